@@ -99,7 +99,11 @@ fn stated_sizes(analysis: &Analysis, start: u32, end: u32) -> Vec<Action> {
             let line = format!("set {}.{label} = {}", binding.name, size.unwrap_or(EXAMPLE));
             let edit = below(text, binding.whole, &line);
             if is_harmless(analysis, &edit) {
-                found.push(Action { title: format!("insert `{line}`"), kind: ActionKind::State, edits: vec![edit] });
+                found.push(Action {
+                    title: format!("insert `{line}`"),
+                    kind: ActionKind::State,
+                    edits: vec![edit],
+                });
             }
         }
     }

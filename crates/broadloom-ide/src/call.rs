@@ -90,7 +90,8 @@ impl Written {
                     let is_piped = callee > 0 && tokens[callee - 1].kind == TokenKind::Pipe;
                     let first = if commas == 0 { at + 1 } else { start };
                     let named = tokens.get(first + 1).is_some_and(|next| next.kind == TokenKind::Equals);
-                    let name = tokens.get(first).filter(|_| named).map(|token| token.span.slice(text).to_string());
+                    let name =
+                        tokens.get(first).filter(|_| named).map(|token| token.span.slice(text).to_string());
                     return Some(Written { callee: tokens[callee].span, list, commas, name, is_piped });
                 }
                 kind if kind.closed_by().is_some() => depth -= 1,

@@ -109,7 +109,8 @@ impl Written {
         let prefix = before[rest.len()..].to_string();
         let lexed = lex(main, text);
         let is_comment = |span: &Span| span.start < offset && offset <= span.end;
-        if lexed.comments.iter().any(is_comment) || prefix.starts_with(|letter: char| letter.is_ascii_digit()) {
+        if lexed.comments.iter().any(is_comment) || prefix.starts_with(|letter: char| letter.is_ascii_digit())
+        {
             return None;
         }
         let place = Written::place(text, &lexed, rest.len() as u32, offset)?;
@@ -127,7 +128,8 @@ impl Written {
             let inside = text.get(token.span.start as usize..start as usize).unwrap_or_default();
             return match inside.ends_with('{') {
                 true => Some(Where::Filled),
-                false => specs::is_spec(text, &lexed.tokens, token.span).then_some(Where::Spec { text: token.span }),
+                false => specs::is_spec(text, &lexed.tokens, token.span)
+                    .then_some(Where::Spec { text: token.span }),
             };
         }
         let known: Vec<&Token> = lexed.tokens.iter().take_while(|token| token.span.end <= start).collect();
@@ -188,7 +190,9 @@ fn names(analysis: &Analysis, offset: u32) -> Vec<Completion> {
 /// The names that can be numbers: they are filled in where they stand in braces.
 fn numbers(analysis: &Analysis, offset: u32) -> Vec<Completion> {
     let mut all = names(analysis, offset);
-    all.retain(|each| matches!(each.kind, "value" | "dim" | "argument" | "variable") && !each.detail.contains('|'));
+    all.retain(|each| {
+        matches!(each.kind, "value" | "dim" | "argument" | "variable") && !each.detail.contains('|')
+    });
     all
 }
 

@@ -24,7 +24,9 @@ pub fn definition(analysis: &Analysis, offset: u32) -> Option<Span> {
             None => binding.span,
         }),
         None => {
-            let within = |path: &Span| path.source == analysis.program.main && path.start <= offset && offset <= path.end;
+            let within = |path: &Span| {
+                path.source == analysis.program.main && path.start <= offset && offset <= path.end
+            };
             let (_, source) = analysis.program.imports.iter().find(|(path, _)| within(path))?;
             Some(Span::empty(*source, 0))
         }

@@ -116,6 +116,9 @@ mod tests {
         let text = "repeat 3:\n    print   1\nlet y = [\n1,\n]\nlet = 3\n";
         let new = applied(text, &format_edits(text));
         assert_eq!(new, "repeat 3:\n  print 1\nlet y = [1]\nlet = 3\n");
-        assert_eq!(applied(text, &format_range(text, 15, 16)), text.replacen("    print   1", "  print 1", 1));
+        assert_eq!(
+            applied(text, &format_range(text, 15, 16)),
+            text.replacen("    print   1", "  print 1", 1)
+        );
     }
 }

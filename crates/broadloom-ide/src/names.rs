@@ -109,10 +109,15 @@ impl Bindings {
     /// The arguments of a function, by name or all of them.
     pub fn arguments<'a>(&'a self, function: &'a Binding) -> impl Iterator<Item = usize> + 'a {
         let inside = |span: Span| function.head.start <= span.start && span.end <= function.head.end;
-        let is_argument =
-            move |(_, binding): &(usize, &Binding)| binding.kind == BindingKind::Argument && inside(binding.span);
+        let is_argument = move |(_, binding): &(usize, &Binding)| {
+            binding.kind == BindingKind::Argument && inside(binding.span)
+        };
         let is_function = function.kind == BindingKind::Function;
-        self.all.iter().enumerate().filter(move |each| is_function && is_argument(each)).map(|(index, _)| index)
+        self.all
+            .iter()
+            .enumerate()
+            .filter(move |each| is_function && is_argument(each))
+            .map(|(index, _)| index)
     }
 
     /// Returns true inside the body of a function, where names are looked up when it is applied.

@@ -229,9 +229,6 @@ mod tests {
     #[test]
     fn fields_and_members() {
         let text = "import \"a.loom\"\nlet y = a.f(1)\nlet z = y.h + a.f.g\n";
-        assert_eq!(
-            targets(text),
-            "y 2; a 1; f member of 1; z 3; y 2; h field; a 1; f member of 1; g field"
-        );
+        assert_eq!(targets(text), "y 2; a 1; f member of 1; z 3; y 2; h field; a 1; f member of 1; g field");
     }
 }

@@ -74,12 +74,16 @@ pub fn renamable(analysis: &Analysis, offset: u32) -> Option<Result<Span, String
         Target::Bound(index) => {
             let binding = &names.bindings.all[index];
             match binding.kind == BindingKind::Module && Some(binding.span) == binding.path {
-                true => Err(format!("`{name}` is the name of a file: write `import … as` to give it another one")),
+                true => {
+                    Err(format!("`{name}` is the name of a file: write `import … as` to give it another one"))
+                }
                 false => Ok(here.span),
             }
         }
         Target::Member(_) => Err(format!("`{name}` is defined in another file: rename it there")),
-        Target::Field => Err(format!("`{name}` is a size, a parameter or a gradient: rename it where it is made")),
+        Target::Field => {
+            Err(format!("`{name}` is a size, a parameter or a gradient: rename it where it is made"))
+        }
         Target::Argument => Err(format!("`{name}` is an argument of a function that is defined elsewhere")),
         Target::Free if in_library(analysis, name) => Err(format!("`{name}` is part of the library")),
         Target::Free => Err(format!("nothing in this program is called `{name}`")),
@@ -107,7 +111,8 @@ pub fn rename(analysis: &Analysis, offset: u32, new: &str) -> Result<Vec<Edit>, 
     let Target::Bound(index) = here.target else { return Err("there is no name here".into()) };
     let name = here.span.slice(text);
     if names.bindings.all[index].kind == BindingKind::Parameter {
-        let field = names.all.iter().find(|each| each.target == Target::Field && each.span.slice(text) == name);
+        let field =
+            names.all.iter().find(|each| each.target == Target::Field && each.span.slice(text) == name);
         if let Some(field) = field {
             let (line, _) = analysis.sources().position(field.span);
             return Err(format!("`.{name}` on line {line} may be this parameter: rename it by hand"));

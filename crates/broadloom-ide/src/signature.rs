@@ -1,8 +1,8 @@
 //! Which shapes do functions take and give?
 
 use broadloom_diagnostics::{Diagnostic, Sources};
-use broadloom_lang::signature::{NotInferred, Signature};
 use broadloom_lang::Asked;
+use broadloom_lang::signature::{NotInferred, Signature};
 use serde::Serialize;
 
 use crate::analysis::Text;

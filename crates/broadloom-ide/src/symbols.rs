@@ -36,7 +36,8 @@ pub struct Symbol {
 /// ```
 pub fn symbols(text: &str) -> Vec<Symbol> {
     let all = Bindings::new(SourceId(0), text).all;
-    let is_shown = |binding: &&Binding| !matches!(binding.kind, BindingKind::Argument | BindingKind::Variable);
+    let is_shown =
+        |binding: &&Binding| !matches!(binding.kind, BindingKind::Argument | BindingKind::Variable);
     let mut shown: Vec<&Binding> = all.iter().filter(is_shown).collect();
     shown.sort_by_key(|binding| (extent(binding).start, u32::MAX - extent(binding).end, binding.span.start));
     let mut roots = Vec::new();
@@ -92,7 +93,10 @@ mod tests {
     #[test]
     fn functions_contain_what_is_written_in_them() {
         assert_eq!(outline("dim n = 3\nlet y = {w : n}\n"), "n y w");
-        assert_eq!(outline("def f(x) =\n  let y = {w} @ x\n  def g(z) = z + {b}\n  g(y)\nlet a = 1\n"), "f(y w g(b)) a");
+        assert_eq!(
+            outline("def f(x) =\n  let y = {w} @ x\n  def g(z) = z + {b}\n  g(y)\nlet a = 1\n"),
+            "f(y w g(b)) a"
+        );
         assert_eq!(outline("repeat 3:\n  let y = 1\n"), "y");
     }
 

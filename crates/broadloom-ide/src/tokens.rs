@@ -169,7 +169,12 @@ fn is_called(text: &str, span: Span) -> bool {
 }
 
 /// A text with the names that are filled in as words of their own.
-fn split(text: &str, whole: &Classified, meanings: &FxHashMap<Span, (Class, bool)>, all: &mut Vec<Classified>) {
+fn split(
+    text: &str,
+    whole: &Classified,
+    meanings: &FxHashMap<Span, (Class, bool)>,
+    all: &mut Vec<Classified>,
+) {
     let mut start = whole.span.start;
     let quoted = whole.span.slice(text);
     for (open, _) in quoted.match_indices('{') {
@@ -202,11 +207,9 @@ fn class(kind: TokenKind) -> Option<Class> {
         | TokenKind::CloseBrace
         | TokenKind::Comma
         | TokenKind::Semicolon => Class::Punctuation,
-        TokenKind::Newline
-        | TokenKind::Indent
-        | TokenKind::Dedent
-        | TokenKind::Unknown
-        | TokenKind::End => return None,
+        TokenKind::Newline | TokenKind::Indent | TokenKind::Dedent | TokenKind::Unknown | TokenKind::End => {
+            return None;
+        }
         _ => Class::Operator,
     })
 }
@@ -227,7 +230,10 @@ mod tests {
             "def keyword; f function; ( punctuation; n argument; ) punctuation; ( punctuation; x argument; \
              ) punctuation; = operator; { punctuation; w parameter; } punctuation; @ operator; x argument"
         );
-        assert_eq!(shown("print a.b, tanh, tanh(c)\n"), "print keyword; a name; . operator; b field; , punctuation; tanh name; , punctuation; tanh function; ( punctuation; c name; ) punctuation");
+        assert_eq!(
+            shown("print a.b, tanh, tanh(c)\n"),
+            "print keyword; a name; . operator; b field; , punctuation; tanh name; , punctuation; tanh function; ( punctuation; c name; ) punctuation"
+        );
     }
 
     #[test]

@@ -29,7 +29,7 @@ mod suggest;
 pub mod syntax;
 mod value;
 
-pub use library::{builtins, library};
+pub use library::builtins;
 pub use lint::{lint, warnings};
 pub use position::{Counter, Position};
 pub use program::{

@@ -11,12 +11,6 @@ pub(crate) const FILES: &[(&str, &str)] = &[
     ("std/optimisers.loom", include_str!("../std/optimisers.loom")),
 ];
 
-/// The files of the library with their texts. In the [sources](crate::Program::sources) of a program they are called
-/// `<std/layers.loom>` and so on.
-pub fn library() -> &'static [(&'static str, &'static str)] {
-    FILES
-}
-
 /// The built-in names of the language, without the library: functions, and values such as `pi`.
 ///
 /// ```

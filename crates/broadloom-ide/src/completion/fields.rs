@@ -24,14 +24,18 @@ pub(super) fn fields(analysis: &Analysis, owner: Span) -> Vec<Completion> {
     all.extend(parameters(analysis, &binding.name));
     let is_tensor = program.made.iter().any(|made| made.span == binding.span);
     let of_tensors = [("T", "input and output exchanged"), ("grad", "the gradient of the last `backward`")];
-    all.extend(of_tensors.iter().filter(|_| is_tensor).map(|(name, what)| Completion::new(*name, "field", *what)));
+    all.extend(
+        of_tensors.iter().filter(|_| is_tensor).map(|(name, what)| Completion::new(*name, "field", *what)),
+    );
     all
 }
 
 /// The sizes of the spec or the shape that made a tensor.
 fn captured(analysis: &Analysis, span: Span) -> Vec<Completion> {
     let graph = &analysis.program.graph;
-    let Some(made) = analysis.program.made.iter().rev().find(|made| made.span == span) else { return Vec::new() };
+    let Some(made) = analysis.program.made.iter().rev().find(|made| made.span == span) else {
+        return Vec::new();
+    };
     let kinds = ["batch", "input", "output"];
     let names = graph.captured_names(made.tensor).into_iter().chain(kinds);
     let field = |name: &str| {

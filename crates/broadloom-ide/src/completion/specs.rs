@@ -46,7 +46,8 @@ fn operands(analysis: &Analysis, text: &str, spec: Span) -> Vec<Completion> {
     for token in after.take_while(|token| !matches!(token.kind, TokenKind::Close | TokenKind::Newline)) {
         let name = token.span.slice(text);
         let binding = bindings.find(name, token.span.start).filter(|_| token.kind == TokenKind::Name);
-        let made = binding.and_then(|binding| program.made.iter().rev().find(|made| made.span == binding.span));
+        let made =
+            binding.and_then(|binding| program.made.iter().rev().find(|made| made.span == binding.span));
         let Some(made) = made else { continue };
         for label in program.graph.captured_names(made.tensor) {
             let captured = program.graph.captured(made.tensor, label).ok();

@@ -519,7 +519,9 @@ impl Eval<'_> {
         let place = self.place(span);
         let diagnostic = Diagnostic::error(codes::UNKNOWN, message, place, "not known here").with_help(help);
         self.fail(match sign == "=" && place == span {
-            true => diagnostic.fixed_by(format!("write `let {text}`"), vec![Edit::new(span.before(), "let ")]),
+            true => {
+                diagnostic.fixed_by(format!("write `let {text}`"), vec![Edit::new(span.before(), "let ")])
+            }
             false => diagnostic,
         })
     }

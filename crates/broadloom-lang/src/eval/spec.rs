@@ -187,7 +187,9 @@ impl Eval<'_> {
         if let Some(help) = &error.help {
             let inside = Span { start: span.start + 1, end: span.end.saturating_sub(1), ..span };
             diagnostic = match &error.rewrite {
-                Some(meant) if written == filled && is_literal => diagnostic.with_fix(&**help, inside, &**meant),
+                Some(meant) if written == filled && is_literal => {
+                    diagnostic.with_fix(&**help, inside, &**meant)
+                }
                 _ => diagnostic.with_help(&**help),
             };
         }

@@ -83,7 +83,8 @@ impl Binding {
         };
         let help = format!("{help}; a name that begins with `_` may be unused");
         let diagnostic =
-            Diagnostic::warning(codes::UNUSED, format!("`{name}` is not used"), self.span, label).with_help(help);
+            Diagnostic::warning(codes::UNUSED, format!("`{name}` is not used"), self.span, label)
+                .with_help(help);
         match self.what {
             What::Module => diagnostic,
             _ => diagnostic.fixed_by(format!("call it `_{name}`"), vec![Edit::new(self.span.before(), "_")]),

@@ -326,8 +326,11 @@ impl Lexer<'_> {
         let end = rest[..length].trim_end().len();
         let span = self.span(self.at, self.at + end);
         self.out.diagnostics.push(
-            Diagnostic::error(codes::QUOTE, "this text has no end", span, "begins here")
-                .with_fix("close it with `\"` on the same line", span.after(), "\""),
+            Diagnostic::error(codes::QUOTE, "this text has no end", span, "begins here").with_fix(
+                "close it with `\"` on the same line",
+                span.after(),
+                "\"",
+            ),
         );
         (TokenKind::Text, end)
     }
@@ -347,7 +350,9 @@ impl Lexer<'_> {
     fn slashes(&mut self, help: &str) {
         let span = self.span(self.at, self.at + 2);
         let diagnostic = Diagnostic::error(codes::CHARACTER, "`//` means nothing here", span, "not expected");
-        self.out.diagnostics.push(diagnostic.with_help(help).fixed_by("write `#`", vec![Edit::new(span, "#")]));
+        self.out
+            .diagnostics
+            .push(diagnostic.with_help(help).fixed_by("write `#`", vec![Edit::new(span, "#")]));
     }
 
     fn unknown(&mut self, rest: &str, letter: char) -> (TokenKind, usize) {

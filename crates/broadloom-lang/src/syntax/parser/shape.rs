@@ -28,7 +28,8 @@ impl Parser<'_> {
     fn shape_in(&mut self, place: Place) -> Option<Shape> {
         let start = self.token().span;
         if self.kind() == TokenKind::Text {
-            let (message, plain) = ("a shape stands without quotes", self.slice(start).trim_matches('"').to_string());
+            let (message, plain) =
+                ("a shape stands without quotes", self.slice(start).trim_matches('"').to_string());
             let help = format!("write `{}`", self.unquoted(start));
             self.report(Diagnostic::error(codes::SHAPE, message, start, "").with_fix(help, start, plain));
             return None;

@@ -380,8 +380,11 @@ impl Parser<'_> {
         if self.kind() == TokenKind::Colon {
             let span = self.token().span;
             self.report(
-                Diagnostic::error(codes::EXPECTED, "the body of a function follows `=`", span, "")
-                    .with_fix("write `=` here", span, " ="),
+                Diagnostic::error(codes::EXPECTED, "the body of a function follows `=`", span, "").with_fix(
+                    "write `=` here",
+                    span,
+                    " =",
+                ),
             );
             self.next();
         } else if self.kind() == TokenKind::Arrow {
@@ -538,10 +541,11 @@ impl Parser<'_> {
         if self.kind() == TokenKind::Newline {
             let span = self.token().span;
             let message = "expected `:` and a block, found the end of the line";
-            self.report(
-                Diagnostic::error(codes::EXPECTED, message, span, "")
-                    .with_fix("write `:` at the end of this line", span.before(), ":"),
-            );
+            self.report(Diagnostic::error(codes::EXPECTED, message, span, "").with_fix(
+                "write `:` at the end of this line",
+                span.before(),
+                ":",
+            ));
             return None;
         }
         self.need(TokenKind::Colon, "and a block")?;
@@ -648,7 +652,9 @@ impl Parser<'_> {
             Diagnostic::error(codes::BRACKET, message, span, "").with_label(open, "the bracket that is open");
         let ends = matches!(self.kind(), TokenKind::Newline | TokenKind::End);
         self.report(match ends {
-            true => diagnostic.with_fix(format!("close it with `{}`", kind.text()), span.before(), kind.text()),
+            true => {
+                diagnostic.with_fix(format!("close it with `{}`", kind.text()), span.before(), kind.text())
+            }
             false => diagnostic,
         });
         None
