@@ -53,10 +53,12 @@ fn touches(analysis: &Analysis, span: Span, start: u32, end: u32) -> bool {
 fn fixes(analysis: &Analysis, diagnostics: &[Diagnostic], start: u32, end: u32) -> Vec<Action> {
     let mut found = Vec::new();
     for (at, diagnostic) in diagnostics.iter().enumerate() {
-        let is_here = diagnostic.labels.iter().any(|label| touches(analysis, label.span, start, end));
-        for fix in diagnostic.fixes.iter().filter(|_| is_here) {
+        let is_labelled = diagnostic.labels.iter().any(|label| touches(analysis, label.span, start, end));
+        for fix in &diagnostic.fixes {
+            let is_here =
+                is_labelled || fix.edits.iter().any(|edit| touches(analysis, edit.span, start, end));
             let is_own = fix.edits.iter().all(|edit| edit.span.source == analysis.program.main);
-            if is_own {
+            if is_here && is_own {
                 let kind = ActionKind::Fix(at);
                 found.push(Action { title: fix.title.clone(), kind, edits: fix.edits.clone() });
             }

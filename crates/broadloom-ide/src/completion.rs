@@ -114,7 +114,9 @@ impl Written {
             return None;
         }
         let place = Written::place(text, &lexed, rest.len() as u32, offset)?;
-        Some(Written { prefix, place })
+        // In a spec without commas every letter is a label of its own.
+        let is_complete = matches!(place, Where::Spec { text: span } if specs::has_letters(span.slice(text)));
+        Some(Written { prefix: if is_complete { String::new() } else { prefix }, place })
     }
 
     /// The kind of place; `start` is where the word begins.
@@ -132,7 +134,9 @@ impl Written {
                     .then_some(Where::Spec { text: token.span }),
             };
         }
-        let known: Vec<&Token> = lexed.tokens.iter().take_while(|token| token.span.end <= start).collect();
+        // Marks of the layout are empty, and stand where the last word ends.
+        let words = lexed.tokens.iter().filter(|token| !token.span.is_empty());
+        let known: Vec<&Token> = words.take_while(|token| token.span.end <= start).collect();
         let line = text.get(..start as usize)?.rsplit(['\n', '\r']).next().unwrap_or_default();
         match known[..] {
             [.., owner, dot] if dot.kind == TokenKind::Dot && dot.span.end == start => {

@@ -94,7 +94,7 @@ fn answers(client: &mut Client, text: &str) -> Vec<Value> {
 #[test]
 fn answers_equal_those_of_a_fresh_server() {
     let edits: usize =
-        std::env::var("BROADLOOM_EDITS").ok().and_then(|text| text.parse().ok()).unwrap_or(2_000);
+        std::env::var("BROADLOOM_EDITS").ok().and_then(|text| text.parse().ok()).unwrap_or(10_000);
     // Answers are compared after every such number of edits.
     const TOGETHER: usize = 50;
     let (mut random, mut text, mut version) = (Random(0x9E37_79B9_7F4A_7C15), PROGRAM.to_string(), 1);

@@ -110,8 +110,9 @@ fn modules_that_are_not_saved() {
 fn systems_of_constraints() {
     let uri = "untitled:a.rows";
     let mut client = Client::with_encoding("utf-16");
-    client.open(uri, "..a.. = [3]\n..a.. = [4]\n");
-    assert_eq!(client.diagnostics(uri, 1).len(), 1);
+    client.open(uri, include_str!("../../../examples/clash.rows"));
+    let found = client.diagnostics(uri, 1);
+    assert!(found.len() == 1 && found[0]["relatedInformation"].is_array(), "{found:?}");
     let hover = json!({ "textDocument": { "uri": uri }, "position": { "line": 0, "character": 0 } });
     assert_eq!(client.ask("textDocument/hover", hover), Ok(Value::Null));
 }

@@ -25,14 +25,19 @@ pub(super) fn is_spec(text: &str, tokens: &[Token], span: Span) -> bool {
 pub(super) fn specs(analysis: &Analysis, spec: Span, offset: u32) -> Vec<Completion> {
     let text = analysis.sources().get(analysis.program.main).text();
     let mut all = operands(analysis, text, spec);
-    // The word under the cursor is being written.
     let before = text.get(spec.start as usize..offset as usize).unwrap_or_default();
-    let own = words(before.trim_end_matches(|letter: char| letter.is_alphanumeric() || letter == '_'));
-    let rest = words(text.get(offset as usize..spec.end as usize).unwrap_or_default());
+    let letters = has_letters(spec.slice(text));
+    // The word under the cursor is being written.
+    let before = match letters {
+        true => before,
+        false => before.trim_end_matches(|letter: char| letter.is_alphanumeric() || letter == '_'),
+    };
+    let own = words(before, letters);
+    let rest = words(text.get(offset as usize..spec.end as usize).unwrap_or_default(), letters);
     all.extend(own.into_iter().chain(rest).map(|label| Completion::new(label, "label", "in this spec")));
     let others = analysis.program.specs.iter().filter(|other| other.span != spec);
-    let slices = others.filter(|other| other.span.source == spec.source).map(|other| other.span.slice(text));
-    all.extend(slices.flat_map(words).map(|label| Completion::new(label, "label", "in another spec")));
+    let labels = others.flat_map(|other| other.spec.names.axes.iter().map(|(_, name)| name.text.to_string()));
+    all.extend(labels.map(|label| Completion::new(label, "label", "in another spec")));
     all
 }
 
@@ -59,8 +64,13 @@ fn operands(analysis: &Analysis, text: &str, spec: Span) -> Vec<Completion> {
     found
 }
 
-/// The labels of a spec. Names in braces and words in texts are none.
-fn words(text: &str) -> Vec<String> {
+/// Returns true if every letter of a spec is a label: no comma, sum or sign of a window makes its names words.
+pub(super) fn has_letters(spec: &str) -> bool {
+    !spec.replace("=>", "").contains([',', '*', '+', '^', '&', '<', '~', ':', '='])
+}
+
+/// The labels of a part of a spec, which are letters or words. Names in braces are none.
+fn words(text: &str, letters: bool) -> Vec<String> {
     let is_letter = |letter: char| letter.is_alphanumeric() || letter == '_';
     let mut found: Vec<String> = Vec::new();
     let (mut braces, mut word) = (0_usize, String::new());
@@ -71,7 +81,7 @@ fn words(text: &str) -> Vec<String> {
             letter if is_letter(letter) && braces == 0 => word.push(letter),
             _ => {}
         }
-        if !is_letter(letter) {
+        if !is_letter(letter) || letters {
             let done = std::mem::take(&mut word);
             let is_label = done.starts_with(|letter: char| letter.is_alphabetic());
             if is_label && !found.contains(&done) {
