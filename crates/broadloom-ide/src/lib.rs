@@ -67,6 +67,8 @@ pub mod words;
 
 pub use actions::{Action, ActionKind, actions};
 pub use analysis::{Analysis, Front, Listing, Text};
+/// The codes of diagnostics.
+pub use broadloom_lang::codes;
 pub use call::{CallHelp, call_help};
 pub use calls::{Callee, Caller, calls};
 pub use check::{Checked, CheckedTensor, Parameters, check};

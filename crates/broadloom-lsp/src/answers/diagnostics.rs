@@ -10,8 +10,6 @@ use crate::world::{Answer, World};
 
 /// The page that explains codes.
 const ERRORS: &str = "https://github.com/broadloom/broadloom/blob/main/docs/errors.md";
-/// The code of the warning about names that nothing uses.
-const UNUSED: &str = "W0502";
 
 /// The diagnostics of a document, to be sent to the editor.
 pub(crate) fn published(world: &mut World, uri: &Uri) -> Answer<PublishDiagnosticsParams> {
@@ -50,7 +48,7 @@ pub(crate) fn shown(world: &mut World, uri: &Uri, diagnostic: &Diagnostic) -> An
         code_description: has_page.then(page),
         source: Some("broadloom".into()),
         message: message(diagnostic).into(),
-        tags: (diagnostic.code == UNUSED).then(|| vec![DiagnosticTag::Unnecessary]),
+        tags: (diagnostic.code == broadloom_ide::codes::UNUSED).then(|| vec![DiagnosticTag::Unnecessary]),
         related_information: (!related.is_empty()).then_some(related),
         data: None,
     })
