@@ -51,7 +51,9 @@ async function main() {
   const wrong = [];
   for (const each of lines) {
     const [file, line, start, end, word] = each.split("\t");
-    if (!known.has(file)) known.set(file, scopes(tm, fs.readFileSync(file, "utf8")));
+    // npm works in the folder of the extension; files are named from where it was started.
+    const full = path.resolve(process.env.INIT_CWD ?? ".", file);
+    if (!known.has(file)) known.set(file, scopes(tm, fs.readFileSync(full, "utf8")));
     for (let at = start - 1; at < end - 1; at += 1) {
       const scope = known.get(file)[line - 1][at] ?? "";
       if (!SCOPES[word].some((beginning) => scope.startsWith(beginning))) {
