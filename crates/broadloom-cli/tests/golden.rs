@@ -203,6 +203,7 @@ const CASES: &[(&str, &str)] = &[
     ("help_solve", "solve --help"),
     ("help_cache", "cache --help"),
     ("help_completions", "completions --help"),
+    ("help_lsp", "lsp --help"),
     ("help_tour", "tour --help"),
 ];
 

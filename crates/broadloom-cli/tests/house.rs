@@ -70,6 +70,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("broadloom-rows", &["broadloom-core", "broadloom-diagnostics"]),
     ("broadloom-lang", &["broadloom", "broadloom-diagnostics", "broadloom-spec"]),
     ("broadloom-ide", &["broadloom", "broadloom-diagnostics", "broadloom-lang"]),
+    ("broadloom-lsp", &["broadloom-diagnostics", "broadloom-ide", "broadloom-rows"]),
     (
         "broadloom-cli",
         &[
@@ -78,6 +79,7 @@ const CRATES: &[(&str, &[&str])] = &[
             "broadloom-diagnostics",
             "broadloom-ide",
             "broadloom-lang",
+            "broadloom-lsp",
             "broadloom-rows",
         ],
     ),

@@ -34,8 +34,17 @@ pub struct Diagnostic {
     pub notes: Vec<String>,
     /// Advice: the text to write instead.
     pub help: Vec<String>,
+    /// Changes of the text that carry out a piece of advice.
+    pub fixes: Vec<Fix>,
     /// The steps that connect the labels, in order; empty if they are obvious.
     pub chain: Vec<Link>,
+}
+
+impl Edit {
+    /// A text in place of a span.
+    pub fn new(span: Span, text: impl Into<String>) -> Edit {
+        Edit { span, text: text.into() }
+    }
 }
 
 /// The severity of a diagnostic; the worst is the greatest.
@@ -71,6 +80,24 @@ pub struct Label {
     pub primary: bool,
 }
 
+/// A piece of advice as a change of the text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fix {
+    /// What it does: usually a piece of advice of [`Diagnostic::help`].
+    pub title: String,
+    /// The changes; they do not overlap.
+    pub edits: Vec<Edit>,
+}
+
+/// A span with the text to write in its place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Edit {
+    /// The text to replace; empty to insert there.
+    pub span: Span,
+    /// The new text.
+    pub text: String,
+}
+
 /// One step of a chain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Link {
@@ -90,6 +117,7 @@ impl Diagnostic {
             labels: Vec::new(),
             notes: Vec::new(),
             help: Vec::new(),
+            fixes: Vec::new(),
             chain: Vec::new(),
         }
     }
@@ -145,6 +173,33 @@ impl Diagnostic {
     /// Adds a piece of advice.
     pub fn with_help(mut self, help: impl Into<String>) -> Diagnostic {
         self.help.push(help.into());
+        self
+    }
+
+    /// Adds a piece of advice that says exactly what to write in place of a span.
+    ///
+    /// ```
+    /// use broadloom_diagnostics::{Diagnostic, SourceId, Span};
+    ///
+    /// let word = Span::new(SourceId(0), 4, 9);
+    /// let wrong = Diagnostic::error("L0101", "there is nothing called `logts`", word, "not known here");
+    /// let wrong = wrong.with_fix("there is `logits`", word, "logits");
+    /// assert_eq!(wrong.help, ["there is `logits`"]);
+    /// assert_eq!(wrong.fixes[0].edits[0].text, "logits");
+    /// ```
+    pub fn with_fix(self, help: impl Into<String>, span: Span, text: impl Into<String>) -> Diagnostic {
+        self.with_edits(help, vec![Edit { span, text: text.into() }])
+    }
+
+    /// Adds a piece of advice that several changes carry out together.
+    pub fn with_edits(self, help: impl Into<String>, edits: Vec<Edit>) -> Diagnostic {
+        let help = help.into();
+        self.fixed_by(help.clone(), edits).with_help(help)
+    }
+
+    /// Adds changes that carry out a part of the advice, with a title of their own.
+    pub fn fixed_by(mut self, title: impl Into<String>, edits: Vec<Edit>) -> Diagnostic {
+        self.fixes.push(Fix { title: title.into(), edits });
         self
     }
 

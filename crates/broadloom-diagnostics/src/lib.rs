@@ -41,7 +41,7 @@ mod story;
 mod table;
 
 pub use decode::{DecodeError, decode};
-pub use diagnostic::{Diagnostic, Label, Link, Severity};
+pub use diagnostic::{Diagnostic, Edit, Fix, Label, Link, Severity};
 pub use escape::escaped;
 pub use ink::Paint;
 pub use render::{Style, excerpt, render, render_all, summary};

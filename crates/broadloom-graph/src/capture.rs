@@ -96,6 +96,23 @@ impl Graph {
         Err(if list.is_empty() { error } else { error.with_help(format!("it has {}", list.join(", "))) })
     }
 
+    /// The names that can be [captured](Graph::captured) of a tensor: those in the spec or the declared shape that made it.
+    ///
+    /// ```
+    /// let mut g = broadloom::Graph::new();
+    /// let (w, x) = (g.param("w"), g.data("x", "8 | 3")?);
+    /// let y = g.einsum("i -> h; ... | i => ... | h", &[w, x])?;
+    /// assert_eq!(g.captured_names(y), ["i", "h"]);
+    /// assert!(g.captured_names(w).is_empty());
+    /// # Ok::<(), broadloom::Error>(())
+    /// ```
+    pub fn captured_names(&self, tensor: Tensor) -> Vec<&str> {
+        let tensor = self.facts.means.get(&tensor).copied().unwrap_or(tensor);
+        let Some(Source { names, .. }) = self.source(tensor) else { return Vec::new() };
+        let axes = names.axes.iter().map(|(_, name)| &*name.text);
+        axes.chain(names.rows.iter().map(|(_, name)| &*name.text)).collect()
+    }
+
     /// Captures a named size itself, to be compared with others or used as a number.
     ///
     /// ```

@@ -1,5 +1,6 @@
 //! A program that has been read, about which all questions are asked.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use broadloom::Tensor;
@@ -19,6 +20,8 @@ pub struct Text {
     pub sizes: Vec<(String, u64)>,
     /// Who asks about it.
     pub front: Front,
+    /// Texts of files that an editor has not written yet: imports read these instead. Paths are canonical.
+    pub unsaved: BTreeMap<PathBuf, String>,
 }
 
 /// Who asks: advice says what to write there.
@@ -35,6 +38,16 @@ impl Text {
     /// A text that refers to no files and sets no sizes.
     pub fn new(name: impl Into<String>, text: impl Into<String>) -> Text {
         Text { name: name.into(), text: text.into(), ..Text::default() }
+    }
+
+    /// Options for reading it up to a line, or to its end.
+    pub(crate) fn options(&self, until: Option<u32>) -> Options {
+        Options {
+            folder: self.folder.clone(),
+            sizes: self.sizes.clone(),
+            until,
+            unsaved: self.unsaved.clone(),
+        }
     }
 }
 
@@ -83,8 +96,7 @@ impl Analysis {
     }
 
     fn read(text: &Text, until: Option<u32>) -> Analysis {
-        let options = Options { folder: text.folder.clone(), sizes: text.sizes.clone(), until };
-        let program = compile(&text.name, &text.text, &options);
+        let program = compile(&text.name, &text.text, &text.options(until));
         Analysis { name: text.name.clone(), program, front: text.front, until, text: text.clone() }
     }
 

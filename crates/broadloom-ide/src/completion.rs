@@ -1,30 +1,52 @@
-//! Completions: the names and keywords that can be written at a place.
+//! Completions: the names, fields, labels and keywords that can be written at a place.
+
+mod fields;
+mod specs;
 
 use broadloom::Tensor;
 use broadloom_diagnostics::Span;
-use broadloom_lang::syntax::lexer::lex;
-use broadloom_lang::syntax::token::{KEYWORDS, Keyword, TokenKind};
+use broadloom_lang::syntax::lexer::{Lexed, lex};
+use broadloom_lang::syntax::token::{KEYWORDS, Keyword, Token, TokenKind};
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::Serialize;
 
 use crate::analysis::Analysis;
+use crate::builtin::builtin;
+use crate::call::call_help;
 use crate::definition::library;
-use crate::names::{Binding, BindingKind, Bindings};
+use crate::names::{Binding, BindingKind, Bindings, comment_above};
+
+/// The types of numbers.
+const TYPES: [&str; 6] = ["f32", "f64", "i32", "i64", "bf16", "f16"];
 
 /// A name or keyword that can be written.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Completion {
     /// The text to insert.
     pub label: String,
-    /// Its kind, in a word: `value`, `function`, `dim`, `keyword`, …
+    /// Its kind, in a word: `value`, `function`, `dim`, `field`, `label`, `keyword`, …
     pub kind: &'static str,
-    /// The shape as far as it is known, or the line that introduces a function; may be empty.
+    /// The shape or size as far as it is known, or the line that introduces a function; may be empty.
     pub detail: String,
+    /// What is said about it: the comment above a function.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub documentation: Option<String>,
 }
 
-/// The completions at an offset of the program's text that begin with the letters before it: names
-/// that are known there, the innermost first, then functions of the library and of the language,
-/// then keywords. There are none in comments and strings, nor after a dot.
+impl Completion {
+    fn new(label: impl Into<String>, kind: &'static str, detail: impl Into<String>) -> Completion {
+        Completion { label: label.into(), kind, detail: detail.into(), documentation: None }
+    }
+}
+
+/// The completions at an offset of the program's text that begin with the letters before it.
+///
+/// - Where a value can stand: arguments of the call by name, names that are known there, the innermost first, then
+///   functions of the library and of the language, then keywords.
+/// - After a dot: sizes, parameters, gradients, names of a module.
+/// - In a spec: labels of the operands, of the spec and of other specs; in its braces, numbers.
+///
+/// There are none in comments and in other texts.
 ///
 /// ```
 /// use broadloom_ide::{Analysis, Text, completion};
@@ -37,24 +59,18 @@ pub struct Completion {
 /// ```
 pub fn completion(analysis: &Analysis, offset: u32) -> Vec<Completion> {
     let Some(written) = Written::new(analysis, offset) else { return Vec::new() };
-    let mut all = Vec::new();
-    names(analysis, offset, &mut all);
-    all.extend(library(analysis).iter().map(|function| functions(analysis, function)));
-    all.extend(broadloom_lang::builtins().map(|name| Completion {
-        label: name.to_string(),
-        kind: "function",
-        detail: String::new(),
-    }));
-    let is_possible = |keyword: Keyword| match keyword {
-        Keyword::For => true,
-        keyword => keyword.begins_statement() == written.begins_line,
+    let mut all = match written.place {
+        Where::Statement => everything(analysis, offset, true),
+        Where::Value => {
+            let mut all = arguments(analysis, offset);
+            all.extend(everything(analysis, offset, false));
+            all
+        }
+        Where::Type => TYPES.iter().map(|name| Completion::new(*name, "type", "")).collect(),
+        Where::Field { owner } => fields::fields(analysis, owner),
+        Where::Spec { text } => specs::specs(analysis, text, offset),
+        Where::Filled => numbers(analysis, offset),
     };
-    let keywords = KEYWORDS.iter().filter(|(_, keyword)| is_possible(*keyword));
-    all.extend(keywords.map(|(text, _)| Completion {
-        label: (*text).to_string(),
-        kind: "keyword",
-        detail: String::new(),
-    }));
     let mut seen = FxHashSet::default();
     all.retain(|each| each.label.starts_with(&written.prefix) && seen.insert(each.label.clone()));
     all
@@ -64,12 +80,27 @@ pub fn completion(analysis: &Analysis, offset: u32) -> Vec<Completion> {
 struct Written {
     /// The letters of the word.
     prefix: String,
-    /// True if nothing else is on the line.
-    begins_line: bool,
+    place: Where,
+}
+
+/// The kinds of places where something can be completed.
+enum Where {
+    /// At the beginning of a line.
+    Statement,
+    /// In an expression or a shape.
+    Value,
+    /// After `as`.
+    Type,
+    /// After a name and a dot.
+    Field { owner: Span },
+    /// In the text of a spec.
+    Spec { text: Span },
+    /// In braces in a text.
+    Filled,
 }
 
 impl Written {
-    /// Returns None if no name can be written there.
+    /// Returns None if nothing can be completed there.
     fn new(analysis: &Analysis, offset: u32) -> Option<Written> {
         let main = analysis.program.main;
         let text = analysis.sources().get(main).text();
@@ -77,40 +108,114 @@ impl Written {
         let rest = before.trim_end_matches(|letter: char| letter.is_alphanumeric() || letter == '_');
         let prefix = before[rest.len()..].to_string();
         let lexed = lex(main, text);
-        let inside = |span: &Span| span.start < offset && offset <= span.end;
-        let in_text = lexed.tokens.iter().any(|token| {
-            token.kind == TokenKind::Text && token.span.start < offset && offset < token.span.end
-        });
-        let is_number = prefix.starts_with(|letter: char| letter.is_ascii_digit());
-        if lexed.comments.iter().any(inside) || in_text || is_number || rest.ends_with('.') {
+        let is_comment = |span: &Span| span.start < offset && offset <= span.end;
+        if lexed.comments.iter().any(is_comment) || prefix.starts_with(|letter: char| letter.is_ascii_digit())
+        {
             return None;
         }
-        let line = rest.rsplit(['\n', '\r']).next().unwrap_or(rest);
-        Some(Written { prefix, begins_line: line.trim().is_empty() })
+        let place = Written::place(text, &lexed, rest.len() as u32, offset)?;
+        // In a spec without commas every letter is a label of its own.
+        let is_complete = matches!(place, Where::Spec { text: span } if specs::has_letters(span.slice(text)));
+        Some(Written { prefix: if is_complete { String::new() } else { prefix }, place })
+    }
+
+    /// The kind of place; `start` is where the word begins.
+    fn place(text: &str, lexed: &Lexed, start: u32, offset: u32) -> Option<Where> {
+        let is_text = |token: &&Token| {
+            let is_open = token.span.slice(text).len() < 2 || !token.span.slice(text).ends_with('"');
+            let end = if is_open { token.span.end + 1 } else { token.span.end };
+            token.kind == TokenKind::Text && token.span.start < offset && offset < end
+        };
+        if let Some(token) = lexed.tokens.iter().find(is_text) {
+            let inside = text.get(token.span.start as usize..start as usize).unwrap_or_default();
+            return match inside.ends_with('{') {
+                true => Some(Where::Filled),
+                false => specs::is_spec(text, &lexed.tokens, token.span)
+                    .then_some(Where::Spec { text: token.span }),
+            };
+        }
+        // Marks of the layout are empty, and stand where the last word ends.
+        let words = lexed.tokens.iter().filter(|token| !token.span.is_empty());
+        let known: Vec<&Token> = words.take_while(|token| token.span.end <= start).collect();
+        let line = text.get(..start as usize)?.rsplit(['\n', '\r']).next().unwrap_or_default();
+        match known[..] {
+            [.., owner, dot] if dot.kind == TokenKind::Dot && dot.span.end == start => {
+                (owner.kind == TokenKind::Name).then_some(Where::Field { owner: owner.span })
+            }
+            [.., word] if word.kind == TokenKind::Keyword(Keyword::As) => Some(Where::Type),
+            _ if line.ends_with('.') => None,
+            _ if line.trim().is_empty() => Some(Where::Statement),
+            _ => Some(Where::Value),
+        }
     }
 }
 
+/// All names and words that can begin a line, or stand in an expression.
+fn everything(analysis: &Analysis, offset: u32, begins_line: bool) -> Vec<Completion> {
+    let mut all = names(analysis, offset);
+    all.extend(library(analysis).iter().map(|function| functions(analysis, function)));
+    all.extend(broadloom_lang::builtins().map(|name| {
+        let known = builtin(name);
+        let detail = known.map_or("", |known| known.call);
+        let documentation = known.map(|known| known.about.to_string());
+        Completion { documentation, ..Completion::new(name, "function", detail) }
+    }));
+    let is_possible = |keyword: Keyword| match keyword {
+        Keyword::For => true,
+        keyword => keyword.begins_statement() == begins_line,
+    };
+    let keywords = KEYWORDS.iter().filter(|(_, keyword)| is_possible(*keyword));
+    all.extend(keywords.map(|(text, _)| Completion::new(*text, "keyword", "")));
+    all
+}
+
 /// The names that are known at an offset, with their shapes as far as they are known.
-fn names(analysis: &Analysis, offset: u32, all: &mut Vec<Completion>) {
+fn names(analysis: &Analysis, offset: u32) -> Vec<Completion> {
     let program = &analysis.program;
     let text = program.sources.get(program.main).text();
     let mut made: FxHashMap<Span, Tensor> = FxHashMap::default();
     for each in &program.made {
         made.entry(each.span).or_insert(each.tensor);
     }
-    for binding in Bindings::new(program.main, text).at(offset) {
+    let completion = |binding: &Binding| {
         let shape = made.get(&binding.span).map(|tensor| program.graph.shape(*tensor).to_string());
         let detail = match (binding.kind, shape) {
             (_, Some(shape)) => shape,
             (BindingKind::Function | BindingKind::Dim, None) => binding.head.slice(text).to_string(),
             _ => String::new(),
         };
-        all.push(Completion { label: binding.name.clone(), kind: binding.kind.word(), detail });
-    }
+        let is_function = binding.kind == BindingKind::Function;
+        let documentation = if is_function { comment_above(text, binding.head.start) } else { None };
+        Completion { documentation, ..Completion::new(binding.name.as_str(), binding.kind.word(), detail) }
+    };
+    Bindings::new(program.main, text).at(offset).into_iter().map(completion).collect()
+}
+
+/// The names that can be numbers: they are filled in where they stand in braces.
+fn numbers(analysis: &Analysis, offset: u32) -> Vec<Completion> {
+    let mut all = names(analysis, offset);
+    all.retain(|each| {
+        matches!(each.kind, "value" | "dim" | "argument" | "variable") && !each.detail.contains('|')
+    });
+    all
+}
+
+/// The arguments of the call around an offset that can be given by name.
+fn arguments(analysis: &Analysis, offset: u32) -> Vec<Completion> {
+    let Some(help) = call_help(analysis, offset) else { return Vec::new() };
+    let named = |(start, end): &(u32, u32)| {
+        let text = help.label.get(*start as usize..*end as usize)?;
+        let (name, default) = text.split_once(" = ")?;
+        let name = name.split(" :").next().unwrap_or(name);
+        Some(Completion::new(format!("{name} = "), "argument", format!("{default} if it is not given")))
+    };
+    help.arguments.iter().filter_map(named).collect()
 }
 
 /// A function of the library.
 fn functions(analysis: &Analysis, function: &Binding) -> Completion {
     let detail = analysis.sources().slice(function.head).to_string();
-    Completion { label: function.name.clone(), kind: function.kind.word(), detail }
+    let text = analysis.sources().get(function.span.source).text();
+    let documentation = comment_above(text, function.head.start);
+    Completion { documentation, ..Completion::new(function.name.as_str(), function.kind.word(), detail) }
 }

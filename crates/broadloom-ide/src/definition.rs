@@ -1,11 +1,13 @@
-//! The definition of a name in the program or in the library.
+//! The definition of a name in the program, in a module or in the library.
 
 use broadloom_diagnostics::{SourceId, Span};
 
 use crate::analysis::Analysis;
-use crate::names::{Binding, BindingKind, Bindings, name_at};
+use crate::names::{Binding, BindingKind, Bindings};
+use crate::occurrences::{Occurrences, Target};
 
-/// The place that binds the name at an offset of the program's text: in the program, or in the library.
+/// The place that binds the name at an offset of the program's text: in the program, in a module, or in the library. The
+/// path of an import leads to the beginning of its file.
 ///
 /// ```
 /// use broadloom_ide::{Analysis, Text, definition};
@@ -16,7 +18,25 @@ use crate::names::{Binding, BindingKind, Bindings, name_at};
 /// assert_eq!(analysis.sources().position(place), (1, 6));
 /// ```
 pub fn definition(analysis: &Analysis, offset: u32) -> Option<Span> {
-    Named::find(analysis, offset)?.binding.map(|binding| binding.span)
+    match Named::find(analysis, offset) {
+        Some(named) => named.binding.map(|binding| match module_start(analysis, &binding) {
+            Some(start) => start,
+            None => binding.span,
+        }),
+        None => {
+            let within = |path: &Span| {
+                path.source == analysis.program.main && path.start <= offset && offset <= path.end
+            };
+            let (_, source) = analysis.program.imports.iter().find(|(path, _)| within(path))?;
+            Some(Span::empty(*source, 0))
+        }
+    }
+}
+
+/// The beginning of the file of a module whose name is only written in its path.
+fn module_start(analysis: &Analysis, binding: &Binding) -> Option<Span> {
+    let path = binding.path.filter(|path| *path == binding.span)?;
+    Some(Span::empty(analysis.program.imported(path)?, 0))
 }
 
 /// A name in the program's text, and its meaning.
@@ -32,11 +52,36 @@ impl Named {
     pub fn find(analysis: &Analysis, offset: u32) -> Option<Named> {
         let main = analysis.program.main;
         let text = analysis.sources().get(main).text();
-        let (span, own) = name_at(main, text, offset)?;
-        let name = span.slice(text).to_string();
-        let binding = own.or_else(|| library(analysis).into_iter().find(|binding| binding.name == name));
-        Some(Named { name, span, binding })
+        let names = Occurrences::new(main, text);
+        let here = names.at(offset)?;
+        let name = here.span.slice(text).to_string();
+        let binding = match here.target {
+            Target::Bound(index) => Some(names.bindings.all[index].clone()),
+            Target::Member(module) => member(analysis, &names.bindings.all[module], &name),
+            Target::Free => library(analysis).into_iter().find(|binding| binding.name == name),
+            Target::Field | Target::Argument => return None,
+        };
+        Some(Named { name, span: here.span, binding })
     }
+}
+
+/// What a module binds to a name.
+pub(crate) fn member(analysis: &Analysis, module: &Binding, name: &str) -> Option<Binding> {
+    members(analysis, module).into_iter().rev().find(|binding| binding.name == name)
+}
+
+/// What a module binds for those who import it.
+pub(crate) fn members(analysis: &Analysis, module: &Binding) -> Vec<Binding> {
+    let source = module.path.and_then(|path| analysis.program.imported(path));
+    let bound = |source| Bindings::new(source, analysis.sources().get(source).text()).all;
+    let all = source.map(bound).unwrap_or_default();
+    all.into_iter().filter(|binding| binding.known.1 == u32::MAX).collect()
+}
+
+/// Returns true if the library or the language has a name.
+pub(crate) fn in_library(analysis: &Analysis, name: &str) -> bool {
+    broadloom_lang::builtins().any(|known| known == name)
+        || library(analysis).iter().any(|binding| binding.name == name)
 }
 
 /// The functions of the library: its texts come before the program.

@@ -6,6 +6,7 @@ use broadloom_lang::Asked;
 use serde::Serialize;
 
 use crate::analysis::Analysis;
+use crate::builtin::builtin;
 use crate::check::{Checked, CheckedTensor, check};
 use crate::definition::Named;
 use crate::names::{Binding, BindingKind, comment_above};
@@ -36,6 +37,9 @@ pub struct Hover {
     pub tensors: Vec<HoverTensor>,
     /// Other facts, one sentence each.
     pub facts: Vec<String>,
+    /// The place where the name is written, as a span.
+    #[serde(skip)]
+    pub span: Span,
 }
 
 /// A tensor under the cursor.
@@ -77,10 +81,13 @@ pub fn hover(analysis: &mut Analysis, offset: u32) -> Option<Hover> {
         documentation: None,
         tensors: Vec::new(),
         facts: Vec::new(),
+        span,
     };
     let Some(binding) = binding else {
-        let is_known = broadloom_lang::builtins().any(|known| known == nothing.name);
-        return is_known.then(|| Hover { facts: vec!["part of the language".into()], ..nothing });
+        let known = builtin(&nothing.name)?;
+        let signature = Some(known.call.to_string());
+        let facts = vec![known.about.to_string(), "It is part of the language.".to_string()];
+        return Some(Hover { signature, facts, ..nothing });
     };
     let text = analysis.sources().get(binding.span.source).text();
     let documentation = comment_above(text, binding.head.start);

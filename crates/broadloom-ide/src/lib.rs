@@ -10,7 +10,10 @@
 //! | Which shapes does nobody write? | [`hints()`] |
 //! | What is this? | [`hover()`] |
 //! | Where is this name bound? | [`definition()`] |
-//! | What can be written here? | [`completion()`] |
+//! | Where is it used, and what if it had another name? | [`references()`], [`rename()`] |
+//! | What can be written here? | [`completion()`], [`call_help()`] |
+//! | What could an editor change here? | [`actions()`] |
+//! | What does the text consist of? | [`symbols()`], [`tokens()`], [`folds()`], [`calls()`], [`lenses()`] |
 //! | Why has this axis this size? | [`explain()`] |
 //! | How is it computed, forward and backward? | [`loops()`] |
 //! | Which shapes do functions take and give? | [`signatures()`] |
@@ -19,7 +22,7 @@
 //! | Do these arrays fit it? | [`verify()`] |
 //! | What does it look like? | [`graph()`] |
 //! | What is worth a look? | [`lint()`] |
-//! | How should it be laid out? | [`format()`] |
+//! | How should it be laid out? | [`format()`], [`format_edits()`], [`format_range()`] |
 //! | What does a module promise to its users? | [`Interface`] |
 //! | How do other programs read it? | [`whole()`] |
 //! | Which sizes have names? | [`dims()`] |
@@ -28,41 +31,58 @@
 //! the command prints. Additional data for display (spans to underline, descriptions) is in fields
 //! that are not serialised.
 
+mod actions;
 mod analysis;
 pub mod arrays;
+mod builtin;
+mod call;
+mod calls;
 mod check;
 mod completion;
 mod definition;
 mod dims;
 mod explain;
+mod folding;
 mod format;
 pub mod graph;
 mod hints;
 mod hover;
 mod interface;
+mod lens;
 mod lint;
 mod loops;
 mod memory;
 mod names;
+mod occurrences;
 mod place;
+mod references;
 mod shape;
 mod shapes;
 mod signature;
+mod symbols;
+mod tokens;
 mod verify;
 mod whole;
 pub mod words;
 
+pub use actions::{Action, ActionKind, actions};
 pub use analysis::{Analysis, Front, Listing, Text};
+/// The codes of diagnostics.
+pub use broadloom_lang::codes;
+pub use call::{CallHelp, call_help};
+pub use calls::{Callee, Caller, calls};
 pub use check::{Checked, CheckedTensor, Parameters, check};
 pub use completion::{Completion, completion};
 pub use definition::definition;
 pub use dims::{NamedSize, Range, dims, range_text};
 pub use explain::{Explained, Explanation, Step, explain};
-pub use format::format;
+pub use folding::{Fold, folds};
+pub use format::{format, format_edits, format_range};
 pub use graph::{GraphOf, NoPicture, Picture, graph};
 pub use hints::{Hint, hints};
 pub use hover::{Hover, HoverTensor, hover};
 pub use interface::{Interface, NoInterface};
+pub use lens::{Lens, lenses};
 pub use lint::lint;
 pub use loops::{
     AccessData, LoopData, Loops, LoopsOf, NestData, OperationLoops, OptimisedRoutine, loops, optimised,
@@ -72,11 +92,14 @@ pub use memory::{
     StoredTensor, TemporaryMemory, memory,
 };
 pub use place::{Line, Place};
+pub use references::{References, applied, references, renamable, rename, uses_of_member};
 pub use shape::{AxisText, Rows, how, kind};
 pub use shapes::{PartialTensor, SoFar, shapes};
 pub use signature::{
     FunctionSignature, SignatureArgument, SignatureParameter, Signatures, Signed, signatures,
 };
+pub use symbols::{Symbol, symbols};
+pub use tokens::{CLASSES, Class, Classified, lexical, tokens};
 pub use verify::{Verified, VerifiedArray, VerifiedSize, VerifiedTensor, verify};
 pub use whole::{Whole, WholeOperation, WholeTensor, whole};
 

@@ -8,8 +8,7 @@
 mod walk;
 
 use broadloom_diagnostics::{SourceId, Span};
-use broadloom_lang::syntax::lexer::lex;
-use broadloom_lang::syntax::token::{Token, TokenKind};
+use rustc_hash::FxHashMap;
 
 /// The binding of a name.
 #[derive(Clone, PartialEq, Debug)]
@@ -22,6 +21,10 @@ pub(crate) struct Binding {
     pub known: (u32, u32),
     /// The part of the statement that introduces the name: `def linear(size)(x)`.
     pub head: Span,
+    /// The whole statement or expression that binds it.
+    pub whole: Span,
+    /// The path of the file, for a module.
+    pub path: Option<Span>,
 }
 
 /// The kind of a binding.
@@ -59,6 +62,8 @@ impl BindingKind {
 #[derive(Default)]
 pub(crate) struct Bindings {
     pub all: Vec<Binding>,
+    /// The places in `all` of each name.
+    by_name: FxHashMap<String, Vec<usize>>,
     /// The bodies of functions.
     bodies: Vec<(u32, u32)>,
 }
@@ -69,50 +74,71 @@ impl Bindings {
         walk::bindings(source, text)
     }
 
+    fn push(&mut self, binding: Binding) {
+        self.by_name.entry(binding.name.clone()).or_default().push(self.all.len());
+        self.all.push(binding);
+    }
+
     /// The names that are known at an offset, the innermost first, and among those the last bound
     /// first.
     pub fn at(&self, offset: u32) -> Vec<&Binding> {
-        let in_body = self.bodies.iter().any(|(start, end)| (*start..*end).contains(&offset));
-        let is_known = |binding: &&Binding| {
-            let (start, end) = binding.known;
-            offset < end && (start <= offset || (in_body && end == u32::MAX))
-        };
-        let mut known: Vec<&Binding> = self.all.iter().filter(is_known).collect();
-        // Later bindings count only if there are no earlier ones.
-        let order = |binding: &&Binding| {
-            let (start, end) = binding.known;
-            (start > offset, end, if start > offset { start } else { u32::MAX - start })
-        };
-        known.sort_by_key(order);
+        let in_body = self.in_body(offset);
+        let mut known: Vec<&Binding> =
+            self.all.iter().filter(|binding| binding.is_known(offset, in_body)).collect();
+        known.sort_by_key(|binding| binding.rank(offset));
         known
     }
 
     /// The binding of a name at an offset.
     pub fn find(&self, name: &str, offset: u32) -> Option<&Binding> {
-        let is_here = |binding: &&Binding| binding.span.start <= offset && offset <= binding.span.end;
-        let here = self.all.iter().filter(is_here).find(|binding| binding.name == name);
-        here.or_else(|| self.at(offset).into_iter().find(|binding| binding.name == name))
+        self.index(name, offset).map(|index| &self.all[index])
+    }
+
+    /// The binding of a name at an offset, as an index into `all`.
+    pub fn index(&self, name: &str, offset: u32) -> Option<usize> {
+        let named = self.by_name.get(name)?;
+        let is_here = |binding: &Binding| binding.span.start <= offset && offset <= binding.span.end;
+        if let Some(here) = named.iter().find(|index| is_here(&self.all[**index])) {
+            return Some(*here);
+        }
+        let in_body = self.in_body(offset);
+        let known = named.iter().copied().filter(|index| self.all[*index].is_known(offset, in_body));
+        known.min_by_key(|index| self.all[*index].rank(offset))
+    }
+
+    /// The arguments of a function, by name or all of them.
+    pub fn arguments<'a>(&'a self, function: &'a Binding) -> impl Iterator<Item = usize> + 'a {
+        let inside = |span: Span| function.head.start <= span.start && span.end <= function.head.end;
+        let is_argument = move |(_, binding): &(usize, &Binding)| {
+            binding.kind == BindingKind::Argument && inside(binding.span)
+        };
+        let is_function = function.kind == BindingKind::Function;
+        self.all
+            .iter()
+            .enumerate()
+            .filter(move |each| is_function && is_argument(each))
+            .map(|(index, _)| index)
+    }
+
+    /// Returns true inside the body of a function, where names are looked up when it is applied.
+    fn in_body(&self, offset: u32) -> bool {
+        self.bodies.iter().any(|(start, end)| (*start..*end).contains(&offset))
     }
 }
 
-/// The name that is written at an offset, or ends there, and its binding. None if it is a field or
-/// an argument of a call.
-pub(crate) fn name_at(source: SourceId, text: &str, offset: u32) -> Option<(Span, Option<Binding>)> {
-    let tokens = lex(source, text).tokens;
-    let is_there = |token: &Token| {
-        token.kind == TokenKind::Name && token.span.start <= offset && offset <= token.span.end
-    };
-    let at = tokens.iter().position(is_there)?;
-    let before = at.checked_sub(1).map(|before| tokens[before].kind);
-    let after = tokens.get(at + 1).map(|after| after.kind);
-    let is_argument =
-        after == Some(TokenKind::Equals) && matches!(before, Some(TokenKind::Open | TokenKind::Comma));
-    let is_field = before == Some(TokenKind::Dot);
-    let span = tokens[at].span;
-    let binding = Bindings::new(source, text).find(span.slice(text), span.start).cloned();
-    // `def f(rate = 0.1)` and `let a, b = …` look like arguments, and bind names.
-    let is_bound_here = binding.as_ref().is_some_and(|binding| binding.span == span);
-    (is_bound_here || !(is_field || is_argument)).then_some((span, binding))
+impl Binding {
+    /// Returns true if the name stands for this at an offset, unless something nearer has the same name.
+    fn is_known(&self, offset: u32, in_body: bool) -> bool {
+        let (start, end) = self.known;
+        offset < end && (start <= offset || (in_body && end == u32::MAX))
+    }
+
+    /// The order in which bindings of a name count at an offset: the innermost first, and among those the last. Later
+    /// ones count only if there are no earlier ones.
+    fn rank(&self, offset: u32) -> (bool, u32, u32) {
+        let (start, end) = self.known;
+        (start > offset, end, if start > offset { start } else { u32::MAX - start })
+    }
 }
 
 /// The comment right above a line, without the `#` signs.
@@ -130,14 +156,15 @@ pub(crate) fn comment_above(text: &str, offset: u32) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::occurrences::Occurrences;
 
     /// The line on which the name under the cursor `▮` is bound.
     fn bound(text: &str) -> Option<usize> {
         let offset = text.find('▮').unwrap();
         let text = text.replace('▮', "");
         let source = SourceId(0);
-        let (_, binding) = name_at(source, &text, offset as u32)?;
-        let binding = binding?;
+        let names = Occurrences::new(source, &text);
+        let binding = names.binding(names.at(offset as u32)?)?;
         Some(text[..binding.span.start as usize].matches('\n').count() + 1)
     }
 

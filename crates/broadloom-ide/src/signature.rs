@@ -1,8 +1,8 @@
 //! Which shapes do functions take and give?
 
 use broadloom_diagnostics::{Diagnostic, Sources};
+use broadloom_lang::Asked;
 use broadloom_lang::signature::{NotInferred, Signature};
-use broadloom_lang::{Asked, Options};
 use serde::Serialize;
 
 use crate::analysis::Text;
@@ -94,8 +94,7 @@ pub struct SignatureParameter {
 /// );
 /// ```
 pub fn signatures(text: &Text, asked: &Asked) -> Signed {
-    let options = Options { folder: text.folder.clone(), sizes: text.sizes.clone(), until: None };
-    let found = broadloom_lang::signatures(&text.name, &text.text, &options, asked);
+    let found = broadloom_lang::signatures(&text.name, &text.text, &text.options(None), asked);
     let signatures = found.list.iter().map(|signature| plain(&found.sources, signature)).collect();
     Signed {
         answer: Signatures { file: text.name.clone(), signatures },

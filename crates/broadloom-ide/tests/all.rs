@@ -3,4 +3,5 @@
 
 mod answers;
 mod editing;
+mod fixes;
 mod robust;

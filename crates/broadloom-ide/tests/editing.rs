@@ -222,6 +222,6 @@ fn completions_say_what_they_are() {
     assert_eq!(shown("hidden"), Some(("dim", "dim hidden = 64")));
     assert_eq!(shown("input"), Some(("data", "32 | 784")));
     assert_eq!(shown("linear"), Some(("function", "def linear(size = inferred)(x)")));
-    assert_eq!(shown("exp"), Some(("function", "")));
+    assert_eq!(shown("exp"), Some(("function", "exp(x)")));
     assert_eq!(shown("let"), None);
 }

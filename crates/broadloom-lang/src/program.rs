@@ -1,6 +1,7 @@
 //! Programs: the meaning of a `.loom` file.
 
-use std::path::PathBuf;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
 use broadloom::{ErrorKind, Graph, LeafKind, Node, Routine, Tensor};
 use broadloom_diagnostics::{Diagnostic, SourceId, Sources, Span};
@@ -19,6 +20,8 @@ pub struct Options {
     pub sizes: Vec<(String, u64)>,
     /// The last line to read, to look at a part of a program.
     pub until: Option<u32>,
+    /// Texts of files that an editor has not written yet: imports read these instead. Paths are canonical.
+    pub unsaved: BTreeMap<PathBuf, String>,
 }
 
 /// A program: its tensors with their shapes, its plan, and its diagnostics.
@@ -27,6 +30,10 @@ pub struct Program {
     pub sources: Sources,
     /// The source of the program itself.
     pub main: SourceId,
+    /// The files that it imports, directly or through others.
+    pub files: Vec<(SourceId, PathBuf)>,
+    /// Its imports and those of its modules: the path as it is written, and the source that it leads to.
+    pub imports: Vec<(Span, SourceId)>,
     /// Its tensors.
     pub graph: Graph,
     /// Errors, warnings and notes.
@@ -162,6 +169,8 @@ pub fn compile(name: &str, text: &str, options: &Options) -> Program {
     let mut program = Program {
         sources: eval.sources,
         main,
+        files: eval.files,
+        imports: eval.imports,
         graph: eval.graph,
         diagnostics: eval.diagnostics,
         plan,
@@ -335,6 +344,16 @@ impl Program {
         let counts = self.graph.use_counts();
         let made = |tensor: &Tensor| matches!(self.graph.node(*tensor), Some(Node::Operation { .. }));
         self.graph.tensors().filter(|tensor| counts[tensor.index()] == 0 && made(tensor)).collect()
+    }
+
+    /// The source that an import leads to, by the place of its path.
+    pub fn imported(&self, path: Span) -> Option<SourceId> {
+        self.imports.iter().find(|(place, _)| *place == path).map(|(_, source)| *source)
+    }
+
+    /// The file that a source was imported from.
+    pub fn file(&self, source: SourceId) -> Option<&Path> {
+        self.files.iter().find(|(known, _)| *known == source).map(|(_, file)| file.as_path())
     }
 
     /// The origin of a step of the graph.

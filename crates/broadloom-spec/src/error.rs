@@ -33,6 +33,8 @@ pub struct Error {
     pub related: Option<Box<Related>>,
     /// Advice: the text to write instead.
     pub help: Option<Box<str>>,
+    /// The whole text as it was probably meant, if the advice says exactly that.
+    pub rewrite: Option<Box<str>>,
 }
 
 /// A second place of an error, with a few words about it.
@@ -57,6 +59,7 @@ impl Error {
             expected: &[],
             related: None,
             help: None,
+            rewrite: None,
         }
     }
 
@@ -79,6 +82,11 @@ impl Error {
 
     pub(crate) fn help(mut self, help: impl Into<String>) -> Error {
         self.help = Some(help.into().into());
+        self
+    }
+
+    pub(crate) fn rewrite(mut self, text: impl Into<String>) -> Error {
+        self.rewrite = Some(text.into().into());
         self
     }
 }

@@ -17,6 +17,7 @@
 //! | `cache` | [`cache`] | what is kept of compiled programs? |
 //! | `tour` | [`tour`] | what is all this? |
 //! | `solve` | [`solve`] | what solves these constraints? |
+//! | `lsp` | [`lsp`] | how does an editor ask all this? |
 //! | `completions` | [`completions`] | how does my shell complete all this? |
 //!
 //! *To add one*: a module, a line above, a variant of [`Command`] and its arm in [`Command::run`]; the definition of its
@@ -31,6 +32,7 @@ pub mod fmt;
 pub mod graph;
 pub mod lint;
 pub mod loops;
+pub mod lsp;
 pub mod memory;
 pub mod run;
 pub mod shapes;
@@ -88,6 +90,9 @@ pub enum Command {
     /// Show or empty the cache of compiled programs
     #[command(after_help = cache::HELP)]
     Cache(cache::Args),
+    /// Serve an editor: the language server
+    #[command(after_help = lsp::HELP)]
+    Lsp(lsp::Args),
     /// Write completions for a shell
     #[command(after_help = completions::HELP)]
     Completions(completions::Args),
@@ -111,6 +116,7 @@ impl Command {
             Command::Emit(args) => emit::run(&args, console),
             Command::Solve(args) => solve::run(&args, console),
             Command::Cache(args) => cache::run(&args),
+            Command::Lsp(args) => lsp::run(&args),
             Command::Completions(args) => completions::run(&args),
         }
     }

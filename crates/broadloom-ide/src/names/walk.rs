@@ -13,7 +13,8 @@ use super::{Binding, BindingKind, Bindings};
 pub(super) fn bindings(source: SourceId, text: &str) -> Bindings {
     let mut names = Names::default();
     let parsed = parse(source, text, &mut names);
-    let mut walk = Walk { file: &parsed.file, names: &names, text, found: Bindings::default() };
+    let whole = Span::empty(source, 0);
+    let mut walk = Walk { file: &parsed.file, names: &names, text, whole, found: Bindings::default() };
     walk.block(&parsed.file.statements, Ends { block: u32::MAX, function: None });
     walk.found
 }
@@ -22,6 +23,8 @@ struct Walk<'a> {
     file: &'a File,
     names: &'a Names,
     text: &'a str,
+    /// The innermost statement.
+    whole: Span,
     found: Bindings,
 }
 
@@ -36,12 +39,17 @@ struct Ends {
 impl Walk<'_> {
     fn bind(&mut self, name: Ident, kind: BindingKind, known: (u32, u32), head: Span) {
         let text = self.names.text(name.name).to_string();
-        self.found.all.push(Binding { name: text, kind, span: name.span, known, head });
+        let whole = self.whole;
+        self.found.push(Binding { name: text, kind, span: name.span, known, head, whole, path: None });
     }
 
     /// The statements of a block. The parser limits how deep blocks nest.
     fn block(&mut self, statements: &[Statement], ends: Ends) {
-        statements.iter().for_each(|statement| self.statement(statement, ends));
+        for statement in statements {
+            let outer = std::mem::replace(&mut self.whole, statement.span);
+            self.statement(statement, ends);
+            self.whole = outer;
+        }
     }
 
     fn statement(&mut self, statement: &Statement, ends: Ends) {
@@ -49,11 +57,14 @@ impl Walk<'_> {
         let known = (self.next_line(span.end), ends.block);
         match &statement.kind {
             StatementKind::Import { path, alias } => {
-                if let Some(alias) = alias {
-                    self.bind(*alias, BindingKind::Module, known, span);
-                } else {
-                    self.module(&path.text, path.span, known);
-                }
+                let name = match alias {
+                    Some(alias) => self.names.text(alias.name).to_string(),
+                    None => stem(&path.text),
+                };
+                let place = alias.map_or(path.span, |alias| alias.span);
+                let kind = BindingKind::Module;
+                let path = Some(path.span);
+                self.found.push(Binding { name, kind, span: place, known, head: span, whole: span, path });
             }
             StatementKind::Dim { name, .. } => self.bind(*name, BindingKind::Dim, known, span),
             StatementKind::Leaf { kind, name, value, .. } => {
@@ -91,13 +102,6 @@ impl Walk<'_> {
             StatementKind::Print { parts, every } => self.exprs(parts.iter().copied().chain(*every), ends),
             StatementKind::Save { value, .. } => self.exprs([*value], ends),
         }
-    }
-
-    /// `import "nets/mlp.loom"` is called `mlp`.
-    fn module(&mut self, path: &str, span: Span, known: (u32, u32)) {
-        let file = path.rsplit('/').next().unwrap_or(path);
-        let name = file.strip_suffix(".loom").unwrap_or(file).to_string();
-        self.found.all.push(Binding { name, kind: BindingKind::Module, span, known, head: span });
     }
 
     fn def(&mut self, def: &Def, span: Span, ends: Ends) {
@@ -200,4 +204,10 @@ impl Walk<'_> {
         // The cursor may be after the last character.
         reached as u32 + 1
     }
+}
+
+/// The name of a module without an alias: `import "nets/mlp.loom"` is called `mlp`.
+fn stem(path: &str) -> String {
+    let file = path.rsplit('/').next().unwrap_or(path);
+    file.strip_suffix(".loom").unwrap_or(file).to_string()
 }

@@ -9,7 +9,7 @@
 
 use std::rc::Rc;
 
-use broadloom_diagnostics::{Diagnostic, Span};
+use broadloom_diagnostics::{Diagnostic, Edit, Span};
 
 use super::contract::{Places, states_shapes};
 use super::foreign::signature;
@@ -353,7 +353,7 @@ impl Eval<'_> {
         let near = meant.or_else(|| suggest::nearest(&text, known.iter().copied()));
         let value = self.quote(value);
         let first = known.first().copied().unwrap_or_default();
-        let help = match near {
+        let help = match &near {
             _ if text == "bias" && own == "linear" => {
                 "without a bias it is `linear_without_bias(size)`".to_string()
             }
@@ -372,6 +372,9 @@ impl Eval<'_> {
         let message = format!("`{own}` has no argument called `{text}`");
         let place = self.place(name.span);
         let mut diagnostic = Diagnostic::error(codes::ARGUMENTS, message, place, "").with_help(help);
+        if let Some(near) = near.filter(|near| near != "axes" && place == name.span && text != "bias") {
+            diagnostic = diagnostic.fixed_by(format!("write `{near}`"), vec![Edit::new(name.span, near)]);
+        }
         let defined = function.def.name.span;
         if place == name.span && !self.library.contains(&defined.source) {
             diagnostic = diagnostic.with_label(defined, "defined here");

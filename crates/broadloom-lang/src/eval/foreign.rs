@@ -2,7 +2,7 @@
 //! names that are known only in another place of the program.
 
 use broadloom::Tensor;
-use broadloom_diagnostics::{Diagnostic, Span};
+use broadloom_diagnostics::{Diagnostic, Edit, Span};
 
 use super::{Eval, Evaluated, Reported};
 use crate::codes;
@@ -109,21 +109,40 @@ impl Eval<'_> {
         let here = self.frame.scope.find(field.name).map(|_| text.clone());
         let near = suggest::nearest(&text, known.iter().map(|name| self.names.text(*name)));
         let foreign = suggest::foreign(&text).filter(|_| here.is_none());
-        let help = match (foreign, here.or(near)) {
-            (Some(way), _) => said(way, arguments.unwrap_or(&[])),
+        let advice = match (foreign, here.or(near)) {
+            (Some(way), _) => Advice::from_way(way, arguments.unwrap_or(&[])),
             (None, Some(name)) => match self.names.find(&name).and_then(|name| self.frame.scope.find(name)) {
                 Some(Value::Function(function)) => {
                     let list = signature(self, function.def.config.as_deref().unwrap_or(&[]));
-                    format!("write `{name}({list})(x)`: functions stand by themselves")
+                    Advice::say(format!("write `{name}({list})(x)`: functions stand by themselves"))
                 }
-                Some(Value::Initial(_)) => FIRST_VALUES.to_string(),
-                _ => format!("write `{}`: functions stand by themselves", call(&name)),
+                Some(Value::Initial(_)) => Advice::say(FIRST_VALUES),
+                _ => Advice {
+                    help: format!("write `{}`: functions stand by themselves", call(&name)),
+                    written: Some(call(&name)),
+                },
             },
-            (None, None) => "functions stand by themselves; docs/language.md lists them".to_string(),
+            (None, None) => Advice::say("functions stand by themselves; docs/language.md lists them"),
         };
         let message = format!("there is no library `{library}`");
         let place = self.place(file.expr(of).span);
-        Some(self.told(Diagnostic::error(codes::UNKNOWN, message, place, "").with_help(help)))
+        let (whole, end) = (file.expr(of).span, field.span);
+        let diagnostic = Diagnostic::error(codes::UNKNOWN, message, place, "");
+        Some(self.told(self.advised(diagnostic, advice, whole, end)))
+    }
+
+    /// Adds advice about a call: what is written in its place replaces the text from the start of a span to the end of
+    /// the list of arguments behind a name.
+    fn advised(&self, diagnostic: Diagnostic, advice: Advice, whole: Span, name: Span) -> Diagnostic {
+        let is_here = self.place(whole) == whole;
+        match advice.written.filter(|written| is_here && !written.contains('…')) {
+            Some(written) => {
+                let rest = self.sources.get(name.source).text().get(name.end as usize..).unwrap_or_default();
+                let span = Span { end: name.end + list_length(rest) as u32, ..whole };
+                diagnostic.with_fix(advice.help, span, written)
+            }
+            None => diagnostic.with_help(advice.help),
+        }
     }
 
     /// Reports `optimizer.step()`: a method of something that does not exist.
@@ -147,7 +166,7 @@ impl Eval<'_> {
             let message = format!("there is no function `{text}`");
             let place = self.place(span);
             let diagnostic = Diagnostic::error(codes::UNKNOWN, message, place, "not known here");
-            return self.told(diagnostic.with_help(said(way, arguments)));
+            return self.told(self.advised(diagnostic, Advice::from_way(way, arguments), span, span));
         }
         self.unknown_name(name, span, true)
     }
@@ -171,15 +190,17 @@ impl Eval<'_> {
             && let Some(Elsewhere { label, at, help, kind }) = self.elsewhere(name, span)
         {
             // A label of a shape may have the same typing mistake.
-            let help = match near.filter(|_| kind == Defined::Label) {
-                Some(near) => format!("there is `{near}`"),
-                None => help,
-            };
-            diagnostic = diagnostic.with_label(at, label).with_help(help);
-            return self.told(diagnostic);
+            diagnostic = diagnostic.with_label(at, label);
+            return self.told(match near.filter(|_| kind == Defined::Label) {
+                Some(near) => diagnostic.with_fix(format!("there is `{near}`"), span, near),
+                None => diagnostic.with_help(help),
+            });
         }
         let help = match (suggest::foreign(&text), near) {
             (Some(way), _) => said(way, &[]),
+            (None, Some(near)) if place == span => {
+                return self.told(diagnostic.with_fix(format!("there is `{near}`"), span, near));
+            }
             (None, Some(near)) => format!("there is `{near}`"),
             (None, None) if is_call => {
                 format!("write `def {text}(…) = …` before this line; docs/language.md lists what there is")
@@ -312,23 +333,25 @@ impl Eval<'_> {
             matches!(value, Value::Builtin(_) | Value::Layer(_) | Value::Function(_) | Value::Operation(_))
         });
         let axis = args.and_then(|args| args.first()).and_then(|arg| self.literal_number(arg.value));
-        let help = match (function, suggest::method(&text), value) {
-            (_, Some(way), _) => said(way, &arguments),
+        let advice = match (function, suggest::method(&text), value) {
+            (_, Some(way), _) => Advice::from_way(way, &arguments),
             (Some(_), _, Value::Tensor(tensor)) if arguments.len() > 1 && REDUCTIONS.contains(&&*text) => {
-                self.axis_help(&text, *tensor, &owner, axis)
+                Advice::say(self.axis_help(&text, *tensor, &owner, axis))
             }
             (Some(Value::Function(function)), ..) => {
                 let list = signature(self, function.def.config.as_deref().unwrap_or(&[]));
-                format!("write `{text}({list})({owner})`")
+                Advice::say(format!("write `{text}({list})({owner})`"))
             }
-            (Some(_), ..) => format!("write `{text}({})`", arguments.join(", ")),
+            (Some(_), ..) => Advice::write(format!("{text}({})", arguments.join(", "))),
             (None, None, _) => {
                 args?;
                 let known = self.frame.scope.all();
                 let near = suggest::nearest(&text, known.iter().map(|name| self.names.text(*name)));
                 match near {
-                    Some(near) => format!("write `{near}({})`", arguments.join(", ")),
-                    None => format!("a function is written before what it is applied to: `{text}({owner})`"),
+                    Some(near) => Advice::write(format!("{near}({})", arguments.join(", "))),
+                    None => Advice::say(format!(
+                        "a function is written before what it is applied to: `{text}({owner})`"
+                    )),
                 }
             }
         };
@@ -336,7 +359,12 @@ impl Eval<'_> {
             Some(_) => format!("{} has no methods, such as `{text}`", value.kind()),
             None => format!("{} has no `{text}`", value.kind()),
         };
-        Some(self.wrong_field(message, field.span, help))
+        let (place, whole) = (self.place(field.span), self.span_of(of).to(field.span));
+        if place != field.span {
+            return Some(self.wrong_field(message, field.span, advice.help));
+        }
+        let diagnostic = Diagnostic::error(codes::FIELD, message, place, "");
+        Some(self.told(self.advised(diagnostic, advice, whole, field.span)))
     }
 
     /// Reports a method that layers of other libraries have.
@@ -489,7 +517,13 @@ impl Eval<'_> {
             _ => format!("declare it{inside}: `state {text} : |`, with its shape behind `:`"),
         };
         let place = self.place(span);
-        self.fail(Diagnostic::error(codes::UNKNOWN, message, place, "not known here").with_help(help))
+        let diagnostic = Diagnostic::error(codes::UNKNOWN, message, place, "not known here").with_help(help);
+        self.fail(match sign == "=" && place == span {
+            true => {
+                diagnostic.fixed_by(format!("write `let {text}`"), vec![Edit::new(span.before(), "let ")])
+            }
+            false => diagnostic,
+        })
     }
 }
 
@@ -504,6 +538,52 @@ pub(super) fn signature(eval: &Eval<'_>, arguments: &[crate::syntax::ast::Argume
         return arguments.first().map_or(String::new(), |first| eval.text(first.name.name).to_string());
     }
     needed.join(", ")
+}
+
+/// The length of a list of arguments at the beginning of a text; 0 if there is none, or no end of it on the line.
+fn list_length(text: &str) -> usize {
+    if !text.starts_with('(') {
+        return 0;
+    }
+    let (mut depth, mut quoted) = (0, false);
+    for (at, letter) in text.char_indices() {
+        match letter {
+            '\n' | '\r' => return 0,
+            '"' => quoted = !quoted,
+            '(' if !quoted => depth += 1,
+            ')' if !quoted => depth -= 1,
+            _ => {}
+        }
+        if depth == 0 {
+            return at + 1;
+        }
+    }
+    0
+}
+
+/// Advice about a call of something that does not exist.
+struct Advice {
+    /// The sentence.
+    help: String,
+    /// The text in place of the call, if the sentence says exactly what to write.
+    written: Option<String>,
+}
+
+impl Advice {
+    fn say(help: impl Into<String>) -> Advice {
+        Advice { help: help.into(), written: None }
+    }
+
+    fn write(text: String) -> Advice {
+        Advice { help: format!("write `{text}`"), written: Some(text) }
+    }
+
+    fn from_way(way: Way, arguments: &[String]) -> Advice {
+        match way {
+            Way::Write(template) => Advice::write(suggest::filled(template, arguments)),
+            Way::Say(text) => Advice::say(text),
+        }
+    }
 }
 
 /// The advice as a sentence.

@@ -107,6 +107,10 @@ pub(crate) struct Eval<'o> {
     library: FxHashSet<SourceId>,
     /// Modules by path; `None` while they are being read.
     modules: FxHashMap<PathBuf, Option<Rc<Scope>>>,
+    /// The files of modules that have been read.
+    pub files: Vec<(SourceId, PathBuf)>,
+    /// The paths of imports, and the sources that they lead to.
+    pub imports: Vec<(Span, SourceId)>,
     /// Names of leaves and layers that are taken, with the last number that was added to each.
     taken: FxHashMap<String, u32>,
     frame: Frame,
@@ -195,6 +199,8 @@ impl<'o> Eval<'o> {
             defined: Vec::new(),
             library: FxHashSet::default(),
             modules: FxHashMap::default(),
+            files: Vec::new(),
+            imports: Vec::new(),
             taken: FxHashMap::default(),
             frame,
             calls: Vec::new(),

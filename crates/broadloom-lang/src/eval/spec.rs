@@ -185,7 +185,13 @@ impl Eval<'_> {
             Diagnostic::error(codes::NOTATION, message, place, "").with_note(note)
         };
         if let Some(help) = &error.help {
-            diagnostic = diagnostic.with_help(&**help);
+            let inside = Span { start: span.start + 1, end: span.end.saturating_sub(1), ..span };
+            diagnostic = match &error.rewrite {
+                Some(meant) if written == filled && is_literal => {
+                    diagnostic.with_fix(&**help, inside, &**meant)
+                }
+                _ => diagnostic.with_help(&**help),
+            };
         }
         self.fail(diagnostic)
     }

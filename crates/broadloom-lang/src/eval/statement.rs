@@ -113,6 +113,8 @@ impl Eval<'_> {
             }
             None => self.module(&file, path)?,
         };
+        let source = self.files.iter().find(|(_, known)| *known == file).map(|(source, _)| *source);
+        self.imports.extend(source.map(|source| (path.span, source)));
         let name = match alias {
             Some(alias) => alias.name,
             None => self.names.intern(&stem(&path.text)),
@@ -123,7 +125,8 @@ impl Eval<'_> {
 
     /// Reads a file, and evaluates it in a scope of its own.
     fn module(&mut self, file: &Path, path: &Quoted) -> Evaluated<Rc<Scope>> {
-        let text = match std::fs::read(file).map(broadloom_diagnostics::decode) {
+        let unsaved = self.options.unsaved.get(file).map(|text| Ok(Ok(text.clone())));
+        let text = match unsaved.unwrap_or_else(|| std::fs::read(file).map(broadloom_diagnostics::decode)) {
             Ok(Ok(text)) => text,
             Ok(Err(_)) => {
                 let message = format!("`{}` is not a text in UTF-8", path.text);
@@ -137,6 +140,7 @@ impl Eval<'_> {
         };
         self.modules.insert(file.to_path_buf(), None);
         let source = self.sources.add(&*path.text, text.clone());
+        self.files.push((source, file.to_path_buf()));
         let parsed = crate::syntax::parse(source, &text, &mut self.names);
         self.diagnostics.extend(parsed.diagnostics);
         let scope = Scope::new(Some(self.prelude.clone()));

@@ -1,7 +1,7 @@
 //! Specs that may not say what is meant: axes that
 //! are summed alone, positions that look like sizes.
 
-use broadloom_diagnostics::Diagnostic;
+use broadloom_diagnostics::{Diagnostic, Edit};
 use broadloom_spec::{AxisKind, RowVariable, Shape, Spec};
 
 use crate::codes;
@@ -62,7 +62,12 @@ fn summed_alone(written: &Written) -> Vec<Diagnostic> {
         let instead = if name.starts_with("..") { "sum it first" } else { "write `_` in its place" };
         let help =
             format!("if it is meant, {instead}; otherwise write it in the result, or in another operand");
-        Diagnostic::warning(codes::ALONE, message, written.place(span), label).with_help(help)
+        let place = written.place(span);
+        let diagnostic = Diagnostic::warning(codes::ALONE, message, place, label).with_help(help);
+        match written.literal && !name.starts_with("..") {
+            true => diagnostic.fixed_by("write `_` in its place", vec![Edit::new(place, "_")]),
+            false => diagnostic,
+        }
     };
     found.into_iter().map(diagnostic).collect()
 }
@@ -96,7 +101,12 @@ fn positions(written: &Written) -> Vec<Diagnostic> {
             1 => "write `0` for an axis of one element".to_string(),
             _ => format!("write a label for an axis of size {at}, and `set` its size"),
         };
-        Some(Diagnostic::warning(codes::POSITION, message, written.place(axis.span), label).with_help(help))
+        let place = written.place(axis.span);
+        let diagnostic = Diagnostic::warning(codes::POSITION, message, place, label).with_help(help);
+        Some(match at == 1 && written.literal {
+            true => diagnostic.fixed_by("write `0`", vec![Edit::new(place, "0")]),
+            false => diagnostic,
+        })
     };
     axes.filter_map(diagnostic).collect()
 }

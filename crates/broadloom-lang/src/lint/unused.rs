@@ -7,7 +7,7 @@
 //! In a file that does nothing, values at the top are its results, so an unused `let` there is not
 //! reported. If it has no data either, it is a module, and nothing at the top is reported.
 
-use broadloom_diagnostics::{Diagnostic, Span};
+use broadloom_diagnostics::{Diagnostic, Edit, Span};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::codes;
@@ -82,7 +82,13 @@ impl Binding {
             What::Module => ("nothing of it is used", "remove the line"),
         };
         let help = format!("{help}; a name that begins with `_` may be unused");
-        Diagnostic::warning(codes::UNUSED, format!("`{name}` is not used"), self.span, label).with_help(help)
+        let diagnostic =
+            Diagnostic::warning(codes::UNUSED, format!("`{name}` is not used"), self.span, label)
+                .with_help(help);
+        match self.what {
+            What::Module => diagnostic,
+            _ => diagnostic.fixed_by(format!("call it `_{name}`"), vec![Edit::new(self.span.before(), "_")]),
+        }
     }
 }
 

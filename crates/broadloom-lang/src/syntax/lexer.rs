@@ -16,7 +16,7 @@
 //! The lexer never fails: a character it cannot read
 //! becomes [`TokenKind::Unknown`] and a diagnostic.
 
-use broadloom_diagnostics::{BYTE_ORDER_MARK, Diagnostic, SourceId, Span};
+use broadloom_diagnostics::{BYTE_ORDER_MARK, Diagnostic, Edit, SourceId, Span};
 
 use super::token::{KEYWORDS, Keyword, Token, TokenKind};
 use crate::codes;
@@ -309,9 +309,9 @@ impl Lexer<'_> {
                 &rest[..end],
                 &rest[end..end + tail]
             );
-            self.out
-                .diagnostics
-                .push(Diagnostic::error(codes::NUMBER, message, span, "not a number").with_help(help));
+            let product = format!("{} * {}", &rest[..end], &rest[end..end + tail]);
+            let diagnostic = Diagnostic::error(codes::NUMBER, message, span, "not a number");
+            self.out.diagnostics.push(diagnostic.with_fix(help, span, product));
         }
         (kind, end + tail)
     }
@@ -326,8 +326,11 @@ impl Lexer<'_> {
         let end = rest[..length].trim_end().len();
         let span = self.span(self.at, self.at + end);
         self.out.diagnostics.push(
-            Diagnostic::error(codes::QUOTE, "this text has no end", span, "begins here")
-                .with_help("close it with `\"` on the same line"),
+            Diagnostic::error(codes::QUOTE, "this text has no end", span, "begins here").with_fix(
+                "close it with `\"` on the same line",
+                span.after(),
+                "\"",
+            ),
         );
         (TokenKind::Text, end)
     }
@@ -347,7 +350,9 @@ impl Lexer<'_> {
     fn slashes(&mut self, help: &str) {
         let span = self.span(self.at, self.at + 2);
         let diagnostic = Diagnostic::error(codes::CHARACTER, "`//` means nothing here", span, "not expected");
-        self.out.diagnostics.push(diagnostic.with_help(help));
+        self.out
+            .diagnostics
+            .push(diagnostic.with_help(help).fixed_by("write `#`", vec![Edit::new(span, "#")]));
     }
 
     fn unknown(&mut self, rest: &str, letter: char) -> (TokenKind, usize) {
@@ -379,8 +384,22 @@ impl Lexer<'_> {
             _ => (format!("`{letter}` means nothing here"), None),
         };
         let diagnostic = Diagnostic::error(codes::CHARACTER, message, span, "not expected");
-        self.out.diagnostics.push(match help {
-            Some(help) => diagnostic.with_help(help),
+        let meant = match letter {
+            '\'' if length > 1 => Some(format!("\"{}\"", rest[..length].trim_matches('\''))),
+            '&' => Some("and".into()),
+            '!' => Some("not ".into()),
+            '^' => Some("**".into()),
+            '×' | '·' => Some("*".into()),
+            '$' => Some(String::new()),
+            _ => None,
+        };
+        let title = meant.as_ref().map(|meant| match meant.trim() {
+            "" => format!("leave out `{letter}`"),
+            meant => format!("write `{meant}`"),
+        });
+        let diagnostic = help.into_iter().fold(diagnostic, Diagnostic::with_help);
+        self.out.diagnostics.push(match meant.zip(title) {
+            Some((meant, title)) => diagnostic.fixed_by(title, vec![Edit::new(span, meant)]),
             None => diagnostic,
         });
         (TokenKind::Unknown, length)

@@ -25,9 +25,11 @@ pub(super) fn check_arrows(text: &str, tokens: &[Token]) -> Result<(), Error> {
             if separated && !has(TokenKind::Bar) {
                 return Err(python_commas(text, left, right, all(TokenKind::Comma).next().unwrap_or(arrow)));
             }
-            let spec = clip(&format!("{left}=>{right}"));
+            let meant = format!("{left}=>{right}");
+            let spec = clip(&meant);
             Err(Error::new(ErrorKind::ThinArrow, text, arrow, "the result follows `=>`, not `->`")
                 .expected(&["`=>`"])
+                .rewrite(meant)
                 .help(format!(
                     "write `{spec}`; `->` stands between the input axes and the output axes of one tensor"
                 )))
@@ -62,7 +64,10 @@ pub(super) fn python_commas(text: &str, left: &str, right: &str, comma: Span) ->
     let (many, one) = (operands.join("; "), operands.join(", "));
     let letters = |piece: &&str| piece.chars().all(|c| c.is_alphabetic() || c == '.');
     match operands.iter().all(letters) && letters(&result) {
-        true => error.help(format!("write `{}`", clip(&format!("{many} => {result}")))),
+        true => {
+            let meant = format!("{many} => {result}");
+            error.help(format!("write `{}`", clip(&meant))).rewrite(meant)
+        }
         false => error.help(format!(
             "write `{}` for several operands, or `{}` for the axes of one",
             clip(&format!("{many} => {result}")),

@@ -4,7 +4,7 @@
 //! is clearer than what was expected. Where the meaning is clear, parsing goes on as if the right
 //! form had been written, so that no further errors follow.
 
-use broadloom_diagnostics::{Diagnostic, Span};
+use broadloom_diagnostics::{Diagnostic, Edit, Span};
 
 use super::super::ast::{ExprId, ExprKind, Ident, Statement, StatementKind, Target};
 use super::super::lexer::LINE_ENDS;
@@ -69,7 +69,11 @@ impl Parser<'_> {
                 (format!("there is no `{sign}=`"), format!("write `{target} = {target} {sign} {value}`"))
             }
         };
-        self.report(Diagnostic::error(codes::EXPECTED, message, span, "").with_help(help));
+        let diagnostic = Diagnostic::error(codes::EXPECTED, message, span, "");
+        self.report(match known {
+            true => diagnostic.with_fix(help, span, format!("={sign}")),
+            false => diagnostic.with_help(help),
+        });
         self.next();
         // `y +=-1`: the sign after `=` belongs to the value.
         let equals = self.token();
@@ -89,12 +93,20 @@ impl Parser<'_> {
         let (name, index) = (self.quote(self.file.expr(of).span), self.slice(inner).trim().to_string());
         let parts: Vec<&str> = index.split(',').map(str::trim).collect();
         let is_index = |text: &str| !text.is_empty() && text.chars().all(|letter| letter.is_ascii_digit());
+        let mut meant = None;
         let help = match parts[..] {
-            [":"] => format!("write `{name}`"),
+            [":"] => {
+                meant = Some(String::new());
+                format!("write `{name}`")
+            }
             [part] => match part.split(':').map(str::trim).collect::<Vec<_>>()[..] {
-                ["", to] => format!("write `{name}[0..{to}]`"),
                 [from, ""] => format!("write `{name}[{from}..n]`, where `n` is the size of the axis"),
-                [from, to] => format!("write `{name}[{from}..{to}]`"),
+                [from, to] => {
+                    let slice = format!("[{}..{to}]", if from.is_empty() { "0" } else { from });
+                    let help = format!("write `{name}{slice}`");
+                    meant = Some(slice);
+                    help
+                }
                 _ => format!("a stride is a spec: `einsum(\"2*i | ... => i | ...\", {name})`"),
             },
             [":", index] if is_index(index) => {
@@ -106,7 +118,11 @@ impl Parser<'_> {
             _ => format!("other axes are chosen by a spec, such as `einsum(\"... | 0 => ... |\", {name})`"),
         };
         let message = "an index is one number or one range `a..b`, along the first batch axis";
-        self.report(Diagnostic::error(codes::EXPECTED, message, open.to(close), "").with_help(help));
+        let diagnostic = Diagnostic::error(codes::EXPECTED, message, open.to(close), "");
+        self.report(match meant {
+            Some(meant) => diagnostic.with_fix(help, open.to(close), meant),
+            None => diagnostic.with_help(help),
+        });
     }
 
     /// Reports a shape in brackets.
@@ -124,7 +140,8 @@ impl Parser<'_> {
             ),
         };
         let message = "the axes of a shape stand without brackets";
-        self.report(Diagnostic::error(codes::SHAPE, message, open.span.to(close), "").with_help(help));
+        let (whole, plain) = (open.span.to(close), axes.join(", "));
+        self.report(Diagnostic::error(codes::SHAPE, message, whole, "").with_fix(help, whole, plain));
     }
 
     /// The closing bracket of the one that is open here, or the end of the line if there is none.
@@ -160,17 +177,26 @@ impl Parser<'_> {
         let report = |parser: &mut Self, message: &str, help: String| {
             parser.report(Diagnostic::error(codes::STATEMENT, message, token.span, "").with_help(help));
         };
+        // Another word in place of the first one is all that has to change.
+        let replace = |parser: &mut Self, message: &str, help: String, word: &str| {
+            let span = match word.is_empty() {
+                true => Span { end: parser.ahead(1).span.start, ..token.span },
+                false => token.span,
+            };
+            let diagnostic = Diagnostic::error(codes::STATEMENT, message, token.span, "");
+            parser.report(diagnostic.with_fix(help, span, word));
+        };
         match word {
             "return"
                 if operand || matches!(next, TokenKind::Open | TokenKind::OpenList | TokenKind::Minus) =>
             {
                 let message = "there is no `return`: the value of a function is its last line";
-                report(self, message, format!("write `{rest}`"));
+                replace(self, message, format!("write `{rest}`"), "");
                 self.next();
                 Some(self.expr().map(StatementKind::Expr))
             }
             "minimize" if operand || next == TokenKind::Open => {
-                report(self, "the word is `minimise`", format!("write `minimise {rest}`"));
+                replace(self, "the word is `minimise`", format!("write `minimise {rest}`"), "minimise");
                 Some(self.minimise())
             }
             "param" | "parameter" if next == TokenKind::Name => {
@@ -179,15 +205,16 @@ impl Parser<'_> {
                 Some(None)
             }
             "var" | "const" | "val" | "tensor" if next == TokenKind::Name => {
-                report(self, "a name is bound by `let`", format!("write `let {rest}`"));
+                replace(self, "a name is bound by `let`", format!("write `let {rest}`"), "let");
                 Some(None)
             }
             "fn" | "func" | "function" if next == TokenKind::Name => {
-                report(
-                    self,
-                    "a function is defined by `def`",
-                    format!("write `def {}`", before(&rest, &['{'])),
-                );
+                let (message, help) =
+                    ("a function is defined by `def`", format!("write `def {}`", before(&rest, &['{'])));
+                match rest.contains('{') {
+                    true => report(self, message, help),
+                    false => replace(self, message, help, "def"),
+                }
                 Some(None)
             }
             "from" if next == TokenKind::Name => {
@@ -261,7 +288,8 @@ impl Parser<'_> {
         }
         let help = format!("write `{}`: names in braces are filled in", self.quote(next.span));
         let message = "a text has no letter before its quote";
-        self.report(Diagnostic::error(codes::EXPECTED, message, token.span, "").with_help(help));
+        let diagnostic = Diagnostic::error(codes::EXPECTED, message, token.span, "");
+        self.report(diagnostic.with_fix(help, token.span, ""));
         self.next();
     }
 
@@ -279,8 +307,11 @@ impl Parser<'_> {
         let [c, a, b] = [condition, yes, no].map(|part| self.quote(self.file.expr(part).span));
         let help = format!("write `if {c} then {a} else {b}`");
         let message = "the condition comes first";
-        self.report(Diagnostic::error(codes::EXPECTED, message, word.span, "").with_help(help));
         let span = self.file.expr(yes).span.to(self.file.expr(no).span);
+        let [c, a, b] = [condition, yes, no].map(|part| self.slice(self.file.expr(part).span));
+        let meant = format!("if {c} then {a} else {b}");
+        let diagnostic = Diagnostic::error(codes::EXPECTED, message, word.span, "");
+        self.report(diagnostic.with_fix(help, span, meant));
         Some(self.push(ExprKind::If { condition, yes, no }, span))
     }
 
@@ -321,7 +352,9 @@ impl Parser<'_> {
         let inner = self.quote(Span { start: open.span.end, end: close.start, ..open.span });
         let message = "`print` is a word of the language, not a function";
         let help = format!("write `print {inner}`");
-        self.report(Diagnostic::error(codes::EXPECTED, message, word, "").with_help(help));
+        let gap = if open.span.start == word.end { " " } else { "" };
+        let edits = vec![Edit::new(open.span, gap), Edit::new(close, "")];
+        self.report(Diagnostic::error(codes::EXPECTED, message, word, "").with_edits(help, edits));
         true
     }
 
@@ -334,7 +367,9 @@ impl Parser<'_> {
         let before = self.text[word.end as usize..token.span.start as usize].trim();
         let help = format!("write `print {before}, {}`", self.rest_of_line(token.span.start));
         let message = "what is printed is separated by commas";
-        self.report(Diagnostic::error(codes::EXPECTED, message, token.span, "").with_help(help));
+        let last = self.tokens[..self.at].last().map_or(token.span.before(), |last| last.span.after());
+        let diagnostic = Diagnostic::error(codes::EXPECTED, message, token.span, "");
+        self.report(diagnostic.with_fix(help, last, ","));
         true
     }
 
@@ -397,7 +432,11 @@ impl Parser<'_> {
         };
         let message = format!("expected the end of the line, found {found}");
         let diagnostic = Diagnostic::error(codes::EXPECTED, message, token.span, "");
-        self.report(if help.is_empty() { diagnostic } else { diagnostic.with_help(help) });
+        self.report(match token.kind {
+            _ if help.is_empty() => diagnostic,
+            TokenKind::Bar => diagnostic.with_fix(help, token.span, "or"),
+            _ => diagnostic.with_help(help),
+        });
     }
 
     /// Finds `n++` or `n--` after `n`: the sign, if the line ends with it.
@@ -416,7 +455,8 @@ impl Parser<'_> {
         let Some((span, sign)) = self.increment() else { return false };
         let help = format!("write `{} ={sign} 1`", self.quote(self.file.expr(target).span));
         let message = format!("there is no `{sign}{sign}`");
-        self.report(Diagnostic::error(codes::EXPECTED, message, span, "").with_help(help));
+        let diagnostic = Diagnostic::error(codes::EXPECTED, message, span, "");
+        self.report(diagnostic.with_fix(help, span, format!(" ={sign} 1")));
         true
     }
 

@@ -174,10 +174,11 @@ impl<'a> Parser<'a> {
         if let TokenKind::Keyword(keyword) = self.kind() {
             let span = self.token().span;
             let message = format!("`{}` is a word of the language and cannot be a name", keyword.text());
-            self.report(
-                Diagnostic::error(codes::EXPECTED, message, span, "not a name")
-                    .with_help(format!("choose another name, such as `{}_`", keyword.text())),
-            );
+            self.report(Diagnostic::error(codes::EXPECTED, message, span, "not a name").with_fix(
+                format!("choose another name, such as `{}_`", keyword.text()),
+                span,
+                format!("{}_", keyword.text()),
+            ));
             return None;
         }
         let token = self.need(TokenKind::Name, after)?;

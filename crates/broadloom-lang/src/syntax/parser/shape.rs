@@ -28,9 +28,10 @@ impl Parser<'_> {
     fn shape_in(&mut self, place: Place) -> Option<Shape> {
         let start = self.token().span;
         if self.kind() == TokenKind::Text {
-            let (message, help) =
-                ("a shape stands without quotes", format!("write `{}`", self.unquoted(start)));
-            self.report(Diagnostic::error(codes::SHAPE, message, start, "").with_help(help));
+            let (message, plain) =
+                ("a shape stands without quotes", self.slice(start).trim_matches('"').to_string());
+            let help = format!("write `{}`", self.unquoted(start));
+            self.report(Diagnostic::error(codes::SHAPE, message, start, "").with_fix(help, start, plain));
             return None;
         }
         if self.kind() == TokenKind::OpenList {

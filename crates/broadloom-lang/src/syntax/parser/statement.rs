@@ -62,7 +62,7 @@ impl Parser<'_> {
             TokenKind::Close | TokenKind::CloseList | TokenKind::CloseBrace => {
                 let message = format!("{found} closes nothing");
                 let diagnostic = Diagnostic::error(codes::BRACKET, message, span, "no bracket is open here");
-                self.report(diagnostic.with_help("leave it out, or open a bracket before it"));
+                self.report(diagnostic.with_fix("leave it out, or open a bracket before it", span, ""));
             }
             TokenKind::Semicolon if read => {
                 let message = "statements are separated by line ends";
@@ -387,8 +387,11 @@ impl Parser<'_> {
         if self.kind() == TokenKind::Colon {
             let span = self.token().span;
             self.report(
-                Diagnostic::error(codes::EXPECTED, "the body of a function follows `=`", span, "")
-                    .with_help("write `=` here"),
+                Diagnostic::error(codes::EXPECTED, "the body of a function follows `=`", span, "").with_fix(
+                    "write `=` here",
+                    span,
+                    " =",
+                ),
             );
             self.next();
         } else if self.kind() == TokenKind::Arrow {
@@ -545,10 +548,11 @@ impl Parser<'_> {
         if self.kind() == TokenKind::Newline {
             let span = self.token().span;
             let message = "expected `:` and a block, found the end of the line";
-            self.report(
-                Diagnostic::error(codes::EXPECTED, message, span, "")
-                    .with_help("write `:` at the end of this line"),
-            );
+            self.report(Diagnostic::error(codes::EXPECTED, message, span, "").with_fix(
+                "write `:` at the end of this line",
+                span.before(),
+                ":",
+            ));
             return None;
         }
         self.need(TokenKind::Colon, "and a block")?;
@@ -655,7 +659,9 @@ impl Parser<'_> {
             Diagnostic::error(codes::BRACKET, message, span, "").with_label(open, "the bracket that is open");
         let ends = matches!(self.kind(), TokenKind::Newline | TokenKind::End);
         self.report(match ends {
-            true => diagnostic.with_help(format!("close it with `{}`", kind.text())),
+            true => {
+                diagnostic.with_fix(format!("close it with `{}`", kind.text()), span.before(), kind.text())
+            }
             false => diagnostic,
         });
         None

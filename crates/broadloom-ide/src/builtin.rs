@@ -1,0 +1,127 @@
+//! The functions of the language itself in words: how each is called, and what it gives.
+
+/// A name of the language.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Builtin {
+    pub name: &'static str,
+    /// How it is called: `einsum(spec, a, b, …)`; the name alone if it is no function.
+    pub call: &'static str,
+    /// What it gives, a sentence.
+    pub about: &'static str,
+}
+
+/// The description of a name of the language.
+pub(crate) fn builtin(name: &str) -> Option<Builtin> {
+    let found = BUILTINS.iter().find(|(known, ..)| *known == name);
+    found.map(|&(name, call, about)| Builtin { name, call, about })
+}
+
+const BUILTINS: &[(&str, &str, &str)] = &[
+    ("exp", "exp(x)", "The exponential of each element."),
+    ("log", "log(x)", "The natural logarithm of each element."),
+    ("log1p", "log1p(x)", "`log(1 + x)`, exact for small `x`."),
+    ("sqrt", "sqrt(x)", "The square root of each element."),
+    ("recip", "recip(x)", "`1 / x` of each element."),
+    ("sin", "sin(x)", "The sine of each element."),
+    ("cos", "cos(x)", "The cosine of each element."),
+    ("tanh", "tanh(x)", "The hyperbolic tangent of each element."),
+    ("sigmoid", "sigmoid(x)", "`1 / (1 + exp(-x))` of each element."),
+    ("relu", "relu(x)", "Each element, or 0 if it is negative."),
+    ("abs", "abs(x)", "The absolute value of each element."),
+    ("sign", "sign(x)", "-1, 0 or 1 for each element."),
+    ("square", "square(x)", "`x * x` of each element."),
+    ("erf", "erf(x)", "The error function of each element."),
+    ("floor", "floor(x)", "The next whole number below each element."),
+    ("ceil", "ceil(x)", "The next whole number above each element."),
+    ("round", "round(x)", "The nearest whole number of each element."),
+    ("stop_gradient", "stop_gradient(x)", "`x` itself; no gradient goes back through it."),
+    (
+        "max",
+        "max(a, b)",
+        "The greater of two, element by element. With a spec or a shape, `max(\"b | i => b |\", x)`, or of one tensor, `max(x)`: the greatest element.",
+    ),
+    (
+        "min",
+        "min(a, b)",
+        "The lesser of two, element by element. With a spec or a shape, `min(\"b | i => b |\", x)`, or of one tensor, `min(x)`: the least element.",
+    ),
+    ("where", "where(condition, a, b)", "`a` where the condition is not 0, and `b` elsewhere."),
+    (
+        "einsum",
+        "einsum(spec, a, b, …, reduce = \"+\", combine = \"*\", padding = …)",
+        "Tensors related by a spec, `\"i j; j k => i k\"`: operands are separated by `;`, and labels that the result does not mention are summed.",
+    ),
+    (
+        "sum",
+        "sum(spec, x, padding = …)",
+        "The sum by a spec, over the axes of a shape, or of all elements: `sum(x)`.",
+    ),
+    (
+        "product",
+        "product(spec, x, padding = …)",
+        "The product by a spec, over the axes of a shape, or of all elements: `product(x)`.",
+    ),
+    (
+        "mean",
+        "mean(spec, x, padding = …)",
+        "The mean by a spec, over the axes of a shape, or of all elements: `mean(x)`.",
+    ),
+    ("split", "split(spec, x)", "The parts of a tensor by a spec, as a list: `split(\"a^b => a; b\", x)`."),
+    ("transpose", "transpose(w)", "The map with input and output exchanged; also written `w.T`."),
+    ("gather", "gather(table, ids)", "The columns of a table `n -> …` at whole numbers `… |`."),
+    (
+        "concat",
+        "concat(a, b, …, along = \"output\")",
+        "Tensors one after another along the first axis of a kind: `\"batch\"`, `\"input\"` or `\"output\"`.",
+    ),
+    (
+        "stack",
+        "stack(a, b, …, along = \"output\")",
+        "Tensors one after another along a new axis of a kind: `\"batch\"`, `\"input\"` or `\"output\"`.",
+    ),
+    (
+        "reshape",
+        "reshape(x, shape)",
+        "The same elements in memory order, in the shape that is written, stated, or asked for by its uses.",
+    ),
+    ("constant", "constant(number)", "A number in every place of a shape that the context asks for."),
+    ("range", "range(shape)", "0, 1, 2, … along the one axis of a shape: `range(\"t ->\")`."),
+    ("noise", "noise()", "Uniform numbers from 0 to 1, new in every run."),
+    ("load", "load(path, name)", "Numbers from a `.npy`, `.npz`, `.safetensors` or `.csv` file."),
+    ("params", "params(loss)", "The parameters that a tensor depends on, a list."),
+    ("len", "len(list)", "The number of items of a list."),
+    ("inference", "inference(f)", "`f` applied as after training: inside it `training` is 0."),
+    ("training", "training", "1, and 0 inside of `inference(f)`."),
+    ("uniform", "uniform(low, high)", "First values: uniform numbers in a range."),
+    ("normal", "normal(mean, deviation)", "First values: normally distributed numbers."),
+    ("kaiming", "kaiming(gain)", "First values: uniform, so that variance is kept from the inputs on."),
+    (
+        "kaiming_normal",
+        "kaiming_normal(gain)",
+        "First values: normal, so that variance is kept from the inputs on.",
+    ),
+    ("xavier", "xavier(gain)", "First values: uniform, for inputs and outputs alike."),
+    ("xavier_normal", "xavier_normal(gain)", "First values: normal, for inputs and outputs alike."),
+    ("inferred", "inferred", "For an argument that is a size: to be inferred."),
+    ("zeros", "zeros", "First values: 0."),
+    ("ones", "ones", "First values: 1."),
+    ("pi", "pi", "3.14159…"),
+    ("true", "true", "1."),
+    ("false", "false", "0."),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_of_the_language_is_described() {
+        for name in broadloom_lang::builtins() {
+            let known = builtin(name);
+            assert!(known.is_some_and(|known| known.call.starts_with(name)), "{name} is not described");
+        }
+        for (name, ..) in BUILTINS {
+            assert!(broadloom_lang::builtins().any(|known| known == *name), "there is no {name}");
+        }
+    }
+}

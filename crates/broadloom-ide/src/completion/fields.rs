@@ -1,0 +1,60 @@
+//! Completions after a dot: sizes, gradients, parameters of layers, names of modules.
+
+use broadloom_diagnostics::Span;
+
+use super::Completion;
+use crate::analysis::Analysis;
+use crate::definition::members;
+use crate::names::{BindingKind, Bindings};
+
+/// The fields of a name.
+pub(super) fn fields(analysis: &Analysis, owner: Span) -> Vec<Completion> {
+    let program = &analysis.program;
+    let text = program.sources.get(program.main).text();
+    let bindings = Bindings::new(program.main, text);
+    let Some(binding) = bindings.find(owner.slice(text), owner.start) else { return Vec::new() };
+    if binding.kind == BindingKind::Module {
+        let member = |each: &crate::names::Binding| {
+            let detail = program.sources.slice(each.head);
+            Completion::new(each.name.as_str(), each.kind.word(), detail)
+        };
+        return members(analysis, binding).iter().map(member).collect();
+    }
+    let mut all = captured(analysis, binding.span);
+    all.extend(parameters(analysis, &binding.name));
+    let is_tensor = program.made.iter().any(|made| made.span == binding.span);
+    let of_tensors = [("T", "input and output exchanged"), ("grad", "the gradient of the last `backward`")];
+    all.extend(
+        of_tensors.iter().filter(|_| is_tensor).map(|(name, what)| Completion::new(*name, "field", *what)),
+    );
+    all
+}
+
+/// The sizes of the spec or the shape that made a tensor.
+fn captured(analysis: &Analysis, span: Span) -> Vec<Completion> {
+    let graph = &analysis.program.graph;
+    let Some(made) = analysis.program.made.iter().rev().find(|made| made.span == span) else {
+        return Vec::new();
+    };
+    let kinds = ["batch", "input", "output"];
+    let names = graph.captured_names(made.tensor).into_iter().chain(kinds);
+    let field = |name: &str| {
+        let captured = graph.captured(made.tensor, name).ok()?;
+        let size = graph.size(captured).map_or(String::from("a size"), |size| size.to_string());
+        Some(Completion::new(name, "field", size))
+    };
+    names.filter_map(field).collect()
+}
+
+/// The parameters and layers that a layer has made.
+fn parameters(analysis: &Analysis, layer: &str) -> Vec<Completion> {
+    let prefix = format!("{layer}.");
+    let field = |made: &broadloom_lang::Made| {
+        let rest = made.name.strip_prefix(&prefix)?;
+        Some(match rest.split_once('.') {
+            Some((inner, _)) => Completion::new(inner, "layer", ""),
+            None => Completion::new(rest, "parameter", analysis.program.graph.shape(made.tensor).to_string()),
+        })
+    };
+    analysis.program.made.iter().filter_map(field).collect()
+}

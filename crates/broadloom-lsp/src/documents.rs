@@ -1,0 +1,120 @@
+//! The texts that are open in the editor, and what was found out about each since its last edit.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use broadloom_diagnostics::{Diagnostic, Source};
+use broadloom_ide::{Analysis, Listing, Text, check};
+use gen_lsp_types::{TextDocumentContentChangeEvent, Uri};
+
+use crate::position::Encoding;
+use crate::uri;
+
+/// The languages of documents.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Language {
+    /// A program.
+    Loom,
+    /// A system of constraints.
+    Rows,
+}
+
+/// An open text.
+pub(crate) struct Document {
+    pub uri: Uri,
+    pub language: Language,
+    pub version: i32,
+    /// The text with its lines.
+    pub source: Source,
+    /// The file, with links resolved, so that imports of it can be recognised.
+    pub path: Option<PathBuf>,
+    /// What is known of the program; None after an edit.
+    analysis: Option<Box<Analysis>>,
+    /// The diagnostics of the analysis, warnings included.
+    diagnostics: Option<Vec<Diagnostic>>,
+    /// True if the editor has not been told about the diagnostics of this text yet.
+    pub is_due: bool,
+}
+
+impl Document {
+    pub fn new(uri: Uri, version: i32, text: String) -> Document {
+        let path = uri::path(&uri).map(|path| std::fs::canonicalize(&path).unwrap_or(path));
+        let is_rows = uri.as_ref().ends_with(".rows");
+        let language = if is_rows { Language::Rows } else { Language::Loom };
+        let source = Source::new(name(&uri), text);
+        Document { uri, language, version, source, path, analysis: None, diagnostics: None, is_due: true }
+    }
+
+    pub fn text(&self) -> &str {
+        self.source.text()
+    }
+
+    /// Applies edits in order.
+    pub fn edit(&mut self, encoding: Encoding, version: i32, changes: Vec<TextDocumentContentChangeEvent>) {
+        for change in changes {
+            let text = match change {
+                TextDocumentContentChangeEvent::TextDocumentContentChangePartial(part) => {
+                    let (start, end) = encoding.offsets(&self.source, part.range);
+                    let mut text = self.text().to_string();
+                    text.replace_range(start as usize..end as usize, &part.text);
+                    text
+                }
+                TextDocumentContentChangeEvent::TextDocumentContentChangeWholeDocument(whole) => whole.text,
+            };
+            self.source = Source::new(name(&self.uri), text);
+        }
+        self.version = version;
+        self.forget();
+    }
+
+    /// Drops what is known, because the text or something that it imports has changed.
+    pub fn forget(&mut self) {
+        (self.analysis, self.diagnostics, self.is_due) = (None, None, true);
+    }
+
+    /// Returns true if the program reads a file, or may have tried to.
+    pub fn may_import(&self, path: &std::path::Path) -> bool {
+        match &self.analysis {
+            Some(analysis) if analysis.is_ok() => analysis.program.files.iter().any(|(_, file)| file == path),
+            _ => self.text().contains("import"),
+        }
+    }
+
+    /// The program, read anew if it was edited.
+    pub fn analysis(&mut self, unsaved: &BTreeMap<PathBuf, String>) -> &mut Analysis {
+        let text = || Text {
+            folder: self
+                .path
+                .as_deref()
+                .and_then(|path| path.parent())
+                .map(PathBuf::from)
+                .unwrap_or_default(),
+            unsaved: unsaved.clone(),
+            ..Text::new(name(&self.uri), self.source.text())
+        };
+        self.analysis.get_or_insert_with(|| Box::new(Analysis::new(&text())))
+    }
+
+    /// The mistakes and warnings of the program.
+    pub fn diagnostics(&mut self, unsaved: &BTreeMap<PathBuf, String>) -> &[Diagnostic] {
+        if self.diagnostics.is_none() {
+            let found = match self.language {
+                Language::Loom => check(self.analysis(unsaved), Listing::Own).diagnostics,
+                Language::Rows => {
+                    let options = broadloom_rows::solve::Options::default();
+                    broadloom_rows::solve::solve(self.source.name(), self.source.text(), &options).diagnostics
+                }
+            };
+            self.diagnostics = Some(found);
+        }
+        self.diagnostics.as_deref().unwrap_or_default()
+    }
+}
+
+/// The name of a document in messages: the last part of its address.
+fn name(uri: &Uri) -> String {
+    match uri::path(uri).as_deref().and_then(|path| path.file_name()) {
+        Some(name) => name.to_string_lossy().into_owned(),
+        None => uri.to_string(),
+    }
+}

@@ -1,0 +1,266 @@
+//! The loop of the server: messages in, answers out.
+
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use gen_lsp_types::{
+    DidChangeTextDocumentParams, DidChangeWatchedFilesParams, DidCloseTextDocumentParams,
+    DidOpenTextDocumentParams, InitializeParams, InitializeResult, LspNotificationMethod, LspRequestMethod,
+    PublishDiagnosticsParams, ServerInfo, Uri,
+};
+use lsp_server::{Connection, ErrorCode, Message, Notification, Request, RequestId, Response};
+use serde_json::Value;
+
+use crate::answers::diagnostics;
+use crate::capabilities::capabilities;
+use crate::dispatch::dispatch;
+use crate::position::Encoding;
+use crate::uri;
+use crate::world::{World, failed};
+
+/// How a connection ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Ended {
+    /// The editor asked the server to shut down, and then to exit.
+    Properly,
+    /// The editor left without a word, or told the server to exit at once.
+    Abruptly,
+}
+
+/// Serves an editor until it leaves.
+pub fn serve(connection: &Connection) -> Ended {
+    let mut server =
+        Server { connection, world: World::default(), queue: VecDeque::new(), state: State::New };
+    while let Some(message) = server.next() {
+        match message {
+            Message::Request(request) => server.request(request),
+            Message::Notification(notification) if notification.method == "exit" => break,
+            Message::Notification(notification) => server.notification(notification),
+            // The server asks nothing.
+            Message::Response(_) => {}
+        }
+    }
+    if server.state == State::ShutDown { Ended::Properly } else { Ended::Abruptly }
+}
+
+/// The stages of a connection.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    New,
+    Running,
+    ShutDown,
+}
+
+struct Server<'c> {
+    connection: &'c Connection,
+    world: World,
+    /// Messages that have arrived and wait.
+    queue: VecDeque<Message>,
+    state: State,
+}
+
+impl Server<'_> {
+    /// The next message; None if the editor has left. While there is none, documents are checked.
+    fn next(&mut self) -> Option<Message> {
+        loop {
+            self.queue.extend(self.connection.receiver.try_iter());
+            if let Some(message) = self.queue.pop_front() {
+                return Some(message);
+            }
+            if !self.check_one() {
+                return self.connection.receiver.recv().ok();
+            }
+        }
+    }
+
+    /// Checks one document that was edited, and tells the editor. Returns false if there is none.
+    fn check_one(&mut self) -> bool {
+        let due =
+            self.world.documents.values().filter(|document| document.is_due).map(|document| &document.uri);
+        let Some(uri) = due.min_by(|a, b| a.as_ref().cmp(b.as_ref())).cloned() else { return false };
+        let found = self.guarded(&uri, |world| diagnostics::published(world, &uri));
+        if let Ok(document) = self.world.document(&uri) {
+            document.is_due = false;
+        }
+        if let Ok(params) = found {
+            self.publish(params);
+        }
+        true
+    }
+
+    fn publish(&self, params: PublishDiagnosticsParams) {
+        let method = LspNotificationMethod::TextDocumentPublishDiagnostics.as_str().to_string();
+        self.send(Message::Notification(Notification::new(method, params)));
+    }
+
+    /// Sends a message. If the editor has left, the next message that is read says so.
+    fn send(&self, message: Message) {
+        let _ = self.connection.sender.send(message);
+    }
+
+    /// Calls a function that must not end the server: what it was computing is dropped if it panics.
+    fn guarded<T>(
+        &mut self,
+        uri: &Uri,
+        call: impl FnOnce(&mut World) -> Result<T, lsp_server::ResponseError>,
+    ) -> Result<T, lsp_server::ResponseError> {
+        let world = &mut self.world;
+        catch_unwind(AssertUnwindSafe(|| call(world))).unwrap_or_else(|_| {
+            if let Ok(document) = self.world.document(uri) {
+                document.forget();
+                document.is_due = false;
+            }
+            let message = "this is a mistake of Broadloom: please report it with the program";
+            Err(failed(ErrorCode::InternalError, message))
+        })
+    }
+
+    fn request(&mut self, request: Request) {
+        let id = request.id.clone();
+        let refused = match (self.state, LspRequestMethod::from(request.method.as_str())) {
+            (State::New, LspRequestMethod::Initialize) => return self.initialize(request),
+            (State::New, _) => Some((ErrorCode::ServerNotInitialized, "the first request is `initialize`")),
+            (State::ShutDown, _) => Some((ErrorCode::InvalidRequest, "the server has been shut down")),
+            (State::Running, LspRequestMethod::Initialize) => {
+                Some((ErrorCode::InvalidRequest, "the server has been initialized already"))
+            }
+            (State::Running, LspRequestMethod::Shutdown) => {
+                self.state = State::ShutDown;
+                return self.send(Message::Response(Response::new_ok(id, Value::Null)));
+            }
+            (State::Running, _) => self.overtaken(&request),
+        };
+        let answer = match refused {
+            Some((code, message)) => Err(failed(code, message)),
+            None => {
+                let uri = address(&request.params).unwrap_or_else(|| Uri::from(""));
+                self.guarded(&uri, |world| dispatch(world, request))
+            }
+        };
+        self.send(Message::Response(match answer {
+            Ok(result) => Response::new_ok(id, result),
+            Err(error) => Response::new_err(id, error.code, error.message),
+        }));
+    }
+
+    /// The reason why a request need not be answered: a later message cancels it, or edits its document.
+    fn overtaken(&mut self, request: &Request) -> Option<(ErrorCode, &'static str)> {
+        self.queue.extend(self.connection.receiver.try_iter());
+        let uri = address(&request.params);
+        self.queue.iter().find_map(|message| {
+            let Message::Notification(later) = message else { return None };
+            match LspNotificationMethod::from(later.method.as_str()) {
+                LspNotificationMethod::CancelRequest
+                    if cancelled(&later.params) == Some(request.id.clone()) =>
+                {
+                    Some((ErrorCode::RequestCanceled, "the request was cancelled"))
+                }
+                LspNotificationMethod::TextDocumentDidChange
+                    if uri.is_some() && address(&later.params) == uri =>
+                {
+                    Some((ErrorCode::ContentModified, "the document was edited in the meantime"))
+                }
+                _ => None,
+            }
+        })
+    }
+
+    fn initialize(&mut self, request: Request) {
+        let params: InitializeParams = match serde_json::from_value(request.params) {
+            Ok(params) => params,
+            Err(error) => {
+                let code = ErrorCode::InvalidParams as i32;
+                return self.send(Message::Response(Response::new_err(request.id, code, error.to_string())));
+            }
+        };
+        let offered =
+            params.capabilities.general.as_ref().and_then(|general| general.position_encodings.clone());
+        self.world.encoding = Encoding::agreed(&offered.unwrap_or_default());
+        self.world.roots = roots(&params);
+        let version = Some(env!("CARGO_PKG_VERSION").to_string());
+        let result = InitializeResult {
+            capabilities: capabilities(self.world.encoding),
+            server_info: Some(ServerInfo { name: "broadloom".into(), version }),
+        };
+        self.state = State::Running;
+        self.send(Message::Response(Response::new_ok(request.id, result)));
+    }
+
+    /// Carries out a notification. One that cannot be read, or is about an unknown document, changes nothing.
+    fn notification(&mut self, notification: Notification) {
+        if self.state != State::Running {
+            return;
+        }
+        let params = notification.params;
+        match LspNotificationMethod::from(notification.method.as_str()) {
+            LspNotificationMethod::TextDocumentDidOpen => {
+                if let Ok(DidOpenTextDocumentParams { text_document }) = serde_json::from_value(params) {
+                    self.world.open(text_document.uri, text_document.version, text_document.text);
+                }
+            }
+            LspNotificationMethod::TextDocumentDidChange => {
+                if let Ok(params) = serde_json::from_value(params) {
+                    self.edit(params);
+                }
+            }
+            LspNotificationMethod::TextDocumentDidClose => {
+                if let Ok(DidCloseTextDocumentParams { text_document }) = serde_json::from_value(params) {
+                    self.world.close(&text_document.uri);
+                    let diagnostics = Vec::new();
+                    self.publish(PublishDiagnosticsParams {
+                        uri: text_document.uri,
+                        version: None,
+                        diagnostics,
+                    });
+                }
+            }
+            LspNotificationMethod::WorkspaceDidChangeWatchedFiles => {
+                let Ok(DidChangeWatchedFilesParams { changes }) = serde_json::from_value(params) else {
+                    return;
+                };
+                for change in changes {
+                    let path =
+                        uri::path(&change.uri).map(|path| std::fs::canonicalize(&path).unwrap_or(path));
+                    self.world.forget_importers(path.as_deref());
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn edit(&mut self, params: DidChangeTextDocumentParams) {
+        let encoding = self.world.encoding;
+        let uri = params.text_document.text_document_identifier.uri;
+        let Ok(document) = self.world.document(&uri) else { return };
+        document.edit(encoding, params.text_document.version, params.content_changes);
+        let path = document.path.clone();
+        self.world.forget_importers(path.as_deref());
+    }
+}
+
+/// The document that a message is about.
+fn address(params: &Value) -> Option<Uri> {
+    let uri = params.pointer("/textDocument/uri").or_else(|| params.pointer("/item/uri"))?;
+    uri.as_str().map(Uri::from)
+}
+
+/// The request that a notification cancels.
+fn cancelled(params: &Value) -> Option<RequestId> {
+    let id = params.get("id")?;
+    let number = id.as_i64().and_then(|number| i32::try_from(number).ok()).map(RequestId::from);
+    number.or_else(|| id.as_str().map(|text| RequestId::from(text.to_string())))
+}
+
+/// The folders that are open in the editor.
+fn roots(params: &InitializeParams) -> Vec<std::path::PathBuf> {
+    #[allow(deprecated, reason = "older editors know one folder only")]
+    let single = params.root_uri.clone();
+    let several = &params.workspace_folders_initialize_params.workspace_folders;
+    let several = serde_json::to_value(several).unwrap_or_default();
+    let folders = several.as_array().into_iter().flatten().filter_map(|folder| folder.get("uri")?.as_str());
+    let mut roots: Vec<_> = folders.filter_map(|folder| uri::path(&Uri::from(folder))).collect();
+    if roots.is_empty() {
+        roots.extend(single.as_ref().and_then(uri::path));
+    }
+    roots
+}

@@ -1,0 +1,7 @@
+//! All integration tests of this crate in one binary:
+//! `cargo test -p broadloom-lsp --test all hostile::` runs a part.
+
+mod client;
+mod edits;
+mod hostile;
+mod questions;

@@ -1,0 +1,2 @@
+autocmd BufNewFile,BufRead *.loom setfiletype loom
+autocmd BufNewFile,BufRead *.rows setfiletype rows

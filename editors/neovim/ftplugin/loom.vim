@@ -1,0 +1,2 @@
+setlocal commentstring=#\ %s
+setlocal expandtab shiftwidth=2 softtabstop=2
