@@ -119,7 +119,7 @@ impl Process {
         rest: impl FnOnce(&mut BufWriter<ChildStdin>) -> io::Result<()>,
     ) -> Result<(), String> {
         let Some(input) = &mut self.input else { return Err("the Python process has ended".into()) };
-        let mut write = || {
+        let write = || {
             input.write_all(&[order])?;
             input.write_all(&id.to_le_bytes())?;
             rest(input)?;

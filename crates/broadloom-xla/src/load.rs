@@ -230,8 +230,7 @@ impl Writer<'_> {
     pub fn position_vectors(&mut self, nest: &Nest<'_>, at: &[At], loops: &[usize]) -> Result<Tensor, String> {
         let is_long = |at: &At| matches!(at, At::Sought(Over { tensor: Tensor { of: Element::I64, .. }, .. }));
         let of = if at.iter().any(is_long) { Element::I64 } else { Element::I32 };
-        let mut columns = Vec::new();
-        let mut column = nest.extents(loops);
+        let (mut columns, mut column) = (Vec::new(), nest.extents(loops));
         for at in at {
             let tensor = match at {
                 At::Affine(sum) => self.sum_of_loops(nest, sum, loops, of)?,

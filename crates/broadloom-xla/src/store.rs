@@ -130,6 +130,11 @@ impl Writer<'_> {
             let tensor = self.text.convert(&over.tensor, self.computed(nest));
             return Ok(Over { tensor, ..over });
         }
+        if !whole && kept.len() < all.len()
+            && let Some(over) = self.windowed(nest, monoid, kept)?
+        {
+            return Ok(over);
+        }
         if monoid == Monoid::Add && !whole && kept.len() < all.len() {
             return self.summed(nest, nest.value, kept);
         }
