@@ -48,13 +48,21 @@ const CRATES: &[(&str, &[&str])] = &[
     ("broadloom-array", &[]),
     ("broadloom-loops", &["broadloom-array", "broadloom-core"]),
     ("broadloom-native", &["broadloom-array", "broadloom-core", "broadloom-loops"]),
+    ("broadloom-xla", &["broadloom-array", "broadloom-core", "broadloom-loops"]),
     (
         "broadloom-graph",
         &["broadloom-array", "broadloom-core", "broadloom-diagnostics", "broadloom-loops", "broadloom-spec"],
     ),
     (
         "broadloom-run",
-        &["broadloom-array", "broadloom-core", "broadloom-graph", "broadloom-loops", "broadloom-native"],
+        &[
+            "broadloom-array",
+            "broadloom-core",
+            "broadloom-graph",
+            "broadloom-loops",
+            "broadloom-native",
+            "broadloom-xla",
+        ],
     ),
     (
         "broadloom",

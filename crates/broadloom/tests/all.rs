@@ -29,3 +29,4 @@ mod threads;
 mod training;
 mod typed;
 mod why;
+mod xla;

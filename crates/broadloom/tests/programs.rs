@@ -82,7 +82,7 @@ fn dtype(seed: u64) -> Dtype {
 }
 
 /// Runs the programs of some seeds in some ways.
-fn run(seeds: impl Iterator<Item = u64>, ways: &[Settings]) {
+pub fn run(seeds: impl Iterator<Item = u64>, ways: &[Settings]) {
     let (mut ran, mut passed_over) = (0, 0);
     for seed in seeds {
         let dtype = dtype(seed);
@@ -109,7 +109,7 @@ fn run(seeds: impl Iterator<Item = u64>, ways: &[Settings]) {
 }
 
 /// Seeds from a first one on at a stride, as many as are requested.
-fn seeds(first: u64, stride: u64, usual: u64) -> Box<dyn Iterator<Item = u64>> {
+pub fn seeds(first: u64, stride: u64, usual: u64) -> Box<dyn Iterator<Item = u64>> {
     let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
     if let Some(one) = number("BROADLOOM_PROGRAM") {
         return Box::new(std::iter::once(one));

@@ -1,8 +1,9 @@
-//! `broadloom emit`: writes a program for other tools: MLIR, C, JSON, Lean; or the interface of a module.
+//! `broadloom emit`: writes a program for other tools: MLIR, StableHLO, C, JSON, Lean; or the interface of a module.
 
 mod interface;
 mod lean;
 mod mlir;
+mod stablehlo;
 
 use std::path::{Path, PathBuf};
 
@@ -18,7 +19,7 @@ use crate::program::{ProgramArgs, reason, shown_path, status, unusable};
 
 /// The arguments of `emit`.
 #[derive(clap::Args, Clone, Debug)]
-#[command(group = clap::ArgGroup::new("format").required(true).args(["mlir", "c", "lean", "interface", "json"]))]
+#[command(group = clap::ArgGroup::new("format").required(true).args(["mlir", "stablehlo", "c", "lean", "interface", "json"]))]
 pub struct Args {
     #[command(flatten)]
     program: ProgramArgs,
@@ -28,6 +29,12 @@ pub struct Args {
     /// With `--mlir`: also every routine, with gradients and updates, as a function of its own
     #[arg(long, requires = "mlir")]
     routines: bool,
+    /// A module of StableHLO for XLA: the program, or one routine of it, as the function `@main`
+    #[arg(long)]
+    stablehlo: bool,
+    /// With `--stablehlo`: the routine to write, with its gradients and updates, instead of the forward pass
+    #[arg(long, value_name = "NAME", requires = "stablehlo")]
+    routine: Option<String>,
     /// Every routine as a file of C and a header; needs `-o`
     #[arg(long, requires = "output")]
     c: bool,
@@ -38,7 +45,7 @@ pub struct Args {
     #[arg(long)]
     interface: bool,
     /// With `--interface`: hold the program against an interface that was written before
-    #[arg(long, value_name = "FILE", requires = "interface", conflicts_with_all = ["output", "mlir", "c", "lean"])]
+    #[arg(long, value_name = "FILE", requires = "interface", conflicts_with_all = ["output", "mlir", "stablehlo", "c", "lean"])]
     check: Option<PathBuf>,
     /// Where to write: a folder for C and Lean, otherwise a file; standard output if nothing is said
     #[arg(short, long, value_name = "PATH")]
@@ -51,6 +58,9 @@ What is emitted:
             those that nothing reads; what depends on gradients is in the functions of `--routines`. Each loop nest is a
             `linalg.generic` with its body, as it is before optimisation. Random numbers take a key, slices whose
             position is known at run time take the position
+  --stablehlo
+            a module that XLA takes, through JAX or by itself. `@main` is the forward pass, as above, or with `--routine NAME` a
+            whole routine: gradients, updates and random numbers included. The first line lists the routines
   --c       for each routine `NAME.c` and `NAME.h`, which need nothing else; the header says how to call it
   --lean    the constraints of the program, what was inferred, and the theorem that the one satisfies the other;
             `lake build` in the folder checks it, and so does `verification/check` of Broadloom's repository
@@ -59,8 +69,8 @@ What is emitted:
             written to FILE, and ends with 1 if something has
   --json    everything: tensors with their shapes, how they are known and why, operations with their loop nests, routines
 
-MLIR, C and Lean are for one size of each name. If the program has sizes with a range (`dim batch in 1..64 = 32`), these are the
-declared ones, or those set with `--set`; the headers of C and the first lines of MLIR and Lean say which.
+MLIR, StableHLO, C and Lean are for one size of each name. If the program has sizes with a range (`dim batch in 1..64 = 32`), these are the
+declared ones, or those set with `--set`; the headers of C and the first lines of the others say which.
 
 Exit status: 0 fine, 1 the program has errors, 2 something cannot be read or written.
 
@@ -93,6 +103,7 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
     let made = match (args.mlir, args.c, &args.output) {
         _ if args.interface => Ok(interface::emit(&text)),
         (true, _, _) => mlir::emit(&mut analysis.program, args.routines),
+        _ if args.stablehlo => stablehlo::emit(&mut analysis.program, args.routine.as_deref()),
         (_, true, Some(folder)) => c(&mut analysis.program, folder),
         _ if args.lean => lean::emit(&mut analysis.program, &args.program.file, args.output.as_deref()),
         _ => whole(&mut analysis)

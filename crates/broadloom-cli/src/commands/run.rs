@@ -28,8 +28,8 @@ pub struct Args {
     /// The seed of initial values and random numbers
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
-    /// What computes: machine code if there is a C compiler, only that, or the slow evaluator
-    #[arg(long, value_name = "auto|native|reference", default_value = "auto", hide_possible_values = true)]
+    /// What computes: machine code if there is a C compiler, only that, the slow evaluator, or XLA through Python with JAX
+    #[arg(long, value_name = "auto|native|reference|xla", default_value = "auto", hide_possible_values = true)]
     backend: WantedBackend,
     /// How many threads; as many as there are processors if nothing is said
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
@@ -63,6 +63,7 @@ enum WantedBackend {
     Auto,
     Native,
     Reference,
+    Xla,
 }
 
 pub(crate) const HELP: &str = "\
@@ -74,6 +75,9 @@ file and the table of a `.csv` file have the name of the file. Of several for on
 
 A loss that is infinite or not a number ends a run: the first tensor that is not finite is named, and what was learned before is
 saved where `--save` says so. `--keep-going` goes on.
+
+`--backend xla` runs routines as modules of StableHLO on whatever JAX has: a CPU, a GPU, a TPU. It needs Python with JAX: `python3`, or the
+one that BROADLOOM_PYTHON names.
 
 Ctrl-C ends a run with `--save` after the step that is under way, and saves what there is; a second Ctrl-C ends it at once.
 The file is complete or as it was before, whatever happens.
@@ -170,6 +174,7 @@ impl Args {
             WantedBackend::Auto => Backend::Auto,
             WantedBackend::Native => Backend::Native,
             WantedBackend::Reference => Backend::Reference,
+            WantedBackend::Xla => Backend::Xla,
         };
         let threads = self.threads.map(|threads| threads as usize);
         let settings = Settings { backend, seed: self.seed, threads, ..Settings::default() };

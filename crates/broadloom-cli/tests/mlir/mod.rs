@@ -14,6 +14,7 @@ use crate::support::{World, broadloom, examples, loom_files, programs};
 use broadloom::{Array, Dtype, Node, Routine, Session, Settings, Tensor, random};
 use broadloom_lang::{Observer, Options, Program, RunOptions, compile};
 use libtest_mimic::{Failed, Trial};
+pub use cases::CASES;
 use tools::{Argument, Call, Tools, Type};
 
 /// A test, given the tools.
@@ -81,7 +82,7 @@ fn is_valid(tools: &Tools, file: &std::path::Path) -> Result<(), String> {
 }
 
 /// Stops after the first action: all values are set by then.
-struct First;
+pub struct First;
 
 impl Observer for First {
     fn printed(&mut self, _line: &str) {}
@@ -143,7 +144,7 @@ fn call(module: &str, routine: &Routine, session: &mut Session) -> Result<Call, 
 }
 
 /// The values of a session for the results of a routine, without gradients, which come after them.
-fn results(routine: &Routine, session: &mut Session) -> Result<Vec<(String, Array)>, String> {
+pub fn results(routine: &Routine, session: &mut Session) -> Result<Vec<(String, Array)>, String> {
     let mut tensors = [routine.kept(), &routine.assigned(session.graph())].concat();
     tensors.sort_unstable();
     tensors.dedup();
@@ -162,7 +163,7 @@ fn results(routine: &Routine, session: &mut Session) -> Result<Vec<(String, Arra
 /// Results that are only rounding errors: parameters before a
 /// normalisation, whose gradients are 0 up to rounding, which `adam` turns
 /// into steps; and the direction of the difference of two equal tensors.
-const NOISE: [&str; 2] = ["first.bias", "u"];
+pub const NOISE: [&str; 2] = ["first.bias", "u"];
 
 fn agree(expected: &[(String, Array)], made: &[Vec<f64>]) -> Result<(), String> {
     if expected.len() > made.len() {
@@ -221,7 +222,7 @@ fn argument(name: &str, key: u64, session: &mut Session) -> Result<Argument, Str
 }
 
 /// Compares numbers, with a tolerance for the order of sums and the functions of another library.
-fn close(name: &str, expected: &Array, made: &[f64]) -> Result<(), String> {
+pub fn close(name: &str, expected: &Array, made: &[f64]) -> Result<(), String> {
     let expected = expected.to_f64s();
     if expected.len() != made.len() {
         return Err(format!("`{name}` has {} numbers, not {}", made.len(), expected.len()));

@@ -267,6 +267,6 @@ fn real(program: &Program, statement: &Statement) -> Dtype {
 }
 
 /// A text as it is written inside quotes.
-pub(super) fn in_quotes(text: &str) -> String {
+pub fn in_quotes(text: &str) -> String {
     text.replace('\\', "\\\\").replace('"', "\\\"").replace(char::is_control, " ")
 }

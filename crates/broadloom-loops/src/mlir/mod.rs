@@ -44,6 +44,9 @@ use std::fmt;
 use crate::program::{BufferId, Program};
 
 pub(crate) use body::{Body, modulo, not, recip, sigmoid, sign};
+pub use function::in_quotes;
+pub use names::{Names, identifier};
+pub use types::{element, number};
 
 /// A program that becomes a function.
 #[derive(Clone, Debug)]

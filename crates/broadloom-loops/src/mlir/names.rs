@@ -1,27 +1,33 @@
 //! Names of values and of loops, close to those that the user wrote.
 
-use rustc_hash::FxHashSet;
+use rustc_hash::FxHashMap;
 
 /// The names of the values of one function. Each is given out once.
 #[derive(Debug, Default)]
-pub(super) struct Names {
-    taken: FxHashSet<String>,
+pub struct Names {
+    /// Names that are taken, each with the last number that was tried behind it.
+    taken: FxHashMap<String, u32>,
 }
 
 impl Names {
     /// A name for a value that no other has, with its sign: `%w`, `%w_1`.
     pub fn fresh(&mut self, wanted: &str) -> String {
         let base = format!("%{}", identifier(wanted));
-        let candidates = std::iter::once(base.clone()).chain((1..).map(|n| format!("{base}_{n}")));
-        let name = candidates.into_iter().find(|name| !self.taken.contains(name)).unwrap_or(base);
-        self.taken.insert(name.clone());
+        let mut number = self.taken.get(&base).copied();
+        let mut name = base.clone();
+        while let Some(last) = number {
+            name = format!("{base}_{}", last + 1);
+            number = self.taken.contains_key(&name).then_some(last + 1);
+            self.taken.insert(base.clone(), last + 1);
+        }
+        self.taken.insert(name.clone(), 0);
         name
     }
 }
 
 /// A text as MLIR allows it in names of values and functions: letters, digits, `_`, `.` and `$`, no
 /// digit first. The names that bodies use for their arguments are avoided.
-pub(super) fn identifier(text: &str) -> String {
+pub fn identifier(text: &str) -> String {
     let allowed = |letter: char| letter.is_ascii_alphanumeric() || "_.$".contains(letter);
     let mut name: String = text.chars().map(|letter| if allowed(letter) { letter } else { '_' }).collect();
     if !name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_') {

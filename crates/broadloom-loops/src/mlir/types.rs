@@ -6,7 +6,7 @@ use crate::Dtype;
 use crate::reference::round;
 
 /// The type of an element.
-pub(super) fn element(dtype: Dtype) -> &'static str {
+pub fn element(dtype: Dtype) -> &'static str {
     match dtype {
         Dtype::I32 => "i32",
         Dtype::I64 => "i64",
@@ -25,7 +25,7 @@ pub(super) fn tensor(sizes: &[u64], dtype: Dtype) -> String {
 
 /// A number as a constant of a type, rounded as a buffer of that type would round it, so that MLIR
 /// reads back exactly this number.
-pub(super) fn number(dtype: Dtype, value: f64) -> String {
+pub fn number(dtype: Dtype, value: f64) -> String {
     let value = round(dtype, value);
     if !dtype.is_float() {
         return (value as i64).to_string();

@@ -1,9 +1,11 @@
-//! Lowered routines as MLIR, with notes on each argument and result in terms of the graph.
+//! Lowered routines as MLIR and StableHLO, with notes on each argument and result in terms of the graph.
 
 use broadloom_graph::lowering::{Face, Inferred, Leaf};
 use broadloom_graph::{Error, ErrorKind, Graph, Tensor};
 use broadloom_loops::BufferId;
 use broadloom_loops::mlir::{self, Function, Supplied};
+use broadloom_xla::Module;
+use rustc_hash::FxHashMap;
 
 use super::{Layout, Lowered, Lowering, Node, Symbol};
 use crate::routine::Routine;
@@ -17,22 +19,48 @@ pub(crate) fn module(
     routines: &[(&str, Lowered)],
     place: &dyn Fn(usize) -> Option<String>,
 ) -> Result<String, Error> {
-    let function = |(name, lowered): &'_ (&str, Lowered)| {
-        let place = |step: &u32| place(*step as usize).map_or(String::new(), |place| format!("{place}: "));
-        (name.to_string(), lowered.ports(graph, layout), lowered.steps.iter().map(place).collect::<Vec<_>>())
-    };
-    let described: Vec<_> = routines.iter().map(function).collect();
-    let functions = routines.iter().zip(&described).map(|((_, lowered), (name, ports, places))| Function {
+    let functions = routines.iter().map(|(name, lowered)| function(graph, layout, name, lowered, place));
+    mlir::module(&functions.collect::<Vec<_>>())
+        .map_err(|refusal| Error::new(ErrorKind::Use, format!("this cannot be said in MLIR: {refusal}")))
+}
+
+/// Writes a lowered routine as a module of StableHLO.
+pub(crate) fn stablehlo(
+    graph: &Graph,
+    layout: &Layout,
+    (name, lowered): (&str, &Lowered),
+    place: &dyn Fn(usize) -> Option<String>,
+) -> Result<Module, Error> {
+    let function = function(graph, layout, name, lowered, place);
+    broadloom_xla::module(&function).map_err(|refusal| {
+        let message = format!("this cannot be said in StableHLO: {refusal}");
+        let error = Error::new(ErrorKind::Use, message);
+        match refusal.at.and_then(|at| lowered.steps.get(at)) {
+            Some(step) => error.about_step(*step),
+            None => error,
+        }
+    })
+}
+
+/// A lowered routine as the function that it becomes.
+fn function<'p>(
+    graph: &Graph,
+    layout: &Layout,
+    name: &'p str,
+    lowered: &'p Lowered,
+    place: &dyn Fn(usize) -> Option<String>,
+) -> Function<'p> {
+    let place = |step: &u32| place(*step as usize).map_or(String::new(), |place| format!("{place}: "));
+    let Ports { arguments, results } = lowered.ports(graph, layout);
+    Function {
         name,
         comment: Vec::new(),
         program: &lowered.program,
-        arguments: ports.arguments.clone(),
-        results: ports.results.clone(),
-        places: places.clone(),
+        arguments,
+        results,
+        places: lowered.steps.iter().map(place).collect(),
         symbols: lowered.symbols.iter().map(|symbol| layout.supplied(*symbol)).collect(),
-    });
-    mlir::module(&functions.collect::<Vec<_>>())
-        .map_err(|refusal| Error::new(ErrorKind::Use, format!("this cannot be said in MLIR: {refusal}")))
+    }
 }
 
 /// The arguments and the results of a function, with notes for readers.
@@ -43,15 +71,13 @@ struct Ports {
 
 impl Lowered {
     fn ports(&self, graph: &Graph, layout: &Layout) -> Ports {
-        let id = |node: &Node| {
-            let at = self.nodes.iter().position(|known| known == node);
-            at.map(|at| BufferId(at as u32))
-        };
-        let argument = |node: Node| Some((id(&node)?, layout.note(graph, node, true)));
-        let result = |node: Node| Some((id(&node)?, layout.note(graph, node, false)));
+        let ids: FxHashMap<Node, BufferId> = self.nodes.iter().copied().zip((0..).map(BufferId)).collect();
+        let argument = |node: Node| Some((*ids.get(&node)?, layout.note(graph, node, true)));
+        let result = |node: Node| Some((*ids.get(&node)?, layout.note(graph, node, false)));
+        let watched: Vec<Node> = self.watched.iter().copied().collect();
         Ports {
             arguments: in_order(&self.needs).into_iter().filter_map(argument).collect(),
-            results: in_order(&self.gives).into_iter().filter_map(result).collect(),
+            results: in_order(&self.gives).into_iter().chain(in_order(&watched)).filter_map(result).collect(),
         }
     }
 }

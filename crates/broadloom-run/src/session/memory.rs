@@ -228,7 +228,7 @@ impl Session {
             let at = self.prepare(routine)?;
             self.tell_sizes(at)?;
             let compiled = match &self.prepared[at].code {
-                Code::Reference(_) => return Ok(None),
+                Code::Reference(_) | Code::Xla(_) => return Ok(None),
                 Code::Own(compiled) => compiled,
                 Code::Family(at) => &self.families[*at].compiled,
             };

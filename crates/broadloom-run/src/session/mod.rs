@@ -12,6 +12,7 @@ mod refusals;
 mod rehearse;
 mod sizes;
 mod store;
+mod xla;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -22,6 +23,7 @@ use broadloom_graph::lowering::{Face, Inferred, Leaf};
 use broadloom_graph::{Error, ErrorKind, Graph, Remedy, Tensor};
 use broadloom_loops::Program;
 use broadloom_native::{self as native, Compiled, Compiler};
+use broadloom_xla::Driver;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::lower::is_run_time_slice;
@@ -49,6 +51,8 @@ pub enum Backend {
     Native,
     /// The reference evaluator: slow and simple.
     Reference,
+    /// XLA, through Python with JAX, or an error.
+    Xla,
 }
 
 /// Settings of a session.
@@ -118,6 +122,8 @@ pub struct Session {
     /// The lifetimes of temporaries, by routine.
     plans: Vec<(Routine, Arc<memory::Plan>)>,
     compiler: Option<Compiler>,
+    /// The process that runs modules of XLA, if that is the backend.
+    driver: Option<Arc<Driver>>,
     notices: Vec<String>,
     positions: FxHashMap<Tensor, u64>,
     runs: u64,
@@ -142,6 +148,8 @@ enum Code {
     Own(Box<Compiled>),
     /// Machine code for all sizes, by its index in the families.
     Family(usize),
+    /// A module that XLA has compiled for these sizes.
+    Xla(Box<xla::Code>),
 }
 
 /// Machine code for all sizes.
@@ -185,7 +193,7 @@ impl Session {
         let layout = Arc::new(Layout::at(&graph, &inferred, &sizes.now)?);
         let mut notices = Vec::new();
         let compiler = match settings.backend {
-            Backend::Reference => None,
+            Backend::Reference | Backend::Xla => None,
             backend => match Compiler::find() {
                 Ok(compiler) => {
                     if let Some(reason) = compiler.cache().unusable() {
@@ -208,6 +216,10 @@ impl Session {
             (Some(compiler), Some(threads)) => Some(compiler.with_threads(threads)),
             (compiler, _) => compiler,
         };
+        let driver = match settings.backend {
+            Backend::Xla => Some(Driver::shared().map_err(Error::run)?),
+            _ => None,
+        };
         check_names(&graph)?;
         Ok(Session {
             graph,
@@ -222,6 +234,7 @@ impl Session {
             families: Vec::new(),
             plans: Vec::new(),
             compiler,
+            driver,
             notices,
             positions: FxHashMap::default(),
             runs: 0,
@@ -339,6 +352,10 @@ impl Session {
         self.store.furnish(places, &lowered.gives)?;
         let Prepared { places, code, lowered, .. } = &mut self.prepared[at];
         let stopped = match code {
+            Code::Xla(code) => {
+                let places = code.places(&lowered.program, places);
+                code.run(self.store.blocks(), &places, &lowered.program, &symbols)?
+            }
             Code::Own(compiled) => compiled.run(self.store.blocks(), places, &symbols),
             Code::Family(at) => self.families[*at].compiled.run(self.store.blocks(), places, &symbols),
             Code::Reference(program) => self.store.evaluate(program, places, &symbols),

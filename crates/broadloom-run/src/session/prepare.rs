@@ -11,7 +11,7 @@ use broadloom_native::{self as native, Compiler};
 
 use super::sizes::Sizes;
 use super::store::Store;
-use super::{Code, Family, Prepared, Session};
+use super::{Code, Family, Prepared, Session, xla};
 use crate::lower::{Arguments, Layout, Lowered, Node, lower};
 use crate::routine::Routine;
 
@@ -85,6 +85,10 @@ impl Session {
     /// The code of a routine: for all sizes if sizes have names and that is possible, else for
     /// these sizes.
     fn code(&mut self, routine: &Routine, lowered: &Lowered) -> Result<Code, Error> {
+        if let Some(driver) = &self.driver {
+            let code = xla::Code::new(driver, &self.graph, &self.layout, (routine.name(), lowered))?;
+            return Ok(Code::Xla(Box::new(code)));
+        }
         // Only a program that runs at these sizes alone is optimised for them.
         let own = || self.optimised(&lowered.program);
         let Some(compiler) = &self.compiler else { return Ok(Code::Reference(Box::new(own()))) };

@@ -1,6 +1,6 @@
 //! A program as a module of MLIR.
 
-use broadloom::{Session, Settings};
+use broadloom::{Error, Session, Settings};
 use broadloom_diagnostics::escaped;
 use broadloom_ide::Line;
 use broadloom_lang::Program;
@@ -17,17 +17,30 @@ pub(super) fn emit(program: &mut Program, routines: bool) -> Result<String, Stri
     if functions.is_empty() {
         return Err("the program computes nothing".into());
     }
-    let mut head = String::new();
-    let sizes: Vec<String> = ranged(program).map(|dim| format!("{} = {}", dim.name, dim.size)).collect();
-    if !sizes.is_empty() {
-        head.push_str(&format!("// The program at {}, and no other size.\n", sizes.join(", ")));
-    }
+    let mut head = sizes_line(program);
     if !left_out.is_empty() && !routines {
         let names: Vec<String> = left_out.iter().map(|tensor| program.graph.label_of(*tensor)).collect();
         let names = names.join(", ").replace('\n', " ");
         head.push_str(&format!("// Not here, because of gradients; `--routines` shows it: {names}\n"));
     }
-    // Nothing is run, so no compiler is needed.
+    let made = with_session(program, |session, place| session.mlir_with_places(&functions, place))?;
+    Ok(readable(&(head + &made)))
+}
+
+/// A line that says at which sizes a program is written, if it has sizes with a range.
+pub(super) fn sizes_line(program: &Program) -> String {
+    let sizes: Vec<String> = ranged(program).map(|dim| format!("{} = {}", dim.name, dim.size)).collect();
+    match &sizes[..] {
+        [] => String::new(),
+        _ => format!("// The program at {}, and no other size.\n", sizes.join(", ")),
+    }
+}
+
+/// Does something with a session of a program, and with the places of its steps. Nothing is run, so no compiler is needed.
+pub(super) fn with_session<T>(
+    program: &mut Program,
+    work: impl FnOnce(&mut Session, &dyn Fn(usize) -> Option<String>) -> Result<T, Error>,
+) -> Result<T, String> {
     let settings = Settings { backend: broadloom::Backend::Reference, ..Settings::default() };
     let graph = std::mem::take(&mut program.graph);
     let mut session = Session::with(graph, settings).map_err(|error| error.to_string())?;
@@ -35,9 +48,17 @@ pub(super) fn emit(program: &mut Program, routines: bool) -> Result<String, Stri
         let Line { file, line } = Line::new(&program.sources, program.origins.get(step)?.span);
         Some(format!("{file}:{line}"))
     };
-    let made = session.mlir_with_places(&functions, &place).map_err(|error| error.to_string());
+    let made = work(&mut session, &place);
+    let step = made.as_ref().err().and_then(Error::step);
+    let made = made.map_err(|error| match step.and_then(|step| place(step as usize)) {
+        Some(place) => format!("{place}: {error}"),
+        None => error.to_string(),
+    });
     std::mem::swap(&mut program.graph, session.graph_mut());
-    // Comments contain names of files and tensors.
-    let lines = (head + &made?).lines().map(|line| format!("{}\n", escaped(line))).collect();
-    Ok(lines)
+    made
+}
+
+/// A text in which names of files and tensors do no harm to a terminal.
+pub(super) fn readable(text: &str) -> String {
+    text.lines().map(|line| format!("{}\n", escaped(line))).collect()
 }

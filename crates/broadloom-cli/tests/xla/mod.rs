@@ -1,0 +1,101 @@
+//! Routines on XLA compute the same as by the reference evaluator: values, gradients and updates of every example, of the programs of
+//! the tests, and of programs that together use every feature.
+//!
+//! They run where `BROADLOOM_PYTHON` names a Python with JAX. Where it is not set they are shown as ignored, with a notice.
+
+use std::path::{Path, PathBuf};
+
+use crate::mlir::{First, close, results};
+use crate::support::{examples, loom_files, programs};
+use broadloom::{Backend, Routine, Session, Settings, Tensor};
+use broadloom_lang::{Options, Program, RunOptions, compile};
+use libtest_mimic::{Failed, Trial};
+
+/// A trial for every example, every program of the tests, and every case of `mlir`.
+pub fn trials() -> Vec<Trial> {
+    let missing = std::env::var_os("BROADLOOM_PYTHON").is_none();
+    if missing {
+        eprintln!("notice: BROADLOOM_PYTHON names no Python with JAX, so nothing runs on XLA");
+    }
+    let trial = |kind: &str, file: PathBuf| {
+        let name = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let run = move || same_values(&file).map_err(Failed::from);
+        Trial::test(format!("xla::{kind}::{name}"), run).with_ignored_flag(missing)
+    };
+    let mut trials: Vec<Trial> =
+        loom_files(&examples()).into_iter().map(|file| trial("examples", file)).collect();
+    trials.extend(loom_files(&programs()).into_iter().map(|file| trial("programs", file)));
+    for (name, text) in crate::mlir::CASES {
+        let run = move || in_file(name, text).and_then(|file| same_values(&file)).map_err(Failed::from);
+        trials.push(Trial::test(format!("xla::cases::{name}"), run).with_ignored_flag(missing));
+    }
+    trials
+}
+
+/// A case in a file.
+fn in_file(name: &str, text: &str) -> Result<PathBuf, String> {
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("xla");
+    let file = folder.join(format!("{name}.loom"));
+    let written = std::fs::create_dir_all(&folder).and_then(|()| std::fs::write(&file, text));
+    written.map(|()| file).map_err(|error| error.to_string())
+}
+
+fn compiled(file: &Path) -> Result<Program, String> {
+    let text = std::fs::read_to_string(file).map_err(|error| error.to_string())?;
+    let folder = file.parent().map(PathBuf::from).unwrap_or_default();
+    Ok(compile(&file.to_string_lossy(), &text, &Options { folder, ..Options::default() }))
+}
+
+/// A session of a program with all its numbers, at position 0 of every slice.
+fn started(program: Program, backend: Backend) -> Result<Session, String> {
+    let slices: Vec<Tensor> = program.plan.slices.iter().map(|(slice, _)| *slice).collect();
+    let options = RunOptions { settings: Settings { backend, ..Settings::default() }, ..RunOptions::default() };
+    let mut session = program.run(&options, &mut First).map_err(|wrong| wrong.message.clone())?;
+    for slice in slices {
+        session.set_position(slice, 0).map_err(|error| error.to_string())?;
+    }
+    Ok(session)
+}
+
+/// Runs the forward pass and every routine in both ways, each from the numbers that the reference evaluator has then.
+fn same_values(file: &Path) -> Result<(), String> {
+    let program = compiled(file)?;
+    if !program.is_ok() {
+        // Wrong programs are tested elsewhere.
+        return Ok(());
+    }
+    let (forward, _) = program.forward();
+    let mut routines = if forward.is_empty() { Vec::new() } else { vec![forward] };
+    routines.extend(program.plan.routines.iter().cloned());
+    let Ok(mut judge) = started(program, Backend::Reference) else {
+        // Programs without data or with mistakes that show at run time are tested elsewhere.
+        return Ok(());
+    };
+    let mut session = started(compiled(file)?, Backend::Xla)?;
+    for routine in &routines {
+        same_results(routine, &mut judge, &mut session).map_err(|wrong| format!("`{}`: {wrong}", routine.name()))?;
+    }
+    Ok(())
+}
+
+fn same_results(routine: &Routine, judge: &mut Session, session: &mut Session) -> Result<(), String> {
+    let assigned = routine.assigned(judge.graph());
+    let Ok(()) = judge.run(routine) else { return Ok(()) };
+    session.run(routine).map_err(|error| error.to_string())?;
+    let expected = results(routine, judge)?;
+    for ((name, expected), (_, made)) in expected.iter().zip(results(routine, session)?) {
+        if !crate::mlir::NOISE.contains(&name.as_str()) {
+            let exact = !expected.dtype().is_float() && expected != &made;
+            close(name, expected, &made.to_f64s())?;
+            if exact {
+                return Err(format!("`{name}` has other integers"));
+            }
+        }
+    }
+    for tensor in assigned {
+        let values = judge.get(tensor).map_err(|error| error.to_string())?;
+        // A computed tensor that is assigned to cannot be set; it is computed anew.
+        let _ = session.set(tensor, &values);
+    }
+    Ok(())
+}

@@ -1,0 +1,159 @@
+//! Routines on XLA: as modules of StableHLO, and run by JAX.
+
+use std::sync::Arc;
+
+use broadloom_array::{Array, Dtype, Element, Values};
+use broadloom_graph::{Error, Graph};
+use broadloom_loops::reference::Stop;
+use broadloom_loops::{Block, Buffer, Program, Storage};
+use broadloom_xla::{Compiled, Driver, Input, Module};
+
+use super::Session;
+use crate::lower::{Layout, Lowered, stablehlo};
+use crate::routine::Routine;
+
+impl Session {
+    /// A routine as a module of StableHLO: tensors that it reads first are arguments of `@main`, tensors that it keeps are
+    /// results. The sizes are the current ones.
+    ///
+    /// ```
+    /// use broadloom::{Graph, Routine, Session};
+    /// let mut g = Graph::new();
+    /// let (w, x) = (g.param_shaped("w", "... -> 2")?, g.data("x", "8 | 3")?);
+    /// let y = g.compose(w, x)?;
+    /// g.name(y, "y");
+    /// let mut forward = Routine::new("forward");
+    /// forward.forward(y);
+    /// let text = Session::new(g)?.stablehlo(&forward)?;
+    /// assert!(text.contains("%w: tensor<2x3xf32>"));
+    /// assert!(text.contains("stablehlo.dot_general"));
+    /// # Ok::<(), broadloom::Error>(())
+    /// ```
+    pub fn stablehlo(&mut self, routine: &Routine) -> Result<String, Error> {
+        self.stablehlo_with_places(routine, &|_| None)
+    }
+
+    /// Like [`stablehlo`](Session::stablehlo), with the place of each [step](broadloom_graph::Graph::steps) in comments above
+    /// what it becomes.
+    pub fn stablehlo_with_places(
+        &mut self,
+        routine: &Routine,
+        place: &dyn Fn(usize) -> Option<String>,
+    ) -> Result<String, Error> {
+        self.refresh()?;
+        if let Some(name) = self.sizes.undecided() {
+            return Err(self.no_number(name));
+        }
+        let lowered = self.lowered(&self.layout, routine)?;
+        Ok(stablehlo(&self.graph, &self.layout, (routine.name(), &lowered), place)?.text)
+    }
+}
+
+/// A module that has been compiled.
+pub(super) struct Code {
+    module: Module,
+    compiled: Compiled,
+}
+
+impl Code {
+    /// Compiles a routine.
+    pub fn new(
+        driver: &Arc<Driver>,
+        graph: &Graph,
+        layout: &Layout,
+        (name, lowered): (&str, &Lowered),
+    ) -> Result<Code, Error> {
+        let module = stablehlo(graph, layout, (name, lowered), &|_| None)?;
+        let refused = |message: String| Error::run(format!("XLA does not take `{name}`: {message}"));
+        let compiled = driver.compile(&module.text).map_err(refused)?;
+        Ok(Code { module, compiled })
+    }
+
+    /// The block of each buffer, given those of the kept ones.
+    pub fn places(&self, program: &Program, kept: &[usize]) -> Vec<Option<usize>> {
+        let mut kept = kept.iter().copied();
+        let place = |buffer: &Buffer| if buffer.storage == Storage::Kept { kept.next() } else { None };
+        program.buffers.iter().map(place).collect()
+    }
+
+    /// Runs the module on the blocks of its buffers.
+    pub fn run(
+        &self,
+        blocks: &mut [Block],
+        places: &[Option<usize>],
+        program: &Program,
+        symbols: &[i64],
+    ) -> Result<Result<(), Stop>, Error> {
+        let lost = || Error::run("a module of XLA has a buffer without a place; this is a defect".into());
+        let mut given: Vec<Vec<u8>> = Vec::new();
+        for input in &self.module.inputs {
+            given.push(match input {
+                Input::Buffer(id) => bytes(&blocks[places[id.index()].ok_or_else(lost)?].read()),
+                Input::Position(at) => (symbols[*at as usize] as i32).to_le_bytes().to_vec(),
+                Input::Key(at) => symbols[*at as usize].to_le_bytes().to_vec(),
+            });
+        }
+        let given: Vec<&[u8]> = given.iter().map(Vec::as_slice).collect();
+        let made = self.compiled.run(&given).map_err(|message| Error::run(format!("XLA: {message}")))?;
+        if let Some(stop) = made.get(self.module.outputs.len()).and_then(|checks| self.stop(program, checks)) {
+            return Ok(Err(stop));
+        }
+        for (id, bytes) in self.module.outputs.iter().zip(&made) {
+            let buffer = program.buffer(*id);
+            let array = Array::new(&buffer.shape(), numbers(buffer.dtype, bytes))?;
+            blocks[places[id.index()].ok_or_else(lost)?].write(&array)?;
+        }
+        Ok(Ok(()))
+    }
+
+    /// The first check that failed.
+    fn stop(&self, program: &Program, checks: &[u8]) -> Option<Stop> {
+        let numbers: Vec<i32> = each(checks, i32::from_le_bytes);
+        let (at, failed) = numbers.chunks_exact(2).enumerate().find(|(_, pair)| pair[0] >= 0)?;
+        let check = self.module.checks.get(at)?;
+        let cell = address(program.buffer(check.buffer), failed[0] as u64);
+        let (buffer, below, of) = (check.buffer, check.below, check.of);
+        Some(Stop::Index { buffer, cell, value: failed[1].into(), below, of })
+    }
+}
+
+/// The place in a buffer, margins included, of the cell at a position among those that are no margins.
+fn address(buffer: &Buffer, position: u64) -> u64 {
+    let (shape, strides) = (buffer.shape(), buffer.strides());
+    let (mut rest, mut at) = (position, 0);
+    for axis in (0..shape.len()).rev() {
+        let size = shape[axis].max(1);
+        at += (rest % size + buffer.margin(axis).0) * strides[axis].get();
+        rest /= size;
+    }
+    at
+}
+
+/// The bytes of an array.
+fn bytes(array: &Array) -> Vec<u8> {
+    match array.values() {
+        Values::I32(values) => values.iter().flat_map(|value| value.to_le_bytes()).collect(),
+        Values::I64(values) => values.iter().flat_map(|value| value.to_le_bytes()).collect(),
+        Values::Bf16(values) => values.iter().flat_map(|value| value.to_le_bytes()).collect(),
+        Values::F16(values) => values.iter().flat_map(|value| value.to_le_bytes()).collect(),
+        Values::F32(values) => values.iter().flat_map(|value| value.to_le_bytes()).collect(),
+        Values::F64(values) => values.iter().flat_map(|value| value.to_le_bytes()).collect(),
+    }
+}
+
+/// The numbers of a type that some bytes are.
+fn numbers(dtype: Dtype, bytes: &[u8]) -> Values {
+    use broadloom_array::{bf16, f16};
+    match dtype {
+        Dtype::I32 => each(bytes, i32::from_le_bytes).into(),
+        Dtype::I64 => each(bytes, i64::from_le_bytes).into(),
+        Dtype::Bf16 => each(bytes, bf16::from_le_bytes).into(),
+        Dtype::F16 => each(bytes, f16::from_le_bytes).into(),
+        Dtype::F32 => each(bytes, f32::from_le_bytes).into(),
+        Dtype::F64 => each(bytes, f64::from_le_bytes).into(),
+    }
+}
+
+fn each<const N: usize, T: Element>(bytes: &[u8], of: fn([u8; N]) -> T) -> Vec<T> {
+    bytes.as_chunks::<N>().0.iter().map(|chunk| of(*chunk)).collect()
+}

@@ -1,0 +1,174 @@
+//! A Python process that runs modules with JAX. One process serves all sessions that are there at a time.
+
+use std::io::{self, BufReader, BufWriter, Read, Write};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+/// The program that the process runs.
+const PROGRAM: &str = include_str!("driver.py");
+
+/// The process, kept while somebody uses it.
+static SHARED: Mutex<Weak<Driver>> = Mutex::new(Weak::new());
+
+/// A running Python process.
+pub struct Driver {
+    process: Mutex<Process>,
+    next: AtomicU32,
+}
+
+struct Process {
+    child: Child,
+    input: Option<BufWriter<ChildStdin>>,
+    output: BufReader<ChildStdout>,
+}
+
+/// A module that JAX has compiled.
+pub struct Compiled {
+    driver: Arc<Driver>,
+    id: u32,
+}
+
+/// The Python that is used: the one that `BROADLOOM_PYTHON` names, or `python3`.
+fn python() -> String {
+    std::env::var("BROADLOOM_PYTHON").ok().filter(|name| !name.is_empty()).unwrap_or_else(|| "python3".into())
+}
+
+/// The reason why there is no JAX, and what to do.
+fn without_jax(python: &str, reason: &str) -> String {
+    format!(
+        "XLA runs through Python with JAX, and `{python}` has none: {reason}. Install it with `{python} -m pip install jax`, or name a Python that \
+         has it in BROADLOOM_PYTHON"
+    )
+}
+
+fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Driver {
+    /// The process that all sessions share; it is started if there is none.
+    pub fn shared() -> Result<Arc<Driver>, String> {
+        let mut shared = held(&SHARED);
+        if let Some(driver) = shared.upgrade() {
+            return Ok(driver);
+        }
+        let driver = Arc::new(Driver::start(&python())?);
+        *shared = Arc::downgrade(&driver);
+        Ok(driver)
+    }
+
+    fn start(python: &str) -> Result<Driver, String> {
+        let spawned = Command::new(python)
+            .args(["-c", PROGRAM])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn();
+        let mut child = spawned.map_err(|error| without_jax(python, &error.to_string()))?;
+        let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
+            return Err(without_jax(python, "its streams are closed"));
+        };
+        let (input, output) = (Some(BufWriter::new(input)), BufReader::new(output));
+        let mut process = Process { child, input, output };
+        process.answer().map_err(|reason| without_jax(python, &reason))?;
+        Ok(Driver { process: Mutex::new(process), next: AtomicU32::new(0) })
+    }
+
+    /// Compiles a module.
+    pub fn compile(self: &Arc<Driver>, text: &str) -> Result<Compiled, String> {
+        let id = self.next.fetch_add(1, Ordering::Relaxed);
+        let mut process = held(&self.process);
+        process.send(b'C', id, |input| with_length(input, text.as_bytes()))?;
+        process.answer()?;
+        Ok(Compiled { driver: Arc::clone(self), id })
+    }
+}
+
+impl Compiled {
+    /// Runs the module on the bytes of its arguments. Returns those of its results.
+    pub fn run(&self, arguments: &[&[u8]]) -> Result<Vec<Vec<u8>>, String> {
+        let mut process = held(&self.driver.process);
+        process.send(b'R', self.id, |input| {
+            input.write_all(&(arguments.len() as u32).to_le_bytes())?;
+            arguments.iter().try_for_each(|bytes| with_length(input, bytes))
+        })?;
+        process.answer()?;
+        let results = process.results();
+        results.map_err(|error| process.ended(&error))
+    }
+}
+
+impl Drop for Compiled {
+    fn drop(&mut self) {
+        // If the process is gone, so is the module.
+        let _ = held(&self.driver.process).send(b'F', self.id, |_| Ok(()));
+    }
+}
+
+fn with_length(input: &mut impl Write, bytes: &[u8]) -> io::Result<()> {
+    input.write_all(&(bytes.len() as u64).to_le_bytes())?;
+    input.write_all(bytes)
+}
+
+impl Process {
+    fn send(
+        &mut self,
+        order: u8,
+        id: u32,
+        rest: impl FnOnce(&mut BufWriter<ChildStdin>) -> io::Result<()>,
+    ) -> Result<(), String> {
+        let Some(input) = &mut self.input else { return Err("the Python process has ended".into()) };
+        let write = || {
+            input.write_all(&[order])?;
+            input.write_all(&id.to_le_bytes())?;
+            rest(input)?;
+            input.flush()
+        };
+        let written = write();
+        written.map_err(|error| self.ended(&error))
+    }
+
+    /// Waits for the beginning of an answer: that something was done, or why it was not.
+    fn answer(&mut self) -> Result<(), String> {
+        let mut kind = [0];
+        let read = self.output.read_exact(&mut kind);
+        read.map_err(|error| self.ended(&error))?;
+        if kind == *b"K" {
+            return Ok(());
+        }
+        let message = self.bytes();
+        let message = message.map_err(|error| self.ended(&error))?;
+        Err(String::from_utf8_lossy(&message).into_owned())
+    }
+
+    fn bytes(&mut self) -> io::Result<Vec<u8>> {
+        let mut length = [0; 8];
+        self.output.read_exact(&mut length)?;
+        let length = u64::from_le_bytes(length);
+        let mut bytes = Vec::new();
+        self.output.by_ref().take(length).read_to_end(&mut bytes)?;
+        if bytes.len() as u64 == length { Ok(bytes) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
+    }
+
+    fn results(&mut self) -> io::Result<Vec<Vec<u8>>> {
+        let mut count = [0; 4];
+        self.output.read_exact(&mut count)?;
+        (0..u32::from_le_bytes(count)).map(|_| self.bytes()).collect()
+    }
+
+    /// What is said if the process ends before its time.
+    fn ended(&mut self, error: &io::Error) -> String {
+        self.input = None;
+        let status = self.child.wait().map_or_else(|error| error.to_string(), |status| status.to_string());
+        format!("the Python process has ended ({status}; {error}); `python3 -c 'import jax'` may say why")
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // Without input the process ends by itself.
+        self.input = None;
+        let _ = self.child.wait();
+    }
+}

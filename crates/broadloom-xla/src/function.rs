@@ -1,0 +1,281 @@
+//! A program as a function: its arguments, its nests in order, its results.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use broadloom_loops::mlir::{Function, Supplied, in_quotes};
+use broadloom_loops::{BufferId, Cell, Dtype, Program, Statement};
+
+use crate::nest::{Nest, Over};
+use crate::parts::Parts;
+use crate::tensor::{Element, Tensor, tensor_text};
+use crate::write::{Monoid, Text};
+use crate::{Check, Input, Module, Refusal};
+
+/// A number that is supplied to a run.
+#[derive(Clone, Debug)]
+pub(crate) enum Symbol {
+    Known(f64),
+    /// A position, an integer of 32 bits.
+    Position(Tensor),
+    /// Two words.
+    Key(Tensor),
+}
+
+/// The contents of a buffer.
+#[derive(Clone, Debug)]
+pub(crate) enum Content {
+    /// Not written yet.
+    Nothing,
+    /// One number everywhere.
+    Splat(f64),
+    Tensor(Tensor),
+    /// Parts that were written one after another.
+    Parts(Box<Parts>),
+}
+
+/// A function that is being written.
+pub(crate) struct Writer<'a> {
+    pub program: &'a Program,
+    pub text: Text,
+    symbols: Vec<Symbol>,
+    pub contents: Vec<Content>,
+    /// The value that the margins of each buffer hold now, or None once they have been written to.
+    pub margins: Vec<Option<f64>>,
+    checks: Vec<(Check, Tensor)>,
+}
+
+/// Writes a program as a module.
+pub(crate) fn write(function: &Function<'_>) -> Result<Module, Refusal> {
+    let program = function.program;
+    let mut writer = Writer {
+        program,
+        text: Text::default(),
+        symbols: Vec::new(),
+        contents: vec![Content::Nothing; program.buffers.len()],
+        margins: program.buffers.iter().map(|buffer| Some(buffer.fill)).collect(),
+        checks: Vec::new(),
+    };
+    let (inputs, arguments) = writer.arguments(function);
+    let mut last = String::new();
+    for (at, nest) in program.nests.iter().enumerate() {
+        let heading = format!("{}{}", function.places.get(at).map_or("", String::as_str), nest.comment);
+        if heading != last {
+            writer.heading(&heading);
+        }
+        let refused = |reason: String| Refusal { at: Some(at), nest: nest.comment.clone(), reason };
+        nest.body.iter().try_for_each(|statement| writer.statement(statement)).map_err(refused)?;
+        last = heading;
+    }
+    let refused = |reason: String| Refusal { at: None, nest: function.name.into(), reason };
+    let results = writer.results(function).map_err(refused)?;
+    let checks = writer.checks.iter().map(|(check, _)| check.clone()).collect();
+    let (lines, helpers) = writer.text.finish();
+    let text = assembled(function, &arguments, &results, &lines, &helpers);
+    Ok(Module { text, inputs, outputs: function.results.iter().map(|(id, _)| *id).collect(), checks })
+}
+
+/// The text of a module.
+fn assembled(
+    function: &Function<'_>,
+    arguments: &[(String, String)],
+    results: &[(String, String)],
+    lines: &str,
+    helpers: &BTreeMap<String, String>,
+) -> String {
+    let listed = |list: &[(String, String)]| {
+        let mut text = String::new();
+        for (at, (item, note)) in list.iter().enumerate() {
+            let comma = if at + 1 == list.len() { "" } else { "," };
+            // Writing to a string cannot fail.
+            let _ = write!(text, "\n      {item}{comma} // {}", note.replace(char::is_control, " "));
+        }
+        if text.is_empty() { text } else { text + "\n  " }
+    };
+    let mut text = String::new();
+    for line in &function.comment {
+        let _ = writeln!(text, "// {line}");
+    }
+    let _ = writeln!(
+        text,
+        "module @{} {{\n  func.func public @main({}) -> ({}) {{\n{lines}  }}",
+        broadloom_loops::mlir::identifier(function.name),
+        listed(arguments),
+        listed(results)
+    );
+    for helper in helpers.values() {
+        let _ = write!(text, "\n{helper}");
+    }
+    text.push_str("}\n");
+    text
+}
+
+impl Writer<'_> {
+    /// The arguments, with their texts and notes.
+    fn arguments(&mut self, function: &Function<'_>) -> (Vec<Input>, Vec<(String, String)>) {
+        let (mut inputs, mut texts) = (Vec::new(), Vec::new());
+        for (id, note) in &function.arguments {
+            let buffer = self.program.buffer(*id);
+            let (sizes, of) = (buffer.shape(), Element::Of(buffer.dtype));
+            let name = self.text.names.fresh(&buffer.name);
+            texts.push((argument(&name, &sizes, of, &buffer.name), note.clone()));
+            inputs.push(Input::Buffer(*id));
+            self.contents[id.index()] = Content::Tensor(Tensor { name, sizes, of });
+        }
+        for (at, (name, supplied)) in self.program.symbols.iter().zip(&function.symbols).enumerate() {
+            let (sizes, of, input): (&[u64], _, _) = match supplied {
+                Supplied::Known(value) => {
+                    self.symbols.push(Symbol::Known(*value));
+                    continue;
+                }
+                Supplied::Position(_) => (&[], Element::I32, Input::Position(at as u32)),
+                Supplied::Key => (&[2], Element::U32, Input::Key(at as u32)),
+            };
+            let value = self.text.names.fresh(name);
+            texts.push((argument(&value, sizes, of, name), note_of(input).into()));
+            let tensor = Tensor { name: value, sizes: sizes.to_vec(), of };
+            self.symbols.push(if of == Element::U32 { Symbol::Key(tensor) } else { Symbol::Position(tensor) });
+            inputs.push(input);
+        }
+        (inputs, texts)
+    }
+
+    /// Writes the end of the function. The results, with their types and notes.
+    fn results(&mut self, function: &Function<'_>) -> Result<Vec<(String, String)>, String> {
+        let (mut values, mut texts) = (Vec::new(), Vec::new());
+        for (id, note) in &function.results {
+            let name = in_quotes(&self.program.buffer(*id).name);
+            let value = self.content(*id)?;
+            texts.push((format!("{} {{jax.result_info = \"{name}\"}}", value.text()), note.clone()));
+            values.push(value);
+        }
+        if !self.checks.is_empty() {
+            let all: Vec<Tensor> = self.checks.iter().map(|(_, tensor)| tensor.clone()).collect();
+            let all = self.text.concatenate(&all, 0);
+            let note = "for each check, where it first fails, or -1, and the number there";
+            texts.push((format!("{} {{jax.result_info = \"checks\"}}", all.text()), note.into()));
+            values.push(all);
+        }
+        let names: Vec<&str> = values.iter().map(|value| value.name.as_str()).collect();
+        let types: Vec<String> = values.iter().map(Tensor::text).collect();
+        let typed = if values.is_empty() { String::new() } else { format!(" : {}", types.join(", ")) };
+        self.text.line("");
+        self.text.line(format!("return {}{typed}", names.join(", ")).trim_end());
+        Ok(texts)
+    }
+
+    /// A comment for readers above the nest that comes next.
+    fn heading(&mut self, text: &str) {
+        if !self.text.is_empty() {
+            self.text.line("");
+        }
+        text.lines().for_each(|line| self.text.line(&format!("// {}", line.replace(char::is_control, " "))));
+    }
+
+    /// One statement with the loops around it.
+    fn statement(&mut self, statement: &Statement) -> Result<(), String> {
+        let (mut loops, mut inner) = (Vec::new(), statement);
+        while let Statement::Loop(each) = inner {
+            let [only] = &each.body[..] else {
+                return Err("a loop has several statements in it, as only optimised nests have".into());
+            };
+            let extent = each.extent.as_number().ok_or("its sizes are not numbers")?;
+            loops.push((each.var, extent as u64));
+            inner = only;
+        }
+        let runs = loops.iter().all(|(_, extent)| *extent > 0);
+        loops.retain(|(_, extent)| *extent != 1);
+        match inner {
+            Statement::Fill { buffer, value } => {
+                self.contents[buffer.index()] = Content::Splat(*value);
+                self.margins[buffer.index()] = Some(*value);
+                Ok(())
+            }
+            Statement::FillMargins { buffer, value } => {
+                self.margins[buffer.index()] = Some(*value);
+                Ok(())
+            }
+            Statement::Store { cell, .. } if !runs => {
+                // There is no point to compute anything at.
+                if matches!(self.contents[cell.buffer.index()], Content::Nothing) {
+                    self.contents[cell.buffer.index()] = Content::Splat(0.0);
+                }
+                Ok(())
+            }
+            Statement::Check { .. } if !runs => Ok(()),
+            Statement::Store { cell, accumulate, value } => {
+                let real = real(self.program, inner);
+                self.store(&Nest { loops, cell, accumulate: *accumulate, value, real })
+            }
+            Statement::Check { cell, below, of } => {
+                let below = below.as_number().ok_or("its sizes are not numbers")? as u64;
+                let value = &broadloom_loops::Scalar::Number(0.0);
+                let nest = Nest { loops, cell, accumulate: None, value, real: Dtype::F32 };
+                self.check(&nest, below, *of)
+            }
+            _ => Err("it has variables, which only optimised nests have".into()),
+        }
+    }
+
+    /// Looks for the first number that is negative or not below a bound. XLA cannot stop, so that the result says it.
+    fn check(&mut self, nest: &Nest<'_>, below: u64, of: BufferId) -> Result<(), String> {
+        let Cell { buffer, .. } = nest.cell;
+        let over: Over = self.load(nest, nest.cell)?;
+        let cells: u64 = over.tensor.sizes.iter().product();
+        if cells > i32::MAX as u64 {
+            return Err("it checks more numbers than 31 bits count".into());
+        }
+        let numbers = self.as_index(&over.tensor, self.program.buffer(*buffer).dtype);
+        let numbers = self.text.reshape(&numbers, &[cells]);
+        let text = &mut self.text;
+        let (zero, bound) = (text.integers(0, &[cells], numbers.of), text.splat(below as f64, &[cells], numbers.of));
+        let (low, high) = (text.compare("LT", &numbers, &zero), text.compare("GE", &numbers, &bound));
+        let wrong = text.each("or", &[&low, &high]);
+        let place = text.iota(0, &[cells], Element::I32);
+        let none = text.integers(i64::from(i32::MAX), &[cells], Element::I32);
+        let places = text.select(&wrong, &place, &none);
+        let first = text.reduce(&places, Monoid::Min, &[0]);
+        let firsts = text.broadcast(&first, &[cells], &[]);
+        let is_first = text.compare("EQ", &place, &firsts);
+        // The number itself, as far as it has 32 bits.
+        let limit = |text: &mut Text, value: i32| text.integers(value.into(), &[cells], numbers.of);
+        let (least, most) = (limit(text, i32::MIN), limit(text, i32::MAX));
+        let shown = text.each("maximum", &[&numbers, &least]);
+        let shown = text.each("minimum", &[&shown, &most]);
+        let shown = text.convert(&shown, Element::I32);
+        let nothing = text.integers(i64::from(i32::MIN), &[cells], Element::I32);
+        let shown = text.select(&is_first, &shown, &nothing);
+        let shown = text.reduce(&shown, Monoid::Max, &[0]);
+        let (any, minus) = (text.integers(cells as i64, &[], Element::I32), text.integers(-1, &[], Element::I32));
+        let found = text.compare("LT", &first, &any);
+        let first = text.select(&found, &first, &minus);
+        let both = [text.reshape(&first, &[1, 1]), text.reshape(&shown, &[1, 1])];
+        let tensor = text.concatenate(&both, 1);
+        self.checks.push((Check { buffer: *buffer, below, of }, tensor));
+        Ok(())
+    }
+
+    pub fn symbol(&self, symbol: u32) -> Result<Symbol, String> {
+        let found = self.symbols.get(symbol as usize).cloned();
+        found.ok_or_else(|| "it uses a number that nobody supplies".into())
+    }
+}
+
+fn argument(value: &str, sizes: &[u64], of: Element, name: &str) -> String {
+    format!("{value}: {} {{jax.arg_info = \"{}\"}}", tensor_text(sizes, of), in_quotes(name))
+}
+
+fn note_of(input: Input) -> &'static str {
+    match input {
+        Input::Key(_) => "the key of random numbers: its low word, its high word",
+        _ => "a position",
+    }
+}
+
+/// The type that a statement computes in: 64-bit floats if it reads or sets those, or sets an integer; 32-bit floats otherwise.
+fn real(program: &Program, statement: &Statement) -> Dtype {
+    let written = statement.written().map(|id| program.buffer(id).dtype);
+    let mut wide = written.is_some_and(|dtype| dtype == Dtype::F64 || !dtype.is_float());
+    statement.each_read(&mut |cell| wide |= program.buffer(cell.buffer).dtype == Dtype::F64);
+    if wide { Dtype::F64 } else { Dtype::F32 }
+}

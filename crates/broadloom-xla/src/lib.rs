@@ -1,0 +1,146 @@
+//! Broadloom on XLA: programs of loops as modules of StableHLO, which JAX runs on whatever it has.
+//!
+//! A program is written as it is before optimisation: each nest is one assignment with its index maps. What a contraction is
+//! emerges from index maps, and is recognised here again:
+//!
+//! | in the loop language | in StableHLO |
+//! |---|---|
+//! | a loop by itself on an axis | `slice`, `transpose`, `broadcast_in_dim` |
+//! | loops that are the digits of a position | `reshape` |
+//! | other sums of loops, a loop on several axes, rows that are looked up | `gather`, `scatter` |
+//! | beyond the ends of an axis | `pad` with the value of the margins |
+//! | a sum of products | `dot_general`, or `convolution` if a loop of each factor shares an axis |
+//! | another reduction | `reduce`, or `reduce_window` |
+//! | parts of an axis | `concatenate` |
+//! | a position given to the run | `dynamic_slice`, `dynamic_update_slice` |
+//! | random numbers | Threefry in integer arithmetic |
+//!
+//! Checks of indices cannot stop a module, so that a module with checks has one more result, which says where they fail.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `function` | a program as a function: arguments, nests in order, results, checks |
+//! | `nest` | the loops around a store, and index maps over them |
+//! | `load`, `store` | reading and writing by index maps; `parts` are written one after another |
+//! | `scalar`, `maths`, `random` | expressions at the points of a nest |
+//! | `product`, `window` | contractions and convolutions; windows that move along axes |
+//! | `write`, `tensor` | the text of operations; values with their types |
+//! | `driver` | a Python process that runs modules with JAX |
+
+mod driver;
+mod function;
+mod load;
+mod maths;
+mod nest;
+mod parts;
+mod product;
+mod random;
+mod scalar;
+mod store;
+mod tensor;
+mod window;
+mod write;
+
+use std::fmt;
+
+use broadloom_loops::BufferId;
+use broadloom_loops::mlir::Function;
+
+pub use driver::{Compiled, Driver};
+
+/// A module with the meaning of its arguments and results.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Module {
+    /// Its text, with the function `@main`.
+    pub text: String,
+    /// The arguments, in order.
+    pub inputs: Vec<Input>,
+    /// The results, in order: buffers. If there are checks, one more result follows: for each check two integers of 32 bits.
+    /// The first is the position at which it first fails, or -1; the second is the number there.
+    pub outputs: Vec<BufferId>,
+    /// The checks.
+    pub checks: Vec<Check>,
+}
+
+/// An argument of a module.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Input {
+    /// The contents of a buffer.
+    Buffer(BufferId),
+    /// A number that is supplied to the run, by its place among the symbols: a position, an integer of 32 bits.
+    Position(u32),
+    /// The key of random numbers, by its place among the symbols: its low and its high word.
+    Key(u32),
+}
+
+/// A check that the integers of a buffer are not negative and below a bound.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Check {
+    /// The buffer that is checked.
+    pub buffer: BufferId,
+    /// The bound.
+    pub below: u64,
+    /// The buffer that the integers are indices of.
+    pub of: BufferId,
+}
+
+/// A nest that has no translation to StableHLO. The nest is the subject of the reason.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Refusal {
+    /// Its place among the nests; None if the reason is about the whole program.
+    pub at: Option<usize>,
+    /// The purpose of the nest, as its comment says it, or the name of the program.
+    pub nest: String,
+    /// The reason why it cannot be translated.
+    pub reason: String,
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.nest, self.reason)
+    }
+}
+
+impl std::error::Error for Refusal {}
+
+/// A program as a module of StableHLO, whose function is called `@main`. What StableHLO cannot say is refused, with the nest it is
+/// about.
+///
+/// ```
+/// use broadloom_core::projection::Component;
+/// use broadloom_loops::mlir::Function;
+/// use broadloom_loops::{Binary, Buffer, Cell, Dtype, Index, Nest, Program, Scalar, Statement, Storage};
+/// let mut program = Program::default();
+/// let buffer = |name: &str, sizes: &[u64]| Buffer {
+///     name: name.into(), dtype: Dtype::F32, sizes: sizes.iter().map(|size| (*size).into()).collect(), margins: vec![],
+///     fill: 0.0, storage: Storage::Kept,
+/// };
+/// let w = program.add_buffer(buffer("w", &[2, 3]));
+/// let x = program.add_buffer(buffer("x", &[3]));
+/// let y = program.add_buffer(buffer("y", &[2]));
+/// let (i, k) = (program.add_var("i"), program.add_var("k"));
+/// let at = |buffer, vars: &[u32]| Cell { buffer, index: vars.iter().map(|var| Index::At(Component::iterate(*var))).collect() };
+/// let value = Scalar::binary(Binary::Mul, Scalar::Load(at(w, &[i, k])), Scalar::Load(at(x, &[k])));
+/// let store = Statement::Store { cell: at(y, &[i]), accumulate: Some(Binary::Add), value };
+/// let body = vec![Statement::Fill { buffer: y, value: 0.0 }, store.within([(i, 2), (k, 3)].into_iter())];
+/// program.nests.push(Nest { comment: "y = w * x".into(), body });
+/// let (arguments, results) = (vec![(w, "2 -> 3".into()), (x, "3".into())], vec![(y, "y, 2".into())]);
+/// let main = Function {
+///     name: "main", comment: vec![], program: &program, arguments, results, places: vec![], symbols: vec![],
+/// };
+/// let module = broadloom_xla::module(&main)?;
+/// assert!(module.text.contains("stablehlo.dot_general %w, %x, contracting_dims = [1] x [0]"));
+/// # Ok::<(), broadloom_xla::Refusal>(())
+/// ```
+pub fn module(function: &Function<'_>) -> Result<Module, Refusal> {
+    if !function.program.arguments.is_empty() {
+        let reason = "its sizes are arguments: it is translated at some of them".into();
+        return Err(Refusal { at: None, nest: function.name.into(), reason });
+    }
+    function::write(function)
+}
+
+/// The README of the crate, so that its example is run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
