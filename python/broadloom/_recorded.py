@@ -44,6 +44,9 @@ def record(module: Any, inputs: dict[str, Any], axes: Axes) -> Trace:
             torch.func.functional_call(module, state, (), given)
     except Exception as error:
         recorder.trace.refused = _first_line(error)
+    for name, named in axes.items():
+        gone = {str(size) for axis, size in named.items() if isinstance(recorder.trace.size(given[name].shape[axis]), int)}
+        recorder.trace.fixed |= gone
     return recorder.trace
 
 

@@ -173,7 +173,7 @@ def _taken(graph: TracedGraph, x: Tensor, axis: int, start: Size, end: Size, ste
     elif end < 0:
         part.append(str(-end))
     elif end < WHOLE:
-        if not isinstance(size, int):
+        if graph.least(size) < end:
             raise Unknown("a part of a named size that may be shorter")
         if end <= start:
             raise Unknown("an empty slice")
@@ -337,9 +337,9 @@ for _name in ("sum", "mean", "amax", "amin", "prod", "any", "all", "argmax", "ar
 
 @rule("var", "std")
 def _spread(graph: TracedGraph, arguments: Arguments, named: Named) -> Tensor:
-    keep = {"keepdim": named.get("keepdim", False)}
-    over = get(arguments, named, 1, "dim")
-    return _reduced(graph, [arguments[0]] if isinstance(over, bool) else [arguments[0], over], {"dim": None, **keep})
+    # Between the axes and `keepdim` there is how to divide.
+    over, keep = get(arguments, named, 1, "dim"), get(arguments, named, 3, "keepdim", False)
+    return _reduced(graph, [arguments[0], None if isinstance(over, bool) else over, keep], {})
 
 
 @rule("max", "min", "median")

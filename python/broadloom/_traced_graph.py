@@ -125,6 +125,13 @@ class TracedGraph:
         number = size.subs(values)
         return max(int(number), 1) if number.is_number else 1
 
+    def least(self, size: Size) -> int:
+        """The least number that a size can be, as far as it is known."""
+        if isinstance(size, int):
+            return size
+        dim = self.names.get(getattr(size, "name", ""))
+        return dim.least if dim is not None and dim.least is not None else 1
+
     def _finished(self, number: int, label: str | None = None) -> Tensor:
         """A made tensor: with its name, and explicit ones where an axis makes no claim, as PyTorch has it."""
         _, rows = self._graph.shape(number, self.place)

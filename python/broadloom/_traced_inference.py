@@ -75,7 +75,9 @@ class Inference:
         if any(_lost(each) for each in [*arguments, *named.values()]):
             return _LOST
         if step.operation == "getitem" and isinstance(arguments[0], tuple):
-            return arguments[0][arguments[1]]
+            made = arguments[0][arguments[1]]
+            self.rows.append(Row(step.path, step.operation, "part", made, step.place, "inferred", step.modules))
+            return made
         how, made = "inferred", None
         try:
             made = self.graph.attempt(lambda: _rule(step)(self.graph, arguments, named))
