@@ -86,7 +86,8 @@ class ModuleShapes(Mapping[str, Shape]):
         self.mistakes, self.unknown, self.disagreements = mistakes, unknown, disagreements
         self.fixed = {name: size for name, (size, _) in fixed.items()}
         self._fixed_at = fixed
-        shapes = [_shape(graph, graph.sizes(row.tensor.number)) for row in rows]
+        # A shape changes after it was inferred only if a named size turns out to be a number.
+        shapes = [_shape(graph, graph.sizes(row.tensor.number) if fixed else row.tensor.sizes) for row in rows]
         self.operations = [
             Operation(row.path, row.name, shape, row.place[0], row.place[1], row.how)
             for row, shape in zip(rows, shapes)

@@ -54,6 +54,8 @@ class TracedGraph:
         self.symbols = {name: sympy.Symbol(name, integer=True, positive=True) for name in names}
         # Expressions that a declared shape cannot have, each with a name of its own.
         self.aliases: dict[str, Size] = {}
+        # Texts of sizes that were read: an axis that makes no claim is one element wide.
+        self._read: dict[str, Size] = {"_": 1, **self.symbols}
         self.place: Written = ("<unknown>", 1, None)
         self.label = ""
         self._steps: list[tuple[str, tuple[Any, ...]]] = []
@@ -82,19 +84,19 @@ class TracedGraph:
     # Tensors.
 
     def sizes(self, number: int) -> tuple[Size, ...]:
-        """The sizes of a tensor as they are known by now. An axis that makes no claim is one element wide."""
+        """The sizes of a tensor as they are known by now."""
         _, rows = self._graph.shape(number, self.place)
         return tuple(self._size(size) for row in ("batch", "output", "input") for size in rows[row])
 
     def _size(self, size: int | str) -> Size:
         if isinstance(size, int):
             return size
-        if size == "_":
-            return 1
-        known = {**self.symbols, **{name: self._sympy.Symbol(name, integer=True, positive=True) for name in self.aliases}}
-        expression = self._sympy.sympify(size, locals=known)
-        expression = expression.subs({known[name]: value for name, value in self.aliases.items()})
-        return int(expression) if expression.is_Integer else expression
+        if size not in self._read:
+            known = {**self.symbols, **{name: self._sympy.Symbol(name, integer=True, positive=True) for name in self.aliases}}
+            expression = self._sympy.sympify(size, locals=known)
+            expression = expression.subs({known[name]: value for name, value in self.aliases.items()})
+            self._read[size] = int(expression) if expression.is_Integer else expression
+        return self._read[size]
 
     def leaf(self, sizes: Sequence[Size], label: str | None = None) -> Tensor:
         """A tensor with given sizes."""
@@ -143,7 +145,7 @@ class TracedGraph:
             number = self._do("einsum", f"{left} => {right}", [number], "sum", "*", None, ones, self.place)
         named = self.label if label is None else label
         self._do("name", number, named, self.place)
-        return Tensor(number, self.sizes(number), named, self.place)
+        return Tensor(number, tuple(map(self._size, axes)), named, self.place)
 
     def einsum(self, spec: str, *tensors: Tensor, reduce: str = "sum", **sizes: int) -> Tensor:
         """An operation by a spec."""

@@ -43,16 +43,14 @@ class Inference:
                 sizes = [named.get(axis, size) for axis, size in enumerate(leaf.sizes)]
                 self.values[number] = self.graph.leaf(sizes, leaf.name)
                 self.rows.append(Row("", leaf.name, "input", self.values[number], self.graph.place, "input", ()))
-        probes = {name: self.graph.leaf([symbol], name) for name, symbol in self.graph.symbols.items()}
+        probe = self.graph.leaf(list(self.graph.symbols.values()), "the named sizes")
         for number, step in self.trace.steps.items():
             self.graph.place, self.graph.label = step.place, f"{step.path}.{step.operation}".lstrip(".")
             self.values[number] = self._step(step)
             if self.values[number] is _LOST:
                 self.lost.update(path for path, _ in step.modules)
-            for name, probe in probes.items():
-                size = self.graph.sizes(probe.number)[0]
-                if isinstance(size, int) and name not in self.fixed:
-                    self.fixed[name] = size, step.place
+            if sum(isinstance(each, Reference) for each in step.arguments) > 1:  # one tensor alone fixes no size
+                self._note_fixed(probe)
         if self.trace.refused is not None and not self.mistakes:
             self.mistakes.append(self._refused(None, self.trace.refused))
         return ModuleShapes(
@@ -67,6 +65,12 @@ class Inference:
             self._all_fixed(),
             self.steps,
         )
+
+    def _note_fixed(self, probe: Tensor) -> None:
+        """Notes the names that have become numbers at the place of the step."""
+        for name, size in zip(self.graph.symbols, self.graph.sizes(probe.number)):
+            if isinstance(size, int):
+                self.fixed.setdefault(name, (size, self.graph.place))
 
     def _step(self, step: Step) -> Any:
         """The result of a step: inferred, or as PyTorch says it where no rule covers the step."""
@@ -148,7 +152,8 @@ class Inference:
     def _refused(self, step: Step | None, reason: str) -> Error:
         """A call that PyTorch refuses, and Broadloom does not, or does not know."""
         sizes = ", ".join(f"{name} = {dim.sample}" for name, dim in self.dims.items())
-        fixed = ", ".join(f"`{name}` is {size}" for name, (size, _) in self._probed().items())
+        self._note_fixed(self.graph.leaf(list(self.graph.symbols.values()), "the named sizes"))
+        fixed = ", ".join(f"`{name}` is {size}" for name, (size, _) in self.fixed.items())
         help = f"it fits only where {fixed}" if fixed else "other sizes to trace at are given by `sizes`"
         place = step.place if step is not None else self.written
         name = f"`{step.operation}`" if step is not None else "the module"
@@ -156,14 +161,6 @@ class Inference:
         summary = f"PyTorch refuses {name}{at}: {reason}"
         shown = f"error: {summary}\n --> {source(place[0])[0]}:{place[1]}\n  = help: {help}"
         return Error(shown, (Message("", "error", summary, (Place(place[0], place[1], None, ""),), (), (), (help,), shown),))
-
-    def _probed(self) -> dict[str, tuple[int, Written]]:
-        found = dict(self.fixed)
-        for name, symbol in self.graph.symbols.items():
-            size = self.graph.sizes(self.graph.leaf([symbol], name).number)[0]
-            if isinstance(size, int):
-                found.setdefault(name, (size, self.graph.place))
-        return found
 
     def _all_fixed(self) -> dict[str, tuple[int, Written | None]]:
         """The named sizes that can only be one number, with the line that says so if it is known."""
