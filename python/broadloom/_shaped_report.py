@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 import inspect
-import os
 import textwrap
 from typing import Any
 
 from ._errors import Message, Place
+from ._places import source
 from ._shape_errors import ArrayTypeError, DTypeError, ShapeError, SpecError
 
 __all__ = ["Reporter"]
@@ -209,9 +209,8 @@ def _axes(count: int) -> str:
 
 
 def _short(file: str) -> str:
-    """A path as seen from where the program runs, if it lies there."""
+    """A path as messages show it."""
     try:
-        relative = os.path.relpath(file)
+        return source(file)[0]
     except (ValueError, OSError):
         return file
-    return file if relative.startswith("..") else relative
