@@ -9,7 +9,7 @@ from torch.fx.node import map_arg
 import torch
 
 from ._places import Written
-from ._traced import Axes, Reference, Step, Trace, Traced, is_user, operation_name
+from ._traced import Axes, Reference, Step, Trace, Traced, is_user, operation_name, quiet
 
 __all__ = ["export"]
 
@@ -17,7 +17,8 @@ __all__ = ["export"]
 def export(module: Any, inputs: dict[str, Any], axes: Axes) -> Trace:
     """The trace by `torch.export`; `axes` says which axes of the inputs are which sizes."""
     dynamic = {name: {axis: torch.export.Dim.AUTO for axis in named} or None for name, named in axes.items()}
-    program = torch.export.export(module, (), inputs, dynamic_shapes=dynamic, strict=False)
+    with quiet():
+        program = torch.export.export(module, (), inputs, dynamic_shapes=dynamic, strict=False)
     trace = Trace("torch.export")
     signature = program.graph_signature
     stored = {**signature.inputs_to_parameters, **signature.inputs_to_buffers, **signature.inputs_to_lifted_tensor_constants}

@@ -5,7 +5,6 @@ The module is called with tensors that have shapes and no numbers. Sizes with na
 
 from __future__ import annotations
 
-import logging
 import sys
 import traceback
 from collections.abc import Iterator
@@ -19,7 +18,7 @@ from torch.overrides import TorchFunctionMode
 import torch
 
 from ._places import Written
-from ._traced import Axes, Reference, Step, Trace, Traced, is_user, operation_name
+from ._traced import Axes, Reference, Step, Trace, Traced, is_user, operation_name, quiet
 
 __all__ = ["record"]
 
@@ -40,7 +39,7 @@ def record(module: Any, inputs: dict[str, Any], axes: Axes) -> Trace:
             state[name] = fake.from_tensor(tensor, static_shapes=True)
             recorder.begin(name, kind, state[name], {})
     try:
-        with _watched(module, recorder.paths), _quiet(), fake, recorder:
+        with _watched(module, recorder.paths), quiet(), fake, recorder:
             torch.func.functional_call(module, state, (), given)
     except Exception as error:
         recorder.trace.refused = _first_line(error)
@@ -133,18 +132,6 @@ def _caller() -> Written:
         if is_user(each.f_code.co_filename):
             return each.f_code.co_filename, line, None
     return "<unknown>", 1, None
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """While this lasts, PyTorch does not log what it refuses: the report says it."""
-    logger = logging.getLogger("torch._subclasses.fake_tensor")
-    level = logger.level
-    logger.setLevel(logging.CRITICAL + 1)
-    try:
-        yield
-    finally:
-        logger.setLevel(level)
 
 
 @contextmanager

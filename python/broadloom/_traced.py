@@ -7,13 +7,16 @@ one that fails. Sizes with names are symbols in both.
 
 from __future__ import annotations
 
+import logging
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 from ._places import Written
 
-__all__ = ["Axes", "Reference", "Sizes", "Step", "Trace", "Traced", "is_user", "operation_name"]
+__all__ = ["Axes", "Reference", "Sizes", "Step", "Trace", "Traced", "is_user", "operation_name", "quiet"]
 
 #: The named axes of each input, with the symbols of the names.
 Axes = dict[str, dict[int, Any]]
@@ -102,3 +105,15 @@ def is_user(file: str) -> bool:
     """True of a file that is neither of PyTorch nor of this package."""
     inside = os.sep + "torch" + os.sep
     return (not file.startswith((_OWN, "<", "torch" + os.sep)) and inside not in file) or file.startswith("<ipython")
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """While this lasts, PyTorch does not log what it refuses: the report says it."""
+    logger = logging.getLogger("torch._subclasses.fake_tensor")
+    level = logger.level
+    logger.setLevel(logging.CRITICAL + 1)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
