@@ -181,7 +181,7 @@ def _taken(graph: TracedGraph, x: Tensor, axis: int, start: Size, end: Size, ste
         part.append("_")
     read = [*axes[:axis], "^".join(part), *axes[axis + 1 :]]
     operands = [read] + ([[axes[axis]]] if len(tensors) > 1 else [])
-    made = graph.einsum(spec_of(*operands, result=axes), *tensors, **given) if len(part) > 1 else x
+    made = graph.einsum(spec_of(*operands, result=axes), *tensors, reduce="sum", **given) if len(part) > 1 else x
     if step != 1:
         stepped = [*axes[:axis], f"{step}*{axes[axis]}~+k", *axes[axis + 1 :]]
         made = graph.einsum(spec_of(stepped, result=axes), made, k=1)

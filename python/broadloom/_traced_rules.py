@@ -8,7 +8,7 @@ the rule says so. What a rule does not cover is `Unknown`, with the reason.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from ._traced_graph import Size, Tensor, TracedGraph, Unknown, is_one
 
@@ -17,14 +17,15 @@ __all__ = ["RULES", "Arguments", "Named", "WHOLE", "axis_of", "get", "labels", "
 Arguments = Sequence[Any]
 Named = dict[str, Any]
 Rule = Callable[[TracedGraph, Arguments, Named], Any]
+Written = TypeVar("Written", bound=Rule)
 RULES: dict[str, Rule] = {}
 WHOLE = 2**62
 
 
-def rule(*names: str) -> Callable[[Rule], Rule]:
+def rule(*names: str) -> Callable[[Written], Written]:
     """Adds a rule to the table under some names."""
 
-    def add(made: Rule) -> Rule:
+    def add(made: Written) -> Written:
         RULES.update(dict.fromkeys(names, made))
         return made
 
