@@ -34,6 +34,8 @@ from ._session import Session
 from ._shape_errors import ArrayTypeError, DTypeError, ShapeError, SpecError
 from ._shaped import shaped, sizes
 from ._shapes import Shape, Shapes
+from ._shapes_of import shapes_of
+from ._shapes_report import ModuleShapes
 from ._specs import einsum, rearrange, repeat, split
 from ._typed_tensor import TypedTensor
 
@@ -54,6 +56,7 @@ __all__ = [
     "Int",
     "Memory",
     "Message",
+    "ModuleShapes",
     "Parameters",
     "Picture",
     "Place",
@@ -82,6 +85,7 @@ __all__ = [
     "rearrange",
     "repeat",
     "shaped",
+    "shapes_of",
     "sizes",
     "split",
     "sum",

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Union
 
+from . import _broadloom
 from ._shape_errors import ShapeError
 
 __all__ = ["Dim"]
@@ -26,6 +27,8 @@ class Dim:
     sample: int = 1
     least: int | None = None
     greatest: int | None = None
+    #: The sizes that this one is the sum of, after a concatenation.
+    parts: tuple[Dim, ...] = ()
 
     def __post_init__(self) -> None:
         if isinstance(self.name, int):
@@ -93,7 +96,37 @@ def unify(left: Dim, right: Dim, what: str) -> Dim:
     least, greatest = max(bounds, default=None), min(tops, default=None)
     if least is not None and greatest is not None and least > greatest:
         raise ShapeError(f"`{left.name}` lies in {left.range} on the left and in {right.range} on the right: no size is in both")
-    return Dim(left.name, left.sample, least, greatest)
+    return Dim(left.name, left.sample, least, greatest, left.parts)
+
+
+def concatenated(dims: Sequence[Dim]) -> Dim:
+    """The size of a concatenation: the sum, as Broadloom writes it.
+
+    >>> concatenated([Dim(2), Dim(4)]), concatenated([Dim("a", 2), Dim("b", 3), Dim("a", 2)]), concatenated([Dim("n", 2, 1, 8), Dim(1)])
+    (6, 2*a + b, n + 1 in 2..9)
+    """
+    parts = [part for dim in dims for part in (dim.parts or (dim,))]
+    sample = sum(part.sample for part in parts)
+    least = sum(part.least if part.least is not None else 1 for part in parts)
+    greatest = sum(part.greatest or 0 for part in parts) if all(part.greatest is not None for part in parts) else None
+    if all(part.size is not None for part in parts):
+        return Dim(sample)
+    if any(part.name is None and part.size is None for part in parts):
+        return Dim(None, sample)  # a part of any size makes a sum of any size
+    ranged = any(part.name is not None and (part.least, part.greatest) != (None, None) for part in parts)
+    return Dim(_sum(parts), sample, least if ranged else None, greatest, tuple(parts))
+
+
+def _sum(parts: Sequence[Dim]) -> str:
+    """The sum of sizes as an expression, from the inference of a concatenation."""
+    graph, place = _broadloom.Graph(), ("<concatenation>", 1, None)
+    for name in sorted({str(part.name) for part in parts if part.name is not None}):  # one order, one text
+        graph.dim(name, 1, None, None, place)
+    axes = [str(part.name) if part.name is not None else str(part.size) for part in parts]
+    tensors = [graph.data(f"part{number}", axis, place) for number, axis in enumerate(axes)]
+    labels = [f"p{number}" for number in range(len(parts))]
+    made = graph.einsum(f"{'; '.join(labels)} => {'^'.join(labels)}", tensors, "sum", "*", None, [], place)
+    return graph.shape(made, place)[0]
 
 
 def broadcast(left: Dims, right: Dims) -> Dims:

@@ -34,8 +34,20 @@ def here() -> Written:
 def source(file: str) -> tuple[str, str]:
     """The name of a file as messages show it, and its text as far as it is known."""
     text = "".join(linecache.getlines(file))
-    shown = file
-    if os.path.isabs(file):
-        near = os.path.relpath(file)
-        shown = near if not near.startswith("..") else file
-    return shown, text
+    return _cell(file) or _near(file), text
+
+
+def _near(file: str) -> str:
+    """A file as seen from where the program runs, if it lies there."""
+    if not os.path.isabs(file):
+        return file
+    near = os.path.relpath(file)
+    return near if not near.startswith("..") else file
+
+
+def _cell(file: str) -> str | None:
+    """The name of a cell of a notebook, whose file nobody has written: `Cell In[3]`."""
+    interactive = sys.modules.get("IPython")
+    shell = interactive.get_ipython() if interactive is not None else None
+    named = getattr(getattr(shell, "compile", None), "format_code_name", lambda _: None)(file)
+    return " ".join(named) if named else None

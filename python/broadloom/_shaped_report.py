@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ast
 import inspect
-import os
 import textwrap
 from typing import Any
 
+from ._errors import Message, Place
+from ._places import source
 from ._shape_errors import ArrayTypeError, DTypeError, ShapeError, SpecError
 
 __all__ = ["Reporter"]
@@ -32,14 +33,20 @@ class Reporter:
         lines = self._lines()
         kind = details["kind"]
         headline, advice = getattr(self, "_" + kind)(details)
-        text = [f"{self.name}(): {headline}", "  " + self._end(details, lines, "")]
-        places = [self._place(details["argument"], lines)]
+        first = self._end(details, lines, "")
+        text = [f"{self.name}(): {headline}", "  " + first]
+        places, ends = [self._place(details["argument"], lines)], [first]
         if "other" in details and (details["other"], details.get("other_text")) != (details["argument"], details["text"]):
-            text.append("  " + self._end(details, lines, "other_"))
+            ends.append(self._end(details, lines, "other_"))
+            text.append("  " + ends[-1])
             places.append(self._place(details["other"], lines))
         if advice:
             text.append(f"  = help: {advice}")
-        exception = {"elements": DTypeError, "type": ArrayTypeError}.get(kind, ShapeError)("\n".join(text))
+        made = {"elements": DTypeError, "type": ArrayTypeError}.get(kind, ShapeError)
+        shown, help = "\n".join(text), (advice,) if advice else ()
+        # The text of an end is what follows its place.
+        at = tuple(_end_place(place, end) for place, end in zip(places, ends))
+        exception = made(shown, (Message(made._code, "error", text[0], at, (), (), help, shown),))
         exception.function, exception.argument = self.name, details["argument"]
         exception.places = tuple(place for place in places if place is not None)
         return exception
@@ -161,6 +168,14 @@ class Reporter:
         return bound.arguments.get(argument)
 
 
+def _end_place(place: tuple[str, int] | None, shown: str) -> Place:
+    """An end as data: its place, and what is said about it."""
+    text = shown.removeprefix("--> ")
+    if place is None:
+        return Place(None, None, None, text)
+    return Place(_short(place[0]), place[1], None, text.removeprefix(f"{_short(place[0])}:{place[1]}: "))
+
+
 def _who(details: Details) -> str:
     argument, path = details["argument"], details["path"]
     if argument == "result":
@@ -194,9 +209,8 @@ def _axes(count: int) -> str:
 
 
 def _short(file: str) -> str:
-    """A path as seen from where the program runs, if it lies there."""
+    """A path as messages show it."""
     try:
-        relative = os.path.relpath(file)
+        return source(file)[0]
     except (ValueError, OSError):
         return file
-    return file if relative.startswith("..") else relative

@@ -65,6 +65,10 @@ class Shape(str):
         return Shape._of, ({**data, "how": self.how, "line": self.line},)
 
 
+#: The words of the table for how a shape is known.
+_WORDS = {"forced": "inferred"}
+
+
 class Shapes(Mapping[str, Shape]):
     """The shapes of a program, by name; a table when it is printed.
 
@@ -81,6 +85,8 @@ class Shapes(Mapping[str, Shape]):
 
     def __init__(self, checked: dict[str, Any], text: str) -> None:
         self._all = {each["name"]: Shape._of(each) for each in checked["tensors"]}
+        # How each is known, in the words of the table.
+        self._how = {each["name"]: each.get("rule") or _WORDS.get(each["how"], each["how"]) for each in checked["tensors"]}
         self._text = text.rstrip("\n")
 
     def __getitem__(self, name: str) -> Shape:
@@ -100,9 +106,10 @@ class Shapes(Mapping[str, Shape]):
 
     def _repr_html_(self) -> str:
         head = "<tr><th>tensor</th><th>shape</th><th>elements</th><th>how it is known</th></tr>"
-        row = "<tr><td>{}</td><td><code>{}</code></td><td>{:,}</td><td>{}</td></tr>"
+        left = '<td style="text-align:left">{}</td>'
+        row = f"<tr>{left}{left.replace('{}', '<code>{}</code>')}<td>{{:,}}</td>{left}</tr>"
         rows = (
-            row.format(html.escape(name), html.escape(shape), shape.elements, html.escape(shape.how))
+            row.format(html.escape(name), html.escape(shape), shape.elements, html.escape(self._how[name]))
             for name, shape in self._all.items()
         )
         return f"<table>{head}{''.join(rows)}</table>"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ._dims import Axis, Dim, Dims, as_dims, broadcast, elements, unify
+from ._dims import Axis, Dim, Dims, as_dims, broadcast, concatenated, elements, unify
 from ._shape_errors import ShapeError
 
 if TYPE_CHECKING:
@@ -160,7 +160,7 @@ class TypedTensor:
 
     @staticmethod
     def cat(tensors: Sequence[TypedTensor], axis: int = 0) -> TypedTensor:
-        """Tensors one after another along an axis; all other axes are one size."""
+        """Tensors one after another along an axis, whose sizes add up; all other axes are one size."""
         import torch
 
         first = tensors[0]
@@ -172,11 +172,7 @@ class TypedTensor:
             for position in range(len(dims)):
                 if position != axis:
                     dims[position] = unify(dims[position], other.dims[position], f"axis {position} of a concatenation")
-        parts = [tensor.dims[axis] for tensor in tensors]
-        total: int | None = 0
-        for part in parts:
-            total = None if total is None or part.size is None else total + part.size
-        dims[axis] = Dim(total) if total is not None else Dim(None)
+        dims[axis] = concatenated([tensor.dims[axis] for tensor in tensors])
         return TypedTensor(torch.cat([tensor.tensor for tensor in tensors], axis), dims)
 
     def __repr__(self) -> str:

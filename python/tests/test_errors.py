@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import pickle
+from pathlib import Path
 
 import broadloom as bl
+import numpy as np
 import pytest
 
 MISTAKE = """\
@@ -59,3 +61,47 @@ def test_it_can_be_pickled() -> None:
 
 def test_its_name() -> None:
     assert f"{bl.Error.__module__}.{bl.Error.__qualname__}" == "broadloom.Error"
+
+
+def misfits() -> list[bl.Error]:
+    """A mistake of each front on arrays."""
+
+    @bl.shaped
+    def twice(x: bl.Float[np.ndarray, "n"], y: bl.Float[np.ndarray, "n"]) -> bl.Float[np.ndarray, "n"]:
+        return x + y
+
+    caught = []
+    for call in (
+        lambda: bl.einsum("i j; j k => i k", np.ones((2, 3)), np.ones((2, 3))),
+        lambda: bl.rearrange("i j -> j i", np.ones((2, 3))),
+        lambda: twice(np.ones(3), np.ones(4)),
+        lambda: twice(np.ones(3), np.ones(3, "int64")),
+        lambda: twice(np.ones(3), [1.0]),
+    ):
+        with pytest.raises(bl.Error) as error:
+            call()
+        caught.append(error.value)
+    return caught
+
+
+def test_errors_on_arrays_are_of_one_family() -> None:
+    found = misfits()
+    assert [type(error) for error in found] == [bl.ShapeError, bl.SpecError, bl.ShapeError, bl.DTypeError, bl.ArrayTypeError]
+    assert [error.code for error in found] == ["E0301", "E0304", "E0301", "E0401", "E0203"]
+    for error in found:
+        assert isinstance(error, ValueError) and error.summary and "\n" not in error.summary
+        assert error.ends and error.chain == () and str(error).startswith(error.summary)
+    assert [end.text for end in found[0].ends] == [
+        "2: axis 0 of operand 2, which has shape (2, 3)",
+        "3: axis 1 of operand 1, which has shape (2, 3)",
+    ]
+    assert len(found[2].ends) == 2 and found[2].help == ("pass an array of shape (3,) as `y`, or change the annotation",)
+    assert all(Path(end.file or "").name == "test_errors.py" for end in found[2].ends)
+
+
+def test_errors_on_arrays_are_pickled_with_their_parts() -> None:
+    for error in misfits():
+        again = pickle.loads(pickle.dumps(error))
+        assert type(again) is type(error) and str(again) == str(error)
+        assert (again.code, again.ends, again.help) == (error.code, error.ends, error.help)
+        assert getattr(again, "argument", None) == getattr(error, "argument", None)

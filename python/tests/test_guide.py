@@ -39,4 +39,4 @@ def test_section(title: str, text: str) -> None:
             assert printed.getvalue() == block
             printed = io.StringIO()
             compared += 1
-    assert compared > 0, "a section shows what it prints"
+    assert compared > 0 or "```python" not in text, "a section with code shows what it prints"

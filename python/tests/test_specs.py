@@ -304,3 +304,34 @@ def test_no_text_makes_it_panic() -> None:
             bl.einsum(text, M, k=2)
         except (bl.ShapeError, bl.SpecError, TypeError, ValueError):
             pass
+
+
+def test_no_leak() -> None:
+    """10,000 calls of each kind keep nothing: no references, no objects, and no memory that grows."""
+    import gc
+    import sys
+
+    a, b = np.ones((8, 16)), np.ones((16, 4))
+    calls = [
+        lambda: bl.einsum("i j; j k => i k", a, b),
+        lambda: bl.rearrange("i (j k) => j i k", a, k=4),
+        lambda: bl.max("i j => i", a),
+        lambda: bl.split("i, a^b => i, a; i, b", a, a=6),
+    ]
+
+    def misfit() -> None:
+        with pytest.raises(bl.ShapeError):
+            bl.einsum("i j; j k => i k", a, a)
+
+    for call in (*calls, misfit):
+        call()
+    gc.collect()
+    before, held = (sys.getrefcount(a), sys.getrefcount(b)), len(gc.get_objects())
+    for call in calls:
+        for _ in range(10_000):
+            call()
+    for _ in range(300):
+        misfit()
+    gc.collect()
+    assert (sys.getrefcount(a), sys.getrefcount(b)) == before
+    assert len(gc.get_objects()) - held < 200

@@ -58,6 +58,13 @@ def test_reshape_transpose_reduce() -> None:
 def test_concatenation() -> None:
     assert repr(T.cat([T.ones([2, 3]), T.ones([4, 3])]).dims) == "(6, 3)"
     refused(lambda: T.cat([T.ones([2, 3]), T.ones([4, 5])]), "axis 1 of a concatenation")
+    a, b = T.ones([Dim("a", 2), 3]), T.ones([Dim("b", 4), 3])
+    joined = T.cat([a, b])
+    assert repr(joined.dims) == "(a + b, 3)" and joined.shape == (6, 3)
+    assert repr(T.cat([joined, a]).dims) == "(2*a + b, 3)"
+    assert repr((joined + T.cat([b, a])).dims) == "(a + b, 3)", "the order of the parts does not matter to their sum"
+    refused(lambda: joined + T.cat([a, a]), "`a + b` on the left and `2*a` on the right")
+    assert repr(T.cat([T.ones([Dim("n", 5, 1, 8)]), T.ones([1])]).dims) == "(n + 1 in 2..9,)"
 
 
 def test_verify_and_memory() -> None:

@@ -68,8 +68,20 @@ fn own_mistake(py: Python<'_>, panic: &(dyn Any + Send)) -> PyErr {
 pub fn raise(py: Python<'_>, name: &str, message: String) -> PyErr {
     let made =
         py.import("broadloom._shape_errors").and_then(|module| module.getattr(name)?.call1((message,)));
-    match made {
-        Ok(exception) => PyErr::from_value(exception),
-        Err(error) => error,
-    }
+    made.map_or_else(|error| error, PyErr::from_value)
+}
+
+/// The same, with the mistake as data: its code, ends and advice.
+pub fn raise_with(
+    py: Python<'_>,
+    name: &str,
+    message: String,
+    sources: &Sources,
+    mistake: &Diagnostic,
+) -> PyErr {
+    let made = messages(py, sources, std::slice::from_ref(mistake)).and_then(|messages| {
+        let class = py.import("broadloom._shape_errors")?.getattr(name)?;
+        class.call_method1("_of", (message, messages))
+    });
+    made.map_or_else(|error| error, PyErr::from_value)
 }

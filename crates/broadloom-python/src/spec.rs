@@ -90,5 +90,5 @@ fn raise(py: Python<'_>, mistake: &Mistake) -> PyErr {
         MistakeKind::Spec => "SpecError",
         MistakeKind::Shape => "ShapeError",
     };
-    crate::errors::raise(py, name, mistake.render())
+    crate::errors::raise_with(py, name, mistake.render(), &mistake.sources(), mistake.diagnostic())
 }

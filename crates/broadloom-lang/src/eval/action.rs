@@ -506,7 +506,7 @@ impl Eval<'_> {
             let name = self.quote(at);
             let message = format!("`{name}` is {}: a tensor is saved", value.kind());
             let help = format!(
-                "save one of its parameters, such as `{name}.weight`, or run the program with `--save file.safetensors` for all of them"
+                "save one of its parameters, such as `{name}.weight`; all of them together are saved after the program has run"
             );
             return self.wrong(codes::KIND, message, at, help);
         }

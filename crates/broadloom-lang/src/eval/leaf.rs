@@ -504,7 +504,7 @@ impl Eval<'_> {
             };
             let help = match dtype.is_float() {
                 _ if is_large => {
-                    "keep such numbers in a file: `load(\"numbers.npy\")`, or `--data` when the program is run"
+                    "keep such numbers in a file, `load(\"numbers.npy\")`, or give them when the program is run"
                 }
                 true => "write `as f64` behind the shape, or a smaller number",
                 false => "write whole numbers, or `as f32` behind the shape",
@@ -522,7 +522,7 @@ impl Eval<'_> {
                 let message =
                     "this list has more than 10,000,000 numbers, too many to be written in a program";
                 let help =
-                    "keep them in a file: `load(\"numbers.npy\")`, or `--data` when the program is run";
+                    "keep them in a file, `load(\"numbers.npy\")`, or give them when the program is run";
                 return self.wrong(codes::VALUE, message, span, help);
             }
             let message = match uneven(value) {

@@ -75,9 +75,19 @@ impl Mistake {
         self
     }
 
+    /// The spec, which the places are in.
+    pub fn sources(&self) -> Sources {
+        Sources::one("", self.text.as_str())
+    }
+
+    /// The mistake as data.
+    pub fn diagnostic(&self) -> &Diagnostic {
+        &self.diagnostic
+    }
+
     /// The text of the exception: the message, the spec with its places, notes and advice.
     pub fn render(&self) -> String {
-        let sources = Sources::one("", self.text.as_str());
+        let sources = self.sources();
         let style = Style { width: 100, ..Style::default() };
         let rendered = render(&sources, &self.diagnostic, style);
         let lines = rendered.trim_end().strip_prefix("error: ").unwrap_or(&rendered).lines();

@@ -1,0 +1,119 @@
+"""The trace of a module of PyTorch: a list of steps, by `torch.export`, or call by call where that is refused.
+
+`torch.export` gives the operations of the whole module. It refuses a module that is wrong, which is when a user wants to know
+most: then the module is called with tensors that have shapes and no numbers, and every call of PyTorch is written down, up to the
+one that fails. Sizes with names are symbols in both.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from ._places import Written
+
+__all__ = ["Axes", "Reference", "Sizes", "Step", "Trace", "Traced", "is_user", "operation_name", "quiet"]
+
+#: The named axes of each input, with the symbols of the names.
+Axes = dict[str, dict[int, Any]]
+
+_OWN = os.path.dirname(os.path.abspath(__file__)) + os.sep
+
+
+@dataclass(frozen=True)
+class Reference:
+    """The result of an earlier step, or a parameter, in the arguments of a step."""
+
+    number: int
+
+
+@dataclass
+class Step:
+    """One operation of the trace."""
+
+    operation: str
+    arguments: tuple[Any, ...]
+    named: dict[str, Any]
+    path: str
+    place: Written
+    #: What PyTorch says that the result is: sizes of a tensor, a tuple of them, or None where it is no tensor or was refused.
+    result: Any = None
+    refused: str | None = None
+    #: The paths and classes of the modules that the step is in, outermost first.
+    modules: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass
+class Traced:
+    """A tensor that is there before the first step: an input, a parameter or a buffer."""
+
+    name: str
+    kind: str
+    sizes: tuple[Any, ...]
+
+
+@dataclass
+class Trace:
+    """The steps of a module; numbers of references count ``leaves`` first, then steps."""
+
+    by: str
+    leaves: dict[int, Traced] = field(default_factory=dict)
+    steps: dict[int, Step] = field(default_factory=dict)
+    #: Symbols of PyTorch and the sizes they stand for.
+    symbols: dict[str, Any] = field(default_factory=dict)
+    refused: str | None = None
+    #: Names that PyTorch has given up: it traces the module at one size.
+    fixed: set[str] = field(default_factory=set)
+
+    def size(self, size: Any) -> Any:
+        """A size of PyTorch: a number, or an expression over names."""
+        expression = getattr(getattr(size, "node", None), "expr", None)
+        if expression is None:
+            return int(size)
+        expression = expression.subs(
+            {symbol: self.symbols[str(symbol)] for symbol in expression.free_symbols if str(symbol) in self.symbols}
+        )
+        return int(expression) if expression.is_Integer else expression
+
+    def sizes(self, value: Any) -> Any:
+        """The sizes of a tensor, or of each of several."""
+        if isinstance(value, (list, tuple)):
+            return tuple(self.sizes(each) for each in value)
+        shape = getattr(value, "shape", None)
+        return None if shape is None else Sizes(self.size(size) for size in shape)
+
+
+class Sizes(tuple[Any, ...]):
+    """The sizes of one tensor, as opposed to a tuple of several."""
+
+
+_SPECIAL = {"iadd": "add", "isub": "sub", "imul": "mul", "itruediv": "div", "truediv": "div", "rtruediv": "div", "rsub": "sub"}
+
+
+def operation_name(name: str) -> str:
+    """The name of an operation in the table of rules: `add_` and `__iadd__` are `add`."""
+    if name.startswith("__") and name.endswith("__"):
+        return _SPECIAL.get(name[2:-2], name[2:-2])
+    return name.rstrip("_") or name
+
+
+def is_user(file: str) -> bool:
+    """True of a file that is neither of PyTorch nor of this package."""
+    inside = os.sep + "torch" + os.sep
+    return (not file.startswith((_OWN, "<", "torch" + os.sep)) and inside not in file) or file.startswith("<ipython")
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """While this lasts, PyTorch does not log what it refuses: the report says it."""
+    logger = logging.getLogger("torch._subclasses.fake_tensor")
+    level = logger.level
+    logger.setLevel(logging.CRITICAL + 1)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)

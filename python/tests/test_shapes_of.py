@@ -1,0 +1,274 @@
+"""Shapes of existing modules of PyTorch."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import broadloom as bl
+import pytest
+from needed import needed
+
+torch = needed("torch")
+from models import GPT2, ResNet  # noqa: E402
+from torch import nn  # noqa: E402
+from torch.nn import functional as F  # noqa: E402
+
+HERE = Path(__file__).name
+
+
+@pytest.fixture(scope="module")
+def gpt2() -> bl.ModuleShapes:
+    return bl.shapes_of(GPT2(layers=1, written_out=True).eval(), {"tokens": "batch, seq"}, sizes={"seq": (1, 32)})
+
+
+def test_gpt2(gpt2: bl.ModuleShapes) -> None:
+    assert not gpt2.mistakes and not gpt2.unknown and not gpt2.disagreements and not gpt2.fixed
+    assert gpt2.traced_by == "torch.export" and {each.how for each in gpt2.operations} == {"inferred"}
+    expected = {
+        "tokens": "batch, seq",
+        "wpe": "seq, 64",
+        "h.0.attn.c_attn": "batch, seq, 192",
+        "h.0.attn.drop": "batch, 4, seq, seq",
+        "h.0.mlp.0": "batch, seq, 256",
+        "h.0": "batch, seq, 64",
+        "lm_head": "batch, seq, 97",
+        "": "batch, seq, 97",
+    }
+    assert {path: gpt2[path] for path in expected} == expected
+
+
+def test_a_report_is_a_table(gpt2: bl.ModuleShapes) -> None:
+    lines = str(gpt2).splitlines()
+    assert lines[0].split() == ["module", "kind", "gives", "parameters"]
+    assert "h.0.attn         Attention   batch, seq, 64" in lines
+    assert "44 of 44 operations inferred, traced by torch.export; 58,368 parameters" in lines
+    page = gpt2._repr_html_()
+    assert page.startswith("<table>") and "<code>batch, 4, seq, seq</code>" in page
+    with pytest.raises(KeyError, match="no module called"):
+        gpt2["h.1"]
+    assert gpt2.check() is gpt2
+
+
+def test_operations_have_lines(gpt2: bl.ModuleShapes) -> None:
+    (scores,) = (each for each in gpt2.operations if each.name == "softmax")
+    assert (scores.path, scores.shape) == ("h.0.attn", "batch, 4, seq, seq")
+    text = Path(scores.file).read_text(encoding="utf-8").splitlines()[scores.line - 1]
+    assert "F.softmax(scores, dim=-1)" in text
+
+
+def test_gpt2_with_the_attention_of_pytorch_and_a_range() -> None:
+    found = bl.shapes_of(GPT2(layers=1).eval(), "batch, seq")
+    assert "scaled_dot_product_attention" in {each.name for each in found.operations}
+    assert not found.mistakes and not found.unknown and not found.disagreements
+    assert found["h.0.attn"] == "batch, seq, 64"
+
+
+def test_resnet() -> None:
+    found = bl.shapes_of(ResNet((8, 16), 1).eval(), "batch, 3, 64, 64")
+    assert not found.mistakes and not found.unknown and not found.disagreements
+    assert found["stem"] == "batch, 8, 16, 16" and found["stages.1.0.shortcut"] == "batch, 16, 8, 8"
+    assert found["pool"] == "batch, 16, 1, 1" and found["head"].sizes == ("batch", 1000)
+
+
+def test_resnet_with_named_sides_takes_what_it_cannot_say_from_pytorch() -> None:
+    found = bl.shapes_of(ResNet((8, 16), 1).eval(), "batch, 3, h, w")
+    assert not found.mistakes and not found.disagreements
+    assert {each.operation for each in found.unknown} == {"conv2d", "max_pool2d"}
+    assert found["stem"] == "batch, 8, (h - 1)//4 + 1, (w - 1)//4 + 1" and found["head"] == "batch, 1000"
+    assert "not known, shapes taken from PyTorch: conv2d (a size that no expression says) 3×" in str(found)
+
+
+# Mistakes.
+
+
+def test_a_mistake_has_both_ends() -> None:
+    model = ResNet((8, 16), 1, features=15).eval()
+    found = bl.shapes_of(model, "batch, 3, 64, 64")
+    (mistake,) = found.mistakes
+    assert mistake.code == "E0301" and mistake.summary == "`i` cannot be both 16 and 15"
+    lines = {Path(end.file or "").name: [] for end in mistake.ends}
+    assert set(lines) == {"models.py"}
+    text = str(mistake)
+    assert "self.head = nn.Linear(features or inner, classes)" in text and "torch.flatten(self.pool(x), 1)" in text
+    assert "`linear` in `head` of (batch, 16), (1000, 15), (1000)" in mistake.notes
+    assert found["pool"] == "batch, 16, 1, 1" and "" not in found and "not known" in str(found)
+    with pytest.raises(bl.Error):
+        found.check()
+
+
+class Heads(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.proj = nn.Linear(64, 64)
+        self.positions = nn.Parameter(torch.zeros(32, 64))
+
+    def forward(self, x):
+        b, s, d = x.shape
+        y = self.proj(x)
+        return y.view(b, s, 3, 20)
+
+
+class Positions(Heads):
+    def forward(self, x):
+        return self.proj(x) + self.positions
+
+
+def test_a_view_with_another_number_of_elements() -> None:
+    (mistake,) = bl.shapes_of(Heads(), "batch, seq, 64").mistakes
+    assert mistake.summary == "`proj.linear` has 64*batch*seq elements, and (batch, seq, 3, 20) has 60*batch*seq"
+    first = Heads.forward.__code__.co_firstlineno
+    assert [(Path(end.file or "").name, (end.line or 0) - first) for end in mistake.ends] == [(HERE, 3), (HERE, 2)]
+
+
+def test_a_named_size_that_can_only_be_one_number() -> None:
+    found = bl.shapes_of(Positions(), "batch, seq, 64")
+    (mistake,) = found.mistakes
+    assert mistake.help == ("it fits only where `seq` is 32",) and found.fixed == {"seq": 32}
+    found = bl.shapes_of(Positions(), "batch, seq, 64", sizes={"seq": 32})
+    assert not found.mistakes and not found.disagreements and found.fixed == {"seq": 32}
+    assert "`seq` can only be 32: " in str(found) and HERE in str(found)
+
+
+# Inputs.
+
+
+def test_inputs() -> None:
+    model = nn.Embedding(10, 4)
+    annotated = bl.shapes_of(model, {"input": bl.Int[torch.Tensor, "batch, seq"]})
+    example = bl.shapes_of(model, (torch.zeros(3, 5, dtype=torch.long), "batch, seq"))
+    plain = bl.shapes_of(model, torch.zeros(3, 5, dtype=torch.long))
+    assert annotated[""] == example[""] == "batch, seq, 4" and plain[""] == "3, 5, 4"
+    for inputs, message in (
+        ({"input": 3}, "the input `input` is of type int"),
+        ({"input": "batch, 2*seq"}, "neither a name nor a number"),
+        (["batch", "seq"], "takes 1 inputs, and there are 2"),
+        ((torch.zeros(3, 5), "batch"), "names 1 axes"),
+    ):
+        with pytest.raises(bl.Error, match=message.replace("*", r"\*")):
+            bl.shapes_of(model, inputs)
+    with pytest.raises(bl.Error, match="`sizes` has `heads`"):
+        bl.shapes_of(model, "batch, seq", sizes={"heads": 3})
+
+
+def test_an_operation_that_is_not_known_is_named() -> None:
+    class Sorted(nn.Module):
+        def forward(self, x):
+            values, _ = torch.sort(x, dim=-1)
+            return torch.relu(values)
+
+    found = bl.shapes_of(Sorted(), "batch, 8")
+    assert [each.operation for each in found.unknown] == ["sort"]
+    assert found[""] == "batch, 8" and "1 of 2 operations inferred" in str(found)
+
+
+# Rules, held against what PyTorch says: `x` and `y` are (b, s, 6).
+
+CASES = {
+    "x.flatten(1)": "b, 6*s",
+    "x.flatten(0, 1)": "b*s, 6",
+    "x.reshape(x.shape[0], -1, 3)": "b, 2*s, 3",
+    "x.view(-1, 6)": "b*s, 6",
+    "x.unflatten(2, (2, 3))": "b, s, 2, 3",
+    "x.unsqueeze(1)": "b, 1, s, 6",
+    "x.unsqueeze(-1).squeeze(-1)": "b, s, 6",
+    "x.transpose(0, 2)": "6, s, b",
+    "x.permute(2, 0, 1)": "6, b, s",
+    "x.movedim(0, 2)": "s, 6, b",
+    "x.mT": "b, 6, s",
+    "x[0]": "s, 6",
+    "x[:, -1]": "b, 6",
+    "x[:, 1:]": "b, s - 1, 6",
+    "x[:, :-1]": "b, s - 1, 6",
+    "x[..., 2:5]": "b, s, 3",
+    "x[..., ::2]": "b, s, 3",
+    "x[:, :1]": "b, 1, 6",
+    "x[:, None, :, 0]": "b, 1, s",
+    "x[..., None]": "b, s, 6, 1",
+    "x.select(2, 1)": "b, s",
+    "x.narrow(2, 1, 4)": "b, s, 4",
+    "x.split(2, dim=2)[1]": "b, s, 2",
+    "x.split([1, 5], dim=-1)[1]": "b, s, 5",
+    "x.chunk(4, dim=2)[-1]": "b, s, 2",
+    "x.unbind(2)[0]": "b, s",
+    "torch.cat([x, y], 1)": "b, 2*s, 6",
+    "torch.cat([x, y[:, :1]], dim=1)": "b, s + 1, 6",
+    "torch.stack([x, y], 1)": "b, 2, s, 6",
+    "x.mean(1)": "b, 6",
+    "x.sum((0, 2))": "s",
+    "x.sum(-1, keepdim=True)": "b, s, 1",
+    "x.max(-1).values": "b, s",
+    "x.amax(1)": "b, 6",
+    "x.var(1)": "b, 6",
+    "x.std(dim=-1, keepdim=True)": "b, s, 1",
+    "x.norm(dim=-1)": "b, s",
+    "x.sum()": "()",
+    "x + y.mean(1, keepdim=True)": "b, s, 6",
+    "x.mean(0) * y": "b, s, 6",
+    "x @ y.transpose(1, 2)": "b, s, s",
+    "x @ torch.ones(6, 3)": "b, s, 3",
+    "torch.ones(2, 1, 4, 6) @ x.mT": "2, b, 4, s",
+    "torch.bmm(x, y.mT)": "b, s, s",
+    "torch.einsum('bsd,btd->bst', x, y)": "b, s, s",
+    "torch.einsum('...d,kd->...k', x, torch.ones(4, 6))": "b, s, 4",
+    "F.layer_norm(x, (6,))": "b, s, 6",
+    "F.softmax(x, -1).masked_fill(x > 0, 0.0)": "b, s, 6",
+    "torch.where(x > 0, x, y)": "b, s, 6",
+    "torch.arange(x.shape[1])": "s",
+    "torch.zeros(x.shape[0], 3)": "b, 3",
+    "x.new_ones(x.shape)": "b, s, 6",
+    "x[:, :1].expand(-1, 4, -1)": "b, 4, 6",
+    "x.mean(1, keepdim=True).expand_as(x)": "b, s, 6",
+    "x.repeat(1, 1, 2)": "b, s, 12",
+    "F.pad(x, (1, 2))": "b, s, 9",
+    "F.conv1d(x.mT, torch.ones(4, 6, 3), padding=1)": "b, 4, s",
+    "F.conv1d(x.mT, torch.ones(4, 6, 3))": "b, 4, s - 2",
+    "F.conv1d(x.mT, torch.ones(6, 1, 3), padding='same', groups=6)": "b, 6, s",
+    "F.conv1d(x.flatten(0, 1).unsqueeze(1), torch.ones(4, 1, 2), stride=2)": "b*s, 4, 3",
+    "F.max_pool1d(x, 3, stride=2)": "b, s, 2",
+    "F.avg_pool1d(x, 2)": "b, s, 3",
+    "F.adaptive_avg_pool1d(x, 4)": "b, s, 4",
+    "F.scaled_dot_product_attention(x[:, None], y[:, None], y[:, None])": "b, 1, s, 6",
+    "F.embedding(x.argmax(-1), torch.ones(6, 9))": "b, s, 9",
+    "F.cross_entropy(x.flatten(0, 1), y.argmax(-1).flatten())": "()",
+    "torch.baddbmm(x @ y.mT, x, y.mT)": "b, s, s",
+}
+
+
+class Case(nn.Module):
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.code = compile(text, __file__, "eval")
+
+    def forward(self, x, y):
+        return eval(self.code, {"x": x, "y": y, "torch": torch, "F": F})
+
+
+class Cases(nn.Module):
+    """All of them in one module, so that they are traced once."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.cases = nn.ModuleList(map(Case, CASES))
+
+    def forward(self, x, y):
+        return [case(x, y) for case in self.cases]
+
+
+@pytest.fixture(scope="module", params=["torch.export", "call by call"])
+def cases(request: pytest.FixtureRequest) -> bl.ModuleShapes:
+    with pytest.MonkeyPatch.context() as patch:
+        if request.param == "call by call":
+            patch.setattr("broadloom._shapes_of._exported", lambda *_: None)
+        found = bl.shapes_of(Cases(), {"x": "b, s, 6", "y": "b, s, 6"}, sizes={"b": 5, "s": 7})
+    assert found.traced_by == request.param
+    return found
+
+
+def test_rules_agree_with_pytorch(cases: bl.ModuleShapes) -> None:
+    assert not cases.mistakes and not cases.unknown and not cases.disagreements, "\n".join(
+        map(str, [*cases.mistakes, *cases.unknown, *cases.disagreements])
+    )
+
+
+def test_rules_give_what_is_expected(cases: bl.ModuleShapes) -> None:
+    assert {text: cases[f"cases.{number}"] for number, text in enumerate(CASES)} == CASES
