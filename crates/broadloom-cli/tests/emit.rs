@@ -105,6 +105,88 @@ fn mlir_says_what_is_not_there() {
     assert!(!said.contains("%next"));
 }
 
+/// Programs, and what their modules of StableHLO contain. What has a `!` before it is not there.
+const RECOGNISED: &[(&str, &[&str])] = &[
+    (
+        "print einsum(\"b, i, j; b, j, k => b, i, k\", a, b)",
+        &[
+            "stablehlo.dot_general",
+            "batching_dims = [0] x [0], contracting_dims = [2] x [2]",
+            "HIGHEST",
+            "!gather",
+        ],
+    ),
+    (
+        "print einsum(\"b, i, j; b, j, k => b, i, k\", a, b, reduce = \"max\", combine = \"+\")",
+        &["applies stablehlo.maximum across dimensions", "!dot_general"],
+    ),
+    (
+        "print einsum(\"2*o<+k; k => o\", x, w)",
+        &["stablehlo.convolution", "stride = [2]", "rhs_dilate = [1]"],
+    ),
+    (
+        "print einsum(\"o=+2*k; k => o\", x, w)",
+        &["stablehlo.pad", "stablehlo.convolution", "rhs_dilate = [2]"],
+    ),
+    (
+        "print einsum(\"o; k => 2*o<+k\", x, w)",
+        &["stablehlo.convolution", "lhs_dilate = [2]", "stablehlo.reverse"],
+    ),
+    (
+        "print einsum(\"o=+k, c; k, c => o, c\", square, square)",
+        &["stablehlo.convolution", "feature_group_count = 3"],
+    ),
+    (
+        "let pooled = max(\"3*o<+k => o\", x)\nset pooled.k = 3\nprint pooled",
+        &["stablehlo.reduce_window", "window_strides = array<i64: 3>", "!gather"],
+    ),
+    ("print einsum(\"i, j => 3*i<+j\", square)", &["stablehlo.reshape", "!scatter"]),
+    ("print einsum(\"i, j; i, k => i, j^k\", square, square)", &["stablehlo.concatenate"]),
+    ("print einsum(\"i, j => j, i\", square)", &["stablehlo.transpose", "!broadcast"]),
+    ("print einsum(\"i, i => i\", square)", &["stablehlo.gather"]),
+    (
+        "data ids : 5 | = [3, 0, 1, 1, 2]\nprint gather({t : 4 -> 3}, ids)",
+        &["stablehlo.gather", "\"checks\""],
+    ),
+    ("print x * range(\"i\")", &["stablehlo.iota"]),
+    (
+        "print noise() + x",
+        &["func.call @uniform_9", "%key: tensor<2xui32>", "stablehlo.shift_left", "!i64", "!f64"],
+    ),
+];
+
+/// Operations are read back from index maps.
+#[test]
+fn stablehlo_is_recognised() {
+    let out = folder("emit-stablehlo");
+    std::fs::create_dir_all(&out).expect("a folder");
+    let head = "data a : 2, 3, 4 = uniform(0, 1)\ndata b : 2, 4, 5 = uniform(0, 1)\ndata x : 9 = uniform(0, 1)\ndata w : 3 = ones\n\
+                data square : 3, 3 = uniform(0, 1)\n";
+    for (at, (text, wanted)) in RECOGNISED.iter().enumerate() {
+        let program = out.join(format!("{at}.loom"));
+        std::fs::write(&program, format!("{head}{text}\n")).expect("a file");
+        let said = broadloom(&["emit", &path(program), "--stablehlo"], &World::default());
+        assert_eq!(said.status, 0, "{text}: {}", said.stderr);
+        for part in *wanted {
+            let (part, there) = part.strip_prefix('!').map_or((*part, true), |part| (part, false));
+            assert_eq!(said.stdout.contains(part), there, "{text}: {part}\n{}", said.stdout);
+        }
+    }
+}
+
+/// A routine is chosen by its name; another name is answered with those there are.
+#[test]
+fn stablehlo_of_a_routine() {
+    let file = path(examples().join("xor.loom"));
+    let emit = |name: &str| broadloom(&["emit", &file, "--stablehlo", "--routine", name], &World::default());
+    let step = emit("step1");
+    assert!(step.stdout.starts_with("// `step1`, of the routines `forward`, `step1`"), "{}", step.stdout);
+    assert!(step.stdout.contains("{jax.result_info = \"layer.w\"}"), "{}", step.stdout);
+    let refused = emit("walk");
+    assert_eq!(refused.status, 2);
+    assert!(refused.stderr.contains("no routine `walk`; it has `forward`, `step1`"), "{}", refused.stderr);
+}
+
 /// A module holds for one size of each name, and says which.
 #[test]
 fn mlir_says_sizes() {

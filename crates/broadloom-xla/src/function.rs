@@ -134,7 +134,11 @@ impl Writer<'_> {
             let value = self.text.names.fresh(name);
             texts.push((argument(&value, sizes, of, name), note_of(input).into()));
             let tensor = Tensor { name: value, sizes: sizes.to_vec(), of };
-            self.symbols.push(if of == Element::U32 { Symbol::Key(tensor) } else { Symbol::Position(tensor) });
+            self.symbols.push(if of == Element::U32 {
+                Symbol::Key(tensor)
+            } else {
+                Symbol::Position(tensor)
+            });
             inputs.push(input);
         }
         (inputs, texts)
@@ -228,7 +232,8 @@ impl Writer<'_> {
         let numbers = self.as_index(&over.tensor, self.program.buffer(*buffer).dtype);
         let numbers = self.text.reshape(&numbers, &[cells]);
         let text = &mut self.text;
-        let (zero, bound) = (text.integers(0, &[cells], numbers.of), text.splat(below as f64, &[cells], numbers.of));
+        let (zero, bound) =
+            (text.integers(0, &[cells], numbers.of), text.splat(below as f64, &[cells], numbers.of));
         let (low, high) = (text.compare("LT", &numbers, &zero), text.compare("GE", &numbers, &bound));
         let wrong = text.each("or", &[&low, &high]);
         let place = text.iota(0, &[cells], Element::I32);
@@ -246,7 +251,8 @@ impl Writer<'_> {
         let nothing = text.integers(i64::from(i32::MIN), &[cells], Element::I32);
         let shown = text.select(&is_first, &shown, &nothing);
         let shown = text.reduce(&shown, Monoid::Max, &[0]);
-        let (any, minus) = (text.integers(cells as i64, &[], Element::I32), text.integers(-1, &[], Element::I32));
+        let (any, minus) =
+            (text.integers(cells as i64, &[], Element::I32), text.integers(-1, &[], Element::I32));
         let found = text.compare("LT", &first, &any);
         let first = text.select(&found, &first, &minus);
         let both = [text.reshape(&first, &[1, 1]), text.reshape(&shown, &[1, 1])];

@@ -134,8 +134,9 @@ impl Writer<'_> {
 
     /// The value beyond the ends of a buffer.
     pub fn margin(&self, id: BufferId) -> Result<f64, String> {
-        let unknown =
-            || format!("the margins of `{}` are read after they were written to", self.program.buffer(id).name);
+        let unknown = || {
+            format!("the margins of `{}` are read after they were written to", self.program.buffer(id).name)
+        };
         self.margins[id.index()].ok_or_else(unknown)
     }
 
@@ -227,8 +228,14 @@ impl Writer<'_> {
     }
 
     /// The positions on some axes at each point of some loops: a vector for each point.
-    pub fn position_vectors(&mut self, nest: &Nest<'_>, at: &[At], loops: &[usize]) -> Result<Tensor, String> {
-        let is_long = |at: &At| matches!(at, At::Sought(Over { tensor: Tensor { of: Element::I64, .. }, .. }));
+    pub fn position_vectors(
+        &mut self,
+        nest: &Nest<'_>,
+        at: &[At],
+        loops: &[usize],
+    ) -> Result<Tensor, String> {
+        let is_long =
+            |at: &At| matches!(at, At::Sought(Over { tensor: Tensor { of: Element::I64, .. }, .. }));
         let of = if at.iter().any(is_long) { Element::I64 } else { Element::I32 };
         let (mut columns, mut column) = (Vec::new(), nest.extents(loops));
         for at in at {
@@ -329,8 +336,12 @@ fn next_group(labels: &[Label]) -> Option<(Vec<usize>, Vec<At>, Vec<usize>)> {
     let mut loops = union([&all.first()?.1.loops()[..]]);
     loop {
         let shares = |at: &At| at.loops().iter().any(|each| loops.contains(each));
-        let group: Vec<&(usize, At)> =
-            all.iter().enumerate().filter(|(n, (_, at))| *n == 0 || shares(at)).map(|(_, each)| each).collect();
+        let group: Vec<&(usize, At)> = all
+            .iter()
+            .enumerate()
+            .filter(|(n, (_, at))| *n == 0 || shares(at))
+            .map(|(_, each)| each)
+            .collect();
         let lists: Vec<Vec<usize>> = group.iter().map(|(_, at)| at.loops()).collect();
         let grown = union(lists.iter().map(Vec::as_slice));
         if grown == loops {

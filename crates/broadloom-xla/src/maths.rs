@@ -37,7 +37,13 @@ impl Writer<'_> {
     }
 
     /// A function of two numbers.
-    pub fn binary(&mut self, nest: &Nest<'_>, function: Binary, a: &Value, b: &Value) -> Result<Value, String> {
+    pub fn binary(
+        &mut self,
+        nest: &Nest<'_>,
+        function: Binary,
+        a: &Value,
+        b: &Value,
+    ) -> Result<Value, String> {
         let loops = union([a.loops(), b.loops()]);
         let (x, y) = (self.real_over(nest, a, &loops), self.real_over(nest, b, &loops));
         Ok(Value::Over(Over { tensor: self.of_floats(function, &x, &y)?, loops }))

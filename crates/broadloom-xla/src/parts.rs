@@ -61,14 +61,21 @@ impl Writer<'_> {
     }
 
     /// The contents in a stretch of an axis.
-    fn stretch(&mut self, base: &Content, (axis, start, end): (usize, u64, u64), sizes: &[u64], of: Element) -> Tensor {
+    fn stretch(
+        &mut self,
+        base: &Content,
+        (axis, start, end): (usize, u64, u64),
+        sizes: &[u64],
+        of: Element,
+    ) -> Tensor {
         let mut shape = sizes.to_vec();
         shape[axis] = end - start;
         match base {
             Content::Tensor(tensor) => {
                 let spans = sizes.iter().enumerate();
-                let spans: Vec<_> =
-                    spans.map(|(at, size)| if at == axis { (start, end, 1) } else { (0, *size, 1) }).collect();
+                let spans: Vec<_> = spans
+                    .map(|(at, size)| if at == axis { (start, end, 1) } else { (0, *size, 1) })
+                    .collect();
                 self.text.slice(tensor, &spans)
             }
             Content::Splat(value) => self.text.splat(*value, &shape, of),

@@ -81,8 +81,9 @@ impl Writer<'_> {
 
     /// The sum of a value over all loops that are not kept, without looking into it.
     fn sum_over(&mut self, nest: &Nest<'_>, value: &Value, kept: &[usize]) -> Over {
-        let loops: Vec<usize> =
-            (0..nest.loops.len()).filter(|each| value.loops().contains(each) || !kept.contains(each)).collect();
+        let loops: Vec<usize> = (0..nest.loops.len())
+            .filter(|each| value.loops().contains(each) || !kept.contains(each))
+            .collect();
         let tensor = self.real_over(nest, value, &loops);
         self.reduced(nest, &Over { tensor, loops }, Monoid::Add, kept)
     }

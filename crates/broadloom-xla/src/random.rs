@@ -12,7 +12,13 @@ const ROTATIONS: [u32; 8] = [13, 15, 26, 6, 17, 29, 16, 24];
 
 impl Writer<'_> {
     /// Random numbers in `[0, 1)`, at positions that are sums of loops.
-    pub fn uniform(&mut self, nest: &Nest<'_>, key: u32, stream: u64, at: &Component) -> Result<Over, String> {
+    pub fn uniform(
+        &mut self,
+        nest: &Nest<'_>,
+        key: u32,
+        stream: u64,
+        at: &Component,
+    ) -> Result<Over, String> {
         let Symbol::Key(key) = self.symbol(key)? else {
             return Err("its random numbers have no key".into());
         };
@@ -55,7 +61,8 @@ fn draws(text: &mut Text, sizes: &[u64]) -> String {
 
 /// A function from the two words of a key and positions to numbers with 24 random bits.
 fn threefry(name: &str, sizes: &[u64]) -> String {
-    let argument = |name: &str, sizes: &[u64]| Tensor { name: name.into(), sizes: sizes.to_vec(), of: Element::U32 };
+    let argument =
+        |name: &str, sizes: &[u64]| Tensor { name: name.into(), sizes: sizes.to_vec(), of: Element::U32 };
     let (low, high, at) = (argument("%low", &[]), argument("%high", &[]), argument("%at", sizes));
     let mut text = Text::default();
     let parity = text.word(0x1BD1_1BDA, &[]);

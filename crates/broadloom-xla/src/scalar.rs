@@ -63,7 +63,9 @@ impl Writer<'_> {
                 Value::Over(self.as_real(nest, drawn))
             }
             Scalar::Unary(function, _) if function.yields() == Yields::Truth => self.counted(nest, scalar)?,
-            Scalar::Binary(function, ..) if function.yields() == Yields::Truth => self.counted(nest, scalar)?,
+            Scalar::Binary(function, ..) if function.yields() == Yields::Truth => {
+                self.counted(nest, scalar)?
+            }
             Scalar::Unary(function, a) => {
                 let a = self.scalar(nest, a)?;
                 self.unary(nest, *function, &a)
@@ -103,7 +105,9 @@ impl Writer<'_> {
                 let op = if *function == Binary::And { "and" } else { "or" };
                 Over { tensor: self.text.each(op, &[&a, &b]), loops }
             }
-            Scalar::Binary(function, a, b) if function.is_comparison() => self.comparison(nest, *function, a, b)?,
+            Scalar::Binary(function, a, b) if function.is_comparison() => {
+                self.comparison(nest, *function, a, b)?
+            }
             _ => {
                 let value = self.scalar(nest, scalar)?;
                 self.is_not_zero(nest, &value)
@@ -120,7 +124,13 @@ impl Writer<'_> {
     }
 
     /// A comparison: of integers if both sides are, and one of them is stored.
-    fn comparison(&mut self, nest: &Nest<'_>, function: Binary, a: &Scalar, b: &Scalar) -> Result<Over, String> {
+    fn comparison(
+        &mut self,
+        nest: &Nest<'_>,
+        function: Binary,
+        a: &Scalar,
+        b: &Scalar,
+    ) -> Result<Over, String> {
         let direction = match function {
             Binary::Less => "LT",
             Binary::LessEq => "LE",
@@ -202,7 +212,9 @@ impl Writer<'_> {
                 let (a, b) = (self.spread(nest, &a.over, &loops), self.spread(nest, &b.over, &loops));
                 Whole { over: Over { tensor: self.text.select(&condition, &a, &b), loops }, bits }
             }
-            Scalar::Local(_) | Scalar::Uniform { .. } => return Err("it has numbers that are no integers".into()),
+            Scalar::Local(_) | Scalar::Uniform { .. } => {
+                return Err("it has numbers that are no integers".into());
+            }
         })
     }
 
@@ -217,7 +229,8 @@ impl Writer<'_> {
     /// A function of integers of 64 bits, of the same sizes.
     pub fn of_integers(&mut self, function: Binary, a: &Tensor, b: &Tensor) -> Result<Tensor, String> {
         // Nothing is spread: both have all axes already, under whatever loops.
-        let whole = |tensor: &Tensor| Whole { over: Over { tensor: tensor.clone(), loops: Vec::new() }, bits: 64 };
+        let whole =
+            |tensor: &Tensor| Whole { over: Over { tensor: tensor.clone(), loops: Vec::new() }, bits: 64 };
         Ok(self.function_of_integers(function, &whole(a), &whole(b))?.over.tensor)
     }
 
@@ -249,7 +262,13 @@ impl Writer<'_> {
         Ok(Whole { over: Over { tensor: made, loops }, bits: a.bits })
     }
 
-    fn whole_binary(&mut self, nest: &Nest<'_>, function: Binary, a: Whole, b: Whole) -> Result<Whole, String> {
+    fn whole_binary(
+        &mut self,
+        nest: &Nest<'_>,
+        function: Binary,
+        a: Whole,
+        b: Whole,
+    ) -> Result<Whole, String> {
         let loops = union([&a.over.loops[..], &b.over.loops]);
         let first = self.spread(nest, &a.over, &loops);
         let second = self.spread(nest, &b.over, &loops);
@@ -285,7 +304,9 @@ impl Writer<'_> {
                 let both = self.text.each(if function == Binary::And { "and" } else { "or" }, &[&x, &y]);
                 (self.text.convert(&both, Element::I64), 2)
             }
-            Binary::Div | Binary::Pow => return Err(format!("`{}` of integers is no integer", function.name())),
+            Binary::Div | Binary::Pow => {
+                return Err(format!("`{}` of integers is no integer", function.name()));
+            }
         };
         Ok(Whole { over: Over { tensor, loops }, bits })
     }

@@ -130,7 +130,8 @@ impl Writer<'_> {
             let tensor = self.text.convert(&over.tensor, self.computed(nest));
             return Ok(Over { tensor, ..over });
         }
-        if !whole && kept.len() < all.len()
+        if !whole
+            && kept.len() < all.len()
             && let Some(over) = self.windowed(nest, monoid, kept)?
         {
             return Ok(over);
@@ -171,7 +172,8 @@ impl Writer<'_> {
 
     /// Values put together over all loops that are not kept, along those that are.
     pub fn reduced(&mut self, nest: &Nest<'_>, over: &Over, monoid: Monoid, kept: &[usize]) -> Over {
-        let axes: Vec<usize> = (0..over.loops.len()).filter(|axis| !kept.contains(&over.loops[*axis])).collect();
+        let axes: Vec<usize> =
+            (0..over.loops.len()).filter(|axis| !kept.contains(&over.loops[*axis])).collect();
         let tensor = self.text.reduce(&over.tensor, monoid, &axes);
         let loops = over.loops.iter().copied().filter(|each| kept.contains(each)).collect();
         self.along(nest, &Over { tensor, loops }, kept)
@@ -197,7 +199,8 @@ impl Writer<'_> {
 
     /// Values with an axis for each axis of the target.
     fn block(&mut self, nest: &Nest<'_>, ways: &[Axis], values: &Over) -> Block {
-        let (mut order, mut sizes, mut places, mut reversed) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let (mut order, mut sizes, mut places, mut reversed) =
+            (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for (axis, way) in ways.iter().enumerate() {
             let (size, place) = match way {
                 Axis::Fixed(at) => (1, (*at, 1)),
@@ -235,7 +238,8 @@ impl Writer<'_> {
         let sizes = self.program.buffer(id).shape();
         let Some((tensor, starts)) = self.clipped(block, &sizes) else { return Ok(()) };
         let runs = ways.iter().any(|way| matches!(way, Axis::Run(_)));
-        let partial: Vec<usize> = (0..sizes.len()).filter(|axis| tensor.sizes[*axis] != sizes[*axis]).collect();
+        let partial: Vec<usize> =
+            (0..sizes.len()).filter(|axis| tensor.sizes[*axis] != sizes[*axis]).collect();
         match partial[..] {
             [] => {
                 let old = self.old(nest)?;
@@ -257,7 +261,13 @@ impl Writer<'_> {
     }
 
     /// Writes a block that is a part of several axes, or at positions that are given to the run.
-    fn put_inside(&mut self, nest: &Nest<'_>, ways: &[Axis], tensor: Tensor, starts: &[u64]) -> Result<(), String> {
+    fn put_inside(
+        &mut self,
+        nest: &Nest<'_>,
+        ways: &[Axis],
+        tensor: Tensor,
+        starts: &[u64],
+    ) -> Result<(), String> {
         let id = nest.cell.buffer;
         let mut at = self.starts(ways);
         for (at, (way, start)) in at.iter_mut().zip(ways.iter().zip(starts)) {
@@ -346,14 +356,17 @@ impl Writer<'_> {
             _ => (i64::MIN, i64::MAX),
         };
         if made.of == Element::I64 {
-            let (low, high) = (self.text.integers(least, &sizes, made.of), self.text.integers(most, &sizes, made.of));
+            let (low, high) =
+                (self.text.integers(least, &sizes, made.of), self.text.integers(most, &sizes, made.of));
             let made = self.text.each("maximum", &[made, &low]);
             let made = self.text.each("minimum", &[&made, &high]);
             return self.text.convert(&made, of);
         }
         let (low, high) = (least as f64, most as f64);
-        let (low_text, high_text) = (self.text.splat(low, &sizes, made.of), self.text.splat(high, &sizes, made.of));
-        let (under, over) = (self.text.compare("LE", made, &low_text), self.text.compare("GE", made, &high_text));
+        let (low_text, high_text) =
+            (self.text.splat(low, &sizes, made.of), self.text.splat(high, &sizes, made.of));
+        let (under, over) =
+            (self.text.compare("LE", made, &low_text), self.text.compare("GE", made, &high_text));
         let inside = self.text.compare("EQ", made, made);
         let (lowest, highest) = (self.text.integers(least, &sizes, of), self.text.integers(most, &sizes, of));
         let zero = self.text.integers(0, &sizes, of);

@@ -104,7 +104,12 @@ fn places(at: &[At], moves: impl Fn(usize) -> bool, is_inside: impl Fn(usize) ->
 
 impl Writer<'_> {
     /// The values of a nest that reads by windows, put together; None if it is no operation on windows.
-    pub fn windowed(&mut self, nest: &Nest<'_>, monoid: Monoid, kept: &[usize]) -> Result<Option<Over>, String> {
+    pub fn windowed(
+        &mut self,
+        nest: &Nest<'_>,
+        monoid: Monoid,
+        kept: &[usize],
+    ) -> Result<Option<Over>, String> {
         if let Scalar::Load(cell) = nest.value {
             return self.pooled(nest, cell, monoid, kept);
         }
@@ -120,7 +125,13 @@ impl Writer<'_> {
     }
 
     /// A reduction over windows of one tensor.
-    fn pooled(&mut self, nest: &Nest<'_>, cell: &Cell, monoid: Monoid, kept: &[usize]) -> Result<Option<Over>, String> {
+    fn pooled(
+        &mut self,
+        nest: &Nest<'_>,
+        cell: &Cell,
+        monoid: Monoid,
+        kept: &[usize],
+    ) -> Result<Option<Over>, String> {
         if matches!(monoid, Monoid::And | Monoid::Or) || !self.reads_all(nest, cell, kept) {
             return Ok(None);
         }
@@ -192,7 +203,13 @@ impl Writer<'_> {
     }
 
     /// The product of two tensors, summed, where the first is read by windows.
-    fn convolved(&mut self, nest: &Nest<'_>, a: &Cell, b: &Cell, kept: &[usize]) -> Result<Option<Over>, String> {
+    fn convolved(
+        &mut self,
+        nest: &Nest<'_>,
+        a: &Cell,
+        b: &Cell,
+        kept: &[usize],
+    ) -> Result<Option<Over>, String> {
         let in_b = |each: usize| b.mentions(nest.loops[each].0);
         let moves = |each: usize| kept.contains(&each) && !in_b(each);
         let is_inside = |each: usize| in_b(each) && !kept.contains(&each);
@@ -214,7 +231,8 @@ impl Writer<'_> {
                 }
             }
         }
-        let on_windows: Vec<usize> = moving.iter().flat_map(|window| [window.by.1, window.inside.1]).collect();
+        let on_windows: Vec<usize> =
+            moving.iter().flat_map(|window| [window.by.1, window.inside.1]).collect();
         let Some(roles) = Roles::of(nest, &labels, &kernel.loops, kept, &on_windows) else { return Ok(None) };
         let fixed = |(place, size): (&Place, &u64)| (!matches!(place, Place::Fixed(_))).then_some(*size);
         let sizes: Vec<u64> = places.iter().zip(&tensor.sizes).filter_map(fixed).collect();
@@ -297,13 +315,15 @@ impl Writer<'_> {
         let inside: Vec<usize> = moving.iter().map(|(_, window)| window.inside.1).collect();
         let on_windows = [&by[..], &inside].concat();
         let roles = Roles::of(nest, &data.loops, &kernel.loops, &kept, &on_windows);
-        let (Some(roles), true) = (roles, kept.iter().all(|each| data.loops.contains(each) || kernel.loops.contains(each)))
+        let (Some(roles), true) =
+            (roles, kept.iter().all(|each| data.loops.contains(each) || kernel.loops.contains(each)))
         else {
             return Ok(false);
         };
         let (data, kernel) = self.laid_out(nest, &roles, (&data, &by), (&kernel, &inside));
         let kernel = self.text.reverse(&kernel, &(0..inside.len()).collect::<Vec<_>>());
-        let windows: Vec<Window> = moving.iter().map(|(axis, moving)| spread_window(nest, moving, sizes[*axis])).collect();
+        let windows: Vec<Window> =
+            moving.iter().map(|(axis, moving)| spread_window(nest, moving, sizes[*axis])).collect();
         let of = Element::Of(nest.real);
         let made = self.text.convolution(&data, &kernel, &windows, product(nest, &roles.groups), of);
         let tensor = self.in_target_order(nest, made, &roles, &places, &sizes, &moving);
@@ -361,5 +381,12 @@ fn spread_window(nest: &Nest<'_>, moving: &Moving, size: u64) -> Window {
     let kernel = distance * (inside as i64 - 1);
     let low = kernel + moving.offset;
     let high = size as i64 - (step * (count - 1) + 1) - low + kernel;
-    Window { size: inside, count: size, stride: 1, dilation: distance as u64, spread: step as u64, pad: (low, high) }
+    Window {
+        size: inside,
+        count: size,
+        stride: 1,
+        dilation: distance as u64,
+        spread: step as u64,
+        pad: (low, high),
+    }
 }

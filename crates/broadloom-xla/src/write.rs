@@ -78,7 +78,9 @@ fn region(body: &str, of: Element) -> String {
     match body.is_empty() {
         true => format!("({{ ^bb0(%$a: {t}, %$b: {t}): stablehlo.return %$b : {t} }})"),
         false => {
-            format!("({{ ^bb0(%$a: {t}, %$b: {t}): %$c = {body} %$a, %$b : {t} stablehlo.return %$c : {t} }})")
+            format!(
+                "({{ ^bb0(%$a: {t}, %$b: {t}): %$c = {body} %$a, %$b : {t} stablehlo.return %$c : {t} }})"
+            )
         }
     }
 }
@@ -359,7 +361,8 @@ impl Text {
     pub fn gather(&mut self, a: &Tensor, axes: &[usize], positions: &Tensor) -> Tensor {
         let points = &positions.sizes[..positions.rank() - 1];
         let others: Vec<usize> = (0..a.rank()).filter(|axis| !axes.contains(axis)).collect();
-        let sizes: Vec<u64> = points.iter().copied().chain(others.iter().map(|axis| a.sizes[*axis])).collect();
+        let sizes: Vec<u64> =
+            points.iter().copied().chain(others.iter().map(|axis| a.sizes[*axis])).collect();
         let slices = (0..a.rank()).map(|axis| if axes.contains(&axis) { 1 } else { a.sizes[axis] });
         let operation = format!(
             "\"stablehlo.gather\"({}, {}) <{{dimension_numbers = #stablehlo.gather<offset_dims = [{}], collapsed_slice_dims = [{}], \
@@ -432,14 +435,27 @@ impl Text {
     }
 
     /// A convolution of `batch, feature, space…` with `space…, input feature, output feature`, in groups of features.
-    pub fn convolution(&mut self, a: &Tensor, kernel: &Tensor, windows: &[Window], groups: u64, of: Element) -> Tensor {
+    pub fn convolution(
+        &mut self,
+        a: &Tensor,
+        kernel: &Tensor,
+        windows: &[Window],
+        groups: u64,
+        of: Element,
+    ) -> Tensor {
         let space = windows.len();
         let features = kernel.sizes[space + 1];
         let mut sizes = vec![a.sizes[0], features];
         sizes.extend(windows.iter().map(|window| window.count));
         let dims: Vec<String> = (0..space).map(|axis| axis.to_string()).collect();
         let labelled = |first: &[&str], dims: &[String], last: &[&str]| {
-            list(first.iter().map(ToString::to_string).chain(dims.iter().cloned()).chain(last.iter().map(ToString::to_string)))
+            list(
+                first
+                    .iter()
+                    .map(ToString::to_string)
+                    .chain(dims.iter().cloned())
+                    .chain(last.iter().map(ToString::to_string)),
+            )
         };
         let (data, weights) = (labelled(&["b", "f"], &dims, &[]), labelled(&[], &dims, &["i", "o"]));
         let each = |of: &dyn Fn(&Window) -> String| list(windows.iter().map(of));

@@ -29,7 +29,12 @@ pub struct Args {
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
     /// What computes: machine code if there is a C compiler, only that, the slow evaluator, or XLA through Python with JAX
-    #[arg(long, value_name = "auto|native|reference|xla", default_value = "auto", hide_possible_values = true)]
+    #[arg(
+        long,
+        value_name = "auto|native|reference|xla",
+        default_value = "auto",
+        hide_possible_values = true
+    )]
     backend: WantedBackend,
     /// How many threads; as many as there are processors if nothing is said
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]

@@ -13,8 +13,8 @@ use std::path::PathBuf;
 use crate::support::{World, broadloom, examples, loom_files, programs};
 use broadloom::{Array, Dtype, Node, Routine, Session, Settings, Tensor, random};
 use broadloom_lang::{Observer, Options, Program, RunOptions, compile};
-use libtest_mimic::{Failed, Trial};
 pub use cases::CASES;
+use libtest_mimic::{Failed, Trial};
 use tools::{Argument, Call, Tools, Type};
 
 /// A test, given the tools.

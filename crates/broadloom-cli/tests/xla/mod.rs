@@ -49,7 +49,8 @@ fn compiled(file: &Path) -> Result<Program, String> {
 /// A session of a program with all its numbers, at position 0 of every slice.
 fn started(program: Program, backend: Backend) -> Result<Session, String> {
     let slices: Vec<Tensor> = program.plan.slices.iter().map(|(slice, _)| *slice).collect();
-    let options = RunOptions { settings: Settings { backend, ..Settings::default() }, ..RunOptions::default() };
+    let options =
+        RunOptions { settings: Settings { backend, ..Settings::default() }, ..RunOptions::default() };
     let mut session = program.run(&options, &mut First).map_err(|wrong| wrong.message.clone())?;
     for slice in slices {
         session.set_position(slice, 0).map_err(|error| error.to_string())?;
@@ -73,7 +74,8 @@ fn same_values(file: &Path) -> Result<(), String> {
     };
     let mut session = started(compiled(file)?, Backend::Xla)?;
     for routine in &routines {
-        same_results(routine, &mut judge, &mut session).map_err(|wrong| format!("`{}`: {wrong}", routine.name()))?;
+        same_results(routine, &mut judge, &mut session)
+            .map_err(|wrong| format!("`{}`: {wrong}", routine.name()))?;
     }
     Ok(())
 }

@@ -26,8 +26,8 @@ use crate::routine::{Action, Routine};
 
 pub(crate) use backward::{own_like, own_name};
 pub use backward::{reached_data, trainable};
-pub(crate) use mlir::{module, stablehlo};
 pub use mlir::nest_linalg;
+pub(crate) use mlir::{module, stablehlo};
 pub(crate) use shown::written_node;
 pub use shown::{show_assignments, show_backward};
 

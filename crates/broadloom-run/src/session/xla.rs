@@ -95,7 +95,8 @@ impl Code {
         }
         let given: Vec<&[u8]> = given.iter().map(Vec::as_slice).collect();
         let made = self.compiled.run(&given).map_err(|message| Error::run(format!("XLA: {message}")))?;
-        if let Some(stop) = made.get(self.module.outputs.len()).and_then(|checks| self.stop(program, checks)) {
+        if let Some(stop) = made.get(self.module.outputs.len()).and_then(|checks| self.stop(program, checks))
+        {
             return Ok(Err(stop));
         }
         for (id, bytes) in self.module.outputs.iter().zip(&made) {

@@ -12,9 +12,10 @@ pub(super) fn emit(program: &mut Program, routine: Option<&str>) -> Result<Strin
     let names: Vec<String> = all.iter().map(|each| format!("`{}`", each.name())).collect();
     let names = names.join(", ");
     let wanted = match routine {
-        Some(name) => all.iter().find(|each| each.name() == name).ok_or_else(|| {
-            format!("the program has no routine `{}`; it has {names}", name.escape_debug())
-        })?,
+        Some(name) => all
+            .iter()
+            .find(|each| each.name() == name)
+            .ok_or_else(|| format!("the program has no routine `{}`; it has {names}", name.escape_debug()))?,
         None => all.first().ok_or("the program computes nothing")?,
     };
     let mut head = sizes_line(program);
