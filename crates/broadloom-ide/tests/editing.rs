@@ -147,10 +147,14 @@ fn hovers_of_functions_and_sizes() {
     told(
         "data x : 3\nlet y = ▮exp(x)\n",
         expect![[r#"
-        `exp`: function
+            ```loom
+            exp(x)
+            ```
 
-        part of the language
-    "#]],
+            The exponential of each element.
+
+            It is part of the language.
+        "#]],
     );
     told(
         "dim batch in 1..64 = 32\ndata x : bat▮ch | 3\n",
@@ -207,7 +211,14 @@ fn completions_know_their_place() {
     assert_eq!(completed("let y = mini▮\n", &[]), 0);
     assert_eq!(completed("let y = 1 # li▮\n", &[]), 0);
     assert_eq!(completed("print \"li▮\"\n", &[]), 0);
-    assert_eq!(completed("data x : 3\nlet y = x.▮\n", &[]), 0);
+    assert_eq!(completed("let y = 3 .▮\n", &[]), 0);
+    // Sizes of specs and shapes after a dot, labels in specs, numbers in their braces.
+    assert_eq!(completed("data x : 3\nlet y = x.▮\n", &["T", "grad"]), 2);
+    completed("data x : n | 2\nlet y = x.▮\n", &["n"]);
+    completed("let y = einsum(\"i j => ▮\", 1)\n", &["i", "j"]);
+    assert_eq!(completed("let stride = 2\nlet y = sum(\"{st▮}*o+k => o\", 1)\n", &["stride"]), 1);
+    completed("let y = 1 |> linear(▮)\n", &["size = "]);
+    completed("data x : 3 as ▮\n", &["f32"]);
     assert_eq!(completed("let y = 3e▮\n", &[]), 0);
 }
 
