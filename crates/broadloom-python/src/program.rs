@@ -62,7 +62,7 @@ impl Program {
         folder: PathBuf,
         sizes: Vec<(String, u64)>,
     ) -> PyResult<Program> {
-        let text = Text { name, text, folder, sizes, front: Front::Python };
+        let text = Text { folder, sizes, front: Front::Python, ..Text::new(name, text) };
         let analysis = detached(py, || Analysis::new(&text))?;
         refused(py, &analysis, analysis.diagnostics())?;
         Ok(Program { text, analysis: Mutex::new(analysis) })

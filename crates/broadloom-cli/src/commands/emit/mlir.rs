@@ -50,7 +50,7 @@ pub(super) fn with_session<T>(
     };
     let made = work(&mut session, &place);
     let step = made.as_ref().err().and_then(Error::step);
-    let made = made.map_err(|error| match step.and_then(|step| place(step as usize)) {
+    let made = made.map_err(|error| match step.and_then(&place) {
         Some(place) => format!("{place}: {error}"),
         None => error.to_string(),
     });
