@@ -75,9 +75,8 @@ pub struct Parameters {
 /// assert_eq!(checked.parameters.elements, Some(784 * 64 + 64));
 /// ```
 pub fn check(analysis: &mut Analysis, listing: Listing) -> Checked {
+    let diagnostics = diagnostics(analysis);
     let program = &mut analysis.program;
-    let found = warnings(program);
-    let diagnostics = program.diagnostics.iter().cloned().chain(found).collect();
     let shapes = if program.is_ok() { program.graph.final_shapes().ok() } else { None };
     let how = shapes.as_ref().and_then(|_| program.graph.how_all().ok());
     let params = program.graph.params();
@@ -99,6 +98,20 @@ pub fn check(analysis: &mut Analysis, listing: Listing) -> Checked {
         relies_on: checks.iter().map(ToString::to_string).collect(),
         diagnostics,
     }
+}
+
+/// The errors of a program, and warnings about code that may not mean what was intended: what [`check`] finds, without the
+/// shapes.
+///
+/// ```
+/// use broadloom_ide::{Analysis, Text, diagnostics};
+///
+/// let found = diagnostics(&mut Analysis::new(&Text::new("a.loom", "data x : 3\nlet y = 2 * z\n")));
+/// assert_eq!(found[0].message, "there is nothing called `z`");
+/// ```
+pub fn diagnostics(analysis: &mut Analysis) -> Vec<Diagnostic> {
+    let found = warnings(&mut analysis.program);
+    analysis.program.diagnostics.iter().cloned().chain(found).collect()
 }
 
 fn checked(analysis: &Analysis, made: &Made, shape: Option<&Shape>, known: Option<&How>) -> CheckedTensor {

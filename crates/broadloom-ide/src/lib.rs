@@ -6,6 +6,7 @@
 //! | question | function |
 //! |---|---|
 //! | What is the shape of everything, and is anything wrong? | [`check()`] |
+//! | Is anything wrong? | [`diagnostics()`] |
 //! | What is known after this line of an unfinished program? | [`shapes()`] |
 //! | Which shapes does nobody write? | [`hints()`] |
 //! | What is this? | [`hover()`] |
@@ -71,7 +72,7 @@ pub use analysis::{Analysis, Front, Listing, Text};
 pub use broadloom_lang::codes;
 pub use call::{CallHelp, call_help};
 pub use calls::{Callee, Caller, calls};
-pub use check::{Checked, CheckedTensor, Parameters, check};
+pub use check::{Checked, CheckedTensor, Parameters, check, diagnostics};
 pub use completion::{Completion, completion};
 pub use definition::definition;
 pub use dims::{NamedSize, Range, dims, range_text};

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use broadloom_diagnostics::{Diagnostic, Source};
-use broadloom_ide::{Analysis, Listing, Text, check};
+use broadloom_ide::{Analysis, Text};
 use gen_lsp_types::{TextDocumentContentChangeEvent, Uri};
 
 use crate::position::Encoding;
@@ -99,7 +99,7 @@ impl Document {
     pub fn diagnostics(&mut self, unsaved: &BTreeMap<PathBuf, String>) -> &[Diagnostic] {
         if self.diagnostics.is_none() {
             let found = match self.language {
-                Language::Loom => check(self.analysis(unsaved), Listing::Own).diagnostics,
+                Language::Loom => broadloom_ide::diagnostics(self.analysis(unsaved)),
                 Language::Rows => {
                     let options = broadloom_rows::solve::Options::default();
                     broadloom_rows::solve::solve(self.source.name(), self.source.text(), &options).diagnostics
