@@ -56,6 +56,18 @@ def exported(text):
     return function.call, inputs, outputs
 
 
+def options(text):
+    """Options of XLA for a module.
+
+    The gradient of a maximum looks for the value that is equal to it. On a CPU, XLA ignores barriers and computes such a value several
+    times, fused with what comes before it: with different roundings, so that it is not found. There nothing is fused then.
+    """
+    import jax
+
+    exact = "stablehlo.optimization_barrier" in text and jax.default_backend() == "cpu"
+    return {"xla_disable_hlo_passes": "fusion"} if exact else {}
+
+
 def aval(kind):
     """A type of MLIR as JAX describes it."""
     import jax
@@ -109,7 +121,7 @@ def serve(source, sink):
             text = take(number("Q")).decode()
             try:
                 call, inputs, outputs = exported(text)
-                compiled = jax.jit(call).lower(*inputs).compile()
+                compiled = jax.jit(call).lower(*inputs).compile(compiler_options=options(text))
                 modules[key] = compiled, inputs
             except Exception as error:
                 failed(error)

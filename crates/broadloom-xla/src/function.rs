@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use broadloom_loops::mlir::{Function, Supplied, in_quotes};
 use broadloom_loops::{BufferId, Cell, Dtype, Program, Statement};
 
-use crate::nest::{Nest, Over};
+use crate::nest::{Nest, Over, finds_extremes, looks_for_equals};
 use crate::parts::Parts;
 use crate::tensor::{Element, Tensor, tensor_text};
 use crate::write::{Monoid, Text};
@@ -43,6 +43,8 @@ pub(crate) struct Writer<'a> {
     /// The value that the margins of each buffer hold now, or None once they have been written to.
     pub margins: Vec<Option<f64>>,
     checks: Vec<(Check, Tensor)>,
+    /// True if some nest looks for equal numbers.
+    has_equals: bool,
 }
 
 /// Writes a program as a module.
@@ -55,6 +57,7 @@ pub(crate) fn write(function: &Function<'_>) -> Result<Module, Refusal> {
         contents: vec![Content::Nothing; program.buffers.len()],
         margins: program.buffers.iter().map(|buffer| Some(buffer.fill)).collect(),
         checks: Vec::new(),
+        has_equals: has_equals(program),
     };
     let (inputs, arguments) = writer.arguments(function);
     let mut last = String::new();
@@ -209,12 +212,14 @@ impl Writer<'_> {
             Statement::Check { .. } if !runs => Ok(()),
             Statement::Store { cell, accumulate, value } => {
                 let real = real(self.program, inner);
-                self.store(&Nest { loops, cell, accumulate: *accumulate, value, real })
+                let exact =
+                    self.has_equals && (looks_for_equals(value) || finds_extremes(&loops, cell, *accumulate));
+                self.store(&Nest { loops, cell, accumulate: *accumulate, value, real, exact })
             }
             Statement::Check { cell, below, of } => {
                 let below = below.as_number().ok_or("its sizes are not numbers")? as u64;
                 let value = &broadloom_loops::Scalar::Number(0.0);
-                let nest = Nest { loops, cell, accumulate: None, value, real: Dtype::F32 };
+                let nest = Nest { loops, cell, accumulate: None, value, real: Dtype::F32, exact: false };
                 self.check(&nest, below, *of)
             }
             _ => Err("it has variables, which only optimised nests have".into()),
@@ -265,6 +270,15 @@ impl Writer<'_> {
         let found = self.symbols.get(symbol as usize).cloned();
         found.ok_or_else(|| "it uses a number that nobody supplies".into())
     }
+}
+
+/// True if some nest looks for equal numbers.
+fn has_equals(program: &Program) -> bool {
+    let mut found = false;
+    for statement in program.nests.iter().flat_map(|nest| &nest.body) {
+        statement.each(&mut |inner| found |= inner.value().is_some_and(looks_for_equals));
+    }
+    found
 }
 
 fn argument(value: &str, sizes: &[u64], of: Element, name: &str) -> String {

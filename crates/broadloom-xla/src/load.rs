@@ -111,7 +111,10 @@ impl Writer<'_> {
 
     /// The buffer of a cell, padded as far as the cell reaches beyond its ends, and the positions in that.
     pub fn reach(&mut self, nest: &Nest<'_>, cell: &Cell) -> Result<(Tensor, Vec<At>), String> {
-        let tensor = self.content(cell.buffer)?;
+        let mut tensor = self.content(cell.buffer)?;
+        if nest.exact && self.program.buffer(cell.buffer).dtype.is_float() {
+            tensor = self.text.barrier(&tensor);
+        }
         let mut at = self.positions(nest, cell)?;
         let mut pads = Vec::new();
         for (at, size) in at.iter_mut().zip(&tensor.sizes) {

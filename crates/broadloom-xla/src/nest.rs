@@ -14,6 +14,22 @@ pub(crate) struct Nest<'s> {
     pub value: &'s Scalar,
     /// The type that floats are computed in.
     pub real: Dtype,
+    /// True if equal numbers have to be equal to the last bit. XLA must not compute what is read twice with different roundings, once
+    /// fused with what comes before it and once not.
+    pub exact: bool,
+}
+
+/// True if a store looks for equal numbers, as the gradient of a maximum does: it goes where a value is equal to the greatest one.
+pub(crate) fn looks_for_equals(value: &Scalar) -> bool {
+    let mut found = false;
+    value.each(&mut |scalar| found |= matches!(scalar, Scalar::Binary(Binary::Equal | Binary::NotEqual, ..)));
+    found
+}
+
+/// True if a store finds the greatest or the least of several values, which may be looked for again.
+pub(crate) fn finds_extremes(loops: &[(u32, u64)], cell: &Cell, accumulate: Option<Binary>) -> bool {
+    let reduces = loops.iter().any(|(var, _)| !cell.mentions(*var));
+    reduces && matches!(accumulate, Some(Binary::Max | Binary::Min))
 }
 
 /// A sum of loops, known by their places in the nest, and a constant.

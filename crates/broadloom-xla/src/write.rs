@@ -174,6 +174,12 @@ impl Text {
         self.define(operation, a.sizes.clone(), a.of)
     }
 
+    /// The same tensor, which is computed once and not fused with what reads it.
+    pub fn barrier(&mut self, a: &Tensor) -> Tensor {
+        let operation = format!("stablehlo.optimization_barrier {} : {}", a.name, a.text());
+        self.define(operation, a.sizes.clone(), a.of)
+    }
+
     /// The same numbers in another type.
     pub fn convert(&mut self, a: &Tensor, of: Element) -> Tensor {
         if a.of == of {

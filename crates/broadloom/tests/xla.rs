@@ -3,7 +3,7 @@
 //! They run where `BROADLOOM_PYTHON` names a Python with JAX, and are left out where it is not set. `BROADLOOM_XLA_PROGRAMS=2000` runs more
 //! of them, `BROADLOOM_PROGRAM=17` runs one and prints it. XLA takes most of the time to compile: a fifth of a second for each.
 
-use broadloom::{Backend, Settings};
+use broadloom::{Backend, Graph, Session, Settings};
 
 use crate::programs::{run, seeds};
 
@@ -15,5 +15,7 @@ fn random_programs_mean_the_same_on_xla() {
     }
     let count = std::env::var("BROADLOOM_XLA_PROGRAMS").ok().and_then(|text| text.parse().ok());
     let xla = Settings { backend: Backend::Xla, ..Settings::default() };
+    // The Python process ends with the last session, and takes seconds to start.
+    let _kept = Session::with(Graph::new(), xla.clone()).expect("a Python with JAX");
     run(seeds(0, 1, count.unwrap_or(100)), &[xla]);
 }

@@ -4,12 +4,26 @@
 //! They run where `BROADLOOM_PYTHON` names a Python with JAX. Where it is not set they are shown as ignored, with a notice.
 
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 
 use crate::mlir::{First, close, results};
 use crate::support::{examples, loom_files, programs};
-use broadloom::{Backend, Dtype, Routine, Session, Settings, Tensor};
+use broadloom::{Backend, Dtype, Graph, Routine, Session, Settings, Tensor};
 use broadloom_lang::{Options, Program, RunOptions, compile};
 use libtest_mimic::{Failed, Trial};
+
+/// A session that lasts as long as the tests: the Python process ends with the last one, and takes seconds to start.
+static KEPT: Mutex<Option<Session>> = Mutex::new(None);
+
+/// Makes sure that the Python process is there and stays.
+fn keep_running() -> Result<(), String> {
+    let mut kept = KEPT.lock().map_err(|_| "another test has failed to start Python")?;
+    if kept.is_none() {
+        let settings = Settings { backend: Backend::Xla, ..Settings::default() };
+        *kept = Some(Session::with(Graph::new(), settings).map_err(|error| error.to_string())?);
+    }
+    Ok(())
+}
 
 /// A trial for every example, every program of the tests, and every case of `mlir`.
 pub fn trials() -> Vec<Trial> {
@@ -76,6 +90,7 @@ fn same_values(file: &Path, precision: Dtype) -> Result<(), String> {
         // Programs without data or with mistakes that show at run time are tested elsewhere.
         return Ok(());
     };
+    keep_running()?;
     let mut session = started(compiled(file, precision)?, Backend::Xla)?;
     for routine in &routines {
         same_results(routine, &mut judge, &mut session)
