@@ -266,7 +266,10 @@ fn shapes() -> Result<(), Error> {
         ".",
         "w = m",
         &expect![[r#"
-            Mismatch: `w = m`: 1 axis on one side and no axes on the other
+            Mismatch: `w = m`: the input of `m` has 1 axis, but `w`, which it is assigned to, has no axes
+              `m` is declared `3 -> 2`
+              `w` is declared `3`
+            help: give `w` these axes, or sum over them before they are assigned
         "#]],
     )?;
     assigned(
