@@ -7,15 +7,15 @@ use std::collections::{BinaryHeap, VecDeque};
 
 impl RankProblem {
     /// Lowers the leaves that float to what can be traced to a known row, one leaf after the other: what a leaf is
-    /// given by another one it does not give back. Returns whether any was lowered.
-    pub(super) fn anchor(&self, ranks: &mut [i64]) -> bool {
+    /// given by another one it does not give back. Returns those that were lowered.
+    pub(super) fn anchor(&self, ranks: &mut [i64]) -> Vec<u32> {
         let mut traced = Traced::new(self);
         // Known axes go to all results, and those of results back; then one leaf after the other.
         self.order.iter().for_each(|row| self.pass_down(*row, &mut traced, false));
         self.order.iter().rev().for_each(|row| self.pass_up(*row, &mut traced, false));
         let looked_at = |row: &&u32| self.circular || self.open[**row as usize];
         self.order.iter().filter(looked_at).for_each(|row| traced.look_at(*row));
-        let mut lowered = false;
+        let mut lowered = Vec::new();
         loop {
             self.trace(ranks, &mut traced);
             let next = traced.furthest().unwrap_or_else(|| self.left(&traced));
@@ -23,8 +23,9 @@ impl RankProblem {
                 return lowered;
             }
             for (rank, row) in next {
-                lowered |= rank < ranks[row as usize];
-                ranks[row as usize] = rank;
+                if std::mem::replace(&mut ranks[row as usize], rank) > rank {
+                    lowered.push(row);
+                }
                 traced.settle(row, rank);
             }
         }
@@ -110,7 +111,7 @@ struct Traced {
     settled: Vec<bool>,
     /// Leaves of which only some axes can be traced, the most first.
     waiting: BinaryHeap<(i64, u32)>,
-    /// RankProblem to look at, each once.
+    /// Rows to look at, each once.
     queue: VecDeque<u32>,
     queued: Vec<bool>,
 }

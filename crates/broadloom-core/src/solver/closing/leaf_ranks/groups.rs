@@ -1,4 +1,4 @@
-//! RankProblem that equalities tie: one group, counted in the axes of its shortest row.
+//! Rows that equalities tie: one group, counted in the axes of its shortest row.
 
 use crate::ids::NIL;
 use crate::solver::stores::rows::{Kind, RowCon};
@@ -68,7 +68,7 @@ pub(super) fn numbered(mut members: Vec<Member>, taking_part: &[bool]) -> (Vec<M
     (members, count as usize)
 }
 
-/// RankProblem that equalities tie, each in terms of its parent.
+/// Rows that equalities tie, each in terms of its parent.
 struct Groups {
     parent: Vec<Member>,
 }

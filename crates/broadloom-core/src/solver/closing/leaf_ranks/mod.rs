@@ -1,7 +1,7 @@
 //! Ranks of leaves (docs/solver.md, "How many axes a leaf takes"): a function of the set of
 //! constraints, whatever their order.
 //!
-//! A leaf that leaves its rank open takes the axes of what it is used with, and never widens it. RankProblem that
+//! A leaf that leaves its rank open takes the axes of what it is used with, and never widens it. Rows that
 //! equalities tie are one row here. The *sources* of a row are what is known of its axes, the open leaf it
 //! is (if it is one), and the sources of the operands it refines. A source has a *length*: all axes of the term it came
 //! with. An open leaf has a *reach*, too: how far its own axes go from the back, without those that a term has before

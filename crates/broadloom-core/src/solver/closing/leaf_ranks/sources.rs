@@ -86,8 +86,9 @@ impl Sources {
     }
 }
 
-/// The ranks that decide which sources are heard, and the sources at these ranks.
-pub(super) struct Heard {
+/// Ranks, and the sources at these ranks.
+#[derive(Clone)]
+pub(super) struct Measured {
     pub ranks: Vec<i64>,
     pub sources: Vec<Sources>,
 }
