@@ -1,0 +1,70 @@
+// Makes dist/: the page, its script, the examples as a menu, and the engine as WebAssembly.
+//
+//   node build.mjs [FILE.wasm]
+//
+// Without a file, the engine is compiled by cargo.
+
+import { execFileSync } from "node:child_process";
+import { cpSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { gzipSync } from "node:zlib";
+import { build } from "esbuild";
+
+const here = dirname(fileURLToPath(import.meta.url));
+const root = dirname(here);
+const out = join(here, "dist");
+// The page and all it loads, compressed as servers do.
+const MOST_BYTES = 1.5e6;
+
+function engine() {
+  if (process.argv[2]) return process.argv[2];
+  const target = process.env.CARGO_TARGET_DIR ?? join(root, "target");
+  const args = ["build", "--profile", "web", "-p", "broadloom-web", "--target", "wasm32-unknown-unknown"];
+  execFileSync("cargo", args, { cwd: root, stdio: "inherit" });
+  return join(target, "wasm32-unknown-unknown/web/broadloom_web.wasm");
+}
+
+// The programs of examples/ that need no files, titled by the first line of their comment.
+function examples() {
+  const folder = join(root, "examples");
+  const names = readdirSync(folder).filter((name) => name.endsWith(".loom")).sort();
+  const all = names.map((name) => {
+    const text = readFileSync(join(folder, name), "utf8");
+    const title = (text.match(/^# (.+?)[.:]?$/m)?.[1] ?? name).replace(/: .*/, "");
+    return { name: name.replace(/\.loom$/, ""), title, text };
+  });
+  return all.filter(({ text }) => !/\bload\(|^import /m.test(text));
+}
+
+// The programs of the tutorial: the blocks of a chapter go on from each other.
+function chapters() {
+  const [, ...parts] = readFileSync(join(root, "docs/tutorial.md"), "utf8").split(/^## /m);
+  const all = parts.map((part, at) => {
+    const title = part.slice(0, part.indexOf("\n")).replaceAll("`", "");
+    const blocks = [...part.matchAll(/^```loom\n(.*?)^```$/gms)].map((block) => block[1]);
+    return { name: `tutorial-${at + 1}`, title, text: blocks.join("\n") };
+  });
+  return all.filter(({ text }) => text && !/\bload\(|^import /m.test(text));
+}
+
+rmSync(out, { recursive: true, force: true });
+mkdirSync(out);
+const options = { bundle: true, minify: true, format: "esm", target: "es2022", outdir: out, logLevel: "warning" };
+const define = { PROGRAMS: JSON.stringify({ examples: examples(), chapters: chapters() }) };
+await build({ ...options, define, entryPoints: [join(here, "src/main.js"), join(here, "src/worker.js")] });
+for (const file of ["index.html", "style.css"]) cpSync(join(here, "src", file), join(out, file));
+cpSync(engine(), join(out, "broadloom.wasm"));
+
+let total = 0;
+for (const name of readdirSync(out)) {
+  const size = gzipSync(readFileSync(join(out, name)), { level: 9 }).length;
+  total += size;
+  console.log(`${String(Math.round(size / 1000)).padStart(6)} kB compressed  ${name}`);
+}
+console.log(`${String(Math.round(total / 1000)).padStart(6)} kB in all`);
+if (total > MOST_BYTES) {
+  console.error(`the page may have at most ${MOST_BYTES / 1000} kB`);
+  process.exit(1);
+}
+writeFileSync(join(out, ".nojekyll"), "");

@@ -1,0 +1,77 @@
+// Questions to the engine.
+
+export class Engine {
+  #module;
+  #worker;
+  #waiting = new Map();
+  #next = 0;
+  #latest = new Map();
+
+  constructor(module) {
+    this.#module = module;
+    this.onEvent = () => {};
+    this.#start();
+  }
+
+  #start() {
+    this.#worker = new Worker("worker.js", { type: "module" });
+    this.#worker.onmessage = ({ data }) => this.#receive(data);
+    this.#worker.onerror = (error) => this.#restart(error.message);
+    this.#worker.postMessage({ module: this.#module });
+  }
+
+  #receive({ id, answer, crashed, event }) {
+    if (event) return this.onEvent(event);
+    if (crashed !== undefined) return this.#restart(crashed);
+    const waiting = this.#waiting.get(id);
+    this.#waiting.delete(id);
+    if (answer && answer.failed !== undefined) waiting?.reject(new Error(answer.failed));
+    else waiting?.resolve(answer);
+  }
+
+  // After a crash the memory of the module cannot be trusted.
+  #restart(reason) {
+    this.#worker.terminate();
+    const waiting = [...this.#waiting.values()];
+    this.#waiting.clear();
+    this.#start();
+    waiting.forEach(({ reject }) => reject(new Error(`Broadloom failed: ${reason}`)));
+  }
+
+  ask(question) {
+    const id = this.#next++;
+    return new Promise((resolve, reject) => {
+      this.#waiting.set(id, { resolve, reject });
+      this.#worker.postMessage({ id, question });
+    });
+  }
+
+  // Asks only what is still of interest: while an answer is awaited, a newer question of the same kind replaces one that was not asked yet. That one is answered with nothing.
+  async askLatest(question) {
+    const kind = question.ask;
+    const current = this.#latest.get(kind);
+    if (current) {
+      current.next?.resolve(undefined);
+      return new Promise((resolve, reject) => (current.next = { question, resolve, reject }));
+    }
+    const slot = { next: null };
+    this.#latest.set(kind, slot);
+    try {
+      return await this.ask(question);
+    } finally {
+      this.#latest.delete(kind);
+      const { next } = slot;
+      if (next) this.askLatest(next.question).then(next.resolve, next.reject);
+    }
+  }
+
+  // Ends whatever is under way, and starts afresh.
+  stop() {
+    this.#restart("it was stopped");
+  }
+
+  // Ends it for good.
+  end() {
+    this.#worker.terminate();
+  }
+}

@@ -1,0 +1,223 @@
+// The page: an editor on one side, answers on the other.
+
+import { createEditor } from "./editor.js";
+import { Engine } from "./engine.js";
+import { fromFragment, toFragment } from "./link.js";
+import * as panels from "./panels.js";
+
+const byId = (id) => document.getElementById(id);
+const panel = byId("panel");
+const status = byId("status");
+
+/* global PROGRAMS */
+const { examples, chapters } = PROGRAMS;
+const programs = new Map([...examples, ...chapters].map((program) => [program.name, program.text]));
+
+function fillMenu() {
+  const menu = byId("programs");
+  for (const [label, list] of [["Tutorial", chapters], ["Examples", examples]]) {
+    const group = menu.appendChild(Object.assign(document.createElement("optgroup"), { label }));
+    for (const { name, title } of list) group.append(new Option(title, name));
+  }
+  menu.addEventListener("change", () => {
+    if (programs.has(menu.value)) {
+      chosen = menu.value;
+      editor.replace(programs.get(menu.value));
+    }
+    menu.value = "";
+    editor.focus();
+  });
+}
+
+// The tabs: what is asked when one is shown, and how the answer is shown.
+const tabs = {
+  shapes: { shows: () => (answer ? panels.shapes(answer, { onReveal: reveal, onExplain: explain }) : []) },
+  explanation: { ask: () => explanation(), shows: panels.text("Put the cursor on a name, or click one in the table of shapes: here stands why it has its shape.") },
+  loops: { ask: () => ({ ask: "loops" }), shows: panels.text("The program computes nothing yet.") },
+  optimised: { ask: () => ({ ask: "loops", optimised: true }), shows: panels.text("The program computes nothing yet.") },
+  picture: { ask: () => ({ ask: "graph" }), shows: panels.picture },
+  memory: { ask: () => ({ ask: "memory" }), shows: panels.memory },
+  signatures: { ask: () => ({ ask: "signatures" }), shows: panels.text("The program defines no functions.") },
+  output: { shows: () => output?.parts ?? [Object.assign(document.createElement("p"), { className: "quiet", textContent: "Run the program to see what it prints." })] },
+};
+let current = "shapes";
+let answer = null;
+let output = null;
+// The name that is explained; without one, what is under the cursor.
+let explained = null;
+// The program of the menu that was chosen last.
+let chosen = "";
+let engine;
+let runner = null;
+let editor;
+
+const explanation = () => (explained ? { ask: "explain", name: explained } : { ask: "explain-at", at: editor.cursor() });
+
+function select(name) {
+  current = name;
+  for (const tab of document.querySelectorAll("[role=tab]")) {
+    const selected = tab.dataset.tab === name;
+    tab.setAttribute("aria-selected", String(selected));
+    tab.tabIndex = selected ? 0 : -1;
+    if (selected) panel.setAttribute("aria-labelledby", tab.id);
+  }
+  return show();
+}
+
+async function show() {
+  const tab = tabs[current];
+  const fill = (parts) => {
+    panel.replaceChildren(...parts);
+    panel.dataset.shows = asked;
+  };
+  const asked = current;
+  if (!tab.ask) return fill(tab.shows());
+  if (!engine) return;
+  try {
+    const found = await engine.askLatest({ text: editor.text(), ...tab.ask() });
+    if (found !== undefined && asked === current) fill(tab.shows(found));
+  } catch (error) {
+    if (asked !== current) return;
+    const wrong = answer && !answer.ok ? "The program has mistakes; the tab of shapes shows them." : error.message;
+    fill([Object.assign(document.createElement("p"), { className: "quiet", textContent: wrong })]);
+  }
+}
+
+function reveal(at) {
+  editor.reveal(at);
+}
+
+function explain(name) {
+  explained = name;
+  select("explanation");
+}
+
+async function edited(text) {
+  if (!engine) return;
+  const found = await engine.askLatest({ ask: "edit", text }).catch((error) => ((status.textContent = error.message), undefined));
+  if (found === undefined) return;
+  answer = found;
+  window.firstAnswer ??= performance.now();
+  editor.show(text, found);
+  const count = (severity, word) => {
+    const number = found.mistakes.filter((mistake) => mistake.severity === severity).length;
+    return number ? `${number} ${word}${number === 1 ? "" : "s"}` : "";
+  };
+  const said = [count("error", "mistake"), count("warning", "warning")].filter(Boolean).join(", ");
+  status.textContent = said || (text.trim() ? "no mistakes" : "");
+  status.className = found.ok ? "fine" : "wrong";
+  if (programs.get(chosen) === text) document.body.dataset.read = chosen;
+  if (current !== "output") show();
+}
+
+function setRunning(running) {
+  byId("run").hidden = running;
+  byId("stop").hidden = !running;
+}
+
+async function run() {
+  if (!engine || runner) return;
+  output = new panels.Output(reveal);
+  select("output");
+  setRunning(true);
+  const begun = performance.now();
+  runner = new Engine(module);
+  runner.onEvent = (event) => output.event(event);
+  try {
+    const { mistakes } = await runner.ask({ ask: "run", text: editor.text(), seed: 0 });
+    const seconds = ((performance.now() - begun) / 1000).toFixed(1);
+    output.ended(mistakes.length ? "The run ended with a mistake." : `Done in ${seconds} s.`, mistakes);
+  } catch (error) {
+    output.ended(error.message.endsWith("it was stopped") ? "Stopped." : error.message);
+  } finally {
+    runner.end();
+    runner = null;
+    setRunning(false);
+  }
+}
+
+async function format() {
+  if (!engine) return;
+  const text = editor.text();
+  const edits = await engine.ask({ ask: "format", text });
+  if (edits.length && text === editor.text()) editor.change(edits);
+}
+
+async function share() {
+  const link = location.origin + location.pathname + (await toFragment(editor.text()));
+  history.replaceState(null, "", link);
+  try {
+    await navigator.clipboard.writeText(link);
+    status.textContent = "the link is copied";
+  } catch {
+    status.textContent = "the link is in the address bar";
+  }
+}
+
+function chooseTheme() {
+  const stored = localStorage.getItem("theme");
+  const dark = stored ? stored === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+  const apply = (isDark) => {
+    document.documentElement.dataset.theme = isDark ? "dark" : "light";
+    byId("theme").setAttribute("aria-pressed", String(isDark));
+  };
+  apply(dark);
+  byId("theme").addEventListener("click", () => {
+    const isDark = document.documentElement.dataset.theme !== "dark";
+    localStorage.setItem("theme", isDark ? "dark" : "light");
+    apply(isDark);
+  });
+}
+
+function bindTabs() {
+  const all = [...document.querySelectorAll("[role=tab]")];
+  for (const [at, tab] of all.entries()) {
+    tab.addEventListener("click", () => {
+      if (tab.dataset.tab === "explanation") explained = null;
+      select(tab.dataset.tab);
+    });
+    tab.addEventListener("keydown", ({ key }) => {
+      const step = { ArrowRight: 1, ArrowLeft: -1 }[key];
+      if (!step) return;
+      const next = all[(at + step + all.length) % all.length];
+      next.focus();
+      select(next.dataset.tab);
+    });
+  }
+}
+
+chooseTheme();
+const text = (await fromFragment(location.hash)) ?? programs.get("first_steps") ?? examples[0].text;
+editor = createEditor({
+  parent: byId("editor"),
+  text,
+  engine: { askLatest: (question) => (engine ? engine.askLatest(question) : Promise.resolve(undefined)) },
+  onEdit: edited,
+  onRun: run,
+  onFormat: format,
+  onCursor: () => {
+    explained = null;
+    if (current === "explanation") show();
+  },
+});
+fillMenu();
+bindTabs();
+select("shapes");
+byId("run").addEventListener("click", run);
+byId("stop").addEventListener("click", () => runner?.stop());
+byId("format").addEventListener("click", format);
+byId("share").addEventListener("click", share);
+addEventListener("hashchange", async () => {
+  const shared = await fromFragment(location.hash);
+  if (shared !== undefined && shared !== editor.text()) editor.replace(shared);
+});
+status.textContent = "loading…";
+let module;
+try {
+  module = await WebAssembly.compileStreaming(fetch("broadloom.wasm"));
+  engine = new Engine(module);
+  byId("run").disabled = false;
+  await edited(editor.text());
+} catch (error) {
+  status.textContent = `Broadloom could not be loaded: ${error.message}`;
+}

@@ -1,0 +1,197 @@
+// The page in a real browser: Chromium, headless. BROADLOOM_CHROMIUM names another browser than `chromium`; BROADLOOM_SCREENSHOTS a folder for
+// pictures to look at.
+
+import assert from "node:assert/strict";
+import { existsSync, mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { chromium } from "playwright-core";
+import { serve } from "../serve.mjs";
+
+const browsers = [process.env.BROADLOOM_CHROMIUM, "/usr/bin/chromium", "/usr/bin/google-chrome"];
+const executable = browsers.find((path) => path && existsSync(path));
+const shots = process.env.BROADLOOM_SCREENSHOTS;
+let server;
+let browser;
+let address;
+
+before(async () => {
+  assert.ok(executable, "there is no browser: install chromium, or name one in BROADLOOM_CHROMIUM");
+  server = await serve(0);
+  address = `http://127.0.0.1:${server.address().port}/`;
+  browser = await chromium.launch({ executablePath: executable, args: ["--no-sandbox"] });
+  if (shots) mkdirSync(shots, { recursive: true });
+});
+
+after(async () => {
+  await browser?.close();
+  server?.close();
+});
+
+// Opens the page, and collects what goes wrong in it.
+async function open(options = {}, fragment = "") {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
+  const page = await context.newPage();
+  page.wrong = [];
+  page.on("pageerror", (error) => page.wrong.push(String(error)));
+  page.on("console", (message) => message.type() === "error" && page.wrong.push(message.text()));
+  await page.goto(address + fragment);
+  await page.waitForSelector(".hint");
+  return page;
+}
+
+async function write(page, text) {
+  await page.locator(".cm-content").click();
+  await page.keyboard.press("ControlOrMeta+a");
+  await page.keyboard.insertText(text);
+}
+
+const panelSays = (page, pattern) =>
+  page.waitForFunction((source) => new RegExp(source).test(document.getElementById("panel").innerText), pattern.source, {
+    timeout: 60000,
+  });
+
+const statusSays = (page, pattern) =>
+  page.waitForFunction((source) => new RegExp(source).test(document.getElementById("status").innerText), pattern.source);
+
+const shot = async (page, name) => shots && page.screenshot({ path: join(shots, `${name}.png`) });
+
+const MISTAKE = "data x : 32 | 784\nlet h = relu({w : 100 -> 64} @ x)\nlet y = h |> linear(10)\n";
+const LINE = `data x : 8 | 1 = [[0], [1], [2], [3], [4], [5], [6], [7]]
+let loss = mean("... | ... => 0", ({a} * x + {b} - (2 * x + 1)) ** 2)
+repeat 200:
+  minimise loss by sgd(0.01)
+print "a", a
+`;
+
+test("a mistake is shown at both ends, mended, and hints appear", async () => {
+  const page = await open();
+  await write(page, MISTAKE);
+  await page.waitForSelector(".mistake");
+  assert.match(await page.locator(".mistake").first().innerText(), /100 and 784 do not agree/);
+  assert.equal(await page.locator("#status").innerText(), "1 mistake");
+  assert.equal((await page.locator(".end").allInnerTexts()).join(""), "x{w : 100 -> 64}");
+  await shot(page, "mistake");
+  await write(page, MISTAKE.replace("100 -> 64", "... -> 64"));
+  await statusSays(page, /no mistakes/);
+  const hints = await page.locator(".hint").allInnerTexts();
+  assert.ok(hints.includes(": 32 | 64") && hints.includes(": 32 | 10"), String(hints));
+  assert.match(await page.locator("#panel").innerText(), /784 -> 64/);
+  assert.deepEqual(page.wrong, []);
+});
+
+test("a quick fix is offered and carried out", async () => {
+  const page = await open();
+  await write(page, "data x : 3\nlet y = rleu(x)\n");
+  await page.waitForSelector(".cm-lintRange-error");
+  await page.locator(".cm-lintRange-error").first().hover();
+  await page.locator(".cm-diagnosticAction").first().click();
+  await page.waitForFunction(() => document.querySelector(".cm-content").innerText.includes("relu(x)"));
+});
+
+test("shapes are explained: by hovering, and by a click in the table", async () => {
+  const page = await open();
+  await write(page, "data x : 32 | 784\nlet y = {w} @ x + {b : 64}\n");
+  await statusSays(page, /no mistakes/);
+  await page.locator(".token-leaf", { hasText: "x" }).first().hover();
+  await page.waitForSelector(".hover");
+  assert.match(await page.locator(".hover").innerText(), /32 \| 784/);
+  await page.getByRole("button", { name: "w", exact: true }).click();
+  await panelSays(page, /w.*784/);
+  assert.equal(await page.locator("#tab-explanation").getAttribute("aria-selected"), "true");
+  await shot(page, "explanation");
+  assert.deepEqual(page.wrong, []);
+});
+
+test("completions come from the engine", async () => {
+  const page = await open();
+  await write(page, "data logits : 32 | 10\nlet y = soft");
+  await page.keyboard.type("m");
+  await page.waitForSelector(".cm-tooltip-autocomplete");
+  assert.match(await page.locator(".cm-tooltip-autocomplete").innerText(), /softmax/);
+});
+
+test("a program runs, its loss is drawn, and the link has it", async () => {
+  const page = await open();
+  await write(page, LINE);
+  await page.getByRole("button", { name: "Run" }).click();
+  await panelSays(page, /Done in/);
+  assert.match(await page.locator(".printed").innerText(), /^a /);
+  assert.equal(await page.locator(".plot .curve").count(), 1);
+  await shot(page, "run");
+  await page.getByRole("button", { name: "Share" }).click();
+  await page.waitForFunction(() => location.hash.startsWith("#p="));
+  const again = await open({}, await page.evaluate(() => location.hash));
+  // Lines of the editor, without the hints in them.
+  const lines = await again.locator(".cm-line").evaluateAll((all) =>
+    all.map((line) => {
+      const copy = line.cloneNode(true);
+      copy.querySelectorAll(".hint").forEach((hint) => hint.remove());
+      return copy.textContent;
+    }),
+  );
+  assert.equal(lines.join("\n"), LINE);
+  assert.deepEqual(page.wrong, []);
+});
+
+test("a link that is damaged opens the first program", async () => {
+  const page = await open({}, "#p=%%%not-a-program");
+  assert.match(await page.locator(".cm-content").innerText(), /data/);
+  assert.deepEqual(page.wrong, []);
+});
+
+test("a long run can be stopped, and the next one goes", async () => {
+  const page = await open();
+  await write(page, LINE.replace("repeat 200", "repeat 100000000"));
+  await page.getByRole("button", { name: "Run" }).click();
+  await page.waitForSelector(".plot");
+  await page.getByRole("button", { name: "Stop" }).click();
+  await panelSays(page, /Stopped\./);
+  await write(page, LINE);
+  await page.getByRole("button", { name: "Run" }).click();
+  await panelSays(page, /Done in/);
+  assert.deepEqual(page.wrong, []);
+});
+
+test("every program of the menu is read without an error, and every tab shows something", async () => {
+  const page = await open();
+  const options = page.locator("#programs option");
+  const names = await options.evaluateAll((all) => all.map((each) => each.value).filter(Boolean));
+  assert.ok(names.length > 30, String(names.length));
+  for (const name of names) {
+    await page.selectOption("#programs", name);
+    await page.waitForFunction((name) => document.body.dataset.read === name, name);
+    const said = await page.locator("#status").innerText();
+    assert.match(said, /^(no mistakes|\d+ warnings?)$/, name);
+  }
+  await page.selectOption("#programs", "sizes");
+  for (const tab of ["Why", "Loops", "As it runs", "Picture", "Memory", "Functions"]) {
+    await page.getByRole("tab", { name: tab, exact: true }).click();
+    const shown = await page.getByRole("tab", { name: tab, exact: true }).getAttribute("data-tab");
+    await page.waitForFunction((name) => document.getElementById("panel").dataset.shows === name, shown);
+    assert.ok(await page.evaluate(() => document.querySelector("#panel").innerText.trim() || document.querySelector("#panel svg")), tab);
+    await shot(page, tab.toLowerCase().replaceAll(" ", "-"));
+  }
+  assert.deepEqual(page.wrong, []);
+});
+
+test("the keyboard, the dark, and a phone", async () => {
+  const page = await open({ colorScheme: "dark" });
+  assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), "dark");
+  await shot(page, "dark");
+  await page.locator("#tab-shapes").focus();
+  await page.keyboard.press("ArrowRight");
+  assert.equal(await page.locator("#tab-explanation").getAttribute("aria-selected"), "true");
+  const phone = await open({ viewport: { width: 380, height: 740 } });
+  const fits = await phone.evaluate(() => document.documentElement.scrollWidth <= innerWidth);
+  assert.ok(fits, "the page is wider than a phone");
+  await shot(phone, "phone");
+});
+
+test("the time to the first hint", async (t) => {
+  const page = await open();
+  const milliseconds = Math.round(await page.evaluate(() => window.firstAnswer));
+  assert.ok(milliseconds > 0);
+  // It is reported and not asserted: machines differ.
+  t.diagnostic(`first hint ${milliseconds} ms after the page began to load`);
+});
