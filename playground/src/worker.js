@@ -13,9 +13,31 @@ function ask(question) {
   return JSON.parse(read(answer, engine.answer_length()));
 }
 
+// Modules of nests, which work on the memory of the engine.
+const loaded = new Map();
+let next = 0;
+
+function load(address, length) {
+  const { memory, host_unary: unary, host_binary: binary, host_round: round, host_uniform: uniform } = engine;
+  try {
+    const module = new WebAssembly.Module(new Uint8Array(memory.buffer, address, length));
+    loaded.set(next, new WebAssembly.Instance(module, { host: { memory, unary, binary, round, uniform } }).exports);
+    return next++;
+  } catch {
+    // The evaluator runs what the browser cannot load.
+    return -1;
+  }
+}
+
+const page = {
+  report: (address, length) => postMessage({ event: JSON.parse(read(address, length)) }),
+  load,
+  unload: (number) => void loaded.delete(number),
+  run_nest: (number, nest, buffers, symbols) => loaded.get(number)[`nest${nest}`](buffers, symbols),
+};
+
 self.onmessage = async ({ data }) => {
   if (data.module) {
-    const page = { report: (address, length) => postMessage({ event: JSON.parse(read(address, length)) }) };
     engine = (await WebAssembly.instantiate(data.module, { page })).exports;
     return;
   }

@@ -79,7 +79,10 @@ const CRATES: &[(&str, &[&str])] = &[
     ("broadloom-lang", &["broadloom", "broadloom-diagnostics", "broadloom-spec"]),
     ("broadloom-ide", &["broadloom", "broadloom-diagnostics", "broadloom-lang"]),
     ("broadloom-lsp", &["broadloom-diagnostics", "broadloom-ide", "broadloom-rows"]),
-    ("broadloom-web", &["broadloom", "broadloom-diagnostics", "broadloom-ide", "broadloom-lang"]),
+    (
+        "broadloom-web",
+        &["broadloom", "broadloom-diagnostics", "broadloom-ide", "broadloom-lang", "broadloom-run"],
+    ),
     (
         "broadloom-cli",
         &[

@@ -12,6 +12,7 @@ pub mod program;
 pub mod reference;
 pub mod scalar;
 mod show;
+pub mod wasm;
 
 pub use broadloom_array::{Array, ArrayError, Dtype, Element, Values, bf16, f16};
 pub use broadloom_core::Size;

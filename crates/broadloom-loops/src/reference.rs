@@ -153,8 +153,36 @@ impl Memory {
     }
 }
 
+/// The cells of a buffer, for code that works on the memory of the evaluator.
+#[derive(Debug)]
+pub enum Held<'a> {
+    /// Numbers of every type but one.
+    Real(&'a mut [f64]),
+    /// 64-bit integers.
+    Whole(&'a mut [i64]),
+}
+
+/// Code for some nests of a program that computes what the evaluator computes, and faster.
+pub trait NestCode {
+    /// True if there is code for a nest, given by its place.
+    fn has(&self, nest: usize) -> bool;
+
+    /// Runs a nest on the cells of all buffers. Returns false if it could not do so: then the evaluator runs the nest, and finds out why.
+    fn run(&mut self, nest: usize, cells: &mut [Held<'_>], symbols: &[i64]) -> bool;
+}
+
 /// Runs a program on memory that was made for it.
 pub fn evaluate(program: &Program, memory: &mut Memory, symbols: &[i64]) -> Result<(), Stop> {
+    evaluate_with(program, memory, symbols, None)
+}
+
+/// The same, with code for some of the nests.
+pub fn evaluate_with(
+    program: &Program,
+    memory: &mut Memory,
+    symbols: &[i64],
+    mut code: Option<&mut dyn NestCode>,
+) -> Result<(), Stop> {
     // Local buffers keep nothing from one run to the next.
     for (cells, buffer) in memory.buffers.iter_mut().zip(&program.buffers) {
         if buffer.storage == Storage::Local {
@@ -170,9 +198,13 @@ pub fn evaluate(program: &Program, memory: &mut Memory, symbols: &[i64]) -> Resu
         reals: Reals::default(),
         real: Dtype::F64,
     };
-    program.nests.iter().try_for_each(|nest| {
-        run.reals = Reals::of(program, &nest.body);
-        run.block(&nest.body)?;
+    program.nests.iter().enumerate().try_for_each(|(at, nest)| {
+        let done =
+            code.as_mut().is_some_and(|code| code.has(at) && code.run(at, &mut run.held_cells(), symbols));
+        if !done {
+            run.reals = Reals::of(program, &nest.body);
+            run.block(&nest.body)?;
+        }
         run.complete_sums(&nest.body);
         Ok(())
     })
@@ -183,14 +215,14 @@ pub fn evaluate(program: &Program, memory: &mut Memory, symbols: &[i64]) -> Resu
 /// it is set with or used for. Every result is rounded to the type, as the machine does, so that
 /// equal things compare equal.
 #[derive(Default)]
-struct Reals {
+pub(crate) struct Reals {
     wide_locals: FxHashSet<Local>,
     /// The statements that compute in 64 bits, by their addresses.
     wide: FxHashSet<*const Statement>,
 }
 
 impl Reals {
-    fn of(program: &Program, body: &[Statement]) -> Reals {
+    pub(crate) fn of(program: &Program, body: &[Statement]) -> Reals {
         let mut reals = Reals::default();
         loop {
             let known = reals.wide_locals.len();
@@ -225,11 +257,11 @@ impl Reals {
         }
     }
 
-    fn of_statement(&self, statement: &Statement) -> Dtype {
+    pub(crate) fn of_statement(&self, statement: &Statement) -> Dtype {
         if self.wide.contains(&std::ptr::from_ref(statement)) { Dtype::F64 } else { Dtype::F32 }
     }
 
-    fn of_local(&self, local: Local) -> Dtype {
+    pub(crate) fn of_local(&self, local: Local) -> Dtype {
         if self.wide_locals.contains(&local) { Dtype::F64 } else { Dtype::F32 }
     }
 }
@@ -328,6 +360,18 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
+    /// The cells of all buffers.
+    fn held_cells(&mut self) -> Vec<Held<'_>> {
+        let mut held = Vec::with_capacity(self.memory.buffers.len());
+        for cells in &mut self.memory.buffers {
+            held.push(match cells {
+                Cells::Real(cells) => Held::Real(cells),
+                Cells::Whole(cells) => Held::Whole(cells),
+            });
+        }
+        held
+    }
+
     fn block(&mut self, body: &[Statement]) -> Result<(), Stop> {
         body.iter().try_for_each(|statement| self.statement(statement))
     }

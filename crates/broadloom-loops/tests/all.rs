@@ -7,3 +7,4 @@ mod optimise_bodies;
 mod optimise_edges;
 mod optimise_laws;
 mod support;
+mod wasm;

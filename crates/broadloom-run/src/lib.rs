@@ -11,11 +11,12 @@ mod routine;
 mod session;
 mod update;
 
-pub use broadloom_loops::{Block, Lent};
+pub use broadloom_loops::reference::Held;
+pub use broadloom_loops::{Block, Lent, wasm};
 pub use lower::{nest_linalg, reached_data, show_assignments, show_backward, trainable};
 pub use routine::Routine;
 pub use session::{
-    Allocated, Backend, Copied, Given, Memory, MemoryRange, MemoryRole, OpenSize, Rehearsal, Session,
-    Settings, Stored, Temporaries,
+    Allocated, Backend, Copied, Given, Host, HostEngine, Memory, MemoryRange, MemoryRole, OpenSize,
+    Rehearsal, Session, Settings, Stored, Temporaries,
 };
 pub use update::{Adam, Sgd};

@@ -2,8 +2,13 @@
 //!
 //! JavaScript asks [`allocate`] for room, writes a question there, and calls [`ask`], which takes the question and leaves the answer: [`ask`] returns its address, and
 //! [`answer_length`] its length. The answer stays where it is until the next question. While a program runs, `report` of JavaScript is called with what happens.
+//!
+//! Nests run as WebAssembly, too: JavaScript loads their modules (`load`) and calls their functions (`run_nest`), which work on the memory of this module and call the functions here
+//! whose names begin with `host_`.
 
 use std::cell::RefCell;
+
+use broadloom_run::{Held, Host, HostEngine, wasm};
 
 thread_local! {
     static QUESTION: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
@@ -14,6 +19,71 @@ thread_local! {
 #[allow(unsafe_code)]
 unsafe extern "C" {
     fn report(address: *const u8, length: usize);
+    /// Loads a module; returns its number, or -1.
+    fn load(address: *const u8, length: usize) -> i32;
+    fn unload(loaded: u32);
+    /// Calls the function of a nest with the addresses of its buffers and its symbols; returns 0 if it was carried out.
+    fn run_nest(loaded: u32, nest: u32, buffers: *const usize, symbols: *const i64) -> i32;
+}
+
+/// The engine of the browser.
+struct Browser;
+
+#[allow(unsafe_code)]
+impl HostEngine for Browser {
+    fn load(&self, module: &[u8]) -> Option<u32> {
+        // SAFETY: the module lives until the call returns, and JavaScript only reads it.
+        u32::try_from(unsafe { load(module.as_ptr(), module.len()) }).ok()
+    }
+
+    fn run(&self, loaded: u32, nest: u32, cells: &mut [Held<'_>], symbols: &[i64]) -> bool {
+        let address = |cells: &mut Held<'_>| match cells {
+            Held::Real(cells) => cells.as_mut_ptr() as usize,
+            Held::Whole(cells) => cells.as_mut_ptr() as usize,
+        };
+        let buffers: Vec<usize> = cells.iter_mut().map(address).collect();
+        // SAFETY: the function reads and writes cells of the buffers that it is given, which are borrowed for the call, and nothing else: its addresses are those of the reference
+        // evaluator, and indices that are read from memory are compared with their axes.
+        unsafe { run_nest(loaded, nest, buffers.as_ptr(), symbols.as_ptr()) == 0 }
+    }
+
+    fn unload(&self, loaded: u32) {
+        // SAFETY: JavaScript forgets a module by its number.
+        unsafe { unload(loaded) }
+    }
+}
+
+/// The host of programs that run in a page.
+pub(crate) fn host() -> Host {
+    Host(&Browser)
+}
+
+/// See [`wasm::host_unary`].
+#[unsafe(no_mangle)]
+#[allow(unsafe_code)]
+pub extern "C" fn host_unary(function: u32, x: f64) -> f64 {
+    wasm::host_unary(function, x)
+}
+
+/// See [`wasm::host_binary`].
+#[unsafe(no_mangle)]
+#[allow(unsafe_code)]
+pub extern "C" fn host_binary(function: u32, a: f64, b: f64) -> f64 {
+    wasm::host_binary(function, a, b)
+}
+
+/// See [`wasm::host_round`].
+#[unsafe(no_mangle)]
+#[allow(unsafe_code)]
+pub extern "C" fn host_round(dtype: u32, x: f64) -> f64 {
+    wasm::host_round(dtype, x)
+}
+
+/// See [`wasm::host_uniform`].
+#[unsafe(no_mangle)]
+#[allow(unsafe_code)]
+pub extern "C" fn host_uniform(key: u64, at: u64) -> f64 {
+    wasm::host_uniform(key, at)
 }
 
 /// Makes room for a question of so many bytes, and returns where.

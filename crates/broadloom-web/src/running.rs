@@ -50,6 +50,14 @@ impl Observer for Reporter<'_> {
     }
 }
 
+/// In a page, nests run as WebAssembly; elsewhere they are evaluated.
+fn backend() -> Backend {
+    #[cfg(target_arch = "wasm32")]
+    return Backend::Host(crate::abi::host());
+    #[cfg(not(target_arch = "wasm32"))]
+    Backend::Reference
+}
+
 /// Runs a program. It ends when it is done, when it meets a mistake, or when the page ends it.
 pub(crate) fn run(text: &str, seed: u64, report: &mut dyn FnMut(&str)) -> Ran {
     let program = Analysis::open(&program(text)).program;
@@ -59,7 +67,7 @@ pub(crate) fn run(text: &str, seed: u64, report: &mut dyn FnMut(&str)) -> Ran {
     if !program.is_ok() {
         return Ran { mistakes: program.diagnostics.iter().map(|each| places.mistake(each)).collect() };
     }
-    let settings = Settings { backend: Backend::Reference, seed, ..Settings::default() };
+    let settings = Settings { backend: backend(), seed, ..Settings::default() };
     let options = RunOptions { settings, ..RunOptions::default() };
     let ended = program.run(&options, &mut Reporter { report });
     Ran { mistakes: ended.err().iter().map(|wrong| places.mistake(wrong)).collect() }

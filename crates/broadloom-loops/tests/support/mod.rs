@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "each test uses a part")]
 #![allow(clippy::unwrap_used, reason = "a test that is written wrongly may panic")]
 
+pub mod host;
 pub mod parse;
 pub mod random;
 

@@ -3,6 +3,7 @@
 mod files;
 mod finite;
 mod give;
+mod host;
 mod memory;
 mod mlir;
 mod prepare;
@@ -29,11 +30,13 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::lower::is_run_time_slice;
 use crate::lower::{Layout, Lowered, Node, Symbol};
 use crate::routine::Routine;
+use host::Evaluated;
 use prepare::check_names;
 use prepared::PreparedRoutines;
 use store::Store;
 
 pub use give::{Copied, Given};
+pub use host::{Host, HostEngine};
 pub use memory::{Allocated, Memory, MemoryRole, Stored, Temporaries};
 pub(crate) use prepare::lasting;
 pub use ranges::{MemoryRange, OpenSize};
@@ -53,6 +56,8 @@ pub enum Backend {
     Reference,
     /// XLA, through Python with JAX, or an error.
     Xla,
+    /// WebAssembly in an engine of the host, such as a web page; what it cannot do is left to the reference evaluator.
+    Host(Host),
 }
 
 /// Settings of a session.
@@ -142,8 +147,8 @@ struct Prepared {
 
 /// The code of a routine.
 enum Code {
-    /// The reference evaluator, with the program.
-    Reference(Box<Program>),
+    /// The reference evaluator, or the host, with the program.
+    Reference(Box<Evaluated>),
     /// Machine code for these sizes.
     Own(Box<Compiled>),
     /// Machine code for all sizes, by its index in the families.
@@ -193,7 +198,7 @@ impl Session {
         let layout = Arc::new(Layout::at(&graph, &inferred, &sizes.now)?);
         let mut notices = Vec::new();
         let compiler = match settings.backend {
-            Backend::Reference | Backend::Xla => None,
+            Backend::Reference | Backend::Xla | Backend::Host(_) => None,
             backend => match Compiler::find() {
                 Ok(compiler) => {
                     if let Some(reason) = compiler.cache().unusable() {
@@ -358,7 +363,7 @@ impl Session {
             }
             Code::Own(compiled) => compiled.run(self.store.blocks(), places, &symbols),
             Code::Family(at) => self.families[*at].compiled.run(self.store.blocks(), places, &symbols),
-            Code::Reference(program) => self.store.evaluate(program, places, &symbols),
+            Code::Reference(evaluated) => self.store.evaluate(evaluated, places, &symbols),
         };
         let gives = lowered.gives.clone();
         if let Err(stop) = stopped {

@@ -9,9 +9,10 @@ use broadloom_loops::optimise::{self, optimise};
 use broadloom_loops::{Array, Program, Size, Storage};
 use broadloom_native::{self as native, Compiler};
 
+use super::host::Evaluated;
 use super::sizes::Sizes;
 use super::store::Store;
-use super::{Code, Family, Prepared, Session, xla};
+use super::{Backend, Code, Family, Prepared, Session, xla};
 use crate::lower::{Arguments, Layout, Lowered, Node, lower};
 use crate::routine::Routine;
 
@@ -91,7 +92,13 @@ impl Session {
         }
         // Only a program that runs at these sizes alone is optimised for them.
         let own = || self.optimised(&lowered.program);
-        let Some(compiler) = &self.compiler else { return Ok(Code::Reference(Box::new(own()))) };
+        let Some(compiler) = &self.compiler else {
+            let host = match self.settings.backend {
+                Backend::Host(host) => Some(host),
+                _ => None,
+            };
+            return Ok(Code::Reference(Box::new(Evaluated::new(own(), host))));
+        };
         let symbols = self.symbols_in(lowered);
         if symbols.is_empty() || self.settings.specialise || !self.sizes.are_usual(&symbols) {
             return own_code(compiler, &own());

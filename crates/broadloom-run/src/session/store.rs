@@ -2,11 +2,12 @@
 
 use broadloom_graph::lowering::list;
 use broadloom_graph::{Error, ErrorKind, Graph, Remedy};
-use broadloom_loops::reference::{self, Memory, Stop};
-use broadloom_loops::{Array, Block, BufferId, Dtype, Lent, Program, Storage};
+use broadloom_loops::reference::{self, Memory, NestCode, Stop};
+use broadloom_loops::{Array, Block, BufferId, Dtype, Lent, Storage};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::lower::{Layout, Node};
+use crate::session::host::Evaluated;
 
 /// A block of memory for each node that was ever needed, and the set of those that hold values.
 #[derive(Default)]
@@ -210,8 +211,14 @@ impl Store {
         Ok(())
     }
 
-    /// Runs a program by the reference evaluator.
-    pub fn evaluate(&mut self, program: &Program, places: &[usize], symbols: &[i64]) -> Result<(), Stop> {
+    /// Runs a program by the reference evaluator, with the code that a host has for it.
+    pub fn evaluate(
+        &mut self,
+        Evaluated { program, code }: &mut Evaluated,
+        places: &[usize],
+        symbols: &[i64],
+    ) -> Result<(), Stop> {
+        let program = &*program;
         let mut memory = Memory::new(program)?;
         let ids = (0..program.buffers.len() as u32).map(BufferId);
         let kept: Vec<(BufferId, usize)> = ids
@@ -221,7 +228,8 @@ impl Store {
         for (id, place) in &kept {
             memory.write_array(program, *id, &self.blocks[*place].read());
         }
-        reference::evaluate(program, &mut memory, symbols)?;
+        let code = code.as_mut().map(|code| code as &mut dyn NestCode);
+        reference::evaluate_with(program, &mut memory, symbols, code)?;
         for (id, place) in &kept {
             if self.blocks[*place].is_lent() {
                 continue;

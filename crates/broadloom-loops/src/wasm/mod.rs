@@ -1,0 +1,110 @@
+//! Nests as WebAssembly, for hosts that have no compiler, such as web pages.
+//!
+//! The code works on the memory of the [reference evaluator](crate::reference) and computes what that computes, bit for bit: it is the evaluator without its detours.
+//! Nests that set integers, or compare them, are left to the evaluator, so that there is one place that knows how integers behave at the ends of their range.
+//!
+//! A module imports its memory and a few functions from `host` (see [`IMPORTS`]), and exports a function for each nest that it has: `nest0`, `nest1`, … A function takes the address of a
+//! list of addresses, one for each buffer, and the address of the symbols. It returns 0, or 1 if an index was out of range: then the evaluator finds out which.
+//!
+//! | file | is about |
+//! |---|---|
+//! | `mod` | modules |
+//! | `nest` | loops and statements |
+//! | `scalar` | numbers |
+//! | `address` | the places of cells |
+
+mod address;
+mod nest;
+mod scalar;
+
+use wasm_encoder::{
+    CodeSection, EntityType, ExportKind, ExportSection, Function, FunctionSection, ImportSection, MemoryType,
+    Module as Encoded, TypeSection, ValType,
+};
+
+use crate::program::Program;
+use crate::reference::Reals;
+use crate::wasm::nest::Code;
+use crate::{Binary, Dtype, Unary};
+use broadloom_array::random::uniform_f32;
+
+/// The module of a program.
+#[derive(Clone, Debug)]
+pub struct Module {
+    /// Its bytes.
+    pub bytes: Vec<u8>,
+    /// Whether it has a function for each of the nests.
+    pub nests: Vec<bool>,
+}
+
+/// The functions that a module imports from `host`, in this order, each with its arguments and its result. Their values are [`host_unary`], [`host_binary`],
+/// [`host_round`] and [`host_uniform`].
+pub const IMPORTS: [&str; 4] = ["unary", "binary", "round", "uniform"];
+
+/// The places of the imported functions.
+#[derive(Clone, Copy)]
+pub(crate) enum Import {
+    Unary,
+    Binary,
+    Round,
+    Uniform,
+}
+
+/// A function of one number, by its place in [`Unary::ALL`]. NaN if there is none.
+pub fn host_unary(function: u32, x: f64) -> f64 {
+    Unary::ALL.get(function as usize).map_or(f64::NAN, |function| function.of(x))
+}
+
+/// A function of two numbers, by its place in [`Binary::ALL`]. NaN if there is none.
+pub fn host_binary(function: u32, a: f64, b: f64) -> f64 {
+    Binary::ALL.get(function as usize).map_or(f64::NAN, |function| function.of(a, b))
+}
+
+/// A number as a type holds it: 0 is `f16`, 1 is `bf16`.
+pub fn host_round(dtype: u32, x: f64) -> f64 {
+    crate::reference::round(if dtype == 0 { Dtype::F16 } else { Dtype::Bf16 }, x)
+}
+
+/// The random number of a key at a position.
+pub fn host_uniform(key: u64, at: u64) -> f64 {
+    f64::from(uniform_f32(key, at))
+}
+
+/// Translates a program in which all sizes are numbers.
+///
+/// ```
+/// use broadloom_loops::{Program, wasm};
+///
+/// let module = wasm::module(&Program::default());
+/// assert!(module.bytes.starts_with(b"\0asm") && module.nests.is_empty());
+/// ```
+pub fn module(program: &Program) -> Module {
+    let compiled: Vec<Option<Function>> = program
+        .nests
+        .iter()
+        .map(|nest| Code::new(program, Reals::of(program, &nest.body)).function(&nest.body))
+        .collect();
+    let (mut types, mut imports, mut functions) =
+        (TypeSection::new(), ImportSection::new(), FunctionSection::new());
+    let (i32, i64, f64) = (ValType::I32, ValType::I64, ValType::F64);
+    let signatures = [vec![i32, f64], vec![i32, f64, f64], vec![i32, f64], vec![i64, i64]];
+    let memory =
+        MemoryType { minimum: 0, maximum: None, memory64: false, shared: false, page_size_log2: None };
+    imports.import("host", "memory", EntityType::Memory(memory));
+    for (at, (name, arguments)) in (0..).zip(IMPORTS.into_iter().zip(signatures)) {
+        types.ty().function(arguments, [f64]);
+        imports.import("host", name, EntityType::Function(at));
+    }
+    types.ty().function([i32, i32], [i32]);
+    let of_nests = IMPORTS.len() as u32;
+    let (mut exports, mut code) = (ExportSection::new(), CodeSection::new());
+    for (at, function) in compiled.iter().enumerate() {
+        let Some(function) = function else { continue };
+        exports.export(&format!("nest{at}"), ExportKind::Func, of_nests + functions.len());
+        functions.function(of_nests);
+        code.function(function);
+    }
+    let mut module = Encoded::new();
+    module.section(&types).section(&imports).section(&functions).section(&exports).section(&code);
+    Module { bytes: module.finish(), nests: compiled.iter().map(Option::is_some).collect() }
+}

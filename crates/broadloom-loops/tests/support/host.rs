@@ -1,0 +1,85 @@
+//! A host for WebAssembly: an interpreter, with memory to which cells are copied and from which they are copied back.
+
+use broadloom_loops::reference::{Held, NestCode};
+use broadloom_loops::{Program, wasm};
+use wasmi::{Engine, Instance, Linker, Memory, MemoryType, Module, Store};
+
+const PAGE: usize = 1 << 16;
+
+/// The module of a program, in an interpreter.
+pub struct Host {
+    store: Store<()>,
+    memory: Memory,
+    instance: Instance,
+    /// Whether there is code for each of the nests.
+    pub nests: Vec<bool>,
+}
+
+impl Host {
+    pub fn new(program: &Program) -> Host {
+        let wasm::Module { bytes, nests } = wasm::module(program);
+        let engine = Engine::default();
+        let module = Module::new(&engine, &bytes[..]).expect("the module is valid");
+        let mut store = Store::new(&engine, ());
+        let memory = Memory::new(&mut store, MemoryType::new(1, None)).expect("there is memory");
+        let mut linker = Linker::new(&engine);
+        linker.define("host", "memory", memory).expect("memory is new");
+        let [unary, binary, round, uniform] = wasm::IMPORTS;
+        linker.func_wrap("host", unary, wasm::host_unary).expect("it is new");
+        linker.func_wrap("host", binary, wasm::host_binary).expect("it is new");
+        linker.func_wrap("host", round, wasm::host_round).expect("it is new");
+        linker.func_wrap("host", uniform, wasm::host_uniform).expect("it is new");
+        let instance = linker.instantiate_and_start(&mut store, &module).expect("all imports are there");
+        Host { store, memory, instance, nests }
+    }
+
+    fn write(&mut self, at: usize, bytes: &[u8]) {
+        let needed = (at + bytes.len()).div_ceil(PAGE) as u64;
+        let present = self.memory.size(&self.store);
+        if needed > present {
+            self.memory.grow(&mut self.store, needed - present).expect("memory grows");
+        }
+        self.memory.write(&mut self.store, at, bytes).expect("there is room");
+    }
+}
+
+impl NestCode for Host {
+    fn has(&self, nest: usize) -> bool {
+        self.nests[nest]
+    }
+
+    fn run(&mut self, nest: usize, cells: &mut [Held<'_>], symbols: &[i64]) -> bool {
+        // The list of addresses, the symbols, and then the cells.
+        let symbols_at = (4 * cells.len()).next_multiple_of(8);
+        let mut at = symbols_at + 8 * symbols.len();
+        let symbols: Vec<u8> = symbols.iter().flat_map(|symbol| symbol.to_le_bytes()).collect();
+        self.write(symbols_at, &symbols);
+        let mut places = Vec::new();
+        for (buffer, cells) in cells.iter().enumerate() {
+            let bytes: Vec<u8> = match cells {
+                Held::Real(cells) => cells.iter().flat_map(|cell| cell.to_le_bytes()).collect(),
+                Held::Whole(cells) => cells.iter().flat_map(|cell| cell.to_le_bytes()).collect(),
+            };
+            self.write(at, &bytes);
+            self.write(4 * buffer, &(at as u32).to_le_bytes());
+            places.push(at);
+            at += bytes.len();
+        }
+        let function = self.instance.get_typed_func::<(u32, u32), u32>(&self.store, &format!("nest{nest}"));
+        let function = function.expect("the nest has a function");
+        let stopped = function.call(&mut self.store, (0, symbols_at as u32)).expect("no trap");
+        for (cells, at) in cells.iter_mut().zip(places) {
+            let data = &self.memory.data(&self.store)[at..];
+            let words = data.chunks_exact(8).map(|word| word.try_into().expect("eight bytes"));
+            match cells {
+                Held::Real(cells) => {
+                    cells.iter_mut().zip(words).for_each(|(cell, word)| *cell = f64::from_le_bytes(word))
+                }
+                Held::Whole(cells) => {
+                    cells.iter_mut().zip(words).for_each(|(cell, word)| *cell = i64::from_le_bytes(word))
+                }
+            }
+        }
+        stopped == 0
+    }
+}

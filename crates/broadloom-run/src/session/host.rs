@@ -1,0 +1,75 @@
+//! Engines that the surroundings of a program offer, such as web pages.
+
+use std::fmt;
+
+use broadloom_loops::reference::{Held, NestCode};
+use broadloom_loops::{Program, wasm};
+
+/// What runs WebAssembly on the memory of this process.
+pub trait HostEngine: Sync {
+    /// Loads a [module](wasm::module), and returns a number for it; None if it cannot be loaded.
+    fn load(&self, module: &[u8]) -> Option<u32>;
+
+    /// Runs the function of a nest of a loaded module. Returns false if it stopped early.
+    fn run(&self, loaded: u32, nest: u32, cells: &mut [Held<'_>], symbols: &[i64]) -> bool;
+
+    /// Forgets a module.
+    fn unload(&self, loaded: u32);
+}
+
+/// An engine of the host: nests that it cannot run are evaluated.
+#[derive(Clone, Copy)]
+pub struct Host(pub &'static dyn HostEngine);
+
+impl PartialEq for Host {
+    fn eq(&self, other: &Host) -> bool {
+        std::ptr::addr_eq(self.0, other.0)
+    }
+}
+
+impl Eq for Host {}
+
+impl fmt::Debug for Host {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Host")
+    }
+}
+
+/// A program that is evaluated, with what the host has loaded of it.
+pub(super) struct Evaluated {
+    pub program: Program,
+    pub code: Option<Loaded>,
+}
+
+impl Evaluated {
+    pub fn new(program: Program, host: Option<Host>) -> Evaluated {
+        let code = host.and_then(|host| {
+            let wasm::Module { bytes, nests } = wasm::module(&program);
+            Some(Loaded { loaded: host.0.load(&bytes)?, host, nests })
+        });
+        Evaluated { program, code }
+    }
+}
+
+/// A module in the host.
+pub(super) struct Loaded {
+    host: Host,
+    loaded: u32,
+    nests: Vec<bool>,
+}
+
+impl NestCode for Loaded {
+    fn has(&self, nest: usize) -> bool {
+        self.nests.get(nest).copied().unwrap_or(false)
+    }
+
+    fn run(&mut self, nest: usize, cells: &mut [Held<'_>], symbols: &[i64]) -> bool {
+        self.host.0.run(self.loaded, nest as u32, cells, symbols)
+    }
+}
+
+impl Drop for Loaded {
+    fn drop(&mut self) {
+        self.host.0.unload(self.loaded);
+    }
+}
