@@ -11,10 +11,15 @@ const PROGRAM: &str = include_str!("driver.py");
 /// The process, kept while somebody uses it.
 static SHARED: Mutex<Weak<Driver>> = Mutex::new(Weak::new());
 
+/// The option of XLA that makes a CPU look like several devices.
+const VIRTUAL_DEVICES: &str = "--xla_force_host_platform_device_count";
+
 /// A running Python process.
 pub struct Driver {
     process: Mutex<Process>,
     next: AtomicU32,
+    /// The number of devices that a CPU looks like.
+    devices: u64,
 }
 
 struct Process {
@@ -47,19 +52,25 @@ fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Driver {
-    /// The process that all sessions share; it is started if there is none.
-    pub fn shared() -> Result<Arc<Driver>, String> {
+    /// The process that all sessions share, with so many devices. It is started if there is none, or if its CPU looks like fewer
+    /// devices, which cannot be changed later.
+    pub fn shared(devices: u64) -> Result<Arc<Driver>, String> {
         let mut shared = held(&SHARED);
-        if let Some(driver) = shared.upgrade() {
+        if let Some(driver) = shared.upgrade().filter(|driver| driver.devices >= devices) {
             return Ok(driver);
         }
-        let driver = Arc::new(Driver::start(&python())?);
+        let driver = Arc::new(Driver::start(&python(), devices)?);
         *shared = Arc::downgrade(&driver);
         Ok(driver)
     }
 
-    fn start(python: &str) -> Result<Driver, String> {
-        let spawned = Command::new(python)
+    fn start(python: &str, devices: u64) -> Result<Driver, String> {
+        let mut command = Command::new(python);
+        let flags = std::env::var("XLA_FLAGS").unwrap_or_default();
+        if devices > 1 && !flags.contains(VIRTUAL_DEVICES) {
+            command.env("XLA_FLAGS", format!("{flags} {VIRTUAL_DEVICES}={devices}").trim());
+        }
+        let spawned = command
             .args(["-c", PROGRAM])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -72,14 +83,18 @@ impl Driver {
         let (input, output) = (Some(BufWriter::new(input)), BufReader::new(output));
         let mut process = Process { child, input, output };
         process.answer().map_err(|reason| without_jax(python, &reason))?;
-        Ok(Driver { process: Mutex::new(process), next: AtomicU32::new(0) })
+        Ok(Driver { process: Mutex::new(process), next: AtomicU32::new(0), devices })
     }
 
-    /// Compiles a module.
-    pub fn compile(self: &Arc<Driver>, text: &str) -> Result<Compiled, String> {
+    /// Compiles a module for some devices.
+    pub fn compile(self: &Arc<Driver>, text: &str, devices: u64) -> Result<Compiled, String> {
         let id = self.next.fetch_add(1, Ordering::Relaxed);
         let mut process = held(&self.process);
-        process.send(b'C', id, |input| with_length(input, text.as_bytes()))?;
+        let devices = u32::try_from(devices).map_err(|_| "no machine has so many devices")?;
+        process.send(b'C', id, |input| {
+            input.write_all(&devices.to_le_bytes())?;
+            with_length(input, text.as_bytes())
+        })?;
         process.answer()?;
         Ok(Compiled { driver: Arc::clone(self), id })
     }
@@ -96,6 +111,16 @@ impl Compiled {
         process.answer()?;
         let results = process.results();
         results.map_err(|error| process.ended(&error))
+    }
+
+    /// The text of the module in the language of XLA, after it was divided over devices and compiled.
+    pub fn compiled_text(&self) -> Result<String, String> {
+        let mut process = held(&self.driver.process);
+        process.send(b'T', self.id, |_| Ok(()))?;
+        process.answer()?;
+        let text = process.bytes();
+        let text = text.map_err(|error| process.ended(&error))?;
+        Ok(String::from_utf8_lossy(&text).into_owned())
     }
 }
 

@@ -4,6 +4,7 @@ mod files;
 mod finite;
 mod give;
 mod memory;
+mod mesh;
 mod mlir;
 mod prepare;
 mod prepared;
@@ -28,6 +29,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::lower::is_run_time_slice;
 use crate::lower::{Layout, Lowered, Node, Symbol};
+use crate::mesh::Divided;
 use crate::routine::Routine;
 use prepare::check_names;
 use prepared::PreparedRoutines;
@@ -124,6 +126,8 @@ pub struct Session {
     compiler: Option<Compiler>,
     /// The process that runs modules of XLA, if that is the backend.
     driver: Option<Arc<Driver>>,
+    /// The division of tensors over devices, if there are several.
+    divided: Option<Arc<Divided>>,
     notices: Vec<String>,
     positions: FxHashMap<Tensor, u64>,
     runs: u64,
@@ -217,7 +221,7 @@ impl Session {
             (compiler, _) => compiler,
         };
         let driver = match settings.backend {
-            Backend::Xla => Some(Driver::shared().map_err(Error::run)?),
+            Backend::Xla => Some(Driver::shared(1).map_err(Error::run)?),
             _ => None,
         };
         check_names(&graph)?;
@@ -235,6 +239,7 @@ impl Session {
             plans: Vec::new(),
             compiler,
             driver,
+            divided: None,
             notices,
             positions: FxHashMap::default(),
             runs: 0,

@@ -3,13 +3,14 @@
 use std::sync::Arc;
 
 use broadloom_array::{Array, Dtype, Element, Values};
-use broadloom_graph::{Error, Graph};
+use broadloom_graph::{Error, ErrorKind, Graph};
 use broadloom_loops::reference::Stop;
 use broadloom_loops::{Block, Buffer, Program, Storage};
 use broadloom_xla::{Compiled, Driver, Input, Module};
 
 use super::Session;
 use crate::lower::{Layout, Lowered, stablehlo};
+use crate::mesh::Divided;
 use crate::routine::Routine;
 
 impl Session {
@@ -45,7 +46,21 @@ impl Session {
             return Err(self.no_number(name));
         }
         let lowered = self.lowered(&self.layout, routine)?;
-        Ok(stablehlo(&self.graph, &self.layout, (routine.name(), &lowered), place)?.text)
+        let divided = self.divided.as_deref();
+        Ok(stablehlo(&self.graph, &self.layout, (routine.name(), &lowered), divided, place)?.text)
+    }
+}
+
+impl Session {
+    /// A routine in the language of XLA, after it was divided over devices and compiled, with a collective for each operation that
+    /// needs one. It is an error if the backend is another one.
+    pub fn compiled_by_xla(&mut self, routine: &Routine) -> Result<String, Error> {
+        self.refresh()?;
+        let at = self.prepare(routine)?;
+        match &self.prepared[at].code {
+            super::Code::Xla(code) => code.compiled.compiled_text().map_err(Error::run),
+            _ => Err(Error::new(ErrorKind::Use, "the backend of the session is not XLA")),
+        }
     }
 }
 
@@ -62,10 +77,12 @@ impl Code {
         graph: &Graph,
         layout: &Layout,
         (name, lowered): (&str, &Lowered),
+        divided: Option<&Divided>,
     ) -> Result<Code, Error> {
-        let module = stablehlo(graph, layout, (name, lowered), &|_| None)?;
+        let module = stablehlo(graph, layout, (name, lowered), divided, &|_| None)?;
+        let devices = divided.map_or(1, |divided| divided.mesh.devices());
         let refused = |message: String| Error::run(format!("XLA does not take `{name}`: {message}"));
-        let compiled = driver.compile(&module.text).map_err(refused)?;
+        let compiled = driver.compile(&module.text, devices).map_err(refused)?;
         Ok(Code { module, compiled })
     }
 

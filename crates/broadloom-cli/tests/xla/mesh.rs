@@ -1,0 +1,199 @@
+//! Programs divided over eight devices compute what one device computes, and devices send each other what the table says.
+
+use broadloom::{Backend, CollectiveKind, Mesh, Session, Settings, Shard};
+use broadloom_lang::{Observer, OnMesh, Options, Program, RunOptions, compile};
+use libtest_mimic::{Failed, Trial};
+
+/// A transformer of the library that learns to count.
+const PROGRAM: &str = "\
+dim batch = 8
+data start : batch, 1 | = [[0], [1], [2], [3], [4], [5], [6], [7]]
+let text = start + range(\"6 |\")
+let logits = decoder_only(16, 32, layers = 2, heads = 8, hidden = 64)(text)
+let loss = next_token_loss(logits, text)
+repeat 50:
+  minimise loss by adam(0.003)
+";
+
+/// Ways to divide it: the devices, and what is divided over them.
+const WAYS: &[(&str, &[(&str, u64)], &[(&str, &str)])] = &[
+    ("data", &[("data", 8)], &[("batch", "data")]),
+    ("tensor", &[("model", 8)], &[("*.heads", "model"), ("*.feed.hidden", "model")]),
+    (
+        "mixed",
+        &[("data", 4), ("model", 2)],
+        &[("batch", "data"), ("*.heads", "model"), ("*.feed.hidden", "model")],
+    ),
+    // Rows of a divided table are looked up after an all-gather, and its gradient is put together on every device.
+    ("table", &[("model", 4)], &[("*.table.vocabulary", "model")]),
+];
+
+pub fn trials(missing: bool) -> Vec<Trial> {
+    let trial = |(name, mesh, shards): &(&'static str, &'static [(&str, u64)], &'static [(&str, &str)])| {
+        let mesh = Mesh { axes: mesh.iter().map(|(name, size)| ((*name).into(), *size)).collect() };
+        let shard = |(axes, over): &(&str, &str)| Shard { axes: (*axes).into(), over: (*over).into() };
+        let on = OnMesh { mesh, shards: shards.iter().map(shard).collect() };
+        Trial::test(format!("xla::mesh::{name}"), move || same(&on).map_err(Failed::from))
+            .with_ignored_flag(missing)
+    };
+    WAYS.iter().map(trial).collect()
+}
+
+/// Collects losses.
+#[derive(Default)]
+struct Losses(Vec<f64>);
+
+impl Observer for Losses {
+    fn printed(&mut self, _line: &str) {}
+
+    fn repeated(&mut self, _done: u64, _of: u64, losses: &[(String, f64)]) {
+        self.0.extend(losses.iter().map(|(_, loss)| *loss));
+    }
+}
+
+fn program() -> Program {
+    compile("count.loom", PROGRAM, &Options::default())
+}
+
+/// Trains on one device or on several: the losses, and the session.
+fn trained(on: Option<&OnMesh>) -> Result<(Vec<f64>, Session), String> {
+    let settings = Settings { backend: Backend::Xla, ..Settings::default() };
+    let options = RunOptions { settings, mesh: on.cloned(), ..RunOptions::default() };
+    let mut losses = Losses::default();
+    let session = program().run(&options, &mut losses).map_err(|wrong| wrong.message.clone())?;
+    Ok((losses.0, session))
+}
+
+fn same(on: &OnMesh) -> Result<(), String> {
+    super::keep_running()?;
+    let (expected, _) = trained(None)?;
+    let (made, mut several) = trained(Some(on))?;
+    if expected.len() != 50 || made.len() != 50 || expected[49] > 0.5 * expected[0] {
+        return Err(format!("the losses of one device are no training: {expected:?}"));
+    }
+    for (step, (expected, made)) in expected.iter().zip(&made).enumerate() {
+        if (expected - made).abs() > 1e-4 * expected.abs() {
+            return Err(format!("after step {step} the loss is {made}, and {expected} on one device"));
+        }
+    }
+    sends_what_is_predicted(on, &mut several)
+}
+
+/// The collectives of each compiled routine are those of the table: their kinds, mesh axes and bytes.
+fn sends_what_is_predicted(on: &OnMesh, session: &mut Session) -> Result<(), String> {
+    let program = program();
+    let routines = program.routines();
+    let divided = program.divide(&routines, on).map_err(|wrong| wrong.message.clone())?;
+    for (at, routine) in routines.iter().enumerate() {
+        let text = session.compiled_by_xla(routine).map_err(|error| error.to_string())?;
+        let mut found: Vec<Sent> = text.lines().filter_map(|line| sent(line, &on.mesh)).collect();
+        let predicted = divided.collectives.iter().filter(|each| each.routine == at);
+        let mut predicted: Vec<Sent> =
+            predicted.map(|each| (each.kind, each.over.clone(), each.bytes)).collect();
+        found.sort();
+        predicted.sort();
+        if found != predicted {
+            return Err(format!("`{}` sends {found:?}, and {predicted:?} is predicted", routine.name()));
+        }
+        if found.is_empty() {
+            return Err(format!("`{}` sends nothing, so that nothing is compared", routine.name()));
+        }
+    }
+    Ok(())
+}
+
+/// A collective: its kind, its mesh axes, its bytes.
+type Sent = (CollectiveKind, Vec<usize>, u64);
+
+/// The collective on a line of XLA's text. One of a kind that is not known has no mesh axes, so that it agrees with nothing.
+fn sent(line: &str, mesh: &Mesh) -> Option<Sent> {
+    let (_, rest) = line.split_once(" = ")?;
+    let kinds = ["all-reduce(", "all-gather(", "reduce-scatter(", "all-to-all(", "collective-permute("];
+    let (at, (shape, _)) =
+        kinds.iter().enumerate().find_map(|(at, kind)| Some((at, rest.split_once(&format!(" {kind}"))?)))?;
+    let kind = if at == 0 { CollectiveKind::AllReduce } else { CollectiveKind::AllGather };
+    let groups = line.split_once("replica_groups=").map_or("", |(_, groups)| groups);
+    let over = if at < 2 { mesh_axes(groups, mesh) } else { Vec::new() };
+    Some((kind, over, bytes(shape)))
+}
+
+/// The bytes of `f32[2,16]{1,0}`.
+fn bytes(shape: &str) -> u64 {
+    let Some((element, rest)) = shape.split_once('[') else { return 0 };
+    let sizes = rest.split(']').next().unwrap_or_default();
+    let cells: u64 = sizes.split(',').filter_map(|size| size.parse::<u64>().ok()).product();
+    let width = if element.ends_with("64") { 8 } else { 4 };
+    cells * width
+}
+
+/// The mesh axes along which groups of devices go. XLA writes them in three ways: `{{0,1},{2,3}}`, `[2,2]<=[4]` with a
+/// transposition perhaps, and `mesh['axis_0'=2,'axis_1'=2] {'axis_1'}`.
+fn mesh_axes(groups: &str, mesh: &Mesh) -> Vec<usize> {
+    if groups.starts_with("mesh[") {
+        let named = groups.split_once("] {").map_or("", |(_, named)| named.split('}').next().unwrap_or(""));
+        let axis = |name: &str| name.trim().trim_matches('\'').strip_prefix("axis_")?.parse().ok();
+        return named.split(',').filter_map(axis).collect();
+    }
+    let found = if groups.starts_with("{{") { listed(groups) } else { counted(groups) };
+    let all: Vec<Vec<usize>> = (1..1 << mesh.axes.len())
+        .map(|set: usize| (0..mesh.axes.len()).filter(|axis| set >> axis & 1 == 1).collect())
+        .collect();
+    all.into_iter().find(|axes| along(axes, mesh) == found).unwrap_or_default()
+}
+
+/// The groups of devices along some mesh axes, sorted.
+fn along(axes: &[usize], mesh: &Mesh) -> Vec<Vec<u64>> {
+    let mut groups: Vec<(Vec<u64>, Vec<u64>)> = Vec::new();
+    for device in 0..mesh.devices() {
+        let (mut rest, mut place) = (device, Vec::new());
+        for (axis, (_, size)) in mesh.axes.iter().enumerate().rev() {
+            place.push(if axes.contains(&axis) { 0 } else { rest % size });
+            rest /= size;
+        }
+        match groups.iter_mut().find(|(known, _)| *known == place) {
+            Some((_, group)) => group.push(device),
+            None => groups.push((place, vec![device])),
+        }
+    }
+    let mut groups: Vec<Vec<u64>> = groups.into_iter().map(|(_, group)| group).collect();
+    groups.sort();
+    groups
+}
+
+/// `{{0,1},{2,3}}`
+fn listed(groups: &str) -> Vec<Vec<u64>> {
+    let inner = groups.split("}}").next().unwrap_or_default().trim_start_matches('{');
+    let group = |text: &str| text.split(',').filter_map(|device| device.parse().ok()).collect();
+    let mut groups: Vec<Vec<u64>> = inner.split("},{").map(group).collect();
+    groups.sort();
+    groups
+}
+
+/// `[2,4]<=[4,2]T(1,0)`: numbers from 0 in the second shape, transposed, in rows of the first shape.
+fn counted(groups: &str) -> Vec<Vec<u64>> {
+    let list = |text: &str| -> Vec<u64> { text.split(',').filter_map(|size| size.parse().ok()).collect() };
+    let part = |text: &str, from: char, to: char| -> Vec<u64> {
+        let rest = text.split_once(from).map_or("", |(_, rest)| rest);
+        list(rest.split(to).next().unwrap_or_default())
+    };
+    let Some((first, rest)) = groups.split_once("<=") else { return Vec::new() };
+    let text = rest.split([' ', '}']).next().unwrap_or_default();
+    let (rows, sizes) = (part(first, '[', ']'), part(text, '[', ']'));
+    let order = if text.contains("]T(") { part(text, '(', ')') } else { (0..sizes.len() as u64).collect() };
+    let total: u64 = sizes.iter().product();
+    let strides: Vec<u64> = (0..sizes.len()).map(|axis| sizes[axis + 1..].iter().product()).collect();
+    let device = |at: u64| {
+        let (mut rest, mut device) = (at, 0);
+        for axis in order.iter().rev().map(|axis| *axis as usize) {
+            device += rest % sizes[axis] * strides[axis];
+            rest /= sizes[axis];
+        }
+        device
+    };
+    let devices: Vec<u64> = (0..total).map(device).collect();
+    let width = rows.last().copied().unwrap_or(1).max(1) as usize;
+    let mut groups: Vec<Vec<u64>> = devices.chunks(width).map(<[u64]>::to_vec).collect();
+    groups.iter_mut().for_each(|group| group.sort_unstable());
+    groups.sort();
+    groups
+}
