@@ -10,7 +10,7 @@ pub(crate) struct Access<'p> {
     pub loops: Vec<(u32, u64)>,
     /// The cell that is written, or checked.
     pub cell: &'p Cell,
-    /// The cells that are read, those in indices included.
+    /// The cells that are read, those in indices included, but not the old value of the cell that is written.
     pub reads: Vec<Cell>,
     pub kind: Kind,
 }
@@ -73,5 +73,9 @@ fn inside<'p>(
     };
     let mut reads = Vec::new();
     statement.each_read(&mut |cell| reads.push(cell.clone()));
+    if matches!(kind, Kind::Store(Some(_))) {
+        // Last comes the cell that is accumulated into, which stays where it is.
+        reads.pop();
+    }
     found.push(Access { nest, loops: loops.clone(), cell, reads, kind });
 }

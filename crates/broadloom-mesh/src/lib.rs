@@ -20,6 +20,8 @@ mod access;
 mod collectives;
 mod divide;
 mod groups;
+#[cfg(test)]
+mod tests;
 
 use broadloom_loops::{BufferId, Program};
 
