@@ -2,15 +2,22 @@
 
 Every message begins with a letter. Numbers are little-endian, texts and arrays have their length before them.
 
-    C id devices text   compile a module for some devices  -> K, or E message
-    R id count array…   run it on arrays                    -> K count array…, or E message
-    T id                its text after division             -> K text, or E message
-    F id                forget it                           -> nothing
+    C id devices text       compile a module for some devices        -> K, or E message
+    R id in argument… out   run it; results that are not kept here   -> K count array…, or E message
+    T id                    its text after division                  -> K text, or E message
+    F id                    forget it                                -> nothing
+    G key                   the array that is kept under a key       -> K array, or E message
+    D key                   drop it                                  -> nothing
+
+An argument is a key, and an array that is kept under it from now on, or nothing (a length of all ones) if there is one already. `out` is
+a count and as many keys, under which the first results are kept.
 """
 
 import os
 import struct
 import sys
+
+ALREADY = 2**64 - 1
 
 
 class Compiled:
@@ -107,7 +114,7 @@ def serve(source, sink):
 
     # Numbers of 64 bits stay what they are; a module has them only where its program has.
     jax.config.update("jax_enable_x64", True)
-    modules = {}
+    modules, kept = {}, {}
 
     def take(count):
         data = source.read(count)
@@ -117,6 +124,10 @@ def serve(source, sink):
 
     def number(form):
         return struct.unpack("<" + form, take(struct.calcsize(form)))[0]
+
+    def part():
+        length = number("Q")
+        return None if length == ALREADY else take(length)
 
     def answer(kind, *parts):
         sink.write(kind)
@@ -153,17 +164,31 @@ def serve(source, sink):
             else:
                 answer(b"K", struct.pack("<Q", len(text)), text)
         elif order == b"R":
-            given = [take(number("Q")) for _ in range(number("I"))]
+            given = [(number("I"), part()) for _ in range(number("I"))]
+            wanted = [number("I") for _ in range(number("I"))]
             try:
                 compiled = modules[key]
-                each = zip(given, compiled.inputs)
-                arrays = [numpy.frombuffer(data, of.dtype).reshape(of.shape) for data, of in each]
-                made = [numpy.ascontiguousarray(array).tobytes() for array in compiled.run(arrays)]
+                for (name, data), of, place in zip(given, compiled.inputs, compiled.placed):
+                    if data is not None:
+                        array = numpy.frombuffer(data, of.dtype).reshape(of.shape)
+                        kept[name] = jax.device_put(array, place)
+                made = compiled.run([kept[name] for name, _ in given])
+                kept.update(zip(wanted, made))
+                made = [numpy.ascontiguousarray(array).tobytes() for array in made[len(wanted) :]]
             except Exception as error:
                 failed(error)
             else:
                 parts = [piece for data in made for piece in (struct.pack("<Q", len(data)), data)]
                 answer(b"K", struct.pack("<I", len(made)), *parts)
+        elif order == b"G":
+            try:
+                data = numpy.ascontiguousarray(kept[key]).tobytes()
+            except Exception as error:
+                failed(error)
+            else:
+                answer(b"K", struct.pack("<Q", len(data)), data)
+        elif order == b"D":
+            kept.pop(key, None)
 
 
 def main():

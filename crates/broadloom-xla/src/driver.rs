@@ -100,17 +100,87 @@ impl Driver {
     }
 }
 
+/// An array that JAX holds, on its devices.
+pub struct OnDevice {
+    driver: Arc<Driver>,
+    key: u32,
+}
+
+impl OnDevice {
+    fn new(driver: &Arc<Driver>) -> OnDevice {
+        OnDevice { driver: Arc::clone(driver), key: driver.next.fetch_add(1, Ordering::Relaxed) }
+    }
+
+    /// The bytes of the array.
+    pub fn bytes(&self) -> Result<Vec<u8>, String> {
+        let mut process = held(&self.driver.process);
+        process.send(b'G', self.key, |_| Ok(()))?;
+        process.answer()?;
+        let bytes = process.bytes();
+        bytes.map_err(|error| process.ended(&error))
+    }
+}
+
+impl Drop for OnDevice {
+    fn drop(&mut self) {
+        // If the process is gone, so is the array.
+        let _ = held(&self.driver.process).send(b'D', self.key, |_| Ok(()));
+    }
+}
+
+/// An argument of a module.
+pub enum Argument<'a> {
+    /// Bytes, which JAX holds from now on.
+    Bytes(Vec<u8>),
+    /// An array that it holds already.
+    Held(&'a OnDevice),
+}
+
+/// What a run has made.
+pub struct Made {
+    /// For each argument that was bytes the array that JAX holds now.
+    pub given: Vec<Option<OnDevice>>,
+    /// The results that stay on the devices.
+    pub kept: Vec<OnDevice>,
+    /// The bytes of the others.
+    pub rest: Vec<Vec<u8>>,
+}
+
+/// The length of an argument that is there already.
+const ALREADY: u64 = u64::MAX;
+
 impl Compiled {
-    /// Runs the module on the bytes of its arguments. Returns those of its results.
-    pub fn run(&self, arguments: &[&[u8]]) -> Result<Vec<Vec<u8>>, String> {
+    /// Runs the module on its arguments. So many of its first results stay on the devices, the others come back.
+    pub fn run(&self, arguments: &[Argument<'_>], kept: usize) -> Result<Made, String> {
+        let given: Vec<Option<OnDevice>> = arguments
+            .iter()
+            .map(|each| matches!(each, Argument::Bytes(_)).then(|| OnDevice::new(&self.driver)))
+            .collect();
+        let kept: Vec<OnDevice> = (0..kept).map(|_| OnDevice::new(&self.driver)).collect();
         let mut process = held(&self.driver.process);
         process.send(b'R', self.id, |input| {
             input.write_all(&(arguments.len() as u32).to_le_bytes())?;
-            arguments.iter().try_for_each(|bytes| with_length(input, bytes))
+            for (argument, given) in arguments.iter().zip(&given) {
+                match (argument, given) {
+                    (Argument::Bytes(bytes), Some(array)) => {
+                        input.write_all(&array.key.to_le_bytes())?;
+                        with_length(input, bytes)?;
+                    }
+                    (Argument::Held(array), _) => {
+                        input.write_all(&array.key.to_le_bytes())?;
+                        input.write_all(&ALREADY.to_le_bytes())?;
+                    }
+                    (Argument::Bytes(_), None) => {}
+                }
+            }
+            input.write_all(&(kept.len() as u32).to_le_bytes())?;
+            kept.iter().try_for_each(|array| input.write_all(&array.key.to_le_bytes()))
         })?;
         process.answer()?;
-        let results = process.results();
-        results.map_err(|error| process.ended(&error))
+        let rest = process.results();
+        let rest = rest.map_err(|error| process.ended(&error))?;
+        drop(process);
+        Ok(Made { given, kept, rest })
     }
 
     /// The text of the module in the language of XLA, after it was divided over devices and compiled.

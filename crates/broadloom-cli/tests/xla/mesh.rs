@@ -10,7 +10,7 @@ use libtest_mimic::{Failed, Trial};
 const PROGRAM: &str = "\
 dim batch = 8
 data text : batch, 4 | = [[0, 1, 2, 3], [1, 2, 3, 4], [2, 3, 4, 5], [3, 4, 5, 6], [4, 5, 6, 7], [5, 6, 7, 8], [6, 7, 8, 9], [7, 8, 9, 10]]
-let logits = decoder_only(16, 32, layers = 2, heads = 8, hidden = 64)(text)
+let logits = decoder_only(16, 32, layers = 1, heads = 8, hidden = 64)(text)
 let loss = next_token_loss(logits, text)
 repeat 50:
   minimise loss by adam(0.003)
@@ -154,18 +154,28 @@ fn mesh_axes(groups: &str, mesh: &Mesh) -> Vec<usize> {
     all.into_iter().find(|axes| along(axes, mesh) == found).unwrap_or_default()
 }
 
-/// `mesh['axis_0'=2,'axis_1'=2] {'axis_1'}`
+/// `mesh['axis_0'=2,'axis_1'=2] {'axis_1'}`, with `device_ids=([2,2]T(1,0))` between if devices are in another order.
 fn named(groups: &str) -> Vec<Vec<u64>> {
-    let (axes, rest) = groups.trim_start_matches("mesh[").split_once("] {").unwrap_or_default();
+    let (axes, rest) = groups.trim_start_matches("mesh[").split_once(']').unwrap_or_default();
+    let (order, used) = rest.split_once('{').unwrap_or_default();
     let name = |text: &str| text.trim().trim_matches('\'').to_string();
     let axis = |text: &str| {
         let (axis, size) = text.split_once('=')?;
         Some((name(axis), size.parse().ok()?))
     };
     let own = Mesh { axes: axes.split(',').filter_map(axis).collect() };
-    let used: Vec<String> = rest.split('}').next().unwrap_or_default().split(',').map(name).collect();
+    let used: Vec<String> = used.split('}').next().unwrap_or_default().split(',').map(name).collect();
     let places: Vec<usize> = (0..own.axes.len()).filter(|at| used.contains(&own.axes[*at].0)).collect();
-    along(&places, &own)
+    let devices = order.split_once("device_ids=(").map(|(_, order)| iota(order));
+    let device = |at: u64| devices.as_ref().map_or(at, |devices| devices[at as usize]);
+    let groups = along(&places, &own).into_iter();
+    sorted(groups.map(|group| group.into_iter().map(device).collect()).collect())
+}
+
+fn sorted(mut groups: Vec<Vec<u64>>) -> Vec<Vec<u64>> {
+    groups.iter_mut().for_each(|group| group.sort_unstable());
+    groups.sort();
+    groups
 }
 
 /// The groups of devices along some mesh axes, sorted.
@@ -182,45 +192,42 @@ fn along(axes: &[usize], mesh: &Mesh) -> Vec<Vec<u64>> {
             None => groups.push((place, vec![device])),
         }
     }
-    let mut groups: Vec<Vec<u64>> = groups.into_iter().map(|(_, group)| group).collect();
-    groups.sort();
-    groups
+    sorted(groups.into_iter().map(|(_, group)| group).collect())
 }
 
 /// `{{0,1},{2,3}}`
 fn listed(groups: &str) -> Vec<Vec<u64>> {
     let inner = groups.split("}}").next().unwrap_or_default().trim_start_matches('{');
     let group = |text: &str| text.split(',').filter_map(|device| device.parse().ok()).collect();
-    let mut groups: Vec<Vec<u64>> = inner.split("},{").map(group).collect();
-    groups.sort();
-    groups
+    sorted(inner.split("},{").map(group).collect())
 }
 
-/// `[2,4]<=[4,2]T(1,0)`: numbers from 0 in the second shape, transposed, in rows of the first shape.
+/// `[2,4]<=[4,2]T(1,0)`: the devices in rows.
 fn counted(groups: &str) -> Vec<Vec<u64>> {
-    let list = |text: &str| -> Vec<u64> { text.split(',').filter_map(|size| size.parse().ok()).collect() };
-    let part = |text: &str, from: char, to: char| -> Vec<u64> {
-        let rest = text.split_once(from).map_or("", |(_, rest)| rest);
-        list(rest.split(to).next().unwrap_or_default())
-    };
-    let Some((first, rest)) = groups.split_once("<=") else { return Vec::new() };
-    let text = rest.split([' ', '}']).next().unwrap_or_default();
-    let (rows, sizes) = (part(first, '[', ']'), part(text, '[', ']'));
-    let order = if text.contains("]T(") { part(text, '(', ')') } else { (0..sizes.len() as u64).collect() };
-    let total: u64 = sizes.iter().product();
-    let strides: Vec<u64> = (0..sizes.len()).map(|axis| sizes[axis + 1..].iter().product()).collect();
+    let (rows, devices) = groups.split_once("<=").unwrap_or_default();
+    let width = sizes(rows, '[', ']').last().copied().unwrap_or(1).max(1) as usize;
+    sorted(iota(devices).chunks(width).map(<[u64]>::to_vec).collect())
+}
+
+/// The numbers between two signs.
+fn sizes(text: &str, from: char, to: char) -> Vec<u64> {
+    let rest = text.split_once(from).map_or("", |(_, rest)| rest);
+    rest.split(to).next().unwrap_or_default().split(',').filter_map(|size| size.parse().ok()).collect()
+}
+
+/// `[4,2]T(1,0)`: numbers from 0 in a shape, transposed.
+fn iota(text: &str) -> Vec<u64> {
+    let shape = sizes(text, '[', ']');
+    let is_transposed = text.split_once(']').is_some_and(|(_, rest)| rest.starts_with('T'));
+    let order = if is_transposed { sizes(text, '(', ')') } else { (0..shape.len() as u64).collect() };
+    let strides: Vec<u64> = (0..shape.len()).map(|axis| shape[axis + 1..].iter().product()).collect();
     let device = |at: u64| {
         let (mut rest, mut device) = (at, 0);
         for axis in order.iter().rev().map(|axis| *axis as usize) {
-            device += rest % sizes[axis] * strides[axis];
-            rest /= sizes[axis];
+            device += rest % shape[axis] * strides[axis];
+            rest /= shape[axis];
         }
         device
     };
-    let devices: Vec<u64> = (0..total).map(device).collect();
-    let width = rows.last().copied().unwrap_or(1).max(1) as usize;
-    let mut groups: Vec<Vec<u64>> = devices.chunks(width).map(<[u64]>::to_vec).collect();
-    groups.iter_mut().for_each(|group| group.sort_unstable());
-    groups.sort();
-    groups
+    (0..shape.iter().product()).map(device).collect()
 }

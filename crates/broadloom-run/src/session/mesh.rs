@@ -88,6 +88,8 @@ impl Session {
         if let Some(driver) = &mut self.driver {
             *driver = broadloom_xla::Driver::shared(divided.mesh.devices()).map_err(Error::run)?;
         }
+        // What is on devices is divided as it was before, and may be on those of another process.
+        self.store.bring_all_back()?;
         self.prepared.clear();
         self.divided = Some(Arc::new(divided));
         Ok(())

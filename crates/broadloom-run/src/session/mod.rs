@@ -291,7 +291,7 @@ impl Session {
             _ => Node::Value(tensor),
         };
         self.initialise(node)?;
-        if let Some(values) = self.store.read(node) {
+        if let Some(values) = self.store.read(node)? {
             return Ok(values);
         }
         if let Some(number) = self.layout.number(&self.graph, tensor) {
@@ -359,7 +359,7 @@ impl Session {
         let stopped = match code {
             Code::Xla(code) => {
                 let places = code.places(&lowered.program, places);
-                code.run(self.store.blocks(), &places, &lowered.program, &symbols)?
+                code.run(&mut self.store, &places, &lowered.program, &symbols)?
             }
             Code::Own(compiled) => compiled.run(self.store.blocks(), places, &symbols),
             Code::Family(at) => self.families[*at].compiled.run(self.store.blocks(), places, &symbols),
@@ -479,7 +479,7 @@ impl Session {
         for node in order {
             let (Node::Value(tensor) | Node::Gradient(tensor)) = node else { continue };
             let watched = self.prepared[at].lowered.watched.contains(&node);
-            let values = if watched { self.store.seen(node) } else { self.store.read(node) };
+            let values = if watched { self.store.seen(node)? } else { self.store.read(node)? };
             let Some(values) = values else { continue };
             if let Some(place) = values.to_f64s().iter().position(|value| value.is_nan()) {
                 let of = if matches!(node, Node::Gradient(_)) { "the gradient of " } else { "" };
