@@ -87,15 +87,18 @@ pub(crate) fn write(function: &Function<'_>, sharded: Option<&Sharded<'_>>) -> R
     Ok(Module { text, inputs, outputs: function.results.iter().map(|(id, _)| *id).collect(), checks })
 }
 
+/// An argument or a result, and a note on it for readers.
+type Port = (String, String);
+
 /// The text of a module.
 fn assembled(
     function: &Function<'_>,
-    (arguments, results): (&[(String, String)], &[(String, String)]),
+    (arguments, results): (&[Port], &[Port]),
     mesh: &str,
     lines: &str,
     helpers: &BTreeMap<String, String>,
 ) -> String {
-    let listed = |list: &[(String, String)]| {
+    let listed = |list: &[Port]| {
         let mut text = String::new();
         for (at, (item, note)) in list.iter().enumerate() {
             let comma = if at + 1 == list.len() { "" } else { "," };
@@ -124,7 +127,7 @@ fn assembled(
 
 impl Writer<'_> {
     /// The arguments, with their texts and notes.
-    fn arguments(&mut self, function: &Function<'_>) -> (Vec<Input>, Vec<(String, String)>) {
+    fn arguments(&mut self, function: &Function<'_>) -> (Vec<Input>, Vec<Port>) {
         let (mut inputs, mut texts) = (Vec::new(), Vec::new());
         for (id, note) in &function.arguments {
             let buffer = self.program.buffer(*id);
@@ -159,7 +162,7 @@ impl Writer<'_> {
     }
 
     /// Writes the end of the function. The results, with their types and notes.
-    fn results(&mut self, function: &Function<'_>) -> Result<Vec<(String, String)>, String> {
+    fn results(&mut self, function: &Function<'_>) -> Result<Vec<Port>, String> {
         let (mut values, mut texts) = (Vec::new(), Vec::new());
         for (id, note) in &function.results {
             let name = in_quotes(&self.program.buffer(*id).name);

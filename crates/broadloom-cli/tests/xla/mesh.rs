@@ -16,24 +16,23 @@ repeat 50:
   minimise loss by adam(0.003)
 ";
 
-/// Ways to divide it: the devices, and what is divided over them.
-const WAYS: &[(&str, &[(&str, u64)], &[(&str, &str)])] = &[
-    ("data", &[("data", 8)], &[("batch", "data")]),
-    ("tensor", &[("model", 8)], &[("*.heads", "model"), ("*.feed.hidden", "model")]),
-    (
-        "mixed",
-        &[("data", 4), ("model", 2)],
-        &[("batch", "data"), ("*.heads", "model"), ("*.feed.hidden", "model")],
-    ),
+/// A way to divide it: its name, the devices, and what is divided over them, as the command writes it.
+type Way = (&'static str, &'static [(&'static str, u64)], &'static [&'static str]);
+
+const WAYS: &[Way] = &[
+    ("data", &[("data", 8)], &["batch=data"]),
+    ("tensor", &[("model", 8)], &["*.heads=model", "*.feed.hidden=model"]),
+    ("mixed", &[("data", 4), ("model", 2)], &["batch=data", "*.heads=model", "*.feed.hidden=model"]),
     // Rows of a divided table are looked up after an all-gather, and its gradient is put together on every device.
-    ("table", &[("model", 4)], &[("*.table.vocabulary", "model")]),
+    ("table", &[("model", 4)], &["*.table.vocabulary=model"]),
 ];
 
 pub fn trials(missing: bool) -> Vec<Trial> {
-    let trial = |(name, mesh, shards): &(&'static str, &'static [(&str, u64)], &'static [(&str, &str)])| {
+    let trial = |(name, mesh, shards): &Way| {
         let mesh = Mesh { axes: mesh.iter().map(|(name, size)| ((*name).into(), *size)).collect() };
-        let shard = |(axes, over): &(&str, &str)| Shard { axes: (*axes).into(), over: (*over).into() };
-        let on = OnMesh { mesh, shards: shards.iter().map(shard).collect() };
+        let parts = shards.iter().filter_map(|shard| shard.split_once('='));
+        let shards = parts.map(|(axes, over)| Shard { axes: axes.into(), over: over.into() }).collect();
+        let on = OnMesh { mesh, shards };
         Trial::test(format!("xla::mesh::{name}"), move || same(&on).map_err(Failed::from))
             .with_ignored_flag(missing)
     };
