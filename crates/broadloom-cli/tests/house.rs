@@ -48,7 +48,8 @@ const CRATES: &[(&str, &[&str])] = &[
     ("broadloom-array", &[]),
     ("broadloom-loops", &["broadloom-array", "broadloom-core"]),
     ("broadloom-native", &["broadloom-array", "broadloom-core", "broadloom-loops"]),
-    ("broadloom-xla", &["broadloom-array", "broadloom-core", "broadloom-loops"]),
+    ("broadloom-mesh", &["broadloom-loops"]),
+    ("broadloom-xla", &["broadloom-array", "broadloom-core", "broadloom-loops", "broadloom-mesh"]),
     (
         "broadloom-graph",
         &["broadloom-array", "broadloom-core", "broadloom-diagnostics", "broadloom-loops", "broadloom-spec"],
@@ -60,6 +61,7 @@ const CRATES: &[(&str, &[&str])] = &[
             "broadloom-core",
             "broadloom-graph",
             "broadloom-loops",
+            "broadloom-mesh",
             "broadloom-native",
             "broadloom-xla",
         ],

@@ -67,6 +67,23 @@ fn signatures_of_functions() {
 }
 
 #[test]
+fn programs_on_a_mesh() {
+    let schema = schema();
+    let file = programs().join("mesh.loom");
+    let file = file.to_str().expect("a path in UTF-8");
+    let on = ["--json", "--mesh", "data=4,model=2", "--shard", "batch=data", "--shard", "hidden=model"];
+    for command in ["check", "memory"] {
+        let all = valid(&schema, &[&[command, file][..], &on].concat());
+        assert_eq!(all["mesh"]["devices"], 8, "{command}");
+        assert_eq!(all["mesh"]["routines"][0]["totals"][1]["over"][0], "model", "{command}");
+    }
+    let uneven =
+        broadloom(&["check", file, "--json", "--mesh", "data=3", "--shard", "batch=data"], &World::default());
+    let uneven: Value = serde_json::from_str(&uneven.stdout).expect("JSON");
+    assert!(errors(&schema, &uneven).is_empty() && uneven["mesh"].is_null(), "{uneven}");
+}
+
+#[test]
 fn runs_and_systems() {
     let schema = schema();
     let program = |name: &str| programs().join(name).to_str().expect("a path in UTF-8").to_string();

@@ -20,6 +20,7 @@
 //! | Which shapes do functions take and give? | [`signatures()`] |
 //! | How is it computed after optimisation? | [`optimised()`] |
 //! | How much memory does it need, and how large can a size be? | [`memory()`] |
+//! | How is it divided over devices, and what do they send each other? | [`meshed()`] |
 //! | Do these arrays fit it? | [`verify()`] |
 //! | What does it look like? | [`graph()`] |
 //! | What is worth a look? | [`lint()`] |
@@ -53,6 +54,7 @@ mod lens;
 mod lint;
 mod loops;
 mod memory;
+mod mesh;
 mod names;
 mod occurrences;
 mod place;
@@ -92,6 +94,7 @@ pub use memory::{
     AllocatedMemory, Measured, MemoryGroup, MemoryOf, MemoryUse, Optimiser, RoutineMemory, SizeMemory,
     StoredTensor, TemporaryMemory, memory,
 };
+pub use mesh::{MeshAxis, MeshTable, Meshed, Sent, SentBy, SentInAll, ShardedTensor, meshed};
 pub use place::{Line, Place};
 pub use references::{References, applied, references, renamable, rename, uses_of_member};
 pub use shape::{AxisText, Rows, how, kind};

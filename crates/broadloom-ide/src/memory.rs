@@ -222,7 +222,7 @@ const ROLES: [(MemoryRole, &str); 5] = [
     (MemoryRole::Activation, "activations"),
 ];
 
-fn word(role: MemoryRole) -> &'static str {
+pub(crate) fn word(role: MemoryRole) -> &'static str {
     ROLES.iter().find(|(known, _)| *known == role).map_or("", |(_, word)| word)
 }
 

@@ -16,6 +16,7 @@ mod eval;
 mod library;
 mod lint;
 mod load;
+mod mesh;
 pub mod plan;
 mod position;
 mod program;
@@ -31,6 +32,7 @@ mod value;
 
 pub use library::builtins;
 pub use lint::{lint, warnings};
+pub use mesh::OnMesh;
 pub use position::{Counter, Position};
 pub use program::{
     Application, Asked, Dim, Made, Options, Origin, Program, Signatures, Written, compile, signatures,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use broadloom::{ErrorKind, Graph, LeafKind, Node, Routine, Tensor};
+use broadloom::{AxisName, ErrorKind, Graph, LeafKind, Node, Routine, Tensor};
 use broadloom_diagnostics::{Diagnostic, SourceId, Sources, Span};
 
 use crate::eval::{Applied, Eval, diagnosed, left_out};
@@ -42,6 +42,8 @@ pub struct Program {
     pub plan: Plan,
     /// The tensors that have names, in order.
     pub made: Vec<Made>,
+    /// The names that declared shapes have for axes.
+    pub axis_names: Vec<AxisName>,
     /// The sizes that have names, in order.
     pub dims: Vec<Dim>,
     /// Sizes with a range that were set from outside: the program runs at these.
@@ -175,6 +177,7 @@ pub fn compile(name: &str, text: &str, options: &Options) -> Program {
         diagnostics: eval.diagnostics,
         plan,
         made: eval.made,
+        axis_names: eval.axis_names,
         dims: eval.dims,
         sizes: eval.asked,
         origins: eval.origins,

@@ -87,6 +87,11 @@ impl Program {
 }
 
 impl Ready {
+    /// The beginning of the program's text.
+    pub(crate) fn beginning(&self) -> Span {
+        Span::empty(self.main, 0)
+    }
+
     /// Sets the values of data, in place of those that the program gives; names that it does not have are ignored. Data that
     /// was given before, and is not now, has the values of the program again, or none. Says for each array that was lent why
     /// it was copied, if it was.

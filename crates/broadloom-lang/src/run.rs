@@ -7,6 +7,7 @@ use broadloom::{Array, Error, ErrorKind, Given, Remedy, Session, Settings, Tenso
 use broadloom_diagnostics::{Diagnostic, Severity, Span};
 
 use crate::codes;
+use crate::mesh::OnMesh;
 use crate::plan::{Action, Piece, Plan, Repeat};
 use crate::program::{Origin, Program};
 use crate::ready::{Ready, diagnose};
@@ -25,6 +26,8 @@ pub struct RunOptions {
     pub inputs: Vec<(String, Array)>,
     /// True to go on when a loss is not finite.
     pub keep_going: bool,
+    /// The devices that the program is divided over, if there are several.
+    pub mesh: Option<OnMesh>,
 }
 
 /// Watches a program run. A `Vec<String>` collects the lines that are printed.
@@ -56,11 +59,15 @@ impl Program {
     /// all sizes at once: named sizes are those that were set, or follow from data given from
     /// outside, or are as declared.
     pub fn run(self, options: &RunOptions, observer: &mut dyn Observer) -> Result<Session, Box<Diagnostic>> {
+        let (routines, sharding) = (self.routines(), options.mesh.as_ref().map(|on| self.sharding(on)));
         let mut ready = self.ready(&options.settings)?;
         ready.pass_on(observer);
         let inputs: Vec<(&str, Given<'_>)> =
             options.inputs.iter().map(|(name, values)| (name.as_str(), Given::Copied(values))).collect();
         ready.give(&inputs)?;
+        if let Some(sharding) = &sharding {
+            ready.divide(&routines, sharding)?;
+        }
         if let Some(file) = &options.load {
             ready.session.load(file).map_err(|error| ready.about_file(&error))?;
             ready.pass_on(observer);

@@ -7,13 +7,18 @@
 //! - [`show_backward`], [`show_assignments`], [`nest_linalg`]: the lowered loops as text.
 
 mod lower;
+mod mesh;
 mod routine;
 mod session;
 mod update;
 
 pub use broadloom_loops::reference::Held;
 pub use broadloom_loops::{Block, Lent, wasm};
+pub use broadloom_mesh::{CollectiveKind, Mesh};
 pub use lower::{nest_linalg, reached_data, show_assignments, show_backward, trainable};
+pub use mesh::{
+    AxisName, DeviceMemory, Divided, DividedAxis, DividedTensor, NeededCollective, RowPlace, Shard, Sharding,
+};
 pub use routine::Routine;
 pub use session::{
     Allocated, Backend, Copied, Given, Host, HostEngine, Memory, MemoryRange, MemoryRole, OpenSize,

@@ -11,10 +11,15 @@ const PROGRAM: &str = include_str!("driver.py");
 /// The process, kept while somebody uses it.
 static SHARED: Mutex<Weak<Driver>> = Mutex::new(Weak::new());
 
+/// The option of XLA that makes a CPU look like several devices.
+const VIRTUAL_DEVICES: &str = "--xla_force_host_platform_device_count";
+
 /// A running Python process.
 pub struct Driver {
     process: Mutex<Process>,
     next: AtomicU32,
+    /// The number of devices that a CPU looks like.
+    devices: u64,
 }
 
 struct Process {
@@ -47,19 +52,25 @@ fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Driver {
-    /// The process that all sessions share; it is started if there is none.
-    pub fn shared() -> Result<Arc<Driver>, String> {
+    /// The process that all sessions share, with so many devices. It is started if there is none, or if its CPU looks like fewer
+    /// devices, which cannot be changed later.
+    pub fn shared(devices: u64) -> Result<Arc<Driver>, String> {
         let mut shared = held(&SHARED);
-        if let Some(driver) = shared.upgrade() {
+        if let Some(driver) = shared.upgrade().filter(|driver| driver.devices >= devices) {
             return Ok(driver);
         }
-        let driver = Arc::new(Driver::start(&python())?);
+        let driver = Arc::new(Driver::start(&python(), devices)?);
         *shared = Arc::downgrade(&driver);
         Ok(driver)
     }
 
-    fn start(python: &str) -> Result<Driver, String> {
-        let spawned = Command::new(python)
+    fn start(python: &str, devices: u64) -> Result<Driver, String> {
+        let mut command = Command::new(python);
+        let flags = std::env::var("XLA_FLAGS").unwrap_or_default();
+        if devices > 1 && !flags.contains(VIRTUAL_DEVICES) {
+            command.env("XLA_FLAGS", format!("{flags} {VIRTUAL_DEVICES}={devices}").trim());
+        }
+        let spawned = command
             .args(["-c", PROGRAM])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -72,30 +83,114 @@ impl Driver {
         let (input, output) = (Some(BufWriter::new(input)), BufReader::new(output));
         let mut process = Process { child, input, output };
         process.answer().map_err(|reason| without_jax(python, &reason))?;
-        Ok(Driver { process: Mutex::new(process), next: AtomicU32::new(0) })
+        Ok(Driver { process: Mutex::new(process), next: AtomicU32::new(0), devices })
     }
 
-    /// Compiles a module.
-    pub fn compile(self: &Arc<Driver>, text: &str) -> Result<Compiled, String> {
+    /// Compiles a module for some devices.
+    pub fn compile(self: &Arc<Driver>, text: &str, devices: u64) -> Result<Compiled, String> {
         let id = self.next.fetch_add(1, Ordering::Relaxed);
         let mut process = held(&self.process);
-        process.send(b'C', id, |input| with_length(input, text.as_bytes()))?;
+        let devices = u32::try_from(devices).map_err(|_| "no machine has so many devices")?;
+        process.send(b'C', id, |input| {
+            input.write_all(&devices.to_le_bytes())?;
+            with_length(input, text.as_bytes())
+        })?;
         process.answer()?;
         Ok(Compiled { driver: Arc::clone(self), id })
     }
 }
 
+/// An array that JAX holds, on its devices.
+pub struct OnDevice {
+    driver: Arc<Driver>,
+    key: u32,
+}
+
+impl OnDevice {
+    fn new(driver: &Arc<Driver>) -> OnDevice {
+        OnDevice { driver: Arc::clone(driver), key: driver.next.fetch_add(1, Ordering::Relaxed) }
+    }
+
+    /// The bytes of the array.
+    pub fn bytes(&self) -> Result<Vec<u8>, String> {
+        let mut process = held(&self.driver.process);
+        process.send(b'G', self.key, |_| Ok(()))?;
+        process.answer()?;
+        let bytes = process.bytes();
+        bytes.map_err(|error| process.ended(&error))
+    }
+}
+
+impl Drop for OnDevice {
+    fn drop(&mut self) {
+        // If the process is gone, so is the array.
+        let _ = held(&self.driver.process).send(b'D', self.key, |_| Ok(()));
+    }
+}
+
+/// An argument of a module.
+pub enum Argument<'a> {
+    /// Bytes, which JAX holds from now on.
+    Bytes(Vec<u8>),
+    /// An array that it holds already.
+    Held(&'a OnDevice),
+}
+
+/// What a run has made.
+pub struct Made {
+    /// For each argument that was bytes the array that JAX holds now.
+    pub given: Vec<Option<OnDevice>>,
+    /// The results that stay on the devices.
+    pub kept: Vec<OnDevice>,
+    /// The bytes of the others.
+    pub rest: Vec<Vec<u8>>,
+}
+
+/// The length of an argument that is there already.
+const ALREADY: u64 = u64::MAX;
+
 impl Compiled {
-    /// Runs the module on the bytes of its arguments. Returns those of its results.
-    pub fn run(&self, arguments: &[&[u8]]) -> Result<Vec<Vec<u8>>, String> {
+    /// Runs the module on its arguments. So many of its first results stay on the devices, the others come back.
+    pub fn run(&self, arguments: &[Argument<'_>], kept: usize) -> Result<Made, String> {
+        let given: Vec<Option<OnDevice>> = arguments
+            .iter()
+            .map(|each| matches!(each, Argument::Bytes(_)).then(|| OnDevice::new(&self.driver)))
+            .collect();
+        let kept: Vec<OnDevice> = (0..kept).map(|_| OnDevice::new(&self.driver)).collect();
         let mut process = held(&self.driver.process);
         process.send(b'R', self.id, |input| {
             input.write_all(&(arguments.len() as u32).to_le_bytes())?;
-            arguments.iter().try_for_each(|bytes| with_length(input, bytes))
+            for (argument, given) in arguments.iter().zip(&given) {
+                match (argument, given) {
+                    (Argument::Bytes(bytes), Some(array)) => {
+                        input.write_all(&array.key.to_le_bytes())?;
+                        with_length(input, bytes)?;
+                    }
+                    (Argument::Held(array), _) => {
+                        input.write_all(&array.key.to_le_bytes())?;
+                        input.write_all(&ALREADY.to_le_bytes())?;
+                    }
+                    (Argument::Bytes(_), None) => {}
+                }
+            }
+            input.write_all(&(kept.len() as u32).to_le_bytes())?;
+            kept.iter().try_for_each(|array| input.write_all(&array.key.to_le_bytes()))
         })?;
         process.answer()?;
-        let results = process.results();
-        results.map_err(|error| process.ended(&error))
+        let rest = process.results();
+        let rest = rest.map_err(|error| process.ended(&error))?;
+        drop(process);
+        Ok(Made { given, kept, rest })
+    }
+
+    /// The text of the module in the language of XLA, after it was divided over devices and compiled.
+    pub fn compiled_text(&self) -> Result<String, String> {
+        let mut process = held(&self.driver.process);
+        process.send(b'T', self.id, |_| Ok(()))?;
+        process.answer()?;
+        let text = process.bytes();
+        let text = text.map_err(|error| process.ended(&error))?;
+        Ok(String::from_utf8_lossy(&text).into_owned())
     }
 }
 

@@ -8,6 +8,7 @@ use broadloom_loops::{BufferId, Cell, Dtype, Program, Statement};
 
 use crate::nest::{Nest, Over, finds_extremes, looks_for_equals};
 use crate::parts::Parts;
+use crate::shard::Sharded;
 use crate::tensor::{Element, Tensor, tensor_text};
 use crate::write::{Monoid, Text};
 use crate::{Check, Input, Module, Refusal};
@@ -45,10 +46,14 @@ pub(crate) struct Writer<'a> {
     checks: Vec<(Check, Tensor)>,
     /// True if some nest looks for equal numbers.
     has_equals: bool,
+    /// The division over devices, if there are several.
+    pub sharded: Option<&'a Sharded<'a>>,
+    /// The place of the nest that is being written.
+    pub at: usize,
 }
 
 /// Writes a program as a module.
-pub(crate) fn write(function: &Function<'_>) -> Result<Module, Refusal> {
+pub(crate) fn write(function: &Function<'_>, sharded: Option<&Sharded<'_>>) -> Result<Module, Refusal> {
     let program = function.program;
     let mut writer = Writer {
         program,
@@ -58,10 +63,13 @@ pub(crate) fn write(function: &Function<'_>) -> Result<Module, Refusal> {
         margins: program.buffers.iter().map(|buffer| Some(buffer.fill)).collect(),
         checks: Vec::new(),
         has_equals: has_equals(program),
+        sharded,
+        at: 0,
     };
     let (inputs, arguments) = writer.arguments(function);
     let mut last = String::new();
     for (at, nest) in program.nests.iter().enumerate() {
+        writer.at = at;
         let heading = format!("{}{}", function.places.get(at).map_or("", String::as_str), nest.comment);
         if heading != last {
             writer.heading(&heading);
@@ -74,19 +82,23 @@ pub(crate) fn write(function: &Function<'_>) -> Result<Module, Refusal> {
     let results = writer.results(function).map_err(refused)?;
     let checks = writer.checks.iter().map(|(check, _)| check.clone()).collect();
     let (lines, helpers) = writer.text.finish();
-    let text = assembled(function, &arguments, &results, &lines, &helpers);
+    let mesh = sharded.map(Sharded::declaration).unwrap_or_default();
+    let text = assembled(function, (&arguments, &results), &mesh, &lines, &helpers);
     Ok(Module { text, inputs, outputs: function.results.iter().map(|(id, _)| *id).collect(), checks })
 }
+
+/// An argument or a result, and a note on it for readers.
+type Port = (String, String);
 
 /// The text of a module.
 fn assembled(
     function: &Function<'_>,
-    arguments: &[(String, String)],
-    results: &[(String, String)],
+    (arguments, results): (&[Port], &[Port]),
+    mesh: &str,
     lines: &str,
     helpers: &BTreeMap<String, String>,
 ) -> String {
-    let listed = |list: &[(String, String)]| {
+    let listed = |list: &[Port]| {
         let mut text = String::new();
         for (at, (item, note)) in list.iter().enumerate() {
             let comma = if at + 1 == list.len() { "" } else { "," };
@@ -101,7 +113,7 @@ fn assembled(
     }
     let _ = writeln!(
         text,
-        "module @{} {{\n  func.func public @main({}) -> ({}) {{\n{lines}  }}",
+        "module @{} {{\n{mesh}  func.func public @main({}) -> ({}) {{\n{lines}  }}",
         broadloom_loops::mlir::identifier(function.name),
         listed(arguments),
         listed(results)
@@ -115,13 +127,14 @@ fn assembled(
 
 impl Writer<'_> {
     /// The arguments, with their texts and notes.
-    fn arguments(&mut self, function: &Function<'_>) -> (Vec<Input>, Vec<(String, String)>) {
+    fn arguments(&mut self, function: &Function<'_>) -> (Vec<Input>, Vec<Port>) {
         let (mut inputs, mut texts) = (Vec::new(), Vec::new());
         for (id, note) in &function.arguments {
             let buffer = self.program.buffer(*id);
             let (sizes, of) = (buffer.shape(), Element::Of(buffer.dtype));
             let name = self.text.names.fresh(&buffer.name);
-            texts.push((argument(&name, &sizes, of, &buffer.name), note.clone()));
+            let divided = self.sharding(Some(*id), sizes.len());
+            texts.push((argument(&name, &sizes, of, &buffer.name, &divided), note.clone()));
             inputs.push(Input::Buffer(*id));
             self.contents[id.index()] = Content::Tensor(Tensor { name, sizes, of });
         }
@@ -135,7 +148,8 @@ impl Writer<'_> {
                 Supplied::Key => (&[2], Element::U32, Input::Key(at as u32)),
             };
             let value = self.text.names.fresh(name);
-            texts.push((argument(&value, sizes, of, name), note_of(input).into()));
+            let divided = self.sharding(None, sizes.len());
+            texts.push((argument(&value, sizes, of, name, &divided), note_of(input).into()));
             let tensor = Tensor { name: value, sizes: sizes.to_vec(), of };
             self.symbols.push(if of == Element::U32 {
                 Symbol::Key(tensor)
@@ -148,19 +162,21 @@ impl Writer<'_> {
     }
 
     /// Writes the end of the function. The results, with their types and notes.
-    fn results(&mut self, function: &Function<'_>) -> Result<Vec<(String, String)>, String> {
+    fn results(&mut self, function: &Function<'_>) -> Result<Vec<Port>, String> {
         let (mut values, mut texts) = (Vec::new(), Vec::new());
         for (id, note) in &function.results {
             let name = in_quotes(&self.program.buffer(*id).name);
             let value = self.content(*id)?;
-            texts.push((format!("{} {{jax.result_info = \"{name}\"}}", value.text()), note.clone()));
+            let divided = self.sharding(Some(*id), value.rank());
+            texts.push((format!("{} {{jax.result_info = \"{name}\"{divided}}}", value.text()), note.clone()));
             values.push(value);
         }
         if !self.checks.is_empty() {
             let all: Vec<Tensor> = self.checks.iter().map(|(_, tensor)| tensor.clone()).collect();
             let all = self.text.concatenate(&all, 0);
             let note = "for each check, where it first fails, or -1, and the number there";
-            texts.push((format!("{} {{jax.result_info = \"checks\"}}", all.text()), note.into()));
+            let divided = self.sharding(None, all.rank());
+            texts.push((format!("{} {{jax.result_info = \"checks\"{divided}}}", all.text()), note.into()));
             values.push(all);
         }
         let names: Vec<&str> = values.iter().map(|value| value.name.as_str()).collect();
@@ -169,6 +185,11 @@ impl Writer<'_> {
         self.text.line("");
         self.text.line(format!("return {}{typed}", names.join(", ")).trim_end());
         Ok(texts)
+    }
+
+    /// The attribute that says how an argument or a result is divided, if there are several devices.
+    fn sharding(&self, id: Option<BufferId>, rank: usize) -> String {
+        self.sharded.map(|sharded| sharded.attribute(id, rank)).unwrap_or_default()
     }
 
     /// A comment for readers above the nest that comes next.
@@ -281,8 +302,8 @@ fn has_equals(program: &Program) -> bool {
     found
 }
 
-fn argument(value: &str, sizes: &[u64], of: Element, name: &str) -> String {
-    format!("{value}: {} {{jax.arg_info = \"{}\"}}", tensor_text(sizes, of), in_quotes(name))
+fn argument(value: &str, sizes: &[u64], of: Element, name: &str, divided: &str) -> String {
+    format!("{value}: {} {{jax.arg_info = \"{}\"{divided}}}", tensor_text(sizes, of), in_quotes(name))
 }
 
 fn note_of(input: Input) -> &'static str {

@@ -24,6 +24,7 @@
 //! | `load`, `store` | reading and writing by index maps; `parts` are written one after another |
 //! | `scalar`, `maths`, `random` | expressions at the points of a nest |
 //! | `product`, `window` | contractions and convolutions; windows that move along axes |
+//! | `shard` | divisions over a mesh of devices, as attributes of Shardy |
 //! | `write`, `tensor` | the text of operations; values with their types |
 //! | `driver` | a Python process that runs modules with JAX |
 
@@ -36,6 +37,7 @@ mod parts;
 mod product;
 mod random;
 mod scalar;
+mod shard;
 mod store;
 mod tensor;
 mod window;
@@ -46,7 +48,8 @@ use std::fmt;
 use broadloom_loops::BufferId;
 use broadloom_loops::mlir::Function;
 
-pub use driver::{Compiled, Driver};
+pub use driver::{Argument, Compiled, Driver, Made, OnDevice};
+pub use shard::Sharded;
 
 /// A module with the meaning of its arguments and results.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -133,11 +136,16 @@ impl std::error::Error for Refusal {}
 /// # Ok::<(), broadloom_xla::Refusal>(())
 /// ```
 pub fn module(function: &Function<'_>) -> Result<Module, Refusal> {
+    module_on(function, None)
+}
+
+/// The same for the devices of a mesh: arguments, results and intermediate tensors say how they are divided.
+pub fn module_on(function: &Function<'_>, sharded: Option<&Sharded<'_>>) -> Result<Module, Refusal> {
     if !function.program.arguments.is_empty() {
         let reason = "its sizes are arguments: it is translated at some of them".into();
         return Err(Refusal { at: None, nest: function.name.into(), reason });
     }
-    function::write(function)
+    function::write(function, sharded)
 }
 
 /// The README of the crate, so that its example is run.

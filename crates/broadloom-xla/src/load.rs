@@ -111,7 +111,8 @@ impl Writer<'_> {
 
     /// The buffer of a cell, padded as far as the cell reaches beyond its ends, and the positions in that.
     pub fn reach(&mut self, nest: &Nest<'_>, cell: &Cell) -> Result<(Tensor, Vec<At>), String> {
-        let mut tensor = self.content(cell.buffer)?;
+        let tensor = self.content(cell.buffer)?;
+        let mut tensor = self.brought_together(cell, tensor);
         if nest.exact && self.program.buffer(cell.buffer).dtype.is_float() {
             tensor = self.text.barrier(&tensor);
         }

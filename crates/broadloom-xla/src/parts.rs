@@ -36,7 +36,10 @@ impl Writer<'_> {
             Content::Nothing => return Err(format!("`{}` is read before it is written", buffer.name)),
             Content::Splat(value) => self.text.splat(value, &sizes, of),
             Content::Tensor(tensor) => tensor,
-            Content::Parts(parts) => self.joined(*parts, &sizes, of),
+            Content::Parts(parts) => {
+                let joined = self.joined(*parts, &sizes, of);
+                self.divided(id, joined)
+            }
         };
         self.contents[id.index()] = Content::Tensor(tensor.clone());
         Ok(tensor)

@@ -244,7 +244,7 @@ impl Writer<'_> {
             [] => {
                 let old = self.old(nest)?;
                 let new = self.combined(nest, &old, tensor)?;
-                self.contents[id.index()] = Content::Tensor(new);
+                self.set(id, new);
             }
             [axis] if !runs => {
                 let (start, end) = (starts[axis], starts[axis] + tensor.sizes[axis]);
@@ -282,7 +282,7 @@ impl Writer<'_> {
         };
         let new = self.combined(nest, &old, tensor)?;
         let made = self.text.dynamic_update_slice(&whole, &new, &at);
-        self.contents[id.index()] = Content::Tensor(made);
+        self.set(id, made);
         Ok(())
     }
 
@@ -417,7 +417,7 @@ impl Writer<'_> {
                 self.combined(nest, &old, put)?
             }
         };
-        self.contents[id.index()] = Content::Tensor(made);
+        self.set(id, made);
         Ok(())
     }
 }

@@ -11,7 +11,7 @@
 
 use broadloom_loops::{Binary, Cell, Scalar};
 
-use crate::function::{Content, Writer};
+use crate::function::Writer;
 use crate::load::At;
 use crate::nest::{Affine, Nest, Over, union};
 use crate::product::factors;
@@ -330,7 +330,7 @@ impl Writer<'_> {
         self.note_margins(nest, &at);
         let old = self.old(nest)?;
         let new = self.combined(nest, &old, tensor)?;
-        self.contents[nest.cell.buffer.index()] = Content::Tensor(new);
+        self.set(nest.cell.buffer, new);
         Ok(true)
     }
 

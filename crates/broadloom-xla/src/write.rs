@@ -116,6 +116,12 @@ impl Text {
         Tensor { name, sizes, of }
     }
 
+    /// The same tensor, divided as an attribute of Shardy says.
+    pub fn constrained(&mut self, tensor: &Tensor, sharding: &str) -> Tensor {
+        let operation = format!("sdy.sharding_constraint {} {sharding} : {}", tensor.name, tensor.text());
+        self.define(operation, tensor.sizes.clone(), tensor.of)
+    }
+
     /// A number, in every element.
     pub fn splat(&mut self, value: f64, sizes: &[u64], of: Element) -> Tensor {
         let text = match of {

@@ -47,9 +47,10 @@ pub use broadloom_graph::{
 };
 pub use broadloom_native::{Cache, CacheUsage};
 pub use broadloom_run::{
-    Adam, Allocated, Backend, Block, Copied, Given, Lent, Memory, MemoryRange, MemoryRole, OpenSize,
-    Rehearsal, Routine, Session, Settings, Sgd, Stored, Temporaries, nest_linalg, reached_data,
-    show_assignments, show_backward, trainable,
+    Adam, Allocated, AxisName, Backend, Block, CollectiveKind, Copied, DeviceMemory, Divided, DividedAxis,
+    DividedTensor, Given, Lent, Memory, MemoryRange, MemoryRole, Mesh, NeededCollective, OpenSize, Rehearsal,
+    Routine, RowPlace, Session, Settings, Sgd, Shard, Sharding, Stored, Temporaries, nest_linalg,
+    reached_data, show_assignments, show_backward, trainable,
 };
 pub use broadloom_spec as spec;
 pub use expr::{Builder, Expr, Operand};

@@ -4,13 +4,14 @@ use std::time::Instant;
 
 use broadloom_diagnostics::{Column, Table};
 use broadloom_ide::words::{counted, grouped};
-use broadloom_ide::{Analysis, Checked, Listing, Text, check, signatures};
-use broadloom_lang::Asked;
+use broadloom_ide::{Analysis, Checked, Listing, Text, check, meshed, signatures};
+use broadloom_lang::{Asked, OnMesh};
 use serde::Serialize;
 
 use crate::console::{Console, Look};
 use crate::dims;
 use crate::json;
+use crate::mesh::{self, MeshArgs};
 use crate::output::{Output, Status};
 use crate::program::{ProgramArgs, status};
 
@@ -28,6 +29,8 @@ pub struct Args {
     /// Say how long it took, and how much work it was
     #[arg(long)]
     verbose: bool,
+    #[command(flatten)]
+    mesh: MeshArgs,
 }
 
 pub(crate) const HELP: &str = "\
@@ -42,6 +45,11 @@ How a shape is known:
 With `--signatures`, the shapes of functions over variables: `..b..` is any number of axes, another
 name one size, and below `where` stands what the sizes have to satisfy.
 
+With `--mesh`, how the program is divided over devices, instead of the table of shapes: `8/data` is an axis of size 8, divided
+over the mesh axis `data`. Axes that an operation indexes by one loop are divided alike, so that naming one of them is enough. A
+bare label must mean one axis; `*` stands for any text. A tensor with two such axes is divided at the one that is named by its
+place. `bytes` of what is sent is what each device has in the end.
+
 Warnings are about programs that may compute something else than is meant; `broadloom lint` tells
 more, and what each of them is. A comment `# allow W0505` on the line, or above it, says that it is
 meant.
@@ -53,7 +61,8 @@ Example:
   dim hidden = 64
   data x : 32 | 784
   let y = {w2 : ... -> 10} @ relu({w1} @ x + {b : hidden})
-  $ broadloom check mlp.loom --set hidden=128";
+  $ broadloom check mlp.loom --set hidden=128
+  $ broadloom check mlp.loom --mesh data=4,model=2 --shard 'x[batch, 0]=data' --shard w1.output.0=model";
 
 /// Checks a program.
 pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
@@ -63,6 +72,9 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
     };
     if args.signatures {
         return signed(args, &text, console);
+    }
+    if let Some(on) = args.mesh.on() {
+        return divided(args, &text, &on, console);
     }
     let start = Instant::now();
     let mut analysis = Analysis::new(&text);
@@ -108,6 +120,22 @@ fn signed(args: &Args, text: &Text, console: &mut Console<'_>) -> Output {
         true => "the program defines no functions\n".into(),
         false => all.join("\n"),
     };
+    output
+}
+
+/// Checks a program, and shows how it is divided over devices.
+fn divided(args: &Args, text: &Text, on: &OnMesh, console: &mut Console<'_>) -> Output {
+    let mut analysis = Analysis::open(text);
+    let found = meshed(&mut analysis, on);
+    let mut output = Output::new(status(&found.diagnostics));
+    if args.program.json {
+        output.stdout = json::object("check", analysis.sources(), &found.diagnostics, &found);
+        return output;
+    }
+    output.stderr = args.program.render(analysis.sources(), &found.diagnostics, console.stderr());
+    if let Some(table) = &found.mesh {
+        output.stdout = mesh::people(table, args.all, console.stdout());
+    }
     output
 }
 

@@ -14,6 +14,7 @@ use broadloom_lang::{Dim, Program};
 
 use crate::console::Console;
 use crate::json;
+use crate::mesh::MeshArgs;
 use crate::output::{Output, Status};
 use crate::program::{ProgramArgs, reason, shown_path, status, unusable};
 
@@ -35,6 +36,8 @@ pub struct Args {
     /// With `--stablehlo`: the routine to write, with its gradients and updates, instead of the forward pass
     #[arg(long, value_name = "NAME", requires = "stablehlo")]
     routine: Option<String>,
+    #[command(flatten)]
+    mesh: MeshArgs,
     /// Every routine as a file of C and a header; needs `-o`
     #[arg(long, requires = "output")]
     c: bool,
@@ -60,7 +63,8 @@ What is emitted:
             position is known at run time take the position
   --stablehlo
             a module that XLA takes, through JAX or by itself. `@main` is the forward pass, as above, or with `--routine NAME` a
-            whole routine: gradients, updates and random numbers included. The first line lists the routines
+            whole routine: gradients, updates and random numbers included. The first line lists the routines. With `--mesh`
+            and `--shard`, arguments, results and intermediate tensors say in Shardy how they are divided over devices
   --c       for each routine `NAME.c` and `NAME.h`, which need nothing else; the header says how to call it
   --lean    the constraints of the program, what was inferred, and the theorem that the one satisfies the other;
             `lake build` in the folder checks it, and so does `verification/check` of Broadloom's repository
@@ -85,6 +89,13 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
         Ok(text) => text,
         Err(output) => return output,
     };
+    if args.mesh.on().is_some() && !args.stablehlo {
+        return unusable(
+            "emit",
+            "only `--stablehlo` is for the devices of a mesh".to_string(),
+            args.program.json,
+        );
+    }
     let mut analysis = Analysis::new(&text);
     let mut output = Output::new(status(analysis.diagnostics()));
     if !args.program.json {
@@ -103,7 +114,9 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
     let made = match (args.mlir, args.c, &args.output) {
         _ if args.interface => Ok(interface::emit(&text)),
         (true, _, _) => mlir::emit(&mut analysis.program, args.routines),
-        _ if args.stablehlo => stablehlo::emit(&mut analysis.program, args.routine.as_deref()),
+        _ if args.stablehlo => {
+            stablehlo::emit(&mut analysis.program, args.routine.as_deref(), args.mesh.on().as_ref())
+        }
         (_, true, Some(folder)) => c(&mut analysis.program, folder),
         _ if args.lean => lean::emit(&mut analysis.program, &args.program.file, args.output.as_deref()),
         _ => whole(&mut analysis)

@@ -3,10 +3,12 @@
 
 use broadloom_diagnostics::{Column, Table};
 use broadloom_ide::words::{bytes, counted, grouped};
-use broadloom_ide::{Analysis, MemoryOf, MemoryUse, SizeMemory, TemporaryMemory, memory};
+use broadloom_ide::{Analysis, MemoryOf, MemoryUse, MeshTable, SizeMemory, TemporaryMemory, memory, meshed};
+use broadloom_lang::OnMesh;
 
 use crate::console::{Console, Look};
 use crate::json;
+use crate::mesh::{self, MeshArgs};
 use crate::output::{Output, Status};
 use crate::program::{ProgramArgs, status, unusable};
 
@@ -30,6 +32,8 @@ pub struct Args {
     /// Do not ask the backend; needs no C compiler
     #[arg(long)]
     planned: bool,
+    #[command(flatten)]
+    mesh: MeshArgs,
 }
 
 pub(crate) const HELP: &str = "\
@@ -43,6 +47,9 @@ ones (or those set with `--set`), and at the greatest. `--fits` then asks whethe
 with which it does.
 
 The backend is not asked if more than 4 GiB are planned.
+
+With `--mesh` and `--shard`, the memory of one device of a mesh; `check --mesh` shows how each tensor is divided. What XLA itself
+allocates may be more or less.
 
 Exit status: 0 fine, 1 the program has errors or does not fit, 2 it cannot be read.
 
@@ -103,6 +110,9 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
         Err(output) => return output,
     };
     let mut analysis = Analysis::open(&text);
+    if let Some(on) = args.mesh.on() {
+        return on_device(args, &mut analysis, &on, console);
+    }
     let of = MemoryOf {
         train: args.train.clone(),
         optimiser: args.optimiser.into(),
@@ -126,6 +136,34 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
         output.stdout = people(&used, args.all, console.stdout());
         if let Some(limit) = args.fits {
             output.stdout.push_str(&format!("\n{}", answer(&used, limit)));
+        }
+    }
+    output
+}
+
+/// Reports the memory that one device of a mesh needs.
+fn on_device(args: &Args, analysis: &mut Analysis, on: &OnMesh, console: &mut Console<'_>) -> Output {
+    if args.train.is_some() {
+        let message =
+            "`--train` and `--mesh` do not go together: write `minimise` into the program".to_string();
+        return unusable("memory", message, args.program.json);
+    }
+    let found = meshed(analysis, on);
+    let mut output = Output::new(status(&found.diagnostics));
+    let too_large = |table: &MeshTable| args.fits.is_some_and(|limit| table.peak > limit);
+    if found.mesh.as_ref().is_some_and(too_large) {
+        output.status = Status::Wrong;
+    }
+    if args.program.json {
+        output.stdout = json::object("memory", analysis.sources(), &found.diagnostics, &found);
+        return output;
+    }
+    output.stderr = args.program.render(analysis.sources(), &found.diagnostics, console.stderr());
+    if let Some(table) = &found.mesh {
+        output.stdout = mesh::memory(table, console.stdout());
+        if let Some(limit) = args.fits {
+            let fits = if table.peak <= limit { "fits into" } else { "does not fit into" };
+            output.stdout.push_str(&format!("\n{} {fits} {}\n", bytes(table.peak), bytes(limit)));
         }
     }
     output

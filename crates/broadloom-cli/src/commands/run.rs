@@ -15,6 +15,7 @@ use serde::Serialize;
 use crate::console::{Console, Live, Look, Stop};
 use crate::data::{self, Source};
 use crate::json;
+use crate::mesh::MeshArgs;
 use crate::output::{Output, Status};
 use crate::plot::Curve;
 use crate::program::{ProgramArgs, reason, shown_path, status, unusable};
@@ -60,6 +61,8 @@ pub struct Args {
     /// Say how long it took
     #[arg(long)]
     verbose: bool,
+    #[command(flatten)]
+    mesh: MeshArgs,
 }
 
 /// The choice of a backend.
@@ -82,7 +85,8 @@ A loss that is infinite or not a number ends a run: the first tensor that is not
 saved where `--save` says so. `--keep-going` goes on.
 
 `--backend xla` runs routines as modules of StableHLO on whatever JAX has: a CPU, a GPU, a TPU. It needs Python with JAX: `python3`, or the
-one that BROADLOOM_PYTHON names.
+one that BROADLOOM_PYTHON names. With `--mesh` and `--shard` it is divided over the devices that JAX has, as `check --mesh` shows it. A
+CPU looks like as many devices as the mesh has.
 
 Ctrl-C ends a run with `--save` after the step that is under way, and saves what there is; a second Ctrl-C ends it at once.
 The file is complete or as it was before, whatever happens.
@@ -181,6 +185,9 @@ impl Args {
             WantedBackend::Reference => Backend::Reference,
             WantedBackend::Xla => Backend::Xla,
         };
+        if self.mesh.on().is_some() && backend != Backend::Xla {
+            return Err("only XLA runs programs on several devices: write `--backend xla --mesh …`".into());
+        }
         let threads = self.threads.map(|threads| threads as usize);
         let settings = Settings { backend, seed: self.seed, threads, ..Settings::default() };
         for name in self.data.iter().filter_map(|source| source.name.as_ref()) {
@@ -198,6 +205,7 @@ impl Args {
             save: self.save.clone(),
             inputs,
             keep_going: self.keep_going,
+            mesh: self.mesh.on(),
         };
         Ok((options, foreign))
     }

@@ -3,24 +3,32 @@
 //!
 //! They run where `BROADLOOM_PYTHON` names a Python with JAX. Where it is not set they are shown as ignored, with a notice.
 
+mod mesh;
+
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use crate::mlir::{First, close, results};
 use crate::support::{examples, loom_files, programs};
-use broadloom::{Backend, Dtype, Graph, Routine, Session, Settings, Tensor};
+use broadloom::{Backend, Dtype, Graph, Mesh, Routine, Session, Settings, Sharding, Tensor};
 use broadloom_lang::{Options, Program, RunOptions, compile};
 use libtest_mimic::{Failed, Trial};
 
 /// A session that lasts as long as the tests: the Python process ends with the last one, and takes seconds to start.
 static KEPT: Mutex<Option<Session>> = Mutex::new(None);
 
-/// Makes sure that the Python process is there and stays.
+/// Makes sure that the Python process is there, with enough devices for every test, and stays.
 fn keep_running() -> Result<(), String> {
     let mut kept = KEPT.lock().map_err(|_| "another test has failed to start Python")?;
     if kept.is_none() {
         let settings = Settings { backend: Backend::Xla, ..Settings::default() };
-        *kept = Some(Session::with(Graph::new(), settings).map_err(|error| error.to_string())?);
+        let mut session = Session::with(Graph::new(), settings).map_err(|error| error.to_string())?;
+        let mesh = Mesh { axes: vec![("all".into(), 8)] };
+        let everything = Sharding { mesh, shards: Vec::new(), names: Vec::new() };
+        let divided = session.divide(&[], &everything);
+        let divided = divided.and_then(|divided| session.set_division(divided));
+        divided.map_err(|error| error.to_string())?;
+        *kept = Some(session);
     }
     Ok(())
 }
@@ -45,6 +53,7 @@ pub fn trials() -> Vec<Trial> {
             move || in_file(name, text).and_then(|file| same_values(&file, Dtype::F32)).map_err(Failed::from);
         trials.push(Trial::test(format!("xla::cases::{name}"), run).with_ignored_flag(missing));
     }
+    trials.extend(mesh::trials(missing));
     trials
 }
 

@@ -85,6 +85,7 @@ impl Eval<'_> {
             }
         };
         self.relate(tensor, declared.as_ref(), span)?;
+        self.note_axis_names(tensor, shape);
         self.name_tensor(tensor, &text, name.span);
         self.frame.scope.bind(name.name, Value::Tensor(tensor));
         Ok(())
@@ -204,6 +205,7 @@ impl Eval<'_> {
         })?;
         self.params.insert(tensor);
         self.relate(tensor, declared.as_ref(), span)?;
+        self.note_axis_names(tensor, param.shape.as_ref());
         if let Some(dtype) = self.dtype(param.precision)? {
             self.ask(span, |graph| graph.set_precision(tensor, dtype))?;
         }

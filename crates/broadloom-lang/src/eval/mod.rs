@@ -11,6 +11,7 @@
 //! | `statement` | statements that bind names |
 //! | `dim` | sizes that have names |
 //! | `leaf` | data, states, parameters and their declared shapes |
+//! | `axis_names` | names that declared shapes have for axes |
 //! | `expr` | expressions |
 //! | `apply` | functions: configuration, layers, application |
 //! | `contract` | written signatures |
@@ -24,6 +25,7 @@
 
 mod action;
 mod apply;
+mod axis_names;
 mod contract;
 mod convert;
 mod dim;
@@ -44,7 +46,7 @@ pub(crate) use report::{diagnosed, left_out};
 use std::path::PathBuf;
 use std::rc::Rc;
 
-use broadloom::{Error, Graph, Tensor};
+use broadloom::{AxisName, Error, Graph, Tensor};
 use broadloom_diagnostics::{Diagnostic, SourceId, Sources, Span};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -87,6 +89,8 @@ pub(crate) struct Eval<'o> {
     application: Option<u32>,
     /// The tensors that have a name, in order.
     pub made: Vec<Made>,
+    /// The names that declared shapes have for axes.
+    pub axis_names: Vec<AxisName>,
     pub dims: Vec<Dim>,
     /// The index in `dims` of each size with a range.
     ranged: FxHashMap<String, usize>,
@@ -188,6 +192,7 @@ impl<'o> Eval<'o> {
             applied: Vec::new(),
             application: None,
             made: Vec::new(),
+            axis_names: Vec::new(),
             dims: Vec::new(),
             ranged: FxHashMap::default(),
             specs: Vec::new(),

@@ -8,6 +8,7 @@ use broadloom_xla::Module;
 use rustc_hash::FxHashMap;
 
 use super::{Layout, Lowered, Lowering, Node, Symbol};
+use crate::mesh::Divided;
 use crate::routine::Routine;
 use crate::session::Sizes;
 
@@ -24,15 +25,17 @@ pub(crate) fn module(
         .map_err(|refusal| Error::new(ErrorKind::Use, format!("this cannot be said in MLIR: {refusal}")))
 }
 
-/// Writes a lowered routine as a module of StableHLO.
+/// Writes a lowered routine as a module of StableHLO, for the devices of a mesh if it is divided.
 pub(crate) fn stablehlo(
     graph: &Graph,
     layout: &Layout,
     (name, lowered): (&str, &Lowered),
+    divided: Option<&Divided>,
     place: &dyn Fn(usize) -> Option<String>,
 ) -> Result<Module, Error> {
     let function = function(graph, layout, name, lowered, place);
-    broadloom_xla::module(&function).map_err(|refusal| {
+    let sharded = divided.map(|divided| divided.sharded(lowered));
+    broadloom_xla::module_on(&function, sharded.as_ref()).map_err(|refusal| {
         let message = format!("this cannot be said in StableHLO: {refusal}");
         let error = Error::new(ErrorKind::Use, message);
         match refusal.at.and_then(|at| lowered.steps.get(at)) {

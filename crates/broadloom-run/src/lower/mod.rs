@@ -164,7 +164,8 @@ impl Layout {
         Layout { shapes, nests, margins, dtypes: precisions(graph), sizes }
     }
 
-    fn nest(&self, step: u32) -> Result<Arc<Projected>, Error> {
+    /// The projections of a step.
+    pub fn nest(&self, step: u32) -> Result<Arc<Projected>, Error> {
         match self.nests.get(step as usize) {
             Some(Some(Ok(nest))) => Ok(Arc::clone(nest)),
             Some(Some(Err(error))) => Err(error.clone()),

@@ -20,7 +20,7 @@ impl Session {
         let mut arrays = Vec::new();
         for tensor in lasting(&self.graph) {
             self.initialise(Node::Value(tensor))?;
-            if let Some(values) = self.store.read(Node::Value(tensor)) {
+            if let Some(values) = self.store.read(Node::Value(tensor))? {
                 arrays.push((self.graph.short_name(tensor), values));
             }
         }

@@ -270,7 +270,7 @@ fn bytes(buffer: &Buffer) -> u64 {
 }
 
 /// For each buffer the first and the last nest that mention it.
-fn needed(program: &Program) -> Vec<Option<(usize, usize)>> {
+pub(super) fn needed(program: &Program) -> Vec<Option<(usize, usize)>> {
     let mut needed: Vec<Option<(usize, usize)>> = vec![None; program.buffers.len()];
     for (number, nest) in program.nests.iter().enumerate() {
         let mut see = |buffer: usize| {

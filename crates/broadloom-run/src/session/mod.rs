@@ -5,6 +5,7 @@ mod finite;
 mod give;
 mod host;
 mod memory;
+mod mesh;
 mod mlir;
 mod prepare;
 mod prepared;
@@ -29,6 +30,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::lower::is_run_time_slice;
 use crate::lower::{Layout, Lowered, Node, Symbol};
+use crate::mesh::Divided;
 use crate::routine::Routine;
 use host::Evaluated;
 use prepare::check_names;
@@ -129,6 +131,8 @@ pub struct Session {
     compiler: Option<Compiler>,
     /// The process that runs modules of XLA, if that is the backend.
     driver: Option<Arc<Driver>>,
+    /// The division of tensors over devices, if there are several.
+    divided: Option<Arc<Divided>>,
     notices: Vec<String>,
     positions: FxHashMap<Tensor, u64>,
     runs: u64,
@@ -222,7 +226,7 @@ impl Session {
             (compiler, _) => compiler,
         };
         let driver = match settings.backend {
-            Backend::Xla => Some(Driver::shared().map_err(Error::run)?),
+            Backend::Xla => Some(Driver::shared(1).map_err(Error::run)?),
             _ => None,
         };
         check_names(&graph)?;
@@ -240,6 +244,7 @@ impl Session {
             plans: Vec::new(),
             compiler,
             driver,
+            divided: None,
             notices,
             positions: FxHashMap::default(),
             runs: 0,
@@ -291,7 +296,7 @@ impl Session {
             _ => Node::Value(tensor),
         };
         self.initialise(node)?;
-        if let Some(values) = self.store.read(node) {
+        if let Some(values) = self.store.read(node)? {
             return Ok(values);
         }
         if let Some(number) = self.layout.number(&self.graph, tensor) {
@@ -359,7 +364,7 @@ impl Session {
         let stopped = match code {
             Code::Xla(code) => {
                 let places = code.places(&lowered.program, places);
-                code.run(self.store.blocks(), &places, &lowered.program, &symbols)?
+                code.run(&mut self.store, &places, &lowered.program, &symbols)?
             }
             Code::Own(compiled) => compiled.run(self.store.blocks(), places, &symbols),
             Code::Family(at) => self.families[*at].compiled.run(self.store.blocks(), places, &symbols),
@@ -479,7 +484,7 @@ impl Session {
         for node in order {
             let (Node::Value(tensor) | Node::Gradient(tensor)) = node else { continue };
             let watched = self.prepared[at].lowered.watched.contains(&node);
-            let values = if watched { self.store.seen(node) } else { self.store.read(node) };
+            let values = if watched { self.store.seen(node)? } else { self.store.read(node)? };
             let Some(values) = values else { continue };
             if let Some(place) = values.to_f64s().iter().position(|value| value.is_nan()) {
                 let of = if matches!(node, Node::Gradient(_)) { "the gradient of " } else { "" };

@@ -87,7 +87,9 @@ impl Session {
     /// these sizes.
     fn code(&mut self, routine: &Routine, lowered: &Lowered) -> Result<Code, Error> {
         if let Some(driver) = &self.driver {
-            let code = xla::Code::new(driver, &self.graph, &self.layout, (routine.name(), lowered))?;
+            let divided = self.divided.as_deref();
+            let routine = (routine.name(), lowered);
+            let code = xla::Code::new(driver, &self.graph, &self.layout, routine, divided)?;
             return Ok(Code::Xla(Box::new(code)));
         }
         // Only a program that runs at these sizes alone is optimised for them.

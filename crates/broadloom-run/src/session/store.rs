@@ -4,8 +4,10 @@ use broadloom_graph::lowering::list;
 use broadloom_graph::{Error, ErrorKind, Graph, Remedy};
 use broadloom_loops::reference::{self, Memory, NestCode, Stop};
 use broadloom_loops::{Array, Block, BufferId, Dtype, Lent, Storage};
+use broadloom_xla::OnDevice;
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::xla::numbers;
 use crate::lower::{Layout, Node};
 use crate::session::host::Evaluated;
 
@@ -22,11 +24,55 @@ pub(super) struct Store {
     gone: FxHashMap<Node, Vec<u64>>,
     /// The nodes whose values are read from memory of somebody else, and their places.
     lent: Vec<(Node, usize)>,
+    /// The blocks whose numbers are on the devices of XLA, by their places.
+    remote: FxHashMap<usize, Remote>,
+}
+
+/// Numbers of a block that are on the devices of XLA.
+pub(super) struct Remote {
+    pub array: OnDevice,
+    /// True if the block has other numbers, from before.
+    pub is_newer: bool,
 }
 
 impl Store {
     pub fn blocks(&mut self) -> &mut [Block] {
         &mut self.blocks
+    }
+
+    /// The numbers of a block on the devices of XLA, if they are there.
+    pub fn remote(&self, place: usize) -> Option<&OnDevice> {
+        self.remote.get(&place).map(|remote| &remote.array)
+    }
+
+    /// Notes that the numbers of a block are on the devices of XLA.
+    pub fn set_remote(&mut self, place: usize, remote: Remote) {
+        self.remote.insert(place, remote);
+    }
+
+    /// Brings the numbers of a block back from the devices of XLA, if there are newer ones.
+    fn bring_back(&mut self, place: usize) -> Result<(), Error> {
+        let Some(remote) = self.remote.get_mut(&place).filter(|remote| remote.is_newer) else {
+            return Ok(());
+        };
+        let bytes = remote.array.bytes().map_err(|message| Error::run(format!("XLA: {message}")))?;
+        let block = &mut self.blocks[place];
+        if block.is_vacant() {
+            block.furnish()?;
+        }
+        let array = Array::new(block.sizes(), numbers(block.dtype(), &bytes))?;
+        block.write(&array)?;
+        remote.is_newer = false;
+        Ok(())
+    }
+
+    /// Brings everything back from the devices of XLA, where nothing is left.
+    pub fn bring_all_back(&mut self) -> Result<(), Error> {
+        for place in 0..self.blocks.len() {
+            self.bring_back(place)?;
+        }
+        self.remote.clear();
+        Ok(())
     }
 
     pub fn has_values(&self, node: Node) -> bool {
@@ -63,13 +109,17 @@ impl Store {
     }
 
     /// The contents of a node that is only inspected.
-    pub fn seen(&self, node: Node) -> Option<Array> {
-        self.watched.get(&node).map(|place| self.blocks[*place].read())
+    pub fn seen(&mut self, node: Node) -> Result<Option<Array>, Error> {
+        let Some(place) = self.watched.get(&node).copied() else { return Ok(None) };
+        self.bring_back(place)?;
+        Ok(Some(self.blocks[place].read()))
     }
 
-    pub fn read(&self, node: Node) -> Option<Array> {
-        let place = self.places.get(&node).filter(|_| self.filled.contains(&node))?;
-        Some(self.blocks[*place].read())
+    pub fn read(&mut self, node: Node) -> Result<Option<Array>, Error> {
+        let place = self.places.get(&node).copied().filter(|_| self.filled.contains(&node));
+        let Some(place) = place else { return Ok(None) };
+        self.bring_back(place)?;
+        Ok(Some(self.blocks[place].read()))
     }
 
     /// Refuses values that are floats for a node of integers.
@@ -114,6 +164,7 @@ impl Store {
         self.fits(graph, layout, node, (values.sizes(), values.dtype()))?;
         let place = self.place(graph, layout, node)?;
         self.blocks[place].write(values)?;
+        self.remote.remove(&place);
         self.filled.insert(node);
         Ok(())
     }
@@ -124,6 +175,7 @@ impl Store {
         let place = self.place(graph, layout, node)?;
         let fits = self.blocks[place].lend(lent);
         if fits {
+            self.remote.remove(&place);
             self.filled.insert(node);
             self.lent.push((node, place));
         }
@@ -135,6 +187,7 @@ impl Store {
         for (node, place) in std::mem::take(&mut self.lent) {
             if self.blocks.get(place).is_some_and(Block::is_lent) {
                 let _lent = self.blocks[place].take();
+                self.remote.remove(&place);
                 self.filled.remove(&node);
             }
         }
@@ -150,10 +203,12 @@ impl Store {
         let Some(place) = self.places.get(&node).copied().filter(|_| self.filled.contains(&node)) else {
             return Ok(None);
         };
+        self.bring_back(place)?;
         if self.blocks[place].has_margins() {
             return Ok(Some(Block::of(&self.blocks[place].read())?));
         }
         self.filled.remove(&node);
+        self.remote.remove(&place);
         Ok(Some(self.blocks[place].take()))
     }
 
@@ -189,6 +244,7 @@ impl Store {
             // Another graph: nothing carries over.
             *self = Store::default();
         }
+        self.bring_all_back()?;
         // All new blocks are allocated before any old one is dropped, because that may fail.
         let mut moved = Vec::new();
         for (node, place) in self.places.iter().chain(&self.watched) {

@@ -3,13 +3,15 @@
 use std::sync::Arc;
 
 use broadloom_array::{Array, Dtype, Element, Values};
-use broadloom_graph::{Error, Graph};
+use broadloom_graph::{Error, ErrorKind, Graph};
 use broadloom_loops::reference::Stop;
-use broadloom_loops::{Block, Buffer, Program, Storage};
-use broadloom_xla::{Compiled, Driver, Input, Module};
+use broadloom_loops::{Buffer, BufferId, Program, Storage};
+use broadloom_xla::{Argument, Compiled, Driver, Input, Module};
 
 use super::Session;
+use super::store::{Remote, Store};
 use crate::lower::{Layout, Lowered, stablehlo};
+use crate::mesh::Divided;
 use crate::routine::Routine;
 
 impl Session {
@@ -45,7 +47,21 @@ impl Session {
             return Err(self.no_number(name));
         }
         let lowered = self.lowered(&self.layout, routine)?;
-        Ok(stablehlo(&self.graph, &self.layout, (routine.name(), &lowered), place)?.text)
+        let divided = self.divided.as_deref();
+        Ok(stablehlo(&self.graph, &self.layout, (routine.name(), &lowered), divided, place)?.text)
+    }
+}
+
+impl Session {
+    /// A routine in the language of XLA, after it was divided over devices and compiled, with a collective for each operation that
+    /// needs one. It is an error if the backend is another one.
+    pub fn compiled_by_xla(&mut self, routine: &Routine) -> Result<String, Error> {
+        self.refresh()?;
+        let at = self.prepare(routine)?;
+        match &self.prepared[at].code {
+            super::Code::Xla(code) => code.compiled.compiled_text().map_err(Error::run),
+            _ => Err(Error::new(ErrorKind::Use, "the backend of the session is not XLA")),
+        }
     }
 }
 
@@ -62,10 +78,12 @@ impl Code {
         graph: &Graph,
         layout: &Layout,
         (name, lowered): (&str, &Lowered),
+        divided: Option<&Divided>,
     ) -> Result<Code, Error> {
-        let module = stablehlo(graph, layout, (name, lowered), &|_| None)?;
+        let module = stablehlo(graph, layout, (name, lowered), divided, &|_| None)?;
+        let devices = divided.map_or(1, |divided| divided.mesh.devices());
         let refused = |message: String| Error::run(format!("XLA does not take `{name}`: {message}"));
-        let compiled = driver.compile(&module.text).map_err(refused)?;
+        let compiled = driver.compile(&module.text, devices).map_err(refused)?;
         Ok(Code { module, compiled })
     }
 
@@ -76,33 +94,56 @@ impl Code {
         program.buffers.iter().map(place).collect()
     }
 
-    /// Runs the module on the blocks of its buffers.
+    /// Runs the module on the blocks of its buffers. What it is given and what it makes stays on the devices, and comes back when it is
+    /// read.
     pub fn run(
         &self,
-        blocks: &mut [Block],
+        store: &mut Store,
         places: &[Option<usize>],
         program: &Program,
         symbols: &[i64],
     ) -> Result<Result<(), Stop>, Error> {
         let lost = || Error::run("a module of XLA has a buffer without a place; this is a defect".into());
-        let mut given: Vec<Vec<u8>> = Vec::new();
+        let place = |id: &BufferId| places[id.index()].ok_or_else(lost);
+        let mut held: Vec<Option<usize>> = Vec::new();
         for input in &self.module.inputs {
-            given.push(match input {
-                Input::Buffer(id) => bytes(&blocks[places[id.index()].ok_or_else(lost)?].read()),
-                Input::Position(at) => (symbols[*at as usize] as i32).to_le_bytes().to_vec(),
-                Input::Key(at) => symbols[*at as usize].to_le_bytes().to_vec(),
+            held.push(match input {
+                Input::Buffer(id) => Some(place(id)?),
+                Input::Position(_) | Input::Key(_) => None,
             });
         }
-        let given: Vec<&[u8]> = given.iter().map(Vec::as_slice).collect();
-        let made = self.compiled.run(&given).map_err(|message| Error::run(format!("XLA: {message}")))?;
-        if let Some(stop) = made.get(self.module.outputs.len()).and_then(|checks| self.stop(program, checks))
-        {
+        let bytes_of = |input: &Input, store: &mut Store| match (input, symbols) {
+            (Input::Buffer(id), _) => {
+                places[id.index()].map_or(Vec::new(), |at| bytes(&store.blocks()[at].read()))
+            }
+            (Input::Position(at), symbols) => (symbols[*at as usize] as i32).to_le_bytes().to_vec(),
+            (Input::Key(at), symbols) => symbols[*at as usize].to_le_bytes().to_vec(),
+        };
+        let mut sent: Vec<Option<Vec<u8>>> = Vec::new();
+        for (input, at) in self.module.inputs.iter().zip(&held) {
+            let is_there = at.is_some_and(|at| store.remote(at).is_some());
+            sent.push((!is_there).then(|| bytes_of(input, store)));
+        }
+        let arguments: Vec<Argument<'_>> = held
+            .iter()
+            .zip(sent)
+            .map(|(at, sent)| match (sent, at.and_then(|at| store.remote(at))) {
+                (None, Some(array)) => Argument::Held(array),
+                (sent, _) => Argument::Bytes(sent.unwrap_or_default()),
+            })
+            .collect();
+        let made = self.compiled.run(&arguments, self.module.outputs.len());
+        let made = made.map_err(|message| Error::run(format!("XLA: {message}")))?;
+        for (at, array) in held.iter().zip(made.given) {
+            if let (Some(at), Some(array)) = (at, array) {
+                store.set_remote(*at, Remote { array, is_newer: false });
+            }
+        }
+        if let Some(stop) = made.rest.first().and_then(|checks| self.stop(program, checks)) {
             return Ok(Err(stop));
         }
-        for (id, bytes) in self.module.outputs.iter().zip(&made) {
-            let buffer = program.buffer(*id);
-            let array = Array::new(&buffer.shape(), numbers(buffer.dtype, bytes))?;
-            blocks[places[id.index()].ok_or_else(lost)?].write(&array)?;
+        for (id, array) in self.module.outputs.iter().zip(made.kept) {
+            store.set_remote(place(id)?, Remote { array, is_newer: true });
         }
         Ok(Ok(()))
     }
@@ -143,7 +184,7 @@ fn bytes(array: &Array) -> Vec<u8> {
 }
 
 /// The numbers of a type that some bytes are.
-fn numbers(dtype: Dtype, bytes: &[u8]) -> Values {
+pub(super) fn numbers(dtype: Dtype, bytes: &[u8]) -> Values {
     use broadloom_array::{bf16, f16};
     match dtype {
         Dtype::I32 => each(bytes, i32::from_le_bytes).into(),

@@ -1,11 +1,15 @@
 //! A program as a module of StableHLO.
 
-use broadloom_lang::Program;
+use broadloom_lang::{OnMesh, Program};
 
 use super::mlir::{readable, sizes_line, with_session};
 
-/// The forward pass, or a routine by its name.
-pub(super) fn emit(program: &mut Program, routine: Option<&str>) -> Result<String, String> {
+/// The forward pass, or a routine by its name, for the devices of a mesh if there is one.
+pub(super) fn emit(
+    program: &mut Program,
+    routine: Option<&str>,
+    on: Option<&OnMesh>,
+) -> Result<String, String> {
     let (forward, left_out) = program.forward();
     let mut all = if forward.is_empty() { Vec::new() } else { vec![forward] };
     all.extend(program.plan.routines.iter().cloned());
@@ -25,6 +29,13 @@ pub(super) fn emit(program: &mut Program, routine: Option<&str>) -> Result<Strin
         let names = names.join(", ").replace('\n', " ");
         head.push_str(&format!("// Not here, because of gradients; `--routine` shows it: {names}\n"));
     }
-    let made = with_session(program, |session, place| session.stablehlo_with_places(wanted, place))?;
+    let sharding = on.map(|on| program.sharding(on));
+    let made = with_session(program, |session, place| {
+        if let Some(sharding) = &sharding {
+            let divided = session.divide(&all, sharding)?;
+            session.set_division(divided)?;
+        }
+        session.stablehlo_with_places(wanted, place)
+    })?;
     Ok(readable(&(head + &made)))
 }

@@ -1,0 +1,192 @@
+//! The arguments that divide a program over devices, and the tables about it.
+
+use broadloom::{Mesh, Shard};
+use broadloom_diagnostics::{Column, Table};
+use broadloom_ide::MeshTable;
+use broadloom_ide::words::{bytes, counted, grouped};
+use broadloom_lang::OnMesh;
+
+use crate::console::Look;
+
+/// The arguments that divide a program over devices.
+#[derive(clap::Args, Clone, Debug)]
+pub struct MeshArgs {
+    /// Devices in a grid whose axes have names: `data=4,model=2` are eight
+    #[arg(long, value_name = "AXIS=N,…", value_parser = mesh)]
+    mesh: Option<Mesh>,
+    /// Divide axes over a mesh axis: a named size (`batch=data`), a label (`blocks.*.attend.heads=model`), a place (`w[output, 0]=model`); may be repeated
+    #[arg(long, value_name = "NAME=AXIS", value_parser = shard, requires = "mesh")]
+    shard: Vec<Shard>,
+}
+
+impl MeshArgs {
+    /// The devices and what is divided over them, if there are any.
+    pub fn on(&self) -> Option<OnMesh> {
+        Some(OnMesh { mesh: self.mesh.clone()?, shards: self.shard.clone() })
+    }
+}
+
+/// `data=4,model=2`
+fn mesh(text: &str) -> Result<Mesh, String> {
+    let help = "write names and numbers of devices, such as `data=4,model=2`";
+    let mut axes: Vec<(String, u64)> = Vec::new();
+    for part in text.split(',') {
+        let (name, size) = part.split_once('=').ok_or(help)?;
+        let (name, size) = (name.trim(), size.trim());
+        let size: u64 = size.parse().map_err(|_| format!("`{size}` is not a number of devices: {help}"))?;
+        let plain = |letter: char| letter.is_alphanumeric() || letter == '_' || letter == '-';
+        if name.is_empty() || !name.chars().all(plain) {
+            return Err(format!("`{}` is not a name: {help}", name.escape_debug()));
+        }
+        if size == 0 {
+            return Err("an axis of a mesh has at least one device".into());
+        }
+        if axes.iter().any(|(known, _)| known == name) {
+            return Err(format!("two axes of the mesh are called `{name}`"));
+        }
+        axes.push((name.into(), size));
+    }
+    let devices = axes.iter().try_fold(1u64, |all, (_, size)| all.checked_mul(*size));
+    match devices.is_some_and(|devices| devices <= MOST_DEVICES) {
+        true => Ok(Mesh { axes }),
+        false => Err(format!("a mesh has at most {} devices", grouped(MOST_DEVICES))),
+    }
+}
+
+/// More devices than any machine has.
+const MOST_DEVICES: u64 = 1 << 20;
+
+/// `batch=data`
+fn shard(text: &str) -> Result<Shard, String> {
+    let help = "write what is divided, `=`, and an axis of the mesh, such as `batch=data`";
+    let (axes, over) = text.rsplit_once('=').ok_or(help)?;
+    match (axes.trim(), over.trim()) {
+        ("", _) | (_, "") => Err(help.into()),
+        (axes, over) => Ok(Shard { axes: axes.into(), over: over.into() }),
+    }
+}
+
+/// The columns that names of tensors and operations take at most.
+const WIDEST: usize = 60;
+
+/// The division of a program, as tables for people.
+pub fn people(table: &MeshTable, all: bool, look: Look) -> String {
+    let mut out = tensors(table, all, look);
+    for routine in &table.routines {
+        out.push_str(&format!("\n`{}`, in one run: ", routine.name));
+        if routine.collectives.is_empty() {
+            out.push_str("devices send each other nothing\n");
+            continue;
+        }
+        let mut sums = Table::new([
+            Column::name("devices do"),
+            Column::new("along"),
+            Column::number("times"),
+            Column::number("bytes"),
+            Column::number(""),
+        ]);
+        for total in &routine.totals {
+            let (count, sum) = (grouped(total.count), grouped(total.bytes));
+            sums.row([total.kind.into(), total.over.join(", "), count, sum, bytes(total.bytes)]);
+        }
+        out.push_str(&format!("what devices send each other\n{}\n", look.table(&sums)));
+        let mut each = Table::new([
+            Column::name("of"),
+            Column::new("needs"),
+            Column::new("along"),
+            Column::number("bytes"),
+            Column::new("line"),
+            Column::faint("for"),
+        ])
+        .with_widest(WIDEST);
+        for sent in &routine.collectives {
+            let operation = sent.operation.lines().next().unwrap_or_default().to_string();
+            let (over, line) = (sent.over.join(", "), format!("{}:{}", sent.place.file, sent.place.line));
+            each.row([sent.tensor.clone(), sent.kind.into(), over, grouped(sent.bytes), line, operation]);
+        }
+        out.push_str(&look.table(&each));
+    }
+    out
+}
+
+fn tensors(table: &MeshTable, all: bool, look: Look) -> String {
+    let mut rows = Table::new([
+        Column::name("tensor"),
+        Column::new("shape"),
+        Column::number("bytes"),
+        Column::number("on each device"),
+        Column::faint("group"),
+    ]);
+    let listed = |group: &str, own: bool| all || own || ["parameters", "data"].contains(&group);
+    let mut left_out = 0;
+    for tensor in &table.tensors {
+        if listed(tensor.group, tensor.own) {
+            let (whole, part) = (grouped(tensor.bytes), grouped(tensor.bytes_per_device));
+            rows.row([tensor.name.clone(), tensor.shape.clone(), whole, part, tensor.group.into()]);
+        } else {
+            left_out += 1;
+        }
+    }
+    let axes: Vec<String> = table.axes.iter().map(|axis| format!("{}={}", axis.name, axis.size)).collect();
+    let mut out = format!("{}: {}\n\n", counted(table.devices, "device"), axes.join(", "));
+    out.push_str(&look.table(&rows));
+    if left_out > 0 {
+        out.push_str(&format!(
+            "and {} that functions, gradients and optimisers make: --all lists them\n",
+            counted(left_out, "tensor")
+        ));
+    }
+    out
+}
+
+/// The memory of one device, as a table for people.
+pub fn memory(table: &MeshTable, look: Look) -> String {
+    let mut rows = Table::new([
+        Column::name("memory of one device"),
+        Column::number("bytes"),
+        Column::number(""),
+        Column::number("undivided"),
+    ]);
+    for group in ["parameters", "states", "data", "gradients", "activations"] {
+        let of = || table.tensors.iter().filter(|tensor| tensor.lasts && tensor.group == group);
+        let (part, whole): (u64, u64) =
+            of().fold((0, 0), |sum, each| (sum.0 + each.bytes_per_device, sum.1 + each.bytes));
+        if whole > 0 {
+            rows.row([group.into(), grouped(part), bytes(part), grouped(whole)]);
+        }
+    }
+    for routine in &table.routines {
+        let part = routine.temporaries;
+        rows.row([
+            format!("at the same time in {}", routine.name),
+            grouped(part),
+            bytes(part),
+            String::new(),
+        ]);
+    }
+    rows.row(["peak".into(), grouped(table.peak), bytes(table.peak), String::new()]);
+    look.table(&rows)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{mesh, shard};
+
+    #[test]
+    fn meshes_are_read_or_refused() {
+        let read = mesh("data=4, model=2").expect("a mesh");
+        assert_eq!(read.axes, [("data".to_string(), 4), ("model".to_string(), 2)]);
+        for wrong in ["", "data", "data=", "data=0", "=4", "data=4,data=2", "a b=2", "a=1048576,b=2"] {
+            assert!(mesh(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn shards_are_read_or_refused() {
+        let read = shard("w[output, 0]=model").expect("a shard");
+        assert_eq!((&read.axes[..], &read.over[..]), ("w[output, 0]", "model"));
+        for wrong in ["", "batch", "=data", "batch="] {
+            assert!(shard(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,232 @@
+//! Programs divided over eight devices compute what one device computes, and devices send each other what the table says.
+
+use std::sync::Mutex;
+
+use broadloom::{Backend, CollectiveKind, Mesh, Session, Settings, Shard};
+use broadloom_lang::{Observer, OnMesh, Options, Program, RunOptions, compile};
+use libtest_mimic::{Failed, Trial};
+
+/// A transformer of the library that learns to count.
+const PROGRAM: &str = "\
+dim batch = 8
+data text : batch, 4 | = [[0, 1, 2, 3], [1, 2, 3, 4], [2, 3, 4, 5], [3, 4, 5, 6], [4, 5, 6, 7], [5, 6, 7, 8], [6, 7, 8, 9], [7, 8, 9, 10]]
+let logits = decoder_only(16, 32, layers = 1, heads = 8, hidden = 64)(text)
+let loss = next_token_loss(logits, text)
+repeat 50:
+  minimise loss by adam(0.003)
+";
+
+/// A way to divide it: its name, the devices, and what is divided over them, as the command writes it.
+type Way = (&'static str, &'static [(&'static str, u64)], &'static [&'static str]);
+
+const WAYS: &[Way] = &[
+    ("data", &[("data", 8)], &["batch=data"]),
+    ("tensor", &[("model", 8)], &["*.heads=model", "*.feed.hidden=model"]),
+    ("mixed", &[("data", 4), ("model", 2)], &["batch=data", "*.heads=model", "*.feed.hidden=model"]),
+    // Rows of a divided table are looked up after an all-gather, and its gradient is put together on every device.
+    ("table", &[("model", 4)], &["*.table.vocabulary=model"]),
+];
+
+pub fn trials(missing: bool) -> Vec<Trial> {
+    let trial = |(name, mesh, shards): &Way| {
+        let mesh = Mesh { axes: mesh.iter().map(|(name, size)| ((*name).into(), *size)).collect() };
+        let parts = shards.iter().filter_map(|shard| shard.split_once('='));
+        let shards = parts.map(|(axes, over)| Shard { axes: axes.into(), over: over.into() }).collect();
+        let on = OnMesh { mesh, shards };
+        Trial::test(format!("xla::mesh::{name}"), move || same(&on).map_err(Failed::from))
+            .with_ignored_flag(missing)
+    };
+    WAYS.iter().map(trial).collect()
+}
+
+/// Collects losses.
+#[derive(Default)]
+struct Losses(Vec<f64>);
+
+impl Observer for Losses {
+    fn printed(&mut self, _line: &str) {}
+
+    fn repeated(&mut self, _done: u64, _of: u64, losses: &[(String, f64)]) {
+        self.0.extend(losses.iter().map(|(_, loss)| *loss));
+    }
+}
+
+fn program() -> Program {
+    let program = compile("count.loom", PROGRAM, &Options::default());
+    assert!(program.is_ok(), "{:?}", program.diagnostics);
+    program
+}
+
+/// Trains on one device or on several: the losses, and the session.
+fn trained(on: Option<&OnMesh>) -> Result<(Vec<f64>, Session), String> {
+    let settings = Settings { backend: Backend::Xla, ..Settings::default() };
+    let options = RunOptions { settings, mesh: on.cloned(), ..RunOptions::default() };
+    let mut losses = Losses::default();
+    let session = program().run(&options, &mut losses).map_err(|wrong| wrong.message.clone())?;
+    Ok((losses.0, session))
+}
+
+/// The losses of one device, which every test compares with.
+static ALONE: Mutex<Vec<f64>> = Mutex::new(Vec::new());
+
+fn alone() -> Result<Vec<f64>, String> {
+    let mut known = ALONE.lock().map_err(|_| "training on one device has failed")?;
+    if known.is_empty() {
+        *known = trained(None)?.0;
+    }
+    Ok(known.clone())
+}
+
+fn same(on: &OnMesh) -> Result<(), String> {
+    super::keep_running()?;
+    let expected = alone()?;
+    let (made, mut several) = trained(Some(on))?;
+    if expected.len() != 50 || made.len() != 50 || expected[49] > 0.5 * expected[0] {
+        return Err(format!("the losses of one device are no training: {expected:?}"));
+    }
+    for (step, (expected, made)) in expected.iter().zip(&made).enumerate() {
+        if (expected - made).abs() > 1e-4 * expected.abs() {
+            return Err(format!("after step {step} the loss is {made}, and {expected} on one device"));
+        }
+    }
+    sends_what_is_predicted(on, &mut several)
+}
+
+/// The collectives of each compiled routine are those of the table: their kinds, mesh axes and bytes.
+fn sends_what_is_predicted(on: &OnMesh, session: &mut Session) -> Result<(), String> {
+    let program = program();
+    let routines = program.routines();
+    let divided = program.divide(&routines, on).map_err(|wrong| wrong.message.clone())?;
+    for (at, routine) in routines.iter().enumerate() {
+        let text = session.compiled_by_xla(routine).map_err(|error| error.to_string())?;
+        let mut found: Vec<Sent> = text.lines().filter_map(|line| sent(line, &on.mesh)).collect();
+        let predicted = divided.collectives.iter().filter(|each| each.routine == at);
+        let mut predicted: Vec<Sent> =
+            predicted.map(|each| (each.kind, each.over.clone(), each.bytes)).collect();
+        found.sort();
+        predicted.sort();
+        if found != predicted {
+            return Err(format!("`{}` sends {found:?}, and {predicted:?} is predicted", routine.name()));
+        }
+        if found.is_empty() {
+            return Err(format!("`{}` sends nothing, so that nothing is compared", routine.name()));
+        }
+    }
+    Ok(())
+}
+
+/// A collective: its kind, its mesh axes, its bytes.
+type Sent = (CollectiveKind, Vec<usize>, u64);
+
+/// The collective on a line of XLA's text. One of a kind that is not known has no mesh axes, so that it agrees with nothing.
+fn sent(line: &str, mesh: &Mesh) -> Option<Sent> {
+    let (_, rest) = line.split_once(" = ")?;
+    let kinds = ["all-reduce(", "all-gather(", "reduce-scatter(", "all-to-all(", "collective-permute("];
+    let (at, (shape, _)) =
+        kinds.iter().enumerate().find_map(|(at, kind)| Some((at, rest.split_once(&format!(" {kind}"))?)))?;
+    let kind = if at == 0 { CollectiveKind::AllReduce } else { CollectiveKind::AllGather };
+    let groups = line.split_once("replica_groups=").map_or("", |(_, groups)| groups);
+    let over = if at < 2 { mesh_axes(groups, mesh) } else { Vec::new() };
+    Some((kind, over, bytes(shape)))
+}
+
+/// The bytes of `f32[2,16]{1,0}`.
+fn bytes(shape: &str) -> u64 {
+    let Some((element, rest)) = shape.split_once('[') else { return 0 };
+    let sizes = rest.split(']').next().unwrap_or_default();
+    let cells: u64 = sizes.split(',').filter_map(|size| size.parse::<u64>().ok()).product();
+    let width = if element.ends_with("64") { 8 } else { 4 };
+    cells * width
+}
+
+/// The mesh axes along which groups of devices go. XLA writes groups in three ways: `{{0,1},{2,3}}`, `[2,2]<=[4]` with a
+/// transposition perhaps, and by a mesh of its own, `mesh['axis_0'=2,'axis_1'=2] {'axis_1'}`.
+fn mesh_axes(groups: &str, mesh: &Mesh) -> Vec<usize> {
+    let found = match groups {
+        _ if groups.starts_with("{{") => listed(groups),
+        _ if groups.starts_with("mesh[") => named(groups),
+        _ => counted(groups),
+    };
+    let all: Vec<Vec<usize>> = (1..1 << mesh.axes.len())
+        .map(|set: usize| (0..mesh.axes.len()).filter(|axis| set >> axis & 1 == 1).collect())
+        .collect();
+    all.into_iter().find(|axes| along(axes, mesh) == found).unwrap_or_default()
+}
+
+/// `mesh['axis_0'=2,'axis_1'=2] {'axis_1'}`, with `device_ids=([2,2]T(1,0))` between if devices are in another order.
+fn named(groups: &str) -> Vec<Vec<u64>> {
+    let (axes, rest) = groups.trim_start_matches("mesh[").split_once(']').unwrap_or_default();
+    let (order, used) = rest.split_once('{').unwrap_or_default();
+    let name = |text: &str| text.trim().trim_matches('\'').to_string();
+    let axis = |text: &str| {
+        let (axis, size) = text.split_once('=')?;
+        Some((name(axis), size.parse().ok()?))
+    };
+    let own = Mesh { axes: axes.split(',').filter_map(axis).collect() };
+    let used: Vec<String> = used.split('}').next().unwrap_or_default().split(',').map(name).collect();
+    let places: Vec<usize> = (0..own.axes.len()).filter(|at| used.contains(&own.axes[*at].0)).collect();
+    let devices = order.split_once("device_ids=(").map(|(_, order)| iota(order));
+    let device = |at: u64| devices.as_ref().map_or(at, |devices| devices[at as usize]);
+    let groups = along(&places, &own).into_iter();
+    sorted(groups.map(|group| group.into_iter().map(device).collect()).collect())
+}
+
+fn sorted(mut groups: Vec<Vec<u64>>) -> Vec<Vec<u64>> {
+    groups.iter_mut().for_each(|group| group.sort_unstable());
+    groups.sort();
+    groups
+}
+
+/// The groups of devices along some mesh axes, sorted.
+fn along(axes: &[usize], mesh: &Mesh) -> Vec<Vec<u64>> {
+    let mut groups: Vec<(Vec<u64>, Vec<u64>)> = Vec::new();
+    for device in 0..mesh.devices() {
+        let (mut rest, mut place) = (device, Vec::new());
+        for (axis, (_, size)) in mesh.axes.iter().enumerate().rev() {
+            place.push(if axes.contains(&axis) { 0 } else { rest % size });
+            rest /= size;
+        }
+        match groups.iter_mut().find(|(known, _)| *known == place) {
+            Some((_, group)) => group.push(device),
+            None => groups.push((place, vec![device])),
+        }
+    }
+    sorted(groups.into_iter().map(|(_, group)| group).collect())
+}
+
+/// `{{0,1},{2,3}}`
+fn listed(groups: &str) -> Vec<Vec<u64>> {
+    let inner = groups.split("}}").next().unwrap_or_default().trim_start_matches('{');
+    let group = |text: &str| text.split(',').filter_map(|device| device.parse().ok()).collect();
+    sorted(inner.split("},{").map(group).collect())
+}
+
+/// `[2,4]<=[4,2]T(1,0)`: the devices in rows.
+fn counted(groups: &str) -> Vec<Vec<u64>> {
+    let (rows, devices) = groups.split_once("<=").unwrap_or_default();
+    let width = sizes(rows, '[', ']').last().copied().unwrap_or(1).max(1) as usize;
+    sorted(iota(devices).chunks(width).map(<[u64]>::to_vec).collect())
+}
+
+/// The numbers between two signs.
+fn sizes(text: &str, from: char, to: char) -> Vec<u64> {
+    let rest = text.split_once(from).map_or("", |(_, rest)| rest);
+    rest.split(to).next().unwrap_or_default().split(',').filter_map(|size| size.parse().ok()).collect()
+}
+
+/// `[4,2]T(1,0)`: numbers from 0 in a shape, transposed.
+fn iota(text: &str) -> Vec<u64> {
+    let shape = sizes(text, '[', ']');
+    let is_transposed = text.split_once(']').is_some_and(|(_, rest)| rest.starts_with('T'));
+    let order = if is_transposed { sizes(text, '(', ')') } else { (0..shape.len() as u64).collect() };
+    let strides: Vec<u64> = (0..shape.len()).map(|axis| shape[axis + 1..].iter().product()).collect();
+    let device = |at: u64| {
+        let (mut rest, mut device) = (at, 0);
+        for axis in order.iter().rev().map(|axis| *axis as usize) {
+            device += rest % shape[axis] * strides[axis];
+            rest /= shape[axis];
+        }
+        device
+    };
+    (0..shape.iter().product()).map(device).collect()
+}

@@ -1,0 +1,60 @@
+//! Names of axes: those that declared shapes have for the axes of their tensors.
+//!
+//! A name in a declared shape may stand for a number: `{query : ... -> heads, size}` in a layer whose `heads` is 8. The graph sees the
+//! number only, and the name is kept here, for those who divide the program over devices by names.
+
+use broadloom::{AxisName, Kind, RowPlace, Tensor};
+
+use super::Eval;
+use crate::syntax::ast::{Axis, AxisKind, Name, Shape};
+use crate::value::Value;
+
+/// A part of a declared row.
+enum Piece {
+    /// An axis, perhaps with a name.
+    Axis(Option<Name>),
+    /// Any number of axes.
+    Hole,
+}
+
+impl Eval<'_> {
+    /// Notes the names that a declared shape has for axes of its tensor.
+    pub(super) fn note_axis_names(&mut self, tensor: Tensor, shape: Option<&Shape>) {
+        let Some(shape) = shape else { return };
+        let rows = [(Kind::Batch, &shape.batch), (Kind::Input, &shape.input)];
+        let rows = rows.into_iter().filter_map(|(kind, row)| Some((kind, row.as_ref()?)));
+        for (kind, row) in rows.chain([(Kind::Output, &shape.output)]) {
+            let pieces: Vec<Piece> = row.iter().flat_map(|axis| self.pieces(axis)).collect();
+            let hole = pieces.iter().position(|piece| matches!(piece, Piece::Hole));
+            let last = pieces.iter().rposition(|piece| matches!(piece, Piece::Hole));
+            for (at, piece) in pieces.iter().enumerate() {
+                let Piece::Axis(Some(name)) = piece else { continue };
+                let place = if hole.is_none_or(|hole| at < hole) {
+                    RowPlace::FromStart(at)
+                } else if last.is_some_and(|last| at > last) {
+                    RowPlace::FromEnd(pieces.len() - 1 - at)
+                } else {
+                    continue;
+                };
+                let name = self.text(*name).to_string();
+                // In a function, the name is an argument of the function.
+                let is_size = self.frame.layer.is_none() && self.dims.iter().any(|dim| dim.name == name);
+                self.axis_names.push(AxisName { tensor, kind, place, name, is_size });
+            }
+        }
+    }
+
+    /// The axes that a declared axis stands for.
+    fn pieces(&self, axis: &Axis) -> Vec<Piece> {
+        match &axis.kind {
+            AxisKind::Size(_) | AxisKind::Any | AxisKind::Expr(_) => vec![Piece::Axis(None)],
+            AxisKind::Name(name) => vec![Piece::Axis(Some(*name))],
+            AxisKind::Rest => vec![Piece::Hole],
+            AxisKind::Row(name) => match self.frame.scope.find(*name) {
+                Some(Value::Number(_) | Value::Size(_)) => vec![Piece::Axis(Some(*name))],
+                Some(Value::List(sizes)) => sizes.iter().map(|_| Piece::Axis(Some(*name))).collect(),
+                _ => vec![Piece::Hole],
+            },
+        }
+    }
+}

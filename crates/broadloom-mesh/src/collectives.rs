@@ -1,0 +1,234 @@
+//! What devices have to send each other, operation by operation.
+//!
+//! The loops of a store that index its result are divided as the result is. A loop that is reduced is divided as what is read along
+//! it, and every device has a part of the sum: an all-reduce puts the parts together. A divided axis that is not read along a loop
+//! that is divided alike is brought together first: an all-gather.
+
+use crate::access::{Access, Kind, Way, accesses};
+use crate::{Division, Mesh, Routine};
+use broadloom_loops::{Cell, Index, Program};
+
+/// Something that several devices do together.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Collective {
+    /// The place of the nest that needs it.
+    pub nest: usize,
+    /// What is done.
+    pub kind: CollectiveKind,
+    /// The tensor that is sent.
+    pub tensor: usize,
+    /// The mesh axes along which devices take part.
+    pub over: Vec<usize>,
+    /// The bytes that each device has in the end.
+    pub bytes: u64,
+}
+
+/// A kind of collective.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum CollectiveKind {
+    /// Every device has a part of each sum, and gets the sums.
+    AllReduce,
+    /// Every device has some of the elements, and gets all of them.
+    AllGather,
+}
+
+/// The collectives of a routine, given the division of each tensor. Nests whose results nobody reads need none.
+pub fn collectives(routine: &Routine<'_>, mesh: &Mesh, divisions: &[Division]) -> Vec<Collective> {
+    let all = accesses(routine.program);
+    let live = live(routine, &all);
+    let mut reading = Reading::new(routine, mesh, divisions);
+    let mut found = Vec::new();
+    for (access, _) in all.iter().zip(live).filter(|(_, live)| *live) {
+        let divided = reading.loops(access);
+        reading.gathers(access, &divided, &mut found);
+        match access.kind {
+            Kind::Check => reading.check(access, &mut found),
+            Kind::Store(_) => reading.reduction(access, &divided, &mut found),
+        }
+        if access.kind != Kind::Check {
+            reading.versions[access.cell.buffer.index()] += 1;
+        }
+    }
+    found
+}
+
+/// A read of a tensor in another division than it is stored in.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Read {
+    /// The place of the nest that reads.
+    pub nest: usize,
+    /// The cell that it reads.
+    pub cell: Cell,
+    /// The division that is left when axes have been brought together.
+    pub division: Division,
+}
+
+/// Everything that a routine reads in another division than it is stored in.
+pub fn reads(routine: &Routine<'_>, mesh: &Mesh, divisions: &[Division]) -> Vec<Read> {
+    let reading = Reading::new(routine, mesh, divisions);
+    let mut found = Vec::new();
+    for access in accesses(routine.program) {
+        let divided = reading.loops(&access);
+        for cell in &access.reads {
+            let (division, over) = reading.left(&access, cell, &divided);
+            if !over.is_empty() {
+                found.push(Read { nest: access.nest, cell: cell.clone(), division });
+            }
+        }
+    }
+    found
+}
+
+/// For each access, true if its result is read in the end.
+fn live(routine: &Routine<'_>, all: &[Access<'_>]) -> Vec<bool> {
+    let mut needed = vec![false; routine.program.buffers.len()];
+    routine.results.iter().for_each(|id| needed[id.index()] = true);
+    let mut live = vec![false; all.len()];
+    for (at, access) in all.iter().enumerate().rev() {
+        live[at] = access.kind == Kind::Check || needed[access.cell.buffer.index()];
+        if live[at] {
+            access.reads.iter().for_each(|cell| needed[cell.buffer.index()] = true);
+        }
+    }
+    live
+}
+
+/// A loop with the mesh axis that it is divided over.
+type Divided = Vec<(u32, usize)>;
+
+struct Reading<'a> {
+    routine: &'a Routine<'a>,
+    mesh: &'a Mesh,
+    divisions: &'a [Division],
+    /// The number of times that each buffer was written so far.
+    versions: Vec<usize>,
+    /// Tensors that were brought together: the buffer, its version, and the division that is left.
+    gathered: Vec<(usize, usize, Division)>,
+}
+
+impl<'a> Reading<'a> {
+    fn new(routine: &'a Routine<'a>, mesh: &'a Mesh, divisions: &'a [Division]) -> Reading<'a> {
+        let versions = vec![0; routine.program.buffers.len()];
+        Reading { routine, mesh, divisions, versions, gathered: Vec::new() }
+    }
+
+    fn program(&self) -> &Program {
+        self.routine.program
+    }
+
+    /// The division of the buffer of a cell.
+    fn division(&self, cell: &Cell) -> &Division {
+        &self.divisions[self.routine.tensors[cell.buffer.index()]]
+    }
+
+    /// The axes of a cell: the way each is addressed, and the mesh axis it is divided over.
+    fn axes(&self, access: &Access<'_>, cell: &Cell) -> Vec<(Way, Option<usize>)> {
+        let sizes = self.program().buffer(cell.buffer).shape();
+        let ways = cell.index.iter().zip(&sizes).map(|(index, size)| access.way(index, *size));
+        ways.zip(self.division(cell).iter().copied()).collect()
+    }
+
+    /// The loops that are divided.
+    fn loops(&self, access: &Access<'_>) -> Divided {
+        let mut divided = Divided::new();
+        if access.kind != Kind::Check {
+            for (way, over) in self.axes(access, access.cell) {
+                if let (Way::Along(var), Some(over)) = (way, over) {
+                    divided.push((var, over));
+                }
+            }
+        }
+        for cell in &access.reads {
+            for (way, over) in self.axes(access, cell) {
+                if let (Way::Along(var), Some(over)) = (way, over)
+                    && (access.kind == Kind::Check || is_reduced(access.cell, var))
+                    && divided.iter().all(|(known, used)| *known != var && *used != over)
+                {
+                    divided.push((var, over));
+                }
+            }
+        }
+        divided
+    }
+
+    /// The division of what is read that the loops can use, and the mesh axes that they cannot.
+    fn left(&self, access: &Access<'_>, cell: &Cell, divided: &Divided) -> (Division, Vec<usize>) {
+        let mut left = self.division(cell).clone();
+        let mut over = Vec::new();
+        for (place, (way, axis)) in self.axes(access, cell).into_iter().enumerate() {
+            let Some(axis) = axis else { continue };
+            if !matches!(way, Way::Along(var) if divided.contains(&(var, axis))) {
+                left[place] = None;
+                over.push(axis);
+            }
+        }
+        (left, over)
+    }
+
+    /// The all-gathers of what is read along axes that are divided in another way than the loops.
+    fn gathers(&mut self, access: &Access<'_>, divided: &Divided, found: &mut Vec<Collective>) {
+        for cell in &access.reads {
+            let (left, over) = self.left(access, cell, divided);
+            let buffer = cell.buffer.index();
+            let known = (buffer, self.versions[buffer], left.clone());
+            if over.is_empty() || self.gathered.contains(&known) {
+                continue;
+            }
+            self.gathered.push(known);
+            let bytes = self.bytes(cell, self.mesh.parts(&left));
+            found.push(self.collective(access, CollectiveKind::AllGather, cell, over, bytes));
+        }
+    }
+
+    /// The all-reduce of a result that devices have parts of.
+    fn reduction(&self, access: &Access<'_>, divided: &Divided, found: &mut Vec<Collective>) {
+        let reduced = divided.iter().filter(|(var, _)| is_reduced(access.cell, *var));
+        let over: Vec<usize> = reduced.map(|(_, over)| *over).collect();
+        if over.is_empty() {
+            return;
+        }
+        let kept = self.axes(access, access.cell).into_iter().map(|(way, over)| match way {
+            Way::Along(_) => over,
+            Way::Other => None,
+        });
+        let bytes = self.bytes(access.cell, self.mesh.parts(&kept.collect()));
+        found.push(self.collective(access, CollectiveKind::AllReduce, access.cell, over, bytes));
+    }
+
+    /// A check finds the first wrong number of all devices, and that number: two integers of 32 bits.
+    fn check(&self, access: &Access<'_>, found: &mut Vec<Collective>) {
+        let over: Vec<usize> = self.division(access.cell).iter().flatten().copied().collect();
+        if !over.is_empty() {
+            let each = self.collective(access, CollectiveKind::AllReduce, access.cell, over, 4);
+            found.extend([each.clone(), each]);
+        }
+    }
+
+    /// The bytes of the buffer of a cell, in one of some parts.
+    fn bytes(&self, cell: &Cell, parts: u64) -> u64 {
+        let buffer = self.program().buffer(cell.buffer);
+        buffer.shape().iter().product::<u64>() / parts * buffer.dtype.bytes() as u64
+    }
+
+    fn collective(
+        &self,
+        access: &Access<'_>,
+        kind: CollectiveKind,
+        cell: &Cell,
+        mut over: Vec<usize>,
+        bytes: u64,
+    ) -> Collective {
+        over.sort_unstable();
+        over.dedup();
+        Collective { nest: access.nest, kind, tensor: self.routine.tensors[cell.buffer.index()], over, bytes }
+    }
+}
+
+/// True if a cell does not depend on a loop, or only through numbers that are looked up: the loop adds to cells that other iterations
+/// add to as well.
+fn is_reduced(cell: &Cell, var: u32) -> bool {
+    cell.index.iter().all(|index| match index {
+        Index::At(sum) => sum.terms.iter().all(|(_, known)| *known != var),
+        Index::Symbol(_) | Index::Value(_) => true,
+    })
+}

@@ -1,0 +1,91 @@
+//! Axis groups: the axes that loops join.
+
+use crate::access::{Kind, Way, accesses};
+use crate::{Axis, Routine};
+
+/// The axes of some tensors, in groups.
+#[derive(Clone, Debug)]
+pub struct Groups {
+    /// The sizes of each tensor.
+    sizes: Vec<Vec<u64>>,
+    /// The number of the first axis of each tensor.
+    first: Vec<usize>,
+    /// A union-find over the numbers of axes.
+    parent: Vec<usize>,
+}
+
+impl Groups {
+    /// The axis groups of routines over tensors with these sizes.
+    pub fn new(sizes: Vec<Vec<u64>>, routines: &[Routine<'_>]) -> Groups {
+        let mut first = Vec::with_capacity(sizes.len());
+        let mut count = 0;
+        for each in &sizes {
+            first.push(count);
+            count += each.len();
+        }
+        let mut groups = Groups { sizes, first, parent: (0..count).collect() };
+        routines.iter().for_each(|routine| groups.join(routine));
+        groups
+    }
+
+    /// Joins the axes that loops of a routine join.
+    fn join(&mut self, routine: &Routine<'_>) {
+        for access in accesses(routine.program) {
+            if access.kind == Kind::Check {
+                continue;
+            }
+            let mut joined: Vec<(u32, usize)> = Vec::new();
+            for cell in [access.cell].into_iter().chain(&access.reads) {
+                let tensor = routine.tensors[cell.buffer.index()];
+                for (place, index) in cell.index.iter().enumerate() {
+                    let Way::Along(var) = access.way(index, self.sizes[tensor][place]) else { continue };
+                    let axis = self.first[tensor] + place;
+                    match joined.iter().find(|(known, _)| *known == var) {
+                        Some((_, other)) => self.unite(*other, axis),
+                        None => joined.push((var, axis)),
+                    }
+                }
+            }
+        }
+    }
+
+    fn unite(&mut self, a: usize, b: usize) {
+        let (a, b) = (self.root(a), self.root(b));
+        // The first axis stands for its group, so that answers do not depend on the order of joining.
+        self.parent[a.max(b)] = a.min(b);
+    }
+
+    fn root(&mut self, mut axis: usize) -> usize {
+        while self.parent[axis] != axis {
+            self.parent[axis] = self.parent[self.parent[axis]];
+            axis = self.parent[axis];
+        }
+        axis
+    }
+
+    /// The number of the group of an axis. Equal numbers are equal groups.
+    pub fn of(&self, axis: Axis) -> usize {
+        let mut at = self.first[axis.tensor] + axis.place;
+        while self.parent[at] != at {
+            at = self.parent[at];
+        }
+        at
+    }
+
+    /// The size of an axis.
+    pub fn size(&self, axis: Axis) -> u64 {
+        self.sizes[axis.tensor][axis.place]
+    }
+
+    /// The sizes of each tensor.
+    pub fn sizes(&self) -> &[Vec<u64>] {
+        &self.sizes
+    }
+
+    /// All axes of all tensors.
+    pub fn axes(&self) -> impl Iterator<Item = Axis> + '_ {
+        let axes =
+            |(tensor, sizes): (usize, &Vec<u64>)| (0..sizes.len()).map(move |place| Axis { tensor, place });
+        self.sizes.iter().enumerate().flat_map(axes)
+    }
+}

@@ -1,0 +1,192 @@
+//! Small programs of loops, divided: each line of a program is a store, `y[b, o] += w[o, h] * x[b, h]`, over loops whose extents are
+//! the sizes of the axes.
+
+use broadloom_core::projection::Component;
+use broadloom_loops::{
+    Binary, Buffer, BufferId, Cell, Dtype, Index, Nest, Program, Scalar, Statement, Storage,
+};
+
+use crate::{Axis, CollectiveKind, Conflict, Groups, Mesh, Request, Routine, collectives, divide, reads};
+
+/// The sizes of loops, by their names.
+const SIZES: &[(char, u64)] = &[('b', 8), ('o', 6), ('h', 4), ('n', 4)];
+
+/// A program with an accumulation for each line: the target, `=`, and the factors. A tensor is its name and its indices, `woh`; an
+/// index `+` is the one before it, moved by one.
+fn program(lines: &[&str]) -> Program {
+    let mut program = Program::default();
+    let vars: Vec<u32> = SIZES.iter().map(|(name, _)| program.add_var(name.to_string())).collect();
+    for line in lines {
+        let (target, factors) = line.split_once('=').expect("an assignment");
+        let target = cell(&mut program, target.trim(), &vars);
+        let mut loads = Vec::new();
+        for factor in factors.split('*') {
+            loads.push(Scalar::Load(cell(&mut program, factor.trim(), &vars)));
+        }
+        let value = loads.into_iter().reduce(|a, b| Scalar::binary(Binary::Mul, a, b)).expect("a factor");
+        let used = SIZES.iter().zip(&vars).filter(|((name, _), _)| line.contains(*name));
+        let loops: Vec<(u32, u64)> = used.map(|((_, size), var)| (*var, *size)).collect();
+        let store = Statement::Store { cell: target, accumulate: Some(Binary::Add), value };
+        program.nests.push(Nest { comment: (*line).into(), body: vec![store.within(loops.into_iter())] });
+    }
+    program
+}
+
+/// A cell, and its buffer if it is new: `Xbh` has the axes b and h.
+fn cell(program: &mut Program, text: &str, vars: &[u32]) -> Cell {
+    let (mut index, mut sizes): (Vec<Index>, Vec<u64>) = (Vec::new(), Vec::new());
+    for letter in text.chars().skip(1) {
+        let at = SIZES.iter().position(|(name, _)| *name == letter);
+        match at {
+            Some(at) => {
+                index.push(Index::At(Component::iterate(vars[at])));
+                sizes.push(SIZES[at].1);
+            }
+            None => {
+                if let Some(Index::At(sum)) = index.last_mut() {
+                    *sum = Component::new(1, sum.terms.iter().copied());
+                }
+            }
+        }
+    }
+    let name = text.chars().next().expect("a name").to_string();
+    let known = program.buffers.iter().position(|buffer| buffer.name == name);
+    let buffer = known.map_or_else(
+        || {
+            let sizes = sizes.into_iter().map(Into::into).collect();
+            program.add_buffer(Buffer {
+                name,
+                dtype: Dtype::F32,
+                sizes,
+                margins: vec![],
+                fill: 0.0,
+                storage: Storage::Kept,
+            })
+        },
+        |at| BufferId(at as u32),
+    );
+    Cell { buffer, index }
+}
+
+/// Divides a program by requests `W0=0`: the first axis of W over the first mesh axis, which has two devices. Says how each tensor is
+/// divided and what is sent, or what is wrong.
+fn divided(lines: &[&str], requests: &[&str]) -> String {
+    let program = program(lines);
+    let tensors: Vec<usize> = (0..program.buffers.len()).collect();
+    let results: Vec<BufferId> = program.buffers.iter().zip(0..).map(|(_, at)| BufferId(at)).collect();
+    let routine = Routine { program: &program, tensors: &tensors, results: &results };
+    let groups = Groups::new(program.buffers.iter().map(Buffer::shape).collect(), &[routine]);
+    let mesh = Mesh { axes: vec![("p".into(), 2), ("q".into(), 2)] };
+    let name = |tensor: usize| program.buffers[tensor].name.as_str();
+    let request = |text: &&str| {
+        let tensor =
+            program.buffers.iter().position(|buffer| text.starts_with(&buffer.name)).expect("a tensor");
+        let digit = |at: usize| text[at..=at].parse().expect("a digit");
+        Request { axes: vec![Axis { tensor, place: digit(1) }], over: digit(3), chooses: text.ends_with('!') }
+    };
+    let requests: Vec<Request> = requests.iter().map(request).collect();
+    let axis = |axis: Axis| format!("{}{}", name(axis.tensor), axis.place);
+    let divisions = match divide(&groups, &mesh, &requests, &[routine]) {
+        Ok(divisions) => divisions,
+        Err(conflicts) => {
+            let text = |conflict: &Conflict| match conflict {
+                Conflict::TwoAxes { first, second, joined } => {
+                    format!(
+                        "{} and {}{}",
+                        axis(first.axis),
+                        axis(second.axis),
+                        if *joined { ", joined" } else { "" }
+                    )
+                }
+                Conflict::TwoMeshAxes { first, second } => {
+                    format!("{} is {}", axis(first.axis), axis(second.axis))
+                }
+                Conflict::Uneven { claim, size } => format!("{} has {size}", axis(claim.axis)),
+            };
+            return conflicts.iter().map(text).collect::<Vec<_>>().join("; ");
+        }
+    };
+    let mut said: Vec<String> = Vec::new();
+    for (tensor, division) in
+        divisions.iter().enumerate().filter(|(_, division)| division.iter().any(Option::is_some))
+    {
+        let axes = division.iter().map(|over| over.map_or(".", |over| ["p", "q"][over]));
+        said.push(format!("{} {}", name(tensor), axes.collect::<String>()));
+    }
+    let sent = collectives(&routine, &mesh, &divisions);
+    let gathered = sent.iter().filter(|each| each.kind == CollectiveKind::AllGather).count();
+    assert!(reads(&routine, &mesh, &divisions).len() >= gathered, "what is brought together is read so");
+    for each in sent {
+        let kind = if each.kind == CollectiveKind::AllReduce { "reduce" } else { "gather" };
+        let over: String = each.over.iter().map(|over| ["p", "q"][*over]).collect();
+        said.push(format!("{kind} {} {over} {}", name(each.tensor), each.bytes));
+    }
+    said.join(", ")
+}
+
+#[track_caller]
+fn check(lines: &[&str], requests: &[&str], expected: &str) {
+    assert_eq!(divided(lines, requests), expected, "{lines:?} {requests:?}");
+}
+
+#[test]
+fn groups_follow_loops() {
+    // A batch: nothing is sent.
+    check(&["Ybo = Woh * Xbh"], &["X0=0"], "Y p., X p.");
+    // Column and row: the hidden axis of two maps, and a sum over it.
+    check(&["Hbh = Uho * Xbo", "Ybo = Doh * Hbh"], &["U0=1"], "H .q, U q., D .q, reduce Y q 192");
+    // Both: each device has a part of the batch.
+    check(
+        &["Hbh = Uho * Xbo", "Ybo = Doh * Hbh"],
+        &["U0=1", "X0=0"],
+        "H pq, U q., X p., Y p., D .q, reduce Y q 96",
+    );
+    // A gradient of a parameter is a sum over the batch.
+    check(&["Goh = Ybo * Xbh"], &["X0=0"], "Y p., X p., reduce G p 96");
+    // A sum over both mesh axes at once.
+    check(&["S = Xbh"], &["X0=0", "X1=1"], "X pq, reduce S pq 4");
+}
+
+#[test]
+fn what_is_read_elsewhere_is_brought_together() {
+    // An axis that is not read along its loop has a group of its own.
+    check(&["Yb = Xb+"], &["X0=0"], "X p, gather X p 32");
+    check(&["Yb = Xb+"], &["Y0=0"], "Y p");
+    // It is brought together once, until it is written again.
+    check(&["Yb = Xb+", "Zb = Xb+"], &["X0=0"], "X p, gather X p 32");
+    check(&["Yb = Xb+", "Xb = Yb", "Zb = Xb+"], &["X0=0"], "Y p, X p, gather X p 32, gather X p 32");
+}
+
+#[test]
+fn square_maps_are_divided_at_the_axis_that_is_chosen() {
+    let residual = ["Yn = Wnh * Xh", "Zn = Yn", "Xn = Zn", "Vnh = Wnh"];
+    check(&residual, &["X0=0"], "W0 and W1, joined; V0 and V1, joined");
+    // The choice spreads to what is computed with the map. The result is divided at its own axis, so that the outputs are the better
+    // choice: they are at the devices that compute them.
+    check(&residual, &["X0=0", "W0=0!"], "Y p, W p., X p, Z p, V p., gather X p 16");
+    check(&residual, &["X0=0", "W1=0!"], "Y p, W .p, X p, Z p, V .p, gather W p 64, gather X p 16");
+}
+
+#[test]
+fn conflicts_have_two_ends() {
+    check(&["Ybo = Woh * Xbh"], &["X0=0", "X1=0"], "X0 and X1");
+    check(&["Ybo = Woh * Xbh"], &["X0=0", "Y0=1"], "X0 is Y0");
+    // A mesh axis of two devices does not divide an axis that was cut to an odd size.
+    let mesh = Mesh { axes: vec![("p".into(), 4)] };
+    let program = program(&["Yo = Xo"]);
+    let routine = Routine { program: &program, tensors: &[0, 1], results: &[] };
+    let groups = Groups::new(vec![vec![6], vec![6]], &[routine]);
+    let request = Request { axes: vec![Axis { tensor: 0, place: 0 }], over: 0, chooses: false };
+    let found = divide(&groups, &mesh, &[request], &[routine]).expect_err("6 is no multiple of 4");
+    assert!(matches!(found[..], [Conflict::Uneven { size: 6, .. }]), "{found:?}");
+}
+
+#[test]
+fn what_nobody_reads_sends_nothing() {
+    let program = program(&["Sb = Xbh", "Tb = Xbh"]);
+    let routine = Routine { program: &program, tensors: &[0, 1, 2], results: &[BufferId(0)] };
+    let mesh = Mesh { axes: vec![("p".into(), 2)] };
+    let divisions = [vec![None], vec![None, Some(0)], vec![None]];
+    let sent: Vec<usize> = collectives(&routine, &mesh, &divisions).iter().map(|each| each.tensor).collect();
+    assert_eq!(sent, [0]);
+}

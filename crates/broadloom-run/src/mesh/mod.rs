@@ -1,0 +1,224 @@
+//! Programs on a mesh of devices: names of axes become requests, and every tensor is divided as its axis groups are.
+
+mod names;
+mod table;
+
+use broadloom_graph::lowering::{Face, MEMORY};
+use broadloom_graph::{Error, ErrorKind, Graph, Kind, Tensor};
+use broadloom_mesh::{Axis, Claim, Conflict, Division, Groups, Mesh, Request};
+use rustc_hash::FxHashMap;
+
+use crate::lower::{Layout, Lowered, Node};
+
+pub(crate) use names::{candidates, resolve};
+pub use table::{DeviceMemory, Divided, DividedAxis, DividedTensor, NeededCollective};
+
+/// A program's division over devices, as it is asked for.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Sharding {
+    /// The devices.
+    pub mesh: Mesh,
+    /// What is divided over which mesh axis.
+    pub shards: Vec<Shard>,
+    /// Names of axes besides those that the graph knows.
+    pub names: Vec<AxisName>,
+}
+
+/// A wish to divide axes over a mesh axis.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Shard {
+    /// The axes: a named size, `path.label`, or `path[row, place]`. A `*` in it stands for any text.
+    pub axes: String,
+    /// The name of the mesh axis.
+    pub over: String,
+}
+
+/// A name that a declaration has for an axis of its tensor.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct AxisName {
+    /// The tensor.
+    pub tensor: Tensor,
+    /// The row of the axis.
+    pub kind: Kind,
+    /// The place in the row, counted from its beginning, or from its end.
+    pub place: RowPlace,
+    /// The name.
+    pub name: String,
+    /// True if it is the name of a size of the program, so that it means the same everywhere.
+    pub is_size: bool,
+}
+
+/// A place in a row whose length is not known yet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RowPlace {
+    /// So many axes come before it.
+    FromStart(usize),
+    /// So many axes come after it.
+    FromEnd(usize),
+}
+
+impl RowPlace {
+    /// The place in a row of some length.
+    pub fn within(self, length: usize) -> Option<usize> {
+        match self {
+            RowPlace::FromStart(at) => Some(at),
+            RowPlace::FromEnd(at) => length.checked_sub(at + 1),
+        }
+        .filter(|at| *at < length)
+    }
+}
+
+/// The nodes of some routines, numbered.
+pub(crate) struct Nodes {
+    pub list: Vec<Node>,
+    pub numbers: FxHashMap<Node, usize>,
+    /// The tensor number of each buffer, by routine.
+    pub of: Vec<Vec<usize>>,
+}
+
+impl Nodes {
+    pub fn new(routines: &[Lowered]) -> Nodes {
+        let (mut list, mut numbers) = (Vec::new(), FxHashMap::default());
+        let mut number = |node: &Node| {
+            *numbers.entry(*node).or_insert_with(|| {
+                list.push(*node);
+                list.len() - 1
+            })
+        };
+        let of = routines.iter().map(|lowered| lowered.nodes.iter().map(&mut number).collect()).collect();
+        Nodes { list, numbers, of }
+    }
+}
+
+/// An axis of a node in words: `w.output.0`, as `broadloom explain` writes it.
+pub(crate) fn axis_text(graph: &Graph, layout: &Layout, node: Node, place: usize) -> String {
+    let name = crate::lower::written_node(graph, node);
+    let (tensor, name) = (node_tensor(graph, node), name.unwrap_or_else(|| layout.buffer(graph, node).name));
+    match row_of(layout, tensor, place) {
+        Some((kind, at)) => format!("{name}.{}.{at}", kind.name()),
+        None => name,
+    }
+}
+
+/// The tensor whose shape a node has.
+pub(crate) fn node_tensor(graph: &Graph, node: Node) -> Tensor {
+    match node {
+        Node::Value(tensor)
+        | Node::Gradient(tensor)
+        | Node::Before(tensor, _)
+        | Node::Wide(tensor)
+        | Node::NotFinite(tensor) => tensor,
+        Node::Own(step, slot, backward) => crate::lower::own_like(graph, step, slot, backward),
+    }
+}
+
+/// The row of an axis in memory order, and its place there.
+pub(crate) fn row_of(layout: &Layout, tensor: Tensor, mut place: usize) -> Option<(Kind, usize)> {
+    for kind in MEMORY {
+        let length = layout.shapes.sizes(tensor, kind).count();
+        if place < length {
+            return Some((kind, place));
+        }
+        place -= length;
+    }
+    None
+}
+
+/// The place in memory order of an axis of a row.
+pub(crate) fn place_of(layout: &Layout, tensor: Tensor, kind: Kind, at: usize) -> Option<usize> {
+    let length = |kind: Kind| layout.shapes.sizes(tensor, kind).count();
+    let before: usize = MEMORY.into_iter().take_while(|known| *known != kind).map(length).sum();
+    (at < length(kind)).then_some(before + at)
+}
+
+/// The divisions of numbered nodes, or the first conflict in words.
+pub(crate) fn divided(
+    (graph, layout): (&Graph, &Layout),
+    (nodes, groups): (&Nodes, &Groups),
+    sharding: &Sharding,
+    requests: &[Request],
+    routines: &[broadloom_mesh::Routine<'_>],
+) -> Result<Vec<Division>, Error> {
+    broadloom_mesh::divide(groups, &sharding.mesh, requests, routines).map_err(|conflicts| {
+        let words = Words { graph, layout, nodes, sharding, requests };
+        match conflicts.first() {
+            Some(conflict) => words.of(conflict, conflicts.len() - 1),
+            None => Error::run("a division over a mesh failed without a reason; this is a defect".into()),
+        }
+    })
+}
+
+/// Conflicts in words.
+struct Words<'a> {
+    graph: &'a Graph,
+    layout: &'a Layout,
+    nodes: &'a Nodes,
+    sharding: &'a Sharding,
+    requests: &'a [Request],
+}
+
+impl Words<'_> {
+    fn of(&self, conflict: &Conflict, others: usize) -> Error {
+        let error = match conflict {
+            Conflict::Uneven { claim, size } => {
+                let (name, devices) = &self.sharding.mesh.axes[self.requests[claim.request].over];
+                let axis = self.axis(claim.axis);
+                let message = format!(
+                    "`{axis}` has size {size}, which {devices} devices along `{name}` cannot share evenly"
+                );
+                self.error(message, &[*claim]).with_help(format!(
+                    "choose a size that is a multiple of {devices}, or a mesh whose `{name}` divides {size}"
+                ))
+            }
+            Conflict::TwoMeshAxes { first, second } => {
+                let (a, b) = (self.over(*first), self.over(*second));
+                let message = format!(
+                    "`{}` and `{}` are one axis, and would be divided over `{a}` and over `{b}`",
+                    self.axis(first.axis),
+                    self.axis(second.axis)
+                );
+                self.error(message, &[*first, *second])
+                    .with_help("operations index both by one loop: leave one of the two out")
+            }
+            Conflict::TwoAxes { first, second, joined } => {
+                let (a, b, over) = (self.axis(first.axis), self.axis(second.axis), self.over(*first));
+                let message = format!("`{a}` and `{b}` would both be divided over `{over}`");
+                let why = if *joined {
+                    "both are one axis elsewhere"
+                } else {
+                    "a tensor is divided over a mesh axis once"
+                };
+                self.error(message, &[*first, *second])
+                    .with_help(format!("{why}; choose one of them: `--shard \"{b}={over}\"`"))
+            }
+        };
+        match others {
+            0 => error,
+            1 => error.with_help("there is one more conflict"),
+            _ => error.with_help(format!("there are {others} more conflicts")),
+        }
+    }
+
+    fn axis(&self, axis: Axis) -> String {
+        axis_text(self.graph, self.layout, self.nodes.list[axis.tensor], axis.place)
+    }
+
+    fn over(&self, claim: Claim) -> &str {
+        &self.sharding.mesh.axes[self.requests[claim.request].over].0
+    }
+
+    /// An error with the tensors and the wishes of its claims as ends.
+    fn error(&self, message: String, claims: &[Claim]) -> Error {
+        let mut error = Error::new(ErrorKind::Use, message);
+        for claim in claims {
+            let node = self.nodes.list[claim.axis.tensor];
+            let Shard { axes, over } = &self.sharding.shards[claim.request];
+            let text = format!("`{}`, divided by `--shard \"{axes}={over}\"`", self.axis(claim.axis));
+            error = error.with_end(self.graph.about_tensor(node_tensor(self.graph, node), text));
+        }
+        match claims.first() {
+            Some(claim) => error.about_step(self.nodes.list[claim.axis.tensor].step(self.graph)),
+            None => error,
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! Dividing a session's tensors over the devices of a mesh.
+
+use std::sync::Arc;
+
+use broadloom_graph::Error;
+use broadloom_loops::{BufferId, Storage};
+use broadloom_mesh::{Division, Groups, Mesh, Routine as Code, collectives};
+use rustc_hash::FxHashMap;
+
+use super::Session;
+use super::memory::needed;
+use crate::lower::{Lowered, Node, written_node};
+use crate::mesh::{
+    DeviceMemory, Divided, DividedAxis, DividedTensor, NeededCollective, Nodes, Sharding, candidates,
+    divided, node_tensor, resolve, row_of,
+};
+use crate::routine::Routine;
+
+impl Session {
+    /// Divides the tensors of routines over the devices of a mesh. Nothing is run. Axes that some operation indexes by one loop are
+    /// divided alike; what cannot be divided as it is asked for is an error with both ends.
+    ///
+    /// ```
+    /// use broadloom::{CollectiveKind, Graph, Mesh, Routine, Session, Shard, Sharding};
+    /// let mut g = Graph::new();
+    /// let x = g.data("x", "8 | 3")?;
+    /// let (up, down) = (g.param_shaped("up", "... -> 16")?, g.param_shaped("down", "... -> 3")?);
+    /// let hidden = g.compose(up, x)?;
+    /// let y = g.compose(down, hidden)?;
+    /// g.name(y, "y");
+    /// let mut forward = Routine::new("forward");
+    /// forward.forward(y);
+    ///
+    /// let mesh = Mesh { axes: vec![("data".into(), 4), ("model".into(), 2)] };
+    /// let shard = |axes: &str, over: &str| Shard { axes: axes.into(), over: over.into() };
+    /// let shards = vec![shard("x[batch, 0]", "data"), shard("up[output, 0]", "model")];
+    /// let divided = Session::new(g)?.divide(&[forward], &Sharding { mesh, shards, names: vec![] })?;
+    /// // `down` follows from `up`, and its product is a sum over devices.
+    /// let down = divided.tensors.iter().find(|tensor| tensor.name == "down").unwrap();
+    /// assert_eq!((down.bytes, down.bytes_per_device), (4 * 48, 4 * 24));
+    /// let [sum] = &divided.collectives[..] else { panic!() };
+    /// assert_eq!((sum.kind, &sum.tensor[..], sum.bytes), (CollectiveKind::AllReduce, "y", 4 * 2 * 3));
+    /// # Ok::<(), broadloom::Error>(())
+    /// ```
+    pub fn divide(&mut self, routines: &[Routine], sharding: &Sharding) -> Result<Divided, Error> {
+        self.refresh()?;
+        if let Some(name) = self.sizes.undecided() {
+            return Err(self.no_number(name));
+        }
+        let lowered: Vec<Lowered> =
+            routines.iter().map(|routine| self.lowered(&self.layout, routine)).collect::<Result<_, _>>()?;
+        let nodes = Nodes::new(&lowered);
+        let sizes = nodes.list.iter().map(|node| self.layout.sizes_of(node_tensor(&self.graph, *node)));
+        let results: Vec<Vec<BufferId>> = lowered.iter().map(results).collect();
+        let codes: Vec<Code<'_>> = lowered
+            .iter()
+            .zip(&nodes.of)
+            .zip(&results)
+            .map(|((lowered, tensors), results)| Code { program: &lowered.program, tensors, results })
+            .collect();
+        let groups = Groups::new(sizes.collect(), &codes);
+        let names = candidates(&self.graph, (&self.layout, &self.inferred.shapes), &nodes, &sharding.names);
+        let requests = resolve(sharding, &groups, &names)?;
+        let divisions = divided((&self.graph, &self.layout), (&nodes, &groups), sharding, &requests, &codes)?;
+        let mesh = sharding.mesh.clone();
+        let mut sent = Vec::new();
+        for (number, (code, lowered)) in codes.iter().zip(&lowered).enumerate() {
+            for each in collectives(code, &mesh, &divisions) {
+                sent.push(NeededCollective {
+                    routine: number,
+                    step: lowered.steps.get(each.nest).map_or(0, |step| *step as usize),
+                    operation: lowered.program.nests[each.nest].comment.clone(),
+                    kind: each.kind,
+                    tensor: self.node_name(nodes.list[each.tensor]),
+                    over: each.over,
+                    bytes: each.bytes,
+                });
+            }
+        }
+        let tensors = self.divided_tensors(&mesh, &lowered, &nodes, &divisions);
+        let memory = self.device_memory(&mesh, (routines, &lowered), &nodes, &divisions);
+        let nodes: FxHashMap<Node, Division> = nodes.list.into_iter().zip(divisions).collect();
+        Ok(Divided { mesh, tensors, collectives: sent, memory, nodes })
+    }
+
+    /// Runs routines from now on as they were divided, if the backend is XLA. It is an error if there are not enough devices.
+    pub fn set_division(&mut self, divided: Divided) -> Result<(), Error> {
+        if let Some(driver) = &mut self.driver {
+            *driver = broadloom_xla::Driver::shared(divided.mesh.devices()).map_err(Error::run)?;
+        }
+        // What is on devices is divided as it was before, and may be on those of another process.
+        self.store.bring_all_back()?;
+        self.prepared.clear();
+        self.divided = Some(Arc::new(divided));
+        Ok(())
+    }
+
+    fn node_name(&self, node: Node) -> String {
+        written_node(&self.graph, node).unwrap_or_else(|| self.layout.buffer(&self.graph, node).name)
+    }
+
+    fn divided_tensors(
+        &self,
+        mesh: &Mesh,
+        routines: &[Lowered],
+        nodes: &Nodes,
+        divisions: &[Division],
+    ) -> Vec<DividedTensor> {
+        let lasts = |node: &Node| {
+            let kept = |lowered: &Lowered| {
+                let at = lowered.nodes.iter().position(|known| known == node);
+                at.is_some_and(|at| lowered.program.buffers[at].storage == Storage::Kept)
+            };
+            routines.iter().any(kept)
+        };
+        let tensor = |(node, division): (&Node, &Division)| {
+            let (tensor, role) = self.role(*node);
+            let buffer = self.layout.buffer(&self.graph, *node);
+            let bytes = buffer.shape().iter().product::<u64>() * buffer.dtype.bytes() as u64;
+            let axis = |(place, (size, over)): (usize, (u64, &Option<usize>))| {
+                let (kind, _) = row_of(&self.layout, tensor, place)?;
+                Some(DividedAxis { kind, size, over: *over })
+            };
+            DividedTensor {
+                name: self.node_name(*node),
+                tensor,
+                role,
+                lasts: lasts(node),
+                is_named: matches!(node, Node::Value(tensor) if self.graph.name_of(*tensor).is_some()),
+                axes: buffer.shape().into_iter().zip(division).enumerate().filter_map(axis).collect(),
+                bytes,
+                bytes_per_device: bytes / mesh.parts(division),
+            }
+        };
+        nodes.list.iter().zip(divisions).map(tensor).collect()
+    }
+
+    /// What lasts on one device, and for each routine the most that it needs at the same time, by the lifetimes of the optimised
+    /// program.
+    fn device_memory(
+        &self,
+        mesh: &Mesh,
+        (routines, lowered): (&[Routine], &[Lowered]),
+        nodes: &Nodes,
+        divisions: &[Division],
+    ) -> DeviceMemory {
+        let mut memory = DeviceMemory::default();
+        let mut seen = vec![false; divisions.len()];
+        for ((routine, lowered), numbers) in routines.iter().zip(lowered).zip(&nodes.of) {
+            let program = self.optimised(&lowered.program);
+            let mut at_once = vec![0; program.nests.len()];
+            for ((buffer, used), number) in program.buffers.iter().zip(needed(&program)).zip(numbers) {
+                let all = buffer.shape().iter().product::<u64>() * buffer.dtype.bytes() as u64;
+                let bytes = all / mesh.parts(&divisions[*number]);
+                match (buffer.storage, used) {
+                    (Storage::Kept, _) if !seen[*number] => {
+                        seen[*number] = true;
+                        memory.lasting += bytes;
+                    }
+                    (Storage::Local, Some((first, last))) => {
+                        at_once[first..=last].iter_mut().for_each(|sum| *sum += bytes);
+                    }
+                    _ => {}
+                }
+            }
+            memory.temporaries.push((routine.name().to_string(), at_once.into_iter().max().unwrap_or(0)));
+        }
+        memory
+    }
+}
+
+/// The buffers that are read after a routine has run.
+fn results(lowered: &Lowered) -> Vec<BufferId> {
+    let kept = |node: &Node| lowered.gives.contains(node) || lowered.watched.contains(node);
+    (0..).map(BufferId).zip(&lowered.nodes).filter(|(_, node)| kept(node)).map(|(id, _)| id).collect()
+}

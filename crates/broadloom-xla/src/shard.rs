@@ -1,0 +1,83 @@
+//! Divisions over a mesh of devices, in the words of Shardy.
+//!
+//! Arguments, results and everything that is stored say how they are divided, so that XLA has nothing to guess. What is read along an
+//! axis that is divided in another way than its loop is brought together first, and says so too.
+
+use std::fmt::Write as _;
+
+use broadloom_loops::{BufferId, Cell};
+use broadloom_mesh::{Division, Mesh, Read};
+
+use crate::function::{Content, Writer};
+use crate::tensor::Tensor;
+
+/// The division of a program over devices.
+#[derive(Clone, Debug)]
+pub struct Sharded<'m> {
+    /// The devices.
+    pub mesh: &'m Mesh,
+    /// The division of each buffer.
+    pub divisions: Vec<Division>,
+    /// What is read in another division than it is stored in.
+    pub reads: Vec<Read>,
+}
+
+impl Sharded<'_> {
+    /// The line that declares the mesh.
+    pub(crate) fn declaration(&self) -> String {
+        let axes = self.mesh.axes.iter().map(|(name, size)| format!("\"{name}\"={size}"));
+        format!("  sdy.mesh @mesh = <[{}]>\n", axes.collect::<Vec<_>>().join(", "))
+    }
+
+    /// A division: `<@mesh, [{"data"}, {}]>`.
+    fn text(&self, division: &Division) -> String {
+        let mut text = String::from("<@mesh, [");
+        for (at, over) in division.iter().enumerate() {
+            let comma = if at == 0 { "" } else { ", " };
+            // Writing to a string cannot fail.
+            let _ = match over {
+                Some(axis) => write!(text, "{comma}{{\"{}\"}}", self.mesh.axes[*axis].0),
+                None => write!(text, "{comma}{{}}"),
+            };
+        }
+        text + "]>"
+    }
+
+    /// The attribute of an argument or a result of some rank that holds a buffer, or something that every device has.
+    pub(crate) fn attribute(&self, id: Option<BufferId>, rank: usize) -> String {
+        let everywhere = vec![None; rank];
+        let division = id.map_or(&everywhere, |id| &self.divisions[id.index()]);
+        format!(", sdy.sharding = #sdy.sharding{}", self.text(division))
+    }
+}
+
+impl Writer<'_> {
+    /// Sets the contents of a buffer, divided as the buffer is.
+    pub fn set(&mut self, id: BufferId, tensor: Tensor) {
+        let tensor = self.divided(id, tensor);
+        self.contents[id.index()] = Content::Tensor(tensor);
+    }
+
+    /// A tensor, divided as a buffer is.
+    pub fn divided(&mut self, id: BufferId, tensor: Tensor) -> Tensor {
+        match self.sharded {
+            Some(sharded) if tensor.rank() > 0 => {
+                let text = sharded.text(&sharded.divisions[id.index()]);
+                self.text.constrained(&tensor, &text)
+            }
+            _ => tensor,
+        }
+    }
+
+    /// The contents of the buffer of a cell, divided as they are read.
+    pub fn brought_together(&mut self, cell: &Cell, tensor: Tensor) -> Tensor {
+        let Some(sharded) = self.sharded else { return tensor };
+        match sharded.reads.iter().find(|read| read.nest == self.at && read.cell == *cell) {
+            Some(read) => {
+                let text = sharded.text(&read.division);
+                self.text.constrained(&tensor, &text)
+            }
+            None => tensor,
+        }
+    }
+}
