@@ -49,7 +49,7 @@ mod _broadloom {
     #[pymodule_export]
     use crate::running::Running;
     #[pymodule_export]
-    use crate::shaped::{CheckedCall, Checker};
+    use crate::shaped::{CheckedCall, Checker, entered_sizes};
     #[pymodule_export]
     use crate::spec::plan_spec;
 
