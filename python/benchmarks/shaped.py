@@ -53,7 +53,16 @@ def functions(array: type) -> dict[str, Callable[..., Any]]:
     ) -> bl.Float[array, "..b.., s | d"]:
         return x
 
-    made = {"plain": plain, "broadloom": ours}
+    @bl.shaped
+    def arguments(
+        x: bl.Float[array, "..b.., s | d"],
+        w: bl.Float[array, "d -> h"],
+        b: bl.Float[array, "h"],
+        mask: bl.Bool[array, "s, s"],
+    ):
+        return x
+
+    made = {"plain": plain, "broadloom": ours, "broadloom, no result": arguments}
     try:
         from beartype import beartype
         from jaxtyping import Bool, Float, jaxtyped

@@ -1,4 +1,4 @@
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -25,13 +25,10 @@ class Program:
 class Running:
     def __init__(self, program: Program, backend: str, seed: int, threads: int | None) -> None: ...
     def call(
-        self, arrays: list[tuple[str, np.ndarray[Any, Any]]], only: list[str] | None
-    ) -> tuple[
-        list[tuple[str, np.ndarray[Any, Any]]],
-        list[tuple[str, str | None]],
-        list[tuple[str, str | None]],
-        list[str],
-    ]: ...
+        self, arrays: Mapping[str, Any], only: list[str] | None
+    ) -> (
+        tuple[dict[str, np.ndarray[Any, Any]], list[str | None] | None, list[tuple[str, str | None]], list[str]] | None
+    ): ...
     def run(
         self,
         arrays: list[tuple[str, np.ndarray[Any, Any]]],
