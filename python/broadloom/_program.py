@@ -12,6 +12,7 @@ from . import _broadloom
 from ._answers import Answer, Memory, Picture
 from ._arrays import Arranged, arranged
 from ._errors import Error, Message
+from ._jax import JaxFunction
 from ._names import unknown
 from ._parameters import Parameters
 from ._progress import Progress, shown
@@ -166,6 +167,33 @@ class Program:
         2 arrays fit
         """
         return Answer(*self._program.verify({name: arranged(name, array).array for name, array in arrays.items()}))
+
+    def stablehlo(self, routine: str | None = None) -> str:
+        """A module of StableHLO, which XLA takes: the forward pass, or a routine of the program with its gradients and updates.
+
+        `@main` takes the tensors that the routine reads and returns those that it keeps, each with its name. Sizes are those of the program, `sizes` of
+        `bl.program` included.
+
+        Args:
+            routine: The name of a routine, such as `"step1"`; a name that is not there says which there are.
+
+        >>> import broadloom as bl
+        >>> text = bl.program("data x : 4 | 3\\nlet y = {w : ... -> 2} @ x\\n").stablehlo()
+        >>> "%w: tensor<2x3xf32>" in text, "stablehlo.dot_general" in text
+        (True, True)
+        """
+        return self._program.stablehlo(routine)
+
+    def jax(self, routine: str | None = None) -> JaxFunction:
+        """The forward pass, or a routine of the program, as a function of JAX: it runs where JAX runs, also inside of `jax.jit`.
+
+        Parameters are arguments like data. Those that are not given have the values that they have now. JAX does not differentiate it: routines of the
+        program that have gradients do.
+
+        Args:
+            routine: The name of a routine, as for `stablehlo`.
+        """
+        return JaxFunction(self.stablehlo(routine), self.parameters)
 
     # Running
 
