@@ -24,6 +24,7 @@ from ._broadloom import __version__
 from ._dims import Dim
 from ._errors import Error, Message, Place
 from ._graph import Expr, Graph, Routine
+from ._jax import JaxFunction
 from ._operations import *  # noqa: F403
 from ._optimisers import Adam, Sgd
 from ._parameters import Parameters
@@ -54,6 +55,7 @@ __all__ = [
     "Function",
     "Graph",
     "Int",
+    "JaxFunction",
     "Memory",
     "Message",
     "ModuleShapes",

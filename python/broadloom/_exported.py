@@ -9,7 +9,7 @@ from torch.fx.node import map_arg
 import torch
 
 from ._places import Written
-from ._traced import Axes, Reference, Step, Trace, Traced, is_user, operation_name, quiet
+from ._traced import Axes, Reference, Step, Trace, Traced, is_user, names_in, operation_name, quiet
 
 __all__ = ["export"]
 
@@ -32,7 +32,7 @@ def export(module: Any, inputs: dict[str, Any], axes: Axes) -> Trace:
                 if expression is not None and expression.is_Symbol:
                     trace.symbols[str(expression)] = size
                 else:
-                    trace.fixed.add(str(size))
+                    trace.fixed |= names_in(size)
             kind = "input" if node.name in inputs else "parameter" if node.target in signature.inputs_to_parameters else "buffer"
             sizes = tuple(trace.size(size) for size in value.shape) if hasattr(value, "shape") else ()
             trace.leaves[number] = Traced(stored.get(node.target, node.name), kind, sizes)

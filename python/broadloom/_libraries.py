@@ -80,6 +80,11 @@ class Steps:
     def reduce(self, x: Any, name: str, axes: tuple[int, ...]) -> Any:
         raise NotImplementedError
 
+    def reduced(self, facing: list[Any], both: Any, name: str, axes: tuple[int, ...]) -> Any:
+        """Arrays whose axes face each other, combined and then reduced over some axes."""
+        made = functools.reduce(both, facing)
+        return self.reduce(made, name, axes) if axes else made
+
     def accumulate(self, name: str, pieces: list[Any]) -> Any:
         """Pieces of the same shape, accumulated."""
         stacked = self.stack(pieces)
@@ -132,6 +137,20 @@ class NumPySteps(Steps):
         if name == "mean":
             return np.mean(x, axis=axes)
         return self._reductions[name](x, axis=axes)
+
+    def reduced(self, facing: list[Any], both: Any, name: str, axes: tuple[int, ...]) -> Any:
+        best = {"max": np.maximum, "min": np.minimum}.get(name)
+        if best is None or len(facing) < 2 or not axes:
+            return super().reduced(facing, both, name, axes)
+        # One place of the first axis after the other: all of them at once would need as much memory as there are combinations.
+        count, rest = max(x.shape[axes[0]] for x in facing), tuple(axis - 1 for axis in axes[1:])
+        before = (slice(None),) * axes[0]
+        made: Any = None
+        for place in range(count):
+            piece = functools.reduce(both, [x[(*before, place if x.shape[axes[0]] > 1 else 0)] for x in facing])
+            piece = self.reduce(piece, name, rest) if rest else piece
+            made = piece if made is None else best(made, piece, out=made if isinstance(made, np.ndarray) else None)
+        return super().reduced(facing, both, name, axes) if made is None else made
 
     def contract(self, labels: tuple[tuple[int, ...], ...], kept: tuple[int, ...]) -> Any:
         """A function of the operands: their product, summed over labels that are not kept."""

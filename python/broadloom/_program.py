@@ -12,6 +12,7 @@ from . import _broadloom
 from ._answers import Answer, Memory, Picture
 from ._arrays import Arranged, arranged
 from ._errors import Error, Message
+from ._jax import JaxFunction
 from ._names import unknown
 from ._parameters import Parameters
 from ._progress import Progress, shown
@@ -47,7 +48,8 @@ class Program:
         self._data = self._program.data()
         self._lock = threading.Lock()
         self._session: _broadloom.Running | None = None
-        self._copies = Copies()
+        #: Why arrays of the last call were copied; or only their names, if none was: the rest is made when somebody asks.
+        self._copies: Copies | tuple[str, ...] = Copies()
 
     @property
     def text(self) -> str:
@@ -166,6 +168,33 @@ class Program:
         """
         return Answer(*self._program.verify({name: arranged(name, array).array for name, array in arrays.items()}))
 
+    def stablehlo(self, routine: str | None = None) -> str:
+        """A module of StableHLO, which XLA takes: the forward pass, or a routine of the program with its gradients and updates.
+
+        `@main` takes the tensors that the routine reads and returns those that it keeps, each with its name. Sizes are those of the program, `sizes` of
+        `bl.program` included.
+
+        Args:
+            routine: The name of a routine, such as `"step1"`; a name that is not there says which there are.
+
+        >>> import broadloom as bl
+        >>> text = bl.program("data x : 4 | 3\\nlet y = {w : ... -> 2} @ x\\n").stablehlo()
+        >>> "%w: tensor<2x3xf32>" in text, "stablehlo.dot_general" in text
+        (True, True)
+        """
+        return self._program.stablehlo(routine)
+
+    def jax(self, routine: str | None = None) -> JaxFunction:
+        """The forward pass, or a routine of the program, as a function of JAX: it runs where JAX runs, also inside of `jax.jit`.
+
+        Parameters are arguments like data. Those that are not given have the values that they have now. JAX does not differentiate it: routines of the
+        program that have gradients do.
+
+        Args:
+            routine: The name of a routine, as for `stablehlo`.
+        """
+        return JaxFunction(self.stablehlo(routine), self.parameters)
+
     # Running
 
     def __call__(self, /, **arrays: Any) -> Results:
@@ -242,7 +271,8 @@ class Program:
             )
         finally:
             watcher.end()
-        self._heard(given, held, notices)
+        self._hold(given, dict(held))
+        _warn(notices, 3)
         return Run(losses)
 
     @property
@@ -262,13 +292,29 @@ class Program:
         x: read where it is
         y: copied, because it is f64, and the program stores f32
         """
-        return self._copies
+        copies = self._copies
+        if not isinstance(copies, Copies):
+            self._copies = copies = Copies(dict.fromkeys(copies))
+        return copies
 
     def _call(self, arrays: dict[str, Any], only: list[str] | None) -> Results:
-        given = self._arranged(arrays)
-        pairs = [(name, each.array) for name, each in given.items()]
-        results, held, left_out, notices = self._running.call(pairs, only)
-        self._heard(given, held, notices)
+        answer = self._running.call(arrays, only)
+        if answer is None:
+            return self._call_arranged(self._arranged(arrays), only)
+        results, copied, left_out, notices = answer
+        self._copies = tuple(arrays) if copied is None else Copies(zip(arrays, copied))
+        if notices:
+            _warn(notices, 4)
+        return Results(results, dict(left_out))
+
+    def _call_arranged(self, given: dict[str, Arranged], only: list[str] | None) -> Results:
+        """Computes from arrays that were brought into form."""
+        answer = self._running.call({name: each.array for name, each in given.items()}, only)
+        if answer is None:
+            raise Error._plain("arrays that were brought into form are refused; this is a defect")
+        results, copied, left_out, notices = answer
+        self._hold(given, dict(zip(given, copied or [None] * len(given))))
+        _warn(notices, 5)
         return handed(results, given, left_out)
 
     def _arranged(self, arrays: dict[str, Any]) -> dict[str, Arranged]:
@@ -285,10 +331,9 @@ class Program:
             raise Error._plain(f"`{name}` is computed by the program and cannot be given")
         raise unknown("the program has no data called", name, self._data)
 
-    def _heard(self, given: dict[str, Arranged], held: list[tuple[str, str | None]], notices: list[str]) -> None:
-        self._copies = Copies({name: given[name].why or why for name, why in held})
-        for notice in notices:
-            warnings.warn(notice, RuntimeWarning, stacklevel=4)
+    def _hold(self, given: dict[str, Arranged], held: dict[str, str | None]) -> None:
+        """Keeps why arrays were copied, to be brought into form or by the session."""
+        self._copies = Copies({name: given[name].why or why for name, why in held.items()})
 
     @property
     def _running(self) -> _broadloom.Running:
@@ -310,6 +355,11 @@ class Program:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _read, self._source
+
+
+def _warn(notices: list[str], level: int) -> None:
+    for notice in notices:
+        warnings.warn(notice, RuntimeWarning, stacklevel=level)
 
 
 def _read(text: str, name: str, folder: str, sizes: dict[str, int], seed: int, backend: str, threads: int | None) -> Program:

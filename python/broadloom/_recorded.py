@@ -18,7 +18,7 @@ from torch.overrides import TorchFunctionMode
 import torch
 
 from ._places import Written
-from ._traced import Axes, Reference, Step, Trace, Traced, is_user, operation_name, quiet
+from ._traced import Axes, Reference, Step, Trace, Traced, is_user, names_in, operation_name, quiet
 
 __all__ = ["record"]
 
@@ -44,8 +44,9 @@ def record(module: Any, inputs: dict[str, Any], axes: Axes) -> Trace:
     except Exception as error:
         recorder.trace.refused = _first_line(error)
     for name, named in axes.items():
-        gone = {str(size) for axis, size in named.items() if isinstance(recorder.trace.size(given[name].shape[axis]), int)}
-        recorder.trace.fixed |= gone
+        for axis, size in named.items():
+            if isinstance(recorder.trace.size(given[name].shape[axis]), int):
+                recorder.trace.fixed |= names_in(size)
     return recorder.trace
 
 

@@ -85,10 +85,9 @@ class Function:
 
 
 def handed(
-    results: list[tuple[str, Any]], given: dict[str, Arranged], left_out: list[tuple[str, str | None]]
+    results: dict[str, Any], given: dict[str, Arranged], left_out: list[tuple[str, str | None]]
 ) -> Results:
     """Results, as arrays of the library that all given arrays come from."""
-    arrays = dict(results)
     if given:
-        arrays = as_kind(arrays, common({each.kind for each in given.values()}))
-    return Results(arrays, dict(left_out))
+        results = as_kind(results, common({each.kind for each in given.values()}))
+    return Results(results, dict(left_out))

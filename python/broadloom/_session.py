@@ -53,11 +53,7 @@ class Session:
             raise TypeError("run() takes expressions, or what `gradients` or `minimise` made")
         given = {name: arranged(name, array) for name, array in arrays.items()}
         pairs = [(self._leaf(name), each.array) for name, each in given.items()]
-        first = what[0]
-        routine = first if isinstance(first, Routine) else None
-        if routine is not None and (len(what) > 1 or routine._of is not self._graph):
-            raise Error._plain("run one routine of this graph at a time, or expressions")
-        number = routine._number if routine is not None else self._forward(what)
+        routine, number = self._number(what)
         results, why, notices = self._session.run(number, pairs)
         self._copies = Copies({name: each.why or reason for (name, each), reason in zip(given.items(), why)})
         for notice in notices:
@@ -67,6 +63,19 @@ class Session:
         kind = common({each.kind for each in given.values()}) if given else "numpy"
         named = as_kind({str(at): array for at, array in enumerate(results)}, kind)
         return named["0"] if routine is None and len(what) == 1 else tuple(named.values())
+
+    def stablehlo(self, *what: Expr | Routine) -> str:
+        """What `run` would compute, as a module of StableHLO, which XLA takes. Sizes are those of the last run.
+
+        >>> import broadloom as bl
+        >>> g = bl.Graph()
+        >>> y = 2 * g.data("x", "4 | 3")
+        >>> "stablehlo.multiply" in g.session().stablehlo(y)
+        True
+        """
+        if not what:
+            raise TypeError("stablehlo() takes expressions, or what `gradients` or `minimise` made")
+        return self._session.stablehlo(self._number(what)[1])
 
     @property
     def copies(self) -> Copies:
@@ -88,6 +97,15 @@ class Session:
     def load(self, path: str | os.PathLike[str]) -> None:
         """Reads parameters and states from a safetensors file."""
         self._session.load(os.fspath(path))
+
+    def _number(self, what: tuple[Expr | Routine, ...]) -> tuple[Routine | None, int]:
+        """The routine, if there is one, and its number or that of the routine that computes expressions."""
+        first = what[0]
+        if not isinstance(first, Routine):
+            return None, self._forward(what)
+        if len(what) > 1 or first._of is not self._graph:
+            raise Error._plain("run one routine of this graph at a time, or expressions")
+        return first, first._number
 
     def _forward(self, what: tuple[Expr | Routine, ...]) -> int:
         numbers = []

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from types import CodeType, FrameType
 from typing import Any, TypeVar, overload
 
-from ._broadloom import CheckedCall, Checker
+from ._broadloom import CheckedCall, Checker, entered_sizes
 from ._hints import Hints, read_hints
 from ._shaped_report import Reporter
 
@@ -70,14 +70,15 @@ def sizes() -> dict[str, Any]:
     >>> f(np.ones((5, 6, 3, 6)))
     {'n': 3, 'b': (5, 6)}
     """
-    # The call that was checked is a local variable of the wrapper around the function. To look for it among the frames
-    # costs nothing where nobody asks, and is right in threads, coroutines and generators.
+    # The wrapper around the function has the call that was checked, or the keyword arguments by which it is known, as a local
+    # variable. To look for it among the frames costs nothing where nobody asks, and is right in threads, coroutines and generators.
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         if frame.f_code in _wrappers:
-            call = frame.f_locals.get("call")
-            if isinstance(call, CheckedCall):
-                return call.sizes()
+            call = frame.f_locals.get("checked")
+            found = call.sizes() if isinstance(call, CheckedCall) else entered_sizes(frame.f_locals.get("kwargs", {}))
+            if found is not None:
+                return found
         frame = frame.f_back
     raise RuntimeError("bl.sizes() is for the inside of a function that is decorated with @bl.shaped")
 
@@ -125,40 +126,38 @@ def make_checker(hints: Hints, report: Reporter) -> Checker:
 
 
 def _around_function(function: Callable[..., Any], lazy: _Lazy) -> Any:
-    def check(args: tuple[Any, ...], kwargs: dict[str, Any]) -> CheckedCall:
-        nonlocal check
-        check = lazy().check
-        return check(args, kwargs)
+    def call(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        nonlocal call
+        call = lazy().call
+        return call(function, args, kwargs)
 
     def wrapper(*args: Any, **kwargs: Any) -> Any:
-        call = check(args, kwargs)
-        return call.result(function(*args, **kwargs))
+        return call(function, args, kwargs)
 
     return wrapper
 
 
 def _around_coroutine(function: Callable[..., Any], lazy: _Lazy) -> Any:
     async def wrapper(*args: Any, **kwargs: Any) -> Any:
-        call = lazy().check(args, kwargs)
-        return call.result(await function(*args, **kwargs))
+        checked = lazy().check(args, kwargs)
+        return checked.result(await function(*args, **kwargs))
 
     return wrapper
 
 
 def _around_generator(function: Callable[..., Any], lazy: _Lazy) -> Any:
     def wrapper(*args: Any, **kwargs: Any) -> Any:
-        call = lazy().check(args, kwargs)
-        return _drive(call, function(*args, **kwargs))
+        return _drive(lazy().check(args, kwargs), function(*args, **kwargs))
 
     return wrapper
 
 
-def _drive(call: CheckedCall, generator: Any) -> Iterator[Any]:
+def _drive(checked: CheckedCall, generator: Any) -> Iterator[Any]:
     """A generator that checks what another one yields, and hands on what is sent to it."""
     try:
         value = next(generator)
         while True:
-            call.result(value)
+            checked.result(value)
             try:
                 sent = yield value
             except GeneratorExit:
@@ -174,11 +173,11 @@ def _drive(call: CheckedCall, generator: Any) -> Iterator[Any]:
 
 def _around_async_generator(function: Callable[..., Any], lazy: _Lazy) -> Any:
     async def wrapper(*args: Any, **kwargs: Any) -> Any:
-        call = lazy().check(args, kwargs)
+        checked = lazy().check(args, kwargs)
         generator = function(*args, **kwargs)
         try:
             async for value in generator:
-                yield call.result(value)
+                yield checked.result(value)
         finally:
             await generator.aclose()
 

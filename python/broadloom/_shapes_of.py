@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, get_args, get_origin
 
 from ._annotations import ArrayShape
 from ._dims import Dim
@@ -38,8 +38,8 @@ def shapes_of(
 
     Args:
         module: Any `nn.Module`.
-        inputs: The inputs by the names of `forward`, or a single one. Each is a text with its sizes, `"batch, seq, 64"`; an
-            annotation, which says the elements too, `bl.Int[torch.Tensor, "batch, seq"]`; an example tensor; or a pair of an
+        inputs: The inputs by the names of `forward`, or a single one. Each is a text with its sizes, `"batch, seq, 64"`, or multiples of
+            names where PyTorch rounds down otherwise, `"batch, 3, 32*height, 32*width"`; an annotation, which says the elements too, `bl.Int[torch.Tensor, "batch, seq"]`; an example tensor; or a pair of an
             example tensor and a text. A text alone is of floating point numbers, or of whole numbers if the module takes
             nothing else.
         sizes: For names: the size to trace at, or a range `(least, most)`, or a `bl.Dim`.
@@ -58,17 +58,26 @@ def shapes_of(
     written = here()
     given = _named_inputs(module, inputs)
     shapes = {name: _Input(name, value) for name, value in given.items()}
-    names = [name for each in shapes.values() for name in each.names()]
+    names: dict[str, int] = {}
+    for axis in (axis for each in shapes.values() for axis in each.named()):
+        names[axis.name] = max(axis.factor, names.get(axis.name, 1))
     wanted = dict(sizes or {})
     for name in wanted:
         if name not in names:
             raise Error._plain(
                 f"`sizes` has `{name}`, which is the name of no axis",
-                f"names are those in the inputs: {', '.join(dict.fromkeys(names)) or 'none'}",
+                f"names are those in the inputs: {', '.join(names) or 'none'}",
             )
     found = {name: size for each in shapes.values() for name, size in each.found().items()}
-    trace, dims, axes = _traced(module, shapes, dict.fromkeys(names), wanted, found)
+    trace, dims, axes = _traced(module, shapes, names, wanted, found)
     return Inference(module, trace, dims, axes, written).report()
+
+
+class _Named(NamedTuple):
+    """The size of an axis that has a name: a multiple of it, or itself."""
+
+    factor: int
+    name: str
 
 
 class _Input:
@@ -89,44 +98,58 @@ class _Input:
                 f"the input `{name}` is of type {type(value).__name__}",
                 'give a text with its sizes, "batch, seq", or an example tensor, or both as a pair',
             )
-        self.axes = _axes(name, text) if text is not None else list(self.example.shape)  # type: ignore[union-attr]
+        self.axes: list[int | _Named] = _axes(name, text) if text is not None else list(self.example.shape)  # type: ignore[union-attr]
         if self.example is not None and len(self.axes) != self.example.dim():
             raise Error._plain(
                 f"the input `{name}` has the shape {tuple(self.example.shape)}, and `{text}` names {len(self.axes)} axes"
             )
 
-    def names(self) -> list[str]:
-        return [axis for axis in self.axes if isinstance(axis, str)]
+    def named(self) -> list[_Named]:
+        return [axis for axis in self.axes if isinstance(axis, _Named)]
 
     def found(self) -> dict[str, int]:
         """The sizes that an example has for names."""
-        sizes = self.example.shape if self.example is not None else ()
-        return {axis: int(size) for axis, size in zip(self.axes, sizes) if isinstance(axis, str)}
+        found = {}
+        for axis, size in zip(self.axes, self.example.shape if self.example is not None else ()):
+            if not isinstance(axis, _Named):
+                continue
+            if size % axis.factor:
+                raise Error._plain(
+                    f"the input `{self.name}` has an axis of {size}, which is no multiple of {axis.factor}: it is `{axis.factor}*{axis.name}`",
+                    "give another example, or another text",
+                )
+            found[axis.name] = int(size) // axis.factor
+        return found
+
+    def sizes(self, dims: dict[str, Dim]) -> list[int]:
+        """The sizes to trace at."""
+        return [axis.factor * dims[axis.name].sample if isinstance(axis, _Named) else axis for axis in self.axes]
 
     def tensor(self, dims: dict[str, Dim], whole: bool) -> Any:
         """A tensor to trace with. Its numbers do not matter."""
         import torch
 
+        sizes = self.sizes(dims)
         if self.example is not None:
-            sizes = [dims[axis].sample if isinstance(axis, str) else axis for axis in self.axes]
             return self.example.new_zeros(sizes) if list(self.example.shape) != sizes else self.example
         kinds = {"int": torch.int64, "bool": torch.bool, "complex": torch.complex64, "float": torch.float32}
         default = torch.int64 if whole else torch.float32
-        return torch.zeros(
-            [dims[axis].sample if isinstance(axis, str) else axis for axis in self.axes],
-            dtype=kinds.get(self.elements or "", default),
-        )
+        return torch.zeros(sizes, dtype=kinds.get(self.elements or "", default))
 
 
-def _axes(name: str, text: str) -> list[int | str]:
-    parts = [part for part in re.split(r"[,\s]+", text.strip()) if part]
-    for part in parts:
-        if not re.fullmatch(r"\d+|[A-Za-z_]\w*", part):
+def _axes(name: str, text: str) -> list[int | _Named]:
+    axes: list[int | _Named] = []
+    for part in re.split(r"[,\s]+", re.sub(r"\s*\*\s*", "*", text.strip())):
+        found = re.fullmatch(r"(\d+)|(?:([1-9]\d*)\*)?([A-Za-z_]\w*)", part)
+        if found is None and part:
             raise Error._plain(
-                f"`{part}` in the shape of the input `{name}` is neither a name nor a number",
-                'write names and numbers: "batch, seq, 64"',
+                f"`{part}` in the shape of the input `{name}` is neither a name, nor a multiple of one, nor a number",
+                'write names and numbers: "batch, seq, 64", or "batch, 3, 32*height, 32*width"',
             )
-    return [int(part) if part.isdigit() else part for part in parts]
+        if found is not None:
+            number, factor, label = found.groups()
+            axes.append(int(number) if number else _Named(int(factor or 1), label))
+    return axes
 
 
 def _named_inputs(module: Any, inputs: Any) -> dict[str, Any]:
@@ -146,15 +169,15 @@ def _named_inputs(module: Any, inputs: Any) -> dict[str, Any]:
     return dict(zip(parameters, several))
 
 
-def _dims(names: dict[str, None], wanted: dict[str, Any], found: dict[str, int], samples: tuple[int, ...]) -> dict[str, Dim]:
-    """A size for each name: as it was asked for, else as in an example, else one of the samples."""
+def _dims(names: dict[str, int], wanted: dict[str, Any], found: dict[str, int], samples: tuple[int, ...]) -> dict[str, Dim]:
+    """A size for each name: as it was asked for, else as in an example, else one of the samples; a small one if axes are multiples of it."""
     dims = {}
-    free = [
-        sample
-        for sample in samples
-        if sample not in {*found.values(), *(each for each in wanted.values() if isinstance(each, int))}
-    ]
-    for name in names:
+    taken = {*found.values(), *(each for each in wanted.values() if isinstance(each, int))}
+    pools: dict[tuple[int, ...], list[int]] = {}
+    for pool in (_SMALL, _LARGE):
+        pools[pool] = [sample for sample in pool if sample not in taken]
+    for name, factor in names.items():
+        free = pools[_SMALL if factor > 1 else samples]
         asked = wanted.get(name)
         if isinstance(asked, Dim):
             dims[name] = Dim(name, asked.sample, asked.least, asked.greatest)
@@ -168,7 +191,7 @@ def _dims(names: dict[str, None], wanted: dict[str, Any], found: dict[str, int],
 
 
 def _traced(
-    module: Any, shapes: dict[str, _Input], names: dict[str, None], wanted: dict[str, Any], found: dict[str, int]
+    module: Any, shapes: dict[str, _Input], names: dict[str, int], wanted: dict[str, Any], found: dict[str, int]
 ) -> tuple[Trace, dict[str, Dim], Axes]:
     """The trace, at sizes and with elements that the module takes if there are any."""
     import sympy
@@ -177,7 +200,7 @@ def _traced(
 
     symbols = {name: sympy.Symbol(name, integer=True, positive=True) for name in names}
     axes = {
-        each.name: {axis: symbols[size] for axis, size in enumerate(each.axes) if isinstance(size, str)}
+        each.name: {axis: size.factor * symbols[size.name] for axis, size in enumerate(each.axes) if isinstance(size, _Named)}
         for each in shapes.values()
     }
     images = any(len(each.axes) > 3 for each in shapes.values())

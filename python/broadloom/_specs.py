@@ -226,10 +226,7 @@ def _join(library: Steps, labels: tuple[tuple[int, ...], ...], kept: tuple[int, 
 
     def join(*arrays: Any) -> Any:
         facing = [library.aligned(array, own, every) for array, own in zip(arrays, labels)]
-        made = facing[0]
-        for array in facing[1:]:
-            made = both(made, array)
-        return library.reduce(made, reduce, gone) if gone else made
+        return library.reduced(facing, both, reduce, gone)
 
     return join
 

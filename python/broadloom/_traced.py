@@ -16,9 +16,9 @@ from typing import Any
 
 from ._places import Written
 
-__all__ = ["Axes", "Reference", "Sizes", "Step", "Trace", "Traced", "is_user", "operation_name", "quiet"]
+__all__ = ["Axes", "Reference", "Sizes", "Step", "Trace", "Traced", "is_user", "names_in", "operation_name", "quiet"]
 
-#: The named axes of each input, with the symbols of the names.
+#: The named axes of each input, with the symbols of the names, or multiples of them.
 Axes = dict[str, dict[int, Any]]
 
 _OWN = os.path.dirname(os.path.abspath(__file__)) + os.sep
@@ -89,6 +89,11 @@ class Trace:
 
 class Sizes(tuple[Any, ...]):
     """The sizes of one tensor, as opposed to a tuple of several."""
+
+
+def names_in(size: Any) -> set[str]:
+    """The names of a size."""
+    return {str(symbol) for symbol in size.free_symbols}
 
 
 _SPECIAL = {"iadd": "add", "isub": "sub", "imul": "mul", "itruediv": "div", "truediv": "div", "rtruediv": "div", "rsub": "sub"}

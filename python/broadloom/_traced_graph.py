@@ -101,9 +101,25 @@ class TracedGraph:
     def leaf(self, sizes: Sequence[Size], label: str | None = None) -> Tensor:
         """A tensor with given sizes."""
         self._leaves += 1
-        shape = ", ".join(self._written(size) for size in sizes)
+        multiples = [self._multiple(size) for size in sizes]
+        shape = ", ".join(self._written(name) for _, name in multiples)
         number = self._do("data", f"data{self._leaves}", shape, self.place)
+        if any(factor > 1 for factor, _ in multiples):
+            # The solver knows `4*h` as what it is if an operation makes it of `h`: each element stands for four of them.
+            left = [f"a{axis}" for axis in range(len(sizes))]
+            right = [f"{factor}*a{axis}<+f{axis}" if factor > 1 else f"a{axis}" for axis, (factor, _) in enumerate(multiples)]
+            given = [(f"f{axis}", factor) for axis, (factor, _) in enumerate(multiples) if factor > 1]
+            spec = f"{', '.join(left)} => {', '.join(right)}"
+            number = self._do("einsum", spec, [number], "sum", "*", None, given, self.place)
         return self._finished(number, label if label is not None else self.label)
+
+    def _multiple(self, size: Size) -> tuple[int, Size]:
+        """A size as a number of times a name; other sizes are one times themselves."""
+        if not isinstance(size, int):
+            factor, rest = size.as_coeff_Mul()
+            if factor.is_Integer and factor > 1 and rest.is_Symbol and rest.name in self.names:
+                return int(factor), rest
+        return 1, size
 
     def _written(self, size: Size) -> str:
         """A size in a declared shape: an expression gets a name of its own."""

@@ -91,7 +91,8 @@ class Inference:
             if step.refused is not None or error.code != "E0306":
                 self.mistakes.append(self._mistake(step, arguments, named, error))
                 return _LOST
-            how = "a size that no expression says"
+            rounds = step.operation.startswith("conv") or "_pool" in step.operation
+            how = "it rounds down: name a multiple, such as `32*height`" if rounds else "a size that no expression says"
         if step.refused is not None:
             self.mistakes.append(self._refused(step, step.refused))
             return _LOST

@@ -1,15 +1,18 @@
-"""What tests share: each has a cache of compiled programs of its own session only."""
+"""What tests share: a cache of compiled programs, apart from that of the user."""
 
 from __future__ import annotations
+
+import os
 
 import pytest
 
 
 @pytest.fixture(autouse=True, scope="session")
 def cache(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Compiled programs are kept for the length of the tests, apart from those of the user."""
-    import os
-
-    folder = tmp_path_factory.mktemp("cache")
-    folder.chmod(0o700)
-    os.environ["BROADLOOM_CACHE"] = str(folder)
+    """Compiled programs are kept for the length of the tests, or in a folder that several runs of them share."""
+    shared = os.environ.get("BROADLOOM_TEST_CACHE")
+    if shared is None:
+        folder = tmp_path_factory.mktemp("cache")
+        folder.chmod(0o700)
+        shared = str(folder)
+    os.environ["BROADLOOM_CACHE"] = shared

@@ -28,6 +28,8 @@ def sections() -> list[tuple[str, str]]:
 def test_section(title: str, text: str) -> None:
     if "PyTorch" in title:
         needed("torch")
+    if "JAX" in title:
+        needed("jax")
     names: dict[str, object] = {}
     printed = io.StringIO()
     compared = 0

@@ -36,3 +36,79 @@ def test_traced_arrays_are_refused() -> None:
     p = bl.program(TWICE)
     with pytest.raises(bl.Error, match="being traced by JAX"):
         jax.jit(lambda x: p(x=x)["y"])(jax.numpy.ones((2, 3)))
+
+
+STEPS = """
+data x : 4 | 3
+data target : 4 | 2
+let y = tanh({w} @ x + {b : 2})
+let loss = mse(y, target)
+repeat 5:
+  minimise loss by sgd(0.1)
+"""
+
+
+def numbers(*sizes: int) -> np.ndarray:
+    return np.random.default_rng(1).normal(size=sizes).astype("float32")
+
+
+def test_the_forward_pass_as_a_function_of_jax() -> None:
+    p = bl.program(STEPS)
+    x, target = numbers(4, 3), numbers(4, 2)
+    f = p.jax()
+    assert list(f.inputs) == ["x", "target", "w", "b"] and list(f.outputs) == ["y", "loss"]
+    wanted = p(x=x, target=target)
+    for given in (f(x=x, target=target), jax.jit(f)(x=x, target=target)):
+        np.testing.assert_allclose(given["y"], wanted["y"], rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(given["loss"], wanted["loss"], rtol=1e-5)
+    # It is a part of a larger function of JAX, and parameters are arguments like data.
+    other = jax.jit(lambda x, w: 2 * f(x=x + 1, target=target, w=w)["y"])(x, numbers(2, 3))
+    p.parameters["w"] = numbers(2, 3)
+    np.testing.assert_allclose(other, 2 * p(x=x + 1, target=target)["y"], rtol=1e-5, atol=1e-6)
+
+
+def test_a_step_of_training_as_a_function_of_jax() -> None:
+    p = bl.program(STEPS)
+    x, target = numbers(4, 3), numbers(4, 2)
+    with pytest.raises(bl.Error, match="no routine `step9`") as caught:
+        p.jax("step9")
+    assert caught.value.help == ("it has `forward`, `step1`",)
+    made = p.jax("step1")(x=x, target=target)
+    p.run(1, x=x, target=target, progress=False)
+    for name in ("w", "b"):
+        np.testing.assert_allclose(made[name], p.parameters[name], rtol=1e-5, atol=1e-6)
+
+
+def test_what_a_function_of_jax_refuses() -> None:
+    f = bl.program("dim n in 1..64 = 4\ndata x : n | 3\ndata i : n as i32\nlet y = 2 * x\nlet z = 2 * i\n").jax()
+    x, i = numbers(4, 3), np.arange(4, dtype="int32")
+    assert f(x=x, i=i)["z"].tolist() == [0, 2, 4, 6]
+    with pytest.raises(bl.Error, match="reads `i`, which was not given"):
+        f(x=x)
+    with pytest.raises(bl.Error, match="does not read `t`"):
+        f(x=x, i=i, t=x)
+    with pytest.raises(bl.Error, match=r"shape \(5, 3\), and the function was made for \(4, 3\)"):
+        f(x=numbers(5, 3), i=i)
+    with pytest.raises(bl.Error, match="`i` is float32, and the program stores int32"):
+        f(x=x, i=i.astype("float32"))
+
+
+def test_a_module_is_for_one_size() -> None:
+    text = "dim n in 1..64\ndata x : n | 3\nlet y = 2 * x\n"
+    made = bl.program(text, sizes={"n": 5}).stablehlo()
+    assert made.startswith("// The program at n = 5, and no other size.\n// `forward`, of the routines `forward`\n")
+    assert "tensor<5x3xf32>" in made
+    with pytest.raises(bl.Error, match="computes nothing"):
+        bl.program("data x : 3\n").stablehlo()
+
+
+def test_graphs_are_modules_too() -> None:
+    g = bl.Graph()
+    loss = bl.square(g.param("w") @ g.data("x", "4 | 3") + g.param("b", "2")).mean("..b.. | o => ", "b", "o")
+    session = g.session()
+    assert "stablehlo.dot_general" in session.stablehlo(loss)
+    step = g.minimise(loss, bl.Sgd(0.1))
+    f = bl.JaxFunction(session.stablehlo(step), {name: session[name] for name in ("w", "b")})
+    made = f(x=numbers(4, 3))
+    session.run(step, x=numbers(4, 3))
+    np.testing.assert_allclose(made["w"], session["w"], rtol=1e-5, atol=1e-6)

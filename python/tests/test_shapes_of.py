@@ -75,7 +75,27 @@ def test_resnet_with_named_sides_takes_what_it_cannot_say_from_pytorch() -> None
     assert not found.mistakes and not found.disagreements
     assert {each.operation for each in found.unknown} == {"conv2d", "max_pool2d"}
     assert found["stem"] == "batch, 8, (h - 1)//4 + 1, (w - 1)//4 + 1" and found["head"] == "batch, 1000"
-    assert "not known, shapes taken from PyTorch: conv2d (a size that no expression says) 3×" in str(found)
+    assert "not known, shapes taken from PyTorch: conv2d (it rounds down: name a multiple, such as `32*height`) 3×" in str(found)
+
+
+def test_resnet_over_multiples_of_named_sides_is_inferred_whole() -> None:
+    model = ResNet((8, 16), 1).eval()
+    for text in ("batch, 3, 32*h, 16 * w", (torch.zeros(2, 3, 96, 64), "batch, 3, 32*h, 16*w")):
+        found = bl.shapes_of(model, text)
+        assert not found.mistakes and not found.disagreements and not found.unknown and not found.fixed
+        assert found["input" if "input" in found else "x"] == "batch, 3, 32*h, 16*w"
+        assert found["stem"] == "batch, 8, 8*h, 4*w" and found["head"] == "batch, 1000"
+
+
+def test_multiples_of_names() -> None:
+    windows = nn.Sequential(nn.Conv1d(1, 1, 3, stride=2), nn.MaxPool1d(2, padding=1), nn.AvgPool1d(2))
+    found = bl.shapes_of(windows, "batch, 1, 8*n")
+    assert not found.unknown and not found.disagreements
+    assert [found[path] for path in "012"] == ["batch, 1, 4*n - 1", "batch, 1, 2*n", "batch, 1, n"]
+    with pytest.raises(bl.Error, match="neither a name, nor a multiple of one, nor a number"):
+        bl.shapes_of(windows, "batch, 1, n*8")
+    with pytest.raises(bl.Error, match="an axis of 12, which is no multiple of 8"):
+        bl.shapes_of(windows, (torch.zeros(2, 1, 12), "batch, 1, 8*n"))
 
 
 # Mistakes.
@@ -140,7 +160,7 @@ def test_inputs() -> None:
     assert annotated[""] == example[""] == "batch, seq, 4" and plain[""] == "3, 5, 4"
     for inputs, message in (
         ({"input": 3}, "the input `input` is of type int"),
-        ({"input": "batch, 2*seq"}, "neither a name nor a number"),
+        ({"input": "batch, seq/2"}, "neither a name, nor a multiple of one, nor a number"),
         (["batch", "seq"], "takes 1 inputs, and there are 2"),
         ((torch.zeros(3, 5), "batch"), "names 1 axes"),
     ):

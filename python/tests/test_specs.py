@@ -335,3 +335,17 @@ def test_no_leak() -> None:
     gc.collect()
     assert (sys.getrefcount(a), sys.getrefcount(b)) == before
     assert len(gc.get_objects()) - held < 200
+
+
+def test_a_minimum_of_sums_needs_no_memory_for_all_combinations() -> None:
+    """All combinations at once would be 400³ numbers, half a gigabyte."""
+    import tracemalloc
+
+    a, b = np.random.default_rng(1).normal(size=(2, 400, 400))
+    tracemalloc.start()
+    made = bl.einsum("i j; j k => i k", a, b, combine="+", reduce="min")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 16 << 20
+    np.testing.assert_array_equal(made[:3], (a[:3, :, None] + b).min(1))
+    np.testing.assert_array_equal(bl.einsum("i j; j k => i", a, b, combine="+", reduce="max"), (a + b.max(1)).max(1))

@@ -10,6 +10,7 @@ use broadloom::files::read_safetensors as read_file;
 use broadloom::{Array, Block, Dtype, Lent};
 use numpy::npyffi::{self, npy_intp};
 use numpy::{PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
+use pyo3::PyTypeInfo;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -42,7 +43,20 @@ impl Received {
 /// The numbers of a NumPy array in the form that the package makes. They must not outlive the array.
 pub fn received(array: &Bound<'_, PyAny>) -> PyResult<Received> {
     let wrong = || PyTypeError::new_err("an array in row-major order of f16, f32, f64, i32 or i64 is needed");
-    let array = array.cast::<PyUntypedArray>().map_err(|_| wrong())?;
+    array.cast::<PyUntypedArray>().ok().and_then(in_form).ok_or_else(wrong)
+}
+
+/// Like [`received`], for a value that may be anything: `None` if it has to be brought into form first. A subclass of NumPy's array has to,
+/// since it may mean something else by its elements.
+pub fn received_as_it_is(value: &Bound<'_, PyAny>) -> Option<Received> {
+    if value.get_type_ptr() != PyUntypedArray::type_object_raw(value.py()) {
+        return None;
+    }
+    value.cast::<PyUntypedArray>().ok().and_then(in_form)
+}
+
+/// The numbers of an array that is in form.
+fn in_form(array: &Bound<'_, PyUntypedArray>) -> Option<Received> {
     let descr = array.dtype();
     let dtype = match (descr.kind(), descr.itemsize()) {
         (b'f', 2) => Dtype::F16,
@@ -50,13 +64,13 @@ pub fn received(array: &Bound<'_, PyAny>) -> PyResult<Received> {
         (b'f', 8) => Dtype::F64,
         (b'i', 4) => Dtype::I32,
         (b'i', 8) => Dtype::I64,
-        _ => return Err(wrong()),
+        _ => return None,
     };
     let sizes: Vec<u64> = array.shape().iter().map(|size| *size as u64).collect();
     if !array.is_c_contiguous() || descr.is_native_byteorder() == Some(false) {
-        return Err(wrong());
+        return None;
     }
-    memory::lent(array, dtype, &sizes).map(|lent| Received { lent }).ok_or_else(wrong)
+    memory::lent(array, dtype, &sizes).map(|lent| Received { lent })
 }
 
 /// What was taken out of a session, as a NumPy array that owns it.

@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use broadloom::{Block, Copied, Error, Given, Session as Numbers, Settings, Tensor};
+use broadloom::{Block, Copied, Error, Given, Routine, Session as Numbers, Settings, Tensor};
 use pyo3::prelude::*;
 
 use crate::arrays::{handed_out, received};
@@ -40,14 +40,19 @@ impl State {
         routine: usize,
         given: &[(Tensor, Given<'_>)],
     ) -> Result<(Vec<Block>, Vec<Option<Copied>>), Error> {
-        self.follow(graph);
-        let found = graph.inner().routines.get(routine).cloned();
-        let (routine, gives) = found.ok_or_else(|| Error::run("this belongs to another graph".into()))?;
+        let (routine, gives) = self.routine(graph, routine)?;
         let copied = self.numbers.give(given)?;
         self.numbers.run(&routine)?;
         let taken: Result<Vec<Block>, Error> =
             gives.iter().map(|tensor| self.numbers.take(*tensor)).collect();
         Ok((taken?, copied))
+    }
+
+    /// A routine by its number, and the tensors that it gives.
+    fn routine(&mut self, graph: &Graph, number: usize) -> Result<(Routine, Vec<Tensor>), Error> {
+        self.follow(graph);
+        let found = graph.inner().routines.get(number).cloned();
+        found.ok_or_else(|| Error::run("this belongs to another graph".into()))
     }
 
     fn heard(&mut self) -> Vec<String> {
@@ -123,6 +128,14 @@ impl Session {
         let results = taken.into_iter().map(|block| handed_out(py, block)).collect::<PyResult<Vec<_>>>()?;
         let why = copied.into_iter().map(|why| why.map(|why| why.to_string())).collect();
         Ok((results, why, notices))
+    }
+
+    /// A routine as a module of StableHLO, at the sizes of now.
+    fn stablehlo(&self, py: Python<'_>, routine: usize) -> PyResult<String> {
+        self.work(py, |state, graph| {
+            let (routine, _) = state.routine(graph, routine)?;
+            state.numbers.stablehlo(&routine)
+        })
     }
 
     /// A copy of the values of a leaf.

@@ -4,7 +4,7 @@
 //! its answers comfortable. What is here takes and returns plain data, NumPy arrays, and texts that were written for people.
 //!
 //! - [`program`]: questions about the text of a program.
-//! - [`running`]: a program with its numbers; `observer` watches it run.
+//! - [`running`]: a program with its numbers; `observer` watches it run. [`stablehlo`]: its routines as modules for XLA.
 //! - [`graph`], [`graph_session`]: graphs that are built in Python, and their numbers.
 //! - [`spec`]: specs on arrays of any library; [`shaped`]: functions whose arrays are held against annotations.
 //! - [`differentiated`]: a program as a function with gradients, for PyTorch.
@@ -26,6 +26,7 @@ mod program;
 mod running;
 mod shaped;
 mod spec;
+mod stablehlo;
 
 use pyo3::prelude::*;
 
@@ -49,7 +50,7 @@ mod _broadloom {
     #[pymodule_export]
     use crate::running::Running;
     #[pymodule_export]
-    use crate::shaped::{CheckedCall, Checker};
+    use crate::shaped::{CheckedCall, Checker, entered_sizes};
     #[pymodule_export]
     use crate::spec::plan_spec;
 

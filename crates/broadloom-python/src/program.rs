@@ -16,6 +16,7 @@ use pyo3::types::PyDict;
 use crate::arrays::received;
 use crate::data::object;
 use crate::errors::{advised, detached, messages, plain, raised};
+use crate::stablehlo::{self, Refused};
 
 /// A program that has been read and has no mistakes.
 #[pyclass(frozen, module = "broadloom._broadloom")]
@@ -186,6 +187,15 @@ impl Program {
             told.push_str(&format!("\n{}", commands::memory::answer(used, limit)));
         }
         Ok((object(py, used)?, told))
+    }
+
+    /// The forward pass, or a routine by its name, as a module of StableHLO.
+    fn stablehlo(&self, py: Python<'_>, routine: Option<String>) -> PyResult<String> {
+        let made = detached(py, || stablehlo::module(&self.text, routine.as_deref()))?;
+        made.map_err(|refused| match refused {
+            Refused::Routine(message, help) => advised(py, &message, &help),
+            Refused::Program(sources, wrong) => raised(py, &sources, &[*wrong]),
+        })
     }
 
     /// Whether arrays fit it.

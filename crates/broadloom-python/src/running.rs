@@ -5,11 +5,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use broadloom::{Backend, Block, Copied, Error, Given, Remedy, Routine, Settings, Tensor};
 use broadloom_diagnostics::{Diagnostic, Sources};
-use broadloom_ide::Analysis;
+use broadloom_ide::{Analysis, arrays};
 use broadloom_lang::{Available, Ready, Way, nearest};
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 
-use crate::arrays::{Received, handed_out, received};
+use crate::arrays::{Received, handed_out, received, received_as_it_is};
 use crate::errors::{advised, detached, plain, raised};
 use crate::observer::Watcher;
 use crate::program::Program;
@@ -19,6 +20,8 @@ use crate::program::Program;
 pub struct Running {
     sources: Sources,
     params: Vec<(String, Tensor)>,
+    /// The names of data.
+    data: Vec<String>,
     state: Mutex<State>,
 }
 
@@ -33,9 +36,10 @@ struct State {
 /// An array that was given, by name, and why it was copied.
 type Held = (String, Option<String>);
 
-/// What a call gives back: the tensors that were computed, the arrays that it was given, those that were left out with the data
-/// that they lack, and notices.
-type Answer<'py> = (Vec<(String, Bound<'py, PyAny>)>, Vec<Held>, Vec<(String, Option<String>)>, Vec<String>);
+/// What a call gives back: the tensors that were computed; why arrays were copied, if any was; tensors that were left out, with the
+/// data that they lack; and notices.
+type Answer<'py> =
+    (Bound<'py, PyDict>, Option<Vec<Option<String>>>, Vec<(String, Option<String>)>, Vec<String>);
 
 /// What a run gives back: losses by name, whether it was stopped, and notices.
 type Ran = (Vec<(String, Vec<f64>)>, Vec<Held>, Vec<String>);
@@ -224,8 +228,12 @@ fn all_received(arrays: &[(String, Bound<'_, PyAny>)]) -> PyResult<Vec<(String, 
 }
 
 fn held(names: Vec<(String, Received)>, copied: Vec<Option<Copied>>) -> Vec<Held> {
-    let why = copied.into_iter().map(|why| why.map(|why| why.to_string()));
-    names.into_iter().map(|(name, _)| name).zip(why).collect()
+    names.into_iter().map(|(name, _)| name).zip(whys(copied)).collect()
+}
+
+/// Why each array was copied, in words.
+fn whys(copied: Vec<Option<Copied>>) -> impl Iterator<Item = Option<String>> {
+    copied.into_iter().map(|why| why.map(|why| why.to_string()))
 }
 
 #[pymethods]
@@ -241,33 +249,45 @@ impl Running {
         threads: Option<usize>,
     ) -> PyResult<Running> {
         let settings = Settings { backend: backend_of(py, backend)?, seed, threads, ..Settings::default() };
-        let (sources, params, ready) = detached(py, || {
+        let (sources, params, data, ready) = detached(py, || {
             let program = Analysis::open(program.text()).program;
             let graph = &program.graph;
             let params = graph.params().into_iter().map(|tensor| (graph.label_of(tensor), tensor)).collect();
-            (program.sources.clone(), params, program.ready(&settings))
+            let data = arrays::declared(&program).map(|made| made.name.clone()).collect();
+            (program.sources.clone(), params, data, program.ready(&settings))
         })?;
         let mut ready = ready.map_err(|wrong| raised(py, &sources, &[*wrong]))?;
         ready.advice = in_python;
         let state = State { ready, known: HashMap::new(), some: HashMap::new() };
-        Ok(Running { sources, params, state: Mutex::new(state) })
+        Ok(Running { sources, params, data, state: Mutex::new(state) })
     }
 
-    /// Computes all named tensors that can be computed from some arrays, or some of them.
+    /// Computes all named tensors that can be computed from some arrays, or some of them. Returns `None` where an array is not in form, or
+    /// is not one of this program's: the package brings it into form, or says what is wrong, and neither costs a call that is right.
     fn call<'py>(
         &self,
-        py: Python<'py>,
-        arrays: Vec<(String, Bound<'py, PyAny>)>,
+        arrays: &Bound<'py, PyDict>,
         only: Option<Vec<String>>,
-    ) -> PyResult<Answer<'py>> {
-        let given = all_received(&arrays)?;
+    ) -> PyResult<Option<Answer<'py>>> {
+        let py = arrays.py();
+        // The values are held here: nobody can take them out of the dictionary while they are read.
+        let (mut given, mut values) = (Vec::with_capacity(arrays.len()), Vec::with_capacity(arrays.len()));
+        for (name, value) in arrays.iter() {
+            let name: String = name.extract()?;
+            match received_as_it_is(&value) {
+                Some(received) if self.data.contains(&name) => given.push((name, received)),
+                _ => return Ok(None),
+            }
+            values.push(value);
+        }
         let Computed { tensors, copied, available, notices } =
             self.work(py, |state| state.compute(&given, only.as_deref()))?;
-        let mut results = Vec::with_capacity(tensors.len());
+        let results = PyDict::new(py);
         for (name, block) in tensors {
-            results.push((name, handed_out(py, block)?));
+            results.set_item(name, handed_out(py, block)?)?;
         }
-        Ok((results, held(given, copied), available.left_out.clone(), notices))
+        let copied = copied.iter().any(Option::is_some).then(|| whys(copied).collect());
+        Ok(Some((results, copied, available.left_out.clone(), notices)))
     }
 
     /// Carries out the program.

@@ -1,17 +1,21 @@
 //! Checked functions: arrays held against the shapes in the annotations of a function.
 //!
-//! Python reads the annotations once, at the first call, and makes a [`Checker`]. A call gives it the arguments and gets a
-//! [`CheckedCall`], which knows the sizes that were found and holds the result against them. Only a misfit goes back to
-//! Python, which words it.
+//! Python reads the annotations once, at the first call, and makes a [`Checker`]. A plain function is called by
+//! [`Checker::call`], which holds its arguments before it and its result after it against the annotations. What gives its results
+//! later (a generator, a coroutine) gets a [`CheckedCall`], which knows the sizes that were found until then. Only a misfit goes
+//! back to Python, which words it.
 
 mod array;
 mod describe;
+mod entered;
 mod matching;
 mod pattern;
 mod size_expr;
 mod want;
 
 use array::{ArrayType, Elements};
+use entered::Entered;
+pub use entered::entered_sizes;
 use matching::{Found, Outcome};
 use pattern::{Names, Pattern};
 use pyo3::exceptions::PyTypeError;
@@ -94,18 +98,30 @@ impl Checker {
         args: &Bound<'py, PyTuple>,
         kwargs: &Bound<'py, PyDict>,
     ) -> PyResult<CheckedCall> {
-        let checker = slf.get();
-        let mut found = Found::new(checker.names.labels.len(), checker.names.rows.len());
-        checker
-            .arguments(args, kwargs, &mut found)
-            .and_then(|()| checker.settle(slf.py(), &mut found))
-            .map_err(|failure| checker.raise(slf.py(), &failure, &found, args, kwargs))?;
+        let found = slf.get().held(args, kwargs)?;
         Ok(CheckedCall {
             checker: slf.clone().unbind(),
             found: Mutex::new(found),
             args: args.clone().unbind(),
             kwargs: kwargs.clone().unbind(),
         })
+    }
+
+    /// Calls a function: its arguments and its result are held against the annotations.
+    fn call<'py>(
+        slf: &Bound<'py, Self>,
+        function: &Bound<'py, PyAny>,
+        args: &Bound<'py, PyTuple>,
+        kwargs: &Bound<'py, PyDict>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let checker = slf.get();
+        let found = checker.held(args, kwargs)?;
+        let entered = Entered::new(slf, kwargs, found);
+        let value = function.call(args, (!kwargs.is_empty()).then_some(kwargs));
+        let mut found = entered.leave();
+        let value = value?;
+        checker.result(&value, &mut found, args, kwargs)?;
+        Ok(value)
     }
 }
 
@@ -114,33 +130,13 @@ impl CheckedCall {
     /// Holds the result against its annotation, and returns it.
     fn result<'py>(&self, value: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let py = value.py();
-        let checker = self.checker.get();
-        if let Some(want) = &checker.result {
-            let mut found = self.found();
-            want.check(&checker.slots, &value, &mut found)
-                .and_then(|()| checker.settle(py, &mut found))
-                .map_err(|failure| {
-                    checker.raise(py, &failure, &found, self.args.bind(py), self.kwargs.bind(py))
-                })?;
-        }
+        self.checker.get().result(&value, &mut self.found(), self.args.bind(py), self.kwargs.bind(py))?;
         Ok(value)
     }
 
     /// The sizes that are known, by name; a row is a tuple.
     fn sizes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let (checker, found) = (self.checker.get(), self.found());
-        let sizes = PyDict::new(py);
-        for (label, name) in checker.names.labels.iter().enumerate() {
-            if let Some(size) = found.size(label) {
-                sizes.set_item(name, size)?;
-            }
-        }
-        for (row, name) in checker.names.rows.iter().enumerate() {
-            if let Some(axes) = found.row(row) {
-                sizes.set_item(name, PyTuple::new(py, axes)?)?;
-            }
-        }
-        Ok(sizes)
+        self.checker.get().sizes(py, &self.found())
     }
 }
 
@@ -151,13 +147,55 @@ impl CheckedCall {
 }
 
 impl Checker {
+    /// What is found in arguments that fit.
+    fn held(&self, args: &Bound<'_, PyTuple>, kwargs: &Bound<'_, PyDict>) -> PyResult<Found> {
+        let mut found = Found::new(self.names.labels.len(), self.names.rows.len());
+        self.arguments(args, kwargs, &mut found)
+            .and_then(|()| self.settle(args.py(), &mut found))
+            .map_err(|failure| self.raise(args.py(), &failure, &found, args, kwargs))?;
+        Ok(found)
+    }
+
+    /// Holds a result against its annotation.
+    fn result(
+        &self,
+        value: &Bound<'_, PyAny>,
+        found: &mut Found,
+        args: &Bound<'_, PyTuple>,
+        kwargs: &Bound<'_, PyDict>,
+    ) -> PyResult<()> {
+        let Some(want) = &self.result else { return Ok(()) };
+        want.check(&self.slots, value, found)
+            .and_then(|()| self.settle(value.py(), found))
+            .map_err(|failure| self.raise(value.py(), &failure, found, args, kwargs))
+    }
+
+    /// The sizes that are known, by name; a row is a tuple.
+    fn sizes<'py>(&self, py: Python<'py>, found: &Found) -> PyResult<Bound<'py, PyDict>> {
+        let sizes = PyDict::new(py);
+        for (label, name) in self.names.labels.iter().enumerate() {
+            if let Some(size) = found.size(label) {
+                sizes.set_item(name, size)?;
+            }
+        }
+        for (row, name) in self.names.rows.iter().enumerate() {
+            if let Some(axes) = found.row(row) {
+                sizes.set_item(name, PyTuple::new(py, axes)?)?;
+            }
+        }
+        Ok(sizes)
+    }
+
     fn arguments(
         &self,
         args: &Bound<'_, PyTuple>,
         kwargs: &Bound<'_, PyDict>,
         found: &mut Found,
     ) -> Result<(), Box<Failure>> {
-        let by_name = |name: &Py<PyString>| kwargs.get_item(name).ok().flatten();
+        let by_name = |name: &Py<PyString>| match kwargs.is_empty() {
+            true => None,
+            false => kwargs.get_item(name).ok().flatten(),
+        };
         let count = args.len();
         for Parameter { name, place, want } in &self.parameters {
             match place {

@@ -63,7 +63,7 @@ impl<'py> Array<'py> {
     pub fn read(value: &Bound<'py, PyAny>, with_dtype: bool) -> Option<Array<'py>> {
         let py = value.py();
         // An array of NumPy itself says both without an attribute being looked up. Subclasses may say it otherwise.
-        if value.get_type().as_ptr() == PyUntypedArray::type_object_raw(py).cast()
+        if value.get_type_ptr() == PyUntypedArray::type_object_raw(py)
             && let Ok(array) = value.cast::<PyUntypedArray>()
         {
             let shape = array.shape().iter().map(|size| *size as i64).collect();
@@ -137,13 +137,13 @@ impl ArrayType {
 
     /// Returns true if the value is an instance.
     pub fn holds(&self, value: &Bound<'_, PyAny>) -> PyResult<bool> {
-        let (py, kind) = (value.py(), value.get_type());
-        if self.met.get(py).is_some_and(|met| met.as_ptr() == kind.as_ptr()) {
+        let py = value.py();
+        if self.met.get(py).is_some_and(|met| met.as_ptr() == value.get_type_ptr().cast()) {
             return Ok(true);
         }
         let holds = value.is_instance(self.wanted.bind(py))?;
         if holds {
-            self.met.get_or_init(py, || kind.unbind());
+            self.met.get_or_init(py, || value.get_type().unbind());
         }
         Ok(holds)
     }

@@ -1,0 +1,64 @@
+//! A routine of a program as a module of StableHLO.
+
+use broadloom::{Backend, Routine, Settings};
+use broadloom_diagnostics::{Diagnostic, Sources};
+use broadloom_ide::{Analysis, Line, Text};
+use broadloom_lang::Program;
+
+use crate::running::in_python;
+
+/// Why there is no module.
+pub enum Refused {
+    /// The program has no such routine: a message, and advice.
+    Routine(String, String),
+    /// The program cannot be said in StableHLO.
+    Program(Sources, Box<Diagnostic>),
+}
+
+/// The text of the module: first its sizes and the names of all routines, then the places of the program above what each line
+/// becomes. Without a name, the routine is the forward pass.
+pub fn module(text: &Text, name: Option<&str>) -> Result<String, Refused> {
+    let program = Analysis::open(text).program;
+    let (wanted, names) = routine(&program, name)?;
+    let head = format!("{}// `{}`, of the routines {names}\n", sizes(&program), wanted.name());
+    let sources = program.sources.clone();
+    let places: Vec<Line> = program.origins.iter().map(|origin| Line::new(&sources, origin.span)).collect();
+    let place = |step: usize| places.get(step).map(|Line { file, line }| format!("{file}:{line}"));
+    // Nothing is run, so no compiler is needed.
+    let settings = Settings { backend: Backend::Reference, ..Settings::default() };
+    let refused = |wrong| Refused::Program(sources.clone(), wrong);
+    let mut ready = program.ready(&settings).map_err(refused)?;
+    ready.advice = in_python;
+    let made = ready.session.stablehlo_with_places(&wanted, &place);
+    made.map(|made| head + &made).map_err(|error| refused(ready.told(&error)))
+}
+
+/// A line that says at which sizes the program is written, if it has sizes with a range.
+fn sizes(program: &Program) -> String {
+    let ranged = program.dims.iter().filter(|dim| dim.range.is_some());
+    let sizes: Vec<String> = ranged.map(|dim| format!("{} = {}", dim.name, dim.size)).collect();
+    match &sizes[..] {
+        [] => String::new(),
+        _ => format!("// The program at {}, and no other size.\n", sizes.join(", ")),
+    }
+}
+
+/// The forward pass, or a routine of the program by its name, and the names of all.
+fn routine(program: &Program, name: Option<&str>) -> Result<(Routine, String), Refused> {
+    let (forward, _) = program.forward();
+    let mut all = if forward.is_empty() { Vec::new() } else { vec![forward] };
+    all.extend(program.plan.routines.iter().cloned());
+    let names: Vec<String> = all.iter().map(|routine| format!("`{}`", routine.name())).collect();
+    let names = names.join(", ");
+    let found = all.into_iter().find(|routine| name.is_none_or(|name| routine.name() == name));
+    match (found, name) {
+        (Some(found), _) => Ok((found, names)),
+        (None, Some(name)) if !names.is_empty() => {
+            Err(Refused::Routine(format!("the program has no routine `{name}`"), format!("it has {names}")))
+        }
+        (None, _) => Err(Refused::Routine(
+            "the program computes nothing".into(),
+            "compute something: `let y = 2 * x`".into(),
+        )),
+    }
+}
