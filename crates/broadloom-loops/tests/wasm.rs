@@ -1,5 +1,7 @@
 //! Nests as WebAssembly compute what the reference evaluator computes, bit for bit.
 
+mod host;
+
 use broadloom_core::projection::Component;
 use broadloom_loops::optimise::{Options, optimise};
 use broadloom_loops::reference::{Memory, Stop, evaluate, evaluate_with};
@@ -7,9 +9,9 @@ use broadloom_loops::{
     Binary, Buffer, BufferId, Cell, Dtype, Index, Nest, Program, Scalar, Statement, Storage, Unary, wasm,
 };
 
-use crate::support::host::Host;
 use crate::support::random::sample;
 use crate::support::{Sample, kept};
+use host::Host;
 
 /// The first difference between both ways of running a program, twice in a row.
 fn difference(program: &Program, sample: &Sample, host: &mut Host) -> Option<String> {

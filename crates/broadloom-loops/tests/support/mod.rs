@@ -2,7 +2,6 @@
 #![allow(dead_code, reason = "each test uses a part")]
 #![allow(clippy::unwrap_used, reason = "a test that is written wrongly may panic")]
 
-pub mod host;
 pub mod parse;
 pub mod random;
 
