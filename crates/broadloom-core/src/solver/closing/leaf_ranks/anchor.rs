@@ -92,9 +92,6 @@ impl RankProblem {
         }
         for edge in self.up.of(row) {
             let Refinement { above, further, .. } = self.edges[*edge as usize];
-            if !self.reached[above as usize] {
-                continue;
-            }
             if traced.offered[above as usize].raise(offer, -further, self.bound) && again {
                 traced.look_at(above);
             }
@@ -124,7 +121,7 @@ impl Traced {
         let of_leaf = |(row, open): (u32, &bool)| Greatest::of_one(0, if *open { row } else { NIL });
         let of_known = |offered: &i64| Greatest::of_one(*offered, if *offered > NEVER { KNOWN } else { NIL });
         Traced {
-            lengths: rows.fixed.iter().map(|fixed| (*fixed).min(rows.bound)).collect(),
+            lengths: rows.known.clone(),
             certain: (0..).zip(&rows.open).map(of_leaf).collect(),
             offered: rows.offered.iter().map(of_known).collect(),
             settled: rows.open.iter().map(|open| !open).collect(),

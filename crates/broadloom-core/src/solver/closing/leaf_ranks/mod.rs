@@ -75,13 +75,9 @@ struct RankProblem {
     taking_part: Vec<bool>,
     members: Vec<Member>,
     edges: Vec<Refinement>,
-    /// The rows that open leaves reach: operands before their results, as far as that is possible; and the place of each in it.
+    /// Operands before their results, as far as that is possible, and the place of each row in it.
     order: Vec<u32>,
     place: Vec<u32>,
-    /// True for those rows. All that others have to say is their known length.
-    reached: Vec<bool>,
-    /// The length of each row by what is known of it and of rows that no leaf reaches.
-    fixed: Vec<i64>,
     /// True if some row refines itself by way of others.
     circular: bool,
     /// The edges by which each row refines others, and those by which others refine it.
@@ -163,8 +159,6 @@ fn refinements(state: &State, leaves: &[u32]) -> RankProblem {
         edges: Vec::new(),
         order: Vec::new(),
         place: Vec::new(),
-        reached: Vec::new(),
-        fixed: Vec::new(),
         circular: false,
         up: Lists::default(),
         down: Lists::default(),

@@ -36,34 +36,6 @@ impl RankProblem {
         self.bound = known + self.edges.iter().map(shift).sum::<i64>().min(FAR) + 1;
         let place = |row: u32| self.place[row as usize];
         self.circular = self.edges.iter().any(|edge| place(edge.above) > place(edge.below));
-        self.leave_out_what_is_fixed();
-    }
-
-    /// Leaves only those rows in order that an open leaf reaches, and adds up what is known of the others once and for all.
-    fn leave_out_what_is_fixed(&mut self) {
-        self.fixed = self.known.clone();
-        self.reached = self.open.clone();
-        if self.circular {
-            self.reached.fill(true);
-            return;
-        }
-        for row in &self.order {
-            let at = *row as usize;
-            for edge in self.up.of(*row).iter().map(|edge| &self.edges[*edge as usize]) {
-                let above = edge.above as usize;
-                if self.reached[above] {
-                    self.reached[at] = true;
-                } else if self.fixed[above] > NEVER {
-                    self.fixed[at] =
-                        self.fixed[at].max((self.fixed[above] + edge.longer).min(2 * self.bound));
-                }
-            }
-        }
-        let reached = &self.reached;
-        self.order.retain(|row| reached[*row as usize]);
-        for (place, row) in (0..).zip(&self.order) {
-            self.place[*row as usize] = place;
-        }
     }
 
     /// The greatest ranks that satisfy both rules, by group.
@@ -131,8 +103,7 @@ impl RankProblem {
 
     /// The sources of all rows.
     fn measured(&self, ranks: &[i64]) -> Vec<Sources> {
-        let known = |(fixed, reached): (&i64, &bool)| Sources::known(if *reached { NEVER } else { *fixed });
-        let mut sources: Vec<Sources> = self.fixed.iter().zip(&self.reached).map(known).collect();
+        let mut sources = vec![Sources::NONE; self.lo.len()];
         let mut changed = true;
         while std::mem::take(&mut changed) {
             for row in &self.order {

@@ -1,7 +1,7 @@
 //! Sources: what is known of the axes of a row, and by whom.
 
 use crate::ids::NIL;
-use crate::solver::closing::leaf_ranks::{KNOWN, NEVER};
+use crate::solver::closing::leaf_ranks::NEVER;
 
 /// The greatest source of a row and the greatest of the others; absent ones have no source.
 #[derive(Clone, Copy, PartialEq)]
@@ -69,12 +69,6 @@ pub(super) struct Sources {
 
 impl Sources {
     pub const NONE: Sources = Sources { lengths: Greatest::NONE, furthest: (NEVER, NIL) };
-
-    /// The sources of a row of which only its length is known, if that is.
-    pub fn known(length: i64) -> Sources {
-        let source = if length > NEVER { KNOWN } else { NIL };
-        Sources { lengths: Greatest::of_one(length, source), ..Sources::NONE }
-    }
 
     pub fn reaches(&mut self, value: i64, leaf: u32) {
         if value > self.furthest.0 {
