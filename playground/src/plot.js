@@ -2,7 +2,7 @@
 
 const WIDTH = 640;
 const HEIGHT = 240;
-const MARGIN = { left: 64, right: 16, top: 16, bottom: 36 };
+const MARGIN = { left: 64, right: 16, top: 28, bottom: 36 };
 
 const escape = (text) => String(text).replace(/[&<>"]/g, (each) => `&#${each.charCodeAt(0)};`);
 
