@@ -308,12 +308,7 @@ impl Graph {
                 .with_help("every axis has at least one element"));
         }
         let (before, first_label) = (self.begin(&[])?, self.labels.len());
-        let role = match (leaf, &given) {
-            (Leaf::Param, _) => Role::Param,
-            // What is left open of a state follows from what is assigned to it, like all of a state that declares nothing.
-            (Leaf::State, Given::Nothing) => Role::Interior,
-            _ => Role::Leaf,
-        };
+        let role = if leaf == Leaf::Param { Role::Param } else { Role::Leaf };
         let rows = self.declared_rows(&decl, role, None);
         let tensor = self.tensor(rows);
         self.name(tensor, name);

@@ -403,14 +403,6 @@ pub struct PartialShape {
     pub rows: [PartialRow; 3],
 }
 
-impl PartialShape {
-    /// True if the number of axes is known, and the size of each.
-    pub fn is_known(&self) -> bool {
-        let known = |axis: &PartialAxis| !matches!(axis, PartialAxis::Unknown);
-        self.rows.iter().all(|row| !row.open && row.lead.iter().chain(&row.trail).all(known))
-    }
-}
-
 impl fmt::Display for PartialShape {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [batch, input, output] = self.rows.each_ref().map(|row| row.text());

@@ -72,7 +72,7 @@ impl Eval<'_> {
                     (None, Some(Initial::Values(values))) => graph.state_with_axes(&text, values.sizes()),
                     (None, _) => Ok(graph.state(&text)),
                 })?;
-                if !self.graph.shape(tensor).is_known() && !matches!(initial, Some(Initial::Values(_))) {
+                if declared.is_none() && !matches!(initial, Some(Initial::Values(_))) {
                     self.shapeless.push((tensor, name.span));
                 }
                 if let Some(initial) = initial {
@@ -265,7 +265,7 @@ impl Eval<'_> {
         self.fail(diagnostic.with_help(help))
     }
 
-    /// Reports states without a known shape: none is declared in full, and nothing is assigned to them.
+    /// Reports states without a known shape: none is declared, and nothing is assigned to them.
     pub(crate) fn unassigned_states(&mut self) {
         for (tensor, span) in std::mem::take(&mut self.shapeless) {
             // A function of the library may assign to its state only in training.
@@ -274,8 +274,7 @@ impl Eval<'_> {
                 _ => false,
             };
             let read = || self.graph.tensors().any(reads);
-            let known = self.stated.contains(&tensor) || self.graph.shape(tensor).is_known();
-            if known || self.library.contains(&span.source) || !read() {
+            if self.stated.contains(&tensor) || self.library.contains(&span.source) || !read() {
                 continue;
             }
             let name = self.graph.name_of(tensor).unwrap_or_default().to_string();
