@@ -19,7 +19,7 @@ before(async () => {
   assert.ok(executable, "there is no browser: install chromium, or name one in BROADLOOM_CHROMIUM");
   server = await serve(0);
   address = `http://127.0.0.1:${server.address().port}/`;
-  browser = await chromium.launch({ executablePath: executable, args: ["--no-sandbox"] });
+  browser = await chromium.launch({ executablePath: executable, args: ["--no-sandbox", "--disable-dev-shm-usage"] });
   if (shots) mkdirSync(shots, { recursive: true });
 });
 
