@@ -3,7 +3,7 @@
 mod dim;
 
 use broadloom::{Captured, Kind, Shape, Why};
-use broadloom_diagnostics::Span;
+use broadloom_diagnostics::{Said, Span, tell};
 use broadloom_lang::{Dim, Made, Program, nearest};
 use serde::Serialize;
 
@@ -62,6 +62,16 @@ pub struct Explanation {
     /// The same as `place`, as a span.
     #[serde(skip)]
     pub span: Span,
+}
+
+impl Explanation {
+    /// The steps and the conclusion, told along the lines of the program.
+    pub fn told(&self, analysis: &Analysis, columns: usize, color: bool) -> String {
+        let steps = self.steps.iter().map(|step| Said { text: &step.text, span: step.span, answer: false });
+        let mut story: Vec<Said<'_>> = steps.collect();
+        story.push(Said { text: &self.end, span: Some(self.span), answer: true });
+        tell(analysis.sources(), analysis.program.main, &story, columns, color)
+    }
 }
 
 /// One step towards a size.

@@ -126,7 +126,7 @@ pub struct SentInAll {
 ///     shards: vec![Shard { axes: "batch".into(), over: "data".into() }],
 /// };
 /// let table = meshed(&mut Analysis::open(&text), &on).mesh.unwrap();
-/// assert_eq!(table.tensors[0].shape, "3 -> 2");
+/// assert_eq!(table.tensors[0].shape, "8/data | 3");
 /// assert_eq!(table.routines[0].totals[0].bytes, 4);
 /// ```
 pub fn meshed(analysis: &mut Analysis, on: &OnMesh) -> Meshed {

@@ -12,8 +12,8 @@ use crate::units::{Range, Units};
 /// The name of the program in messages.
 pub(crate) const NAME: &str = "program.loom";
 
-/// So wide are messages in a page.
-const WIDTH: usize = 78;
+/// So wide are messages and explanations in a page.
+pub(crate) const WIDTH: usize = 78;
 
 /// Everything that changes with the text.
 #[derive(Serialize)]

@@ -1,6 +1,5 @@
 //! What a page shows beside the text. Texts are as the command prints them.
 
-use broadloom_diagnostics::{Said, tell};
 use broadloom_ide::{
     Analysis, Explanation, GraphOf, LoopsOf, MemoryOf, MemoryUse, NoPicture, definition, explain,
     graph as picture_of, loops as loops_of, memory as memory_of, optimised as optimised_of,
@@ -9,11 +8,8 @@ use broadloom_ide::{
 use broadloom_lang::Asked;
 use serde::Serialize;
 
-use crate::editing::program;
+use crate::editing::{WIDTH, program};
 use crate::units::Units;
-
-/// So wide are explanations.
-const WIDTH: usize = 78;
 
 /// The sizes of a named size at which memory is measured, for a plot.
 const POINTS: u64 = 24;
@@ -48,13 +44,10 @@ struct Curve {
 
 /// The reason why a tensor, a row, an axis or a named size is as it is.
 pub(crate) fn explanation(text: &str, name: &str) -> Result<Shown, String> {
-    let mut analysis = Analysis::new(&program(text));
-    let explained = explain(&mut analysis, name)?;
-    let told: Vec<String> = explained.explanations.iter().map(|each| told(&analysis, each)).collect();
-    Ok(Shown { text: told.join("\n") })
+    explained(&mut Analysis::new(&program(text)), name)
 }
 
-/// The same for the name at an offset.
+/// The same for the name at an offset; nothing if there is no tensor of that name.
 pub(crate) fn explanation_at(text: &str, at: u32) -> Result<Shown, String> {
     let at = Units::new(text).byte(at);
     let mut analysis = Analysis::new(&program(text));
@@ -64,21 +57,16 @@ pub(crate) fn explanation_at(text: &str, at: u32) -> Result<Shown, String> {
     let covers = |made: &&broadloom_lang::Made| {
         made.span.source == main && made.span.start <= made_at && made_at <= made.span.end
     };
-    let Some(made) = analysis.program.made.iter().find(covers) else {
+    let Some(name) = analysis.program.made.iter().find(covers).map(|made| made.name.clone()) else {
         return Ok(Shown { text: String::new() });
     };
-    let name = made.name.clone();
-    let explained = explain(&mut analysis, &name)?;
-    let told: Vec<String> = explained.explanations.iter().map(|each| told(&analysis, each)).collect();
-    Ok(Shown { text: told.join("\n") })
+    explained(&mut analysis, &name)
 }
 
-fn told(analysis: &Analysis, answer: &Explanation) -> String {
-    let steps = answer.steps.iter().map(|step| Said { text: &step.text, span: step.span, answer: false });
-    let mut story: Vec<Said<'_>> = steps.collect();
-    story.push(Said { text: &answer.end, span: Some(answer.span), answer: true });
-    let told = tell(analysis.sources(), analysis.program.main, &story, WIDTH, false);
-    format!("{} {}\n{told}", answer.of, answer.is)
+fn explained(analysis: &mut Analysis, name: &str) -> Result<Shown, String> {
+    let answers = explain(analysis, name)?.explanations;
+    let told = |each: &Explanation| format!("{} {}\n{}", each.of, each.is, each.told(analysis, WIDTH, false));
+    Ok(Shown { text: answers.iter().map(told).collect::<Vec<_>>().join("\n") })
 }
 
 /// The loop nests of the program's own operations, or its routines as they run.

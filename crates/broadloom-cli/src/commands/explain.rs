@@ -1,7 +1,7 @@
 //! `broadloom explain`: the reason for the size of an axis, from the line that gives it to the
 //! tensor in question.
 
-use broadloom_diagnostics::{Paint, Said, tell};
+use broadloom_diagnostics::Paint;
 use broadloom_ide::{Analysis, Explanation, Text, explain, signatures};
 use broadloom_lang::Asked;
 
@@ -101,10 +101,6 @@ fn signed(args: &Args, text: &Text, console: &mut Console<'_>) -> Option<Output>
 /// An explanation, told along the lines of the program.
 pub fn people(analysis: &Analysis, answer: &Explanation, look: Look) -> String {
     let mut out = format!("{} {}\n", look.paint(Paint::Strong, &answer.of), answer.is);
-    let steps = answer.steps.iter().map(|step| Said { text: &step.text, span: step.span, answer: false });
-    let mut story: Vec<Said<'_>> = steps.collect();
-    story.push(Said { text: &answer.end, span: Some(answer.span), answer: true });
-    let columns = look.columns.unwrap_or(WIDTH);
-    out.push_str(&tell(analysis.sources(), analysis.program.main, &story, columns, look.color));
+    out.push_str(&answer.told(analysis, look.columns.unwrap_or(WIDTH), look.color));
     out
 }
