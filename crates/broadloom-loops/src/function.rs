@@ -323,7 +323,8 @@ impl Binary {
     }
 
     /// Its value for integers, if that is an integer for all of them: the nearest there is, if it is too large. The remainder of a division by
-    /// 0, which is not a number, is 0.
+    /// 0, which is not a number, is 0; a power by a negative number, which is a fraction or infinite, loses its fraction or is the greatest
+    /// integer.
     pub fn of_whole(self, a: i64, b: i64) -> Option<i64> {
         Some(match self {
             Binary::Add => a.saturating_add(b),
@@ -341,7 +342,8 @@ impl Binary {
             Binary::NotEqual => i64::from(a != b),
             Binary::And => i64::from(a != 0 && b != 0),
             Binary::Or => i64::from(a != 0 || b != 0),
-            Binary::Div | Binary::Pow => return None,
+            Binary::Pow => whole_power(a, b),
+            Binary::Div => return None,
         })
     }
 
@@ -434,6 +436,23 @@ fn min(a: f64, b: f64) -> f64 {
 fn modulo(a: f64, b: f64) -> f64 {
     let rest = a % b;
     if rest != 0.0 && (rest < 0.0) != (b < 0.0) { rest + b } else { rest }
+}
+
+/// A number as an integer, if it is one.
+pub fn whole_number(value: f64) -> Option<i64> {
+    (value.fract() == 0.0 && value.abs() < 9_223_372_036_854_775_808.0).then_some(value as i64)
+}
+
+/// A power of integers: the nearest there is, if it is too large.
+fn whole_power(a: i64, b: i64) -> i64 {
+    // Beyond 64, only the sign depends on the exponent: 2 ** 64 is too large already.
+    let power = |b: i64| a.saturating_pow(if b > 64 { 64 + (b & 1) as u32 } else { b as u32 });
+    match a {
+        _ if b >= 0 => power(b),
+        0 => i64::MAX,
+        1 | -1 => power(b & 1),
+        _ => 0,
+    }
 }
 
 /// The error function, to the precision of 64-bit floats: its series near 0, a continued fraction beyond.
@@ -536,6 +555,11 @@ mod tests {
             }
         }
         assert_eq!(Binary::Mod.of_whole(i64::MIN, -1), Some(0));
+        assert_eq!(Binary::Pow.of_whole(3, 39), Some(4_052_555_153_018_976_267));
+        assert_eq!(Binary::Pow.of_whole(-2, 63), Some(i64::MIN));
+        assert_eq!(Binary::Pow.of_whole(-2, i64::MAX), Some(i64::MIN));
+        assert_eq!(Binary::Pow.of_whole(-1, i64::MAX), Some(-1));
+        assert_eq!(Binary::Pow.of_whole(i64::MIN, 2), Some(i64::MAX));
         assert_eq!(Binary::Mul.of_whole(i64::MIN, -1), Some(i64::MAX));
         assert_eq!(Unary::Neg.of_whole(i64::MIN), Some(i64::MAX));
     }

@@ -16,7 +16,7 @@ pub mod wasm;
 
 pub use broadloom_array::{Array, ArrayError, Dtype, Element, Values, bf16, f16};
 pub use broadloom_core::Size;
-pub use function::{Binary, Domain, Unary, Yields};
+pub use function::{Binary, Domain, Unary, Yields, whole_number};
 pub use lent::Lent;
 pub use memory::Block;
 pub use program::{Buffer, BufferId, Cell, Index, Local, Loop, Nest, Program, Statement, Storage};

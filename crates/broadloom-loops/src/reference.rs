@@ -8,7 +8,7 @@
 use half::{bf16, f16};
 use rustc_hash::FxHashSet;
 
-use crate::function::Binary;
+use crate::function::{Binary, whole_number};
 use crate::program::{BufferId, Cell, Index, Local, Program, Statement, Storage};
 use crate::{Array, ArrayError, Buffer, Dtype, Element, Scalar};
 use broadloom_array::random::uniform_f32;
@@ -341,11 +341,6 @@ pub(crate) fn each_inside(buffer: &Buffer, mut visit: impl FnMut(usize)) {
 struct Whole {
     number: i64,
     stored: bool,
-}
-
-/// A number as an integer, if it is one.
-pub fn whole_number(value: f64) -> Option<i64> {
-    (value.fract() == 0.0 && value.abs() < 9_223_372_036_854_775_808.0).then_some(value as i64)
 }
 
 struct Run<'a> {

@@ -2,8 +2,7 @@
 
 use broadloom_core::projection::Component;
 use broadloom_loops::function::{Binary, C1, C2, Unary, Yields};
-use broadloom_loops::reference::whole_number;
-use broadloom_loops::{Dtype, Size};
+use broadloom_loops::{Dtype, Size, whole_number};
 
 use crate::flat::{Access, Value};
 use crate::print::{Argument, Printer};
@@ -252,12 +251,13 @@ pub(super) fn whole_binary(function: Binary, a: &str, b: &str) -> Option<String>
         Binary::Max => format!("i64_max({a}, {b})"),
         Binary::Min => format!("i64_min({a}, {b})"),
         Binary::Mod => format!("i64_mod({a}, {b})"),
+        Binary::Pow => format!("i64_pow({a}, {b})"),
         Binary::Less | Binary::LessEq | Binary::Equal | Binary::NotEqual => {
             format!("(int64_t)({a} {} {b})", function.name())
         }
         Binary::And => format!("(int64_t)(({a} != 0) & ({b} != 0))"),
         Binary::Or => format!("(int64_t)(({a} != 0) | ({b} != 0))"),
-        Binary::Div | Binary::Pow => return None,
+        Binary::Div => return None,
     })
 }
 

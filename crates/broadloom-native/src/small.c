@@ -40,6 +40,18 @@ static inline int64_t i64_mod(int64_t x, int64_t y)
     return rest != 0 && (rest < 0) != (y < 0) ? rest + y : rest;
 }
 
+/* Beyond 64, only the sign depends on the exponent. A fraction is 0, and 1 / 0 the greatest integer. */
+static inline int64_t i64_pow(int64_t x, int64_t y)
+{
+    if (y < 0 && x != 1 && x != -1)
+        return x == 0 ? INT64_MAX : 0;
+    int64_t power = 1;
+    for (int64_t n = y < 0 ? y & 1 : y > 64 ? 64 + (y & 1) : y; n != 0; n >>= 1, x = i64_mul(x, x))
+        if (n & 1)
+            power = i64_mul(power, x);
+    return power;
+}
+
 static inline int64_t i64_max(int64_t x, int64_t y) { return x > y ? x : y; }
 
 static inline int64_t i64_min(int64_t x, int64_t y) { return x < y ? x : y; }

@@ -4,31 +4,11 @@
 //! whose values are integers, is computed in integers of 64 bits: what is too large is the nearest there is. Each part of an
 //! expression has axes for the loops that it depends on, and no others.
 
-use broadloom_loops::reference::whole_number;
-use broadloom_loops::{Binary, Cell, Dtype, Program, Scalar, Unary, Yields};
+use broadloom_loops::{Binary, Cell, Dtype, Scalar, Unary, Yields, whole_number};
 
 use crate::function::{Symbol, Writer};
 use crate::nest::{Nest, Over, Value, union};
 use crate::tensor::{Element, Tensor};
-
-/// True if a scalar is computed from integers alone; the answer says if one of them is stored in a buffer.
-pub(crate) fn is_whole(program: &Program, scalar: &Scalar) -> Option<bool> {
-    match scalar {
-        Scalar::Number(value) => whole_number(*value).map(|_| false),
-        Scalar::Load(cell) => (!program.buffer(cell.buffer).dtype.is_float()).then_some(true),
-        Scalar::Position(_) | Scalar::Symbol(_) => Some(false),
-        Scalar::Unary(function, a) => {
-            function.of_whole(1)?;
-            is_whole(program, a)
-        }
-        Scalar::Binary(function, a, b) => {
-            function.of_whole(1, 1)?;
-            Some(is_whole(program, a)? | is_whole(program, b)?)
-        }
-        Scalar::Select(_, a, b) => Some(is_whole(program, a)? | is_whole(program, b)?),
-        Scalar::Local(_) | Scalar::Uniform { .. } => None,
-    }
-}
 
 /// Integers of 64 bits, none of which needs more than some number of bits.
 struct Whole {
@@ -137,7 +117,7 @@ impl Writer<'_> {
             Binary::Equal => "EQ",
             _ => "NE",
         };
-        let whole = (is_whole(self.program, a), is_whole(self.program, b));
+        let whole = (a.is_whole(self.program), b.is_whole(self.program));
         if let (Some(first), Some(second)) = whole
             && first | second
         {
@@ -304,9 +284,8 @@ impl Writer<'_> {
                 let both = self.text.each(if function == Binary::And { "and" } else { "or" }, &[&x, &y]);
                 (self.text.convert(&both, Element::I64), 2)
             }
-            Binary::Div | Binary::Pow => {
-                return Err(format!("`{}` of integers is no integer", function.name()));
-            }
+            Binary::Pow => (self.whole_power(x, y), 64),
+            Binary::Div => return Err(format!("`{}` of integers is no integer", function.name())),
         };
         Ok(Whole { over: Over { tensor, loops }, bits })
     }
@@ -376,6 +355,38 @@ impl Writer<'_> {
         let divisor = self.text.select(&trivial, &one, y);
         let rest = self.text.each("remainder", &[x, &divisor]);
         self.with_sign_of_divisor(&rest, &divisor)
+    }
+
+    /// A power, by squaring: the nearest integer there is, if it is too large. The power by a negative number has no fraction, and that of 0 is
+    /// the greatest integer.
+    fn whole_power(&mut self, x: &Tensor, y: &Tensor) -> Tensor {
+        let number = |of: &mut Self, number: i64| of.text.integers(number, &x.sizes, Element::I64);
+        let (zero, one, most) = (number(self, 0), number(self, 1), number(self, 64));
+        let below = self.text.compare("LT", y, &zero);
+        // Beyond 64, only the sign depends on the exponent. That of 1 and -1 always does.
+        let odd = self.text.each("and", &[y, &one]);
+        let far = self.text.each("add", &[&most, &odd]);
+        let is_far = self.text.compare("GT", y, &most);
+        let exponent = self.text.select(&is_far, &far, y);
+        let exponent = self.text.select(&below, &odd, &exponent);
+        let (mut square, mut power) = (x.clone(), one.clone());
+        for bit in 0..7 {
+            if bit > 0 {
+                square = self.product(&square, &square, true);
+            }
+            let bit = number(self, 1 << bit);
+            let bit = self.text.each("and", &[&exponent, &bit]);
+            let is_in = self.text.compare("NE", &bit, &zero);
+            let more = self.product(&power, &square, true);
+            power = self.text.select(&is_in, &more, &power);
+        }
+        let size = self.text.each("abs", &[x]);
+        let is_unit = self.text.compare("EQ", &size, &one);
+        let is_zero = self.text.compare("EQ", x, &zero);
+        let greatest = number(self, i64::MAX);
+        let fraction = self.text.select(&is_zero, &greatest, &zero);
+        let fraction = self.text.select(&is_unit, &power, &fraction);
+        self.text.select(&below, &fraction, &power)
     }
 
     /// A remainder with the sign of the dividend, changed to one with the sign of the divisor.

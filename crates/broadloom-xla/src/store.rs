@@ -14,7 +14,6 @@ use broadloom_loops::{Binary, BufferId, Dtype, Scalar};
 use crate::function::{Content, Writer};
 use crate::load::{At, Axis, axes};
 use crate::nest::{Affine, Nest, Over, union};
-use crate::scalar::is_whole;
 use crate::tensor::{Element, Tensor};
 use crate::write::Monoid;
 
@@ -95,7 +94,7 @@ impl Writer<'_> {
     fn is_of_integers(&self, nest: &Nest<'_>) -> bool {
         let whole = |function: Binary| function.of_whole(1, 1).is_some();
         !self.program.buffer(nest.cell.buffer).dtype.is_float()
-            && is_whole(self.program, nest.value).is_some()
+            && nest.value.is_whole(self.program).is_some()
             && nest.accumulate.is_none_or(whole)
     }
 

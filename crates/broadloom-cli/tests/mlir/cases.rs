@@ -29,6 +29,19 @@ print x * 0.1, x * 1e-30, x + 16777217, x / 3, x * 1e38 * 10, x * (0 - 0.0), x *
 ",
     ),
     (
+        "integers",
+        "data i : 8 as i64 = [-3, -2, -1, 0, 1, 2, 3, 7]
+data j : 8 as i64 = [3, -1, -5, 0, 63, 63, 39, 80]
+data k : 4 as i32 = [2000000000, -2000000000, 46341, -7]
+let large = i * 3000000000 * 3000000000
+print large % 1000003, (large + large) % 1000003, (large - large ** 3) % 1000003
+print i ** j % 1000003, i ** 39 % 1000003, (2 * i) ** 63 % 97, 3 ** abs(i) * i, i ** -1
+print -large % 97, abs(large) % 97, sign(large), not i, i and j, i or j, max(i, j), min(i, j), i % j
+print large < large + 1, large == large + 1, large != large + 1, large <= large - 1, where(large < large + 1, i, j)
+print k + k, k * k, k - 2000000000, -k, k ** 2, sum(\"i => \", i ** 39) % 1000003, einsum(\"i; i => \", large, i) % 1000003
+",
+    ),
+    (
         "windows",
         "data x : 9 = [1, -2, 3, -4, 5, -6, 7, -8, 9]
 data image : 2 | 5, 6 = uniform(0, 1)

@@ -2,7 +2,7 @@
 //!
 //! A nest computes in one type throughout, as in the other backends: 64-bit floats if one of its
 //! buffers has those or if it writes integers, 32-bit floats otherwise. Numbers are converted when
-//! they are read and when they are written.
+//! they are read and when they are written. What is computed from integers alone stays an integer.
 
 use std::collections::BTreeSet;
 
@@ -58,7 +58,7 @@ pub(super) struct Source {
 
 /// The operations of a body, in order; equal ones are written once.
 pub(crate) struct Body<'a> {
-    program: &'a Program,
+    pub(super) program: &'a Program,
     real: Dtype,
     symbols: &'a [Symbol],
     points: Points,
@@ -66,7 +66,7 @@ pub(crate) struct Body<'a> {
     pub(super) elements: Vec<(Cell, String)>,
     /// Tensors for the other cells.
     pub(super) sources: Vec<(Cell, Source)>,
-    helpers: &'a mut BTreeSet<Helper>,
+    pub(super) helpers: &'a mut BTreeSet<Helper>,
     known: FxHashMap<String, String>,
     pub(super) lines: Vec<String>,
 }
@@ -87,6 +87,9 @@ impl<'a> Body<'a> {
     /// one combined with it.
     pub(super) fn stored(&mut self, store: &Store<'_>, held: &str) -> Result<String, String> {
         let dtype = self.program.buffer(store.cell.buffer).dtype;
+        if self.is_whole(store, dtype) {
+            return self.whole_stored(store, held, dtype);
+        }
         let mut value = self.scalar(store.value)?;
         if let Some(function) = store.accumulate {
             let held = self.widened(held, dtype);
@@ -160,7 +163,7 @@ impl<'a> Body<'a> {
     }
 
     /// The condition that a value is not 0.
-    fn truth(&mut self, scalar: &Scalar) -> Result<String, String> {
+    pub(super) fn truth(&mut self, scalar: &Scalar) -> Result<String, String> {
         Ok(match scalar {
             Scalar::Unary(Unary::Not, a) => {
                 let (a, yes) = (self.truth(a)?, self.push("arith.constant true".into()));
@@ -169,6 +172,9 @@ impl<'a> Body<'a> {
             Scalar::Binary(function, a, b) if let Mlir::Connect(name) = function.mlir() => {
                 let (a, b) = (self.truth(a)?, self.truth(b)?);
                 self.connect(name, &a, &b)
+            }
+            Scalar::Binary(function, a, b) if function.is_comparison() && self.are_whole(a, b) => {
+                self.whole_comparison(*function, a, b)?
             }
             Scalar::Binary(function, a, b) if let Mlir::Compare(predicate) = function.mlir() => {
                 let (a, b) = (self.scalar(a)?, self.scalar(b)?);
@@ -309,7 +315,7 @@ impl<'a> Body<'a> {
     }
 
     /// A sum of loop variables, as an integer of 64 bits.
-    fn integer_position(&mut self, sum: &Component) -> Result<String, String> {
+    pub(super) fn integer_position(&mut self, sum: &Component) -> Result<String, String> {
         let at = self.position(sum)?;
         Ok(self.push(format!("arith.index_cast {at} : index to i64")))
     }
@@ -353,7 +359,7 @@ impl<'a> Body<'a> {
         }
     }
 
-    fn symbol(&self, symbol: u32) -> Result<Symbol, String> {
+    pub(super) fn symbol(&self, symbol: u32) -> Result<Symbol, String> {
         let found = self.symbols.get(symbol as usize).cloned();
         found.ok_or_else(|| "it uses a number that nobody supplies".into())
     }

@@ -9,6 +9,16 @@ pub(super) enum Helper {
     ToI32,
     /// The nearest integer of 64 bits towards 0.
     ToI64,
+    /// The nearest integer to a sum.
+    Add,
+    /// The nearest integer to a difference.
+    Subtract,
+    /// The nearest integer to a product.
+    Multiply,
+    /// The remainder of integers, with the sign of the divisor.
+    Modulo,
+    /// The nearest integer to a power. It calls the product.
+    Power,
 }
 
 impl Helper {
@@ -18,6 +28,11 @@ impl Helper {
             Helper::Uniform => "@uniform",
             Helper::ToI32 => "@to_i32",
             Helper::ToI64 => "@to_i64",
+            Helper::Add => "@add_i64",
+            Helper::Subtract => "@subtract_i64",
+            Helper::Multiply => "@multiply_i64",
+            Helper::Modulo => "@modulo_i64",
+            Helper::Power => "@power_i64",
         }
     }
 
@@ -27,6 +42,11 @@ impl Helper {
             Helper::Uniform => include_str!("helper/uniform.mlir"),
             Helper::ToI32 => include_str!("helper/to_i32.mlir"),
             Helper::ToI64 => include_str!("helper/to_i64.mlir"),
+            Helper::Add => include_str!("helper/add_i64.mlir"),
+            Helper::Subtract => include_str!("helper/subtract_i64.mlir"),
+            Helper::Multiply => include_str!("helper/multiply_i64.mlir"),
+            Helper::Modulo => include_str!("helper/modulo_i64.mlir"),
+            Helper::Power => include_str!("helper/power_i64.mlir"),
         }
     }
 }

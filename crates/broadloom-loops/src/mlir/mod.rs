@@ -37,6 +37,7 @@ mod names;
 mod serial;
 mod types;
 mod view;
+mod whole;
 
 use std::collections::BTreeSet;
 use std::fmt;
