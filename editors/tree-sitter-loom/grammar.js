@@ -8,6 +8,9 @@
 // How strongly operators bind, as `Binary::strength` has it.
 const STRENGTH = { pipe: 1, or: 2, and: 3, not: 4, compare: 5, add: 6, multiply: 7, minus: 8, power: 9, postfix: 10 };
 
+// What may be missing in an unfinished program where a line begins with a keyword: an operand, or a bracket.
+const orMissing = ($, rule) => choice(rule, $.missing);
+const closed = ($, bracket) => choice(bracket, alias($._close, $.missing));
 const separated = (rule, comma) => seq(rule, repeat(seq(comma, rule)), optional(comma));
 
 module.exports = grammar({
@@ -32,6 +35,9 @@ module.exports = grammar({
     $._argument_comma,
     // `=max`, `=:and`, … before an operand.
     $._word_sign,
+    // Nothing, before a keyword that begins a statement at the beginning of a line: an operand, and the bracket that would close.
+    $.missing,
+    $._close,
     // Valid nowhere: if the scanner is asked for it, the parser recovers from a mistake.
     $._recovery,
   ],
@@ -91,9 +97,9 @@ module.exports = grammar({
         field("parameters", $.parameters),
         optional($._shape),
         "=",
-        choice(seq(field("body", $.expression), $._newline), field("body", $._block)),
+        choice(seq(field("body", orMissing($, $.expression)), $._newline), field("body", $._block)),
       ),
-    parameters: ($) => seq("(", optional(separated($.parameter, alias($._argument_comma, ","))), ")"),
+    parameters: ($) => seq("(", optional(separated($.parameter, alias($._argument_comma, ","))), closed($, ")")),
     parameter: ($) => seq(field("name", $.identifier), optional($._shape), optional($._value)),
 
     op: ($) => seq("op", field("name", $.identifier), field("parameters", $.parameters), $._body),
@@ -112,13 +118,13 @@ module.exports = grammar({
         field("rule", $.expression),
       ),
     print: ($) =>
-      seq("print", $.expression, repeat(seq(",", $.expression)), optional(seq("every", field("every", $.expression)))),
+      seq("print", orMissing($, $.expression), repeat(seq(",", orMissing($, $.expression))), optional(seq("every", field("every", $.expression)))),
     save: ($) => seq("save", field("value", $.expression), "to", field("path", $.text)),
     assignment: ($) =>
       seq(
         field("target", $.expression),
         field("sign", $.sign),
-        field("value", $.expression),
+        field("value", orMissing($, $.expression)),
         optional(seq("by", field("logic", choice($.text, $.spec)))),
       ),
     sign: ($) => choice(token(seq("=", optional(":"), optional(choice("**", "+", "-", "*", "/")))), $._word_sign),
@@ -144,7 +150,7 @@ module.exports = grammar({
     ellipsis: () => "...",
     row_variable: ($) => seq("..", $.identifier, ".."),
     _precision: ($) => seq("as", field("precision", $.identifier)),
-    _value: ($) => seq("=", field("value", $.expression)),
+    _value: ($) => seq("=", field("value", orMissing($, $.expression))),
 
     expression: ($) => choice($.if, $.range, $._sum),
     if: ($) =>
@@ -161,7 +167,7 @@ module.exports = grammar({
     _operand: ($) =>
       choice($.identifier, $.number, $.text, $.spec, $.parenthesised, $.list, $.each, $.weight, $.call, $.member, $.index),
 
-    pipe: ($) => prec.left(STRENGTH.pipe, seq(field("left", $._sum), "|>", field("right", $._sum))),
+    pipe: ($) => prec.left(STRENGTH.pipe, seq(field("left", $._sum), "|>", field("right", orMissing($, $._sum)))),
     binary: ($) => {
       const operators = [
         [prec.left, STRENGTH.or, "or"],
@@ -172,28 +178,28 @@ module.exports = grammar({
         [prec.right, STRENGTH.power, "**"],
       ];
       const each = ([grouped, strength, sign]) =>
-        grouped(strength, seq(field("left", $._sum), field("operator", sign), field("right", $._sum)));
+        grouped(strength, seq(field("left", $._sum), field("operator", sign), field("right", orMissing($, $._sum))));
       return choice(...operators.map(each));
     },
     unary: ($) =>
       choice(
-        prec(STRENGTH.not, seq(field("operator", "not"), field("operand", $._sum))),
-        prec(STRENGTH.minus, seq(field("operator", "-"), field("operand", $._sum))),
+        prec(STRENGTH.not, seq(field("operator", "not"), field("operand", orMissing($, $._sum)))),
+        prec(STRENGTH.minus, seq(field("operator", "-"), field("operand", orMissing($, $._sum)))),
       ),
 
     call: ($) => prec(STRENGTH.postfix, seq(field("function", $._operand), field("arguments", $.arguments))),
-    arguments: ($) => seq("(", optional(separated(choice($.expression, $.named), ",")), ")"),
+    arguments: ($) => seq("(", optional(separated(choice($.expression, $.named), ",")), closed($, ")")),
     named: ($) => seq(field("name", $.identifier), $._value),
     member: ($) => prec(STRENGTH.postfix, seq(field("value", $._operand), ".", field("member", $.identifier))),
-    index: ($) => prec(STRENGTH.postfix, seq(field("value", $._operand), "[", field("index", $.expression), "]")),
+    index: ($) => prec(STRENGTH.postfix, seq(field("value", $._operand), "[", field("index", orMissing($, $.expression)), closed($, "]"))),
 
-    parenthesised: ($) => seq("(", $.expression, ")"),
-    list: ($) => seq("[", optional(separated($.expression, ",")), "]"),
+    parenthesised: ($) => seq("(", orMissing($, $.expression), closed($, ")")),
+    list: ($) => seq("[", optional(separated($.expression, ",")), closed($, "]")),
     each: ($) =>
-      seq("[", field("item", $.expression), "for", field("variable", $.identifier), "in", field("list", $.expression), "]"),
+      seq("[", field("item", $.expression), "for", field("variable", $.identifier), "in", field("list", orMissing($, $.expression)), closed($, "]")),
     // `{w : 784 -> 64 = zeros}`, a parameter in the sense of training.
     weight: ($) =>
-      seq("{", field("name", $.identifier), optional($._shape), optional($._precision), optional($._value), "}"),
+      seq("{", field("name", $.identifier), optional($._shape), optional($._precision), optional($._value), closed($, "}")),
 
     text: ($) => seq(alias($._text_quote, '"'), repeat(choice($._plain, $.filled)), alias($._text_end, '"')),
     _plain: () => token.immediate(prec(1, /[^"{\r\n]+|\{/)),

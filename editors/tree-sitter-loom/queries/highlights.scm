@@ -52,7 +52,7 @@
 ; Texts, and the specs in them. Signs of specs stand out from the text around them.
 [(text) (spec)] @string
 (spec (label) @label)
-(spec (row_variable) @type)
+(spec (row_variable [".." (label)] @type))
 (spec (number) @number)
 (spec [(wildcard) (ellipsis) "=>" "->" "|" ";" "," "+" "*" "^" "=" "<" "~" ":"] @string.special)
 (filled ["{" "}"] @punctuation.special)

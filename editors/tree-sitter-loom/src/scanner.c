@@ -20,12 +20,14 @@ enum TokenType {
     AXIS_COMMA,
     ARGUMENT_COMMA,
     WORD_SIGN,
+    MISSING,
+    CLOSE,
     RECOVERY,
 };
 
 // The parser of the language refuses deeper nesting.
 #define DEEPEST 128
-#define LONGEST_WORD 4
+#define LONGEST_WORD 8
 
 typedef struct {
     uint16_t columns[DEEPEST];
@@ -111,6 +113,13 @@ static bool scan_layout(Scanner *scanner, TSLexer *lexer, const bool *valid, uin
     }
     if (valid[NEWLINE] && (lexer->eof(lexer) || !continues_line(scanner, lexer, column))) return found(lexer, NEWLINE);
     return false;
+}
+
+// Returns true if a statement begins here whatever is unfinished above: a keyword that begins nothing else, not further in than its block.
+static bool begins_statement(const Scanner *scanner, TSLexer *lexer, uint16_t column) {
+    static const char *const words[] = {"import", "dim",      "data",     "state", "let",  "def", "op",
+                                        "set",    "repeat",   "backward", "minimise", "print", "save", NULL};
+    return lexer->eof(lexer) || (column <= current(scanner) && is_letter(lexer->lookahead) && is_word_of(lexer, words));
 }
 
 // At a comma. In the shape of an argument, a name with a shape or a default is the next argument: `x : 3, y : 4`, `x : 3, y = 1`.
@@ -215,7 +224,7 @@ bool tree_sitter_loom_external_scanner_scan(void *payload, TSLexer *lexer, const
     bool has_layout = valid[NEWLINE] || valid[INDENT] || valid[DEDENT], has_ended = false;
     uint16_t column = 0;
     int32_t comment = -1;
-    for (;; ) {
+    for (;;) {
         if (is_line_end(lexer->lookahead)) {
             has_ended = true;
             column = 0;
@@ -236,6 +245,12 @@ bool tree_sitter_loom_external_scanner_scan(void *payload, TSLexer *lexer, const
     }
     if (has_layout && has_ended && scan_layout(scanner, lexer, valid, column, comment)) return true;
     if (recovers) return false;
+    if (has_ended && (valid[MISSING] || valid[CLOSE])) {
+        bool is_word = is_letter(lexer->lookahead);
+        if (begins_statement(scanner, lexer, column)) return found(lexer, valid[CLOSE] ? CLOSE : MISSING);
+        // The word was read to its end, and no other token begins with one.
+        if (is_word) return false;
+    }
     switch (lexer->lookahead) {
     case ',': return (valid[AXIS_COMMA] || valid[ARGUMENT_COMMA]) && scan_comma(lexer, valid);
     case '"': return (valid[TEXT_QUOTE] || valid[SPEC_QUOTE]) && scan_quote(lexer);

@@ -7,7 +7,7 @@
 // PATH, or the one that the variable TREE_SITTER names.
 
 import { execFileSync } from "node:child_process";
-import { cpSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -18,6 +18,8 @@ const command = process.env.TREE_SITTER ?? "tree-sitter";
 const folder = mkdtempSync(join(tmpdir(), "loom-grammar-"));
 process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
 // What the command compiles is made anew: a parser of another version that is kept elsewhere would be taken for this one.
+mkdirSync(join(folder, "tree-sitter"));
+writeFileSync(join(folder, "tree-sitter", "config.json"), JSON.stringify({ "parser-directories": [folder] }));
 const env = { ...process.env, XDG_CACHE_HOME: folder, XDG_CONFIG_HOME: folder };
 const ask = (args, cwd = here) => execFileSync(command, args, { cwd, env, encoding: "utf8", maxBuffer: 1 << 28 });
 
@@ -72,6 +74,10 @@ function checkParsed(files) {
   } catch (error) {
     fail(`these programs are not parsed whole:\n${error.stdout}`);
   }
+  const query = join(folder, "missing.scm");
+  writeFileSync(query, "(missing) @missing");
+  const missing = ask(["query", "--captures", query, ...files]);
+  if (missing.includes("capture:")) fail(`something is missing in these programs:\n${missing}`);
 }
 
 // The innermost capture of every letter, line by line; of several captures of one node the last wins, as in Neovim.
