@@ -1,5 +1,5 @@
-// Checks the grammar: that src/parser.c is current, that the trees of test/corpus are made, that all programs and those of the documents have
-// no errors, and that highlighting agrees with the lexer.
+// Checks the grammar: that src/parser.c is current, that the trees of test/corpus are made, that queries fit, that all programs and those of
+// the documents have no errors, and that highlighting agrees with the lexer.
 //
 //   node test/check.mjs FILE
 //
@@ -122,6 +122,7 @@ function checkHighlights(classes) {
 
 checkGenerated();
 ask(["test"]);
+for (const name of readdirSync(join(here, "queries"))) ask(["query", join("queries", name), "../../examples/xor.loom"]);
 const files = checkHighlights(process.argv[2]);
 const blocks = snippets();
 checkParsed([...files, ...blocks]);
