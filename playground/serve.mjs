@@ -10,6 +10,7 @@ const types = {
   ".html": "text/html; charset=utf-8",
   ".js": "text/javascript",
   ".css": "text/css",
+  ".json": "application/json",
   ".wasm": "application/wasm",
 };
 
