@@ -49,6 +49,12 @@ function sections(tokens, headings) {
   return all;
 }
 
+// Rust has lines for its tests alone, which begin with `# `.
+function hideTestLines(tokens) {
+  for (const token of tokens)
+    if (token.type === "fence" && token.info.startsWith("rust")) token.content = token.content.replace(/^#( .*)?\n/gm, "");
+}
+
 // The programs of a page, and what stands above each of them.
 function programs(tokens, source) {
   let [group, above] = [0, ""];
@@ -95,6 +101,7 @@ export function page({ source, text, ask, resolve }) {
   const env = {};
   const tokens = markdown.parse(text, env);
   const headings = anchor(tokens);
+  hideTestLines(tokens);
   programs(tokens, source);
   return { html: markdown.renderer.render(tokens, markdown.options, env), headings, sections: sections(tokens, headings) };
 }

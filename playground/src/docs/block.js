@@ -100,7 +100,7 @@ class Block {
     const open = element("button", { type: "button", textContent: "Playground", title: "Open the program in the playground" });
     open.addEventListener("click", async () => location.assign(`../index.html${await toFragment(this.#whole())}`));
     bar.append(this.#reset, open, this.#status);
-    this.element.append(this.#answers, this.#output);
+    this.element.append(this.#output, this.#answers);
     this.#editor.focus();
     await this.#check();
   }
@@ -150,7 +150,7 @@ class Block {
     if (this.#stop.isConnected) return;
     const bar = this.element.querySelector(".bar");
     const output = new panels.Output((at) => this.#reveal(at));
-    if (!this.#output.isConnected) this.element.append(this.#output);
+    if (!this.#output.isConnected) bar.after(this.#output);
     this.#output.replaceChildren(...output.parts);
     bar.append(this.#stop);
     const begun = performance.now();
