@@ -41,7 +41,7 @@ export function document({ page, html, headings, description }) {
   <button id="menu" type="button" aria-expanded="false" aria-controls="navigation">Menu</button>
   <a class="home" href="index.html">Broadloom</a>
   <div id="search" role="search">
-    <input id="query" type="search" placeholder="Search ( / )" aria-label="Search the documents" role="combobox" aria-expanded="false" aria-controls="found" autocomplete="off" spellcheck="false">
+    <input id="query" type="search" placeholder="Search" title="Press / to search" aria-label="Search the documents" role="combobox" aria-expanded="false" aria-controls="found" autocomplete="off" spellcheck="false">
     <div id="found" role="listbox" aria-label="What was found" hidden></div>
   </div>
   <a href="../index.html">Playground</a>

@@ -18,6 +18,8 @@ function bindMenu() {
     button.focus();
   });
   menu.addEventListener("click", ({ target }) => target.closest("a") && open(false));
+  // The page that is shown is in sight in the list of pages, however far down.
+  menu.scrollTop = menu.querySelector("[aria-current]").offsetTop - menu.clientHeight / 3;
 }
 
 function bindSearch() {
