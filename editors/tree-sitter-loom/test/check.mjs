@@ -1,4 +1,4 @@
-// Checks the grammar: that src/parser.c is current, that the trees of test/corpus are made, that queries fit, that all programs and those of
+// Checks the grammar: that src/parser.c is current, that the trees of test/corpus are made, also by edits, that queries fit, that all programs and those of
 // the documents have no errors, and that highlighting agrees with the lexer.
 //
 //   node test/check.mjs FILE
@@ -6,7 +6,7 @@
 // FILE has the words of programs with their classes, as the example `classes` of broadloom-ide prints them. The command is `tree-sitter` of
 // PATH, or the one that the variable TREE_SITTER names.
 
-import { execFileSync } from "node:child_process";
+import { spawnSync } from "node:child_process";
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
@@ -20,8 +20,14 @@ process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
 // What the command compiles is made anew: a parser of another version that is kept elsewhere would be taken for this one.
 mkdirSync(join(folder, "tree-sitter"));
 writeFileSync(join(folder, "tree-sitter", "config.json"), JSON.stringify({ "parser-directories": [folder] }));
-const env = { ...process.env, XDG_CACHE_HOME: folder, XDG_CONFIG_HOME: folder };
-const ask = (args, cwd = here) => execFileSync(command, args, { cwd, env, encoding: "utf8", maxBuffer: 1 << 28 });
+const env = { ...process.env, XDG_CACHE_HOME: folder, XDG_CONFIG_HOME: folder, TREE_SITTER_SEED: "20" };
+
+// What the command says; where it fails, that is what fails.
+function ask(args, cwd = here) {
+  const { status, stdout, stderr, error } = spawnSync(command, args, { cwd, env, encoding: "utf8", maxBuffer: 1 << 28 });
+  if (status !== 0) fail(`tree-sitter ${args[0]}:\n${error?.message ?? stdout + stderr}`);
+  return stdout + stderr;
+}
 
 // The beginnings of captures for each class of the lexer. Inside a text, specs have colours of their own.
 const CAPTURES = {
@@ -69,11 +75,7 @@ function snippets() {
 }
 
 function checkParsed(files) {
-  try {
-    ask(["parse", "--quiet", ...files]);
-  } catch (error) {
-    fail(`these programs are not parsed whole:\n${error.stdout}`);
-  }
+  ask(["parse", "--quiet", ...files]);
   const query = join(folder, "missing.scm");
   writeFileSync(query, "(missing) @missing");
   const missing = ask(["query", "--captures", query, ...files]);
@@ -122,6 +124,9 @@ function checkHighlights(classes) {
 
 checkGenerated();
 ask(["test"]);
+// After random edits, the tree is that of a fresh parse.
+const edited = ask(["fuzz", "--iterations", "100"]);
+if (edited.includes("failed")) fail(edited);
 for (const name of readdirSync(join(here, "queries"))) ask(["query", join("queries", name), "../../examples/xor.loom"]);
 const files = checkHighlights(process.argv[2]);
 const blocks = snippets();

@@ -39,8 +39,10 @@ export class Blocks {
     return before.filter((each) => each.group === block.group && !each.isMistake).map((each) => each.text()).join("");
   }
 
-  engine() {
-    return (this.#engine ??= loadModule().then((module) => new Engine(module)));
+  // After a failure the next question tries again.
+  async engine() {
+    const module = await loadModule();
+    return (this.#engine ??= new Engine(module));
   }
 }
 
