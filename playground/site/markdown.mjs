@@ -1,5 +1,6 @@
 // Markdown to the HTML of a page: headings with anchors, links between pages and into the source, programs that can be edited.
 
+import hljs from "highlight.js/lib/common";
 import MarkdownIt from "markdown-it";
 import { GROWING } from "./pages.mjs";
 import { escape, programHtml } from "./programs.mjs";
@@ -71,13 +72,20 @@ function programs(tokens, source) {
   }
 }
 
+// Code of other languages, with colours where the language is known.
+function codeHtml(kind, content) {
+  const language = { console: "shell" }[kind] ?? kind;
+  const isCode = kind !== "text" && hljs.getLanguage(language);
+  return isCode ? hljs.highlight(content, { language }).value : escape(content);
+}
+
 function renderer(ask, resolve) {
   const markdown = new MarkdownIt({ html: false, linkify: false });
   const { rules } = markdown.renderer;
   rules.fence = (tokens, at) => {
     const { info, content, meta } = tokens[at];
     const kind = info.trim().split(/\s+/)[0] || "text";
-    if (!meta) return `<pre class="block block-${escape(kind)}" tabindex="0"><code>${escape(content)}</code></pre>\n`;
+    if (!meta) return `<pre class="block block-${escape(kind)}" tabindex="0"><code>${codeHtml(kind, content)}</code></pre>\n`;
     const attributes = `data-group="${meta.group}"${meta.isMistake ? " data-mistake" : ""}`;
     const code = programHtml(ask, meta.above, content);
     return `<div class="program" ${attributes} data-text="${escape(content)}"><pre class="block" tabindex="0"><code>${code}</code></pre></div>\n`;

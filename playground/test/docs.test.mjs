@@ -104,9 +104,11 @@ test("programs of the tutorial go on from those above them", async () => {
   const page = await open("tutorial.html");
   const groups = await page.locator(".program").evaluateAll((all) => all.map((each) => each.dataset.group));
   const at = groups.findIndex((group, at) => at > 0 && group === groups[at - 1]);
+  const shown = await page.locator(".program").nth(at).evaluate((program) => program.nextElementSibling.innerText);
   const block = page.locator(".program").nth(at);
   await block.getByRole("button", { name: "Run" }).click();
   await says(block.locator(".output"), /Done in/);
+  assert.equal((await block.locator(".printed").innerText()).trim(), shown.trim(), "what those above print is not shown");
   await block.getByRole("button", { name: "Edit" }).click();
   await says(block.locator(".status"), /no mistakes|warning/);
   const number = await block.locator(".cm-lineNumbers .cm-gutterElement:visible").first().innerText();

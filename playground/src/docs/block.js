@@ -13,6 +13,9 @@ const element = (name, properties = {}, children = []) => {
   return made;
 };
 
+// Printed between the programs above and the one that is run: what comes before is not shown.
+const MARK = "\u2063above\u2063";
+
 const count = (number, word) => (number ? `${number} ${word}${number === 1 ? "" : "s"}` : "");
 
 function summary(mistakes) {
@@ -158,8 +161,7 @@ class Block {
     const begun = performance.now();
     try {
       this.#runner = new Engine(await loadModule());
-      this.#runner.onEvent = (event) => output.event(event);
-      const { mistakes } = await this.#runner.ask({ ask: "run", text: this.#whole(), seed: 0 });
+      const mistakes = await this.#runIn(this.#runner, output);
       const seconds = ((performance.now() - begun) / 1000).toFixed(1);
       output.ended(mistakes.length ? "The run ended with a mistake." : `Done in ${seconds} s.`, mistakes);
     } catch (error) {
@@ -169,6 +171,22 @@ class Block {
       this.#runner = undefined;
       this.#stop.remove();
     }
+  }
+
+  // Shows what the program itself does; returns its mistakes.
+  async #runIn(engine, output) {
+    const run = async (text) => (await engine.ask({ ask: "run", text, seed: 0 })).mistakes;
+    const above = this.#blocks.above(this);
+    let isAbove = /^\s*(print|repeat)\b/m.test(above);
+    engine.onEvent = (event) => {
+      if (!isAbove) output.event(event);
+      else if (event.what === "printed" && event.line.includes(MARK)) isAbove = false;
+    };
+    if (!isAbove) return run(this.#whole());
+    const mistakes = await run(`${above}print "${MARK}"\n${this.text()}`);
+    isAbove = true;
+    // Their lines and places are those of the program without the mark.
+    return mistakes.length ? run(this.#whole()) : mistakes;
   }
 
   // Positions of a run count from the first program above.
