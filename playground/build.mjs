@@ -1,4 +1,4 @@
-// Makes dist/: the page, its script, the examples as a menu, and the engine as WebAssembly.
+// Makes dist/: the playground, its script, the examples as a menu, and the engine as WebAssembly; and in dist/docs the documents.
 //
 //   node build.mjs [FILE.wasm]
 //
@@ -10,11 +10,12 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 import { build } from "esbuild";
+import { buildSite } from "./site/build.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url));
 const root = dirname(here);
 const out = join(here, "dist");
-// The page and all it loads, compressed as servers do.
+// The playground and all it loads, compressed as servers do.
 const MOST_BYTES = 1.5e6;
 
 function engine() {
@@ -50,21 +51,35 @@ function chapters() {
 
 rmSync(out, { recursive: true, force: true });
 mkdirSync(out);
-const options = { bundle: true, minify: true, format: "esm", target: "es2022", outdir: out, logLevel: "warning" };
 const define = { PROGRAMS: JSON.stringify({ examples: examples(), chapters: chapters() }) };
-await build({ ...options, define, entryPoints: [join(here, "src/main.js"), join(here, "src/worker.js")] });
-for (const file of ["index.html", "style.css"]) cpSync(join(here, "src", file), join(out, file));
-cpSync(engine(), join(out, "broadloom.wasm"));
+const options = { bundle: true, minify: true, format: "esm", target: "es2022", outdir: out, logLevel: "warning", define };
+// What the playground and the documents share is in files of its own, and loaded when it is needed.
+const entryPoints = { main: join(here, "src/main.js"), docs: join(here, "src/docs/page.js") };
+await build({ ...options, entryPoints, splitting: true, chunkNames: "[name]-[hash]" });
+await build({ ...options, entryPoints: [join(here, "src/worker.js")] });
+for (const file of ["index.html", "common.css", "style.css", "docs.css"]) cpSync(join(here, "src", file), join(out, file));
+const wasm = engine();
+cpSync(wasm, join(out, "broadloom.wasm"));
 
+const compressed = (file) => gzipSync(readFileSync(file), { level: 9 }).length;
+const kilobytes = (size) => String(Math.round(size / 1000)).padStart(6);
 let total = 0;
 for (const name of readdirSync(out)) {
-  const size = gzipSync(readFileSync(join(out, name)), { level: 9 }).length;
+  const size = compressed(join(out, name));
   total += size;
-  console.log(`${String(Math.round(size / 1000)).padStart(6)} kB compressed  ${name}`);
+  console.log(`${kilobytes(size)} kB compressed  ${name}`);
 }
-console.log(`${String(Math.round(total / 1000)).padStart(6)} kB in all`);
+console.log(`${kilobytes(total)} kB in all`);
 if (total > MOST_BYTES) {
   console.error(`the page may have at most ${MOST_BYTES / 1000} kB`);
   process.exit(1);
 }
+
+const pages = join(out, "docs");
+const begun = performance.now();
+const wrong = await buildSite({ root, out: pages, wasm });
+for (const sentence of wrong) console.error(sentence);
+if (wrong.length) process.exit(1);
+const size = readdirSync(pages).reduce((sum, name) => sum + compressed(join(pages, name)), 0);
+console.log(`${kilobytes(size)} kB compressed  docs/, ${readdirSync(pages).length} files in ${((performance.now() - begun) / 1000).toFixed(1)} s`);
 writeFileSync(join(out, ".nojekyll"), "");

@@ -1,4 +1,4 @@
-// Serves dist/ for trying it out: `npm run serve`, then open the address it prints.
+// Serves dist/ for trying it out: `npm run serve`, then open an address it prints.
 
 import { createReadStream, existsSync, statSync } from "node:fs";
 import { createServer } from "node:http";
@@ -10,6 +10,7 @@ const types = {
   ".html": "text/html; charset=utf-8",
   ".js": "text/javascript",
   ".css": "text/css",
+  ".json": "application/json",
   ".wasm": "application/wasm",
 };
 
@@ -17,6 +18,10 @@ export function serve(port) {
   const server = createServer((request, response) => {
     const path = normalize(decodeURIComponent(new URL(request.url, "http://localhost").pathname));
     const file = join(folder, path.endsWith("/") ? join(path, "index.html") : path);
+    if (file.startsWith(folder) && existsSync(file) && statSync(file).isDirectory()) {
+      response.writeHead(302, { location: `${path}/` }).end();
+      return;
+    }
     if (!file.startsWith(folder) || !existsSync(file) || !statSync(file).isFile()) {
       response.writeHead(404).end("not found");
       return;
@@ -29,5 +34,6 @@ export function serve(port) {
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const server = await serve(Number(process.argv[2] ?? 8000));
-  console.log(`http://127.0.0.1:${server.address().port}/`);
+  const address = `http://127.0.0.1:${server.address().port}/`;
+  console.log(`${address}\n${address}docs/`);
 }

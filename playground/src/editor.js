@@ -80,7 +80,8 @@ function diagnosticsOf(mistakes, length) {
   }));
 }
 
-export function createEditor({ parent, text, engine, onEdit, onRun, onFormat, onCursor }) {
+// `linesAbove` is how many lines of the program stand above the text, for the numbers of lines.
+export function createEditor({ parent, text, engine, onEdit, onRun, onFormat, onCursor, linesAbove = () => 0 }) {
   const hover = hoverTooltip(async (view, at) => {
     const found = await engine.askLatest({ ask: "hover", text: view.state.doc.toString(), at }).catch(() => null);
     if (!found) return null;
@@ -111,7 +112,7 @@ export function createEditor({ parent, text, engine, onEdit, onRun, onFormat, on
     doc: text,
     extensions: [
       Prec.highest(keymap.of(commands)),
-      lineNumbers(),
+      lineNumbers({ formatNumber: (line) => String(line + linesAbove()) }),
       lintGutter(),
       history(),
       drawSelection(),

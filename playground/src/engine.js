@@ -1,4 +1,13 @@
-// Questions to the engine.
+// Questions to the engine. Its module and its worker lie beside this script, whatever page uses it.
+
+let module;
+
+// The compiled engine, fetched once; after a failure the next call tries again.
+export function loadModule() {
+  module ??= WebAssembly.compileStreaming(fetch(new URL("broadloom.wasm", import.meta.url)));
+  module.catch(() => (module = undefined));
+  return module;
+}
 
 export class Engine {
   #module;
@@ -14,7 +23,7 @@ export class Engine {
   }
 
   #start() {
-    this.#worker = new Worker("worker.js", { type: "module" });
+    this.#worker = new Worker(new URL("worker.js", import.meta.url), { type: "module" });
     this.#worker.onmessage = ({ data }) => this.#receive(data);
     this.#worker.onerror = (error) => this.#restart(error.message);
     this.#worker.postMessage({ module: this.#module });

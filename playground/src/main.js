@@ -1,9 +1,10 @@
 // The page: an editor on one side, answers on the other.
 
 import { createEditor } from "./editor.js";
-import { Engine } from "./engine.js";
+import { Engine, loadModule } from "./engine.js";
 import { fromFragment, toFragment } from "./link.js";
 import * as panels from "./panels.js";
+import { bindTheme } from "./theme.js";
 
 const byId = (id) => document.getElementById(id);
 const panel = byId("panel");
@@ -121,7 +122,7 @@ async function run() {
   select("output");
   setRunning(true);
   const begun = performance.now();
-  runner = new Engine(module);
+  runner = new Engine(await loadModule());
   runner.onEvent = (event) => output.event(event);
   try {
     const { mistakes } = await runner.ask({ ask: "run", text: editor.text(), seed: 0 });
@@ -154,21 +155,6 @@ async function share() {
   }
 }
 
-function chooseTheme() {
-  const stored = localStorage.getItem("theme");
-  const dark = stored ? stored === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
-  const apply = (isDark) => {
-    document.documentElement.dataset.theme = isDark ? "dark" : "light";
-    byId("theme").setAttribute("aria-pressed", String(isDark));
-  };
-  apply(dark);
-  byId("theme").addEventListener("click", () => {
-    const isDark = document.documentElement.dataset.theme !== "dark";
-    localStorage.setItem("theme", isDark ? "dark" : "light");
-    apply(isDark);
-  });
-}
-
 function bindTabs() {
   const all = [...document.querySelectorAll("[role=tab]")];
   for (const [at, tab] of all.entries()) {
@@ -186,7 +172,7 @@ function bindTabs() {
   }
 }
 
-chooseTheme();
+bindTheme(byId("theme"));
 const text = (await fromFragment(location.hash)) ?? programs.get("first_steps") ?? examples[0].text;
 editor = createEditor({
   parent: byId("editor"),
@@ -212,10 +198,8 @@ addEventListener("hashchange", async () => {
   if (shared !== undefined && shared !== editor.text()) editor.replace(shared);
 });
 status.textContent = "loading…";
-let module;
 try {
-  module = await WebAssembly.compileStreaming(fetch("broadloom.wasm"));
-  engine = new Engine(module);
+  engine = new Engine(await loadModule());
   byId("run").disabled = false;
   await edited(editor.text());
 } catch (error) {

@@ -34,7 +34,7 @@ function table(headings, rows) {
 }
 
 // The mistakes as a terminal shows them; a click leads to the place.
-function mistakes(found, onReveal) {
+export function mistakes(found, onReveal) {
   return found.map((mistake) => {
     const shown = element("button", { className: `mistake ${mistake.severity}`, type: "button" }, [pre(mistake.shown.trimEnd())]);
     shown.addEventListener("click", () => onReveal(mistake.from));

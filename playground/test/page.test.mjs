@@ -1,41 +1,19 @@
-// The page in a real browser: Chromium, headless. BROADLOOM_CHROMIUM names another browser than `chromium`; BROADLOOM_SCREENSHOTS a folder for
-// pictures to look at.
+// The playground in a real browser. See browser.mjs for the variables.
 
 import assert from "node:assert/strict";
-import { existsSync, mkdirSync } from "node:fs";
-import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { chromium } from "playwright-core";
-import { serve } from "../serve.mjs";
+import { launch } from "./browser.mjs";
 
-const browsers = [process.env.BROADLOOM_CHROMIUM, "/usr/bin/chromium", "/usr/bin/google-chrome"];
-const executable = browsers.find((path) => path && existsSync(path));
-const shots = process.env.BROADLOOM_SCREENSHOTS;
-let server;
 let browser;
-let address;
 
 before(async () => {
-  assert.ok(executable, "there is no browser: install chromium, or name one in BROADLOOM_CHROMIUM");
-  server = await serve(0);
-  address = `http://127.0.0.1:${server.address().port}/`;
-  browser = await chromium.launch({ executablePath: executable, args: ["--no-sandbox", "--disable-dev-shm-usage"] });
-  if (shots) mkdirSync(shots, { recursive: true });
+  browser = await launch();
 });
 
-after(async () => {
-  await browser?.close();
-  server?.close();
-});
+after(() => browser?.close());
 
-// Opens the page, and collects what goes wrong in it.
 async function open(options = {}, fragment = "") {
-  const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
-  const page = await context.newPage();
-  page.wrong = [];
-  page.on("pageerror", (error) => page.wrong.push(String(error)));
-  page.on("console", (message) => message.type() === "error" && page.wrong.push(message.text()));
-  await page.goto(address + fragment);
+  const page = await browser.open(fragment, options);
   await page.waitForSelector(".hint");
   return page;
 }
@@ -54,8 +32,6 @@ const panelSays = (page, pattern) =>
 const statusSays = (page, pattern) =>
   page.waitForFunction((source) => new RegExp(source).test(document.getElementById("status").innerText), pattern.source);
 
-const shot = async (page, name) => shots && page.screenshot({ path: join(shots, `${name}.png`) });
-
 const MISTAKE = "data x : 32 | 784\nlet h = relu({w : 100 -> 64} @ x)\nlet y = h |> linear(10)\n";
 const LINE = `data x : 8 | 1 = [[0], [1], [2], [3], [4], [5], [6], [7]]
 let loss = mean("... | ... => 0", ({a} * x + {b} - (2 * x + 1)) ** 2)
@@ -71,7 +47,7 @@ test("a mistake is shown at both ends, mended, and hints appear", async () => {
   assert.match(await page.locator(".mistake").first().innerText(), /100 and 784 do not agree/);
   assert.equal(await page.locator("#status").innerText(), "1 mistake");
   assert.equal((await page.locator(".end").allInnerTexts()).join(""), "x{w : 100 -> 64}");
-  await shot(page, "mistake");
+  await browser.shot(page, "mistake");
   await write(page, MISTAKE.replace("100 -> 64", "... -> 64"));
   await statusSays(page, /no mistakes/);
   const hints = await page.locator(".hint").allInnerTexts();
@@ -99,7 +75,7 @@ test("shapes are explained: by hovering, and by a click in the table", async () 
   await page.getByRole("button", { name: "w", exact: true }).click();
   await panelSays(page, /w.*784/);
   assert.equal(await page.locator("#tab-explanation").getAttribute("aria-selected"), "true");
-  await shot(page, "explanation");
+  await browser.shot(page, "explanation");
   assert.deepEqual(page.wrong, []);
 });
 
@@ -118,7 +94,7 @@ test("a program runs, its loss is drawn, and the link has it", async () => {
   await panelSays(page, /Done in/);
   assert.match(await page.locator(".printed").innerText(), /^a /);
   assert.equal(await page.locator(".plot .curve").count(), 1);
-  await shot(page, "run");
+  await browser.shot(page, "run");
   await page.getByRole("button", { name: "Share" }).click();
   await page.waitForFunction(() => location.hash.startsWith("#p="));
   const again = await open({}, await page.evaluate(() => location.hash));
@@ -170,7 +146,7 @@ test("every program of the menu is read without an error, and every tab shows so
     const shown = await page.getByRole("tab", { name: tab, exact: true }).getAttribute("data-tab");
     await page.waitForFunction((name) => document.getElementById("panel").dataset.shows === name, shown);
     assert.ok(await page.evaluate(() => document.querySelector("#panel").innerText.trim() || document.querySelector("#panel svg")), tab);
-    await shot(page, tab.toLowerCase().replaceAll(" ", "-"));
+    await browser.shot(page, tab.toLowerCase().replaceAll(" ", "-"));
   }
   assert.deepEqual(page.wrong, []);
 });
@@ -178,14 +154,14 @@ test("every program of the menu is read without an error, and every tab shows so
 test("the keyboard, the dark, and a phone", async () => {
   const page = await open({ colorScheme: "dark" });
   assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), "dark");
-  await shot(page, "dark");
+  await browser.shot(page, "dark");
   await page.locator("#tab-shapes").focus();
   await page.keyboard.press("ArrowRight");
   assert.equal(await page.locator("#tab-explanation").getAttribute("aria-selected"), "true");
   const phone = await open({ viewport: { width: 380, height: 740 } });
   const fits = await phone.evaluate(() => document.documentElement.scrollWidth <= innerWidth);
   assert.ok(fits, "the page is wider than a phone");
-  await shot(phone, "phone");
+  await browser.shot(phone, "phone");
 });
 
 test("the time to the first hint", async (t) => {
