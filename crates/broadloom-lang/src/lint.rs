@@ -9,7 +9,7 @@
 //! | W0503 | note | a parameter without axes, a shape divided up with as few axes as will do |
 //! | W0504 | warning | something is defined and not used |
 //! | W0505 | warning | a label stands in one of several operands of a spec only: `"i j; j k => i"` sums `k` alone |
-//! | W0506 | warning | a parameter is made, and nothing that is minimised depends on it |
+//! | W0506 | warning | a parameter is made, and no gradient reaches it from what is minimised |
 //! | W0507 | warning | a loss that takes class numbers is given one-hot rows, or numbers with fractions |
 //! | W0508 | warning | a number from 1 upwards in the result of a spec: a position that looks like a size |
 //!

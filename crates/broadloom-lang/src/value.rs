@@ -89,9 +89,19 @@ impl Value {
             (Value::Position(a), Value::Position(b)) => a != b,
             (Value::Size(a), Value::Size(b)) => a != b,
             (Value::Inference(a), Value::Inference(b)) => a.differs(b),
+            (Value::Initial(a), Value::Initial(b)) => !Rc::ptr_eq(a, b) && a != b,
+            (Value::Array(a), Value::Array(b)) | (Value::Numbers(a), Value::Numbers(b)) => {
+                !Rc::ptr_eq(a, b) && !same_bits(a, b)
+            }
             _ => std::mem::discriminant(self) != std::mem::discriminant(other),
         }
     }
+}
+
+/// Whether arrays hold the same numbers, those that are not numbers included.
+fn same_bits(a: &Array, b: &Array) -> bool {
+    let bits = |array: &Array| array.to_f64s().into_iter().map(f64::to_bits).collect::<Vec<_>>();
+    (a.dtype(), a.sizes()) == (b.dtype(), b.sizes()) && (a == b || bits(a) == bits(b))
 }
 
 /// The values that names stand for in one block of a program.

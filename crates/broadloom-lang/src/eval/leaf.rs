@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use broadloom::{Array, Dtype, Initial, Node, SizeSum, Tensor};
 use broadloom_diagnostics::{Diagnostic, Label, Span};
 
+use super::first_values::first_values;
 use super::{Eval, Evaluated, Reported};
 use crate::codes;
 use crate::plan::Drawn;
@@ -243,13 +244,7 @@ impl Eval<'_> {
                     None => None,
                 };
                 match (first, value) {
-                    (Some(was), Some(now)) if was.differs(&now) => {
-                        let text = |value: &Value| match value {
-                            Value::Number(number) => format!("the first value {number}"),
-                            _ => "other first values".to_string(),
-                        };
-                        (text(&was), text(&now))
-                    }
+                    (Some(was), Some(now)) if was.differs(&now) => first_values(&was, &now),
                     _ => return Ok(()),
                 }
             }

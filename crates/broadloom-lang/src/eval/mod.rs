@@ -30,6 +30,7 @@ mod contract;
 mod convert;
 mod dim;
 mod expr;
+mod first_values;
 mod foreign;
 mod formula;
 mod leaf;

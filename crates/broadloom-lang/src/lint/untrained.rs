@@ -7,9 +7,10 @@ use rustc_hash::FxHashSet;
 use crate::codes;
 use crate::program::Program;
 
-/// Parameters that nothing assigns to although something is minimised: the loss depends on none of
-/// them. Those of one place, such as a layer, are reported together. A parameter whose gradient is
-/// read or stopped has another use, and a name that begins with `_` may be untrained.
+/// Parameters that nothing assigns to although something is minimised: no gradient reaches them. Those
+/// of one place, such as a layer, are reported together. A parameter whose gradient is read or stopped,
+/// or that `minimise loss of layer` leaves out, is meant so, and a name that begins with `_` may be
+/// untrained.
 pub(super) fn untrained(program: &Program) -> Vec<Diagnostic> {
     let Some((loss, minimised)) = program.plan.minimised.first() else { return Vec::new() };
     let graph = &program.graph;
@@ -17,10 +18,10 @@ pub(super) fn untrained(program: &Program) -> Vec<Diagnostic> {
         program.plan.routines.iter().flat_map(|routine| routine.assigned(graph)).collect();
     used.extend(graph.tensors().filter_map(|tensor| match graph.node(tensor) {
         Some(Node::Leaf { kind: LeafKind::Gradient(of) }) => Some(of),
-        // The program itself stops the gradient.
-        Some(Node::Operation { name: "stop_gradient", operands, .. }) => operands.first().copied(),
         _ => None,
     }));
+    used.extend(stopped(program));
+    used.extend(program.plan.minimised.iter().flat_map(|(loss, _)| broadloom::trainable(graph, *loss)));
     let mut places: Vec<(Span, Vec<String>)> = Vec::new();
     for param in graph.params().into_iter().filter(|param| !used.contains(param)) {
         let Some(made) = program.made.iter().find(|made| made.tensor == param) else { continue };
@@ -37,7 +38,7 @@ pub(super) fn untrained(program: &Program) -> Vec<Diagnostic> {
     let diagnostic = |(span, names): (Span, Vec<String>)| {
         let (is, it) = if names.len() == 1 { ("is", "it") } else { ("are", "them") };
         let message = format!("{} {is} not trained", super::list(&names));
-        let label = format!("nothing that is minimised depends on {it}");
+        let label = format!("no gradient reaches {it} from what is minimised");
         let what = match program.plan.minimised.len() {
             1 => format!("`{loss}` is minimised here"),
             _ => "the first loss is minimised here".to_string(),
@@ -48,4 +49,24 @@ pub(super) fn untrained(program: &Program) -> Vec<Diagnostic> {
             .with_help(help)
     };
     places.into_iter().map(diagnostic).collect()
+}
+
+/// Everything that a gradient is stopped before.
+fn stopped(program: &Program) -> FxHashSet<Tensor> {
+    let graph = &program.graph;
+    let mut found = FxHashSet::default();
+    let mut open: Vec<Tensor> = Vec::new();
+    for tensor in graph.tensors() {
+        if let Some(Node::Operation { name: "stop_gradient", operands, .. }) = graph.node(tensor) {
+            open.extend(operands.iter().copied());
+        }
+    }
+    while let Some(tensor) = open.pop() {
+        if found.insert(tensor)
+            && let Some(Node::Operation { operands, .. }) = graph.node(tensor)
+        {
+            open.extend(operands.iter().copied());
+        }
+    }
+    found
 }
