@@ -152,6 +152,21 @@ impl Formula {
         }
     }
 
+    /// Returns true if its values are conditions: 0 or 1.
+    pub(crate) fn is_truth(&self) -> bool {
+        match self {
+            Formula::Unary(function, _) => function.yields() == Yields::Truth,
+            Formula::Binary(function, ..) => function.yields() == Yields::Truth,
+            Formula::Number(_) | Formula::Name(_) | Formula::Select(..) => false,
+        }
+    }
+
+    /// Returns true if it chooses by its first operand between the others.
+    pub(crate) fn is_choice(&self) -> bool {
+        let name = |formula: &Formula| matches!(formula, Formula::Name(_));
+        matches!(self, Formula::Select(condition, a, b) if name(condition) && name(a) && name(b) && a != condition && b != condition)
+    }
+
     /// Returns true if the values of all its functions are those that IEEE 754 requires.
     pub(crate) fn is_correct(&self) -> bool {
         match self {

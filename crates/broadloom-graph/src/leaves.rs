@@ -143,6 +143,25 @@ impl Graph {
         Ok(tensor)
     }
 
+    /// The same with numbers that are written in a program: like a [number](Graph::number), they take the type of what they
+    /// meet.
+    ///
+    /// ```
+    /// use broadloom::{Array, Dtype, Graph};
+    /// let mut g = Graph::new();
+    /// let x = g.data("x", "2")?;
+    /// g.set_precision(x, Dtype::F64)?;
+    /// let tenths = g.open_array("tenths", "...", Array::from_slice(&[2], &[0.1, 0.2])?)?;
+    /// g.mul(x, tenths)?;
+    /// assert_eq!(g.dtypes()[tenths.index()], Dtype::F64);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn open_array(&mut self, name: &str, shape: &str, values: Array) -> Result<Tensor, Error> {
+        let tensor = self.data_with_axes(name, shape, values.sizes())?;
+        self.facts.arrays.insert(tensor, Arc::new(values));
+        Ok(tensor)
+    }
+
     /// Returns true if data has [values of its own](Graph::array).
     pub fn has_values(&self, tensor: Tensor) -> bool {
         self.facts.arrays.contains_key(&tensor)

@@ -386,6 +386,27 @@ impl Operation {
         self.forward.assignments.iter().any(|assignment| assignment.value.has_fractions())
     }
 
+    /// Returns true if its values are conditions: 0 or 1.
+    ///
+    /// ```
+    /// use broadloom::Operation;
+    /// let truth = |name| Operation::named(name).is_some_and(Operation::is_truth);
+    /// assert!(truth("<") && truth("not") && !truth("relu"));
+    /// ```
+    pub fn is_truth(&self) -> bool {
+        self.pointwise_value().is_some_and(Formula::is_truth)
+    }
+
+    /// Returns true if its first operand is a condition that chooses between the others.
+    ///
+    /// ```
+    /// use broadloom::Operation;
+    /// assert!(Operation::named("where").is_some_and(Operation::is_choice));
+    /// ```
+    pub fn is_choice(&self) -> bool {
+        self.pointwise_value().is_some_and(Formula::is_choice)
+    }
+
     /// Returns true if its value is the one float that IEEE 754 requires. If not, its last digits
     /// may differ between backends.
     pub fn is_correct(&self) -> bool {

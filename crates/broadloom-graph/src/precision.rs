@@ -1,16 +1,19 @@
 //! The types of numbers: given at leaves, inferred everywhere else.
 //!
 //! - A result has the widest float among its operands.
-//! - Literals (numbers, sizes, ranges) and tensors computed from them alone have no type of their
+//! - Literals (numbers, lists, sizes, ranges) and tensors computed from them alone have no type of their
 //!   own. They take the type of the tensors they are combined with, and so do leaves without a given
 //!   type. If they are combined with none, they have the graph's default.
+//! - Conditions are 0 or 1, and choose: what is compared does not decide the type of a choice, and a
+//!   condition that is combined with numbers takes their type.
 //! - Integers stay integers, also with literals that are whole. With floats, with fractions
 //!   (`i * 0.5`), in divisions and in functions such as `exp`, the result is a float: that of the
 //!   other operand, or the default. The formula of an operation decides, not its name.
 //! - A mean has the type of its operand. Its sum is kept in wider numbers than short floats,
 //!   because it may be too large for them where the mean is not.
 
-use broadloom_array::Dtype;
+use broadloom_array::{Array, Dtype};
+use rustc_hash::FxHashSet;
 
 use crate::Graph;
 use crate::operation::Operation;
@@ -18,52 +21,122 @@ use crate::step::{Leaf, Op, Step, Tensor};
 
 /// The type of each tensor.
 pub fn precisions(graph: &Graph) -> Vec<Dtype> {
-    let mut known: Vec<Option<Dtype>> =
-        graph.tensors().map(|tensor| graph.facts.precisions.get(&tensor).copied()).collect();
+    let known = graph.tensors().map(|tensor| graph.facts.precisions.get(&tensor).copied()).collect();
+    let whole = graph.tensors().filter(|tensor| is_whole_literal(graph, *tensor)).collect();
+    let mut types = Types { graph, known, whole };
     for step in &graph.facts.gathers {
         if let [_, ids] = graph.step_operands(*step) {
-            known[ids.index()].get_or_insert(Dtype::I64);
+            types.known[ids.index()].get_or_insert(Dtype::I64);
         }
     }
     let default = graph.facts.default_precision;
     let steps = 0..graph.steps.len() as u32;
-    steps.clone().for_each(|step| infer(graph, step, &mut known, None));
+    steps.clone().filter(|step| !is_truth(graph, *step)).for_each(|step| types.infer(step, None));
     // A tensor without a type takes the type of its result, and so do its operands. That may decide
     // others, which a second pass finds. Gradients of tensors that are still without a type then
     // have the default.
-    steps.clone().rev().for_each(|step| take_from_result(graph, step, &mut known));
-    steps.for_each(|step| infer(graph, step, &mut known, Some(accumulated(default))));
+    steps.clone().rev().for_each(|step| types.take_from_result(step));
+    steps.for_each(|step| types.infer(step, Some(accumulated(default))));
     let dtype = |(tensor, known): (Tensor, Option<Dtype>)| match known {
         Some(known) => known,
         None if graph.facts.wide.contains(&tensor) => accumulated(default),
         None => default,
     };
-    graph.tensors().zip(known).map(dtype).collect()
+    graph.tensors().zip(types.known).map(dtype).collect()
 }
 
-/// Infers the type of one step.
-fn infer(graph: &Graph, step: u32, known: &mut [Option<Dtype>], of_open: Option<Dtype>) {
-    if let Some(Step::Leaf { leaf: Leaf::Gradient(of), tensor }) = graph.steps.get(step as usize) {
-        known[*tensor as usize] = known[of.index()].map(accumulated).or(of_open);
-        return;
+/// What is known of the types of a graph.
+struct Types<'g> {
+    graph: &'g Graph,
+    known: Vec<Option<Dtype>>,
+    /// Literals and conditions whose numbers are whole: as long as they have no type, they may be integers.
+    whole: FxHashSet<Tensor>,
+}
+
+impl Types<'_> {
+    /// Infers the type of one step.
+    fn infer(&mut self, step: u32, of_open: Option<Dtype>) {
+        let graph = self.graph;
+        if let Some(Step::Leaf { leaf: Leaf::Gradient(of), tensor }) = graph.steps.get(step as usize) {
+            self.known[*tensor as usize] = self.known[of.index()].map(accumulated).or(of_open);
+            return;
+        }
+        let Some(Step::Op { result, results, .. }) = graph.steps.get(step as usize) else { return };
+        let mut operands = graph.step_operands(graph.typed_by(step, Tensor(*result)));
+        let operation = operation_of(graph, step);
+        if graph.facts.gathers.contains(&step) {
+            operands = &operands[..1];
+        } else if operation.is_some_and(Operation::is_choice) {
+            operands = &operands[1..];
+        }
+        let all_integers = self.are_integers(operands);
+        let stays_whole = !operation.is_some_and(Operation::has_fractions);
+        let counts = |dtype: &Dtype| dtype.is_float() || (all_integers && stays_whole);
+        let types = operands.iter().filter_map(|tensor| self.known[tensor.index()]);
+        let joined = types.filter(counts).reduce(join);
+        for tensor in (*result..*result + u32::from(*results)).map(Tensor) {
+            let wide = graph.facts.wide.contains(&tensor);
+            let inferred = if wide { joined.map(accumulated) } else { joined };
+            self.known[tensor.index()] = self.known[tensor.index()].or(inferred);
+        }
     }
-    let Some(Step::Op { op, result, results, .. }) = graph.steps.get(step as usize) else { return };
-    let mut operands = graph.step_operands(graph.typed_by(step, Tensor(*result)));
-    if graph.facts.gathers.contains(&step) {
-        operands = &operands[..1];
+
+    /// Returns true if operands are integers, or literals and conditions that are whole, with at least one integer.
+    fn are_integers(&self, operands: &[Tensor]) -> bool {
+        let is_integer = |tensor: &Tensor| self.known[tensor.index()].is_some_and(|known| !known.is_float());
+        operands.iter().any(is_integer)
+            && operands.iter().all(|tensor| is_integer(tensor) || self.may_be_integer(*tensor))
     }
-    let all_integers = are_integers(graph, operands, known);
-    let operation = match op {
-        _ if let Some(law) = graph.laws.get(&step) => Some(&**law),
-        Op::Pointwise(name) => Operation::named(name),
+
+    fn may_be_integer(&self, tensor: Tensor) -> bool {
+        let is_number = matches!(self.graph.leaf(tensor), Some(Leaf::Number(_) | Leaf::Constant(_)));
+        self.whole.contains(&tensor) && (is_number || self.known[tensor.index()].is_none())
+    }
+
+    /// Operands without a type take that of the result.
+    fn take_from_result(&mut self, step: u32) {
+        let graph = self.graph;
+        let Some(Step::Op { op, result, .. }) = graph.steps.get(step as usize) else { return };
+        let operands = graph.step_operands(graph.typed_by(step, Tensor(*result)));
+        let Some(wanted) = self.known[*result as usize] else { return };
+        if matches!(op, Op::Convert { factor, divisor } if factor != divisor)
+            || graph.facts.wide.contains(&Tensor(*result))
+        {
+            return;
+        }
+        for tensor in operands {
+            if wanted.is_float() || self.whole.contains(tensor) && graph.facts.arrays.contains_key(tensor) {
+                self.known[tensor.index()].get_or_insert(wanted);
+            }
+        }
+    }
+}
+
+/// The operation of a step, if it has a formula.
+fn operation_of(graph: &Graph, step: u32) -> Option<&Operation> {
+    match graph.steps.get(step as usize)? {
+        Step::Op { .. } if let Some(law) = graph.laws.get(&step) => Some(law),
+        Step::Op { op: Op::Pointwise(name), .. } => Operation::named(name),
         _ => None,
-    };
-    let stays_whole = !operation.is_some_and(Operation::has_fractions);
-    let counts = |dtype: &Dtype| dtype.is_float() || (all_integers && stays_whole);
-    let joined = operands.iter().filter_map(|tensor| known[tensor.index()]).filter(counts).reduce(join);
-    for tensor in (*result..*result + u32::from(*results)).map(Tensor) {
-        let wide = graph.facts.wide.contains(&tensor);
-        known[tensor.index()] = known[tensor.index()].or(if wide { joined.map(accumulated) } else { joined });
+    }
+}
+
+/// Returns true if a step compares numbers or combines conditions.
+fn is_truth(graph: &Graph, step: u32) -> bool {
+    operation_of(graph, step).is_some_and(Operation::is_truth)
+}
+
+/// Returns true if a tensor is a literal with whole numbers, or a condition.
+fn is_whole_literal(graph: &Graph, tensor: Tensor) -> bool {
+    match graph.leaf(tensor) {
+        Some(Leaf::Number(value) | Leaf::Constant(value)) => value.fract() == 0.0,
+        Some(Leaf::Size(_) | Leaf::Range) => true,
+        Some(Leaf::Data) if !graph.facts.precisions.contains_key(&tensor) => {
+            let whole = |values: &Array| values.to_f64s().iter().all(|value| value.fract() == 0.0);
+            graph.values_of(tensor).is_some_and(whole)
+        }
+        Some(_) => false,
+        None => is_truth(graph, graph.tensors[tensor.index()].step),
     }
 }
 
@@ -71,31 +144,6 @@ impl Graph {
     /// The step whose operands decide the type of a result: for a mean, the step of its sum.
     fn typed_by(&self, step: u32, result: Tensor) -> u32 {
         self.facts.means.get(&result).map_or(step, |sum| self.tensors[sum.index()].step)
-    }
-}
-
-/// Returns true if operands are integers, or literals that are whole, with at least one integer.
-fn are_integers(graph: &Graph, operands: &[Tensor], known: &[Option<Dtype>]) -> bool {
-    let is_integer = |tensor: &Tensor| known[tensor.index()].is_some_and(|known| !known.is_float());
-    let is_whole = |tensor: &Tensor| match graph.leaf(*tensor) {
-        Some(Leaf::Number(value) | Leaf::Constant(value)) => value.fract() == 0.0,
-        Some(Leaf::Size(_) | Leaf::Range) => known[tensor.index()].is_none(),
-        _ => false,
-    };
-    operands.iter().any(is_integer) && operands.iter().all(|tensor| is_integer(tensor) || is_whole(tensor))
-}
-
-/// Operands without a type take that of the result.
-fn take_from_result(graph: &Graph, step: u32, known: &mut [Option<Dtype>]) {
-    let Some(Step::Op { op, result, .. }) = graph.steps.get(step as usize) else { return };
-    let operands = graph.step_operands(graph.typed_by(step, Tensor(*result)));
-    let wanted = known[*result as usize].filter(|dtype| dtype.is_float());
-    if matches!(op, Op::Convert { factor, divisor } if factor != divisor) {
-        return;
-    }
-    let sums = graph.facts.wide.contains(&Tensor(*result));
-    for tensor in operands.iter().filter(|_| wanted.is_some() && !sums) {
-        known[tensor.index()] = known[tensor.index()].or(wanted);
     }
 }
 

@@ -20,12 +20,16 @@ impl Eval<'_> {
             Value::List(_) => {
                 let array = self.array(value, None, span)?;
                 let name = self.free_name("literal");
-                self.ask(span, |graph| graph.array(&name, "...", array))
+                self.ask(span, |graph| graph.open_array(&name, "...", array))
             }
-            Value::Array(_) | Value::Numbers(_) => {
+            Value::Numbers(_) => {
                 let array = self.array(value, None, span)?;
                 let name = self.free_name("array");
-                self.ask(span, |graph| graph.array(&name, "...", array))
+                self.ask(span, |graph| graph.open_array(&name, "...", array))
+            }
+            Value::Array(array) => {
+                let name = self.free_name("array");
+                self.ask(span, |graph| graph.array(&name, "...", (**array).clone()))
             }
             Value::Mistake => Err(Reported),
             other => {

@@ -125,7 +125,8 @@ impl Eval<'_> {
                 let shape = shape.unwrap_or("...").to_string();
                 // Whole numbers without a declared type are integers where they look up rows, and
                 // floats elsewhere.
-                let is_open = dtype.is_none() && values.dtype() == Dtype::F32;
+                let is_written = dtype.is_none() && !matches!(given, Value::Array(_));
+                let is_open = is_written || (dtype.is_none() && values.dtype() == Dtype::F32);
                 let whole = |number: &f64| number.fract() == 0.0 && number.abs() <= LARGEST_INDEX;
                 if is_open && values.to_f64s().iter().all(whole) {
                     let made = self.ask(span, |graph| graph.data_with_axes(name, &shape, values.sizes()));
@@ -135,7 +136,10 @@ impl Eval<'_> {
                     return Ok(tensor);
                 }
                 let sizes = values.sizes().to_vec();
-                let made = self.ask(span, |graph| graph.array(name, &shape, values));
+                let made = self.ask(span, |graph| match is_written {
+                    true => graph.open_array(name, &shape, values),
+                    false => graph.array(name, &shape, values),
+                });
                 return self.at_values(made, &sizes, (span, at));
             }
         };
@@ -490,7 +494,7 @@ impl Eval<'_> {
                 return self.wrong(codes::KIND, message, span, help);
             }
         };
-        let dtype = dtype.unwrap_or(Dtype::F32);
+        let (to, dtype) = (dtype.unwrap_or(Dtype::F64), dtype.unwrap_or(Dtype::F32));
         if let Some(number) = written.to_f64s().into_iter().find(|number| !holds(dtype, *number)) {
             let is_large = dtype == Dtype::I64 && number.fract() == 0.0 && number.abs() > LARGEST_WRITTEN;
             let message = match is_large {
@@ -508,7 +512,7 @@ impl Eval<'_> {
             };
             return self.wrong(codes::VALUE, message, span, help);
         }
-        Ok(written.convert(dtype))
+        Ok(written.convert(to))
     }
 
     /// The numbers of nested lists, as 64-bit floats.

@@ -6,7 +6,7 @@ use broadloom_core::Symbol;
 use broadloom_graph::lowering::{Face, Inferred, Leaf};
 use broadloom_graph::{Error, ErrorKind, Graph, Initial, Kind, Tensor};
 use broadloom_loops::optimise::{self, optimise};
-use broadloom_loops::{Array, Program, Size, Storage};
+use broadloom_loops::{Array, Dtype, Program, Size, Storage};
 use broadloom_native::{self as native, Compiler};
 
 use super::host::Evaluated;
@@ -170,7 +170,7 @@ impl Session {
         let values = match self.graph.leaf(tensor) {
             Some(Leaf::Param | Leaf::State) => self.first_values(tensor)?,
             Some(Leaf::Data) => match self.graph.array(tensor) {
-                Some(values) => (**values).clone(),
+                Some(values) => in_type(values, self.layout.dtypes[tensor.index()]),
                 None => return Ok(()),
             },
             _ => return Ok(()),
@@ -191,6 +191,15 @@ impl Session {
         let (sizes, dtype) = (self.layout.sizes_of(param), self.layout.dtypes[param.index()]);
         let name = self.graph.short_name(param);
         initial.values(&name, self.settings.seed, &sizes, fan(Kind::Input), fan(Kind::Output), dtype)
+    }
+}
+
+/// Values of data in the type that it has in the program, unless fractions would be lost.
+pub(super) fn in_type(values: &Array, dtype: Dtype) -> Array {
+    let is_whole = || values.to_f64s().iter().all(|value| value.fract() == 0.0);
+    match values.dtype() == dtype || (!dtype.is_float() && !is_whole()) {
+        true => values.clone(),
+        false => values.convert(dtype),
     }
 }
 

@@ -10,7 +10,7 @@ use broadloom_array::{Array, Dtype};
 use broadloom_graph::lowering::{Face, Leaf};
 use broadloom_graph::{Error, ErrorKind, Graph, Initial, Kind, Tensor};
 
-use super::prepare::check_memory;
+use super::prepare::{check_memory, in_type};
 use super::{Backend, Session, Settings};
 use crate::lower::{Node, lower_each};
 use crate::routine::Routine;
@@ -151,6 +151,7 @@ impl Rehearsal {
             },
             Some(Leaf::Data) => match graph.array(tensor) {
                 Some(values) => {
+                    let values = in_type(values, self.dtype(tensor));
                     store.fits(graph, layout, Node::Value(tensor), (values.sizes(), values.dtype()))
                 }
                 None => Ok(()),
