@@ -52,7 +52,7 @@ mod _broadloom {
     #[pymodule_export]
     use crate::shaped::{CheckedCall, Checker, entered_sizes};
     #[pymodule_export]
-    use crate::spec::plan_spec;
+    use crate::spec::{plan_spec, spec_sizes};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -36,6 +36,21 @@ impl Phase {
     pub fn order(&self, axes: &[Axis]) -> Vec<usize> {
         axes.iter().flat_map(|axis| self.labels(axis)).collect()
     }
+
+    /// The parts of a composed axis run where an array with a concatenation has them: those of `(j k)` in `i^(j k)` do not run beside `i`.
+    fn with_parts(mut self, flat: &Flat) -> Phase {
+        let is_concat = |axis: &Axis| matches!(axis.form, AxisForm::Concat(_));
+        let tensors = flat.operands.iter().chain(&flat.results);
+        let joined: Vec<&Vec<Axis>> = tensors.filter(|axes| axes.iter().any(is_concat)).collect();
+        for part in flat.composed.iter().flat_map(|(_, parts)| parts) {
+            let stands = |axes: &&&Vec<Axis>| axes.iter().any(|axis| flat.parts_of(axis).contains(part));
+            let runs = |axes: &Vec<Axis>| self.order(axes).iter().any(|label| flat.parts(*label).contains(part));
+            let own: Vec<&&Vec<Axis>> = joined.iter().filter(stands).collect();
+            let running = own.is_empty() || own.iter().any(|axes| runs(axes));
+            self.running[*part] = running;
+        }
+        self
+    }
 }
 
 /// All phases; one if there is no concatenation.
@@ -60,6 +75,7 @@ pub fn phases(flat: &Flat) -> Result<Vec<Phase>, Mistake> {
         phases = phases.iter().flat_map(choose).collect();
         check_count(flat, phases.len())?;
     }
+    let phases: Vec<Phase> = phases.into_iter().map(|phase| phase.with_parts(flat)).collect();
     check_operands(flat, &classes, &phases)?;
     Ok(phases)
 }
@@ -120,7 +136,8 @@ fn check_operands(flat: &Flat, classes: &[Vec<usize>], phases: &[Phase]) -> Resu
             ));
         }
     }
-    let is_part = |label: &usize| classes.iter().any(|class| class.contains(label));
+    let inside: Vec<usize> = classes.iter().flatten().flat_map(|label| flat.parts(*label)).collect();
+    let is_part = |label: &usize| inside.contains(label) || classes.iter().any(|class| class.contains(label));
     let has_part = |axes: &[Axis]| axes.iter().any(|axis| axis.form.labels().iter().any(is_part));
     for phase in phases {
         let mut filling = flat.operands.iter().filter(|axes| has_part(axes) && phase.has(axes));
