@@ -116,6 +116,8 @@ def plan_spec(
     padding: str | None,
 ) -> list[tuple[Any, ...]]: ...
 
+def spec_sizes(text: str, shape: tuple[int, ...]) -> dict[str, Any]: ...
+
 _Want = tuple[Any, ...]
 
 class Checker:

@@ -15,6 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from ._shape_errors import DTypeError
+
 __all__ = ["JaxSteps", "NumPySteps", "TorchSteps", "library_of"]
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -265,7 +267,17 @@ class TorchSteps(Steps):
     def contract(self, labels: tuple[tuple[int, ...], ...], kept: tuple[int, ...]) -> Any:
         subscripts = letters(labels, kept)
         einsum = self.torch.einsum
-        return lambda *arrays: einsum(subscripts, *arrays)
+
+        def contract(*arrays: Any) -> Any:
+            for position, array in enumerate(arrays):
+                if array.dtype != arrays[0].dtype:
+                    raise DTypeError(
+                        f"a product is of elements of one type: operand 1 has {arrays[0].dtype}, and operand {position + 1} "
+                        f"{array.dtype}\n  = help: convert one of them, as in `x.to({array.dtype})`"
+                    )
+            return einsum(subscripts, *arrays)
+
+        return contract
 
     def zeros(self, shape: tuple[int, ...], like: Any) -> Any:
         return like.new_zeros(shape)

@@ -13,6 +13,7 @@ from ._arrays import arranged, as_kind, common
 from ._errors import Error
 from ._graph import Expr, Graph, Routine
 from ._names import unknown
+from ._parameters import lasting
 from ._places import here
 from ._results import Copies
 
@@ -83,8 +84,8 @@ class Session:
         return self._copies
 
     def __getitem__(self, name: str) -> np.ndarray[Any, Any]:
-        """A copy of a parameter, or of data that has values."""
-        return self._session.get(self._leaf(name))
+        """A copy of a parameter, or of data that has values. It is read-only: assign to change one."""
+        return lasting(self._session.get(self._leaf(name)))
 
     def __setitem__(self, name: str, array: Any) -> None:
         """Sets a parameter, or data from now on."""

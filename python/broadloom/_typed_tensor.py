@@ -19,7 +19,7 @@ __all__ = ["TypedTensor"]
 
 
 class TypedTensor:
-    """A tensor of PyTorch with declared sizes: numbers, names, or :class:`Dim` with a range.
+    """A tensor of PyTorch with declared sizes: numbers, names, or :class:`Dim` with a range; or a text with all of them.
 
     >>> import broadloom as bl  # doctest: +SKIP
     >>> x = bl.TypedTensor.zeros([bl.Dim("batch", 32, 1, 64), 784])  # doctest: +SKIP

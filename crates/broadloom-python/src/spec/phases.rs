@@ -62,15 +62,17 @@ pub fn phases(flat: &Flat) -> Result<Vec<Phase>, Mistake> {
     }
     let mut phases = vec![Phase { running }];
     for class in &classes {
+        let firsts = (0..class.len()).filter(|at| !has_loop(flat, &class[..*at], class[*at]));
+        let firsts: Vec<usize> = firsts.map(|at| class[at]).collect();
         let choose = |phase: &Phase| {
-            class
-                .iter()
-                .map(|label| {
-                    let mut phase = phase.clone();
+            let chosen = |first: &usize| {
+                let mut phase = phase.clone();
+                for label in class.iter().filter(|label| has_loop(flat, &[*first], **label)) {
                     phase.running[*label] = true;
-                    phase
-                })
-                .collect::<Vec<_>>()
+                }
+                phase
+            };
+            firsts.iter().map(chosen).collect::<Vec<_>>()
         };
         phases = phases.iter().flat_map(choose).collect();
         check_count(flat, phases.len())?;
@@ -80,18 +82,28 @@ pub fn phases(flat: &Flat) -> Result<Vec<Phase>, Mistake> {
     Ok(phases)
 }
 
+/// Returns true if one of `labels` has the loops of `label`: it is the same, or composed of the same parts in some order.
+fn has_loop(flat: &Flat, labels: &[usize], label: usize) -> bool {
+    let loops = |label: usize| {
+        let mut parts = flat.parts(label);
+        parts.sort_unstable();
+        parts
+    };
+    labels.iter().any(|other| loops(*other) == loops(label))
+}
+
 /// The labels that run one after another, because concatenations connect them.
 fn classes(flat: &Flat) -> Result<Vec<Vec<usize>>, Mistake> {
     let mut classes: Vec<Vec<usize>> = Vec::new();
     for axis in flat.operands.iter().chain(&flat.results).flatten() {
         let AxisForm::Concat(parts) = &axis.form else { continue };
-        if (1..parts.len()).any(|at| parts[..at].contains(&parts[at])) {
+        if (1..parts.len()).any(|at| has_loop(flat, &parts[..at], parts[at])) {
             return Err(Mistake::spec(&flat.text, "a label cannot be two parts of one axis", axis.span, "")
                 .with_help("write `a; b => a^b`, and pass the array twice"));
         }
         let mut class = parts.clone();
         classes.retain(|other| {
-            let meets = other.iter().any(|label| parts.contains(label));
+            let meets = other.iter().any(|label| has_loop(flat, parts, *label));
             if meets {
                 class.extend(other.iter().filter(|label| !parts.contains(label)));
             }

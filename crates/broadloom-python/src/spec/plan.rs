@@ -132,7 +132,8 @@ impl Planner<'_> {
             return Ok(());
         };
         let label = &self.flat.labels[*label];
-        let message = format!("there is no {} of no elements: `{}` is 0", self.usage.reduce, label.shown(&self.flat.text));
+        let which = if self.usage.reduce == "max" { "greatest" } else { "least" };
+        let message = format!("of no elements none is the {which}: `{}` is 0", label.shown(&self.flat.text));
         Err(Mistake::shape(&self.flat.text, message, label.span, "reduced, and empty"))
     }
 

@@ -129,9 +129,10 @@ fn check_positions(equation: &Equation) -> Result<(), Mistake> {
         if let Form::Fixed(index @ 1..) = item.form {
             let message = format!("`{index}` in the result is a position, and not a size");
             return Err(Mistake::spec(&equation.text, message, item.span, "the places before it would be zeros")
-                .with_help(format!(
-                    "an axis of one element is `()`, one of {index} is `({index})`; `bl.einsum` writes to a position"
-                )));
+                .with_help(match index {
+                    1 => "an axis of one element is `()`; `bl.einsum` writes to a position".to_owned(),
+                    _ => format!("an axis of {index} elements is `({index})`; `bl.einsum` writes to a position"),
+                }));
         }
     }
     Ok(())
