@@ -14,9 +14,6 @@ from ._specs import Array
 
 __all__ = ["pack", "unpack"]
 
-#: The row that stands for the axes that each array has of its own.
-_OWN = "..packed.."
-
 
 def pack(spec: str, arrays: Sequence[Array], /) -> tuple[Array, list[tuple[int, ...]]]:
     """Put arrays with different numbers of axes one after another, along one axis.
@@ -32,13 +29,13 @@ def pack(spec: str, arrays: Sequence[Array], /) -> tuple[Array, list[tuple[int, 
     >>> [array.shape for array in bl.unpack("b ... c", together, shapes)]
     [(8, 3), (8, 5, 3), (8, 4, 4, 3)]
     """
-    axis, library = _axis("pack", spec), None
+    (axis, shape), library = _read("pack", spec), None
     every = list(arrays)
     for position, array in enumerate(every, 1):
         library = _of_one_library("pack", position, array, library)
     if library is None:
         raise TypeError("bl.pack takes a spec and a list of at least one array")
-    found = [_sizes(spec, tuple(array.shape), f"array {position}") for position, array in enumerate(every, 1)]
+    found = [_sizes(shape, tuple(array.shape), f"array {position}") for position, array in enumerate(every, 1)]
     for position, sizes in enumerate(found[1:], 2):
         for label, size in sizes.items():
             if label != "packed" and size != found[0][label]:
@@ -62,10 +59,10 @@ def unpack(spec: str, array: Array, shapes: Sequence[Sequence[int]], /) -> list[
     (array([0, 4]), array([[1, 2, 3],
            [5, 6, 7]]))
     """
-    axis = _axis("unpack", spec)
+    axis, text = _read("unpack", spec)
     library = _of_one_library("unpack", 1, array, None)
     shape: tuple[int, ...] = tuple(array.shape)  # type: ignore[attr-defined]
-    packed = _sizes(spec, shape, "the array")["packed"]
+    packed = _sizes(text, shape, "the array")["packed"]
     if len(packed) != 1:
         raise ShapeError(f"bl.unpack: the array has shape {shape}, and `...` in \"{spec}\" is {len(packed)} of its axes, not one")
     whole = _filled([tuple(own) for own in shapes], packed[0], shape, axis)
@@ -78,16 +75,17 @@ def unpack(spec: str, array: Array, shapes: Sequence[Sequence[int]], /) -> list[
     return pieces
 
 
-def _axis(function: str, spec: str) -> int:
-    """The position of ``...`` among the axes of a spec, which has labels besides."""
+def _read(function: str, spec: str) -> tuple[int, str]:
+    """The position of ``...`` among the axes of a spec, and the spec with words for labels and ``..packed..`` in that place."""
     if not isinstance(spec, str):
         raise TypeError(f'bl.{function}: the spec comes first: bl.{function}("b ... c", …)')
     fits = re.fullmatch(r"([\w\s,]*)\.\.\.([\w\s,]*)", spec)
     if fits is None:
         help = "; `*` of einops is `...` here" if "*" in spec else ""
         raise SpecError(f'bl.{function}: "{spec}" is not labels with `...` among them, as in "b ... c"{help}')
-    before = fits.group(1)
-    return len(re.findall(r"\w+", before)) if "," in spec else len(re.findall(r"\w", before))
+    label = r"\w+" if "," in spec else r"\w"
+    before, behind = (re.findall(label, side) for side in fits.groups())
+    return len(before), ", ".join([*before, "..packed..", *behind]) + ","
 
 
 def _of_one_library(function: str, position: int, array: Any, before: Steps | None) -> Steps:
@@ -99,12 +97,13 @@ def _of_one_library(function: str, position: int, array: Any, before: Steps | No
     return library
 
 
-def _sizes(spec: str, shape: tuple[int, ...], which: str) -> dict[str, Any]:
+def _sizes(text: str, shape: tuple[int, ...], which: str) -> dict[str, Any]:
+    """The sizes of the labels, and of what is packed, for an array of this shape."""
     try:
-        return spec_sizes(spec.replace("...", _OWN), shape)
+        return spec_sizes(text, shape)
     except ShapeError as error:
         summary = error.summary.replace("the array", which, 1)
-        raise ShapeError(f'{summary}: shape {shape} for "{spec}"') from None
+        raise ShapeError(f"{summary}; it has shape {shape}") from None
 
 
 def _joined(library: Steps, array: Any, axis: int, count: int) -> Any:

@@ -194,13 +194,19 @@ class Program:
     def jax(self, routine: str | None = None) -> JaxFunction:
         """The forward pass, or a routine of the program, as a function of JAX: it runs where JAX runs, also inside of `jax.jit`.
 
-        Parameters are arguments like data. Those that are not given have the values that they have now. JAX does not differentiate it: routines of the
-        program that have gradients do.
+        Parameters are arguments like data. Those that are not given have the values that they have now. JAX differentiates the forward pass, by the
+        gradients of Broadloom, and no other routine.
 
         Args:
             routine: The name of a routine, as for `stablehlo`.
         """
-        return JaxFunction(self.stablehlo(routine), self.parameters)
+        text = self.stablehlo(routine)
+        is_forward = routine in (None, "forward")
+        return JaxFunction(text, self.parameters, self._backward if is_forward else None)
+
+    def _backward(self, outputs: list[str]) -> str:
+        """A module of StableHLO for the gradients of some outputs."""
+        return _broadloom.Differentiated(self._program, outputs, "reference", self._source[4], None).stablehlo()
 
     # Running
 

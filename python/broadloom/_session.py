@@ -50,8 +50,8 @@ class Session:
         Returns:
             The array of one expression, or a tuple of those of several; a tuple of gradients; or the loss before a step.
         """
-        if not what:
-            raise TypeError("run() takes expressions, or what `gradients` or `minimise` made")
+        if not what or not isinstance(what[0], (Expr, Routine)):
+            raise TypeError("run() takes expressions, as in `run(y, loss)`, or what `gradients` or `minimise` made")
         given = {name: arranged(name, array) for name, array in arrays.items()}
         pairs = [(self._leaf(name), each.array) for name, each in given.items()]
         routine, number = self._number(what)

@@ -56,6 +56,7 @@ mod _broadloom {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("XLA_DRIVER", broadloom_xla::DRIVER)?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }
