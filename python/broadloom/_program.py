@@ -210,7 +210,7 @@ class Program:
 
     # Running
 
-    def __call__(self, /, **arrays: Any) -> Results:
+    def __call__(self, /, *unnamed: Any, **arrays: Any) -> Results:
         """Computes every named tensor that can be computed from these arrays, and nothing else: nothing is learned.
 
         Arrays are NumPy, PyTorch or JAX arrays on the CPU. They are read where they are if that is possible (`copies` says
@@ -222,6 +222,8 @@ class Program:
         >>> p(x=np.ones((2, 3), "float32"))["total"]
         array(12., dtype=float32)
         """
+        if unnamed:
+            raise TypeError(f"a program takes arrays by name: `p({', '.join(f'{name}=array' for name in self._data)})`")
         return self._call(arrays, None)
 
     def only(self, *names: str) -> Function:

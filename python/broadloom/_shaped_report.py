@@ -73,8 +73,7 @@ class Reporter:
         if (details["other"], details["other_text"]) == (details["argument"], details["text"]) and not details["path"]:
             first = details["other_axis"]
             return f"`{item}` is {wanted} in axis {first} of {_who(details)} and {size} in axis {axis}", None
-        other = "the result" if details["other"] == "result" else f"`{details['other']}`"
-        return f"`{item}` is {wanted} in {other} and {size} in {_who(details)}", _instead(details, {axis: wanted})
+        return f"`{item}` is {wanted} in {_other(details)} and {size} in {_who(details)}", _instead(details, {axis: wanted})
 
     def _expr(self, details: Details) -> tuple[str, str | None]:
         axis, wanted, item = details["axis"], details["wanted"], details["item"]
@@ -88,8 +87,7 @@ class Reporter:
     def _row(self, details: Details) -> tuple[str, str | None]:
         axis, length = details["axis"], details["length"]
         found = tuple(details["shape"][axis : axis + length])
-        other = "the result" if details["other"] == "result" else f"`{details['other']}`"
-        headline = f"`{details['item']}` is {details['wanted']} in {other} and {found} in {_who(details)}"
+        headline = f"`{details['item']}` is {details['wanted']} in {_other(details)} and {found} in {_who(details)}"
         shape = details["shape"]
         shape = tuple(shape[:axis]) + tuple(details["wanted"]) + tuple(shape[axis + length :])
         return headline, _pass(details, shape)
@@ -181,6 +179,12 @@ def _who(details: Details) -> str:
     if argument == "result":
         return f"`result{path}`" if path else "the result"
     return f"`{argument}{path}`"
+
+
+def _other(details: Details) -> str:
+    """The other end, which may be another element of the same argument."""
+    name = "the result" if details["other"] == "result" else f"`{details['other']}`"
+    return f"an element of {name} before it" if details["other"] == details["argument"] and details["path"] else name
 
 
 def _type_name(kind: type) -> str:
