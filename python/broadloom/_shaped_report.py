@@ -59,6 +59,8 @@ class Reporter:
 
     def _rank(self, details: Details) -> tuple[str, str | None]:
         found = _axes(len(details["shape"] or ()))
+        if details["others"]:
+            return f"{_who(details)} has {found}, and none of its annotations fits", None
         more = "at least " if details["at_least"] else ""
         return f"{_who(details)} has {found}, and its annotation {more}{_axes(details['wanted'])}", None
 
@@ -121,6 +123,8 @@ class Reporter:
         where = f"{_short(place[0])}:{place[1]}: " if place else ""
         text, order, shape = details[side + "text"], details[side + "order"], details.get(side + "shape")
         shown = f'{"result" if argument == "result" else argument}: "{text}"'
+        if not side:
+            shown += "".join(f', or "{other}"' for other in details["others"])
         if order:
             shown += f", an array {order} in memory"
         given = "returned" if argument == "result" else "given"
