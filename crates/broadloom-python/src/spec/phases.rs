@@ -161,7 +161,7 @@ fn check_operands(flat: &Flat, classes: &[Vec<usize>], phases: &[Phase]) -> Resu
                 "the second",
             )
             .with_place(first(one), "the first")
-            .with_help("combine them first, and concatenate the result"));
+            .with_help("give each labels of its own; or combine them first, and concatenate the result"));
         }
     }
     Ok(())
