@@ -164,7 +164,9 @@ impl<'a> Binder<'a> {
                 Ok(true)
             }
             (Some((size, _)), []) if u128::from(size) == product => Ok(false),
-            (Some((size, Origin::Axis(place))), [part]) if product != 0 && u128::from(size) % product == 0 => {
+            (Some((size, Origin::Axis(place))), [part])
+                if product != 0 && u128::from(size) % product == 0 =>
+            {
                 self.learn(*part, (u128::from(size) / product) as u64, place)
             }
             (Some((size, Origin::Axis(place))), [] | [_]) => {

@@ -35,7 +35,9 @@ impl Groups {
     /// A label of the length of the group, which the text has not.
     fn free_label(&self, text: &str, span: Span) -> Result<String, Mistake> {
         let length = span.slice(text).len();
-        let used = |name: &str| text.contains(name) || self.inner.iter().any(|(_, label)| label.as_deref() == Some(name));
+        let used = |name: &str| {
+            text.contains(name) || self.inner.iter().any(|(_, label)| label.as_deref() == Some(name))
+        };
         let names = (0..1000).map(|number| format!("{:_<length$}", format!("z{number}")));
         let name = names.into_iter().find(|name| name.len() == length && !used(name));
         name.ok_or_else(|| Mistake::spec(text, "there are too many composed axes", span, "one of them"))

@@ -268,15 +268,21 @@ impl<'a> Reader<'a> {
         let is_name = |word: &str| {
             word.starts_with(char::is_alphabetic) && word.chars().all(|c| c.is_alphanumeric() || c == '_')
         };
-        let row = word.strip_prefix("..").and_then(|word| word.strip_suffix("..")).filter(|word| is_name(word));
+        let row =
+            word.strip_prefix("..").and_then(|word| word.strip_suffix("..")).filter(|word| is_name(word));
         match (word, row, word.parse::<u64>()) {
             ("...", _, _) => Ok(Part::Row(kind as usize)),
             (_, Some(row), _) => Ok(Part::Row(self.row_named(row))),
             (_, _, Ok(size)) => Ok(Part::Label(self.anonymous(span, Some(size)))),
             ("_", _, _) => Ok(Part::Label(self.anonymous(span, None))),
             _ if is_name(word) => Ok(Part::Label(self.label_named(word, span))),
-            _ => Err(Mistake::spec(self.text, format!("`{word}` cannot stand inside a composed axis"), span, "")
-                .with_help("a composed axis lists labels and sizes, as in `(h w)` or `(h 2)`")),
+            _ => Err(Mistake::spec(
+                self.text,
+                format!("`{word}` cannot stand inside a composed axis"),
+                span,
+                "",
+            )
+            .with_help("a composed axis lists labels and sizes, as in `(h w)` or `(h 2)`")),
         }
     }
 

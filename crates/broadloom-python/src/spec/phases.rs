@@ -44,7 +44,8 @@ impl Phase {
         let joined: Vec<&Vec<Axis>> = tensors.filter(|axes| axes.iter().any(is_concat)).collect();
         for part in flat.composed.iter().flat_map(|(_, parts)| parts) {
             let stands = |axes: &&&Vec<Axis>| axes.iter().any(|axis| flat.parts_of(axis).contains(part));
-            let runs = |axes: &Vec<Axis>| self.order(axes).iter().any(|label| flat.parts(*label).contains(part));
+            let runs =
+                |axes: &Vec<Axis>| self.order(axes).iter().any(|label| flat.parts(*label).contains(part));
             let own: Vec<&&Vec<Axis>> = joined.iter().filter(stands).collect();
             let running = own.is_empty() || own.iter().any(|axes| runs(axes));
             self.running[*part] = running;

@@ -128,7 +128,8 @@ impl Planner<'_> {
     /// Refuses the greatest and the least of no elements, which no number is.
     fn check_elements(&self, labels: &[usize], present: &[usize]) -> Result<(), Mistake> {
         let empty = |label: &&usize| self.sizes[**label] == 0 && !present.contains(label);
-        let Some(label) = labels.iter().find(empty).filter(|_| matches!(self.usage.reduce, "max" | "min")) else {
+        let Some(label) = labels.iter().find(empty).filter(|_| matches!(self.usage.reduce, "max" | "min"))
+        else {
             return Ok(());
         };
         let label = &self.flat.labels[*label];

@@ -99,8 +99,9 @@ impl Usage {
                     }
                     _ => "add it to the result; or reduce over it with `bl.sum`, `bl.mean`, `bl.max`, …",
                 };
-                return Err(Mistake::spec(&equation.text, message, item.span, "missing behind `=>`")
-                    .with_help(help));
+                return Err(
+                    Mistake::spec(&equation.text, message, item.span, "missing behind `=>`").with_help(help)
+                );
             }
         }
         let results = equation.results.iter().flat_map(|tensor| mentions(equation, tensor));
@@ -128,11 +129,16 @@ fn check_positions(equation: &Equation) -> Result<(), Mistake> {
     for item in results {
         if let Form::Fixed(index @ 1..) = item.form {
             let message = format!("`{index}` in the result is a position, and not a size");
-            return Err(Mistake::spec(&equation.text, message, item.span, "the places before it would be zeros")
-                .with_help(match index {
-                    1 => "an axis of one element is `()`; `bl.einsum` writes to a position".to_owned(),
-                    _ => format!("an axis of {index} elements is `({index})`; `bl.einsum` writes to a position"),
-                }));
+            return Err(Mistake::spec(
+                &equation.text,
+                message,
+                item.span,
+                "the places before it would be zeros",
+            )
+            .with_help(match index {
+                1 => "an axis of one element is `()`; `bl.einsum` writes to a position".to_owned(),
+                _ => format!("an axis of {index} elements is `({index})`; `bl.einsum` writes to a position"),
+            }));
         }
     }
     Ok(())
@@ -153,10 +159,8 @@ fn mentions<'a>(equation: &Equation, tensor: &'a Tensor) -> Vec<(Mention, &'a It
     };
     let label = |label: usize| -> Vec<Mention> {
         let composed = equation.composed.iter().find(|composed| composed.label == label);
-        composed.map_or_else(
-            || vec![Mention::Label(label)],
-            |composed| composed.parts.iter().map(part).collect(),
-        )
+        composed
+            .map_or_else(|| vec![Mention::Label(label)], |composed| composed.parts.iter().map(part).collect())
     };
     let of = |item: &Item| match &item.form {
         Form::Row(row) => vec![Mention::Row(*row)],
