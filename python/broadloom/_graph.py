@@ -216,11 +216,12 @@ class Expr:
         sizes: dict[str, int],
     ) -> Expr:
         """Carries out `broadloom.einsum`, `broadloom.max` and the like in the graph of the operands."""
-        graph = next(operand._of for operand in operands if isinstance(operand, Expr))
+        first = next(operand for operand in operands if isinstance(operand, Expr))
+        graph = first._of
         if spec == "..r.. =>":  # everything: an expression has three rows
             spec = _EVERYTHING
             if function == "mean":
-                return next(iter(operands)).mean()
+                return first.mean()
         if function not in ("einsum", "sum", "max", "min", "prod"):
             raise TypeError(f"`broadloom.{function}` is for arrays; an expression of a graph has `einsum`, `mean`, `reshape`")
         return graph.einsum(spec, *operands, reduce=reduce, combine=combine, padding=padding, **sizes)

@@ -87,7 +87,7 @@ class Steps:
         made = functools.reduce(both, facing)
         return self.reduce(made, name, axes) if axes else made
 
-    def accumulate(self, name: str, pieces: list[Any]) -> Any:
+    def accumulate(self, name: Any, pieces: list[Any]) -> Any:
         """Pieces of the same shape, accumulated."""
         stacked = self.stack(pieces)
         return self.reduce(stacked, name, (0,))

@@ -30,7 +30,7 @@ def pack(spec: str, arrays: Sequence[Array], /) -> tuple[Array, list[tuple[int, 
     [(8, 3), (8, 5, 3), (8, 4, 4, 3)]
     """
     (axis, shape), library = _read("pack", spec), None
-    every = list(arrays)
+    every: list[Any] = list(arrays)
     for position, array in enumerate(every, 1):
         library = _of_one_library("pack", position, array, library)
     if library is None:
