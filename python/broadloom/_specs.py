@@ -112,7 +112,18 @@ def reduce(
     >>> bl.reduce("i j => i", x, np.median)
     array([2., 5.])
     """
-    made: Array = call("reduce", spec, (array,), how, "*", None, named_sizes(sizes, named))[0]
+    given = named_sizes(sizes, named)
+    if isinstance(how, str) or not callable(how):
+        made: Array = call("reduce", spec, (array,), how, "*", None, given)[0]
+        return made
+    if not isinstance(spec, str):
+        raise _no_spec("reduce", spec)
+    library, operands = _one_kind("reduce", (array,))
+    if not isinstance(library, Steps):
+        raise TypeError("bl.reduce by a function is for arrays")
+    # The plan is not kept: it would keep the function, and whatever that holds.
+    plan = _plan(library, "reduce", spec, (tuple(operands[0].shape),), how, "*", None, given)
+    made = plan[0](*operands)
     return made
 
 
@@ -153,7 +164,7 @@ def call(
     function: str,
     spec: str,
     operands: tuple[Any, ...],
-    reduce: str | Callable[..., Any],
+    reduce: str,
     combine: str,
     padding: str | None,
     sizes: dict[str, Size],

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
+
 import numpy as np
 import pytest
 from needed import needed
@@ -231,6 +234,13 @@ def test_a_reduction_of_the_caller() -> None:
     x = torch.from_numpy(M)
     assert torch.equal(bl.reduce("i j => i", x, torch.logsumexp), x.logsumexp(1))
     assert "reduce is one of" in message(lambda: bl.reduce("i j => i", M, "median"))
+    assert "the spec comes first" in message(lambda: bl.reduce(M, "i j => i", np.max))
+    held = np.ones(3)
+    alive = weakref.ref(held)
+    bl.reduce("i j => i", M, lambda x, axes, held=held: x.sum(axes))
+    del held
+    gc.collect()
+    assert alive() is None, "no plan keeps the function"
 
 
 def test_sizes_of_an_array() -> None:
