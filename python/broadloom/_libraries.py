@@ -364,7 +364,7 @@ def library_of(value: Any) -> Steps | None:
 
 
 def _find(value: Any) -> Steps | None:
-    if isinstance(value, np.ndarray | np.generic):
+    if isinstance(value, (np.ndarray, np.generic)):
         return _known[np.ndarray]
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(value, torch.Tensor):

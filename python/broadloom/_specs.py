@@ -289,7 +289,7 @@ def _one_kind(function: str, operands: tuple[Any, ...]) -> tuple[Any, tuple[Any,
         handler = getattr(type(operand), "__broadloom_spec__", None)
         if handler is not None:
             return _Foreign(handler), operands
-    operands = tuple(_stacked(function, operand) if type(operand) in (list, tuple) else operand for operand in operands)
+    operands = tuple(_stacked(function, operand) if isinstance(operand, (list, tuple)) else operand for operand in operands)
     plain = (bool, int, float, complex, list, tuple)
     if operands and not [operand for operand in operands if not isinstance(operand, plain)]:
         operands = tuple(np.asarray(operand) for operand in operands)

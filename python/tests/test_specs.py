@@ -220,6 +220,20 @@ def test_lists_of_arrays_stay_of_their_kind() -> None:
     assert "element 1 is an array of NumPy" in message(lambda: bl.rearrange("k i => i k", [one, V]))
 
 
+def test_compiled_graphs_of_torch() -> None:
+    """As docs/arrays.md says: a function that is allowed stays in one graph, and its gradients with it."""
+    torch = needed("torch")
+    for function in (bl.einsum, bl.rearrange):
+        torch.compiler.allow_in_graph(function)
+    one = torch.compile(lambda a, b: bl.rearrange("k i => i k", [bl.einsum("i j; j => i", a, b)] * 2), backend="aot_eager", fullgraph=True)
+    for rows in (3, 5):
+        a, b = torch.ones(rows, 4, requires_grad=True), torch.arange(4.0)
+        made = one(a, b)
+        assert made.tolist() == [[6.0, 6.0]] * rows
+        made.sum().backward()
+        assert a.grad.tolist() == [[0.0, 2.0, 4.0, 6.0]] * rows
+
+
 def test_a_product_of_two_element_types() -> None:
     """PyTorch multiplies elements of one type alone; the message names the operands."""
     torch = needed("torch")
