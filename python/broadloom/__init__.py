@@ -27,6 +27,7 @@ from ._graph import Expr, Graph, Routine
 from ._jax import JaxFunction
 from ._operations import *  # noqa: F403
 from ._optimisers import Adam, Sgd
+from ._packing import pack, unpack
 from ._parameters import Parameters
 from ._program import Program, load, program
 from ._reductions import all, any, max, mean, min, prod, sum
@@ -37,7 +38,7 @@ from ._shaped import shaped, sizes
 from ._shapes import Shape, Shapes
 from ._shapes_of import shapes_of
 from ._shapes_report import ModuleShapes
-from ._specs import einsum, rearrange, repeat, split
+from ._specs import einsum, rearrange, reduce, repeat, split
 from ._typed_tensor import TypedTensor
 
 __all__ = [
@@ -82,15 +83,18 @@ __all__ = [
     "max",
     "mean",
     "min",
+    "pack",
     "prod",
     "program",
     "rearrange",
+    "reduce",
     "repeat",
     "shaped",
     "shapes_of",
     "sizes",
     "split",
     "sum",
+    "unpack",
 ]
 __all__ += _operations.__all__
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Union
 
 from . import _broadloom
-from ._shape_errors import ShapeError
+from ._shape_errors import ShapeError, SpecError
 
 __all__ = ["Dim"]
 
@@ -65,9 +66,38 @@ Axis = Union[int, str, Dim]
 Dims = tuple[Dim, ...]
 
 
+# A size in a text: a number, `_`, or a name with the size that tensors are made with and a range, as in `batch=32 in 1..64`.
+_SIZE = re.compile(
+    r"(?P<number>\d+)|_(?!\w)|(?P<name>[^\W\d]\w*)(?:\s*=\s*(?P<sample>\d+))?(?:\s+in\s+(?P<least>\d*)\s*\.\.\s*(?P<greatest>\d*))?"
+)
+
+
 def as_dims(axes: Sequence[Axis]) -> Dims:
-    """Numbers, names and sizes as sizes."""
+    """Numbers, names and sizes as sizes; or a text with all of them.
+
+    >>> as_dims([Dim("batch", 32), 784]), as_dims("batch=32 in 1..64, 784"), as_dims("n 3")
+    ((batch, 784), (batch in 1..64, 784), (n, 3))
+    """
+    if isinstance(axes, str):
+        return tuple(_read(axes))
     return tuple(axis if isinstance(axis, Dim) else Dim(axis) for axis in axes)
+
+
+def _read(text: str) -> Iterator[Dim]:
+    """The sizes of a text, which blanks or commas separate."""
+    at = 0
+    while rest := text[at:].lstrip(" ,"):
+        at = len(text) - len(rest)
+        fits = _SIZE.match(text, at)
+        if fits is None:
+            raise SpecError(
+                f"`{rest[0]}` in \"{text}\" is no size: the axes of a TypedTensor are one row of numbers and names, "
+                "as in \"batch in 1..64, 784\""
+            )
+        at = fits.end()
+        least, greatest = (int(fits[end]) if fits[end] else None for end in ("least", "greatest"))
+        sample = int(fits["sample"]) if fits["sample"] else least or 1
+        yield Dim(int(fits["number"])) if fits["number"] else Dim(fits["name"], sample, least, greatest)
 
 
 def unify(left: Dim, right: Dim, what: str) -> Dim:

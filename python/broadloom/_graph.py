@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Union
 
 from . import _broadloom
 from ._arrays import arranged
 from ._errors import Error
-from ._places import here
+from ._places import here, source
 from ._shapes import Shape
 
 if TYPE_CHECKING:
@@ -18,6 +19,11 @@ if TYPE_CHECKING:
 __all__ = ["Expr", "Graph", "Routine"]
 
 Operand = Union["Expr", int, float]
+
+#: The spec that reduces an expression to a number.
+_EVERYTHING = "..b.. | ..i.. -> ..o.. => "
+#: Names of sizes in a shape, and not those of rows such as `..b..`.
+_NAME = re.compile(r"(?<![\w.])[^\W\d]\w*(?![\w.])")
 
 
 class Graph:
@@ -37,25 +43,36 @@ class Graph:
 
     def __init__(self) -> None:
         self._graph = _broadloom.Graph()
+        #: Where each named size was declared, and each tensor with values from outside.
+        self._sizes: dict[str, tuple[str, int]] = {}
+        self._leaves: dict[str, tuple[str, int]] = {}
 
     def dim(self, name: str, least: int = 1, most: int | None = None, *, usual: int | None = None) -> None:
         """Declares a size with a name and a range. Arrays decide it, or it is as usual."""
+        self._new(self._sizes, name, "a size", "declare it once, before the data that has it")
         self._graph.dim(name, least, most, usual, here())
 
     def data(self, name: str, shape: str) -> Expr:
-        """Data from outside, with its shape: `batch | input -> output`."""
+        """Data from outside, with its shape: `batch | input -> output`. Names that are not declared yet are sizes from 1 on."""
+        self._new(self._leaves, name, "a tensor")
+        for size in dict.fromkeys(_NAME.findall(shape)):
+            if size not in self._sizes:
+                self.dim(size)
         return Expr(self, self._graph.data(name, shape, here()))
 
     def array(self, name: str, shape: str, values: Any) -> Expr:
         """Data with values of its own."""
+        self._new(self._leaves, name, "a tensor")
         return Expr(self, self._graph.array(name, shape, arranged(name, values).array, here()))
 
     def param(self, name: str, shape: str | None = None) -> Expr:
         """A parameter. Its shape follows from its uses, as far as it is not stated."""
+        self._new(self._leaves, name, "a tensor")
         return Expr(self, self._graph.param(name, shape, here()))
 
     def state(self, name: str, shape: str) -> Expr:
         """A tensor that lasts from run to run and is not trained."""
+        self._new(self._leaves, name, "a tensor")
         return Expr(self, self._graph.state(name, shape, here()))
 
     def number(self, value: float) -> Expr:
@@ -125,6 +142,21 @@ class Graph:
         leaves = self._graph.leaves() + self._graph.parameters()
         return {name: Expr(self, number).shape for name, number in leaves}
 
+    def _new(self, known: dict[str, tuple[str, int]], name: str, what: str, help: str = "") -> None:
+        """Refuses a name that there is already: arrays are given by name."""
+        file, line, _ = here()
+        if name in known:
+            where, before = known[name]
+            raise Error._plain(
+                f"line {line} of {source(file)[0]} makes {what} called `{name}`, and so does line {before} of {source(where)[0]}",
+                help or "give it another name; an expression can be used as often as you like",
+            )
+        known[name] = (file, line)
+
+    def __repr__(self) -> str:
+        rows = "".join(f"\n  {name} : {shape}" for name, shape in self.shapes.items())
+        return f"<broadloom graph of {len(self.shapes)} tensors from outside>{rows}"
+
     def _own(self, operand: Operand) -> int:
         """The number of a tensor of this graph."""
         if isinstance(operand, Expr):
@@ -184,34 +216,41 @@ class Expr:
         sizes: dict[str, int],
     ) -> Expr:
         """Carries out `broadloom.einsum`, `broadloom.max` and the like in the graph of the operands."""
-        graph = next(operand._of for operand in operands if isinstance(operand, Expr))
+        first = next(operand for operand in operands if isinstance(operand, Expr))
+        graph = first._of
+        if spec == "..r.. =>":  # everything: an expression has three rows
+            spec = _EVERYTHING
+            if function == "mean":
+                return first.mean()
         if function not in ("einsum", "sum", "max", "min", "prod"):
             raise TypeError(f"`broadloom.{function}` is for arrays; an expression of a graph has `einsum`, `mean`, `reshape`")
         return graph.einsum(spec, *operands, reduce=reduce, combine=combine, padding=padding, **sizes)
 
-    def sum(self, spec: str) -> Expr:
-        """Sums by a spec: `"... | v => ... | 0"`."""
+    def sum(self, spec: str = _EVERYTHING) -> Expr:
+        """Sums by a spec: `"... | v => ... | 0"`; without one, everything."""
         return self._of.einsum(spec, self)
 
-    def max(self, spec: str) -> Expr:
-        """The maximum by a spec."""
+    def max(self, spec: str = _EVERYTHING) -> Expr:
+        """The maximum by a spec; without one, of everything."""
         return self._of.einsum(spec, self, reduce="max")
 
-    def min(self, spec: str) -> Expr:
-        """The minimum by a spec."""
+    def min(self, spec: str = _EVERYTHING) -> Expr:
+        """The minimum by a spec; without one, of everything."""
         return self._of.einsum(spec, self, reduce="min")
 
     def product(self, spec: str) -> Expr:
         """The product by a spec."""
         return self._of.einsum(spec, self, reduce="prod")
 
-    def mean(self, spec: str, *over: str) -> Expr:
-        """The mean over labels and rows of a spec: its sum, divided by their sizes.
+    def mean(self, spec: str | None = None, *over: str) -> Expr:
+        """The mean over labels and rows of a spec: its sum, divided by their sizes. Without a spec, the mean of everything.
 
         >>> import broadloom as bl
         >>> bl.Graph().data("x", "8 | 3").mean("..b.. | o => ", "b", "o").shape
         '()'
         """
+        if spec is None:
+            spec, over = _EVERYTHING, ("b", "i", "o")
         return Expr(self._of, self._of._graph.mean(spec, [self._number], list(over), here()))
 
     def reshape(self, shape: str | None = None) -> Expr:
@@ -302,3 +341,6 @@ class Routine:
         self._of = of
         self._number = number
         self._is_number = is_number
+
+    def __repr__(self) -> str:
+        return "<broadloom step of training>" if self._is_number else "<broadloom gradients>"

@@ -3,34 +3,25 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import sys
+import types
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from ._broadloom import XLA_DRIVER
 from ._errors import Error
 from ._names import unknown
 
 __all__ = ["JaxFunction"]
-
-#: Element types of MLIR, and what JAX calls them.
-_TYPES = {
-    "bf16": "bfloat16",
-    "f16": "float16",
-    "f32": "float32",
-    "f64": "float64",
-    "i1": "bool",
-    "i32": "int32",
-    "i64": "int64",
-    "ui32": "uint32",
-    "ui64": "uint64",
-}
 
 
 class JaxFunction:
     """A routine of a program as a function of JAX. `Program.jax` makes one.
 
     It takes arrays by name, and returns a dictionary of arrays by name. It can be called inside of `jax.jit` and runs where JAX runs. Data has to
-    be given. A parameter that is not given has the values that it had when the function was made.
+    be given. A parameter that is not given has the values that it had when the function was made. The forward pass can be differentiated:
+    `jax.grad` goes through the gradients of Broadloom.
 
     On a CPU, a routine with gradients of maxima has to be compiled without fusion. It is, unless you compile it yourself: then write
     `jax.jit(…, compiler_options={"xla_disable_hlo_passes": "fusion"})`.
@@ -40,15 +31,13 @@ class JaxFunction:
         outputs: The same of each array that it returns.
     """
 
-    def __init__(self, text: str, parameters: Mapping[str, Any]) -> None:
+    def __init__(self, text: str, parameters: Mapping[str, Any], backward: Callable[[list[str]], str] | None = None) -> None:
+        """`backward` gives the module for the gradients of some outputs, which is made when it is first needed."""
         import jax
 
-        call, self.inputs, self.outputs = _exported(text)
-        self._traced = call
-        # The gradient of a maximum looks for the value that is equal to it. On a CPU, XLA ignores barriers and may compute that value twice,
-        # fused with what comes before it and with different roundings, so that it is not found. Nothing is fused then.
-        exact = "stablehlo.optimization_barrier" in text and jax.default_backend() == "cpu"
-        self._compiled = jax.jit(call, compiler_options={"xla_disable_hlo_passes": "fusion"} if exact else None)
+        module = _Module(text)
+        self.inputs, self.outputs = module.inputs, module.outputs
+        self._call = module if backward is None else _differentiable(module, backward)
         self._kept = {name: jax.numpy.asarray(parameters[name]) for name in self.inputs if name in parameters}
 
     def __call__(self, /, **arrays: Any) -> dict[str, Any]:
@@ -59,9 +48,7 @@ class JaxFunction:
         for name in self.inputs:
             if name not in given:
                 raise Error._plain(f"the routine reads `{name}`, which was not given", f"give it: `{name}=array`")
-        fitting = [self._fitting(name, given[name]) for name in self.inputs]
-        traced = any(isinstance(array, sys.modules["jax"].core.Tracer) for array in fitting)
-        return dict(zip(self.outputs, (self._traced if traced else self._compiled)(*fitting)))
+        return dict(zip(self.outputs, self._call(*[self._fitting(name, given[name]) for name in self.inputs])))
 
     def _fitting(self, name: str, array: Any) -> Any:
         """An array of the shape that the module was made for, in its element type."""
@@ -73,8 +60,7 @@ class JaxFunction:
                 f"`{name}` has shape {array.shape}, and the function was made for {wanted.shape}",
                 "a module has one size of each name: make another, of `bl.program(…, sizes={'n': 8})`",
             )
-        kinds = [jax.numpy.issubdtype(dtype, jax.numpy.floating) for dtype in (array.dtype, wanted.dtype)]
-        if kinds[0] != kinds[1]:
+        if _is_real(array) != _is_real(wanted):
             raise Error._plain(
                 f"`{name}` is {array.dtype}, and the program stores {wanted.dtype}", f"convert it: `{name}.astype('{wanted.dtype}')`"
             )
@@ -87,18 +73,77 @@ class JaxFunction:
         return f"<broadloom function of JAX ({inputs}) -> ({outputs})>"
 
 
+class _Module:
+    """A module as a function of arrays: compiled by itself, or as a part of what JAX traces."""
+
+    def __init__(self, text: str) -> None:
+        import jax
+
+        self._traced, self.inputs, self.outputs = _exported(text)
+        self._compiled = jax.jit(self._traced, compiler_options=_driver().options(text) or None)
+
+    def __call__(self, *arrays: Any) -> Any:
+        traced = any(isinstance(array, sys.modules["jax"].core.Tracer) for array in arrays)
+        return (self._traced if traced else self._compiled)(*arrays)
+
+
+def _differentiable(module: _Module, backward: Callable[[list[str]], str]) -> Callable[..., Any]:
+    """The function of a module, with another module for its gradients."""
+    import jax
+    import numpy as np
+
+    real = [name for name, of in module.outputs.items() if _is_real(of)]
+
+    @functools.cache
+    def gradients() -> _Module:
+        return _Module(backward(real))
+
+    def forward(*arrays: Any) -> tuple[Any, tuple[Any, ...]]:
+        return module(*arrays), arrays
+
+    def back(arrays: tuple[Any, ...], of_outputs: tuple[Any, ...]) -> tuple[Any, ...]:
+        given = dict(zip(module.inputs, arrays))
+        given.update((f"the gradient of {name}", each) for name, each in zip(module.outputs, of_outputs))
+        found = dict(zip(gradients().outputs, gradients()(*[given[name] for name in gradients().inputs])))
+
+        def one(name: str, of: Any) -> Any:
+            if not _is_real(of):
+                return np.zeros(of.shape, jax.dtypes.float0)
+            made = found.get(f"{name}.grad")
+            return jax.numpy.zeros(of.shape, of.dtype) if made is None else made.astype(of.dtype)
+
+        return tuple(one(name, of) for name, of in module.inputs.items())
+
+    function = jax.custom_vjp(lambda *arrays: tuple(module(*arrays)))
+    function.defvjp(forward, back)
+    made: Callable[..., Any] = function
+    return made
+
+
+def _is_real(array: Any) -> bool:
+    """True for floating point numbers."""
+    import jax
+
+    return bool(jax.numpy.issubdtype(array.dtype, jax.numpy.floating))
+
+
+@functools.cache
+def _driver() -> types.ModuleType:
+    """The program by which sessions run on XLA, as a module: it knows how JAX is told about a module of StableHLO."""
+    driver = types.ModuleType("broadloom._xla_driver")
+    exec(compile(XLA_DRIVER, "broadloom/_xla_driver.py", "exec"), driver.__dict__)
+    return driver
+
+
 def _exported(text: str) -> tuple[Callable[..., Any], dict[str, Any], dict[str, Any]]:
     """A module as a function that composes with everything in JAX, and what it takes and returns, by name."""
     import jax
     from jax import export, tree_util
     from jax._src.interpreters import mlir
-    from jaxlib.mlir import ir
     from jaxlib.mlir.dialects import stablehlo
 
     with mlir.make_ir_context():
-        module = ir.Module.parse(text)
-        main = next(op for op in module.body.operations if ir.StringAttr(op.attributes["sym_name"]).value == "main")
-        kind = ir.FunctionType(ir.TypeAttr(main.attributes["function_type"]).value)
+        module, main, kind = _driver().parsed(text)
         inputs = _named(main.attributes["arg_attrs"], "jax.arg_info", kind.inputs)
         outputs = _named(main.attributes["res_attrs"], "jax.result_info", kind.results)
         artifact = stablehlo.serialize_portable_artifact_str(str(module), stablehlo.get_minimum_version())
@@ -131,14 +176,9 @@ def _exported(text: str) -> tuple[Callable[..., Any], dict[str, Any], dict[str, 
     return exported.call, inputs, outputs
 
 
-def _named(attributes: Any, key: str, types: Any) -> dict[str, Any]:
+def _named(attributes: Any, key: str, kinds: Any) -> dict[str, Any]:
     """Types of MLIR as JAX describes them, by the names that the module has for them."""
-    import jax
     from jaxlib.mlir import ir
 
-    found = {}
-    for attribute, kind in zip(ir.ArrayAttr(attributes), types):
-        kind = ir.RankedTensorType(kind)
-        dtype = jax.numpy.dtype(_TYPES[str(kind.element_type)])
-        found[ir.StringAttr(ir.DictAttr(attribute)[key]).value] = jax.core.ShapedArray(tuple(kind.shape), dtype)
-    return found
+    names = (ir.StringAttr(ir.DictAttr(attribute)[key]).value for attribute in ir.ArrayAttr(attributes))
+    return {name: _driver().aval(kind) for name, kind in zip(names, kinds)}

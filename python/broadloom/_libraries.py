@@ -15,6 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from ._shape_errors import DTypeError
+
 __all__ = ["JaxSteps", "NumPySteps", "TorchSteps", "library_of"]
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -85,7 +87,7 @@ class Steps:
         made = functools.reduce(both, facing)
         return self.reduce(made, name, axes) if axes else made
 
-    def accumulate(self, name: str, pieces: list[Any]) -> Any:
+    def accumulate(self, name: Any, pieces: list[Any]) -> Any:
         """Pieces of the same shape, accumulated."""
         stacked = self.stack(pieces)
         return self.reduce(stacked, name, (0,))
@@ -265,7 +267,17 @@ class TorchSteps(Steps):
     def contract(self, labels: tuple[tuple[int, ...], ...], kept: tuple[int, ...]) -> Any:
         subscripts = letters(labels, kept)
         einsum = self.torch.einsum
-        return lambda *arrays: einsum(subscripts, *arrays)
+
+        def contract(*arrays: Any) -> Any:
+            for position, array in enumerate(arrays):
+                if array.dtype != arrays[0].dtype:
+                    raise DTypeError(
+                        f"a product is of elements of one type: operand 1 has {arrays[0].dtype}, and operand {position + 1} "
+                        f"{array.dtype}\n  = help: convert one of them, as in `x.to({array.dtype})`"
+                    )
+            return einsum(subscripts, *arrays)
+
+        return contract
 
     def zeros(self, shape: tuple[int, ...], like: Any) -> Any:
         return like.new_zeros(shape)
@@ -352,7 +364,7 @@ def library_of(value: Any) -> Steps | None:
 
 
 def _find(value: Any) -> Steps | None:
-    if isinstance(value, np.ndarray | np.generic):
+    if isinstance(value, (np.ndarray, np.generic)):
         return _known[np.ndarray]
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(value, torch.Tensor):

@@ -16,11 +16,13 @@ from ._names import unknown
 if TYPE_CHECKING:
     from ._broadloom import Running
 
-__all__ = ["Parameters"]
+__all__ = ["Parameters", "lasting"]
 
 
 class Parameters(MutableMapping[str, "np.ndarray[Any, Any]"]):
     """The parameters of a program by name. Reading copies one, and assigning sets one.
+
+    A copy is read-only, so that what is written to it is not lost without a word: change `array.copy()`, and assign that.
 
     >>> import broadloom as bl
     >>> import numpy as np
@@ -38,7 +40,7 @@ class Parameters(MutableMapping[str, "np.ndarray[Any, Any]"]):
 
     def __getitem__(self, name: str) -> np.ndarray[Any, Any]:
         self._known(name)
-        return self._running.parameter(name)
+        return lasting(self._running.parameter(name))
 
     def __setitem__(self, name: str, value: Any) -> None:
         self._known(name)
@@ -106,3 +108,9 @@ class Parameters(MutableMapping[str, "np.ndarray[Any, Any]"]):
     def _known(self, name: str) -> None:
         if name not in self._names:
             raise unknown("the program has no parameter", name, self._names)
+
+
+def lasting(copy: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """A copy of values that a session keeps, read-only: a change to it would not reach the session."""
+    copy.flags.writeable = False
+    return copy

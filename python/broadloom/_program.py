@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 import threading
 import warnings
 from collections.abc import Mapping
@@ -21,6 +22,8 @@ from ._shapes import Shapes
 
 __all__ = ["Program", "load", "program"]
 
+_Source = tuple[str, str, str, dict[str, int], int, str, int | None]
+
 
 class Program:
     """A tensor program. `bl.load` and `bl.program` make one.
@@ -29,7 +32,7 @@ class Program:
     its tensors from arrays, and `run` carries out what it does, such as training. Parameters last from one to the next. It can be
     used from several threads: calls take turns, and let other Python code run meanwhile.
 
-    Pickling keeps the text, not what was learned: save `parameters` for that.
+    Pickling and copying keep the text and what was learned, the states of optimisers included.
     """
 
     def __init__(
@@ -43,7 +46,11 @@ class Program:
         backend: str = "auto",
         threads: int | None = None,
     ) -> None:
-        self._source = (text, name, os.fspath(folder), dict(sizes or {}), seed, backend, threads)
+        if not isinstance(text, str):
+            raise TypeError(f"a program is a text, not {type(text).__name__}; `bl.load` reads one from a file")
+        if text.strip().endswith(".loom") and "\n" not in text.strip():
+            raise Error._plain(f"`{text.strip()}` is the name of a file", "`bl.load` reads a program from a file")
+        self._source: _Source = (text, name, os.fspath(folder), dict(sizes or {}), seed, backend, threads)
         self._program = _broadloom.Program(text, name, os.fspath(folder), list((sizes or {}).items()))
         self._data = self._program.data()
         self._lock = threading.Lock()
@@ -187,17 +194,23 @@ class Program:
     def jax(self, routine: str | None = None) -> JaxFunction:
         """The forward pass, or a routine of the program, as a function of JAX: it runs where JAX runs, also inside of `jax.jit`.
 
-        Parameters are arguments like data. Those that are not given have the values that they have now. JAX does not differentiate it: routines of the
-        program that have gradients do.
+        Parameters are arguments like data. Those that are not given have the values that they have now. JAX differentiates the forward pass, by the
+        gradients of Broadloom, and no other routine.
 
         Args:
             routine: The name of a routine, as for `stablehlo`.
         """
-        return JaxFunction(self.stablehlo(routine), self.parameters)
+        text = self.stablehlo(routine)
+        is_forward = routine in (None, "forward")
+        return JaxFunction(text, self.parameters, self._backward if is_forward else None)
+
+    def _backward(self, outputs: list[str]) -> str:
+        """A module of StableHLO for the gradients of some outputs."""
+        return _broadloom.Differentiated(self._program, outputs, "reference", self._source[4], None).stablehlo()
 
     # Running
 
-    def __call__(self, /, **arrays: Any) -> Results:
+    def __call__(self, /, *unnamed: Any, **arrays: Any) -> Results:
         """Computes every named tensor that can be computed from these arrays, and nothing else: nothing is learned.
 
         Arrays are NumPy, PyTorch or JAX arrays on the CPU. They are read where they are if that is possible (`copies` says
@@ -209,6 +222,8 @@ class Program:
         >>> p(x=np.ones((2, 3), "float32"))["total"]
         array(12., dtype=float32)
         """
+        if unnamed:
+            raise TypeError(f"a program takes arrays by name: `p({', '.join(f'{name}=array' for name in self._data)})`")
         return self._call(arrays, None)
 
     def only(self, *names: str) -> Function:
@@ -259,6 +274,8 @@ class Program:
         >>> len(ran.losses["loss"]), ran.losses["loss"][-1] < 1e-6
         (50, True)
         """
+        if steps is not None and (not isinstance(steps, int) or steps < 0):
+            raise Error._plain(f"`steps` says how often to repeat: a whole number from 0 on, not {steps!r}")
         given = self._arranged({**(data or {}), **arrays})
         watcher = shown(progress)
         try:
@@ -354,7 +371,17 @@ class Program:
         return self.shapes._repr_html_()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _read, self._source
+        return _read, (self._source, self._learned())
+
+    def _learned(self) -> bytes | None:
+        """Parameters and states as a safetensors file, if there are any yet: before, the seed decides them."""
+        if self._session is None or not self.parameters:
+            return None
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "learned.safetensors")
+            self.parameters.save(path)
+            with open(path, "rb") as file:
+                return file.read()
 
 
 def _warn(notices: list[str], level: int) -> None:
@@ -362,8 +389,17 @@ def _warn(notices: list[str], level: int) -> None:
         warnings.warn(notice, RuntimeWarning, stacklevel=level)
 
 
-def _read(text: str, name: str, folder: str, sizes: dict[str, int], seed: int, backend: str, threads: int | None) -> Program:
-    return Program(text, name=name, folder=folder, sizes=sizes, seed=seed, backend=backend, threads=threads)
+def _read(source: _Source, learned: bytes | None) -> Program:
+    """A program that was pickled."""
+    text, name, folder, sizes, seed, backend, threads = source
+    made = Program(text, name=name, folder=folder, sizes=sizes, seed=seed, backend=backend, threads=threads)
+    if learned is not None:
+        with tempfile.TemporaryDirectory() as place:
+            path = os.path.join(place, "learned.safetensors")
+            with open(path, "wb") as file:
+                file.write(learned)
+            made.parameters.load(path)
+    return made
 
 
 def program(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import warnings
 from typing import Any
@@ -10,10 +11,11 @@ import numpy as np
 
 from . import _broadloom
 from ._arrays import arranged, as_kind, common
-from ._errors import Error
+from ._errors import Error, Place
 from ._graph import Expr, Graph, Routine
 from ._names import unknown
-from ._places import here
+from ._parameters import lasting
+from ._places import here, source
 from ._results import Copies
 
 __all__ = ["Session"]
@@ -49,12 +51,15 @@ class Session:
         Returns:
             The array of one expression, or a tuple of those of several; a tuple of gradients; or the loss before a step.
         """
-        if not what:
-            raise TypeError("run() takes expressions, or what `gradients` or `minimise` made")
+        if not what or not isinstance(what[0], (Expr, Routine)):
+            raise TypeError("run() takes expressions, as in `run(y, loss)`, or what `gradients` or `minimise` made")
         given = {name: arranged(name, array) for name, array in arrays.items()}
         pairs = [(self._leaf(name), each.array) for name, each in given.items()]
         routine, number = self._number(what)
-        results, why, notices = self._session.run(number, pairs)
+        try:
+            results, why, notices = self._session.run(number, pairs)
+        except Error as error:
+            raise self._located(error, arrays) from None
         self._copies = Copies({name: each.why or reason for (name, each), reason in zip(given.items(), why)})
         for notice in notices:
             warnings.warn(notice, RuntimeWarning, stacklevel=2)
@@ -83,8 +88,8 @@ class Session:
         return self._copies
 
     def __getitem__(self, name: str) -> np.ndarray[Any, Any]:
-        """A copy of a parameter, or of data that has values."""
-        return self._session.get(self._leaf(name))
+        """A copy of a parameter, or of data that has values. It is read-only: assign to change one."""
+        return lasting(self._session.get(self._leaf(name)))
 
     def __setitem__(self, name: str, array: Any) -> None:
         """Sets a parameter, or data from now on."""
@@ -97,6 +102,17 @@ class Session:
     def load(self, path: str | os.PathLike[str]) -> None:
         """Reads parameters and states from a safetensors file."""
         self._session.load(os.fspath(path))
+
+    def _located(self, error: Error, arrays: dict[str, Any]) -> Error:
+        """The same, with the line that declares the data it is about, if it has no place yet."""
+        about = [name for name in arrays if f"the values for `{name}`" in error.summary]
+        if error.ends or not about or about[0] not in self._graph._leaves:
+            return error
+        file, line = self._graph._leaves[about[0]]
+        end = Place(source(file)[0], line, None, f"`{about[0]}` is declared here")
+        text = f"{error}\n  --> {end.file}:{line}: {end.text}"
+        first = dataclasses.replace(error.messages[0], ends=(end,), shown=text)
+        return Error(text, (first, *error.messages[1:]))
 
     def _number(self, what: tuple[Expr | Routine, ...]) -> tuple[Routine | None, int]:
         """The routine, if there is one, and its number or that of the routine that computes expressions."""

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from types import CodeType, FrameType
 from typing import Any, TypeVar, overload
 
-from ._broadloom import CheckedCall, Checker, entered_sizes
+from ._broadloom import CheckedCall, Checker, entered_sizes, spec_sizes
 from ._hints import Hints, read_hints
 from ._shaped_report import Reporter
 
@@ -58,10 +58,14 @@ def shaped(function: Any) -> Any:
     return _function(function, frame)
 
 
-def sizes() -> dict[str, Any]:
-    """The sizes that were found for the arguments of the checked function that is running.
+def sizes(spec: str | None = None, array: Any = None, /) -> dict[str, Any]:
+    """The sizes that were found for the arguments of the checked function that is running; or those of an array, by a spec.
 
     A row such as ``..b..`` is a tuple.
+
+    >>> import broadloom as bl, numpy as np
+    >>> bl.sizes("b h w c", np.ones((8, 28, 28, 3)))
+    {'b': 8, 'h': 28, 'w': 28, 'c': 3}
 
     >>> import broadloom as bl, numpy as np
     >>> @bl.shaped
@@ -70,6 +74,8 @@ def sizes() -> dict[str, Any]:
     >>> f(np.ones((5, 6, 3, 6)))
     {'n': 3, 'b': (5, 6)}
     """
+    if spec is not None:
+        return spec_sizes(spec, tuple(array.shape))
     # The wrapper around the function has the call that was checked, or the keyword arguments by which it is known, as a local
     # variable. To look for it among the frames costs nothing where nobody asks, and is right in threads, coroutines and generators.
     frame: FrameType | None = sys._getframe(1)

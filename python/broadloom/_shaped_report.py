@@ -59,6 +59,8 @@ class Reporter:
 
     def _rank(self, details: Details) -> tuple[str, str | None]:
         found = _axes(len(details["shape"] or ()))
+        if details["others"]:
+            return f"{_who(details)} has {found}, and none of its annotations fits", None
         more = "at least " if details["at_least"] else ""
         return f"{_who(details)} has {found}, and its annotation {more}{_axes(details['wanted'])}", None
 
@@ -73,8 +75,7 @@ class Reporter:
         if (details["other"], details["other_text"]) == (details["argument"], details["text"]) and not details["path"]:
             first = details["other_axis"]
             return f"`{item}` is {wanted} in axis {first} of {_who(details)} and {size} in axis {axis}", None
-        other = "the result" if details["other"] == "result" else f"`{details['other']}`"
-        return f"`{item}` is {wanted} in {other} and {size} in {_who(details)}", _instead(details, {axis: wanted})
+        return f"`{item}` is {wanted} in {_other(details)} and {size} in {_who(details)}", _instead(details, {axis: wanted})
 
     def _expr(self, details: Details) -> tuple[str, str | None]:
         axis, wanted, item = details["axis"], details["wanted"], details["item"]
@@ -88,8 +89,7 @@ class Reporter:
     def _row(self, details: Details) -> tuple[str, str | None]:
         axis, length = details["axis"], details["length"]
         found = tuple(details["shape"][axis : axis + length])
-        other = "the result" if details["other"] == "result" else f"`{details['other']}`"
-        headline = f"`{details['item']}` is {details['wanted']} in {other} and {found} in {_who(details)}"
+        headline = f"`{details['item']}` is {details['wanted']} in {_other(details)} and {found} in {_who(details)}"
         shape = details["shape"]
         shape = tuple(shape[:axis]) + tuple(details["wanted"]) + tuple(shape[axis + length :])
         return headline, _pass(details, shape)
@@ -123,6 +123,8 @@ class Reporter:
         where = f"{_short(place[0])}:{place[1]}: " if place else ""
         text, order, shape = details[side + "text"], details[side + "order"], details.get(side + "shape")
         shown = f'{"result" if argument == "result" else argument}: "{text}"'
+        if not side:
+            shown += "".join(f', or "{other}"' for other in details["others"])
         if order:
             shown += f", an array {order} in memory"
         given = "returned" if argument == "result" else "given"
@@ -181,6 +183,12 @@ def _who(details: Details) -> str:
     if argument == "result":
         return f"`result{path}`" if path else "the result"
     return f"`{argument}{path}`"
+
+
+def _other(details: Details) -> str:
+    """The other end, which may be another element of the same argument."""
+    name = "the result" if details["other"] == "result" else f"`{details['other']}`"
+    return f"an element of {name} before it" if details["other"] == details["argument"] and details["path"] else name
 
 
 def _type_name(kind: type) -> str:

@@ -112,4 +112,8 @@ class Shapes(Mapping[str, Shape]):
             row.format(html.escape(name), html.escape(shape), shape.elements, html.escape(self._how[name]))
             for name, shape in self._all.items()
         )
-        return f"<table>{head}{''.join(rows)}</table>"
+        # The text has named sizes before its table, and how many parameters there are behind it.
+        dims, total = self._text.partition("tensor ")[0].strip(), self._text.rpartition("\n\n")[2].strip()
+        before = f"<pre>{html.escape(dims)}</pre>" if dims else ""
+        behind = f"<p>{html.escape(total)}</p>" if "\n" not in total else ""
+        return f"{before}<table>{head}{''.join(rows)}</table>{behind}"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, get_args, get_orig
 from ._annotations import ArrayShape
 from ._dims import Dim
 from ._errors import Error
+from ._names import unknown
 from ._places import here
 from ._shapes_report import ModuleShapes
 from ._traced import Axes, Trace
@@ -154,11 +155,16 @@ def _axes(name: str, text: str) -> list[int | _Named]:
 
 def _named_inputs(module: Any, inputs: Any) -> dict[str, Any]:
     """The inputs by the names that `forward` has for them."""
+    if not hasattr(module, "forward"):
+        raise TypeError(f"bl.shapes_of takes a module of PyTorch, not {type(module).__name__}: put the function into `forward` of one")
+    signature = inspect.signature(module.forward).parameters.values()
+    parameters = [each.name for each in signature if each.kind is each.POSITIONAL_OR_KEYWORD]
     if isinstance(inputs, Mapping):
+        takes_any = [each for each in signature if each.kind is each.VAR_KEYWORD]
+        for name in inputs:
+            if not takes_any and name not in [each.name for each in signature]:
+                raise unknown(f"`forward` of {type(module).__name__} has no input", name, parameters)
         return dict(inputs)
-    parameters = [
-        each.name for each in inspect.signature(module.forward).parameters.values() if each.kind is each.POSITIONAL_OR_KEYWORD
-    ]
     several = (
         list(inputs)
         if isinstance(inputs, list) or isinstance(inputs, tuple) and not (len(inputs) == 2 and isinstance(inputs[1], str))

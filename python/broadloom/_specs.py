@@ -15,8 +15,9 @@ import numpy as np
 
 from ._broadloom import plan_spec
 from ._libraries import Steps, library_of
+from ._shape_errors import ShapeError
 
-__all__ = ["einsum", "rearrange", "repeat", "split"]
+__all__ = ["einsum", "rearrange", "reduce", "repeat", "split"]
 
 Array = TypeVar("Array")
 Size = int | tuple[int, ...]
@@ -93,6 +94,39 @@ def split(
     return tuple(call("split", spec, operands, "sum", "*", padding, named_sizes(sizes, named)))
 
 
+def reduce(
+    spec: str,
+    array: Array,
+    how: str | Callable[[Array, tuple[int, ...]], Array],
+    /,
+    *,
+    sizes: Mapping[str, Size] | None = None,
+    **named: Size,
+) -> Array:
+    """Reduce over what the result leaves out: by a name such as ``"max"``, or by a function of an array and some of its axes.
+
+    >>> import broadloom as bl, numpy as np
+    >>> x = np.array([[1, 2, 9], [4, 5, 6]])
+    >>> bl.reduce("i j => i", x, "max")
+    array([9, 6])
+    >>> bl.reduce("i j => i", x, np.median)
+    array([2., 5.])
+    """
+    given = named_sizes(sizes, named)
+    if isinstance(how, str) or not callable(how):
+        made: Array = call("reduce", spec, (array,), how, "*", None, given)[0]
+        return made
+    if not isinstance(spec, str):
+        raise _no_spec("reduce", spec)
+    library, operands = _one_kind("reduce", (array,))
+    if not isinstance(library, Steps):
+        raise TypeError("bl.reduce by a function is for arrays")
+    # The plan is not kept: it would keep the function, and whatever that holds.
+    plan = _plan(library, "reduce", spec, (tuple(operands[0].shape),), how, "*", None, given)
+    made = plan[0](*operands)
+    return made
+
+
 def rearrange(spec: str, array: Array, /, *, sizes: Mapping[str, Size] | None = None, **named: Size) -> Array:
     """Move, split, join and drop axes; every element stays.
 
@@ -163,7 +197,7 @@ def _plan(
     function: str,
     spec: str,
     shapes: tuple[tuple[int, ...], ...],
-    reduce: str,
+    reduce: str | Callable[..., Any],
     combine: str,
     padding: str | None,
     sizes: dict[str, Size],
@@ -171,7 +205,8 @@ def _plan(
     if combine not in library.combine:
         raise TypeError(f'combine is "*" or "+", not {combine!r}')
     whole = {name: _whole(value) for name, value in sizes.items()}
-    nodes = plan_spec(function, spec, shapes, whole, reduce, padding)
+    # A function of the caller's reduces where the mean would.
+    nodes = plan_spec(function, spec, shapes, whole, "mean" if callable(reduce) else reduce, padding)
     return [_compile(library, node, reduce, combine) for node in nodes]
 
 
@@ -183,7 +218,7 @@ def _whole(value: Any) -> Any:
         return value
 
 
-def _compile(library: Steps, node: tuple[Any, ...], reduce: str, combine: str) -> _Run:
+def _compile(library: Steps, node: tuple[Any, ...], reduce: str | Callable[..., Any], combine: str) -> _Run:
     """A function of the operands that carries out a node of a plan."""
     kind = node[0]
     if kind == "zeros":
@@ -196,18 +231,25 @@ def _compile(library: Steps, node: tuple[Any, ...], reduce: str, combine: str) -
         runs = [_compile(library, piece, reduce, combine) for piece in node[1]]
         return lambda *operands: library.accumulate(reduce, [run(*operands) for run in runs])
     _, reads, kept, write = node
-    after = _steps(library, write)
+    after = _steps(library, write, reduce)
     if kept is None:
         ((operand, read, _),) = reads
-        before = _steps(library, read) + after
+        before = _steps(library, read, reduce) + after
         return lambda *operands: _take(operands[operand], before)
     join = _join(library, tuple(labels for _, _, labels in reads), kept, reduce, combine)
-    before_each = [(operand, _steps(library, read)) for operand, read, _ in reads]
+    before_each = [(operand, _steps(library, read, reduce)) for operand, read, _ in reads]
     return lambda *operands: _take(join(*[_take(operands[operand], steps) for operand, steps in before_each]), after)
 
 
-def _steps(library: Steps, steps: list[tuple[Any, ...]]) -> list[tuple[_Run, tuple[Any, ...]]]:
-    return [(getattr(library, step[0]), tuple(step[1:])) for step in steps]
+def _steps(
+    library: Steps, steps: list[tuple[Any, ...]], reduce: str | Callable[..., Any]
+) -> list[tuple[_Run, tuple[Any, ...]]]:
+    def one(step: tuple[Any, ...]) -> tuple[_Run, tuple[Any, ...]]:
+        if step[0] == "reduce" and callable(reduce):
+            return reduce, tuple(step[2:])
+        return getattr(library, step[0]), tuple(step[1:])
+
+    return [one(step) for step in steps]
 
 
 def _take(x: Any, steps: list[tuple[_Run, tuple[Any, ...]]]) -> Any:
@@ -216,7 +258,7 @@ def _take(x: Any, steps: list[tuple[_Run, tuple[Any, ...]]]) -> Any:
     return x
 
 
-def _join(library: Steps, labels: tuple[tuple[int, ...], ...], kept: tuple[int, ...], reduce: str, combine: str) -> _Run:
+def _join(library: Steps, labels: tuple[tuple[int, ...], ...], kept: tuple[int, ...], reduce: Any, combine: str) -> _Run:
     if (reduce, combine) == ("sum", "*"):
         contract: _Run = library.contract(labels, kept)
         return contract
@@ -247,6 +289,7 @@ def _one_kind(function: str, operands: tuple[Any, ...]) -> tuple[Any, tuple[Any,
         handler = getattr(type(operand), "__broadloom_spec__", None)
         if handler is not None:
             return _Foreign(handler), operands
+    operands = tuple(_stacked(function, operand) if isinstance(operand, (list, tuple)) else operand for operand in operands)
     plain = (bool, int, float, complex, list, tuple)
     if operands and not [operand for operand in operands if not isinstance(operand, plain)]:
         operands = tuple(np.asarray(operand) for operand in operands)
@@ -268,6 +311,24 @@ def _one_kind(function: str, operands: tuple[Any, ...]) -> tuple[Any, tuple[Any,
     if not libraries:
         raise TypeError(f"bl.{function} takes a spec and at least one array")
     return libraries[0], operands
+
+
+def _stacked(function: str, operand: Any) -> Any:
+    """A list of arrays as one array, in which it is the first axis; any other list as it is."""
+    libraries = [library_of(each) for each in operand]
+    library = libraries[0] if libraries else None
+    if library is None:
+        return operand
+    for position, (other, array) in enumerate(zip(libraries, operand)):
+        if other is not library:
+            kind = _a(type(array).__name__) if other is None else f"an array of {other.name}"
+            raise TypeError(f"bl.{function}: the list begins with an array of {library.name}, and element {position} is {kind}")
+        if tuple(array.shape) != tuple(operand[0].shape):
+            raise ShapeError(
+                f"bl.{function}: the arrays of a list are stacked, and element {position} has shape {tuple(array.shape)}, "
+                f"unlike element 0, which has {tuple(operand[0].shape)}\n  = help: `bl.pack` joins arrays of different shapes"
+            )
+    return library.stack(list(operand))
 
 
 def _no_spec(function: str, spec: Any) -> TypeError:

@@ -19,7 +19,7 @@ __all__ = ["TypedTensor"]
 
 
 class TypedTensor:
-    """A tensor of PyTorch with declared sizes: numbers, names, or :class:`Dim` with a range.
+    """A tensor of PyTorch with declared sizes: numbers, names, or :class:`Dim` with a range; or a text with all of them.
 
     >>> import broadloom as bl  # doctest: +SKIP
     >>> x = bl.TypedTensor.zeros([bl.Dim("batch", 32, 1, 64), 784])  # doctest: +SKIP
@@ -130,19 +130,25 @@ class TypedTensor:
             raise ShapeError(f"{self.dims} has {self.tensor.numel()} elements and {tuple(made)} has {count}")
         return TypedTensor(self.tensor.reshape(sizes), made)
 
-    def transpose(self, first: int, second: int) -> TypedTensor:
+    def transpose(self, first: int | str, second: int | str) -> TypedTensor:
         """Two axes changed for each other."""
         dims = list(self.dims)
         first, second = self._axis(first), self._axis(second)
         dims[first], dims[second] = dims[second], dims[first]
         return TypedTensor(self.tensor.transpose(first, second), dims)
 
-    def _axis(self, axis: int) -> int:
+    def _axis(self, axis: int | str) -> int:
+        """The number of an axis, from the front; a text is the name of its size."""
+        if isinstance(axis, str):
+            named = [at for at, dim in enumerate(self.dims) if dim.name == axis]
+            if len(named) != 1:
+                raise ShapeError(f"{'no' if not named else 'more than one'} axis of {self.dims} is called `{axis}`")
+            return named[0]
         if not -len(self.dims) <= axis < len(self.dims):
             raise ShapeError(f"there is no axis {axis} in {self.dims}")
         return axis % len(self.dims)
 
-    def _reduce(self, name: str, axis: int | None, keepdim: bool) -> TypedTensor:
+    def _reduce(self, name: str, axis: int | str | None, keepdim: bool) -> TypedTensor:
         if axis is None:
             return TypedTensor(getattr(self.tensor, name)(), ())
         axis = self._axis(axis)
@@ -150,16 +156,16 @@ class TypedTensor:
         dims = self.dims[:axis] + kept + self.dims[axis + 1 :]
         return TypedTensor(getattr(self.tensor, name)(axis, keepdim=keepdim), dims)
 
-    def sum(self, axis: int | None = None, keepdim: bool = False) -> TypedTensor:
-        """The sum over an axis, or over all."""
+    def sum(self, axis: int | str | None = None, keepdim: bool = False) -> TypedTensor:
+        """The sum over an axis, by its number or by the name of its size, or over all."""
         return self._reduce("sum", axis, keepdim)
 
-    def mean(self, axis: int | None = None, keepdim: bool = False) -> TypedTensor:
+    def mean(self, axis: int | str | None = None, keepdim: bool = False) -> TypedTensor:
         """The mean over an axis, or over all."""
         return self._reduce("mean", axis, keepdim)
 
     @staticmethod
-    def cat(tensors: Sequence[TypedTensor], axis: int = 0) -> TypedTensor:
+    def cat(tensors: Sequence[TypedTensor], axis: int | str = 0) -> TypedTensor:
         """Tensors one after another along an axis, whose sizes add up; all other axes are one size."""
         import torch
 

@@ -51,9 +51,11 @@ class Module(torch.nn.Module):
             self._own[name] = parameter
             _holder(self, name).register_parameter(name.rsplit(".", 1)[-1], parameter)
 
-    def forward(self, **arrays: Any) -> Any:
-        """Computes the outputs from tensors for the data of the program, by name."""
+    def forward(self, *tensors_in_order: Any, **arrays: Any) -> Any:
+        """Computes the outputs from tensors for the data of the program, by name or in the order in which it is declared."""
         known = self._program._data
+        if tensors_in_order:
+            arrays = {**self._in_order(tensors_in_order, arrays), **arrays}
         for name in arrays:
             if name not in known:
                 raise unknown("the program has no data called", name, known)
@@ -63,6 +65,17 @@ class Module(torch.nn.Module):
         names = [*own, *tensors]
         results = _Call.apply(self, names, *own.values(), *tensors.values())
         return results[0] if self._is_one else results
+
+    def _in_order(self, tensors: tuple[Any, ...], named: dict[str, Any]) -> dict[str, Any]:
+        """Tensors that were given without names, by the names that they stand for."""
+        known = list(self._program._data)
+        if len(tensors) > len(known):
+            listed = ", ".join(f"`{name}`" for name in known)
+            raise TypeError(f"the module takes {listed}, and {len(tensors)} tensors were given without a name")
+        twice = [name for name in known[: len(tensors)] if name in named]
+        if twice:
+            raise TypeError(f"the module was given `{twice[0]}` twice, by its place and by its name")
+        return dict(zip(known, tensors))
 
     def extra_repr(self) -> str:
         """What `print(module)` shows."""

@@ -33,6 +33,8 @@ def array(*shape: int) -> np.ndarray:
 IMAGES, MATRIX = array(2, 4, 6, 8), array(4, 6)
 OPERANDS: dict[str, dict[str, Any]] = {
     "b, i^j =>": {"z": array(2, 7)},
+    "bl.unpack": {"z": array(2, 7)},
+    "bl.pack": {"x": array(2, 3), "y": array(2, 4, 5)},
     "ij; jk": {"a": array(2, 3), "b": array(3, 4)},
     "bhsd; bhtd": {"q": array(2, 3, 4, 5), "k": array(2, 3, 6, 5)},
     "b d; h d": {"x": array(2, 3), "w": array(4, 3)},
@@ -63,27 +65,29 @@ def max_pool1d(x: np.ndarray, size: int) -> np.ndarray:
     return torch.nn.functional.max_pool1d(torch.from_numpy(x), size).numpy()
 
 
-def pack(arrays: list[np.ndarray], pattern: str) -> np.ndarray:
-    return needed("einops").pack(arrays, pattern)[0]
-
-
 @pytest.mark.parametrize(("theirs", "ours"), rows(), ids=[row[1] for row in rows()])
 def test_both_sides_are_equal(theirs: str, ours: str) -> None:
     einops = needed("einops")
     names: dict[str, Any] = next((value for key, value in OPERANDS.items() if key in ours), {"x": IMAGES})
     tools = {
         "bl": bl, "np": np, "einops": einops, "rearrange": einops.rearrange, "reduce": einops.reduce, "repeat": einops.repeat,
-        "einsum": np.einsum, "pack": pack, "conv2d": conv2d, "max_pool1d": max_pool1d,
+        "einsum": np.einsum, "pack": einops.pack, "unpack": einops.unpack, "parse_shape": einops.parse_shape, "conv2d": conv2d, "max_pool1d": max_pool1d,
         "sliding_window_view": np.lib.stride_tricks.sliding_window_view,
     }  # fmt: skip
     result = eval(ours, {**tools, **names})
-    if theirs.startswith("unpack"):
+    if "…" in theirs:
         expected: Any = (names["z"][:, :3], names["z"][:, 3:])
-        assert all(np.array_equal(a, b) for a, b in zip(result, expected))
+    else:
+        expected = eval(theirs, {**tools, **names})
+    if theirs.startswith("pack"):  # the shapes, which unpack needs, are compared in test_packing.py
+        expected, result = expected[0], result[0] if isinstance(result, tuple) else result
+    if isinstance(expected, dict):
+        assert result == expected
         return
-    expected = eval(theirs, {**tools, **names})
-    assert result.shape == expected.shape
-    np.testing.assert_allclose(result, expected, rtol=1e-6, atol=1e-9)
+    several = isinstance(expected, (list, tuple))
+    for ours_, theirs_ in zip(result, expected, strict=True) if several else [(result, expected)]:
+        assert ours_.shape == theirs_.shape
+        np.testing.assert_allclose(ours_, theirs_, rtol=1e-6, atol=1e-9)
 
 
 def test_the_table_is_read() -> None:

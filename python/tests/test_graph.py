@@ -210,3 +210,38 @@ def test_what_is_not_part_of_a_graph() -> None:
         bl.relu(1.0)  # type: ignore[arg-type]
     with pytest.raises(TypeError):
         g.session().run()
+
+
+def test_names_of_sizes_come_from_data() -> None:
+    """The start of the guide: no size is declared, and arrays decide it."""
+    g = bl.Graph()
+    x = g.data("x", "batch | 4")
+    y = g.param("w") @ x + g.param("b", "2")
+    assert y.shape == "batch | 2"
+    s = g.session()
+    assert [s.run(y, x=floats(n, 4)).shape for n in (3, 5)] == [(3, 2), (5, 2)]
+    other = g.data("other", "batch | 2")
+    with pytest.raises(bl.Error, match="a name is one size everywhere") as caught:
+        s.run(y + other, x=floats(3, 4), other=floats(5, 2))
+    assert caught.value.ends[0].text == "`other` is declared here" and "test_graph.py" in caught.value.ends[0].file
+    with pytest.raises(bl.Error, match="makes a size called `batch`, and so does line"):
+        g.dim("batch", 1, 64)
+
+
+def test_names_are_unique() -> None:
+    g = bl.Graph()
+    g.data("x", "3")
+    for make in (g.data, g.param, g.state):
+        with pytest.raises(bl.Error, match="makes a tensor called `x`, and so does line"):
+            make("x", "3")
+
+
+def test_everything_is_reduced() -> None:
+    g = bl.Graph()
+    numbers = np.arange(6, dtype="float32").reshape(2, 3)
+    x = g.data("x", "2 | 3")
+    made = g.session().run(bl.sum(x), x.sum(), bl.mean(x), x.mean(), bl.max(x), x.min(), x=numbers)
+    assert [float(each) for each in made] == [15, 15, 2.5, 2.5, 5, 0]
+    with pytest.raises(TypeError, match="as in `run\\(y, loss\\)`"):
+        g.session().run([x], x=numbers)
+    assert "x : 2 | 3" in repr(g) and "training" in repr(g.minimise(x.sum() * g.param("a", ""), bl.Sgd(0.1)))

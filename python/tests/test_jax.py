@@ -79,6 +79,33 @@ def test_a_step_of_training_as_a_function_of_jax() -> None:
         np.testing.assert_allclose(made[name], p.parameters[name], rtol=1e-5, atol=1e-6)
 
 
+def test_jax_differentiates_the_forward_pass() -> None:
+    """The gradients are those of the same function written in JAX: of parameters and data, in and outside of `jit`, of several outputs."""
+    p, jnp = bl.program(STEPS), jax.numpy
+    f = p.jax()
+    given = {"x": numbers(4, 3), "target": numbers(4, 2), "w": p.parameters["w"], "b": numbers(2)}
+
+    def ours(given: dict) -> jax.Array:
+        made = f(**given)
+        return made["loss"] + jnp.sin(made["y"]).sum()
+
+    def theirs(given: dict) -> jax.Array:
+        y = jnp.tanh(given["x"] @ given["w"].T + given["b"])
+        return ((y - given["target"]) ** 2).mean() + jnp.sin(y).sum()
+
+    wanted = jax.grad(theirs)(given)
+    for made in (jax.grad(ours)(given), jax.jit(jax.grad(ours))(given)):
+        for name in given:
+            np.testing.assert_allclose(made[name], wanted[name], rtol=1e-5, atol=1e-6, err_msg=name)
+
+
+def test_gradients_beside_whole_numbers() -> None:
+    f = bl.program('data x : 4 | 3\ndata i : 4 as i32\nlet z = 2 * i\nlet y = sum(max("... | v => ... |", x))\nlet w = 3\n').jax()
+    x = numbers(4, 3)
+    gradient = jax.grad(lambda x: f(x=x, i=np.arange(4, dtype="int32"))["y"])(x)
+    assert np.array_equal(gradient, x == x.max(1, keepdims=True))
+
+
 def test_what_a_function_of_jax_refuses() -> None:
     f = bl.program("dim n in 1..64 = 4\ndata x : n | 3\ndata i : n as i32\nlet y = 2 * x\nlet z = 2 * i\n").jax()
     x, i = numbers(4, 3), np.arange(4, dtype="int32")

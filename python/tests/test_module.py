@@ -100,6 +100,17 @@ def test_states_and_copies() -> None:
     assert "outputs=y" in repr(module)
 
 
+def test_tensors_without_names() -> None:
+    module = bl.torch.Module(bl.program(TEXT), outputs="y")
+    x = torch.ones(3, 4)
+    assert torch.equal(module(x), module(x=x))
+    assert torch.nn.Sequential(torch.nn.Linear(5, 4), module)(torch.ones(3, 5)).shape == module(x).shape
+    with pytest.raises(TypeError, match="`x` twice, by its place and by its name"):
+        module(x, x=x)
+    with pytest.raises(TypeError, match="9 tensors were given without a name"):
+        module(*[x] * 9)
+
+
 def test_without_gradients() -> None:
     module = bl.torch.Module(bl.program(TEXT), outputs="y")
     with torch.no_grad():

@@ -14,7 +14,9 @@ TEXT = "data x : 3\nlet y = {w} @ x + {b : 2}\nlet z = {v : ... -> 1} @ y\n"
 def test_reading_and_setting() -> None:
     p = bl.program(TEXT)
     assert {name: array.shape for name, array in p.parameters.items()} == {"w": (2, 3), "b": (2,), "v": (1, 2)}
-    w = p.parameters["w"]
+    with pytest.raises(ValueError, match="read-only"):
+        p.parameters["w"][:] = 9  # it would be lost: reading copies
+    w = p.parameters["w"].copy()
     w[:] = 9
     assert not np.array_equal(p.parameters["w"], w), "reading copies"
     p.parameters["w"] = w

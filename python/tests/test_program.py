@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import pickle
 from pathlib import Path
 
@@ -130,16 +131,35 @@ def test_files(tmp_path: Path) -> None:
         bl.load(tmp_path / "bytes.loom")
 
 
+def test_a_file_is_no_program() -> None:
+    with pytest.raises(bl.Error, match="`bl.load` reads a program from a file"):
+        bl.program("models/mlp.loom")
+    with pytest.raises(TypeError, match="a program is a text, not bytes"):
+        bl.program(b"data x : 3")  # type: ignore[arg-type]
+
+
+def test_states_of_optimisers_are_pickled() -> None:
+    text = "data x : 4 | 2 = [[0, 1], [1, 0], [1, 1], [2, 1]]\nlet loss = mean(square({w} * x - 1))\nrepeat 3:\n  minimise loss by adam(0.1)\n"
+    p = bl.program(text)
+    p.run(progress=False)
+    again = pickle.loads(pickle.dumps(p))
+    assert again.run(progress=False).losses == p.run(progress=False).losses
+
+
 def test_pickling() -> None:
     p = bl.program(RANGED, name="a.loom", sizes={"n": 4}, seed=7)
     again = pickle.loads(pickle.dumps(p))
     assert (again.text, again.name, again.shapes["x"]) == (p.text, "a.loom", "4 | 784")
     assert np.array_equal(again.parameters["linear.weight"], p.parameters["linear.weight"])
+    p.parameters["linear.weight"] = np.ones_like(p.parameters["linear.weight"])
+    for other in (pickle.loads(pickle.dumps(p)), copy.deepcopy(p)):
+        assert np.all(other.parameters["linear.weight"] == 1), "what was learned stays"
     shape = p.shapes["x"]
     assert pickle.loads(pickle.dumps(shape)).batch == shape.batch
 
 
 def test_notebooks() -> None:
     p = bl.program(LAYER)
-    assert p._repr_html_().startswith("<table>")
+    assert p._repr_html_().startswith("<table>") and "parameters with" in p._repr_html_()
+    assert "1..64" in bl.program(RANGED)._repr_html_()
     assert p.explain("w")._repr_html_().startswith("<pre>")

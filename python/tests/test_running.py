@@ -254,3 +254,11 @@ def test_without_a_compiler(without_compiler: None) -> None:
 def test_settings() -> None:
     with pytest.raises(bl.Error, match="no backend `gpu`"):
         bl.program("data x : 3\nlet y = 2 * x\n", backend="gpu")(x=floats(3))
+
+
+def test_arrays_have_names_and_steps_are_counted() -> None:
+    p = bl.program("data x : 3\nlet y = 2 * x\n")
+    with pytest.raises(TypeError, match=r"`p\(x=array\)`"):
+        p(np.ones(3))
+    with pytest.raises(bl.Error, match="a whole number from 0 on, not -1"):
+        p.run(steps=-1)

@@ -177,8 +177,9 @@ def test_optional_union_and_collections() -> None:
     f(ones(3), ones(3), ones(3, 2), [(ones(3), ones(4)), (ones(3), ones(4))], {"a": ones(3)}, "text")
     f(ones(3), None, np.arange(3))
     refused(lambda: f(ones(3), ones(4)), "`n` is 3 in `x` and 4 in `y`")
-    refused(lambda: f(ones(3), z=ones(3, 3)), "axis 1 of `z` is 3, and its annotation says 2")
-    refused(lambda: f(ones(3), pairs=[(ones(3), ones(4)), (ones(3), ones(5))]), "`m` is 4 in `pairs` and 5 in `pairs[1][1]`")
+    refused(lambda: f(ones(3), z=ones(3, 3)), "axis 1 of `z` is 3, and its annotation says 2", 'z: "n, 2", or "n"')
+    refused(lambda: f(ones(3), z=ones(3, 3, 3)), "`z` has 3 axes, and none of its annotations fits", 'z: "n, 2", or "n"')
+    refused(lambda: f(ones(3), pairs=[(ones(3), ones(4)), (ones(3), ones(5))]), "`m` is 4 in an element of `pairs` before it and 5 in `pairs[1][1]`")
     refused(lambda: f(ones(3), pairs=[(ones(3),)]), "`pairs[0]` is a tuple of 1")
     refused(lambda: f(ones(3), named={"a": ones(3), "b": ones(2)}), "2 in `named['b']`")
 
@@ -188,7 +189,7 @@ def test_stars_and_keywords() -> None:
     def f(*xs: bl.Float[A, "n"], k: bl.Float[A, "n"], **rest: bl.Float[A, "m"]) -> None: ...
 
     f(ones(3), ones(3), k=ones(3), a=ones(2), b=ones(2))
-    refused(lambda: f(ones(3), ones(4), k=ones(3)), "4 in `xs[1]`")
+    refused(lambda: f(ones(3), ones(4), k=ones(3)), "`n` is 3 in an element of `xs` before it and 4 in `xs[1]`")
     refused(lambda: f(ones(3), k=ones(4)), "4 in `k`")
     refused(lambda: f(k=ones(4), a=ones(2), b=ones(3)), '3 in `rest["b"]`')
     with pytest.raises(TypeError, match="missing 1 required keyword-only argument"):

@@ -292,3 +292,10 @@ def test_rules_agree_with_pytorch(cases: bl.ModuleShapes) -> None:
 
 def test_rules_give_what_is_expected(cases: bl.ModuleShapes) -> None:
     assert {text: cases[f"cases.{number}"] for number, text in enumerate(CASES)} == CASES
+
+
+def test_what_is_no_input() -> None:
+    with pytest.raises(bl.Error, match="`forward` of Linear has no input `x`"):
+        bl.shapes_of(torch.nn.Linear(3, 4), {"x": "n, 3"})
+    with pytest.raises(TypeError, match="takes a module of PyTorch, not function"):
+        bl.shapes_of(lambda x: x, "n")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
+
 import numpy as np
 import pytest
 from needed import needed
@@ -57,6 +60,16 @@ TABLE = [
     ("o; k => o=+k", (LINE, TAPS), np.convolve(LINE, TAPS, "same")),
     ("i, j => 4*i<+j", (M,), M.reshape(12)),
     ("a; b => a^b", (V, U), np.concatenate([V, U])),
+    ("i; j, k => i^(j k)", (V, M), np.concatenate([V, M.reshape(12)])),
+    ("j, k; i => (k j)^i", (M, V), np.concatenate([M.T.reshape(12), V])),
+    ("h, c; h, d => (h c)^(h d)", (M, M[:, :2]), np.concatenate([M.reshape(12), M[:, :2].reshape(6)])),
+    ("b, i; j => b, i^(b j)", (M, U), np.concatenate([M, np.kron(np.eye(3), U)], 1)),
+    ("i => ()^i", (V,), np.array([0.0, *V])),
+    ("2*(i 3) => i, 0", (LINE,), LINE[::2].reshape(2, 3).sum(1, keepdims=True)),
+    ("i, j => 2*(i j)", (M,), np.stack([M.reshape(12), 0 * LINE], 1).reshape(24)),
+    ("(o 2)<+k; k => o,", (EVEN[:10], TAPS), (windows(EVEN[:10], 3) @ TAPS).reshape(4, 2).sum(1)),
+    ("o<+(j k); j, k => o", (LINE, M[:2, :2]), windows(LINE, 4) @ M[:2, :2].reshape(4)),
+    ("o, p; k => (o p)<+k", (M, TAPS), np.convolve(M.reshape(12), TAPS)),
     ("i, c; j, c => i^j, c", (M, M[:2]), np.concatenate([M, M[:2]])),
     ("i, j; k, l => i^k, j^l", (M, S), np.block([[M, np.zeros((3, 5))], [np.zeros((5, 4)), S]])),
     ("a => 2^a^3", (V,), np.pad(V, (2, 3))),
@@ -156,6 +169,20 @@ def test_split_has_several_results() -> None:
     np.testing.assert_array_equal(second, M[:, 1:].T)
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_composed_parts_are_taken_apart_again(kind: str) -> None:
+    first, second = X[:, 0, 0].astype("float32"), X[:, 0].astype("float32")
+    joined = bl.einsum("b, i; b, j, k => b, i^(j k)", to(kind, first), to(kind, second))
+    for sizes in ({"j": 3, "k": 4}, {"i": 4, "k": 4}):
+        one, other = bl.split("b, i^(j k) => b, i; b, j, k", joined, **sizes)
+        np.testing.assert_array_equal(np.asarray(one), first)
+        np.testing.assert_array_equal(np.asarray(other), second)
+    _, other = bl.split("b, i^(..r..) => b, i; b, ..r..", joined, r=(3, 4))
+    np.testing.assert_array_equal(np.asarray(other), second)
+    turned = bl.rearrange("a^(b c) => a^(c b)", to(kind, np.arange(8.0)), a=2, b=2)
+    assert np.asarray(turned).tolist() == [0, 1, 2, 5, 3, 6, 4, 7]
+
+
 def test_composed_axes_of_words_and_letters() -> None:
     x = np.arange(24).reshape(2, 12)
     np.testing.assert_array_equal(bl.rearrange("b (h w) => b w h", x, h=3), x.reshape(2, 3, 4).transpose(0, 2, 1))
@@ -179,6 +206,62 @@ def test_results_do_not_share_what_cannot_be_written() -> None:
 
 def test_lists_become_numpy_arrays() -> None:
     np.testing.assert_array_equal(bl.sum("i j => j", [[1, 2], [3, 4]]), [4, 6])
+
+
+def test_lists_of_arrays_stay_of_their_kind() -> None:
+    torch, jax = needed("torch"), needed("jax")
+    one = torch.ones(3, requires_grad=True)
+    made = bl.rearrange("k i => i k", [one, 2 * one])
+    assert isinstance(made, torch.Tensor) and made.shape == (3, 2)
+    made.sum().backward()
+    assert one.grad.tolist() == [3.0, 3.0, 3.0]
+    assert isinstance(bl.mean("k i => i", [jax.numpy.ones(3)] * 2), jax.Array)
+    np.testing.assert_array_equal(bl.max("k i => i", (V, V + 1)), V + 1)
+    assert "element 1 is an array of NumPy" in message(lambda: bl.rearrange("k i => i k", [one, V]))
+
+
+def test_compiled_graphs_of_torch() -> None:
+    """As docs/arrays.md says: a function that is allowed stays in one graph, and its gradients with it."""
+    torch = needed("torch")
+    for function in (bl.einsum, bl.rearrange):
+        torch.compiler.allow_in_graph(function)
+    one = torch.compile(lambda a, b: bl.rearrange("k i => i k", [bl.einsum("i j; j => i", a, b)] * 2), backend="aot_eager", fullgraph=True)
+    for rows in (3, 5):
+        a, b = torch.ones(rows, 4, requires_grad=True), torch.arange(4.0)
+        made = one(a, b)
+        assert made.tolist() == [[6.0, 6.0]] * rows
+        made.sum().backward()
+        assert a.grad.tolist() == [[0.0, 2.0, 4.0, 6.0]] * rows
+
+
+def test_a_product_of_two_element_types() -> None:
+    """PyTorch multiplies elements of one type alone; the message names the operands."""
+    torch = needed("torch")
+    with pytest.raises(bl.DTypeError, match="operand 1 has torch.float64, and operand 2 torch.float32"):
+        bl.einsum("i j; j => i", torch.ones(2, 3).double(), torch.ones(3))
+
+
+def test_a_reduction_of_the_caller() -> None:
+    np.testing.assert_array_equal(bl.reduce("(i 2) j => i", N, np.median), np.median(N.reshape(2, 10), 1))
+    np.testing.assert_array_equal(bl.reduce("i j => j", N, "prod"), N.prod(0))
+    torch = needed("torch")
+    x = torch.from_numpy(M)
+    assert torch.equal(bl.reduce("i j => i", x, torch.logsumexp), x.logsumexp(1))
+    assert "reduce is one of" in message(lambda: bl.reduce("i j => i", M, "median"))
+    assert "the spec comes first" in message(lambda: bl.reduce(M, "i j => i", np.max))
+    held = np.ones(3)
+    alive = weakref.ref(held)
+    bl.reduce("i j => i", M, lambda x, axes, held=held: x.sum(axes))
+    del held
+    gc.collect()
+    assert alive() is None, "no plan keeps the function"
+
+
+def test_sizes_of_an_array() -> None:
+    assert bl.sizes("b, _, ..r..", X) == {"b": 8, "r": (3, 4)}
+    assert bl.sizes("b s | d -> h", X) == {"b": 8, "s": 6, "d": 4, "h": 3}
+    with pytest.raises(bl.ShapeError, match="has 4 axes, and the spec is for 2 axes"):
+        bl.sizes("b c", X)
 
 
 def test_empty_arrays() -> None:
@@ -259,6 +342,20 @@ MESSAGES = [
     (lambda: bl.rearrange("a) b => a b", V), ["this `)` closes nothing"]),
     (lambda: bl.rearrange("((a b) c) => a b c", V), ["cannot contain another one"]),
     (lambda: bl.rearrange("(a+b) => a", V), ["`+` cannot stand inside a composed axis"]),
+    (lambda: bl.split("i^(j k) => i; j, k", LINE, i=2, k=4), ["`(j k)` is a multiple of 4, and axis 0 of the array leaves 10 for it"]),
+    (lambda: bl.split("i^(j k) => i; j, k", LINE, i=2, j=2, k=4), ["`(j k)` is 8, and axis 0 of the array leaves 10 for it"]),
+    (lambda: bl.split("i^(j k) => i; j, k", LINE, i=2), ["nothing says how large `j` is"]),
+    (lambda: bl.einsum("(o p)<+k; k => o, p", LINE, TAPS, o=3), ["`(o p)` is a multiple of 3, and axis 0 of operand 1 leaves 10 for it"]),
+    (lambda: bl.einsum("a; b, c => a^(b %)", V, M), ["`%`"]),
+    (lambda: bl.einsum("(b c)^(c b) => b, c", LINE, b=2, c=3), ["a label cannot be two parts of one axis"]),
+    (lambda: bl.rearrange("a (b 2) => a b", M), ["`2` is not in the result", "`(h k)` with `k=3`"]),
+    (lambda: bl.rearrange("1 b => b", M), ["an axis of one element is `()`"]),
+    (lambda: bl.repeat("a b => a 3 b", M), ["`3` in the result is a position, and not a size", "an axis of 3 elements is `(3)`"]),
+    (lambda: bl.sum("a b => a 1", M), ["`1` in the result is a position", "an axis of one element is `()`"]),
+    (lambda: bl.max("a b => b", M[:0]), ["of no elements none is the greatest: `a` is 0"]),
+    (lambda: bl.einsum("a b; b => a", M[:, :0], U[:0], reduce="min"), ["of no elements none is the least: `b` is 0"]),
+    (lambda: bl.rearrange("a b => b a", [V, U]), ["element 1 has shape (4,), unlike element 0, which has (3,)", "bl.pack"]),
+    (lambda: bl.rearrange("a b => b a", [V, 3]), ["element 1 is an int"]),
     (lambda: bl.max("i => 2*i", V), ["elements that nothing writes"]),
     (lambda: bl.einsum("a, b => a^b", M), ["never takes part"]),
     (lambda: bl.einsum("a; a; b => a^b", V, V, V), ["two arrays would fill the same part"]),

@@ -76,3 +76,19 @@ def test_verify_and_memory() -> None:
     x.tensor = torch.ones(70, 784)
     refused(x.verify, "`batch` in 1..64 is declared")
     refused(lambda: Dim("n", 9, 1, 4), "lies outside its range 1..4")
+
+
+def test_shapes_are_texts_too() -> None:
+    assert repr(T.zeros("batch=5 in 1..64, 784").dims) == "(batch in 1..64, 784)"
+    assert T.ones("batch=5 in 1..64, 784").shape == (5, 784)
+    assert repr(T.ones("n=2 3 _").dims) == "(n, 3, _)"
+    assert repr(T.ones("4, 6").reshape("2, 12").dims) == "(2, 12)"
+    with pytest.raises(bl.SpecError, match="`|` in .* is no size"):
+        T.zeros("2 | 3")
+
+
+def test_axes_have_names() -> None:
+    x = T.ones("batch=5, 6")
+    assert repr(x.sum("batch").dims) == "(6,)" and repr(T.cat([x, x], "batch").dims) == "(2*batch, 6)"
+    refused(lambda: x.sum("seq"), "no axis of (batch, 6) is called `seq`")
+    refused(lambda: T.ones("n=2, n=2").sum("n"), "more than one axis")

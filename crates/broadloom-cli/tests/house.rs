@@ -107,6 +107,7 @@ const CRATES: &[(&str, &[&str])] = &[
             "broadloom-ide",
             "broadloom-lang",
             "broadloom-spec",
+            "broadloom-xla",
         ],
     ),
     (

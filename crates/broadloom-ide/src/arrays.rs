@@ -68,7 +68,11 @@ pub fn foreign(program: &Program, given: &[Given], front: Front) -> Vec<Diagnost
             notes.push(Diagnostic::new(Severity::Note, "", message));
             continue;
         }
-        let message = format!("{file} has an array `{name}`, and the program has no `data {name}`");
+        let given = match front {
+            Front::Command => format!("{file} has an array `{name}`"),
+            Front::Python => format!("`{name}` is given"),
+        };
+        let message = format!("{given}, and the program has no `data {name}`");
         let note = Diagnostic::new(Severity::Note, "", message);
         let near = nearest(name, declared(program).map(|made| made.name.as_str()));
         notes.push(match (program.find(name).map(|tensor| kind(&program.graph, tensor)), near) {

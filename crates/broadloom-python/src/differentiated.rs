@@ -155,6 +155,17 @@ impl Differentiated {
         Ok(Differentiated { sources, reached, state: Mutex::new(state) })
     }
 
+    /// The backward pass as a module of StableHLO: it takes what [`backward`](Differentiated::backward) takes.
+    fn stablehlo(&self, py: Python<'_>) -> PyResult<String> {
+        let made = detached(py, || {
+            let mut state = self.state();
+            let backward = Arc::clone(&state.backward);
+            let made = state.ready.session.stablehlo(&backward);
+            made.map_err(|error| state.ready.told(&error))
+        })?;
+        made.map_err(|wrong| raised(py, &self.sources, &[*wrong]))
+    }
+
     /// The names of parameters and data that have gradients.
     fn reached(&self) -> Vec<String> {
         self.reached.clone()

@@ -52,10 +52,11 @@ mod _broadloom {
     #[pymodule_export]
     use crate::shaped::{CheckedCall, Checker, entered_sizes};
     #[pymodule_export]
-    use crate::spec::plan_spec;
+    use crate::spec::{plan_spec, spec_sizes};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("XLA_DRIVER", broadloom_xla::DRIVER)?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

@@ -66,7 +66,7 @@ pub fn in_python(remedy: Remedy) -> Option<&'static str> {
         Remedy::Values => "give the values by the name of the data: `session.run(y, x=array)`",
         Remedy::Backward => "make them with `graph.gradients(loss, w)`, and run that",
         Remedy::Integers => "give whole numbers: `array.astype(\"int64\")`",
-        Remedy::Reduce => "sum it, or take its mean: `loss.sum(\"... | ... => 0\")`",
+        Remedy::Reduce => "sum it, or take its mean: `loss.sum()`, `loss.mean()`",
         Remedy::Parameter => "a parameter is made with `graph.param(\"w\")`",
         Remedy::State => "make a state: `graph.state(\"total\", \"3\")`",
         Remedy::Size => "declare it with a size to run at: `graph.dim(\"n\", 1, 64, usual=32)`",

@@ -234,8 +234,9 @@ impl Checker {
 
     /// Looks again at what had to wait, and at the ranges.
     fn settle(&self, py: Python<'_>, found: &mut Found) -> Result<(), Box<Failure>> {
-        let failure =
-            |slot, reason| Box::new(Failure { slot, path: String::new(), value: py.None(), reason });
+        let failure = |slot, reason| {
+            Box::new(Failure { slot, path: String::new(), value: py.None(), reason, others: Vec::new() })
+        };
         let mut before = usize::MAX;
         while !found.waiting.is_empty() && found.waiting.len() < before {
             let waiting = std::mem::take(&mut found.waiting);

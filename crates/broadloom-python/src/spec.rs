@@ -2,12 +2,13 @@
 //! operations of the library that the arrays come from.
 //!
 //! ```text
-//! text → notation::Equation → ranks::Flat → sizes (bind) → plan::plan → step::Node
+//! text → notation::Equation (groups) → ranks::Flat → sizes (bind) → plan::plan → step::Node
 //! ```
 //!
 //! Nothing here looks at the elements of an array. A plan is made for exact shapes, and Python keeps it.
 
 mod bind;
+mod groups;
 mod mistake;
 mod notation;
 mod phases;
@@ -21,7 +22,7 @@ use broadloom_core::Padding;
 use mistake::{Mistake, MistakeKind};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList};
+use pyo3::types::{PyDict, PyList, PyTuple};
 use ranks::{Given, Value};
 use usage::Usage;
 
@@ -45,6 +46,35 @@ pub fn plan_spec<'py>(
     let nodes = make(text, &given, usage).map_err(|mistake| raise(py, &mistake))?;
     let nodes: PyResult<Vec<_>> = nodes.iter().map(|node| node.to_python(py)).collect();
     PyList::new(py, nodes?)
+}
+
+/// The sizes of the labels of a shape, for an array of this shape: a number for a label, a tuple for `..r..`.
+#[pyfunction]
+pub fn spec_sizes<'py>(py: Python<'py>, text: &str, shape: Vec<u64>) -> PyResult<Bound<'py, PyDict>> {
+    let given = Given { shapes: vec![shape], sizes: Vec::new(), padding: None };
+    let sizes = named_sizes(text, &given).map_err(|mistake| raise(py, &mistake))?;
+    let found = PyDict::new(py);
+    for (name, size) in sizes {
+        match size {
+            Value::One(size) => found.set_item(name, size)?,
+            Value::Many(sizes) => found.set_item(name, PyTuple::new(py, sizes)?)?,
+        }
+    }
+    Ok(found)
+}
+
+fn named_sizes(text: &str, given: &Given) -> Result<Vec<(String, Value)>, Mistake> {
+    let equation = notation::read(text, true)?;
+    let flat = ranks::expand(&equation, given)?;
+    let sizes = bind::bind(&flat, given)?;
+    let labels = equation.labels.iter().zip(&sizes).filter(|(label, _)| !label.name.is_empty());
+    let mut found: Vec<_> = labels.map(|(label, size)| (label.name.clone(), Value::One(*size))).collect();
+    for row in equation.rows.iter().filter(|row| row.shown != "...") {
+        let own = |name: &str| name.starts_with(&format!("{}[", row.shown));
+        let axes = flat.labels.iter().zip(&sizes).filter(|(label, _)| own(&label.name));
+        found.push((row.name.clone(), Value::Many(axes.map(|(_, size)| *size).collect())));
+    }
+    Ok(found)
 }
 
 fn make(text: &str, given: &Given, usage: Usage) -> Result<Vec<step::Node>, Mistake> {

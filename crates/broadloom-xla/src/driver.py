@@ -30,7 +30,6 @@ class Compiled:
         from jax._src.interpreters import mlir
         from jax._src.sharding_impls import GSPMDSharding
         from jaxlib import xla_client
-        from jaxlib.mlir import ir
 
         self.text, self.count = text, count
         devices = jax.devices()
@@ -40,9 +39,7 @@ class Compiled:
         devices = tuple(devices[:count])
         numbers = numpy.array([[device.id for device in devices]])
         with mlir.make_ir_context():
-            module = ir.Module.parse(text)
-            main = next(op for op in module.body.operations if named(op) == "main")
-            kind = ir.FunctionType(ir.TypeAttr(main.attributes["function_type"]).value)
+            module, main, kind = parsed(text)
             self.inputs, self.outputs = [list(map(aval, types)) for types in (kind.inputs, kind.results)]
             if not hasattr(compiler, "backend_compile_and_load"):
                 raise RuntimeError(f"JAX {jax.__version__} compiles in another way; 0.10.2 is known to work")
@@ -71,6 +68,15 @@ class Compiled:
         return Compiled(self.text, self.count, combine=False).code.hlo_modules()[0].to_string()
 
 
+def parsed(text):
+    """A module, its function `main`, and the type of that."""
+    from jaxlib.mlir import ir
+
+    module = ir.Module.parse(text)
+    main = next(op for op in module.body.operations if named(op) == "main")
+    return module, main, ir.FunctionType(ir.TypeAttr(main.attributes["function_type"]).value)
+
+
 def named(operation):
     """The name of an operation, if it has one."""
     from jaxlib.mlir import ir
@@ -78,7 +84,7 @@ def named(operation):
     return ir.StringAttr(operation.attributes["sym_name"]).value if "sym_name" in operation.attributes else ""
 
 
-def options(text, combine):
+def options(text, combine=True):
     """Options of XLA for a module.
 
     The gradient of a maximum looks for the value that is equal to it. On a CPU, XLA ignores barriers and computes such a value several
@@ -101,7 +107,7 @@ def aval(kind):
     from jaxlib.mlir import ir
 
     kind = ir.RankedTensorType(kind)
-    names = {"i1": "bool_", "i32": "int32", "i64": "int64", "ui32": "uint32", "f16": "float16", "bf16": "bfloat16"}
+    names = {"i1": "bool_", "i32": "int32", "i64": "int64", "ui32": "uint32", "ui64": "uint64", "f16": "float16", "bf16": "bfloat16"}
     name = str(kind.element_type)
     dtype = getattr(jnp, names.get(name, name.replace("f", "float")))
     return jax.core.ShapedArray(tuple(kind.shape), jnp.dtype(dtype))

@@ -5,8 +5,8 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-/// The program that the process runs.
-const PROGRAM: &str = include_str!("driver.py");
+/// The program that the process runs, in Python. The Python package takes from it how JAX is told about modules.
+pub const PROGRAM: &str = include_str!("driver.py");
 
 /// The process, kept while somebody uses it.
 static SHARED: Mutex<Weak<Driver>> = Mutex::new(Weak::new());

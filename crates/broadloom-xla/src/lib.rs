@@ -48,7 +48,7 @@ use std::fmt;
 use broadloom_loops::BufferId;
 use broadloom_loops::mlir::Function;
 
-pub use driver::{Argument, Compiled, Driver, Made, OnDevice};
+pub use driver::{Argument, Compiled, Driver, Made, OnDevice, PROGRAM as DRIVER};
 pub use shard::Sharded;
 
 /// A module with the meaning of its arguments and results.

@@ -39,6 +39,8 @@ impl Checker {
         details.set_item("path", &failure.path)?;
         details.set_item("text", &slot.text)?;
         details.set_item("order", order(slot))?;
+        let others: Vec<&str> = failure.others.iter().map(|slot| self.slots[*slot].text.as_str()).collect();
+        details.set_item("others", others)?;
         details.set_item("value", &failure.value)?;
         details.set_item("elements", slot.elements.name())?;
         details.set_item("array_type", slot.array_type.as_ref().map(array::ArrayType::wanted))?;

@@ -49,6 +49,8 @@ pub struct Failure {
     pub value: Py<PyAny>,
     /// The reason.
     pub reason: Reason,
+    /// The other arrays that a union would have taken.
+    pub others: Vec<usize>,
 }
 
 /// The reason why a value does not fit.
@@ -111,6 +113,7 @@ impl Want {
             path: String::new(),
             value: value.clone().unbind(),
             reason,
+            others: Vec::new(),
         })
     }
 
@@ -140,7 +143,7 @@ fn each<'a, 'py>(
 
 /// Takes the first annotation that fits; what the others found is forgotten.
 fn one_of(wants: &[Want], slots: &[Slot], value: &Bound<'_, PyAny>, found: &mut Found) -> Checked {
-    let mut first = None;
+    let mut first: Option<Box<Failure>> = None;
     for want in wants {
         let mut tried = found.clone();
         match want.check(slots, value, &mut tried) {
@@ -148,9 +151,10 @@ fn one_of(wants: &[Want], slots: &[Slot], value: &Bound<'_, PyAny>, found: &mut 
                 *found = tried;
                 return Ok(());
             }
-            Err(failure) => {
-                first.get_or_insert(failure);
-            }
+            Err(failure) => match &mut first {
+                Some(first) => first.others.push(failure.slot),
+                None => first = Some(failure),
+            },
         }
     }
     first.map_or(Ok(()), Err)
@@ -168,7 +172,8 @@ fn elements_of<'py>(value: &Bound<'py, PyAny>) -> Result<impl Iterator<Item = Bo
 fn check_array(slots: &[Slot], index: usize, value: &Bound<'_, PyAny>, found: &mut Found) -> Checked {
     let slot = &slots[index];
     let failure = |reason| {
-        Box::new(Failure { slot: index, path: String::new(), value: value.clone().unbind(), reason })
+        let value = value.clone().unbind();
+        Box::new(Failure { slot: index, path: String::new(), value, reason, others: Vec::new() })
     };
     let is_type = match &slot.array_type {
         Some(kind) => kind.holds(value).unwrap_or(false),

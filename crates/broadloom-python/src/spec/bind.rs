@@ -18,6 +18,9 @@ pub fn bind(flat: &Flat, given: &Given) -> Result<Vec<u64>, Mistake> {
                 progress |= binder.axis(axis, Place { operand, axis: position, span: axis.span })?;
             }
         }
+        for (label, parts) in &flat.composed {
+            progress |= binder.composed(*label, parts)?;
+        }
         if !progress {
             break;
         }
@@ -39,6 +42,8 @@ enum Origin {
     Written(Span),
     Keyword,
     Axis(Place),
+    /// The parts of a composed axis.
+    Parts(Span),
 }
 
 struct Binder<'a> {
@@ -99,6 +104,7 @@ impl<'a> Binder<'a> {
         let mistake = self.mistake(message, place, &format!("{size}: {}", self.shown(place)));
         let mistake = match origin {
             Origin::Written(span) => mistake.with_place(span, format!("{known} is written here")),
+            Origin::Parts(span) => mistake.with_place(span, format!("{known}: the product of its parts")),
             Origin::Keyword => {
                 mistake.with_note(format!("`{}={known}` is given", self.flat.labels[label].name))
             }
@@ -144,6 +150,36 @@ impl<'a> Binder<'a> {
         let sizes: Vec<String> = sizes.collect();
         let mistake = self.mistake(message, place, &self.shown(place));
         if sizes.is_empty() { mistake } else { mistake.with_note(sizes.join(", ")) }
+    }
+
+    /// The equation between a label that stands for a composed axis, and the parts of that.
+    fn composed(&mut self, label: usize, parts: &[usize]) -> Result<bool, Mistake> {
+        let product: u128 = parts.iter().filter_map(|part| self.get(*part)).map(u128::from).product();
+        let unknown: Vec<usize> = parts.iter().copied().filter(|part| self.get(*part).is_none()).collect();
+        let span = self.flat.labels[label].span;
+        match (self.known[label], &unknown[..]) {
+            (None, []) => {
+                let size = u64::try_from(product).unwrap_or(u64::MAX);
+                self.known[label] = Some((size, Origin::Parts(span)));
+                Ok(true)
+            }
+            (Some((size, _)), []) if u128::from(size) == product => Ok(false),
+            (Some((size, Origin::Axis(place))), [part])
+                if product != 0 && u128::from(size) % product == 0 =>
+            {
+                self.learn(*part, (u128::from(size) / product) as u64, place)
+            }
+            (Some((size, Origin::Axis(place))), [] | [_]) => {
+                let multiple = if unknown.is_empty() { "" } else { "a multiple of " };
+                let message = format!(
+                    "`{}` is {multiple}{product}, and {} leaves {size} for it",
+                    span.slice(&self.flat.text),
+                    self.short(place)
+                );
+                Err(self.mistake(message, Place { span, ..place }, &self.shown(place)))
+            }
+            _ => Ok(false),
+        }
     }
 
     fn concat(&mut self, parts: &[usize], size: u64, place: Place) -> Result<bool, Mistake> {
@@ -228,12 +264,12 @@ impl<'a> Binder<'a> {
 
     fn is_used(&self, label: usize) -> bool {
         let axes = self.flat.operands.iter().chain(&self.flat.results).flatten();
-        axes.flat_map(|axis| axis.form.labels()).any(|other| other == label)
+        axes.flat_map(|axis| self.flat.parts_of(axis)).any(|other| other == label)
     }
 
     fn unknown(&self, label: usize) -> Mistake {
         let name = self.name(label);
-        let holds = |axis: &&Axis| axis.form.labels().contains(&label);
+        let holds = |axis: &&Axis| self.flat.parts_of(axis).contains(&label);
         let in_operand = self.flat.operands.iter().flatten().find(holds);
         let axis = in_operand.or_else(|| self.flat.results.iter().flatten().find(holds));
         let (span, label_text) = match (axis, in_operand) {
@@ -252,10 +288,7 @@ impl<'a> Binder<'a> {
     }
 
     fn name(&self, label: usize) -> String {
-        match self.flat.labels[label].name.as_str() {
-            "" => format!("`{}`", self.flat.labels[label].span.slice(&self.flat.text)),
-            name => format!("`{name}`"),
-        }
+        format!("`{}`", self.flat.labels[label].shown(&self.flat.text))
     }
 
     fn short(&self, place: Place) -> String {

@@ -3,11 +3,12 @@
 //! The notation is that of `broadloom-spec`, with composed axes added. `(h w)` is one axis of the array that is made of
 //! the parts `h` and `w`; a number among the parts is a size, and `()` is an axis of one element. Composed axes are no
 //! part of the language itself, where heads are an axis from the start and nothing is reshaped. So they are read here:
-//! the parentheses are replaced by blanks, which keeps every place, `broadloom-spec` reads the rest, and what stood
-//! between parentheses is put together again.
+//! [`Groups`] hides the parentheses and keeps every place, `broadloom-spec` reads the rest, and what stood between parentheses is
+//! put together again. A composed axis that is a part of `a^(h w)` or `(h w)<+k` is one label there, which [`Composed`] takes apart.
 //!
 //! `b (h 2) => b h` has the operand `[Axis(b), Group([h, a part of size 2])]`.
 
+use super::groups::Groups;
 use super::mistake::Mistake;
 use broadloom_spec::{
     AxisKind, Coefficient, Component, ComponentKind, Kind, Mode, Padding, Row, RowVariable, Shape, Span,
@@ -27,10 +28,21 @@ pub struct Equation {
     pub rows: Vec<RowName>,
     /// Strides and dilations that are given by name.
     pub coefficients: Vec<String>,
+    /// The labels that stand for a composed axis inside of a window or a concatenation.
+    pub composed: Vec<Composed>,
     /// The arrays before `=>`.
     pub operands: Vec<Tensor>,
     /// The arrays after `=>`.
     pub results: Vec<Tensor>,
+}
+
+/// A composed axis inside of a window or a concatenation: `(h w)` in `a^(h w)`.
+#[derive(Clone, Debug)]
+pub struct Composed {
+    /// The label in its place.
+    pub label: usize,
+    /// What it is made of.
+    pub parts: Vec<Part>,
 }
 
 /// A label of an axis.
@@ -42,6 +54,13 @@ pub struct Label {
     pub span: Span,
     /// The size that is written in its place.
     pub size: Option<u64>,
+}
+
+impl Label {
+    /// As it is written.
+    pub fn shown<'a>(&'a self, text: &'a str) -> &'a str {
+        if self.name.is_empty() { self.span.slice(text) } else { &self.name }
+    }
 }
 
 /// A variable for any number of axes.
@@ -90,6 +109,20 @@ pub enum Form {
     Row(usize),
 }
 
+impl Form {
+    /// The labels of it, but for those of a composed axis.
+    pub fn labels(&self) -> Vec<usize> {
+        match self {
+            Form::Label(label) => vec![*label],
+            Form::Affine { over, window, .. } => {
+                [*over].into_iter().chain(window.map(|(_, kernel, _)| kernel)).collect()
+            }
+            Form::Concat(labels) => labels.clone(),
+            Form::Fixed(_) | Form::Group(_) | Form::Row(_) => Vec::new(),
+        }
+    }
+}
+
 /// A part of a composed axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
@@ -110,8 +143,8 @@ pub enum Factor {
 
 /// Reads a spec; `over` allows a shape without `=>`, whose names are then reduced, with an axis of one element in each place.
 pub fn read(text: &str, over: bool) -> Result<Equation, Mistake> {
-    let groups = find_groups(text)?;
-    let mut flat = flatten(text, &groups);
+    let groups = Groups::find(text)?;
+    let mut flat = groups.hide(text);
     let is_shape = over && !text.contains("=>");
     if is_shape {
         flat.push_str(" =>");
@@ -136,6 +169,7 @@ pub fn read(text: &str, over: bool) -> Result<Equation, Mistake> {
         letters: spec.mode == Mode::Single,
         labels: reader.labels,
         rows: reader.rows,
+        composed: reader.composed,
         coefficients,
         operands,
         results,
@@ -153,105 +187,28 @@ fn kept(operand: &Tensor) -> Tensor {
     Tensor { items, ..operand.clone() }
 }
 
-/// The places between parentheses, the parentheses included.
-fn find_groups(text: &str) -> Result<Vec<Span>, Mistake> {
-    let mut groups = Vec::new();
-    let mut open: Option<usize> = None;
-    for (at, byte) in text.bytes().enumerate() {
-        let here = Span::new(at, at + 1);
-        match (byte, open) {
-            (b'(', None) => open = Some(at),
-            (b'(', Some(first)) => {
-                return Err(Mistake::spec(
-                    text,
-                    "a composed axis cannot contain another one",
-                    here,
-                    "inside the first",
-                )
-                .with_place(Span::new(first, first + 1), "the first begins here")
-                .with_help(
-                    "list all parts in one pair of parentheses: `(a b c)` has the same order as `((a b) c)`",
-                ));
-            }
-            (b')', None) => {
-                return Err(Mistake::spec(text, "this `)` closes nothing", here, "no `(` before it"));
-            }
-            (b')', Some(first)) => {
-                groups.push(Span::new(first, at + 1));
-                open = None;
-            }
-            (b'|' | b';' | b'>', Some(_)) => break,
-            (b'^' | b'+' | b'*', Some(first)) => {
-                let sign = char::from(byte);
-                return Err(Mistake::spec(
-                    text,
-                    format!("`{sign}` cannot stand inside a composed axis"),
-                    here,
-                    "",
-                )
-                .with_place(Span::new(first, first + 1), "it begins here")
-                .with_help("a composed axis lists labels and sizes, as in `(h w)` or `(h 2)`"));
-            }
-            _ => {}
-        }
-    }
-    match open {
-        Some(at) => {
-            Err(Mistake::spec(text, "this `(` is not closed", Span::new(at, at + 1), "no `)` after it"))
-        }
-        None => Ok(groups),
-    }
-}
-
-/// The text without its parentheses, every character at its place. `()` becomes the index 0, and blanks between words become commas.
-fn flatten(text: &str, groups: &[Span]) -> String {
-    let blank = |byte: u8| if matches!(byte, b'(' | b')') { b' ' } else { byte };
-    let mut bytes: Vec<u8> = text.bytes().map(blank).collect();
-    let words = Mode::of(text) == Mode::Multi;
-    for group in groups {
-        let (start, end) = (group.start as usize + 1, group.end as usize - 1);
-        if bytes[start..end].iter().all(u8::is_ascii_whitespace) {
-            bytes[start - 1] = b'0';
-        } else if words {
-            separate(&mut bytes[start..end]);
-        }
-    }
-    // Only ASCII was exchanged for ASCII, so this is text.
-    String::from_utf8(bytes).unwrap_or_else(|_| text.to_owned())
-}
-
-/// Puts a comma between words that only blanks separate.
-fn separate(bytes: &mut [u8]) {
-    for at in 1..bytes.len() {
-        let before = bytes[at - 1];
-        let next = bytes[at..].iter().find(|byte| !byte.is_ascii_whitespace());
-        let word = |byte: u8| !byte.is_ascii_whitespace() && byte != b',';
-        if bytes[at].is_ascii_whitespace() && word(before) && next.is_some_and(|next| word(*next)) {
-            bytes[at] = b',';
-        }
-    }
-}
-
 struct Reader<'a> {
     text: &'a str,
     spec: &'a Spec,
-    groups: &'a [Span],
+    groups: &'a Groups,
     labels: Vec<Label>,
     rows: Vec<RowName>,
+    composed: Vec<Composed>,
 }
 
 impl<'a> Reader<'a> {
-    fn new(text: &'a str, spec: &'a Spec, groups: &'a [Span]) -> Reader<'a> {
-        let label = |name: &broadloom_spec::Name| Label {
-            name: name.text.to_string(),
-            span: name.first_use,
-            size: None,
+    fn new(text: &'a str, spec: &'a Spec, groups: &'a Groups) -> Reader<'a> {
+        let label = |name: &broadloom_spec::Name| match groups.hidden(&name.text) {
+            // Messages show what is written.
+            Some(span) => Label { name: String::new(), span, size: None },
+            None => Label { name: name.text.to_string(), span: name.first_use, size: None },
         };
         let labels = spec.names.axes.iter().map(|(_, name)| label(name)).collect();
         let plain = Kind::ALL.map(|kind| RowName { name: kind.name().to_owned(), shown: "...".to_owned() });
         let named = spec.names.rows.iter().map(|(_, name)| name.text.to_string());
         let named = named.map(|name| RowName { shown: format!("..{name}.."), name });
-        Reader { text, spec, groups, labels, rows: plain.into_iter().chain(named).collect() }
+        let rows = plain.into_iter().chain(named).collect();
+        Reader { text, spec, groups, labels, rows, composed: Vec::new() }
     }
 
     fn tensor(&mut self, shape: &Shape<broadloom_spec::Axis>, is_result: bool) -> Result<Tensor, Mistake> {
@@ -274,6 +231,7 @@ impl<'a> Reader<'a> {
     ) -> Result<(), Mistake> {
         for axis in row.lead() {
             let form = self.form(&axis.kind, axis.span, is_result)?;
+            self.take_apart(&form, kind)?;
             self.add(form, axis.span, items)?;
         }
         if let Some(hole) = row.hole() {
@@ -285,15 +243,69 @@ impl<'a> Reader<'a> {
         }
         for axis in &row.trail {
             let form = self.form(&axis.kind, axis.span, is_result)?;
+            self.take_apart(&form, kind)?;
             self.add(form, axis.span, items)?;
         }
         Ok(())
     }
 
+    /// Reads the composed axes inside of a window or a concatenation.
+    fn take_apart(&mut self, form: &Form, kind: Kind) -> Result<(), Mistake> {
+        for label in form.labels() {
+            let hidden = self.spec.names.axes.iter().nth(label);
+            let Some(span) = hidden.and_then(|(_, name)| self.groups.hidden(&name.text)) else { continue };
+            let words = self.groups.words(self.text, span);
+            let parts: Result<Vec<Part>, Mistake> =
+                words.into_iter().map(|word| self.part(word, kind)).collect();
+            self.composed.push(Composed { label, parts: parts? });
+        }
+        Ok(())
+    }
+
+    /// One word of a composed axis: a label, a size, `...` or `..r..`.
+    fn part(&mut self, span: Span, kind: Kind) -> Result<Part, Mistake> {
+        let word = span.slice(self.text);
+        let is_name = |word: &str| {
+            word.starts_with(char::is_alphabetic) && word.chars().all(|c| c.is_alphanumeric() || c == '_')
+        };
+        let row =
+            word.strip_prefix("..").and_then(|word| word.strip_suffix("..")).filter(|word| is_name(word));
+        match (word, row, word.parse::<u64>()) {
+            ("...", _, _) => Ok(Part::Row(kind as usize)),
+            (_, Some(row), _) => Ok(Part::Row(self.row_named(row))),
+            (_, _, Ok(size)) => Ok(Part::Label(self.anonymous(span, Some(size)))),
+            ("_", _, _) => Ok(Part::Label(self.anonymous(span, None))),
+            _ if is_name(word) => Ok(Part::Label(self.label_named(word, span))),
+            _ => Err(Mistake::spec(
+                self.text,
+                format!("`{word}` cannot stand inside a composed axis"),
+                span,
+                "",
+            )
+            .with_help("a composed axis lists labels and sizes, as in `(h w)` or `(h 2)`")),
+        }
+    }
+
+    fn row_named(&mut self, name: &str) -> usize {
+        let shown = format!("..{name}..");
+        let known = self.rows.iter().position(|row| row.shown == shown);
+        known.unwrap_or_else(|| {
+            self.rows.push(RowName { name: name.to_owned(), shown });
+            self.rows.len() - 1
+        })
+    }
+
+    fn label_named(&mut self, name: &str, span: Span) -> usize {
+        let known = self.labels.iter().position(|label| label.name == name);
+        known.unwrap_or_else(|| {
+            self.labels.push(Label { name: name.to_owned(), span, size: None });
+            self.labels.len() - 1
+        })
+    }
+
     /// Adds an axis, or a part to the composed axis that it stands in.
     fn add(&mut self, form: Form, span: Span, items: &mut Vec<Item>) -> Result<(), Mistake> {
-        let Some(&group) = self.groups.iter().find(|group| group.start < span.end && span.start < group.end)
-        else {
+        let Some(group) = self.groups.around(span) else {
             items.push(Item { form, span });
             return Ok(());
         };
@@ -306,10 +318,9 @@ impl<'a> Reader<'a> {
             Form::Row(row) => Part::Row(row),
             Form::Fixed(size) => Part::Label(self.anonymous(span, Some(size))),
             _ => {
-                let message = "a composed axis cannot be part of a sum or a concatenation";
-                return Err(Mistake::spec(self.text, message, span, "").with_help(
-                    "do it in two steps: compose the axis with `bl.rearrange`, then use it under one label",
-                ));
+                let message = "a composed axis cannot contain a sum or a concatenation";
+                return Err(Mistake::spec(self.text, message, span, "")
+                    .with_help("it lists labels and sizes, as in `(h w)` or `(h 2)`"));
             }
         };
         match items.last_mut() {

@@ -36,6 +36,22 @@ impl Phase {
     pub fn order(&self, axes: &[Axis]) -> Vec<usize> {
         axes.iter().flat_map(|axis| self.labels(axis)).collect()
     }
+
+    /// The parts of a composed axis run where an array with a concatenation has them: those of `(j k)` in `i^(j k)` do not run beside `i`.
+    fn with_parts(mut self, flat: &Flat) -> Phase {
+        let is_concat = |axis: &Axis| matches!(axis.form, AxisForm::Concat(_));
+        let tensors = flat.operands.iter().chain(&flat.results);
+        let joined: Vec<&Vec<Axis>> = tensors.filter(|axes| axes.iter().any(is_concat)).collect();
+        for part in flat.composed.iter().flat_map(|(_, parts)| parts) {
+            let stands = |axes: &&&Vec<Axis>| axes.iter().any(|axis| flat.parts_of(axis).contains(part));
+            let runs =
+                |axes: &Vec<Axis>| self.order(axes).iter().any(|label| flat.parts(*label).contains(part));
+            let own: Vec<&&Vec<Axis>> = joined.iter().filter(stands).collect();
+            let running = own.is_empty() || own.iter().any(|axes| runs(axes));
+            self.running[*part] = running;
+        }
+        self
+    }
 }
 
 /// All phases; one if there is no concatenation.
@@ -47,21 +63,34 @@ pub fn phases(flat: &Flat) -> Result<Vec<Phase>, Mistake> {
     }
     let mut phases = vec![Phase { running }];
     for class in &classes {
+        let firsts = (0..class.len()).filter(|at| !has_loop(flat, &class[..*at], class[*at]));
+        let firsts: Vec<usize> = firsts.map(|at| class[at]).collect();
         let choose = |phase: &Phase| {
-            class
-                .iter()
-                .map(|label| {
-                    let mut phase = phase.clone();
+            let chosen = |first: &usize| {
+                let mut phase = phase.clone();
+                for label in class.iter().filter(|label| has_loop(flat, &[*first], **label)) {
                     phase.running[*label] = true;
-                    phase
-                })
-                .collect::<Vec<_>>()
+                }
+                phase
+            };
+            firsts.iter().map(chosen).collect::<Vec<_>>()
         };
         phases = phases.iter().flat_map(choose).collect();
         check_count(flat, phases.len())?;
     }
+    let phases: Vec<Phase> = phases.into_iter().map(|phase| phase.with_parts(flat)).collect();
     check_operands(flat, &classes, &phases)?;
     Ok(phases)
+}
+
+/// Returns true if one of `labels` has the loops of `label`: it is the same, or composed of the same parts in some order.
+fn has_loop(flat: &Flat, labels: &[usize], label: usize) -> bool {
+    let loops = |label: usize| {
+        let mut parts = flat.parts(label);
+        parts.sort_unstable();
+        parts
+    };
+    labels.iter().any(|other| loops(*other) == loops(label))
 }
 
 /// The labels that run one after another, because concatenations connect them.
@@ -69,13 +98,13 @@ fn classes(flat: &Flat) -> Result<Vec<Vec<usize>>, Mistake> {
     let mut classes: Vec<Vec<usize>> = Vec::new();
     for axis in flat.operands.iter().chain(&flat.results).flatten() {
         let AxisForm::Concat(parts) = &axis.form else { continue };
-        if (1..parts.len()).any(|at| parts[..at].contains(&parts[at])) {
+        if (1..parts.len()).any(|at| has_loop(flat, &parts[..at], parts[at])) {
             return Err(Mistake::spec(&flat.text, "a label cannot be two parts of one axis", axis.span, "")
                 .with_help("write `a; b => a^b`, and pass the array twice"));
         }
         let mut class = parts.clone();
         classes.retain(|other| {
-            let meets = other.iter().any(|label| parts.contains(label));
+            let meets = other.iter().any(|label| has_loop(flat, parts, *label));
             if meets {
                 class.extend(other.iter().filter(|label| !parts.contains(label)));
             }
@@ -120,7 +149,8 @@ fn check_operands(flat: &Flat, classes: &[Vec<usize>], phases: &[Phase]) -> Resu
             ));
         }
     }
-    let is_part = |label: &usize| classes.iter().any(|class| class.contains(label));
+    let inside: Vec<usize> = classes.iter().flatten().flat_map(|label| flat.parts(*label)).collect();
+    let is_part = |label: &usize| inside.contains(label) || classes.iter().any(|class| class.contains(label));
     let has_part = |axes: &[Axis]| axes.iter().any(|axis| axis.form.labels().iter().any(is_part));
     for phase in phases {
         let mut filling = flat.operands.iter().filter(|axes| has_part(axes) && phase.has(axes));
@@ -132,7 +162,7 @@ fn check_operands(flat: &Flat, classes: &[Vec<usize>], phases: &[Phase]) -> Resu
                 "the second",
             )
             .with_place(first(one), "the first")
-            .with_help("combine them first, and concatenate the result"));
+            .with_help("give each labels of its own; or combine them first, and concatenate the result"));
         }
     }
     Ok(())

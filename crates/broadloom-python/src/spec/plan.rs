@@ -96,7 +96,8 @@ impl Planner<'_> {
     }
 
     fn compute(&self, result: &[Axis], phase: &Phase, operands: &[usize]) -> Result<Node, Mistake> {
-        let order = phase.order(result);
+        let order: Vec<usize> =
+            phase.order(result).into_iter().flat_map(|label| self.flat.parts(label)).collect();
         let mut unique: Vec<usize> = Vec::new();
         for label in &order {
             if !unique.contains(label) {
@@ -110,6 +111,7 @@ impl Planner<'_> {
         }
         let all: Vec<usize> = reads.iter().flat_map(|(_, _, labels)| labels.iter().copied()).collect();
         let present: Vec<usize> = unique.iter().copied().filter(|label| all.contains(label)).collect();
+        self.check_elements(&all, &present)?;
         let mut write = Vec::new();
         let kept = match &reads[..] {
             [(_, _, labels)] => {
@@ -121,6 +123,19 @@ impl Planner<'_> {
         self.repeat(&present, &unique, &mut write);
         self.write(result, phase, unique, &order, &mut write)?;
         Ok(Node::Compute { reads, kept, write })
+    }
+
+    /// Refuses the greatest and the least of no elements, which no number is.
+    fn check_elements(&self, labels: &[usize], present: &[usize]) -> Result<(), Mistake> {
+        let empty = |label: &&usize| self.sizes[**label] == 0 && !present.contains(label);
+        let Some(label) = labels.iter().find(empty).filter(|_| matches!(self.usage.reduce, "max" | "min"))
+        else {
+            return Ok(());
+        };
+        let label = &self.flat.labels[*label];
+        let which = if self.usage.reduce == "max" { "greatest" } else { "least" };
+        let message = format!("of no elements none is the {which}: `{}` is 0", label.shown(&self.flat.text));
+        Err(Mistake::shape(&self.flat.text, message, label.span, "reduced, and empty"))
     }
 
     /// The steps that read an operand, and the labels of the axes that they leave.
@@ -144,6 +159,11 @@ impl Planner<'_> {
                 AxisForm::Concat(parts) => labels.extend(parts.iter().filter(|part| phase.runs(**part))),
                 _ => labels.extend(form.labels()),
             }
+        }
+        let parts: Vec<usize> = labels.iter().flat_map(|label| self.flat.parts(*label)).collect();
+        if parts != labels {
+            steps.push(Step::Reshape(self.sizes_of(&parts)));
+            labels = parts;
         }
         diagonals(&mut labels, &mut steps);
         (steps, labels)
@@ -281,6 +301,10 @@ impl Planner<'_> {
             }
         }
         permute(&have, order, steps);
+        let whole = phase.order(result);
+        if whole != order {
+            steps.push(Step::Reshape(self.sizes_of(&whole)));
+        }
         self.fold_windows(result, phase, steps);
         self.compose(result, phase, steps);
         Ok(())
@@ -352,6 +376,10 @@ impl Planner<'_> {
             }
         }
         spread.steps(steps);
+    }
+
+    fn sizes_of(&self, labels: &[usize]) -> Vec<u64> {
+        labels.iter().map(|label| self.sizes[*label]).collect()
     }
 
     /// The size of an axis of a result in a phase.

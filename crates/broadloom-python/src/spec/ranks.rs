@@ -37,10 +37,25 @@ pub struct Flat {
     pub keyword: Vec<bool>,
     /// For each operand with input axes, its axes in the order of memory.
     pub turned: Vec<Option<String>>,
+    /// The labels that stand for a composed axis, and its parts.
+    pub composed: Vec<(usize, Vec<usize>)>,
     /// The arrays before `=>`.
     pub operands: Vec<Vec<Axis>>,
     /// The arrays after `=>`.
     pub results: Vec<Vec<Axis>>,
+}
+
+impl Flat {
+    /// The parts of a label that stands for a composed axis; of any other, the label itself.
+    pub fn parts(&self, label: usize) -> Vec<usize> {
+        let composed = self.composed.iter().find(|(other, _)| *other == label);
+        composed.map_or_else(|| vec![label], |(_, parts)| parts.clone())
+    }
+
+    /// The labels of an axis, those that stand for a composed axis taken apart.
+    pub fn parts_of(&self, axis: &Axis) -> Vec<usize> {
+        axis.form.labels().into_iter().flat_map(|label| self.parts(label)).collect()
+    }
 }
 
 /// One axis of an array.
@@ -76,12 +91,16 @@ pub fn expand(equation: &Equation, given: &Given) -> Result<Flat, Mistake> {
         labels: equation.labels.clone(),
         keyword: vec![false; equation.labels.len()],
         turned: equation.operands.iter().map(|operand| memory_order(equation, operand)).collect(),
+        composed: Vec::new(),
         operands: Vec::new(),
         results: Vec::new(),
     };
     let rows = row_labels(equation, given, &lengths, &mut flat);
     let factors = give(equation, given, &mut flat)?;
     let expander = Expander { equation, given, rows: &rows, factors: &factors };
+    for composed in &equation.composed {
+        flat.composed.push((composed.label, expander.parts(&composed.parts)));
+    }
     for operand in &equation.operands {
         flat.operands.push(expander.tensor(operand)?);
     }
@@ -191,22 +210,26 @@ fn wrong_rank(equation: &Equation, given: &Given, index: usize, wanted: usize, a
 fn check_lengths(equation: &Equation, given: &Given, lengths: &[Option<usize>]) -> Result<(), Mistake> {
     let tensors = equation.operands.iter().chain(&equation.results);
     for item in tensors.flat_map(|tensor| &tensor.items) {
-        let rows: Vec<usize> = match &item.form {
-            Form::Row(row) => vec![*row],
-            Form::Group(parts) => parts
-                .iter()
-                .filter_map(|part| match part {
-                    Part::Row(row) => Some(*row),
-                    Part::Label(_) => None,
-                })
-                .collect(),
-            _ => Vec::new(),
-        };
+        let inner = equation.composed.iter().filter(|composed| item.form.labels().contains(&composed.label));
+        let mut rows: Vec<usize> = inner.flat_map(|composed| rows_of(&composed.parts)).collect();
+        match &item.form {
+            Form::Row(row) => rows.push(*row),
+            Form::Group(parts) => rows.extend(rows_of(parts)),
+            _ => {}
+        }
         if let Some(row) = rows.into_iter().find(|row| lengths[*row].is_none()) {
             return Err(unknown_length(equation, given, item, row));
         }
     }
     Ok(())
+}
+
+fn rows_of(parts: &[Part]) -> Vec<usize> {
+    let row = |part: &Part| match part {
+        Part::Row(row) => Some(*row),
+        Part::Label(_) => None,
+    };
+    parts.iter().filter_map(row).collect()
 }
 
 fn unknown_length(equation: &Equation, given: &Given, item: &Item, row: usize) -> Mistake {

@@ -70,8 +70,10 @@ impl Usage {
                 ));
         }
         match self.function {
-            Function::Rearrange | Function::Repeat => self.check_kept(equation),
-            _ => Ok(()),
+            Function::Rearrange => self.check_kept(equation),
+            Function::Repeat => self.check_kept(equation).and_then(|()| check_positions(equation)),
+            Function::Reduction => check_positions(equation),
+            Function::Einsum | Function::Split => Ok(()),
         }
     }
 
@@ -79,24 +81,31 @@ impl Usage {
     fn check_kept(self, equation: &Equation) -> Result<(), Mistake> {
         let name = if self.function == Function::Repeat { "repeat" } else { "rearrange" };
         let in_any = |tensors: &[Tensor], mention: Mention| {
-            tensors.iter().flat_map(mentions).any(|(other, _)| other == mention)
+            tensors.iter().flat_map(|tensor| mentions(equation, tensor)).any(|(other, _)| other == mention)
         };
-        for (mention, item) in equation.operands.iter().flat_map(mentions) {
+        for (mention, item) in equation.operands.iter().flat_map(|tensor| mentions(equation, tensor)) {
             let keeps = match mention {
                 Mention::Index(_) => false,
                 Mention::Label(label) if equation.labels[label].size == Some(1) => true,
                 _ => in_any(&equation.results, mention),
             };
             if !keeps {
-                let shown = shown(equation, mention, item);
+                let shown = shown(equation, mention);
                 let message = format!("{shown} is not in the result, and `bl.{name}` keeps every element");
-                return Err(Mistake::spec(&equation.text, message, item.span, "missing behind `=>`")
-                    .with_help(
-                        "add it to the result; or reduce over it with `bl.sum`, `bl.mean`, `bl.max`, …",
-                    ));
+                let help = match mention {
+                    Mention::Index(_) => "a number alone is a position; an axis of one element is `()`",
+                    Mention::Label(label) if equation.labels[label].name.is_empty() => {
+                        "write a label on both sides, and give its size by name, as in `(h k)` with `k=3`"
+                    }
+                    _ => "add it to the result; or reduce over it with `bl.sum`, `bl.mean`, `bl.max`, …",
+                };
+                return Err(
+                    Mistake::spec(&equation.text, message, item.span, "missing behind `=>`").with_help(help)
+                );
             }
         }
-        let news = equation.results.iter().flat_map(mentions).find(|(mention, _)| match *mention {
+        let results = equation.results.iter().flat_map(|tensor| mentions(equation, tensor));
+        let news = results.into_iter().find(|(mention, _)| match *mention {
             Mention::Index(index) => index > 0,
             Mention::Label(label) => {
                 equation.labels[label].size != Some(1) && !in_any(&equation.operands, *mention)
@@ -105,13 +114,34 @@ impl Usage {
         });
         match (news, self.function) {
             (Some((mention, item)), Function::Rearrange) => {
-                let message = format!("{} stands only in the result", shown(equation, mention, item));
+                let message = format!("{} stands only in the result", shown(equation, mention));
                 Err(Mistake::spec(&equation.text, message, item.span, "no array has it")
                     .with_help("`bl.repeat` repeats along new axes; `()` is an axis of one element"))
             }
             _ => Ok(()),
         }
     }
+}
+
+/// Refuses positions in the result: all places before them would be zeros, which neither a repetition nor a reduction makes.
+fn check_positions(equation: &Equation) -> Result<(), Mistake> {
+    let results = equation.results.iter().flat_map(|tensor| &tensor.items);
+    for item in results {
+        if let Form::Fixed(index @ 1..) = item.form {
+            let message = format!("`{index}` in the result is a position, and not a size");
+            return Err(Mistake::spec(
+                &equation.text,
+                message,
+                item.span,
+                "the places before it would be zeros",
+            )
+            .with_help(match index {
+                1 => "an axis of one element is `()`; `bl.einsum` writes to a position".to_owned(),
+                _ => format!("an axis of {index} elements is `({index})`; `bl.einsum` writes to a position"),
+            }));
+        }
+    }
+    Ok(())
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -122,34 +152,29 @@ enum Mention {
 }
 
 /// The labels, rows and indices of an array.
-fn mentions(tensor: &Tensor) -> Vec<(Mention, &Item)> {
+fn mentions<'a>(equation: &Equation, tensor: &'a Tensor) -> Vec<(Mention, &'a Item)> {
+    let part = |part: &Part| match part {
+        Part::Label(label) => Mention::Label(*label),
+        Part::Row(row) => Mention::Row(*row),
+    };
+    let label = |label: usize| -> Vec<Mention> {
+        let composed = equation.composed.iter().find(|composed| composed.label == label);
+        composed
+            .map_or_else(|| vec![Mention::Label(label)], |composed| composed.parts.iter().map(part).collect())
+    };
     let of = |item: &Item| match &item.form {
-        Form::Label(label) => vec![Mention::Label(*label)],
         Form::Row(row) => vec![Mention::Row(*row)],
         Form::Fixed(index) => vec![Mention::Index(*index)],
-        Form::Concat(labels) => labels.iter().copied().map(Mention::Label).collect(),
-        Form::Affine { over, window, .. } => {
-            let kernel = window.map(|(_, kernel, _)| kernel);
-            [*over].into_iter().chain(kernel).map(Mention::Label).collect()
-        }
-        Form::Group(parts) => parts
-            .iter()
-            .map(|part| match part {
-                Part::Label(label) => Mention::Label(*label),
-                Part::Row(row) => Mention::Row(*row),
-            })
-            .collect(),
+        Form::Group(parts) => parts.iter().map(part).collect(),
+        form => form.labels().into_iter().flat_map(label).collect(),
     };
     tensor.items.iter().flat_map(|item| of(item).into_iter().map(move |mention| (mention, item))).collect()
 }
 
-fn shown(equation: &Equation, mention: Mention, item: &Item) -> String {
+fn shown(equation: &Equation, mention: Mention) -> String {
     match mention {
-        Mention::Label(label) if !equation.labels[label].name.is_empty() => {
-            format!("`{}`", equation.labels[label].name)
-        }
+        Mention::Label(label) => format!("`{}`", equation.labels[label].shown(&equation.text)),
         Mention::Row(row) => format!("`{}`", equation.rows[row].shown),
         Mention::Index(index) => format!("the index `{index}`"),
-        Mention::Label(_) => format!("`{}`", item.span.slice(&equation.text)),
     }
 }
