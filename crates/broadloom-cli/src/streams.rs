@@ -28,6 +28,12 @@ pub fn process<A: Into<OsString> + Clone>(arguments: impl IntoIterator<Item = A>
     live.end(output.status).code()
 }
 
+/// What asks a run to end: a key, another process, or the terminal as it is closed.
+#[cfg(unix)]
+const INTERRUPTS: &[i32] = &[SIGINT, SIGTERM, signal_hook::consts::SIGHUP];
+#[cfg(not(unix))]
+const INTERRUPTS: &[i32] = &[SIGINT, SIGTERM];
+
 #[cfg(unix)]
 fn stream(of: impl IsTerminal + std::os::fd::AsFd) -> Stream {
     let columns = terminal_size::terminal_size_of(&of).map(|(width, _)| usize::from(width.0));
@@ -94,7 +100,7 @@ impl Live for Streams {
     }
 
     fn hold_interrupts(&mut self) {
-        for signal in [SIGINT, SIGTERM] {
+        for signal in INTERRUPTS.iter().copied() {
             // The order matters: the second signal finds the flag that the first one has set. Where
             // signals cannot be held, they end the process as usual.
             let code = i32::from(Status::Interrupted.code());

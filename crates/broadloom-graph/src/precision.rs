@@ -9,8 +9,8 @@
 //! - Integers stay integers, also with literals that are whole. With floats, with fractions
 //!   (`i * 0.5`), in divisions and in functions such as `exp`, the result is a float: that of the
 //!   other operand, or the default. The formula of an operation decides, not its name.
-//! - A mean has the type of its operand. Its sum is kept in wider numbers than short floats,
-//!   because it may be too large for them where the mean is not.
+//! - A mean has the type of its operand, or the default for integers. Its sum is kept in wider numbers
+//!   than short floats and integers, because it may be too large for them where the mean is not.
 
 use broadloom_array::{Array, Dtype};
 use rustc_hash::FxHashSet;
@@ -76,7 +76,7 @@ impl Types<'_> {
         let joined = types.filter(counts).reduce(join);
         for tensor in (*result..*result + u32::from(*results)).map(Tensor) {
             let wide = graph.facts.wide.contains(&tensor);
-            let inferred = if wide { joined.map(accumulated) } else { joined };
+            let inferred = if wide { joined.map(summed) } else { joined };
             self.known[tensor.index()] = self.known[tensor.index()].or(inferred);
         }
     }
@@ -153,6 +153,11 @@ fn join(a: Dtype, b: Dtype) -> Dtype {
         (Dtype::F16, Dtype::Bf16) | (Dtype::Bf16, Dtype::F16) => Dtype::F32,
         (a, b) => a.max(b),
     }
+}
+
+/// The type of the sum of a mean: one that can hold what the mean can be computed from.
+fn summed(dtype: Dtype) -> Dtype {
+    if dtype.is_float() { accumulated(dtype) } else { Dtype::F64 }
 }
 
 /// The type in which sums for a tensor of some type are kept between assignments.

@@ -166,7 +166,14 @@ pub fn loops(analysis: &mut Analysis, of: &LoopsOf) -> Result<Loops, String> {
     };
     found.operations = derived(&mut analysis.program, &tensors, of)?;
     let (assigned, left_out) = assignments(&mut analysis.program, asked, of.all)?;
-    found.operations.extend(assigned);
+    for each in assigned {
+        // `{c} =:min a + b by "…"` makes its target: the assignment says what is computed.
+        match found.operations.iter_mut().find(|made| (&made.tensor, made.span) == (&each.tensor, each.span))
+        {
+            Some(made) => (made.forward, made.nest) = (each.forward, None),
+            None => found.operations.push(each),
+        }
+    }
     found.hidden = hidden + left_out;
     Ok(found)
 }

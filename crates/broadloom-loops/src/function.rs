@@ -197,7 +197,7 @@ unary! {
     Cos,     "cos",     f64::cos,             C1::Call("cos"),     Op("math.cos"),        Fractions, false,  All,           16,  8.0;
     Tanh,    "tanh",    f64::tanh,            C1::Call("tanh"),    Op("math.tanh"),       Fractions, false,  All,           20,  8.0;
     Sigmoid, "sigmoid", sigmoid,              C1::Call("sigmoid"), Several(mlir_sigmoid), Fractions, false,  All,           20,  8.0;
-    Erf,     "erf",     erf,                  C1::Call("erf"),     Op("math.erf"),        Fractions, false,  All,           20,  8.0;
+    Erf,     "erf",     libm::erf,            C1::Call("erf"),     Op("math.erf"),        Fractions, false,  All,           20,  8.0;
     Floor,   "floor",   f64::floor,           C1::Call("floor"),   Op("math.floor"),      Exact,     true,   All,           1,   8.0;
     Ceil,    "ceil",    f64::ceil,            C1::Call("ceil"),    Op("math.ceil"),       Exact,     true,   All,           1,   8.0;
     Round,   "round",   f64::round_ties_even, C1::Call("round"),   Op("math.roundeven"),  Exact,     true,   All,           1,   8.0;
@@ -453,26 +453,6 @@ fn whole_power(a: i64, b: i64) -> i64 {
         1 | -1 => power(b & 1),
         _ => 0,
     }
-}
-
-/// The error function, to the precision of 64-bit floats: its series near 0, a continued fraction beyond.
-fn erf(x: f64) -> f64 {
-    let size = x.abs();
-    if size > 6.0 || x.is_nan() {
-        return if x.is_nan() { x } else { x.signum() };
-    }
-    if size < 3.0 {
-        // erf x = 2/√π · e^(−x²) · Σ 2ⁿ x^(2n+1) / (1·3·…·(2n+1)): all terms have one sign.
-        let (mut term, mut sum) = (size, size);
-        for n in 1..120 {
-            term *= 2.0 * size * size / f64::from(2 * n + 1);
-            sum += term;
-        }
-        return x.signum() * sum * (-size * size).exp() * std::f64::consts::FRAC_2_SQRT_PI;
-    }
-    // erfc x = e^(−x²)/√π · 1/(x + (1/2)/(x + (2/2)/(x + …)))
-    let fraction = (1..60).rev().fold(size, |rest, n| size + f64::from(n) / 2.0 / rest);
-    x.signum() * (1.0 - (-size * size).exp() * std::f64::consts::FRAC_2_SQRT_PI / 2.0 / fraction)
 }
 
 #[cfg(test)]

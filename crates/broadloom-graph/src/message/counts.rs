@@ -35,8 +35,11 @@ impl Graph {
         Some(match given {
             Given::Nothing => return None,
             Given::Axes(axes) => {
-                let message =
-                    format!("`{name}` is declared `{shape}`, but its data has the axes {}", list(axes));
+                let has = match axes.is_empty() {
+                    true => "is a single number".to_string(),
+                    false => format!("has the axes {}", list(axes)),
+                };
+                let message = format!("`{name}` is declared `{shape}`, but its data {has}");
                 let help = "the declared axes, in the order batch, output, input, must be those of the data";
                 Error::new(ErrorKind::Arithmetic, message).with_help(help)
             }

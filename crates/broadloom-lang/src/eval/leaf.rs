@@ -553,6 +553,7 @@ const LARGEST_WRITTEN: f64 = 9_007_199_254_740_991.0;
 /// Whether a type holds a number that is written down: a float may be rounded, but not to infinity.
 fn holds(dtype: Dtype, number: f64) -> bool {
     let most = match dtype {
+        Dtype::I32 if number < 0.0 => -f64::from(i32::MIN),
         Dtype::I32 => f64::from(i32::MAX),
         // The next one is read as if it were this one and 1.
         Dtype::I64 => LARGEST_WRITTEN,

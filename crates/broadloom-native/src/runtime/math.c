@@ -135,7 +135,7 @@ static inline float f32_tanh(float x)
     float small = f32_fma(p * z, x, x);
     float twice = 20.0f < 2.0f * t ? 20.0f : 2.0f * t; /* rounds to 1 from here on */
     float large = 1.0f - 2.0f / (f32_exp_within(twice) + 1.0f);
-    return t < 0.625f ? small : __builtin_copysignf(large, x);
+    return __builtin_copysignf(t < 0.625f ? small : large, x);
 }
 
 static inline float f32_sigmoid(float x)
@@ -165,15 +165,18 @@ static inline float f32_erf(float x)
 
 /* ---- Sine and cosine ---- */
 
-/* x - n pi/2, reduced in double: accurate for |x| up to 10^9. Beyond, the result has no
+/* x - n pi/2, reduced in double: accurate for |x| up to 7 * 10^15. Beyond, the result has no
  * meaningful digits but remains within [-1, 1]. */
 static inline float f32_quarter_turns(float x, int32_t *quadrant)
 {
     double n = __builtin_rint((double)x * 0.63661977236758134);
     double r = f64_fma(n, -1.5707963267948966, (double)x);
     r = f64_fma(n, -6.123233995736766e-17, r);
-    float f = (float)r;
-    *quadrant = (int32_t)n;
+    double more = __builtin_rint(r * 0.63661977236758134); /* n was rounded if x is large */
+    r = f64_fma(more, -1.5707963267948966, r);
+    float f = n == 0.0 ? x : (float)r; /* with the sign of -0 */
+    n += more;
+    *quadrant = (int32_t)(n - 4.0 * __builtin_floor(n * 0.25));
     f = f > 0.8f ? 0.8f : f;
     return f < -0.8f ? -0.8f : f;
 }
@@ -185,7 +188,7 @@ static inline float f32_sine_of_quadrant(float r, int32_t quadrant)
     float s = -1.9515295891e-4f;
     s = f32_fma(s, z, 8.3321608736e-3f);
     s = f32_fma(s, z, -1.6666654611e-1f);
-    s = f32_fma(s * z, r, r);
+    s = __builtin_copysignf(f32_fma(s * z, r, r), r);
     float c = 2.443315711809948e-5f;
     c = f32_fma(c, z, -1.388731625493765e-3f);
     c = f32_fma(c, z, 4.166664568298827e-2f);
