@@ -1,5 +1,5 @@
-//! Functions that are never applied: their bodies are not evaluated, so names and numbers of
-//! arguments are checked here.
+//! Functions that are never applied, and branches that no application takes: they are not evaluated, so
+//! names and numbers of arguments are checked here.
 //!
 //! The arguments of such a function are not known, so they, and every name that its body binds,
 //! stand for [`Value::Mistake`], whose uses are not reported. Only the names of the program and of
@@ -26,18 +26,19 @@ impl Eval<'_> {
         for function in self.defined.clone() {
             let is_applied = applied.contains(&Rc::as_ptr(&function));
             let before = self.errors;
-            if !is_applied {
-                self.resolve(&function, function.span);
-            }
-            // What an application walks is checked there, but for what its signature promises to others.
             let inside = |span: Span| {
                 let own = function.span;
                 own.source == span.source && own.start <= span.start && span.end <= own.end
             };
             let reported =
                 |wrong: &Diagnostic| wrong.is_error() && wrong.labels.iter().any(|label| inside(label.span));
-            let is_wrong = || self.diagnostics.iter().any(reported);
-            if self.errors == before && (!is_applied || states_shapes(&function) && !is_wrong()) {
+            let is_wrong = self.diagnostics.iter().any(reported);
+            // What an application walks is checked there, but for the branches that it does not take, and for what a
+            // signature promises to others.
+            if !is_applied || !is_wrong && has_branches(&function) {
+                self.resolve(&function, function.span);
+            }
+            if self.errors == before && (!is_applied || !is_wrong && states_shapes(&function)) {
                 self.check_open(&function);
             }
         }
@@ -220,4 +221,11 @@ fn bound_by(statements: &[Statement], bound: &mut Vec<Ident>) {
             _ => {}
         }
     }
+}
+
+/// Returns true if a body has parts that an application may leave out.
+fn has_branches(function: &Function) -> bool {
+    let own = function.span;
+    let inside = |expr: &&Expr| own.start <= expr.span.start && expr.span.end <= own.end;
+    function.file.exprs.iter().filter(inside).any(|expr| matches!(expr.kind, ExprKind::If { .. }))
 }
