@@ -189,7 +189,7 @@ fn a_full_disk_ends_a_run() {
 fn interrupts_save() {
     let world = World::new("interrupt");
     world.write("long.loom", training(FOREVER));
-    for name in ["INT", "TERM"] {
+    for name in ["INT", "TERM", "HUP"] {
         let _ = std::fs::remove_file(world.path("w.safetensors"));
         let mut child =
             world.spawn(&["run", "--backend", "reference", "long.loom", "--save", "w.safetensors"]);

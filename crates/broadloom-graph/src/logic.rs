@@ -233,7 +233,11 @@ impl Graph {
                 .misuse("a number cannot look up rows of a table")
                 .with_help("take one row by a spec: `3 -> ... => ...`"));
         }
-        if self.facts.precisions.get(&ids).is_some_and(|dtype| dtype.is_float()) {
+        let is_float = match self.facts.precisions.get(&ids) {
+            Some(dtype) => dtype.is_float(),
+            None => self.values_of(ids).is_some_and(|values| !crate::precision::are_whole(values)),
+        };
+        if is_float {
             let message =
                 format!("`{}` holds floats, which cannot look up rows of a table", self.label_of(ids));
             let error = Error::new(ErrorKind::Value, message).about_step(self.steps.len() as u32);

@@ -39,6 +39,18 @@ pub fn of<'g>(given: &'g [Given], name: &str) -> Option<&'g Given> {
     given.iter().rev().find(|given| given.name == name)
 }
 
+/// Gives whole numbers of tables the type of the data that they are for: a table does not say that its numbers are integers.
+pub fn type_tables(program: &Program, given: &mut [Given]) {
+    let types = program.graph.dtypes();
+    for each in given.iter_mut().filter(|each| each.file.ends_with(".csv")) {
+        let Some(made) = declared(program).find(|made| made.name == each.name) else { continue };
+        let dtype = types[made.tensor.index()];
+        if !dtype.is_float() && each.array.to_f64s().iter().all(|number| number.fract() == 0.0) {
+            each.array = each.array.convert(dtype);
+        }
+    }
+}
+
 /// The arrays that are the values of some data, in order.
 pub fn used<'a>(program: &'a Program, given: &'a [Given]) -> impl Iterator<Item = &'a Given> {
     given.iter().filter(|array| is_used(program, given, array))

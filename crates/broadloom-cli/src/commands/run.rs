@@ -195,7 +195,8 @@ impl Args {
                 return Err(format!("the program has no `data {name}` that could be given"));
             }
         }
-        let given = data::read_all(&self.data)?;
+        let mut given = data::read_all(&self.data)?;
+        arrays::type_tables(program, &mut given);
         let foreign = arrays::foreign(program, &given, Front::Command);
         let inputs =
             arrays::used(program, &given).map(|used| (used.name.clone(), used.array.clone())).collect();

@@ -3,7 +3,7 @@
 
 use broadloom_diagnostics::{Column, Table};
 use broadloom_ide::words::counted;
-use broadloom_ide::{Analysis, Verified, range_text, verify};
+use broadloom_ide::{Analysis, Verified, arrays, range_text, verify};
 
 use crate::console::{Console, Look};
 use crate::data::{self, Source};
@@ -41,11 +41,12 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
         Ok(text) => text,
         Err(output) => return output,
     };
-    let given = match data::read_all(&args.inputs) {
+    let mut given = match data::read_all(&args.inputs) {
         Ok(given) => given,
         Err(message) => return unusable("verify", message, args.program.json),
     };
     let mut analysis = Analysis::new(&text);
+    arrays::type_tables(&analysis.program, &mut given);
     let verified = match verify(&mut analysis, &given) {
         Ok(verified) => verified,
         Err(message) => return unusable("verify", message, args.program.json),
