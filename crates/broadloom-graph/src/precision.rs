@@ -93,12 +93,19 @@ impl Types<'_> {
         self.whole.contains(&tensor) && (is_number || self.known[tensor.index()].is_none())
     }
 
-    /// Operands without a type take that of the result.
+    /// Operands without a type take that of the result. Those of a comparison take that of what they are compared with, and a
+    /// condition decides nothing.
     fn take_from_result(&mut self, step: u32) {
         let graph = self.graph;
         let Some(Step::Op { op, result, .. }) = graph.steps.get(step as usize) else { return };
-        let operands = graph.step_operands(graph.typed_by(step, Tensor(*result)));
-        let Some(wanted) = self.known[*result as usize] else { return };
+        let mut operands = graph.step_operands(graph.typed_by(step, Tensor(*result)));
+        let mut wanted = self.known[*result as usize];
+        if is_truth(graph, step) {
+            wanted = operands.iter().filter_map(|tensor| self.known[tensor.index()]).reduce(join);
+        } else if operation_of(graph, step).is_some_and(Operation::is_choice) {
+            operands = &operands[1..];
+        }
+        let Some(wanted) = wanted else { return };
         if matches!(op, Op::Convert { factor, divisor } if factor != divisor)
             || graph.facts.wide.contains(&Tensor(*result))
         {

@@ -13,6 +13,7 @@
 mod builtin;
 pub mod codes;
 mod eval;
+mod held;
 mod library;
 mod lint;
 mod load;

@@ -188,6 +188,7 @@ pub fn compile(name: &str, text: &str, options: &Options) -> Program {
     };
     if options.until.is_none() {
         program.close();
+        program.look_at_numbers();
         program.rehearse();
     }
     program.look_at_dims();

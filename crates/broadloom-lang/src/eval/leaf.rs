@@ -8,6 +8,7 @@ use broadloom_diagnostics::{Diagnostic, Label, Span};
 use super::first_values::first_values;
 use super::{Eval, Evaluated, Reported};
 use crate::codes;
+use crate::held::{LARGEST_WRITTEN, holds, number_text};
 use crate::plan::Drawn;
 use crate::syntax::ast::{Axis, AxisKind, ExprId, Ident, LeafKind, Param, Shape};
 use crate::value::Value;
@@ -501,7 +502,7 @@ impl Eval<'_> {
                 true => format!(
                     "{number} is too large to be written in a program: whole numbers go up to {LARGEST_WRITTEN}"
                 ),
-                false => format!("`{dtype}` does not hold {number}"),
+                false => format!("`{dtype}` does not hold {}", number_text(number)),
             };
             let help = match dtype.is_float() {
                 _ if is_large => {
@@ -546,24 +547,6 @@ impl Eval<'_> {
 
 /// The largest index of a row: greater whole numbers are not exact in a 32-bit float.
 const LARGEST_INDEX: f64 = 16_777_216.0;
-
-/// Numbers that are written in a program are 64-bit floats, which do not tell greater whole numbers apart.
-const LARGEST_WRITTEN: f64 = 9_007_199_254_740_991.0;
-
-/// Whether a type holds a number that is written down: a float may be rounded, but not to infinity.
-fn holds(dtype: Dtype, number: f64) -> bool {
-    let most = match dtype {
-        Dtype::I32 if number < 0.0 => -f64::from(i32::MIN),
-        Dtype::I32 => f64::from(i32::MAX),
-        // The next one is read as if it were this one and 1.
-        Dtype::I64 => LARGEST_WRITTEN,
-        Dtype::F16 => 65_504.0,
-        Dtype::Bf16 | Dtype::F32 => f64::from(f32::MAX),
-        Dtype::F64 => f64::INFINITY,
-    };
-    let whole = dtype.is_float() || number.fract() == 0.0;
-    !number.is_finite() && dtype.is_float() || (number.abs() <= most && whole)
-}
 
 /// The largest number of numbers in a list that becomes a tensor.
 const MOST_NUMBERS: usize = 10_000_000;
