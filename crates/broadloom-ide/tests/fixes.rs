@@ -72,6 +72,6 @@ fn helps_that_are_fixes() {
             }
         }
     }
-    expect!["66 diagnostics with fixes, 70 that say what to write without one"]
+    expect!["66 diagnostics with fixes, 71 that say what to write without one"]
         .assert_eq(&format!("{with} diagnostics with fixes, {without} that say what to write without one"));
 }
