@@ -224,10 +224,10 @@ impl Writer<'_> {
             }
             Unary::Abs => {
                 let made = self.text.each("abs", &[tensor]);
-                // The least integer has no counterpart: the nearest is the greatest one.
+                // The least integer has no counterpart: the nearest is the greatest one. (XLA takes it for granted that no `abs` is below 0.)
                 let most = self.text.integers(i64::MAX, &tensor.sizes, Element::I64);
-                let zero = self.text.integers(0, &tensor.sizes, Element::I64);
-                let wrong = self.text.compare("LT", &made, &zero);
+                let least = self.text.integers(i64::MIN, &tensor.sizes, Element::I64);
+                let wrong = self.text.compare("EQ", tensor, &least);
                 if a.bits < 64 { made } else { self.text.select(&wrong, &most, &made) }
             }
             Unary::Sign => self.text.each("sign", &[tensor]),

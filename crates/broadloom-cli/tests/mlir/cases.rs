@@ -38,7 +38,7 @@ print large % 1000003, (large + large) % 1000003, (large - large ** 3) % 1000003
 print i ** j % 1000003, i ** 39 % 1000003, (2 * i) ** 63 % 97, 3 ** abs(i) * i, i ** -1
 print -large % 97, abs(large) % 97, sign(large), not i, i and j, i or j, max(i, j), min(i, j), i % j
 print large < large + 1, large == large + 1, large != large + 1, large <= large - 1, where(large < large + 1, i, j)
-print k + k, k * k, k - 2000000000, -k, k ** 2, sum(\"i => \", i ** 39) % 1000003, einsum(\"i; i => \", large, i) % 1000003
+print k + k, k * k, k - 2000000000, -k, k ** 2, sum(\"i => \", i ** 39) % 1000003, einsum(\"i; i => \", large % 1000003, i)
 ",
     ),
     (
