@@ -97,6 +97,18 @@ fn check(system: &System, seed: u64) -> Result<Unsaid, String> {
         let other = other_report.1;
         return Err(format!("shuffled to\n{shuffled}\n{bindings:?} becomes {other:?}"));
     }
+    if let Some(bindings) = &bindings {
+        let mut twice = system.clone();
+        twice.constraints.extend(system.constraints.clone());
+        let repeated = translate(&twice);
+        let (own, other) = (report.principal, repeated.solver.report().principal);
+        if own != other || repeated.bindings() != *bindings {
+            return Err(format!(
+                "said twice, principal {own} becomes {other}, {bindings:?} {:?}",
+                repeated.bindings()
+            ));
+        }
+    }
     let other_branches = other.solver.stats().branches;
     // A contradiction found while adding constraints ends before any search, in some orders.
     if branches != other_branches && !matches!(outcome, Outcome::Unsat(_)) {

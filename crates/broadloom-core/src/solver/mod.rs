@@ -135,6 +135,11 @@ impl Solver {
         self.state.row_var(role)
     }
 
+    /// The role that a row variable was made with.
+    pub fn role(&self, row: RowVar) -> Role {
+        self.state.rows.role(row.0)
+    }
+
     /// The atom of a size with the default basis. Sizes are at least one; the unit is
     /// [`DimTerm::UNIT`].
     pub fn size(&mut self, size: u64) -> DimTerm {

@@ -195,7 +195,17 @@ fn bind_rows(state: &State, names: &ClassNames, report: &mut Report) {
     let aliases = row_aliases(state);
     let first = |row: u32| aliases.get(&row).copied().unwrap_or(row);
     let nested = nested_rows(state, &first);
-    let told: FxHashSet<u32> = nested.values().map(|nested| nested.con).collect();
+    // An equation that is said twice is told once.
+    let equation = |con: &RowCon| {
+        let mut sides = [con.res, con.opnd].map(|term| {
+            let literals = state.rows.literals(term).iter().map(|axis| canonical_dim(state, *axis));
+            (if term.hole == NIL { NIL } else { first(term.hole) }, term.lead, literals.collect::<Vec<_>>())
+        });
+        sides.sort();
+        sides
+    };
+    let cons: Vec<RowCon> = state.rows.cons().collect();
+    let told: FxHashSet<_> = nested.values().map(|nested| equation(&cons[nested.con as usize])).collect();
     let mut axes = 0;
     for row in 0..state.rows.len() as u32 {
         let mut shape = shape(state, Term { start: 0, lead: 0, trail: 0, hole: row }, names);
@@ -227,10 +237,12 @@ fn bind_rows(state: &State, names: &ClassNames, report: &mut Report) {
             report.bindings.push(Binding::Row(RowVar(row), shape));
         }
     }
-    for (at, con) in state.rows.cons().enumerate() {
+    for con in cons {
         let RowCon { res, opnd, kind, done, .. } = con;
-        let told = told.contains(&(at as u32)) || face_alike(state, res, opnd);
-        if kind == Kind::Eq && !done && !told && axes <= MOST_AXES {
+        if kind != Kind::Eq || done || axes > MOST_AXES {
+            continue;
+        }
+        if !told.contains(&equation(&con)) && !face_alike(state, res, opnd) {
             report.residual.push(Bound::RowEq(written(state, res, names), written(state, opnd, names)));
         }
     }

@@ -5,7 +5,8 @@ use super::groups::{Place, Round, groups};
 use super::ranks::ranks;
 use super::sizes::{Clash, sizes};
 use super::sources::sources;
-use super::system::{Shapes, System};
+use super::system::{Says, Shapes, System};
+use broadloom_core::Role;
 
 /// The result of a system by the definition.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,8 +52,8 @@ pub fn close(system: &System) -> Closing {
         closing.greatest &= found.greatest;
         closing.rounds = closing.rounds.zip(found.rounds).map(|(most, rounds)| most.max(rounds));
         for (row, place) in groups.place.iter().enumerate() {
-            // A group that takes nothing beyond its least rank stays open: a filler may still make
-            // it longer.
+            // A group that takes nothing beyond its least rank stays open: a filler may still make it longer, unless it
+            // refines that filler.
             let takes = |place: &Place| {
                 let group = &groups.all[place.group];
                 group.free && found.ranks[place.group] > group.lo
@@ -71,6 +72,17 @@ pub fn close(system: &System) -> Closing {
                 return closing;
             }
         };
+        // A leaf that refines a filler and has axes keeps their number, if that can be.
+        let mut above = settled.clone();
+        for (row, known_as) in system.rows.iter().enumerate() {
+            let is_leaf = matches!(known_as.role, Role::Leaf | Role::Param);
+            if round == Round::Leaves && is_leaf && known.lo[row] > 0 && refines_filler(system, row) {
+                above[row] = Some(known.lo[row]);
+            }
+        }
+        if let Ok(kept) = bounds(system, &above) {
+            (settled, known) = (above, kept);
+        }
     }
     settled = known.lo.iter().map(|lo| Some(*lo)).collect();
     closing.verdict = match bounds(system, &settled) {
@@ -84,4 +96,15 @@ pub fn close(system: &System) -> Closing {
         },
     };
     closing
+}
+
+/// True if a row refines a filler.
+fn refines_filler(system: &System, row: usize) -> bool {
+    system.says.iter().any(|says| match says {
+        Says::Le(res, opnd) => {
+            let filler = opnd.row.is_some_and(|opnd| system.rows[opnd].role == Role::Filler);
+            res.row == Some(row) && filler
+        }
+        _ => false,
+    })
 }

@@ -24,8 +24,45 @@ fn close_leaf_ranks(state: &mut State) -> Outcome {
     if close_counted_ranks(state)? {
         raise_leaf_ranks(state, leaf)?;
     }
+    settle_above_fillers(state);
     raise_leaf_ranks(state, |role| role == Role::Filler)?;
     all_long_enough(state)
+}
+
+/// Leaves that refine a filler and have axes are as long as they get, if that can be: the filler takes theirs, and adds
+/// none. One without axes has been told nothing yet, and the filler may still tell it.
+fn settle_above_fillers(state: &mut State) {
+    let rows = above_fillers(state);
+    if rows.is_empty() {
+        return;
+    }
+    let mark = state.mark();
+    let step = state.choose(Policy::LeastRank, NIL);
+    let settled = rows.into_iter().try_for_each(|row| {
+        let rank = i64::from(state.ranks.lo(row));
+        state.ranks.at_most(&mut state.trail, row, rank, Pred::policy(step))
+    });
+    match settled.and_then(|()| propagate(state)) {
+        Ok(()) => state.forget(mark),
+        Err(_) => state.undo(mark),
+    }
+}
+
+/// The leaves that have axes and refine an open filler, each once.
+fn above_fillers(state: &State) -> Vec<u32> {
+    let open = |row: u32| row != NIL && !state.rows.is_fixed(row);
+    let is_filler = |row: u32| open(row) && state.rows.role(row) == Role::Filler;
+    if !state.rows.leaves().iter().any(|row| is_filler(*row)) {
+        return Vec::new();
+    }
+    let refines = |con: &RowCon| con.kind == Kind::Le && open(con.res.hole) && is_filler(con.opnd.hole);
+    let above = state.rows.cons().filter(refines).map(|con| con.res.hole);
+    let is_leaf = |row: u32| matches!(state.rows.role(row), Role::Leaf | Role::Param);
+    let has_axes = |row: &u32| is_leaf(*row) && state.ranks.lo(*row) > 0;
+    let mut rows: Vec<u32> = above.filter(has_axes).collect();
+    rows.sort_unstable();
+    rows.dedup();
+    rows
 }
 
 /// Steps 1-4 of closing.
