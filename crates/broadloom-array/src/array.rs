@@ -375,6 +375,11 @@ impl Array {
         T::numbers(&self.values)
     }
 
+    /// Returns true if no number has a fraction; infinities and NaN have no whole value.
+    pub fn is_whole(&self) -> bool {
+        self.to_f64s().iter().all(|number| number.fract() == 0.0)
+    }
+
     /// The numbers as 64-bit floats: exact, except for large 64-bit integers.
     pub fn to_f64s(&self) -> Vec<f64> {
         self.values.collect()

@@ -4,8 +4,9 @@
 use std::path::{Path, PathBuf};
 
 use broadloom::Array;
-use broadloom::files::{read_array, read_arrays};
-use broadloom_ide::arrays::Given;
+use broadloom::files::{read_array, read_wanted};
+use broadloom_ide::arrays::{Given, declared};
+use broadloom_lang::Program;
 
 use crate::program::shown_path;
 
@@ -44,20 +45,21 @@ pub(crate) fn source(text: &str) -> Result<Source, String> {
     Ok(Source { name: None, file: text.into() })
 }
 
-/// All arrays of all sources, in order. An array
+/// All arrays of all sources, in order, with the values of those that data of the program is called. An array
 /// without a name in its file has the name of the file.
-pub(crate) fn read_all(sources: &[Source]) -> Result<Vec<Given>, String> {
+pub(crate) fn read_all(sources: &[Source], program: &Program) -> Result<Vec<Given>, String> {
+    let wanted = |name: &str| declared(program).any(|made| made.name == name);
     let mut all = Vec::new();
     for Source { name, file } in sources {
         let shown = shown_path(file);
         if let Some(name) = name {
             let array = read(name, file)?;
-            all.push(Given { name: name.clone(), array, file: shown, offered: false, column: false });
+            all.push(Given::new(name.clone(), array, shown));
             continue;
         }
         let stem = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let offered = file.extension().is_some_and(|ending| ending == "csv");
-        for (name, array) in read_arrays(file).map_err(|error| error.to_string())? {
+        for (name, array) in read_wanted(file, wanted).map_err(|error| error.to_string())? {
             let column = offered && !name.is_empty();
             let name = if name.is_empty() { stem.clone() } else { name };
             all.push(Given { name, array, file: shown.clone(), offered, column });

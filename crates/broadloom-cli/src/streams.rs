@@ -28,11 +28,24 @@ pub fn process<A: Into<OsString> + Clone>(arguments: impl IntoIterator<Item = A>
     live.end(output.status).code()
 }
 
-/// What asks a run to end: a key, another process, or the terminal as it is closed.
+/// What asks a run to end: a key, another process, or the terminal as it is closed. Under `nohup` the last is ignored,
+/// and stays so; where nobody can tell, it is left as it is.
+fn interrupts() -> Vec<i32> {
+    let mut signals = vec![SIGINT, SIGTERM];
+    #[cfg(unix)]
+    if ignored_signals().is_some_and(|ignored| ignored & 1 << (signal_hook::consts::SIGHUP - 1) == 0) {
+        signals.push(signal_hook::consts::SIGHUP);
+    }
+    signals
+}
+
+/// A bit for each signal that this process ignores, where the system tells.
 #[cfg(unix)]
-const INTERRUPTS: &[i32] = &[SIGINT, SIGTERM, signal_hook::consts::SIGHUP];
-#[cfg(not(unix))]
-const INTERRUPTS: &[i32] = &[SIGINT, SIGTERM];
+fn ignored_signals() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let bits = status.lines().find_map(|line| line.strip_prefix("SigIgn:"))?;
+    u64::from_str_radix(bits.trim(), 16).ok()
+}
 
 #[cfg(unix)]
 fn stream(of: impl IsTerminal + std::os::fd::AsFd) -> Stream {
@@ -100,7 +113,7 @@ impl Live for Streams {
     }
 
     fn hold_interrupts(&mut self) {
-        for signal in INTERRUPTS.iter().copied() {
+        for signal in interrupts() {
             // The order matters: the second signal finds the flag that the first one has set. Where
             // signals cannot be held, they end the process as usual.
             let code = i32::from(Status::Interrupted.code());

@@ -9,7 +9,7 @@ mod world;
 use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use compilers::run_with;
@@ -204,6 +204,28 @@ fn interrupts_save() {
         let on = world.output(&["run", "--backend", "reference", "short.loom", "--load", "w.safetensors"]);
         assert_eq!(on.status.code(), Some(0), "{}", text(&on.stderr));
     }
+}
+
+/// A run that is told not to hear the terminal close goes on.
+#[test]
+#[cfg(target_os = "linux")]
+fn nohup_goes_on() {
+    let world = World::new("nohup");
+    world.write("long.loom", training(FOREVER));
+    let program = env!("CARGO_BIN_EXE_broadloom");
+    let run = "run --backend reference long.loom --save w.safetensors";
+    let mut shell = world.surrounded(Command::new("sh"));
+    shell
+        .args(["-c", &format!("trap '' HUP; exec {program} {run}")])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let mut child = shell.spawn().expect("a shell");
+    child.stdout.as_mut().expect("standard output").read_exact(&mut [0; 5]).expect("it prints something");
+    signal(&child, "HUP");
+    std::thread::sleep(Duration::from_millis(500));
+    assert!(child.try_wait().expect("a child").is_none(), "it goes on");
+    signal(&child, "TERM");
+    assert_eq!(ends_soon(child, Duration::from_secs(10)).status.code(), Some(130));
 }
 
 /// A second Ctrl-C does not wait for a long step, and leaves the file saved before.
@@ -408,17 +430,18 @@ fn one_array_of_an_archive() {
     bytes[at] ^= 1;
     world.write("a.npz", bytes);
     world.write("a.loom", "data x : 2\nprint x + 1\n");
-    let one = world.output(&["run", "--backend", "reference", "a.loom", "--data", "x=a.npz"]);
-    assert_eq!(
-        (one.status.code(), text(&one.stdout).as_str()),
-        (Some(0), "[2 2]\n"),
-        "{}",
-        text(&one.stderr)
-    );
-    assert_eq!(
-        world.output(&["run", "--backend", "reference", "a.loom", "--data", "a.npz"]).status.code(),
-        Some(2)
-    );
+    for data in ["x=a.npz", "a.npz"] {
+        let one = world.output(&["run", "--backend", "reference", "a.loom", "--data", data]);
+        assert_eq!(
+            (one.status.code(), text(&one.stdout).as_str()),
+            (Some(0), "[2 2]\n"),
+            "{}",
+            text(&one.stderr)
+        );
+    }
+    world.write("b.loom", "data x : 2\ndata y : 2\nprint x + y\n");
+    let both = world.output(&["run", "--backend", "reference", "b.loom", "--data", "a.npz"]);
+    assert_eq!(both.status.code(), Some(2));
 }
 
 #[test]

@@ -177,3 +177,30 @@ fn the_tour() {
     let learned: Vec<i64> = learned.split_whitespace().filter_map(number).map(|y| y.round() as i64).collect();
     assert_eq!(learned, [0, 1, 1, 0]);
 }
+
+/// A table does not say that its numbers are integers: where data is declared so, whole numbers are.
+#[test]
+fn tables_of_integers() {
+    let folder = scratch("tables_of_integers");
+    std::fs::write(folder.join("p.loom"), "data y : 2, 2 as i64\nprint y + 1\n").expect("a file");
+    let run = |table: &str| {
+        std::fs::write(folder.join("y.csv"), table).expect("a file");
+        let (program, data) = (folder.join("p.loom"), format!("y={}", folder.join("y.csv").display()));
+        output(&["run", "--backend", "reference", &program.to_string_lossy(), "--data", &data])
+    };
+    let whole = run("1,2\n3,4\n");
+    assert_eq!((text(&whole.stdout).as_str(), whole.status.code()), ("[[2 3]\n [4 5]]\n", Some(0)));
+    assert_eq!(run("1,2\n3,4.5\n").status.code(), Some(1));
+}
+
+/// An assignment that makes its target is listed once, as it runs.
+#[test]
+fn loops_of_an_assignment_that_makes_its_target() {
+    let folder = scratch("loops_of_assignments");
+    let program = folder.join("p.loom");
+    let lines = "data a : 2, 3 = ones\ndata b : 3, 2 = ones\n{c} =:min a + b by \"i j; j k => i k\"\n";
+    std::fs::write(&program, lines).expect("a file");
+    let shown = text(&output(&["loops", &program.to_string_lossy()]).stdout);
+    assert_eq!(shown.matches("c[i, k] min= a[i, j] + b[j, k]").count(), 1, "{shown}");
+    assert!(!shown.contains("a[i, j] * b[j, k]"), "{shown}");
+}

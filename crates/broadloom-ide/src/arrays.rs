@@ -12,8 +12,8 @@ use crate::shape::kind;
 pub struct Given {
     /// Its name.
     pub name: String,
-    /// Its values.
-    pub array: Array,
+    /// Its values; none if nothing in the program has this name, and they were not read.
+    pub array: Option<Array>,
     /// The file, as it was written.
     pub file: String,
     /// True if it is one of several ways to read a table.
@@ -25,7 +25,7 @@ pub struct Given {
 impl Given {
     /// A single array, from a file or from elsewhere.
     pub fn new(name: impl Into<String>, array: Array, file: impl Into<String>) -> Given {
-        Given { name: name.into(), array, file: file.into(), offered: false, column: false }
+        Given { name: name.into(), array: Some(array), file: file.into(), offered: false, column: false }
     }
 }
 
@@ -45,8 +45,8 @@ pub fn type_tables(program: &Program, given: &mut [Given]) {
     for each in given.iter_mut().filter(|each| each.file.ends_with(".csv")) {
         let Some(made) = declared(program).find(|made| made.name == each.name) else { continue };
         let dtype = types[made.tensor.index()];
-        if !dtype.is_float() && each.array.to_f64s().iter().all(|number| number.fract() == 0.0) {
-            each.array = each.array.convert(dtype);
+        if let Some(array) = each.array.as_mut().filter(|array| !dtype.is_float() && array.is_whole()) {
+            *array = array.convert(dtype);
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Checks that arrays fit the program. All problems are reported at once, before anything runs.
 
-use broadloom::{Dtype, Fit, FoundSize, Input, Misfit, Shape, Tensor};
+use broadloom::{Array, Dtype, Fit, FoundSize, Input, Misfit, Shape, Tensor};
 use broadloom_diagnostics::{Diagnostic, Severity, Span};
 use broadloom_lang::{Made, Program, codes, nearest};
 use serde::Serialize;
@@ -127,7 +127,7 @@ struct Row<'a> {
     made: Made,
     shape: Shape,
     dtype: Dtype,
-    array: Option<&'a Given>,
+    array: Option<(&'a Array, &'a str)>,
     /// True if the program itself gives or computes its values.
     own: bool,
 }
@@ -141,13 +141,14 @@ impl<'a> Fitted<'a> {
             .map(|made| Row {
                 shape: shapes.get(made.tensor),
                 dtype: dtypes[made.tensor.index()],
-                array: arrays::of(given, &made.name),
+                array: arrays::of(given, &made.name)
+                    .and_then(|given| Some((given.array.as_ref()?, &*given.file))),
                 own: has_values(program, made.tensor),
                 made: made.clone(),
             })
             .collect();
         let inputs: Vec<Input<'_>> =
-            (rows.iter()).filter_map(|row| Some(Input::new(row.made.tensor, &row.array?.array))).collect();
+            (rows.iter()).filter_map(|row| Some(Input::new(row.made.tensor, row.array?.0))).collect();
         let fit = program.graph.fit(&inputs).map_err(|error| error.to_string())?;
         Ok(Fitted { rows, fit, given, front })
     }
@@ -199,9 +200,8 @@ impl<'a> Fitted<'a> {
         tensors.dedup();
         for (at, tensor) in tensors.into_iter().enumerate() {
             let Some(row) = self.rows.iter().find(|row| row.made.tensor == tensor) else { continue };
-            let array = row.array.map_or(String::new(), |given| {
-                let (sizes, dtype) = (list(given.array.sizes()), given.array.dtype());
-                format!("sizes {sizes}, type {dtype} in {}", given.file)
+            let array = row.array.map_or(String::new(), |(array, file)| {
+                format!("sizes {}, type {} in {file}", list(array.sizes()), array.dtype())
             });
             diagnostic = match at {
                 0 => diagnostic.with_primary(row.made.span, array),
@@ -224,10 +224,10 @@ impl Row<'_> {
             name: self.made.name.clone(),
             shape: self.shape.to_string(),
             dtype: self.dtype.name(),
-            array: self.array.map(|given| VerifiedArray {
-                sizes: given.array.sizes().to_vec(),
-                dtype: given.array.dtype().name(),
-                from: given.file.clone(),
+            array: self.array.map(|(array, file)| VerifiedArray {
+                sizes: array.sizes().to_vec(),
+                dtype: array.dtype().name(),
+                from: file.to_string(),
             }),
             own: self.own,
             place: Line::new(&program.sources, self.made.span),

@@ -2,10 +2,10 @@
 //!
 //! Its contents are loaded and run, so nobody else may have put them there. Before the folder is
 //! used, it has to be a real folder that belongs to this user (or to the administrator) and that
-//! nobody else can write to; an open file in it has to belong to the same user. The bytes of the
-//! file are then read once and compared with their checksum, and a private copy of exactly these
-//! bytes is loaded: later changes of the file do not matter. The checksum detects accidents, not
-//! forgery; only the permissions of the folder protect against that.
+//! nobody else can write to or put another in the place of; an open file in it has to belong to the
+//! same user. The bytes of the file are then read once and compared with their checksum, and a
+//! private copy of exactly these bytes is loaded: later changes of the file do not matter. The
+//! checksum detects accidents, not forgery; only the permissions of the folder protect against that.
 //!
 //! A cache that cannot be used never stops a program: a private folder for this process takes its place.
 //!
@@ -299,7 +299,12 @@ fn distrust(folder: &Path) -> Option<&'static str> {
     if !is_trusted_owner(&found) {
         return Some("it belongs to another user");
     }
-    others_may_write(&found).then_some("other users may write to it")
+    if others_may_write(&found) {
+        return Some("other users may write to it");
+    }
+    let above = fs::canonicalize(folder).unwrap_or_else(|_| folder.to_path_buf());
+    let replaceable = above.ancestors().skip(1).any(|above| fs::metadata(above).is_ok_and(anyone_may_rename));
+    replaceable.then_some("a folder above it is open to all users, who may put another in its place")
 }
 
 #[cfg(unix)]
@@ -331,6 +336,18 @@ fn others_may_write(found: &fs::Metadata) -> bool {
 
 #[cfg(not(unix))]
 fn others_may_write(_: &fs::Metadata) -> bool {
+    false
+}
+
+/// Returns true if every user may rename what is in a folder. In a common temporary folder, which has the sticky bit, only owners may. Groups do not
+/// count: on many systems the folders of a user are open to a group that has no other member.
+#[cfg(unix)]
+fn anyone_may_rename(found: fs::Metadata) -> bool {
+    std::os::unix::fs::MetadataExt::mode(&found) & 0o1002 == 0o0002
+}
+
+#[cfg(not(unix))]
+fn anyone_may_rename(_: fs::Metadata) -> bool {
     false
 }
 

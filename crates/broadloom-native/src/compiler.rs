@@ -266,8 +266,10 @@ impl Compiler {
             let said = said.lines().take(20).collect::<Vec<_>>().join("\n");
             return Err(Error::Compiler { command: shown(&command), said });
         }
-        let output = folder.join(output);
-        std::fs::read(&output).map_err(|error| Error::file(&output, &error))
+        std::fs::read(folder.join(output)).map_err(|_| Error::Compiler {
+            command: shown(&command),
+            said: "it says that all is well, and has made nothing: is it a C compiler?".to_string(),
+        })
     }
 }
 

@@ -48,6 +48,41 @@ pub fn read_arrays(path: impl AsRef<Path>) -> Result<Vec<(String, Array)>, FileE
     }
 }
 
+/// The arrays of a file, as [`read_arrays`] has them, but only the values of those whose names are wanted: nothing else of
+/// a `.npz` file is inflated.
+///
+/// ```
+/// use broadloom_array::{Array, files};
+///
+/// # let folder = std::env::temp_dir().join(format!("broadloom-doc-wanted-{}", std::process::id()));
+/// # std::fs::create_dir_all(&folder)?;
+/// let path = folder.join("two.npz");
+/// files::write_npz(&path, [("x", Array::scalar(1.0)), ("y", Array::scalar(2.0))])?;
+/// let arrays = files::read_wanted(&path, |name| name == "x")?;
+/// assert_eq!(arrays[0].1.as_ref().and_then(|x| x.item()), Some(1.0));
+/// assert_eq!(arrays[1], ("y".to_string(), None));
+/// # std::fs::remove_dir_all(&folder)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn read_wanted(
+    path: impl AsRef<Path>,
+    wanted: impl Fn(&str) -> bool,
+) -> Result<Vec<(String, Option<Array>)>, FileError> {
+    let path = path.as_ref();
+    if path.extension().is_some_and(|ending| ending == "npz") {
+        return super::npz::read_wanted(path, wanted);
+    }
+    let arrays = read_arrays(path)?.into_iter();
+    // What has no name is the whole of the file.
+    let keep = |name: &str| name.is_empty() || wanted(name);
+    Ok(arrays
+        .map(|(name, array)| {
+            let kept = keep(&name).then_some(array);
+            (name, kept)
+        })
+        .collect())
+}
+
 /// The array for a name, and the names of all arrays in the file: of a `.npy` or `.csv` file the
 /// whole; of a file with several arrays the one of that name, or the only one. Nothing else of a
 /// `.npz` file is inflated.

@@ -44,7 +44,7 @@ use crate::replace::{check_replace, replace, replace_text};
 use crate::{Element, Values, bf16, f16, shown_path};
 
 pub use crate::replace::ReplaceError;
-pub use any::{read_array, read_arrays};
+pub use any::{read_array, read_arrays, read_wanted};
 pub use csv::{CsvHeader, Table, csv_from_text, read_csv, write_csv};
 pub use npy::{npy_from_bytes, npy_to_bytes, read_npy, write_npy};
 pub use npz::{npz_from_bytes, npz_to_bytes, read_npz, write_npz};

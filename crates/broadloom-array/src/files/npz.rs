@@ -72,6 +72,21 @@ pub(super) fn read_one(path: &Path, name: &str) -> Result<(Option<Array>, Vec<St
     })
 }
 
+/// Reads the arrays of a `.npz` file whose names are wanted, and the names of the others.
+pub(super) fn read_wanted(
+    path: &Path,
+    wanted: impl Fn(&str) -> bool,
+) -> Result<Vec<(String, Option<Array>)>, FileError> {
+    read(path, |bytes| {
+        let members = members(bytes)?.into_iter();
+        let inflated = |(name, member): (String, Member)| {
+            let array = wanted(&name).then(|| member.named(&name, bytes)).transpose()?;
+            Ok((name, array))
+        };
+        members.map(inflated).collect()
+    })
+}
+
 /// The arrays in the contents of a `.npz` file, in the order of the archive.
 pub fn npz_from_bytes(bytes: &[u8]) -> Result<Vec<(String, Array)>, FileError> {
     let members = members(bytes)?.into_iter();

@@ -107,12 +107,12 @@ pub fn safetensors_from_bytes(bytes: &[u8]) -> Result<Tensors, FileError> {
         )
     };
     let text = str::from_utf8(header).map_err(|error| unread(error.to_string()))?;
-    let header: Metadata = serde_json::from_str(text).map_err(|error| unread(error.to_string()))?;
     // Of two arrays of one name the crate would take the last, where another reader may take the
     // first.
     if let Some(name) = serde_json::from_str::<Twice>(text).ok().and_then(|twice| twice.0) {
         return Err(FileError::new(FileErrorKind::Name, "different names", format!("`{name}` twice")));
     }
+    let header: Metadata = serde_json::from_str(text).map_err(|error| unread(error.to_string()))?;
     let (wanted, found) = (header.data_len() as u64, numbers.len() as u64);
     if wanted != found {
         let kind = if found < wanted { FileErrorKind::Truncated } else { FileErrorKind::Surplus };
@@ -369,6 +369,20 @@ mod tests {
                 "Header: the bytes: expected a header in JSON, of types, shapes and places that agree, found overflow computing buffer size from shape and/or element type"
             ],
         );
+    }
+
+    /// Two arrays of one name are the mistake that is said, whatever their places are.
+    #[test]
+    fn names_that_occur_twice() {
+        let entry = |start: u64| {
+            format!("\"a\":{{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[{start},{}]}}", start + 4)
+        };
+        for second in [0, 4, 400] {
+            check(
+                &file(&format!("{{{},{}}}", entry(0), entry(second)), &[0; 8]),
+                expect!["Name: the bytes: expected different names, found `a` twice"],
+            );
+        }
     }
 
     /// Places whose sum, with the header, is too large to count.

@@ -195,11 +195,12 @@ impl Args {
                 return Err(format!("the program has no `data {name}` that could be given"));
             }
         }
-        let mut given = data::read_all(&self.data)?;
+        let mut given = data::read_all(&self.data, program)?;
         arrays::type_tables(program, &mut given);
         let foreign = arrays::foreign(program, &given, Front::Command);
-        let inputs =
-            arrays::used(program, &given).map(|used| (used.name.clone(), used.array.clone())).collect();
+        let inputs = arrays::used(program, &given)
+            .filter_map(|used| Some((used.name.clone(), used.array.clone()?)))
+            .collect();
         let options = RunOptions {
             settings,
             load: self.load.clone(),

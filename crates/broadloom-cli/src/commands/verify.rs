@@ -41,11 +41,11 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
         Ok(text) => text,
         Err(output) => return output,
     };
-    let mut given = match data::read_all(&args.inputs) {
+    let mut analysis = Analysis::new(&text);
+    let mut given = match data::read_all(&args.inputs, &analysis.program) {
         Ok(given) => given,
         Err(message) => return unusable("verify", message, args.program.json),
     };
-    let mut analysis = Analysis::new(&text);
     arrays::type_tables(&analysis.program, &mut given);
     let verified = match verify(&mut analysis, &given) {
         Ok(verified) => verified,

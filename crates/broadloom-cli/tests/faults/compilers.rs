@@ -65,7 +65,7 @@ fn compilers_that_cannot_be() {
     assert!(status == Some(1) && said.contains("the C compiler failed"), "{said}");
     let nothing = script(&world, "nothing", "exit 0");
     let (status, _, said) = run_with(&world, &[("CC", nothing.to_str().expect("UTF-8"))]);
-    assert!(status == Some(1) && said.contains("program.so"), "{said}");
+    assert!(status == Some(1) && said.contains("has made nothing"), "{said}");
 }
 
 /// A cache that others can write to is not used, and neither is one that is somewhere else than it says; the program runs.
@@ -98,6 +98,21 @@ fn caches_of_strangers() {
         std::fs::set_permissions(&open, std::fs::Permissions::from_mode(mode)).expect("permissions");
         refused(&open, "other users may write to it");
         assert_eq!(count(&open), 0, "nothing is put there");
+    }
+    // Others may rename a folder inside of one that is open to all, unless that has the sticky bit.
+    for (mode, refuses) in [(0o777, true), (0o1777, false), (0o775, false)] {
+        let above = world.path("above");
+        let _ = std::fs::remove_dir_all(&above);
+        std::fs::create_dir(&above).expect("a folder");
+        std::fs::set_permissions(&above, std::fs::Permissions::from_mode(mode)).expect("permissions");
+        let within = above.join("cache");
+        if refuses {
+            refused(&within, "may put another in its place");
+            assert_eq!(count(&within), 0, "nothing is put there");
+        } else {
+            let within = within.to_str().expect("UTF-8");
+            assert_eq!(run_with(&world, &[("BROADLOOM_CACHE", within)]), good, "{mode:o}");
+        }
     }
     let link = world.path("link");
     std::os::unix::fs::symlink(&cache, &link).expect("a link");

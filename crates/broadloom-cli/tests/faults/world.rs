@@ -64,8 +64,15 @@ impl World {
         self.command(arguments).output().expect("the command runs")
     }
 
+    /// Starts the command under test with the signals of a terminal, even if the tests themselves are run by `nohup`.
     pub fn spawn(&self, arguments: &[&str]) -> Child {
-        let mut command = self.command(arguments);
+        let mut command = if cfg!(target_os = "linux") {
+            let mut command = Command::new("env");
+            command.args(["--default-signal", env!("CARGO_BIN_EXE_broadloom")]).args(arguments);
+            self.surrounded(command)
+        } else {
+            self.command(arguments)
+        };
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the command starts")
     }
 }
