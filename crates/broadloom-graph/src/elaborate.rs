@@ -280,6 +280,7 @@ impl Graph {
         Ok(match &axis.kind {
             AxisKind::Label(id) => label(*id),
             AxisKind::Wildcard => self.solver.dim_var(Role::Interior).into(),
+            AxisKind::Fixed(0) if known.spec.keeps => DimTerm::UNIT,
             AxisKind::Fixed(index) => {
                 let term = self.solver.dim_var(Role::Interior).into();
                 if *index > 0 {

@@ -62,13 +62,35 @@ pub enum Remedy {
     Capture,
     /// Keep the number of elements.
     Reshape,
-    /// State the shape of the result of a reshape.
-    Shape,
+    /// State the shape of the result of a reshape, which has so many elements, if that is known.
+    Shape(Option<u64>),
     /// Drop the elements that a window leaves over, or change the sizes.
     Drop,
+    /// Write the axes of a tensor in the spec.
+    Spec,
     /// Correct another mistake, of which this one is a consequence.
     Follows,
 }
+
+/// A shape of two axes for advice, as square as the number of elements allows.
+///
+/// ```
+/// use broadloom::example_shape;
+/// assert_eq!(example_shape(Some(24)), "4, 6");
+/// assert_eq!(example_shape(Some(7)), "7");
+/// assert_eq!(example_shape(None), "4, 8");
+/// ```
+pub fn example_shape(elements: Option<u64>) -> String {
+    let Some(elements) = elements else { return "4, 8".to_string() };
+    let root = elements.isqrt().min(LARGEST_SIDE);
+    match (2..=root).rev().find(|side| elements.is_multiple_of(*side)) {
+        Some(side) => format!("{side}, {}", elements / side),
+        None => elements.to_string(),
+    }
+}
+
+/// The largest axis that is tried for an example.
+const LARGEST_SIDE: u64 = 1 << 16;
 
 /// A mistake in a program: what is wrong, where both ends of the conflict come from, how they are
 /// connected, and how to correct it.

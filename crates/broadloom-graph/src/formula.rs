@@ -163,8 +163,9 @@ impl Formula {
 
     /// Returns true if it chooses by its first operand between the others.
     pub(crate) fn is_choice(&self) -> bool {
-        let name = |formula: &Formula| matches!(formula, Formula::Name(_));
-        matches!(self, Formula::Select(condition, a, b) if name(condition) && name(a) && name(b) && a != condition && b != condition)
+        let Formula::Select(condition, a, b) = self else { return false };
+        let is_name = |formula: &Formula| matches!(formula, Formula::Name(_));
+        [condition, a, b].into_iter().all(|part| is_name(part)) && a != condition && b != condition
     }
 
     /// Returns true if the values of all its functions are those that IEEE 754 requires.

@@ -78,7 +78,8 @@ pub struct Graph {
 /// Specs by their text, so that each is parsed once.
 #[derive(Clone, Default)]
 pub(crate) struct Specs {
-    by_text: FxHashMap<Box<str>, u32>,
+    /// By their texts: specs as they are written, and those that [keep](Spec::keeps) units.
+    by_text: [FxHashMap<Box<str>, u32>; 2],
     all: Vec<Arc<KnownSpec>>,
 }
 
@@ -137,6 +138,7 @@ pub(crate) struct View<'a> {
     pub bases: &'a [Box<str>],
     pub symbols: &'a [SymbolData],
     pub steps: &'a [Step],
+    pub operands: &'a [Tensor],
     pub specs: &'a Specs,
 }
 
@@ -227,7 +229,7 @@ impl Graph {
     }
 
     /// All tensors, in the order they were made.
-    pub fn tensors(&self) -> impl Iterator<Item = Tensor> + use<> {
+    pub fn tensors(&self) -> impl DoubleEndedIterator<Item = Tensor> + use<> {
         (0..self.tensors.len() as u32).map(Tensor)
     }
 
@@ -367,6 +369,7 @@ impl Graph {
             bases: &self.bases,
             symbols: &self.symbols,
             steps: &self.steps,
+            operands: &self.operands,
             specs: &self.specs,
         };
         let opened = |closed: &Closed<'_>, mut holes: Vec<Unfilled>| {
@@ -489,13 +492,14 @@ impl Graph {
                 (Cow::Owned(tree.to_string()), Some(tree))
             }
         };
-        if let Some(known) = self.specs.by_text.get(&*text) {
+        let keeps = usize::from(tree.as_ref().is_some_and(|tree| tree.keeps));
+        if let Some(known) = self.specs.by_text[keeps].get(&*text) {
             return Ok(*known);
         }
         let spec = tree.map_or_else(|| read(&text, broadloom_spec::parse_spec), Ok)?;
         let discardable = crate::discard::discardable(&spec);
         let known = self.specs.all.len() as u32;
-        self.specs.by_text.insert((*text).into(), known);
+        self.specs.by_text[keeps].insert((*text).into(), known);
         self.specs.all.push(Arc::new(KnownSpec { text: (*text).into(), spec, discardable }));
         Ok(known)
     }

@@ -129,7 +129,12 @@ fn given(array: &Array, sizes: &[u64], dtype: Dtype) -> Result<Array, Error> {
             sizes => sizes.iter().map(u64::to_string).collect::<Vec<_>>().join(" × "),
         };
         let (given, wanted) = (show(array.sizes()), show(sizes));
-        return Err(wrong(format!("the parameter has {wanted}, but the values have {given}")));
+        return Err(wrong(format!("the parameter has {wanted}, but the values have {given}")).with_help(
+            match sizes {
+                [] => "give a single number".to_string(),
+                _ => format!("in memory order (batch, output, input) the values are {wanted}"),
+            },
+        ));
     }
     if array.dtype().is_float() && !dtype.is_float() {
         let found = array.dtype();
@@ -270,7 +275,8 @@ mod tests {
         let array = Array::from_slice(&[3], &[1.5f32, 2.5, 3.5]).unwrap();
         assert_eq!(
             error(Initial::Values(array.clone()), Dtype::F32),
-            "the initial values of `w`: the parameter has 2, but the values have 3"
+            "the initial values of `w`: the parameter has 2, but the values have 3\n\
+             help: in memory order (batch, output, input) the values are 2"
         );
         assert_eq!(
             error(Initial::Values(Array::zeros(Dtype::F32, &[2]).unwrap()), Dtype::I64),

@@ -420,6 +420,9 @@ impl Graph {
                 return Err(error);
             }
         }
+        let fillers =
+            own.iter().filter_map(|row| row.hole).filter(|var| self.solver.role(*var) == Role::Filler);
+        self.facts.shaped.extend(fillers);
         if declares {
             let named = self.declared_names(decl, rows, first_label);
             let declaration = Declaration { shape: shape.trim().into(), given: Given::Nothing, named };
@@ -580,6 +583,8 @@ pub(crate) struct Facts {
     pub means: FxHashMap<Tensor, Tensor>,
     /// Sums on the way to a mean, which may be too large for the type of the mean.
     pub wide: FxHashSet<Tensor>,
+    /// Rows of tensors that fill any shape and were given one.
+    pub shaped: FxHashSet<RowVar>,
     /// Captured sizes that are used as numbers.
     pub sizes: Vec<Captured>,
     /// The gradients that were asked for, by the tensor they belong to.

@@ -44,7 +44,7 @@ pub use broadloom_core::Padding;
 pub use broadloom_spec::Kind;
 pub use capture::Captured;
 pub use certificate::Certificate;
-pub use error::{Error, ErrorKind, Part, Remedy};
+pub use error::{Error, ErrorKind, Part, Remedy, example_shape};
 pub use fit::{Fit, FoundSize, Input, Misfit, Said};
 pub use formula::{Assignments, Formula, Name, Sign};
 pub use graph::{Graph, Stats};

@@ -6,6 +6,7 @@
 //! | operation | relation |
 //! |---|---|
 //! | pointwise, any number of operands | `C_k ⊑ A_k`, `C_k ⊑ B_k`, … for each kind `k` |
+//! | pointwise, where one of them has a shape and `F` fills any | the same, and `F` adds no axes to `C` |
 //! | composition `A @ B` | `A_i ⊑ B_o`; `C_b ⊑ A_b`, `C_b ⊑ B_b`, `C_i ⊑ B_i`, `C_o ⊑ A_o` |
 //! | composition and sum `A @ B + D` | the same, and `C_k ⊑ D_k` for each kind `k` |
 //! | transpose | `C_b ⊑ A_b`, `C_i ⊑ A_o`, `C_o ⊑ A_i` |
@@ -235,7 +236,7 @@ impl Graph {
         }
         let is_float = match self.facts.precisions.get(&ids) {
             Some(dtype) => dtype.is_float(),
-            None => self.values_of(ids).is_some_and(|values| !crate::precision::are_whole(values)),
+            None => self.values_of(ids).is_some_and(|values| !values.is_whole()),
         };
         if is_float {
             let message =
@@ -283,11 +284,19 @@ impl Graph {
             self.meets(outer, rows[a], input);
         }
         let there = target.map(|target| self.rows(target));
+        let with_fillers = matches!(op, Op::Pointwise(_))
+            && rows.iter().any(|rows| self.fills_any_shape(*rows))
+            && rows.iter().any(|rows| self.has_shape(*rows));
         let result = Kind::ALL.map(|kind| {
-            let sources = sources(op, operands.len(), kind);
+            let sources =
+                sources(op, operands.len(), kind).map(|(slot, from)| (slot, rows[slot][place(from)]));
+            let mut sources: Sources = sources.collect();
+            // A row that two operands share belongs to the one with a shape.
+            if with_fillers {
+                sources.sort_by_key(|(slot, _)| !self.has_shape(rows[*slot]));
+            }
             let mut distinct: Sources = smallvec::SmallVec::new();
-            for (slot, from) in sources {
-                let row = rows[slot][place(from)];
+            for (slot, row) in sources {
                 // A row without axes adds no constraint, and no row is added twice.
                 if !row.is_empty() && !distinct.iter().any(|(_, known)| self.same_row(*known, row)) {
                     distinct.push((slot, row));
@@ -295,6 +304,7 @@ impl Graph {
             }
             match there {
                 Some(there) => self.broadcast_into(kind, there[place(kind)], &distinct),
+                None if with_fillers => self.broadcast_shaped(kind, &distinct, &rows),
                 None => self.broadcast(kind, &distinct),
             }
         });
@@ -320,6 +330,26 @@ impl Graph {
                 result
             }
         }
+    }
+
+    /// The same where an operand has a shape: those that fill any shape (noise, constants) take it, and add no axes.
+    fn broadcast_shaped(&mut self, kind: Kind, sources: &Sources, operands: &[Rows]) -> RowRef {
+        let (shaped, fillers): (Sources, Sources) =
+            sources.iter().copied().partition(|(slot, _)| self.has_shape(operands[*slot]));
+        let result = self.broadcast(kind, &shaped);
+        self.broadcast_into(kind, result, &fillers)
+    }
+
+    /// Returns true for an operand that takes any shape: not a number, which has none.
+    fn fills_any_shape(&self, rows: Rows) -> bool {
+        !self.has_shape(rows) && rows.iter().any(|row| !row.is_empty())
+    }
+
+    /// Returns true for an operand with axes of its own, known or not: neither a number nor one that fills any shape.
+    fn has_shape(&self, rows: Rows) -> bool {
+        let is_open =
+            |var: RowVar| self.solver.role(var) == Role::Filler && !self.facts.shaped.contains(&var);
+        rows.iter().any(|row| row.lead + row.trail > 0 || row.hole.is_some_and(|var| !is_open(var)))
     }
 
     /// Returns true if two rows are written alike.

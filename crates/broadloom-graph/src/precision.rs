@@ -139,16 +139,11 @@ fn is_whole_literal(graph: &Graph, tensor: Tensor) -> bool {
         Some(Leaf::Number(value) | Leaf::Constant(value)) => value.fract() == 0.0,
         Some(Leaf::Size(_) | Leaf::Range) => true,
         Some(Leaf::Data) if !graph.facts.precisions.contains_key(&tensor) => {
-            graph.values_of(tensor).is_some_and(are_whole)
+            graph.values_of(tensor).is_some_and(Array::is_whole)
         }
         Some(_) => false,
         None => is_truth(graph, graph.tensors[tensor.index()].step),
     }
-}
-
-/// Returns true if numbers have no fractions.
-pub(crate) fn are_whole(values: &Array) -> bool {
-    values.to_f64s().iter().all(|value| value.fract() == 0.0)
 }
 
 impl Graph {

@@ -31,13 +31,15 @@ pub(crate) enum Guess {
     Label(u32, spec::AxisId),
     /// The shape of what a step converts into.
     Shape(u32),
+    /// The shape of the leaf that a step converts.
+    Source(u32),
 }
 
 impl Guess {
     /// The step that it belongs to.
     fn step(self) -> u32 {
         match self {
-            Guess::Label(step, _) | Guess::Shape(step) => step,
+            Guess::Label(step, _) | Guess::Shape(step) | Guess::Source(step) => step,
         }
     }
 }
@@ -62,9 +64,16 @@ impl View<'_> {
                     let open = inner.into_iter().filter(|label| !discardable[label.0 as usize]);
                     found.extend(open.filter(guessed).map(|label| Guess::Label(step, label)));
                 }
-                Step::Op { op: Op::Convert { factor, divisor }, result, .. } if factor == divisor => {
+                Step::Op { op: Op::Convert { factor, divisor }, result, operands, .. }
+                    if factor == divisor =>
+                {
                     let rows = self.tensors[result as usize].rows;
                     found.extend(self.is_guessed(closed, rows).then_some(Guess::Shape(step)));
+                    let made = &self.tensors[self.operands[operands as usize].index()];
+                    let is_leaf = matches!(self.steps[made.step as usize], Step::Leaf { .. });
+                    found.extend(
+                        (is_leaf && self.is_guessed(closed, made.rows)).then_some(Guess::Source(step)),
+                    );
                 }
                 _ => {}
             }

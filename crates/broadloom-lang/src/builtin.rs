@@ -1,9 +1,12 @@
 //! The functions that are part of the language. All others are the library's, written with these.
 
+mod initials;
+mod moves;
+
 use std::rc::Rc;
 use std::sync::LazyLock;
 
-use broadloom::{Accumulate, Combine, Initial, Kind, Operation, Padding, Tensor, concat};
+use broadloom::{Accumulate, Combine, Initial, Operation, Padding, Tensor};
 use broadloom_diagnostics::Span;
 
 use crate::codes;
@@ -82,11 +85,11 @@ const OWN: [Builtin; 27] = [
     function("product", |eval, call| reduced(eval, call, Accumulate::Product)),
     function("mean", mean),
     function("split", split),
-    function("transpose", transpose),
-    function("gather", gather),
-    function("concat", |eval, call| joined(eval, call, false)),
-    function("stack", |eval, call| joined(eval, call, true)),
-    function("reshape", reshape),
+    function("transpose", moves::transpose),
+    function("gather", moves::gather),
+    function("concat", |eval, call| moves::joined(eval, call, false)),
+    function("stack", |eval, call| moves::joined(eval, call, true)),
+    function("reshape", moves::reshape),
     function("constant", constant),
     function("range", range),
     function("noise", noise),
@@ -96,26 +99,26 @@ const OWN: [Builtin; 27] = [
     function("inference", inference),
     // A name that stands for 1 or 0: see `Eval::lookup`.
     function("training", |eval, call| eval.wrong_call(call, "`training` is a number, not a function", "")),
-    initial("uniform", uniform, || Some(Initial::Uniform { low: 0.0, high: 1.0 })),
-    initial("normal", normal, || Some(Initial::Normal { mean: 0.0, deviation: 1.0 })),
+    initial("uniform", initials::uniform, || Some(Initial::Uniform { low: 0.0, high: 1.0 })),
+    initial("normal", initials::normal, || Some(Initial::Normal { mean: 0.0, deviation: 1.0 })),
     initial(
         "kaiming",
-        |eval, call| gained(eval, call, |gain| Initial::Kaiming { gain }),
+        |eval, call| initials::gained(eval, call, |gain| Initial::Kaiming { gain }),
         || Some(Initial::Kaiming { gain: 1.0 }),
     ),
     initial(
         "kaiming_normal",
-        |eval, call| gained(eval, call, |gain| Initial::KaimingNormal { gain }),
+        |eval, call| initials::gained(eval, call, |gain| Initial::KaimingNormal { gain }),
         || Some(Initial::KaimingNormal { gain: 1.0 }),
     ),
     initial(
         "xavier",
-        |eval, call| gained(eval, call, |gain| Initial::Xavier { gain }),
+        |eval, call| initials::gained(eval, call, |gain| Initial::Xavier { gain }),
         || Some(Initial::Xavier { gain: 1.0 }),
     ),
     initial(
         "xavier_normal",
-        |eval, call| gained(eval, call, |gain| Initial::XavierNormal { gain }),
+        |eval, call| initials::gained(eval, call, |gain| Initial::XavierNormal { gain }),
         || Some(Initial::XavierNormal { gain: 1.0 }),
     ),
 ];
@@ -244,23 +247,17 @@ impl Eval<'_> {
         }
         let plural = if wanted == 1 { "" } else { "s" };
         let message = format!("`{}` takes {wanted} argument{plural}, {} given", call.name, plain.len());
-        self.wrong_call(call, message, format!("write `{example}`"))
-    }
-
-    fn tensors(&mut self, given: &[&Given]) -> Evaluated<Vec<Tensor>> {
-        let mut tensors = Vec::new();
-        for each in given {
-            match &each.value {
-                // A list of tensors counts as several arguments.
-                Value::List(items) if items.iter().any(|item| matches!(item, Value::Tensor(_))) => {
-                    for item in items.iter() {
-                        tensors.push(self.tensor(item, each.span)?);
-                    }
-                }
-                value => tensors.push(self.tensor(value, each.span)?),
+        let help = match (call.name, plain.len()) {
+            ("transpose", 2..) => {
+                "it exchanges inputs and outputs; a spec exchanges two output axes: `einsum(\"... | i j => ... | j i\", x)`"
+                    .to_string()
             }
-        }
-        Ok(tensors)
+            (name, 0) if wanted == 1 => {
+                format!("write `{example}`; without parentheses, `{name}` is a function for a list or `|>`")
+            }
+            _ => format!("write `{example}`"),
+        };
+        self.wrong_call(call, message, help)
     }
 }
 
@@ -310,7 +307,10 @@ fn choose(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
     if let Value::Number(holds) = condition.value {
         return Ok(if holds != 0.0 { a.value.clone() } else { b.value.clone() });
     }
-    let operands = eval.tensors(&[condition, a, b])?;
+    let mut operands = Vec::with_capacity(3);
+    for given in [condition, a, b] {
+        operands.push(eval.tensor(&given.value, given.span)?);
+    }
     Ok(Value::Tensor(eval.ask(call.span, |graph| graph.pointwise("where", &operands))?))
 }
 
@@ -374,12 +374,18 @@ fn one_of<T: Copy>(
     known: &[(&str, T)],
 ) -> Evaluated<Option<T>> {
     let Some(given) = eval.named(call, name) else { return Ok(None) };
-    let text = eval.words(&given.value, given.span)?;
-    if let Some((_, found)) = known.iter().find(|(word, _)| *word == &*text) {
-        return Ok(Some(*found));
-    }
+    let text = match &given.value {
+        Value::Number(number) => number.to_string(),
+        value => {
+            let text = eval.words(value, given.span)?;
+            if let Some((_, found)) = known.iter().find(|(word, _)| *word == &*text) {
+                return Ok(Some(*found));
+            }
+            format!("\"{text}\"")
+        }
+    };
     let words: Vec<String> = known.iter().map(|(word, _)| format!("`\"{word}\"`")).collect();
-    let message = format!("`{name}` cannot be `\"{text}\"`");
+    let message = format!("`{name}` cannot be `{text}`");
     eval.wrong(codes::ARGUMENTS, message, given.span, format!("it is one of {}", words.join(", ")))
 }
 
@@ -401,85 +407,6 @@ fn split(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
     let parts = eval.ask(call.span, |graph| graph.split(&spec, &operands))?;
     let parts: Vec<Value> = parts.into_iter().map(Value::Tensor).collect();
     Ok(Value::List(parts.into()))
-}
-
-fn transpose(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
-    let [x] = eval.exactly(call, "transpose(w)")?;
-    let x = eval.tensor(&x.value, x.span)?;
-    Ok(Value::Tensor(eval.ask(call.span, |graph| graph.transpose(x))?))
-}
-
-fn gather(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
-    let [table, ids] = eval.exactly(call, "gather(table, ids)")?;
-    let (table, ids) = (eval.tensor(&table.value, table.span)?, eval.tensor(&ids.value, ids.span)?);
-    Ok(Value::Tensor(eval.ask(call.span, |graph| graph.gather(table, ids))?))
-}
-
-/// `concat(a, b, along = "output")` and `stack`.
-fn joined(eval: &mut Eval<'_>, call: &Call, stacked: bool) -> Evaluated<Value> {
-    eval.only(call, &["along"])?;
-    let kinds = Kind::ALL.map(|kind| (kind.name(), kind));
-    let along = one_of(eval, call, "along", &kinds)?.unwrap_or(Kind::Output);
-    let mut parts = eval.tensors(&call.plain())?;
-    let (whole, layer) = (concat::concatenation(parts.len(), along, ROWS), concat::layer(along, ROWS));
-    let (Some(whole), Some(layer)) = (whole, layer) else {
-        return eval.wrong_call(
-            call,
-            "there is nothing to put together",
-            format!("write `{}(a, b)`", call.name),
-        );
-    };
-    let made = eval.ask(call.span, |graph| {
-        if stacked {
-            for part in &mut parts {
-                *part = graph.einsum(&layer, &[*part])?;
-                let layer = graph.captured(*part, "layer")?;
-                graph.set(layer, 1)?;
-            }
-        }
-        let options = broadloom::Options { name: Some(call.name), ..Default::default() };
-        graph.einsum_with(&whole, &parts, &options)
-    })?;
-    eval.show_as_written(made, call.span, &format!("{}(…)", call.name));
-    Ok(Value::Tensor(made))
-}
-
-/// `reshape(x)`, `reshape(x, "32 | 28, 28")`: the same elements in memory order, in the shape that
-/// is written or that the context requires.
-fn reshape(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
-    eval.only(call, &[])?;
-    let (x, shape) = match call.plain()[..] {
-        [x] => (x, None),
-        [x, shape] if matches!(shape.value, Value::Text(_) | Value::Mistake) => (x, Some(shape)),
-        ref given => {
-            let x = given.first().map_or("x".into(), |x| eval.quote(x.span));
-            let sizes: Vec<String> = given.iter().skip(1).map(|size| eval.quote(size.span)).collect();
-            let sizes = sizes.join(", ");
-            let sizes = if sizes.is_empty() { "4, 8" } else { sizes.trim_matches(['[', ']']) };
-            let message = "`reshape` takes a tensor, and a shape as a text";
-            return eval.wrong_call(
-                call,
-                message,
-                format!("write `reshape({x}, \"{sizes}\")`, or `let y : {sizes} = reshape({x})`"),
-            );
-        }
-    };
-    let tensor = eval.tensor(&x.value, x.span)?;
-    let wanted = match shape {
-        Some(shape) => {
-            let text = eval.words(&shape.value, shape.span)?;
-            let text = eval.filled(&text, shape.span)?;
-            Some(eval.shape_text(&text, shape.span)?)
-        }
-        None => None,
-    };
-    let made = eval.ask(call.span, |graph| graph.reshape(tensor))?;
-    eval.show_as_written(made, call.span, "reshape(…)");
-    if let Some((text, sizes)) = wanted {
-        let sizes: Vec<_> = sizes.iter().map(|(label, size)| (label.as_str(), size)).collect();
-        eval.ask(call.span, |graph| graph.declare_shape_with(made, &text, &sizes))?;
-    }
-    Ok(Value::Tensor(made))
 }
 
 fn constant(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
@@ -557,46 +484,6 @@ fn inference(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
         other => {
             let message = format!("a function is needed here, not {}", other.kind());
             eval.wrong(codes::KIND, message, function.span, "write `inference(model)(x)`")
-        }
-    }
-}
-
-/// The arguments of a distribution, as numbers.
-fn numbers(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Vec<f64>> {
-    eval.only(call, &[])?;
-    call.given.iter().map(|given| eval.number(&given.value, given.span)).collect()
-}
-
-fn uniform(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
-    let initial = match numbers(eval, call)?[..] {
-        [] => Initial::Uniform { low: 0.0, high: 1.0 },
-        [bound] => Initial::Uniform { low: -bound, high: bound },
-        [low, high] => Initial::Uniform { low, high },
-        _ => return eval.wrong_call(call, "`uniform` takes two bounds", "write `uniform(-1, 1)`"),
-    };
-    Ok(Value::Initial(Rc::new(initial)))
-}
-
-fn normal(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
-    let (mean, deviation) = match numbers(eval, call)?[..] {
-        [] => (0.0, 1.0),
-        [deviation] => (0.0, deviation),
-        [mean, deviation] => (mean, deviation),
-        _ => {
-            let help = "write `normal(0.02)`, or `normal(mean, deviation)`";
-            return eval.wrong_call(call, "`normal` takes a mean and a deviation", help);
-        }
-    };
-    Ok(Value::Initial(Rc::new(Initial::Normal { mean, deviation })))
-}
-
-fn gained(eval: &mut Eval<'_>, call: &Call, of: fn(f64) -> Initial) -> Evaluated<Value> {
-    match numbers(eval, call)?[..] {
-        [] => Ok(Value::Initial(Rc::new(of(1.0)))),
-        [gain] => Ok(Value::Initial(Rc::new(of(gain)))),
-        _ => {
-            let message = format!("`{}` takes a gain, or nothing", call.name);
-            eval.wrong_call(call, message, format!("write `{}(1.4)`", call.name))
         }
     }
 }

@@ -58,4 +58,9 @@ codes! {
     UNTRAINED = "W0506", "a parameter that is not trained";
     TARGETS = "W0507", "targets of another kind than the loss takes";
     POSITION = "W0508", "a position where a size may be meant";
+    NO_SIZE = "W0509", "a name that stands for no size";
+    ORDER = "W0510", "numbers in the order of another library";
+    IDLE = "W0511", "a composition that contracts nothing";
+    TURN = "W0512", "something that is new in each turn";
+    MEANT = "W0513", "an argument that fits and is meant otherwise";
 }

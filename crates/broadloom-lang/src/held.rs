@@ -51,9 +51,9 @@ impl Program {
         };
         // What is compared has a type of its own, whatever the condition is used for.
         let is_truth = Operation::named(name).is_some_and(Operation::is_truth);
-        let others = || operands.iter().filter(|operand| number(operand).is_none());
+        let compared = operands.iter().filter(|operand| number(operand).is_none());
         let dtype = match is_truth {
-            true => others().map(|operand| types[operand.index()]).max()?,
+            true => compared.map(|operand| types[operand.index()]).max()?,
             false => types[tensor.index()],
         };
         let value = operands.iter().filter_map(number).find(|value| !holds(dtype, *value))?;
@@ -62,12 +62,17 @@ impl Program {
             return None;
         }
         let message = format!("`{dtype}` does not hold {}", number_text(value));
+        let wider = |dtype: &str| {
+            format!("write a smaller number, or `as {dtype}` behind the shape of what it meets")
+        };
         let help = match dtype {
             Dtype::I64 => {
-                "whole numbers that are written go up to 9007199254740991: load greater ones from a file"
+                format!(
+                    "whole numbers that are written go up to {LARGEST_WRITTEN}: load greater ones from a file"
+                )
             }
-            Dtype::I32 => "write a smaller number, or `as i64` behind the shape of what it meets",
-            _ => "write a smaller number, or `as f64` behind the shape of what it meets",
+            Dtype::I32 => wider("i64"),
+            _ => wider("f64"),
         };
         let label = format!("computed in `{dtype}`");
         Some(Diagnostic::error(codes::VALUE, message, origin.inner, label).with_help(help))

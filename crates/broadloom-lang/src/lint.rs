@@ -12,6 +12,11 @@
 //! | W0506 | warning | a parameter is made, and no gradient reaches it from what is minimised |
 //! | W0507 | warning | a loss that takes class numbers is given one-hot rows, or numbers with fractions |
 //! | W0508 | warning | a number from 1 upwards in the result of a spec: a position that looks like a size |
+//! | W0509 | warning | a name in the shape of data that stands for no size |
+//! | W0510 | warning | a layer of the library is given numbers in the order of another library |
+//! | W0511 | warning | a composition contracts nothing, and makes its parameter a single number: `x @ {w}` |
+//! | W0512 | warning | a name that a turn of `for` makes anew is read as if it were carried on; training in `for` |
+//! | W0513 | warning | probabilities where a loss takes logits, a condition in the wrong place |
 //!
 //! [`warnings`] are the lints that point to mistakes: they are shown whenever a program is checked.
 //! A comment `# allow W0505` on the line or above it silences one.
@@ -23,9 +28,14 @@
 //! then it counts as used. A name that begins with `_` may be unused.
 
 mod allow;
+mod arguments;
+pub(crate) mod compositions;
 mod mutual;
+mod names;
+mod orders;
 mod specs;
 mod targets;
+mod turns;
 mod untrained;
 mod unused;
 
@@ -35,6 +45,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::codes;
 use crate::program::{Made, Program};
+use crate::syntax::ast::File;
 
 /// The largest number of sizes that are explained: finding the reasons takes time.
 const MOST_REASONS: usize = 50;
@@ -89,11 +100,44 @@ pub fn warnings(program: &mut Program) -> Vec<Diagnostic> {
 }
 
 /// The lints that point to mistakes, apart from broadcasts.
-fn mistakes(program: &Program, shapes: &Shapes) -> Vec<Diagnostic> {
+fn mistakes(program: &mut Program, shapes: &Shapes) -> Vec<Diagnostic> {
     let mut found = specs::specs(program);
     found.extend(untrained::untrained(program));
     found.extend(targets::targets(program, shapes));
+    found.extend(names::names(program, shapes));
+    let file = parsed(program);
+    found.extend(orders::orders(program, &file));
+    found.extend(turns::turns(program, &file));
+    found.extend(compositions::compositions(program, shapes));
+    found.extend(arguments::arguments(program, shapes));
     found
+}
+
+/// Gives errors the advice of a warning about the same call: a layer that is configured as elsewhere often fits nothing.
+pub(crate) fn explain(program: &mut Program) {
+    let file = parsed(program);
+    for warning in orders::orders(program, &file) {
+        let Some(at) = warning.primary().map(|label| label.span) else { continue };
+        let about = |error: &&mut Diagnostic| {
+            let place = error.primary().map(|label| label.span);
+            place.is_some_and(|place| {
+                place.source == at.source && place.start <= at.start && at.end <= place.end
+            })
+        };
+        let errors = program.diagnostics.iter_mut().filter(|each| each.severity == Severity::Error);
+        if let Some(error) = errors
+            .filter(|error| error.code == codes::ARITHMETIC || error.code == codes::MISMATCH)
+            .find(about)
+        {
+            error.help.clone_from(&warning.help);
+        }
+    }
+}
+
+/// The text of the program itself, parsed.
+fn parsed(program: &mut Program) -> File {
+    let text = program.sources.get(program.main).text().to_string();
+    crate::syntax::parse(program.main, &text, &mut program.names).file
 }
 
 /// The other lints: unused names, broadcasts, parameters used only together, and chosen sizes.

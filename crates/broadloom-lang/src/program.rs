@@ -248,7 +248,7 @@ impl Program {
                     wrong.notes.clear();
                     wrong = wrong.with_help(format!("leave it open, or set it to {known}"));
                 } else if let Some(left) = left.filter(|_| error.kind() == ErrorKind::Range) {
-                    wrong = left_out(wrong, &name, size, left);
+                    wrong = left_out(wrong, (&name, "is set to"), size, left);
                 }
                 self.diagnostics.push(wrong);
             }

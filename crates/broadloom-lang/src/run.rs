@@ -258,9 +258,15 @@ impl Running<'_> {
         };
         // Notices about compilation appear when a routine runs first.
         notice(self.session, self.noticed, self.observer);
-        let not_finite = ran.as_ref().is_err_and(|error| error.kind() == ErrorKind::NotFinite);
-        self.told(ran, span)
-            .map_err(|wrong| if not_finite { Box::new(self.after_steps(*wrong)) } else { wrong })
+        let Err(error) = &ran else { return Ok(()) };
+        if error.kind() != ErrorKind::NotFinite {
+            return self.told(ran, span);
+        }
+        // A routine may minimise several losses.
+        let minimised =
+            |(loss, _): &&(Tensor, Span)| error.tensor().is_some_and(|(tensor, _)| tensor == *loss);
+        let span = self.plan.minimised.iter().find(minimised).map_or(span, |(_, span)| *span);
+        self.told(ran, span).map_err(|wrong| Box::new(self.after_steps(*wrong)))
     }
 
     /// Adds how far the program had come when a loss was not finite, and advice.
@@ -327,7 +333,7 @@ impl Running<'_> {
         let (mut line, mut after_block) = (String::new(), false);
         for piece in pieces {
             let text = match piece {
-                Piece::Text(text) => text.clone(),
+                Piece::Text(text) => show::text(text),
                 Piece::Position(position) => show::number(position.number(&self.values).unwrap_or(f64::NAN)),
                 Piece::Tensor(tensor) => {
                     let values = self.session.get(*tensor);

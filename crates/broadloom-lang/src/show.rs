@@ -35,11 +35,25 @@ fn trimmed(text: &str) -> &str {
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { text }
 }
 
+/// A text without characters that a terminal would obey; lines and tabs stay.
+pub fn text(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c.is_control() && !matches!(c, '\n' | '\t') {
+            true => shown.extend(c.escape_unicode()),
+            false => shown.push(c),
+        }
+    }
+    shown
+}
+
 /// An array in nested brackets, one line per row; large ones in part. Integers have all their digits.
 pub fn array(array: &Array) -> String {
     let values = array.to_f64s();
+    let is_whole = !array.dtype().is_float();
     let text = |at: usize| match array.as_slice::<i64>() {
         Some(whole) => whole[at].to_string(),
+        None if is_whole => format!("{:.0}", values[at]),
         None => number(values[at]),
     };
     let sizes: Vec<usize> = array.sizes().iter().map(|size| *size as usize).collect();

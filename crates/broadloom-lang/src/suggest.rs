@@ -13,8 +13,7 @@ pub fn nearest<'a>(wanted: &str, known: impl Iterator<Item = &'a str>) -> Option
         _ => 2,
     };
     // The same letters in another style: `LayerNorm`, `layernorm`.
-    let plain = |name: &str| name.replace('_', "").to_lowercase();
-    let by = |name: &str| if plain(name) == plain(wanted) { 1 } else { distance(wanted, name) };
+    let by = |name: &str| if plain(name) == plain(wanted) { 0 } else { distance(wanted, name) };
     let near = known.filter(|name| *name != wanted).map(|name| (by(name), name));
     let near = near.filter(|(by, name)| *by <= allowed.max(usize::from(plain(name) == plain(wanted))));
     // Among equally similar names the first by name,
@@ -46,8 +45,9 @@ pub enum Way {
 use Way::{Say, Write};
 
 /// For functions that change the order or the number of axes.
-const BY_SPEC: Way =
-    Say("a spec names the axes: `einsum(\"b | h w c => b | w h c\", x)`; axes are neither merged nor split");
+const BY_SPEC: Way = Say(
+    "a spec orders axes, `einsum(\"b | h w c => b | w h c\", x)`, and `reshape(x, \"2 | 10, 8, 8\")` merges and splits them",
+);
 /// For functions that merge several axes.
 const ALL_AXES: Way = Say(
     "leave it out: `linear`, `@` and sums take all output axes; another shape is `reshape(x, \"32 | 28, 28\")`",
@@ -100,6 +100,12 @@ const FOREIGN: &[(&str, Way)] = &[
     ("var", Write("mean(square($1 - mean($1)))")),
     ("norm", Write("sqrt(sum(square($1)))")),
     ("logsumexp", Write("log(sum(exp($1)))")),
+    (
+        "chunk",
+        Say(
+            "a spec takes an axis apart: `split(\"... | a^b^c => ... | a; ... | b; ... | c\", x)`, with sizes `set`; or write three layers",
+        ),
+    ),
     ("argmin", Write("argmax(-$1)")),
     ("absolute", Write("abs($1)")),
     ("fabs", Write("abs($1)")),
@@ -142,7 +148,10 @@ const FOREIGN: &[(&str, Way)] = &[
     ("moveaxis", BY_SPEC),
     ("rearrange", BY_SPEC),
     ("reduce", Say("a spec leaves out what is reduced: `sum(\"b | i => i\", x)`, `max(…)`, `mean(…)`")),
-    ("Sequential", Say("a list of functions is applied one after another: `[linear(64), relu, linear(10)]`")),
+    (
+        "Sequential",
+        Say("a list of functions is applied one after another: `x |> [linear(64), relu, linear(10)]`"),
+    ),
     ("Dense", Say("write `linear(64)`: how wide the input is follows from what it is applied to")),
     ("dense", Say("write `linear(64)`: how wide the input is follows from what it is applied to")),
     (
@@ -220,7 +229,13 @@ const METHODS: &[(&str, Way)] = &[
 
 /// The equivalent of a function of another library.
 pub fn foreign(name: &str) -> Option<Way> {
-    FOREIGN.iter().find(|(known, _)| *known == name).map(|(_, way)| *way)
+    let exact = FOREIGN.iter().find(|(known, _)| *known == name);
+    exact.or_else(|| FOREIGN.iter().find(|(known, _)| plain(known) == plain(name))).map(|(_, way)| *way)
+}
+
+/// A name without its style: `LayerNorm` and `layer_norm` are `layernorm`.
+fn plain(name: &str) -> String {
+    name.replace('_', "").to_lowercase()
 }
 
 /// The equivalent of a method of another library; its first argument is the receiver.

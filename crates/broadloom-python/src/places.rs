@@ -74,7 +74,7 @@ pub fn in_python(remedy: Remedy) -> Option<&'static str> {
             "sizes are captured from what a spec makes: `graph.einsum(\"... | h => ... | h\", x)`"
         }
         Remedy::Reshape => "`x.reshape()` keeps the number of elements",
-        Remedy::Shape => "state the shape of the result: `x.reshape(\"4, 8\")`",
+        Remedy::Shape(_) => "state the shape of the result: `x.reshape(\"4, 8\")`",
         Remedy::Drop => "or use a window that drops what is left over: `o~+k`",
         _ => return None,
     })

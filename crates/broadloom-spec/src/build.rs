@@ -120,7 +120,7 @@ impl Builder {
         if operands.is_empty() || results.is_empty() || is_both {
             return None;
         }
-        Some(Spec { mode: Mode::Multi, names, operands, results })
+        Some(Spec { mode: Mode::Multi, names, operands, results, keeps: false })
     }
 }
 
@@ -140,7 +140,7 @@ impl Spec {
         };
         let (batch, input) = (operand.batch.as_ref().map(row), operand.input.as_ref().map(row));
         let result = Shape::new(batch, input, row(&operand.output));
-        Spec { mode, names, operands: vec![operand], results: vec![result] }
+        Spec { mode, names, operands: vec![operand], results: vec![result], keeps: true }
     }
 }
 
@@ -239,7 +239,8 @@ mod tests {
         ];
         for (shape, spec) in cases {
             let over = parse_over(shape).expect("a shape");
-            assert_eq!(parse_spec(spec).expect("a spec").without_spans(), over, "{spec}");
+            let written = parse_spec(spec).expect("a spec").without_spans();
+            assert_eq!(crate::Spec { keeps: true, ..written }, over, "{spec}");
         }
         assert!(parse_over("i => j").is_err() && parse_over("i; j").is_err() && parse_over("i,,j").is_err());
     }

@@ -33,6 +33,9 @@ pub struct Spec {
     pub operands: Vec<Shape<Axis>>,
     /// The shapes after `=>`; at least one, and more only for operations that split (`a^b => a; b`).
     pub results: Vec<Shape<Axis>>,
+    /// True if it accumulates over the names of a shape, [`parse_over`](crate::parse_over): its result keeps an axis of one
+    /// element for each. Otherwise, an index in a result is a position of an axis that may be longer.
+    pub keeps: bool,
 }
 
 impl Spec {

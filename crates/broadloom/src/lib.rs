@@ -43,7 +43,7 @@ pub use broadloom_graph::{
     Fit, Formula, FoundSize, Graph, How, Index, Initial, Input, Kind, LeafKind, Margins, Misfit, Name, Node,
     Notation, Operation, Options, Padding, Part, PartialAxis, PartialRow, PartialShape, Projected, Remedy,
     RuntimeCheck, Said, Scheme, Shape, Shapes, ShownAccess, ShownLoop, ShownNest, Sign, SizeSum, StatedNames,
-    Stats, SymbolicSize, Tensor, Why, certificate, logic,
+    Stats, SymbolicSize, Tensor, Why, certificate, example_shape, logic,
 };
 pub use broadloom_native::{Cache, CacheUsage};
 pub use broadloom_run::{

@@ -173,7 +173,7 @@ fn what_nothing_says() -> Result<(), Error> {
     assert_eq!(why.parts[0].short.as_deref(), Some("interior"));
     let why = g.why_axes(c, Kind::Batch)?;
     assert_eq!(why.size, "0");
-    assert_eq!(why.parts[0].text, "closing: nothing asks for more axes");
+    assert_eq!(why.parts[0].text, "`a + 1`: has no batch axes");
     let error = g.why(a, Kind::Output, 2).expect_err("there are two");
     assert_eq!(error.message(), "`a` has no output axis 2: its output has 2 axes");
     Ok(())

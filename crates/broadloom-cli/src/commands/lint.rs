@@ -34,8 +34,13 @@ What is said:
   W0506  a parameter that nothing minimised depends on; a name that begins with `_` may be
   W0507  targets of another kind than the loss takes
   W0508  a number in the result of a spec, a position that looks like a size
+  W0509  a name in the shape of data that stands for no size
+  W0510  numbers in the order of another library: `layer_norm(64)` sets `epsilon`
+  W0511  a composition that contracts nothing: `x @ {w}`
+  W0512  a name or a layer that is new in each turn of `for`
+  W0513  an argument that fits and is meant otherwise: `softmax` before `cross_entropy`
 
-`broadloom check` shows the warnings W0501 and W0505 to W0508, too. A comment `# allow W0505` on the
+`broadloom check` shows the warnings W0501 and W0505 to W0513, too. A comment `# allow W0505` on the
 line, or above it, says that it is meant.
 
 Warnings are told in full. Notes, such as each place where a bias broadcasts, have a line each.

@@ -144,6 +144,16 @@ impl Graph {
         let vectors = |tensor: Tensor| {
             self.rows(tensor)[Kind::Input as usize].is_empty() && row(tensor, Kind::Batch).is_some()
         };
+        let pair = |tensor: Tensor| row(tensor, Kind::Output).filter(|axes| axes.len() == 2);
+        if vectors(a)
+            && vectors(b)
+            && let (Some(m), Some(n)) = (pair(a), pair(b))
+            && m[1] == n[0]
+        {
+            return Some(format!(
+                "neither has input axes: say with a spec what is contracted: `einsum(\"... | i j; ... | j k => ... | i k\", {left}, {right})`"
+            ));
+        }
         if vectors(a) && vectors(b) {
             return Some(format!(
                 "neither has input axes: say with a spec what is contracted, as in `einsum(\"... s | d; ... t | d => ... s | t\", {left}, {right})`"

@@ -89,6 +89,8 @@ impl Graph {
         let message = format!("{place}{size} does not fit `{}`{given}", axis.text);
         let mut error = self.error_at(ErrorKind::Arithmetic, case.refused, &message);
         let Place { tensor, kind, spot } = axis.place;
+        // The axis may come from a declared tensor unchanged.
+        let ((tensor, kind), _) = self.walk_back((tensor, kind));
         if let Some(whole) = axis.whole.filter(|_| self.declarations.contains_key(&tensor.0)) {
             error = error.with_end(self.written_end(tensor, kind, Some(spot), &whole.to_string()));
         }

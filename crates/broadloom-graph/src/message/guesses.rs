@@ -5,7 +5,7 @@ use broadloom_spec::{self as spec, AxisKind};
 
 use super::holes::{EXAMPLE_WINDOW, example_size};
 use crate::Graph;
-use crate::error::{Error, ErrorKind, Part, Remedy};
+use crate::error::{Error, ErrorKind, Part, Remedy, example_shape};
 use crate::spec_axis::{Rule, SizedAxis, spec_axes};
 use crate::undetermined::Guess;
 
@@ -18,6 +18,7 @@ impl Graph {
         match guesses.first() {
             Some(Guess::Label(step, label)) => self.explain_guessed_label(*step, *label),
             Some(Guess::Shape(step)) => self.explain_guessed_shape(*step),
+            Some(Guess::Source(step)) => self.explain_guessed_source(*step),
             None => Error::new(ErrorKind::Undetermined, "a size is not determined"),
         }
     }
@@ -77,7 +78,20 @@ impl Graph {
         if let Some(elements) = elements {
             error = error.with_end(Part::at(step, format!("it has {elements} elements, in memory order")));
         }
-        error.with_remedy(Remedy::Shape, "state its shape, or use it with something that has one")
+        error.with_remedy(Remedy::Shape(elements), "state its shape, or use it with something that has one")
+    }
+
+    /// Explains a leaf of which only the number of elements is known, because it is converted.
+    fn explain_guessed_source(&self, step: u32) -> Error {
+        let leaf = self.step_operands(step).first().copied();
+        let name = leaf.map_or_else(|| self.called(step), |leaf| format!("`{}`", self.label_of(leaf)));
+        let elements = self.step_results(step).next().and_then(|result| self.elements_of(result));
+        let count = elements.map_or_else(String::new, |elements| format!("its {elements} elements are "));
+        let message = format!("nothing says what shape {name} has");
+        let error = Error::new(ErrorKind::Undetermined, message)
+            .about_step(leaf.map_or(step, |leaf| self.tensors[leaf.index()].step))
+            .with_end(Part::at(step, format!("{count}read here in memory order, whatever its shape")));
+        error.with_help(format!("declare its shape, for example `{}`", example_shape(elements)))
     }
 }
 

@@ -6,7 +6,7 @@ use broadloom_spec::{Kind, Mode};
 use super::advice::CONTRACTS;
 use super::{Case, axes};
 use crate::Graph;
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, Remedy};
 use crate::lowering::Face;
 use crate::step::{Op, Origin, Part, Step, Tensor};
 
@@ -178,11 +178,12 @@ impl Graph {
         if let Some(words) = self.words_run_together(step, slot, kind) {
             return error.with_help(format!("every letter is an axis here; write `{words}`"));
         }
-        error.with_help(match kind {
+        let help = match kind {
             Kind::Batch => "write the batch axes before `|`, or `... |` to pass any along",
             Kind::Input => "write the input axes before `->`, or `... ->` to pass any along",
             Kind::Output => "write one label for each axis, or `...` for any number of them",
-        })
+        };
+        error.with_remedy(Remedy::Spec, help)
     }
 
     /// A row of words in a spec that is read letter by letter, with the commas it needs.

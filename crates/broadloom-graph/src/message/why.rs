@@ -353,7 +353,7 @@ impl Graph {
             let row = self.rows(row.0)[place(row.1)];
             if is_axis { self.literal(row, at, of).is_some() } else { row.hole.is_none() && row.len() == of }
         };
-        let Some(row) = self.rows_read(id).into_iter().find(writes) else { return Vec::new() };
+        let Some(row) = self.rows_related(id).into_iter().find(writes) else { return Vec::new() };
         let (first, mut passed) = self.walk_back(row);
         passed.reverse();
         let mut parts = if is_axis {

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use broadloom::{LeafKind, Node, Routine, Sign, Tensor};
+use broadloom::{Graph, LeafKind, Node, Routine, Sign, Tensor};
 use broadloom_diagnostics::{Diagnostic, Span};
 use rustc_hash::FxHashSet;
 
@@ -124,14 +124,27 @@ impl Eval<'_> {
         // Parameters that no gradient reaches are not changed.
         let params = broadloom::trainable(&self.graph, loss);
         if params.is_empty() {
-            let message =
-                format!("`{}` depends on no parameter, so nothing can be learned", self.graph.label_of(loss));
+            let name = self.graph.label_of(loss);
+            let stopped = depends_on_a_parameter(&self.graph, loss);
+            let message = match stopped {
+                true => format!("no gradient of `{name}` reaches a parameter, so nothing can be learned"),
+                false => format!("`{name}` depends on no parameter, so nothing can be learned"),
+            };
             let place = self.place(span);
             let mut diagnostic = Diagnostic::error(codes::USE, message, place, "");
+            let (label, help) = match stopped {
+                true => (
+                    "no gradient comes through `stop_gradient`, comparisons, `argmax` and rounding",
+                    "leave out `stop_gradient` around what is to be learned; in place of `accuracy`, minimise a loss, such as `mean(cross_entropy(logits, targets))`",
+                ),
+                false => (
+                    "computed from data alone",
+                    "a parameter is written in braces, `{w}`, or made by a layer, `linear(10)`",
+                ),
+            };
             if let Some(made) = self.where_made(&Value::Tensor(loss)).filter(|_| place == span) {
-                diagnostic = diagnostic.with_label(made, "computed from data alone");
+                diagnostic = diagnostic.with_label(made, label);
             }
-            let help = "a parameter is written in braces, `{w}`, or made by a layer, `linear(10)`";
             return self.fail(diagnostic.with_help(help));
         }
         let params = match of {
@@ -523,4 +536,17 @@ impl Eval<'_> {
         self.planned().actions.push(Action::Save { routine, tensor, path, span });
         Ok(())
     }
+}
+
+/// Returns true if a tensor is computed from a parameter, whether or not gradients reach it.
+fn depends_on_a_parameter(graph: &Graph, tensor: Tensor) -> bool {
+    let (mut seen, mut waiting) = (FxHashSet::default(), vec![tensor]);
+    while let Some(tensor) = waiting.pop() {
+        match graph.node(tensor) {
+            Some(Node::Leaf { kind: LeafKind::Param }) => return true,
+            Some(Node::Operation { operands, .. }) if seen.insert(tensor) => waiting.extend(operands),
+            _ => {}
+        }
+    }
+    false
 }

@@ -132,11 +132,19 @@ impl Eval<'_> {
             Value::Mistake => Err(Reported),
             other => {
                 let message = format!("`{}` is {}, and cannot be applied", self.quote(at), other.kind());
+                let arguments: Vec<String> = given.iter().map(|each| self.quote(each.span)).collect();
+                let written = self.quote(at);
                 let help = match other {
-                    Value::Tensor(_) | Value::Number(_) => "write `*` for a product, `@` to compose",
-                    Value::Initial(_) => super::foreign::FIRST_VALUES,
-                    Value::Text(_) => "a text is given to a function: `sum(\"i j => j\", x)`",
-                    _ => "only functions, layers, and lists of them are applied",
+                    Value::Tensor(_) | Value::Number(_) => match written.split_once('(') {
+                        Some((function, _)) if self.is_plain_function(function) => {
+                            let arguments = arguments.join(", ");
+                            format!("`{function}` has no configuration: write `{function}({arguments})`")
+                        }
+                        _ => "write `*` for a product, `@` to compose".to_string(),
+                    },
+                    Value::Initial(_) => super::foreign::FIRST_VALUES.to_string(),
+                    Value::Text(_) => "a text is given to a function: `sum(\"i j => j\", x)`".to_string(),
+                    _ => "only functions, layers, and lists of them are applied".to_string(),
                 };
                 let place = self.place(at);
                 let mut diagnostic = Diagnostic::error(codes::KIND, message, place, "").with_help(help);
@@ -299,6 +307,18 @@ impl Eval<'_> {
         }
     }
 
+    /// Returns true if a name is an argument of the configuration, and these are the arguments after it.
+    fn configures(&self, function: &Function, arguments: &[Argument], name: Ident) -> bool {
+        let config = function.def.config.as_deref().unwrap_or(&[]);
+        !std::ptr::eq(config, arguments) && config.iter().any(|each| each.name.name == name.name)
+    }
+
+    /// Returns true if a name is that of a function without configuration.
+    fn is_plain_function(&self, name: &str) -> bool {
+        let value = self.names.find(name).and_then(|name| self.frame.scope.find(name));
+        matches!(value, Some(Value::Layer(_) | Value::Builtin(_) | Value::Operation(_)))
+    }
+
     /// Assigns the given values to the arguments of a function.
     fn slots(
         &mut self,
@@ -321,7 +341,7 @@ impl Eval<'_> {
                 Some(name) => match arguments.iter().position(|known| known.name.name == name.name) {
                     Some(slot) => slot,
                     None => {
-                        return self.no_such_argument(function, arguments, name, each.span);
+                        return self.no_such_argument(function, arguments, name, (each.span, next));
                     }
                 },
             };
@@ -335,13 +355,13 @@ impl Eval<'_> {
         Ok(slots)
     }
 
-    /// Reports an argument with a name that the function does not have.
+    /// Reports an argument with a name that the function does not have, behind so many without names.
     fn no_such_argument<T>(
         &mut self,
         function: &Rc<Function>,
         arguments: &[Argument],
         name: Ident,
-        value: Span,
+        (value, before): (Span, usize),
     ) -> Evaluated<T> {
         let text = self.text(name.name).to_string();
         let known: Vec<&str> = arguments.iter().map(|known| self.names.text(known.name.name)).collect();
@@ -357,9 +377,22 @@ impl Eval<'_> {
             _ if text == "bias" && own == "linear" => {
                 "without a bias it is `linear_without_bias(size)`".to_string()
             }
+            _ if text == "reduction" => format!("write `mean({own}(…))`, or `sum({own}(…))`"),
+            _ if matches!(&*text, "dim" | "axis") && own == "argmax" => {
+                "write `argmax(x)`: it takes the last output axis, and a spec puts another one there"
+                    .to_string()
+            }
+            _ if self.configures(function, arguments, name) => {
+                format!("it belongs to the configuration: write `{own}(…, {text} = {value})(x)`")
+            }
             Some(near) if near == "axes" => {
                 format!(
                     "write `{own}(\"... | v\")(x)`: the axes are named by a shape, and what it is applied to comes after"
+                )
+            }
+            Some(_) if text == "kernel_size" && own == "conv2d" && before > 1 => {
+                format!(
+                    "write `conv2d(16, {value})`: the channels that it makes, and the side of the kernel; those of the image are inferred"
                 )
             }
             Some(near) => format!("write `{near} = {value}`"),
@@ -372,7 +405,9 @@ impl Eval<'_> {
         let message = format!("`{own}` has no argument called `{text}`");
         let place = self.place(name.span);
         let mut diagnostic = Diagnostic::error(codes::ARGUMENTS, message, place, "").with_help(help);
-        if let Some(near) = near.filter(|near| near != "axes" && place == name.span && text != "bias") {
+        if let Some(near) = near.filter(|near| {
+            near != "axes" && place == name.span && text != "bias" && !(text == "kernel_size" && before > 1)
+        }) {
             diagnostic = diagnostic.fixed_by(format!("write `{near}`"), vec![Edit::new(name.span, near)]);
         }
         let defined = function.def.name.span;
@@ -442,7 +477,7 @@ impl Eval<'_> {
         given: &[Given],
         span: Span,
     ) -> Evaluated<()> {
-        const SIZES: [&str; 11] = [
+        const SIZES: [&str; 12] = [
             "size",
             "axes",
             "channels",
@@ -454,6 +489,7 @@ impl Eval<'_> {
             "stride",
             "length",
             "rate",
+            "delta",
         ];
         let config = function.def.config.as_deref();
         let is_config = config.is_some_and(|config| std::ptr::eq(config, arguments));
@@ -472,10 +508,19 @@ impl Eval<'_> {
         }
         let (name, x) = (self.text(function.def.name.name).to_string(), self.quote(first.span));
         let rest: Vec<String> = given[1..].iter().map(|each| self.quote(each.span)).collect();
+        let all_tensors = given.iter().all(|each| matches!(each.value, Value::Tensor(_)));
+        // All of them are what it is applied to.
+        let (x, rest) = match all_tensors && function.def.arguments.len() == given.len() {
+            true => {
+                (given.iter().map(|each| self.quote(each.span)).collect::<Vec<_>>().join(", "), Vec::new())
+            }
+            false => (x, rest),
+        };
         let config = match named(0) {
             _ if !rest.is_empty() && given[1..].iter().all(|each| each.name.is_none()) => rest.join(", "),
             "axes" => "\"... | v\"".to_string(),
             "rate" => "0.5".to_string(),
+            "delta" => "1".to_string(),
             "size" => "64".to_string(),
             _ => signature(self, arguments),
         };

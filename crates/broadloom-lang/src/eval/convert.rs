@@ -34,7 +34,11 @@ impl Eval<'_> {
             Value::Mistake => Err(Reported),
             other => {
                 let message = format!("a tensor is needed here, not {}", other.kind());
-                let written = self.quote(span);
+                let written = match self.place(span) == span {
+                    true => self.quote(span),
+                    // What the library calls it is not what the program calls it.
+                    false => "model".to_string(),
+                };
                 let help = match other {
                     Value::Function(_) => format!("configure it, and then apply it: `{written}(…)(x)`"),
                     Value::Layer(_) | Value::Builtin(_) | Value::Operation(_) | Value::Inference(_) => {
@@ -101,7 +105,7 @@ impl Eval<'_> {
                 let message = format!("a number is needed here, not {}", other.kind());
                 let help = match other {
                     Value::Tensor(_) => {
-                        "this has to be known before the program runs: write a number, or a `dim`"
+                        "this has to be known before the program runs: write a number, or a `dim`; numbers of rows look them up by `gather`, and a mask is multiplied: `x * mask`"
                     }
                     Value::Position(_) => {
                         "a repetition is counted when the program runs; `for` is written out before"

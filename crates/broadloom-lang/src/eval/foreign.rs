@@ -342,6 +342,11 @@ impl Eval<'_> {
                 let list = signature(self, function.def.config.as_deref().unwrap_or(&[]));
                 Advice::say(format!("write `{text}({list})({owner})`"))
             }
+            (Some(Value::Layer(layer)), ..) => {
+                // Axes are given by numbers elsewhere, and the function has no place for them.
+                arguments.truncate(layer.function.def.arguments.len().max(1));
+                Advice::write(format!("{text}({})", arguments.join(", ")))
+            }
             (Some(_), ..) => Advice::write(format!("{text}({})", arguments.join(", "))),
             (None, None, _) => {
                 args?;

@@ -293,7 +293,15 @@ impl Eval<'_> {
             other => {
                 let message =
                     format!("only tensors have shapes, and `{}` is {}", self.text(name.name), other.kind());
-                let help = "leave the shape out; `constant(0)` is a number in every place of a shape";
+                let help = match other {
+                    Value::List(_) | Value::Numbers(_) | Value::Array(_) => {
+                        let name = self.text(name.name);
+                        format!("numbers with a shape are data: `data {name} : {} = …`", self.quote(span))
+                    }
+                    _ => {
+                        "leave the shape out; `constant(0)` is a number in every place of a shape".to_string()
+                    }
+                };
                 return self.wrong(codes::KIND, message, span, help);
             }
         };

@@ -317,7 +317,7 @@ impl<'o> Eval<'o> {
     }
 
     /// The span for a message: a place inside the library is replaced by the call that uses it.
-    fn place(&self, span: Span) -> Span {
+    pub(crate) fn place(&self, span: Span) -> Span {
         if !self.library.contains(&span.source) {
             return span;
         }
@@ -326,7 +326,7 @@ impl<'o> Eval<'o> {
     }
 
     /// Reports a mistake.
-    fn fail<T>(&mut self, diagnostic: Diagnostic) -> Evaluated<T> {
+    pub(crate) fn fail<T>(&mut self, diagnostic: Diagnostic) -> Evaluated<T> {
         self.errors += 1;
         // A function that is applied often reports its mistakes once.
         if self.errors <= MOST_ERRORS && !self.diagnostics.contains(&diagnostic) {

@@ -1,14 +1,17 @@
 //! Errors of the graph as diagnostics: each end of a
 //! conflict is a label at the line that caused it.
 
-use broadloom::{Error, ErrorKind, Part, Remedy};
+use std::borrow::Cow;
+
+use broadloom::{Error, ErrorKind, Part, PartialRow, Remedy, example_shape};
 use broadloom_diagnostics::{Diagnostic, Link, Span};
 
-use super::{Eval, Evaluated};
+use super::{Eval, Evaluated, Reported};
 use crate::codes;
+use crate::lint::compositions::{advice, idle};
 use crate::program::{Dim, Origin, Program};
 use crate::signature::Argument;
-use crate::value::Value;
+use crate::value::{Scope, Value};
 
 impl Eval<'_> {
     /// Reports an error of the graph.
@@ -16,6 +19,17 @@ impl Eval<'_> {
         let place = self.place(span);
         let mut diagnostic = diagnosed(error, place, &self.origins);
         if place != span {
+            // The height and the width of one image are one mistake.
+            let same = |known: &Diagnostic| {
+                known.code == diagnostic.code && known.primary().is_some_and(|label| label.span == place)
+            };
+            if self.diagnostics.iter().any(same) {
+                return Err(Reported);
+            }
+            // The specs of the library are not for its users to change.
+            if error.remedy() == Some(Remedy::Spec) {
+                diagnostic.help.pop();
+            }
             let (line, _) = self.sources.position(span);
             let file = self.sources.get(span.source).name().to_string();
             let text: String = self.sources.slice(span).split_whitespace().collect::<Vec<_>>().join(" ");
@@ -24,10 +38,25 @@ impl Eval<'_> {
                 diagnostic = diagnostic.with_note(about);
             }
         }
+        if error.kind() == ErrorKind::Mismatch
+            && let Some(advice) = self.idle_composition()
+        {
+            diagnostic.help = vec![advice];
+        }
         if matches!(error.kind(), ErrorKind::Mismatch | ErrorKind::Arithmetic) {
             diagnostic = self.blamed(diagnostic, place, span);
         }
         self.fail(diagnostic)
+    }
+
+    /// Advice for `x @ {w}` where `x` has no inputs: what does not fit is usually a consequence of that.
+    fn idle_composition(&self) -> Option<String> {
+        let last = self.graph.tensors().rev().take(NEAR).find_map(|tensor| idle(&self.graph, tensor));
+        let (a, w, step) = last?;
+        let own = self.origins.get(step).is_some_and(|origin| origin.span == origin.inner);
+        let written = self.graph.declaration_of(w).is_some();
+        let [a, w] = [a, w].map(|tensor| self.graph.label_of(tensor));
+        (own && !written).then(|| advice(&w, &a))
     }
 
     /// Adds what the function that refuses its arguments wants of them, and where it is applied.
@@ -67,7 +96,53 @@ impl Eval<'_> {
             false => format!(", where {}", scheme.conditions.join(", ")),
         };
         let note = format!("`{name}` takes {}{conditions}; here, {}", wants.join(", "), got.join(", "));
-        diagnostic.with_note(note)
+        diagnostic = diagnostic.with_note(note);
+        diagnostic.help.extend(self.other_rows(&signature.arguments, &scope));
+        diagnostic
+    }
+
+    /// Advice for arguments whose axes are in another row than the function takes them in: outputs where batch axes are
+    /// wanted, or different numbers of batch axes where they are the same.
+    fn other_rows(&self, arguments: &[Argument], scope: &Scope) -> Option<String> {
+        let given = |each: &Argument| match scope.own(self.names.find(&each.name)?)? {
+            Value::Tensor(tensor) => Some(self.graph.shape(tensor)),
+            _ => None,
+        };
+        let axes = |row: &PartialRow| (!row.open).then(|| row.lead.len() + row.trail.len());
+        // Whether output axes are wanted, and how many there are.
+        let outputs = |each: &Argument| {
+            let (_, wanted) = each.shape.as_deref()?.split_once('|')?;
+            Some((!wanted.trim().is_empty(), axes(&given(each)?.rows[2])?))
+        };
+        if let [first, second, ..] = arguments
+            && let (Some((true, 0)), Some((false, 1..))) = (outputs(first), outputs(second))
+        {
+            return Some(format!("`{}` and `{}` seem to be exchanged", first.name, second.name));
+        }
+        let mut first: Option<(&Argument, &str, usize)> = None;
+        for each in arguments {
+            let (Some(wanted), Some(got)) = (each.shape.as_deref(), given(each)) else { continue };
+            let Some((batch, rest)) = wanted.split_once('|') else { continue };
+            let [Some(batches), Some(inputs), Some(outputs)] = got.rows.each_ref().map(axes) else {
+                continue;
+            };
+            if rest.trim().is_empty() && (batches, inputs) == (0, 0) && outputs > 0 {
+                return Some(format!(
+                    "without `|` all axes are outputs; if they count the examples of a batch, declare it `{got} |`"
+                ));
+            }
+            match first {
+                Some((known, row, has)) if row == batch && has != batches => {
+                    return Some(format!(
+                        "the batch axes, before `|`, are the same in both: `{}` has {has}, `{}` has {batches}",
+                        known.name, each.name
+                    ));
+                }
+                Some(_) => {}
+                None => first = Some((each, batch, batches)),
+            }
+        }
+        None
     }
 }
 
@@ -76,6 +151,7 @@ impl Program {
     pub(crate) fn close(&mut self) {
         // Without its mistaken parts a program may leave sizes open that it would decide with them.
         if !self.is_ok() {
+            crate::lint::explain(self);
             return;
         }
         let errors = match self.graph.final_shapes() {
@@ -119,8 +195,18 @@ impl Program {
     fn unsized_layer(&self, origin: Origin) -> Option<(u32, &str, (&str, bool))> {
         let at = origin.application?;
         let application = self.applications.get(at as usize)?;
-        let (argument, is_first) = application.open.as_ref()?;
-        Some((at, &application.function, (argument, *is_first)))
+        application.open.as_ref()?;
+        // The layer that the program itself applies, if that one is given no size either.
+        let mut named = (at, application);
+        while let Some(outer) = named.1.outer.filter(|_| named.1.library)
+            && let Some(application) = self.applications.get(outer as usize)
+            && application.library
+            && application.open.is_some()
+        {
+            named = (outer, application);
+        }
+        let (argument, is_first) = named.1.open.as_ref()?;
+        Some((at, &named.1.function, (argument, *is_first)))
     }
 }
 
@@ -130,6 +216,7 @@ impl Program {
         if !self.graph.is_symbolic() {
             return;
         }
+        self.close_defaults();
         let checks = self.graph.runtime_checks().unwrap_or_default();
         let ranged = self.dims.iter().filter(|dim| dim.range.is_some());
         let sizes: Vec<(&str, u64)> = ranged.clone().map(|dim| (&*dim.name, dim.size)).collect();
@@ -145,6 +232,34 @@ impl Program {
             }
             let help = "declare or set another size, one for which it holds";
             self.diagnostics.push(diagnostic.with_help(help));
+        }
+    }
+}
+
+impl Program {
+    /// Reports sizes that are declared to run at, and that the program does not leave. Where none is declared, the program
+    /// runs at one that it leaves.
+    fn close_defaults(&mut self) {
+        for at in 0..self.dims.len() {
+            let Dim { name, size, span, .. } = self.dims[at].clone();
+            let Some(left) = self.graph.dim_range(&name).filter(|_| self.dims[at].range.is_some()) else {
+                continue;
+            };
+            let fits = |size: u64| left.0 <= size && left.1.is_none_or(|high| size <= high);
+            // A size that the program itself decides is that size.
+            if left.1 == Some(left.0) || fits(size) || self.sizes.iter().any(|(set, _)| *set == name) {
+                continue;
+            }
+            if !self.sources.slice(span).contains('=') {
+                self.dims[at].size = left.1.map_or(left.0, |high| size.clamp(left.0, high)).max(left.0);
+                continue;
+            }
+            let mut graph = self.graph.clone();
+            let Err(error) = graph.set_sizes(&[(&name, size)]) else { continue };
+            let mut origins = self.origins.clone();
+            origins.resize(graph.steps(), Origin { span, inner: span, application: None });
+            let wrong = left_out(diagnosed(&error, span, &origins), (&name, "is"), size, left);
+            self.diagnostics.push(wrong);
         }
     }
 }
@@ -185,7 +300,7 @@ pub(crate) fn diagnosed(error: &Error, span: Span, origins: &[Origin]) -> Diagno
     for link in error.chain() {
         diagnostic.chain.push(Link { text: link.text.clone(), span: origin(link).map(|origin| origin.span) });
     }
-    match error.remedy().filter(|remedy| *remedy != Remedy::Follows) {
+    match error.remedy().filter(|remedy| !matches!(remedy, Remedy::Follows | Remedy::Spec)) {
         // Help before the remedy does not depend on the language.
         Some(remedy) => {
             let others = &error.help()[..error.help().len().saturating_sub(1)];
@@ -195,12 +310,20 @@ pub(crate) fn diagnosed(error: &Error, span: Span, origins: &[Origin]) -> Diagno
     }
 }
 
+/// How many tensors before a mistake are looked at for its cause.
+const NEAR: usize = 8;
+
 /// Longer chains are shown only on request.
 const FEW: usize = 3;
 
 /// Rewrites the error for a size that was set outside the range that the program leaves: it shows
 /// the lines that restrict the range, and the rest of the range.
-pub(crate) fn left_out(mut wrong: Diagnostic, name: &str, size: u64, left: (u64, Option<u64>)) -> Diagnostic {
+pub(crate) fn left_out(
+    mut wrong: Diagnostic,
+    (name, is): (&str, &str),
+    size: u64,
+    left: (u64, Option<u64>),
+) -> Diagnostic {
     let (low, high) = left;
     if low <= size && high.is_none_or(|high| size <= high) {
         return wrong;
@@ -209,7 +332,7 @@ pub(crate) fn left_out(mut wrong: Diagnostic, name: &str, size: u64, left: (u64,
         Some(high) => (format!("{low}..{high}"), format!("set it to a size from {low} to {high}")),
         None => (format!("{low}.."), format!("set it to a size from {low} upwards")),
     };
-    wrong.message = format!("`{name}` is set to {size}, but the program leaves {range}");
+    wrong.message = format!("`{name}` {is} {size}, but the program leaves {range}");
     wrong.help.clear();
     if wrong.chain.len() <= FEW && wrong.chain.iter().all(|link| link.span.is_some()) {
         for Link { text, span } in std::mem::take(&mut wrong.chain) {
@@ -223,8 +346,8 @@ pub(crate) fn left_out(mut wrong: Diagnostic, name: &str, size: u64, left: (u64,
 }
 
 /// The remedy for a mistake, in the syntax of this language.
-fn in_this_language(remedy: Remedy) -> &'static str {
-    match remedy {
+fn in_this_language(remedy: Remedy) -> Cow<'static, str> {
+    let advice = match remedy {
         Remedy::Values => {
             "write `data x : … = load(\"x.npy\")`, or give the values when the program is run: `--data x=x.npy`"
         }
@@ -236,15 +359,20 @@ fn in_this_language(remedy: Remedy) -> &'static str {
         Remedy::Parameter => "a parameter is written in braces: `{w}`",
         Remedy::State => "declare a `state`, or write `{name} = …` for a new tensor",
         Remedy::Size => "declare it with a size to run at, `dim n in 1..64 = 32`, or set it: `--set n=32`",
-        Remedy::Shape => {
-            "write the shape: `let y : 4, 8 = reshape(x)`, or `reshape(x, \"4, 8\")`; or use it with something that has one"
+        Remedy::Shape(elements) => {
+            let shape = example_shape(elements);
+            return format!(
+                "write the shape: `let y : {shape} = reshape(x)`, or `reshape(x, \"{shape}\")`; or use it with something that has one"
+            )
+            .into();
         }
         Remedy::Drop => "or drop what is left over: `padding = \"drop\"`",
         Remedy::Reshape => "`reshape(x)` keeps the number of elements",
         _ => {
             "sizes are captured from what a spec makes: `let y = einsum(\"... | h => ... | h\", x)`, then `y.h`"
         }
-    }
+    };
+    advice.into()
 }
 
 /// The code of a kind of error.

@@ -64,6 +64,12 @@ impl Eval<'_> {
         self.ask(call.span, |graph| graph.einsum_with(&spec, &operands, &options))
     }
 
+    /// Returns true if a tensor is known to have no input axes.
+    fn has_no_inputs(&self, tensor: Tensor) -> bool {
+        let [_, input, _] = self.graph.shape(tensor).rows;
+        !input.open && input.lead.is_empty() && input.trail.is_empty()
+    }
+
     /// The spec, read and filled in, and the operands of a call.
     pub(crate) fn spec_and_operands(&mut self, call: &Call, by: By) -> Evaluated<(ReadSpec, Vec<Tensor>)> {
         let plain: Vec<&Given> = call.given.iter().filter(|given| given.name.is_none()).collect();
@@ -91,6 +97,15 @@ impl Eval<'_> {
         }
         let text = self.words(&first.value, first.span)?;
         let filled = self.filled(&text, first.span)?;
+        if let (By::Names, false, Some(tensor)) = (by, filled.contains("=>"), rest.first())
+            && let Some((shape, result)) = filled.split_once("->")
+            && let Value::Tensor(tensor) = tensor.value
+            && self.has_no_inputs(tensor)
+        {
+            let message = "`->` comes between inputs and outputs, and the result of a spec follows `=>`";
+            let help = format!("write `{} => {}`", shape.trim(), with_rows(shape, result.trim()));
+            return self.wrong(codes::NOTATION, message, first.span, help);
+        }
         let read = match by {
             By::Names if !filled.contains("=>") => parse_over(&filled).map(ReadSpec::Made),
             _ => parse_spec(&filled).map(|spec| ReadSpec::Written(filled.clone(), spec)),
@@ -309,4 +324,19 @@ fn leaked(name: &str) -> &'static str {
     let name: &'static str = Box::leak(name.to_string().into_boxed_str());
     known.insert(name);
     name
+}
+
+/// A result without `|`, with the rows that its labels have in the operand: `b` is a batch axis in `b | i`.
+fn with_rows(operand: &str, result: &str) -> String {
+    let batch = operand.split_once('|').map_or("", |(batch, _)| batch);
+    let labels = |text: &str| -> Vec<String> {
+        text.split([' ', ',']).filter(|label| !label.is_empty()).map(str::to_string).collect()
+    };
+    let known = labels(batch);
+    let (before, after): (Vec<String>, Vec<String>) =
+        labels(result).into_iter().partition(|label| known.contains(label));
+    match before.is_empty() || result.contains('|') {
+        true => result.to_string(),
+        false => format!("{} | {}", before.join(", "), after.join(", ")).trim_end().to_string(),
+    }
 }

@@ -347,7 +347,13 @@ impl Eval<'_> {
             Value::Mistake => Err(Reported),
             other => {
                 let message = format!("a list or a range is needed here, not {}", other.kind());
-                self.wrong(codes::KIND, message, span, "write `[a, b]` or `0..10`")
+                let help = match other {
+                    Value::Number(number) => {
+                        format!("write `[{number}]` for a list of one, or `0..{number}`")
+                    }
+                    _ => "write `[a, b]` or `0..10`".to_string(),
+                };
+                self.wrong(codes::KIND, message, span, help)
             }
         }
     }

@@ -72,7 +72,10 @@ impl Mutual {
             axes
         };
         let (lacks_a, lacks_b) = (lacks(0), lacks(1));
-        if lacks_a.is_empty() || lacks_b.is_empty() || !(pairing || lacks_a == lacks_b) {
+        let (fewer, more) =
+            if lacks_a.len() < lacks_b.len() { (&lacks_a, &lacks_b) } else { (&lacks_b, &lacks_a) };
+        let among = fewer.iter().all(|axis| more.contains(axis));
+        if lacks_a.is_empty() || lacks_b.is_empty() || !(pairing || among) {
             return None;
         }
         let first = |slot: usize| {

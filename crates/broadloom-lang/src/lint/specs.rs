@@ -12,6 +12,7 @@ pub(super) fn specs(program: &Program) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     for written in &program.specs {
         found.extend(summed_alone(written));
+        found.extend(in_result_only(written));
         found.extend(positions(written));
     }
     found
@@ -70,6 +71,33 @@ fn summed_alone(written: &Written) -> Vec<Diagnostic> {
         }
     };
     found.into_iter().map(diagnostic).collect()
+}
+
+/// Labels that only a result has, in a spec that sums others: one of them was probably meant.
+fn in_result_only(written: &Written) -> Vec<Diagnostic> {
+    let spec = &written.spec;
+    let label = |axis: &broadloom_spec::Axis| match axis.kind {
+        AxisKind::Label(label) => Some((label, axis.span)),
+        _ => None,
+    };
+    let has = |shapes: &[Shape<broadloom_spec::Axis>], wanted| {
+        shapes.iter().any(|shape| shape.axes().any(|axis| has_label(axis, wanted)))
+    };
+    let mut operands = spec.operands.iter().flat_map(|shape| shape.axes()).filter_map(label);
+    let Some((summed, _)) = operands.find(|(label, _)| !has(&spec.results, *label)) else {
+        return Vec::new();
+    };
+    let results = spec.results.iter().flat_map(|shape| shape.axes()).filter_map(label);
+    let new = results.filter(|(label, _)| !has(&spec.operands, *label));
+    let diagnostic = |(label, span): (broadloom_spec::AxisId, broadloom_spec::Span)| {
+        let [name, summed] = [label, summed].map(|label| spec.names.axes.text(label));
+        let message = format!("`{name}` stands in the result only");
+        let text = format!("no operand has it, and `{summed}` is summed");
+        let help =
+            format!("write a label of an operand, such as `{summed}`, or `0` for an axis of one element");
+        Diagnostic::warning(codes::ALONE, message, written.place(span), text).with_help(help)
+    };
+    new.map(diagnostic).collect()
 }
 
 fn has_label(axis: &broadloom_spec::Axis, label: broadloom_spec::AxisId) -> bool {

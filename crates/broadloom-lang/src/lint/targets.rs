@@ -1,82 +1,169 @@
 //! Losses of the library that are given targets of the wrong kind.
 
-use broadloom::{Axis, Initial, LeafKind, Node, Operation, Shapes, Tensor};
+use broadloom::{Array, Axis, Initial, LeafKind, Node, Operation, Shapes, Tensor};
 use broadloom_diagnostics::{Diagnostic, Span};
 
 use crate::codes;
-use crate::program::{Application, Program};
+use crate::program::Program;
 
 /// Finds class numbers that have a class axis, or fractions. Both compare unequal to every class,
-/// so the loss is still a number, but a useless one.
+/// so the loss is still a number, but a useless one. Finds targets that all examples share, too.
 pub(super) fn targets(program: &Program, shapes: &Shapes) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     for tensor in program.graph.tensors() {
-        let Some(Node::Operation { name: "==", operands: &[a, b], step, .. }) = program.graph.node(tensor)
-        else {
+        let Some(Node::Operation { name, operands: &[a, b], step, .. }) = program.graph.node(tensor) else {
             continue;
         };
         let Some(origin) = program.origins.get(step) else { continue };
         let application =
             |at: Option<u32>| program.applications.get(at? as usize).filter(|each| each.library);
         let Some(inner) = application(origin.application) else { continue };
+        let loss = |function| Loss { program, shapes, function, span: origin.span };
+        if compares(&inner.function, name) {
+            let loss = loss(&inner.function);
+            let shared = loss.without_examples(a, b).or_else(|| loss.without_examples(b, a));
+            let shared = shared.or_else(|| loss.with_more_axes(a, b));
+            found.extend(shared.or_else(|| loss.with_more_axes(b, a)));
+        }
+        if name != "==" {
+            continue;
+        }
         // `cross_entropy` makes one-hot rows of its targets.
         let outer = application(inner.outer).filter(|outer| outer.function == "cross_entropy");
-        let function = match (inner.function.as_str(), outer) {
-            ("one_hot", Some(outer)) => outer,
-            ("one_hot" | "accuracy", _) => inner,
+        let loss = match (inner.function.as_str(), outer) {
+            ("one_hot", Some(outer)) => loss(&outer.function),
+            ("one_hot" | "accuracy", _) => loss(&inner.function),
             _ => continue,
         };
-        let longer =
-            claimed(shapes, b) > if function.function == "accuracy" { claimed(shapes, a) } else { 0 };
-        found.extend(if longer {
-            Some(class_axis(program, shapes, function, b, origin.span))
+        let usual = if loss.function == "accuracy" { loss.claimed(a) } else { 0 };
+        found.extend(if loss.claimed(b) > usual {
+            Some(loss.class_axis(b))
         } else {
-            has_fractions(program, b).map(|why| fractions(program, function, b, why, origin.span))
+            loss.fractions(b).or_else(|| loss.beyond(a, b))
         });
     }
     found
 }
 
-/// The number of output axes that claim a size.
-fn claimed(shapes: &Shapes, tensor: Tensor) -> usize {
-    shapes.get(tensor).output().iter().filter(|axis| **axis != Axis::Unit).count()
+/// Returns true if this operation of a loss compares it with its targets.
+fn compares(function: &str, operation: &str) -> bool {
+    matches!((function, operation), ("mse" | "mae" | "huber", "-") | ("binary_cross_entropy", "*"))
 }
 
-fn class_axis(
-    program: &Program,
-    shapes: &Shapes,
-    function: &Application,
-    targets: Tensor,
+/// A loss of the library, where a program applies it.
+struct Loss<'a> {
+    program: &'a Program,
+    shapes: &'a Shapes,
+    function: &'a str,
     span: Span,
-) -> Diagnostic {
-    let (name, shape) = (program.graph.label_of(targets), shapes.get(targets));
-    let function = &function.function;
-    let message = format!("`{function}` takes class numbers `... |`, and `{name}` is `{shape}`");
-    let help = match function.as_str() {
-        "cross_entropy" => {
-            "for one-hot targets and distributions there is `cross_entropy_one_hot`; a list of class numbers is declared `n |`"
-        }
-        "accuracy" => {
-            "`argmax` makes class numbers of one-hot targets; a list of class numbers is declared `n |`"
-        }
-        _ => "a list of class numbers is declared `n |`",
-    };
-    let label = "every output axis is compared with the classes";
-    Diagnostic::warning(codes::TARGETS, message, span, label).with_help(help)
 }
 
-fn fractions(
-    program: &Program,
-    function: &Application,
-    targets: Tensor,
-    why: &str,
-    span: Span,
-) -> Diagnostic {
-    let name = program.graph.label_of(targets);
-    let message = format!("`{}` takes class numbers, and `{name}` {why}", function.function);
-    let label = "a number with a fraction is no class";
-    Diagnostic::warning(codes::TARGETS, message, span, label)
-        .with_help("class numbers are whole, from 0; for numbers that are measured there are `mse` and `mae`")
+impl Loss<'_> {
+    fn warning(&self, message: String, label: impl Into<String>, help: impl Into<String>) -> Diagnostic {
+        Diagnostic::warning(codes::TARGETS, message, self.span, label).with_help(help)
+    }
+
+    /// The number of output axes that claim a size.
+    fn claimed(&self, tensor: Tensor) -> usize {
+        self.shapes.get(tensor).output().iter().filter(|axis| **axis != Axis::Unit).count()
+    }
+
+    /// Finds examples that are all compared with the same targets: one side has batch axes, and the other is data with axes,
+    /// but without these. A target that is computed, such as a mean over the batch, is meant so.
+    fn without_examples(&self, examples: Tensor, targets: Tensor) -> Option<Diagnostic> {
+        // Without output axes of its own it broadcasts into the other, and the other into it, which is another warning.
+        let outputs = self.claimed(examples) > 0 && self.claimed(targets) > 0;
+        let (with, shape) = (self.shapes.get(examples), self.shapes.get(targets));
+        let only_examples = with.batch().iter().any(|axis| *axis != Axis::Unit) && shape.batch().is_empty();
+        if !(outputs && only_examples && is_data(self.program, targets)) {
+            return None;
+        }
+        let [with_name, name] = [examples, targets].map(|tensor| self.program.graph.label_of(tensor));
+        let function = self.function;
+        let message = format!("`{function}` compares every example of `{with_name}` with the same `{name}`");
+        let label = format!("`{name}` is `{shape}`, without the batch axes of `{with_name}`, `{with}`");
+        let help = format!("declare the batch axes of `{name}` before `|`; without `|` all axes are outputs");
+        Some(self.warning(message, label, help))
+    }
+
+    /// Finds targets with output axes that what is compared with them lacks, such as a batch that was declared without `|`.
+    fn with_more_axes(&self, of: Tensor, targets: Tensor) -> Option<Diagnostic> {
+        let predicted = is_data(self.program, targets) && !is_data(self.program, of);
+        let (own, shape) = (self.shapes.get(of), self.shapes.get(targets));
+        let lacks = self.claimed(of) > 0 && self.claimed(of) < self.claimed(targets);
+        if !(predicted && lacks && own.batch().is_empty()) {
+            return None;
+        }
+        let [of_name, name] = [of, targets].map(|tensor| self.program.graph.label_of(tensor));
+        let message = format!("`{}` compares all of `{name}` with the same `{of_name}`", self.function);
+        let label = format!("`{of_name}` is `{own}`, and `{name}` is `{shape}`");
+        let help = "the axes that count examples are batch axes: declare them before `|`, `32 | 10`";
+        Some(self.warning(message, label, help))
+    }
+
+    /// Finds a class number that is too large for the classes it is compared with.
+    fn beyond(&self, classes: Tensor, targets: Tensor) -> Option<Diagnostic> {
+        // `accuracy` compares with positions of what it was given.
+        let counted = match self.program.graph.node(classes)? {
+            Node::Operation { operands, .. } if self.function == "accuracy" => *operands.first()?,
+            _ => classes,
+        };
+        let count = self.shapes.get(counted).output().last()?.size();
+        let values = values(self.program, targets)?.to_f64s();
+        let most = values.into_iter().fold(f64::NEG_INFINITY, f64::max);
+        if count <= 1 || most < count as f64 {
+            return None;
+        }
+        let name = self.program.graph.label_of(targets);
+        let message = format!("`{name}` has the class {most}, and there are {count} classes");
+        let label = format!("`{}` takes classes from 0 to {}", self.function, count - 1);
+        let help = "count classes from 0: `labels - 1`; a negative number is no class, and costs 0";
+        Some(self.warning(message, label, help))
+    }
+
+    fn class_axis(&self, targets: Tensor) -> Diagnostic {
+        let (name, shape) = (self.program.graph.label_of(targets), self.shapes.get(targets));
+        let function = self.function;
+        let message = format!("`{function}` takes class numbers `... |`, and `{name}` is `{shape}`");
+        let help = match function {
+            "cross_entropy" => {
+                "for one-hot targets and distributions there is `cross_entropy_one_hot`; a list of class numbers is declared `n |`"
+            }
+            "accuracy" => {
+                "`argmax` makes class numbers of one-hot targets; a list of class numbers is declared `n |`"
+            }
+            _ => "a list of class numbers is declared `n |`",
+        };
+        self.warning(message, "every output axis is compared with the classes", help)
+    }
+
+    fn fractions(&self, targets: Tensor) -> Option<Diagnostic> {
+        let why = has_fractions(self.program, targets)?;
+        let name = self.program.graph.label_of(targets);
+        let message = format!("`{}` takes class numbers, and `{name}` {why}", self.function);
+        let help = "class numbers are whole, from 0; for numbers that are measured there are `mse` and `mae`";
+        Some(self.warning(message, "a number with a fraction is no class", help))
+    }
+}
+
+/// Returns true for data, and for a part of it.
+fn is_data(program: &Program, tensor: Tensor) -> bool {
+    match program.graph.node(tensor) {
+        Some(Node::Leaf { kind }) => kind == LeafKind::Data,
+        Some(Node::Operation { name: "slice", operands, .. }) => {
+            operands.iter().all(|operand| is_data(program, *operand))
+        }
+        _ => false,
+    }
+}
+
+/// The numbers of data that the program itself writes or loads.
+fn values(program: &Program, tensor: Tensor) -> Option<&Array> {
+    let drawn = program.plan.drawn.iter().find(|drawn| drawn.tensor == tensor);
+    match drawn.map(|drawn| &drawn.initial) {
+        Some(Initial::Values(values)) => Some(values),
+        _ => program.graph.values_of(tensor),
+    }
 }
 
 /// The reason why a tensor has numbers that are not whole, if that is known.
@@ -89,7 +176,7 @@ fn has_fractions(program: &Program, tensor: Tensor) -> Option<&'static str> {
                 return Some("is drawn from a distribution");
             }
             let values = program.graph.values_of(tensor)?;
-            values.to_f64s().iter().any(|value| value.fract() != 0.0).then_some("has numbers with fractions")
+            (!values.is_whole()).then_some("has numbers with fractions")
         }
         // A quotient is often whole: `ids / 2` of even numbers.
         Node::Operation { name, .. } if name != "/" => {

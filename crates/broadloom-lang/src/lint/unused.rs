@@ -19,14 +19,12 @@ use crate::syntax::ast::{
 
 /// Names that the program itself defines and does not use.
 pub(super) fn unused(program: &mut Program) -> Vec<Diagnostic> {
-    let text = program.sources.get(program.main).text().to_string();
-    let parsed = crate::syntax::parse(program.main, &text, &mut program.names);
-    let mut reader =
-        Reader { file: &parsed.file, names: &program.names, scopes: Vec::new(), unused: Vec::new() };
+    let file = super::parsed(program);
+    let mut reader = Reader { file: &file, names: &program.names, scopes: Vec::new(), unused: Vec::new() };
     reader.scopes.push(Scope::new(true));
-    reader.statements(&parsed.file.statements);
+    reader.statements(&file.statements);
     reader.leave();
-    let kinds = || parsed.file.statements.iter().map(|statement| &statement.kind);
+    let kinds = || file.statements.iter().map(|statement| &statement.kind);
     let acts = kinds().any(does_something);
     let has_data = kinds().any(|kind| matches!(kind, StatementKind::Leaf { .. }));
     let is_meant = |binding: &Binding| match binding.what {

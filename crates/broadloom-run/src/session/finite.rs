@@ -24,7 +24,8 @@ impl Session {
         let name = self.graph.label_of(tensor);
         let found = computed.iter().find(|(known, _)| *known == tensor).and_then(|(_, values)| flaw(values));
         let value = found.map_or("not finite".to_string(), |(_, value)| number(value));
-        let error = Error::new(ErrorKind::NotFinite, format!("`{name}` is {value}"));
+        let error =
+            Error::new(ErrorKind::NotFinite, format!("`{name}` is {value}")).about_values_of(tensor, &name);
         match self.first_not_finite(&computed) {
             Some((first, values)) => self.explained(error, tensor, first, values, &computed),
             None => error,

@@ -196,8 +196,7 @@ impl Session {
 
 /// Values of data in the type that it has in the program, unless fractions would be lost.
 pub(super) fn in_type(values: &Array, dtype: Dtype) -> Array {
-    let is_whole = || values.to_f64s().iter().all(|value| value.fract() == 0.0);
-    match values.dtype() == dtype || (!dtype.is_float() && !is_whole()) {
+    match values.dtype() == dtype || (!dtype.is_float() && !values.is_whole()) {
         true => values.clone(),
         false => values.convert(dtype),
     }

@@ -48,7 +48,7 @@ pub fn parse_spec(text: &str) -> Result<Spec, Error> {
     if parser.kind() != TokenKind::End {
         return Err(parser.unexpected());
     }
-    let spec = Spec { mode, names: parser.names, operands, results };
+    let spec = Spec { mode, names: parser.names, operands, results, keeps: false };
     words::check_words(text, &spec)?;
     Ok(spec)
 }

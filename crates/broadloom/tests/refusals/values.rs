@@ -227,8 +227,9 @@ fn first_values() -> Result<(), Error> {
     refused(
         session.get(a),
         &expect![[r#"
-        Use: the initial values of `a`: the parameter has 2, but the values have 3
-    "#]],
+            Use: the initial values of `a`: the parameter has 2, but the values have 3
+            help: in memory order (batch, output, input) the values are 2
+        "#]],
     );
     refused(
         session.get(b),

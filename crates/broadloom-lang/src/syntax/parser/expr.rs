@@ -34,6 +34,9 @@ impl Parser<'_> {
             self.choice_with_block(word.span, condition);
             return None;
         }
+        if self.braces("then", "and after it `else` and what it is otherwise, all without braces") {
+            return None;
+        }
         self.need(TokenKind::Keyword(Keyword::Then), "after the condition")?;
         let yes = self.expr()?;
         self.need(TokenKind::Keyword(Keyword::Else), "and what it is otherwise")?;

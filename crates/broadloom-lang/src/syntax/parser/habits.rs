@@ -279,6 +279,18 @@ impl Parser<'_> {
         true
     }
 
+    /// Reports `{` where a body begins with another sign.
+    pub(super) fn braces(&mut self, sign: &str, rest: &str) -> bool {
+        let token = self.token();
+        if token.kind != TokenKind::OpenBrace {
+            return false;
+        }
+        let message = "there are no braces around blocks: braces make parameters";
+        let diagnostic = Diagnostic::error(codes::EXPECTED, message, token.span, "");
+        self.report(diagnostic.with_help(format!("write `{sign}` here {rest}")));
+        true
+    }
+
     /// Reports `f"…"`, and skips the letter.
     pub(super) fn text_with_letter(&mut self) {
         let (token, next) = (self.token(), self.ahead(1));
@@ -286,10 +298,20 @@ impl Parser<'_> {
         if token.kind != TokenKind::Name || !adjacent {
             return;
         }
-        let help = format!("write `{}`: names in braces are filled in", self.quote(next.span));
+        let written = self.quote(next.span);
         let message = "a text has no letter before its quote";
         let diagnostic = Diagnostic::error(codes::EXPECTED, message, token.span, "");
-        self.report(diagnostic.with_fix(help, token.span, ""));
+        let is_plain = |inside: &str| inside.chars().all(|letter| letter.is_alphanumeric() || letter == '_');
+        let mut braces = written.split('{').skip(1).filter_map(|rest| rest.split('}').next());
+        self.report(match braces.all(is_plain) {
+            true => diagnostic.with_fix(
+                format!("write `{written}`: names in braces are filled in"),
+                token.span,
+                "",
+            ),
+            false => diagnostic
+                .with_help("numbers that are computed stand behind the text: `print \"loss\", mean(x)`"),
+        });
         self.next();
     }
 
@@ -425,6 +447,9 @@ impl Parser<'_> {
                 format!("a function is applied by brackets: `{function}({argument})`")
             }
             _ if token.kind == TokenKind::Bar => "write `or`; `|` stands behind the batch of a shape".into(),
+            _ if self.quote(token.span) == "as" => {
+                "types are stated of `data`, `state` and parameters: `data k : 32 | as i64`".into()
+            }
             _ if token.kind == TokenKind::Arrow => {
                 "`->` stands in a shape or in a spec, before the output".into()
             }

@@ -400,6 +400,8 @@ impl Parser<'_> {
             let help = "write `def f(x) : ..b.. | 10 = …`, or leave the shape out: it is inferred";
             self.report(Diagnostic::error(codes::EXPECTED, message, span, "").with_help(help));
             return None;
+        } else if self.braces("=", "and indent the lines below it: the last one is the result") {
+            return None;
         } else if self.take_equals().is_none() {
             self.expected("`=` and the body of the function");
             return None;
@@ -538,6 +540,13 @@ impl Parser<'_> {
             }
             false => None,
         };
+        if self.kind() == TokenKind::Colon {
+            let span = self.token().span;
+            let message = "`repeat` is followed by how often, which is known before";
+            let diagnostic = Diagnostic::error(codes::EXPECTED, message, span, "");
+            self.report(diagnostic.with_fix("write `repeat 100:`", span.before(), " 100"));
+            return None;
+        }
         let count = self.expr()?;
         let body = self.headed(|parser| Some(parser.statements(false)))?;
         Some(StatementKind::Repeat { name, count, body })
@@ -553,6 +562,9 @@ impl Parser<'_> {
                 span.before(),
                 ":",
             ));
+            return None;
+        }
+        if self.braces(":", "and indent the lines below it") {
             return None;
         }
         self.need(TokenKind::Colon, "and a block")?;

@@ -1,0 +1,190 @@
+//! Functions that compute nothing: they put elements side by side, look them up, or arrange them in another shape.
+
+use broadloom::{Kind, PartialAxis, PartialRow, PartialShape, Tensor, concat};
+use broadloom_diagnostics::{Diagnostic, Span};
+
+use super::{Call, Given, ROWS, one_of};
+use crate::codes;
+use crate::eval::{Eval, Evaluated};
+use crate::value::Value;
+
+pub(super) fn transpose(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
+    let [x] = eval.exactly(call, "transpose(w)")?;
+    let x = eval.tensor(&x.value, x.span)?;
+    Ok(Value::Tensor(eval.ask(call.span, |graph| graph.transpose(x))?))
+}
+
+pub(super) fn gather(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
+    let [table, ids] = eval.exactly(call, "gather(table, ids)")?;
+    let inputs = |given: &Given| match given.value {
+        Value::Tensor(tensor) => {
+            let [_, input, _] = eval.graph.shape(tensor).rows;
+            (!input.open).then(|| input.lead.len() + input.trail.len())
+        }
+        _ => None,
+    };
+    if let (Some(0), Some(1..)) = (inputs(table), inputs(ids)) {
+        let [first, second] = [table, ids].map(|given| eval.quote(given.span));
+        let message = "the table of `gather` comes first, and then the numbers of its rows";
+        return eval.wrong_call(call, message, format!("write `gather({second}, {first})`"));
+    }
+    let (table, ids) = (eval.tensor(&table.value, table.span)?, eval.tensor(&ids.value, ids.span)?);
+    Ok(Value::Tensor(eval.ask(call.span, |graph| graph.gather(table, ids))?))
+}
+
+/// `concat(a, b, along = "output")` and `stack`.
+pub(super) fn joined(eval: &mut Eval<'_>, call: &Call, stacked: bool) -> Evaluated<Value> {
+    eval.only(call, &["along"])?;
+    let kinds = Kind::ALL.map(|kind| (kind.name(), kind));
+    let along = one_of(eval, call, "along", &kinds)?.unwrap_or(Kind::Output);
+    if let Some(text) = call.plain().iter().find(|given| matches!(given.value, Value::Text(_))) {
+        let message = format!("`{}` takes tensors, and no spec", call.name);
+        let help = format!("write `{}(a, b)`, or `{}(a, b, along = \"batch\")`", call.name, call.name);
+        return eval.wrong(codes::ARGUMENTS, message, text.span, help);
+    }
+    let parts = parts(eval, call)?;
+    unfit(eval, call, &parts, stacked)?;
+    let mut parts: Vec<Tensor> = parts.iter().map(|part| part.tensor).collect();
+    let (whole, layer) = (concat::concatenation(parts.len(), along, ROWS), concat::layer(along, ROWS));
+    let (Some(whole), Some(layer)) = (whole, layer) else {
+        return eval.wrong_call(
+            call,
+            "there is nothing to put together",
+            format!("write `{}(a, b)`", call.name),
+        );
+    };
+    let made = eval.ask(call.span, |graph| {
+        if stacked {
+            for part in &mut parts {
+                *part = graph.einsum(&layer, &[*part])?;
+                let layer = graph.captured(*part, "layer")?;
+                graph.set(layer, 1)?;
+            }
+        }
+        let options = broadloom::Options { name: Some(call.name), ..Default::default() };
+        graph.einsum_with(&whole, &parts, &options)
+    })?;
+    eval.show_as_written(made, call.span, &format!("{}(…)", call.name));
+    Ok(Value::Tensor(made))
+}
+
+/// Sizes with `|` behind the first, if that is the only batch axis of a tensor.
+fn batched(eval: &Eval<'_>, given: Option<&&Given>, sizes: &str) -> String {
+    let batch = given.and_then(|given| match given.value {
+        Value::Tensor(tensor) => match &eval.graph.shape(tensor).rows[0] {
+            PartialRow { lead, trail, open: false } if trail.is_empty() && lead.len() == 1 => {
+                Some(lead[0].to_string())
+            }
+            _ => None,
+        },
+        _ => None,
+    });
+    match (sizes.split_once(", "), batch) {
+        (Some((first, rest)), Some(batch)) if batch == first => format!("{first} | {rest}"),
+        _ => sizes.to_string(),
+    }
+}
+
+/// A tensor that is put together with others.
+struct Part {
+    tensor: Tensor,
+    /// The argument that it is, or the list that it is an item of.
+    span: Span,
+    /// What is known of its shape so far.
+    shape: PartialShape,
+}
+
+fn parts(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Vec<Part>> {
+    let mut parts = Vec::new();
+    for given in call.plain() {
+        // A list of tensors counts as several arguments.
+        let items = match &given.value {
+            Value::List(items) if items.iter().any(|item| matches!(item, Value::Tensor(_))) => &items[..],
+            value => std::slice::from_ref(value),
+        };
+        for item in items {
+            let tensor = eval.tensor(item, given.span)?;
+            parts.push(Part { tensor, span: given.span, shape: eval.graph.shape(tensor) });
+        }
+    }
+    Ok(parts)
+}
+
+/// The numbers of axes of each kind, where they are known.
+fn ranks(part: &Part) -> [Option<usize>; 3] {
+    part.shape.rows.each_ref().map(|row| (!row.open).then(|| row.lead.len() + row.trail.len()))
+}
+
+/// The sizes of all axes, if they are known.
+fn sizes(part: &Part) -> Option<Vec<u64>> {
+    let known = |axis: &PartialAxis| axis.to_string().parse().ok();
+    let closed = part.shape.rows.iter().all(|row| !row.open && row.trail.is_empty());
+    let axes = part.shape.rows.iter().flat_map(|row| &row.lead);
+    if closed { axes.map(known).collect() } else { None }
+}
+
+/// Reports tensors that do not fit together, where that is known already.
+fn unfit(eval: &mut Eval<'_>, call: &Call, parts: &[Part], stacked: bool) -> Evaluated<()> {
+    let Some(first) = parts.first() else { return Ok(()) };
+    let other_ranks = |part: &&Part| {
+        let pairs = ranks(first).into_iter().zip(ranks(part));
+        pairs.into_iter().any(|(a, b)| a.zip(b).is_some_and(|(a, b)| a != b))
+    };
+    let other_sizes = |part: &&Part| sizes(part).zip(sizes(first)).is_some_and(|(a, b)| a != b);
+    let (part, message, help) = if let Some(part) = parts.iter().find(other_ranks) {
+        let message = format!("`{}` takes tensors with equal numbers of axes", call.name);
+        (part, message, "axes are not added here: a spec adds one, `einsum(\"... => 0, ...\", x)`")
+    } else if let Some(part) = parts.iter().filter(|_| stacked).find(other_sizes) {
+        let help = "`concat(a, b)` joins tensors along an axis in which they differ";
+        (part, "`stack` takes tensors of one shape".into(), help)
+    } else {
+        return Ok(());
+    };
+    let diagnostic = if part.span == first.span {
+        let both = format!("`{}` and `{}` in one list", first.shape, part.shape);
+        Diagnostic::error(codes::MISMATCH, message, eval.place(part.span), both)
+    } else {
+        Diagnostic::error(codes::MISMATCH, message, eval.place(part.span), format!("`{}`", part.shape))
+            .with_label(eval.place(first.span), format!("`{}`", first.shape))
+    };
+    eval.fail(diagnostic.with_help(help))
+}
+
+/// `reshape(x)`, `reshape(x, "32 | 28, 28")`: the same elements in memory order, in the shape that
+/// is written or that the context requires.
+pub(super) fn reshape(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
+    eval.only(call, &[])?;
+    let (x, shape) = match call.plain()[..] {
+        [x] => (x, None),
+        [x, shape] if matches!(shape.value, Value::Text(_) | Value::Mistake) => (x, Some(shape)),
+        ref given => {
+            let x = given.first().map_or("x".into(), |x| eval.quote(x.span));
+            let sizes: Vec<String> = given.iter().skip(1).map(|size| eval.quote(size.span)).collect();
+            let sizes = sizes.join(", ");
+            let sizes = if sizes.is_empty() { "4, 8" } else { sizes.trim_matches(['[', ']']) };
+            let sizes = &batched(eval, given.first(), sizes);
+            let message = "`reshape` takes a tensor, and a shape as a text";
+            return eval.wrong_call(
+                call,
+                message,
+                format!("write `reshape({x}, \"{sizes}\")`, or `let y : {sizes} = reshape({x})`"),
+            );
+        }
+    };
+    let tensor = eval.tensor(&x.value, x.span)?;
+    let wanted = match shape {
+        Some(shape) => {
+            let text = eval.words(&shape.value, shape.span)?;
+            let text = eval.filled(&text, shape.span)?;
+            Some(eval.shape_text(&text, shape.span)?)
+        }
+        None => None,
+    };
+    let made = eval.ask(call.span, |graph| graph.reshape(tensor))?;
+    eval.show_as_written(made, call.span, "reshape(…)");
+    if let Some((text, sizes)) = wanted {
+        let sizes: Vec<_> = sizes.iter().map(|(label, size)| (label.as_str(), size)).collect();
+        eval.ask(call.span, |graph| graph.declare_shape_with(made, &text, &sizes))?;
+    }
+    Ok(Value::Tensor(made))
+}

@@ -1,0 +1,95 @@
+//! Arguments that fit, and are probably meant otherwise: probabilities where logits are taken, a condition in the wrong place.
+
+use broadloom::{Node, Shapes, Tensor};
+use broadloom_diagnostics::{Diagnostic, Span};
+
+use crate::codes;
+use crate::program::{Application, Origin, Program};
+
+/// Operations whose results are conditions.
+const CONDITIONS: &[&str] = &["<", "<=", ">", ">=", "==", "!=", "and", "or", "not"];
+
+/// Finds such arguments.
+pub(super) fn arguments(program: &Program, shapes: &Shapes) -> Vec<Diagnostic> {
+    let mut found = Vec::new();
+    for tensor in program.graph.tensors() {
+        let Some(Node::Operation { name, operands, step, .. }) = program.graph.node(tensor) else { continue };
+        let Some(origin) = program.origins.get(step) else { continue };
+        found.extend(match (name, operands) {
+            ("where", [condition, yes, _]) if origin.span == origin.inner => {
+                misplaced(program, *condition, *yes).then(|| condition_first(origin.span))
+            }
+            ("einsum", [image, _]) if is_within(program, origin, &["conv2d"]) => {
+                let sizes: Vec<u64> = shapes.get(*image).output().iter().map(|axis| axis.size()).collect();
+                channels_first(&sizes).then(|| transposed_image(program, shapes, *image, origin.span))
+            }
+            ("-", [logits, _]) if is_within(program, origin, &["log_softmax", "cross_entropy"]) => {
+                let softmax = maker(program, *logits).filter(|each| each.function == "softmax");
+                softmax.map(|_| probabilities("cross_entropy", "softmax", origin.span))
+            }
+            ("*", [logits, _]) if is_within(program, origin, &["binary_cross_entropy"]) => {
+                let made = program.graph.node(*logits);
+                let sigmoid = matches!(made, Some(Node::Operation { name: "sigmoid", .. }));
+                sigmoid.then(|| probabilities("binary_cross_entropy", "sigmoid", origin.span))
+            }
+            _ => None,
+        });
+    }
+    found
+}
+
+/// Returns true if the second argument of a choice is a condition, and the first is none.
+fn misplaced(program: &Program, first: Tensor, second: Tensor) -> bool {
+    let is_condition = |tensor: Tensor| matches!(program.graph.node(tensor), Some(Node::Operation { name, .. }) if CONDITIONS.contains(&name));
+    !is_condition(first) && is_condition(second)
+}
+
+/// Returns true for an image whose first axis looks like colours, and the others like its sides.
+fn channels_first(sizes: &[u64]) -> bool {
+    matches!(sizes, [1 | 3 | 4, height, width] if *height > 4 && height == width)
+}
+
+fn transposed_image(program: &Program, shapes: &Shapes, image: Tensor, span: Span) -> Diagnostic {
+    let (name, shape) = (program.graph.label_of(image), shapes.get(image));
+    let message =
+        format!("`conv2d` takes images `h, w, channels`, and the channels of `{name}` seem to come first");
+    let help = format!(
+        "declare them last, or exchange the axes: `einsum(\"... | c, h, w => ... | h, w, c\", {name})`"
+    );
+    Diagnostic::warning(codes::MEANT, message, span, format!("`{name}` is `{shape}`")).with_help(help)
+}
+
+fn condition_first(span: Span) -> Diagnostic {
+    let message = "the condition of `where` is its first argument";
+    let help = "write `where(x > 0, x, 0)`: the condition, what holds if it is not 0, and what otherwise";
+    Diagnostic::warning(codes::MEANT, message, span, "here the second is a condition").with_help(help)
+}
+
+fn probabilities(loss: &str, function: &str, span: Span) -> Diagnostic {
+    let message = format!("`{loss}` takes logits, and these are probabilities already");
+    let label = format!("`{function}` has been applied, and the loss applies it again");
+    let help = format!("leave out `{function}` before the loss");
+    Diagnostic::warning(codes::MEANT, message, span, label).with_help(help)
+}
+
+/// The function of the library whose body made a tensor.
+fn maker(program: &Program, tensor: Tensor) -> Option<&Application> {
+    let step = program.graph.step_of(tensor)?;
+    let at = program.origins.get(step)?.application?;
+    program.applications.get(at as usize).filter(|each| each.library)
+}
+
+/// Returns true if these functions of the library are applied inside each other, from the inside outwards, others between
+/// them left out.
+fn is_within(program: &Program, origin: &Origin, functions: &[&str]) -> bool {
+    let application = |at: Option<u32>| program.applications.get(at? as usize).filter(|each| each.library);
+    let mut own = application(origin.application);
+    let mut wanted = functions.iter().peekable();
+    while let (Some(applied), Some(function)) = (own, wanted.peek()) {
+        if applied.function == **function {
+            wanted.next();
+        }
+        own = application(applied.outer);
+    }
+    wanted.peek().is_none()
+}

@@ -1,0 +1,49 @@
+//! Compositions that contract nothing: `x @ {w}`, written in the order of other libraries.
+//!
+//! `@` contracts the inputs of its left operand with the outputs of its right one. Data has outputs only, so on the left it
+//! contracts nothing, and a parameter on the right may be a single number.
+
+use broadloom::{Graph, LeafKind, Node, PartialRow, Shapes, Tensor};
+use broadloom_diagnostics::Diagnostic;
+
+use crate::codes;
+use crate::program::Program;
+
+/// Compositions of the program itself with a parameter that they make a single number.
+pub(super) fn compositions(program: &Program, shapes: &Shapes) -> Vec<Diagnostic> {
+    let mut found = Vec::new();
+    for tensor in program.graph.tensors() {
+        let Some((a, w, step)) = idle(&program.graph, tensor) else { continue };
+        let is_number = shapes.get(w).elements() == 1;
+        let Some(origin) =
+            program.origins.get(step).filter(|origin| is_number && origin.span == origin.inner)
+        else {
+            continue;
+        };
+        let [a, w] = [a, w].map(|tensor| program.graph.label_of(tensor));
+        let message = format!("`{a} @ {w}` contracts nothing, and `{w}` is a single number");
+        let label = format!("`{a}` has no input axes");
+        let diagnostic = Diagnostic::warning(codes::IDLE, message, origin.span, label);
+        found.push(diagnostic.with_help(advice(&w, &a)));
+    }
+    found
+}
+
+/// What to write instead.
+pub(crate) fn advice(w: &str, a: &str) -> String {
+    format!("a map stands before what it is applied to: write `{{{w}}} @ {a}`; for a product, write `*`")
+}
+
+/// The operands and the step of a composition whose left operand has no inputs, and whose right one is a parameter.
+pub(crate) fn idle(graph: &Graph, tensor: Tensor) -> Option<(Tensor, Tensor, usize)> {
+    let Some(Node::Operation { name, operands: [a, w, ..], step, .. }) = graph.node(tensor) else {
+        return None;
+    };
+    let is_param = matches!(graph.node(*w), Some(Node::Leaf { kind: LeafKind::Param }));
+    if !name.starts_with('@') || !is_param {
+        return None;
+    }
+    let [_, input, output] = graph.shape(*a).rows;
+    let none = |row: &PartialRow| !row.open && row.lead.is_empty() && row.trail.is_empty();
+    (none(&input) && !none(&output)).then_some((*a, *w, step))
+}
