@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use broadloom::Array;
-use broadloom::files::{read_array, read_wanted};
+use broadloom::files::{FileErrorKind, read_array, read_wanted};
 use broadloom_ide::arrays::{Given, declared};
 use broadloom_lang::Program;
 
@@ -21,7 +21,17 @@ fn parse(text: &str) -> Result<(String, PathBuf), String> {
 /// The array for a name: all of a `.npy` or `.csv` file; in a file with several arrays the one of
 /// that name, or the only one.
 fn read(name: &str, file: &Path) -> Result<Array, String> {
-    let (found, names) = read_array(file, name).map_err(|error| error.to_string())?;
+    if file.to_str().is_some_and(|text| text.starts_with('[')) {
+        return Err(format!(
+            "values are given as a file, `{name}=inputs.npy`; numbers are written in the program: `data {name} : … = [1, 2, 3]`"
+        ));
+    }
+    let (found, names) = read_array(file, name).map_err(|error| match error.kind() {
+        FileErrorKind::Missing => {
+            format!("there is no file {}, for the values of `{name}`", shown_path(file))
+        }
+        _ => error.to_string(),
+    })?;
     found.ok_or_else(|| format!("{} has no array `{name}`, only {}", shown_path(file), names.join(", ")))
 }
 

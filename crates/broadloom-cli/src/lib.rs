@@ -92,12 +92,48 @@ pub fn run<A: Into<OsString> + Clone>(
 /// Prints a refusal of clap. Help and versions are
 /// answers, everything else is a mistake in the arguments.
 fn refusal(refused: &clap::Error, console: &Console<'_>) -> Output {
-    let show = |look: Look| match look.color {
-        true => refused.render().ansi().to_string(),
-        false => refused.render().to_string(),
+    let show = |look: Look| {
+        let text = match look.color {
+            true => refused.render().ansi().to_string(),
+            false => refused.render().to_string(),
+        };
+        advised(refused, &text)
     };
     match refused.use_stderr() {
         true => Output { stderr: show(console.stderr()), ..Output::new(Status::Unusable) },
         false => Output { stdout: show(console.stdout()), ..Output::new(Status::Fine) },
     }
+}
+
+/// The text of a refusal with advice of our own, where that of clap leads nowhere.
+fn advised(refused: &clap::Error, text: &str) -> String {
+    let context = |kind| match refused.get(kind) {
+        Some(clap::error::ContextValue::String(text)) => Some(text.as_str()),
+        _ => None,
+    };
+    let command = context(clap::error::ContextKind::InvalidSubcommand);
+    let option = context(clap::error::ContextKind::InvalidArg);
+    let advice = match (command, option) {
+        (Some(file), _) if file.ends_with(".loom") => {
+            format!("write `broadloom run {file}`, or `broadloom check {file}`")
+        }
+        (Some("train" | "exec" | "execute" | "start" | "eval"), _) => {
+            "`broadloom run FILE` carries out a program, and trains where it says `minimise`".to_string()
+        }
+        (None, Some(option))
+            if ["--epochs", "--steps", "--lr", "--batch-size", "--batch"].contains(&option) =>
+        {
+            "the program says it: `dim steps = 100` and `repeat steps:`, which `--set steps=200` changes"
+                .to_string()
+        }
+        _ => String::new(),
+    };
+    // An option that does not exist is hardly ever meant as a value.
+    let is_idle = |line: &&str| line.contains("tip:") && (line.contains("as a value") || !advice.is_empty());
+    let mut lines: Vec<String> = text.lines().filter(|line| !is_idle(line)).map(str::to_string).collect();
+    lines.dedup_by(|a, b| a.is_empty() && b.is_empty());
+    if !advice.is_empty() {
+        lines.insert(1, format!("  tip: {advice}"));
+    }
+    lines.join("\n") + "\n"
 }

@@ -50,6 +50,8 @@ pub enum Remedy {
     Backward,
     /// Make numbers whole: they count something.
     Integers,
+    /// Give whole numbers: what takes them holds integers.
+    WholeValues,
     /// Reduce a loss to one number.
     Reduce,
     /// Let a loss depend on a parameter.

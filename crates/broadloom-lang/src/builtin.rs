@@ -467,7 +467,7 @@ fn len(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
         Value::Mistake => Err(Reported),
         other => {
             let message = format!("a list is needed here, not {}", other.kind());
-            eval.wrong(codes::KIND, message, list.span, "sizes of tensors are captured from a spec: `y.h`")
+            eval.wrong(codes::KIND, message, list.span, crate::suggest::NAMED_SIZES)
         }
     }
 }

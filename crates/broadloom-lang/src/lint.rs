@@ -116,6 +116,11 @@ fn mistakes(program: &mut Program, shapes: &Shapes) -> Vec<Diagnostic> {
 /// Gives errors the advice of a warning about the same call: a layer that is configured as elsewhere often fits nothing.
 pub(crate) fn explain(program: &mut Program) {
     let file = parsed(program);
+    if let Some((_, advice)) = arguments::channels_advice(program)
+        && let Some(error) = program.diagnostics.iter_mut().find(|each| each.code == codes::ARITHMETIC)
+    {
+        error.help = vec![advice];
+    }
     for warning in orders::orders(program, &file) {
         let Some(at) = warning.primary().map(|label| label.span) else { continue };
         let about = |error: &&mut Diagnostic| {
@@ -212,10 +217,13 @@ fn broadcasts(program: &mut Program, shapes: &Shapes) -> Vec<Diagnostic> {
         if let Some((a, b)) = mutual.pair(program, shapes, (node.as_ref(), origin), of_step) {
             let names = (program.graph.label_of(a.operand), program.graph.label_of(b.operand));
             let message = format!("`{}` and `{}` broadcast into each other", names.0, names.1);
+            let help = mutual::other_bar(program, shapes, (a.operand, b.operand)).unwrap_or_else(|| {
+                "to pair them up, declare equal axes in the same row; if all pairs are meant, say so by a spec: \
+                 `einsum(\"i; j => i, j\", a, b)`"
+                    .to_string()
+            });
             let [a, b, made] = [a.operand, b.operand, a.result].map(|tensor| shapes.get(tensor).to_string());
             let label = format!("`{a}` and `{b}` make `{made}`: every element meets every other");
-            let help = "to pair them up, declare equal axes in the same row; if all pairs are meant, say so by a spec: \
-                        `einsum(\"i; j => i, j\", a, b)`";
             if said.insert((origin.span, message.clone()), (found.len(), 1)).is_none() {
                 found.push(
                     Diagnostic::warning(codes::BROADCASTS, message, origin.span, label).with_help(help),

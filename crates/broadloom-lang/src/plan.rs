@@ -24,6 +24,22 @@ pub struct Plan {
     pub counters: u32,
 }
 
+impl Plan {
+    /// The files that are written, and the spans of the statements.
+    pub fn saves(&self) -> Vec<(&str, Span)> {
+        let (mut found, mut waiting) = (Vec::new(), vec![self.actions.iter()]);
+        while let Some(actions) = waiting.last_mut() {
+            match actions.next() {
+                Some(Action::Save { path, span, .. }) => found.push((path.as_str(), *span)),
+                Some(Action::Repeat(repeat)) => waiting.push(repeat.body.iter()),
+                Some(Action::Run(..) | Action::Print { .. }) => {}
+                None => _ = waiting.pop(),
+            }
+        }
+        found
+    }
+}
+
 /// Data whose numbers are drawn.
 #[derive(Debug)]
 pub struct Drawn {

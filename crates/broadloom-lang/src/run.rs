@@ -1,6 +1,6 @@
 //! Running a program.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use broadloom::files::{write_csv, write_npy};
 use broadloom::{Array, Error, ErrorKind, Given, Remedy, Session, Settings, Tensor};
@@ -59,6 +59,9 @@ impl Program {
     /// all sizes at once: named sizes are those that were set, or follow from data given from
     /// outside, or are as declared.
     pub fn run(self, options: &RunOptions, observer: &mut dyn Observer) -> Result<Session, Box<Diagnostic>> {
+        if let Some(wrong) = self.missing_folder() {
+            return Err(Box::new(wrong));
+        }
         let (routines, sharding) = (self.routines(), options.mesh.as_ref().map(|on| self.sharding(on)));
         let mut ready = self.ready(&options.settings)?;
         ready.pass_on(observer);
@@ -96,6 +99,20 @@ impl Program {
             }
         }
         outcome.map(|()| ready.session)
+    }
+}
+
+impl Program {
+    /// Reports a file that cannot be written because its folder is missing, before anything is computed.
+    fn missing_folder(&self) -> Option<Diagnostic> {
+        self.plan.saves().into_iter().find_map(|(path, span)| {
+            let folder = Path::new(path).parent().filter(|folder| !folder.as_os_str().is_empty())?;
+            let shown = folder.display();
+            let message = format!("there is no folder `{shown}` to write `{path}` into");
+            let diagnostic = Diagnostic::error(codes::FILE, message, span, "");
+            (!folder.is_dir())
+                .then(|| diagnostic.with_help(format!("make it before the program runs: `mkdir -p {shown}`")))
+        })
     }
 }
 

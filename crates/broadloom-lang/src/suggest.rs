@@ -59,6 +59,9 @@ const KEPT: Way = Say("leave it out: where numbers are kept is decided for the w
 /// For functions that convert types of numbers.
 const TYPES: Way = Say("the type stands in the declaration: `data x : 32 | as i64`");
 
+/// For sizes that are read from a tensor.
+pub const NAMED_SIZES: &str = "a size has a name where it is declared: `dim n = 32`, `data x : n | 784`, and `n` is the number; or it is a label of a spec, `y.h`; `broadloom check` shows all shapes";
+
 /// Names from other libraries or languages.
 const FOREIGN: &[(&str, Way)] = &[
     ("log10", Write("log($1) / log(10)")),
@@ -189,7 +192,12 @@ const FOREIGN: &[(&str, Way)] = &[
     ("type", TYPES),
     ("cumsum", Say("write a spec with a mask: `einsum(\"t -> ; s | t -> => s |\", x, causal_mask())`")),
     ("optimizer", Say("write `minimise loss by sgd(0.1)`")),
-    ("None", Say("leave the argument out; `inferred` is a size to be inferred")),
+    (
+        "None",
+        Say(
+            "leave the argument out; `inferred` is a size to be inferred, and `identity` a function that changes nothing",
+        ),
+    ),
     ("self", Say("a function sees the names around it, and its parameters: leave `self` out")),
 ];
 
@@ -200,13 +208,10 @@ const METHODS: &[(&str, Way)] = &[
     ("tolist", Write("$1")),
     ("t", Write("$1.T")),
     ("transpose", Write("$1.T")),
-    ("size", Say("`broadloom check` shows all shapes; in a program a size is a label of a spec, or a `dim`")),
-    (
-        "shape",
-        Say("`broadloom check` shows all shapes; in a program a size is a label of a spec, or a `dim`"),
-    ),
-    ("ndim", Say("`broadloom check` shows all shapes; in a program a size is a label of a spec, or a `dim`")),
-    ("dim", Say("`broadloom check` shows all shapes; in a program a size is a label of a spec, or a `dim`")),
+    ("size", Say(NAMED_SIZES)),
+    ("shape", Say(NAMED_SIZES)),
+    ("ndim", Say(NAMED_SIZES)),
+    ("dim", Say(NAMED_SIZES)),
     ("dtype", TYPES),
     ("device", KEPT),
     ("data", KEPT),

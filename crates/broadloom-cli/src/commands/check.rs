@@ -154,7 +154,7 @@ pub fn people(checked: &Checked, look: Look) -> String {
         table.row([tensor.name.clone(), tensor.shape.clone(), grouped(elements), how]);
     }
     if table.is_empty() {
-        out.push_str("nothing has a name\n");
+        out.push_str("there are no tensors with names yet\n");
         return out;
     }
     out.push_str(&look.table(&table));

@@ -27,7 +27,7 @@ pub struct Args {
     #[command(flatten)]
     program: ProgramArgs,
     /// The seed of initial values and random numbers
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = seed)]
     seed: u64,
     /// What computes: machine code if there is a C compiler, only that, the slow evaluator, or XLA through Python with JAX
     #[arg(
@@ -41,7 +41,7 @@ pub struct Args {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     threads: Option<u32>,
     /// Values of `data`: a `.npz`, `.safetensors`, `.npy` or `.csv` file with arrays, or one array as `NAME=FILE`; may be repeated
-    #[arg(long, value_name = "FILE", value_parser = data::source)]
+    #[arg(long, alias = "inputs", value_name = "FILE", value_parser = data::source)]
     data: Vec<Source>,
     /// Begin with the parameters and states of a `.safetensors` file
     #[arg(long, value_name = "FILE")]
@@ -112,6 +112,10 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
     if let Some(message) = args.unusable_files() {
         return unusable("run", message, args.program.json);
     }
+    if text.text.trim().is_empty() && !args.program.json {
+        let message = format!("{} is empty: there is nothing to run\n", text.name);
+        return Output { stderr: message, ..Output::new(Status::Fine) };
+    }
     let start = Instant::now();
     let program = Analysis::open(&text).program;
     let look = console.stderr();
@@ -176,6 +180,11 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
     output
 }
 
+/// Parses a seed.
+fn seed(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| "a seed is a whole number from 0, such as `--seed 7`".to_string())
+}
+
 impl Args {
     /// The options for running, and diagnostics about arrays that the program does not use.
     fn options(&self, program: &Program) -> Result<(RunOptions, Vec<Diagnostic>), String> {
@@ -192,7 +201,13 @@ impl Args {
         let settings = Settings { backend, seed: self.seed, threads, ..Settings::default() };
         for name in self.data.iter().filter_map(|source| source.name.as_ref()) {
             if arrays::declared(program).all(|made| made.name != *name) {
-                return Err(format!("the program has no `data {name}` that could be given"));
+                let known: Vec<String> =
+                    arrays::declared(program).map(|made| format!("`{}`", made.name)).collect();
+                let known = match known.is_empty() {
+                    true => "it has no data".to_string(),
+                    false => format!("it has {}", known.join(", ")),
+                };
+                return Err(format!("the program has no `data {name}` that could be given; {known}"));
             }
         }
         let mut given = data::read_all(&self.data, program)?;
@@ -218,6 +233,16 @@ impl Args {
             && let Err(error) = std::fs::File::open(load)
         {
             return Some(format!("cannot read {}: {}", shown_path(load), reason(&error)));
+        }
+        if let Some(load) = &self.load
+            && load
+                .extension()
+                .is_some_and(|ending| ["npy", "npz", "csv"].iter().any(|other| ending == *other))
+        {
+            let load = shown_path(load);
+            return Some(format!(
+                "`--load` reads parameters from a `.safetensors` file, and {load} is of another kind; in a program, `{{w = load(\"{load}\")}}` takes its numbers"
+            ));
         }
         let save = self.save.as_ref()?;
         let folder = save.parent().filter(|folder| !folder.as_os_str().is_empty());

@@ -17,7 +17,7 @@ pub struct Args {
     #[command(flatten)]
     program: ProgramArgs,
     /// A `.npz`, `.safetensors`, `.npy` or `.csv` file with arrays, or one array as `NAME=FILE`; may be repeated
-    #[arg(long, value_name = "FILE", value_parser = data::source)]
+    #[arg(long, alias = "data", value_name = "FILE", value_parser = data::source)]
     inputs: Vec<Source>,
 }
 

@@ -21,6 +21,13 @@ impl Graph {
     /// Advice about two sizes that do not agree.
     pub(super) fn advice(&self, case: Case<'_>, ends: [Dim; 2]) -> Option<String> {
         let operation = self.op(case.refused);
+        let repair = match operation {
+            Some(Op::Pointwise(_)) => self.repair(case.refused),
+            _ => None,
+        };
+        if repair.is_some() {
+            return repair;
+        }
         if let Some(help) = self.advice_on_claims(case, ends) {
             return Some(help);
         }
@@ -33,13 +40,12 @@ impl Graph {
         match self.steps.get(case.refused as usize)? {
             Step::Op { op: Op::Pointwise(_), .. } => {
                 let [a, b] = ends.map(|end| self.shown(end));
-                let general = format!(
+                Some(format!(
                     "make both {a} or both {b}: axes are matched from the last one backwards, and only missing axes broadcast"
-                );
-                Some(self.batch_as_output(case.refused).unwrap_or(general))
+                ))
             }
             Step::Op { op: Op::Compose | Op::ComposeAccumulate, .. } if self.contracts(case) => {
-                let advice = self.used_twice(case).or_else(|| self.product_advice(case.refused));
+                let advice = self.used_twice(case, ends).or_else(|| self.product_advice(case.refused));
                 Some(advice.unwrap_or_else(|| CONTRACTS.into()))
             }
             Step::Op { op: Op::Einsum { name: "concat" | "stack", .. }, .. } => {
@@ -123,6 +129,13 @@ impl Graph {
         if fit((b, Kind::Input), (a, Kind::Output)) {
             return would_fit(format!("{right} @ {left}"));
         }
+        if let Some((first, second)) = self.composed(a).filter(|(first, second)| {
+            fit((*first, Kind::Input), (b, Kind::Output))
+                && fit((*second, Kind::Input), (*first, Kind::Output))
+        }) {
+            let [first, second] = [first, second].map(|tensor| inner(&self.label_of(tensor)));
+            return would_fit(format!("{second} @ {first} @ {right}"));
+        }
         if row(a, Kind::Input).is_some() && fit((a, Kind::Output), (b, Kind::Output)) {
             return would_fit(format!("transpose({}) @ {right}", self.label_of(a)));
         }
@@ -134,11 +147,11 @@ impl Graph {
         }
         let matrix = |tensor: Tensor| row(tensor, Kind::Output).filter(|_| self.only_output(tensor));
         if let (Some(m), Some(n)) = (matrix(a), matrix(b))
-            && let ([rows, inner], [first, _]) = (&m[..], &n[..])
+            && let ([rows, inner], [first, columns]) = (&m[..], &n[..])
             && inner == first
         {
             return Some(format!(
-                "a matrix is a map, with its input before `->`: declare `{left}` as `{inner} -> {rows}`, or say with a spec what is contracted: `einsum(\"i j; j k => i k\", {left}, {right})`"
+                "a matrix is a map, with its input before `->`: declare `{left}` as `{inner} -> {rows}` and `{right}` as `{columns} -> {first}`, or say with a spec what is contracted: `einsum(\"i j; j k => i k\", {left}, {right})`"
             ));
         }
         let vectors = |tensor: Tensor| {
@@ -184,7 +197,7 @@ impl Graph {
     }
 
     /// Advice for a parameter that reads two sizes, because it is applied twice.
-    fn used_twice(&self, case: Case<'_>) -> Option<String> {
+    fn used_twice(&self, case: Case<'_>, ends: [Dim; 2]) -> Option<String> {
         let map = *self.step_operands(case.refused).first()?;
         let mut contractions = case.core.constraints.iter().filter_map(|id| {
             let origin = self.origin(*id);
@@ -193,12 +206,32 @@ impl Graph {
         let again =
             contractions.any(|step| step != case.refused && self.step_operands(step).first() == Some(&map));
         let is_param = matches!(self.leaf(map), Some(Leaf::Param));
-        (again && is_param).then(|| {
-            format!(
-                "`{}` is one map, wherever it is applied: make a second one for the other size",
-                self.label_of(map)
-            )
+        if !again || !is_param {
+            return None;
+        }
+        let (name, output) = (self.label_of(map), self.partial_row(self.rows(map)[Kind::Output as usize]));
+        let own =
+            output.trail.last().or(output.lead.last().filter(|_| !output.open)).map(ToString::to_string);
+        let reads_its_own = own.filter(|own| ends.iter().any(|end| self.shown(*end) == *own));
+        Some(match reads_its_own {
+            Some(own) => format!(
+                "`{name}` is one map, wherever it is applied, and reads its own result, {own} wide, too: make what it reads first {own} wide, or make a second layer"
+            ),
+            None => {
+                format!(
+                    "`{name}` is one map, wherever it is applied: make both sizes equal, or a second map for the other"
+                )
+            }
         })
+    }
+
+    /// The two maps that a map is composed of.
+    fn composed(&self, tensor: Tensor) -> Option<(Tensor, Tensor)> {
+        let step = self.tensors.get(tensor.index())?.step;
+        match (self.op(step), self.step_operands(step)) {
+            (Some(Op::Compose), &[first, second]) => Some((first, second)),
+            _ => None,
+        }
     }
 
     /// The tensor that a tensor is the transpose of.
@@ -220,7 +253,7 @@ impl Graph {
 
     /// Advice for a leaf of which only outputs are declared, if these begin with the batch of the
     /// other operand.
-    fn batch_as_output(&self, step: u32) -> Option<String> {
+    pub(super) fn batch_as_output(&self, step: u32) -> Option<String> {
         let operands = self.step_operands(step);
         operands.iter().find_map(|tensor| {
             let output = self.known_row(*tensor, Kind::Output).filter(|_| self.only_output(*tensor))?;

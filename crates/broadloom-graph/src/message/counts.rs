@@ -8,6 +8,7 @@ use crate::Graph;
 use crate::error::{Error, ErrorKind};
 use crate::leaves::{Declaration, Given};
 use crate::step::{Op, Origin, Part, Step, Tensor};
+use broadloom_spec::Kind;
 
 /// A tensor whose number of elements is known, though its shape is not.
 struct Counted {
@@ -51,6 +52,34 @@ impl Graph {
         })
     }
 
+    /// Advice for a reshaped tensor: its shape before, if that is known.
+    fn reshape_advice(&self, tensor: Tensor) -> String {
+        let rule = "`reshape` keeps the number of elements";
+        let step = self.tensors[tensor.index()].step;
+        let Some(from) = self.slot_tensor(step, 0).filter(|_| self.op(step).is_some()) else {
+            return rule.into();
+        };
+        let [batch, output] = [Kind::Batch, Kind::Output].map(|kind| self.known_row(from, kind));
+        let elements = |row: &[String]| {
+            row.iter().map(|size| size.parse::<u64>().ok()).try_fold(1u64, |all, size| all.checked_mul(size?))
+        };
+        match (batch, output) {
+            (Some(batch), Some(output))
+                if output.len() > 1 && !batch.is_empty() && elements(&output).is_some() =>
+            {
+                format!(
+                    "{rule}, and `{}` is `{} | {}`: write `{} | {}` for one output axis",
+                    self.label_of(from),
+                    batch.join(", "),
+                    output.join(", "),
+                    batch.join(", "),
+                    elements(&output).unwrap_or(1)
+                )
+            }
+            _ => rule.into(),
+        }
+    }
+
     /// Explains a number of elements that does not fit the uses of the tensor.
     pub(super) fn explain_counts(&self, case: Case<'_>) -> Option<Error> {
         let ids = &case.core.constraints;
@@ -71,7 +100,7 @@ impl Graph {
         if let Some(declared) = declared.filter(|declared| declared != elements) {
             let message = format!("{has}, and the shape that it is to have takes {declared}");
             let error = self.with_declarations(case, Error::new(ErrorKind::Arithmetic, message));
-            return Some(error.with_help("`reshape` keeps the number of elements"));
+            return Some(error.with_help(self.reshape_advice(*tensor)));
         }
         let asked = ids.iter().rev().find_map(|id| self.asked(*id, *tensor));
         let message = match asked {
@@ -183,6 +212,6 @@ impl Graph {
     }
 }
 
-fn list(axes: &[u64]) -> String {
+pub(super) fn list(axes: &[u64]) -> String {
     axes.iter().map(u64::to_string).collect::<Vec<_>>().join(", ")
 }

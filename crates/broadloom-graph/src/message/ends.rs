@@ -105,7 +105,10 @@ impl Graph {
         })?;
         let [first, second] = pair.map(|(size, ..)| size);
         let message = format!("{first} and {second} do not agree");
-        let error = self.error_at(ErrorKind::Mismatch, case.refused, &message);
+        let mut error = self.error_at(ErrorKind::Mismatch, case.refused, &message);
+        if let (Some(Op::Pointwise(_)), Some(help)) = (self.op(case.refused), self.repair(case.refused)) {
+            error = error.with_help(help);
+        }
         Some(pair.into_iter().fold(error, |error, (size, tensor, kind)| {
             let declared = self.declarations.contains_key(&tensor.0);
             let computed = if declared { None } else { self.computed(case, size) };

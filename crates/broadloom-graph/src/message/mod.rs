@@ -10,6 +10,7 @@
 //! | `chain` | the operations between the ends, from one to the other |
 //! | `advice` | what to do about a conflict of sizes or of numbers of axes |
 //! | `ranks` | numbers of axes that do not agree |
+//! | `repairs` | the change that would make two operands fit |
 //! | `arithmetic` | windows, concatenations, and indices that do not come out |
 //! | `captured` | captured sizes that do not come out as they were set or related |
 //! | `counts` | buffers, and numbers of elements that do not come out |
@@ -27,6 +28,7 @@ mod ends;
 mod guesses;
 mod holes;
 mod ranks;
+mod repairs;
 mod symbols;
 mod why;
 
@@ -39,6 +41,7 @@ use broadloom_spec::Kind;
 use crate::Graph;
 use crate::capture::Captured;
 use crate::error::{self, Error, ErrorKind};
+use crate::leaves::{Declaration, Given};
 use crate::spec_axis::{Rule, SizedAxis};
 use crate::step::{Op, Origin, Part, Step, Tensor};
 
@@ -263,6 +266,10 @@ impl Graph {
     fn declared_text(&self, tensor: Tensor) -> String {
         let name = self.label_of(tensor);
         match self.declarations.get(&tensor.0) {
+            // A list of numbers has no declaration that anybody wrote.
+            Some(Declaration { shape, given: Given::Axes(axes), .. }) if **shape == *"..." => {
+                format!("`{name}` has the axes {}", counts::list(axes))
+            }
             Some(declared) => format!("`{name}` is declared `{}`{}", declared.shape, counts::given(declared)),
             None => format!("`{name}` is `{}`", self.shape(tensor)),
         }

@@ -28,6 +28,28 @@ pub(super) fn gather(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
         let message = "the table of `gather` comes first, and then the numbers of its rows";
         return eval.wrong_call(call, message, format!("write `gather({second}, {first})`"));
     }
+    if let (Some(0), Value::Tensor(tensor)) = (inputs(table), &table.value)
+        && let PartialRow { lead, trail, open: false } = &eval.graph.shape(*tensor).rows[2]
+        && let [rows, others @ ..] = &lead[..]
+        && trail.is_empty()
+    {
+        let others: Vec<String> = others.iter().map(ToString::to_string).collect();
+        let name = eval.quote(table.span);
+        let message =
+            format!("the table of `gather` is a map from its rows, `n -> …`, and `{name}` has outputs only");
+        let shape = eval.graph.shape(*tensor);
+        let diagnostic =
+            Diagnostic::error(codes::MISMATCH, message, eval.place(table.span), format!("`{shape}`"));
+        let made = eval.where_made(&table.value);
+        let diagnostic = made.into_iter().fold(diagnostic, |diagnostic, made| {
+            diagnostic.with_label(made, format!("`{name}` is made here"))
+        });
+        let help = format!(
+            "declare it as `{rows} -> {}`, or write `gather(einsum(\"n ... => n -> ...\", {name}), …)`",
+            others.join(", ")
+        );
+        return eval.fail(diagnostic.with_help(help));
+    }
     let (table, ids) = (eval.tensor(&table.value, table.span)?, eval.tensor(&ids.value, ids.span)?);
     Ok(Value::Tensor(eval.ask(call.span, |graph| graph.gather(table, ids))?))
 }
@@ -44,6 +66,9 @@ pub(super) fn joined(eval: &mut Eval<'_>, call: &Call, stacked: bool) -> Evaluat
     }
     let parts = parts(eval, call)?;
     unfit(eval, call, &parts, stacked)?;
+    if !stacked {
+        other_axes(eval, call, &parts, along)?;
+    }
     let mut parts: Vec<Tensor> = parts.iter().map(|part| part.tensor).collect();
     let (whole, layer) = (concat::concatenation(parts.len(), along, ROWS), concat::layer(along, ROWS));
     let (Some(whole), Some(layer)) = (whole, layer) else {
@@ -150,6 +175,42 @@ fn unfit(eval: &mut Eval<'_>, call: &Call, parts: &[Part], stacked: bool) -> Eva
     eval.fail(diagnostic.with_help(help))
 }
 
+/// Reports parts that differ in an axis other than the one that they are joined along, the first of its kind.
+fn other_axes(eval: &mut Eval<'_>, call: &Call, parts: &[Part], along: Kind) -> Evaluated<()> {
+    let row = |part: &Part| {
+        let row = &part.shape.rows[along as usize];
+        (!row.open && row.trail.is_empty())
+            .then(|| row.lead.iter().map(ToString::to_string).collect::<Vec<_>>())
+    };
+    let Some((first, axes)) = parts.first().and_then(|first| Some((first, row(first)?))) else {
+        return Ok(());
+    };
+    let known = |size: &String| size.bytes().all(|digit| digit.is_ascii_digit());
+    let differs = |part: &&Part| {
+        let other = row(part).filter(|other| other.len() == axes.len());
+        other
+            .is_some_and(|other| axes.iter().zip(&other).skip(1).any(|(a, b)| known(a) && known(b) && a != b))
+    };
+    let Some(part) = parts.iter().find(differs) else { return Ok(()) };
+    let kind = along.name();
+    let message = format!("`{}` joins along the first {kind} axis, and these differ in another", call.name);
+    let mut diagnostic = Diagnostic::error(codes::MISMATCH, message, eval.place(call.span), "");
+    for part in [first, part] {
+        let (name, made) = (eval.graph.label_of(part.tensor), eval.where_made(&Value::Tensor(part.tensor)));
+        let at = made.unwrap_or(eval.place(part.span));
+        diagnostic = diagnostic.with_label(at, format!("`{name}` is `{}`", part.shape));
+    }
+    if along == Kind::Output {
+        let same: String =
+            ["i", "j", "k", "l"].iter().take(axes.len() - 1).map(|axis| format!("{axis}, ")).collect();
+        let [a, b] = [first, part].map(|part| eval.quote(part.span));
+        diagnostic = diagnostic.with_help(format!(
+            "to join the last axes, write `einsum(\"... | {same}a; ... | {same}b => ... | {same}a^b\", {a}, {b})`"
+        ));
+    }
+    eval.fail(diagnostic)
+}
+
 /// `reshape(x)`, `reshape(x, "32 | 28, 28")`: the same elements in memory order, in the shape that
 /// is written or that the context requires.
 pub(super) fn reshape(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
@@ -162,6 +223,8 @@ pub(super) fn reshape(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
             let sizes: Vec<String> = given.iter().skip(1).map(|size| eval.quote(size.span)).collect();
             let sizes = sizes.join(", ");
             let sizes = if sizes.is_empty() { "4, 8" } else { sizes.trim_matches(['[', ']']) };
+            // `_` is a size that is found.
+            let sizes = &sizes.replace("-1", "_");
             let sizes = &batched(eval, given.first(), sizes);
             let message = "`reshape` takes a tensor, and a shape as a text";
             return eval.wrong_call(

@@ -270,7 +270,13 @@ impl Eval<'_> {
                 true => {
                     format!("write `state {name} : …` in place of its `let`, or `let` and another name here")
                 }
-                false => "declare a `state`, or write `{name} = …` for a new tensor".to_string(),
+                false => match name.split_once('[') {
+                    Some((whole, index)) => format!(
+                        "all of a state is assigned: `{whole} = where(range(\"i |\") == {}, 1, {whole})` changes one row",
+                        index.trim_end_matches(']')
+                    ),
+                    None => "declare a `state`, or write `{name} = …` for a new tensor".to_string(),
+                },
             };
             let mut diagnostic = Diagnostic::error(codes::KIND, message, place, "").with_help(help);
             if let Some(made) = made.filter(|made| place == at && *made != at) {
@@ -416,8 +422,12 @@ impl Eval<'_> {
     pub(super) fn print(&mut self, parts: &[ExprId], every: Option<ExprId>, span: Span) -> Evaluated<()> {
         let mut pieces = Vec::new();
         for part in parts {
-            let (value, at) = (self.expr(*part)?, self.span_of(*part));
-            pieces.push(match value {
+            let (file, at) = (self.frame.file.clone(), self.span_of(*part));
+            if let ExprKind::Text(text) = &file.expr(*part).kind {
+                pieces.push(Piece::Text(self.filled_for_print(text, at)?));
+                continue;
+            }
+            pieces.push(match self.expr(*part)? {
                 Value::Text(text) => Piece::Text(self.filled_for_print(&text, at)?),
                 Value::Number(number) => Piece::Text(crate::show::number(number)),
                 Value::Position(position) => Piece::Position((*position).clone()),
@@ -426,7 +436,12 @@ impl Eval<'_> {
         }
         let every = match every {
             Some(every) => {
-                let (count, at) = (self.whole(every)?, self.span_of(every));
+                let (value, at) = (self.expr(every)?, self.span_of(every));
+                if let Value::Tensor(_) | Value::Position(_) = value {
+                    let message = "`every` is followed by a number of repetitions, not by a condition";
+                    return self.wrong(codes::KIND, message, at, "write `every 10` for each tenth of them");
+                }
+                let count = self.whole(every)?;
                 if count < 1 {
                     let message = format!("`every` counts repetitions, from 1 upwards, not {count}");
                     return self.wrong(
@@ -451,11 +466,6 @@ impl Eval<'_> {
         let span = self.place(span);
         self.planned().actions.push(Action::Print { routine, pieces, every, span });
         Ok(())
-    }
-
-    /// Fills in a printed text: `{name}` stands for a number that is known now.
-    fn filled_for_print(&mut self, text: &str, span: Span) -> Evaluated<String> {
-        if text.contains('{') { self.filled(text, span) } else { Ok(text.to_string()) }
     }
 
     /// Makes the last routine that computes gradients

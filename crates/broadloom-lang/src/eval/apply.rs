@@ -142,6 +142,13 @@ impl Eval<'_> {
                         }
                         _ => "write `*` for a product, `@` to compose".to_string(),
                     },
+                    Value::Initial(_) if !arguments.is_empty() && ["zeros", "ones"].contains(&&*written) => {
+                        let sizes = arguments.join(", ");
+                        format!(
+                            "shapes are declared: `data x : {} = {written}`",
+                            sizes.trim_matches(['[', ']'])
+                        )
+                    }
                     Value::Initial(_) => super::foreign::FIRST_VALUES.to_string(),
                     Value::Text(_) => "a text is given to a function: `sum(\"i j => j\", x)`".to_string(),
                     _ => "only functions, layers, and lists of them are applied".to_string(),
@@ -328,6 +335,7 @@ impl Eval<'_> {
         span: Span,
     ) -> Evaluated<Vec<Option<Value>>> {
         self.configured_by_tensor(function, arguments, &given, span)?;
+        self.rule_with_parameters(function, &given)?;
         let mut slots: Vec<Option<Value>> = arguments.iter().map(|_| None).collect();
         let all: Vec<Given> = given.iter().filter(|each| each.name.is_none()).cloned().collect();
         let mut next = 0;
@@ -439,7 +447,8 @@ impl Eval<'_> {
         }
         let numbers = given.iter().all(|each| matches!(each.value, Value::Number(_) | Value::Size(_)));
         let is_config = function.def.config.as_deref().is_some_and(|config| std::ptr::eq(config, arguments));
-        let is_layer = is_config && self.library.contains(&defined.source);
+        let is_library = self.library.contains(&defined.source);
+        let is_layer = is_config && is_library;
         let list: Vec<&str> = arguments.iter().map(|each| self.text(each.name.name)).collect();
         let axis = self.last_axis(arguments);
         let help = match given {
@@ -455,6 +464,11 @@ impl Eval<'_> {
                     "`{axis}` is an axis in its signature: an argument is written `{axis} : ... | ... -> ...` there"
                 )
             }
+            [numbers, classes, ..] if is_library && name == "one_hot" => format!(
+                "the number of classes follows from its use, or is stated: `let h : ... | {} = one_hot({})`",
+                self.quote(classes.span),
+                self.quote(numbers.span)
+            ),
             _ if list.is_empty() => format!("write `{name}()`"),
             _ => format!("write `{name}({})`", list.join(", ")),
         };
@@ -534,6 +548,26 @@ impl Eval<'_> {
         self.fail(diagnostic.with_help(format!("write `{name}({config})({x})`")))
     }
 
+    /// Reports `adam(params(loss), …)`.
+    fn rule_with_parameters(&mut self, function: &Rc<Function>, given: &[Given]) -> Evaluated<()> {
+        let from = function.def.name.span.source;
+        if !self.library.contains(&from) || !self.sources.get(from).name().contains("optimisers") {
+            return Ok(());
+        }
+        let is_list = |each: &&Given| match &each.value {
+            Value::List(items) => items.iter().any(|item| matches!(item, Value::Tensor(_))),
+            _ => false,
+        };
+        let Some(list) = given.iter().find(is_list) else { return Ok(()) };
+        let name = self.text(function.def.name.name).to_string();
+        let message =
+            format!("`{name}` is not given parameters: `minimise` finds those that a loss depends on");
+        let help = format!(
+            "write `minimise loss by {name}(0.01)`, or `minimise loss of net by {name}(0.01)` for the parameters of `net`"
+        );
+        self.wrong(codes::ARGUMENTS, message, list.span, help)
+    }
+
     fn too_few<T>(
         &mut self,
         function: &Rc<Function>,
@@ -554,12 +588,30 @@ impl Eval<'_> {
         let config = function.def.config.as_deref().unwrap_or(&[]);
         let of = |list: &[Argument]| list.iter().any(|each| std::ptr::eq(each, missing));
         let list = if of(config) { config } else { &function.def.arguments };
+        let (before, last) = match list.split_last() {
+            Some((last, before)) => (signature(self, before), self.text(last.name.name).to_string()),
+            None => Default::default(),
+        };
         let list = signature(self, list);
-        self.fail(diagnostic.with_help(format!("write `{name}({list})`")))
+        diagnostic = diagnostic.with_help(format!("write `{name}({list})`"));
+        // Behind `|>` stands a function of what comes before it.
+        let text = self.sources.get(span.source).text();
+        let is_piped = text[..span.start as usize].trim_end().ends_with("|>");
+        if is_piped
+            && !before.is_empty()
+            && last == argument
+            && function.def.config.is_none()
+            && place == span
+        {
+            diagnostic = diagnostic.with_help(format!(
+                "or define it as `def {name}({before})({last}) = …`: configured first, `{name}({before})`, and then applied, as behind `|>`"
+            ));
+        }
+        self.fail(diagnostic)
     }
 
     /// The place outside the library where a tensor was named.
-    pub(super) fn where_made(&self, value: &Value) -> Option<Span> {
+    pub(crate) fn where_made(&self, value: &Value) -> Option<Span> {
         let Value::Tensor(tensor) = value else { return None };
         let made = self.made.iter().rev().find(|made| made.tensor == *tensor)?;
         (!self.library.contains(&made.span.source)).then_some(made.span)

@@ -7,7 +7,7 @@
 
 use std::rc::Rc;
 
-use broadloom::{Error, Kind, PartialRow, Shape as Inferred, StatedNames};
+use broadloom::{Error, Kind, Shape as Inferred, StatedNames};
 use broadloom_diagnostics::{Diagnostic, Span};
 
 use super::report::diagnosed;
@@ -64,7 +64,7 @@ impl Eval<'_> {
             self.note_origins(shape.span.unwrap_or(argument.name.span));
             if let Err(error) = made {
                 let wants = (function, argument.name.name, declared.written.as_str());
-                let help = self.exchanged(function).or_else(|| self.batch_as_output(function, shape, tensor));
+                let help = self.what_to_give(function, shape, tensor);
                 return self.unwanted(wants, (&got, span, help), shape.span, &error);
             }
             self.bind_sizes(function, shape, &names);
@@ -137,56 +137,15 @@ impl Eval<'_> {
             }
             None => diagnostic.notes.extend(self.comment_above(function.def.name.span)),
         }
+        if crate::suggest::number_type(wanted).is_some()
+            || ["Tensor", "tensor", "array", "f32"].contains(&wanted)
+        {
+            diagnostic.help.push(format!(
+                "after `:` stands a shape, and `{wanted}` is read as the name of a size: leave it out"
+            ));
+        }
         diagnostic.help.extend(help);
         self.fail(diagnostic.with_note(error.message()))
-    }
-
-    /// Advice for a tensor whose axes are all outputs, because no `|` was written, where batch axes alone are wanted.
-    fn batch_as_output(
-        &self,
-        function: &Function,
-        wanted: &Shape,
-        tensor: broadloom::Tensor,
-    ) -> Option<String> {
-        let got = self.graph.shape(tensor);
-        let wants_batch = wanted.batch.is_some() && wanted.output.is_empty() && wanted.input.is_none();
-        let [batch, input, output] = got.rows.each_ref().map(has_no_axes);
-        let all = got.to_string().replace(" | ", ", ");
-        let is_batch = |argument: &Argument| match self.frame.scope.own(argument.name.name) {
-            Some(Value::Tensor(other)) => {
-                self.graph.shape(other).to_string().split_once(" | ").is_some_and(|(batch, _)| batch == all)
-            }
-            _ => false,
-        };
-        if !wants_batch || !input || output {
-            return None;
-        }
-        match batch {
-            true => Some(format!(
-                "without `|` all axes are outputs; if they count the examples of a batch, write `{all} |`"
-            )),
-            false if function.def.arguments.iter().any(is_batch) => {
-                Some(format!("axes behind `|` are outputs; these count examples: declare it `{all} |`"))
-            }
-            false => None,
-        }
-    }
-
-    /// Advice for two arguments in the wrong order: the first should have outputs and the second none, and it is the other
-    /// way round.
-    fn exchanged(&self, function: &Function) -> Option<String> {
-        let [first, second, ..] = &function.def.arguments[..] else { return None };
-        let has_outputs = |argument: &Argument| match self.frame.scope.own(argument.name.name)? {
-            Value::Tensor(tensor) => Some(!has_no_axes(&self.graph.shape(tensor).rows[2])),
-            _ => None,
-        };
-        let wants_outputs = |argument: &Argument| Some(!argument.shape.as_ref()?.output.is_empty());
-        let wanted = [wants_outputs(first)?, wants_outputs(second)?];
-        let got = [has_outputs(first)?, has_outputs(second)?];
-        (wanted == [true, false] && got == [false, true]).then(|| {
-            let [first, second] = [first, second].map(|argument| self.text(argument.name.name));
-            format!("`{first}` and `{second}` seem to be exchanged")
-        })
     }
 
     /// Notes where the last steps of the graph come from.
@@ -306,9 +265,4 @@ pub(super) fn names_of(shape: &Shape) -> impl Iterator<Item = Name> + '_ {
         AxisKind::Name(name) => Some(name),
         _ => None,
     })
-}
-
-/// Returns true if a row is known to have no axes.
-fn has_no_axes(row: &PartialRow) -> bool {
-    !row.open && row.lead.is_empty() && row.trail.is_empty()
 }

@@ -41,15 +41,20 @@ impl Eval<'_> {
                 };
                 let help = match other {
                     Value::Function(_) => format!("configure it, and then apply it: `{written}(…)(x)`"),
-                    Value::Layer(_) | Value::Builtin(_) | Value::Operation(_) | Value::Inference(_) => {
+                    Value::Layer(layer) => {
+                        let arguments = super::foreign::signature(self, &layer.function.def.arguments);
+                        format!("apply it: `{written}({arguments})`")
+                    }
+                    Value::Builtin(_) | Value::Operation(_) | Value::Inference(_) => {
                         format!("apply it: `{written}(x)`")
                     }
                     Value::Nothing => {
                         "the last line of the function is no expression, so calling it gives nothing".into()
                     }
                     Value::Text(_) => {
-                        "a text is a spec, a shape or a path; texts are put together by braces: `\"{a}{b}\"`"
-                            .into()
+                        format!(
+                            "a text is a spec, a shape or a path; what is printed stands side by side: `print {written}, x`"
+                        )
                     }
                     Value::Range(..) => format!("in a list of numbers it is one: `[i for i in {written}]`"),
                     Value::Initial(_) => {

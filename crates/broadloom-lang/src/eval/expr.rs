@@ -138,7 +138,13 @@ impl Eval<'_> {
         match whole(number) {
             Some(number) => Ok(number),
             None => {
-                self.wrong(codes::RANGE, format!("a whole number is needed here, not {number}"), span, "")
+                let (message, written) =
+                    (format!("a whole number is needed here, not {number}"), self.quote(span));
+                let help = match written.contains('/') {
+                    true => format!("`/` keeps fractions: write `floor({written})`"),
+                    false => String::new(),
+                };
+                self.wrong(codes::RANGE, message, span, help)
             }
         }
     }
@@ -187,12 +193,30 @@ impl Eval<'_> {
         if let Some(value) = self.compared_sizes(sign, a, b, spans)? {
             return Ok(value);
         }
+        self.joined_lists(sign, a, b, span)?;
         let (a, b) = (self.tensor(a, spans.0)?, self.tensor(b, spans.1)?);
         let made = match sign {
             Binary::Compose => self.ask(span, |graph| graph.compose(a, b))?,
             _ => self.ask(span, |graph| graph.pointwise(sign.operation(), &[a, b]))?,
         };
         Ok(Value::Tensor(made))
+    }
+
+    /// Reports `[1, 2] + [3]`, which joins lists elsewhere.
+    fn joined_lists(&mut self, sign: Binary, a: &Value, b: &Value, span: Span) -> Evaluated<()> {
+        let (Binary::Add, Value::List(a), Value::List(b)) = (sign, a, b) else { return Ok(()) };
+        let plain = |items: &[Value]| items.iter().all(|item| matches!(item, Value::Number(_)));
+        if a.len() == b.len() || !plain(a) || !plain(b) {
+            return Ok(());
+        }
+        let message = "`+` adds numbers element by element, and does not join lists";
+        let all: Vec<String> =
+            a.iter().chain(b.iter()).filter_map(|item| self.known(item)).map(crate::show::number).collect();
+        let help = match all.len() <= 8 {
+            true => format!("write one list: `[{}]`", all.join(", ")),
+            false => "write all items in one list".to_string(),
+        };
+        self.wrong(codes::KIND, message, span, help)
     }
 
     /// Decides a comparison of sizes now, if only the numbers of named sizes are missing.

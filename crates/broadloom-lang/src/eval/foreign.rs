@@ -122,6 +122,9 @@ impl Eval<'_> {
                     written: Some(call(&name)),
                 },
             },
+            (None, None) if text.ends_with("seed") => {
+                Advice::say("leave it out: the seed is given when the program is run, `--seed 0`")
+            }
             (None, None) => Advice::say("functions stand by themselves; docs/language.md lists them"),
         };
         let message = format!("there is no library `{library}`");
@@ -334,6 +337,10 @@ impl Eval<'_> {
         });
         let axis = args.and_then(|args| args.first()).and_then(|arg| self.literal_number(arg.value));
         let advice = match (function, suggest::method(&text), value) {
+            // A label is a size of the result of its spec, and not of the operand.
+            (_, Some(_), Value::Tensor(_)) if text == "t" && args.is_none() => Advice::say(format!(
+                "a label is a size of what its spec makes: `let y = sum(\"… t …\", {owner})`, and then `y.t`; the transpose is `{owner}.T`"
+            )),
             (_, Some(way), _) => Advice::from_way(way, &arguments),
             (Some(_), _, Value::Tensor(tensor)) if arguments.len() > 1 && REDUCTIONS.contains(&&*text) => {
                 Advice::say(self.axis_help(&text, *tensor, &owner, axis))
@@ -386,7 +393,11 @@ impl Eval<'_> {
             "eval" => format!("write `inference({owner})(x)` where it is applied"),
             "train" => "leave it out: what is not under `inference(…)` is trained".to_string(),
             "fit" | "compile" => "write `minimise loss by sgd(0.1)` inside of a `repeat`".to_string(),
-            "to" | "cuda" | "cpu" | "zero_grad" => "leave it out".to_string(),
+            "to" | "cuda" | "cpu" => "leave it out".to_string(),
+            "zero_grad" => "leave it out: gradients begin afresh with every `backward`".to_string(),
+            "step" | "update" => {
+                format!("write `minimise loss by {owner}`, which computes gradients and applies the rule")
+            }
             _ => return None,
         };
         Some(self.wrong_field(format!("a function has no methods, such as `{text}`"), field.span, help))

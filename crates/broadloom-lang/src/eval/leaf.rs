@@ -11,7 +11,7 @@ use crate::codes;
 use crate::held::{LARGEST_WRITTEN, holds, number_text};
 use crate::plan::Drawn;
 use crate::syntax::ast::{Axis, AxisKind, ExprId, Ident, LeafKind, Param, Shape};
-use crate::value::Value;
+use crate::value::{Scope, Value};
 
 /// A declared shape as a text, with the sizes that some of its names stand for.
 #[derive(Default)]
@@ -167,6 +167,17 @@ impl Eval<'_> {
     }
 
     /// A parameter. Inside a function it is made once, and used by every application.
+    /// Reports `{scale}` where `scale` is a number already: braces would make a parameter beside it.
+    fn not_a_name_for_a_number(&mut self, scope: &Scope, param: &Param, span: Span) -> Evaluated<()> {
+        let known = scope.own(param.name.name).filter(|_| param.shape.is_none() && param.initial.is_none());
+        let Some(Value::Number(_) | Value::Size(_)) = known else { return Ok(()) };
+        let name = self.text(param.name.name).to_string();
+        let message = format!("`{name}` is a number, and braces make a new parameter");
+        let help =
+            format!("write `{name}` to use the number, or give the parameter another name: `{{{name}_}}`");
+        self.wrong(codes::PARAMETER, message, span, help)
+    }
+
     pub(super) fn param(&mut self, place: ExprId, param: &Param, span: Span) -> Evaluated<Value> {
         if let Some(made) = self.made_before(place) {
             self.same_parameter(&made, param, span)?;
@@ -190,6 +201,7 @@ impl Eval<'_> {
             }
             return self.fail(diagnostic.with_help(help));
         }
+        self.not_a_name_for_a_number(&scope, param, span)?;
         let wanted = format!("{}{plain}", self.prefix());
         let name = self.free_name(&wanted);
         let declared = match &param.shape {
@@ -517,6 +529,9 @@ impl Eval<'_> {
                     "keep such numbers in a file, `load(\"numbers.npy\")`, or give them when the program is run"
                 }
                 true => "write `as f64` behind the shape, or a smaller number",
+                false if dtype == Dtype::I32 && number.fract() == 0.0 => {
+                    "`i32` goes from -2147483648 to 2147483647: write `as i64` behind the shape"
+                }
                 false => "write whole numbers, or `as f32` behind the shape",
             };
             return self.wrong(codes::VALUE, message, span, help);

@@ -40,6 +40,7 @@ pub(crate) mod spec;
 mod statement;
 mod traps;
 mod unapplied;
+mod wanted;
 
 pub(crate) use apply::Applied;
 pub(crate) use report::{diagnosed, left_out};

@@ -3,12 +3,12 @@
 
 use std::borrow::Cow;
 
-use broadloom::{Error, ErrorKind, Part, PartialRow, Remedy, example_shape};
+use broadloom::{Error, ErrorKind, Part, PartialRow, Remedy, Tensor, example_shape};
 use broadloom_diagnostics::{Diagnostic, Link, Span};
 
 use super::{Eval, Evaluated, Reported};
 use crate::codes;
-use crate::lint::compositions::{advice, idle};
+use crate::lint::compositions::{advice, idle, outer_product};
 use crate::program::{Dim, Origin, Program};
 use crate::signature::Argument;
 use crate::value::{Scope, Value};
@@ -51,7 +51,14 @@ impl Eval<'_> {
 
     /// Advice for `x @ {w}` where `x` has no inputs: what does not fit is usually a consequence of that.
     fn idle_composition(&self) -> Option<String> {
-        let last = self.graph.tensors().rev().take(NEAR).find_map(|tensor| idle(&self.graph, tensor));
+        let near = || self.graph.tensors().rev().take(NEAR);
+        if let Some((a, b)) = near().find_map(|tensor| outer_product(&self.graph, tensor)) {
+            let [a, b] = [a, b].map(|tensor| self.graph.label_of(tensor));
+            return Some(format!(
+                "`{a} @ {b}.T` contracts nothing, because `{a}` has no input axes: write `einsum(\"... s | d; ... t | d => ... s | t\", {a}, {b})` for products of all pairs"
+            ));
+        }
+        let last = near().find_map(|tensor| idle(&self.graph, tensor));
         let (a, w, step) = last?;
         let own = self.origins.get(step).is_some_and(|origin| origin.span == origin.inner);
         let written = self.graph.declaration_of(w).is_some();
@@ -97,8 +104,31 @@ impl Eval<'_> {
         };
         let note = format!("`{name}` takes {}{conditions}; here, {}", wants.join(", "), got.join(", "));
         diagnostic = diagnostic.with_note(note);
-        diagnostic.help.extend(self.other_rows(&signature.arguments, &scope));
+        if let Some(help) = self.without_batch(&signature.arguments, &scope) {
+            diagnostic.message = format!("the arguments of `{name}` do not have the same batch");
+            diagnostic.help = vec![help];
+        } else {
+            diagnostic.help.extend(self.other_rows(&signature.arguments, &scope));
+        }
         diagnostic
+    }
+
+    /// Advice for an argument whose batch was declared as outputs, as the batch of another shows.
+    fn without_batch(&self, arguments: &[Argument], scope: &Scope) -> Option<String> {
+        let tensor = |each: &Argument| match scope.own(self.names.find(&each.name)?)? {
+            Value::Tensor(tensor) => Some(tensor),
+            _ => None,
+        };
+        let given: Vec<Tensor> = arguments.iter().filter_map(tensor).collect();
+        given.iter().find_map(|tensor| self.lost_batch(*tensor, &given))
+    }
+
+    /// What the program calls the tensor that an argument is.
+    fn given_name(&self, argument: &Argument, scope: &Scope) -> String {
+        match self.names.find(&argument.name).and_then(|name| scope.own(name)) {
+            Some(Value::Tensor(tensor)) => self.graph.label_of(tensor),
+            _ => argument.name.clone(),
+        }
     }
 
     /// Advice for arguments whose axes are in another row than the function takes them in: outputs where batch axes are
@@ -135,7 +165,8 @@ impl Eval<'_> {
                 Some((known, row, has)) if row == batch && has != batches => {
                     return Some(format!(
                         "the batch axes, before `|`, are the same in both: `{}` has {has}, `{}` has {batches}",
-                        known.name, each.name
+                        self.given_name(known, scope),
+                        self.given_name(each, scope)
                     ));
                 }
                 Some(_) => {}
@@ -354,6 +385,9 @@ fn in_this_language(remedy: Remedy) -> Cow<'static, str> {
         Remedy::Backward => "write `backward`, and of what, before this line",
         Remedy::Integers => {
             "numbers of rows are whole: write whole numbers, or `as i64` behind the shape to leave out fractions"
+        }
+        Remedy::WholeValues => {
+            "give whole numbers, saved as integers (`array.astype(\"int64\")` in Python), or declare it `as f32`"
         }
         Remedy::Reduce => "write `mean(…)` or `sum(…)` around it, for one number",
         Remedy::Parameter => "a parameter is written in braces: `{w}`",

@@ -112,7 +112,15 @@ impl Eval<'_> {
         };
         let read = match read {
             Ok(read) => read,
-            Err(error) => return self.misread(&text, &filled, &error, first.span),
+            Err(mut error) => {
+                // In NumPy's notation all axes of an operand stand side by side.
+                if let Some(meant) = error.rewrite.as_deref().and_then(|meant| self.with_batches(meant, rest))
+                {
+                    error.help = Some(format!("write `{meant}`: batch axes stand before `|`").into());
+                    error.rewrite = Some(meant.into());
+                }
+                return self.misread(&text, &filled, &error, first.span);
+            }
         };
         let parsed = read.spec();
         if parsed.operands.len() != rest.len() {
@@ -135,6 +143,37 @@ impl Eval<'_> {
 
     /// Replaces `{name}` in a text by the number or the text of that name.
     pub(crate) fn filled(&mut self, text: &str, span: Span) -> Evaluated<String> {
+        self.filled_by(text, span, |eval, name, value| {
+            let number = eval.number(value, span)?;
+            match whole(number).filter(|number| *number >= 0) {
+                Some(number) => Ok(number.to_string()),
+                None => {
+                    let message = format!("`{name}` is {number}, and a spec has whole numbers");
+                    eval.wrong(codes::RANGE, message, span, "")
+                }
+            }
+        })
+    }
+
+    /// The same for a text that is printed: any number will do.
+    pub(super) fn filled_for_print(&mut self, text: &str, span: Span) -> Evaluated<String> {
+        self.filled_by(text, span, |eval, name, value| match value {
+            Value::Number(number) => Ok(crate::show::number(*number)),
+            Value::Tensor(_) | Value::Position(_) => {
+                let message = format!("`{name}` has its numbers only when the program runs");
+                let help = format!("write it behind the text: `print \"{name} =\", {name}`");
+                eval.wrong(codes::KIND, message, span, help)
+            }
+            value => Ok(crate::show::number(eval.number(value, span)?)),
+        })
+    }
+
+    fn filled_by(
+        &mut self,
+        text: &str,
+        span: Span,
+        show: impl Fn(&mut Self, &str, &Value) -> Evaluated<String>,
+    ) -> Evaluated<String> {
         let mut filled = String::new();
         let mut rest = text;
         while let Some(open) = rest.find('{') {
@@ -153,16 +192,7 @@ impl Eval<'_> {
             match self.frame.scope.find(name) {
                 Some(Value::Text(text)) => filled.push_str(&text),
                 Some(Value::Mistake) => return Err(Reported),
-                Some(value) => {
-                    let number = self.number(&value, span)?;
-                    match whole(number).filter(|number| *number >= 0) {
-                        Some(number) => filled.push_str(&number.to_string()),
-                        None => {
-                            let message = format!("`{inner}` is {number}, and a spec has whole numbers");
-                            return self.wrong(codes::RANGE, message, span, "");
-                        }
-                    }
-                }
+                Some(value) => filled.push_str(&show(self, inner, &value)?),
                 None => {
                     let message = format!("there is nothing called `{inner}`");
                     let help = "`{name}` in a text stands for the number or the text of that name";
@@ -177,6 +207,34 @@ impl Eval<'_> {
             return self.wrong(codes::RANGE, message, span, "");
         }
         Ok(filled)
+    }
+
+    /// A spec of single letters with the batch axes of its operands before `|`, if they have any.
+    fn with_batches(&self, spec: &str, operands: &[&Given]) -> Option<String> {
+        let (left, result) = spec.split_once("=>")?;
+        let letters = |text: &str| text.chars().filter(|letter| *letter != ' ').collect::<Vec<char>>();
+        let parts: Vec<Vec<char>> = left.split(';').map(letters).collect();
+        let mut batch: Vec<char> = Vec::new();
+        for (part, given) in parts.iter().zip(operands) {
+            let Value::Tensor(tensor) = given.value else { return None };
+            let row = &self.graph.shape(tensor).rows[0];
+            let count = (!row.open).then(|| row.lead.len() + row.trail.len())?;
+            batch.extend(part.get(..count)?);
+        }
+        let shape = |letters: &[char]| {
+            let list = |of: Vec<&char>| of.into_iter().map(char::to_string).collect::<Vec<_>>().join(" ");
+            let (before, after) = letters.iter().partition(|letter| batch.contains(letter));
+            match (list(before), list(after)) {
+                (before, after) if before.is_empty() => after,
+                (before, after) => format!("{before} | {after}").trim_end().to_string(),
+            }
+        };
+        let plain = |part: &Vec<char>| part.iter().all(char::is_ascii_alphabetic);
+        if batch.is_empty() || parts.len() != operands.len() || !parts.iter().all(plain) {
+            return None;
+        }
+        let parts: Vec<String> = parts.iter().map(|part| shape(part)).collect();
+        Some(format!("{} => {}", parts.join("; "), shape(&letters(result))))
     }
 
     /// Reports a spec that cannot be parsed: at the place

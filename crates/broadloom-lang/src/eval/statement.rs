@@ -351,6 +351,13 @@ impl Eval<'_> {
                     Value::Number(number) => {
                         format!("write `[{number}]` for a list of one, or `0..{number}`")
                     }
+                    Value::Tensor(tensor) => {
+                        let rows = self.graph.shape(tensor).rows[0].lead.first().map(ToString::to_string);
+                        let (name, rows) = (self.quote(span), rows.unwrap_or("10".into()));
+                        format!(
+                            "write `repeat i in 0..{rows}:`, and `{name}[i]` for each part along its first batch axis; operations take all parts at once"
+                        )
+                    }
                     _ => "write `[a, b]` or `0..10`".to_string(),
                 };
                 self.wrong(codes::KIND, message, span, help)

@@ -9,6 +9,28 @@ use crate::program::{Application, Origin, Program};
 /// Operations whose results are conditions.
 const CONDITIONS: &[&str] = &["<", "<=", ">", ">=", "==", "!=", "and", "or", "not"];
 
+/// Advice for an image whose channels come first, if the program gives `conv2d` one.
+pub(super) fn channels_advice(program: &Program) -> Option<(Span, String)> {
+    program.graph.tensors().find_map(|tensor| {
+        let Some(Node::Operation { name: "einsum", operands: &[image, _], step, .. }) =
+            program.graph.node(tensor)
+        else {
+            return None;
+        };
+        let origin = program.origins.get(step).filter(|origin| is_within(program, origin, &["conv2d"]))?;
+        let output = &program.graph.shape(image).rows[2];
+        let sizes = output.lead.iter().map(|axis| axis.to_string().parse::<u64>().ok());
+        let sizes: Vec<u64> = sizes.collect::<Option<_>>().filter(|_| !output.open)?;
+        channels_first(&sizes).then(|| (origin.span, channels_last(&program.graph.label_of(image))))
+    })
+}
+
+fn channels_last(name: &str) -> String {
+    format!(
+        "images are `h, w, channels`, and the channels of `{name}` seem to come first: declare them last, or exchange the axes, `einsum(\"... | c, h, w => ... | h, w, c\", {name})`"
+    )
+}
+
 /// Finds such arguments.
 pub(super) fn arguments(program: &Program, shapes: &Shapes) -> Vec<Diagnostic> {
     let mut found = Vec::new();
@@ -22,6 +44,13 @@ pub(super) fn arguments(program: &Program, shapes: &Shapes) -> Vec<Diagnostic> {
             ("einsum", [image, _]) if is_within(program, origin, &["conv2d"]) => {
                 let sizes: Vec<u64> = shapes.get(*image).output().iter().map(|axis| axis.size()).collect();
                 channels_first(&sizes).then(|| transposed_image(program, shapes, *image, origin.span))
+            }
+            ("einsum", [query, x]) if is_within(program, origin, &["attention"]) => {
+                let is_query = program.graph.label_of(*query).ends_with("query");
+                is_query.then(|| positions(program, shapes, *x, origin.span)).flatten()
+            }
+            ("where", [mask, ..]) if is_within(program, origin, &["attention"]) => {
+                key_mask(program, shapes, *mask, origin.span)
             }
             ("-", [logits, _]) if is_within(program, origin, &["log_softmax", "cross_entropy"]) => {
                 let softmax = maker(program, *logits).filter(|each| each.function == "softmax");
@@ -57,6 +86,31 @@ fn transposed_image(program: &Program, shapes: &Shapes, image: Tensor, span: Spa
         "declare them last, or exchange the axes: `einsum(\"... | c, h, w => ... | h, w, c\", {name})`"
     );
     Diagnostic::warning(codes::MEANT, message, span, format!("`{name}` is `{shape}`")).with_help(help)
+}
+
+/// Warns of a sequence whose positions are among its outputs: `batch | positions, width`.
+fn positions(program: &Program, shapes: &Shapes, x: Tensor, span: Span) -> Option<Diagnostic> {
+    let (name, shape) = (program.graph.label_of(x), shapes.get(x));
+    let ([count], [positions, width]) = (shape.batch(), shape.output()) else { return None };
+    let message = format!(
+        "`attention` takes `... s | d`: the {count} of `{name}` are its positions, and `{positions}, {width}` is the width"
+    );
+    let help = format!(
+        "if {positions} counts the positions, they are a batch axis: `{count}, {positions} | {width}`"
+    );
+    Some(Diagnostic::warning(codes::MEANT, message, span, format!("`{name}` is `{shape}`")).with_help(help))
+}
+
+/// Warns of a mask without an axis for what is looked at.
+fn key_mask(program: &Program, shapes: &Shapes, mask: Tensor, span: Span) -> Option<Diagnostic> {
+    let (name, shape) = (program.graph.label_of(mask), shapes.get(mask));
+    if !shape.input().is_empty() || shape.batch().len() < 2 {
+        return None;
+    }
+    let message = format!("`{name}` masks the positions that look, and not those that are looked at");
+    let label = format!("`{name}` is `{shape}`, and a mask is `... s | t ->`");
+    let help = format!("for padding, write `mask = einsum(\"..., t | => ..., 0 | t ->\", {name})`");
+    Some(Diagnostic::warning(codes::MEANT, message, span, label).with_help(help))
 }
 
 fn condition_first(span: Span) -> Diagnostic {

@@ -47,3 +47,20 @@ pub(crate) fn idle(graph: &Graph, tensor: Tensor) -> Option<(Tensor, Tensor, usi
     let none = |row: &PartialRow| !row.open && row.lead.is_empty() && row.trail.is_empty();
     (none(&input) && !none(&output)).then_some((*a, *w, step))
 }
+
+/// The operands of `a @ b.T` where neither has inputs, and both have a batch: as products of queries and keys are written
+/// elsewhere.
+pub(crate) fn outer_product(graph: &Graph, tensor: Tensor) -> Option<(Tensor, Tensor)> {
+    let Some(Node::Operation { name, operands: &[a, transposed], .. }) = graph.node(tensor) else {
+        return None;
+    };
+    let Some(Node::Operation { name: "transpose", operands: &[b], .. }) = graph.node(transposed) else {
+        return None;
+    };
+    let none = |row: &PartialRow| !row.open && row.lead.is_empty() && row.trail.is_empty();
+    let is_plain = |tensor: Tensor| {
+        let [batch, input, output] = graph.shape(tensor).rows;
+        none(&input) && !none(&batch) && !none(&output)
+    };
+    (name.starts_with('@') && is_plain(a) && is_plain(b)).then_some((a, b))
+}

@@ -85,6 +85,30 @@ impl Mutual {
     }
 }
 
+/// Advice for two tensors of which one has all its axes among the last ones of the other, counted through `|`: as `20, 32` and
+/// `8, 20 | 32`.
+pub(super) fn other_bar(program: &Program, shapes: &Shapes, (a, b): (Tensor, Tensor)) -> Option<String> {
+    let axes = |tensor: Tensor| {
+        let shape = shapes.get(tensor);
+        shape.batch().iter().chain(shape.output()).map(ToString::to_string).collect::<Vec<_>>()
+    };
+    [(a, b), (b, a)].into_iter().find_map(|(one, other)| {
+        let (own, all, bar) = (axes(one), axes(other), shapes.get(other).batch().len());
+        if !shapes.get(one).batch().is_empty() {
+            return None;
+        }
+        let is_leaf = matches!(program.graph.node(one), Some(Node::Leaf { .. }));
+        let before = all.strip_suffix(&own[..]).filter(|_| is_leaf)?.len();
+        let (batch, output) = own.split_at(bar.checked_sub(before)?);
+        let shape = format!("{} | {}", batch.join(", "), output.join(", "));
+        let [name, other] = [one, other].map(|tensor| program.graph.label_of(tensor));
+        Some(format!(
+            "to pair them up, declare `{name}` as `{}`, with its batch before `|`, like `{other}`",
+            shape.trim_end()
+        ))
+    })
+}
+
 /// Returns true if an operation is inside a loss that pairs up its arguments.
 fn pairs_up(program: &Program, origin: &Origin) -> bool {
     let application = origin.application.and_then(|at| program.applications.get(at as usize));

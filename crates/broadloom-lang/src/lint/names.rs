@@ -43,6 +43,10 @@ fn no_size(program: &Program, made: &Made, axis: &AxisName) -> Diagnostic {
     let label = format!("`{}` has one element here: nothing asks for more", made.name);
     let diagnostic = Diagnostic::warning(codes::NO_SIZE, message, place(program, made, axis), label);
     let new = if name == "None" { "n" } else { name };
+    if name == "x" || name == "by" {
+        return diagnostic
+            .with_help("axes are separated by commas: write `4, 2`, or `4 | 2` if the first counts a batch");
+    }
     let help = match nearest(name, program.dims.iter().map(|dim| dim.name.as_str())) {
         Some(dim) => format!("did you mean `{dim}`?"),
         None => format!(

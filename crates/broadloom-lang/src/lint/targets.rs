@@ -2,6 +2,7 @@
 
 use broadloom::{Array, Axis, Initial, LeafKind, Node, Operation, Shapes, Tensor};
 use broadloom_diagnostics::{Diagnostic, Span};
+use rustc_hash::FxHashSet;
 
 use crate::codes;
 use crate::program::Program;
@@ -17,6 +18,10 @@ pub(super) fn targets(program: &Program, shapes: &Shapes) -> Vec<Diagnostic> {
         let Some(origin) = program.origins.get(step) else { continue };
         let application =
             |at: Option<u32>| program.applications.get(at? as usize).filter(|each| each.library);
+        if name == "-" && origin.span == origin.inner {
+            let difference = Loss { program, shapes, function: "-", span: origin.span };
+            found.extend(difference.without_bar(a, b).or_else(|| difference.without_bar(b, a)));
+        }
         let Some(inner) = application(origin.application) else { continue };
         let loss = |function| Loss { program, shapes, function, span: origin.span };
         if compares(&inner.function, name) {
@@ -24,6 +29,10 @@ pub(super) fn targets(program: &Program, shapes: &Shapes) -> Vec<Diagnostic> {
             let shared = loss.without_examples(a, b).or_else(|| loss.without_examples(b, a));
             let shared = shared.or_else(|| loss.with_more_axes(a, b));
             found.extend(shared.or_else(|| loss.with_more_axes(b, a)));
+        }
+        if inner.function == "mse" || inner.function == "mae" {
+            let loss = loss(&inner.function);
+            found.extend(loss.repeated(a, b).filter(|_| name == "-"));
         }
         if name != "==" {
             continue;
@@ -99,6 +108,65 @@ impl Loss<'_> {
         let label = format!("`{of_name}` is `{own}`, and `{name}` is `{shape}`");
         let help = "the axes that count examples are batch axes: declare them before `|`, `32 | 10`";
         Some(self.warning(message, label, help))
+    }
+
+    /// Finds class numbers that are compared with several outputs: each of them is repeated.
+    fn repeated(&self, outputs: Tensor, targets: Tensor) -> Option<Diagnostic> {
+        let (own, shape) = (self.shapes.get(outputs), self.shapes.get(targets));
+        let several = own.output().iter().map(|axis| axis.size()).product::<u64>() > 1;
+        let alike = !shape.batch().is_empty() && own.batch() == shape.batch();
+        if !(several && alike && shape.output().is_empty() && is_data(self.program, targets)) {
+            return None;
+        }
+        let [own_name, name] = [outputs, targets].map(|tensor| self.program.graph.label_of(tensor));
+        // What has no name in the program is long.
+        let of = if own_name.contains('"') { String::new() } else { format!(" of `{own_name}`") };
+        let message = format!("`{}` compares all outputs{of} with the same `{name}`", self.function);
+        let label = format!("`{own}` with `{name}`, which is `{shape}`");
+        let help = format!(
+            "if these are class numbers, write `mean(cross_entropy(logits, {name}))` with the logits, or compare with `one_hot({name})`"
+        );
+        Some(self.warning(message, label, help))
+    }
+
+    /// Finds a difference from targets that have more axes than what is predicted, and whose first axis is that of the data that
+    /// the prediction was computed from: all of it was declared without `|`, and the examples were summed up.
+    fn without_bar(&self, predicted: Tensor, targets: Tensor) -> Option<Diagnostic> {
+        let graph = &self.program.graph;
+        let (own, shape) = (self.shapes.get(predicted), self.shapes.get(targets));
+        let only_outputs = |tensor: Tensor| {
+            let shape = self.shapes.get(tensor);
+            is_data(self.program, tensor) && shape.batch().is_empty() && shape.input().is_empty()
+        };
+        let fewer = own.batch().is_empty() && own.output().len() < shape.output().len();
+        let count = shape.output().first().map(Axis::size).filter(|count| *count > 1)?;
+        if !fewer || !only_outputs(targets) || is_data(self.program, predicted) {
+            return None;
+        }
+        let (mut waiting, mut seen) = (vec![predicted], FxHashSet::default());
+        while let Some(tensor) = waiting.pop() {
+            if !seen.insert(tensor) {
+                continue;
+            }
+            let known = self.shapes.get(tensor);
+            let outputs = known.output();
+            if only_outputs(tensor) && outputs.len() > 1 && outputs[0].size() == count {
+                let [data, name, own_name] =
+                    [tensor, targets, predicted].map(|tensor| graph.label_of(tensor));
+                let message = format!(
+                    "`{own_name}` is `{own}`: the {count} of `{data}` are summed up, and those of `{name}` are not"
+                );
+                let label = format!("`{own}` is compared with all of `{shape}`");
+                let help = format!(
+                    "if they count examples, they are a batch, before `|`: `data {data} : {count} | …`, and `data {name} : {count} | …`"
+                );
+                return Some(self.warning(message, label, help));
+            }
+            if let Some(Node::Operation { operands, .. }) = graph.node(tensor) {
+                waiting.extend(operands);
+            }
+        }
+        None
     }
 
     /// Finds a class number that is too large for the classes it is compared with.

@@ -43,12 +43,37 @@ pub(super) fn untrained(program: &Program) -> Vec<Diagnostic> {
             1 => format!("`{loss}` is minimised here"),
             _ => "the first loss is minimised here".to_string(),
         };
-        let help = "use it in what is minimised; numbers that stay as they are belong to `data` or a `state`";
+        let again = made_again(program, span, &used);
+        let help = match again {
+            Some(function) => format!(
+                "`{function}(…)` makes new parameters wherever it stands: write `let net = {function}(…)` once, before it is used, and apply `net` in both places"
+            ),
+            None => {
+                "use it in what is minimised; numbers that stay as they are belong to `data` or a `state`"
+                    .to_string()
+            }
+        };
         Diagnostic::warning(codes::UNTRAINED, message, span, label)
             .with_label(*minimised, what)
             .with_help(help)
     };
     places.into_iter().map(diagnostic).collect()
+}
+
+/// The function of the library that is applied at a place and has made parameters there, if it has made trained ones
+/// at another place.
+fn made_again(program: &Program, place: Span, trained: &FxHashSet<Tensor>) -> Option<String> {
+    let function = |name: &str| {
+        let first = name.split('.').next().unwrap_or(name);
+        first.trim_end_matches(|letter: char| letter.is_ascii_digit()).to_string()
+    };
+    let here = program.made.iter().find(|made| made.span == place && made.name.contains('.'))?;
+    let known = |made: &&crate::program::Made| {
+        made.span != place && trained.contains(&made.tensor) && function(&made.name) == function(&here.name)
+    };
+    let of_library =
+        |name: &String| program.applications.iter().any(|each| each.library && each.function == *name);
+    program.made.iter().find(known).map(|_| function(&here.name)).filter(of_library)
 }
 
 /// Everything that a gradient is stopped before.

@@ -359,7 +359,11 @@ impl Lexer<'_> {
         let length = unknown_length(rest, letter);
         let span = self.span(self.at, self.at + length);
         let written;
+        let ends_operand = |letter: char| letter.is_alphanumeric() || matches!(letter, '_' | ')' | ']');
         let (message, help): (String, Option<&str>) = match letter {
+            '\'' if length == 1 && self.text[..self.at].ends_with(ends_operand) => {
+                ("`'` means nothing here".into(), Some("the transpose of a matrix is `x.T`"))
+            }
             '\'' => {
                 let inner = rest[..length].trim_matches('\'');
                 written = format!("write `\"{inner}\"`");

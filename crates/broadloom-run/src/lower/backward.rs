@@ -12,6 +12,19 @@ use super::law::{differentiable, gradient_pieces, ties};
 use super::{Lowering, Node};
 
 impl Lowering<'_> {
+    /// The part of a sum or a product that is more than one number, where all else is one.
+    fn wide_part(&self, mut tensor: Tensor) -> Tensor {
+        let elements = |tensor: &Tensor| self.layout.axes(*tensor).into_iter().product::<Size>();
+        loop {
+            let &[a, b] = self.graph.step_operands(self.graph.made_by(tensor)) else { return tensor };
+            tensor = match [a, b].map(|operand| elements(&operand) == 1) {
+                [true, false] => b,
+                [false, true] => a,
+                _ => return tensor,
+            };
+        }
+    }
+
     /// Lowers the gradients of a single number.
     pub(super) fn backward(&mut self, loss: Tensor) -> Result<(), Error> {
         let elements: Size = self.layout.axes(loss).into_iter().product();
@@ -19,7 +32,9 @@ impl Lowering<'_> {
             let name = self.graph.label_of(loss);
             let shape = self.layout.shapes.get(loss);
             let message = format!("gradients are of one number, but `{name}` has shape `{shape}`");
-            let shown = self.graph.about_tensor(loss, format!("`{name}` is `{shape}`"));
+            let wide = self.wide_part(loss);
+            let [part, axes] = [self.graph.label_of(wide), self.layout.shapes.get(wide).to_string()];
+            let shown = self.graph.about_tensor(wide, format!("`{part}` is `{axes}`"));
             return Err(Error::new(ErrorKind::Use, message)
                 .about_step(self.graph.made_by(loss))
                 .with_end(shown)

@@ -129,7 +129,7 @@ impl Store {
         if !buffer.dtype.is_float() && dtype.is_float() {
             let message = format!("`{name}` holds integers ({}), the values are {dtype}", buffer.dtype);
             return Err(Error::new(ErrorKind::Value, message)
-                .with_remedy(Remedy::Integers, "convert them first: `values.convert(Dtype::I64)`"));
+                .with_remedy(Remedy::WholeValues, "convert them first: `values.convert(Dtype::I64)`"));
         }
         Ok(())
     }
@@ -154,8 +154,20 @@ impl Store {
                 list(sizes),
                 list(&buffer.shape())
             );
-            return Err(Error::new(ErrorKind::Value, message)
-                .with_help("sizes are in memory order: batch axes, output axes, input axes"));
+            let sorted = |sizes: &[u64]| {
+                let mut sizes = sizes.to_vec();
+                sizes.sort_unstable();
+                sizes
+            };
+            let order = match sorted(sizes) == sorted(&buffer.shape()) {
+                true => {
+                    ": these are the same sizes in another order, so transpose the values, or declare it so"
+                }
+                false => "",
+            };
+            return Err(Error::new(ErrorKind::Value, message).with_help(format!(
+                "sizes are in memory order: batch axes, output axes, input axes{order}"
+            )));
         }
         self.suits(graph, layout, node, dtype)
     }

@@ -116,6 +116,9 @@ impl Parser<'_> {
                 }
                 TokenKind::Dot => {
                     self.next();
+                    if self.dotted(left) {
+                        return None;
+                    }
                     let field = self.ident("after `.`")?;
                     self.push(ExprKind::Field(left, field), start.to(field.span))
                 }
@@ -208,7 +211,7 @@ impl Parser<'_> {
         let inner = self.expr()?;
         if self.kind() == TokenKind::Comma {
             let message = "parentheses hold one value";
-            let help = "several values are a list: `[a, b]`";
+            let help = self.tuple(open.span);
             let span = self.token().span;
             let diagnostic = Diagnostic::error(codes::BRACKET, message, span, "a second one follows");
             self.report(diagnostic.with_label(open.span, "opened here").with_help(help));
@@ -229,6 +232,9 @@ impl Parser<'_> {
                 let name = self.ident("after `for`")?;
                 self.need(TokenKind::Keyword(Keyword::In), "and a list")?;
                 let list = self.expr()?;
+                if self.filtered() {
+                    return None;
+                }
                 self.close(TokenKind::CloseList, open.span)?;
                 let span = self.since(open.span);
                 return Some(self.push(ExprKind::Each { item, name, list }, span));

@@ -4,6 +4,9 @@
 //! is clearer than what was expected. Where the meaning is clear, parsing goes on as if the right
 //! form had been written, so that no further errors follow.
 
+mod functions;
+mod loops;
+
 use broadloom_diagnostics::{Diagnostic, Edit, Span};
 
 use super::super::ast::{ExprId, ExprKind, Ident, Statement, StatementKind, Target};
@@ -33,6 +36,7 @@ const WORDS: &[(&str, &str, &str)] = &[
     ("pass", "there is no `pass`", "leave the block out, with the line it belongs to"),
     ("break", "there is no `break`: a loop runs to its end", "write how often it runs: `repeat 100:`"),
     ("continue", "there is no `continue`", "`where(condition, a, b)` chooses element by element"),
+    ("end", "there is no `end`: a block ends where its lines are no longer indented", "leave it out"),
     ("assert", "there is no `assert`", "write a size into a declared shape: `data x : 32 | 784`"),
 ];
 
@@ -260,35 +264,37 @@ impl Parser<'_> {
         self.report(Diagnostic::error(codes::EXPECTED, message, span, "").with_help(help));
     }
 
-    /// Reports `lambda x: …`.
-    pub(super) fn lambda(&mut self) -> bool {
-        let token = self.token();
-        let follows = matches!(self.ahead(1).kind, TokenKind::Name | TokenKind::Colon);
-        if token.kind != TokenKind::Name || !follows || self.slice(token.span) != "lambda" {
-            return false;
-        }
-        let rest = self.rest_of_line(token.span.end);
-        let (arguments, body) = rest.split_once(':').unwrap_or((&rest, "…"));
-        let help = format!(
-            "write `def f({}) = {}` before this line, and `f` here",
-            arguments.trim(),
-            before(body, &[')', ']']).trim()
-        );
-        let message = "there is no `lambda`: a function has a name";
-        self.report(Diagnostic::error(codes::EXPECTED, message, token.span, "").with_help(help));
+    /// Reports `a .* b`, behind the dot.
+    pub(super) fn dotted(&mut self, left: ExprId) -> bool {
+        let (token, dot) = (self.token(), self.tokens[self.at - 1].span);
+        let sign = match token.kind {
+            TokenKind::Star | TokenKind::Slash | TokenKind::Plus | TokenKind::Minus | TokenKind::StarStar => {
+                token.kind.text()
+            }
+            TokenKind::Unknown if self.slice(token.span) == "^" => "**",
+            _ => return false,
+        };
+        let (left, right) = (self.quote(self.file.expr(left).span), self.rest_of_line(token.span.end));
+        let message = format!("`{sign}` works element by element, without a dot");
+        let help = format!("write `{left} {sign} {right}`; the product of matrices is `@`");
+        self.report(Diagnostic::error(codes::EXPECTED, message, dot.to(token.span), "").with_help(help));
         true
     }
 
-    /// Reports `{` where a body begins with another sign.
-    pub(super) fn braces(&mut self, sign: &str, rest: &str) -> bool {
-        let token = self.token();
-        if token.kind != TokenKind::OpenBrace {
-            return false;
+    /// Advice for several values in parentheses that open here.
+    pub(super) fn tuple(&self, open: Span) -> String {
+        let rest = self.rest_of_line(open.end);
+        let sizes = before(&rest, &[')']);
+        let name = self.text[..open.start as usize].trim_end_matches([' ', '(']);
+        let name = name.rsplit(|letter: char| !letter.is_alphanumeric() && letter != '_').next();
+        match name {
+            Some(word @ ("zeros" | "ones")) => format!("shapes are declared: `data x : {sizes} = {word}`"),
+            Some("randn" | "normal") => format!("shapes are declared: `data x : {sizes} = normal(1)`"),
+            Some("rand" | "uniform") => format!("shapes are declared: `data x : {sizes} = uniform(0, 1)`"),
+            Some("reshape" | "view") => format!("a shape is a text: `reshape(x, \"{sizes}\")`"),
+            Some("save") => "write `save x to \"x.npy\"`: `save` is a word of the language".into(),
+            _ => "several values are a list: `[a, b]`".into(),
         }
-        let message = "there are no braces around blocks: braces make parameters";
-        let diagnostic = Diagnostic::error(codes::EXPECTED, message, token.span, "");
-        self.report(diagnostic.with_help(format!("write `{sign}` here {rest}")));
-        true
     }
 
     /// Reports `f"…"`, and skips the letter.
@@ -335,17 +341,6 @@ impl Parser<'_> {
         let diagnostic = Diagnostic::error(codes::EXPECTED, message, word.span, "");
         self.report(diagnostic.with_fix(help, span, meant));
         Some(self.push(ExprKind::If { condition, yes, no }, span))
-    }
-
-    /// Reports `if condition:`.
-    pub(super) fn choice_with_block(&mut self, word: Span, condition: ExprId) {
-        let condition = self.quote(self.file.expr(condition).span);
-        let message = "`if` chooses between two values, and has no block";
-        let help = format!(
-            "write `let y = if {condition} then a else b`; `where(condition, a, b)` chooses element by element"
-        );
-        self.report(Diagnostic::error(codes::EXPECTED, message, word, "").with_help(help));
-        self.chose = true;
     }
 
     /// Reports `print("loss", loss)`. Returns true if the values to print are in parentheses.
@@ -450,9 +445,12 @@ impl Parser<'_> {
             _ if self.quote(token.span) == "as" => {
                 "types are stated of `data`, `state` and parameters: `data k : 32 | as i64`".into()
             }
-            _ if token.kind == TokenKind::Arrow => {
-                "`->` stands in a shape or in a spec, before the output".into()
-            }
+            _ if token.kind == TokenKind::Arrow => self
+                .as_a_function(token.span)
+                .unwrap_or_else(|| "`->` stands in a shape or in a spec, before the output".into()),
+            _ if token.kind == TokenKind::Equals && self.ahead(1).kind == TokenKind::Greater => self
+                .as_a_function(self.ahead(1).span)
+                .unwrap_or_else(|| "`=>` stands in a spec, before the result".into()),
             _ => String::new(),
         };
         let message = format!("expected the end of the line, found {found}");

@@ -66,9 +66,12 @@ impl Parser<'_> {
             }
             TokenKind::Semicolon if read => {
                 let message = "statements are separated by line ends";
-                self.report(
-                    Diagnostic::error(codes::STATEMENT, message, span, "").with_help("begin a new line"),
-                );
+                let diagnostic = Diagnostic::error(codes::STATEMENT, message, span, "");
+                let last = matches!(self.ahead(1).kind, TokenKind::Newline | TokenKind::End);
+                self.report(match last {
+                    true => diagnostic.with_fix("leave out the `;`", span, ""),
+                    false => diagnostic.with_help("begin a new line"),
+                });
             }
             // The rest of an `if` that is not an expression.
             TokenKind::Keyword(Keyword::Else) if std::mem::take(&mut self.chose) => self.reported = true,
@@ -106,7 +109,7 @@ impl Parser<'_> {
                 span,
                 "",
             )
-            .with_help("a block belongs to a line that ends with `:` or, for a `def`, with `=`");
+            .with_help("a block belongs to a line that ends with `:` or, for a `def`, with `=`; lines of one block begin at one column");
             self.diagnostics.push(diagnostic);
         }
         // Its lines are parsed for their own mistakes, but their definitions are not kept.
@@ -308,6 +311,7 @@ impl Parser<'_> {
 
     fn let_(&mut self) -> Option<StatementKind> {
         self.next();
+        self.mutable();
         let mut names = vec![self.ident("after `let`")?];
         while self.take(TokenKind::Comma).is_some() {
             names.push(self.ident("after `,`")?);
@@ -523,6 +527,9 @@ impl Parser<'_> {
     fn for_(&mut self) -> Option<StatementKind> {
         self.next();
         let name = self.ident("after `for`")?;
+        if self.foreign_for(name.span) {
+            return None;
+        }
         self.need(TokenKind::Keyword(Keyword::In), "and a list")?;
         let list = self.expr()?;
         let body = self.headed(|parser| Some(parser.statements(false)))?;

@@ -1,0 +1,113 @@
+//! What to write where two operands of a pointwise operation do not fit, if their shapes show what was meant.
+
+use broadloom_spec::Kind;
+
+use crate::Graph;
+use crate::step::Tensor;
+
+/// The batch axes and the output axes of a tensor without inputs.
+struct Axes {
+    tensor: Tensor,
+    batch: Vec<String>,
+    output: Vec<String>,
+}
+
+impl Graph {
+    /// The one change that would make two operands fit.
+    pub(super) fn repair(&self, step: u32) -> Option<String> {
+        if let Some(advice) = self.batch_as_output(step) {
+            return Some(advice);
+        }
+        let &[a, b] = self.step_operands(step) else { return None };
+        let (a, b) = (self.known_axes(a)?, self.known_axes(b)?);
+        let both = [(&a, &b), (&b, &a)];
+        let first = |repair: fn(&Graph, &Axes, &Axes) -> Option<String>| {
+            both.iter().find_map(|(tensor, other)| repair(self, tensor, other))
+        };
+        first(Graph::other_bar).or_else(|| first(Graph::merged)).or_else(|| first(Graph::misplaced))
+    }
+
+    fn known_axes(&self, tensor: Tensor) -> Option<Axes> {
+        self.known_row(tensor, Kind::Input).filter(Vec::is_empty)?;
+        let [batch, output] = [Kind::Batch, Kind::Output].map(|kind| self.known_row(tensor, kind));
+        Some(Axes { tensor, batch: batch?, output: output? })
+    }
+
+    /// A leaf whose axes would fit with `|` at another place.
+    fn other_bar(&self, leaf: &Axes, other: &Axes) -> Option<String> {
+        self.declarations.get(&leaf.tensor.0)?;
+        let axes: Vec<&String> = leaf.batch.iter().chain(&leaf.output).collect();
+        let fits = |at: usize| {
+            at != leaf.batch.len() && within(&axes[..at], &other.batch) && within(&axes[at..], &other.output)
+        };
+        let mut fitting = (0..=axes.len()).filter(|at| fits(*at));
+        let (at, None) = (fitting.next()?, fitting.next()) else { return None };
+        let list = |axes: &[&String]| axes.iter().map(|axis| axis.as_str()).collect::<Vec<_>>().join(", ");
+        let shape = match at {
+            0 => list(&axes),
+            _ => format!("{} | {}", list(&axes[..at]), list(&axes[at..])),
+        };
+        let [name, other] = [leaf.tensor, other.tensor].map(|tensor| self.label_of(tensor));
+        Some(format!(
+            "batch axes stand before `|`, and outputs after it: declare `{name}` as `{}`, like `{other}`",
+            shape.trim_end()
+        ))
+    }
+
+    /// One axis that is as long as several of the other together.
+    fn merged(&self, one: &Axes, other: &Axes) -> Option<String> {
+        let rows = [(&one.batch, &other.batch), (&one.output, &other.output)];
+        let (whole, parts) = rows.into_iter().find_map(|(one, other)| {
+            let [whole] = &one[..] else { return None };
+            let product = |parts: &[String]| {
+                let sizes = parts.iter().map(|size| size.parse::<u64>().ok());
+                sizes.into_iter().try_fold(1u64, |all, size| all.checked_mul(size?))
+            };
+            let size = whole.parse().ok()?;
+            let from =
+                (0..other.len().saturating_sub(1)).find(|from| product(&other[*from..]) == Some(size))?;
+            Some((whole, &other[from..]))
+        })?;
+        let [name, other] = [one.tensor, other.tensor].map(|tensor| self.label_of(tensor));
+        let product = parts.join(" · ");
+        Some(match self.declarations.contains_key(&one.tensor.0) {
+            true => format!(
+                "{whole} is {product}: declare `{name}` with the axes `{}`, as `{other}` has them",
+                parts.join(", ")
+            ),
+            false => format!(
+                "{whole} is {product}: make `{name}` with the axes `{}`, or write `reshape({other})` here, which takes the axes of `{name}`",
+                parts.join(", ")
+            ),
+        })
+    }
+
+    /// An axis that would fit an earlier one of the other.
+    fn misplaced(&self, one: &Axes, other: &Axes) -> Option<String> {
+        let [size] = &one.output[..] else { return None };
+        let mut places = other.output.iter().enumerate().filter(|(_, axis)| *axis == size);
+        let (Some((at, _)), None) = (places.next(), places.next()) else { return None };
+        let behind = other.output.len() - 1 - at;
+        if behind == 0 || !faces(&one.batch.iter().collect::<Vec<_>>(), &other.batch) {
+            return None;
+        }
+        let [name, other] = [one.tensor, other.tensor].map(|tensor| self.label_of(tensor));
+        let (units, written) =
+            (", 0".repeat(behind), if name.contains(['(', '"', '`']) { "…" } else { &name });
+        Some(format!(
+            "axes are matched from the last one backwards: for output axis {} of `{other}`, put units behind it, `einsum(\"... | i => ... | i{units}\", {written})`, or keep its place in the spec that makes it",
+            at + 1
+        ))
+    }
+}
+
+/// Returns true if a row is the end of another.
+fn within(axes: &[&String], other: &[String]) -> bool {
+    axes.len() <= other.len() && faces(axes, other)
+}
+
+/// Returns true if rows fit as those of operands do: the shorter one is the end of the longer one.
+fn faces(axes: &[&String], other: &[String]) -> bool {
+    let mut pairs = axes.iter().rev().zip(other.iter().rev());
+    pairs.all(|(a, b)| *a == b)
+}

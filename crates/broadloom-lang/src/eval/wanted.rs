@@ -1,0 +1,127 @@
+//! Advice about an argument whose shape is not what a signature asks for.
+
+use broadloom::{LeafKind, Node, PartialRow, PartialShape, Tensor};
+
+use super::Eval;
+use crate::syntax::ast::{Argument, Shape};
+use crate::value::{Function, Value};
+
+/// How many tensors are looked at on the way back to the data that a tensor is computed from.
+const FAR: usize = 10_000;
+
+impl Eval<'_> {
+    /// Advice about an argument that is a tensor, and is wanted in another shape. The frame is that of the function.
+    pub(super) fn what_to_give(&self, function: &Function, wanted: &Shape, tensor: Tensor) -> Option<String> {
+        let wants_batch = wanted.batch.is_some() && wanted.output.is_empty() && wanted.input.is_none();
+        self.exchanged(function)
+            .or_else(|| self.batch_as_output(function, tensor).filter(|_| wants_batch))
+            .or_else(|| self.other_targets(function, wanted, tensor))
+    }
+
+    /// Advice for two arguments in the wrong order: the first should have outputs and the second none, and it is the other
+    /// way round.
+    fn exchanged(&self, function: &Function) -> Option<String> {
+        let [first, second, ..] = &function.def.arguments[..] else { return None };
+        let has_outputs = |argument: &Argument| Some(!has_no_axes(&self.given(argument)?.1.rows[2]));
+        let wants_outputs = |argument: &Argument| Some(!argument.shape.as_ref()?.output.is_empty());
+        let wanted = [wants_outputs(first)?, wants_outputs(second)?];
+        let got = [has_outputs(first)?, has_outputs(second)?];
+        (wanted == [true, false] && got == [false, true]).then(|| {
+            let [first, second] = [first, second].map(|argument| self.text(argument.name.name));
+            format!("`{first}` and `{second}` seem to be exchanged")
+        })
+    }
+
+    /// Advice for a tensor with outputs where batch axes alone are wanted.
+    fn batch_as_output(&self, function: &Function, tensor: Tensor) -> Option<String> {
+        let got = self.graph.shape(tensor);
+        let [batch, input, output] = got.rows.each_ref().map(has_no_axes);
+        let all = got.to_string().replace(" | ", ", ");
+        let is_batch = |argument: &Argument| {
+            let other = self.given(argument).map(|(_, shape)| shape.to_string());
+            other.is_some_and(|other| other.split_once(" | ").is_some_and(|(batch, _)| batch == all))
+        };
+        if !input || output {
+            return None;
+        }
+        match batch {
+            true => Some(format!(
+                "without `|` all axes are outputs; if they count the examples of a batch, write `{all} |`"
+            )),
+            false if function.def.arguments.len() == 1 || function.def.arguments.iter().any(is_batch) => {
+                Some(format!("axes behind `|` are outputs; these count examples: declare it `{all} |`"))
+            }
+            false => None,
+        }
+    }
+
+    /// Advice for class numbers where one-hot targets are wanted, and the other way round.
+    fn other_targets(&self, function: &Function, wanted: &Shape, tensor: Tensor) -> Option<String> {
+        let name = self.text(function.def.name.name);
+        let has_classes = !has_no_axes(&self.graph.shape(tensor).rows[2]);
+        match name.strip_suffix("_one_hot") {
+            Some(plain) if !has_classes && !wanted.output.is_empty() => {
+                Some(format!("class numbers, without an axis of classes, go to `{plain}`"))
+            }
+            None if has_classes && wanted.output.is_empty() => {
+                let other = format!("{name}_one_hot");
+                self.frame.scope.find(self.names.find(&other)?)?;
+                Some(format!("for one-hot targets and distributions there is `{other}`"))
+            }
+            _ => None,
+        }
+    }
+
+    /// Advice where another tensor has no batch, because data that it is computed from was declared without `|`.
+    pub(super) fn lost_batch(&self, tensor: Tensor, others: &[Tensor]) -> Option<String> {
+        let batch = sizes(&self.graph.shape(tensor).rows[0])?;
+        let is_without = |other: &&Tensor| {
+            let [batch, _, output] = self.graph.shape(**other).rows;
+            has_no_axes(&batch) && !has_no_axes(&output)
+        };
+        let other = *others.iter().find(is_without)?;
+        let (data, shape) = self.data_of(other).into_iter().find_map(|data| {
+            let [none, input, output] = self.graph.shape(data).rows;
+            let axes = sizes(&output).filter(|_| has_no_axes(&none) && has_no_axes(&input))?;
+            let rest = axes.strip_prefix(&batch[..]).filter(|rest| !rest.is_empty() && !batch.is_empty())?;
+            Some((data, format!("{} | {}", batch.join(", "), rest.join(", "))))
+        })?;
+        let [other, data] = [other, data].map(|tensor| self.graph.label_of(tensor));
+        Some(format!(
+            "`{other}` has no batch, because all axes of `{data}` are outputs: declare `{data}` as `{shape}`"
+        ))
+    }
+
+    /// The data that a tensor is computed from.
+    fn data_of(&self, tensor: Tensor) -> Vec<Tensor> {
+        let (mut waiting, mut seen, mut data) = (vec![tensor], std::collections::HashSet::new(), Vec::new());
+        while let Some(tensor) = waiting.pop() {
+            if !seen.insert(tensor) || seen.len() > FAR {
+                continue;
+            }
+            match self.graph.node(tensor) {
+                Some(Node::Operation { operands, .. }) => waiting.extend(operands),
+                Some(Node::Leaf { kind: LeafKind::Data }) => data.push(tensor),
+                _ => {}
+            }
+        }
+        data
+    }
+
+    /// The tensor that an argument is, and what is known of its shape.
+    fn given(&self, argument: &Argument) -> Option<(Tensor, PartialShape)> {
+        match self.frame.scope.own(argument.name.name)? {
+            Value::Tensor(tensor) => Some((tensor, self.graph.shape(tensor))),
+            _ => None,
+        }
+    }
+}
+
+/// The axes of a row whose number is known.
+fn sizes(row: &PartialRow) -> Option<Vec<String>> {
+    (!row.open).then(|| row.lead.iter().chain(&row.trail).map(ToString::to_string).collect())
+}
+
+fn has_no_axes(row: &PartialRow) -> bool {
+    !row.open && row.lead.is_empty() && row.trail.is_empty()
+}

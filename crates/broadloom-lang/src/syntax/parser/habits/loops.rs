@@ -1,0 +1,87 @@
+//! Loops and choices as other languages write them.
+
+use broadloom_diagnostics::{Diagnostic, Span};
+
+use super::super::super::ast::ExprId;
+use super::super::super::token::{Keyword, TokenKind};
+use super::super::Parser;
+use crate::codes;
+
+impl Parser<'_> {
+    /// Reports `if condition:`.
+    pub(in super::super) fn choice_with_block(&mut self, word: Span, condition: ExprId) {
+        let condition = self.quote(self.file.expr(condition).span);
+        let behind = (1..).map(|by| self.ahead(by));
+        let first =
+            behind.into_iter().find(|token| !matches!(token.kind, TokenKind::Newline | TokenKind::Indent));
+        let does = first.map(|token| (token.kind, self.slice(token.span)));
+        let (message, help) = match does {
+            Some((TokenKind::Name, word @ ("break" | "continue"))) => (
+                format!("there is no `{word}`: a loop runs as often as it says"),
+                "leave out this line, and write how often the loop runs: `repeat 100:`".to_string(),
+            ),
+            Some((TokenKind::Keyword(Keyword::Print), _)) => {
+                let turns = condition.split_once('%').map(|(_, rest)| rest.trim());
+                let turns =
+                    turns.map(|rest| rest.chars().take_while(char::is_ascii_digit).collect::<String>());
+                let every = turns.filter(|turns| !turns.is_empty()).unwrap_or("10".into());
+                (
+                    "`if` chooses between two values, and has no block".into(),
+                    format!(
+                        "leave it out, and write `every {every}` at the end of the `print`: in each such repetition it prints"
+                    ),
+                )
+            }
+            _ => (
+                "`if` chooses between two values, and has no block".into(),
+                format!(
+                    "write `let y = if {condition} then a else b`; `where(condition, a, b)` chooses element by element"
+                ),
+            ),
+        };
+        self.report(Diagnostic::error(codes::EXPECTED, message, word, "").with_help(help));
+        self.chose = true;
+    }
+
+    /// Reports `for i, item in enumerate(list)` and `for i = 1:10`, behind `i`.
+    pub(in super::super) fn foreign_for(&mut self, name: Span) -> bool {
+        let token = self.token();
+        let rest = self.rest_of_line(token.span.end);
+        let name = self.quote(name);
+        let (message, help) = match token.kind {
+            TokenKind::Comma => {
+                let list = rest.split_once('(').map_or("list", |(_, list)| list);
+                let list = list.split([',', ')']).next().unwrap_or(list).trim();
+                (
+                    "a loop binds one name",
+                    format!("write `for {name} in 0..len({list}):`, and `{list}[{name}]` inside"),
+                )
+            }
+            TokenKind::Equals | TokenKind::Assign => {
+                let (from, to) = rest.split_once([':', ';']).unwrap_or(("0", "10"));
+                let to = to.split([':', ';']).next_back().unwrap_or(to).trim();
+                // Elsewhere the last number is one of them.
+                let to = to.parse::<i64>().map_or(to.to_string(), |to| (to + 1).to_string());
+                (
+                    "a loop goes over a list or a range",
+                    format!("write `for {name} in {}..{to}:`", from.trim()),
+                )
+            }
+            _ => return false,
+        };
+        self.report(Diagnostic::error(codes::EXPECTED, message, token.span, "").with_help(help));
+        true
+    }
+
+    /// Reports `[… for i in list if condition]`, at `if`.
+    pub(in super::super) fn filtered(&mut self) -> bool {
+        if !self.is_word(Keyword::If) {
+            return false;
+        }
+        let message = "a list of this form takes every item, and has no `if`";
+        let help = "go over those that are wanted: `[2 * i for i in 0..5]` are the even numbers below 10";
+        let span = self.token().span;
+        self.report(Diagnostic::error(codes::EXPECTED, message, span, "").with_help(help));
+        true
+    }
+}
