@@ -203,7 +203,7 @@ fn files_of_another_model() -> Result<(), Error> {
         &expect![[r#"
             Value: FOLDER/transposed: the values for `w` have sizes [3, 2], but its shape is `3 -> 2`: sizes [2, 3]
               `w` is declared `3 -> 2`
-            help: sizes are in memory order: batch axes, output axes, input axes
+            help: sizes are in memory order: batch axes, output axes, input axes: these are the same sizes in another order, so transpose the values, or declare it so
         "#]],
     )?;
     loaded(

@@ -19,9 +19,9 @@ fn sizes() -> Result<(), Error> {
     refused(
         session.set(x, &array(&[3, 2], &[0.0; 6])),
         &expect![[r#"
-        Value: the values for `x` have sizes [3, 2], but its shape is `2 | 3`: sizes [2, 3]
-        help: sizes are in memory order: batch axes, output axes, input axes
-    "#]],
+            Value: the values for `x` have sizes [3, 2], but its shape is `2 | 3`: sizes [2, 3]
+            help: sizes are in memory order: batch axes, output axes, input axes: these are the same sizes in another order, so transpose the values, or declare it so
+        "#]],
     );
     refused(
         session.set(x, &array(&[6], &[0.0; 6])),
@@ -33,9 +33,9 @@ fn sizes() -> Result<(), Error> {
     refused(
         session.set(w, &array(&[3, 4], &[0.0; 12])),
         &expect![[r#"
-        Value: the values for `w` have sizes [3, 4], but its shape is `3 -> 4`: sizes [4, 3]
-        help: sizes are in memory order: batch axes, output axes, input axes
-    "#]],
+            Value: the values for `w` have sizes [3, 4], but its shape is `3 -> 4`: sizes [4, 3]
+            help: sizes are in memory order: batch axes, output axes, input axes: these are the same sizes in another order, so transpose the values, or declare it so
+        "#]],
     );
     refused(
         session.set(n, &array(&[1], &[0.0])),
