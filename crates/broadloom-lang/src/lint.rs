@@ -109,6 +109,7 @@ fn mistakes(program: &mut Program, shapes: &Shapes) -> Vec<Diagnostic> {
     found.extend(orders::orders(program, &file));
     found.extend(turns::turns(program, &file));
     found.extend(compositions::compositions(program, shapes));
+    found.extend(compositions::transposes(program, shapes));
     found.extend(arguments::arguments(program, shapes));
     found
 }
@@ -204,7 +205,7 @@ fn constraining(program: &mut Program) -> FxHashSet<Span> {
 fn broadcasts(program: &mut Program, shapes: &Shapes) -> Vec<Diagnostic> {
     let all = program.graph.broadcasts().unwrap_or_default();
     let results = results(program);
-    let mutual = mutual::Mutual::new(program);
+    let mutual = mutual::Mutual::new(program, shapes);
     let mut found: Vec<Diagnostic> = Vec::new();
     // A function that is applied again would be reported again.
     let mut said: FxHashMap<(Span, String), (usize, usize)> = FxHashMap::default();

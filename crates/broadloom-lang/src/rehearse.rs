@@ -5,12 +5,13 @@
 //! tensors that are not one number, values that nothing computes. They are found by going through
 //! the plan without numbers, see [`broadloom::Rehearsal`], and reported in the words of a run.
 
-use broadloom::{Error, ErrorKind, Initial, Rehearsal, Tensor};
+use broadloom::{Error, ErrorKind, Initial, Node, Rehearsal, Remedy, Tensor};
 use broadloom_diagnostics::Span;
+use rustc_hash::FxHashSet;
 
 use crate::eval::diagnosed;
 use crate::plan::{Action, Piece};
-use crate::program::Program;
+use crate::program::{Made, Program};
 
 impl Program {
     /// Reports the errors that a run would stop at.
@@ -63,9 +64,37 @@ impl Program {
             let what = (error.kind(), of);
             if !told.contains(&what) {
                 told.push(what);
-                self.diagnostics.push(diagnosed(error, *span, &self.origins));
+                let mut diagnostic = diagnosed(error, *span, &self.origins);
+                if let (Some(Remedy::Backward), Some((of, _))) = (error.remedy(), error.tensor())
+                    && let Some(loss) = self.loss_of(of)
+                {
+                    diagnostic.help = vec![format!("write `backward {loss}` before this line")];
+                }
+                self.diagnostics.push(diagnostic);
             }
         }
+    }
+
+    /// The name of the last number that is computed from a tensor.
+    fn loss_of(&mut self, tensor: Tensor) -> Option<String> {
+        let shapes = self.graph.final_shapes().ok()?;
+        let mut reached = FxHashSet::from_iter([tensor]);
+        for each in self.graph.tensors() {
+            if let Some(Node::Operation { operands, .. }) = self.graph.node(each)
+                && operands.iter().any(|operand| reached.contains(operand))
+            {
+                reached.insert(each);
+            }
+        }
+        let is_loss = |made: &&Made| {
+            made.level == 0 && reached.contains(&made.tensor) && shapes.get(made.tensor).elements() == 1
+        };
+        self.made
+            .iter()
+            .rev()
+            .filter(|made| made.tensor != tensor)
+            .find(is_loss)
+            .map(|made| made.name.clone())
     }
 }
 

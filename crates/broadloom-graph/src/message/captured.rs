@@ -86,9 +86,22 @@ impl Graph {
     }
 }
 
-/// The multiples of a factor next to a size.
+/// The multiples of a factor next to a size, and the divisors of the size next to the factor.
 fn multiples(size: u64, factor: u64) -> String {
     let below = size / factor * factor;
     let above = below.saturating_add(factor);
-    if below == 0 { format!("{above} would do") } else { format!("{below} or {above} would do") }
+    let sizes = if below == 0 { above.to_string() } else { format!("{below} or {above}") };
+    let divides = |other: &u64| size % other == 0;
+    let (less, more) = (factor / 2..factor, factor + 1..=factor.saturating_mul(2).min(size));
+    let factors: Vec<String> = less
+        .rev()
+        .find(|other| *other > 1 && divides(other))
+        .into_iter()
+        .chain(more.into_iter().find(divides))
+        .map(|factor| factor.to_string())
+        .collect();
+    match factors.is_empty() {
+        true => format!("{sizes} would do"),
+        false => format!("{sizes} would do, or {} in place of {factor}", factors.join(" or ")),
+    }
 }

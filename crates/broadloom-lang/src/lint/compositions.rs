@@ -5,6 +5,7 @@
 
 use broadloom::{Graph, LeafKind, Node, PartialRow, Shapes, Tensor};
 use broadloom_diagnostics::Diagnostic;
+use rustc_hash::FxHashSet;
 
 use crate::codes;
 use crate::program::Program;
@@ -25,6 +26,44 @@ pub(super) fn compositions(program: &Program, shapes: &Shapes) -> Vec<Diagnostic
         let label = format!("`{a}` has no input axes");
         let diagnostic = Diagnostic::warning(codes::IDLE, message, origin.span, label);
         found.push(diagnostic.with_help(advice(&w, &a)));
+    }
+    found
+}
+
+/// Transposes of tensors without inputs, as matrices are transposed elsewhere. As an operand of `@`, a row vector may be meant.
+pub(super) fn transposes(program: &Program, shapes: &Shapes) -> Vec<Diagnostic> {
+    let graph = &program.graph;
+    let composed: FxHashSet<Tensor> = graph
+        .tensors()
+        .filter_map(|tensor| match graph.node(tensor) {
+            Some(Node::Operation { name, operands, .. }) if name.starts_with('@') || name == "einsum" => {
+                Some(operands)
+            }
+            _ => None,
+        })
+        .flatten()
+        .copied()
+        .collect();
+    let mut found = Vec::new();
+    for tensor in graph.tensors().filter(|tensor| !composed.contains(tensor)) {
+        let Some(Node::Operation { name: "transpose", operands: &[x], step, .. }) = graph.node(tensor) else {
+            continue;
+        };
+        let Some(origin) = program.origins.get(step).filter(|origin| origin.span == origin.inner) else {
+            continue;
+        };
+        let shape = shapes.get(x);
+        let spec = match (shape.batch().len(), shape.output().len(), shape.input().len()) {
+            (1, 1, 0) => "a | b => b | a",
+            (0, 2, 0) => "a, b => b, a",
+            (_, 2, 0) => "... | a, b => ... | b, a",
+            _ => continue,
+        };
+        let name = graph.label_of(x);
+        let message = format!("`{name}.T` exchanges inputs and outputs, and `{name}` has no inputs");
+        let diagnostic =
+            Diagnostic::warning(codes::IDLE, message, origin.span, format!("`{name}` is `{shape}`"));
+        found.push(diagnostic.with_help(format!("to exchange two axes, write `einsum(\"{spec}\", {name})`")));
     }
     found
 }

@@ -1,6 +1,7 @@
 //! Tensors that broadcast into each other, so that every element is paired with every other.
 
 use broadloom::{Axis, Broadcast, LeafKind, Node, Shapes, Tensor};
+use rustc_hash::FxHashSet;
 
 use crate::program::{Origin, Program};
 
@@ -11,10 +12,12 @@ const PAIRING: &[&str] = &["mse", "mae", "huber", "binary_cross_entropy", "accur
 pub(super) struct Mutual {
     /// For each tensor, true if it is computed from positions, random numbers and constants only.
     generated: Vec<bool>,
+    /// Tensors that are summed up to one number as a whole.
+    summed: FxHashSet<Tensor>,
 }
 
 impl Mutual {
-    pub fn new(program: &Program) -> Mutual {
+    pub fn new(program: &Program, shapes: &Shapes) -> Mutual {
         let mut generated = vec![false; program.graph.len()];
         for tensor in program.graph.tensors() {
             generated[tensor.index()] = match program.graph.node(tensor) {
@@ -33,12 +36,19 @@ impl Mutual {
                 None => false,
             };
         }
-        Mutual { generated }
+        let summed = program.graph.tensors().filter_map(|tensor| match program.graph.node(tensor)? {
+            Node::Operation { name: "einsum" | "sum" | "mean", operands: [operand], .. } => {
+                (shapes.get(tensor).elements() == 1).then_some(*operand)
+            }
+            _ => None,
+        });
+        Mutual { generated, summed: summed.collect() }
     }
 
     /// Two operands of a pointwise operation that broadcast into each other. If
     /// the sizes are equal, pairing them up may have been meant; if they differ,
-    /// it cannot have been, except in a loss that pairs up its arguments.
+    /// it cannot have been, except in a loss that pairs up its arguments, and
+    /// in a product that is summed up as a whole.
     /// `found` lists the broadcasts of the operands of one operation.
     ///
     /// Tensors that are meant to broadcast are left out: positions, masks and random numbers;
@@ -75,7 +85,10 @@ impl Mutual {
         let (fewer, more) =
             if lacks_a.len() < lacks_b.len() { (&lacks_a, &lacks_b) } else { (&lacks_b, &lacks_a) };
         let among = fewer.iter().all(|axis| more.contains(axis));
-        if lacks_a.is_empty() || lacks_b.is_empty() || !(pairing || among) {
+        // The sum of all products is the product of two sums, which nobody writes so.
+        let result = found.first().map(|each| each.result);
+        let apart = *name == "*" && result.is_some_and(|result| self.summed.contains(&result));
+        if lacks_a.is_empty() || lacks_b.is_empty() || !(pairing || among || apart) {
             return None;
         }
         let first = |slot: usize| {
