@@ -10,7 +10,7 @@ use crate::graph::{Before, KnownSpec, View};
 use crate::leaves::{Declaration, Named, StatedNames};
 use crate::shape::{Axis, PartialAxis};
 use crate::size::{Extent, SymbolicSize};
-use crate::step::{Op, Part, RowRef, Step, Tensor, place};
+use crate::step::{Aspect, Op, RowRef, Step, Tensor, place};
 
 /// A label or a row variable of a spec or of a declared shape, captured by [`Graph::captured`], or a named size,
 /// captured by [`Graph::captured_dim`]: a size to be set, compared or read. The size of a row is the product of its
@@ -154,7 +154,7 @@ impl Graph {
         match self.resolve(captured)? {
             Size::Dim(dim) => {
                 let size = self.solver.size(size);
-                self.say(Constraint::DimEq(dim, size), 0, Part::Whole);
+                self.say(Constraint::DimEq(dim, size), 0, Aspect::Whole);
             }
             Size::Row(row) => self.say_count(row, Numerator::literal(size)),
         }
@@ -165,8 +165,8 @@ impl Graph {
     pub fn equal(&mut self, a: Captured, b: Captured) -> Result<(), Error> {
         let before = self.begin_of([a, b])?;
         match (self.resolve(a)?, self.resolve(b)?) {
-            (Size::Dim(a), Size::Dim(b)) => self.say(Constraint::DimEq(a, b), 0, Part::Whole),
-            (Size::Row(a), Size::Row(b)) => self.equate_rows(a, b, 0, Part::Whole),
+            (Size::Dim(a), Size::Dim(b)) => self.say(Constraint::DimEq(a, b), 0, Aspect::Whole),
+            (Size::Row(a), Size::Row(b)) => self.equate_rows(a, b, 0, Aspect::Whole),
             (Size::Dim(dim), Size::Row(row)) | (Size::Row(row), Size::Dim(dim)) => {
                 self.say_count(row, Numerator { coeff: 1, over: Some(dim), denom: 1 })
             }
@@ -186,7 +186,7 @@ impl Graph {
         match (self.resolve(large)?, self.resolve(small)?) {
             (Size::Dim(axis), Size::Dim(over)) => {
                 let form = Affine::strided(factor);
-                self.say(Constraint::Affine { axis, form, over, kernel: None }, 0, Part::Whole);
+                self.say(Constraint::Affine { axis, form, over, kernel: None }, 0, Aspect::Whole);
             }
             (Size::Row(row), Size::Dim(dim)) => {
                 self.say_count(row, Numerator { coeff: factor, over: Some(dim), denom: 1 })
@@ -328,7 +328,7 @@ impl Graph {
         let pieces: Vec<Piece> =
             dims(lead).into_iter().chain(row.hole.map(Piece::Row)).chain(dims(trail)).collect();
         let rest = row.hole;
-        self.say(Constraint::Count { pieces: &pieces, numerator, divided_by: &[], rest }, 0, Part::Whole);
+        self.say(Constraint::Count { pieces: &pieces, numerator, divided_by: &[], rest }, 0, Aspect::Whole);
     }
 
     pub(crate) fn resolve(&self, captured: Captured) -> Result<Size, Error> {

@@ -9,7 +9,7 @@ use crate::error::{Error, ErrorKind};
 use crate::graph::KnownSpec;
 use crate::logic::{Accumulate, Options};
 use crate::notation::Notation;
-use crate::step::{Choice, Op, Part, RowRef, Rows, Tensor, place};
+use crate::step::{Aspect, Choice, Op, RowRef, Rows, Tensor, place};
 
 /// The variables of one use of a spec.
 struct Vars {
@@ -87,7 +87,7 @@ impl Graph {
                     Kind::ALL.into_iter().flat_map(|kind| rows.first().map(|rows| (kind, rows)))
                 {
                     let at = place(kind);
-                    self.equate_rows(there[at], rows[at], operands.len(), Part::Row(kind));
+                    self.equate_rows(there[at], rows[at], operands.len(), Aspect::Row(kind));
                 }
                 vec![target]
             }
@@ -198,7 +198,7 @@ impl Graph {
                 };
                 rows[kind as usize] = written;
                 if let Some(own) = own {
-                    self.equate_rows(written, own[kind as usize], slot, Part::Row(kind));
+                    self.equate_rows(written, own[kind as usize], slot, Aspect::Row(kind));
                 }
             }
             if own.is_none() {
@@ -276,7 +276,7 @@ impl Graph {
         vars: &Vars,
     ) -> Result<DimTerm, Error> {
         let label = |id: spec::AxisId| vars.labels[id.0 as usize];
-        let part = Part::Axis(place);
+        let part = Aspect::Axis(place);
         Ok(match &axis.kind {
             AxisKind::Label(id) => label(*id),
             AxisKind::Wildcard => self.solver.dim_var(Role::Interior).into(),

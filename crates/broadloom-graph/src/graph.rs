@@ -17,7 +17,7 @@ use crate::nest::size_names::SizeNames;
 use crate::notation::Notation;
 use crate::operation::Laws;
 use crate::shape::Shapes;
-use crate::step::{Choice, NONE, Op, Origin, Part, RowRef, Rows, Step, Tensor, TensorData};
+use crate::step::{Aspect, Choice, NONE, Op, Origin, RowRef, Rows, Step, Tensor, TensorData};
 use crate::symbols::{SymbolData, SymbolTable};
 use crate::undetermined::Open;
 
@@ -265,7 +265,7 @@ impl Graph {
         let before = self.begin(&[tensor])?;
         let rows = self.rows(tensor);
         let terms = (rows[Kind::Input as usize], rows[Kind::Output as usize]);
-        self.equate_rows(terms.0, terms.1, 0, Part::Whole);
+        self.equate_rows(terms.0, terms.1, 0, Aspect::Whole);
         self.finish(before, Step::Square(tensor))
     }
 
@@ -449,11 +449,11 @@ impl Graph {
         let opnds: smallvec::SmallVec<[RowTerm<'_>; 3]> =
             operands.iter().map(|(_, row)| row.term(&self.axes)).collect();
         self.solver.add(Constraint::MadeOf { res, opnds: &opnds });
-        self.origins.push(Origin { step: self.steps.len() as u32, slot: 0, part: Part::Made(kind) });
+        self.origins.push(Origin { step: self.steps.len() as u32, slot: 0, part: Aspect::Made(kind) });
     }
 
     /// `res ⊑ opnd` for two rows.
-    pub(crate) fn refine(&mut self, res: RowRef, opnd: RowRef, slot: usize, part: Part) {
+    pub(crate) fn refine(&mut self, res: RowRef, opnd: RowRef, slot: usize, part: Aspect) {
         if opnd.is_empty() {
             return;
         }
@@ -463,7 +463,7 @@ impl Graph {
     }
 
     /// `a ≈ b` for two rows.
-    pub(crate) fn equate_rows(&mut self, a: RowRef, b: RowRef, slot: usize, part: Part) {
+    pub(crate) fn equate_rows(&mut self, a: RowRef, b: RowRef, slot: usize, part: Aspect) {
         let same = a.hole.is_some() && a.hole == b.hole && a.lead + a.trail + b.lead + b.trail == 0;
         if same || (a.is_empty() && b.is_empty()) {
             return;
@@ -474,7 +474,7 @@ impl Graph {
     }
 
     /// Adds any other constraint.
-    pub(crate) fn say(&mut self, constraint: Constraint<'_>, slot: usize, part: Part) {
+    pub(crate) fn say(&mut self, constraint: Constraint<'_>, slot: usize, part: Aspect) {
         self.solver.add(constraint);
         self.origins.push(Origin { step: self.steps.len() as u32, slot: slot as u16, part });
     }

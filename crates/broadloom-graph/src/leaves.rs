@@ -23,7 +23,7 @@ use crate::capture::Captured;
 use crate::error::{Error, ErrorKind};
 use crate::initial::Initial;
 use crate::size_expr::SizeSum;
-use crate::step::{Leaf, Part, RowRef, Rows, Step, Tensor, place};
+use crate::step::{Aspect, Leaf, RowRef, Rows, Step, Tensor, place};
 
 impl Graph {
     /// Data with a declared shape, such as `"32 | 28, 28, 3:rgb"`.
@@ -411,7 +411,7 @@ impl Graph {
         let declares = shared.is_none() && !self.declarations.contains_key(&tensor.0);
         let (own, rows) = (self.rows(tensor), self.declared_rows(&decl, Role::Interior, shared));
         for kind in Kind::ALL {
-            self.equate_rows(rows[place(kind)], own[place(kind)], 0, Part::Row(kind));
+            self.equate_rows(rows[place(kind)], own[place(kind)], 0, Aspect::Row(kind));
         }
         for (label, size) in sizes {
             let label = decl.names.axes.find(label).map(|label| self.labels[first_label + label.0 as usize]);
@@ -512,7 +512,7 @@ impl Graph {
                 }
             });
             if let (Some(name), Some(size)) = (name, size) {
-                self.say(Constraint::DimEq(name, size), 0, Part::Whole);
+                self.say(Constraint::DimEq(name, size), 0, Aspect::Whole);
             }
             let term = size.or(name).unwrap_or_else(|| self.solver.dim_var(role).into());
             self.axes.push(term);
@@ -531,14 +531,14 @@ impl Graph {
             Given::Nothing => {}
             Given::Axes(axes) => {
                 let axes: Vec<DimTerm> = axes.iter().map(|size| self.solver.size(*size)).collect();
-                self.say(Constraint::Exact { pieces: &pieces, axes: &axes, rest }, 0, Part::Whole);
+                self.say(Constraint::Exact { pieces: &pieces, axes: &axes, rest }, 0, Aspect::Whole);
             }
             Given::Count(count) => {
                 let numerator = Numerator::literal(*count);
                 self.say(
                     Constraint::Count { pieces: &pieces, numerator, divided_by: &[], rest },
                     0,
-                    Part::Whole,
+                    Aspect::Whole,
                 );
             }
         }

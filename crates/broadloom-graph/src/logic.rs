@@ -38,7 +38,7 @@ use crate::Graph;
 use crate::error::{Error, ErrorKind, Remedy};
 use crate::notation::Notation;
 use crate::operation::Operation;
-use crate::step::{Leaf, Op, Part, RowRef, Rows, Tensor, place};
+use crate::step::{Aspect, Leaf, Op, RowRef, Rows, Tensor, place};
 
 /// The rows that broadcast into the result's row of a kind: operand and kind of each. This is the
 /// only definition of the relations of broadcasting operations; sizes read it as an order,
@@ -279,7 +279,7 @@ impl Graph {
         let rows: smallvec::SmallVec<[Rows; 3]> = operands.iter().map(|tensor| self.rows(*tensor)).collect();
         if let Some([(a, input), (b, output)]) = contraction(op) {
             let (inner, outer) = (rows[a][place(input)], rows[b][place(output)]);
-            self.refine(inner, outer, b, Part::Contract);
+            self.refine(inner, outer, b, Aspect::Contract);
             self.meets(inner, rows[b], output);
             self.meets(outer, rows[a], input);
         }
@@ -375,7 +375,7 @@ impl Graph {
     /// Broadcasts rows of operands into an existing row.
     fn broadcast_into(&mut self, kind: Kind, result: RowRef, operands: &Sources) -> RowRef {
         for (slot, row) in operands.iter().filter(|(_, row)| *row != result) {
-            self.refine(result, *row, *slot, Part::Row(kind));
+            self.refine(result, *row, *slot, Aspect::Row(kind));
         }
         result
     }
@@ -485,7 +485,7 @@ impl Graph {
         let [batch, input, output] = self.rows(a);
         let axis = self.solver.dim_var(Role::Interior).into();
         match index {
-            Index::At(at) => self.say(Constraint::AtLeast(axis, at.saturating_add(1)), 0, Part::Whole),
+            Index::At(at) => self.say(Constraint::AtLeast(axis, at.saturating_add(1)), 0, Aspect::Whole),
             Index::Run { range: Some(0) } => {
                 self.take_back(before);
                 return Err(self
@@ -494,7 +494,7 @@ impl Graph {
             }
             Index::Run { range: Some(range) } => {
                 let size = self.solver.size(range);
-                self.say(Constraint::DimEq(axis, size), 0, Part::Whole);
+                self.say(Constraint::DimEq(axis, size), 0, Aspect::Whole);
             }
             Index::Run { range: None } => {}
         }
@@ -502,7 +502,7 @@ impl Graph {
         let start = self.axes.len() as u32;
         self.axes.push(axis);
         let sliced = RowRef { start, lead: 1, trail: 0, hole: Some(rest) };
-        self.equate_rows(sliced, batch, 0, Part::Row(Kind::Batch));
+        self.equate_rows(sliced, batch, 0, Aspect::Row(Kind::Batch));
         self.finish_op(before, Op::Slice(index), &[a], [RowRef::var(rest), input, output])
     }
 
@@ -526,12 +526,12 @@ impl Graph {
         let before = self.begin(&[a])?;
         let over = self.solver.dim_var(Role::Leaf).into();
         let (pieces, rest) = self.pieces(self.rows(a));
-        self.say(Constraint::Exact { pieces: &pieces, axes: &[over], rest }, 0, Part::Row(Kind::Output));
+        self.say(Constraint::Exact { pieces: &pieces, axes: &[over], rest }, 0, Aspect::Row(Kind::Output));
         // The result's rows close like a leaf's: to the shape of its uses, not to the least.
         let rows = [Role::Leaf; 3].map(|role| RowRef::var(self.fresh_row(role, 0)));
         let (pieces, rest) = self.pieces(rows);
         let numerator = Numerator { coeff: factor, over: Some(over), denom: divisor };
-        self.say(Constraint::Count { pieces: &pieces, numerator, divided_by: &[], rest }, 0, Part::Whole);
+        self.say(Constraint::Count { pieces: &pieces, numerator, divided_by: &[], rest }, 0, Aspect::Whole);
         self.finish_op(before, Op::Convert { factor, divisor }, &[a], rows)
     }
 
@@ -563,7 +563,7 @@ impl Graph {
         let all: broadloom_core::DimTerm = self.solver.dim_var(Role::Interior).into();
         let (pieces, rest) = self.pieces(self.rows(a));
         let numerator = Numerator { coeff: 1, over: Some(all), denom: 1 };
-        self.say(Constraint::Count { pieces: &pieces, numerator, divided_by: &[], rest }, 0, Part::Whole);
+        self.say(Constraint::Count { pieces: &pieces, numerator, divided_by: &[], rest }, 0, Aspect::Whole);
         let output = RowRef { start: self.axes.len() as u32, lead: 1, trail: 0, hole: None };
         self.axes.push(all);
         let name = format!("reshape({})", self.label_of(a));

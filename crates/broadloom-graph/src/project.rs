@@ -21,7 +21,7 @@ use std::sync::Arc;
 
 use broadloom_core::Size;
 use broadloom_core::projection::{
-    AxisId, Component, Equations, Part, Pin, Projection, Verdict, is_injective, is_surjective,
+    AxisId, Component, ConcatPart, Equations, Pin, Projection, Verdict, is_injective, is_surjective,
 };
 use broadloom_spec::{self as spec, AxisKind, ComponentKind, Kind};
 use rustc_hash::FxHashMap;
@@ -477,13 +477,13 @@ impl<'a> Reading<'a> {
                 // The rest of the axis, which wildcards stand for, is visited by a loop of its own.
                 let rest = self.equations.size(id) - taken;
                 let mut rest = if rest.at_most(Size::ZERO) { Size::ZERO } else { rest };
-                let mut parts: SmallVec<[Part; 4]> = SmallVec::new();
+                let mut parts: SmallVec<[ConcatPart; 4]> = SmallVec::new();
                 for component in components {
                     parts.push(match component.kind {
-                        ComponentKind::Label(name) => Part::Axis(self.labels[name.0 as usize]),
-                        ComponentKind::Size(size) => Part::Gap(size.get()),
+                        ComponentKind::Label(name) => ConcatPart::Axis(self.labels[name.0 as usize]),
+                        ComponentKind::Size(size) => ConcatPart::Gap(size.get()),
                         ComponentKind::Wildcard => {
-                            Part::Axis(self.equations.axis(std::mem::replace(&mut rest, Size::ZERO)))
+                            ConcatPart::Axis(self.equations.axis(std::mem::replace(&mut rest, Size::ZERO)))
                         }
                     });
                 }

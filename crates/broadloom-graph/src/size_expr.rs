@@ -9,7 +9,7 @@ use broadloom_core::{Affine, Constraint, DimTerm, Form, Numerator, Piece, Role};
 use crate::Graph;
 use crate::capture::{Captured, Size};
 use crate::error::Error;
-use crate::step::{Part, Step};
+use crate::step::{Aspect, Step};
 
 /// An expression over captured and named sizes: whole multiples of their products, added, divided
 /// by a number. As a size it has to be whole; the condition for that on its sizes is checked at run
@@ -116,7 +116,7 @@ impl Graph {
             _ => (self.solver.dim_var(Role::Interior).into(), vec![left, right]),
         };
         for Side { parts, literal } in sums {
-            self.say(Constraint::Concat { axis: whole, components: &parts, literal }, 0, Part::Whole);
+            self.say(Constraint::Concat { axis: whole, components: &parts, literal }, 0, Aspect::Whole);
         }
     }
 
@@ -138,7 +138,7 @@ impl Graph {
         }
         let axis: DimTerm = self.solver.dim_var(Role::Interior).into();
         let form = Affine::strided(factor);
-        self.say(Constraint::Affine { axis, form, over, kernel: None }, 0, Part::Whole);
+        self.say(Constraint::Affine { axis, form, over, kernel: None }, 0, Aspect::Whole);
         axis
     }
 
@@ -151,7 +151,7 @@ impl Graph {
         let pieces: Vec<Piece> = terms.into_iter().map(Piece::Dim).collect();
         let numerator = Numerator { coeff: 1, over: Some(whole), denom: 1 };
         let count = Constraint::Count { pieces: &pieces, numerator, divided_by: &[], rest: None };
-        self.say(count, 0, Part::Whole);
+        self.say(count, 0, Aspect::Whole);
         Ok(whole)
     }
 

@@ -24,7 +24,7 @@ pub(crate) enum Spot {
 
 /// The place of an axis of a tensor.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Place {
+pub(crate) struct AxisPlace {
     pub tensor: Tensor,
     pub kind: Kind,
     pub spot: Spot,
@@ -34,7 +34,7 @@ pub(crate) struct Place {
 pub(crate) struct SizedAxis {
     /// Its text.
     pub text: String,
-    pub place: Place,
+    pub place: AxisPlace,
     /// The size of the axis itself.
     pub whole: Option<u64>,
     /// Its labels with their sizes, in writing order.
@@ -209,7 +209,7 @@ impl Graph {
     pub(crate) fn sized_axis(&self, step: u32, at: u16) -> Option<SizedAxis> {
         let (known, _) = self.spec_of_step(step)?;
         let (axis, slot, kind, spot) = spec_axes(&known.spec).nth(usize::from(at))?;
-        let place = Place { tensor: self.slot_tensor(step, slot)?, kind, spot };
+        let place = AxisPlace { tensor: self.slot_tensor(step, slot)?, kind, spot };
         let part = |label: spec::AxisId| {
             (known.spec.names.axes.text(label).to_string(), self.label_size(step, label))
         };
@@ -261,14 +261,14 @@ impl Graph {
         let operand = || {
             let mut same = spec_axes(&known.spec).filter(|(axis, ..)| axis.kind == AxisKind::Label(label));
             same.find_map(|(_, slot, kind, spot)| {
-                self.size_at(Place { tensor: self.slot_tensor(step, slot)?, kind, spot })
+                self.size_at(AxisPlace { tensor: self.slot_tensor(step, slot)?, kind, spot })
             })
         };
         set.or_else(found).or_else(operand)
     }
 
     /// The size of an axis of a tensor, as far as it is known.
-    pub(crate) fn size_at(&self, place: Place) -> Option<u64> {
+    pub(crate) fn size_at(&self, place: AxisPlace) -> Option<u64> {
         let row = self.partial_row(self.rows(place.tensor)[place.kind as usize]);
         let axis = match (place.spot, row.open) {
             (Spot::Front(at), _) => row.lead.get(at),

@@ -168,7 +168,7 @@ pub(crate) enum Step {
 
 /// The subject of a constraint of a step.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Part {
+pub(crate) enum Aspect {
     /// The rows of one kind of an operand and of the result (or of the spec).
     Row(Kind),
     /// The rows that one kind of the result is made of.
@@ -187,7 +187,7 @@ pub(crate) struct Origin {
     pub step: u32,
     /// The number of the operand; the operands of a spec are followed by its results.
     pub slot: u16,
-    pub part: Part,
+    pub part: Aspect,
 }
 
 #[derive(Clone)]

@@ -30,7 +30,7 @@ use broadloom_core::{Check, Closed, Constraint, DimTerm, DimVar, Form, Need, Sym
 use crate::Graph;
 use crate::error::{Error, ErrorKind, Remedy};
 use crate::size::{SymbolicSize, range_text};
-use crate::step::{Part, Step};
+use crate::step::{Aspect, Step};
 
 pub(crate) use table::SymbolTable;
 
@@ -211,9 +211,9 @@ impl Graph {
             }
         };
         let var: DimTerm = self.symbols[at].var.into();
-        self.say(Constraint::AtLeast(var, range.0), 0, Part::Whole);
+        self.say(Constraint::AtLeast(var, range.0), 0, Aspect::Whole);
         if let Some(most) = range.1 {
-            self.say(Constraint::AtMost(var, most), 0, Part::Whole);
+            self.say(Constraint::AtMost(var, most), 0, Aspect::Whole);
         }
         self.finish(before, Step::Dim(at as u32, range))?;
         let data = &mut self.symbols[at];
@@ -236,7 +236,7 @@ impl Graph {
             }
             let before = self.begin(&[])?;
             let term = self.solver.size(*size);
-            self.say(Constraint::DimEq(var.into(), term), 0, Part::Whole);
+            self.say(Constraint::DimEq(var.into(), term), 0, Aspect::Whole);
             self.finish(before, Step::Size(at as u32, *size))?;
         }
         if symbolic.is_some() {

@@ -111,7 +111,7 @@ pub fn explain(analysis: &mut Analysis, name: &str) -> Result<Explained, String>
     let program = &mut analysis.program;
     let (explanations, left_out) = match Asked::find(program, name) {
         Ok(Asked::Dim(dim)) => (vec![dim::explain(program, &dim)], 0),
-        Ok(Asked::Part(asked)) => asked.answers(program)?,
+        Ok(Asked::Focus(asked)) => asked.answers(program)?,
         // Without its mistaken parts the program may lack what is asked for.
         Err(_) if !program.is_ok() => (Vec::new(), 0),
         Err(message) => return Err(message),
@@ -126,7 +126,7 @@ fn origin(program: &Program, step: Option<usize>) -> Option<Span> {
 
 /// The subject of a question.
 enum Asked {
-    Part(PartOf),
+    Focus(PartOf),
     Dim(Dim),
 }
 
@@ -134,13 +134,13 @@ enum Asked {
 struct PartOf {
     made: Made,
     shape: Shape,
-    part: Part,
+    part: Focus,
     /// The part as it was written.
     rest: String,
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum Part {
+enum Focus {
     Whole,
     Row(Kind),
     Axis(Kind, usize),
@@ -167,13 +167,13 @@ impl Asked {
         let shape = program.graph.final_shape(made.tensor).map_err(|error| error.to_string())?;
         let rest = wanted[name.len()..].trim_start_matches('.');
         let part = part(&made.name, &shape, rest).or_else(|message| {
-            let label = program.graph.captured(made.tensor, rest).map(Part::Label);
+            let label = program.graph.captured(made.tensor, rest).map(Focus::Label);
             label.map_err(|_| match program.find_like(wanted) {
                 Some(near) => format!("{message}; is `{near}` meant?"),
                 None => message,
             })
         })?;
-        Ok(Asked::Part(PartOf { made, shape, part, rest: rest.to_string() }))
+        Ok(Asked::Focus(PartOf { made, shape, part, rest: rest.to_string() }))
     }
 }
 
@@ -184,15 +184,15 @@ impl PartOf {
         let name = &self.made.name;
         let axes = |kind: Kind| (0..self.shape.row(kind).len()).map(move |at| (kind, at));
         let axes: Vec<(Kind, usize)> = match self.part {
-            Part::Whole => Kind::ALL.into_iter().flat_map(axes).collect(),
-            Part::Row(kind) => axes(kind).collect(),
-            Part::Axis(kind, at) => vec![(kind, at)],
-            Part::Label(captured) => {
+            Focus::Whole => Kind::ALL.into_iter().flat_map(axes).collect(),
+            Focus::Row(kind) => axes(kind).collect(),
+            Focus::Axis(kind, at) => vec![(kind, at)],
+            Focus::Label(captured) => {
                 let why = program.graph.why_size(captured).map_err(|error| error.to_string())?;
                 return Ok((vec![self.answer(program, format!("{name}.{}", self.rest), true, why)], 0));
             }
         };
-        if let Part::Row(kind) = self.part {
+        if let Focus::Row(kind) = self.part {
             let why = program.graph.why_axes(self.made.tensor, kind).map_err(|error| error.to_string())?;
             answers.push(self.answer(program, format!("{name}.{}", kind.name()), false, why));
         }
@@ -256,9 +256,9 @@ impl Nearest for Program {
 }
 
 /// The part of a tensor that the text after its name refers to.
-fn part(name: &str, shape: &Shape, rest: &str) -> Result<Part, String> {
+fn part(name: &str, shape: &Shape, rest: &str) -> Result<Focus, String> {
     if rest.is_empty() {
-        return Ok(Part::Whole);
+        return Ok(Focus::Whole);
     }
     let (first, second) = rest.split_once('.').map_or((rest, None), |(first, second)| (first, Some(second)));
     let number = |text: &str| -> Result<usize, String> {
@@ -266,17 +266,17 @@ fn part(name: &str, shape: &Shape, rest: &str) -> Result<Part, String> {
         text.parse().map_err(|_| format!("`{name}.{rest}` is no axis: {help}"))
     };
     if let Some(kind) = Kind::ALL.into_iter().find(|kind| kind.name() == first) {
-        let Some(second) = second else { return Ok(Part::Row(kind)) };
+        let Some(second) = second else { return Ok(Focus::Row(kind)) };
         let (at, has) = (number(second)?, shape.row(kind).len());
         return match at < has {
-            true => Ok(Part::Axis(kind, at)),
+            true => Ok(Focus::Axis(kind, at)),
             false => Err(format!("`{name}` is `{shape}`: its {first} has {}", axes(has))),
         };
     }
     let at = number(rest)?;
     let mut all = Kind::ALL.into_iter().flat_map(|kind| (0..shape.row(kind).len()).map(move |at| (kind, at)));
     match all.nth(at) {
-        Some((kind, at)) => Ok(Part::Axis(kind, at)),
+        Some((kind, at)) => Ok(Focus::Axis(kind, at)),
         None => {
             let has = Kind::ALL.into_iter().map(|kind| shape.row(kind).len()).sum();
             Err(format!("`{name}` is `{shape}`: it has {}", axes(has)))
@@ -306,11 +306,11 @@ mod tests {
     fn parts_of_a_tensor() -> Result<(), broadloom::Error> {
         let shape = shape("32 | 3, 4 -> 5")?;
         let part = |rest| part("x", &shape, rest).ok();
-        assert!(part("") == Some(Part::Whole));
-        assert!(part("input") == Some(Part::Row(Kind::Input)));
-        assert!(part("input.1") == Some(Part::Axis(Kind::Input, 1)));
-        assert!(part("0") == Some(Part::Axis(Kind::Batch, 0)));
-        assert!(part("3") == Some(Part::Axis(Kind::Output, 0)));
+        assert!(part("") == Some(Focus::Whole));
+        assert!(part("input") == Some(Focus::Row(Kind::Input)));
+        assert!(part("input.1") == Some(Focus::Axis(Kind::Input, 1)));
+        assert!(part("0") == Some(Focus::Axis(Kind::Batch, 0)));
+        assert!(part("3") == Some(Focus::Axis(Kind::Output, 0)));
         for wrong in ["4", "input.2", "middle", "input.x", "-1", "0.0"] {
             assert!(part(wrong).is_none(), "{wrong}");
         }

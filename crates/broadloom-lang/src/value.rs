@@ -195,7 +195,7 @@ pub(crate) struct Layer {
     /// The values of the configuration, in order.
     pub config: Vec<Value>,
     /// The value that each place of the body has made: it is shared by all applications.
-    pub made: RefCell<FxHashMap<Place, Value>>,
+    pub made: RefCell<FxHashMap<MadeAt, Value>>,
     /// The path of the layer in which this one was made: the first part of its parameters' names.
     pub outer: Rc<str>,
     pub name: RefCell<Rc<str>>,
@@ -204,4 +204,4 @@ pub(crate) struct Layer {
 }
 
 /// An expression of a body, with the current turn of each loop around it.
-pub(crate) type Place = (ExprId, Rc<[u32]>);
+pub(crate) type MadeAt = (ExprId, Rc<[u32]>);

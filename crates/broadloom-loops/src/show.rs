@@ -36,7 +36,7 @@ impl Program {
     }
 
     fn block_text(&self, body: &[Statement], extent: &dyn Fn(Size) -> Option<String>) -> String {
-        let mut names = Names { program: self, taken: Vec::new(), extent };
+        let mut names = LoopNames { program: self, taken: Vec::new(), extent };
         let mut text = String::new();
         names.block(body, 0, &mut text);
         text
@@ -71,14 +71,14 @@ fn describe(buffer: &Buffer) -> String {
 }
 
 /// Names for the loops in scope: those of the program, numbered where two are the same.
-struct Names<'a> {
+struct LoopNames<'a> {
     program: &'a Program,
     taken: Vec<(u32, String)>,
     /// Words for the extents of loops.
     extent: &'a dyn Fn(Size) -> Option<String>,
 }
 
-impl Names<'_> {
+impl LoopNames<'_> {
     fn block(&mut self, body: &[Statement], depth: usize, text: &mut String) {
         for statement in body {
             self.statement(statement, depth, text);

@@ -40,12 +40,12 @@ const KEY: usize = 32;
 #[derive(Debug)]
 pub struct Cache {
     wanted: PathBuf,
-    place: OnceLock<Place>,
+    place: OnceLock<Chosen>,
 }
 
 /// The folder that is really used.
 #[derive(Debug)]
-enum Place {
+enum Chosen {
     Wanted,
     /// A private folder instead of the wanted one, which cannot be used for this reason.
     Instead(Option<Scratch>, String),
@@ -99,20 +99,20 @@ impl Cache {
     /// The reason why the folder that was asked for is not used, if it is not.
     pub fn unusable(&self) -> Option<&str> {
         match self.place() {
-            Place::Wanted => None,
-            Place::Instead(_, reason) => Some(reason),
+            Chosen::Wanted => None,
+            Chosen::Instead(_, reason) => Some(reason),
         }
     }
 
     /// The folder that is used, or None if not even a private one could be made.
     fn used(&self) -> Option<&Path> {
         match self.place() {
-            Place::Wanted => Some(&self.wanted),
-            Place::Instead(scratch, _) => scratch.as_ref().map(Scratch::path),
+            Chosen::Wanted => Some(&self.wanted),
+            Chosen::Instead(scratch, _) => scratch.as_ref().map(Scratch::path),
         }
     }
 
-    fn place(&self) -> &Place {
+    fn place(&self) -> &Chosen {
         self.place.get_or_init(|| {
             let made = private().recursive(true).create(&self.wanted);
             let refused = match made {
@@ -120,10 +120,10 @@ impl Cache {
                 Err(error) if fs::symlink_metadata(&self.wanted).is_err() => Some(error.to_string()),
                 _ => distrust(&self.wanted).map(str::to_string),
             };
-            let Some(reason) = refused else { return Place::Wanted };
+            let Some(reason) = refused else { return Chosen::Wanted };
             let common = std::env::temp_dir();
             remove_stale(&common, |name| is_random(name, INSTEAD));
-            Place::Instead(Scratch::new(&common, INSTEAD).ok(), reason)
+            Chosen::Instead(Scratch::new(&common, INSTEAD).ok(), reason)
         })
     }
 

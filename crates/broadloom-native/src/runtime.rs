@@ -104,34 +104,35 @@ fn contract(real: Real) -> String {
 /// The small functions that some code needs.
 fn needed<'a>(code: impl Iterator<Item = &'a str>) -> String {
     let mut needed: FxHashSet<&str> = code.flat_map(words).collect();
-    let pieces: Vec<Piece> = pieces(SMALL).into_iter().chain(pieces(MATH)).collect();
-    let mut taken = vec![false; pieces.len()];
+    let definitions: Vec<Definition> = definitions(SMALL).into_iter().chain(definitions(MATH)).collect();
+    let mut taken = vec![false; definitions.len()];
     loop {
-        let next = (0..pieces.len())
-            .find(|place| !taken[*place] && pieces[*place].defines.iter().any(|name| needed.contains(name)));
+        let next = (0..definitions.len()).find(|place| {
+            !taken[*place] && definitions[*place].defines.iter().any(|name| needed.contains(name))
+        });
         let Some(place) = next else { break };
         taken[place] = true;
-        needed.extend(words(pieces[place].text));
+        needed.extend(words(definitions[place].text));
     }
     // The functions of numbers come first: conversions need them.
-    let split = pieces.iter().take_while(|piece| !MATH.contains(piece.text)).count();
+    let split = definitions.iter().take_while(|definition| !MATH.contains(definition.text)).count();
     let mut text = String::from(HEAD);
-    for place in (split..pieces.len()).chain(0..split).filter(|place| taken[*place]) {
+    for place in (split..definitions.len()).chain(0..split).filter(|place| taken[*place]) {
         text.push('\n');
-        text.push_str(pieces[place].text);
+        text.push_str(definitions[place].text);
     }
     text
 }
 
 /// A definition with the comment above it.
-struct Piece {
+struct Definition {
     text: &'static str,
     defines: Vec<&'static str>,
 }
 
 /// The definitions of a file: the parts between empty lines outside of braces and conditionals.
-fn pieces(file: &'static str) -> Vec<Piece> {
-    let mut pieces = Vec::new();
+fn definitions(file: &'static str) -> Vec<Definition> {
+    let mut definitions = Vec::new();
     let (mut start, mut at, mut braces, mut conditions) = (0, 0, 0i64, 0i64);
     for line in file.split_inclusive('\n') {
         let guard = line.contains("_ONCE");
@@ -152,18 +153,18 @@ fn pieces(file: &'static str) -> Vec<Piece> {
         if guard || line.starts_with("#include") {
             start = at;
         } else if line.trim().is_empty() {
-            pieces.extend(piece(&file[start..begin]));
+            definitions.extend(definition(&file[start..begin]));
             start = at;
         } else if single {
-            pieces.extend(piece(&file[start..at]));
+            definitions.extend(definition(&file[start..at]));
             start = at;
         }
     }
-    pieces.extend(piece(&file[start..]));
-    pieces
+    definitions.extend(definition(&file[start..]));
+    definitions
 }
 
-fn piece(text: &'static str) -> Option<Piece> {
+fn definition(text: &'static str) -> Option<Definition> {
     let mut defines = Vec::new();
     for line in text.lines() {
         if line.starts_with("static ") {
@@ -174,7 +175,7 @@ fn piece(text: &'static str) -> Option<Piece> {
                 .extend(words(line).filter(|word| word.bytes().all(|c| c.is_ascii_uppercase() || c == b'_')));
         }
     }
-    (!defines.is_empty()).then_some(Piece { text, defines })
+    (!defines.is_empty()).then_some(Definition { text, defines })
 }
 
 /// The identifiers in a text.
@@ -216,8 +217,11 @@ mod tests {
 
     #[test]
     fn every_function_is_found() {
-        let all: Vec<&str> =
-            pieces(SMALL).into_iter().chain(pieces(MATH)).flat_map(|piece| piece.defines).collect();
+        let all: Vec<&str> = definitions(SMALL)
+            .into_iter()
+            .chain(definitions(MATH))
+            .flat_map(|definition| definition.defines)
+            .collect();
         let unary = Unary::ALL.iter().filter_map(|function| match function.c() {
             C1::Call(name) => Some(name),
             _ => None,

@@ -41,12 +41,12 @@ pub struct Checker {
 /// An annotated parameter.
 struct Parameter {
     name: Py<PyString>,
-    place: Place,
+    place: Passing,
     want: Want,
 }
 
 /// How a parameter gets its value.
-enum Place {
+enum Passing {
     /// By position, or by name.
     Position(usize),
     /// By name only.
@@ -81,10 +81,10 @@ impl Checker {
         for (name, place, position, want) in parameters {
             let want = builder.want(&want, &name.to_string())?;
             let place = match place.as_str() {
-                "name" => Place::Name,
-                "rest" => Place::Rest(position),
-                "names" => Place::Names,
-                _ => Place::Position(position),
+                "name" => Passing::Name,
+                "rest" => Passing::Rest(position),
+                "names" => Passing::Names,
+                _ => Passing::Position(position),
             };
             made.push(Parameter { name: name.unbind(), place, want });
         }
@@ -199,16 +199,16 @@ impl Checker {
         let count = args.len();
         for Parameter { name, place, want } in &self.parameters {
             match place {
-                Place::Position(position) if *position < count => match args.get_borrowed_item(*position) {
+                Passing::Position(position) if *position < count => match args.get_borrowed_item(*position) {
                     Ok(value) => want.check(&self.slots, &value, found)?,
                     Err(_) => continue,
                 },
-                Place::Position(_) | Place::Name => {
+                Passing::Position(_) | Passing::Name => {
                     if let Some(value) = by_name(name) {
                         want.check(&self.slots, &value, found)?;
                     }
                 }
-                Place::Rest(position) => {
+                Passing::Rest(position) => {
                     for (at, value) in args.iter().enumerate().skip(*position) {
                         want.check(&self.slots, &value, found).map_err(|mut failure| {
                             failure.path = format!("[{}]{}", at - position, failure.path);
@@ -216,7 +216,7 @@ impl Checker {
                         })?;
                     }
                 }
-                Place::Names => {
+                Passing::Names => {
                     for (key, value) in kwargs.iter() {
                         let key = key.to_string();
                         if !self.taken.contains(&key) {

@@ -31,7 +31,7 @@ pub struct Builder {
 
 /// One part of a concatenation that is being built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part<'a> {
+pub enum ConcatPart<'a> {
     /// As long as the axis with this label.
     Label(&'a str),
     /// This long.
@@ -58,20 +58,22 @@ impl Builder {
 
     /// Labelled axes one after another; a single one is that axis.
     pub fn concat(&mut self, labels: &[&str]) -> Axis {
-        let parts: Vec<Part<'_>> = labels.iter().map(|label| Part::Label(label)).collect();
+        let parts: Vec<ConcatPart<'_>> = labels.iter().map(|label| ConcatPart::Label(label)).collect();
         self.parts(&parts)
     }
 
     /// Axes one after another, some of which may have a size or any length. A single part is an axis by itself.
-    pub fn parts(&mut self, parts: &[Part<'_>]) -> Axis {
-        if let [Part::Label(label)] = parts {
+    pub fn parts(&mut self, parts: &[ConcatPart<'_>]) -> Axis {
+        if let [ConcatPart::Label(label)] = parts {
             return self.label(label);
         }
-        let part = |part: &Part<'_>| {
+        let part = |part: &ConcatPart<'_>| {
             let kind = match part {
-                Part::Label(label) => ComponentKind::Label(self.names.axes.intern(label, Span::default())),
-                Part::Size(size) => ComponentKind::Size(*size),
-                Part::Wildcard => ComponentKind::Wildcard,
+                ConcatPart::Label(label) => {
+                    ComponentKind::Label(self.names.axes.intern(label, Span::default()))
+                }
+                ConcatPart::Size(size) => ComponentKind::Size(*size),
+                ConcatPart::Wildcard => ComponentKind::Wildcard,
             };
             Component { kind, span: Span::default() }
         };
@@ -209,8 +211,9 @@ mod tests {
     #[test]
     fn parts_and_kinds() {
         let mut build = Builder::new();
-        let cut = build.parts(&[Part::Size(number(2)), Part::Label("part"), Part::Wildcard]);
-        let part = build.parts(&[Part::Label("part")]);
+        let cut =
+            build.parts(&[ConcatPart::Size(number(2)), ConcatPart::Label("part"), ConcatPart::Wildcard]);
+        let part = build.parts(&[ConcatPart::Label("part")]);
         let ellipsis = || Row::open([], RowVariable::Ellipsis, []);
         let shape = |first: Axis| Shape::new(Some(Row::closed([first])), Some(ellipsis()), ellipsis());
         let spec = build.finish(vec![shape(cut)], vec![shape(part)]).expect("well formed");

@@ -69,7 +69,7 @@ mod print;
 mod span;
 mod tree;
 
-pub use build::{Builder, Part};
+pub use build::{Builder, ConcatPart};
 pub use decl::{DeclAxis, ShapeDecl, Size};
 pub use error::{Error, ErrorKind, Related};
 pub use mode::Mode;

@@ -29,7 +29,7 @@ struct Moving {
 }
 
 /// An axis of a tensor that is read by windows.
-enum Place {
+enum WindowAxis {
     Fixed(i64),
     Loop { start: i64, step: i64, by: usize },
     Moving(Moving),
@@ -77,7 +77,11 @@ fn are_distinct(at: &[At]) -> bool {
 
 /// The way each axis is read if it is a window, moved by a loop that is kept over one that is not, or no window. None if
 /// there is no window, or an axis is read in another way.
-fn places(at: &[At], moves: impl Fn(usize) -> bool, is_inside: impl Fn(usize) -> bool) -> Option<Vec<Place>> {
+fn places(
+    at: &[At],
+    moves: impl Fn(usize) -> bool,
+    is_inside: impl Fn(usize) -> bool,
+) -> Option<Vec<WindowAxis>> {
     if !are_distinct(at) {
         return None;
     }
@@ -86,15 +90,15 @@ fn places(at: &[At], moves: impl Fn(usize) -> bool, is_inside: impl Fn(usize) ->
     for at in at {
         let At::Affine(Affine { offset, terms }) = at else { return None };
         places.push(match terms[..] {
-            [] => Place::Fixed(*offset),
-            [(step, by)] if step > 0 => Place::Loop { start: *offset, step, by },
+            [] => WindowAxis::Fixed(*offset),
+            [(step, by)] if step > 0 => WindowAxis::Loop { start: *offset, step, by },
             [a, b] if a.0 > 0 && b.0 > 0 => {
                 let (by, inside) = if moves(a.1) { (a, b) } else { (b, a) };
                 if !moves(by.1) || !is_inside(inside.1) {
                     return None;
                 }
                 found = true;
-                Place::Moving(Moving { by, inside, offset: *offset })
+                WindowAxis::Moving(Moving { by, inside, offset: *offset })
             }
             _ => return None,
         });
@@ -146,13 +150,13 @@ impl Writer<'_> {
         let (mut windows, mut loops, mut sizes) = (Vec::new(), Vec::new(), Vec::new());
         for (place, size) in places.iter().zip(&tensor.sizes) {
             match place {
-                Place::Fixed(_) => windows.push(Window::along(*size)),
-                Place::Loop { by, .. } => {
+                WindowAxis::Fixed(_) => windows.push(Window::along(*size)),
+                WindowAxis::Loop { by, .. } => {
                     windows.push(Window::along(*size));
                     loops.push(*by);
                     sizes.push(*size);
                 }
-                Place::Moving(moving) => {
+                WindowAxis::Moving(moving) => {
                     windows.push(window(nest, moving));
                     loops.push(moving.by.1);
                     sizes.push(nest.extent(moving.by.1));
@@ -178,7 +182,7 @@ impl Writer<'_> {
         cell: &Cell,
         moves: &dyn Fn(usize) -> bool,
         is_inside: &dyn Fn(usize) -> bool,
-    ) -> Result<Option<Vec<Place>>, String> {
+    ) -> Result<Option<Vec<WindowAxis>>, String> {
         let mut at = Vec::new();
         for index in &cell.index {
             let broadloom_loops::Index::At(sum) = index else { return Ok(None) };
@@ -188,14 +192,14 @@ impl Writer<'_> {
     }
 
     /// The stretch of each axis that windows and loops cover.
-    fn cut_to(&mut self, nest: &Nest<'_>, tensor: &Tensor, places: &[Place]) -> Tensor {
+    fn cut_to(&mut self, nest: &Nest<'_>, tensor: &Tensor, places: &[WindowAxis]) -> Tensor {
         let reach = |(distance, each): (i64, usize)| distance as u64 * (nest.extent(each) - 1);
-        let span = |place: &Place| match place {
-            Place::Fixed(at) => (*at as u64, *at as u64 + 1, 1),
-            Place::Loop { start, step, by } => {
+        let span = |place: &WindowAxis| match place {
+            WindowAxis::Fixed(at) => (*at as u64, *at as u64 + 1, 1),
+            WindowAxis::Loop { start, step, by } => {
                 (*start as u64, *start as u64 + reach((*step, *by)) + 1, *step as u64)
             }
-            Place::Moving(Moving { by, inside, offset }) => {
+            WindowAxis::Moving(Moving { by, inside, offset }) => {
                 (*offset as u64, *offset as u64 + reach(*by) + reach(*inside) + 1, 1)
             }
         };
@@ -223,9 +227,9 @@ impl Writer<'_> {
         let (mut labels, mut moving) = (Vec::new(), Vec::new());
         for place in &places {
             match place {
-                Place::Fixed(_) => {}
-                Place::Loop { by, .. } => labels.push(*by),
-                Place::Moving(window) => {
+                WindowAxis::Fixed(_) => {}
+                WindowAxis::Loop { by, .. } => labels.push(*by),
+                WindowAxis::Moving(window) => {
                     labels.push(window.by.1);
                     moving.push(*window);
                 }
@@ -234,7 +238,8 @@ impl Writer<'_> {
         let on_windows: Vec<usize> =
             moving.iter().flat_map(|window| [window.by.1, window.inside.1]).collect();
         let Some(roles) = Roles::of(nest, &labels, &kernel.loops, kept, &on_windows) else { return Ok(None) };
-        let fixed = |(place, size): (&Place, &u64)| (!matches!(place, Place::Fixed(_))).then_some(*size);
+        let fixed =
+            |(place, size): (&WindowAxis, &u64)| (!matches!(place, WindowAxis::Fixed(_))).then_some(*size);
         let sizes: Vec<u64> = places.iter().zip(&tensor.sizes).filter_map(fixed).collect();
         let tensor = self.text.reshape(&tensor, &sizes);
         let data = Over { tensor, loops: labels };
@@ -291,10 +296,10 @@ impl Writer<'_> {
         let is_inside = |each: usize| mentions(b, each) && !mentions(a, each);
         let Some(places) = self.places_of(nest, nest.cell, &moves, &is_inside)? else { return Ok(false) };
         let sizes = self.program.buffer(nest.cell.buffer).shape();
-        let is_whole = |(place, size): (&Place, &u64)| match place {
-            Place::Fixed(at) => *at == 0 && *size == 1,
-            Place::Loop { start, step, by } => (*start, *step) == (0, 1) && nest.extent(*by) == *size,
-            Place::Moving(_) => true,
+        let is_whole = |(place, size): (&WindowAxis, &u64)| match place {
+            WindowAxis::Fixed(at) => *at == 0 && *size == 1,
+            WindowAxis::Loop { start, step, by } => (*start, *step) == (0, 1) && nest.extent(*by) == *size,
+            WindowAxis::Moving(_) => true,
         };
         if !places.iter().zip(&sizes).all(is_whole) {
             return Ok(false);
@@ -307,7 +312,7 @@ impl Writer<'_> {
             .iter()
             .enumerate()
             .filter_map(|(axis, place)| match place {
-                Place::Moving(moving) => Some((axis, *moving)),
+                WindowAxis::Moving(moving) => Some((axis, *moving)),
                 _ => None,
             })
             .collect();
@@ -340,7 +345,7 @@ impl Writer<'_> {
         nest: &Nest<'_>,
         made: Tensor,
         roles: &Roles,
-        places: &[Place],
+        places: &[WindowAxis],
         sizes: &[u64],
         moving: &[(usize, Moving)],
     ) -> Tensor {
@@ -348,10 +353,10 @@ impl Writer<'_> {
         let mut shape = nest.extents(&loops);
         shape.extend(moving.iter().map(|(axis, _)| sizes[*axis]));
         let tensor = self.text.reshape(&made, &shape);
-        let axis_of = |(axis, place): (usize, &Place)| match place {
-            Place::Fixed(_) => None,
-            Place::Loop { by, .. } => loops.iter().position(|known| known == by),
-            Place::Moving(_) => {
+        let axis_of = |(axis, place): (usize, &WindowAxis)| match place {
+            WindowAxis::Fixed(_) => None,
+            WindowAxis::Loop { by, .. } => loops.iter().position(|known| known == by),
+            WindowAxis::Moving(_) => {
                 moving.iter().position(|(known, _)| *known == axis).map(|at| loops.len() + at)
             }
         };

@@ -76,9 +76,11 @@ pub fn layer(along: Kind, rows: [&str; 3]) -> Option<Spec> {
 /// the part behind them any. The positions are the axis `part`.
 pub fn part(before: u64, along: Kind, rows: [&str; 3]) -> Option<Spec> {
     let mut build = spec::Builder::new();
-    let before = NonZeroU64::new(before).map(spec::Part::Size);
-    let parts: Vec<spec::Part<'_>> =
-        before.into_iter().chain([spec::Part::Label("part"), spec::Part::Label("rest")]).collect();
+    let before = NonZeroU64::new(before).map(spec::ConcatPart::Size);
+    let parts: Vec<spec::ConcatPart<'_>> = before
+        .into_iter()
+        .chain([spec::ConcatPart::Label("part"), spec::ConcatPart::Label("rest")])
+        .collect();
     let (whole, part) = (build.parts(&parts), build.label("part"));
     let operand = build.all_rows(rows, along, Some(whole));
     let result = build.all_rows(rows, along, Some(part));

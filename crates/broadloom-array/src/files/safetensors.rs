@@ -146,13 +146,13 @@ struct Twice(Option<String>);
 
 impl<'de> Deserialize<'de> for Twice {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Twice, D::Error> {
-        deserializer.deserialize_map(Names)
+        deserializer.deserialize_map(NamesVisitor)
     }
 }
 
-struct Names;
+struct NamesVisitor;
 
-impl<'de> Visitor<'de> for Names {
+impl<'de> Visitor<'de> for NamesVisitor {
     type Value = Twice;
 
     fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

@@ -43,7 +43,7 @@ pub(crate) enum Derived {
     /// Two axes as one, the second running faster.
     Joined { target: u32, slow: u32, fast: u32 },
     /// One component after another; literal components are gaps.
-    Concat { target: u32, parts: SmallVec<[Part; 4]> },
+    Concat { target: u32, parts: SmallVec<[ConcatPart; 4]> },
 }
 
 impl Derived {
@@ -58,7 +58,7 @@ impl Derived {
 
 /// A component of a concatenation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Part {
+pub enum ConcatPart {
     /// As long as this axis, and driven by it.
     Axis(AxisId),
     /// A number of elements that are neither read nor written.
@@ -174,7 +174,7 @@ impl Equations {
     }
 
     /// `target` is the concatenation of the parts.
-    pub fn concat(&mut self, target: AxisId, parts: impl IntoIterator<Item = Part>) {
+    pub fn concat(&mut self, target: AxisId, parts: impl IntoIterator<Item = ConcatPart>) {
         self.derived.push(Derived::Concat { target: target.0, parts: parts.into_iter().collect() });
     }
 

@@ -196,7 +196,7 @@ const BUDGET: usize = 1 << 16;
 pub fn is_injective<E: Into<Size> + Copy>(map: &[Component], extents: &[E]) -> Verdict {
     let extents: Vec<Size> = extents.iter().map(|extent| (*extent).into()).collect();
     match (plain_map(map), plain_sizes(&extents)) {
-        (Some(map), Some(extents)) => parts(&map, &extents)
+        (Some(map), Some(extents)) => clusters(&map, &extents)
             .iter()
             .fold(Verdict::Yes, |all, part| all.and(|| part.is_injective(&map, &extents))),
         _ => {
@@ -234,7 +234,7 @@ pub fn is_surjective<E: Into<Size> + Copy, S: Into<Size> + Copy>(
     if let (Some(map), Some(extents), Some(sizes)) =
         (plain_map(map), plain_sizes(&extents), plain_sizes(&sizes))
     {
-        return parts(&map, &extents)
+        return clusters(&map, &extents)
             .iter()
             .fold(Verdict::Yes, |all, part| all.and(|| part.is_surjective(&map, &extents, &sizes)));
     }
@@ -320,14 +320,14 @@ impl Plain {
 }
 
 /// Loops and axes that are independent of the others: each part is judged by itself.
-struct Part {
+struct Cluster {
     loops: Vec<u32>,
     axes: Vec<usize>,
 }
 
 /// The connected components of loops and axes: loops that no axis mentions first, then the others in the order of their last axes. Loops of
 /// one iteration matter to nobody.
-fn parts(map: &[Plain], extents: &[u64]) -> Vec<Part> {
+fn clusters(map: &[Plain], extents: &[u64]) -> Vec<Cluster> {
     // Axes that mention the same loop belong together; the last of them stands for all.
     let mut last: Vec<usize> = (0..map.len()).collect();
     let mut mentioned: Vec<Option<usize>> = vec![None; extents.len()];
@@ -339,12 +339,12 @@ fn parts(map: &[Plain], extents: &[u64]) -> Vec<Part> {
             }
         }
     }
-    let mut parts: Vec<Part> = Vec::new();
+    let mut parts: Vec<Cluster> = Vec::new();
     let mut loops: Vec<Vec<u32>> = vec![Vec::new(); map.len()];
     for (index, _) in extents.iter().enumerate().filter(|(_, extent)| **extent > 1) {
         match mentioned[index] {
             Some(axis) => loops[last_of(&mut last, axis)].push(index as u32),
-            None => parts.push(Part { loops: vec![index as u32], axes: Vec::new() }),
+            None => parts.push(Cluster { loops: vec![index as u32], axes: Vec::new() }),
         }
     }
     let mut axes: Vec<Vec<usize>> = vec![Vec::new(); map.len()];
@@ -356,7 +356,7 @@ fn parts(map: &[Plain], extents: &[u64]) -> Vec<Part> {
             parts.push(connected(map, loops, axes));
         } else if axes == [axis] && !map[axis].terms.is_empty() {
             // Only loops of one iteration: a constant.
-            parts.push(Part { loops, axes });
+            parts.push(Cluster { loops, axes });
         }
     }
     parts
@@ -376,15 +376,15 @@ fn last_of(last: &mut [usize], axis: usize) -> usize {
 }
 
 /// Loops and axes that are connected, as one part: in the order in which axes connect loops.
-fn connected(map: &[Plain], loops: Vec<u32>, axes: Vec<usize>) -> Part {
+fn connected(map: &[Plain], loops: Vec<u32>, axes: Vec<usize>) -> Cluster {
     if let [only] = loops[..] {
-        return Part { loops: vec![only], axes };
+        return Cluster { loops: vec![only], axes };
     }
-    let mut parts: Vec<Part> =
-        loops.into_iter().map(|index| Part { loops: vec![index], axes: Vec::new() }).collect();
+    let mut parts: Vec<Cluster> =
+        loops.into_iter().map(|index| Cluster { loops: vec![index], axes: Vec::new() }).collect();
     for axis in axes {
-        let mentions = |part: &Part| part.loops.iter().any(|index| map[axis].coefficient(*index) != 0);
-        let (mut joined, rest): (Vec<Part>, Vec<Part>) = parts.into_iter().partition(mentions);
+        let mentions = |part: &Cluster| part.loops.iter().any(|index| map[axis].coefficient(*index) != 0);
+        let (mut joined, rest): (Vec<Cluster>, Vec<Cluster>) = parts.into_iter().partition(mentions);
         parts = rest;
         if let Some(mut first) = joined.pop() {
             for part in joined {
@@ -395,10 +395,10 @@ fn connected(map: &[Plain], loops: Vec<u32>, axes: Vec<usize>) -> Part {
             parts.push(first);
         }
     }
-    parts.pop().unwrap_or(Part { loops: Vec::new(), axes: Vec::new() })
+    parts.pop().unwrap_or(Cluster { loops: Vec::new(), axes: Vec::new() })
 }
 
-impl Part {
+impl Cluster {
     fn points(&self, extents: &[u64]) -> u128 {
         self.loops.iter().map(|index| u128::from(extents[*index as usize])).product()
     }

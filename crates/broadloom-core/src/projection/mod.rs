@@ -18,7 +18,7 @@ mod phases;
 mod scratch;
 mod solve;
 
-pub use classes::{AxisId, Equations, Failure, Part};
+pub use classes::{AxisId, ConcatPart, Equations, Failure};
 pub use maps::{Component, Verdict, is_in_order, is_injective, is_positional, is_surjective};
 pub use phases::Phase;
 pub use scratch::Pin;

@@ -11,7 +11,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
-use super::classes::{AxisId, Derived, Equations, Failure, Part};
+use super::classes::{AxisId, ConcatPart, Derived, Equations, Failure};
 use super::maps::Component;
 use super::scratch::{Label, Pin, Scratch};
 use crate::affine::Padding;
@@ -161,7 +161,7 @@ impl Solving<'_> {
             let classes: SmallVec<[u32; 4]> = parts
                 .iter()
                 .filter_map(|part| {
-                    if let Part::Axis(axis) = part { Some(self.equations.find(axis.0)) } else { None }
+                    if let ConcatPart::Axis(axis) = part { Some(self.equations.find(axis.0)) } else { None }
                 })
                 .collect();
             let mut known = FxHashSet::default();
@@ -236,7 +236,7 @@ impl Solving<'_> {
                 }
                 Derived::Concat { parts, .. } => {
                     for part in parts {
-                        if let Part::Axis(axis) = part {
+                        if let ConcatPart::Axis(axis) = part {
                             self.reach(axis.0, depth + 1);
                         }
                     }
@@ -328,8 +328,8 @@ impl Solving<'_> {
                 let (mut segments, mut offset) = (SmallVec::new(), Size::ZERO);
                 for part in parts {
                     match part {
-                        Part::Gap(size) => offset += *size,
-                        Part::Axis(part) => {
+                        ConcatPart::Gap(size) => offset += *size,
+                        ConcatPart::Axis(part) => {
                             let root = self.equations.find(part.0);
                             if let Label::Loop(index) = self.scratch.labels[root as usize] {
                                 segments.push(Segment { index, offset });

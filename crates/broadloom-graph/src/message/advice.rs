@@ -7,7 +7,7 @@ use super::Case;
 use crate::Graph;
 use crate::names::inner;
 use crate::shape::elements;
-use crate::step::{Leaf, Op, Part, Step, Tensor};
+use crate::step::{Aspect, Leaf, Op, Step, Tensor};
 
 /// Advice about a written size of one where the other size is different.
 const WRITTEN_ONE: &str =
@@ -111,7 +111,7 @@ impl Graph {
     /// Returns true if the refused step contracts, and the contraction is part of the conflict.
     fn contracts(&self, case: Case<'_>) -> bool {
         let mut origins = case.core.constraints.iter().map(|id| self.origin(*id));
-        origins.any(|origin| origin.part == Part::Contract && origin.step == case.refused)
+        origins.any(|origin| origin.part == Aspect::Contract && origin.step == case.refused)
     }
 
     /// Suggests how two tensors could be multiplied.
@@ -201,7 +201,7 @@ impl Graph {
         let map = *self.step_operands(case.refused).first()?;
         let mut contractions = case.core.constraints.iter().filter_map(|id| {
             let origin = self.origin(*id);
-            (origin.part == Part::Contract).then_some(origin.step)
+            (origin.part == Aspect::Contract).then_some(origin.step)
         });
         let again =
             contractions.any(|step| step != case.refused && self.step_operands(step).first() == Some(&map));

@@ -7,8 +7,8 @@ use super::{Case, axes};
 use crate::Graph;
 use crate::error::{self, Error, ErrorKind, Remedy};
 use crate::logic::Index;
-use crate::spec_axis::{Place, Rule, SizedAxis, Spot};
-use crate::step::{Leaf, Op, Origin, Part, Step, Tensor};
+use crate::spec_axis::{AxisPlace, Rule, SizedAxis, Spot};
+use crate::step::{Aspect, Leaf, Op, Origin, Step, Tensor};
 
 impl SizedAxis {
     /// Its formula, as an end of a conflict.
@@ -32,16 +32,17 @@ impl Graph {
             return error;
         }
         let message = match (self.steps.get(step as usize), part) {
-            (Some(Step::Op { op: Op::Einsum { .. }, .. }), Part::Axis(at)) => match self.sized_axis(step, at)
-            {
-                Some(mut axis) => {
-                    axis.whole = axis.whole.or(sizes.first().copied().flatten());
-                    let misfit = self.explain_misfit(case, &axis).or_else(|| self.explain_meeting(case));
-                    return misfit.unwrap_or_else(|| self.explain_axis(case, &axis));
+            (Some(Step::Op { op: Op::Einsum { .. }, .. }), Aspect::Axis(at)) => {
+                match self.sized_axis(step, at) {
+                    Some(mut axis) => {
+                        axis.whole = axis.whole.or(sizes.first().copied().flatten());
+                        let misfit = self.explain_misfit(case, &axis).or_else(|| self.explain_meeting(case));
+                        return misfit.unwrap_or_else(|| self.explain_axis(case, &axis));
+                    }
+                    None => format!("the sizes {} do not fit its spec", shown.join(", ")),
                 }
-                None => format!("the sizes {} do not fit its spec", shown.join(", ")),
-            },
-            (Some(Step::Op { op: Op::Convert { .. }, .. }), Part::Row(_)) => {
+            }
+            (Some(Step::Op { op: Op::Convert { .. }, .. }), Aspect::Row(_)) => {
                 return self.explain_not_single(step);
             }
             (Some(Step::Op { op: Op::Convert { factor, divisor }, .. }), _) => {
@@ -88,7 +89,7 @@ impl Graph {
         let given = if parts.is_empty() { String::new() } else { format!(" with {parts}") };
         let message = format!("{place}{size} does not fit `{}`{given}", axis.text);
         let mut error = self.error_at(ErrorKind::Arithmetic, case.refused, &message);
-        let Place { tensor, kind, spot } = axis.place;
+        let AxisPlace { tensor, kind, spot } = axis.place;
         // The axis may come from a declared tensor unchanged.
         let ((tensor, kind), _) = self.walk_back((tensor, kind));
         if let Some(whole) = axis.whole.filter(|_| self.declarations.contains_key(&tensor.0)) {
@@ -134,7 +135,7 @@ impl Graph {
         let latest = case.core.constraints.iter().rev();
         let misfit = latest.filter_map(|id| {
             self.sliced(*id).or_else(|| {
-                let Origin { step, part: Part::Axis(at), .. } = self.origin(*id) else { return None };
+                let Origin { step, part: Aspect::Axis(at), .. } = self.origin(*id) else { return None };
                 self.sized_axis(step, at)
             })
         });
@@ -158,9 +159,9 @@ impl Graph {
 
     /// The axis from which a slice takes one element, if a constraint is about that.
     fn sliced(&self, id: ConstraintId) -> Option<SizedAxis> {
-        let Origin { step, part: Part::Whole, .. } = self.origin(id) else { return None };
+        let Origin { step, part: Aspect::Whole, .. } = self.origin(id) else { return None };
         let Some(Op::Slice(Index::At(at))) = self.op(step) else { return None };
-        let place = Place { tensor: self.slot_tensor(step, 0)?, kind: Kind::Batch, spot: Spot::Front(0) };
+        let place = AxisPlace { tensor: self.slot_tensor(step, 0)?, kind: Kind::Batch, spot: Spot::Front(0) };
         let whole = self.size_at(place);
         Some(SizedAxis {
             text: at.to_string(),
@@ -205,7 +206,7 @@ impl Graph {
             _ => return None,
         };
         let error = self.error_at(ErrorKind::Arithmetic, case.refused, &message);
-        let Place { tensor, kind, spot } = axis.place;
+        let AxisPlace { tensor, kind, spot } = axis.place;
         let error = match self.declarations.contains_key(&tensor.0) {
             true => error.with_end(self.written_end(tensor, kind, Some(spot), &whole.to_string())),
             false => error,

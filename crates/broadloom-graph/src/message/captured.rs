@@ -5,7 +5,7 @@ use broadloom_spec::{AxisKind, Kind, RowVariable};
 use crate::Graph;
 use crate::capture::Captured;
 use crate::error::{self, Error, ErrorKind};
-use crate::spec_axis::{Place, spec_axes};
+use crate::spec_axis::{AxisPlace, spec_axes};
 use crate::step::{Step, Tensor};
 
 impl Graph {
@@ -80,7 +80,7 @@ impl Graph {
         spec_axes(&known.spec).find_map(|(axis, slot, kind, spot)| {
             let tensor = declared(slot)
                 .filter(|_| matches!(axis.kind, AxisKind::Label(label) if label.0 == captured.index))?;
-            let size = self.size_at(Place { tensor, kind, spot })?;
+            let size = self.size_at(AxisPlace { tensor, kind, spot })?;
             Some(self.written_end(tensor, kind, Some(spot), &format!("`{name}` = {size}")))
         })
     }

@@ -13,7 +13,7 @@ use crate::Graph;
 use crate::capture::Captured;
 use crate::error;
 use crate::spec_axis::Rule;
-use crate::step::{Op, Origin, Part, RowRef, Step, Tensor};
+use crate::step::{Aspect, Op, Origin, RowRef, Step, Tensor};
 
 /// The greatest number of lines of a chain that are shown, and the number before the gap in a
 /// longer one.
@@ -123,34 +123,34 @@ impl Graph {
             |slot: usize| self.slot_tensor(step, slot).map_or("?".into(), |tensor| self.label_of(tensor));
         let own = tensor(usize::from(slot));
         match (self.steps.get(step as usize), part) {
-            (Some(Step::Op { op: Op::Transpose, .. }), Part::Row(kind)) => {
+            (Some(Step::Op { op: Op::Transpose, .. }), Aspect::Row(kind)) => {
                 format!("the {} of `{own}` becomes its {}", transposed(kind).name(), kind.name())
             }
-            (Some(Step::Op { op: Op::Einsum { .. }, .. }), Part::Row(kind)) => {
+            (Some(Step::Op { op: Op::Einsum { .. }, .. }), Aspect::Row(kind)) => {
                 match self.spec_row_text(step, usize::from(slot), kind) {
                     Some(row) => format!("the {} of `{own}` is `{row}`", kind.name()),
                     None => format!("`{own}` has no {} axes", kind.name()),
                 }
             }
-            (Some(Step::Op { op: Op::Einsum { .. }, .. }), Part::Axis(at)) => self.axis_said(step, at),
-            (Some(Step::Op { op: Op::Slice(_), .. }), Part::Row(_)) => {
+            (Some(Step::Op { op: Op::Einsum { .. }, .. }), Aspect::Axis(at)) => self.axis_said(step, at),
+            (Some(Step::Op { op: Op::Slice(_), .. }), Aspect::Row(_)) => {
                 format!("takes the first batch axis of `{own}`")
             }
             (Some(Step::Op { op: Op::Slice(_), .. }), _) => "its index has to fit".into(),
-            (Some(Step::Op { op: Op::Convert { .. }, .. }), Part::Row(_)) => {
+            (Some(Step::Op { op: Op::Convert { .. }, .. }), Aspect::Row(_)) => {
                 format!("`{own}` has a single axis")
             }
             (Some(Step::Op { op: Op::Convert { factor, divisor }, .. }), _) => {
                 let times = if *divisor == 1 { factor.to_string() } else { format!("{factor}/{divisor}") };
                 format!("has {times} times the elements of `{own}`")
             }
-            (Some(Step::Op { .. }), Part::Contract) => {
+            (Some(Step::Op { .. }), Aspect::Contract) => {
                 format!("contracts the input of `{}` with the output of `{}`", tensor(0), tensor(1))
             }
-            (Some(Step::Op { .. }), Part::Row(kind)) => {
+            (Some(Step::Op { .. }), Aspect::Row(kind)) => {
                 format!("the {} of `{own}` goes into its {}", kind.name(), kind.name())
             }
-            (Some(Step::Op { .. }), Part::Made(kind)) => {
+            (Some(Step::Op { .. }), Aspect::Made(kind)) => {
                 format!("its {} has what its operands have, and nothing else", kind.name())
             }
             (Some(Step::Leaf { tensor, .. }), _) => self.declared_text(Tensor(*tensor)),
@@ -218,12 +218,12 @@ impl Graph {
             self.row_joints(self.rows(tensor)[kind as usize], &mut found);
         }
         match (self.steps.get(step as usize), part) {
-            (Some(Step::Op { op: Op::Einsum { .. }, .. }), Part::Row(kind)) => self.spec_joints(
+            (Some(Step::Op { op: Op::Einsum { .. }, .. }), Aspect::Row(kind)) => self.spec_joints(
                 step,
                 |at_slot, at_kind, _| (at_slot, at_kind) == (usize::from(slot), kind),
                 &mut found,
             ),
-            (Some(Step::Op { op: Op::Einsum { .. }, .. }), Part::Axis(at)) => {
+            (Some(Step::Op { op: Op::Einsum { .. }, .. }), Aspect::Axis(at)) => {
                 self.spec_joints(step, |_, _, place| place == at, &mut found);
                 if let Some(result) = self
                     .slot_tensor(step, usize::from(slot))
@@ -232,13 +232,13 @@ impl Graph {
                     self.rows(result).into_iter().for_each(|row| self.row_joints(row, &mut found));
                 }
             }
-            (Some(Step::Op { .. }), Part::Row(kind) | Part::Made(kind)) => {
+            (Some(Step::Op { .. }), Aspect::Row(kind) | Aspect::Made(kind)) => {
                 let results = self.step_results(step).collect::<Vec<_>>();
                 results
                     .iter()
                     .for_each(|result| self.row_joints(self.rows(*result)[kind as usize], &mut found));
             }
-            (Some(Step::Op { .. } | Step::Leaf { .. }), Part::Whole) => {
+            (Some(Step::Op { .. } | Step::Leaf { .. }), Aspect::Whole) => {
                 let tensors = self.step_results(step).collect::<Vec<_>>();
                 let rows = tensors.iter().flat_map(|tensor| self.rows(*tensor));
                 rows.for_each(|row| self.row_joints(row, &mut found));

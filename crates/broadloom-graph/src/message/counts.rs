@@ -7,7 +7,7 @@ use super::Case;
 use crate::Graph;
 use crate::error::{Error, ErrorKind};
 use crate::leaves::{Declaration, Given};
-use crate::step::{Op, Origin, Part, Step, Tensor};
+use crate::step::{Aspect, Op, Origin, Step, Tensor};
 use broadloom_spec::Kind;
 
 /// A tensor whose number of elements is known, though its shape is not.
@@ -114,7 +114,7 @@ impl Graph {
 
     /// The tensor whose elements a constraint counts.
     fn counted(&self, id: ConstraintId) -> Option<Counted> {
-        let Origin { step, part: Part::Whole, .. } = self.origin(id) else { return None };
+        let Origin { step, part: Aspect::Whole, .. } = self.origin(id) else { return None };
         match self.steps.get(step as usize)? {
             Step::Leaf { tensor, .. } => match self.declarations.get(tensor)?.given {
                 Given::Count(elements) => {
@@ -150,7 +150,7 @@ impl Graph {
 
     /// Explains a conversion whose number of elements is not whole.
     fn explain_remainder(&self, id: ConstraintId) -> Option<Error> {
-        let Origin { step, part: Part::Whole, .. } = self.origin(id) else { return None };
+        let Origin { step, part: Aspect::Whole, .. } = self.origin(id) else { return None };
         let Some(Op::Convert { factor, divisor }) = self.op(step) else { return None };
         let operand = self.slot_tensor(step, 0)?;
         let size = self.elements_of(operand)?;
@@ -188,7 +188,7 @@ impl Graph {
         let Origin { step, slot, part } = self.origin(id);
         let rows = self.rows_read(id);
         let (own, kind) = rows.iter().position(|(read, _)| *read == tensor).map(|at| (at, rows[at].1))?;
-        if let (Part::Contract, Some((other, kind))) = (part, rows.get(1 - own)) {
+        if let (Aspect::Contract, Some((other, kind))) = (part, rows.get(1 - own)) {
             let elements = self.partial_row(self.rows(*other)[*kind as usize]).elements()?;
             return Some(format!("the {} of `{}` has {elements}", kind.name(), self.label_of(*other)));
         }

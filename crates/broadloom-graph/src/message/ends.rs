@@ -9,8 +9,8 @@ use crate::Graph;
 use crate::error::{self, Error, ErrorKind};
 use crate::logic::Index;
 use crate::shape::elements;
-use crate::spec_axis::{Place, Rule, Spot, row_spots};
-use crate::step::{Op, Origin, Part, RowRef, Step, Tensor};
+use crate::spec_axis::{AxisPlace, Rule, Spot, row_spots};
+use crate::step::{Aspect, Op, Origin, RowRef, Step, Tensor};
 
 /// The place where an end of a conflict is written.
 enum End {
@@ -95,7 +95,7 @@ impl Graph {
             return None;
         }
         let size = |(tensor, kind): (Tensor, Kind), at: usize| {
-            Some((self.size_at(Place { tensor, kind, spot: Spot::Back(at) })?, tensor, kind))
+            Some((self.size_at(AxisPlace { tensor, kind, spot: Spot::Back(at) })?, tensor, kind))
         };
         let written = |row: (Tensor, Kind)| self.partial_row(self.rows(row.0)[row.1 as usize]);
         let most = [a, b].map(written).iter().map(|row| row.lead.len() + row.trail.len()).min()?;
@@ -158,7 +158,7 @@ impl Graph {
         let Origin { step, part, slot } = self.origin(source);
         // A spec may give the same row to several operands, such as parts of a concatenation:
         // another one has it.
-        if let (Part::Row(kind), Some(Op::Einsum { .. })) = (part, self.op(step)) {
+        if let (Aspect::Row(kind), Some(Op::Einsum { .. })) = (part, self.op(step)) {
             let hole = |slot: usize| self.spec_hole(step, slot, kind);
             let own = hole(usize::from(slot));
             let others = self.step_operands(step).iter().enumerate();
@@ -170,7 +170,7 @@ impl Graph {
             }
         }
         let text = match (self.steps.get(step as usize), part) {
-            (Some(Step::Op { op: Op::Slice(Index::Run { range: Some(_) }), .. }), Part::Whole) => {
+            (Some(Step::Op { op: Op::Slice(Index::Run { range: Some(_) }), .. }), Aspect::Whole) => {
                 "the range of the index".into()
             }
             (Some(Step::Leaf { tensor, .. }), _) => return End::Declared(Tensor(*tensor)),
@@ -187,7 +187,7 @@ impl Graph {
     /// computes it.
     fn computed(&self, case: Case<'_>, end: u64) -> Option<(u32, String)> {
         case.core.constraints.iter().rev().find_map(|id| {
-            let Origin { step, part: Part::Axis(at), .. } = self.origin(*id) else { return None };
+            let Origin { step, part: Aspect::Axis(at), .. } = self.origin(*id) else { return None };
             Some((step, self.computed_at(step, at, end)?))
         })
     }
@@ -252,7 +252,7 @@ impl Graph {
 
     /// The axis of the operand of a constraint that meets the axis in which the sizes clash.
     fn clashing_spot(&self, what: Option<DimShape>, source: ConstraintId) -> Option<Spot> {
-        let Origin { step, slot, part: Part::Row(kind) } = self.origin(source) else { return None };
+        let Origin { step, slot, part: Aspect::Row(kind) } = self.origin(source) else { return None };
         if let (Some(DimShape::Var(var)), Some((known, labels))) = (what, self.spec_of_step(step)) {
             let shape = known.spec.shapes().nth(usize::from(slot))?;
             return row_spots(shape.row(kind)?).find_map(|(axis, spot)| match axis.kind {
@@ -297,7 +297,7 @@ impl Graph {
     }
 
     /// An axis of a tensor in words.
-    pub(super) fn place_text(&self, place: Place) -> String {
+    pub(super) fn place_text(&self, place: AxisPlace) -> String {
         format!(
             "{} of `{}`",
             self.spot_words(place.tensor, place.kind, Some(place.spot)),

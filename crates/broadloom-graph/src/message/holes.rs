@@ -122,7 +122,7 @@ impl Graph {
     /// does.
     pub(crate) fn explain_short(&self, short: &Short) -> Error {
         let Origin { step, part, .. } = self.origin(short.made_of);
-        let kind = if let super::Part::Made(kind) = part { kind } else { Kind::Output };
+        let kind = if let super::Aspect::Made(kind) = part { kind } else { Kind::Output };
         let operands = self.step_operands(step);
         let names: Vec<String> =
             operands.iter().map(|tensor| format!("`{}`", self.label_of(*tensor))).collect();

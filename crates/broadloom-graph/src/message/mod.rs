@@ -43,7 +43,7 @@ use crate::capture::Captured;
 use crate::error::{self, Error, ErrorKind};
 use crate::leaves::{Declaration, Given};
 use crate::spec_axis::{Rule, SizedAxis};
-use crate::step::{Op, Origin, Part, Step, Tensor};
+use crate::step::{Aspect, Op, Origin, Step, Tensor};
 
 /// The contradiction that is to be explained.
 #[derive(Clone, Copy)]
@@ -212,7 +212,7 @@ impl Graph {
     }
 
     fn origin(&self, id: ConstraintId) -> Origin {
-        self.origins.get(id.index()).copied().unwrap_or(Origin { step: 0, slot: 0, part: Part::Whole })
+        self.origins.get(id.index()).copied().unwrap_or(Origin { step: 0, slot: 0, part: Aspect::Whole })
     }
 
     /// A dimension as it is declared.
@@ -231,17 +231,17 @@ impl Graph {
         let Origin { step, slot, part } = self.origin(id);
         let operands = self.step_operands(step);
         match (self.steps.get(step as usize), part) {
-            (_, Part::Contract) => operands.iter().copied().zip([Kind::Input, Kind::Output]).collect(),
+            (_, Aspect::Contract) => operands.iter().copied().zip([Kind::Input, Kind::Output]).collect(),
             (Some(Step::Square(tensor)), _) => vec![(*tensor, Kind::Input), (*tensor, Kind::Output)],
-            (Some(Step::Declared(tensor)), Part::Row(kind)) => vec![(*tensor, kind)],
-            (Some(Step::Op { op: Op::Transpose, .. }), Part::Row(kind)) => {
+            (Some(Step::Declared(tensor)), Aspect::Row(kind)) => vec![(*tensor, kind)],
+            (Some(Step::Op { op: Op::Transpose, .. }), Aspect::Row(kind)) => {
                 operands.iter().map(|tensor| (*tensor, transposed(kind))).collect()
             }
-            (Some(Step::Op { op, .. }), Part::Made(kind)) => {
+            (Some(Step::Op { op, .. }), Aspect::Made(kind)) => {
                 let sources = crate::logic::sources(*op, operands.len(), kind);
                 sources.filter_map(|(slot, from)| Some((*operands.get(slot)?, from))).collect()
             }
-            (_, Part::Row(kind)) => {
+            (_, Aspect::Row(kind)) => {
                 let operand = operands.get(usize::from(slot)).copied();
                 // An assignment to an existing tensor has existing rows on both sides.
                 let target = self.step_results(step).find(|tensor| self.tensors[tensor.index()].step != step);

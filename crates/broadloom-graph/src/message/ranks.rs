@@ -8,7 +8,7 @@ use super::{Case, axes};
 use crate::Graph;
 use crate::error::{Error, ErrorKind, Remedy};
 use crate::lowering::Face;
-use crate::step::{Op, Origin, Part, Step, Tensor};
+use crate::step::{Aspect, Op, Origin, Step, Tensor};
 
 impl Graph {
     /// Explains a row that would need more axes than it can have.
@@ -39,7 +39,7 @@ impl Graph {
             _ => None,
         };
         match part {
-            Part::Contract => {
+            Aspect::Contract => {
                 let [a, b] = [self.slot_tensor(step, 0)?, self.slot_tensor(step, 1)?];
                 let rows = [self.rows(a)[Kind::Input as usize], self.rows(b)[Kind::Output as usize]];
                 let [inputs, outputs] = rows.map(|row| u32::from(row.lead + row.trail));
@@ -53,7 +53,7 @@ impl Graph {
                     _ => None,
                 }
             }
-            Part::Row(kind) => {
+            Aspect::Row(kind) => {
                 let (known, _) = self.spec_of_step(step)?;
                 let row = known.spec.operands.get(usize::from(slot))?.row(kind);
                 let says = row.map_or(0, |row| row.axes().count() as u32);
@@ -87,7 +87,7 @@ impl Graph {
         let Origin { step, slot, part } = self.origin(*id);
         let tensor = self.slot_tensor(step, usize::from(slot));
         match (self.steps.get(step as usize), part, tensor) {
-            (Some(Step::Op { op: Op::Einsum { .. }, .. }), Part::Row(kind), Some(tensor)) => {
+            (Some(Step::Op { op: Op::Einsum { .. }, .. }), Aspect::Row(kind), Some(tensor)) => {
                 let has = self.written(tensor, kind);
                 let says = if has == written { available } else { written };
                 let error = self.explain_spec_rank(step, usize::from(slot), tensor, kind, says, &axes(has));
@@ -102,7 +102,7 @@ impl Graph {
                 let message = format!("the input has {input}, the output has {output}");
                 self.error_at(ErrorKind::Mismatch, step, &message).with_end(self.declared_end(*tensor))
             }
-            (Some(Step::Declared(tensor)), Part::Row(kind), _) => {
+            (Some(Step::Declared(tensor)), Aspect::Row(kind), _) => {
                 let has = self.written(*tensor, kind);
                 let says = if has == written { available } else { written };
                 let kind = kind.name();
@@ -113,7 +113,7 @@ impl Graph {
                     "write every axis, or `...` for any number of them; a row that is not written has none",
                 )
             }
-            (_, Part::Contract, _) => {
+            (_, Aspect::Contract, _) => {
                 let &[a, b, ..] = self.step_operands(step) else {
                     return Error::new(ErrorKind::Mismatch, self.subject(step));
                 };
@@ -121,7 +121,7 @@ impl Graph {
                 let error = self.explain_product_rank(step, a, b, numbers.map(axes));
                 error.with_end(self.row_end((a, Kind::Input))).with_end(self.row_end((b, Kind::Output)))
             }
-            (Some(Step::Op { .. }), Part::Row(kind), Some(tensor)) => {
+            (Some(Step::Op { .. }), Aspect::Row(kind), Some(tensor)) => {
                 self.explain_no_room(step, tensor, kind, written.min(available))
             }
             _ => {

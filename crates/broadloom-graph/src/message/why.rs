@@ -24,7 +24,7 @@ use crate::error::{Error, ErrorKind, Part};
 use crate::shape::{PartialAxis, PartialRow};
 use crate::size::range_text;
 use crate::spec_axis::Spot;
-use crate::step::{Leaf, Op, Origin, Part as About, RowRef, Step, Tensor, place};
+use crate::step::{Aspect, Leaf, Op, Origin, RowRef, Step, Tensor, place};
 
 /// The reason why an axis of a closed program has its size, or a row its number of axes.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -393,8 +393,8 @@ impl Graph {
         let mut rows = self.rows_read(id);
         let all = |tensor: Tensor| Kind::ALL.map(|kind| (tensor, kind));
         match (self.steps.get(step as usize), part) {
-            (Some(Step::Op { .. }), About::Contract) => {}
-            (Some(Step::Op { .. }), About::Axis(_) | About::Whole) => {
+            (Some(Step::Op { .. }), Aspect::Contract) => {}
+            (Some(Step::Op { .. }), Aspect::Axis(_) | Aspect::Whole) => {
                 rows.extend(self.step_operands(step).iter().copied().flat_map(all));
                 rows.extend(self.step_results(step).flat_map(all));
             }

@@ -11,7 +11,7 @@ use crate::error::Error;
 use crate::graph::View;
 use crate::leaves::StatedNames;
 use crate::shape::{Axis, Shape};
-use crate::step::{Op, Part, RowRef, Step, Tensor, place};
+use crate::step::{Aspect, Op, RowRef, Step, Tensor, place};
 
 impl Graph {
     /// The most general instance of a body, as far as rows are what was chosen for them.
@@ -262,7 +262,7 @@ impl Instance {
             graph.axes.extend(middle);
             graph.axes.extend(vars[lead..].iter().map(|var| DimTerm::from(*var)));
             let trail = (graph.axes.len() as u32 - start) as u16;
-            graph.equate_rows(row, RowRef { start, lead: 0, trail, hole: None }, 0, Part::Row(kind));
+            graph.equate_rows(row, RowRef { start, lead: 0, trail, hole: None }, 0, Aspect::Row(kind));
         });
         holds.then_some(vars)
     }
@@ -270,7 +270,7 @@ impl Instance {
     /// Says that an axis has the size of a variable, unless that contradicts the body.
     fn with_size(&mut self, axis: DimVar, symbol: Symbol) -> bool {
         let Some(size) = self.term(symbol) else { return false };
-        self.assume(Tensor(0), |graph| graph.say(Constraint::DimEq(axis.into(), size), 0, Part::Whole))
+        self.assume(Tensor(0), |graph| graph.say(Constraint::DimEq(axis.into(), size), 0, Aspect::Whole))
     }
 
     fn term(&self, symbol: Symbol) -> Option<DimTerm> {

@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 use super::{Made, RowVariable, fresh_symbol};
 use crate::Graph;
 use crate::shape::Axis;
-use crate::step::{Part, RowRef, Step, Tensor, place};
+use crate::step::{Aspect, RowRef, Step, Tensor, place};
 
 impl Graph {
     /// True if what holds for a row variable of one axis also holds for one of two: the body does not look inside.
@@ -56,7 +56,7 @@ fn state_row(
     }
     let (start, trail) = (graph.axes.len() as u32, terms.len() as u16);
     graph.axes.extend(terms);
-    graph.equate_rows(row, RowRef { start, lead: 0, trail, hole: None }, 0, Part::Row(kind));
+    graph.equate_rows(row, RowRef { start, lead: 0, trail, hole: None }, 0, Aspect::Row(kind));
     graph.steps.push(Step::Declared(tensor));
     graph.settled = None;
     !graph.solver.is_stuck()

@@ -111,7 +111,7 @@ fn batched(eval: &Eval<'_>, given: Option<&&Given>, sizes: &str) -> String {
 }
 
 /// A tensor that is put together with others.
-struct Part {
+struct Joined {
     tensor: Tensor,
     /// The argument that it is, or the list that it is an item of.
     span: Span,
@@ -119,7 +119,7 @@ struct Part {
     shape: PartialShape,
 }
 
-fn parts(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Vec<Part>> {
+fn parts(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Vec<Joined>> {
     let mut parts = Vec::new();
     for given in call.plain() {
         // A list of tensors counts as several arguments.
@@ -129,19 +129,19 @@ fn parts(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Vec<Part>> {
         };
         for item in items {
             let tensor = eval.tensor(item, given.span)?;
-            parts.push(Part { tensor, span: given.span, shape: eval.graph.shape(tensor) });
+            parts.push(Joined { tensor, span: given.span, shape: eval.graph.shape(tensor) });
         }
     }
     Ok(parts)
 }
 
 /// The numbers of axes of each kind, where they are known.
-fn ranks(part: &Part) -> [Option<usize>; 3] {
+fn ranks(part: &Joined) -> [Option<usize>; 3] {
     part.shape.rows.each_ref().map(|row| (!row.open).then(|| row.lead.len() + row.trail.len()))
 }
 
 /// The sizes of all axes, if they are known.
-fn sizes(part: &Part) -> Option<Vec<u64>> {
+fn sizes(part: &Joined) -> Option<Vec<u64>> {
     let known = |axis: &PartialAxis| axis.to_string().parse().ok();
     let closed = part.shape.rows.iter().all(|row| !row.open && row.trail.is_empty());
     let axes = part.shape.rows.iter().flat_map(|row| &row.lead);
@@ -149,13 +149,13 @@ fn sizes(part: &Part) -> Option<Vec<u64>> {
 }
 
 /// Reports tensors that do not fit together, where that is known already.
-fn unfit(eval: &mut Eval<'_>, call: &Call, parts: &[Part], stacked: bool) -> Evaluated<()> {
+fn unfit(eval: &mut Eval<'_>, call: &Call, parts: &[Joined], stacked: bool) -> Evaluated<()> {
     let Some(first) = parts.first() else { return Ok(()) };
-    let other_ranks = |part: &&Part| {
+    let other_ranks = |part: &&Joined| {
         let pairs = ranks(first).into_iter().zip(ranks(part));
         pairs.into_iter().any(|(a, b)| a.zip(b).is_some_and(|(a, b)| a != b))
     };
-    let other_sizes = |part: &&Part| sizes(part).zip(sizes(first)).is_some_and(|(a, b)| a != b);
+    let other_sizes = |part: &&Joined| sizes(part).zip(sizes(first)).is_some_and(|(a, b)| a != b);
     let (part, message, help) = if let Some(part) = parts.iter().find(other_ranks) {
         let message = format!("`{}` takes tensors with equal numbers of axes", call.name);
         (part, message, "axes are not added here: a spec adds one, `einsum(\"... => 0, ...\", x)`")
@@ -176,8 +176,8 @@ fn unfit(eval: &mut Eval<'_>, call: &Call, parts: &[Part], stacked: bool) -> Eva
 }
 
 /// Reports parts that differ in an axis other than the one that they are joined along, the first of its kind.
-fn other_axes(eval: &mut Eval<'_>, call: &Call, parts: &[Part], along: Kind) -> Evaluated<()> {
-    let row = |part: &Part| {
+fn other_axes(eval: &mut Eval<'_>, call: &Call, parts: &[Joined], along: Kind) -> Evaluated<()> {
+    let row = |part: &Joined| {
         let row = &part.shape.rows[along as usize];
         (!row.open && row.trail.is_empty())
             .then(|| row.lead.iter().map(ToString::to_string).collect::<Vec<_>>())
@@ -186,7 +186,7 @@ fn other_axes(eval: &mut Eval<'_>, call: &Call, parts: &[Part], along: Kind) -> 
         return Ok(());
     };
     let known = |size: &String| size.bytes().all(|digit| digit.is_ascii_digit());
-    let differs = |part: &&Part| {
+    let differs = |part: &&Joined| {
         let other = row(part).filter(|other| other.len() == axes.len());
         other
             .is_some_and(|other| axes.iter().zip(&other).skip(1).any(|(a, b)| known(a) && known(b) && a != b))

@@ -10,7 +10,7 @@ use crate::syntax::ast::{Axis, AxisKind, Name, Shape};
 use crate::value::Value;
 
 /// A part of a declared row.
-enum Piece {
+enum RowItem {
     /// An axis, perhaps with a name.
     Axis(Option<Name>),
     /// Any number of axes.
@@ -24,11 +24,11 @@ impl Eval<'_> {
         let rows = [(Kind::Batch, &shape.batch), (Kind::Input, &shape.input)];
         let rows = rows.into_iter().filter_map(|(kind, row)| Some((kind, row.as_ref()?)));
         for (kind, row) in rows.chain([(Kind::Output, &shape.output)]) {
-            let pieces: Vec<Piece> = row.iter().flat_map(|axis| self.pieces(axis)).collect();
-            let hole = pieces.iter().position(|piece| matches!(piece, Piece::Hole));
-            let last = pieces.iter().rposition(|piece| matches!(piece, Piece::Hole));
+            let pieces: Vec<RowItem> = row.iter().flat_map(|axis| self.pieces(axis)).collect();
+            let hole = pieces.iter().position(|piece| matches!(piece, RowItem::Hole));
+            let last = pieces.iter().rposition(|piece| matches!(piece, RowItem::Hole));
             for (at, piece) in pieces.iter().enumerate() {
-                let Piece::Axis(Some(name)) = piece else { continue };
+                let RowItem::Axis(Some(name)) = piece else { continue };
                 let place = if hole.is_none_or(|hole| at < hole) {
                     RowPlace::FromStart(at)
                 } else if last.is_some_and(|last| at > last) {
@@ -45,15 +45,15 @@ impl Eval<'_> {
     }
 
     /// The axes that a declared axis stands for.
-    fn pieces(&self, axis: &Axis) -> Vec<Piece> {
+    fn pieces(&self, axis: &Axis) -> Vec<RowItem> {
         match &axis.kind {
-            AxisKind::Size(_) | AxisKind::Any | AxisKind::Expr(_) => vec![Piece::Axis(None)],
-            AxisKind::Name(name) => vec![Piece::Axis(Some(*name))],
-            AxisKind::Rest => vec![Piece::Hole],
+            AxisKind::Size(_) | AxisKind::Any | AxisKind::Expr(_) => vec![RowItem::Axis(None)],
+            AxisKind::Name(name) => vec![RowItem::Axis(Some(*name))],
+            AxisKind::Rest => vec![RowItem::Hole],
             AxisKind::Row(name) => match self.frame.scope.find(*name) {
-                Some(Value::Number(_) | Value::Size(_)) => vec![Piece::Axis(Some(*name))],
-                Some(Value::List(sizes)) => sizes.iter().map(|_| Piece::Axis(Some(*name))).collect(),
-                _ => vec![Piece::Hole],
+                Some(Value::Number(_) | Value::Size(_)) => vec![RowItem::Axis(Some(*name))],
+                Some(Value::List(sizes)) => sizes.iter().map(|_| RowItem::Axis(Some(*name))).collect(),
+                _ => vec![RowItem::Hole],
             },
         }
     }

@@ -265,7 +265,7 @@ fn as_map(cell: &Cell, loops: &[(u32, Size)]) -> Option<(Vec<Component>, Vec<Siz
 
 /// A cell that a loop touches, with the loops inside that loop that are around it.
 #[derive(Clone, Debug)]
-pub struct Place<'a> {
+pub struct Touched<'a> {
     /// The cell.
     pub cell: &'a Cell,
     /// The variable of the loop in question.
@@ -275,12 +275,12 @@ pub struct Place<'a> {
 }
 
 /// Every cell of some buffers that the iterations of a loop touch.
-pub fn places<'a>(each: &'a Loop, of: &[BufferId]) -> Vec<Place<'a>> {
+pub fn places<'a>(each: &'a Loop, of: &[BufferId]) -> Vec<Touched<'a>> {
     let mut places = Vec::new();
     each_in_scope(&each.body, &mut Scope::new(), &mut |statement, scope| {
         each_cell(statement, &mut |cell| {
             if of.contains(&cell.buffer) {
-                places.push(Place { cell, var: each.var, inner: scope.to_vec() });
+                places.push(Touched { cell, var: each.var, inner: scope.to_vec() });
             }
         });
     });
@@ -319,7 +319,7 @@ pub fn each_cell<'a>(statement: &'a Statement, visit: &mut dyn FnMut(&'a Cell)) 
 /// On some axis every place is at `c·v + rest`, `v` being the variable of its loop, where `c` is
 /// the same everywhere and the rests of all places differ by less than `c`: then the index
 /// determines the iteration.
-pub fn separates(places: &[Place<'_>]) -> bool {
+pub fn separates(places: &[Touched<'_>]) -> bool {
     let rank = places.iter().map(|place| place.cell.index.len()).min().unwrap_or(0);
     (0..rank).any(|axis| {
         let (mut step, mut span): (Option<Size>, Option<(Size, Size)>) = (None, None);

@@ -15,7 +15,7 @@ pub fn bind(flat: &Flat, given: &Given) -> Result<Vec<u64>, Mistake> {
         let mut progress = false;
         for (operand, axes) in flat.operands.iter().enumerate() {
             for (position, axis) in axes.iter().enumerate() {
-                progress |= binder.axis(axis, Place { operand, axis: position, span: axis.span })?;
+                progress |= binder.axis(axis, OperandAxis { operand, axis: position, span: axis.span })?;
             }
         }
         for (label, parts) in &flat.composed {
@@ -30,7 +30,7 @@ pub fn bind(flat: &Flat, given: &Given) -> Result<Vec<u64>, Mistake> {
 
 /// An axis of an operand.
 #[derive(Clone, Copy)]
-struct Place {
+struct OperandAxis {
     operand: usize,
     axis: usize,
     span: Span,
@@ -41,7 +41,7 @@ struct Place {
 enum Origin {
     Written(Span),
     Keyword,
-    Axis(Place),
+    Axis(OperandAxis),
     /// The parts of a composed axis.
     Parts(Span),
 }
@@ -65,12 +65,12 @@ impl<'a> Binder<'a> {
         self.known[label].map(|(size, _)| size)
     }
 
-    fn size_of(&self, place: Place) -> u64 {
+    fn size_of(&self, place: OperandAxis) -> u64 {
         self.given.shapes[place.operand][place.axis]
     }
 
     /// Reads the equation of one axis; true if a label became known.
-    fn axis(&mut self, axis: &Axis, place: Place) -> Result<bool, Mistake> {
+    fn axis(&mut self, axis: &Axis, place: OperandAxis) -> Result<bool, Mistake> {
         let size = self.size_of(place);
         match &axis.form {
             AxisForm::Label(label) => self.learn(*label, size, place),
@@ -87,7 +87,7 @@ impl<'a> Binder<'a> {
         }
     }
 
-    fn learn(&mut self, label: usize, size: u64, place: Place) -> Result<bool, Mistake> {
+    fn learn(&mut self, label: usize, size: u64, place: OperandAxis) -> Result<bool, Mistake> {
         match self.known[label] {
             None => {
                 self.known[label] = Some((size, Origin::Axis(place)));
@@ -98,7 +98,13 @@ impl<'a> Binder<'a> {
         }
     }
 
-    fn conflict(&self, label: usize, (known, origin): (u64, Origin), size: u64, place: Place) -> Mistake {
+    fn conflict(
+        &self,
+        label: usize,
+        (known, origin): (u64, Origin),
+        size: u64,
+        place: OperandAxis,
+    ) -> Mistake {
         let name = self.name(label);
         let message = format!("{name} cannot be both {known} and {size}");
         let mistake = self.mistake(message, place, &format!("{size}: {}", self.shown(place)));
@@ -116,7 +122,7 @@ impl<'a> Binder<'a> {
         mistake.with_help("a label is one size wherever it stands, and nothing broadcasts: change an array, or use another label")
     }
 
-    fn group(&mut self, parts: &[usize], size: u64, place: Place) -> Result<bool, Mistake> {
+    fn group(&mut self, parts: &[usize], size: u64, place: OperandAxis) -> Result<bool, Mistake> {
         let known: u128 = parts.iter().filter_map(|part| self.get(*part)).map(u128::from).product();
         let unknown: Vec<usize> = parts.iter().copied().filter(|part| self.get(*part).is_none()).collect();
         match unknown[..] {
@@ -130,7 +136,7 @@ impl<'a> Binder<'a> {
         }
     }
 
-    fn unfit(&self, parts: &[usize], size: u64, known: u128, place: Place) -> Mistake {
+    fn unfit(&self, parts: &[usize], size: u64, known: u128, place: OperandAxis) -> Mistake {
         let written = place.span.slice(&self.flat.text);
         let complete = parts.iter().all(|part| self.get(*part).is_some());
         let message = match (parts.is_empty(), complete) {
@@ -176,13 +182,13 @@ impl<'a> Binder<'a> {
                     span.slice(&self.flat.text),
                     self.short(place)
                 );
-                Err(self.mistake(message, Place { span, ..place }, &self.shown(place)))
+                Err(self.mistake(message, OperandAxis { span, ..place }, &self.shown(place)))
             }
             _ => Ok(false),
         }
     }
 
-    fn concat(&mut self, parts: &[usize], size: u64, place: Place) -> Result<bool, Mistake> {
+    fn concat(&mut self, parts: &[usize], size: u64, place: OperandAxis) -> Result<bool, Mistake> {
         let known: u64 = parts.iter().filter_map(|part| self.get(*part)).fold(0, u64::saturating_add);
         let unknown: Vec<usize> = parts.iter().copied().filter(|part| self.get(*part).is_none()).collect();
         let written = place.span.slice(&self.flat.text);
@@ -208,7 +214,7 @@ impl<'a> Binder<'a> {
         over: usize,
         kernel: Option<usize>,
         size: u64,
-        place: Place,
+        place: OperandAxis,
     ) -> Result<bool, Mistake> {
         let (coefficient, constant) = affine.equation();
         let window = match (coefficient, kernel) {
@@ -237,7 +243,7 @@ impl<'a> Binder<'a> {
         }
     }
 
-    fn no_fit(&self, affine: &Affine, size: u64, place: Place) -> Mistake {
+    fn no_fit(&self, affine: &Affine, size: u64, place: OperandAxis) -> Mistake {
         let written = place.span.slice(&self.flat.text);
         let message = format!("no size of `{written}` gives the {size} of {}", self.short(place));
         let mistake = self.mistake(message, place, &self.shown(place));
@@ -291,15 +297,15 @@ impl<'a> Binder<'a> {
         format!("`{}`", self.flat.labels[label].shown(&self.flat.text))
     }
 
-    fn short(&self, place: Place) -> String {
+    fn short(&self, place: OperandAxis) -> String {
         format!("axis {} of {}", place.axis, name_of(self.given, place.operand))
     }
 
-    fn shown(&self, place: Place) -> String {
+    fn shown(&self, place: OperandAxis) -> String {
         format!("{}, which has shape {}", self.short(place), tuple(&self.given.shapes[place.operand]))
     }
 
-    fn mistake(&self, message: String, place: Place, label: &str) -> Mistake {
+    fn mistake(&self, message: String, place: OperandAxis, label: &str) -> Mistake {
         let mistake = Mistake::shape(&self.flat.text, message, place.span, label);
         self.with_order(mistake, place.operand)
     }

@@ -42,7 +42,7 @@ pub struct Composed {
     /// The label in its place.
     pub label: usize,
     /// What it is made of.
-    pub parts: Vec<Part>,
+    pub parts: Vec<ComposedPart>,
 }
 
 /// A label of an axis.
@@ -104,7 +104,7 @@ pub enum Form {
     /// `a^b`.
     Concat(Vec<usize>),
     /// `(h w)`: one axis, and its parts. A part may be a row until the number of its axes is known.
-    Group(Vec<Part>),
+    Group(Vec<ComposedPart>),
     /// `...` or `..r..`.
     Row(usize),
 }
@@ -125,7 +125,7 @@ impl Form {
 
 /// A part of a composed axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
+pub enum ComposedPart {
     /// A label, also that of a size.
     Label(usize),
     /// Any number of axes.
@@ -255,7 +255,7 @@ impl<'a> Reader<'a> {
             let hidden = self.spec.names.axes.iter().nth(label);
             let Some(span) = hidden.and_then(|(_, name)| self.groups.hidden(&name.text)) else { continue };
             let words = self.groups.words(self.text, span);
-            let parts: Result<Vec<Part>, Mistake> =
+            let parts: Result<Vec<ComposedPart>, Mistake> =
                 words.into_iter().map(|word| self.part(word, kind)).collect();
             self.composed.push(Composed { label, parts: parts? });
         }
@@ -263,7 +263,7 @@ impl<'a> Reader<'a> {
     }
 
     /// One word of a composed axis: a label, a size, `...` or `..r..`.
-    fn part(&mut self, span: Span, kind: Kind) -> Result<Part, Mistake> {
+    fn part(&mut self, span: Span, kind: Kind) -> Result<ComposedPart, Mistake> {
         let word = span.slice(self.text);
         let is_name = |word: &str| {
             word.starts_with(char::is_alphabetic) && word.chars().all(|c| c.is_alphanumeric() || c == '_')
@@ -271,11 +271,11 @@ impl<'a> Reader<'a> {
         let row =
             word.strip_prefix("..").and_then(|word| word.strip_suffix("..")).filter(|word| is_name(word));
         match (word, row, word.parse::<u64>()) {
-            ("...", _, _) => Ok(Part::Row(kind as usize)),
-            (_, Some(row), _) => Ok(Part::Row(self.row_named(row))),
-            (_, _, Ok(size)) => Ok(Part::Label(self.anonymous(span, Some(size)))),
-            ("_", _, _) => Ok(Part::Label(self.anonymous(span, None))),
-            _ if is_name(word) => Ok(Part::Label(self.label_named(word, span))),
+            ("...", _, _) => Ok(ComposedPart::Row(kind as usize)),
+            (_, Some(row), _) => Ok(ComposedPart::Row(self.row_named(row))),
+            (_, _, Ok(size)) => Ok(ComposedPart::Label(self.anonymous(span, Some(size)))),
+            ("_", _, _) => Ok(ComposedPart::Label(self.anonymous(span, None))),
+            _ if is_name(word) => Ok(ComposedPart::Label(self.label_named(word, span))),
             _ => Err(Mistake::spec(
                 self.text,
                 format!("`{word}` cannot stand inside a composed axis"),
@@ -314,9 +314,9 @@ impl<'a> Reader<'a> {
             return Ok(());
         }
         let part = match form {
-            Form::Label(label) => Part::Label(label),
-            Form::Row(row) => Part::Row(row),
-            Form::Fixed(size) => Part::Label(self.anonymous(span, Some(size))),
+            Form::Label(label) => ComposedPart::Label(label),
+            Form::Row(row) => ComposedPart::Row(row),
+            Form::Fixed(size) => ComposedPart::Label(self.anonymous(span, Some(size))),
             _ => {
                 let message = "a composed axis cannot contain a sum or a concatenation";
                 return Err(Mistake::spec(self.text, message, span, "")

@@ -4,7 +4,7 @@
 //! decides it; so do sizes that are given as `r=(2, 3)`. Nothing else is guessed.
 
 use super::mistake::Mistake;
-use super::notation::{Equation, Factor, Form, Item, Label, Part, Tensor};
+use super::notation::{ComposedPart, Equation, Factor, Form, Item, Label, Tensor};
 use broadloom_core::{Affine, Padding as CorePadding};
 use broadloom_spec::{Padding, Span};
 
@@ -224,10 +224,10 @@ fn check_lengths(equation: &Equation, given: &Given, lengths: &[Option<usize>]) 
     Ok(())
 }
 
-fn rows_of(parts: &[Part]) -> Vec<usize> {
-    let row = |part: &Part| match part {
-        Part::Row(row) => Some(*row),
-        Part::Label(_) => None,
+fn rows_of(parts: &[ComposedPart]) -> Vec<usize> {
+    let row = |part: &ComposedPart| match part {
+        ComposedPart::Row(row) => Some(*row),
+        ComposedPart::Label(_) => None,
     };
     parts.iter().filter_map(row).collect()
 }
@@ -358,10 +358,10 @@ impl Expander<'_> {
         Ok(axes)
     }
 
-    fn parts(&self, parts: &[Part]) -> Vec<usize> {
-        let labels = |part: &Part| match part {
-            Part::Label(label) => vec![*label],
-            Part::Row(row) => self.rows[*row].clone(),
+    fn parts(&self, parts: &[ComposedPart]) -> Vec<usize> {
+        let labels = |part: &ComposedPart| match part {
+            ComposedPart::Label(label) => vec![*label],
+            ComposedPart::Row(row) => self.rows[*row].clone(),
         };
         parts.iter().flat_map(labels).collect()
     }

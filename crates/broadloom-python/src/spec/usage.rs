@@ -1,7 +1,7 @@
 //! What each function does with a spec, and which specs it therefore refuses.
 
 use super::mistake::Mistake;
-use super::notation::{Equation, Form, Item, Part, Tensor};
+use super::notation::{ComposedPart, Equation, Form, Item, Tensor};
 use super::plan::Use;
 use pyo3::PyResult;
 use pyo3::exceptions::PyTypeError;
@@ -153,9 +153,9 @@ enum Mention {
 
 /// The labels, rows and indices of an array.
 fn mentions<'a>(equation: &Equation, tensor: &'a Tensor) -> Vec<(Mention, &'a Item)> {
-    let part = |part: &Part| match part {
-        Part::Label(label) => Mention::Label(*label),
-        Part::Row(row) => Mention::Row(*row),
+    let part = |part: &ComposedPart| match part {
+        ComposedPart::Label(label) => Mention::Label(*label),
+        ComposedPart::Row(row) => Mention::Row(*row),
     };
     let label = |label: usize| -> Vec<Mention> {
         let composed = equation.composed.iter().find(|composed| composed.label == label);

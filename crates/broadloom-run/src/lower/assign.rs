@@ -10,13 +10,13 @@ use broadloom_loops::{Binary, BufferId, Cell, Index, Nest, Scalar, Size, Stateme
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::backward::own_name;
-use super::law::Piece;
+use super::law::LawAssignment;
 use super::law::{check_margins, forward_pieces};
 use super::{Lowering, Node, slice_symbol};
 
 /// The context of an assignment: its step, the projections, and the index of its result.
 #[derive(Clone)]
-pub(super) struct Place {
+pub(super) struct AssignContext {
     pub step: u32,
     pub nest: Arc<Projected>,
     pub result: usize,
@@ -32,9 +32,9 @@ pub(super) struct Place {
 /// without reading the old ones.
 type Start = (Option<f64>, bool);
 
-impl Place {
-    pub fn new(step: u32, nest: Arc<Projected>, result: usize, backward: bool) -> Place {
-        Place {
+impl AssignContext {
+    pub fn new(step: u32, nest: Arc<Projected>, result: usize, backward: bool) -> AssignContext {
+        AssignContext {
             step,
             nest,
             result,
@@ -79,7 +79,7 @@ impl Lowering<'_> {
         let nest = self.layout.nest(step)?;
         self.check_indices(step);
         for result in 0..nest.results {
-            let place = Place::new(step, Arc::clone(&nest), result, false);
+            let place = AssignContext::new(step, Arc::clone(&nest), result, false);
             let phases = place.phases();
             check_margins(self.graph, &place)?;
             self.look_back(&place);
@@ -104,7 +104,7 @@ impl Lowering<'_> {
 
     /// If an assignment reads its own target at other cells than it writes, it has to read the old
     /// values: they are copied first.
-    fn look_back(&mut self, place: &Place) {
+    fn look_back(&mut self, place: &AssignContext) {
         let nest = &place.nest;
         let target = nest.tensors[place.result];
         let reads: Vec<usize> =
@@ -120,7 +120,7 @@ impl Lowering<'_> {
     }
 
     /// Copies sums that were kept in wider numbers to their tensor.
-    fn narrow(&mut self, place: &Place) {
+    fn narrow(&mut self, place: &AssignContext) {
         let tensor = place.nest.tensors[place.result];
         if self.written.remove(&Node::Wide(tensor)) {
             self.copy(Node::Wide(tensor), self.node(tensor), self.comment(place));
@@ -129,7 +129,7 @@ impl Lowering<'_> {
 
     /// The node that an assignment accumulates in: a wider one beside its target, if that is too
     /// narrow for sums.
-    fn accumulator(&mut self, node: Node, place: &Place, piece: &Piece, plain: bool) -> Node {
+    fn accumulator(&mut self, node: Node, place: &AssignContext, piece: &LawAssignment, plain: bool) -> Node {
         let Node::Value(tensor) = node else { return node };
         let dtype = self.layout.dtypes[tensor.index()];
         if plain || piece.accumulate.is_none() || accumulated(dtype) == dtype {
@@ -156,9 +156,9 @@ impl Lowering<'_> {
     /// Lowers one assignment in one phase; `first` if no phase of it came before.
     pub(super) fn assign(
         &mut self,
-        place: &Place,
+        place: &AssignContext,
         phase: &[u32],
-        piece: &Piece,
+        piece: &LawAssignment,
         first: bool,
     ) -> Result<(), Error> {
         let at = place.at(piece.target.place());
@@ -195,7 +195,7 @@ impl Lowering<'_> {
 
     /// The start of a target: a fill if it is cleared and not every cell is written exactly once,
     /// and plain writes if it is cleared and no cell is written twice.
-    fn start(&self, place: &Place, at: usize, piece: &Piece) -> Start {
+    fn start(&self, place: &AssignContext, at: usize, piece: &LawAssignment) -> Start {
         if !piece.clear {
             return (None, false);
         }
@@ -217,7 +217,13 @@ impl Lowering<'_> {
     }
 
     /// The loops of a phase with their variables, those of the target first: its axes in memory order.
-    fn loops(&mut self, place: &Place, phase: &[u32], piece: &Piece, at: usize) -> Vec<(u32, u32)> {
+    fn loops(
+        &mut self,
+        place: &AssignContext,
+        phase: &[u32],
+        piece: &LawAssignment,
+        at: usize,
+    ) -> Vec<(u32, u32)> {
         let nest = &place.nest;
         let looked_up = self.looked_up(place);
         let mentioned = |index: &u32| {
@@ -239,7 +245,7 @@ impl Lowering<'_> {
     }
 
     /// The loop over the rows of a table, which a lookup replaces.
-    fn looked_up(&self, place: &Place) -> Option<u32> {
+    fn looked_up(&self, place: &AssignContext) -> Option<u32> {
         if !self.graph.gathers(place.step) {
             return None;
         }
@@ -249,7 +255,7 @@ impl Lowering<'_> {
         }
     }
 
-    fn cell(&mut self, place: &Place, at: usize, buffer: BufferId, loops: &[(u32, u32)]) -> Cell {
+    fn cell(&mut self, place: &AssignContext, at: usize, buffer: BufferId, loops: &[(u32, u32)]) -> Cell {
         let var = |index: u32| loops.iter().find(|(known, _)| *known == index).map(|(_, var)| *var);
         let renamed = |sum: &Component| {
             let terms = sum.terms.iter().filter_map(|(c, index)| var(*index).map(|var| (*c, var)));
@@ -288,7 +294,7 @@ impl Lowering<'_> {
     }
 
     /// The node that an assignment writes to.
-    fn target_node(&self, place: &Place, piece: &Piece) -> Node {
+    fn target_node(&self, place: &AssignContext, piece: &LawAssignment) -> Node {
         match piece.target {
             Slot::Value(_) => self.node(place.tensor(&piece.target)),
             _ => self.slot_node(place, &piece.target, &piece.slots),
@@ -296,7 +302,7 @@ impl Lowering<'_> {
     }
 
     /// The node that an assignment reads for a slot.
-    fn slot_node(&self, place: &Place, slot: &Slot, slots: &[Slot]) -> Node {
+    fn slot_node(&self, place: &AssignContext, slot: &Slot, slots: &[Slot]) -> Node {
         match slot {
             Slot::Value(_) => {
                 let tensor = place.tensor(slot);
@@ -317,7 +323,7 @@ impl Lowering<'_> {
 
     fn scalar(
         &mut self,
-        place: &Place,
+        place: &AssignContext,
         formula: &Formula,
         slots: &[Slot],
         loops: &[(u32, u32)],
@@ -359,7 +365,7 @@ impl Lowering<'_> {
 
     /// Sets margins before they are read if readers expect different values, or if they have been
     /// written to.
-    fn fill_margins(&mut self, place: &Place, piece: &Piece) {
+    fn fill_margins(&mut self, place: &AssignContext, piece: &LawAssignment) {
         for slot in &piece.slots {
             let at = place.at(slot.place());
             let tensor = place.nest.tensors[at];
@@ -419,11 +425,11 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    fn comment(&self, place: &Place) -> String {
+    fn comment(&self, place: &AssignContext) -> String {
         place.comment.get_or_init(|| self.comment_text(place).into()).to_string()
     }
 
-    fn comment_text(&self, place: &Place) -> String {
+    fn comment_text(&self, place: &AssignContext) -> String {
         let mut subject = self.graph.subject(place.step).replace('`', "");
         if self.graph.assignment_text(place.step).is_some() {
             // Names in the text may stand for any tensor, so the target is shown too.
@@ -458,7 +464,7 @@ fn first_value(function: Binary, value: Scalar) -> Scalar {
 }
 
 /// Refuses an assignment that would write a cell several times and keep only the last value.
-fn check_plain(graph: &Graph, place: &Place, at: usize, piece: &Piece) -> Result<(), Error> {
+fn check_plain(graph: &Graph, place: &AssignContext, at: usize, piece: &LawAssignment) -> Result<(), Error> {
     let gathers = graph.gathers(place.step);
     // Tensors that an operation keeps for itself may be written several times.
     let is_value = matches!(piece.target, Slot::Value(0));

@@ -7,7 +7,7 @@ use broadloom_graph::{Error, ErrorKind, Graph, Remedy, Tensor};
 use broadloom_loops::{Nest, Size, Statement};
 use rustc_hash::FxHashSet;
 
-use super::assign::Place;
+use super::assign::AssignContext;
 use super::law::{differentiable, gradient_pieces, ties};
 use super::{Lowering, Node};
 
@@ -75,7 +75,7 @@ impl Lowering<'_> {
             if !begun.contains(&nest.tensors[result]) {
                 continue;
             }
-            let place = Place::new(step, Arc::clone(&nest), result, true);
+            let place = AssignContext::new(step, Arc::clone(&nest), result, true);
             let mut first = true;
             let phases = place.phases();
             let shared = !nest.writes_plainly(result);
@@ -108,7 +108,7 @@ impl Lowering<'_> {
 
     /// Counts ties. The candidates of a cell may come from several parts of a concatenation: all
     /// are counted before any gets its share.
-    fn count_ties(&mut self, place: &Place, phases: &[(Vec<u32>, Vec<u32>)]) -> Result<(), Error> {
+    fn count_ties(&mut self, place: &AssignContext, phases: &[(Vec<u32>, Vec<u32>)]) -> Result<(), Error> {
         for (number, (phase, parts)) in phases.iter().enumerate() {
             if let Some(ties) = ties(self.graph, place.step, parts)? {
                 self.assign(place, phase, &ties, number == 0)?;

@@ -6,10 +6,10 @@ use broadloom_graph::lowering::{Assignment, Face, Formula, Law, Op, Slot};
 use broadloom_graph::{Accumulate, Combine, Error, ErrorKind, Graph, Operation};
 use broadloom_loops::Binary;
 
-use super::assign::Place;
+use super::assign::AssignContext;
 
 /// An assignment of a law, ready to be lowered: its target and the operands that it uses.
-pub(super) struct Piece {
+pub(super) struct LawAssignment {
     pub target: Slot,
     pub clear: bool,
     pub accumulate: Option<Binary>,
@@ -21,7 +21,7 @@ pub(super) struct Piece {
 }
 
 /// The computation of a step when the operands at some places take part (place 1 is the first).
-pub(super) fn forward_pieces(graph: &Graph, step: u32, parts: &[u32]) -> Result<Vec<Piece>, Error> {
+pub(super) fn forward_pieces(graph: &Graph, step: u32, parts: &[u32]) -> Result<Vec<LawAssignment>, Error> {
     Ok(match rule(graph, step)? {
         Rule::Law(operation) => {
             all_take_part(graph, step, parts)?;
@@ -30,14 +30,17 @@ pub(super) fn forward_pieces(graph: &Graph, step: u32, parts: &[u32]) -> Result<
         Rule::BuiltIn(operation) => pieces(operation.forward_law()),
         Rule::Product { accumulate, combine } => {
             let (value, slots) = combined(combine, factors(graph, step, parts));
-            vec![Piece { own_loops: true, ..piece(Slot::Value(0), true, Some(accumulate), value, slots) }]
+            vec![LawAssignment {
+                own_loops: true,
+                ..piece(Slot::Value(0), true, Some(accumulate), value, slots)
+            }]
         }
         Rule::ProductAndSum => {
             let (value, slots) = combined(Combine::Product, &[1, 2]);
             let sum = piece(Slot::Value(0), false, Some(Binary::Add), Formula::Name(0), vec![Slot::Value(3)]);
             vec![
                 piece(Slot::Value(0), true, Some(Binary::Add), value, slots),
-                Piece { own_loops: true, ..sum },
+                LawAssignment { own_loops: true, ..sum },
             ]
         }
     })
@@ -45,7 +48,7 @@ pub(super) fn forward_pieces(graph: &Graph, step: u32, parts: &[u32]) -> Result<
 
 /// Counts the candidates that are the greatest or the least of their cell, before gradients go back
 /// through a step: they share the gradient.
-pub(super) fn ties(graph: &Graph, step: u32, parts: &[u32]) -> Result<Option<Piece>, Error> {
+pub(super) fn ties(graph: &Graph, step: u32, parts: &[u32]) -> Result<Option<LawAssignment>, Error> {
     let Rule::Product { accumulate: Binary::Max | Binary::Min, combine } = rule(graph, step)? else {
         return Ok(None);
     };
@@ -53,7 +56,7 @@ pub(super) fn ties(graph: &Graph, step: u32, parts: &[u32]) -> Result<Option<Pie
     slots.push(Slot::Value(0));
     let counts = Formula::binary(Binary::Equal, all, Formula::Name(slots.len() as u32 - 1));
     let counted = piece(ties_slot(), true, Some(Binary::Add), counts, slots);
-    Ok(Some(Piece { own_loops: true, ..counted }))
+    Ok(Some(LawAssignment { own_loops: true, ..counted }))
 }
 
 /// The gradients of a step when the operands at some places take part. If several candidates meet
@@ -63,7 +66,7 @@ pub(super) fn gradient_pieces(
     step: u32,
     parts: &[u32],
     shared: bool,
-) -> Result<Vec<Piece>, Error> {
+) -> Result<Vec<LawAssignment>, Error> {
     Ok(match rule(graph, step)? {
         Rule::Law(operation) => {
             all_take_part(graph, step, parts)?;
@@ -81,14 +84,14 @@ pub(super) fn gradient_pieces(
             let sum =
                 piece(Slot::Gradient(3), false, Some(Binary::Add), Formula::Name(0), vec![Slot::Gradient(0)]);
             let factor = |part| partial(Binary::Add, Combine::Product, part, &[1, 2]);
-            vec![factor(1), factor(2), Piece { own_loops: true, ..sum }]
+            vec![factor(1), factor(2), LawAssignment { own_loops: true, ..sum }]
         }
     })
 }
 
 /// Windows reach into margins, which hold the neutral value of their accumulation. Combined with
 /// another operand the value must stay neutral: `0 · x` for sums, `−∞ + x` for maxima.
-pub(super) fn check_margins(graph: &Graph, place: &Place) -> Result<(), Error> {
+pub(super) fn check_margins(graph: &Graph, place: &AssignContext) -> Result<(), Error> {
     let nest = &place.nest;
     let Rule::Product { accumulate, combine } = rule(graph, place.step)? else { return Ok(()) };
     let operands = nest.results..nest.tensors.len();
@@ -134,7 +137,7 @@ pub(super) fn differentiable(graph: &Graph, step: u32) -> Vec<u32> {
         return factors(graph, step, &places).to_vec();
     }
     let pieces = gradient_pieces(graph, step, &places, true).unwrap_or_default();
-    let target = |piece: &Piece| match piece.target {
+    let target = |piece: &LawAssignment| match piece.target {
         Slot::Gradient(place) => Some(place),
         _ => None,
     };
@@ -195,11 +198,17 @@ fn function(accumulate: Accumulate) -> Binary {
     }
 }
 
-fn piece(target: Slot, clear: bool, accumulate: Option<Binary>, value: Formula, slots: Vec<Slot>) -> Piece {
-    Piece { target, clear, accumulate, value, slots, own_loops: false }
+fn piece(
+    target: Slot,
+    clear: bool,
+    accumulate: Option<Binary>,
+    value: Formula,
+    slots: Vec<Slot>,
+) -> LawAssignment {
+    LawAssignment { target, clear, accumulate, value, slots, own_loops: false }
 }
 
-fn pieces(law: &Law) -> Vec<Piece> {
+fn pieces(law: &Law) -> Vec<LawAssignment> {
     let each = |assignment: &Assignment| {
         let Assignment { target, clear, accumulate, value, .. } = assignment;
         piece(law.slots[*target as usize].clone(), *clear, *accumulate, value.clone(), law.slots.clone())
@@ -233,7 +242,7 @@ fn ties_slot() -> Slot {
 ///
 /// `others` is their product; where operands are added, it is 1. `ties` is the number of candidates
 /// that equal the result, so that they share the gradient and its total is preserved.
-fn partial(accumulate: Binary, combine: Combine, part: u32, parts: &[u32]) -> Piece {
+fn partial(accumulate: Binary, combine: Combine, part: u32, parts: &[u32]) -> LawAssignment {
     let (all, mut slots) = combined(combine, parts);
     let mut name = |slot: Slot| {
         slots.push(slot);
@@ -251,5 +260,5 @@ fn partial(accumulate: Binary, combine: Combine, part: u32, parts: &[u32]) -> Pi
     let others = parts.iter().enumerate().filter(|(_, other)| combine == Combine::Product && **other != part);
     let value =
         others.fold(incoming, |value, (at, _)| Formula::binary(Binary::Mul, value, Formula::Name(at as u32)));
-    Piece { own_loops: true, ..piece(Slot::Gradient(part), false, Some(Binary::Add), value, slots) }
+    LawAssignment { own_loops: true, ..piece(Slot::Gradient(part), false, Some(Binary::Add), value, slots) }
 }

@@ -9,7 +9,7 @@ use crate::codes;
 
 /// The place of a shape: a comma may end one in a list of arguments.
 #[derive(Clone, Copy, PartialEq)]
-enum Place {
+enum ShapeContext {
     Alone,
     Argument,
 }
@@ -17,15 +17,15 @@ enum Place {
 impl Parser<'_> {
     /// Parses `batch | input -> output`, up to a token that cannot be part of a shape.
     pub(super) fn shape(&mut self) -> Option<Shape> {
-        self.shape_in(Place::Alone)
+        self.shape_in(ShapeContext::Alone)
     }
 
     /// Parses the shape of an argument, up to the end of the list or to the next argument.
     pub(super) fn shape_of_argument(&mut self) -> Option<Shape> {
-        self.shape_in(Place::Argument)
+        self.shape_in(ShapeContext::Argument)
     }
 
-    fn shape_in(&mut self, place: Place) -> Option<Shape> {
+    fn shape_in(&mut self, place: ShapeContext) -> Option<Shape> {
         let start = self.token().span;
         if self.kind() == TokenKind::Text {
             let (message, plain) =
@@ -80,7 +80,7 @@ impl Parser<'_> {
             }
     }
 
-    fn row(&mut self, place: Place) -> Option<Vec<Axis>> {
+    fn row(&mut self, place: ShapeContext) -> Option<Vec<Axis>> {
         let mut row: Vec<Axis> = Vec::new();
         while let Some(axis) = self.axis()? {
             let open = |axis: &Axis| matches!(axis.kind, AxisKind::Rest | AxisKind::Row(_));
@@ -96,7 +96,7 @@ impl Parser<'_> {
                 return None;
             }
             row.push(axis);
-            if place == Place::Argument && self.begins_argument() {
+            if place == ShapeContext::Argument && self.begins_argument() {
                 break;
             }
             self.take(TokenKind::Comma);
