@@ -31,21 +31,21 @@ impl Program {
             // Sizes that do not fit are reported by `settle`.
             Err(_) => return,
         };
-        let mut found: Vec<Refusal> = Vec::new();
+        let mut found: Vec<Refused> = Vec::new();
         for (step, error) in rehearsal.refused_steps() {
-            found.push(Refusal { span: origin(step).unwrap_or(main), of: Some(Of::Step(step)), error });
+            found.push(Refused { span: origin(step).unwrap_or(main), of: Some(Of::Step(step)), error });
         }
         for (tensor, error) in rehearsal.refused_values() {
             let span = self.graph.step_of(tensor).and_then(origin).unwrap_or(main);
-            found.push(Refusal { span, of: Some(Of::Tensor(tensor)), error });
+            found.push(Refused { span, of: Some(Of::Tensor(tensor)), error });
         }
         for drawn in &self.plan.drawn {
             let refused = rehearsal.drawn(drawn.tensor, &drawn.name, &drawn.initial).err();
             let of = Some(Of::Tensor(drawn.tensor));
-            found.extend(refused.map(|error| Refusal { span: drawn.span, of, error }));
+            found.extend(refused.map(|error| Refused { span: drawn.span, of, error }));
             if let Initial::Values(values) = &drawn.initial {
                 for (step, error) in rehearsal.lookups(drawn.tensor, values) {
-                    found.push(Refusal {
+                    found.push(Refused {
                         span: origin(step).unwrap_or(main),
                         of: Some(Of::Step(step)),
                         error,
@@ -57,7 +57,7 @@ impl Program {
         walk.actions(&self.plan.actions);
         found = walk.found;
         let mut told = Vec::new();
-        for Refusal { span, of, error } in &found {
+        for Refused { span, of, error } in &found {
             // An operation without loops is refused again wherever it is computed, and so is a tensor without values.
             let tensor = error.tensor().map(|(tensor, _)| Of::Tensor(tensor));
             let of = tensor.or(*of).or(error.step().map(Of::Step)).unwrap_or(Of::Place(*span));
@@ -99,7 +99,7 @@ impl Program {
 }
 
 /// What would be refused.
-struct Refusal {
+struct Refused {
     span: Span,
     /// What it is about, if the error does not say that itself.
     of: Option<Of>,
@@ -118,7 +118,7 @@ enum Of {
 struct Walk<'p> {
     program: &'p Program,
     rehearsal: Rehearsal,
-    found: Vec<Refusal>,
+    found: Vec<Refused>,
 }
 
 impl Walk<'_> {
@@ -154,14 +154,14 @@ impl Walk<'_> {
                 return;
             }
             let place = plan.places.get(routine).and_then(|places| places.get(action));
-            self.found.push(Refusal { span: place.copied().unwrap_or(span), of: None, error });
+            self.found.push(Refused { span: place.copied().unwrap_or(span), of: None, error });
         }
     }
 
     /// Reports missing values, unless they follow from an error reported before.
     fn missing(&mut self, got: Result<(), Error>, span: Span) {
         if self.found.is_empty() {
-            self.found.extend(got.err().map(|error| Refusal { span, of: None, error }));
+            self.found.extend(got.err().map(|error| Refused { span, of: None, error }));
         }
     }
 }

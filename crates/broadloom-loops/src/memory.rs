@@ -31,7 +31,7 @@ use broadloom_array::Element;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Block {
-    place: Storage,
+    place: Backing,
     /// The value of cells in margins.
     fill: f64,
     /// The number of cells, margins included.
@@ -43,7 +43,7 @@ pub struct Block {
 
 /// The place of the cells of a block.
 #[derive(Clone, Debug)]
-enum Storage {
+enum Backing {
     /// Enough lines for all cells.
     Own(Vec<Line>),
     /// Memory of somebody else, which is only read.
@@ -89,7 +89,7 @@ impl Block {
     pub fn new(buffer: &Buffer) -> Result<Block, ArrayError> {
         let too_large = || ArrayError { message: format!("`{}` does not fit into memory", buffer.name) };
         let mut block = Block::vacant(buffer).ok_or_else(too_large)?;
-        block.place = Storage::Own(lines(block.bytes()).ok_or_else(too_large)?);
+        block.place = Backing::Own(lines(block.bytes()).ok_or_else(too_large)?);
         if buffer.has_margins() {
             block.fill_margins(buffer.fill);
         }
@@ -113,7 +113,7 @@ impl Block {
         let bytes = cells.checked_mul(buffer.dtype.bytes() as u64)?;
         usize::try_from(bytes).ok()?;
         Some(Block {
-            place: Storage::Vacant,
+            place: Backing::Vacant,
             fill: buffer.fill,
             cells: cells as usize,
             dtype: buffer.dtype,
@@ -146,7 +146,7 @@ impl Block {
     pub fn lend(&mut self, lent: &Lent) -> bool {
         let fits = self.dtype == lent.dtype() && self.sizes == lent.sizes() && !self.has_margins();
         if fits {
-            self.place = Storage::Lent(lent.clone());
+            self.place = Backing::Lent(lent.clone());
         }
         fits
     }
@@ -155,7 +155,7 @@ impl Block {
     #[must_use]
     pub fn take(&mut self) -> Block {
         let vacant = Block {
-            place: Storage::Vacant,
+            place: Backing::Vacant,
             sizes: self.sizes.clone(),
             margins: self.margins.clone(),
             ..*self
@@ -166,12 +166,12 @@ impl Block {
     /// Gives memory of its own to a block that has none: cells are 0 in a vacant one, and those of the lender in a lent one.
     pub fn furnish(&mut self) -> Result<(), ArrayError> {
         let before = match &self.place {
-            Storage::Own(_) => return Ok(()),
-            Storage::Lent(_) => Some(self.read()),
-            Storage::Vacant => None,
+            Backing::Own(_) => return Ok(()),
+            Backing::Lent(_) => Some(self.read()),
+            Backing::Vacant => None,
         };
         let no_room = || ArrayError { message: "there is not enough memory".into() };
-        self.place = Storage::Own(lines(self.bytes()).ok_or_else(no_room)?);
+        self.place = Backing::Own(lines(self.bytes()).ok_or_else(no_room)?);
         match before {
             Some(numbers) => self.write(&numbers)?,
             None if self.has_margins() => self.fill_margins(self.fill),
@@ -182,12 +182,12 @@ impl Block {
 
     /// Returns true if it has no memory at the moment.
     pub fn is_vacant(&self) -> bool {
-        matches!(self.place, Storage::Vacant)
+        matches!(self.place, Backing::Vacant)
     }
 
     /// Returns true if its numbers are those of somebody else.
     pub fn is_lent(&self) -> bool {
-        matches!(self.place, Storage::Lent(_))
+        matches!(self.place, Backing::Lent(_))
     }
 
     /// Returns true if its cells are more than the inside.
@@ -213,8 +213,8 @@ impl Block {
     /// The number of bytes that are allocated for them.
     pub fn allocated(&self) -> usize {
         match &self.place {
-            Storage::Own(lines) => size_of_val(lines.as_slice()),
-            Storage::Lent(_) | Storage::Vacant => 0,
+            Backing::Own(lines) => size_of_val(lines.as_slice()),
+            Backing::Lent(_) | Backing::Vacant => 0,
         }
     }
 
@@ -246,7 +246,7 @@ impl Block {
             return self.write(&array.convert(self.dtype));
         }
         if self.is_lent() {
-            self.place = Storage::Vacant;
+            self.place = Backing::Vacant;
         }
         self.furnish()?;
         each_type!(self.dtype, T => {
@@ -312,9 +312,9 @@ impl Block {
     /// The address at which its memory begins; null if it is vacant. What is lent must not be written to.
     pub fn address(&mut self) -> *mut std::ffi::c_void {
         match &mut self.place {
-            Storage::Own(lines) => lines.as_mut_ptr().cast(),
-            Storage::Lent(lent) => lent.address().cast_mut(),
-            Storage::Vacant => std::ptr::null_mut(),
+            Backing::Own(lines) => lines.as_mut_ptr().cast(),
+            Backing::Lent(lent) => lent.address().cast_mut(),
+            Backing::Vacant => std::ptr::null_mut(),
         }
     }
 
@@ -354,17 +354,17 @@ impl Block {
     fn typed<T: Plain>(&self) -> &[T] {
         assert_eq!(T::DTYPE, self.dtype, "cells are seen as what they are");
         match &self.place {
-            Storage::Own(lines) => view::cells(lines, self.cells),
-            Storage::Lent(lent) => lent.cells(),
-            Storage::Vacant => panic!("a block is furnished before it is read"),
+            Backing::Own(lines) => view::cells(lines, self.cells),
+            Backing::Lent(lent) => lent.cells(),
+            Backing::Vacant => panic!("a block is furnished before it is read"),
         }
     }
 
     fn typed_mut<T: Plain>(&mut self) -> &mut [T] {
         assert_eq!(T::DTYPE, self.dtype, "cells are seen as what they are");
         match &mut self.place {
-            Storage::Own(lines) => view::cells_mut(lines, self.cells),
-            Storage::Lent(_) | Storage::Vacant => panic!("a block is furnished before it is written to"),
+            Backing::Own(lines) => view::cells_mut(lines, self.cells),
+            Backing::Lent(_) | Backing::Vacant => panic!("a block is furnished before it is written to"),
         }
     }
 }

@@ -43,10 +43,9 @@ mod tensor;
 mod window;
 mod write;
 
-use std::fmt;
-
 use broadloom_loops::BufferId;
 use broadloom_loops::mlir::Function;
+pub use broadloom_loops::mlir::Refusal;
 
 pub use driver::{Argument, Compiled, Driver, Made, OnDevice, PROGRAM as DRIVER};
 pub use shard::Sharded;
@@ -86,25 +85,6 @@ pub struct Check {
     /// The buffer that the integers are indices of.
     pub of: BufferId,
 }
-
-/// A nest that has no translation to StableHLO. The nest is the subject of the reason.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Refusal {
-    /// Its place among the nests; None if the reason is about the whole program.
-    pub at: Option<usize>,
-    /// The purpose of the nest, as its comment says it, or the name of the program.
-    pub nest: String,
-    /// The reason why it cannot be translated.
-    pub reason: String,
-}
-
-impl fmt::Display for Refusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.nest, self.reason)
-    }
-}
-
-impl std::error::Error for Refusal {}
 
 /// A program as a module of StableHLO, whose function is called `@main`. What StableHLO cannot say is refused, with the nest it is
 /// about.

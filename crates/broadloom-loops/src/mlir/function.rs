@@ -22,7 +22,7 @@ pub(super) fn write(function: &Function<'_>, helpers: &mut BTreeSet<Helper>) -> 
         let place = function.places.get(at).map_or("", String::as_str);
         let heading = format!("{place}{}", nest.comment);
         writer.heading(if heading == last { "" } else { &heading });
-        writer.nest(nest).map_err(|reason| Refusal { nest: nest.comment.clone(), reason })?;
+        writer.nest(nest).map_err(|reason| Refusal { at: Some(at), nest: nest.comment.clone(), reason })?;
         last = heading;
     }
     writer.finish(function);

@@ -81,10 +81,12 @@ pub enum Supplied {
     Key,
 }
 
-/// A nest that has no translation to MLIR. The nest is the subject of the reason.
+/// A nest that has no translation, to MLIR or to a dialect of it. The nest is the subject of the reason.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Refusal {
-    /// The purpose of the nest, as its comment says it.
+    /// Its place among the nests; None if the reason is about the whole program.
+    pub at: Option<usize>,
+    /// The purpose of the nest, as its comment says it, or the name of the program.
     pub nest: String,
     /// The reason why it cannot be translated.
     pub reason: String,
@@ -134,7 +136,7 @@ pub fn module(functions: &[Function<'_>]) -> Result<String, Refusal> {
     for function in functions {
         if !function.program.arguments.is_empty() {
             let reason = "its sizes are arguments: it is translated at some of them".into();
-            return Err(Refusal { nest: function.name.into(), reason });
+            return Err(Refusal { at: None, nest: function.name.into(), reason });
         }
         parts.push(function::write(function, &mut helpers)?);
     }
