@@ -1,27 +1,15 @@
 //! Leaves: data, states, parameters, and their declared shapes.
 
-use std::collections::HashSet;
-
-use broadloom::{Array, Dtype, Initial, Node, SizeSum, Tensor};
+use broadloom::{Dtype, Initial, Node, Tensor};
 use broadloom_diagnostics::{Diagnostic, Label, Span};
 
+use super::declared::Declared;
 use super::first_values::first_values;
 use super::{Eval, Evaluated, Reported};
 use crate::codes;
-use crate::held::{LARGEST_WRITTEN, holds, number_text};
 use crate::plan::Drawn;
-use crate::syntax::ast::{Axis, AxisKind, ExprId, Ident, LeafKind, Param, Shape};
+use crate::syntax::ast::{ExprId, Ident, LeafKind, Param, Shape};
 use crate::value::{Scope, Value};
-
-/// A declared shape as a text, with the sizes that some of its names stand for.
-#[derive(Default)]
-pub(super) struct Declared {
-    pub(super) text: String,
-    /// The same as it is written, for messages: with expressions in place of the names for them.
-    pub(super) written: String,
-    /// Names in the text, and the sizes they are equal to.
-    pub(super) sizes: Vec<(String, SizeSum)>,
-}
 
 /// The shape and first value with which a parameter
 /// of a function was made, and the call that made it.
@@ -32,12 +20,8 @@ pub(super) struct Made {
     call: Option<Span>,
 }
 
-impl Declared {
-    fn push(&mut self, text: &str) {
-        self.text.push_str(text);
-        self.written.push_str(text);
-    }
-}
+/// The largest index of a row: greater whole numbers are not exact in a 32-bit float.
+const LARGEST_INDEX: f64 = 16_777_216.0;
 
 impl Eval<'_> {
     /// `data` and `state` lines.
@@ -341,123 +325,6 @@ impl Eval<'_> {
         Ok(())
     }
 
-    /// A declared shape as a text: names of numbers are
-    /// replaced by the numbers, named sizes stay names.
-    pub(super) fn declared(&mut self, shape: &Shape) -> Evaluated<Declared> {
-        let mut declared = Declared::default();
-        if let Some(batch) = &shape.batch {
-            self.row(batch, &mut declared)?;
-            declared.push(" | ");
-        }
-        if let Some(input) = &shape.input {
-            self.row(input, &mut declared)?;
-            declared.push(" -> ");
-        }
-        self.row(&shape.output, &mut declared)?;
-        declared.text = declared.text.trim().to_string();
-        declared.written = declared.written.trim().to_string();
-        Ok(declared)
-    }
-
-    fn row(&mut self, row: &[Axis], declared: &mut Declared) -> Evaluated<()> {
-        for (at, axis) in row.iter().enumerate() {
-            if at > 0 {
-                declared.push(", ");
-            }
-            self.axis(axis, declared)?;
-            if let Some(basis) = axis.basis {
-                let basis = format!(":{}", self.text(basis.name));
-                declared.push(&basis);
-            }
-        }
-        Ok(())
-    }
-
-    fn axis(&mut self, axis: &Axis, declared: &mut Declared) -> Evaluated<()> {
-        let value = match &axis.kind {
-            AxisKind::Size(size) => {
-                declared.push(&size.to_string());
-                return Ok(());
-            }
-            AxisKind::Any => {
-                declared.push("_");
-                return Ok(());
-            }
-            AxisKind::Rest => {
-                declared.push("...");
-                return Ok(());
-            }
-            AxisKind::Row(name) => match self.frame.scope.find(*name) {
-                Some(
-                    value @ (Value::Number(_)
-                    | Value::Size(_)
-                    | Value::List(_)
-                    | Value::Text(_)
-                    | Value::Mistake),
-                ) => value,
-                // Any other name stands for axes to be inferred.
-                _ => {
-                    let row = format!("..{}..", self.text(*name));
-                    declared.push(&row);
-                    return Ok(());
-                }
-            },
-            AxisKind::Name(name) => match self.frame.scope.find(*name) {
-                Some(value @ (Value::Number(_) | Value::Size(_) | Value::Mistake)) => value,
-                // Any other name is a size to be inferred.
-                _ => {
-                    let label = self.free_label(*name);
-                    declared.push(&label);
-                    return Ok(());
-                }
-            },
-            AxisKind::Expr(size) => self.expr(*size)?,
-        };
-        let Value::List(sizes) = value else { return self.sized_axis(axis, &value, declared) };
-        for (at, size) in sizes.iter().enumerate() {
-            if at > 0 {
-                declared.push(", ");
-            }
-            self.sized_axis(axis, size, declared)?;
-        }
-        Ok(())
-    }
-
-    /// Adds an axis with a size: a number, a named size, or a label for an expression.
-    fn sized_axis(&mut self, axis: &Axis, value: &Value, declared: &mut Declared) -> Evaluated<()> {
-        let Value::Size(size) = value else {
-            let size = self.size_of(value, axis.span)?;
-            declared.push(&size.to_string());
-            return Ok(());
-        };
-        if let Some(name) = self.dim_name(size) {
-            declared.push(&name);
-            return Ok(());
-        }
-        let Some(sum) = size.sum() else {
-            // The graph cannot express this size.
-            let size = self.size_of(value, axis.span)?;
-            declared.push(&size.to_string());
-            return Ok(());
-        };
-        let label = match &axis.kind {
-            AxisKind::Name(name) => self.free_label(*name),
-            _ => format!("size{}", declared.sizes.len() + 1),
-        };
-        declared.text.push_str(&label);
-        match &axis.kind {
-            AxisKind::Expr(_) => {
-                let written = self.sources.slice(axis.span).split(':').next().unwrap_or_default();
-                declared.written.push_str(written.trim());
-            }
-            _ => declared.written.push_str(&label),
-        }
-        if !declared.sizes.iter().any(|(known, _)| *known == label) {
-            declared.sizes.push((label, sum.clone()));
-        }
-        Ok(())
-    }
-
     /// Reads a type of numbers.
     fn dtype(&mut self, precision: Option<Ident>) -> Evaluated<Option<Dtype>> {
         let Some(precision) = precision else { return Ok(None) };
@@ -474,150 +341,5 @@ impl Eval<'_> {
                 self.wrong(codes::UNKNOWN, message, precision.span, help)
             }
         }
-    }
-
-    /// The initial values of a parameter or a state.
-    pub(super) fn initial(&mut self, value: &Value, span: Span) -> Evaluated<Initial> {
-        match value {
-            Value::Initial(initial) => Ok((**initial).clone()),
-            Value::Number(number) => Ok(Initial::Constant(*number)),
-            Value::Array(_) | Value::Numbers(_) | Value::List(_) => {
-                Ok(Initial::Values(self.array(value, None, span)?))
-            }
-            Value::Builtin(builtin) => match (builtin.initial)() {
-                Some(initial) => Ok(initial),
-                None => self.no_initial(value, span),
-            },
-            Value::Mistake => Err(Reported),
-            other => self.no_initial(other, span),
-        }
-    }
-
-    fn no_initial<T>(&mut self, value: &Value, span: Span) -> Evaluated<T> {
-        let message = format!("values to begin with are needed here, not {}", value.kind());
-        let help = "write a number, a list, `load(…)`, or one of `zeros`, `ones`, `uniform`, `normal`, `kaiming`, `xavier`";
-        self.wrong(codes::KIND, message, span, help)
-    }
-
-    /// The numbers of a list or a file.
-    pub(super) fn array(&mut self, value: &Value, dtype: Option<Dtype>, span: Span) -> Evaluated<Array> {
-        let written = match value {
-            Value::Array(array) => {
-                let array = (**array).clone();
-                return Ok(dtype.map_or(array.clone(), |dtype| array.convert(dtype)));
-            }
-            Value::Numbers(array) => (**array).clone(),
-            Value::List(_) | Value::Number(_) => self.literal(value, span)?,
-            Value::Mistake => return Err(Reported),
-            other => {
-                let message = format!("numbers are needed here, not {}", other.kind());
-                let help = "write a list, `load(…)`, or a distribution such as `normal(1)`";
-                return self.wrong(codes::KIND, message, span, help);
-            }
-        };
-        let (to, dtype) = (dtype.unwrap_or(Dtype::F64), dtype.unwrap_or(Dtype::F32));
-        if let Some(number) = written.to_f64s().into_iter().find(|number| !holds(dtype, *number)) {
-            let is_large = dtype == Dtype::I64 && number.fract() == 0.0 && number.abs() > LARGEST_WRITTEN;
-            let message = match is_large {
-                true => format!(
-                    "{number} is too large to be written in a program: whole numbers go up to {LARGEST_WRITTEN}"
-                ),
-                false => format!("`{dtype}` does not hold {}", number_text(number)),
-            };
-            let help = match dtype.is_float() {
-                _ if is_large => {
-                    "keep such numbers in a file, `load(\"numbers.npy\")`, or give them when the program is run"
-                }
-                true => "write `as f64` behind the shape, or a smaller number",
-                false if dtype == Dtype::I32 && number.fract() == 0.0 => {
-                    "`i32` goes from -2147483648 to 2147483647: write `as i64` behind the shape"
-                }
-                false => "write whole numbers, or `as f32` behind the shape",
-            };
-            return self.wrong(codes::VALUE, message, span, help);
-        }
-        Ok(written.convert(to))
-    }
-
-    /// The numbers of nested lists, as 64-bit floats.
-    fn literal(&mut self, value: &Value, span: Span) -> Evaluated<Array> {
-        let (mut sizes, mut numbers) = (Vec::new(), Vec::new());
-        if !gather(value, 0, &mut sizes, &mut numbers) {
-            if numbers.len() > MOST_NUMBERS {
-                let message =
-                    "this list has more than 10,000,000 numbers, too many to be written in a program";
-                let help =
-                    "keep them in a file, `load(\"numbers.npy\")`, or give them when the program is run";
-                return self.wrong(codes::VALUE, message, span, help);
-            }
-            let message = match uneven(value) {
-                Some((first, other, at)) => {
-                    format!(
-                        "the parts of this list are not equally long: part 0 has {first} items, part {at} has {other}"
-                    )
-                }
-                None => "the parts of this list are not all numbers, or not of one shape".to_string(),
-            };
-            let help = "a list of numbers is a tensor if its parts have one shape; `concat` and `stack` join tensors";
-            return self.wrong(codes::KIND, message, span, help);
-        }
-        match Array::from_slice(&sizes, &numbers) {
-            Ok(array) => Ok(array),
-            Err(error) => self.wrong(codes::VALUE, error.message, span, ""),
-        }
-    }
-}
-
-/// The largest index of a row: greater whole numbers are not exact in a 32-bit float.
-const LARGEST_INDEX: f64 = 16_777_216.0;
-
-/// The largest number of numbers in a list that becomes a tensor.
-const MOST_NUMBERS: usize = 10_000_000;
-
-/// Finds two parts of a list with different lengths: the length of the first, the length of the
-/// other, and its index.
-fn uneven(value: &Value) -> Option<(usize, usize, usize)> {
-    uneven_but(value, &mut HashSet::new())
-}
-
-/// The same, skipping lists that were seen before: a list may be part of another many times.
-fn uneven_but(value: &Value, seen: &mut HashSet<*const Value>) -> Option<(usize, usize, usize)> {
-    let Value::List(items) = value else { return None };
-    if !seen.insert(items.as_ptr()) {
-        return None;
-    }
-    let length = |value: &Value| if let Value::List(items) = value { Some(items.len()) } else { None };
-    let first = length(items.first()?)?;
-    let other = items.iter().enumerate().find_map(|(at, item)| {
-        let other = length(item).filter(|other| *other != first)?;
-        Some((first, other, at))
-    });
-    other.or_else(|| items.iter().find_map(|item| uneven_but(item, seen)))
-}
-
-/// Collects the numbers of nested lists. Returns false if they do not form a box, or are too many.
-fn gather(value: &Value, depth: usize, sizes: &mut Vec<u64>, numbers: &mut Vec<f64>) -> bool {
-    match value {
-        Value::Number(number) => {
-            numbers.push(*number);
-            depth == sizes.len() && numbers.len() <= MOST_NUMBERS
-        }
-        Value::List(items) => {
-            let size = items.len() as u64;
-            // Sizes are those of the first parts, and all other parts must agree.
-            if numbers.is_empty() && depth == sizes.len() {
-                sizes.push(size);
-            }
-            sizes.get(depth) == Some(&size)
-                && size > 0
-                && items.iter().all(|item| gather(item, depth + 1, sizes, numbers))
-        }
-        Value::Range(from, to) => {
-            // One more than there may be is enough to know that they are too many.
-            let to = (*to).min(from.saturating_add(MOST_NUMBERS as i64 + 1));
-            let items: Vec<Value> = (*from..to).map(|at| Value::Number(at as f64)).collect();
-            gather(&Value::List(items.into()), depth, sizes, numbers)
-        }
-        _ => false,
     }
 }

@@ -28,6 +28,7 @@ mod apply;
 mod axis_names;
 mod contract;
 mod convert;
+mod declared;
 mod dim;
 mod expr;
 mod first_values;
@@ -41,6 +42,7 @@ mod statement;
 mod traps;
 mod unapplied;
 mod wanted;
+mod written;
 
 pub(crate) use apply::Applied;
 pub(crate) use report::{diagnosed, left_out};

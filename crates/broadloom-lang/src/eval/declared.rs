@@ -1,0 +1,143 @@
+//! Shapes as they are declared, with the sizes that their names stand for.
+
+use broadloom::SizeSum;
+
+use super::{Eval, Evaluated};
+use crate::syntax::ast::{Axis, AxisKind, Shape};
+use crate::value::Value;
+
+/// A declared shape as a text, with the sizes that some of its names stand for.
+#[derive(Default)]
+pub(super) struct Declared {
+    pub(super) text: String,
+    /// The same as it is written, for messages: with expressions in place of the names for them.
+    pub(super) written: String,
+    /// Names in the text, and the sizes they are equal to.
+    pub(super) sizes: Vec<(String, SizeSum)>,
+}
+
+impl Declared {
+    fn push(&mut self, text: &str) {
+        self.text.push_str(text);
+        self.written.push_str(text);
+    }
+}
+
+impl Eval<'_> {
+    /// A declared shape as a text: names of numbers are
+    /// replaced by the numbers, named sizes stay names.
+    pub(super) fn declared(&mut self, shape: &Shape) -> Evaluated<Declared> {
+        let mut declared = Declared::default();
+        if let Some(batch) = &shape.batch {
+            self.row(batch, &mut declared)?;
+            declared.push(" | ");
+        }
+        if let Some(input) = &shape.input {
+            self.row(input, &mut declared)?;
+            declared.push(" -> ");
+        }
+        self.row(&shape.output, &mut declared)?;
+        declared.text = declared.text.trim().to_string();
+        declared.written = declared.written.trim().to_string();
+        Ok(declared)
+    }
+
+    fn row(&mut self, row: &[Axis], declared: &mut Declared) -> Evaluated<()> {
+        for (at, axis) in row.iter().enumerate() {
+            if at > 0 {
+                declared.push(", ");
+            }
+            self.axis(axis, declared)?;
+            if let Some(basis) = axis.basis {
+                let basis = format!(":{}", self.text(basis.name));
+                declared.push(&basis);
+            }
+        }
+        Ok(())
+    }
+
+    fn axis(&mut self, axis: &Axis, declared: &mut Declared) -> Evaluated<()> {
+        let value = match &axis.kind {
+            AxisKind::Size(size) => {
+                declared.push(&size.to_string());
+                return Ok(());
+            }
+            AxisKind::Any => {
+                declared.push("_");
+                return Ok(());
+            }
+            AxisKind::Rest => {
+                declared.push("...");
+                return Ok(());
+            }
+            AxisKind::Row(name) => match self.frame.scope.find(*name) {
+                Some(
+                    value @ (Value::Number(_)
+                    | Value::Size(_)
+                    | Value::List(_)
+                    | Value::Text(_)
+                    | Value::Mistake),
+                ) => value,
+                // Any other name stands for axes to be inferred.
+                _ => {
+                    let row = format!("..{}..", self.text(*name));
+                    declared.push(&row);
+                    return Ok(());
+                }
+            },
+            AxisKind::Name(name) => match self.frame.scope.find(*name) {
+                Some(value @ (Value::Number(_) | Value::Size(_) | Value::Mistake)) => value,
+                // Any other name is a size to be inferred.
+                _ => {
+                    let label = self.free_label(*name);
+                    declared.push(&label);
+                    return Ok(());
+                }
+            },
+            AxisKind::Expr(size) => self.expr(*size)?,
+        };
+        let Value::List(sizes) = value else { return self.sized_axis(axis, &value, declared) };
+        for (at, size) in sizes.iter().enumerate() {
+            if at > 0 {
+                declared.push(", ");
+            }
+            self.sized_axis(axis, size, declared)?;
+        }
+        Ok(())
+    }
+
+    /// Adds an axis with a size: a number, a named size, or a label for an expression.
+    fn sized_axis(&mut self, axis: &Axis, value: &Value, declared: &mut Declared) -> Evaluated<()> {
+        let Value::Size(size) = value else {
+            let size = self.size_of(value, axis.span)?;
+            declared.push(&size.to_string());
+            return Ok(());
+        };
+        if let Some(name) = self.dim_name(size) {
+            declared.push(&name);
+            return Ok(());
+        }
+        let Some(sum) = size.sum() else {
+            // The graph cannot express this size.
+            let size = self.size_of(value, axis.span)?;
+            declared.push(&size.to_string());
+            return Ok(());
+        };
+        let label = match &axis.kind {
+            AxisKind::Name(name) => self.free_label(*name),
+            _ => format!("size{}", declared.sizes.len() + 1),
+        };
+        declared.text.push_str(&label);
+        match &axis.kind {
+            AxisKind::Expr(_) => {
+                let written = self.sources.slice(axis.span).split(':').next().unwrap_or_default();
+                declared.written.push_str(written.trim());
+            }
+            _ => declared.written.push_str(&label),
+        }
+        if !declared.sizes.iter().any(|(known, _)| *known == label) {
+            declared.sizes.push((label, sum.clone()));
+        }
+        Ok(())
+    }
+}

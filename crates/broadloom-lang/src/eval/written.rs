@@ -1,0 +1,155 @@
+//! Numbers that a program writes: first values, and lists that are tensors.
+
+use std::collections::HashSet;
+
+use broadloom::{Array, Dtype, Initial};
+use broadloom_diagnostics::Span;
+
+use super::{Eval, Evaluated, Reported};
+use crate::codes;
+use crate::held::{LARGEST_WRITTEN, holds, number_text};
+use crate::value::Value;
+
+impl Eval<'_> {
+    /// The initial values of a parameter or a state.
+    pub(super) fn initial(&mut self, value: &Value, span: Span) -> Evaluated<Initial> {
+        match value {
+            Value::Initial(initial) => Ok((**initial).clone()),
+            Value::Number(number) => Ok(Initial::Constant(*number)),
+            Value::Array(_) | Value::Numbers(_) | Value::List(_) => {
+                Ok(Initial::Values(self.array(value, None, span)?))
+            }
+            Value::Builtin(builtin) => match (builtin.initial)() {
+                Some(initial) => Ok(initial),
+                None => self.no_initial(value, span),
+            },
+            Value::Mistake => Err(Reported),
+            other => self.no_initial(other, span),
+        }
+    }
+
+    fn no_initial<T>(&mut self, value: &Value, span: Span) -> Evaluated<T> {
+        let message = format!("values to begin with are needed here, not {}", value.kind());
+        let help = "write a number, a list, `load(…)`, or one of `zeros`, `ones`, `uniform`, `normal`, `kaiming`, `xavier`";
+        self.wrong(codes::KIND, message, span, help)
+    }
+
+    /// The numbers of a list or a file.
+    pub(super) fn array(&mut self, value: &Value, dtype: Option<Dtype>, span: Span) -> Evaluated<Array> {
+        let written = match value {
+            Value::Array(array) => {
+                let array = (**array).clone();
+                return Ok(dtype.map_or(array.clone(), |dtype| array.convert(dtype)));
+            }
+            Value::Numbers(array) => (**array).clone(),
+            Value::List(_) | Value::Number(_) => self.literal(value, span)?,
+            Value::Mistake => return Err(Reported),
+            other => {
+                let message = format!("numbers are needed here, not {}", other.kind());
+                let help = "write a list, `load(…)`, or a distribution such as `normal(1)`";
+                return self.wrong(codes::KIND, message, span, help);
+            }
+        };
+        let (to, dtype) = (dtype.unwrap_or(Dtype::F64), dtype.unwrap_or(Dtype::F32));
+        if let Some(number) = written.to_f64s().into_iter().find(|number| !holds(dtype, *number)) {
+            let is_large = dtype == Dtype::I64 && number.fract() == 0.0 && number.abs() > LARGEST_WRITTEN;
+            let message = match is_large {
+                true => format!(
+                    "{number} is too large to be written in a program: whole numbers go up to {LARGEST_WRITTEN}"
+                ),
+                false => format!("`{dtype}` does not hold {}", number_text(number)),
+            };
+            let help = match dtype.is_float() {
+                _ if is_large => {
+                    "keep such numbers in a file, `load(\"numbers.npy\")`, or give them when the program is run"
+                }
+                true => "write `as f64` behind the shape, or a smaller number",
+                false if dtype == Dtype::I32 && number.fract() == 0.0 => {
+                    "`i32` goes from -2147483648 to 2147483647: write `as i64` behind the shape"
+                }
+                false => "write whole numbers, or `as f32` behind the shape",
+            };
+            return self.wrong(codes::VALUE, message, span, help);
+        }
+        Ok(written.convert(to))
+    }
+
+    /// The numbers of nested lists, as 64-bit floats.
+    fn literal(&mut self, value: &Value, span: Span) -> Evaluated<Array> {
+        let (mut sizes, mut numbers) = (Vec::new(), Vec::new());
+        if !gather(value, 0, &mut sizes, &mut numbers) {
+            if numbers.len() > MOST_NUMBERS {
+                let message =
+                    "this list has more than 10,000,000 numbers, too many to be written in a program";
+                let help =
+                    "keep them in a file, `load(\"numbers.npy\")`, or give them when the program is run";
+                return self.wrong(codes::VALUE, message, span, help);
+            }
+            let message = match uneven(value) {
+                Some((first, other, at)) => {
+                    format!(
+                        "the parts of this list are not equally long: part 0 has {first} items, part {at} has {other}"
+                    )
+                }
+                None => "the parts of this list are not all numbers, or not of one shape".to_string(),
+            };
+            let help = "a list of numbers is a tensor if its parts have one shape; `concat` and `stack` join tensors";
+            return self.wrong(codes::KIND, message, span, help);
+        }
+        match Array::from_slice(&sizes, &numbers) {
+            Ok(array) => Ok(array),
+            Err(error) => self.wrong(codes::VALUE, error.message, span, ""),
+        }
+    }
+}
+
+/// The largest number of numbers in a list that becomes a tensor.
+const MOST_NUMBERS: usize = 10_000_000;
+
+/// Finds two parts of a list with different lengths: the length of the first, the length of the
+/// other, and its index.
+fn uneven(value: &Value) -> Option<(usize, usize, usize)> {
+    uneven_but(value, &mut HashSet::new())
+}
+
+/// The same, skipping lists that were seen before: a list may be part of another many times.
+fn uneven_but(value: &Value, seen: &mut HashSet<*const Value>) -> Option<(usize, usize, usize)> {
+    let Value::List(items) = value else { return None };
+    if !seen.insert(items.as_ptr()) {
+        return None;
+    }
+    let length = |value: &Value| if let Value::List(items) = value { Some(items.len()) } else { None };
+    let first = length(items.first()?)?;
+    let other = items.iter().enumerate().find_map(|(at, item)| {
+        let other = length(item).filter(|other| *other != first)?;
+        Some((first, other, at))
+    });
+    other.or_else(|| items.iter().find_map(|item| uneven_but(item, seen)))
+}
+
+/// Collects the numbers of nested lists. Returns false if they do not form a box, or are too many.
+fn gather(value: &Value, depth: usize, sizes: &mut Vec<u64>, numbers: &mut Vec<f64>) -> bool {
+    match value {
+        Value::Number(number) => {
+            numbers.push(*number);
+            depth == sizes.len() && numbers.len() <= MOST_NUMBERS
+        }
+        Value::List(items) => {
+            let size = items.len() as u64;
+            // Sizes are those of the first parts, and all other parts must agree.
+            if numbers.is_empty() && depth == sizes.len() {
+                sizes.push(size);
+            }
+            sizes.get(depth) == Some(&size)
+                && size > 0
+                && items.iter().all(|item| gather(item, depth + 1, sizes, numbers))
+        }
+        Value::Range(from, to) => {
+            // One more than there may be is enough to know that they are too many.
+            let to = (*to).min(from.saturating_add(MOST_NUMBERS as i64 + 1));
+            let items: Vec<Value> = (*from..to).map(|at| Value::Number(at as f64)).collect();
+            gather(&Value::List(items.into()), depth, sizes, numbers)
+        }
+        _ => false,
+    }
+}
