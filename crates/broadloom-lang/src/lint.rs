@@ -122,6 +122,11 @@ pub(crate) fn explain(program: &mut Program) {
     {
         error.help = vec![advice];
     }
+    if let Some(advice) = arguments::positions_advice(program)
+        && let Some(error) = program.diagnostics.iter_mut().find(|each| each.code == codes::MISMATCH)
+    {
+        error.help = vec![advice];
+    }
     for warning in orders::orders(program, &file) {
         let Some(at) = warning.primary().map(|label| label.span) else { continue };
         let about = |error: &&mut Diagnostic| {

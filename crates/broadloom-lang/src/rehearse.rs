@@ -5,7 +5,7 @@
 //! tensors that are not one number, values that nothing computes. They are found by going through
 //! the plan without numbers, see [`broadloom::Rehearsal`], and reported in the words of a run.
 
-use broadloom::{Error, ErrorKind, Initial, Node, Rehearsal, Remedy, Tensor};
+use broadloom::{Error, ErrorKind, Initial, LeafKind, Node, Rehearsal, Remedy, Tensor};
 use broadloom_diagnostics::Span;
 use rustc_hash::FxHashSet;
 
@@ -77,6 +77,10 @@ impl Program {
 
     /// The name of the last number that is computed from a tensor.
     fn loss_of(&mut self, tensor: Tensor) -> Option<String> {
+        let tensor = match self.graph.node(tensor) {
+            Some(Node::Leaf { kind: LeafKind::Gradient(of) }) => of,
+            _ => tensor,
+        };
         let shapes = self.graph.final_shapes().ok()?;
         let mut reached = FxHashSet::from_iter([tensor]);
         for each in self.graph.tensors() {

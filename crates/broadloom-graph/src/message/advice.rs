@@ -154,6 +154,20 @@ impl Graph {
                 "a matrix is a map, with its input before `->`: declare `{left}` as `{inner} -> {rows}` and `{right}` as `{columns} -> {first}`, or say with a spec what is contracted: `einsum(\"i j; j k => i k\", {left}, {right})`"
             ));
         }
+        if let (Some(m), Some([last])) = (self.declared_outputs(a), row(b, Kind::Output).as_deref())
+            && let Some((inner, rows)) =
+                m.split_last().filter(|(inner, rows)| *inner == last && !rows.is_empty())
+        {
+            return Some(format!(
+                "a matrix is a map, with its input before `->`: declare `{left}` as `{inner} -> {}`",
+                rows.join(", ")
+            ));
+        }
+        if self.only_output(a) && self.only_output(b) && row(a, Kind::Output) == row(b, Kind::Output) {
+            return Some(format!(
+                "neither has input axes: the sum of all products is `sum({left} * {right})`"
+            ));
+        }
         let vectors = |tensor: Tensor| {
             self.rows(tensor)[Kind::Input as usize].is_empty() && row(tensor, Kind::Batch).is_some()
         };
@@ -165,6 +179,16 @@ impl Graph {
         {
             return Some(format!(
                 "neither has input axes: say with a spec what is contracted: `einsum(\"... | i j; ... | j k => ... | i k\", {left}, {right})`"
+            ));
+        }
+        let last = |tensor: Tensor, kind: Kind| row(tensor, kind).and_then(|axes| axes.last().cloned());
+        if vectors(a)
+            && vectors(b)
+            && last(a, Kind::Output) == last(b, Kind::Batch)
+            && last(a, Kind::Output) != last(b, Kind::Output)
+        {
+            return Some(format!(
+                "neither has input axes: say with a spec what is contracted, `einsum(\"... s | t; ... t | d => ... s | d\", {left}, {right})`"
             ));
         }
         if vectors(a) && vectors(b) {
@@ -269,6 +293,13 @@ impl Graph {
                 declared.trim_end()
             ))
         })
+    }
+
+    /// The axes of a parameter or of data that is declared with outputs alone.
+    fn declared_outputs(&self, tensor: Tensor) -> Option<Vec<String>> {
+        let [batch, input, _] = self.rows(tensor);
+        self.declarations.get(&tensor.0)?;
+        self.known_row(tensor, Kind::Output).filter(|_| batch.is_empty() && input.is_empty())
     }
 
     /// Returns true if a tensor is declared data with outputs alone.

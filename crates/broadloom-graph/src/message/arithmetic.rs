@@ -198,10 +198,15 @@ impl Graph {
             }
             Rule::Concat(_) => {
                 let message = parts_too_large(axis)?;
-                (
-                    format!("{message}, {place}"),
-                    "the parts of a concatenation add up to the whole".to_string(),
-                )
+                let mut sizes = axis.parts.iter().filter_map(|(_, size)| *size);
+                let size = sizes.next().filter(|size| sizes.all(|other| other == *size));
+                let (count, rule) =
+                    (axis.parts.len() as u64, "the parts of a concatenation add up to the whole");
+                let help = match size.and_then(|size| Some((size, size.checked_mul(count)?))) {
+                    Some((size, all)) if count > 1 => format!("{rule}: {count} parts of {size} are {all}"),
+                    _ => rule.to_string(),
+                };
+                (format!("{message}, {place}"), help)
             }
             _ => return None,
         };

@@ -125,6 +125,8 @@ impl Eval<'_> {
                 let name = self.text(function.def.name.name).to_string();
                 let message = format!("`{name}` wants its configuration first");
                 let list = signature(self, function.def.config.as_deref().unwrap_or(&[]));
+                // Rules of the library have a rate that is a number.
+                let list = if list == "rate" { "0.01" } else { &list };
                 let help = format!("write `{name}({list})` in its place");
                 self.wrong(codes::ARGUMENTS, message, at, help)
             }

@@ -64,7 +64,8 @@ impl Eval<'_> {
             self.note_origins(shape.span.unwrap_or(argument.name.span));
             if let Err(error) = made {
                 let wants = (function, argument.name.name, declared.written.as_str());
-                let help = self.what_to_give(function, shape, tensor);
+                let written = self.quote(span);
+                let help = self.what_to_give(function, shape, (tensor, &written));
                 return self.unwanted(wants, (&got, span, help), shape.span, &error);
             }
             self.bind_sizes(function, shape, &names);

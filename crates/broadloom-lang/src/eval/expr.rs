@@ -4,7 +4,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use broadloom::{Index, Kind, concat};
-use broadloom_diagnostics::Span;
+use broadloom_diagnostics::{Diagnostic, Span};
 
 use super::{Eval, Evaluated, Frame, Reported};
 use crate::builtin;
@@ -366,6 +366,23 @@ impl Eval<'_> {
         }
         // The axis must be at least as long as the greatest
         // index, even if its size becomes known later.
+        let size = self.graph.shape(tensor).rows[0].lead.first().map(ToString::to_string);
+        if let Some(size) = size.and_then(|size| size.parse::<i64>().ok()).filter(|size| high >= *size) {
+            let written = self.quote(span);
+            let (of, index) = written.split_once('[').unwrap_or((&written, "step]"));
+            let index = index.trim_end_matches(']');
+            let message =
+                format!("`{index}` goes up to {high}, and `{of}` has {size} positions, 0 to {}", size - 1);
+            let mut diagnostic = Diagnostic::error(codes::ARITHMETIC, message, self.place(span), "");
+            if let Some(made) = self.where_made(value).filter(|made| *made != span) {
+                diagnostic =
+                    diagnostic.with_label(made, format!("{size} along the first batch axis of `{of}`"));
+            }
+            let help = format!(
+                "repeat as often as there are positions, `0..{size}`, or begin again: `{of}[{index} % {size}]`"
+            );
+            return self.fail(diagnostic.with_help(help));
+        }
         let slice = self.ask(span, |graph| {
             graph.slice(tensor, Index::At(high as u64))?;
             graph.slice(tensor, Index::Run { range: None })

@@ -100,6 +100,10 @@ impl Eval<'_> {
         if self.frame.scope.find(*name).is_some() || !suggest::is_library(&library) {
             return None;
         }
+        // An import of this name was refused.
+        if self.frame.file.mistaken.contains(name) {
+            return Some(Reported);
+        }
         let text = self.text(field.name).to_string();
         let call = |name: &str| match arguments {
             Some(arguments) => format!("{name}({})", arguments.join(", ")),
@@ -388,7 +392,7 @@ impl Eval<'_> {
                 format!("apply it: `{owner}({})`", arguments.join(", "))
             }
             "parameters" | "named_parameters" | "state_dict" => {
-                "`params(loss)` is the list of the parameters that `loss` depends on".to_string()
+                format!("`params({owner}(x))` is the list of the parameters that its result depends on")
             }
             "eval" => format!("write `inference({owner})(x)` where it is applied"),
             "train" => "leave it out: what is not under `inference(…)` is trained".to_string(),

@@ -53,7 +53,9 @@ impl Eval<'_> {
     fn idle_composition(&self) -> Option<String> {
         let near = || self.graph.tensors().rev().take(NEAR);
         if let Some((a, b)) = near().find_map(|tensor| outer_product(&self.graph, tensor)) {
-            let [a, b] = [a, b].map(|tensor| self.graph.label_of(tensor));
+            // Inside of a function, names have its own before them.
+            let short = |name: String| name.rsplit('.').next().unwrap_or(&name).to_string();
+            let [a, b] = [a, b].map(|tensor| short(self.graph.label_of(tensor)));
             return Some(format!(
                 "`{a} @ {b}.T` contracts nothing, because `{a}` has no input axes: write `einsum(\"... s | d; ... t | d => ... s | t\", {a}, {b})` for products of all pairs"
             ));
@@ -104,13 +106,43 @@ impl Eval<'_> {
         };
         let note = format!("`{name}` takes {}{conditions}; here, {}", wants.join(", "), got.join(", "));
         diagnostic = diagnostic.with_note(note);
-        if let Some(help) = self.without_batch(&signature.arguments, &scope) {
+        if let Some(help) = self.other_examples(&signature.arguments, &scope).filter(|_| place != span) {
+            diagnostic.help = vec![help];
+        } else if let Some(help) = self.without_batch(&signature.arguments, &scope) {
             diagnostic.message = format!("the arguments of `{name}` do not have the same batch");
             diagnostic.help = vec![help];
         } else {
             diagnostic.help.extend(self.other_rows(&signature.arguments, &scope));
         }
         diagnostic
+    }
+
+    /// Advice for arguments with batches of different sizes.
+    fn other_examples(&self, arguments: &[Argument], scope: &Scope) -> Option<String> {
+        let batch = |each: &Argument| {
+            let Value::Tensor(tensor) = scope.own(self.names.find(&each.name)?)? else { return None };
+            let row = &self.graph.shape(tensor).rows[0];
+            let sizes: Option<Vec<u64>> = row.lead.iter().map(|axis| axis.to_string().parse().ok()).collect();
+            Some((self.graph.label_of(tensor), sizes.filter(|_| !row.open && row.trail.is_empty())?))
+        };
+        let known: Vec<(String, Vec<u64>)> = arguments.iter().filter_map(batch).collect();
+        let [(a, first), (b, second)] = &known[..] else { return None };
+        if first == second || first.len() != second.len() {
+            return None;
+        }
+        let shown = |sizes: &[u64]| sizes.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
+        let one_less = first.last().zip(second.last()).is_some_and(|(a, b)| a.abs_diff(*b) == 1);
+        let shifted = match one_less {
+            true => {
+                "; `next_token_loss(logits, tokens)` compares each position with the next token by itself"
+            }
+            false => "",
+        };
+        Some(format!(
+            "both have the same examples: the batch of `{a}` is `{}`, and that of `{b}` is `{}`{shifted}",
+            shown(first),
+            shown(second)
+        ))
     }
 
     /// Advice for an argument whose batch was declared as outputs, as the batch of another shows.

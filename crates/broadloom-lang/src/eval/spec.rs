@@ -10,7 +10,7 @@ use super::{Eval, Evaluated, Reported};
 use crate::builtin::{Call, Given};
 use crate::codes;
 use crate::position::whole;
-use crate::syntax::ast::{ExprId, Ident};
+use crate::syntax::ast::{ExprId, ExprKind, Ident};
 use crate::value::Value;
 
 /// The greatest length of a text after others are filled into it.
@@ -317,13 +317,23 @@ impl Eval<'_> {
             let help = "write `set y.h = …`, where `y` is made by a spec with an axis `h`";
             return self.wrong(codes::KIND, message, self.span_of(target), help);
         };
-        if let Value::Size(size) = &right
-            && let Some(sum) = size.sum()
+        let sum = if let Value::Size(size) = &right { size.sum().cloned() } else { None };
+        let made = match sum {
+            Some(sum) => self.ask(span, |graph| graph.set_to(captured, &sum)),
+            None => {
+                let size = self.size_of(&right, self.span_of(value))?;
+                self.ask(span, |graph| graph.set(captured, size))
+            }
+        };
+        let file = self.frame.file.clone();
+        // Whatever uses the tensor with another size would be reported too.
+        if made.is_err()
+            && let ExprKind::Field(of, _) = &file.expr(target).kind
+            && let ExprKind::Name(name) = &file.expr(*of).kind
         {
-            return self.ask(span, |graph| graph.set_to(captured, sum));
+            self.frame.scope.bind(*name, Value::Mistake);
         }
-        let size = self.size_of(&right, self.span_of(value))?;
-        self.ask(span, |graph| graph.set(captured, size))
+        made
     }
 
     /// `op`: an operation by its assignments, in which its

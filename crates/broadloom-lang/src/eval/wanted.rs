@@ -11,7 +11,22 @@ const FAR: usize = 10_000;
 
 impl Eval<'_> {
     /// Advice about an argument that is a tensor, and is wanted in another shape. The frame is that of the function.
-    pub(super) fn what_to_give(&self, function: &Function, wanted: &Shape, tensor: Tensor) -> Option<String> {
+    pub(super) fn what_to_give(
+        &self,
+        function: &Function,
+        wanted: &Shape,
+        (tensor, written): (Tensor, &str),
+    ) -> Option<String> {
+        // An argument that is called like a later one is probably meant for that.
+        if function
+            .def
+            .arguments
+            .iter()
+            .any(|each| each.shape.is_none() && self.text(each.name.name) == written)
+        {
+            return Some(format!("by its place it is another argument: write `{written} = {written}`"));
+        }
+
         let wants_batch = wanted.batch.is_some() && wanted.output.is_empty() && wanted.input.is_none();
         self.exchanged(function)
             .or_else(|| self.batch_as_output(function, tensor).filter(|_| wants_batch))
@@ -58,7 +73,18 @@ impl Eval<'_> {
     /// Advice for class numbers where one-hot targets are wanted, and the other way round.
     fn other_targets(&self, function: &Function, wanted: &Shape, tensor: Tensor) -> Option<String> {
         let name = self.text(function.def.name.name);
-        let has_classes = !has_no_axes(&self.graph.shape(tensor).rows[2]);
+        let shape = self.graph.shape(tensor);
+        let has_classes = !has_no_axes(&shape.rows[2]);
+        // A single number for each example is no distribution over classes.
+        if has_classes
+            && wanted.output.is_empty()
+            && sizes(&shape.rows[2]).is_some_and(|sizes| sizes == ["1"])
+        {
+            let batch = sizes(&shape.rows[0])?.join(", ");
+            return Some(format!(
+                "class numbers have no output axis: declare it `{batch} |`, or leave the axis out, `einsum(\"... | 0 => ... |\", x)`"
+            ));
+        }
         match name.strip_suffix("_one_hot") {
             Some(plain) if !has_classes && !wanted.output.is_empty() => {
                 Some(format!("class numbers, without an axis of classes, go to `{plain}`"))

@@ -9,6 +9,25 @@ use crate::program::{Application, Origin, Program};
 /// Operations whose results are conditions.
 const CONDITIONS: &[&str] = &["<", "<=", ">", ">=", "==", "!=", "and", "or", "not"];
 
+/// Advice for a sequence whose positions are among its outputs, if the program gives `attention` one.
+pub(super) fn positions_advice(program: &Program) -> Option<String> {
+    program.graph.tensors().find_map(|tensor| {
+        let Some(Node::Operation { name: "einsum", operands: &[query, x], step, .. }) = program.graph.node(tensor)
+        else {
+            return None;
+        };
+        let origin = program.origins.get(step)?;
+        let is_query = program.graph.label_of(query).ends_with("query");
+        let [batch, _, output] = program.graph.shape(x).rows;
+        if !is_query || !is_within(program, origin, &["attention"]) || batch.open || output.open {
+            return None;
+        }
+        let ([count], [positions, width]) = (&batch.lead[..], &output.lead[..]) else { return None };
+        let name = program.graph.label_of(x);
+        Some(format!("`attention` takes positions as a batch axis, and `{name}` is `{count} | {positions}, {width}`: declare it `{count}, {positions} | {width}`"))
+    })
+}
+
 /// Advice for an image whose channels come first, if the program gives `conv2d` one.
 pub(super) fn channels_advice(program: &Program) -> Option<(Span, String)> {
     program.graph.tensors().find_map(|tensor| {

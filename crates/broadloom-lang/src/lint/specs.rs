@@ -83,8 +83,12 @@ fn in_result_only(written: &Written) -> Vec<Diagnostic> {
     let has = |shapes: &[Shape<broadloom_spec::Axis>], wanted| {
         shapes.iter().any(|shape| shape.axes().any(|axis| has_label(axis, wanted)))
     };
-    let mut operands = spec.operands.iter().flat_map(|shape| shape.axes()).filter_map(label);
-    let Some((summed, _)) = operands.find(|(label, _)| !has(&spec.results, *label)) else {
+    let operands = || spec.operands.iter().flat_map(|shape| shape.axes()).filter_map(label);
+    let summed = || operands().map(|(label, _)| label).filter(|label| !has(&spec.results, *label));
+    // A label that is not contracted with another is the likelier one.
+    let is_alone =
+        |wanted: &broadloom_spec::AxisId| operands().filter(|(label, _)| label == wanted).count() == 1;
+    let Some(summed) = summed().find(is_alone).or_else(|| summed().next()) else {
         return Vec::new();
     };
     let results = spec.results.iter().flat_map(|shape| shape.axes()).filter_map(label);

@@ -9,20 +9,28 @@ use crate::syntax::ast::{ExprKind, File, Ident, Name, Statement, StatementKind};
 /// Names that look as if they were carried from turn to turn, and training that looks as if it were repeated.
 pub(super) fn turns(program: &Program, file: &File) -> Vec<Diagnostic> {
     let mut found = Vec::new();
-    blocks(file, &file.statements, false, program, &mut found);
+    blocks(file, &file.statements, Block::Top, program, &mut found);
     found
+}
+
+/// What a block of statements belongs to.
+#[derive(Clone, Copy, PartialEq)]
+enum Block {
+    Top,
+    For,
+    Repeat,
 }
 
 fn blocks(
     file: &File,
     statements: &[Statement],
-    is_turn: bool,
+    block: Block,
     program: &Program,
     found: &mut Vec<Diagnostic>,
 ) {
     for (at, statement) in statements.iter().enumerate() {
         match &statement.kind {
-            StatementKind::Let { names, value, .. } if is_turn => {
+            StatementKind::Let { names, value, .. } if block != Block::Top => {
                 let span = file.expr(*value).span;
                 let is_read = |name: &&Ident| mentions(file, span, name.name);
                 let before = |name: &&Ident| !statements[..at].iter().any(|known| defines(known, name.name));
@@ -30,11 +38,11 @@ fn blocks(
                     statements[at + 1..].iter().all(|other| !mentions(file, other.span, name.name))
                 };
                 let lost = names.iter().find(|name| is_read(name) && before(name) && after(name));
-                found.extend(lost.map(|name| carried(program.names.text(name.name), name.span)));
+                found.extend(lost.map(|name| carried(block, program.names.text(name.name), name.span)));
             }
-            StatementKind::Minimise { .. } if is_turn => found.push(trained(statement.span)),
-            StatementKind::For { body, .. } => blocks(file, body, true, program, found),
-            StatementKind::Repeat { body, .. } => blocks(file, body, false, program, found),
+            StatementKind::Minimise { .. } if block == Block::For => found.push(trained(statement.span)),
+            StatementKind::For { body, .. } => blocks(file, body, Block::For, program, found),
+            StatementKind::Repeat { body, .. } => blocks(file, body, Block::Repeat, program, found),
             _ => {}
         }
     }
@@ -50,12 +58,13 @@ fn defines(statement: &Statement, name: Name) -> bool {
     matches!(&statement.kind, StatementKind::Let { names, .. } if names.iter().any(|known| known.name == name))
 }
 
-fn carried(name: &str, span: Span) -> Diagnostic {
+fn carried(block: Block, name: &str, span: Span) -> Diagnostic {
     let message = format!("this `{name}` is a new one in each turn, and lost at its end");
-    let help = format!(
-        "a value that is carried on is a state, `state {name} : … = 0` and `{name} =+ …`, or a list of functions: \
-         `{name} |> [layer for i in 0..3]`"
-    );
+    let state = format!("a value that is carried on is a state, `state {name} : … = 0`");
+    let help = match block {
+        Block::Repeat => format!("{state} before the loop, and `{name} = …` without `let` inside"),
+        _ => format!("{state} and `{name} =+ …`, or a list of functions: `{name} |> [layer for i in 0..3]`"),
+    };
     Diagnostic::warning(codes::TURN, message, span, "the one outside stays as it is").with_help(help)
 }
 

@@ -313,6 +313,7 @@ impl Session {
                 .with_remedy(Remedy::Values, "set them with `Session::set`"),
             Some(Leaf::Gradient(_)) => {
                 Error::new(ErrorKind::Value, format!("the values of `{name}` are not there"))
+                    .about_values_of(tensor, &name)
                     .with_remedy(Remedy::Backward, "`keep` it in the routine that goes `backward`")
             }
             _ => Error::new(ErrorKind::Value, format!("the values of `{name}` are not there"))

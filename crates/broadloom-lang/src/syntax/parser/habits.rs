@@ -30,7 +30,11 @@ const WORDS: &[(&str, &str, &str)] = &[
         "`if` chooses between two values, and has no block",
         "write `if a then x else if b then y else z` as one value",
     ),
-    ("class", "there are no classes", "a layer is a function: write `def layer(size)(x) = …`"),
+    (
+        "class",
+        "there are no classes",
+        "a layer is a function: write `def net(hidden)(x) = …`, with the configuration first, as in `__init__`, and then what `forward` is given",
+    ),
     ("with", "there is no `with`", "leave it out: only `backward` and `minimise` compute gradients"),
     ("try", "there is no `try`", "leave it out: mistakes are found before a program runs"),
     ("pass", "there is no `pass`", "leave the block out, with the line it belongs to"),
@@ -239,11 +243,45 @@ impl Parser<'_> {
             }
             _ => {
                 let (_, message, help) = WORDS.iter().find(|(known, ..)| *known == word)?;
+                let is_class = word == "class" && next == TokenKind::Name;
                 if !operand && !matches!(next, TokenKind::Colon | TokenKind::Newline | TokenKind::Open) {
                     return None;
                 }
                 report(self, message, help.to_string());
+                if is_class {
+                    self.skip_class();
+                }
                 Some(None)
+            }
+        }
+    }
+
+    /// Skips the rest of a class, whose methods make no sense by themselves.
+    fn skip_class(&mut self) {
+        let name = self.slice(self.ahead(1).span).to_string();
+        let name = self.names.intern(&name);
+        self.file.mistaken.push(name);
+        while !matches!(self.kind(), TokenKind::Newline | TokenKind::End) {
+            self.next();
+        }
+        if self.ahead(1).kind != TokenKind::Indent {
+            return;
+        }
+        self.next();
+        let mut depth = 0;
+        loop {
+            match self.kind() {
+                TokenKind::End => return,
+                TokenKind::Indent => depth += 1,
+                TokenKind::Dedent => depth -= 1,
+                _ => {}
+            }
+            self.next();
+            if depth == 0 {
+                // What ends a statement is expected behind it.
+                self.at -= 1;
+                self.tokens[self.at].kind = TokenKind::Newline;
+                return;
             }
         }
     }
@@ -254,12 +292,22 @@ impl Parser<'_> {
             TokenKind::Name if self.slice(self.token().span) != "from" => self.slice(self.token().span),
             _ => self.slice(self.ahead(1).span),
         };
+        // These may well be files of the program.
+        let is_file = matches!(name, "layers" | "functional" | "optim" | "random" | "math" | "time");
         let help = match crate::suggest::is_library(name) {
+            true if is_file => {
+                format!("write `import \"{name}.loom\"` for a file; what the language has needs no import")
+            }
             true => {
                 "leave out this line: `exp`, `sum`, `einsum`, `linear` and all others are there".to_string()
             }
             false => format!("write `import \"{name}.loom\"`"),
         };
+        if is_file || !crate::suggest::is_library(name) {
+            let name = name.to_string();
+            let name = self.names.intern(&name);
+            self.file.mistaken.push(name);
+        }
         let message = "a file is imported by its path, in double quotes";
         self.report(Diagnostic::error(codes::EXPECTED, message, span, "").with_help(help));
     }
