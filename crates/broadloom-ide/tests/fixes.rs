@@ -72,6 +72,6 @@ fn helps_that_are_fixes() {
             }
         }
     }
-    expect!["72 diagnostics with fixes, 98 that say what to write without one"]
+    expect!["72 diagnostics with fixes, 102 that say what to write without one"]
         .assert_eq(&format!("{with} diagnostics with fixes, {without} that say what to write without one"));
 }

@@ -198,8 +198,10 @@ impl Graph {
             }
             Rule::Concat(_) => {
                 let message = parts_too_large(axis)?;
-                let mut sizes = axis.parts.iter().filter_map(|(_, size)| *size);
-                let size = sizes.next().filter(|size| sizes.all(|other| other == *size));
+                // Parts of one size, such as gates.
+                let sizes: Vec<u64> = axis.parts.iter().filter_map(|(_, size)| *size).collect();
+                let equal = sizes.len() > 1 && sizes.iter().all(|size| *size == sizes[0]);
+                let size = sizes.first().copied().filter(|_| equal);
                 let (count, rule) =
                     (axis.parts.len() as u64, "the parts of a concatenation add up to the whole");
                 let help = match size.and_then(|size| Some((size, size.checked_mul(count)?))) {

@@ -91,7 +91,7 @@ fn multiples(size: u64, factor: u64) -> String {
     let below = size / factor * factor;
     let above = below.saturating_add(factor);
     let sizes = if below == 0 { above.to_string() } else { format!("{below} or {above}") };
-    let divides = |other: &u64| size % other == 0;
+    let divides = |other: &u64| size.is_multiple_of(*other);
     let (less, more) = (factor / 2..factor, factor + 1..=factor.saturating_mul(2).min(size));
     let factors: Vec<String> = less
         .rev()
