@@ -59,6 +59,9 @@ impl Graph {
         let rows = [(&one.batch, &other.batch), (&one.output, &other.output)];
         let (whole, parts) = rows.into_iter().find_map(|(one, other)| {
             let [whole] = &one[..] else { return None };
+            if other.last() == Some(whole) {
+                return None;
+            }
             let product = |parts: &[String]| {
                 let sizes = parts.iter().map(|size| size.parse::<u64>().ok());
                 sizes.into_iter().try_fold(1u64, |all, size| all.checked_mul(size?))

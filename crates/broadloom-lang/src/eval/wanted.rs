@@ -18,15 +18,10 @@ impl Eval<'_> {
         (tensor, written): (Tensor, &str),
     ) -> Option<String> {
         // An argument that is called like a later one is probably meant for that.
-        if function
-            .def
-            .arguments
-            .iter()
-            .any(|each| each.shape.is_none() && self.text(each.name.name) == written)
-        {
+        let is_called = |each: &Argument| each.shape.is_none() && self.text(each.name.name) == written;
+        if function.def.arguments.iter().any(is_called) {
             return Some(format!("by its place it is another argument: write `{written} = {written}`"));
         }
-
         let wants_batch = wanted.batch.is_some() && wanted.output.is_empty() && wanted.input.is_none();
         self.exchanged(function)
             .or_else(|| self.batch_as_output(function, tensor).filter(|_| wants_batch))

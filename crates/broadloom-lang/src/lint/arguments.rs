@@ -10,9 +10,10 @@ use crate::program::{Application, Origin, Program};
 const CONDITIONS: &[&str] = &["<", "<=", ">", ">=", "==", "!=", "and", "or", "not"];
 
 /// Advice for a sequence whose positions are among its outputs, if the program gives `attention` one.
-pub(super) fn positions_advice(program: &Program) -> Option<String> {
+pub(super) fn positions_advice(program: &Program) -> Option<(Span, String)> {
     program.graph.tensors().find_map(|tensor| {
-        let Some(Node::Operation { name: "einsum", operands: &[query, x], step, .. }) = program.graph.node(tensor)
+        let Some(Node::Operation { name: "einsum", operands: &[query, x], step, .. }) =
+            program.graph.node(tensor)
         else {
             return None;
         };
@@ -24,7 +25,12 @@ pub(super) fn positions_advice(program: &Program) -> Option<String> {
         }
         let ([count], [positions, width]) = (&batch.lead[..], &output.lead[..]) else { return None };
         let name = program.graph.label_of(x);
-        Some(format!("`attention` takes positions as a batch axis, and `{name}` is `{count} | {positions}, {width}`: declare it `{count}, {positions} | {width}`"))
+        let shape = format!("{count} | {positions}, {width}");
+        let meant = format!("{count}, {positions} | {width}");
+        let advice = format!(
+            "`attention` takes positions as a batch axis, and `{name}` is `{shape}`: declare it `{meant}`"
+        );
+        Some((origin.span, advice))
     })
 }
 
