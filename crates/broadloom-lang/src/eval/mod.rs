@@ -26,6 +26,7 @@
 mod action;
 mod apply;
 mod axis_names;
+mod blame;
 mod contract;
 mod convert;
 mod declared;

@@ -1,0 +1,215 @@
+//! Errors inside of a function, in terms of what it takes and what it is given.
+
+use broadloom::{Error, ErrorKind, PartialRow, Tensor};
+use broadloom_diagnostics::{Diagnostic, Span};
+
+use super::Eval;
+use crate::signature::Argument;
+use crate::value::{Scope, Value};
+
+/// What a function takes, and what it is given.
+struct Taken {
+    function: String,
+    wanted: String,
+    conditions: String,
+    given: String,
+}
+
+impl Taken {
+    fn new(
+        eval: &Eval<'_>,
+        function: &str,
+        arguments: &[&Argument],
+        scope: &Scope,
+        conditions: &[String],
+    ) -> Taken {
+        let given = |each: &&Argument| match scope.own(eval.names.find(&each.name)?)? {
+            Value::Tensor(tensor) => Some(format!("`{} : {}`", each.name, eval.graph.shape(tensor))),
+            _ => None,
+        };
+        let wanted =
+            |each: &&Argument| format!("`{} : {}`", each.name, each.shape.as_deref().unwrap_or("..."));
+        let given: Vec<String> = arguments.iter().filter_map(given).collect();
+        let wanted: Vec<String> = arguments.iter().map(wanted).collect();
+        let conditions = match conditions.is_empty() {
+            true => String::new(),
+            false => format!(", where {}", conditions.join(" and ")),
+        };
+        Taken {
+            function: function.to_string(),
+            wanted: wanted.join(", "),
+            conditions,
+            given: given.join(", "),
+        }
+    }
+
+    fn wanted(&self) -> String {
+        format!("`{}` takes {}{}", self.function, self.wanted, self.conditions)
+    }
+}
+
+impl Eval<'_> {
+    /// Adds what the function that refuses its arguments wants of them, and where it is applied.
+    pub(super) fn blamed(
+        &mut self,
+        mut diagnostic: Diagnostic,
+        error: &Error,
+        place: Span,
+        span: Span,
+    ) -> Diagnostic {
+        let at = match place != span {
+            true => self.applied.iter().rposition(|applied| applied.is_of_library_at(place)),
+            false => self.application.map(|at| at as usize),
+        };
+        let Some(applied) = at.and_then(|at| self.applied.get(at)).filter(|_| self.aside.is_none()) else {
+            return diagnostic;
+        };
+        let (layer, scope) = (applied.layer.clone(), applied.scope.clone());
+        let (name, call) = (applied.name.clone(), applied.span);
+        self.is_brief = true;
+        let signature = self.signature(&layer.function, Some(&layer));
+        self.is_brief = false;
+        // A body that is wrong by itself is not the fault of who applies it.
+        let Ok(scheme) = &signature.scheme else { return diagnostic };
+        if diagnostic.labels.iter().all(|label| label.span != call) {
+            diagnostic = diagnostic.with_label(call, format!("`{name}` is applied here"));
+        }
+        let wants: Vec<&Argument> = signature.arguments.iter().filter(|each| each.shape.is_some()).collect();
+        let anything = |each: &&Argument| each.shape.as_deref() == Some("..b.. | ..i.. -> ..o..");
+        if wants.is_empty() || wants.len() == 1 && wants.iter().all(anything) {
+            return diagnostic;
+        }
+        let taken = Taken::new(self, &name, &wants, &scope, &scheme.conditions);
+        diagnostic = match error.kind() {
+            ErrorKind::Arithmetic if place != span && !taken.conditions.is_empty() => {
+                self.refused_by_conditions(diagnostic, &taken, &signature.arguments, &scope)
+            }
+            _ => diagnostic.with_note(format!("{}; here, {}", taken.wanted(), taken.given)),
+        };
+        if let Some(help) = self.other_examples(&signature.arguments, &scope).filter(|_| place != span) {
+            diagnostic.help = vec![help];
+        } else if let Some(help) = self.without_batch(&signature.arguments, &scope) {
+            diagnostic.message = format!("the arguments of `{name}` do not have the same batch");
+            diagnostic.help = vec![help];
+        } else {
+            diagnostic.help.extend(self.other_rows(&signature.arguments, &scope));
+        }
+        diagnostic
+    }
+
+    /// Says in the words of the function, and not of its body, which sizes do not fit.
+    fn refused_by_conditions(
+        &self,
+        mut diagnostic: Diagnostic,
+        taken: &Taken,
+        arguments: &[Argument],
+        scope: &Scope,
+    ) -> Diagnostic {
+        let message = format!("{}, and is given {}", taken.wanted(), taken.given);
+        diagnostic.notes.push(std::mem::replace(&mut diagnostic.message, message));
+        if let Some(primary) = diagnostic.labels.first_mut() {
+            primary.text.clear();
+        }
+        for argument in arguments {
+            let given = self.names.find(&argument.name).and_then(|name| scope.own(name));
+            let Some(Value::Tensor(tensor)) = given else { continue };
+            let Some(made) = self.where_made(&Value::Tensor(tensor)) else { continue };
+            if diagnostic.labels.iter().all(|label| label.span != made) {
+                let (name, shape) = (self.graph.label_of(tensor), self.graph.shape(tensor));
+                diagnostic = diagnostic.with_label(made, format!("`{name}` is `{shape}`"));
+            }
+        }
+        diagnostic
+    }
+
+    /// Advice for arguments with batches of different sizes.
+    fn other_examples(&self, arguments: &[Argument], scope: &Scope) -> Option<String> {
+        let batch = |each: &Argument| {
+            let Value::Tensor(tensor) = scope.own(self.names.find(&each.name)?)? else { return None };
+            let row = &self.graph.shape(tensor).rows[0];
+            let sizes: Option<Vec<u64>> = row.lead.iter().map(|axis| axis.to_string().parse().ok()).collect();
+            Some((self.graph.label_of(tensor), sizes.filter(|_| !row.open && row.trail.is_empty())?))
+        };
+        let known: Vec<(String, Vec<u64>)> = arguments.iter().filter_map(batch).collect();
+        let [(a, first), (b, second)] = &known[..] else { return None };
+        if first == second || first.len() != second.len() {
+            return None;
+        }
+        let shown = |sizes: &[u64]| sizes.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
+        let one_less = first.last().zip(second.last()).is_some_and(|(a, b)| a.abs_diff(*b) == 1);
+        let shifted = match one_less {
+            true => {
+                "; `next_token_loss(logits, tokens)` compares each position with the next token by itself"
+            }
+            false => "",
+        };
+        Some(format!(
+            "both have the same examples: the batch of `{a}` is `{}`, and that of `{b}` is `{}`{shifted}",
+            shown(first),
+            shown(second)
+        ))
+    }
+
+    /// Advice for an argument whose batch was declared as outputs, as the batch of another shows.
+    fn without_batch(&self, arguments: &[Argument], scope: &Scope) -> Option<String> {
+        let tensor = |each: &Argument| match scope.own(self.names.find(&each.name)?)? {
+            Value::Tensor(tensor) => Some(tensor),
+            _ => None,
+        };
+        let given: Vec<Tensor> = arguments.iter().filter_map(tensor).collect();
+        given.iter().find_map(|tensor| self.lost_batch(*tensor, &given))
+    }
+
+    /// What the program calls the tensor that an argument is.
+    fn given_name(&self, argument: &Argument, scope: &Scope) -> String {
+        match self.names.find(&argument.name).and_then(|name| scope.own(name)) {
+            Some(Value::Tensor(tensor)) => self.graph.label_of(tensor),
+            _ => argument.name.clone(),
+        }
+    }
+
+    /// Advice for arguments whose axes are in another row than the function takes them in: outputs where batch axes are
+    /// wanted, or different numbers of batch axes where they are the same.
+    fn other_rows(&self, arguments: &[Argument], scope: &Scope) -> Option<String> {
+        let given = |each: &Argument| match scope.own(self.names.find(&each.name)?)? {
+            Value::Tensor(tensor) => Some(self.graph.shape(tensor)),
+            _ => None,
+        };
+        let axes = |row: &PartialRow| (!row.open).then(|| row.lead.len() + row.trail.len());
+        // Whether output axes are wanted, and how many there are.
+        let outputs = |each: &Argument| {
+            let (_, wanted) = each.shape.as_deref()?.split_once('|')?;
+            Some((!wanted.trim().is_empty(), axes(&given(each)?.rows[2])?))
+        };
+        if let [first, second, ..] = arguments
+            && let (Some((true, 0)), Some((false, 1..))) = (outputs(first), outputs(second))
+        {
+            return Some(format!("`{}` and `{}` seem to be exchanged", first.name, second.name));
+        }
+        let mut first: Option<(&Argument, &str, usize)> = None;
+        for each in arguments {
+            let (Some(wanted), Some(got)) = (each.shape.as_deref(), given(each)) else { continue };
+            let Some((batch, rest)) = wanted.split_once('|') else { continue };
+            let [Some(batches), Some(inputs), Some(outputs)] = got.rows.each_ref().map(axes) else {
+                continue;
+            };
+            if rest.trim().is_empty() && (batches, inputs) == (0, 0) && outputs > 0 {
+                return Some(format!(
+                    "without `|` all axes are outputs; if they count the examples of a batch, declare it `{got} |`"
+                ));
+            }
+            match first {
+                Some((known, row, has)) if row == batch && has != batches => {
+                    return Some(format!(
+                        "the batch axes, before `|`, are the same in both: `{}` has {has}, `{}` has {batches}",
+                        self.given_name(known, scope),
+                        self.given_name(each, scope)
+                    ));
+                }
+                Some(_) => {}
+                None => first = Some((each, batch, batches)),
+            }
+        }
+        None
+    }
+}
