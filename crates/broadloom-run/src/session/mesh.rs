@@ -7,8 +7,8 @@ use broadloom_loops::{BufferId, Storage};
 use broadloom_mesh::{Division, Groups, Mesh, Routine as Code, collectives};
 use rustc_hash::FxHashMap;
 
-use super::Session;
 use super::memory::needed;
+use super::{HAS_PROCESSES, Session};
 use crate::lower::{Lowered, Node, written_node};
 use crate::mesh::{
     DeviceMemory, Divided, DividedAxis, DividedTensor, NeededCollective, Nodes, Sharding, candidates,
@@ -85,7 +85,7 @@ impl Session {
 
     /// Runs routines from now on as they were divided, if the backend is XLA. It is an error if there are not enough devices.
     pub fn set_division(&mut self, divided: Divided) -> Result<(), Error> {
-        if let Some(driver) = &mut self.driver {
+        if let Some(driver) = self.driver.as_mut().filter(|_| HAS_PROCESSES) {
             *driver = broadloom_xla::Driver::shared(divided.mesh.devices()).map_err(Error::run)?;
         }
         // What is on devices is divided as it was before, and may be on those of another process.

@@ -62,6 +62,10 @@ pub enum Backend {
     Host(Host),
 }
 
+/// False where programs cannot start others, as in a page: there is no C compiler, and no Python. What only these need is then
+/// left out of the machine code.
+const HAS_PROCESSES: bool = !cfg!(target_family = "wasm");
+
 /// Settings of a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
@@ -203,6 +207,10 @@ impl Session {
         let mut notices = Vec::new();
         let compiler = match settings.backend {
             Backend::Reference | Backend::Xla | Backend::Host(_) => None,
+            Backend::Auto if !HAS_PROCESSES => None,
+            Backend::Native if !HAS_PROCESSES => {
+                return Err(Error::run("there is no C compiler on this machine".into()));
+            }
             backend => match Compiler::find() {
                 Ok(compiler) => {
                     if let Some(reason) = compiler.cache().unusable() {
@@ -226,6 +234,9 @@ impl Session {
             (compiler, _) => compiler,
         };
         let driver = match settings.backend {
+            Backend::Xla if !HAS_PROCESSES => {
+                return Err(Error::run("XLA runs through Python, which is not on this machine".into()));
+            }
             Backend::Xla => Some(Driver::shared(1).map_err(Error::run)?),
             _ => None,
         };

@@ -12,7 +12,7 @@ use broadloom_native::{self as native, Compiler};
 use super::host::Evaluated;
 use super::sizes::Sizes;
 use super::store::Store;
-use super::{Backend, Code, Family, Prepared, Session, xla};
+use super::{Backend, Code, Family, HAS_PROCESSES, Prepared, Session, xla};
 use crate::lower::{Arguments, Layout, Lowered, Node, lower};
 use crate::routine::Routine;
 
@@ -86,7 +86,7 @@ impl Session {
     /// The code of a routine: for all sizes if sizes have names and that is possible, else for
     /// these sizes.
     fn code(&mut self, routine: &Routine, lowered: &Lowered) -> Result<Code, Error> {
-        if let Some(driver) = &self.driver {
+        if let Some(driver) = self.driver.as_ref().filter(|_| HAS_PROCESSES) {
             let divided = self.divided.as_deref();
             let routine = (routine.name(), lowered);
             let code = xla::Code::new(driver, &self.graph, &self.layout, routine, divided)?;
@@ -94,7 +94,7 @@ impl Session {
         }
         // Only a program that runs at these sizes alone is optimised for them.
         let own = || self.optimised(&lowered.program);
-        let Some(compiler) = &self.compiler else {
+        let Some(compiler) = self.compiler.as_ref().filter(|_| HAS_PROCESSES) else {
             let host = match self.settings.backend {
                 Backend::Host(host) => Some(host),
                 _ => None,
