@@ -73,8 +73,23 @@ pub enum Difference {
     Shapes,
 }
 
+/// Prints a program if reading it panics: nobody would know which one it was.
+struct Printed<'p>(&'p Program);
+
+impl Drop for Printed<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("== this program panics:\n{}", self.0.text());
+        }
+    }
+}
+
 /// Reads a program, and collects its answer.
 pub fn answer(program: &Program) -> Answer {
+    let _printed = Printed(program);
+    if std::env::var_os("BROADLOOM_PRINT").is_some() {
+        eprintln!("== reading\n{}", program.text());
+    }
     let mut read = compile("program.loom", &program.text(), &Options::default());
     let errors = read.diagnostics.iter().filter(|diagnostic| diagnostic.is_error());
     let errors =
@@ -85,8 +100,9 @@ pub fn answer(program: &Program) -> Answer {
         return answer;
     }
     let Ok(shapes) = read.graph.final_shapes() else { return answer };
-    let written: BTreeSet<String> =
-        program.statements.iter().flat_map(|statement| statement.defines()).collect();
+    // What a function makes is named after the function, and numbered in the order of its applications.
+    let own = program.statements.iter().filter(|statement| !statement.is_function());
+    let written: BTreeSet<String> = own.flat_map(|statement| statement.defines()).collect();
     for made in &read.made {
         let shape = shapes.get(made.tensor).to_string();
         let first = made.name.split('.').next().unwrap_or_default();

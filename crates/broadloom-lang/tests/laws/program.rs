@@ -215,6 +215,11 @@ impl Statement {
         }
     }
 
+    /// Returns true for a `def`.
+    pub fn is_function(&self) -> bool {
+        matches!(&self.kind, Kind::Text { text, .. } if text.starts_with("def "))
+    }
+
     /// The names that it defines: its own, and those of parameters in it.
     pub fn defines(&self) -> Vec<String> {
         let mut names = Vec::new();

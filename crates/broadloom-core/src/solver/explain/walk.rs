@@ -117,6 +117,8 @@ impl Walk<'_> {
         let state = self.state;
         let dims = &state.dims;
         match fact {
+            // What was taken back has no record.
+            Fact::ValueAt(NIL) | Fact::CapAt(NIL) | Fact::Equal(_, NIL) => {}
             Fact::Reason(bits) => self.expand_reason(bits, out),
             Fact::ValueAt(node) => {
                 let reason = dims.value_reason(node);

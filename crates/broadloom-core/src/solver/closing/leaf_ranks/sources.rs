@@ -10,22 +10,29 @@ pub(super) struct Greatest {
     pub second: (i64, u32),
 }
 
+/// The order of sources: the longer one first. Of equally long ones it is always the same: around a circle of rows, sources that took turns
+/// would never come to rest.
+fn is_before((value, source): (i64, u32), other: (i64, u32)) -> bool {
+    other.1 == NIL || value > other.0 || (value == other.0 && source < other.1)
+}
+
 impl Greatest {
     pub const NONE: Greatest = Greatest { first: (NEVER, NIL), second: (NEVER, NIL) };
 
-    pub fn add(&mut self, (value, source): (i64, u32)) {
+    pub fn add(&mut self, new: (i64, u32)) {
+        let (value, source) = new;
         if source == NIL {
             return;
         }
         if source == self.first.1 {
             self.first.0 = self.first.0.max(value);
-        } else if value > self.first.0 || self.first.1 == NIL {
+        } else if is_before(new, self.first) {
             self.second = self.first;
-            self.first = (value, source);
+            self.first = new;
         } else if source == self.second.1 {
             self.second.0 = self.second.0.max(value);
-        } else if value > self.second.0 || self.second.1 == NIL {
-            self.second = (value, source);
+        } else if is_before(new, self.second) {
+            self.second = new;
         }
     }
 
@@ -71,7 +78,7 @@ impl Sources {
     pub const NONE: Sources = Sources { lengths: Greatest::NONE, furthest: (NEVER, NIL) };
 
     pub fn reaches(&mut self, value: i64, leaf: u32) {
-        if value > self.furthest.0 {
+        if is_before((value, leaf), self.furthest) {
             self.furthest = (value, leaf);
         }
     }

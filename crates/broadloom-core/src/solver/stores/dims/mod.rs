@@ -557,14 +557,17 @@ impl Dims {
         })
     }
 
-    /// The node at which a class's value was recorded.
+    /// The node at which a class's value was recorded, or `NIL`. Undoing takes back a value, and leaves the record: it may be about a node
+    /// that is gone.
     pub fn value_node(&self, node: u32) -> u32 {
-        self.whys[self.find(node) as usize].value_node
+        let root = self.find(node) as usize;
+        if self.nodes[root].value == NIL { NIL } else { self.whys[root].value_node }
     }
 
-    /// The node at which a class's cap was recorded.
+    /// The node at which a class's cap was recorded, or `NIL`.
     pub fn cap_node(&self, node: u32) -> u32 {
-        self.whys[self.find(node) as usize].cap_node
+        let root = self.find(node) as usize;
+        if self.nodes[root].cap == NIL { NIL } else { self.whys[root].cap_node }
     }
 
     pub fn value_reason(&self, node: u32) -> ReasonId {
