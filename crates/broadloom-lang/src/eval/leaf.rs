@@ -1,6 +1,6 @@
 //! Leaves: data, states, parameters, and their declared shapes.
 
-use broadloom::{Dtype, Initial, Node, Tensor};
+use broadloom::{Dtype, Initial, Tensor};
 use broadloom_diagnostics::{Diagnostic, Label, Span};
 
 use super::declared::Declared;
@@ -263,14 +263,16 @@ impl Eval<'_> {
 
     /// Reports states without a known shape: none is declared, and nothing is assigned to them.
     pub(crate) fn unassigned_states(&mut self) {
-        for (tensor, span) in std::mem::take(&mut self.shapeless) {
+        let shapeless = std::mem::take(&mut self.shapeless);
+        if shapeless.is_empty() {
+            return;
+        }
+        // Assignments read tensors, too.
+        let uses = self.graph.use_counts();
+        for (tensor, span) in shapeless {
             // A function of the library may assign to its state only in training.
-            let reads = |other| match self.graph.node(other) {
-                Some(Node::Operation { operands, .. }) => operands.contains(&tensor),
-                _ => false,
-            };
-            let read = || self.graph.tensors().any(reads);
-            if self.stated.contains(&tensor) || self.library.contains(&span.source) || !read() {
+            let is_read = uses[tensor.index()] > 0;
+            if self.stated.contains(&tensor) || self.library.contains(&span.source) || !is_read {
                 continue;
             }
             let name = self.graph.name_of(tensor).unwrap_or_default().to_string();
