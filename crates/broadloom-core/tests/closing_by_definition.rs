@@ -58,10 +58,10 @@ const FLANKS: Known = &[
 ];
 const LOOSE: Known = &[
     ("accepted", 2),
-    ("rank stated", 49),
-    ("ranks", 428),
+    ("rank stated", 50),
+    ("ranks", 416),
     ("refused", 1),
-    ("shape stated", 19),
+    ("shape stated", 18),
     ("shuffled", 1),
     ("verdict", 5),
 ];

@@ -174,7 +174,7 @@ fn completed(open: &Open, closed: &Closed<'_>, view: &View<'_>) -> How {
         }
     }
     let words = match (found.unwrap_or(Found::NoMore), open.leaf) {
-        (Found::Searched, _) => "found by search: fewer axes did not fit",
+        (Found::Searched, _) => "found by search: the usual number of axes did not fit",
         (Found::Counted, None) => "follows from its operands",
         (Found::Counted, _) => "divides its elements up with as few axes as will do",
         (Found::Guessed, _) => "the least size that fits",

@@ -71,9 +71,7 @@ pub(crate) fn close(state: &mut State, history: bool) -> Answer<'_> {
             let mark = state.mark();
             state.dims.closing = true;
             closing.searched = true;
-            let outcome = take_over(state, &copy, &mut closing.markers);
-            let outcome = outcome.and_then(|()| close_sizes(state));
-            match outcome {
+            match take_over(state, &copy, &mut closing.markers) {
                 Ok(()) => finish_closing(state, mark, closing),
                 // In another order, an equation may ask for a check that a choice must not ask for.
                 Err(Conflict::TooMuch(limit)) => {
@@ -103,8 +101,42 @@ fn abandon(state: &mut State, mark: Mark) {
     state.dims.closing = false;
 }
 
-/// Decides ranks and markers as a copy of the system did.
+/// Decides as a copy of the system did. If markers are declared, only what the copy had to choose against the policy is
+/// taken over, where that can be, and the policy decides the rest anew: what it preferred was asked for row by row, before
+/// later rows had got their axes.
 fn take_over(state: &mut State, copy: &Subsystem, markers: &mut Vec<u32>) -> Outcome {
+    if state.rows.all_declared() {
+        let mark = state.mark();
+        match take_over_ranks(state, copy).and_then(|()| close_policy(state, markers)) {
+            Ok(()) => {
+                state.forget(mark);
+                return Ok(());
+            }
+            Err(_) => {
+                state.undo(mark);
+                state.failures.clear();
+            }
+        }
+    }
+    take_over_all(state, copy, markers)?;
+    close_sizes(state)
+}
+
+/// Takes over the ranks that the policy would not have chosen.
+fn take_over_ranks(state: &mut State, copy: &Subsystem) -> Outcome {
+    for row in 0..state.rows.len() as u32 {
+        let Some(RowVar(twin)) = copy.row(RowVar(row)) else { continue };
+        let Some((Policy::SearchRank, theirs)) = copy.state.rank_policy(twin) else { continue };
+        let step = adopt(state, copy, Policy::SearchRank, theirs, row);
+        let rank = copy.state.ranks.lo(twin);
+        state.ranks.at_least(&mut state.trail, row, rank, Pred::policy(step))?;
+        state.ranks.at_most(&mut state.trail, row, i64::from(rank), Pred::policy(step))?;
+    }
+    propagate(state)
+}
+
+/// Decides all ranks and markers as a copy of the system did.
+fn take_over_all(state: &mut State, copy: &Subsystem, markers: &mut Vec<u32>) -> Outcome {
     close_symbols(state)?;
     let least = state.choose(Policy::LeastRank, NIL);
     for row in 0..state.rows.len() as u32 {

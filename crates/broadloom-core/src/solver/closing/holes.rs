@@ -78,11 +78,12 @@ fn answered_rows(state: &State, open: &[bool]) -> Vec<bool> {
     }
 }
 
-/// Takes answers from results to operands. A leaf passes on its axes, but not what others say about it: it
-/// might as well have been declared. Returns whether anything is new.
+/// Takes answers from results to operands. A leaf passes on its axes, but not what others say about it, except to its
+/// equals: it might as well have been declared. Returns whether anything is new.
 fn pass_answers(state: &State, answered: &mut [bool]) -> bool {
-    let passes = |answered: &[bool], row: u32| {
-        answered[row as usize] && (state.rows.role(row) == Role::Interior || state.ranks.lo(row) > 0)
+    let passes = |answered: &[bool], row: u32, kind: Kind| {
+        let heard = kind == Kind::Eq || state.rows.role(row) == Role::Interior || state.ranks.lo(row) > 0;
+        answered[row as usize] && heard
     };
     let (mut any, mut more) = (false, true);
     while std::mem::take(&mut more) {
@@ -90,7 +91,7 @@ fn pass_answers(state: &State, answered: &mut [bool]) -> bool {
         for con in state.rows.con_ids().rev() {
             let RowCon { res, opnd, kind, .. } = state.rows.con(con);
             let mut pass = |from: Term, to: Term| {
-                let says = from.flanks() > 0 || (from.hole != NIL && passes(answered, from.hole));
+                let says = from.flanks() > 0 || (from.hole != NIL && passes(answered, from.hole, kind));
                 more |= to.hole != NIL && says && !std::mem::replace(&mut answered[to.hole as usize], true);
             };
             pass(res, opnd);
@@ -115,11 +116,15 @@ fn said_rows(state: &State, open: &[bool], answered: &[bool]) -> Vec<bool> {
             !open[row as usize] || (leaf && answered[row as usize])
         })
         .collect();
-    // Results are usually made after their operands.
-    for support in state.supports.ids() {
-        let mut terms = state.supports.terms(support).iter();
-        let all = terms.all(|term| term.hole == NIL || said[term.hole as usize]);
-        said[state.supports.get(support).res as usize] |= all;
+    let mut more = true;
+    while std::mem::take(&mut more) {
+        // Results are usually made after their operands.
+        for support in state.supports.ids() {
+            let mut terms = state.supports.terms(support).iter();
+            let all = terms.all(|term| term.hole == NIL || said[term.hole as usize]);
+            let res = state.supports.get(support).res as usize;
+            more |= all && !std::mem::replace(&mut said[res], true);
+        }
     }
     said
 }

@@ -1,8 +1,8 @@
 //! Choice points (Formal Core, Remark 6.7(ii)): ranks and markers, tried in a fixed order.
 //!
 //! Reached only when the policy's first choices contradict a constraint. Row variables are decided
-//! one by one (leaves first, then fillers, then in the order they were made): the preferred rank, then from the
-//! least upward; then markers: the preferred place, then from the left. After each decision,
+//! one by one (leaves first, then fillers, then in the order they were made): the preferred rank (where markers are declared,
+//! the policy's), then from the least upward; then markers: the preferred place, then from the left. After each decision,
 //! propagation runs. At fixed ranks and markers the dimensions need no search (Prop. 5.4), so
 //! exhausting ranks and markers decides satisfiability.
 //!
@@ -64,6 +64,8 @@ pub(crate) struct Search {
     by_cases: bool,
     /// The number of conflicts that each row was part of.
     weights: FxHashMap<u32, u64>,
+    /// The ranks that the policy gave to leaves with declared markers, each the preferred one of its row.
+    policy_ranks: FxHashMap<u32, u32>,
     /// The preferred markers, while all ranks are decided.
     preferred: Option<Vec<u32>>,
     /// Constraints proved to have no solution together.
@@ -89,6 +91,7 @@ impl Search {
             isolated: FxHashSet::default(),
             by_cases: false,
             weights: FxHashMap::default(),
+            policy_ranks: FxHashMap::default(),
             preferred: None,
             refuted: None,
         }
@@ -236,6 +239,9 @@ pub(crate) fn settle_choices(state: &mut State, search: &mut Search, markers: &m
         Err(conflict) => conflict,
     };
     let blamed = blame(state, conflict).constraints;
+    if state.rows.all_declared() {
+        search.policy_ranks = state.rows.leaves().iter().map(|row| (*row, state.ranks.lo(*row))).collect();
+    }
     state.undo(mark);
     if let Err(verdict) = isolate(state, search, blamed) {
         return verdict;
@@ -315,12 +321,12 @@ fn next_level(
     if search.by_cases {
         return (next_case(state, &limits.cases, levels))
             .or_else(|| next_marker(state, 0, markers))
-            .or_else(|| next_rank(state, limits, levels, markers));
+            .or_else(|| next_rank(state, search, limits, levels, markers));
     }
     let start = match levels.last() {
         Some(last) if last.what == Subject::Marker => last.place as u32 + 1,
         _ => {
-            if let Some(level) = next_rank(state, limits, levels, markers) {
+            if let Some(level) = next_rank(state, search, limits, levels, markers) {
                 return Some(level);
             }
             search.preferred = None;
@@ -332,7 +338,13 @@ fn next_level(
 }
 
 /// The first row of open rank, after those that were decided.
-fn next_rank(state: &State, limits: &Limits, levels: &[Level], markers: &[u32]) -> Option<Level> {
+fn next_rank(
+    state: &State,
+    search: &Search,
+    limits: &Limits,
+    levels: &[Level],
+    markers: &[u32],
+) -> Option<Level> {
     // Subject stands before the last decision is settled.
     let decided = levels.iter().rfind(|level| level.what == Subject::Rank);
     let mut places = decided.map_or(0, |level| level.place + 1)..limits.order.len();
@@ -340,7 +352,10 @@ fn next_rank(state: &State, limits: &Limits, levels: &[Level], markers: &[u32]) 
     let row = limits.order[place];
     let (lo, hi) = (state.ranks.lo(row), state.ranks.hi(row));
     let (least, beyond) = limits.limit.get(&row).copied().unwrap_or((lo, 0));
-    let preferred = preferred_rank(state, row, markers);
+    let preferred = match search.policy_ranks.get(&row) {
+        Some(rank) => (*rank).clamp(lo, hi),
+        None => preferred_rank(state, row, markers),
+    };
     let limit = least.max(lo).saturating_add(beyond).max(preferred);
     let mut level = Level::new(row, Subject::Rank, place, preferred, (lo, hi.min(limit)));
     level.cut = hi > limit;
