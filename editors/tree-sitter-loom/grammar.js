@@ -130,10 +130,11 @@ module.exports = grammar({
     sign: ($) => choice(token(seq("=", optional(":"), optional(choice("**", "+", "-", "*", "/")))), $._word_sign),
     expression_statement: ($) => $.expression,
 
-    // Shapes: batch | input -> output. Each row may be empty.
+    // Shapes: batch | input -> output. Each row may be empty; `()` has no axes.
     _shape: ($) => seq(":", field("shape", $.shape)),
     shape: ($) =>
       choice(
+        seq("(", ")"),
         field("output", $.row),
         seq($._input, optional(field("output", $.row))),
         seq(optional(field("batch", $.row)), "|", optional($._input), optional(field("output", $.row))),

@@ -74,8 +74,7 @@ fn stated_shapes(analysis: &mut Analysis, start: u32, end: u32) -> Vec<Action> {
     let mut found = Vec::new();
     for hint in here {
         let shape = hint.text.trim_start_matches([':', ' ']);
-        let written = if shape == "()" { "|" } else { shape };
-        let edit = Edit { span: hint.span.after(), text: format!(" : {written}") };
+        let edit = Edit { span: hint.span.after(), text: format!(" : {shape}") };
         if !shape.contains(['?', '_']) && !shape.contains("...") && is_harmless(analysis, &edit) {
             let name = analysis.sources().slice(hint.span);
             let title = format!("state the shape of `{name}`: {shape}");

@@ -48,8 +48,7 @@ fn extended(
     let mut total: Option<Tensor> = None;
     for (name, output) in outputs {
         let shape = shapes.get(*output).to_string();
-        // A number is shown with parentheses, and declared without anything.
-        let given = graph.data(&of_gradient(name), if shape == "()" { "" } else { &shape })?;
+        let given = graph.data(&of_gradient(name), shape.as_str())?;
         let span = Span::empty(program.main, 0);
         program.made.push(Made { name: of_gradient(name), tensor: given, span, level: 1 });
         let weighted = graph.mul(*output, given)?;

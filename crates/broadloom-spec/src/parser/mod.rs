@@ -86,7 +86,7 @@ pub fn parse_over(text: &str) -> Result<Spec, Error> {
     }
 }
 
-/// Reads a shape declaration: `batch | input -> output` with sizes.
+/// Reads a shape declaration: `batch | input -> output` with sizes, or `()`, which has no axes.
 ///
 /// ```
 /// let decl = broadloom_spec::parse_shape("32 | 28, 28, 3:rgb").unwrap();
@@ -96,6 +96,7 @@ pub fn parse_over(text: &str) -> Result<Spec, Error> {
 /// ```
 pub fn parse_shape(text: &str) -> Result<ShapeDecl, Error> {
     check_length(text)?;
+    let text = if text.trim() == "()" { "" } else { text };
     let tokens = lex(text, true);
     slips::check_tokens(text, &tokens, Subject::Declaration)?;
     let mut parser = Parser::new(text, &tokens, Subject::Declaration, Mode::Multi);

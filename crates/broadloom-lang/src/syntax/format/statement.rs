@@ -213,6 +213,9 @@ impl<'a> Formatter<'a> {
 
     /// Writes a space and `batch | input -> output`.
     fn shape(&mut self, shape: &'a Shape) {
+        if shape.batch.is_none() && shape.input.is_none() && shape.output.is_empty() {
+            self.line.spaced("()");
+        }
         if let Some(batch) = &shape.batch {
             self.row(batch);
             self.line.spaced("|");

@@ -15,7 +15,7 @@ enum ShapeContext {
 }
 
 impl Parser<'_> {
-    /// Parses `batch | input -> output`, up to a token that cannot be part of a shape.
+    /// Parses `batch | input -> output`, or `()`, up to a token that cannot be part of a shape.
     pub(super) fn shape(&mut self) -> Option<Shape> {
         self.shape_in(ShapeContext::Alone)
     }
@@ -40,6 +40,13 @@ impl Parser<'_> {
             return None;
         }
         let mut shape = Shape::default();
+        // As numbers are shown: no axes.
+        if self.kind() == TokenKind::Open && self.ahead(1).kind == TokenKind::Close {
+            self.next();
+            self.next();
+            shape.span = Some(self.since(start));
+            return Some(shape);
+        }
         let mut row = self.row(place)?;
         if self.take(TokenKind::Bar).is_some() {
             shape.batch = Some(row);
