@@ -116,6 +116,34 @@ impl Graph {
         self.declarations.get(&tensor.0).map(|declaration| &*declaration.shape)
     }
 
+    /// The tensors that some tensors are computed from, themselves included, in the order they were made.
+    ///
+    /// ```
+    /// let mut g = broadloom::Graph::new();
+    /// let (x, y) = (g.data("x", "3")?, g.data("y", "3")?);
+    /// let z = g.mul(x, x)?;
+    /// let other = g.add(z, y)?;
+    /// assert_eq!(g.computed_from(&[z]), [x, z]);
+    /// assert_eq!(g.computed_from(&[other]), [x, y, z, other]);
+    /// # Ok::<(), broadloom::Error>(())
+    /// ```
+    pub fn computed_from(&self, tensors: &[Tensor]) -> Vec<Tensor> {
+        let needed = self.needed_by(tensors);
+        self.tensors().filter(|tensor| needed[tensor.index()]).collect()
+    }
+
+    /// Marks the tensors that some tensors are computed from, themselves included.
+    pub(crate) fn needed_by(&self, tensors: &[Tensor]) -> Vec<bool> {
+        let mut needed = vec![false; self.tensors.len()];
+        let mut waiting = tensors.to_vec();
+        while let Some(tensor) = waiting.pop() {
+            if !std::mem::replace(&mut needed[tensor.index()], true) {
+                waiting.extend_from_slice(self.operands_of(tensor));
+            }
+        }
+        needed
+    }
+
     /// The number of times that operations and assignments read a tensor. To ask for many tensors,
     /// use [`use_counts`](Graph::use_counts).
     ///

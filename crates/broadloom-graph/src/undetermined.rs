@@ -174,7 +174,7 @@ impl Graph {
         if holes.is_empty() && guesses.is_empty() {
             return Ok(value);
         }
-        let needed = self.needed_by(tensor);
+        let needed = self.needed_by(&[tensor]);
         let mut missing = self.with_holes(&holes);
         missing.retain(|(param, _)| needed[param.index()]);
         if !missing.is_empty() {
@@ -212,17 +212,5 @@ impl Graph {
             }
         }
         found
-    }
-
-    /// Marks the tensors that a tensor is computed from, itself included.
-    fn needed_by(&self, tensor: Tensor) -> Vec<bool> {
-        let mut needed = vec![false; self.tensors.len()];
-        let mut stack = vec![tensor];
-        while let Some(tensor) = stack.pop() {
-            if !std::mem::replace(&mut needed[tensor.index()], true) {
-                stack.extend_from_slice(self.operands_of(tensor));
-            }
-        }
-        needed
     }
 }

@@ -28,7 +28,7 @@
 //! then it counts as used. A name that begins with `_` may be unused.
 
 mod allow;
-mod arguments;
+pub(crate) mod arguments;
 pub(crate) mod compositions;
 mod mutual;
 mod names;
@@ -117,21 +117,6 @@ fn mistakes(program: &mut Program, shapes: &Shapes) -> Vec<Diagnostic> {
 /// Gives errors the advice of a warning about the same call: a layer that is configured as elsewhere often fits nothing.
 pub(crate) fn explain(program: &mut Program) {
     let file = parsed(program);
-    let probable = [
-        (codes::ARITHMETIC, arguments::channels_advice(program)),
-        (codes::MISMATCH, arguments::positions_advice(program)),
-    ];
-    for (code, (at, advice)) in probable.into_iter().filter_map(|(code, found)| Some((code, found?))) {
-        // What does not fit is a consequence of what stands before it.
-        let follows = |error: &&mut Diagnostic| {
-            let place = error.primary().map(|label| label.span);
-            error.code == code
-                && place.is_some_and(|place| place.source == at.source && place.start >= at.start)
-        };
-        if let Some(error) = program.diagnostics.iter_mut().find(follows) {
-            error.help = vec![advice];
-        }
-    }
     for warning in orders::orders(program, &file) {
         let Some(at) = warning.primary().map(|label| label.span) else { continue };
         let about = |error: &&mut Diagnostic| {

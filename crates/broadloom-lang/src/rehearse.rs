@@ -7,7 +7,6 @@
 
 use broadloom::{Error, ErrorKind, Initial, LeafKind, Node, Rehearsal, Remedy, Tensor};
 use broadloom_diagnostics::Span;
-use rustc_hash::FxHashSet;
 
 use crate::eval::diagnosed;
 use crate::plan::{Action, Piece};
@@ -82,16 +81,9 @@ impl Program {
             _ => tensor,
         };
         let shapes = self.graph.final_shapes().ok()?;
-        let mut reached = FxHashSet::from_iter([tensor]);
-        for each in self.graph.tensors() {
-            if let Some(Node::Operation { operands, .. }) = self.graph.node(each)
-                && operands.iter().any(|operand| reached.contains(operand))
-            {
-                reached.insert(each);
-            }
-        }
         let is_loss = |made: &&Made| {
-            made.level == 0 && reached.contains(&made.tensor) && shapes.get(made.tensor).elements() == 1
+            let is_number = || shapes.get(made.tensor).elements() == 1;
+            made.level == 0 && is_number() && self.graph.computed_from(&[made.tensor]).contains(&tensor)
         };
         self.made
             .iter()

@@ -200,7 +200,7 @@ fn other_axes(eval: &mut Eval<'_>, call: &Call, parts: &[Joined], along: Kind) -
         let at = made.unwrap_or(eval.place(part.span));
         diagnostic = diagnostic.with_label(at, format!("`{name}` is `{}`", part.shape));
     }
-    if along == Kind::Output {
+    if along == Kind::Output && axes.len() <= 5 {
         let same: String =
             ["i", "j", "k", "l"].iter().take(axes.len() - 1).map(|axis| format!("{axis}, ")).collect();
         let [a, b] = [first, part].map(|part| eval.quote(part.span));

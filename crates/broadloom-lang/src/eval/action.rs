@@ -550,13 +550,6 @@ impl Eval<'_> {
 
 /// Returns true if a tensor is computed from a parameter, whether or not gradients reach it.
 fn depends_on_a_parameter(graph: &Graph, tensor: Tensor) -> bool {
-    let (mut seen, mut waiting) = (FxHashSet::default(), vec![tensor]);
-    while let Some(tensor) = waiting.pop() {
-        match graph.node(tensor) {
-            Some(Node::Leaf { kind: LeafKind::Param }) => return true,
-            Some(Node::Operation { operands, .. }) if seen.insert(tensor) => waiting.extend(operands),
-            _ => {}
-        }
-    }
-    false
+    let is_param = |each: Tensor| matches!(graph.node(each), Some(Node::Leaf { kind: LeafKind::Param }));
+    graph.computed_from(&[tensor]).into_iter().any(is_param)
 }

@@ -36,6 +36,11 @@ pub(crate) struct Applied {
 }
 
 impl Applied {
+    /// Returns true if it is a function of the library.
+    pub fn is_of_library(&self) -> bool {
+        self.library
+    }
+
     /// Returns true if it is a function of the library and was applied at this place.
     pub fn is_of_library_at(&self, place: Span) -> bool {
         self.library && self.span == place

@@ -86,7 +86,8 @@ impl Eval<'_> {
             }
             _ => diagnostic.with_note(format!("{}; here, {}", taken.wanted(), taken.given)),
         };
-        if let Some(help) = self.other_examples(&signature.arguments, &scope).filter(|_| place != span) {
+        let sizes = error.kind() == ErrorKind::Mismatch && place != span;
+        if let Some(help) = self.other_examples(&name, &signature.arguments, &scope).filter(|_| sizes) {
             diagnostic.help = vec![help];
         } else if let Some(help) = self.without_batch(&signature.arguments, &scope) {
             diagnostic.message = format!("the arguments of `{name}` do not have the same batch");
@@ -122,21 +123,27 @@ impl Eval<'_> {
         diagnostic
     }
 
-    /// Advice for arguments with batches of different sizes.
-    fn other_examples(&self, arguments: &[Argument], scope: &Scope) -> Option<String> {
+    /// Advice for two arguments with batches of different sizes, if the function takes the same batch for both.
+    fn other_examples(&self, function: &str, arguments: &[Argument], scope: &Scope) -> Option<String> {
+        let wanted =
+            |each: &Argument| each.shape.as_deref()?.split_once('|').map(|(batch, _)| batch.to_string());
+        let [first, second] = arguments else { return None };
+        if wanted(first)? != wanted(second)? {
+            return None;
+        }
         let batch = |each: &Argument| {
             let Value::Tensor(tensor) = scope.own(self.names.find(&each.name)?)? else { return None };
             let row = &self.graph.shape(tensor).rows[0];
             let sizes: Option<Vec<u64>> = row.lead.iter().map(|axis| axis.to_string().parse().ok()).collect();
             Some((self.graph.label_of(tensor), sizes.filter(|_| !row.open && row.trail.is_empty())?))
         };
-        let known: Vec<(String, Vec<u64>)> = arguments.iter().filter_map(batch).collect();
-        let [(a, first), (b, second)] = &known[..] else { return None };
+        let [(a, first), (b, second)] = &[batch(first)?, batch(second)?];
         if first == second || first.len() != second.len() {
             return None;
         }
         let shown = |sizes: &[u64]| sizes.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
-        let one_less = first.last().zip(second.last()).is_some_and(|(a, b)| a.abs_diff(*b) == 1);
+        let tokens = function.starts_with("cross_entropy");
+        let one_less = tokens && first.last().zip(second.last()).is_some_and(|(a, b)| a.abs_diff(*b) == 1);
         let shifted = match one_less {
             true => {
                 "; `next_token_loss(logits, tokens)` compares each position with the next token by itself"

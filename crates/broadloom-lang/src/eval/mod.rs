@@ -27,6 +27,7 @@ mod action;
 mod apply;
 mod axis_names;
 mod blame;
+mod causes;
 mod contract;
 mod convert;
 mod declared;

@@ -8,7 +8,6 @@ use broadloom_diagnostics::{Diagnostic, Link, Span};
 
 use super::{Eval, Evaluated, Reported};
 use crate::codes;
-use crate::lint::compositions::{advice, idle, outer_product};
 use crate::program::{Dim, Origin, Program};
 
 impl Eval<'_> {
@@ -36,34 +35,13 @@ impl Eval<'_> {
                 diagnostic = diagnostic.with_note(about);
             }
         }
-        if error.kind() == ErrorKind::Mismatch
-            && let Some(advice) = self.idle_composition()
-        {
+        if let Some(advice) = self.cause(error.kind(), span) {
             diagnostic.help = vec![advice];
         }
         if matches!(error.kind(), ErrorKind::Mismatch | ErrorKind::Arithmetic) {
             diagnostic = self.blamed(diagnostic, error, place, span);
         }
         self.fail(diagnostic)
-    }
-
-    /// Advice for `x @ {w}` where `x` has no inputs: what does not fit is usually a consequence of that.
-    fn idle_composition(&self) -> Option<String> {
-        let near = || self.graph.tensors().rev().take(NEAR);
-        if let Some((a, b)) = near().find_map(|tensor| outer_product(&self.graph, tensor)) {
-            // Inside of a function, names have its own before them.
-            let short = |name: String| name.rsplit('.').next().unwrap_or(&name).to_string();
-            let [a, b] = [a, b].map(|tensor| short(self.graph.label_of(tensor)));
-            return Some(format!(
-                "`{a} @ {b}.T` contracts nothing, because `{a}` has no input axes: write `einsum(\"... s | d; ... t | d => ... s | t\", {a}, {b})` for products of all pairs"
-            ));
-        }
-        let last = near().find_map(|tensor| idle(&self.graph, tensor));
-        let (a, w, step) = last?;
-        let own = self.origins.get(step).is_some_and(|origin| origin.span == origin.inner);
-        let written = self.graph.declaration_of(w).is_some();
-        let [a, w] = [a, w].map(|tensor| self.graph.label_of(tensor));
-        (own && !written).then(|| advice(&w, &a))
     }
 }
 
@@ -230,9 +208,6 @@ pub(crate) fn diagnosed(error: &Error, span: Span, origins: &[Origin]) -> Diagno
         None => error.help().iter().fold(diagnostic, Diagnostic::with_help),
     }
 }
-
-/// How many tensors before a mistake are looked at for its cause.
-const NEAR: usize = 8;
 
 /// Longer chains are shown only on request.
 const FEW: usize = 3;

@@ -6,9 +6,6 @@ use super::Eval;
 use crate::syntax::ast::{Argument, Shape};
 use crate::value::{Function, Value};
 
-/// How many tensors are looked at on the way back to the data that a tensor is computed from.
-const FAR: usize = 10_000;
-
 impl Eval<'_> {
     /// Advice about an argument that is a tensor, and is wanted in another shape. The frame is that of the function.
     pub(super) fn what_to_give(
@@ -115,18 +112,9 @@ impl Eval<'_> {
 
     /// The data that a tensor is computed from.
     fn data_of(&self, tensor: Tensor) -> Vec<Tensor> {
-        let (mut waiting, mut seen, mut data) = (vec![tensor], std::collections::HashSet::new(), Vec::new());
-        while let Some(tensor) = waiting.pop() {
-            if !seen.insert(tensor) || seen.len() > FAR {
-                continue;
-            }
-            match self.graph.node(tensor) {
-                Some(Node::Operation { operands, .. }) => waiting.extend(operands),
-                Some(Node::Leaf { kind: LeafKind::Data }) => data.push(tensor),
-                _ => {}
-            }
-        }
-        data
+        let mut all = self.graph.computed_from(&[tensor]);
+        all.retain(|each| matches!(self.graph.node(*each), Some(Node::Leaf { kind: LeafKind::Data })));
+        all
     }
 
     /// The tensor that an argument is, and what is known of its shape.

@@ -9,53 +9,6 @@ use crate::program::{Application, Origin, Program};
 /// Operations whose results are conditions.
 const CONDITIONS: &[&str] = &["<", "<=", ">", ">=", "==", "!=", "and", "or", "not"];
 
-/// Advice for a sequence whose positions are among its outputs, if the program gives `attention` one.
-pub(super) fn positions_advice(program: &Program) -> Option<(Span, String)> {
-    program.graph.tensors().find_map(|tensor| {
-        let Some(Node::Operation { name: "einsum", operands: &[query, x], step, .. }) =
-            program.graph.node(tensor)
-        else {
-            return None;
-        };
-        let origin = program.origins.get(step)?;
-        let is_query = program.graph.label_of(query).ends_with("query");
-        let [batch, _, output] = program.graph.shape(x).rows;
-        if !is_query || !is_within(program, origin, &["attention"]) || batch.open || output.open {
-            return None;
-        }
-        let ([count], [positions, width]) = (&batch.lead[..], &output.lead[..]) else { return None };
-        let name = program.graph.label_of(x);
-        let shape = format!("{count} | {positions}, {width}");
-        let meant = format!("{count}, {positions} | {width}");
-        let advice = format!(
-            "`attention` takes positions as a batch axis, and `{name}` is `{shape}`: declare it `{meant}`"
-        );
-        Some((origin.span, advice))
-    })
-}
-
-/// Advice for an image whose channels come first, if the program gives `conv2d` one.
-pub(super) fn channels_advice(program: &Program) -> Option<(Span, String)> {
-    program.graph.tensors().find_map(|tensor| {
-        let Some(Node::Operation { name: "einsum", operands: &[image, _], step, .. }) =
-            program.graph.node(tensor)
-        else {
-            return None;
-        };
-        let origin = program.origins.get(step).filter(|origin| is_within(program, origin, &["conv2d"]))?;
-        let output = &program.graph.shape(image).rows[2];
-        let sizes = output.lead.iter().map(|axis| axis.to_string().parse::<u64>().ok());
-        let sizes: Vec<u64> = sizes.collect::<Option<_>>().filter(|_| !output.open)?;
-        channels_first(&sizes).then(|| (origin.span, channels_last(&program.graph.label_of(image))))
-    })
-}
-
-fn channels_last(name: &str) -> String {
-    format!(
-        "images are `h, w, channels`, and the channels of `{name}` seem to come first: declare them last, or exchange the axes, `einsum(\"... | c, h, w => ... | h, w, c\", {name})`"
-    )
-}
-
 /// Finds such arguments.
 pub(super) fn arguments(program: &Program, shapes: &Shapes) -> Vec<Diagnostic> {
     let mut found = Vec::new();
@@ -99,7 +52,7 @@ fn misplaced(program: &Program, first: Tensor, second: Tensor) -> bool {
 }
 
 /// Returns true for an image whose first axis looks like colours, and the others like its sides.
-fn channels_first(sizes: &[u64]) -> bool {
+pub(crate) fn channels_first(sizes: &[u64]) -> bool {
     matches!(sizes, [1 | 3 | 4, height, width] if *height > 4 && height == width)
 }
 
@@ -107,10 +60,13 @@ fn transposed_image(program: &Program, shapes: &Shapes, image: Tensor, span: Spa
     let (name, shape) = (program.graph.label_of(image), shapes.get(image));
     let message =
         format!("`conv2d` takes images `h, w, channels`, and the channels of `{name}` seem to come first");
-    let help = format!(
-        "declare them last, or exchange the axes: `einsum(\"... | c, h, w => ... | h, w, c\", {name})`"
-    );
-    Diagnostic::warning(codes::MEANT, message, span, format!("`{name}` is `{shape}`")).with_help(help)
+    let label = format!("`{name}` is `{shape}`");
+    Diagnostic::warning(codes::MEANT, message, span, label).with_help(channels_last(&name))
+}
+
+/// What to do about an image whose channels come first.
+pub(crate) fn channels_last(name: &str) -> String {
+    format!("declare them last, or exchange the axes: `einsum(\"... | c, h, w => ... | h, w, c\", {name})`")
 }
 
 /// Warns of a sequence whose positions are among its outputs: `batch | positions, width`.

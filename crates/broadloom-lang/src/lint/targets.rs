@@ -2,7 +2,6 @@
 
 use broadloom::{Array, Axis, Initial, LeafKind, Node, Operation, Shapes, Tensor};
 use broadloom_diagnostics::{Diagnostic, Span};
-use rustc_hash::FxHashSet;
 
 use crate::codes;
 use crate::program::Program;
@@ -143,30 +142,20 @@ impl Loss<'_> {
         if !fewer || !only_outputs(targets) || is_data(self.program, predicted) {
             return None;
         }
-        let (mut waiting, mut seen) = (vec![predicted], FxHashSet::default());
-        while let Some(tensor) = waiting.pop() {
-            if !seen.insert(tensor) {
-                continue;
-            }
-            let known = self.shapes.get(tensor);
-            let outputs = known.output();
-            if only_outputs(tensor) && outputs.len() > 1 && outputs[0].size() == count {
-                let [data, name, own_name] =
-                    [tensor, targets, predicted].map(|tensor| graph.label_of(tensor));
-                let message = format!(
-                    "`{own_name}` is `{own}`: the {count} of `{data}` are summed up, and those of `{name}` are not"
-                );
-                let label = format!("`{own}` is compared with all of `{shape}`");
-                let help = format!(
-                    "if they count examples, they are a batch, before `|`: `data {data} : {count} | …`, and `data {name} : {count} | …`"
-                );
-                return Some(self.warning(message, label, help));
-            }
-            if let Some(Node::Operation { operands, .. }) = graph.node(tensor) {
-                waiting.extend(operands);
-            }
-        }
-        None
+        let is_summed = |tensor: &Tensor| {
+            let shape = self.shapes.get(*tensor);
+            only_outputs(*tensor) && shape.output().len() > 1 && shape.output()[0].size() == count
+        };
+        let data = graph.computed_from(&[predicted]).into_iter().find(is_summed)?;
+        let [data, name, own_name] = [data, targets, predicted].map(|tensor| graph.label_of(tensor));
+        let message = format!(
+            "`{own_name}` is `{own}`: the {count} of `{data}` are summed up, and those of `{name}` are not"
+        );
+        let label = format!("`{own}` is compared with all of `{shape}`");
+        let help = format!(
+            "if they count examples, they are a batch, before `|`: `data {data} : {count} | …`, and `data {name} : {count} | …`"
+        );
+        Some(self.warning(message, label, help))
     }
 
     /// Finds a class number that is too large for the classes it is compared with.

@@ -77,21 +77,12 @@ fn made_again(program: &Program, place: Span, trained: &FxHashSet<Tensor>) -> Op
 }
 
 /// Everything that a gradient is stopped before.
-fn stopped(program: &Program) -> FxHashSet<Tensor> {
+fn stopped(program: &Program) -> Vec<Tensor> {
     let graph = &program.graph;
-    let mut found = FxHashSet::default();
-    let mut open: Vec<Tensor> = Vec::new();
-    for tensor in graph.tensors() {
-        if let Some(Node::Operation { name: "stop_gradient", operands, .. }) = graph.node(tensor) {
-            open.extend(operands.iter().copied());
-        }
-    }
-    while let Some(tensor) = open.pop() {
-        if found.insert(tensor)
-            && let Some(Node::Operation { operands, .. }) = graph.node(tensor)
-        {
-            open.extend(operands.iter().copied());
-        }
-    }
-    found
+    let stops = graph.tensors().filter_map(|tensor| match graph.node(tensor) {
+        Some(Node::Operation { name: "stop_gradient", operands, .. }) => Some(operands),
+        _ => None,
+    });
+    let before: Vec<Tensor> = stops.flatten().copied().collect();
+    graph.computed_from(&before)
 }

@@ -34,6 +34,7 @@
 //! axis       := ( INT | NAME | "(" expr ")" ) [ ":" NAME ] | "_" | "..." | ".." NAME ".."
 //! ```
 
+mod definition;
 mod expr;
 mod habits;
 mod shape;

@@ -1,10 +1,9 @@
 //! Statements and blocks.
 
 use broadloom_diagnostics::{Diagnostic, Span};
-use rustc_hash::FxHashMap;
 
 use super::super::ast::{
-    Argument, Assign, Body, Def, ExprId, ExprKind, Ident, LeafKind, Quoted, Statement, StatementKind, Target,
+    Assign, ExprId, ExprKind, Ident, LeafKind, Quoted, Statement, StatementKind, Target,
 };
 use super::super::lexer::LINE_ENDS;
 use super::super::token::{Keyword, Token, TokenKind};
@@ -56,7 +55,7 @@ impl Parser<'_> {
     }
 
     /// Reports something after a statement. Returns true if the statement before it can be kept.
-    fn left_over(&mut self, read: bool) -> bool {
+    pub(super) fn left_over(&mut self, read: bool) -> bool {
         let (span, found) = (self.token().span, self.found());
         match self.kind() {
             TokenKind::Close | TokenKind::CloseList | TokenKind::CloseBrace => {
@@ -85,7 +84,7 @@ impl Parser<'_> {
     }
 
     /// Skips to the beginning of the next line.
-    fn skip_line(&mut self) {
+    pub(super) fn skip_line(&mut self) {
         while !matches!(
             self.kind(),
             TokenKind::Newline | TokenKind::End | TokenKind::Dedent | TokenKind::Indent
@@ -97,7 +96,7 @@ impl Parser<'_> {
 
     /// Handles a block that belongs to no line. It is not reported if a mistake in the line before
     /// it is the reason.
-    fn stray_block(&mut self) {
+    pub(super) fn stray_block(&mut self) {
         let indent = self.next();
         if !self.reported {
             let rest = &self.text[indent.span.start as usize..];
@@ -357,161 +356,9 @@ impl Parser<'_> {
 
     /// Parses an expression, or makes a missing one after a mistake, so that the names it would be
     /// bound to are known.
-    fn expr_or_missing(&mut self) -> ExprId {
+    pub(super) fn expr_or_missing(&mut self) -> ExprId {
         let span = self.token().span;
         self.expr().unwrap_or_else(|| self.push(ExprKind::Missing, span))
-    }
-
-    fn def(&mut self) -> Option<StatementKind> {
-        self.next();
-        let name = self.ident("after `def`")?;
-        if matches!(self.kind(), TokenKind::Equals | TokenKind::Colon) {
-            let span = name.span;
-            let message = "a function has arguments";
-            let help = format!("write `let {} = …` for a value", self.names.text(name.name));
-            self.report(
-                Diagnostic::error(codes::EXPECTED, message, span, "no `(…)` after it").with_help(help),
-            );
-            return None;
-        }
-        let first = self.arguments()?;
-        let second = match self.kind() {
-            TokenKind::Open => Some(self.arguments()?),
-            _ => None,
-        };
-        let (config, arguments) = match second {
-            Some(second) => (Some(first), second),
-            None => (None, first),
-        };
-        let mut result = None;
-        if self.kind() == TokenKind::Colon && self.ahead(1).kind != TokenKind::Newline {
-            self.next();
-            result = Some(self.shape()?);
-        }
-        if self.kind() == TokenKind::Colon {
-            let span = self.token().span;
-            self.report(
-                Diagnostic::error(codes::EXPECTED, "the body of a function follows `=`", span, "").with_fix(
-                    "write `=` here",
-                    span,
-                    " =",
-                ),
-            );
-            self.next();
-        } else if self.kind() == TokenKind::Arrow {
-            let span = self.token().span;
-            let message = "the shape of a result follows `:`";
-            let help = "write `def f(x) : ..b.. | 10 = …`, or leave the shape out: it is inferred";
-            self.report(Diagnostic::error(codes::EXPECTED, message, span, "").with_help(help));
-            return None;
-        } else if self.braces("=", "and indent the lines below it: the last one is the result") {
-            return None;
-        } else if self.take_equals().is_none() {
-            self.expected("`=` and the body of the function");
-            return None;
-        }
-        let body = match self.kind() {
-            TokenKind::Newline => Body::Block(self.block("=")?),
-            _ => Body::Expr(self.expr_or_missing()),
-        };
-        Some(StatementKind::Def(std::rc::Rc::new(Def { name, config, arguments, result, body })))
-    }
-
-    fn arguments(&mut self) -> Option<Vec<Argument>> {
-        let open = self.need(TokenKind::Open, "and the arguments")?;
-        let mut arguments: Vec<Argument> = Vec::new();
-        let mut places = FxHashMap::default();
-        while !self.ends_list(TokenKind::Close) {
-            let name = self.ident("of an argument")?;
-            if let Some(first) = places.insert(name.name, name.span) {
-                let message = format!("there are two arguments `{}`", self.names.text(name.name));
-                self.report(
-                    Diagnostic::error(codes::ARGUMENTS, message, name.span, "again")
-                        .with_label(first, "the first one"),
-                );
-                return None;
-            }
-            let shape = match self.take(TokenKind::Colon) {
-                Some(_) => Some(self.shape_of_argument()?),
-                None => None,
-            };
-            arguments.push(Argument { name, shape, default: self.value()? });
-            // The last comma of a shape may have been taken with it.
-            if self.take(TokenKind::Comma).is_none() {
-                break;
-            }
-        }
-        self.close(TokenKind::Close, open.span)?;
-        Some(arguments)
-    }
-
-    fn op(&mut self) -> Option<StatementKind> {
-        self.next();
-        let name = self.ident("after `op`")?;
-        let arguments = self.arguments()?;
-        if let Some(shape) = arguments.iter().find_map(|argument| argument.shape.as_ref()?.span) {
-            let message = "the operands of an `op` are declared by their names alone";
-            self.report(Diagnostic::error(codes::EXPECTED, message, shape, "not expected"));
-            return None;
-        }
-        if let Some(default) = arguments.iter().find_map(|argument| argument.default) {
-            let span = self.file.expr(default).span;
-            let message = "the operands of an `op` have no defaults";
-            self.report(Diagnostic::error(codes::EXPECTED, message, span, "not expected"));
-            return None;
-        }
-        let operands = arguments.into_iter().map(|argument| argument.name).collect();
-        let before = self.diagnostics.len();
-        let lines = self.headed(|parser| Some(parser.raw_lines()))?;
-        if self.diagnostics.len() > before {
-            return None;
-        }
-        Some(StatementKind::Op { name, operands, lines })
-    }
-
-    /// The lines of a block, not parsed.
-    fn raw_lines(&mut self) -> Vec<Span> {
-        let mut lines = Vec::new();
-        while !matches!(self.kind(), TokenKind::Dedent | TokenKind::End) {
-            self.reported = false;
-            let line = self.raw_line();
-            if !line.is_empty() {
-                lines.push(line);
-            }
-            self.skip_line();
-            if self.kind() == TokenKind::Indent {
-                self.stray_block();
-            }
-        }
-        self.take(TokenKind::Dedent);
-        lines
-    }
-
-    /// A line of which only the brackets are checked.
-    fn raw_line(&mut self) -> Span {
-        let start = self.token().span;
-        let mut open: Vec<Token> = Vec::new();
-        while !matches!(
-            self.kind(),
-            TokenKind::Newline | TokenKind::End | TokenKind::Dedent | TokenKind::Indent
-        ) {
-            let token = self.token();
-            let expected = open.last().and_then(|open| open.kind.closed_by());
-            match token.kind {
-                kind if kind.closed_by().is_some() => open.push(token),
-                kind if Some(kind) == expected => _ = open.pop(),
-                TokenKind::Close | TokenKind::CloseList | TokenKind::CloseBrace if open.is_empty() => {
-                    self.left_over(true);
-                }
-                TokenKind::Close | TokenKind::CloseList | TokenKind::CloseBrace => break,
-                _ => {}
-            }
-            self.next();
-        }
-        if let Some((open, kind)) = open.last().and_then(|open| Some((open, open.kind.closed_by()?))) {
-            self.close(kind, open.span);
-        }
-        self.since(start)
     }
 
     fn set(&mut self) -> Option<StatementKind> {
@@ -560,7 +407,7 @@ impl Parser<'_> {
     }
 
     /// Parses `:` and a block, or one statement on the same line.
-    fn headed<T: OneLine>(&mut self, read: impl FnOnce(&mut Self) -> Option<T>) -> Option<T> {
+    pub(super) fn headed<T: OneLine>(&mut self, read: impl FnOnce(&mut Self) -> Option<T>) -> Option<T> {
         if self.kind() == TokenKind::Newline {
             let span = self.token().span;
             let message = "expected `:` and a block, found the end of the line";
@@ -582,7 +429,7 @@ impl Parser<'_> {
         self.deeper_block(read)
     }
 
-    fn block(&mut self, after: &str) -> Option<Vec<Statement>> {
+    pub(super) fn block(&mut self, after: &str) -> Option<Vec<Statement>> {
         self.open_block(after)?;
         self.deeper_block(|parser| Some(parser.statements(false)))
     }
@@ -688,7 +535,7 @@ impl Parser<'_> {
 }
 
 /// A block that may be written on the line of its head.
-trait OneLine: Sized {
+pub(super) trait OneLine: Sized {
     fn one_line(parser: &mut Parser<'_>) -> Option<Self>;
 }
 
