@@ -6,5 +6,6 @@ mod optimise;
 mod optimise_bodies;
 mod optimise_edges;
 mod optimise_laws;
+mod optimise_products;
 mod support;
 mod wasm;

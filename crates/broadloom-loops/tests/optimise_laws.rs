@@ -106,6 +106,11 @@ fn simplify_alone() {
 }
 
 #[test]
+fn products_alone() {
+    check(13_000_000, &Options { products: true, ..Options::none() });
+}
+
+#[test]
 fn first_write_alone() {
     check(2_000_000, &Options { first_write: true, ..Options::none() });
 }

@@ -14,7 +14,7 @@
 //! The contents of kept buffers after a run that does not stop stay the same, up to the order in
 //! which sums are added up, the rounding of intermediate results (a float that is not stored is not
 //! rounded) and the sign of zeros. The ids of buffers do not change; a buffer that is no longer
-//! needed is simply not mentioned by any nest. After a run that stops at a check, the contents of
+//! needed is simply not mentioned by any nest, and new ones are local and come last. After a run that stops at a check, the contents of
 //! written buffers are unspecified.
 
 mod access;
@@ -29,6 +29,7 @@ mod fuse;
 mod inline;
 mod locals;
 mod parallel;
+mod products;
 mod rewrite;
 mod rounding;
 mod simplify;
@@ -46,6 +47,8 @@ use crate::program::Program;
 pub struct Options {
     /// Constants, neutral elements, powers, loops that run once.
     pub simplify: bool,
+    /// Sums of products of several factors are computed in steps.
+    pub products: bool,
     /// Fill and accumulate become one store; reductions are summed up in locals.
     pub first_write: bool,
     /// Results that nobody reads are not computed.
@@ -68,6 +71,8 @@ pub struct Options {
     pub policy: Policy,
     /// Limits on the size of nests.
     pub limits: Limits,
+    /// The sizes of the program's arguments, each divided by its number, at which costs are compared. If there are none, typical sizes are taken.
+    pub samples: Vec<u64>,
 }
 
 impl Default for Options {
@@ -81,6 +86,7 @@ impl Options {
     pub fn all() -> Options {
         Options {
             simplify: true,
+            products: true,
             first_write: true,
             dead: true,
             duplicates: true,
@@ -92,6 +98,7 @@ impl Options {
             parallel: true,
             policy: Policy::default(),
             limits: Limits::default(),
+            samples: Vec::new(),
         }
     }
 
@@ -99,6 +106,7 @@ impl Options {
     pub fn none() -> Options {
         Options {
             simplify: false,
+            products: false,
             first_write: false,
             dead: false,
             duplicates: false,
@@ -110,6 +118,7 @@ impl Options {
             parallel: false,
             policy: Policy::default(),
             limits: Limits::default(),
+            samples: Vec::new(),
         }
     }
 }
@@ -138,9 +147,11 @@ pub fn optimise_with_report(program: &Program, options: &Options) -> (Program, R
     }
     locals::separate(&mut result);
     let inline = |program: &mut Program| inline::inline(program, &options.policy);
+    let products = |program: &mut Program| products::products(program, &options.samples);
     let fuse = |program: &mut Program| fuse::fuse(program, &options.limits);
-    let passes: [(&'static str, bool, Pass<'_>); 13] = [
+    let passes: [(&'static str, bool, Pass<'_>); 14] = [
         ("simplify", options.simplify, &simplify::simplify),
+        ("products", options.products, &products),
         ("first write", options.first_write, &first_write::first_write),
         ("dead", options.dead, &dead::dead),
         ("duplicates", options.duplicates, &duplicates::duplicates),

@@ -267,7 +267,14 @@ impl Make {
             if self.random.chance(3) {
                 a = Scalar::binary(Binary::Mul, a, Scalar::Number(0.5));
             }
-            (Scalar::binary(Binary::Mul, a, b), x * y)
+            let product = Scalar::binary(Binary::Mul, a, b);
+            if !loops.is_empty() && self.random.chance(2) {
+                let one = vec![self.random.pick(loops)];
+                let (c, z) = self.load(&one);
+                (Scalar::binary(Binary::Mul, product, c), x * y * z)
+            } else {
+                (product, x * y)
+            }
         } else {
             self.value(loops, 2)
         };

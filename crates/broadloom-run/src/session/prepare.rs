@@ -79,8 +79,14 @@ impl Session {
     }
 
     pub(super) fn optimised(&self, program: &Program) -> Program {
+        self.optimised_at(program, Vec::new())
+    }
+
+    /// The optimised program, where costs are compared at some sizes of its arguments.
+    fn optimised_at(&self, program: &Program, samples: Vec<u64>) -> Program {
         let all = self.settings.optimise;
-        optimise(program, &if all { optimise::Options::all() } else { optimise::Options::none() })
+        let options = if all { optimise::Options::all() } else { optimise::Options::none() };
+        optimise(program, &optimise::Options { samples, ..options })
     }
 
     /// The code of a routine: for all sizes if sizes have names and that is possible, else for
@@ -152,7 +158,9 @@ impl Session {
         let lowered = Layout::open(&self.graph, &self.inferred, &arguments)
             .and_then(|layout| self.lowered(&layout, routine))
             .map_err(|error| refused(error.message()))?;
-        let mut program = self.optimised(&lowered.program);
+        let now = self.sizes.values(symbols, &self.sizes.now);
+        let samples = now.iter().zip(&arguments.multiples).map(|(size, of)| size / of).collect();
+        let mut program = self.optimised_at(&lowered.program, samples);
         program.arguments = arguments.multiples;
         // If a size is unknown, the program cannot be instantiated at any sizes.
         match program.at(&self.sizes.values(symbols, &large)) {
