@@ -55,6 +55,11 @@ impl Span {
         if self.source == last.source { Span { end: last.end, ..self } } else { self }
     }
 
+    /// Returns true if another span lies inside this one.
+    pub fn contains(self, other: Span) -> bool {
+        self.source == other.source && self.start <= other.start && other.end <= self.end
+    }
+
     /// The place just before this span.
     pub fn before(self) -> Span {
         Span { end: self.start, ..self }

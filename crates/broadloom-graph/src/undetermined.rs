@@ -141,7 +141,7 @@ impl Graph {
         let params = self.used_with_holes(&open.holes);
         match params.is_empty() {
             true => self.explain_guesses(&open.guesses),
-            false => params.chunk_by(|a, b| a.0 == b.0).map(|own| self.explain_holes(own)).collect(),
+            false => params.chunk_by(|a, b| a.0 == b.0).map(|own| self.explain_holes(own, &params)).collect(),
         }
     }
 
@@ -150,7 +150,7 @@ impl Graph {
         let params = self.used_with_holes(&open.holes);
         match params.is_empty() {
             true => self.explain_guesses(&open.guesses).into_iter().next(),
-            false => Some(self.explain_holes(&params)),
+            false => Some(self.explain_holes(&params, &params)),
         }
     }
 
@@ -178,7 +178,7 @@ impl Graph {
         let mut missing = self.with_holes(&holes);
         missing.retain(|(param, _)| needed[param.index()]);
         if !missing.is_empty() {
-            return Err(self.explain_holes(&missing));
+            return Err(self.explain_holes(&missing, &missing));
         }
         guesses.retain(|guess| self.step_results(guess.step()).any(|made| needed[made.index()]));
         self.explain_guesses(&guesses).into_iter().next().map_or(Ok(value), Err)

@@ -121,9 +121,7 @@ pub(crate) fn explain(program: &mut Program) {
         let Some(at) = warning.primary().map(|label| label.span) else { continue };
         let about = |error: &&mut Diagnostic| {
             let place = error.primary().map(|label| label.span);
-            place.is_some_and(|place| {
-                place.source == at.source && place.start <= at.start && at.end <= place.end
-            })
+            place.is_some_and(|place| place.contains(at))
         };
         let errors = program.diagnostics.iter_mut().filter(|each| each.severity == Severity::Error);
         if let Some(error) = errors

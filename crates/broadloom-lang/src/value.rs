@@ -1,6 +1,6 @@
 //! Values: the results of expressions while a program is built.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -201,6 +201,8 @@ pub(crate) struct Layer {
     pub name: RefCell<Rc<str>>,
     /// Its own path, once something has been named by it.
     pub path: RefCell<Option<Rc<str>>>,
+    /// Where it was given its configuration, if it has one.
+    pub made_at: Cell<Option<Span>>,
 }
 
 /// An expression of a body, with the current turn of each loop around it.

@@ -39,6 +39,9 @@ impl Graph {
         }
         match self.steps.get(case.refused as usize)? {
             Step::Op { op: Op::Pointwise(_), .. } => {
+                if let Some(pairs) = self.all_pairs(case.refused) {
+                    return Some(pairs);
+                }
                 let [a, b] = ends.map(|end| self.shown(end));
                 Some(format!(
                     "make both {a} or both {b}: axes are matched from the last one backwards, and only missing axes broadcast"
@@ -161,6 +164,15 @@ impl Graph {
             return Some(format!(
                 "a matrix is a map, with its input before `->`: declare `{left}` as `{inner} -> {}`",
                 rows.join(", ")
+            ));
+        }
+        if let (Some(m), Some([last])) = (self.declared_outputs(a), row(b, Kind::Output).as_deref())
+            && let Some((first, columns)) =
+                m.split_first().filter(|(first, columns)| *first == last && !columns.is_empty())
+        {
+            return Some(format!(
+                "a matrix is a map, with its input before `->`: declare `{left}` as `{first} -> {}`",
+                columns.join(", ")
             ));
         }
         if self.only_output(a) && self.only_output(b) && row(a, Kind::Output) == row(b, Kind::Output) {

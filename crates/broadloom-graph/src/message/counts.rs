@@ -53,12 +53,12 @@ impl Graph {
     }
 
     /// Advice for a reshaped tensor: its shape before, if that is known.
-    fn reshape_advice(&self, tensor: Tensor) -> String {
+    fn reshape_advice(&self, tensor: Tensor, wanted: Tensor, elements: u64) -> String {
         let rule = "`reshape` keeps the number of elements";
-        let step = self.tensors[tensor.index()].step;
-        let Some(from) = self.slot_tensor(step, 0).filter(|_| self.op(step).is_some()) else {
-            return rule.into();
-        };
+        let Some(from) = self.reshaped(tensor) else { return rule.into() };
+        if let Some(advice) = self.one_other_size(wanted, from, elements) {
+            return format!("{rule}: {advice}");
+        }
         let [batch, output] = [Kind::Batch, Kind::Output].map(|kind| self.known_row(from, kind));
         let elements = |row: &[String]| {
             row.iter().map(|size| size.parse::<u64>().ok()).try_fold(1u64, |all, size| all.checked_mul(size?))
@@ -80,6 +80,54 @@ impl Graph {
         }
     }
 
+    /// The tensor that another is a reshape of.
+    fn reshaped(&self, tensor: Tensor) -> Option<Tensor> {
+        let step = self.tensors[tensor.index()].step;
+        self.slot_tensor(step, 0).filter(|_| self.op(step).is_some())
+    }
+
+    /// The shape that is wanted, with the one size changed that does not fit; or what differs, if the batch is the same.
+    fn one_other_size(&self, wanted: Tensor, from: Tensor, elements: u64) -> Option<String> {
+        let [batch, output] = self.declared_sizes(wanted)?;
+        let mut all = [&batch[..], &output[..]].concat();
+        let others = |at: usize| [&all[..at], &all[at + 1..]].concat().iter().product::<u64>();
+        let fits = |at: &usize| others(*at) > 0 && elements.is_multiple_of(others(*at));
+        let mut fitting = (0..all.len()).filter(fits).map(|at| (at, elements / others(at)));
+        let list = |sizes: &[u64]| sizes.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
+        if let (Some((at, size)), None) = (fitting.next(), fitting.next()) {
+            all[at] = size;
+            let (batch, output) = all.split_at(batch.len());
+            let bar = if batch.is_empty() { "" } else { " | " };
+            let (name, shape) = (self.label_of(from), self.shape(from));
+            return Some(format!("`{name}` is `{shape}`; write `{}{bar}{}`", list(batch), list(output)));
+        }
+        let rows = [Kind::Batch, Kind::Output].map(|kind| self.known_row(from, kind));
+        let [Some(own_batch), Some(own)] = rows else { return None };
+        let own: Option<Vec<u64>> = own.iter().map(|size| size.parse().ok()).collect();
+        let (wide, own) = (output.iter().product::<u64>(), own?.iter().product::<u64>());
+        let same = !batch.is_empty() && own_batch.join(", ") == list(&batch);
+        let name = self.label_of(from);
+        same.then(|| {
+            format!(
+                "the batch is the same; `{}` takes {wide} for each, and `{name}` has {own}",
+                list(&output)
+            )
+        })
+    }
+
+    /// The sizes of the batch and of the outputs of a declared shape without inputs, if all of them are written.
+    fn declared_sizes(&self, tensor: Tensor) -> Option<[Vec<u64>; 2]> {
+        let shape = broadloom_spec::parse_shape(&self.declarations.get(&tensor.0)?.shape).ok()?.shape;
+        if shape.input.is_some() || shape.rows().any(|(_, row)| row.hole().is_some()) {
+            return None;
+        }
+        let sizes = |kind: Kind| match shape.row(kind) {
+            Some(row) => row.axes().map(|axis| Some(axis.size?.size.get())).collect(),
+            None => Some(Vec::new()),
+        };
+        Some([sizes(Kind::Batch)?, sizes(Kind::Output)?])
+    }
+
     /// Explains a number of elements that does not fit the uses of the tensor.
     pub(super) fn explain_counts(&self, case: Case<'_>) -> Option<Error> {
         let ids = &case.core.constraints;
@@ -94,13 +142,17 @@ impl Graph {
         let Counted { tensor, elements, how } = &counted;
         let has = format!("`{}` has {elements} elements{how}", self.label_of(*tensor));
         let declared = ids.iter().find_map(|id| match self.steps.get(self.origin(*id).step as usize)? {
-            Step::Declared(other) => self.declared_elements(*other),
+            Step::Declared(other) => Some((*other, self.declared_elements(*other)?)),
             _ => None,
         });
-        if let Some(declared) = declared.filter(|declared| declared != elements) {
+        if let Some((wanted, declared)) = declared.filter(|(_, declared)| declared != elements) {
             let message = format!("{has}, and the shape that it is to have takes {declared}");
-            let error = self.with_declarations(case, Error::new(ErrorKind::Arithmetic, message));
-            return Some(error.with_help(self.reshape_advice(*tensor)));
+            let mut error = self.with_declarations(case, Error::new(ErrorKind::Arithmetic, message));
+            let from = self.reshaped(*tensor).filter(|from| self.declarations.contains_key(&from.0));
+            if let Some(from) = from {
+                error = error.with_end(self.declared_end(from));
+            }
+            return Some(error.with_help(self.reshape_advice(*tensor, wanted, *elements)));
         }
         let asked = ids.iter().rev().find_map(|id| self.asked(*id, *tensor));
         let message = match asked {

@@ -26,8 +26,8 @@ struct OpenLabel {
 }
 
 impl Graph {
-    /// Explains parameters that lack a size: which ones, and which operations could have given it.
-    pub(crate) fn explain_holes(&self, holes: &[(Tensor, Kind)]) -> Error {
+    /// Explains parameters that lack a size, of all those that do: which ones, and which operations could have given it.
+    pub(crate) fn explain_holes(&self, holes: &[(Tensor, Kind)], all: &[(Tensor, Kind)]) -> Error {
         let Some((tensor, _)) = holes.first() else {
             return Error::new(ErrorKind::Undetermined, "a size is not determined");
         };
@@ -68,6 +68,10 @@ impl Graph {
             let help = format!("it is as wide as the output of `{other}`: state that, and it follows");
             return error.with_remedy(Remedy::Follows, help);
         }
+        if let Some(other) = self.added_to(*tensor, kind, all) {
+            let help = format!("it is as wide as `{other}`: state that, and it follows");
+            return error.with_remedy(Remedy::Follows, help);
+        }
         if let Some(other) = self.composed_with_no_input(*tensor) {
             let help = format!(
                 "`{other} @ {name}` contracts nothing: `{other}` has no input axes; write `{name} @ {other}`"
@@ -101,6 +105,23 @@ impl Graph {
             _ => None,
         });
         others.find(|other| self.leaf(*other).is_none()).map(|other| self.label_of(other))
+    }
+
+    /// The product that a parameter is combined with, if its map lacks the same axes.
+    fn added_to(&self, tensor: Tensor, kind: Kind, holes: &[(Tensor, Kind)]) -> Option<String> {
+        let steps = (0..self.steps.len() as u32)
+            .filter(|step| kind == Kind::Output && matches!(self.op(*step), Some(Op::Pointwise(_))));
+        let mut beside = steps.filter_map(|step| match self.step_operands(step) {
+            [a, b] if *b == tensor => Some(*a),
+            [a, b] if *a == tensor => Some(*b),
+            _ => None,
+        });
+        let lacks = |product: &Tensor| {
+            let step = self.tensors[product.index()].step;
+            let map = self.step_operands(step).first().filter(|_| self.op(step) == Some(Op::Compose));
+            map.is_some_and(|map| holes.contains(&(*map, Kind::Output)))
+        };
+        beside.find(lacks).map(|product| self.label_of(product))
     }
 
     /// The tensor on the left of `@` without input axes, where a parameter is on the right: they
@@ -153,7 +174,10 @@ impl Graph {
         let input = self.partial_row(self.rows(tensor)[Kind::Input as usize]);
         match kind {
             Kind::Batch => format!("{row} | ..."),
-            Kind::Input => format!("{row} -> ..."),
+            Kind::Input => {
+                let output = self.known_row(tensor, Kind::Output).filter(|output| !output.is_empty());
+                format!("{row} -> {}", output.map_or("...".into(), |output| output.join(", ")))
+            }
             Kind::Output if input.lead.is_empty() && input.trail.is_empty() => row,
             Kind::Output => format!("... -> {row}"),
         }

@@ -16,6 +16,9 @@ impl Graph {
         let own = case.core.constraints.iter().rev().filter(|id| self.origin(**id).step == case.refused);
         let error = own.into_iter().find_map(|id| self.explain_bounds(self.origin(*id), lo, hi));
         let error = error.unwrap_or_else(|| {
+            if let Some(error) = self.explain_assigned(case.refused, row, lo, hi) {
+                return error;
+            }
             let message = match self.tensor_with(row, case.refused) {
                 Some((tensor, kind, found)) => {
                     let flanks = u32::from(found.lead + found.trail);
@@ -27,6 +30,24 @@ impl Graph {
             self.error_at(ErrorKind::Mismatch, case.refused, &message)
         });
         self.with_declarations(case, error)
+    }
+
+    /// Explains axes of something that is assigned to a state, which lacks them.
+    fn explain_assigned(&self, step: u32, row: RowVar, lo: u32, hi: u32) -> Option<Error> {
+        let target = self.step_results(step).next().filter(|target| self.leaf(*target).is_some())?;
+        let (_, kind, found) = self.tensor_with(row, step)?;
+        let flanks = u32::from(found.lead + found.trail);
+        let (name, shape) = (self.label_of(target), self.shape(target));
+        let message = format!(
+            "`{name}` is `{shape}`, and what is assigned to it has {} in the {}: there is room for {}",
+            axes(lo + flanks),
+            kind.name(),
+            axes(hi + flanks)
+        );
+        let error = self.error_at(ErrorKind::Mismatch, step, &message);
+        Some(error.with_help(format!(
+            "give `{name}` these axes, or sum or average over them before they are assigned"
+        )))
     }
 
     /// Explains a refused constraint between a row that is written out and one that is known by

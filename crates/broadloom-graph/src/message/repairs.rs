@@ -1,9 +1,9 @@
 //! What to write where two operands of a pointwise operation do not fit, if their shapes show what was meant.
 
-use broadloom_spec::Kind;
+use broadloom_spec::{Axis, AxisKind, Kind};
 
 use crate::Graph;
-use crate::step::Tensor;
+use crate::step::{Op, Tensor};
 
 /// The batch axes and the output axes of a tensor without inputs.
 struct Axes {
@@ -15,7 +15,7 @@ struct Axes {
 impl Graph {
     /// The one change that would make two operands fit.
     pub(super) fn repair(&self, step: u32) -> Option<String> {
-        if let Some(advice) = self.batch_as_output(step) {
+        if let Some(advice) = self.batch_as_output(step).or_else(|| self.batch_behind_bar(step)) {
             return Some(advice);
         }
         let &[a, b] = self.step_operands(step) else { return None };
@@ -25,6 +25,58 @@ impl Graph {
             both.iter().find_map(|(tensor, other)| repair(self, tensor, other))
         };
         first(Graph::other_bar).or_else(|| first(Graph::merged)).or_else(|| first(Graph::misplaced))
+    }
+
+    /// Advice for an operand that a spec made, with outputs where what it reads has batch axes.
+    fn batch_behind_bar(&self, step: u32) -> Option<String> {
+        let label = |axis: &Axis| if let AxisKind::Label(label) = axis.kind { Some(label) } else { None };
+        self.step_operands(step).iter().find_map(|tensor| {
+            let mut made = self.tensors.get(tensor.index())?.step;
+            // A mean is a sum that is divided.
+            while let (Some(Op::Pointwise("/")), Some(whole)) = (self.op(made), self.slot_tensor(made, 0)) {
+                made = self.tensors.get(whole.index())?.step;
+            }
+            let (known, _) = self.spec_of_step(made)?;
+            let result = known.spec.results.first()?;
+            if result.batch.is_some() || result.input.is_some() {
+                return None;
+            }
+            let (_, from) = known.spec.operands.iter().zip(self.step_operands(made)).find(|(read, _)| {
+                let batch: Vec<_> =
+                    read.row(Kind::Batch).into_iter().flat_map(|row| row.axes()).filter_map(label).collect();
+                let mut outputs = result.output.axes().map(label);
+                result.output.axes().next().is_some()
+                    && outputs.all(|output| output.is_some_and(|output| batch.contains(&output)))
+            })?;
+            let written = known.written(result, result.span);
+            Some(format!(
+                "`{written}` in the result of `{}` is an output, and a batch of `{}`: write `{written} |`",
+                self.label_of(*tensor),
+                self.label_of(*from)
+            ))
+        })
+    }
+
+    /// Advice for two sets of examples with the same outputs: the one thing to do with them is to take all pairs.
+    pub(super) fn all_pairs(&self, step: u32) -> Option<String> {
+        let (Some(Op::Pointwise(sign @ ("+" | "-" | "*" | "/"))), &[a, b]) =
+            (self.op(step), self.step_operands(step))
+        else {
+            return None;
+        };
+        let (a, b) = (self.known_axes(a)?, self.known_axes(b)?);
+        let ([one], [other]) = (&a.batch[..], &b.batch[..]) else { return None };
+        if one == other || a.output != b.output || a.output.is_empty() {
+            return None;
+        }
+        let [left, right] = [a.tensor, b.tensor].map(|tensor| self.label_of(tensor));
+        let written =
+            |name: &str| if name.contains(['(', '"', '`']) { "…".to_string() } else { name.to_string() };
+        Some(format!(
+            "make both batches {one} or both {other}; for all pairs, keep them apart: `einsum(\"n | i => n 0 | i\", {}) {sign} einsum(\"n | i => 0 n | i\", {})`",
+            written(&left),
+            written(&right)
+        ))
     }
 
     fn known_axes(&self, tensor: Tensor) -> Option<Axes> {

@@ -30,7 +30,7 @@ pub(crate) struct Applied {
     pub(super) name: Rc<str>,
     /// Where it was applied.
     pub(super) span: Span,
-    outer: Option<u32>,
+    pub(super) outer: Option<u32>,
     library: bool,
     open: Option<(String, bool)>,
 }
@@ -210,6 +210,7 @@ impl Eval<'_> {
             // A layer that has made no parameter may be made again.
             if layer.made.borrow().is_empty() {
                 let layer = self.layer(function, scope, config);
+                layer.made_at.set(Some(span));
                 self.make_once(place, Value::Layer(layer.clone()));
                 return Ok(layer);
             }
@@ -218,6 +219,7 @@ impl Eval<'_> {
             return self.wrong(codes::PARAMETER, message, span, help);
         }
         let layer = self.layer(function, scope, config);
+        layer.made_at.set(Some(span));
         self.make_once(place, Value::Layer(layer.clone()));
         Ok(layer)
     }

@@ -74,6 +74,12 @@ impl Eval<'_> {
         if diagnostic.labels.iter().all(|label| label.span != call) {
             diagnostic = diagnostic.with_label(call, format!("`{name}` is applied here"));
         }
+        let apart = |made: &Span| !call.contains(*made) && !self.library.contains(&made.source);
+        if let Some(made) = layer.made_at.get().filter(apart)
+            && diagnostic.labels.iter().all(|label| label.span != made)
+        {
+            diagnostic = diagnostic.with_label(made, format!("`{name}` is made here"));
+        }
         let wants: Vec<&Argument> = signature.arguments.iter().filter(|each| each.shape.is_some()).collect();
         let anything = |each: &&Argument| each.shape.as_deref() == Some("..b.. | ..i.. -> ..o..");
         if wants.is_empty() || wants.len() == 1 && wants.iter().all(anything) {
@@ -142,6 +148,15 @@ impl Eval<'_> {
             return None;
         }
         let shown = |sizes: &[u64]| sizes.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
+        if let ([s, t], [u, v]) = (&first[..], &second[..])
+            && (s, t) == (v, u)
+        {
+            return Some(format!(
+                "the batch of `{a}` is `{}`, and that of `{b}` is `{}`, the same axes in another order: exchange them, `einsum(\"s t | ... => t s | ...\", {b})`",
+                shown(first),
+                shown(second)
+            ));
+        }
         let tokens = function.starts_with("cross_entropy");
         let one_less = tokens && first.last().zip(second.last()).is_some_and(|(a, b)| a.abs_diff(*b) == 1);
         let shifted = match one_less {

@@ -28,8 +28,7 @@ impl Eval<'_> {
 
     /// The tensors that an expression reads: those it names, and those that parts of it have made.
     fn read_at(&self, span: Span) -> Vec<Tensor> {
-        let within =
-            |other: Span| other.source == span.source && span.start <= other.start && other.end <= span.end;
+        let within = |other: Span| span.contains(other);
         // Expressions stand in the order of their ends, and the parts of one before it; what parts have made was made last.
         let exprs = &self.frame.file.exprs;
         let behind = exprs.partition_point(|expr| expr.span.end <= span.end);

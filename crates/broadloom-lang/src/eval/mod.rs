@@ -37,6 +37,7 @@ mod first_values;
 mod foreign;
 mod formula;
 mod leaf;
+mod makers;
 mod report;
 mod scheme;
 pub(crate) mod spec;

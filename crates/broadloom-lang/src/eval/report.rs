@@ -39,6 +39,7 @@ impl Eval<'_> {
             diagnostic.help = vec![advice];
         }
         if matches!(error.kind(), ErrorKind::Mismatch | ErrorKind::Arithmetic) {
+            diagnostic = self.with_makers(diagnostic, error);
             diagnostic = self.blamed(diagnostic, error, place, span);
         }
         self.fail(diagnostic)

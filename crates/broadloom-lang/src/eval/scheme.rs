@@ -194,9 +194,7 @@ impl<'o> Eval<'o> {
         let def = &function.def;
         let all = || def.config.iter().flatten().chain(&def.arguments).filter(|each| each.default.is_none());
         let span = wrong.and_then(Diagnostic::primary).map(|label| label.span);
-        let inside = |outer: Span, inner: Span| {
-            outer.source == inner.source && outer.start <= inner.start && inner.end <= outer.end
-        };
+        let inside = |outer: Span, inner: Span| outer.contains(inner);
         let exprs =
             function.file.exprs.iter().filter(|expr| span.is_some_and(|span| inside(span, expr.span)));
         let used: FxHashSet<Name> = exprs
@@ -375,7 +373,7 @@ impl<'o> Eval<'o> {
     /// The names in shapes that a function declares: sizes, where they are arguments.
     fn names_in_shapes(&self, function: &Function) -> FxHashSet<Name> {
         let mut found = FxHashSet::default();
-        let within = |span: Span| function.span.start <= span.start && span.end <= function.span.end;
+        let within = |span: Span| function.span.contains(span);
         let mut add = |shape: &Shape| {
             let axes = shape.batch.iter().flatten().chain(shape.input.iter().flatten()).chain(&shape.output);
             for axis in axes {
@@ -386,8 +384,7 @@ impl<'o> Eval<'o> {
                     AxisKind::Expr(id) => {
                         let inside = function.file.expr(id).span;
                         let exprs = function.file.exprs.iter();
-                        let names = exprs
-                            .filter(|expr| inside.start <= expr.span.start && expr.span.end <= inside.end);
+                        let names = exprs.filter(|expr| inside.contains(expr.span));
                         found.extend(names.filter_map(|expr| match expr.kind {
                             ExprKind::Name(name) => Some(name),
                             _ => None,
@@ -422,7 +419,7 @@ impl<'o> Eval<'o> {
         if self.library.contains(&function.def.name.span.source) || !seen.insert(Rc::as_ptr(function)) {
             return false;
         }
-        let within = |span: Span| function.span.start <= span.start && span.end <= function.span.end;
+        let within = |span: Span| function.span.contains(span);
         let exprs = function.file.exprs.iter().filter(|expr| within(expr.span));
         let mut names: FxHashSet<Name> = self.names_in_shapes(function);
         for expr in exprs {
@@ -472,6 +469,7 @@ impl<'o> Eval<'o> {
             scope.bind(each.name.name, value.clone());
         }
         let twin = self.layer(&function, scope, layer.config.clone());
+        twin.made_at.set(layer.made_at.get());
         if let Some(aside) = &mut self.aside {
             aside.twins.insert(Rc::as_ptr(layer), twin.clone());
         }

@@ -246,6 +246,7 @@ impl Eval<'_> {
             outer,
             name: std::cell::RefCell::new(name),
             path: Default::default(),
+            made_at: Default::default(),
         });
         self.note_layer(&layer);
         layer

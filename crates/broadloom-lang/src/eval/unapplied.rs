@@ -28,7 +28,7 @@ impl Eval<'_> {
             let before = self.errors;
             let inside = |span: Span| {
                 let own = function.span;
-                own.source == span.source && own.start <= span.start && span.end <= own.end
+                own.contains(span)
             };
             let reported =
                 |wrong: &Diagnostic| wrong.is_error() && wrong.labels.iter().any(|label| inside(label.span));
@@ -51,7 +51,7 @@ impl Eval<'_> {
         bound_by_def(def, &mut bound);
         let file = function.file.clone();
         bound.extend(file.params_within(span));
-        let within = |expr: &Expr| span.start <= expr.span.start && expr.span.end <= span.end;
+        let within = |expr: &Expr| span.contains(expr.span);
         for expr in file.exprs.iter().filter(|expr| within(expr)) {
             if let ExprKind::Each { name, .. } = &expr.kind {
                 bound.push(*name);
@@ -226,6 +226,6 @@ fn bound_by(statements: &[Statement], bound: &mut Vec<Ident>) {
 /// Returns true if a body has parts that an application may leave out.
 fn has_branches(function: &Function) -> bool {
     let own = function.span;
-    let inside = |expr: &&Expr| own.start <= expr.span.start && expr.span.end <= own.end;
+    let inside = |expr: &&Expr| own.contains(expr.span);
     function.file.exprs.iter().filter(inside).any(|expr| matches!(expr.kind, ExprKind::If { .. }))
 }

@@ -73,8 +73,9 @@ impl Eval<'_> {
             && sizes(&shape.rows[2]).is_some_and(|sizes| sizes == ["1"])
         {
             let batch = sizes(&shape.rows[0])?.join(", ");
+            let name = self.graph.label_of(tensor);
             return Some(format!(
-                "class numbers have no output axis: declare it `{batch} |`, or leave the axis out, `einsum(\"... | 0 => ... |\", x)`"
+                "class numbers have no output axis: leave it out, `einsum(\"... | 0 => ... |\", {name})`, or declare `{batch} |`, with values without it"
             ));
         }
         match name.strip_suffix("_one_hot") {

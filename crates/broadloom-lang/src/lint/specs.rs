@@ -56,6 +56,25 @@ fn summed_alone(written: &Written) -> Vec<Diagnostic> {
             }
         }
     }
+    // Two labels in two operands were probably meant as one.
+    if let [(a, first, place), (b, second, other)] = &found[..]
+        && a != b
+        && !first.starts_with("..")
+        && !second.starts_with("..")
+    {
+        let message = format!("`{first}` and `{second}` are each summed alone");
+        let (place, other) = (written.place(*place), written.place(*other));
+        let help = format!(
+            "to contract them, write one label for both, `{first}`; if it is meant, write `_` in their places"
+        );
+        let diagnostic =
+            Diagnostic::warning(codes::ALONE, message, other, "no other operand has it, nor the result");
+        let diagnostic = diagnostic.with_label(place, "nor this one").with_help(help);
+        return vec![match written.literal {
+            true => diagnostic.fixed_by(format!("write `{first}`"), vec![Edit::new(other, first.as_str())]),
+            false => diagnostic,
+        }];
+    }
     let diagnostic = |(at, name, span): (usize, String, broadloom_spec::Span)| {
         let which = ordinal(at, spec);
         let message = format!("`{name}` stands in the {which} operand only, and is summed there alone");

@@ -137,10 +137,12 @@ impl Loss<'_> {
             let shape = self.shapes.get(tensor);
             is_data(self.program, tensor) && shape.batch().is_empty() && shape.input().is_empty()
         };
-        let fewer = own.batch().is_empty() && own.output().len() < shape.output().len();
         let count = shape.output().first().map(Axis::size).filter(|count| *count > 1)?;
-        if !fewer || !only_outputs(targets) || is_data(self.program, predicted) {
+        if !own.batch().is_empty() || !only_outputs(targets) || is_data(self.program, predicted) {
             return None;
+        }
+        if own.output().len() >= shape.output().len() {
+            return self.all_at_once(predicted, targets, count);
         }
         let is_summed = |tensor: &Tensor| {
             let shape = self.shapes.get(*tensor);
@@ -154,6 +156,42 @@ impl Loss<'_> {
         let label = format!("`{own}` is compared with all of `{shape}`");
         let help = format!(
             "if they count examples, they are a batch, before `|`: `data {data} : {count} | …`, and `data {name} : {count} | …`"
+        );
+        Some(self.warning(message, label, help))
+    }
+
+    /// Finds a map of all examples at once to all targets at once: none of them was declared to be a batch.
+    fn all_at_once(&self, predicted: Tensor, targets: Tensor, count: u64) -> Option<Diagnostic> {
+        let graph = &self.program.graph;
+        let first = |axes: &[Axis]| axes.first().map(Axis::size);
+        let sources = graph.computed_from(&[predicted]);
+        let is_whole = |tensor: &&Tensor| {
+            let shape = self.shapes.get(**tensor);
+            let counts = first(shape.input()) == Some(count) && first(shape.output()) == Some(count);
+            let is_param = matches!(graph.node(**tensor), Some(Node::Leaf { kind: LeafKind::Param }));
+            is_param && shape.input().len() > 1 && counts
+        };
+        let map = *sources.iter().find(is_whole)?;
+        let is_read = |tensor: &&Tensor| {
+            let shape = self.shapes.get(**tensor);
+            let alone = shape.batch().is_empty() && shape.input().is_empty();
+            is_data(self.program, **tensor) && alone && first(shape.output()) == Some(count)
+        };
+        let data = *sources.iter().find(is_read)?;
+        let written = |tensor: Tensor| {
+            let axes = self.shapes.get(tensor).output().iter().map(ToString::to_string).collect::<Vec<_>>();
+            let rest = axes.get(1..).unwrap_or_default().join(", ");
+            format!("`data {} : {count} | {rest}`", graph.label_of(tensor)).replace(" `", "`")
+        };
+        let shape = self.shapes.get(map);
+        let [name, from] = [map, data].map(|tensor| graph.label_of(tensor));
+        let message =
+            format!("`{name}` is `{shape}`: it maps all {count} of `{from}` at once, not each of them");
+        let label = "compared with as many targets, of which none is an example by itself";
+        let help = format!(
+            "if they count examples, they are a batch, before `|`: {}, and {}",
+            written(data),
+            written(targets)
         );
         Some(self.warning(message, label, help))
     }

@@ -50,7 +50,7 @@ fn blocks(
 
 /// Returns true if an expression within a span is this name.
 fn mentions(file: &File, span: Span, name: Name) -> bool {
-    let within = |other: Span| span.start <= other.start && other.end <= span.end;
+    let within = |other: Span| span.contains(other);
     file.exprs.iter().any(|expr| expr.kind.is_name(name) && within(expr.span))
 }
 

@@ -1,0 +1,61 @@
+//! Where layers were given their configuration: the lines to change if what they make does not fit.
+
+use broadloom::Error;
+use broadloom_diagnostics::{Diagnostic, Span};
+
+use super::Eval;
+use super::apply::Applied;
+use crate::value::Value;
+
+impl Eval<'_> {
+    /// Shows ends inside of layers where these were configured. What stands at the application of a layer of the library
+    /// moves there; a function of the program gets a label with the numbers that it was given.
+    pub(super) fn with_makers(&self, mut diagnostic: Diagnostic, error: &Error) -> Diagnostic {
+        for end in error.ends() {
+            let Some(origin) = end.step.and_then(|step| self.origins.get(step)) else { continue };
+            let Some((made, applied)) = origin.application.and_then(|at| self.maker(at)) else { continue };
+            if origin.span.contains(made) && !applied.is_of_library() {
+                continue;
+            }
+            let text = end.label();
+            let stands = |label: &&mut broadloom_diagnostics::Label| {
+                !label.primary && label.span == origin.span && label.text == text
+            };
+            if applied.is_of_library() {
+                if let Some(label) = diagnostic.labels.iter_mut().find(stands) {
+                    label.span = made;
+                }
+                continue;
+            }
+            let shown = |label: &broadloom_diagnostics::Label| label.span == made;
+            if let Some(given) =
+                self.given_number(applied, &text).filter(|_| !diagnostic.labels.iter().any(shown))
+            {
+                diagnostic = diagnostic.with_label(made, given);
+            }
+        }
+        diagnostic
+    }
+
+    /// The application outermost in the program that an application belongs to and whose layer was configured in the
+    /// program, and where.
+    fn maker(&self, mut at: u32) -> Option<(Span, &Applied)> {
+        loop {
+            let applied = self.applied.get(at as usize)?;
+            match applied.layer.made_at.get() {
+                Some(made) if !self.library.contains(&made.source) => return Some((made, applied)),
+                _ => at = applied.outer?,
+            }
+        }
+    }
+
+    /// The argument of a configuration that is the number which a text begins with.
+    fn given_number(&self, applied: &Applied, text: &str) -> Option<String> {
+        let number: f64 = text.split(' ').next()?.parse().ok()?;
+        let layer = &applied.layer;
+        let mut config = layer.function.def.config.iter().flatten().zip(&layer.config);
+        let (argument, _) =
+            config.find(|(_, value)| matches!(value, Value::Number(own) if *own == number))?;
+        Some(format!("`{}` is {number} here", self.text(argument.name.name)))
+    }
+}
