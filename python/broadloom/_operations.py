@@ -9,12 +9,21 @@ from ._graph import Expr, Operand
 
 __all__ = [
     "abs_",
+    "acos",
+    "acosh",
     "and_",
+    "asin",
+    "asinh",
+    "atan",
+    "atan2",
+    "atanh",
     "ceil",
     "cos",
+    "cosh",
     "equals",
     "erf",
     "exp",
+    "expm1",
     "floor",
     "log",
     "log1p",
@@ -29,9 +38,11 @@ __all__ = [
     "sigmoid",
     "sign",
     "sin",
+    "sinh",
     "sqrt",
     "square",
     "stop_gradient",
+    "tan",
     "tanh",
     "where",
 ]
@@ -181,3 +192,58 @@ def where(condition: Operand, a: Operand, b: Operand) -> Expr:
     array([-0.1,  0. ,  2. ], dtype=float32)
     """
     return _apply("where", condition, a, b)
+
+
+def expm1(a: Expr) -> Expr:
+    """`exp(a) - 1`, accurate for small numbers, too."""
+    return _apply("expm1", a)
+
+
+def tan(a: Expr) -> Expr:
+    """The tangent."""
+    return _apply("tan", a)
+
+
+def asin(a: Expr) -> Expr:
+    """The angle whose sine is `a`, between -π/2 and π/2."""
+    return _apply("asin", a)
+
+
+def acos(a: Expr) -> Expr:
+    """The angle whose cosine is `a`, between 0 and π."""
+    return _apply("acos", a)
+
+
+def atan(a: Expr) -> Expr:
+    """The angle whose tangent is `a`, between -π/2 and π/2."""
+    return _apply("atan", a)
+
+
+def sinh(a: Expr) -> Expr:
+    """The hyperbolic sine."""
+    return _apply("sinh", a)
+
+
+def cosh(a: Expr) -> Expr:
+    """The hyperbolic cosine."""
+    return _apply("cosh", a)
+
+
+def asinh(a: Expr) -> Expr:
+    """The inverse of the hyperbolic sine."""
+    return _apply("asinh", a)
+
+
+def acosh(a: Expr) -> Expr:
+    """The inverse of the hyperbolic cosine, not negative."""
+    return _apply("acosh", a)
+
+
+def atanh(a: Expr) -> Expr:
+    """The inverse of the hyperbolic tangent."""
+    return _apply("atanh", a)
+
+
+def atan2(y: Operand, x: Operand) -> Expr:
+    """The angle of the point with the coordinates `x` and `y`, between -π and π."""
+    return _apply("atan2", y, x)

@@ -43,6 +43,12 @@ pub enum Domain {
     NotNegative,
     /// Numbers greater than -1.
     AboveMinusOne,
+    /// Numbers from -1 to 1.
+    UpToOne,
+    /// Numbers between -1 and 1.
+    BelowOne,
+    /// 1 and numbers greater than 1.
+    FromOne,
 }
 
 impl Domain {
@@ -54,6 +60,9 @@ impl Domain {
             Domain::Positive => x > 0.0,
             Domain::NotNegative => x >= 0.0,
             Domain::AboveMinusOne => x > -1.0,
+            Domain::UpToOne => x.abs() <= 1.0,
+            Domain::BelowOne => x.abs() < 1.0,
+            Domain::FromOne => x >= 1.0,
         };
         inside && x.is_finite()
     }
@@ -191,10 +200,20 @@ unary! {
     Exp,     "exp",     f64::exp,             C1::Call("exp"),     Op("math.exp"),        Fractions, false,  All,           16,  8.0;
     Log,     "log",     f64::ln,              C1::Call("log"),     Op("math.log"),        Fractions, false,  Positive,      16,  8.0;
     Log1p,   "log1p",   f64::ln_1p,           C1::Call("log1p"),   Op("math.log1p"),      Fractions, false,  AboveMinusOne, 20,  8.0;
+    Expm1,   "expm1",   f64::exp_m1,          C1::Call("expm1"),   Op("math.expm1"),      Fractions, false,  All,           20,  8.0;
     Sqrt,    "sqrt",    f64::sqrt,            C1::Call("sqrt"),    Op("math.sqrt"),       Fractions, true,   NotNegative,   4,   8.0;
     Recip,   "recip",   |x| 1.0 / x,          C1::Inverse,         Several(mlir_recip),   Fractions, true,   NotZero,       4,   8.0;
     Sin,     "sin",     f64::sin,             C1::Call("sin"),     Op("math.sin"),        Fractions, false,  All,           16,  8.0;
     Cos,     "cos",     f64::cos,             C1::Call("cos"),     Op("math.cos"),        Fractions, false,  All,           16,  8.0;
+    Tan,     "tan",     f64::tan,             C1::Call("tan"),     Op("math.tan"),        Fractions, false,  All,           20,  20.0;
+    Asin,    "asin",    f64::asin,            C1::Call("asin"),    Op("math.asin"),       Fractions, false,  UpToOne,       20,  20.0;
+    Acos,    "acos",    f64::acos,            C1::Call("acos"),    Op("math.acos"),       Fractions, false,  UpToOne,       20,  20.0;
+    Atan,    "atan",    f64::atan,            C1::Call("atan"),    Op("math.atan"),       Fractions, false,  All,           20,  20.0;
+    Sinh,    "sinh",    f64::sinh,            C1::Call("sinh"),    Op("math.sinh"),       Fractions, false,  All,           20,  20.0;
+    Cosh,    "cosh",    f64::cosh,            C1::Call("cosh"),    Op("math.cosh"),       Fractions, false,  All,           20,  20.0;
+    Asinh,   "asinh",   libm::asinh,          C1::Call("asinh"),   Op("math.asinh"),      Fractions, false,  All,           20,  20.0;
+    Acosh,   "acosh",   libm::acosh,          C1::Call("acosh"),   Op("math.acosh"),      Fractions, false,  FromOne,       20,  20.0;
+    Atanh,   "atanh",   libm::atanh,          C1::Call("atanh"),   Op("math.atanh"),      Fractions, false,  BelowOne,      20,  20.0;
     Tanh,    "tanh",    f64::tanh,            C1::Call("tanh"),    Op("math.tanh"),       Fractions, false,  All,           20,  8.0;
     Sigmoid, "sigmoid", sigmoid,              C1::Call("sigmoid"), Several(mlir_sigmoid), Fractions, false,  All,           20,  8.0;
     Erf,     "erf",     libm::erf,            C1::Call("erf"),     Op("math.erf"),        Fractions, false,  All,           20,  8.0;
@@ -223,6 +242,8 @@ binary! {
     Mul,      "*",   |a, b| a * b,         Product("*"),    Op("arith.mulf"),      Rounded,   true,   ANY,      ONE,      true,    1,   1.0;
     Div,      "/",   |a, b| a / b,         Product("/"),    Op("arith.divf"),      Fractions, true,   QUOTIENT, ONE,      false,   4,   1.0;
     Pow,      "**",  f64::powf,            C2::Call("pow"), Op("math.powf"),       Rounded,   false,  POWER,    ONE,      false,   24,  8.0;
+    /// The angle of a point with the coordinates `b` and `a`.
+    Atan2,    "atan2", f64::atan2,         C2::Call("atan2"), Op("math.atan2"),    Fractions, false,  ANY,      None,     false,   24,  20.0;
     Max,      "max", max,                  C2::Call("max"), Op("arith.maximumf"),  Operand,   true,   ANY,      LEAST,    true,    1,   1.0;
     Min,      "min", min,                  C2::Call("min"), Op("arith.minimumf"),  Operand,   true,   ANY,      GREATEST, true,    1,   1.0;
     /// The remainder with the sign of the divisor.
@@ -343,7 +364,7 @@ impl Binary {
             Binary::And => i64::from(a != 0 && b != 0),
             Binary::Or => i64::from(a != 0 || b != 0),
             Binary::Pow => whole_power(a, b),
-            Binary::Div => return None,
+            Binary::Div | Binary::Atan2 => return None,
         })
     }
 

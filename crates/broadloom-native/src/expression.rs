@@ -257,7 +257,7 @@ pub(super) fn whole_binary(function: Binary, a: &str, b: &str) -> Option<String>
         }
         Binary::And => format!("(int64_t)(({a} != 0) & ({b} != 0))"),
         Binary::Or => format!("(int64_t)(({a} != 0) | ({b} != 0))"),
-        Binary::Div => return None,
+        Binary::Div | Binary::Atan2 => return None,
     })
 }
 

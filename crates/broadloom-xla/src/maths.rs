@@ -24,6 +24,9 @@ impl Writer<'_> {
                     let (up, down) = (self.text.each("ceil", &[&x]), self.text.each("floor", &[&x]));
                     self.text.select(&below, &up, &down)
                 }
+                Unary::Asin | Unary::Acos | Unary::Atan => self.angle(function, &x),
+                Unary::Sinh | Unary::Cosh => self.hyperbolic(function, &x),
+                Unary::Asinh | Unary::Acosh | Unary::Atanh => self.inverse_hyperbolic(function, &x),
                 Unary::Erf if nest.real == Dtype::F64 => self.erf_long(&x),
                 Unary::Erf => self.erf(&x),
                 _ => {
@@ -57,6 +60,7 @@ impl Writer<'_> {
             Binary::Mul => self.text.each("multiply", &[x, y]),
             Binary::Div => self.text.each("divide", &[x, y]),
             Binary::Pow => self.text.each("power", &[x, y]),
+            Binary::Atan2 => self.text.each("atan2", &[x, y]),
             Binary::Max => self.text.each("maximum", &[x, y]),
             Binary::Min => self.text.each("minimum", &[x, y]),
             Binary::Mod => {
@@ -73,6 +77,89 @@ impl Writer<'_> {
                 return Err(format!("it accumulates by `{}`", function.name()));
             }
         })
+    }
+
+    /// The angle whose sine, cosine or tangent is a number, as that of a point.
+    fn angle(&mut self, function: Unary, x: &Tensor) -> Tensor {
+        let one = self.text.splat(1.0, &x.sizes, x.of);
+        if function == Unary::Atan {
+            return self.text.each("atan2", &[x, &one]);
+        }
+        let (below, above) = (self.text.each("subtract", &[&one, x]), self.text.each("add", &[&one, x]));
+        let square = self.text.each("multiply", &[&below, &above]);
+        let other = self.text.each("sqrt", &[&square]);
+        match function {
+            Unary::Asin => self.text.each("atan2", &[x, &other]),
+            _ => self.text.each("atan2", &[&other, x]),
+        }
+    }
+
+    /// The hyperbolic sine and cosine. `e^x - 1` keeps the digits of small numbers, and half of the exponential is that of a smaller number, so
+    /// that it is finite wherever the result is.
+    fn hyperbolic(&mut self, function: Unary, x: &Tensor) -> Tensor {
+        let half = self.text.splat(0.5, &x.sizes, x.of);
+        let minus = self.text.each("negate", &[x]);
+        let two = self.text.splat(std::f64::consts::LN_2, &x.sizes, x.of);
+        let shifted = |of: &mut Self, x: &Tensor| {
+            let less = of.text.each("subtract", &[x, &two]);
+            of.text.each("exponential", &[&less])
+        };
+        let (up, down) = (shifted(self, x), shifted(self, &minus));
+        if function == Unary::Cosh {
+            return self.text.each("add", &[&up, &down]);
+        }
+        let large = self.text.each("subtract", &[&up, &down]);
+        // (m + m / (m + 1)) / 2 with m = e^x - 1.
+        let one = self.text.splat(1.0, &x.sizes, x.of);
+        let m = self.text.each("exponential_minus_one", &[x]);
+        let next = self.text.each("add", &[&m, &one]);
+        let part = self.text.each("divide", &[&m, &next]);
+        let sum = self.text.each("add", &[&m, &part]);
+        let small = self.text.each("multiply", &[&half, &sum]);
+        let size = self.text.each("abs", &[x]);
+        let is_small = self.text.compare("LT", &size, &one);
+        self.text.select(&is_small, &small, &large)
+    }
+
+    /// The inverse hyperbolic functions, by logarithms of `1 + x`.
+    fn inverse_hyperbolic(&mut self, function: Unary, x: &Tensor) -> Tensor {
+        let one = self.text.splat(1.0, &x.sizes, x.of);
+        if function == Unary::Atanh {
+            let half = self.text.splat(0.5, &x.sizes, x.of);
+            let minus = self.text.each("negate", &[x]);
+            let (up, down) =
+                (self.text.each("log_plus_one", &[x]), self.text.each("log_plus_one", &[&minus]));
+            let difference = self.text.each("subtract", &[&up, &down]);
+            return self.text.each("multiply", &[&half, &difference]);
+        }
+        // log(2 x), where the square of x would be too large.
+        let size = self.text.each("abs", &[x]);
+        let limit = self.text.splat(1e9, &x.sizes, x.of);
+        let is_large = self.text.compare("GT", &size, &limit);
+        let two = self.text.splat(std::f64::consts::LN_2, &x.sizes, x.of);
+        let log = self.text.each("log", &[&size]);
+        let large = self.text.each("add", &[&log, &two]);
+        let bounded = self.text.each("minimum", &[&size, &limit]);
+        let square = self.text.each("multiply", &[&bounded, &bounded]);
+        if function == Unary::Acosh {
+            // log(1 + (x - 1) + √((x - 1)(x + 1))): not a number below 1.
+            let (below, above) = (self.text.each("subtract", &[x, &one]), self.text.each("add", &[x, &one]));
+            let product = self.text.each("multiply", &[&below, &above]);
+            let root = self.text.each("sqrt", &[&product]);
+            let sum = self.text.each("add", &[&below, &root]);
+            let near = self.text.each("log_plus_one", &[&sum]);
+            return self.text.select(&is_large, &large, &near);
+        }
+        // log(1 + a + a² / (1 + √(a² + 1))), with the sign of x.
+        let next = self.text.each("add", &[&square, &one]);
+        let root = self.text.each("sqrt", &[&next]);
+        let below = self.text.each("add", &[&root, &one]);
+        let part = self.text.each("divide", &[&square, &below]);
+        let sum = self.text.each("add", &[&bounded, &part]);
+        let near = self.text.each("log_plus_one", &[&sum]);
+        let value = self.text.select(&is_large, &large, &near);
+        let sign = self.text.each("sign", &[x]);
+        self.text.each("multiply", &[&sign, &value])
     }
 
     /// A polynomial, its highest coefficient first.
@@ -141,6 +228,8 @@ fn plain(function: Unary) -> Option<&'static str> {
         Unary::Exp => "exponential",
         Unary::Log => "log",
         Unary::Log1p => "log_plus_one",
+        Unary::Expm1 => "exponential_minus_one",
+        Unary::Tan => "tan",
         Unary::Sqrt => "sqrt",
         Unary::Sin => "sine",
         Unary::Cos => "cosine",
@@ -150,6 +239,8 @@ fn plain(function: Unary) -> Option<&'static str> {
         Unary::Ceil => "ceil",
         Unary::Round => "round_nearest_even",
         Unary::Recip | Unary::Trunc | Unary::Erf | Unary::Not => return None,
+        Unary::Asin | Unary::Acos | Unary::Atan | Unary::Sinh | Unary::Cosh => return None,
+        Unary::Asinh | Unary::Acosh | Unary::Atanh => return None,
     })
 }
 

@@ -285,7 +285,9 @@ impl Writer<'_> {
                 (self.text.convert(&both, Element::I64), 2)
             }
             Binary::Pow => (self.whole_power(x, y), 64),
-            Binary::Div => return Err(format!("`{}` of integers is no integer", function.name())),
+            Binary::Div | Binary::Atan2 => {
+                return Err(format!("`{}` of integers is no integer", function.name()));
+            }
         };
         Ok(Whole { over: Over { tensor, loops }, bits })
     }

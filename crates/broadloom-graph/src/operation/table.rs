@@ -138,6 +138,9 @@ macro_rules! pointwise_operations {
             /// The logarithm of `1 + a`, accurate for small numbers, too.
             log1p(a) as log1p = "log1p":
                 "v = log1p(v1)"; "g1 =+ g / (1 + v1)";
+            /// `exp(a) - 1`, accurate for small numbers, too.
+            expm1(a) as expm1 = "expm1":
+                "v = expm1(v1)"; "g1 =+ g * (v + 1)";
             /// The square root.
             sqrt(a) as sqrt = "sqrt":
                 "v = sqrt(v1)"; "g1 =+ 0.5 * g / v";
@@ -150,6 +153,37 @@ macro_rules! pointwise_operations {
             /// The cosine.
             cos(a) as cos = "cos":
                 "v = cos(v1)"; "g1 =- g * sin(v1)";
+            /// The tangent.
+            tan(a) as tan = "tan":
+                "v = tan(v1)"; "g1 =+ g * (1 + v * v)";
+            /// The angle whose sine is `a`, between -π/2 and π/2.
+            asin(a) as asin = "asin":
+                "v = asin(v1)"; "g1 =+ g / sqrt((1 - v1) * (1 + v1))";
+            /// The angle whose cosine is `a`, between 0 and π.
+            acos(a) as acos = "acos":
+                "v = acos(v1)"; "g1 =- g / sqrt((1 - v1) * (1 + v1))";
+            /// The angle whose tangent is `a`, between -π/2 and π/2.
+            atan(a) as atan = "atan":
+                "v = atan(v1)"; "g1 =+ g / (1 + v1 * v1)";
+            /// The angle of the point with the coordinates `x` and `y`, between -π and π.
+            atan2(y, x) as atan2 = "atan2":
+                "v = atan2(v1, v2)";
+                "g1 =+ g * v2 / (v1 * v1 + v2 * v2); g2 =- g * v1 / (v1 * v1 + v2 * v2)";
+            /// The hyperbolic sine.
+            sinh(a) as sinh = "sinh":
+                "v = sinh(v1)"; "g1 =+ g * cosh(v1)";
+            /// The hyperbolic cosine.
+            cosh(a) as cosh = "cosh":
+                "v = cosh(v1)"; "g1 =+ g * sinh(v1)";
+            /// The inverse of the hyperbolic sine.
+            asinh(a) as asinh = "asinh":
+                "v = asinh(v1)"; "g1 =+ g / sqrt(v1 * v1 + 1)";
+            /// The inverse of the hyperbolic cosine, not negative.
+            acosh(a) as acosh = "acosh":
+                "v = acosh(v1)"; "g1 =+ g / sqrt((v1 - 1) * (v1 + 1))";
+            /// The inverse of the hyperbolic tangent.
+            atanh(a) as atanh = "atanh":
+                "v = atanh(v1)"; "g1 =+ g / ((1 - v1) * (1 + v1))";
             /// The hyperbolic tangent.
             tanh(a) as tanh = "tanh":
                 "v = tanh(v1)"; "g1 =+ g * (1 - v * v)";

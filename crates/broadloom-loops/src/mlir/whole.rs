@@ -133,7 +133,9 @@ impl Body<'_> {
                 let both = self.push(format!("arith.{name} {a}, {b} : i1"));
                 self.whole_truth(&both)
             }
-            Binary::Div => return Err(format!("`{}` of integers is no integer", function.name())),
+            Binary::Div | Binary::Atan2 => {
+                return Err(format!("`{}` of integers is no integer", function.name()));
+            }
         })
     }
 

@@ -363,4 +363,29 @@ static inline double f64_uniform(uint64_t key, uint64_t position)
     return (double)w.x0 * 0x1p-32 + (double)(int32_t)(w.x1 >> 11) * 0x1p-53;
 }
 
+/* ---- Functions that are not computed in vectors: those of libm, in double, are right to the last digit of a float ---- */
+
+static inline float f32_expm1(float x) { return (float)expm1((double)x); }
+static inline double f64_expm1(double x) { return expm1(x); }
+static inline float f32_tan(float x) { return (float)tan((double)x); }
+static inline double f64_tan(double x) { return tan(x); }
+static inline float f32_asin(float x) { return (float)asin((double)x); }
+static inline double f64_asin(double x) { return asin(x); }
+static inline float f32_acos(float x) { return (float)acos((double)x); }
+static inline double f64_acos(double x) { return acos(x); }
+static inline float f32_atan(float x) { return (float)atan((double)x); }
+static inline double f64_atan(double x) { return atan(x); }
+static inline float f32_sinh(float x) { return (float)sinh((double)x); }
+static inline double f64_sinh(double x) { return sinh(x); }
+static inline float f32_cosh(float x) { return (float)cosh((double)x); }
+static inline double f64_cosh(double x) { return cosh(x); }
+static inline float f32_asinh(float x) { return (float)asinh((double)x); }
+static inline double f64_asinh(double x) { return asinh(x); }
+static inline float f32_acosh(float x) { return (float)acosh((double)x); }
+static inline double f64_acosh(double x) { return acosh(x); }
+static inline float f32_atanh(float x) { return (float)atanh((double)x); }
+static inline double f64_atanh(double x) { return atanh(x); }
+static inline float f32_atan2(float y, float x) { return (float)atan2((double)y, (double)x); }
+static inline double f64_atan2(double y, double x) { return atan2(y, x); }
+
 #endif /* MATH_ONCE */

@@ -39,6 +39,17 @@ cases! {
     absolute ["5"] |m, [a]| m.pointwise("abs", &[a]);
     sign ["5"] |m, [a]| m.pointwise("sign", &[a]) * a;
     square ["5"] |m, [a]| m.pointwise("square", &[a]);
+    exponential_less_one ["5"] |m, [a]| m.pointwise("expm1", &[a]);
+    tangent ["5"] |m, [a]| m.pointwise("tan", &[a * 0.5]);
+    arcus_sine ["5"] |m, [a]| m.pointwise("asin", &[m.pointwise("tanh", &[a])]);
+    arcus_cosine ["5"] |m, [a]| m.pointwise("acos", &[m.pointwise("tanh", &[a])]);
+    arcus_tangent ["5"] |m, [a]| m.pointwise("atan", &[a]);
+    angle ["5", "5"] |m, [a, b]| m.pointwise("atan2", &[a, b]);
+    hyperbolic_sine ["5"] |m, [a]| m.pointwise("sinh", &[a]);
+    hyperbolic_cosine ["5"] |m, [a]| m.pointwise("cosh", &[a]);
+    area_sine ["5"] |m, [a]| m.pointwise("asinh", &[a]);
+    area_cosine ["5"] |m, [a]| m.pointwise("acosh", &[m.pointwise("square", &[a]) + 1.5]);
+    area_tangent ["5"] |m, [a]| m.pointwise("atanh", &[m.pointwise("tanh", &[a])]);
     error_function ["5"] |m, [a]| m.pointwise("erf", &[a]);
     floor ["5"] |m, [a]| m.pointwise("floor", &[a * 3.0]) * a;
     ceiling ["5"] |m, [a]| m.pointwise("ceil", &[a * 3.0]) * a;

@@ -15,10 +15,24 @@ const SPECIAL: [f64; 3] = [f64::NEG_INFINITY, f64::INFINITY, f64::NAN];
 type OfOne = (&'static str, fn(f64) -> f64);
 
 /// Definitions with the functions of the Rust library.
-const OF_ONE: [OfOne; 18] = [
+const OF_ONE: [OfOne; 29] = [
     ("neg", |x| -x),
     ("exp", f64::exp),
     ("log", f64::ln),
+    ("log1p", f64::ln_1p),
+    ("expm1", f64::exp_m1),
+    ("tan", f64::tan),
+    ("asin", f64::asin),
+    ("acos", f64::acos),
+    ("atan", f64::atan),
+    ("sinh", f64::sinh),
+    ("cosh", f64::cosh),
+    ("asinh", area_sine),
+    (
+        "acosh",
+        |x| if x < 1.0 { f64::NAN } else { ((x - 1.0) + ((x - 1.0).sqrt() * (x + 1.0).sqrt())).ln_1p() },
+    ),
+    ("atanh", |x| 0.5 * (x.ln_1p() - (-x).ln_1p())),
     ("sqrt", f64::sqrt),
     ("recip", |x| 1.0 / x),
     ("sin", f64::sin),
@@ -36,14 +50,26 @@ const OF_ONE: [OfOne; 18] = [
     ("stop_gradient", |x| x),
 ];
 
+/// By its definition: that of the Rust library loses the digits of small numbers on some machines.
+fn area_sine(x: f64) -> f64 {
+    let size = x.abs();
+    let value = if size > 1e9 {
+        size.ln() + std::f64::consts::LN_2
+    } else {
+        (size + size * size / (1.0 + (size * size + 1.0).sqrt())).ln_1p()
+    };
+    value.copysign(x)
+}
+
 type OfTwo = (&'static str, fn(f64, f64) -> f64);
 
-const OF_TWO: [OfTwo; 16] = [
+const OF_TWO: [OfTwo; 17] = [
     ("+", |a, b| a + b),
     ("-", |a, b| a - b),
     ("*", |a, b| a * b),
     ("/", |a, b| a / b),
     ("**", f64::powf),
+    ("atan2", f64::atan2),
     ("max", |a, b| if a.is_nan() || b.is_nan() { f64::NAN } else { a.max(b) }),
     ("min", |a, b| if a.is_nan() || b.is_nan() { f64::NAN } else { a.min(b) }),
     // The remainder has the sign of the divisor.
