@@ -467,7 +467,8 @@ fn len(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
         Value::Mistake => Err(Reported),
         other => {
             let message = format!("a list is needed here, not {}", other.kind());
-            eval.wrong(codes::KIND, message, list.span, crate::suggest::NAMED_SIZES)
+            let help = eval.named_size(&eval.quote(list.span), Some(0), call.span);
+            eval.wrong(codes::KIND, message, list.span, help)
         }
     }
 }

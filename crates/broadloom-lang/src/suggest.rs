@@ -40,9 +40,14 @@ pub enum Way {
     Write(&'static str),
     /// A sentence of advice.
     Say(&'static str),
+    /// A sentence, and the expression to write.
+    Because(&'static str, &'static str),
 }
 
-use Way::{Say, Write};
+use Way::{Because, Say, Write};
+
+/// A function that applies others one after another.
+const IN_A_ROW: Way = Because("a list of layers is a layer", "[$*]");
 
 /// For functions that change the order or the number of axes.
 const BY_SPEC: Way = Say(
@@ -137,6 +142,7 @@ const FOREIGN: &[(&str, Way)] = &[
     ("arange", Say("numbers along an axis are `range(\"10 |\")`, a list of numbers is `0..10`")),
     ("linspace", Say("numbers along an axis are `range(\"10 |\")`: multiply and add what is needed")),
     ("rand", Write("noise()")),
+    ("empty", Say("first values are `zeros`, of the shape that is declared: `data x : 3, 4 = zeros`")),
     ("randn", Say("draw numbers where they are declared: `data x : 100 | 2 = normal(1)`")),
     ("flatten", ALL_AXES),
     ("ravel", ALL_AXES),
@@ -154,10 +160,8 @@ const FOREIGN: &[(&str, Way)] = &[
     ("moveaxis", BY_SPEC),
     ("rearrange", BY_SPEC),
     ("reduce", Say("a spec leaves out what is reduced: `sum(\"b | i => i\", x)`, `max(…)`, `mean(…)`")),
-    (
-        "Sequential",
-        Say("a list of functions is applied one after another: `x |> [linear(64), relu, linear(10)]`"),
-    ),
+    ("Sequential", IN_A_ROW),
+    ("Chain", IN_A_ROW),
     ("Dense", Say("write `linear(64)`: how wide the input is follows from what it is applied to")),
     ("dense", Say("write `linear(64)`: how wide the input is follows from what it is applied to")),
     (
@@ -226,7 +230,7 @@ const METHODS: &[(&str, Way)] = &[
     ("copy", KEPT),
     ("contiguous", KEPT),
     ("requires_grad_", Say("a parameter stands in braces: `{w : 784 -> 10}`")),
-    ("zero_grad", Say("leave it out: gradients begin afresh with every `backward`")),
+    ("zero_grad", Say("leave it out: gradients begin afresh with every `minimise` and `backward`")),
     ("step", Say("write `minimise loss by sgd(0.1)`")),
     ("append", Say("a list stays as it is: write all of its items, or `[f(x) for x in list]`")),
     ("extend", Say("a list stays as it is: write all of its items, or `[f(x) for x in list]`")),
@@ -320,13 +324,70 @@ pub fn is_library(name: &str) -> bool {
         "torchvision",
         "mx",
         "tinygrad",
+        "Flux",
+        "Lux",
+        "hk",
+        "haiku",
+        "eqx",
+        "equinox",
     ];
     LIBRARIES.contains(&name)
 }
 
+/// The first values here that a function of another library makes a tensor of.
+pub fn first_values(name: &str) -> Option<&'static str> {
+    Some(match name {
+        "zeros" | "empty" => "zeros",
+        "ones" => "ones",
+        "randn" | "normal" | "standard_normal" => "normal(1)",
+        "rand" | "uniform" => "uniform(0, 1)",
+        _ => return None,
+    })
+}
+
+/// Sizes as they stand in a shape, with arithmetic in parentheses.
+pub fn sizes(written: &[String]) -> Vec<String> {
+    let is_plain = |size: &str| size.chars().all(|letter| letter.is_alphanumeric() || letter == '_');
+    let size = |size: &String| if is_plain(size) { size.clone() } else { format!("({size})") };
+    written.iter().map(size).collect()
+}
+
+/// How a tensor of some sizes and first values is declared, under the name that it is bound to.
+pub fn declared(name: Option<&str>, sizes: &[String], values: &str) -> String {
+    let all = sizes.join(", ");
+    let Some(name) = name else {
+        return format!("shapes are declared: `data x : {all} = {values}`; a number broadcasts by itself");
+    };
+    let data = format!("shapes are declared: `data {name} : {all} = {values}`");
+    match sizes {
+        [size] => format!("{data}, and what is learned is `{{{name} : {size} = {values}}}`"),
+        [from, to] => format!(
+            "{data}; a map is `data {name} : {from} -> {to} = {values}`, and one that is learned `{{{name} : {from} -> {to} = {values}}}`"
+        ),
+        _ => data,
+    }
+}
+
+/// The name that a line binds, from the text before a place in it, and what stands between the sign and that place.
+pub fn bound_name(before: &str) -> Option<(&str, &str)> {
+    let line = before.rsplit(['\n', '\r']).next()?.trim();
+    let (name, rest) = line.split_once('=')?;
+    let name = name.trim().strip_prefix("let ").unwrap_or(name).trim();
+    let is_name = |name: &str| name.chars().all(|letter| letter.is_alphanumeric() || letter == '_');
+    (is_name(name) && name.starts_with(|letter: char| !letter.is_numeric())).then_some((name, rest.trim()))
+}
+
 /// Fills the arguments into an expression, with names of its own where there are none.
 pub fn filled(template: &str, arguments: &[String]) -> String {
-    let mut text = template.to_string();
+    let all = match arguments {
+        [] => "linear(64), relu, linear(10)".to_string(),
+        // They may stand in a list already.
+        [list] if let Some(items) = list.strip_prefix('[').and_then(|list| list.strip_suffix(']')) => {
+            items.to_string()
+        }
+        _ => arguments.join(", "),
+    };
+    let mut text = template.replace("$*", &all);
     for (at, other) in ["x", "y", "z"].iter().enumerate() {
         let given = arguments.get(at).map_or(*other, |given| given);
         text = text.replace(&format!("${}", at + 1), given);

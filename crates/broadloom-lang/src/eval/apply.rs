@@ -141,6 +141,11 @@ impl Eval<'_> {
                 let message = format!("`{}` is {}, and cannot be applied", self.quote(at), other.kind());
                 let arguments: Vec<String> = given.iter().map(|each| self.quote(each.span)).collect();
                 let written = self.quote(at);
+                if let (Value::Initial(_), "zeros" | "ones", false) = (other, &*written, arguments.is_empty())
+                {
+                    let diagnostic = Diagnostic::error(codes::KIND, message, self.place(at), "");
+                    return self.fail(self.declared_first(diagnostic, at, &arguments, &written));
+                }
                 let help = match other {
                     Value::Tensor(_) | Value::Number(_) => match written.split_once('(') {
                         Some((function, _)) if self.is_plain_function(function) => {
@@ -149,13 +154,6 @@ impl Eval<'_> {
                         }
                         _ => "write `*` for a product, `@` to compose".to_string(),
                     },
-                    Value::Initial(_) if !arguments.is_empty() && ["zeros", "ones"].contains(&&*written) => {
-                        let sizes = arguments.join(", ");
-                        format!(
-                            "shapes are declared: `data x : {} = {written}`",
-                            sizes.trim_matches(['[', ']'])
-                        )
-                    }
                     Value::Initial(_) => super::foreign::FIRST_VALUES.to_string(),
                     Value::Text(_) => "a text is given to a function: `sum(\"i j => j\", x)`".to_string(),
                     _ => "only functions, layers, and lists of them are applied".to_string(),

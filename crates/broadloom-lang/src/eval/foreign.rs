@@ -1,15 +1,13 @@
-//! Help for names that do not exist here: names of other libraries, methods, axes by number, and
-//! names that are known only in another place of the program.
+//! Help for names that do not exist here: names of other libraries, methods, axes by number.
 
 use broadloom::Tensor;
 use broadloom_diagnostics::{Diagnostic, Edit, Span};
 
+use super::elsewhere::{Defined, Elsewhere};
 use super::{Eval, Evaluated, Reported};
 use crate::codes;
 use crate::suggest::{self, Way};
-use crate::syntax::ast::{
-    Arg, AxisKind, Body, ExprId, ExprKind, Ident, Name, Statement, StatementKind, Target,
-};
+use crate::syntax::ast::{Arg, ExprId, ExprKind, Ident, Name};
 use crate::value::Value;
 
 /// The longest piece of a program that a message quotes.
@@ -20,48 +18,6 @@ pub(super) const FIRST_VALUES: &str = "`zeros` and `ones` are first values, of t
 
 /// Functions that reduce axes.
 const REDUCTIONS: [&str; 5] = ["sum", "mean", "max", "min", "product"];
-
-/// The construct outside which names are not known.
-#[derive(Clone, Copy)]
-enum Inside {
-    Repeat,
-    For,
-    Function(Name),
-    List,
-}
-
-/// A place of a program with names of its own.
-struct Container {
-    span: Span,
-    inside: Inside,
-}
-
-/// A name that is defined somewhere.
-struct Definition {
-    span: Span,
-    kind: Defined,
-}
-
-/// A place where a name is known: a label for it, and advice.
-struct Elsewhere {
-    label: String,
-    at: Span,
-    help: String,
-    kind: Defined,
-}
-
-/// The kind of a definition.
-#[derive(Clone, Copy, PartialEq)]
-enum Defined {
-    Name,
-    Param,
-    /// A size to be inferred, in a declared shape.
-    Label,
-    /// The number of a repetition, or an item of a list.
-    Turn,
-    /// A tensor that an assignment makes.
-    New,
-}
 
 impl Eval<'_> {
     /// Reports a call of something that does not exist. Returns `None` if the callee exists.
@@ -109,6 +65,14 @@ impl Eval<'_> {
             Some(arguments) => format!("{name}({})", arguments.join(", ")),
             None => name.to_string(),
         };
+        let message = format!("there is no library `{library}`");
+        let (whole, end) = (file.expr(of).span, field.span);
+        let diagnostic = Diagnostic::error(codes::UNKNOWN, message, self.place(whole), "");
+        if let Some((sizes, values)) =
+            arguments.zip(suggest::first_values(&text)).filter(|(sizes, _)| !sizes.is_empty())
+        {
+            return Some(self.told(self.declared_first(diagnostic, whole, sizes, values)));
+        }
         let known = self.frame.scope.all();
         let here = self.frame.scope.find(field.name).map(|_| text.clone());
         let near = suggest::nearest(&text, known.iter().map(|name| self.names.text(*name)));
@@ -131,10 +95,6 @@ impl Eval<'_> {
             }
             (None, None) => Advice::say("functions stand by themselves; docs/language.md lists them"),
         };
-        let message = format!("there is no library `{library}`");
-        let place = self.place(file.expr(of).span);
-        let (whole, end) = (file.expr(of).span, field.span);
-        let diagnostic = Diagnostic::error(codes::UNKNOWN, message, place, "");
         Some(self.told(self.advised(diagnostic, advice, whole, end)))
     }
 
@@ -162,9 +122,16 @@ impl Eval<'_> {
             return None;
         }
         let Way::Say(help) = suggest::method(self.text(field.name))? else { return None };
+        let advice = match self.text(field.name) {
+            "step" => {
+                self.owner_of("backward").map(|loss| Advice::write(format!("minimise {loss} by sgd(0.1)")))
+            }
+            _ => None,
+        };
         let message = format!("there is nothing called `{}`", self.text(*name));
-        let place = self.place(span);
-        Some(self.told(Diagnostic::error(codes::UNKNOWN, message, place, "not known here").with_help(help)))
+        let diagnostic = Diagnostic::error(codes::UNKNOWN, message, self.place(span), "not known here");
+        let (whole, end) = (file.expr(callee).span, field.span);
+        Some(self.told(self.advised(diagnostic, advice.unwrap_or(Advice::say(help)), whole, end)))
     }
 
     fn unknown_function(&mut self, name: Name, arguments: &[String], span: Span) -> Reported {
@@ -173,6 +140,9 @@ impl Eval<'_> {
             let message = format!("there is no function `{text}`");
             let place = self.place(span);
             let diagnostic = Diagnostic::error(codes::UNKNOWN, message, place, "not known here");
+            if let Some(values) = suggest::first_values(&text).filter(|_| !arguments.is_empty()) {
+                return self.told(self.declared_first(diagnostic, span, arguments, values));
+            }
             return self.told(self.advised(diagnostic, Advice::from_way(way, arguments), span, span));
         }
         self.unknown_name(name, span, true)
@@ -226,85 +196,6 @@ impl Eval<'_> {
         }
     }
 
-    fn is_defined_elsewhere(&self, name: Name, span: Span) -> bool {
-        self.elsewhere(name, span).is_some() || self.frame.file.mistaken.contains(&name)
-    }
-
-    /// Finds a place where a name is known, with a label for it and advice.
-    fn elsewhere(&self, name: Name, used: Span) -> Option<Elsewhere> {
-        let file = self.frame.file.clone();
-        let (mut containers, mut found) = (Vec::new(), Vec::new());
-        collect(&file.statements, name, &mut containers, &mut found);
-        for expr in &file.exprs {
-            match &expr.kind {
-                ExprKind::Param(param) if param.name.name == name => {
-                    found.push(Definition { span: param.name.span, kind: Defined::Param });
-                }
-                ExprKind::Each { name: each, .. } => {
-                    containers.push(Container { span: expr.span, inside: Inside::List });
-                    if each.name == name {
-                        found.push(Definition { span: each.span, kind: Defined::Turn });
-                    }
-                }
-                _ => {}
-            }
-        }
-        let holds = |outer: Span, inner: Span| outer.start <= inner.start && inner.end <= outer.end;
-        let text = self.text(name);
-        // The last definition before the use is meant, if there is one.
-        found.sort_by_key(|each| (each.span.start > used.start, u32::MAX - each.span.start));
-        let Definition { span, kind } = found.into_iter().find(|each| each.span.source == used.source)?;
-        let apart = containers.iter().filter(|each| holds(each.span, span) && !holds(each.span, used));
-        let outermost = apart.max_by_key(|each| each.span.end - each.span.start);
-        let Some(Container { inside, .. }) = outermost else {
-            if kind == Defined::Label {
-                let help = format!("declare it, to use the size in a program: `dim {text} = 32`");
-                let label = "a size to be inferred, which only shapes know".to_string();
-                return Some(Elsewhere { label, at: span, help, kind });
-            }
-            let help =
-                "names are known after the line that defines them: move this line below it".to_string();
-            let label = "defined here, further down".to_string();
-            return (span.start > used.start).then_some(Elsewhere { label, at: span, help, kind });
-        };
-        let (label, help) = match inside {
-            Inside::Repeat | Inside::For if kind == Defined::Turn => (
-                "known only inside of the loop that counts it".to_string(),
-                format!("use `{text}` inside; what should be known afterwards is assigned to a `state`"),
-            ),
-            Inside::Repeat if kind == Defined::New => (
-                "made here, and known only inside of this `repeat`".to_string(),
-                format!(
-                    "declare it before the `repeat`, `state {text} : …`, and assign to it without braces"
-                ),
-            ),
-            Inside::Repeat => (
-                "known only inside of this `repeat`".to_string(),
-                format!(
-                    "use `{text}` inside, or move its line before the `repeat`: it is computed again whenever it is needed"
-                ),
-            ),
-            Inside::For => (
-                "known only inside of this `for`, where each turn has its own".to_string(),
-                format!("use `{text}` inside, or collect what is needed in a list: `[… for i in 0..3]`"),
-            ),
-            Inside::List => {
-                ("known only inside of this list".to_string(), format!("use `{text}` inside of the brackets"))
-            }
-            Inside::Function(function) => {
-                let function = self.text(*function);
-                let help = match kind == Defined::Param {
-                    true => format!("after `{function}` has been applied, it is `{function}.{text}`"),
-                    false => {
-                        format!("let `{function}` give it back: the last line of a function is its value")
-                    }
-                };
-                (format!("known only inside of `{function}`"), help)
-            }
-        };
-        Some(Elsewhere { label, at: span, help, kind })
-    }
-
     /// Reports `x.sum()`: a function of another library, or of this one, written as a method.
     pub(super) fn method(
         &mut self,
@@ -345,6 +236,15 @@ impl Eval<'_> {
             (_, Some(_), Value::Tensor(_)) if text == "t" && args.is_none() => Advice::say(format!(
                 "a label is a size of what its spec makes: `let y = sum(\"… t …\", {owner})`, and then `y.t`; the transpose is `{owner}.T`"
             )),
+            (_, Some(_), Value::Tensor(_))
+                if text == "backward" && self.backward_by_minimise(&owner).is_some() =>
+            {
+                Advice::say(self.backward_by_minimise(&owner).unwrap_or_default())
+            }
+            (_, Some(_), Value::Tensor(_)) if matches!(&*text, "shape" | "size") => {
+                let axis = axis.and_then(crate::position::whole).or_else(|| self.index_behind(field.span));
+                Advice::say(self.named_size(&owner, axis, self.span_of(of)))
+            }
             (_, Some(way), _) => Advice::from_way(way, &arguments),
             (Some(_), _, Value::Tensor(tensor)) if arguments.len() > 1 && REDUCTIONS.contains(&&*text) => {
                 Advice::say(self.axis_help(&text, *tensor, &owner, axis))
@@ -383,6 +283,12 @@ impl Eval<'_> {
         Some(self.told(self.advised(diagnostic, advice, whole, field.span)))
     }
 
+    /// The number in brackets behind a field, as in `x.shape[0]`.
+    fn index_behind(&self, field: Span) -> Option<i64> {
+        let rest = self.sources.get(field.source).text().get(field.end as usize..)?;
+        rest.strip_prefix('[')?.split_once(']')?.0.trim().parse().ok()
+    }
+
     /// Reports a method that layers of other libraries have.
     fn method_of_layer(&mut self, of: ExprId, field: Ident, text: &str, args: &[Arg]) -> Option<Reported> {
         let owner = self.quote(self.span_of(of));
@@ -398,7 +304,9 @@ impl Eval<'_> {
             "train" => "leave it out: what is not under `inference(…)` is trained".to_string(),
             "fit" | "compile" => "write `minimise loss by sgd(0.1)` inside of a `repeat`".to_string(),
             "to" | "cuda" | "cpu" => "leave it out".to_string(),
-            "zero_grad" => "leave it out: gradients begin afresh with every `backward`".to_string(),
+            "zero_grad" => {
+                "leave it out: gradients begin afresh with every `minimise` and `backward`".to_string()
+            }
             "step" | "update" => {
                 format!("write `minimise loss by {owner}`, which computes gradients and applies the rule")
             }
@@ -508,14 +416,6 @@ impl Eval<'_> {
         self.fail(diagnostic)
     }
 
-    /// The span of the last binding of a name in this file before a place.
-    fn bound_before(&self, name: Name, used: Span) -> Option<Span> {
-        let (mut containers, mut found) = (Vec::new(), Vec::new());
-        collect(&self.frame.file.statements, name, &mut containers, &mut found);
-        let before = found.into_iter().map(|each| each.span).filter(|span| span.start < used.start);
-        before.max_by_key(|span| span.start)
-    }
-
     /// Reports an assignment to a name that does not exist.
     pub(super) fn unknown_target<T>(
         &mut self,
@@ -561,7 +461,7 @@ pub(super) fn signature(eval: &Eval<'_>, arguments: &[crate::syntax::ast::Argume
 }
 
 /// The length of a list of arguments at the beginning of a text; 0 if there is none, or no end of it on the line.
-fn list_length(text: &str) -> usize {
+pub(super) fn list_length(text: &str) -> usize {
     if !text.starts_with('(') {
         return 0;
     }
@@ -602,6 +502,9 @@ impl Advice {
         match way {
             Way::Write(template) => Advice::write(suggest::filled(template, arguments)),
             Way::Say(text) => Advice::say(text),
+            Way::Because(_, template) => {
+                Advice { help: said(way, arguments), written: Some(suggest::filled(template, arguments)) }
+            }
         }
     }
 }
@@ -611,65 +514,8 @@ fn said(way: Way, arguments: &[String]) -> String {
     match way {
         Way::Write(template) => format!("write `{}`", suggest::filled(template, arguments)),
         Way::Say(text) => text.to_string(),
-    }
-}
-
-/// Collects the places with names of their own, and the definitions of a name.
-fn collect(
-    statements: &[Statement],
-    name: Name,
-    containers: &mut Vec<Container>,
-    found: &mut Vec<Definition>,
-) {
-    let define_as = |ident: &Ident, kind: Defined, found: &mut Vec<Definition>| {
-        if ident.name == name {
-            found.push(Definition { span: ident.span, kind });
-        }
-    };
-    let define = |ident: &Ident, found: &mut Vec<Definition>| define_as(ident, Defined::Name, found);
-    for statement in statements {
-        let span = statement.span;
-        match &statement.kind {
-            StatementKind::Let { names, .. } => names.iter().for_each(|ident| define(ident, found)),
-            StatementKind::Dim { name: ident, .. } | StatementKind::Op { name: ident, .. } => {
-                define(ident, found)
-            }
-            StatementKind::Leaf { name: ident, shape, .. } => {
-                define(ident, found);
-                let rows = shape
-                    .iter()
-                    .flat_map(|shape| shape.batch.iter().chain(&shape.input).chain([&shape.output]));
-                let labels =
-                    rows.flatten().filter(|axis| matches!(axis.kind, AxisKind::Name(known) if known == name));
-                found.extend(labels.map(|axis| Definition { span: axis.span, kind: Defined::Label }));
-            }
-            StatementKind::Assign(assign) => {
-                if let Target::New(ident) = &assign.target {
-                    define_as(ident, Defined::New, found);
-                }
-            }
-            StatementKind::For { name: ident, body, .. } => {
-                containers.push(Container { span, inside: Inside::For });
-                define_as(ident, Defined::Turn, found);
-                collect(body, name, containers, found);
-            }
-            StatementKind::Repeat { name: ident, body, .. } => {
-                containers.push(Container { span, inside: Inside::Repeat });
-                ident.iter().for_each(|ident| define_as(ident, Defined::Turn, found));
-                collect(body, name, containers, found);
-            }
-            StatementKind::Def(def) => {
-                define(&def.name, found);
-                let arguments = def.config.iter().flatten().chain(&def.arguments);
-                // The name of a function is known outside it, its arguments and its body are not.
-                let span = Span { start: def.name.span.end, ..span };
-                containers.push(Container { span, inside: Inside::Function(def.name.name) });
-                arguments.for_each(|argument| define(&argument.name, found));
-                if let Body::Block(body) = &def.body {
-                    collect(body, name, containers, found);
-                }
-            }
-            _ => {}
+        Way::Because(reason, template) => {
+            format!("{reason}: write `{}`", suggest::filled(template, arguments))
         }
     }
 }

@@ -20,7 +20,8 @@
 //! | `spec` | operations by a spec, and captured sizes |
 //! | `traps` | specs and shapes in texts that are easily misread |
 //! | `action` | statements that act when the program runs |
-//! | `foreign` | nothing: it explains names that do not exist |
+//! | `foreign`, `elsewhere` | nothing: they explain names that do not exist, or not here |
+//! | `habits` | nothing: it explains what other libraries write otherwise |
 //! | `report` | errors of the graph, as diagnostics |
 
 mod action;
@@ -32,10 +33,12 @@ mod contract;
 mod convert;
 mod declared;
 mod dim;
+mod elsewhere;
 mod expr;
 mod first_values;
 mod foreign;
 mod formula;
+mod habits;
 mod leaf;
 mod makers;
 mod report;

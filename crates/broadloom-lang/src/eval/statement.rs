@@ -59,7 +59,7 @@ impl Eval<'_> {
             }
             StatementKind::Op { name, operands, lines } => self.op(*name, operands, lines),
             StatementKind::Set { target, value } => self.set(*target, *value, span),
-            StatementKind::For { name, list, body } => self.unrolled(*name, *list, body),
+            StatementKind::For { name, list, body } => self.unrolled(*name, *list, body, span),
             StatementKind::Repeat { name, count, body } => self.repeat(*name, *count, body, span),
             StatementKind::Backward(loss) => self.backward(*loss, span).map(|_| ()),
             StatementKind::Minimise { loss, of, rule } => self.minimise(*loss, *of, *rule, span),
@@ -253,7 +253,8 @@ impl Eval<'_> {
     }
 
     /// `for`: evaluates the body once for each item, in a scope of its own.
-    fn unrolled(&mut self, name: Ident, list: ExprId, body: &[Statement]) -> Evaluated<()> {
+    fn unrolled(&mut self, name: Ident, list: ExprId, body: &[Statement], span: Span) -> Evaluated<()> {
+        self.not_for_training(name, list, body, span)?;
         let items = self.items(list)?;
         let turns = self.frame.turns.clone();
         for (turn, item) in items.into_iter().enumerate() {
@@ -312,17 +313,23 @@ impl Eval<'_> {
 
     /// Reports a statement that does nothing.
     pub(super) fn idle(&mut self, statement: &Statement) -> Evaluated<()> {
-        let compares = match statement.kind {
-            StatementKind::Expr(value) => {
-                matches!(self.frame.file.expr(value).kind, ExprKind::Binary(Binary::Equal, ..))
+        let StatementKind::Expr(value) = statement.kind else { return Ok(()) };
+        let (message, span) = ("nobody uses the value of this line", statement.span);
+        let file = self.frame.file.clone();
+        let help = match &file.expr(value).kind {
+            ExprKind::Binary(Binary::Equal, ..) => "`==` compares; write `=` to assign",
+            ExprKind::Text(text) if self.place(span) == span => {
+                let comment = format!("# {}", text.trim());
+                let help = match self.quote(span).as_str() {
+                    "…" => "a comment begins with `#`: write `# …`".to_string(),
+                    _ => format!("a comment begins with `#`: write `{comment}`"),
+                };
+                let diagnostic = Diagnostic::error(codes::PLACE, message, span, "");
+                return self.fail(diagnostic.with_fix(help, span, comment));
             }
-            _ => false,
+            _ => "give it a name with `let`, or `print` it",
         };
-        let help = match compares {
-            true => "`==` compares; write `=` to assign",
-            false => "give it a name with `let`, or `print` it",
-        };
-        self.wrong(codes::PLACE, "nobody uses the value of this line", statement.span, help)
+        self.wrong(codes::PLACE, message, span, help)
     }
 
     /// Evaluates the body of a function.

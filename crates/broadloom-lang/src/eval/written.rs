@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use broadloom::{Array, Dtype, Initial};
-use broadloom_diagnostics::Span;
+use broadloom_diagnostics::{Diagnostic, Span};
 
 use super::{Eval, Evaluated, Reported};
 use crate::codes;
@@ -30,8 +30,21 @@ impl Eval<'_> {
 
     fn no_initial<T>(&mut self, value: &Value, span: Span) -> Evaluated<T> {
         let message = format!("values to begin with are needed here, not {}", value.kind());
+        if let Value::Text(path) = value {
+            return self.path_of_numbers(message, path, span);
+        }
         let help = "write a number, a list, `load(…)`, or one of `zeros`, `ones`, `uniform`, `normal`, `kaiming`, `xavier`";
         self.wrong(codes::KIND, message, span, help)
+    }
+
+    /// Reports a text in place of the numbers of a file.
+    fn path_of_numbers<T>(&mut self, message: String, path: &str, span: Span) -> Evaluated<T> {
+        let (help, place) = (format!("write `load(\"{path}\")`"), self.place(span));
+        if place != span {
+            return self.wrong(codes::KIND, message, span, help);
+        }
+        let written = format!("load({})", self.sources.slice(span));
+        self.fail(Diagnostic::error(codes::KIND, message, place, "").with_fix(help, span, written))
     }
 
     /// The numbers of a list or a file.
@@ -46,6 +59,9 @@ impl Eval<'_> {
             Value::Mistake => return Err(Reported),
             other => {
                 let message = format!("numbers are needed here, not {}", other.kind());
+                if let Value::Text(path) = other {
+                    return self.path_of_numbers(message, path, span);
+                }
                 let help = "write a list, `load(…)`, or a distribution such as `normal(1)`";
                 return self.wrong(codes::KIND, message, span, help);
             }

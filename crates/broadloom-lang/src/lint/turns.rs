@@ -4,7 +4,7 @@ use broadloom_diagnostics::{Diagnostic, Span};
 
 use crate::codes;
 use crate::program::Program;
-use crate::syntax::ast::{ExprKind, File, Ident, Name, Statement, StatementKind};
+use crate::syntax::ast::{ExprId, ExprKind, File, Ident, Name, Statement, StatementKind};
 
 /// Names that look as if they were carried from turn to turn, and training that looks as if it were repeated.
 pub(super) fn turns(program: &Program, file: &File) -> Vec<Diagnostic> {
@@ -17,7 +17,7 @@ pub(super) fn turns(program: &Program, file: &File) -> Vec<Diagnostic> {
 #[derive(Clone, Copy, PartialEq)]
 enum Block {
     Top,
-    For,
+    For(Ident, ExprId),
     Repeat,
 }
 
@@ -40,8 +40,14 @@ fn blocks(
                 let lost = names.iter().find(|name| is_read(name) && before(name) && after(name));
                 found.extend(lost.map(|name| carried(block, program.names.text(name.name), name.span)));
             }
-            StatementKind::Minimise { .. } if block == Block::For => found.push(trained(statement.span)),
-            StatementKind::For { body, .. } => blocks(file, body, Block::For, program, found),
+            StatementKind::Minimise { .. } if let Block::For(name, list) = block => {
+                let range = matches!(file.expr(list).kind, ExprKind::Range(..));
+                let range = range.then(|| program.sources.slice(file.expr(list).span));
+                found.push(trained(statement.span, program.names.text(name.name), range));
+            }
+            StatementKind::For { name, list, body } => {
+                blocks(file, body, Block::For(*name, *list), program, found)
+            }
             StatementKind::Repeat { body, .. } => blocks(file, body, Block::Repeat, program, found),
             _ => {}
         }
@@ -68,10 +74,11 @@ fn carried(block: Block, name: &str, span: Span) -> Diagnostic {
     Diagnostic::warning(codes::TURN, message, span, "the one outside stays as it is").with_help(help)
 }
 
-fn trained(span: Span) -> Diagnostic {
+fn trained(span: Span, name: &str, range: Option<&str>) -> Diagnostic {
     let message = "`for` writes this once for each turn; it does not repeat it when the program runs";
     let label = "layers that are made in the block are new in each turn";
-    let help = "training is repeated by `repeat 100:` or `repeat step in 0..100:`, with the model before it";
+    let range = range.unwrap_or("0..100");
+    let help = format!("training is repeated by `repeat {name} in {range}:`, with the model before it");
     Diagnostic::warning(codes::TURN, message, span, label).with_help(help)
 }
 

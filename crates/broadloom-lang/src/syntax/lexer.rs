@@ -16,7 +16,9 @@
 //! The lexer never fails: a character it cannot read
 //! becomes [`TokenKind::Unknown`] and a diagnostic.
 
-use broadloom_diagnostics::{BYTE_ORDER_MARK, Diagnostic, Edit, SourceId, Span};
+mod habits;
+
+use broadloom_diagnostics::{BYTE_ORDER_MARK, Diagnostic, SourceId, Span};
 
 use super::token::{KEYWORDS, Keyword, Token, TokenKind};
 use crate::codes;
@@ -30,6 +32,8 @@ pub struct Lexed {
     pub comments: Vec<Span>,
     /// The mistakes.
     pub diagnostics: Vec<Diagnostic>,
+    /// Where lines begin that fit no block, in order: they are read as lines of the nearest one.
+    pub misplaced: Vec<u32>,
     /// The number of bytes that were read, some of them twice: a measure of the time it took.
     pub work: usize,
 }
@@ -52,7 +56,7 @@ pub fn lex(source: SourceId, text: &str) -> Lexed {
         at: 0,
         out,
         brackets: Vec::new(),
-        indents: vec![0],
+        indents: vec![Indent::default()],
         tolerated: None,
         fresh: true,
     };
@@ -67,13 +71,23 @@ struct Lexer<'a> {
     out: Lexed,
     /// The brackets that are open.
     brackets: Vec<TokenKind>,
-    /// The columns of the blocks that are open.
-    indents: Vec<usize>,
-    /// A column that fits no block and has been reported:
-    /// the next lines at the same column are not reported.
-    tolerated: Option<usize>,
+    /// The blocks that are open.
+    indents: Vec<Indent>,
+    /// A column that fits no block and has been reported, and that of the block: the next lines at
+    /// either belong to the block, and are not reported.
+    tolerated: Option<(usize, usize)>,
     /// True at the beginning of a line, before its first token.
     fresh: bool,
+}
+
+/// A block that is open.
+#[derive(Clone, Copy, Default)]
+struct Indent {
+    column: usize,
+    /// Where its first line begins.
+    at: usize,
+    /// The number of tokens before it.
+    tokens: usize,
 }
 
 impl Lexer<'_> {
@@ -110,6 +124,9 @@ impl Lexer<'_> {
             '/' if let Some(length) = self.foreign_comment(rest) => {
                 self.slashes("write `#` for a comment");
                 self.at += length;
+            }
+            '"' | '\'' if self.fresh && self.brackets.is_empty() && habits::is_long_text(rest) => {
+                self.at += self.docstring(rest);
             }
             _ => self.step_token(rest, letter),
         }
@@ -210,41 +227,94 @@ impl Lexer<'_> {
 
     /// The column of the innermost block.
     fn current(&self) -> usize {
-        self.indents.last().copied().unwrap_or(0)
+        self.indents.last().map_or(0, |block| block.column)
     }
 
     fn indent_first(&mut self) {
         let column = self.column();
         if column > 0 {
             self.mistake(codes::INDENTATION, "the first line is indented", "a file begins at the left edge");
-            self.indents[0] = column;
+            self.indents[0].column = column;
         }
     }
 
     fn change_indent(&mut self) {
         let column = self.column();
-        let deepest = self.indents.len();
-        while self.indents.len() > 1 && column < self.current() {
-            self.indents.pop();
-            self.push(TokenKind::Dedent, self.at, self.at);
-        }
-        if self.tolerated == Some(column) {
+        if self.is_tolerated(column) {
             return;
+        }
+        while let [.., outer, block] = self.indents[..]
+            && column < block.column
+        {
+            if column > outer.column {
+                return self.misplace(column, outer.column, block);
+            }
+            self.indents.pop();
+            self.tolerated = None;
+            self.push(TokenKind::Dedent, self.at, self.at);
         }
         if column <= self.current() {
             // The first line may have been indented further, which has been reported.
-            self.indents[0] = self.indents[0].min(column);
-            self.tolerated = None;
-        } else if deepest == self.indents.len() {
-            self.indents.push(column);
-            self.push(TokenKind::Indent, self.at, self.at);
+            self.indents[0].column = self.indents[0].column.min(column);
         } else {
-            self.tolerated = Some(column);
-            self.mistake(
-                codes::INDENTATION,
-                "this line is indented like no line before it",
-                "lines of one block begin at the same column",
-            );
+            self.indents.push(Indent { column, at: self.at, tokens: self.out.tokens.len() });
+            self.push(TokenKind::Indent, self.at, self.at);
+        }
+    }
+
+    /// Returns true if a line belongs to a block of which a line at another column has been reported.
+    fn is_tolerated(&mut self, column: usize) -> bool {
+        let Some((odd, even)) = self.tolerated.filter(|(odd, even)| [*odd, *even].contains(&column)) else {
+            return false;
+        };
+        // A line that ends with one of these has a block of its own.
+        let before = self.out.tokens.iter().rev().nth(1).map(|token| token.kind);
+        let opens = matches!(before, Some(TokenKind::Colon | TokenKind::Equals));
+        if ![odd, even].contains(&self.current()) || (opens && column > self.current()) {
+            return false;
+        }
+        if let Some(block) = self.indents.last_mut() {
+            block.column = column;
+        }
+        if column == odd {
+            self.out.misplaced.push(self.at as u32);
+        }
+        true
+    }
+
+    /// Reports a line between two columns, and reads it as a line of the inner block.
+    fn misplace(&mut self, column: usize, outer: usize, block: Indent) {
+        let length = self.line().trim_end().len();
+        let span = self.span(self.at, self.at + length);
+        let width = block.column;
+        let head = self.head_of(block).map_or(String::new(), |word| format!(" of `{word}`"));
+        let rest = &self.text[block.at..];
+        let first = rest[..rest.find(LINE_ENDS).unwrap_or(rest.len())].trim_end().len();
+        let label = format!("the block{head} begins at column {}", width + 1);
+        let or_else = if outer == 0 { "not at all".to_string() } else { format!("by {outer} to end it") };
+        let help = format!("indent it by {width} to belong to the block, or {or_else}");
+        let message = format!("this line begins at column {}, like no line before it", column + 1);
+        self.out.diagnostics.push(
+            Diagnostic::error(codes::INDENTATION, message, span, "")
+                .with_label(self.span(block.at, block.at + first), label)
+                .with_help(help),
+        );
+        self.tolerated = Some((column, width));
+        self.out.misplaced.push(self.at as u32);
+        if let Some(block) = self.indents.last_mut() {
+            block.column = column;
+        }
+    }
+
+    /// The word that begins the line before a block.
+    fn head_of(&self, block: Indent) -> Option<&'static str> {
+        let line = self.out.tokens[..block.tokens].iter().rev().skip(1);
+        let is_end = |kind| matches!(kind, TokenKind::Newline | TokenKind::Indent | TokenKind::Dedent);
+        match line.take_while(|token| !is_end(token.kind)).last()?.kind {
+            TokenKind::Keyword(
+                word @ (Keyword::Repeat | Keyword::For | Keyword::Def | Keyword::Op | Keyword::If),
+            ) => Some(word.text()),
+            _ => None,
         }
     }
 
@@ -255,6 +325,9 @@ impl Lexer<'_> {
         }
         if letter.is_ascii_digit() {
             return self.number(rest);
+        }
+        if habits::is_long_text(rest) {
+            return self.long_text(rest);
         }
         if letter == '"' {
             return self.quoted(rest);
@@ -335,80 +408,6 @@ impl Lexer<'_> {
         (TokenKind::Text, end)
     }
 
-    /// The length of a `//` comment, as other languages
-    /// have it. Returns `None` if `//` is a whole quotient.
-    fn foreign_comment(&self, rest: &str) -> Option<usize> {
-        let line = rest.strip_prefix("//")?;
-        let line = line[..line.find(LINE_ENDS).unwrap_or(line.len())].trim_end();
-        let words: Vec<&str> = line.split_whitespace().collect();
-        let is_word = |word: &&str| word.starts_with(char::is_alphanumeric);
-        // Two words without a sign between them cannot be an expression.
-        let is_prose = words.is_empty() || words.windows(2).any(|pair| pair.iter().all(is_word));
-        (is_prose || self.fresh || line.starts_with('/')).then_some(line.len() + 2)
-    }
-
-    fn slashes(&mut self, help: &str) {
-        let span = self.span(self.at, self.at + 2);
-        let diagnostic = Diagnostic::error(codes::CHARACTER, "`//` means nothing here", span, "not expected");
-        self.out
-            .diagnostics
-            .push(diagnostic.with_help(help).fixed_by("write `#`", vec![Edit::new(span, "#")]));
-    }
-
-    fn unknown(&mut self, rest: &str, letter: char) -> (TokenKind, usize) {
-        let length = unknown_length(rest, letter);
-        let span = self.span(self.at, self.at + length);
-        let written;
-        let ends_operand = |letter: char| letter.is_alphanumeric() || matches!(letter, '_' | ')' | ']');
-        let (message, help): (String, Option<&str>) = match letter {
-            '\'' if length == 1 && self.text[..self.at].ends_with(ends_operand) => {
-                ("`'` means nothing here".into(), Some("the transpose of a matrix is `x.T`"))
-            }
-            '\'' => {
-                let inner = rest[..length].trim_matches('\'');
-                written = format!("write `\"{inner}\"`");
-                let short = length > 2 && length < 50 && !inner.contains('`');
-                ("texts stand in double quotes".into(), Some(if short { &*written } else { "write `\"…\"`" }))
-            }
-            '?' => ("`?` means nothing here".into(), Some("write `if condition then a else b`")),
-            '$' => ("`$` means nothing here".into(), Some("names have no sign before them")),
-            '&' => ("`&` means nothing here".into(), Some("write `and`")),
-            '!' => ("`!` means nothing here".into(), Some("write `not`, or `!=` for different")),
-            '^' => (
-                "`^` means nothing here".into(),
-                Some("a power is `**`; axes are put together by a spec such as `a; b => a^b`"),
-            ),
-            '×' | '·' => (
-                format!("`{letter}` means nothing here"),
-                Some(
-                    "write `*` for products of elements, `@` to compose; the axes of a shape are separated by `,`",
-                ),
-            ),
-            _ if letter.is_control() => ("there is an unprintable character".into(), None),
-            _ => (format!("`{letter}` means nothing here"), None),
-        };
-        let diagnostic = Diagnostic::error(codes::CHARACTER, message, span, "not expected");
-        let meant = match letter {
-            '\'' if length > 1 => Some(format!("\"{}\"", rest[..length].trim_matches('\''))),
-            '&' => Some("and".into()),
-            '!' => Some("not ".into()),
-            '^' => Some("**".into()),
-            '×' | '·' => Some("*".into()),
-            '$' => Some(String::new()),
-            _ => None,
-        };
-        let title = meant.as_ref().map(|meant| match meant.trim() {
-            "" => format!("leave out `{letter}`"),
-            meant => format!("write `{meant}`"),
-        });
-        let diagnostic = help.into_iter().fold(diagnostic, Diagnostic::with_help);
-        self.out.diagnostics.push(match meant.zip(title) {
-            Some((meant, title)) => diagnostic.fixed_by(title, vec![Edit::new(span, meant)]),
-            None => diagnostic,
-        });
-        (TokenKind::Unknown, length)
-    }
-
     fn mistake(&mut self, code: &'static str, message: &str, help: &str) {
         let length = self.line().trim_end().len();
         let span = self.span(self.at, self.at + length);
@@ -476,17 +475,6 @@ fn begins_operand(kind: TokenKind) -> bool {
 /// Returns true if a text in quotes has its second quote.
 fn is_closed(text: &str) -> bool {
     text.len() > 1 && text.ends_with('"')
-}
-
-/// The length of a meaningless piece: the same character repeated, or a text in single quotes.
-fn unknown_length(rest: &str, letter: char) -> usize {
-    if letter == '\''
-        && let Some(length) = rest[1..].find(|next| next == letter || LINE_ENDS.contains(&next))
-        && rest[1 + length..].starts_with(letter)
-    {
-        return length + 2;
-    }
-    rest.chars().take_while(|next| *next == letter).map(char::len_utf8).sum()
 }
 
 /// The column of a place that has only blanks before it

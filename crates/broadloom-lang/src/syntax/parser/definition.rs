@@ -53,6 +53,9 @@ impl Parser<'_> {
             return None;
         } else if self.braces("=", "and indent the lines below it: the last one is the result") {
             return None;
+        } else if self.kind() == TokenKind::Newline {
+            // The body may well stand below.
+            self.no_equals();
         } else if self.take_equals().is_none() {
             self.expected("`=` and the body of the function");
             return None;
@@ -62,6 +65,14 @@ impl Parser<'_> {
             _ => Body::Expr(self.expr_or_missing()),
         };
         Some(StatementKind::Def(std::rc::Rc::new(Def { name, config, arguments, result, body })))
+    }
+
+    /// Reports the end of the line in place of `=` and a body.
+    fn no_equals(&mut self) {
+        let (found, span) = (self.found(), self.token().span);
+        let message = format!("expected `=` and the body of the function, found {found}");
+        let diagnostic = Diagnostic::error(codes::EXPECTED, message, span, "");
+        self.report(diagnostic.with_fix("write ` =` at the end of this line", span.before(), " ="));
     }
 
     fn arguments(&mut self) -> Option<Vec<Argument>> {

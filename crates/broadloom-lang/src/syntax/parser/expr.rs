@@ -119,12 +119,15 @@ impl Parser<'_> {
                     if self.dotted(left) {
                         return None;
                     }
+                    if self.dotted_call(left) {
+                        continue;
+                    }
                     let field = self.ident("after `.`")?;
                     self.push(ExprKind::Field(left, field), start.to(field.span))
                 }
                 TokenKind::OpenList => {
                     let open = self.next();
-                    if self.kind() == TokenKind::Colon {
+                    if matches!(self.kind(), TokenKind::Colon | TokenKind::Ellipsis) {
                         self.sliced(left, open.span);
                         return None;
                     }
@@ -232,6 +235,7 @@ impl Parser<'_> {
                 let name = self.ident("after `for`")?;
                 self.need(TokenKind::Keyword(Keyword::In), "and a list")?;
                 let list = self.expr()?;
+                let list = self.foreign_range(list).unwrap_or(list);
                 if self.filtered() {
                     return None;
                 }

@@ -4,6 +4,7 @@
 //! is clearer than what was expected. Where the meaning is clear, parsing goes on as if the right
 //! form had been written, so that no further errors follow.
 
+mod brackets;
 mod functions;
 mod loops;
 
@@ -94,79 +95,6 @@ impl Parser<'_> {
         known.then(|| format!("={sign}").into())
     }
 
-    /// Reports an index of several axes, or a slice with `:`.
-    pub(super) fn sliced(&mut self, of: ExprId, open: Span) {
-        let close = self.closing(TokenKind::OpenList, TokenKind::CloseList);
-        let inner = Span { start: open.end, end: close.start, ..open };
-        let (name, index) = (self.quote(self.file.expr(of).span), self.slice(inner).trim().to_string());
-        let parts: Vec<&str> = index.split(',').map(str::trim).collect();
-        let is_index = |text: &str| !text.is_empty() && text.chars().all(|letter| letter.is_ascii_digit());
-        let mut meant = None;
-        let help = match parts[..] {
-            [":"] => {
-                meant = Some(String::new());
-                format!("write `{name}`")
-            }
-            [part] => match part.split(':').map(str::trim).collect::<Vec<_>>()[..] {
-                [from, ""] => format!("write `{name}[{from}..n]`, where `n` is the size of the axis"),
-                [from, to] => {
-                    let slice = format!("[{}..{to}]", if from.is_empty() { "0" } else { from });
-                    let help = format!("write `{name}{slice}`");
-                    meant = Some(slice);
-                    help
-                }
-                _ => format!("a stride is a spec: `einsum(\"2*i | ... => i | ...\", {name})`"),
-            },
-            [":", index] if is_index(index) => {
-                format!("another axis is chosen by a spec: `einsum(\"... | {index} => ... |\", {name})`")
-            }
-            [first, index] if is_index(first) && is_index(index) => {
-                format!("write `einsum(\"... | {index} => ... |\", {name}[{first}])`")
-            }
-            _ => format!("other axes are chosen by a spec, such as `einsum(\"... | 0 => ... |\", {name})`"),
-        };
-        let message = "an index is one number or one range `a..b`, along the first batch axis";
-        let diagnostic = Diagnostic::error(codes::EXPECTED, message, open.to(close), "");
-        self.report(match meant {
-            Some(meant) => diagnostic.with_fix(help, open.to(close), meant),
-            None => diagnostic.with_help(help),
-        });
-    }
-
-    /// Reports a shape in brackets.
-    pub(super) fn bracketed(&mut self, open: Token) {
-        let Some(closed) = open.kind.closed_by() else { return };
-        let close = self.closing(open.kind, closed);
-        let inner = Span { start: open.span.end, end: close.start, ..open.span };
-        let axes: Vec<String> = self.slice(inner).split(',').map(|axis| axis.trim().to_string()).collect();
-        let help = match &axes[..] {
-            [] | [_] => format!("write `{}`", axes.join("")),
-            [first, rest @ ..] => format!(
-                "write `{}`, or `{first} | {}` if the first axis counts a batch",
-                axes.join(", "),
-                rest.join(", ")
-            ),
-        };
-        let message = "the axes of a shape stand without brackets";
-        let (whole, plain) = (open.span.to(close), axes.join(", "));
-        self.report(Diagnostic::error(codes::SHAPE, message, whole, "").with_fix(help, whole, plain));
-    }
-
-    /// The closing bracket of the one that is open here, or the end of the line if there is none.
-    fn closing(&self, open: TokenKind, close: TokenKind) -> Span {
-        let mut depth = 0;
-        for token in &self.tokens[self.at.min(self.tokens.len())..] {
-            match token.kind {
-                TokenKind::Newline | TokenKind::End => return token.span,
-                kind if kind == open => depth += 1,
-                kind if kind == close && depth == 0 => return token.span,
-                kind if kind == close => depth -= 1,
-                _ => {}
-            }
-        }
-        self.token().span
-    }
-
     /// Reports a statement of another language, if the line begins like one, and returns the part
     /// that was parsed.
     pub(super) fn foreign_statement(&mut self) -> Option<Option<StatementKind>> {
@@ -216,15 +144,7 @@ impl Parser<'_> {
                 replace(self, "a name is bound by `let`", format!("write `let {rest}`"), "let");
                 Some(None)
             }
-            "fn" | "func" | "function" if next == TokenKind::Name => {
-                let (message, help) =
-                    ("a function is defined by `def`", format!("write `def {}`", before(&rest, &['{'])));
-                match rest.contains('{') {
-                    true => report(self, message, help),
-                    false => replace(self, message, help, "def"),
-                }
-                Some(None)
-            }
+            "fn" | "func" | "function" if next == TokenKind::Name => Some(self.foreign_function(token)),
             "from" if next == TokenKind::Name => {
                 self.no_import(token.span);
                 Some(None)
@@ -310,39 +230,6 @@ impl Parser<'_> {
         }
         let message = "a file is imported by its path, in double quotes";
         self.report(Diagnostic::error(codes::EXPECTED, message, span, "").with_help(help));
-    }
-
-    /// Reports `a .* b`, behind the dot.
-    pub(super) fn dotted(&mut self, left: ExprId) -> bool {
-        let (token, dot) = (self.token(), self.tokens[self.at - 1].span);
-        let sign = match token.kind {
-            TokenKind::Star | TokenKind::Slash | TokenKind::Plus | TokenKind::Minus | TokenKind::StarStar => {
-                token.kind.text()
-            }
-            TokenKind::Unknown if self.slice(token.span) == "^" => "**",
-            _ => return false,
-        };
-        let (left, right) = (self.quote(self.file.expr(left).span), self.rest_of_line(token.span.end));
-        let message = format!("`{sign}` works element by element, without a dot");
-        let help = format!("write `{left} {sign} {right}`; the product of matrices is `@`");
-        self.report(Diagnostic::error(codes::EXPECTED, message, dot.to(token.span), "").with_help(help));
-        true
-    }
-
-    /// Advice for several values in parentheses that open here.
-    pub(super) fn tuple(&self, open: Span) -> String {
-        let rest = self.rest_of_line(open.end);
-        let sizes = before(&rest, &[')']);
-        let name = self.text[..open.start as usize].trim_end_matches([' ', '(']);
-        let name = name.rsplit(|letter: char| !letter.is_alphanumeric() && letter != '_').next();
-        match name {
-            Some(word @ ("zeros" | "ones")) => format!("shapes are declared: `data x : {sizes} = {word}`"),
-            Some("randn" | "normal") => format!("shapes are declared: `data x : {sizes} = normal(1)`"),
-            Some("rand" | "uniform") => format!("shapes are declared: `data x : {sizes} = uniform(0, 1)`"),
-            Some("reshape" | "view") => format!("a shape is a text: `reshape(x, \"{sizes}\")`"),
-            Some("save") => "write `save x to \"x.npy\"`: `save` is a word of the language".into(),
-            _ => "several values are a list: `[a, b]`".into(),
-        }
     }
 
     /// Reports `f"…"`, and skips the letter.

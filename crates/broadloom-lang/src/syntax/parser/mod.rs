@@ -88,6 +88,7 @@ pub fn parse(source: SourceId, text: &str, names: &mut Names) -> Parsed {
         names,
         file,
         diagnostics: lexed.diagnostics,
+        misplaced: lexed.misplaced,
         reported: false,
         depth: 0,
         chose: false,
@@ -112,6 +113,8 @@ struct Parser<'a> {
     names: &'a mut Names,
     file: File,
     diagnostics: Vec<Diagnostic>,
+    /// Where lines begin whose indentation fits no block.
+    misplaced: Vec<u32>,
     /// True once a mistake of this statement has been reported: more of them would only confuse.
     reported: bool,
     depth: usize,

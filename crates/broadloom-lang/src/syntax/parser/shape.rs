@@ -1,8 +1,8 @@
 //! Declared shapes.
 
-use broadloom_diagnostics::Diagnostic;
+use broadloom_diagnostics::{Diagnostic, Edit};
 
-use super::super::ast::{Axis, AxisKind, Shape};
+use super::super::ast::{Axis, AxisKind, Binary, ExprId, Shape};
 use super::super::token::TokenKind;
 use super::Parser;
 use crate::codes;
@@ -113,7 +113,7 @@ impl Parser<'_> {
 
     /// Parses an axis; returns `Some(None)` if the row ends here.
     fn axis(&mut self) -> Option<Option<Axis>> {
-        let token = self.token();
+        let (token, start) = (self.token(), self.at);
         let kind = match token.kind {
             TokenKind::Int => {
                 let text: String = self.slice(token.span).chars().filter(|letter| *letter != '_').collect();
@@ -159,6 +159,10 @@ impl Parser<'_> {
             _ => return Some(None),
         };
         let sized = matches!(kind, AxisKind::Size(_) | AxisKind::Name(_) | AxisKind::Expr(_));
+        let kind = match sized && is_arithmetic(self.kind()) {
+            true => AxisKind::Expr(self.bare_arithmetic(start)?),
+            false => kind,
+        };
         let basis = match sized && self.kind() == TokenKind::Colon {
             true => {
                 self.next();
@@ -169,4 +173,22 @@ impl Parser<'_> {
         let span = self.since(token.span);
         Some(Some(Axis { kind, basis, span }))
     }
+
+    /// Reports `n * 2` in a shape, which begins at a token, and parses it as if it were in parentheses.
+    fn bare_arithmetic(&mut self, start: usize) -> Option<ExprId> {
+        self.at = start;
+        let size = self.operators(Binary::Add.strength())?;
+        let span = self.file.expr(size).span;
+        let written = self.quote(span);
+        let message = "arithmetic in a shape stands in parentheses";
+        let diagnostic = Diagnostic::error(codes::SHAPE, message, span, "");
+        let edits = vec![Edit::new(span.before(), "("), Edit::new(span.after(), ")")];
+        self.report(diagnostic.with_edits(format!("write `({written})`"), edits));
+        Some(size)
+    }
+}
+
+fn is_arithmetic(kind: TokenKind) -> bool {
+    use TokenKind::{Minus, Percent, Plus, Slash, Star, StarStar};
+    matches!(kind, Plus | Minus | Star | StarStar | Slash | Percent)
 }

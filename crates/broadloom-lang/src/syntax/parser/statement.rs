@@ -27,7 +27,18 @@ impl Parser<'_> {
                     }
                 }
                 TokenKind::Indent => self.stray_block(),
-                _ => statements.extend(self.line()),
+                _ => {
+                    let misplaced = self.misplaced.binary_search(&self.token().span.start).is_ok();
+                    let made = self.line();
+                    // It may have been meant for the block around this one, where its names are used.
+                    if misplaced {
+                        self.forget_all(made.as_slice());
+                    }
+                    // What has its value already is at its end.
+                    let is_value = |made: &Statement| matches!(made.kind, StatementKind::Expr(_));
+                    let ended = misplaced && statements.last().is_some_and(is_value);
+                    statements.extend(made.filter(|made| !ended || is_value(made)));
+                }
             }
         }
     }
@@ -379,6 +390,7 @@ impl Parser<'_> {
         }
         self.need(TokenKind::Keyword(Keyword::In), "and a list")?;
         let list = self.expr()?;
+        let list = self.foreign_range_in_head(list).unwrap_or(list);
         let body = self.headed(|parser| Some(parser.statements(false)))?;
         Some(StatementKind::For { name, list, body })
     }
@@ -402,12 +414,18 @@ impl Parser<'_> {
             return None;
         }
         let count = self.expr()?;
+        let count = self.foreign_range_in_head(count).unwrap_or(count);
         let body = self.headed(|parser| Some(parser.statements(false)))?;
         Some(StatementKind::Repeat { name, count, body })
     }
 
     /// Parses `:` and a block, or one statement on the same line.
     pub(super) fn headed<T: OneLine>(&mut self, read: impl FnOnce(&mut Self) -> Option<T>) -> Option<T> {
+        if self.kind() == TokenKind::Newline && self.reported && self.ahead(1).kind == TokenKind::Indent {
+            // One mistake of a line is enough, and the block belongs to it anyway.
+            self.open_block(":")?;
+            return self.deeper_block(read);
+        }
         if self.kind() == TokenKind::Newline {
             let span = self.token().span;
             let message = "expected `:` and a block, found the end of the line";

@@ -1,10 +1,11 @@
 //! Functions as other languages write them: without a name, and with braces.
 
-use broadloom_diagnostics::{Diagnostic, Span};
+use broadloom_diagnostics::{Diagnostic, Edit, Span};
 
-use super::super::super::token::{Token, TokenKind};
+use super::super::super::ast::StatementKind;
+use super::super::super::token::{Keyword, Token, TokenKind};
 use super::super::Parser;
-use crate::codes;
+use crate::{codes, suggest};
 
 impl Parser<'_> {
     /// Reports `lambda x: …` and `|x| …`.
@@ -39,16 +40,47 @@ impl Parser<'_> {
 
     /// How a function that begins at a token is defined under a name: that of the line if the line binds only it.
     fn named_function(&self, begins: Token, arguments: &str, body: &str) -> String {
-        let before = &self.text[..begins.span.start as usize];
-        let line = &before[before.rfind(super::LINE_ENDS).map_or(0, |end| end + 1)..];
-        let bound = line.trim().strip_prefix("let ").and_then(|line| line.strip_suffix('='));
+        let bound = suggest::bound_name(&self.text[..begins.span.start as usize]);
         let (arguments, body) = (arguments.trim(), body.trim());
-        match bound.map(str::trim) {
-            Some(name) if !name.contains([' ', ':', ',']) => {
-                format!("write `def {name}({arguments}) = {body}` in place of this line")
-            }
+        match bound {
+            Some((name, "")) => format!("write `def {name}({arguments}) = {body}` in place of this line"),
             _ => format!("write `def f({arguments}) = {body}` before this line, and `f` here"),
         }
+    }
+
+    /// Reports `function f(x)`, at the word, and parses what follows as a `def` if only signs are missing.
+    pub(super) fn foreign_function(&mut self, word: Token) -> Option<StatementKind> {
+        let rest = self.rest_of_line(word.span.end);
+        let diagnostic = Diagnostic::error(codes::STATEMENT, "a function is defined by `def`", word.span, "");
+        let Some((name, behind)) = rest.split_once('(') else {
+            self.report(diagnostic.with_help(format!("write `def {rest}(x) =`")));
+            return None;
+        };
+        let list = within_list(behind);
+        // Types of other languages are not shapes.
+        let arguments: Vec<&str> = list.split(',').map(|each| super::before(each, &[':'])).collect();
+        let head = format!("def {}({})", name.trim(), arguments.join(", "));
+        let behind = behind[list.len()..].trim_start_matches(')').trim();
+        if behind.starts_with('=') {
+            self.report(diagnostic.with_fix(format!("write `{head} {behind}`"), word.span, "def"));
+        } else if matches!(behind, "" | ":") && !list.contains(':') {
+            let signs = self.end_of_line(usize::from(behind == ":"));
+            let edits = vec![Edit::new(word.span, "def"), Edit::new(signs, " =")];
+            self.report(diagnostic.with_edits(format!("write `{head} =`"), edits));
+        } else {
+            self.report(diagnostic.with_help(format!("write `{head} =`")));
+            return None;
+        }
+        self.tokens[self.at].kind = TokenKind::Keyword(Keyword::Def);
+        self.def()
+    }
+
+    /// The last tokens of this line, or the place behind it.
+    fn end_of_line(&self, tokens: usize) -> Span {
+        let ends = |token: &Token| matches!(token.kind, TokenKind::Newline | TokenKind::End);
+        let length = self.tokens[self.at..].iter().position(ends).unwrap_or(0);
+        let last = self.tokens[self.at + length.saturating_sub(1)].span;
+        if tokens == 0 { last.after() } else { last }
     }
 
     /// Reports `{` where a body begins with another sign.
@@ -84,11 +116,21 @@ impl Parser<'_> {
 
 /// A text up to a bracket that it does not open, or a comma outside of brackets.
 fn within_brackets(text: &str) -> &str {
+    up_to(text, &[')', ']', '}', ','])
+}
+
+/// A list of arguments, up to the bracket that closes it.
+fn within_list(text: &str) -> &str {
+    up_to(text, &[')', ']', '}'])
+}
+
+/// A text up to the first of some signs outside of brackets.
+fn up_to<'t>(text: &'t str, ends: &[char]) -> &'t str {
     let mut depth = 0;
     for (at, letter) in text.char_indices() {
         match letter {
             '(' | '[' | '{' => depth += 1,
-            ')' | ']' | '}' | ',' if depth == 0 => return &text[..at],
+            _ if depth == 0 && ends.contains(&letter) => return &text[..at],
             ')' | ']' | '}' => depth -= 1,
             _ => {}
         }

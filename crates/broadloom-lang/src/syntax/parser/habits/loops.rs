@@ -2,7 +2,7 @@
 
 use broadloom_diagnostics::{Diagnostic, Span};
 
-use super::super::super::ast::ExprId;
+use super::super::super::ast::{ExprId, ExprKind};
 use super::super::super::token::{Keyword, TokenKind};
 use super::super::Parser;
 use crate::codes;
@@ -71,6 +71,66 @@ impl Parser<'_> {
         };
         self.report(Diagnostic::error(codes::EXPECTED, message, token.span, "").with_help(help));
         true
+    }
+
+    /// Reports `1:100` in the head of a loop, behind `1`. A colon may also end the head.
+    pub(in super::super) fn foreign_range_in_head(&mut self, low: ExprId) -> Option<ExprId> {
+        if self.kind() != TokenKind::Colon {
+            return None;
+        }
+        let mut depth = 0;
+        for (at, token) in self.tokens[self.at..].iter().enumerate().skip(1) {
+            match token.kind {
+                TokenKind::Newline | TokenKind::End => {
+                    // One value alone would be no statement, and a block follows only a head.
+                    let block = self.ahead(at + 1).kind == TokenKind::Indent;
+                    return (at == 2 || (block && at > 2)).then(|| self.foreign_range(low))?;
+                }
+                TokenKind::Colon if depth == 0 => {
+                    return (at > 1).then(|| self.foreign_range(low))?;
+                }
+                TokenKind::Keyword(_) | TokenKind::Equals | TokenKind::Assign | TokenKind::Text => {
+                    return None;
+                }
+                kind if kind.closed_by().is_some() => depth += 1,
+                TokenKind::Close | TokenKind::CloseList | TokenKind::CloseBrace => depth -= 1,
+                _ => {}
+            }
+        }
+        None
+    }
+
+    /// Reports `1:100`, behind `1`, and parses it as a range.
+    pub(in super::super) fn foreign_range(&mut self, low: ExprId) -> Option<ExprId> {
+        self.take(TokenKind::Colon)?;
+        let high = self.operators(0)?;
+        let span = self.file.expr(low).span.to(self.file.expr(high).span);
+        let [from, to] = [low, high].map(|end| self.quote(self.file.expr(end).span));
+        // Who counts from 0 leaves the end out, as here; who counts from 1 does not.
+        let beyond = to.parse::<i64>().map_or(format!("{to} + 1"), |to| (to + 1).to_string());
+        let steps = self.kind() == TokenKind::Colon
+            && !matches!(self.ahead(1).kind, TokenKind::Newline | TokenKind::End);
+        let message = "a range is `a..b`, without `b`";
+        let diagnostic = Diagnostic::error(codes::EXPECTED, message, span, "");
+        let last = to.parse::<i64>().map_or(format!("`{to}`"), |to| to.to_string());
+        let known = from != "…" && to != "…";
+        self.report(match from.as_str() {
+            _ if steps => {
+                diagnostic.with_help("a range has no step: go over `0..n`, and multiply inside of the loop")
+            }
+            _ if !known => diagnostic.with_help("write `..` in place of `:`"),
+            "0" => diagnostic.with_fix(
+                format!("write `0..{to}`; with {last} in it, `0..{beyond}`"),
+                span,
+                format!("0..{to}"),
+            ),
+            _ => diagnostic.with_fix(
+                format!("write `{from}..{beyond}`: `{from}:{to}` of Julia has {last} in it"),
+                span,
+                format!("{from}..{beyond}"),
+            ),
+        });
+        Some(self.push(ExprKind::Range(low, high), span))
     }
 
     /// Reports `[… for i in list if condition]`, at `if`.

@@ -1,0 +1,188 @@
+//! Loops, training, sizes and first values as other libraries write them: advice that knows the values.
+
+use broadloom_diagnostics::{Diagnostic, Edit, Span};
+
+use super::foreign::list_length;
+use super::{Eval, Evaluated};
+use crate::codes;
+use crate::suggest;
+use crate::syntax::ast::{
+    Axis, AxisKind, ExprId, ExprKind, File, Ident, LeafKind, Shape, Statement, StatementKind,
+};
+use crate::value::Value;
+
+impl Eval<'_> {
+    /// Reports `for epoch in range(100):` around training, which `repeat` runs.
+    pub(super) fn not_for_training(
+        &mut self,
+        name: Ident,
+        list: ExprId,
+        body: &[Statement],
+        span: Span,
+    ) -> Evaluated<()> {
+        let file = self.frame.file.clone();
+        let ExprKind::Call { callee, args } = &file.expr(list).kind else { return Ok(()) };
+        let ExprKind::Name(callee) = file.expr(*callee).kind else { return Ok(()) };
+        let is_range = matches!(
+            self.frame.scope.find(callee),
+            Some(Value::Builtin(builtin)) if builtin.name == "range"
+        );
+        if !is_range || !self.trains(&file, body) || self.place(span) != span {
+            return Ok(());
+        }
+        let ends: Vec<String> = args.iter().map(|arg| self.quote(self.span_of(arg.value))).collect();
+        let range = match &ends[..] {
+            [to] if !to.starts_with('"') => format!("0..{to}"),
+            [from, to] => format!("{from}..{to}"),
+            _ => return Ok(()),
+        };
+        let message = "`range` takes a shape, as a text; training is repeated by `repeat`, over `a..b`";
+        let help = format!("write `repeat {} in {range}:`", self.text(name.name));
+        let (word, at) = (Span { end: span.start + 3, ..span }, self.span_of(list));
+        let diagnostic = Diagnostic::error(codes::KIND, message, at, "");
+        self.fail(match range.contains('…') {
+            true => diagnostic.with_help(help),
+            false => diagnostic.with_edits(help, vec![Edit::new(word, "repeat"), Edit::new(at, range)]),
+        })
+    }
+
+    /// Returns true if statements train, here or in the manner of other libraries.
+    fn trains(&self, file: &File, statements: &[Statement]) -> bool {
+        statements.iter().any(|statement| match &statement.kind {
+            StatementKind::Minimise { .. } | StatementKind::Backward(_) => true,
+            StatementKind::For { body, .. } | StatementKind::Repeat { body, .. } => self.trains(file, body),
+            StatementKind::Expr(value) => match &file.expr(*value).kind {
+                ExprKind::Call { callee, .. } => ["backward", "step"]
+                    .iter()
+                    .any(|method| matches!(file.expr(*callee).kind, ExprKind::Field(_, field) if self.text(field.name) == *method)),
+                _ => false,
+            },
+            _ => false,
+        })
+    }
+
+    /// What a method is called of somewhere in this file.
+    pub(super) fn owner_of(&self, method: &str) -> Option<String> {
+        let file = &self.frame.file;
+        let found = file.exprs.iter().find_map(|expr| match &expr.kind {
+            ExprKind::Field(of, field) if self.text(field.name) == method => Some(*of),
+            _ => None,
+        });
+        found.map(|of| self.quote(file.expr(of).span)).filter(|owner| owner != "…")
+    }
+
+    /// Advice for `loss.backward()` in a program that also takes a step: both are `minimise`.
+    pub(super) fn backward_by_minimise(&self, loss: &str) -> Option<String> {
+        if let Some(owner) = self.owner_of("step") {
+            return Some(format!(
+                "leave out this line: `minimise {loss} by sgd(0.1)`, in place of `{owner}.step()`, computes the gradients"
+            ));
+        }
+        fn minimises(statements: &[Statement]) -> bool {
+            statements.iter().any(|statement| match &statement.kind {
+                StatementKind::Minimise { .. } => true,
+                StatementKind::For { body, .. } | StatementKind::Repeat { body, .. } => minimises(body),
+                _ => false,
+            })
+        }
+        minimises(&self.frame.file.statements).then(|| {
+            format!("leave out this line: `minimise` computes the gradients; alone, it is `backward {loss}`")
+        })
+    }
+
+    /// Advice for a size that is read from a tensor, `x.shape[0]`, with the names of the program.
+    pub(crate) fn named_size(&self, owner: &str, axis: Option<i64>, whole: Span) -> String {
+        let text = self.sources.get(whole.source).text();
+        let before = text.get(..whole.start as usize).unwrap_or_default();
+        let bound = suggest::bound_name(before).filter(|(name, rest)| rest.is_empty() && *name != owner);
+        let size = bound.filter(|_| axis.is_some()).map_or("n", |(name, _)| name);
+        let declared = declaration(&self.frame.file.statements, |name| self.text(name.name) == owner, whole);
+        let Some((word, shape, span)) = declared else { return suggest::NAMED_SIZES.to_string() };
+        let general = format!(
+            "a size has a name where it is declared: `dim {size} = 32`, `{word} {owner} : {size} | 784`, and `{size}` is the number; `broadloom check` shows all shapes"
+        );
+        let Some(axis) = axis_at(shape, axis.unwrap_or(0)) else { return general };
+        let shown = self.quote(span);
+        match axis.kind {
+            AxisKind::Name(name)
+                if matches!(self.frame.scope.find(name), Some(Value::Size(_) | Value::Number(_))) =>
+            {
+                format!("`{}` is that size: `{owner}` is declared as `{shown}`", self.text(name))
+            }
+            AxisKind::Size(number) if axis.basis.is_none() && shown != "…" => {
+                let (start, end) = (axis.span.start - span.start, axis.span.end - span.start);
+                let mut named = self.sources.slice(span).to_string();
+                named.replace_range(start as usize..end as usize, size);
+                format!(
+                    "a size has a name where it is declared: write `dim {size} = {number}` and `{word} {owner} : {named}`, and `{size}` is the number"
+                )
+            }
+            _ => general,
+        }
+    }
+
+    /// Adds advice for `let w = zeros(10, 5)`: how such a tensor is declared. The span is that of the function.
+    pub(super) fn declared_first(
+        &self,
+        diagnostic: Diagnostic,
+        function: Span,
+        arguments: &[String],
+        values: &str,
+    ) -> Diagnostic {
+        let text = self.sources.get(function.source).text();
+        let before = text.get(..function.start as usize).unwrap_or_default();
+        let bound = suggest::bound_name(before).filter(|(_, rest)| rest.is_empty());
+        let sizes = arguments.iter().filter(|each| !each.contains(" = "));
+        let sizes: Vec<String> = sizes
+            .flat_map(|each| each.trim_matches(['[', ']', '(', ')']).split(','))
+            .map(|size| size.trim().to_string())
+            .collect();
+        let sizes = suggest::sizes(&sizes);
+        let name = bound.map(|(name, _)| name);
+        let diagnostic = diagnostic.with_help(suggest::declared(name, &sizes, values));
+        let behind = text.get(function.end as usize..).unwrap_or_default();
+        let call = list_length(behind);
+        let alone = behind[call..].lines().next().unwrap_or_default().trim();
+        let (Some((name, _)), true, true) = (bound, alone.is_empty(), self.place(function) == function)
+        else {
+            return diagnostic;
+        };
+        let line = before.len() - before.rsplit(['\n', '\r']).next().unwrap_or_default().trim_start().len();
+        let whole = Span { start: line as u32, end: function.end + call as u32, ..function };
+        let written = format!("data {name} : {} = {values}", sizes.join(", "));
+        diagnostic.fixed_by(format!("write `{written}`"), vec![Edit::new(whole, written)])
+    }
+}
+
+/// The last declaration of a name before a place: its word, its shape and the span of the shape.
+fn declaration(
+    statements: &[Statement],
+    is_it: impl Fn(&Ident) -> bool + Copy,
+    before: Span,
+) -> Option<(&'static str, &Shape, Span)> {
+    let earlier = statements.iter().rev().filter(|statement| statement.span.start < before.start);
+    earlier.filter(|statement| statement.span.source == before.source).find_map(|statement| match &statement
+        .kind
+    {
+        StatementKind::Leaf { kind, name, shape: Some(shape), .. } if is_it(name) => {
+            let word = if *kind == LeafKind::Data { "data" } else { "state" };
+            Some((word, shape, shape.span?))
+        }
+        StatementKind::For { body, .. } | StatementKind::Repeat { body, .. } => {
+            declaration(body, is_it, before)
+        }
+        _ => None,
+    })
+}
+
+/// An axis by its number in memory order: batch, output, input. Negative numbers count from the end.
+fn axis_at(shape: &Shape, at: i64) -> Option<&Axis> {
+    let rows = shape.batch.iter().flatten().chain(&shape.output).chain(shape.input.iter().flatten());
+    let axes: Vec<&Axis> = rows.collect();
+    let open = |axis: &&Axis| matches!(axis.kind, AxisKind::Rest | AxisKind::Row(_));
+    if axes.iter().any(open) {
+        return None;
+    }
+    let at = if at < 0 { at + axes.len() as i64 } else { at };
+    axes.get(usize::try_from(at).ok()?).copied()
+}

@@ -1,0 +1,181 @@
+//! Indices, shapes and values in brackets as other languages write them.
+
+use broadloom_diagnostics::{Diagnostic, Span};
+
+use super::super::super::ast::ExprId;
+use super::super::super::token::{Token, TokenKind};
+use super::super::Parser;
+use super::before;
+use crate::{codes, suggest};
+
+impl Parser<'_> {
+    /// Reports an index of several axes, or a slice with `:`.
+    pub(in super::super) fn sliced(&mut self, of: ExprId, open: Span) {
+        let close = self.closing(TokenKind::OpenList, TokenKind::CloseList);
+        let inner = Span { start: open.end, end: close.start, ..open };
+        let (name, index) = (self.quote(self.file.expr(of).span), self.slice(inner).trim().to_string());
+        let parts: Vec<&str> = index.split(',').map(str::trim).collect();
+        let mut meant = None;
+        let help = match parts[..] {
+            [":" | "..."] => {
+                meant = Some(String::new());
+                format!("write `{name}`")
+            }
+            [part] => match part.split(':').map(str::trim).collect::<Vec<_>>()[..] {
+                [from, ""] => format!("write `{name}[{from}..n]`, where `n` is the size of the axis"),
+                [from, to] => {
+                    let slice = format!("[{}..{to}]", if from.is_empty() { "0" } else { from });
+                    let help = format!("write `{name}{slice}`");
+                    meant = Some(slice);
+                    help
+                }
+                _ => format!("a stride is a spec: `einsum(\"2*i | ... => i | ...\", {name})`"),
+            },
+            [first, second] => {
+                let before = &self.text[..self.file.expr(of).span.start as usize];
+                let bound = suggest::bound_name(before).filter(|(_, rest)| rest.is_empty());
+                along_second(&name, bound.map_or("y", |(bound, _)| bound), first, second)
+            }
+            _ => BY_SPEC.to_string(),
+        };
+        let message = "an index is one number or one range `a..b`, along the first batch axis";
+        let diagnostic = Diagnostic::error(codes::EXPECTED, message, open.to(close), "");
+        self.report(match meant {
+            Some(meant) => diagnostic.with_fix(help, open.to(close), meant),
+            None => diagnostic.with_help(help),
+        });
+    }
+
+    /// Reports a shape in brackets.
+    pub(in super::super) fn bracketed(&mut self, open: Token) {
+        let Some(closed) = open.kind.closed_by() else { return };
+        let close = self.closing(open.kind, closed);
+        let inner = Span { start: open.span.end, end: close.start, ..open.span };
+        let axes: Vec<String> = self.slice(inner).split(',').map(|axis| axis.trim().to_string()).collect();
+        let help = match &axes[..] {
+            [] | [_] => format!("write `{}`", axes.join("")),
+            [first, rest @ ..] => format!(
+                "write `{}`, or `{first} | {}` if the first axis counts a batch",
+                axes.join(", "),
+                rest.join(", ")
+            ),
+        };
+        let message = "the axes of a shape stand without brackets";
+        let (whole, plain) = (open.span.to(close), axes.join(", "));
+        self.report(Diagnostic::error(codes::SHAPE, message, whole, "").with_fix(help, whole, plain));
+    }
+
+    /// The closing bracket of the one that is open here, or the end of the line if there is none.
+    pub(super) fn closing(&self, open: TokenKind, close: TokenKind) -> Span {
+        let mut depth = 0;
+        for token in &self.tokens[self.at.min(self.tokens.len())..] {
+            match token.kind {
+                TokenKind::Newline | TokenKind::End => return token.span,
+                kind if kind == open => depth += 1,
+                kind if kind == close && depth == 0 => return token.span,
+                kind if kind == close => depth -= 1,
+                _ => {}
+            }
+        }
+        self.token().span
+    }
+
+    /// Reports `f.(x)`, behind the dot. Returns true if the call can be parsed as if the dot were not there.
+    pub(in super::super) fn dotted_call(&mut self, function: ExprId) -> bool {
+        if self.kind() != TokenKind::Open {
+            return false;
+        }
+        let (dot, function) = (self.tokens[self.at - 1].span, self.quote(self.file.expr(function).span));
+        let open = self.next();
+        let close = self.closing(TokenKind::Open, TokenKind::Close);
+        self.at -= 1;
+        let arguments = self.quote(Span { start: open.span.end, end: close.start, ..open.span });
+        let message = "functions work element by element, without a dot";
+        let diagnostic = Diagnostic::error(codes::EXPECTED, message, dot, "");
+        self.report(diagnostic.with_fix(format!("write `{function}({arguments})`"), dot, ""));
+        true
+    }
+
+    /// Reports `a .* b`, behind the dot.
+    pub(in super::super) fn dotted(&mut self, left: ExprId) -> bool {
+        let (token, dot) = (self.token(), self.tokens[self.at - 1].span);
+        let sign = match token.kind {
+            TokenKind::Star | TokenKind::Slash | TokenKind::Plus | TokenKind::Minus | TokenKind::StarStar => {
+                token.kind.text()
+            }
+            TokenKind::Unknown if self.slice(token.span) == "^" => "**",
+            _ => return false,
+        };
+        let (left, right) = (self.quote(self.file.expr(left).span), self.rest_of_line(token.span.end));
+        let message = format!("`{sign}` works element by element, without a dot");
+        let help = format!("write `{left} {sign} {right}`; the product of matrices is `@`");
+        self.report(Diagnostic::error(codes::EXPECTED, message, dot.to(token.span), "").with_help(help));
+        true
+    }
+
+    /// Advice for several values in parentheses that open here.
+    pub(in super::super) fn tuple(&self, open: Span) -> String {
+        let rest = self.rest_of_line(open.end);
+        let sizes = before(&rest, &[')']);
+        let text = &self.text[..open.start as usize];
+        let word = text.trim_end_matches([' ', '(']);
+        let word = word.rsplit(|letter: char| !letter.is_alphanumeric() && letter != '_').next();
+        if let Some(values) = word.and_then(suggest::first_values) {
+            let sizes: Vec<String> = sizes.split(',').map(|size| size.trim().to_string()).collect();
+            // Only the function stands before it: `np.zeros(`.
+            let is_path = |letter: char| letter.is_alphanumeric() || matches!(letter, '_' | '.' | '(');
+            let bound = suggest::bound_name(text).filter(|(_, rest)| rest.chars().all(is_path));
+            let name = bound.map(|(name, _)| name);
+            return suggest::declared(name, &suggest::sizes(&sizes), values);
+        }
+        match word {
+            Some("reshape" | "view") => format!("a shape is a text: `reshape(x, \"{sizes}\")`"),
+            Some("save") => "write `save x to \"x.npy\"`: `save` is a word of the language".into(),
+            _ => "several values are a list: `[a, b]`".into(),
+        }
+    }
+}
+
+/// For an index that has no short form here.
+const BY_SPEC: &str = "other axes are chosen by a spec, which names them all: `2` is one position of an axis, `2^r => r` leaves out its first 2 elements, `r^2 => r` its last 2";
+
+/// Advice for an index of two axes: what the second one means if it is behind `|`.
+fn along_second(name: &str, bound: &str, first: &str, second: &str) -> String {
+    let is_index = |text: &str| !text.is_empty() && text.chars().all(|letter| letter.is_ascii_digit());
+    let left_out = |text: &str| is_index(text) && text.chars().any(|digit| digit != '0');
+    let first = match first {
+        ":" | "..." => name.to_string(),
+        first if is_index(first) => format!("{name}[{first}]"),
+        _ => return BY_SPEC.into(),
+    };
+    let elements = |count: &str| if count == "1" { "element".into() } else { format!("{count} elements") };
+    let second: Vec<&str> = second.split(':').map(str::trim).collect();
+    match second[..] {
+        [index] if is_index(index) => {
+            format!("another axis is chosen by a spec: `einsum(\"... | {index} => ... |\", {first})`")
+        }
+        [from, ""] if left_out(from) => {
+            format!(
+                "a spec leaves out the first {}: `einsum(\"... | {from}^r => ... | r\", {first})`",
+                elements(from)
+            )
+        }
+        ["" | "0", to] if let Some(last) = to.strip_prefix('-').filter(|last| left_out(last)) => {
+            format!(
+                "a spec leaves out the last {}: `einsum(\"... | r^{last} => ... | r\", {first})`",
+                elements(last)
+            )
+        }
+        ["" | "0", to] if left_out(to) => format!(
+            "a spec names the part, and `set` its size: `let {bound} = einsum(\"... | r^_ => ... | r\", {first})`, then `set {bound}.r = {to}`"
+        ),
+        [from, to] if left_out(from) && left_out(to) => match (from.parse::<u64>(), to.parse::<u64>()) {
+            (Ok(low), Ok(high)) if low < high => format!(
+                "a spec names the part, and `set` its size: `let {bound} = einsum(\"... | {low}^r^_ => ... | r\", {first})`, then `set {bound}.r = {}`",
+                high - low
+            ),
+            _ => BY_SPEC.into(),
+        },
+        _ => BY_SPEC.into(),
+    }
+}
