@@ -420,6 +420,7 @@ impl Eval<'_> {
 
     /// `print "loss", loss every 100`
     pub(super) fn print(&mut self, parts: &[ExprId], every: Option<ExprId>, span: Span) -> Evaluated<()> {
+        self.known_in_texts(parts, every, span)?;
         let mut pieces = Vec::new();
         for part in parts {
             let (file, at) = (self.frame.file.clone(), self.span_of(*part));

@@ -21,7 +21,7 @@
 //! | `traps` | specs and shapes in texts that are easily misread |
 //! | `action` | statements that act when the program runs |
 //! | `foreign`, `elsewhere` | nothing: they explain names that do not exist, or not here |
-//! | `habits` | nothing: it explains what other libraries write otherwise |
+//! | `habits`, `printed` | nothing: they explain what other libraries write otherwise |
 //! | `report` | errors of the graph, as diagnostics |
 
 mod action;
@@ -41,6 +41,7 @@ mod formula;
 mod habits;
 mod leaf;
 mod makers;
+mod printed;
 mod report;
 mod scheme;
 pub(crate) mod spec;
