@@ -21,7 +21,7 @@
 //! | `traps` | specs and shapes in texts that are easily misread |
 //! | `action` | statements that act when the program runs |
 //! | `foreign`, `elsewhere` | nothing: they explain names that do not exist, or not here |
-//! | `habits`, `printed` | nothing: they explain what other libraries write otherwise |
+//! | `habits`, `printed`, `grouped` | nothing: they explain what other libraries write otherwise |
 //! | `report` | errors of the graph, as diagnostics |
 
 mod action;
@@ -38,6 +38,7 @@ mod expr;
 mod first_values;
 mod foreign;
 mod formula;
+mod grouped;
 mod habits;
 mod leaf;
 mod makers;

@@ -119,6 +119,9 @@ impl Eval<'_> {
                     error.help = Some(format!("write `{meant}`: batch axes stand before `|`").into());
                     error.rewrite = Some(meant.into());
                 }
+                if error.kind == broadloom_spec::ErrorKind::Parentheses {
+                    self.regroup(&filled, &mut error, rest);
+                }
                 return self.misread(&text, &filled, &error, first.span);
             }
         };

@@ -165,7 +165,7 @@ fn parentheses(text: &str, slips: impl Iterator<Item = (Slip, Span)> + Clone, su
     let error = error.label("a group");
     match subject {
         Subject::Spec if !inside.contains(['^', '+', '*']) => error.help(format!(
-            "write `{inside}` without them: a row holds several axes, and axes are neither merged nor split"
+            "write `{inside}` without them: a row holds several axes, and `reshape` merges and splits them"
         )),
         _ => error.help(format!("write `{inside}` without them")),
     }
