@@ -153,11 +153,11 @@ let e = 5
             let c = 3
             for p in ps
               f(p)
-            g(p)
-            h(p)
-            for q in p
-              f(q)
-            i(p)
+              g(p)
+              h(p)
+              for q in p
+                f(q)
+              i(p)
             let d = 4
             def f(x) =
               let y = x
@@ -201,6 +201,9 @@ let d = 3
         expect![[r#"
             def f(x) =
               x
+            def g(x) =
+              let b = 1
+              b
             let c = 2
             for p in ps
               f(p)

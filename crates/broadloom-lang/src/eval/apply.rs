@@ -137,35 +137,37 @@ impl Eval<'_> {
             }
             Value::List(functions) => self.apply_all(functions, given, spans),
             Value::Mistake => Err(Reported),
-            other => {
-                let message = format!("`{}` is {}, and cannot be applied", self.quote(at), other.kind());
-                let arguments: Vec<String> = given.iter().map(|each| self.quote(each.span)).collect();
-                let written = self.quote(at);
-                if let (Value::Initial(_), "zeros" | "ones", false) = (other, &*written, arguments.is_empty())
-                {
-                    let diagnostic = Diagnostic::error(codes::KIND, message, self.place(at), "");
-                    return self.fail(self.declared_first(diagnostic, at, &arguments, &written));
-                }
-                let help = match other {
-                    Value::Tensor(_) | Value::Number(_) => match written.split_once('(') {
-                        Some((function, _)) if self.is_plain_function(function) => {
-                            let arguments = arguments.join(", ");
-                            format!("`{function}` has no configuration: write `{function}({arguments})`")
-                        }
-                        _ => "write `*` for a product, `@` to compose".to_string(),
-                    },
-                    Value::Initial(_) => super::foreign::FIRST_VALUES.to_string(),
-                    Value::Text(_) => "a text is given to a function: `sum(\"i j => j\", x)`".to_string(),
-                    _ => "only functions, layers, and lists of them are applied".to_string(),
-                };
-                let place = self.place(at);
-                let mut diagnostic = Diagnostic::error(codes::KIND, message, place, "").with_help(help);
-                if let Some(made) = self.where_made(other).filter(|_| place == at) {
-                    diagnostic = diagnostic.with_label(made, "a tensor, made here");
-                }
-                self.fail(diagnostic)
-            }
+            other => self.not_applicable(other, &given, at),
         }
+    }
+
+    /// Reports something that cannot be applied. Apart, because applications nest deeply.
+    fn not_applicable(&mut self, other: &Value, given: &[Given], at: Span) -> Evaluated<Value> {
+        let message = format!("`{}` is {}, and cannot be applied", self.quote(at), other.kind());
+        let arguments: Vec<String> = given.iter().map(|each| self.quote(each.span)).collect();
+        let written = self.quote(at);
+        if let (Value::Initial(_), "zeros" | "ones", false) = (other, &*written, arguments.is_empty()) {
+            let diagnostic = Diagnostic::error(codes::KIND, message, self.place(at), "");
+            return self.fail(self.declared_first(diagnostic, at, &arguments, &written));
+        }
+        let help = match other {
+            Value::Tensor(_) | Value::Number(_) => match written.split_once('(') {
+                Some((function, _)) if self.is_plain_function(function) => {
+                    let arguments = arguments.join(", ");
+                    format!("`{function}` has no configuration: write `{function}({arguments})`")
+                }
+                _ => "write `*` for a product, `@` to compose".to_string(),
+            },
+            Value::Initial(_) => super::foreign::FIRST_VALUES.to_string(),
+            Value::Text(_) => "a text is given to a function: `sum(\"i j => j\", x)`".to_string(),
+            _ => "only functions, layers, and lists of them are applied".to_string(),
+        };
+        let place = self.place(at);
+        let mut diagnostic = Diagnostic::error(codes::KIND, message, place, "").with_help(help);
+        if let Some(made) = self.where_made(other).filter(|_| place == at) {
+            diagnostic = diagnostic.with_label(made, "a tensor, made here");
+        }
+        self.fail(diagnostic)
     }
 
     /// Applies a list of functions: the first argument goes through all of them, and each is given

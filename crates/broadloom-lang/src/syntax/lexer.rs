@@ -73,9 +73,8 @@ struct Lexer<'a> {
     brackets: Vec<TokenKind>,
     /// The blocks that are open.
     indents: Vec<Indent>,
-    /// A column that fits no block and has been reported, and that of the block: the next lines at
-    /// either belong to the block, and are not reported.
-    tolerated: Option<(usize, usize)>,
+    /// The block of a line that has been reported because its column fits none.
+    tolerated: Option<Tolerated>,
     /// True at the beginning of a line, before its first token.
     fresh: bool,
 }
@@ -88,6 +87,15 @@ struct Indent {
     at: usize,
     /// The number of tokens before it.
     tokens: usize,
+}
+
+/// A block with a line at a column that fits none: the next lines at either column belong to it, and are not reported.
+#[derive(Clone, Copy)]
+struct Tolerated {
+    odd: usize,
+    even: usize,
+    /// The number of blocks that are open, with this one.
+    depth: usize,
 }
 
 impl Lexer<'_> {
@@ -250,7 +258,7 @@ impl Lexer<'_> {
                 return self.misplace(column, outer.column, block);
             }
             self.indents.pop();
-            self.tolerated = None;
+            self.tolerated = self.tolerated.filter(|known| known.depth <= self.indents.len());
             self.push(TokenKind::Dedent, self.at, self.at);
         }
         if column <= self.current() {
@@ -264,13 +272,11 @@ impl Lexer<'_> {
 
     /// Returns true if a line belongs to a block of which a line at another column has been reported.
     fn is_tolerated(&mut self, column: usize) -> bool {
-        let Some((odd, even)) = self.tolerated.filter(|(odd, even)| [*odd, *even].contains(&column)) else {
-            return false;
-        };
+        let Some(Tolerated { odd, even, depth }) = self.tolerated else { return false };
         // A line that ends with one of these has a block of its own.
         let before = self.out.tokens.iter().rev().nth(1).map(|token| token.kind);
-        let opens = matches!(before, Some(TokenKind::Colon | TokenKind::Equals));
-        if ![odd, even].contains(&self.current()) || (opens && column > self.current()) {
+        let opens = matches!(before, Some(TokenKind::Colon | TokenKind::Equals)) && column > self.current();
+        if ![odd, even].contains(&column) || self.indents.len() != depth || opens {
             return false;
         }
         if let Some(block) = self.indents.last_mut() {
@@ -299,7 +305,7 @@ impl Lexer<'_> {
                 .with_label(self.span(block.at, block.at + first), label)
                 .with_help(help),
         );
-        self.tolerated = Some((column, width));
+        self.tolerated = Some(Tolerated { odd: column, even: width, depth: self.indents.len() });
         self.out.misplaced.push(self.at as u32);
         if let Some(block) = self.indents.last_mut() {
             block.column = column;

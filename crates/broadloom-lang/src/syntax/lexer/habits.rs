@@ -101,7 +101,9 @@ impl Lexer<'_> {
         let message = format!("there are no texts in `{quotes}`; a comment begins with `#`");
         let diagnostic = Diagnostic::error(codes::QUOTE, message, span, "");
         self.out.diagnostics.push(diagnostic.with_fix(help, span, comment));
-        length
+        // What follows on the line would not begin one.
+        let rest = &rest[length..];
+        length + rest.find(LINE_ENDS).unwrap_or(rest.len())
     }
 
     /// Reports a text in `"""` where a text may stand.

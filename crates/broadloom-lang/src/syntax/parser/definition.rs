@@ -61,7 +61,10 @@ impl Parser<'_> {
             return None;
         }
         let body = match self.kind() {
-            TokenKind::Newline => Body::Block(self.block("=")?),
+            TokenKind::Newline => {
+                let lines = self.block("=")?;
+                Body::Block(self.up_to_value(lines))
+            }
             _ => Body::Expr(self.expr_or_missing()),
         };
         Some(StatementKind::Def(std::rc::Rc::new(Def { name, config, arguments, result, body })))

@@ -28,16 +28,13 @@ impl Parser<'_> {
                 }
                 TokenKind::Indent => self.stray_block(),
                 _ => {
-                    let misplaced = self.misplaced.binary_search(&self.token().span.start).is_ok();
+                    let misplaced = !self.misplaced.is_empty() && self.is_misplaced(self.token().span);
                     let made = self.line();
                     // It may have been meant for the block around this one, where its names are used.
                     if misplaced {
                         self.forget_all(made.as_slice());
                     }
-                    // What has its value already is at its end.
-                    let is_value = |made: &Statement| matches!(made.kind, StatementKind::Expr(_));
-                    let ended = misplaced && statements.last().is_some_and(is_value);
-                    statements.extend(made.filter(|made| !ended || is_value(made)));
+                    statements.extend(made);
                 }
             }
         }
@@ -445,6 +442,21 @@ impl Parser<'_> {
         }
         self.open_block(":")?;
         self.deeper_block(read)
+    }
+
+    /// Returns true if the indentation of a line that begins here fits no block.
+    fn is_misplaced(&self, line: Span) -> bool {
+        self.misplaced.binary_search(&line.start).is_ok()
+    }
+
+    /// The lines of a function up to its value: lines below it that fit no block do not belong to it.
+    pub(super) fn up_to_value(&self, mut lines: Vec<Statement>) -> Vec<Statement> {
+        let is_value = |line: &Statement| matches!(line.kind, StatementKind::Expr(_));
+        let end = lines.iter().rposition(|line| is_value(line) || !self.is_misplaced(line.span));
+        if let Some(end) = end.filter(|end| is_value(&lines[*end])) {
+            lines.truncate(end + 1);
+        }
+        lines
     }
 
     pub(super) fn block(&mut self, after: &str) -> Option<Vec<Statement>> {

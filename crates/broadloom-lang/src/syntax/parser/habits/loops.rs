@@ -82,9 +82,10 @@ impl Parser<'_> {
         for (at, token) in self.tokens[self.at..].iter().enumerate().skip(1) {
             match token.kind {
                 TokenKind::Newline | TokenKind::End => {
-                    // One value alone would be no statement, and a block follows only a head.
+                    // A line with a statement behind its colon has no block below it.
                     let block = self.ahead(at + 1).kind == TokenKind::Indent;
-                    return (at == 2 || (block && at > 2)).then(|| self.foreign_range(low))?;
+                    let number = matches!(self.file.expr(low).kind, ExprKind::Number(_));
+                    return (block && number && at > 1).then(|| self.foreign_range(low))?;
                 }
                 TokenKind::Colon if depth == 0 => {
                     return (at > 1).then(|| self.foreign_range(low))?;
