@@ -187,8 +187,8 @@ fn random_product(seed: u64) -> Program {
     let sizes: Vec<String> = result.iter().map(|at| extents[*at].to_string()).collect();
     let index: Vec<String> = result.iter().map(|at| name(*at).to_string()).collect();
     let mut text = format!("{buffers}kept d: f64[{}]\n\n# all\n", sizes.join(", "));
-    for at in 0..loops {
-        text.push_str(&format!("{}for {} in 0..{}\n", "  ".repeat(at), name(at), extents[at]));
+    for (at, extent) in extents.iter().enumerate() {
+        text.push_str(&format!("{}for {} in 0..{extent}\n", "  ".repeat(at), name(at)));
     }
     let sign = if random.below(4) == 0 { "-=" } else { "+=" };
     let value = factors.join(" * ");
