@@ -45,6 +45,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::codes;
 use crate::program::{Made, Program};
+use crate::suggest::listed;
 use crate::syntax::ast::File;
 
 /// The largest number of sizes that are explained: finding the reasons takes time.
@@ -287,16 +288,7 @@ fn along(each: &Broadcast) -> String {
     let unit = if each.unit { ", where it has one element" } else { "" };
     match places.as_slice() {
         [place] => format!("{kind} axis {place} ({}{unit})", sizes.join(", ")),
-        places => format!("{kind} axes {} ({}{unit})", list(places), sizes.join(", ")),
-    }
-}
-
-/// `1, 2 and 3`
-fn list(items: &[String]) -> String {
-    match items {
-        [] => String::new(),
-        [one] => one.clone(),
-        [most @ .., last] => format!("{} and {last}", most.join(", ")),
+        places => format!("{kind} axes {} ({}{unit})", listed(places), sizes.join(", ")),
     }
 }
 

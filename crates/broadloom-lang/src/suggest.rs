@@ -64,6 +64,14 @@ const KEPT: Way = Say("leave it out: where numbers are kept is decided for the w
 /// For functions that convert types of numbers.
 const TYPES: Way = Say("the type stands in the declaration: `data x : 32 | as i64`");
 
+/// `a`, `a and b`, `a, b and c`.
+pub fn listed(items: &[String]) -> String {
+    match items.split_last() {
+        Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
+        _ => items.concat(),
+    }
+}
+
 /// For sizes that are read from a tensor.
 pub const NAMED_SIZES: &str = "a size has a name where it is declared: `dim n = 32`, `data x : n | 784`, and `n` is the number; or it is a label of a spec, `y.h`; `broadloom check` shows all shapes";
 

@@ -315,10 +315,7 @@ impl Eval<'_> {
         }
         let near = suggest::nearest(wanted, known.iter().copied());
         let all: Vec<String> = known.iter().map(|name| format!("`{name}`")).collect();
-        let all = match all.split_last() {
-            Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
-            _ => all.concat(),
-        };
+        let all = suggest::listed(&all);
         match near {
             Some(near) => format!("is `{near}` meant? there is {all}"),
             None => format!("there is {all}"),

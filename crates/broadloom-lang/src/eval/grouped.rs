@@ -4,6 +4,7 @@ use broadloom_spec::Error;
 
 use super::Eval;
 use crate::builtin::Given;
+use crate::suggest::listed;
 use crate::value::Value;
 
 /// One axis of a spec as it is written: a label, or several in parentheses.
@@ -40,7 +41,7 @@ impl Eval<'_> {
         expand(&mut rows, any);
         let labels: Vec<String> =
             rows.iter().flatten().filter(|item| item.grouped).flat_map(|item| item.labels.clone()).collect();
-        let names = listed(&labels);
+        let names = listed(&labels.iter().map(|label| format!("`{label}`")).collect::<Vec<_>>());
         let map = format!("a map makes such axes at once: `{{w : ... -> {}}} @ x`", labels.join(", "));
         let Some(sizes) = sizes.filter(|sizes| fits(&rows, sizes)) else {
             return format!(
@@ -186,13 +187,4 @@ fn shape_text(rows: &Rows, axis: impl Fn(usize, usize, &Item) -> String) -> Stri
     let batch = if batch.is_empty() { batch } else { format!("{batch} | ") };
     let input = if input.is_empty() { input } else { format!("{input} -> ") };
     format!("{batch}{input}{output}").trim().to_string()
-}
-
-/// `a`, `b` and `c`.
-fn listed(labels: &[String]) -> String {
-    let quoted: Vec<String> = labels.iter().map(|label| format!("`{label}`")).collect();
-    match quoted.split_last() {
-        Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
-        _ => quoted.concat(),
-    }
 }

@@ -4,6 +4,7 @@ use broadloom_diagnostics::{Diagnostic, Span};
 
 use super::{Eval, Evaluated};
 use crate::codes;
+use crate::suggest;
 use crate::syntax::ast::{ExprId, ExprKind};
 use crate::value::Value;
 
@@ -41,8 +42,7 @@ impl Eval<'_> {
         // How the text is written is no matter of interest once it is taken apart.
         self.diagnostics.retain(|known| {
             let place = known.primary().map_or(span, |label| label.span);
-            let within = place.source == span.source && span.start <= place.start && place.end <= span.end;
-            !(within && known.code == codes::EXPECTED)
+            !(span.contains(place) && known.code == codes::EXPECTED)
         });
         let diagnostic = Diagnostic::error(codes::KIND, message, at, "");
         self.fail(diagnostic.with_fix(format!("write `{written}`"), span, written))
@@ -118,10 +118,6 @@ fn message(computed: &[String]) -> String {
         return format!("braces in a text hold a name, and `{expression}` is computed");
     }
     let names: Vec<String> = computed.iter().map(|name| format!("`{name}`")).collect();
-    match names.split_last() {
-        Some((last, rest)) if !rest.is_empty() => {
-            format!("{} and {last} have their numbers only when the program runs", rest.join(", "))
-        }
-        _ => format!("{} has its numbers only when the program runs", names.concat()),
-    }
+    let have = if names.len() > 1 { "have their" } else { "has its" };
+    format!("{} {have} numbers only when the program runs", suggest::listed(&names))
 }

@@ -37,7 +37,7 @@ pub(super) fn untrained(program: &Program) -> Vec<Diagnostic> {
     let loss = graph.label_of(*loss);
     let diagnostic = |(span, names): (Span, Vec<String>)| {
         let (is, it) = if names.len() == 1 { ("is", "it") } else { ("are", "them") };
-        let message = format!("{} {is} not trained", super::list(&names));
+        let message = format!("{} {is} not trained", super::listed(&names));
         let label = format!("no gradient reaches {it} from what is minimised");
         let what = match program.plan.minimised.len() {
             1 => format!("`{loss}` is minimised here"),
