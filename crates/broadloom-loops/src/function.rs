@@ -212,7 +212,7 @@ unary! {
     Sinh,    "sinh",    f64::sinh,            C1::Call("sinh"),    Op("math.sinh"),       Fractions, false,  All,           20,  20.0;
     Cosh,    "cosh",    f64::cosh,            C1::Call("cosh"),    Op("math.cosh"),       Fractions, false,  All,           20,  20.0;
     Asinh,   "asinh",   libm::asinh,          C1::Call("asinh"),   Op("math.asinh"),      Fractions, false,  All,           20,  20.0;
-    Acosh,   "acosh",   libm::acosh,          C1::Call("acosh"),   Op("math.acosh"),      Fractions, false,  FromOne,       20,  20.0;
+    Acosh,   "acosh",   acosh,                C1::Call("acosh"),   Op("math.acosh"),      Fractions, false,  FromOne,       20,  20.0;
     Atanh,   "atanh",   libm::atanh,          C1::Call("atanh"),   Op("math.atanh"),      Fractions, false,  BelowOne,      20,  20.0;
     Tanh,    "tanh",    f64::tanh,            C1::Call("tanh"),    Op("math.tanh"),       Fractions, false,  All,           20,  8.0;
     Sigmoid, "sigmoid", sigmoid,              C1::Call("sigmoid"), Several(mlir_sigmoid), Fractions, false,  All,           20,  8.0;
@@ -438,6 +438,11 @@ fn or(a: f64, b: f64) -> f64 {
 /// 1 with the sign of a number, and the number itself if it is 0 or NaN.
 fn sign(x: f64) -> f64 {
     if x == 0.0 || x.is_nan() { x } else { x.signum() }
+}
+
+/// Not a number below 1, infinities included.
+fn acosh(x: f64) -> f64 {
+    if x < 1.0 { f64::NAN } else { libm::acosh(x) }
 }
 
 fn sigmoid(x: f64) -> f64 {

@@ -102,7 +102,9 @@ impl Product {
         let all = factors.iter().fold(0, |all, (_, loops)| all | loops);
         let result = own | !all;
         let extents: Vec<f64> = loops.iter().map(|(_, extent)| iterations(*extent, samples)).collect();
-        let dtype = if target.dtype == Dtype::F64 { Dtype::F64 } else { Dtype::F32 };
+        // Products of integers are exact as far as 64 bits go.
+        let whole = factors.iter().any(|(factor, _)| factor.is_whole(program) == Some(true));
+        let dtype = if whole || target.dtype == Dtype::F64 { Dtype::F64 } else { Dtype::F32 };
         let mut product = Product {
             loops,
             extents,
