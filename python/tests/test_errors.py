@@ -29,10 +29,11 @@ def test_both_ends() -> None:
     assert error.code == "E0301"
     assert error.summary == "the last output axis of the result cannot be both 10 and 12"
     assert error.ends[0].line == 5
-    assert {(end.file, end.line) for end in error.ends} == {("model.loom", line) for line in (2, 3, 5)}
+    assert {(end.file, end.line) for end in error.ends} == {("model.loom", line) for line in (2, 3, 4, 5)}
     assert {end.text for end in error.ends if end.text} == {
         "12 because of the output axis of `target`",
         "10 because of the output axis of `dense2.b`",
+        "`size` is 10 here",
     }
     assert len(error.chain) == 3
     assert error.help and "broadcast" in error.help[0]
