@@ -48,6 +48,13 @@ def test_functions() -> None:
     a = floats(2, 3) / 4
     for name in ("exp", "log", "log1p", "sqrt", "sin", "cos", "tanh", "sign", "square", "floor", "ceil"):
         np.testing.assert_allclose(value(getattr(bl, name), a=a), getattr(np, name)(a), rtol=1e-5, atol=1e-6)
+    small = np.tanh(a - 0.6).astype(np.float32)
+    others = {"asin": np.arcsin, "acos": np.arccos, "atan": np.arctan, "asinh": np.arcsinh, "atanh": np.arctanh}
+    others |= {"expm1": np.expm1, "tan": np.tan, "sinh": np.sinh, "cosh": np.cosh}
+    for name, function in others.items():
+        np.testing.assert_allclose(value(getattr(bl, name), a=small), function(small), rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(value(bl.acosh, a=a + 1), np.arccosh(a + 1), rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(value(lambda a: bl.atan2(a, 0.5), a=small), np.arctan2(small, 0.5), rtol=1e-5)
     np.testing.assert_allclose(value(bl.round_, a=a), np.round(a))
     np.testing.assert_allclose(value(bl.recip, a=a), 1 / a, rtol=1e-6)
     np.testing.assert_allclose(value(bl.sigmoid, a=a), 1 / (1 + np.exp(-a)), rtol=1e-5)
