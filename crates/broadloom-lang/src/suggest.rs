@@ -171,10 +171,6 @@ const FOREIGN: &[(&str, Way)] = &[
     ("Chain", IN_A_ROW),
     ("Dense", Say("write `linear(64)`: how wide the input is follows from what it is applied to")),
     ("dense", Say("write `linear(64)`: how wide the input is follows from what it is applied to")),
-    (
-        "conv1d",
-        Say("write a spec: `einsum(\"... | o=+k, c; k, c -> d => ... | o, d\", x, {kernel : 3, ... -> 8})`"),
-    ),
     ("MultiheadAttention", Write("attention(heads = 8)")),
     ("MSELoss", Write("mse(y, target)")),
     ("mse_loss", Write("mse($1, $2)")),
