@@ -158,21 +158,15 @@ impl Graph {
             ));
         }
         if let (Some(m), Some([last])) = (self.declared_outputs(a), row(b, Kind::Output).as_deref())
-            && let Some((inner, rows)) =
-                m.split_last().filter(|(inner, rows)| *inner == last && !rows.is_empty())
+            // Outputs first, or inputs first as in NumPy.
+            && let Some((inner, others)) = [m.split_last(), m.split_first()]
+                .into_iter()
+                .flatten()
+                .find(|(inner, others)| *inner == last && !others.is_empty())
         {
             return Some(format!(
                 "a matrix is a map, with its input before `->`: declare `{left}` as `{inner} -> {}`",
-                rows.join(", ")
-            ));
-        }
-        if let (Some(m), Some([last])) = (self.declared_outputs(a), row(b, Kind::Output).as_deref())
-            && let Some((first, columns)) =
-                m.split_first().filter(|(first, columns)| *first == last && !columns.is_empty())
-        {
-            return Some(format!(
-                "a matrix is a map, with its input before `->`: declare `{left}` as `{first} -> {}`",
-                columns.join(", ")
+                others.join(", ")
             ));
         }
         if self.only_output(a) && self.only_output(b) && row(a, Kind::Output) == row(b, Kind::Output) {

@@ -30,7 +30,14 @@ impl Graph {
     /// Advice for an operand that a spec made, with outputs where what it reads has batch axes.
     fn batch_behind_bar(&self, step: u32) -> Option<String> {
         let label = |axis: &Axis| if let AxisKind::Label(label) = axis.kind { Some(label) } else { None };
-        self.step_operands(step).iter().find_map(|tensor| {
+        let operands = self.step_operands(step);
+        operands.iter().find_map(|tensor| {
+            // As a batch, it would fit that of another operand.
+            let outputs = self.known_row(*tensor, Kind::Output)?;
+            let mut others = operands.iter().filter(|other| *other != tensor);
+            others.find(|other| {
+                self.known_row(**other, Kind::Batch).is_some_and(|batch| batch.ends_with(&outputs))
+            })?;
             let mut made = self.tensors.get(tensor.index())?.step;
             // A mean is a sum that is divided.
             while let (Some(Op::Pointwise("/")), Some(whole)) = (self.op(made), self.slot_tensor(made, 0)) {
@@ -73,7 +80,7 @@ impl Graph {
         let written =
             |name: &str| if name.contains(['(', '"', '`']) { "…".to_string() } else { name.to_string() };
         Some(format!(
-            "make both batches {one} or both {other}; for all pairs, keep them apart: `einsum(\"n | i => n 0 | i\", {}) {sign} einsum(\"n | i => 0 n | i\", {})`",
+            "make both batches {one} or both {other}; for all pairs, keep them apart: `einsum(\"n | ... => n 0 | ...\", {}) {sign} einsum(\"n | ... => 0 n | ...\", {})`",
             written(&left),
             written(&right)
         ))

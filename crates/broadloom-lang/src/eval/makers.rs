@@ -1,7 +1,7 @@
 //! Where layers were given their configuration: the lines to change if what they make does not fit.
 
 use broadloom::Error;
-use broadloom_diagnostics::{Diagnostic, Span};
+use broadloom_diagnostics::{Diagnostic, Label, Span};
 
 use super::Eval;
 use super::apply::Applied;
@@ -18,16 +18,15 @@ impl Eval<'_> {
                 continue;
             }
             let text = end.label();
-            let stands = |label: &&mut broadloom_diagnostics::Label| {
-                !label.primary && label.span == origin.span && label.text == text
-            };
+            let stands =
+                |label: &&mut Label| !label.primary && label.span == origin.span && label.text == text;
             if applied.is_of_library() {
                 if let Some(label) = diagnostic.labels.iter_mut().find(stands) {
                     label.span = made;
                 }
                 continue;
             }
-            let shown = |label: &broadloom_diagnostics::Label| label.span == made;
+            let shown = |label: &Label| label.span == made;
             if let Some(given) =
                 self.given_number(applied, &text).filter(|_| !diagnostic.labels.iter().any(shown))
             {
@@ -37,8 +36,8 @@ impl Eval<'_> {
         diagnostic
     }
 
-    /// The application outermost in the program that an application belongs to and whose layer was configured in the
-    /// program, and where.
+    /// Where the layer of an application was configured, and the application. One that the library configured belongs to
+    /// the application around it: its users cannot change the library.
     fn maker(&self, mut at: u32) -> Option<(Span, &Applied)> {
         loop {
             let applied = self.applied.get(at as usize)?;
