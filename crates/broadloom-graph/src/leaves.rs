@@ -600,6 +600,7 @@ pub(crate) struct Facts {
     pub shown: FxHashMap<Tensor, Box<str>>,
     /// The values of data that brings its own.
     pub arrays: FxHashMap<Tensor, Arc<Array>>,
+    pub scans: crate::scan::Scans,
 }
 
 /// The names of a signature, and what they stand for in one application of it.

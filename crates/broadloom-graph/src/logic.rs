@@ -54,7 +54,7 @@ pub(crate) fn sources(op: Op, arity: usize, kind: Kind) -> impl Iterator<Item = 
         (Op::Compose | Op::ComposeAccumulate, Kind::Batch) => (0..2, 2..arity, kind),
         (Op::Compose | Op::ComposeAccumulate, Kind::Input) => (1..2, 2..arity, kind),
         (Op::Compose | Op::ComposeAccumulate, Kind::Output) => (0..1, 2..arity, kind),
-        (Op::Einsum { .. } | Op::Slice(_) | Op::Convert { .. }, _) => (0..0, 0..0, kind),
+        (Op::Einsum { .. } | Op::Slice(_) | Op::Collect | Op::Convert { .. }, _) => (0..0, 0..0, kind),
     };
     slots.chain(sum).map(move |slot| (slot, from))
 }
@@ -77,6 +77,8 @@ pub enum Index {
         /// The number of positions.
         range: Option<u64>,
     },
+    /// Every position, one after another: that of the turn of a scan.
+    Turn,
 }
 
 /// The choices that a spec leaves to its user.
@@ -497,6 +499,10 @@ impl Graph {
                 self.say(Constraint::DimEq(axis, size), 0, Aspect::Whole);
             }
             Index::Run { range: None } => {}
+            Index::Turn => {
+                self.take_back(before);
+                return Err(self.misuse("only a scan takes the elements of its turns"));
+            }
         }
         let rest = self.fresh_row(Role::Interior, self.marker(batch).saturating_sub(1));
         let start = self.axes.len() as u32;

@@ -15,6 +15,7 @@ pub use crate::inferred::Inferred;
 pub use crate::operation::{Law, Slot};
 pub use crate::precision::{accumulated, precisions};
 pub use crate::project::MEMORY;
+pub use crate::scan::{Carried, Scan};
 pub use crate::size::{list, range_text};
 pub use crate::step::{Leaf, Op};
 pub use crate::symbols::{SymbolData, contains, out_of_range};
@@ -35,6 +36,10 @@ pub trait Face {
     fn step_results(&self, step: u32) -> impl Iterator<Item = Tensor> + use<Self>;
     /// The first result of a step that is an operation or an assignment.
     fn first_result(&self, step: u32) -> Tensor;
+    /// The tensors that a tensor is computed from: the operands of its step, or what a scan reads from outside.
+    fn read_by(&self, tensor: Tensor) -> &[Tensor];
+    /// The scan that a step belongs to.
+    fn scan_of(&self, step: u32) -> Option<&Arc<Scan>>;
     /// The law of a step, if it differs from the law of its operation.
     fn law(&self, step: u32) -> Option<&Arc<Operation>>;
     /// Returns true if a step looks up rows of a table.
@@ -110,6 +115,18 @@ impl Face for Graph {
 
     fn first_result(&self, step: u32) -> Tensor {
         self.step_results(step).next().unwrap_or(Tensor(0))
+    }
+
+    fn read_by(&self, tensor: Tensor) -> &[Tensor] {
+        let step = self.made_by(tensor);
+        match self.scan_of(step) {
+            Some(scan) => &scan.outer,
+            None => self.step_operands(step),
+        }
+    }
+
+    fn scan_of(&self, step: u32) -> Option<&Arc<Scan>> {
+        self.scan_of(step)
     }
 
     fn law(&self, step: u32) -> Option<&Arc<Operation>> {

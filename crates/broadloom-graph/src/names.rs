@@ -122,6 +122,8 @@ impl Graph {
             (Op::Slice(Index::At(at)), _) => format!("slice({list}, {at})"),
             (Op::Slice(Index::Run { range: Some(range) }), _) => format!("slice({list}, range {range})"),
             (Op::Slice(Index::Run { range: None }), _) => format!("slice({list})"),
+            (Op::Slice(Index::Turn), _) => format!("{list}, in turn"),
+            (Op::Collect, _) => format!("{list} of all turns"),
             (Op::Convert { factor, divisor }, _) if factor == divisor => format!("reshape({list})"),
             (Op::Convert { factor, divisor }, _) => format!("convert({list}, {factor}, {divisor})"),
             (Op::Compose | Op::ComposeAccumulate, _) => list,

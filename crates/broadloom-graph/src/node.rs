@@ -50,6 +50,8 @@ pub enum LeafKind {
     Gradient(Tensor),
     /// A tensor that lasts from run to run and is not trained.
     State,
+    /// What a turn of a scan finds as the turn before left it.
+    Carried,
     /// Positions 0, 1, 2, … in memory order.
     Range,
     /// Random numbers.
@@ -178,6 +180,7 @@ impl Op {
             Op::ComposeAccumulate => "@ +",
             Op::Transpose => "transpose",
             Op::Slice(_) => "slice",
+            Op::Collect => "collect",
             Op::Convert { .. } => "convert",
         }
     }
@@ -193,6 +196,7 @@ impl From<Leaf> for LeafKind {
             Leaf::Size(_) => LeafKind::Size,
             Leaf::Gradient(of) => LeafKind::Gradient(of),
             Leaf::State => LeafKind::State,
+            Leaf::Carried => LeafKind::Carried,
             Leaf::Range => LeafKind::Range,
             Leaf::Uniform => LeafKind::Uniform,
         }

@@ -9,6 +9,7 @@
 //! - Integers stay integers, also with literals that are whole. With floats, with fractions
 //!   (`i * 0.5`), in divisions and in functions such as `exp`, the result is a float: that of the
 //!   other operand, or the default. The formula of an operation decides, not its name.
+//! - What a scan carries has the widest type among its first value and what a turn makes of it.
 //! - A mean has the type of its operand, or the default for integers. Its sum is kept in wider numbers
 //!   than short floats and integers, because it may be too large for them where the mean is not.
 
@@ -21,7 +22,26 @@ use crate::step::{Leaf, Op, Step, Tensor};
 
 /// The type of each tensor.
 pub fn precisions(graph: &Graph) -> Vec<Dtype> {
-    let known = graph.tensors().map(|tensor| graph.facts.precisions.get(&tensor).copied()).collect();
+    let mut given: Vec<Option<Dtype>> =
+        graph.tensors().map(|tensor| graph.facts.precisions.get(&tensor).copied()).collect();
+    loop {
+        let types = inferred(graph, given.clone());
+        let mut wider = false;
+        for carried in graph.facts.scans.all.iter().flat_map(|scan| &scan.carried) {
+            let [own, next] = [carried.tensor, carried.next].map(|tensor| types[tensor.index()]);
+            if join(own, next) != own {
+                given[carried.tensor.index()] = Some(join(own, next));
+                wider = true;
+            }
+        }
+        if !wider {
+            return types;
+        }
+    }
+}
+
+/// The type of each tensor, where some types are given.
+fn inferred(graph: &Graph, known: Vec<Option<Dtype>>) -> Vec<Dtype> {
     let whole = graph.tensors().filter(|tensor| is_whole_literal(graph, *tensor)).collect();
     let mut types = Types { graph, known, whole };
     for step in &graph.facts.gathers {

@@ -321,6 +321,8 @@ impl<'a> Reading<'a> {
                 self.spec(&graph.spec(spec), labels as usize, op, made, read);
             }
             Op::Slice(index) => self.slice(index, &made[0], &read[0]),
+            // The same the other way round: one position of the result is written.
+            Op::Collect => self.slice(Index::Turn, &read[0], &made[0]),
             Op::Convert { factor, divisor } if factor == divisor => self.reshape(&made[0], &read[0]),
             Op::Convert { .. } => {
                 return Err(refusal::conversion(graph, self.shapes, step, tensors[1], tensors[0]));
@@ -367,7 +369,7 @@ impl<'a> Reading<'a> {
             *first,
             match index {
                 Index::At(at) => Pin::At(at),
-                Index::Run { .. } => Pin::Symbol(0),
+                Index::Run { .. } | Index::Turn => Pin::Symbol(0),
             },
         );
         self.equal_rows(&result[place(Kind::Batch)], rest);

@@ -178,6 +178,7 @@ fn completed(open: &Open, closed: &Closed<'_>, view: &View<'_>) -> How {
         (Found::Counted, None) => "follows from its operands",
         (Found::Counted, _) => "divides its elements up with as few axes as will do",
         (Found::Guessed, _) => "the least size that fits",
+        (Found::Sized, Some(Leaf::Carried)) => "has the shape of what a turn makes of it",
         (Found::Sized, Some(Leaf::State)) => "takes the shape of what is assigned to it",
         (Found::Sized, Some(Leaf::Gradient(_))) => "has the shape of what it is the gradient of",
         (Found::Sized, Some(_)) => "takes the size of what it is used with",

@@ -81,6 +81,8 @@ pub enum Leaf {
     Gradient(Tensor),
     /// Set to 0 before the first run, and kept from run to run.
     State,
+    /// What a turn of a scan finds as the turn before left it.
+    Carried,
     /// Positions: 0, 1, 2, … in memory order.
     Range,
     /// Random numbers in `[0, 1)`, new ones in every run.
@@ -118,6 +120,8 @@ pub enum Op {
     },
     /// A part of a tensor at a place of its first axis.
     Slice(crate::logic::Index),
+    /// The values of all turns of a scan, on a new leading batch axis.
+    Collect,
     /// Elements in memory order under another shape.
     Convert {
         /// The number of elements of the result for each `divisor` elements of the operand.

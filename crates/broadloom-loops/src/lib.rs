@@ -19,7 +19,7 @@ pub use broadloom_core::Size;
 pub use function::{Binary, Domain, Unary, Yields, whole_number};
 pub use lent::Lent;
 pub use memory::Block;
-pub use program::{Buffer, BufferId, Cell, Index, Local, Loop, Nest, Program, Statement, Storage};
+pub use program::{Buffer, BufferId, Cell, Index, Local, Loop, Nest, Program, Repeat, Statement, Storage};
 pub use scalar::Scalar;
 
 /// The README of the crate, so that its example is run.

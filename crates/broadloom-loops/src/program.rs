@@ -4,8 +4,12 @@
 //! addressed by one index per axis, in memory order. The same language holds the program before and after
 //! optimisation, so that one evaluator judges both.
 
+use std::ops::Range;
+
 use broadloom_core::Size;
 use broadloom_core::projection::Component;
+
+use rustc_hash::FxHashSet;
 
 use crate::Dtype;
 use crate::function::Binary;
@@ -191,6 +195,20 @@ pub struct Nest {
     pub body: Vec<Statement>,
 }
 
+/// Neighbouring nests that run in turn, several times: a recurrence. A symbol of the program counts the turns; what one turn
+/// leaves in buffers, the next one finds there.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Repeat {
+    /// The places of the nests. Those of two repeats are apart.
+    pub nests: Range<usize>,
+    /// The symbol that is the number of the turn: its place among the symbols. What a run supplies for it is not read.
+    pub symbol: u32,
+    /// The number of turns.
+    pub turns: Size,
+    /// True if the symbol counts down: from the last turn to 0.
+    pub backwards: bool,
+}
+
 /// A program of loops.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Program {
@@ -208,6 +226,8 @@ pub struct Program {
     pub arguments: Vec<u64>,
     /// The nests, in order.
     pub nests: Vec<Nest>,
+    /// The nests that run several times, in order.
+    pub repeats: Vec<Repeat>,
 }
 
 impl Program {
@@ -239,6 +259,7 @@ impl Program {
         for nest in &mut program.nests {
             nest.body.iter_mut().for_each(|statement| numbers.statement(statement));
         }
+        program.repeats.iter_mut().for_each(|repeat| numbers.size(&mut repeat.turns));
         numbers.whole.then_some(program)
     }
 
@@ -248,6 +269,53 @@ impl Program {
         let symbol = |(size, of): (&u64, &u64)| size.is_multiple_of(*of).then(|| size / of);
         let symbols: Option<Vec<u64>> = sizes.iter().zip(&self.arguments).map(symbol).collect();
         symbols.filter(|_| sizes.len() == self.arguments.len())
+    }
+
+    /// The nests in groups, in order: those that run together once, and those of each repeat.
+    pub fn groups(&self) -> Vec<(Range<usize>, Option<&Repeat>)> {
+        let mut groups = Vec::new();
+        let mut next = 0;
+        for repeat in &self.repeats {
+            if next < repeat.nests.start {
+                groups.push((next..repeat.nests.start, None));
+            }
+            groups.push((repeat.nests.clone(), Some(repeat)));
+            next = repeat.nests.end;
+        }
+        if next < self.nests.len() {
+            groups.push((next..self.nests.len(), None));
+        }
+        groups
+    }
+
+    /// The buffers that some nests read or write.
+    pub fn mentioned(&self, nests: Range<usize>) -> FxHashSet<BufferId> {
+        let mut mentioned = FxHashSet::default();
+        for statement in self.nests[nests].iter().flat_map(|nest| &nest.body) {
+            statement.each(&mut |inner| {
+                mentioned.extend(inner.written());
+                inner.each_read(&mut |cell| {
+                    mentioned.insert(cell.buffer);
+                });
+            });
+        }
+        mentioned
+    }
+
+    /// The buffers that some nests read before they write them: in a repeat, those that carry something from turn to turn.
+    pub fn read_first(&self, nests: Range<usize>) -> FxHashSet<BufferId> {
+        let (mut found, mut written) = (FxHashSet::default(), FxHashSet::default());
+        for statement in self.nests[nests].iter().flat_map(|nest| &nest.body) {
+            statement.each(&mut |inner| {
+                inner.each_read(&mut |cell| {
+                    if !written.contains(&cell.buffer) {
+                        found.insert(cell.buffer);
+                    }
+                });
+                written.extend(inner.written());
+            });
+        }
+        found
     }
 
     /// Adds a buffer.

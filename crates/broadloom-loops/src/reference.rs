@@ -5,6 +5,8 @@
 //! they have. Integers, and what is computed from integers alone by functions whose values are integers, are computed as integers: what is too
 //! large is the nearest there is. Every address is checked; what a local buffer holds before it is written is not a number, so that reading it shows.
 
+use std::ops::Range;
+
 use half::{bf16, f16};
 use rustc_hash::FxHashSet;
 
@@ -192,22 +194,25 @@ pub fn evaluate_with(
     let mut run = Run {
         program,
         memory,
-        symbols,
+        symbols: symbols.to_vec(),
         vars: vec![0; program.vars.len()],
         locals: vec![f64::NAN; program.locals as usize],
         reals: Reals::default(),
         real: Dtype::F64,
     };
-    program.nests.iter().enumerate().try_for_each(|(at, nest)| {
-        let done =
-            code.as_mut().is_some_and(|code| code.has(at) && code.run(at, &mut run.held_cells(), symbols));
-        if !done {
-            run.reals = Reals::of(program, &nest.body);
-            run.block(&nest.body)?;
+    for (nests, repeat) in program.groups() {
+        let Some(repeat) = repeat else {
+            run.nests(nests, &mut code)?;
+            continue;
+        };
+        let turns = repeat.turns.get() as i64;
+        for turn in 0..turns {
+            let turn = if repeat.backwards { turns - 1 - turn } else { turn };
+            run.symbols[repeat.symbol as usize] = turn;
+            run.nests(nests.clone(), &mut code)?;
         }
-        run.complete_sums(&nest.body);
-        Ok(())
-    })
+    }
+    Ok(())
 }
 
 /// The type that each statement of a nest computes in: 64-bit floats if it reads or sets those, in
@@ -346,7 +351,7 @@ struct Whole {
 struct Run<'a> {
     program: &'a Program,
     memory: &'a mut Memory,
-    symbols: &'a [i64],
+    symbols: Vec<i64>,
     vars: Vec<u64>,
     locals: Vec<f64>,
     reals: Reals,
@@ -355,6 +360,24 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
+    /// Runs some nests once, by code where there is any.
+    fn nests(&mut self, nests: Range<usize>, code: &mut Option<&mut dyn NestCode>) -> Result<(), Stop> {
+        let program = self.program;
+        for at in nests {
+            let nest = &program.nests[at];
+            let symbols = self.symbols.clone();
+            let done = code
+                .as_mut()
+                .is_some_and(|code| code.has(at) && code.run(at, &mut self.held_cells(), &symbols));
+            if !done {
+                self.reals = Reals::of(program, &nest.body);
+                self.block(&nest.body)?;
+            }
+            self.complete_sums(&nest.body);
+        }
+        Ok(())
+    }
+
     /// The cells of all buffers.
     fn held_cells(&mut self) -> Vec<Held<'_>> {
         let mut held = Vec::with_capacity(self.memory.buffers.len());

@@ -6,7 +6,7 @@ use broadloom_core::Size;
 use broadloom_core::projection::Component;
 
 use crate::function::{Binary, Unary};
-use crate::program::{Buffer, Cell, Index, Loop, Program, Statement, Storage};
+use crate::program::{Buffer, Cell, Index, Loop, Program, Repeat, Statement, Storage};
 use crate::scalar::Scalar;
 
 impl fmt::Display for Program {
@@ -16,12 +16,24 @@ impl fmt::Display for Program {
                 writeln!(f, "{}", describe(buffer))?;
             }
         }
-        for nest in &self.nests {
-            writeln!(f, "\n# {}", nest.comment)?;
-            f.write_str(&self.block_text(&nest.body, &|_| None))?;
+        for (nests, repeat) in self.groups() {
+            let mut text = String::new();
+            for nest in &self.nests[nests] {
+                let _ = writeln!(text, "\n# {}", nest.comment);
+                text.push_str(&self.block_text(&nest.body, &|_| None));
+            }
+            match repeat {
+                Some(repeat) => write!(f, "\n{}{}", self.turns(repeat), indented(&text))?,
+                None => f.write_str(&text)?,
+            }
         }
         Ok(())
     }
+}
+
+/// Lines further to the right; empty ones stay empty.
+fn indented(text: &str) -> String {
+    text.lines().map(|line| if line.is_empty() { "\n".into() } else { format!("    {line}\n") }).collect()
 }
 
 impl Program {
@@ -40,6 +52,13 @@ impl Program {
         let mut text = String::new();
         names.block(body, 0, &mut text);
         text
+    }
+
+    /// The line above the nests of a repeat.
+    fn turns(&self, repeat: &Repeat) -> String {
+        let name = self.symbols.get(repeat.symbol as usize).map_or("turn", String::as_str);
+        let order = if repeat.backwards { "from the last to the first" } else { "in turn" };
+        format!("# for each {name} of {}, {order}:\n", repeat.turns)
     }
 
     /// For each buffer, true if any nest reads or writes it.

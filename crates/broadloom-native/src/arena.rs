@@ -1,9 +1,12 @@
 //! The arena: the memory of local buffers, which share it when they are not needed at the same
 //! time.
 //!
-//! A buffer is needed from the first nest that mentions it to the last. Large buffers are placed
+//! A buffer is needed from the first nest that mentions it to the last. If that is a nest of a repeat, and the buffer is also
+//! mentioned outside of it or a turn reads what the one before wrote, the buffer is needed during the whole repeat. Large buffers are placed
 //! first, each at the lowest offset where it overlaps no other buffer that is needed at the same
 //! time.
+
+use std::ops::Range;
 
 use broadloom_loops::{Buffer, BufferId, Program, Storage};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -91,6 +94,18 @@ pub(crate) fn needs(program: &Program, nests: &[Flat], except: &FxHashSet<Buffer
                     see(*buffer);
                 }
             });
+        }
+    }
+    for repeat in &program.repeats {
+        let Range { start, end } = repeat.nests.clone();
+        let read_first = program.read_first(start..end);
+        for need in &mut needs {
+            let inside = need.first < end && need.last >= start;
+            let outside = need.first < start || need.last >= end;
+            if inside && (outside || read_first.contains(&need.buffer)) {
+                need.first = need.first.min(start);
+                need.last = need.last.max(end - 1);
+            }
         }
     }
     needs

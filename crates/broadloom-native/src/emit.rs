@@ -72,6 +72,7 @@ pub(crate) fn file(
         checks: Vec::new(),
         text: String::new(),
         run: String::new(),
+        outside: String::new(),
         used: Vec::new(),
         plans: Plans::new(!program.arguments.is_empty()),
         needs: &needs,
@@ -80,6 +81,7 @@ pub(crate) fn file(
     writer.name_buffers(&flat, &on_stack);
     writer.bounds(&flat);
     for (number, (nest, planned)) in flat.nests.iter().zip(nests).enumerate() {
+        writer.open_repeat(number);
         let _ = write!(writer.run, "\n{}", comment(&nest.comment, "    "));
         for buffer in arena.born.get(number).into_iter().flatten() {
             let shape = program.buffer(*buffer);
@@ -96,6 +98,7 @@ pub(crate) fn file(
                 Planned::Contraction(found) => writer.contraction(&flat, &nest.comment, &found, &arena),
             }
         }
+        writer.close_repeat(number);
     }
     let declarations = declarations(program, prefix, &arena);
     let mut source = String::new();
@@ -133,8 +136,10 @@ struct Writer<'a> {
     checks: Vec<(BufferId, Size, BufferId)>,
     /// Functions.
     text: String,
-    /// The body of the entry.
+    /// The body of the entry; inside a repeat, the body of its loop.
     run: String,
+    /// The body of the entry before the repeat that is being written.
+    outside: String,
     /// Buffers that the entry mentions, in order.
     used: Vec<BufferId>,
     plans: Plans,
@@ -178,6 +183,35 @@ impl Writer<'_> {
                 buffer.0,
             );
         }
+    }
+
+    /// Opens the loop over the turns of the repeat that a nest begins, if any.
+    fn open_repeat(&mut self, nest: usize) {
+        let Some(repeat) = self.program.repeats.iter().find(|repeat| repeat.nests.start == nest) else {
+            return;
+        };
+        let (turn, turns) = (format!("turns[{}]", repeat.symbol), repeat.turns);
+        let name = inline_comment(&self.program.symbols[repeat.symbol as usize]);
+        let header = match repeat.backwards {
+            false => format!("{turn} = 0; {turn} < {turns}; {turn}++"),
+            true => format!("{turn} = {turns} - 1; {turn} >= 0; {turn}--"),
+        };
+        let _ = writeln!(self.run, "\n    for ({header}) {{ // {name}");
+        self.outside = std::mem::take(&mut self.run);
+    }
+
+    /// Closes the loop of the repeat that a nest ends, if any.
+    fn close_repeat(&mut self, nest: usize) {
+        if !self.program.repeats.iter().any(|repeat| repeat.nests.end == nest + 1) {
+            return;
+        }
+        let inside = std::mem::take(&mut self.run);
+        self.run = std::mem::take(&mut self.outside);
+        for line in inside.lines() {
+            let indent = if line.is_empty() { "" } else { "    " };
+            let _ = writeln!(self.run, "{indent}{line}");
+        }
+        self.run.push_str("    }\n");
     }
 
     fn unit(&mut self, nest: usize, title: &str, steps: &[Step], split: Option<&Split>, rows: &[Row]) {
@@ -340,6 +374,14 @@ impl Writer<'_> {
             let _ = writeln!(text, "    {stored} *const {name} = {from}; // {}", shape(buffer));
         }
         text.push_str("    (void)kept, (void)arena, (void)symbols, (void)parallel, (void)report;\n");
+        if !self.program.repeats.is_empty() {
+            let count = self.program.symbols.len();
+            let _ = writeln!(
+                text,
+                "    int64_t turns[{count}]; // symbols, and the turns of repeats among them\n    \
+                 for (int64_t i = 0; i < {count}; i++)\n        turns[i] = symbols[i];\n    symbols = turns;"
+            );
+        }
         text.push_str(&self.run);
         text.push_str("    return 0;\n}\n");
         let result = if self.plans.is_empty() { "" } else { " + threads * scratch_bytes" };

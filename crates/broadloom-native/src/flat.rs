@@ -309,9 +309,14 @@ impl Lower<'_> {
                 }
                 Index::Symbol(symbol) => {
                     self.symbol(*symbol)?;
+                    let repeat = self.program.repeats.iter().find(|repeat| repeat.symbol == *symbol);
                     let bound = (*symbol, least, greatest, cell.buffer);
-                    if !self.flat.bounds.contains(&bound) {
-                        self.flat.bounds.push(bound);
+                    match repeat {
+                        // The number of a turn is known to be within the axis.
+                        Some(repeat) if (repeat.turns - 1).at_most(greatest) => {}
+                        Some(_) => return wrong("a turn leaves an axis"),
+                        None if self.flat.bounds.contains(&bound) => {}
+                        None => self.flat.bounds.push(bound),
                     }
                     access.symbols.push((stride, *symbol));
                 }

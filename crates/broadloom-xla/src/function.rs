@@ -55,6 +55,15 @@ pub(crate) struct Writer<'a> {
 /// Writes a program as a module.
 pub(crate) fn write(function: &Function<'_>, sharded: Option<&Sharded<'_>>) -> Result<Module, Refusal> {
     let program = function.program;
+    if let Some(repeat) = program.repeats.first() {
+        let at = repeat.nests.start;
+        let nest = program.nests.get(at).map_or_else(String::new, |nest| nest.comment.clone());
+        return Err(Refusal {
+            at: Some(at),
+            nest,
+            reason: "it belongs to a scan, whose turns are not written yet".into(),
+        });
+    }
     let mut writer = Writer {
         program,
         text: Text::default(),

@@ -22,6 +22,7 @@ mod programs;
 mod refusals;
 mod run_sizes;
 mod running;
+mod scan;
 mod sequences;
 mod support;
 mod symbolic;

@@ -241,9 +241,11 @@ impl Graph {
             (Op::Transpose, ..) => Some(transposed(kind)),
             (Op::Compose | Op::ComposeAccumulate, 0, Kind::Input)
             | (Op::Compose | Op::ComposeAccumulate, 1, Kind::Output)
-            | (Op::Slice(_), _, Kind::Batch)
+            | (Op::Slice(_) | Op::Collect, _, Kind::Batch)
             | (Op::Convert { .. }, ..) => None,
-            (Op::Pointwise(_) | Op::Compose | Op::ComposeAccumulate | Op::Slice(_), ..) => Some(kind),
+            (Op::Pointwise(_) | Op::Compose | Op::ComposeAccumulate | Op::Slice(_) | Op::Collect, ..) => {
+                Some(kind)
+            }
         }
     }
 

@@ -14,6 +14,15 @@ use crate::{Dtype, reference};
 
 /// Writes a function.
 pub(super) fn write(function: &Function<'_>, helpers: &mut BTreeSet<Helper>) -> Result<String, Refusal> {
+    if let Some(repeat) = function.program.repeats.first() {
+        let at = repeat.nests.start;
+        let nest = function.program.nests.get(at).map_or_else(String::new, |nest| nest.comment.clone());
+        return Err(Refusal {
+            at: Some(at),
+            nest,
+            reason: "it belongs to a scan, whose turns are not written yet".into(),
+        });
+    }
     let mut writer = Writer::new(function.program, helpers);
     let signature = writer.signature(function);
     writer.check_positions(function);

@@ -30,6 +30,7 @@ mod inline;
 mod locals;
 mod parallel;
 mod products;
+mod repeats;
 mod rewrite;
 mod rounding;
 mod simplify;
@@ -130,6 +131,19 @@ pub struct Report {
     pub passes: Vec<(&'static str, usize)>,
 }
 
+impl Report {
+    /// Adds the changes of the same passes on other nests.
+    fn add(&mut self, other: Report) {
+        if self.passes.is_empty() {
+            self.passes = other.passes;
+            return;
+        }
+        for (known, (_, more)) in self.passes.iter_mut().zip(other.passes) {
+            known.1 += more;
+        }
+    }
+}
+
 /// Returns the optimised program.
 pub fn optimise(program: &Program, options: &Options) -> Program {
     optimise_with_report(program, options).0
@@ -140,11 +154,14 @@ type Pass<'a> = &'a dyn Fn(&mut Program) -> usize;
 
 /// Returns the optimised program and a report of the changes.
 pub fn optimise_with_report(program: &Program, options: &Options) -> (Program, Report) {
-    let mut result = program.clone();
     let mut report = Report::default();
-    if !well_formed::is_well_formed(&result) {
-        return (result, report);
+    if !well_formed::is_well_formed(program) {
+        return (program.clone(), report);
     }
+    if !program.repeats.is_empty() {
+        return repeats::optimised(program, options);
+    }
+    let mut result = program.clone();
     locals::separate(&mut result);
     let inline = |program: &mut Program| inline::inline(program, &options.policy);
     let products = |program: &mut Program| products::products(program, &options.samples);

@@ -2,6 +2,7 @@
 //!
 //! - Every cell has one index per axis of its buffer, and every buffer, variable, local and symbol exists.
 //! - A variable is used inside its loop only, and no two loops of a nest share one.
+//! - Repeats are in order, apart from each other, and count with symbols of their own.
 //! - A local is declared before it is used, in the same body or one around it, and once.
 
 use crate::program::{Cell, Index, Program, Statement};
@@ -9,11 +10,23 @@ use crate::scalar::Scalar;
 
 /// Returns true if a program has the form that the passes expect.
 pub fn is_well_formed(program: &Program) -> bool {
-    program.nests.iter().all(|nest| {
-        let mut check =
-            Check { program, vars: Vec::new(), used: Vec::new(), locals: Vec::new(), declared: Vec::new() };
-        check.block(&nest.body)
-    })
+    let mut next = 0;
+    let repeats = program.repeats.iter().all(|repeat| {
+        let follows = next <= repeat.nests.start && repeat.nests.start <= repeat.nests.end;
+        next = repeat.nests.end;
+        follows && next <= program.nests.len() && (repeat.symbol as usize) < program.symbols.len()
+    });
+    repeats
+        && program.nests.iter().all(|nest| {
+            let mut check = Check {
+                program,
+                vars: Vec::new(),
+                used: Vec::new(),
+                locals: Vec::new(),
+                declared: Vec::new(),
+            };
+            check.block(&nest.body)
+        })
 }
 
 struct Check<'a> {

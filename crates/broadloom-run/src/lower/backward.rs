@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use broadloom_graph::lowering::{Face, Leaf, Slot};
+use broadloom_graph::lowering::{Face, Leaf, Scan, Slot};
 use broadloom_graph::{Error, ErrorKind, Graph, Remedy, Tensor};
 use broadloom_loops::{Nest, Size, Statement};
 use rustc_hash::FxHashSet;
 
 use super::assign::AssignContext;
 use super::law::{differentiable, gradient_pieces, ties};
+use super::scan::{scans, steps_of};
 use super::{Lowering, Node};
 
 impl Lowering<'_> {
@@ -52,7 +53,17 @@ impl Lowering<'_> {
         self.fill(Node::Gradient(loss), 1.0, "the gradient of the loss by itself is 1");
         // Gradients start from 0 in every pass.
         let mut begun = FxHashSet::from_iter([loss]);
+        let mut done: Vec<Arc<Scan>> = Vec::new();
         for step in steps.into_iter().rev() {
+            if let Some(scan) = self.graph.scan_of(step).map(Arc::clone) {
+                let begins = scan.results(self.graph).any(|result| begun.contains(&result));
+                if begins && !done.iter().any(|known| Arc::ptr_eq(known, &scan)) {
+                    self.scan_backward(&scan, &wanted, &mut begun)?;
+                    self.belong_to(step);
+                    done.push(scan);
+                }
+                continue;
+            }
             if self.graph.step_results(step).any(|result| wanted[result.index()]) {
                 self.backward_step(step, &wanted, &mut begun)?;
                 self.belong_to(step);
@@ -117,7 +128,7 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    fn fill(&mut self, node: Node, value: f64, comment: &str) {
+    pub(super) fn fill(&mut self, node: Node, value: f64, comment: &str) {
         let buffer = self.buffer(node);
         let body = vec![Statement::Fill { buffer, value }];
         self.program.nests.push(Nest { comment: comment.into(), body });
@@ -146,8 +157,11 @@ fn steps_to(graph: &Graph, tensor: Tensor) -> Vec<u32> {
         if std::mem::replace(&mut seen[tensor.index()], true) || graph.is_leaf(tensor) {
             continue;
         }
-        steps.push(graph.made_by(tensor));
-        stack.extend_from_slice(graph.step_operands(graph.made_by(tensor)));
+        match graph.scan_of(graph.made_by(tensor)) {
+            Some(scan) => steps.extend(steps_of(scan)),
+            None => steps.push(graph.made_by(tensor)),
+        }
+        stack.extend_from_slice(graph.read_by(tensor));
     }
     steps.sort_unstable();
     steps.dedup();
@@ -161,14 +175,26 @@ pub(super) fn wants_gradient(graph: &Graph, steps: &[u32]) -> Vec<bool> {
         .tensors()
         .map(|tensor| graph.leaf(tensor) == Some(Leaf::Param) || graph.gradient_leaf(tensor).is_some())
         .collect();
-    for step in steps {
-        let operands = graph.step_operands(*step);
-        let through = differentiable(graph, *step);
-        if through.iter().any(|place| wanted[operands[*place as usize - 1].index()]) {
-            graph.step_results(*step).for_each(|result| wanted[result.index()] = true);
+    let scans = scans(graph, steps);
+    loop {
+        for step in steps {
+            let operands = graph.step_operands(*step);
+            let through = differentiable(graph, *step);
+            if through.iter().any(|place| wanted[operands[*place as usize - 1].index()]) {
+                graph.step_results(*step).for_each(|result| wanted[result.index()] = true);
+            }
+        }
+        // What is carried has a gradient if its next value has one; then more of the turn may have.
+        let mut more = false;
+        for carried in scans.iter().flat_map(|scan| &scan.carried) {
+            let follows = wanted[carried.next.index()] && !wanted[carried.tensor.index()];
+            wanted[carried.tensor.index()] |= follows;
+            more |= follows;
+        }
+        if !more {
+            return wanted;
         }
     }
-    wanted
 }
 
 /// The parameters that a gradient of a tensor reaches, in the order they were made. Parameters
@@ -209,16 +235,29 @@ pub fn reached_data(graph: &Graph, tensor: Tensor) -> Vec<Tensor> {
 fn reached(graph: &Graph, tensor: Tensor) -> Vec<bool> {
     let mut reached = vec![false; graph.len()];
     reached[tensor.index()] = true;
-    for step in steps_to(graph, tensor).into_iter().rev() {
-        if !graph.step_results(step).any(|result| reached[result.index()]) {
-            continue;
+    let steps = steps_to(graph, tensor);
+    let scans = scans(graph, &steps);
+    loop {
+        for step in steps.iter().rev() {
+            if !graph.step_results(*step).any(|result| reached[result.index()]) {
+                continue;
+            }
+            let operands = graph.step_operands(*step);
+            for place in differentiable(graph, *step) {
+                reached[operands[place as usize - 1].index()] = true;
+            }
         }
-        let operands = graph.step_operands(step);
-        for place in differentiable(graph, step) {
-            reached[operands[place as usize - 1].index()] = true;
+        // A gradient of what is carried is one of its next value, in the turn before.
+        let mut more = false;
+        for carried in scans.iter().flat_map(|scan| &scan.carried) {
+            let follows = reached[carried.tensor.index()] && !reached[carried.next.index()];
+            reached[carried.next.index()] |= follows;
+            more |= follows;
+        }
+        if !more {
+            return reached;
         }
     }
-    reached
 }
 
 /// The name of a tensor that an operation keeps for itself, and the place of the tensor whose indices it has.

@@ -35,6 +35,9 @@ pub(super) fn forward_pieces(graph: &Graph, step: u32, parts: &[u32]) -> Result<
                 ..piece(Slot::Value(0), true, Some(accumulate), value, slots)
             }]
         }
+        Rule::Collect => {
+            vec![piece(Slot::Value(0), false, None, Formula::Name(0), vec![Slot::Value(1)])]
+        }
         Rule::ProductAndSum => {
             let (value, slots) = combined(Combine::Product, &[1, 2]);
             let sum = piece(Slot::Value(0), false, Some(Binary::Add), Formula::Name(0), vec![Slot::Value(3)]);
@@ -80,6 +83,7 @@ pub(super) fn gradient_pieces(
             let accumulate = if chosen { Binary::Add } else { accumulate };
             parts.iter().map(|part| partial(accumulate, combine, *part, parts)).collect()
         }
+        Rule::Collect => vec![partial(Binary::Add, Combine::Product, 1, &[1])],
         Rule::ProductAndSum => {
             let sum =
                 piece(Slot::Gradient(3), false, Some(Binary::Add), Formula::Name(0), vec![Slot::Gradient(0)]);
@@ -158,6 +162,7 @@ fn rule(graph: &Graph, step: u32) -> Result<Rule, Error> {
             _ => Err(no_law(graph, step, name)),
         },
         Op::Compose | Op::Transpose | Op::Slice(_) => product(Binary::Add, Combine::Product),
+        Op::Collect => Ok(Rule::Collect),
         Op::ComposeAccumulate => Ok(Rule::ProductAndSum),
         Op::Einsum { accumulate, combine, .. } => product(function(accumulate), combine),
         Op::Convert { factor, divisor } if factor == divisor => product(Binary::Add, Combine::Product),
@@ -187,6 +192,8 @@ enum Rule {
     },
     /// `a @ b + d`.
     ProductAndSum,
+    /// A turn of a scan writes its part of the result.
+    Collect,
 }
 
 fn function(accumulate: Accumulate) -> Binary {

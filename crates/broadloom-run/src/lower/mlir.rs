@@ -92,7 +92,9 @@ fn in_order(nodes: &[Node]) -> Vec<Node> {
         Node::Value(tensor) => (0, tensor.index()),
         Node::Gradient(tensor) => (1, tensor.index()),
         Node::Own(step, ..) => (2, *step as usize),
-        Node::Before(tensor, _) | Node::Wide(tensor) | Node::NotFinite(tensor) => (3, tensor.index()),
+        Node::Before(tensor, _) | Node::Wide(tensor) | Node::Notes(tensor) | Node::NotFinite(tensor) => {
+            (3, tensor.index())
+        }
     });
     nodes
 }
@@ -101,6 +103,8 @@ impl Layout {
     fn supplied(&self, symbol: Symbol) -> Supplied {
         match symbol {
             Symbol::Position(_, below) => Supplied::Position(below),
+            // Programs with scans are refused.
+            Symbol::Turn(_) => Supplied::Known(0.0),
             Symbol::Key => Supplied::Key,
             Symbol::Size(at) => Supplied::Known(self.captured(at)),
         }

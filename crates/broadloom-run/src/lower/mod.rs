@@ -8,6 +8,7 @@ mod assign;
 mod backward;
 mod law;
 mod mlir;
+mod scan;
 mod shown;
 
 use std::sync::Arc;
@@ -45,6 +46,8 @@ pub(crate) enum Node {
     Before(Tensor, u32),
     /// The sums of a tensor whose own numbers are too narrow to add up in.
     Wide(Tensor),
+    /// What each turn of a scan was given of a tensor that it carries.
+    Notes(Tensor),
     /// For each element of a tensor, 1 if it is infinite or NaN, else 0.
     NotFinite(Tensor),
 }
@@ -58,6 +61,7 @@ impl Node {
             | Node::Gradient(tensor)
             | Node::Before(tensor, _)
             | Node::Wide(tensor)
+            | Node::Notes(tensor)
             | Node::NotFinite(tensor) => graph.made_by(tensor),
         }
     }
@@ -68,6 +72,8 @@ impl Node {
 pub(crate) enum Symbol {
     /// The position at which the slice made by a step reads, and the number of positions.
     Position(u32, u64),
+    /// The turn of the scan over a tensor, which the program counts itself.
+    Turn(Tensor),
     /// The key of random numbers.
     Key,
     /// A captured size that depends on named sizes, by its place.
@@ -242,6 +248,12 @@ impl Layout {
                 let name = format!("{}.sum", graph.short_name(tensor));
                 (tensor, name, accumulated(self.dtypes[tensor.index()]), 0.0)
             }
+            Node::Notes(tensor) => {
+                let name = format!("{}.notes", graph.short_name(tensor));
+                let mut buffer = self.buffer(graph, Node::Value(tensor));
+                buffer.sizes.insert(0, self.turns_of(graph, tensor));
+                return Buffer { name, margins: Vec::new(), fill: 0.0, ..buffer };
+            }
             Node::NotFinite(tensor) => {
                 let name = format!("{}.not_finite", graph.short_name(tensor));
                 let (sizes, margins) = (self.axes(tensor), Vec::new());
@@ -257,6 +269,12 @@ impl Layout {
         };
         let margins = self.margins_of(graph, node, tensor);
         Buffer { name, dtype, sizes: self.axes(tensor), margins, fill, storage: Storage::Local }
+    }
+
+    /// The number of turns of the scan that carries a tensor.
+    fn turns_of(&self, graph: &Graph, carried: Tensor) -> Size {
+        let scan = graph.scan_of(graph.made_by(carried));
+        scan.and_then(|scan| self.axes(scan.over).first().copied()).unwrap_or(Size::ONE)
     }
 
     /// The margins of a node that has the shape of a tensor. A gradient is written as far as its
@@ -426,7 +444,7 @@ impl Lowering<'_> {
     /// Returns true if a node outlives the run.
     fn is_kept(&self, node: Node) -> bool {
         match node {
-            Node::Own(..) | Node::Before(..) | Node::Wide(_) | Node::NotFinite(_) => false,
+            Node::Own(..) | Node::Before(..) | Node::Wide(_) | Node::Notes(_) | Node::NotFinite(_) => false,
             Node::Value(tensor) => {
                 let lasting = matches!(self.graph.leaf(tensor), Some(Leaf::Data | Leaf::Param | Leaf::State));
                 lasting || self.routine.kept.contains(&tensor)
@@ -478,11 +496,12 @@ impl Lowering<'_> {
         let mut missing = Vec::new();
         let mut stack = vec![tensor];
         while let Some(tensor) = stack.pop() {
+            if scan::is_inside(self.graph, tensor) {
+                return Err(scan::inside_only(self.graph, tensor));
+            }
             if self.computed.insert(tensor) {
                 missing.push(tensor);
-                if !self.graph.is_leaf(tensor) {
-                    stack.extend_from_slice(self.graph.step_operands(self.graph.made_by(tensor)));
-                }
+                stack.extend_from_slice(self.graph.read_by(tensor));
             }
         }
         missing.sort_unstable();
@@ -492,6 +511,17 @@ impl Lowering<'_> {
             if let Some(leaf) = self.graph.leaf(tensor) {
                 self.leaf(tensor, leaf);
                 self.belong_to(step);
+                continue;
+            }
+            if let Some(scan) = self.graph.scan_of(step) {
+                if !last.is_some_and(|last| {
+                    self.graph.scan_of(last).is_some_and(|known| Arc::ptr_eq(known, scan))
+                }) {
+                    let scan = Arc::clone(scan);
+                    self.computed.extend(scan.results(self.graph));
+                    self.scan(&scan)?;
+                }
+                last = Some(step);
                 continue;
             }
             // A step with several results makes them all at once.
@@ -515,6 +545,8 @@ impl Lowering<'_> {
                 let stream = broadloom_array::random::key_of(0, &self.graph.short_name(tensor));
                 self.positions(tensor, |at| Scalar::Uniform { key, stream, at });
             }
+            // A scan gives it its values.
+            Leaf::Carried => {}
             Leaf::Number(_) | Leaf::Constant(_) | Leaf::Size(_) => {}
         }
     }
@@ -581,6 +613,13 @@ impl Lowering<'_> {
         let mut changed = std::mem::take(&mut self.changed);
         for step in 0..self.graph.steps() as u32 {
             let depends = self.graph.step_operands(step).iter().any(|operand| changed.contains(operand));
+            if let Some(scan) = self.graph.scan_of(step).filter(|_| depends) {
+                for result in scan.results(self.graph) {
+                    self.computed.remove(&result);
+                    changed.insert(result);
+                }
+                continue;
+            }
             for result in self.graph.step_results(step) {
                 let made_here = self.graph.made_by(result) == step;
                 if depends && made_here && !changed.contains(&result) {
@@ -598,8 +637,12 @@ pub(crate) fn is_run_time_slice(graph: &Graph, tensor: Tensor) -> bool {
         && matches!(graph.op(graph.made_by(tensor)), Some((Op::Slice(Position::Run { .. }), _)))
 }
 
-/// The symbol of a run-time slice, with its number of positions, and the name of its index.
+/// The symbol of a run-time slice, with its number of positions, or of a turn, and the name of its index.
 fn slice_symbol(graph: &Graph, step: u32, layout: &Layout) -> Option<(Symbol, String)> {
+    if let Some((Op::Slice(Position::Turn) | Op::Collect, _)) = graph.op(step) {
+        let over = graph.scan_of(step)?.over;
+        return Some((Symbol::Turn(over), format!("position of {}", graph.short_name(over))));
+    }
     let Some((Op::Slice(Position::Run { .. }), _)) = graph.op(step) else { return None };
     let operand = *graph.step_operands(step).first()?;
     let size = layout.sizes_of(operand).first().copied().unwrap_or(0);

@@ -138,6 +138,7 @@ pub(crate) fn written_node(graph: &Graph, node: Node) -> Option<String> {
             Some(format!("{like}.{}", own_name(graph, step, slot, backward)))
         }
         Node::NotFinite(tensor) => Some(format!("{}.not_finite", written_name(graph, tensor))),
+        Node::Notes(tensor) => Some(format!("{}.notes", written_name(graph, tensor))),
         Node::Before(..) | Node::Wide(_) => None,
     }
 }

@@ -107,6 +107,7 @@ pub(crate) fn node_tensor(graph: &Graph, node: Node) -> Tensor {
         | Node::Gradient(tensor)
         | Node::Before(tensor, _)
         | Node::Wide(tensor)
+        | Node::Notes(tensor)
         | Node::NotFinite(tensor) => tensor,
         Node::Own(step, slot, backward) => crate::lower::own_like(graph, step, slot, backward),
     }

@@ -251,6 +251,7 @@ impl Session {
             | Node::Gradient(tensor)
             | Node::Before(tensor, _)
             | Node::Wide(tensor)
+            | Node::Notes(tensor)
             | Node::NotFinite(tensor) => tensor,
             Node::Own(step, slot, backward) => own_like(&self.graph, step, slot, backward),
         };

@@ -463,6 +463,7 @@ impl Session {
             }
             Symbol::Position(step, below) => self.position(step, below),
             Symbol::Size(at) => Ok(self.layout.captured(at) as i64),
+            Symbol::Turn(_) => Ok(0),
         };
         self.prepared[at].lowered.symbols.iter().map(value).collect()
     }

@@ -147,7 +147,9 @@ impl Store {
         if sizes != buffer.shape() {
             let shape = match node {
                 Node::Value(tensor) | Node::Gradient(tensor) => layout.shapes.get(tensor).to_string(),
-                Node::Own(..) | Node::Before(..) | Node::Wide(_) | Node::NotFinite(_) => String::new(),
+                Node::Own(..) | Node::Before(..) | Node::Wide(_) | Node::Notes(_) | Node::NotFinite(_) => {
+                    String::new()
+                }
             };
             let message = format!(
                 "the values for `{name}` have sizes {}, but its shape is `{shape}`: sizes {}",
@@ -250,7 +252,7 @@ impl Store {
     pub fn move_to(&mut self, graph: &Graph, layout: &Layout) -> Result<(), Error> {
         let there = |node: &Node| match node {
             Node::Value(tensor) | Node::Gradient(tensor) => tensor.index() < graph.len(),
-            Node::Own(..) | Node::Before(..) | Node::Wide(_) | Node::NotFinite(_) => false,
+            Node::Own(..) | Node::Before(..) | Node::Wide(_) | Node::Notes(_) | Node::NotFinite(_) => false,
         };
         if !self.places.keys().all(there) {
             // Another graph: nothing carries over.

@@ -1,0 +1,303 @@
+//! Scans: recurrences over an axis.
+//!
+//! A scan goes through the positions of the leading batch axis of some tensors, one after another. Its body computes one turn,
+//! from the elements at that position and from what the turn before carried over. It is a part of the graph like any other: every
+//! operation of it is inferred once, whatever the number of turns.
+//!
+//! | part of a scan | relation |
+//! |---|---|
+//! | carried `h`, its first value `a` and its next value `n` | `h ⊑ a` and `h ≈ n`, in each kind |
+//! | element `e` of a tensor `x` that is gone through | `x_b ≈ [t]·e_b`; the other rows are those of `x` |
+//! | values `Y` of all turns of `y` | `Y_b` is `[t]·y_b`; the other rows are those of `y` |
+//! | last value of `n` | the rows of `n` |
+//!
+//! `t` is one size for all tensors of a scan. So what is carried is at least as large as its first value, and as large as what a
+//! turn makes of it: the least such shape.
+
+use std::sync::{Arc, LazyLock};
+
+use broadloom_core::{DimTerm, Role};
+use broadloom_spec::Kind;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::Graph;
+use crate::error::{Error, ErrorKind};
+use crate::logic::Index;
+use crate::operation::Operation;
+use crate::step::{Aspect, Leaf, Op, RowRef, Step, Tensor, place};
+
+/// A tensor that is carried from turn to turn.
+#[derive(Clone, Copy, Debug)]
+pub struct Carried {
+    /// The tensor, as a turn reads it.
+    pub tensor: Tensor,
+    /// The step that gives it its first value.
+    pub first: u32,
+    /// The value that a turn computes for the next one.
+    pub next: Tensor,
+}
+
+/// A finished scan. Steps of its body that depend neither on the turn nor on what is carried are not among its steps: they are
+/// computed once, before.
+#[derive(Clone, Debug)]
+pub struct Scan {
+    /// The tensors that are carried.
+    pub carried: Vec<Carried>,
+    /// The tensor whose leading batch axis has a position for each turn.
+    pub over: Tensor,
+    /// The steps of a turn, in order.
+    pub body: Vec<u32>,
+    /// The steps that collect the values of all turns.
+    pub collected: Vec<u32>,
+    /// The steps that take the last values.
+    pub last: Vec<u32>,
+    /// The tensors from outside that it reads.
+    pub outer: Vec<Tensor>,
+}
+
+impl Scan {
+    /// The tensors that others can read: values of all turns, and last values.
+    pub fn results<'g>(&'g self, graph: &'g Graph) -> impl Iterator<Item = Tensor> + 'g {
+        self.collected.iter().chain(&self.last).flat_map(|step| graph.step_results(*step))
+    }
+}
+
+/// A scan whose body is being made.
+pub struct OpenScan {
+    /// The tensors that are carried, as a turn reads them.
+    pub carried: Vec<Tensor>,
+    /// The elements of one turn, for each tensor that is gone through.
+    pub elements: Vec<Tensor>,
+    firsts: Vec<u32>,
+    over: Tensor,
+    turns: DimTerm,
+    /// The first step that belongs to the scan.
+    start: u32,
+}
+
+/// The results of a scan.
+pub struct Scanned {
+    /// The values of all turns along a new leading batch axis, for each tensor that was asked for.
+    pub collected: Vec<Tensor>,
+    /// The value of the last turn, for each tensor that is carried.
+    pub last: Vec<Tensor>,
+}
+
+/// The scans of a graph.
+#[derive(Clone, Default)]
+pub(crate) struct Scans {
+    pub all: Vec<Arc<Scan>>,
+    /// The scan that a step belongs to.
+    of_step: FxHashMap<u32, u32>,
+    /// The number of scans whose bodies are being made.
+    open: u32,
+}
+
+impl Graph {
+    /// Begins a scan over the leading batch axis of some tensors, with the first values of what is carried; each has a name for
+    /// messages. What is then made with its [elements](OpenScan::elements) and [carried](OpenScan::carried) tensors is its body,
+    /// until [`end_scan`](Graph::end_scan).
+    pub fn begin_scan(&mut self, firsts: &[(&str, Tensor)], over: &[Tensor]) -> Result<OpenScan, Error> {
+        let &[leading, ..] = over else {
+            return Err(self.misuse("a scan needs a tensor to go through"));
+        };
+        if self.facts.scans.open > 0 {
+            return Err(self
+                .misuse("a scan inside of a scan cannot be run yet")
+                .with_help("let one scan carry both tensors, or scan twice, one after the other"));
+        }
+        let start = self.steps.len() as u32;
+        let turns = self.solver.dim_var(Role::Interior).into();
+        let elements = over.iter().map(|tensor| self.element(*tensor, turns)).collect::<Result<_, _>>()?;
+        let mut scan =
+            OpenScan { carried: Vec::new(), elements, firsts: Vec::new(), over: leading, turns, start };
+        for (name, first) in firsts {
+            let carried = self.undeclared(Some(name), Leaf::Carried, [Some(Role::Interior); 3]);
+            self.broadcasting_into(Op::Pointwise("scan"), &[*first], Some(carried))?;
+            scan.firsts.push(self.passes());
+            scan.carried.push(carried);
+        }
+        self.facts.scans.open += 1;
+        Ok(scan)
+    }
+
+    /// Leaves a scan whose body has a mistake.
+    pub fn give_up_scan(&mut self, _: OpenScan) {
+        self.facts.scans.open -= 1;
+    }
+
+    /// Ends a scan: with the next value of each tensor that is carried, and with the tensors whose values of all turns are
+    /// wanted.
+    ///
+    /// ```
+    /// let mut g = broadloom::Graph::new();
+    /// let (x, zero) = (g.data("x", "100, 8 | 3")?, g.number(0.0));
+    /// let scan = g.begin_scan(&[("sum", zero)], &[x])?;
+    /// let sum = g.add(scan.carried[0], scan.elements[0])?;
+    /// let sums = g.end_scan(scan, &[sum], &[sum])?;
+    /// assert_eq!(g.final_shape(sums.collected[0])?.to_string(), "100, 8 | 3");
+    /// assert_eq!(g.final_shape(sums.last[0])?.to_string(), "8 | 3");
+    /// # Ok::<(), broadloom::Error>(())
+    /// ```
+    pub fn end_scan(
+        &mut self,
+        scan: OpenScan,
+        next: &[Tensor],
+        results: &[Tensor],
+    ) -> Result<Scanned, Error> {
+        self.facts.scans.open -= 1;
+        if next.len() != scan.carried.len() {
+            let (given, wanted) = (next.len(), scan.carried.len());
+            return Err(
+                self.misuse(format!("a turn gives {given} next values, and carries {wanted} tensors"))
+            );
+        }
+        self.refuse_noise(scan.start)?;
+        let mut carried: Vec<Carried> = Vec::new();
+        for ((tensor, first), next) in scan.carried.iter().zip(&scan.firsts).zip(next) {
+            let own = carried.iter().all(|known| known.next != *next) && self.leaf(*next).is_none();
+            let next = if own { *next } else { self.once_more(*next)? };
+            self.equate_next(*tensor, next)?;
+            carried.push(Carried { tensor: *tensor, first: *first, next });
+        }
+        let body = self.turn_steps(&scan);
+        let (mut collected, mut last) = (Vec::new(), Vec::new());
+        for tensor in results {
+            collected.push(self.collect(*tensor, scan.turns)?);
+        }
+        for Carried { next, .. } in &carried {
+            last.push(self.once_more(*next)?);
+        }
+        let made = |tensors: &[Tensor], graph: &Graph| -> Vec<u32> {
+            tensors.iter().map(|tensor| graph.tensors[tensor.index()].step).collect()
+        };
+        let finished = Scan {
+            outer: self.outer(&body, &carried),
+            over: scan.over,
+            collected: made(&collected, self),
+            last: made(&last, self),
+            carried,
+            body,
+        };
+        let leaves: Vec<u32> = made(&scan.carried, self);
+        self.facts.scans.add(finished, &leaves);
+        Ok(Scanned { collected, last })
+    }
+
+    /// The scan that a step belongs to.
+    pub(crate) fn scan_of(&self, step: u32) -> Option<&Arc<Scan>> {
+        self.facts.scans.all.get(*self.facts.scans.of_step.get(&step)? as usize)
+    }
+
+    /// The element of a tensor at the position of a turn.
+    fn element(&mut self, a: Tensor, turns: DimTerm) -> Result<Tensor, Error> {
+        let before = self.begin(&[a])?;
+        let [batch, input, output] = self.rows(a);
+        let rest = self.fresh_row(Role::Interior, self.marker(batch).saturating_sub(1));
+        let start = self.axes.len() as u32;
+        self.axes.push(turns);
+        let whole = RowRef { start, lead: 1, trail: 0, hole: Some(rest) };
+        self.equate_rows(whole, batch, 0, Aspect::Row(Kind::Batch));
+        self.finish_op(before, Op::Slice(Index::Turn), &[a], [RowRef::var(rest), input, output])
+    }
+
+    /// The values of a tensor in all turns.
+    fn collect(&mut self, a: Tensor, turns: DimTerm) -> Result<Tensor, Error> {
+        let before = self.begin(&[a])?;
+        let [batch, input, output] = self.rows(a);
+        let (lead, trail) = batch.flanks(&self.axes);
+        let axes: Vec<DimTerm> = [turns].iter().chain(lead).chain(trail).copied().collect();
+        let start = self.axes.len() as u32;
+        self.axes.extend(axes);
+        let whole = RowRef { start, lead: batch.lead + 1, ..batch };
+        self.finish_op(before, Op::Collect, &[a], [whole, input, output])
+    }
+
+    /// The same tensor once more, as a tensor of its own.
+    fn once_more(&mut self, a: Tensor) -> Result<Tensor, Error> {
+        let passed = self.pointwise("scan", &[a])?;
+        self.passes();
+        Ok(passed)
+    }
+
+    /// Makes the last step one that passes its operand on. Returns the step.
+    fn passes(&mut self) -> u32 {
+        let step = self.steps.len() as u32 - 1;
+        self.laws.insert(step, Arc::clone(&PASSED));
+        step
+    }
+
+    /// Requires that what is carried has the shape of its next value.
+    fn equate_next(&mut self, carried: Tensor, next: Tensor) -> Result<(), Error> {
+        let before = self.begin(&[next])?;
+        let (own, rows) = (self.rows(carried), self.rows(next));
+        for kind in Kind::ALL {
+            self.equate_rows(own[place(kind)], rows[place(kind)], 0, Aspect::Row(kind));
+        }
+        self.finish_into(before, Op::Pointwise("scan"), &[next], own, Some(carried))?;
+        self.passes();
+        Ok(())
+    }
+
+    /// The steps of a scan so far that depend on the turn or on what is carried, in order.
+    fn turn_steps(&self, scan: &OpenScan) -> Vec<u32> {
+        let mut changing: FxHashSet<Tensor> = scan.carried.iter().copied().collect();
+        let mut steps = Vec::new();
+        for step in scan.start..self.steps.len() as u32 {
+            let into_carried = self.step_results(step).any(|result| scan.carried.contains(&result));
+            let is_element = matches!(self.steps[step as usize], Step::Op { op: Op::Slice(Index::Turn), .. });
+            let reads = self.step_operands(step).iter().any(|operand| changing.contains(operand));
+            if !into_carried && (is_element || reads) {
+                steps.push(step);
+                changing.extend(self.step_results(step));
+            }
+        }
+        steps
+    }
+
+    /// The tensors that the steps of a turn and the first values read, and that no turn makes.
+    fn outer(&self, body: &[u32], carried: &[Carried]) -> Vec<Tensor> {
+        let mut own: FxHashSet<Tensor> = body.iter().flat_map(|step| self.step_results(*step)).collect();
+        own.extend(carried.iter().map(|carried| carried.tensor));
+        let firsts = carried.iter().map(|carried| carried.first);
+        let read = body.iter().copied().chain(firsts).flat_map(|step| self.step_operands(step));
+        let mut outer: Vec<Tensor> = read
+            .copied()
+            .chain(carried.iter().map(|c| c.next))
+            .filter(|tensor| !own.contains(tensor))
+            .collect();
+        outer.sort_unstable();
+        outer.dedup();
+        outer
+    }
+
+    /// Refuses random numbers that a body draws: every turn would get the same ones.
+    fn refuse_noise(&self, start: u32) -> Result<(), Error> {
+        let drawn = (start..self.steps.len() as u32)
+            .find(|step| matches!(self.steps[*step as usize], Step::Leaf { leaf: Leaf::Uniform, .. }));
+        let Some(step) = drawn else { return Ok(()) };
+        Err(Error::new(
+            ErrorKind::Use,
+            "random numbers that are drawn in a scan would be the same in every turn",
+        )
+        .about_step(step)
+        .with_help("draw them before the scan, for all positions, and go through them too"))
+    }
+}
+
+impl Scans {
+    /// Adds a scan, with the steps of the tensors that it carries.
+    fn add(&mut self, scan: Scan, leaves: &[u32]) {
+        let at = self.all.len() as u32;
+        let firsts = scan.carried.iter().map(|carried| &carried.first);
+        let steps = scan.body.iter().chain(&scan.collected).chain(&scan.last).chain(firsts);
+        self.of_step.extend(steps.chain(leaves).map(|step| (*step, at)));
+        self.all.push(Arc::new(scan));
+    }
+}
+
+/// What passes a tensor on, from one turn to the next or out of a scan.
+static PASSED: LazyLock<Arc<Operation>> = LazyLock::new(|| {
+    let operation = Operation::new("scan", 1).forward("v = v1").and_then(|law| law.gradient("g1 =+ g"));
+    Arc::new(operation.unwrap_or_else(|_| Operation::new("scan", 1)))
+});
