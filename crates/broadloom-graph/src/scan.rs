@@ -234,7 +234,12 @@ impl Graph {
         for kind in Kind::ALL {
             self.equate_rows(own[place(kind)], rows[place(kind)], 0, Aspect::Row(kind));
         }
-        self.finish_into(before, Op::Pointwise("scan"), &[next], own, Some(carried))?;
+        let made = self.finish_into(before, Op::Pointwise("scan"), &[next], own, Some(carried));
+        made.map_err(|error| {
+            error.with_help(
+                "what is carried has one shape in all turns: that of what a turn gives back for it",
+            )
+        })?;
         self.passes();
         Ok(())
     }

@@ -95,6 +95,12 @@ const BUILTINS: &[(&str, &str, &str)] = &[
         "reshape(x, shape)",
         "The same elements in memory order, in the shape that is written, stated, or asked for by its uses.",
     ),
+    (
+        "scan",
+        "scan(f, first, x, …)",
+        "Applies `f(element, carried)` along the last batch axis of `x`, each time to the next element and to what it made before, at first `first`: all that it made, along that axis. `scan(\"... | t\", f, first, x)` goes along another axis.",
+    ),
+    ("fold", "fold(f, first, x, …)", "The last value that `scan(f, first, x)` would make."),
     ("constant", "constant(number)", "A number in every place of a shape that the context asks for."),
     ("range", "range(shape)", "0, 1, 2, … along the one axis of a shape: `range(\"t ->\")`."),
     ("noise", "noise()", "Uniform numbers from 0 to 1, new in every run."),

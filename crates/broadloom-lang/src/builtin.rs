@@ -2,6 +2,7 @@
 
 mod initials;
 mod moves;
+mod turns;
 
 use std::rc::Rc;
 use std::sync::LazyLock;
@@ -76,7 +77,7 @@ pub(crate) fn all() -> &'static [Builtin] {
 const SIGNS: [&str; 5] = ["neg", "not", "and", "or", "mod"];
 
 /// The functions that are not just a pointwise operation.
-const OWN: [Builtin; 27] = [
+const OWN: [Builtin; 29] = [
     function("max", greatest),
     function("min", least),
     function("where", choose),
@@ -90,6 +91,8 @@ const OWN: [Builtin; 27] = [
     function("concat", |eval, call| moves::joined(eval, call, false)),
     function("stack", |eval, call| moves::joined(eval, call, true)),
     function("reshape", moves::reshape),
+    function("scan", |eval, call| turns::recurrence(eval, call, turns::Wanted::All)),
+    function("fold", |eval, call| turns::recurrence(eval, call, turns::Wanted::Last)),
     function("constant", constant),
     function("range", range),
     function("noise", noise),

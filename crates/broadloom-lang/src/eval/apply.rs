@@ -105,7 +105,7 @@ impl Eval<'_> {
 
     /// Applies a value that can be applied; `spans` are
     /// those of the function and of the whole call.
-    pub(super) fn apply(
+    pub(crate) fn apply(
         &mut self,
         function: &Value,
         given: Vec<Given>,
