@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::ops::Range;
 
 use broadloom_loops::mlir::{Function, Supplied, in_quotes};
 use broadloom_loops::{BufferId, Cell, Dtype, Program, Statement};
@@ -44,6 +45,8 @@ pub(crate) struct Writer<'a> {
     /// The value that the margins of each buffer hold now, or None once they have been written to.
     pub margins: Vec<Option<f64>>,
     checks: Vec<(Check, Tensor)>,
+    /// The buffers that the function returns.
+    results: Vec<BufferId>,
     /// True if some nest looks for equal numbers.
     has_equals: bool,
     /// The division over devices, if there are several.
@@ -55,15 +58,6 @@ pub(crate) struct Writer<'a> {
 /// Writes a program as a module.
 pub(crate) fn write(function: &Function<'_>, sharded: Option<&Sharded<'_>>) -> Result<Module, Refusal> {
     let program = function.program;
-    if let Some(repeat) = program.repeats.first() {
-        let at = repeat.nests.start;
-        let nest = program.nests.get(at).map_or_else(String::new, |nest| nest.comment.clone());
-        return Err(Refusal {
-            at: Some(at),
-            nest,
-            reason: "it belongs to a scan, whose turns are not written yet".into(),
-        });
-    }
     let mut writer = Writer {
         program,
         text: Text::default(),
@@ -71,21 +65,26 @@ pub(crate) fn write(function: &Function<'_>, sharded: Option<&Sharded<'_>>) -> R
         contents: vec![Content::Nothing; program.buffers.len()],
         margins: program.buffers.iter().map(|buffer| Some(buffer.fill)).collect(),
         checks: Vec::new(),
+        results: function.results.iter().map(|(id, _)| *id).collect(),
         has_equals: has_equals(program),
         sharded,
         at: 0,
     };
     let (inputs, arguments) = writer.arguments(function);
-    let mut last = String::new();
-    for (at, nest) in program.nests.iter().enumerate() {
-        writer.at = at;
-        let heading = format!("{}{}", function.places.get(at).map_or("", String::as_str), nest.comment);
-        if heading != last {
-            writer.heading(&heading);
-        }
-        let refused = |reason: String| Refusal { at: Some(at), nest: nest.comment.clone(), reason };
-        nest.body.iter().try_for_each(|statement| writer.statement(statement)).map_err(refused)?;
-        last = heading;
+    for (nests, repeat) in program.groups() {
+        let start = nests.start;
+        let written = match repeat {
+            None => writer.nests(function, nests),
+            Some(repeat) => {
+                let mut inside = Ok(());
+                let turns = writer.turns(repeat, |writer| {
+                    inside = writer.nests(function, nests);
+                    inside.as_ref().map_or_else(|refusal| Err(refusal.reason.clone()), |()| Ok(()))
+                });
+                inside.and_then(|()| turns.map_err(|reason| refusal(program, start, reason)))
+            }
+        };
+        written?;
     }
     let refused = |reason: String| Refusal { at: None, nest: function.name.into(), reason };
     let results = writer.results(function).map_err(refused)?;
@@ -94,6 +93,12 @@ pub(crate) fn write(function: &Function<'_>, sharded: Option<&Sharded<'_>>) -> R
     let mesh = sharded.map(Sharded::declaration).unwrap_or_default();
     let text = assembled(function, (&arguments, &results), &mesh, &lines, &helpers);
     Ok(Module { text, inputs, outputs: function.results.iter().map(|(id, _)| *id).collect(), checks })
+}
+
+/// The refusal of a nest, by its place.
+fn refusal(program: &Program, at: usize, reason: String) -> Refusal {
+    let nest = program.nests.get(at).map_or_else(String::new, |nest| nest.comment.clone());
+    Refusal { at: Some(at), nest, reason }
 }
 
 /// An argument or a result, and a note on it for readers.
@@ -135,6 +140,24 @@ fn assembled(
 }
 
 impl Writer<'_> {
+    /// Writes some nests, one after another.
+    fn nests(&mut self, function: &Function<'_>, nests: Range<usize>) -> Result<(), Refusal> {
+        let program = self.program;
+        let mut last = String::new();
+        for at in nests {
+            self.at = at;
+            let nest = &program.nests[at];
+            let heading = format!("{}{}", function.places.get(at).map_or("", String::as_str), nest.comment);
+            if heading != last {
+                self.heading(&heading);
+            }
+            let refused = |reason: String| refusal(program, at, reason);
+            nest.body.iter().try_for_each(|statement| self.statement(statement)).map_err(refused)?;
+            last = heading;
+        }
+        Ok(())
+    }
+
     /// The arguments, with their texts and notes.
     fn arguments(&mut self, function: &Function<'_>) -> (Vec<Input>, Vec<Port>) {
         let (mut inputs, mut texts) = (Vec::new(), Vec::new());
@@ -294,6 +317,23 @@ impl Writer<'_> {
         let tensor = text.concatenate(&both, 1);
         self.checks.push((Check { buffer: *buffer, below, of }, tensor));
         Ok(())
+    }
+
+    /// Says what a symbol stands for from here on.
+    pub fn set_symbol(&mut self, symbol: u32, value: Symbol) {
+        if let Some(known) = self.symbols.get_mut(symbol as usize) {
+            *known = value;
+        }
+    }
+
+    /// The number of checks that have been written.
+    pub fn checks_so_far(&self) -> usize {
+        self.checks.len()
+    }
+
+    /// Returns true if a buffer is among the results.
+    pub fn is_wanted(&self, id: BufferId) -> bool {
+        self.results.contains(&id)
     }
 
     pub fn symbol(&self, symbol: u32) -> Result<Symbol, String> {

@@ -40,6 +40,7 @@ mod scalar;
 mod shard;
 mod store;
 mod tensor;
+mod turns;
 mod window;
 mod write;
 

@@ -301,7 +301,7 @@ impl Writer<'_> {
     }
 
     /// The contents of a buffer, of which what is not written is 0.
-    fn content_or_zero(&mut self, id: BufferId) -> Result<Tensor, String> {
+    pub fn content_or_zero(&mut self, id: BufferId) -> Result<Tensor, String> {
         if matches!(self.contents[id.index()], Content::Nothing) {
             self.contents[id.index()] = Content::Splat(0.0);
         }

@@ -55,6 +55,8 @@ pub(crate) struct Text {
     known: FxHashMap<String, String>,
     pub names: Names,
     count: usize,
+    /// The results of the loops that are open, and what was known before each.
+    open: Vec<(String, FxHashMap<String, String>)>,
     /// Functions that are called, by their names.
     pub helpers: BTreeMap<String, String>,
 }
@@ -109,11 +111,47 @@ impl Text {
         if let Some(name) = self.known.get(&operation) {
             return Tensor { name: name.clone(), sizes, of };
         }
-        let name = format!("%{}", self.count);
-        self.count += 1;
+        let name = self.fresh();
         let _ = writeln!(self.lines, "    {name} = {operation}");
         self.known.insert(operation, name.clone());
         Tensor { name, sizes, of }
+    }
+
+    /// Opens a loop of so many turns over the values that it begins with, of which the first counts. Returns what a turn finds.
+    pub fn open_while(&mut self, firsts: &[Tensor], turns: i64) -> Vec<Tensor> {
+        let names: Vec<String> = firsts.iter().map(|_| self.fresh()).collect();
+        let result = self.fresh();
+        let pairs = list(names.iter().zip(firsts).map(|(name, first)| format!("{name} = {}", first.name)));
+        let types = list(firsts.iter().map(Tensor::text));
+        let t = tensor_text(&[], Element::I32);
+        let (most, more, sign) = (self.fresh(), self.fresh(), tensor_text(&[], Element::Bool));
+        let many = if firsts.len() == 1 { String::new() } else { format!(":{}", firsts.len()) };
+        self.line(&format!("{result}{many} = stablehlo.while({pairs}) : {types}"));
+        self.line(&format!("cond {{ {most} = stablehlo.constant dense<{turns}> : {t}"));
+        self.line(&format!(
+            "  {more} = stablehlo.compare LT, {}, {most}, SIGNED : ({t}, {t}) -> {sign}",
+            names[0]
+        ));
+        self.line(&format!("  stablehlo.return {more} : {sign} }} do {{"));
+        self.open.push((result, self.known.clone()));
+        firsts.iter().zip(names).map(|(first, name)| Tensor { name, ..first.clone() }).collect()
+    }
+
+    /// Closes the loop that was opened last, with what the next turn finds. Returns what the last one leaves.
+    pub fn close_while(&mut self, next: &[Tensor]) -> Vec<Tensor> {
+        let (names, types) =
+            (list(next.iter().map(|tensor| &tensor.name)), list(next.iter().map(Tensor::text)));
+        self.line(&format!("stablehlo.return {names} : {types} }}"));
+        let Some((result, known)) = self.open.pop() else { return Vec::new() };
+        // What was computed inside is not known outside.
+        self.known = known;
+        let name = |at: usize| if next.len() == 1 { result.clone() } else { format!("{result}#{at}") };
+        next.iter().enumerate().map(|(at, tensor)| Tensor { name: name(at), ..tensor.clone() }).collect()
+    }
+
+    fn fresh(&mut self) -> String {
+        self.count += 1;
+        format!("%{}", self.count - 1)
     }
 
     /// The same tensor, divided as an attribute of Shardy says.

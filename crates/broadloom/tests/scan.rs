@@ -157,19 +157,49 @@ fn numbers(body: Body, scanned: bool, settings: Settings) -> Result<Vec<f64>, Er
     Ok(found)
 }
 
+/// Holds the scan of a body, run in some way, against its turns written out.
+fn judge(seed: u64, way: &str, settings: Settings, expected: &[f64]) {
+    let found =
+        numbers(Body { seed }, true, settings).unwrap_or_else(|error| panic!("{seed}, {way}: {error}"));
+    for (at, (found, expected)) in found.iter().zip(expected).enumerate() {
+        let close = (found - expected).abs() <= 2e-5 * (1.0 + expected.abs());
+        assert!(close, "seed {seed}, {way}: number {at} is {found}, not {expected}");
+    }
+}
+
+/// The numbers of the turns written out, by the judge of all backends.
+fn written_out(seed: u64) -> Vec<f64> {
+    numbers(Body { seed }, false, treatments()[0].1.clone()).expect("turns written out")
+}
+
+/// `BROADLOOM_SCANS=1000` tries more bodies.
 #[test]
 fn turns_written_out_give_the_same() {
-    let count = std::env::var("BROADLOOM_SCANS").ok().and_then(|count| count.parse().ok()).unwrap_or(60);
+    let count = std::env::var("BROADLOOM_SCANS").ok().and_then(|count| count.parse().ok()).unwrap_or(40);
     for seed in 0..count {
-        let body = Body { seed };
-        let expected = numbers(body, false, treatments()[0].1.clone()).expect("written out");
+        let expected = written_out(seed);
         for (way, settings) in treatments() {
-            let found =
-                numbers(body, true, settings).unwrap_or_else(|error| panic!("{seed}, {way}: {error}"));
-            for (at, (found, expected)) in found.iter().zip(&expected).enumerate() {
-                let close = (found - expected).abs() <= 2e-5 * (1.0 + expected.abs());
-                assert!(close, "seed {seed}, {way}: number {at} is {found}, not {expected}");
-            }
+            judge(seed, way, settings, &expected);
+        }
+    }
+}
+
+mod xla {
+    use broadloom::Backend;
+
+    use super::{Graph, Session, Settings, judge, written_out};
+
+    /// Like the other tests on XLA, it runs where `BROADLOOM_PYTHON` names a Python with JAX.
+    #[test]
+    fn turns_written_out_give_the_same() {
+        if std::env::var_os("BROADLOOM_PYTHON").is_none() {
+            eprintln!("notice: BROADLOOM_PYTHON names no Python with JAX, so nothing runs on XLA");
+            return;
+        }
+        let settings = Settings { backend: Backend::Xla, ..Settings::default() };
+        let _kept = Session::with(Graph::new(), settings.clone()).expect("a Python with JAX");
+        for seed in 0..12 {
+            judge(seed, "XLA", settings.clone(), &written_out(seed));
         }
     }
 }

@@ -1,0 +1,84 @@
+//! Nests that run several times: a `stablehlo.while` that carries the buffers which a turn finds as the one before left them,
+//! and those that are wanted afterwards.
+
+use broadloom_loops::{BufferId, Repeat};
+use rustc_hash::FxHashSet;
+
+use crate::function::{Content, Symbol, Writer};
+use crate::tensor::{Element, Tensor};
+
+impl Writer<'_> {
+    /// Writes a repeat; `nests` writes the nests of one turn.
+    pub fn turns(
+        &mut self,
+        repeat: &Repeat,
+        nests: impl FnOnce(&mut Self) -> Result<(), String>,
+    ) -> Result<(), String> {
+        if self.sharded.is_some() {
+            return Err("it belongs to a scan, which cannot be divided over devices yet".into());
+        }
+        let turns = repeat.turns.as_number().ok_or("its sizes are not numbers")?;
+        let carried = self.carried(repeat);
+        let mut firsts = vec![self.text.integers(0, &[], Element::I32)];
+        for id in &carried {
+            firsts.push(self.content_or_zero(*id)?);
+        }
+        for id in self.program.mentioned(repeat.nests.clone()) {
+            if !matches!(self.contents[id.index()], Content::Nothing) {
+                self.content(id)?;
+            }
+        }
+        let outside = (self.margins.clone(), self.checks_so_far());
+        let opened = self.text.open_while(&firsts, turns);
+        let turn = self.turn(&opened[0], turns, repeat.backwards);
+        self.set_symbol(repeat.symbol, Symbol::Position(turn));
+        for (id, tensor) in carried.iter().zip(&opened[1..]) {
+            self.contents[id.index()] = Content::Tensor(tensor.clone());
+        }
+        nests(self)?;
+        if (self.margins.clone(), self.checks_so_far()) != outside {
+            return Err("it belongs to a scan, whose turns look up rows or pad windows".into());
+        }
+        let one = self.text.integers(1, &[], Element::I32);
+        let mut next = vec![self.text.each("add", &[&opened[0], &one])];
+        for id in &carried {
+            next.push(self.content(*id)?);
+        }
+        let results = self.text.close_while(&next);
+        // What else a turn has written is of no use outside.
+        let written = self.program.nests[repeat.nests.clone()].iter().flat_map(|nest| &nest.body);
+        let mut lost = FxHashSet::default();
+        written.for_each(|statement| statement.each(&mut |inner| lost.extend(inner.written())));
+        lost.into_iter().for_each(|id: BufferId| self.contents[id.index()] = Content::Nothing);
+        for (id, tensor) in carried.into_iter().zip(results.into_iter().skip(1)) {
+            self.contents[id.index()] = Content::Tensor(tensor);
+        }
+        Ok(())
+    }
+
+    /// The position of a turn, given how many came before it.
+    fn turn(&mut self, count: &Tensor, turns: i64, backwards: bool) -> Tensor {
+        if !backwards {
+            return count.clone();
+        }
+        let last = self.text.integers(turns - 1, &[], Element::I32);
+        self.text.each("subtract", &[&last, count])
+    }
+
+    /// The buffers that a repeat writes and that a later turn or a later nest may read, in order.
+    fn carried(&self, repeat: &Repeat) -> Vec<BufferId> {
+        let program = self.program;
+        let mut written = FxHashSet::default();
+        for statement in program.nests[repeat.nests.clone()].iter().flat_map(|nest| &nest.body) {
+            statement.each(&mut |inner| written.extend(inner.written()));
+        }
+        let found = program.read_first(repeat.nests.clone());
+        let later = program.mentioned(repeat.nests.end..program.nests.len());
+        let mut carried: Vec<BufferId> = written
+            .into_iter()
+            .filter(|id| found.contains(id) || later.contains(id) || self.is_wanted(*id))
+            .collect();
+        carried.sort_unstable();
+        carried
+    }
+}
