@@ -14,6 +14,7 @@ const FUNCTIONS: &[(&str, usize, &str)] = &[
     ("share", 1, "def share(x) = x / sum(\"... | v\", x)"),
     ("scaled", 1, "def scaled(x) = {scale} * x"),
     ("mapped", 1, "def mapped(x) = {map} @ x"),
+    ("running", 1, "def running(x) = scan(max, {start}, x)"),
 ];
 
 /// A layer that a program may define.
@@ -428,7 +429,7 @@ impl Drawer<'_> {
             return self.image(x, shape);
         }
         let size = self.plain_size();
-        let (layer, output) = match self.dice.below(11) {
+        let (layer, output) = match self.dice.below(13) {
             0..3 => (format!("linear({size})"), vec![size]),
             3 => ("linear()".to_owned(), vec![size]),
             4 => (format!("linear_without_bias({size})"), vec![size]),
@@ -436,6 +437,8 @@ impl Drawer<'_> {
             6 => ("rms_norm()".to_owned(), shape.output.clone()),
             7 => (format!("mlp([4, 3], {size})"), vec![size]),
             8 => ("batch_norm()".to_owned(), shape.output.clone()),
+            11 => (format!("gru({size})"), vec![size]),
+            12 => (format!("lstm({size})"), vec![size]),
             9 => ("softmax(\"... | v\")".to_owned(), shape.output.clone()),
             _ => ("dropout(0.1)".to_owned(), shape.output.clone()),
         };
