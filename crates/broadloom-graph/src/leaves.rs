@@ -22,6 +22,7 @@ use crate::Graph;
 use crate::capture::Captured;
 use crate::error::{Error, ErrorKind};
 use crate::initial::Initial;
+use crate::lookup::Lookup;
 use crate::size_expr::SizeSum;
 use crate::step::{Aspect, Leaf, RowRef, Rows, Step, Tensor, place};
 
@@ -589,8 +590,8 @@ pub(crate) struct Facts {
     pub sizes: Vec<Captured>,
     /// The gradients that were asked for, by the tensor they belong to.
     pub gradients: FxHashMap<Tensor, Tensor>,
-    /// Steps that look up rows of a table.
-    pub gathers: FxHashSet<u32>,
+    /// Steps that look something up.
+    pub lookups: FxHashMap<u32, Lookup>,
     pub precisions: FxHashMap<Tensor, Dtype>,
     pub default_precision: Dtype,
     pub initials: FxHashMap<Tensor, Initial>,

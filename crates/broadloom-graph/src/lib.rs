@@ -19,6 +19,7 @@ mod inferred;
 mod initial;
 mod leaves;
 pub mod logic;
+mod lookup;
 pub mod lowering;
 mod message;
 mod names;

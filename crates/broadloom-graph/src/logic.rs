@@ -35,10 +35,10 @@ use broadloom_core::{Constraint, Numerator, Padding, Piece, Role, RowVar};
 use broadloom_spec::Kind;
 
 use crate::Graph;
-use crate::error::{Error, ErrorKind, Remedy};
+use crate::error::{Error, ErrorKind};
 use crate::notation::Notation;
 use crate::operation::Operation;
-use crate::step::{Aspect, Leaf, Op, RowRef, Rows, Tensor, place};
+use crate::step::{Aspect, Op, RowRef, Rows, Tensor, place};
 
 /// The rows that broadcast into the result's row of a kind: operand and kind of each. This is the
 /// only definition of the relations of broadcasting operations; sizes read it as an order,
@@ -217,40 +217,6 @@ impl Graph {
         let named = Options { name: Some(operation.name), accumulate, ..*options };
         let result = self.einsum_with(spec, operands, &named)?;
         self.laws.insert(self.steps.len() as u32 - 1, Arc::new(operation.clone()));
-        Ok(result)
-    }
-
-    /// Looks up rows of a table by integers: `ids` has only batch axes, and its integers are
-    /// positions on the input axis of the table. They are checked when the program runs.
-    ///
-    /// ```
-    /// let mut g = broadloom::Graph::new();
-    /// let (table, ids) = (g.param_shaped("table", "1000 -> 64")?, g.data("ids", "32, 128 |")?);
-    /// let embedded = g.gather(table, ids)?;
-    /// assert_eq!(g.final_shape(embedded)?.to_string(), "32, 128 | 64");
-    /// # Ok::<(), broadloom::Error>(())
-    /// ```
-    pub fn gather(&mut self, table: Tensor, ids: Tensor) -> Result<Tensor, Error> {
-        if matches!(self.leaf(ids), Some(Leaf::Number(_) | Leaf::Constant(_) | Leaf::Size(_))) {
-            return Err(self
-                .misuse("a number cannot look up rows of a table")
-                .with_help("take one row by a spec: `3 -> ... => ...`"));
-        }
-        let is_float = match self.facts.precisions.get(&ids) {
-            Some(dtype) => dtype.is_float(),
-            None => self.values_of(ids).is_some_and(|values| !values.is_whole()),
-        };
-        if is_float {
-            let message =
-                format!("`{}` holds floats, which cannot look up rows of a table", self.label_of(ids));
-            let error = Error::new(ErrorKind::Value, message).about_step(self.steps.len() as u32);
-            return Err(error
-                .with_end(self.declared_end(ids))
-                .with_remedy(Remedy::Integers, "convert them first: `values.convert(Dtype::I64)`"));
-        }
-        let options = Options { name: Some("gather"), ..Options::default() };
-        let result = self.einsum_with("v -> ..d..; ..b.. | => ..b.. | ..d..", &[table, ids], &options)?;
-        self.facts.gathers.insert(self.steps.len() as u32 - 1);
         Ok(result)
     }
 

@@ -12,6 +12,7 @@ use crate::{Error, Graph, Initial, Operation, Part, Projected, Shapes, Tensor};
 
 pub use crate::formula::{Assignment, Formula};
 pub use crate::inferred::Inferred;
+pub use crate::lookup::Lookup;
 pub use crate::operation::{Law, Slot};
 pub use crate::precision::{accumulated, precisions};
 pub use crate::project::MEMORY;
@@ -42,8 +43,8 @@ pub trait Face {
     fn scan_of(&self, step: u32) -> Option<&Arc<Scan>>;
     /// The law of a step, if it differs from the law of its operation.
     fn law(&self, step: u32) -> Option<&Arc<Operation>>;
-    /// Returns true if a step looks up rows of a table.
-    fn gathers(&self, step: u32) -> bool;
+    /// The axis that a step looks up, if it looks something up.
+    fn lookup(&self, step: u32) -> Option<Lookup>;
     /// The text of an assignment, as it was written.
     fn assignment_text(&self, step: u32) -> Option<&str>;
     /// The loop nest of each step at some shapes; `None` for a step that is no operation.
@@ -133,8 +134,8 @@ impl Face for Graph {
         self.laws.get(&step)
     }
 
-    fn gathers(&self, step: u32) -> bool {
-        self.facts.gathers.contains(&step)
+    fn lookup(&self, step: u32) -> Option<Lookup> {
+        self.facts.lookups.get(&step).copied()
     }
 
     fn assignment_text(&self, step: u32) -> Option<&str> {

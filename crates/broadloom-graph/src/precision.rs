@@ -44,7 +44,7 @@ pub fn precisions(graph: &Graph) -> Vec<Dtype> {
 fn inferred(graph: &Graph, known: Vec<Option<Dtype>>) -> Vec<Dtype> {
     let whole = graph.tensors().filter(|tensor| is_whole_literal(graph, *tensor)).collect();
     let mut types = Types { graph, known, whole };
-    for step in &graph.facts.gathers {
+    for step in graph.facts.lookups.keys() {
         if let [_, ids] = graph.step_operands(*step) {
             types.known[ids.index()].get_or_insert(Dtype::I64);
         }
@@ -84,7 +84,7 @@ impl Types<'_> {
         let Some(Step::Op { result, results, .. }) = graph.steps.get(step as usize) else { return };
         let mut operands = graph.step_operands(graph.typed_by(step, Tensor(*result)));
         let operation = operation_of(graph, step);
-        if graph.facts.gathers.contains(&step) {
+        if graph.facts.lookups.contains_key(&step) {
             operands = &operands[..1];
         } else if operation.is_some_and(Operation::is_choice) {
             operands = &operands[1..];

@@ -81,6 +81,11 @@ const BUILTINS: &[(&str, &str, &str)] = &[
     ("transpose", "transpose(w)", "The map with input and output exchanged; also written `w.T`."),
     ("gather", "gather(table, ids)", "The columns of a table `n -> …` at whole numbers `… |`."),
     (
+        "scatter",
+        "scatter(x, ids, size, reduce = \"+\")",
+        "The elements of `x : … | …` at whole numbers `ids : … |` along a new first batch axis of a size; elements with equal numbers are added up, or what `reduce` says.",
+    ),
+    (
         "concat",
         "concat(a, b, …, along = \"output\")",
         "Tensors one after another along the first axis of a kind: `\"batch\"`, `\"input\"` or `\"output\"`.",

@@ -77,7 +77,7 @@ pub(crate) fn all() -> &'static [Builtin] {
 const SIGNS: [&str; 5] = ["neg", "not", "and", "or", "mod"];
 
 /// The functions that are not just a pointwise operation.
-const OWN: [Builtin; 29] = [
+const OWN: [Builtin; 30] = [
     function("max", greatest),
     function("min", least),
     function("where", choose),
@@ -88,6 +88,7 @@ const OWN: [Builtin; 29] = [
     function("split", split),
     function("transpose", moves::transpose),
     function("gather", moves::gather),
+    function("scatter", moves::scatter),
     function("concat", |eval, call| moves::joined(eval, call, false)),
     function("stack", |eval, call| moves::joined(eval, call, true)),
     function("reshape", moves::reshape),
@@ -125,6 +126,10 @@ const OWN: [Builtin; 29] = [
         || Some(Initial::XavierNormal { gain: 1.0 }),
     ),
 ];
+
+/// The words for accumulations.
+const ACCUMULATES: [(&str, Accumulate); 4] =
+    [("+", Accumulate::Sum), ("*", Accumulate::Product), ("max", Accumulate::Max), ("min", Accumulate::Min)];
 
 /// The names of all axes of a kind in specs that the language makes: batch, input, output.
 pub(crate) const ROWS: [&str; 3] = ["b", "i", "o"];
@@ -351,14 +356,8 @@ fn with_spec(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Call> {
 /// `einsum("i j; j k => i k", a, b, reduce = "max", combine = "+", padding = "valid")`
 fn einsum(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
     eval.only(call, &["reduce", "combine", "padding"])?;
-    let accumulates = [
-        ("+", Accumulate::Sum),
-        ("*", Accumulate::Product),
-        ("max", Accumulate::Max),
-        ("min", Accumulate::Min),
-    ];
     let combines = [("*", Combine::Product), ("+", Combine::Sum)];
-    let accumulate = one_of(eval, call, "reduce", &accumulates)?.unwrap_or_default();
+    let accumulate = one_of(eval, call, "reduce", &ACCUMULATES)?.unwrap_or_default();
     let combine = one_of(eval, call, "combine", &combines)?.unwrap_or_default();
     let padding = padding(eval, call)?;
     Ok(Value::Tensor(eval.by_spec(call, By::Spec, accumulate, combine, padding)?))

@@ -42,14 +42,15 @@ impl Program {
             let refused = rehearsal.drawn(drawn.tensor, &drawn.name, &drawn.initial).err();
             let of = Some(Of::Tensor(drawn.tensor));
             found.extend(refused.map(|error| Refused { span: drawn.span, of, error }));
-            if let Initial::Values(values) = &drawn.initial {
-                for (step, error) in rehearsal.lookups(drawn.tensor, values) {
-                    found.push(Refused {
-                        span: origin(step).unwrap_or(main),
-                        of: Some(Of::Step(step)),
-                        error,
-                    });
-                }
+        }
+        let drawn = self.plan.drawn.iter().filter_map(|drawn| match &drawn.initial {
+            Initial::Values(values) => Some((drawn.tensor, values)),
+            _ => None,
+        });
+        let own = self.graph.tensors().filter_map(|tensor| Some((tensor, self.graph.values_of(tensor)?)));
+        for (tensor, values) in drawn.chain(own) {
+            for (step, error) in rehearsal.lookups(tensor, values) {
+                found.push(Refused { span: origin(step).unwrap_or(main), of: Some(Of::Step(step)), error });
             }
         }
         let mut walk = Walk { program: self, rehearsal, found };

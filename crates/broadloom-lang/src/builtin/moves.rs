@@ -54,6 +54,20 @@ pub(super) fn gather(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
     Ok(Value::Tensor(eval.ask(call.span, |graph| graph.gather(table, ids))?))
 }
 
+/// `scatter(x, ids, size, reduce = "max")`
+pub(super) fn scatter(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
+    eval.only(call, &["reduce"])?;
+    let accumulate = one_of(eval, call, "reduce", &super::ACCUMULATES)?.unwrap_or_default();
+    let [x, ids, size] = call.plain()[..] else {
+        let message = format!("`scatter` takes 3 arguments, {} given", call.plain().len());
+        let help =
+            "write `scatter(x, ids, size)`: elements, their positions, and how many positions there are";
+        return eval.wrong_call(call, message, help);
+    };
+    let tensors = (eval.tensor(&x.value, x.span)?, eval.whole_positions(&ids.value, ids.span)?);
+    eval.scattered(tensors, (&size.value, size.span), accumulate, call.span)
+}
+
 /// `concat(a, b, along = "output")` and `stack`.
 pub(super) fn joined(eval: &mut Eval<'_>, call: &Call, stacked: bool) -> Evaluated<Value> {
     eval.only(call, &["along"])?;

@@ -340,6 +340,9 @@ impl Eval<'_> {
         let position = match index {
             Value::Position(position) => position.clone(),
             Value::Range(from, to) => return self.cut(tensor, *from, *to, span),
+            Value::Tensor(_) | Value::List(_) | Value::Numbers(_) | Value::Array(_) => {
+                return self.elements(tensor, index, span);
+            }
             _ => Arc::new(Position::Number(self.number(index, span)?)),
         };
         let Some((low, high)) = position.bounds().filter(|(low, _)| *low >= 0) else {

@@ -33,6 +33,7 @@ mod contract;
 mod convert;
 mod declared;
 mod dim;
+mod elements;
 mod elsewhere;
 mod expr;
 mod first_values;

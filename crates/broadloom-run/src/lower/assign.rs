@@ -4,7 +4,7 @@ use std::cell::{OnceCell, RefCell};
 use std::sync::Arc;
 
 use broadloom_core::projection::{Component, Index as AxisIndex, Verdict};
-use broadloom_graph::lowering::{Face, Formula, Slot, accumulated};
+use broadloom_graph::lowering::{Face, Formula, Lookup, Slot, accumulated};
 use broadloom_graph::{Error, ErrorKind, Fill, Graph, Projected, Tensor};
 use broadloom_loops::{Binary, BufferId, Cell, Index, Nest, Scalar, Size, Statement, Unary};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -199,8 +199,13 @@ impl Lowering<'_> {
         if !piece.clear {
             return (None, false);
         }
-        if self.graph.gathers(place.step) {
-            return (None, true);
+        match self.graph.lookup(place.step) {
+            // No loop writes the axis that is looked up: its cells begin with the neutral element.
+            Some(Lookup::Scattered) if at == place.result => {
+                return (Some(piece.accumulate.and_then(Binary::neutral).unwrap_or(0.0)), false);
+            }
+            Some(Lookup::Columns | Lookup::Elements) => return (None, true),
+            _ => {}
         }
         let key = (at, piece.accumulate);
         if let Some(known) = place.starts.borrow().get(&key) {
@@ -244,12 +249,18 @@ impl Lowering<'_> {
         order.into_iter().map(|index| (index, self.program.add_var(names[index as usize].clone()))).collect()
     }
 
-    /// The loop over the rows of a table, which a lookup replaces.
+    /// The tensor that is looked up, by its position in the nest, and the place of the axis.
+    fn looked_up_axis(&self, place: &AssignContext) -> Option<(usize, usize)> {
+        let lookup = self.graph.lookup(place.step)?;
+        let at = if lookup == Lookup::Scattered { place.result } else { place.at(1) };
+        let axes = place.nest.projection.maps[at].len();
+        Some((at, if lookup == Lookup::Columns { axes.checked_sub(1)? } else { 0 }))
+    }
+
+    /// The loop over the axis that is looked up, which a lookup replaces.
     fn looked_up(&self, place: &AssignContext) -> Option<u32> {
-        if !self.graph.gathers(place.step) {
-            return None;
-        }
-        match place.nest.projection.maps[place.at(1)].last() {
+        let (at, axis) = self.looked_up_axis(place)?;
+        match place.nest.projection.maps[at].get(axis) {
             Some(AxisIndex::Sum(sum)) => sum.terms.first().map(|(_, index)| *index),
             _ => None,
         }
@@ -275,12 +286,12 @@ impl Lowering<'_> {
                 }
             });
         }
-        if self.graph.gathers(place.step) && at == place.at(1) {
+        if let Some((_, axis)) = self.looked_up_axis(place).filter(|(looked_up, _)| *looked_up == at) {
             let ids = place.at(2);
             let buffer = self.buffer(self.node(nest.tensors[ids]));
-            let row = self.cell(place, ids, buffer, loops);
-            if let Some(last) = index.last_mut() {
-                *last = Index::Value(Box::new(row));
+            let position = self.cell(place, ids, buffer, loops);
+            if let Some(index) = index.get_mut(axis) {
+                *index = Index::Value(Box::new(position));
             }
         }
         Cell { buffer, index }
@@ -386,11 +397,12 @@ impl Lowering<'_> {
 
     /// Checks every index before rows are looked up.
     fn check_indices(&mut self, step: u32) {
-        let &[table, ids] = self.graph.step_operands(step) else { return };
-        if !self.graph.gathers(step) {
-            return;
-        }
-        let below = self.layout.axes(table).last().copied().unwrap_or(Size::ZERO);
+        let &[operand, ids] = self.graph.step_operands(step) else { return };
+        let Some(lookup) = self.graph.lookup(step) else { return };
+        let table = if lookup == Lookup::Scattered { self.graph.first_result(step) } else { operand };
+        let axes = self.layout.axes(table);
+        let below = if lookup == Lookup::Columns { axes.last() } else { axes.first() };
+        let below = below.copied().unwrap_or(Size::ZERO);
         let (of, buffer) = (self.buffer(self.node(table)), self.buffer(self.node(ids)));
         let sizes = self.layout.axes(ids);
         let loops: Vec<(u32, Size)> =
@@ -465,7 +477,7 @@ fn first_value(function: Binary, value: Scalar) -> Scalar {
 
 /// Refuses an assignment that would write a cell several times and keep only the last value.
 fn check_plain(graph: &Graph, place: &AssignContext, at: usize, piece: &LawAssignment) -> Result<(), Error> {
-    let gathers = graph.gathers(place.step);
+    let gathers = graph.lookup(place.step).is_some();
     // Tensors that an operation keeps for itself may be written several times.
     let is_value = matches!(piece.target, Slot::Value(0));
     let is_plain = piece.accumulate.is_none() && is_value && !place.backward && !gathers;

@@ -130,7 +130,7 @@ fn all_take_part(graph: &Graph, step: u32, parts: &[u32]) -> Result<(), Error> {
 /// The operands that are combined. For a lookup this is only the table, since the other operand is
 /// its index.
 fn factors<'a>(graph: &Graph, step: u32, parts: &'a [u32]) -> &'a [u32] {
-    if graph.gathers(step) { &parts[..parts.len().min(1)] } else { parts }
+    if graph.lookup(step).is_some() { &parts[..parts.len().min(1)] } else { parts }
 }
 
 /// The operands that can get a gradient, numbered from 1.

@@ -7,8 +7,8 @@
 //! set from outside.
 
 use broadloom_array::{Array, Dtype};
-use broadloom_graph::lowering::{Face, Leaf};
-use broadloom_graph::{Error, ErrorKind, Graph, Initial, Kind, Tensor};
+use broadloom_graph::lowering::{Face, Leaf, Lookup};
+use broadloom_graph::{Error, ErrorKind, Graph, Initial, Tensor};
 
 use super::prepare::{check_memory, in_type};
 use super::{Backend, Session, Settings};
@@ -70,11 +70,14 @@ impl Rehearsal {
     pub fn lookups(&self, ids: Tensor, values: &Array) -> Vec<(usize, Error)> {
         let Session { graph, layout, .. } = &self.session;
         let refused = |step: u32| {
-            let &[table, by] = graph.step_operands(step) else { return None };
+            let &[operand, by] = graph.step_operands(step) else { return None };
+            let lookup = graph.lookup(step)?;
+            let table = if lookup == Lookup::Scattered { graph.first_result(step) } else { operand };
             if by != ids || values.sizes() != layout.sizes_of(ids) {
                 return None;
             }
-            let rows: u64 = layout.shapes.sizes(table, Kind::Input).product();
+            let sizes = layout.sizes_of(table);
+            let rows = *if lookup == Lookup::Columns { sizes.last() } else { sizes.first() }?;
             let numbers = values.to_f64s();
             let (at, value) = numbers.iter().enumerate().find(|(_, id)| !(0.0..rows as f64).contains(*id))?;
             let mut rest = at as u64;
@@ -94,7 +97,7 @@ impl Rehearsal {
             let error = ends.into_iter().fold(Error::new(ErrorKind::Value, message), Error::with_end);
             Some((step as usize, error.with_help(help)))
         };
-        (0..graph.steps() as u32).filter(|step| graph.gathers(*step)).filter_map(refused).collect()
+        (0..graph.steps() as u32).filter_map(refused).collect()
     }
 
     /// Goes through a routine. An error comes with the index of its action in the routine.

@@ -1,0 +1,147 @@
+//! Lookups: operations in which the integers of one tensor are positions on an axis of another.
+//!
+//! | operation | relation | computes |
+//! |---|---|---|
+//! | columns of a table | `v -> ..d..; ..b.. \| => ..b.. \| ..d..` | `r[b, d] = table[d, ids[b]]` |
+//! | elements | `v, ..r.. \| …; ..b.. \| => ..b.., ..r.. \| …` | `r[b, …] = x[ids[b], …]` |
+//! | scattered | `..b.. \| …; ..b.. \| => n \| …` | `r[ids[b], …] += x[b, …]` |
+//!
+//! The labels `v` and `n` stand for the axis that is looked up; there is no loop over it. Integers are checked when a program runs.
+
+use broadloom_spec::{Builder, Row, Shape, Spec};
+
+use crate::Graph;
+use crate::error::{Error, ErrorKind, Remedy};
+use crate::logic::{Accumulate, Options};
+use crate::step::{Leaf, Tensor};
+
+/// The axis that the integers of the second operand are positions on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Lookup {
+    /// The input axis of the first operand, a table.
+    Columns,
+    /// The first batch axis of the first operand.
+    Elements,
+    /// The first batch axis of the result.
+    Scattered,
+}
+
+impl Graph {
+    /// Looks up rows of a table by integers: `ids` has only batch axes, and its integers are
+    /// positions on the input axis of the table. They are checked when the program runs.
+    ///
+    /// ```
+    /// let mut g = broadloom::Graph::new();
+    /// let (table, ids) = (g.param_shaped("table", "1000 -> 64")?, g.data("ids", "32, 128 |")?);
+    /// let embedded = g.gather(table, ids)?;
+    /// assert_eq!(g.final_shape(embedded)?.to_string(), "32, 128 | 64");
+    /// # Ok::<(), broadloom::Error>(())
+    /// ```
+    pub fn gather(&mut self, table: Tensor, ids: Tensor) -> Result<Tensor, Error> {
+        if matches!(self.leaf(ids), Some(Leaf::Number(_) | Leaf::Constant(_) | Leaf::Size(_))) {
+            return Err(self
+                .misuse("a number cannot look up rows of a table")
+                .with_help("take one row by a spec: `3 -> ... => ...`"));
+        }
+        self.are_integers(ids)?;
+        let options = Options { name: Some("gather"), ..Options::default() };
+        let result = self.einsum_with("v -> ..d..; ..b.. | => ..b.. | ..d..", &[table, ids], &options)?;
+        Ok(self.looked_up(result, Lookup::Columns))
+    }
+
+    /// The elements of a tensor along its first batch axis, at integers: `ids` has only batch axes, which come in the place of that
+    /// axis. They are checked when the program runs.
+    ///
+    /// ```
+    /// let mut g = broadloom::Graph::new();
+    /// let (x, ids) = (g.data("x", "100, 7 | 3")?, g.data("ids", "32 |")?);
+    /// let chosen = g.elements(x, ids)?;
+    /// assert_eq!(g.final_shape(chosen)?.to_string(), "32, 7 | 3");
+    /// # Ok::<(), broadloom::Error>(())
+    /// ```
+    pub fn elements(&mut self, x: Tensor, ids: Tensor) -> Result<Tensor, Error> {
+        self.begin(&[x, ids])?;
+        self.are_integers(ids)?;
+        let spec = self.elements_spec(x, ids);
+        let options = Options { name: Some("elements"), ..Options::default() };
+        let spec = spec.ok_or_else(|| self.misuse("there is nothing to look up"))?;
+        let result = self.einsum_with(&spec, &[x, ids], &options)?;
+        Ok(self.looked_up(result, Lookup::Elements))
+    }
+
+    /// Puts the elements of a tensor at integers along a new first batch axis, `n`, whose size is to be [set](Graph::set). Elements
+    /// with equal integers are accumulated; where there are none, the result is the neutral element, 0 for sums. `ids` has the batch
+    /// axes of `x`, and no others.
+    ///
+    /// ```
+    /// use broadloom::Accumulate;
+    /// let mut g = broadloom::Graph::new();
+    /// let (x, ids) = (g.data("x", "100 | 3")?, g.data("ids", "100 |")?);
+    /// let sums = g.scatter(x, ids, Accumulate::Sum)?;
+    /// let n = g.captured(sums, "n")?;
+    /// g.set(n, 10)?;
+    /// assert_eq!(g.final_shape(sums)?.to_string(), "10 | 3");
+    /// # Ok::<(), broadloom::Error>(())
+    /// ```
+    pub fn scatter(&mut self, x: Tensor, ids: Tensor, accumulate: Accumulate) -> Result<Tensor, Error> {
+        self.begin(&[x, ids])?;
+        self.are_integers(ids)?;
+        let options = Options { name: Some("scatter"), accumulate, ..Options::default() };
+        let spec = "..b.. | ..i.. -> ..o..; ..b.. | => n | ..i.. -> ..o..";
+        let result = self.einsum_with(spec, &[x, ids], &options)?;
+        Ok(self.looked_up(result, Lookup::Scattered))
+    }
+
+    /// Notes that the last step looks something up.
+    fn looked_up(&mut self, result: Tensor, lookup: Lookup) -> Tensor {
+        self.facts.lookups.insert(self.steps.len() as u32 - 1, lookup);
+        result
+    }
+
+    /// Refuses tensors that are known to hold floats.
+    fn are_integers(&self, ids: Tensor) -> Result<(), Error> {
+        let is_float = match self.facts.precisions.get(&ids) {
+            Some(dtype) => dtype.is_float(),
+            None => self.values_of(ids).is_some_and(|values| !values.is_whole()),
+        };
+        if is_float {
+            let message =
+                format!("`{}` holds floats, which cannot look up rows of a table", self.label_of(ids));
+            let error = Error::new(ErrorKind::Value, message).about_step(self.steps.len() as u32);
+            return Err(error
+                .with_end(self.declared_end(ids))
+                .with_remedy(Remedy::Integers, "convert them first: `values.convert(Dtype::I64)`"));
+        }
+        Ok(())
+    }
+
+    /// The spec of elements. A row has one hole: it is that of the operand whose number of batch axes is not known.
+    fn elements_spec(&self, x: Tensor, ids: Tensor) -> Option<Spec> {
+        let axes = |tensor: Tensor| {
+            let [batch, ..] = self.shape(tensor).rows;
+            (!batch.open).then(|| batch.lead.len() + batch.trail.len())
+        };
+        let mut build = Builder::new();
+        let [row, of_ids] = ["r", "b"].map(|name| build.row(name));
+        let (input, output) = (Row::open([], build.row("i"), []), Row::open([], build.row("o"), []));
+        let position = build.label("v");
+        let labels = |build: &mut Builder, name: &str, count: usize| -> Vec<broadloom_spec::Axis> {
+            (0..count).map(|at| build.label(&format!("{name}{at}"))).collect()
+        };
+        let shape = |batch| Shape::new(Some(batch), Some(input.clone()), output.clone());
+        let (whole, chosen, result) = match (axes(x), axes(ids)) {
+            (None, Some(rank)) => {
+                let own = labels(&mut build, "b", rank);
+                let whole = Row::open([position], row, []);
+                (whole, Row::closed(own.clone()), Row::open(own, row, []))
+            }
+            (rank, _) => {
+                let rest = labels(&mut build, "r", rank.unwrap_or(1).saturating_sub(1));
+                let whole = Row::closed([position].into_iter().chain(rest.clone()));
+                (whole, Row::open([], of_ids, []), Row::open([], of_ids, rest))
+            }
+        };
+        let chosen = Shape::new(Some(chosen), None, Row::closed([]));
+        build.finish(vec![shape(whole), chosen], vec![shape(result)])
+    }
+}

@@ -1,0 +1,90 @@
+//! Elements at positions that a tensor holds: `x[ids]`, and `scatter` the other way round.
+
+use broadloom::{Accumulate, Captured, Tensor};
+use broadloom_diagnostics::{Diagnostic, Span};
+
+use super::{Eval, Evaluated};
+use crate::codes;
+use crate::value::Value;
+
+impl Eval<'_> {
+    /// `x[ids]`: the elements of the first batch axis at whole numbers.
+    pub(super) fn elements(&mut self, tensor: Tensor, index: &Value, span: Span) -> Evaluated<Value> {
+        let ids = self.whole_positions(index, span)?;
+        let [batch, ..] = self.graph.shape(tensor).rows;
+        if !batch.open && batch.lead.is_empty() && batch.trail.is_empty() {
+            return self.no_batch_axis(tensor, span);
+        }
+        let made = self.ask(span, |graph| graph.elements(tensor, ids))?;
+        self.show_as_written(made, span, "x[…]");
+        Ok(Value::Tensor(made))
+    }
+
+    /// Reports a tensor without the axis that `x[ids]` looks up.
+    fn no_batch_axis(&mut self, tensor: Tensor, span: Span) -> Evaluated<Value> {
+        let written = self.quote(span);
+        let name = written.split_once('[').map_or("x", |(name, _)| name).to_string();
+        let shape = self.graph.shape(tensor);
+        let message = format!("`{name}` is `{shape}`: there is no batch axis to take elements of");
+        let mut diagnostic = Diagnostic::error(codes::MISMATCH, message, self.place(span), "");
+        if let Some(made) = self.where_made(&Value::Tensor(tensor)).filter(|made| *made != span) {
+            diagnostic = diagnostic.with_label(made, format!("`{name}` is made here"));
+        }
+        let [_, _, output] = &shape.rows;
+        let axes: Vec<String> = output.lead.iter().map(ToString::to_string).collect();
+        let help = match &axes[..] {
+            [first, rest @ ..] => {
+                format!("the axis that is looked up stands before `|`: `{first} | {}`", rest.join(", "))
+            }
+            [] => "the axis that is looked up stands before `|`: `10 | 3`".into(),
+        };
+        self.fail(diagnostic.with_help(help.trim_end_matches(' ').replace("| `", "|`")))
+    }
+
+    /// Whole numbers that are positions: a tensor with batch axes only, or a list.
+    pub(crate) fn whole_positions(&mut self, value: &Value, span: Span) -> Evaluated<Tensor> {
+        let literal = matches!(value, Value::List(_) | Value::Numbers(_) | Value::Array(_));
+        if literal {
+            let array = self.array(value, None, span)?;
+            let name = self.free_name("positions");
+            return self.ask(span, |graph| graph.open_array(&name, "... |", array));
+        }
+        let ids = self.tensor(value, span)?;
+        let [batch, input, output] = self.graph.shape(ids).rows;
+        let known = |row: &broadloom::PartialRow| (!row.open).then(|| row.lead.len() + row.trail.len());
+        if let (Some(0), Some(0), Some(1..)) = (known(&batch), known(&input), known(&output)) {
+            let shape = self.graph.shape(ids);
+            let name = self.graph.label_of(ids);
+            let message = format!("positions are batch axes, and `{name}` is `{shape}`");
+            let mut diagnostic = Diagnostic::error(codes::MISMATCH, message, self.place(span), "");
+            let made = self.where_made(&Value::Tensor(ids)).filter(|made| *made != span);
+            if let Some(made) = made {
+                diagnostic = diagnostic.with_label(made, format!("`{name}` is made here"));
+            }
+            return self.fail(diagnostic.with_help(format!("write `{shape} |` for its shape")));
+        }
+        Ok(ids)
+    }
+
+    /// `scatter(x, ids, size)`: elements are put at whole numbers along a new first batch axis.
+    pub(crate) fn scattered(
+        &mut self,
+        (x, ids): (Tensor, Tensor),
+        size: (&Value, Span),
+        accumulate: Accumulate,
+        span: Span,
+    ) -> Evaluated<Value> {
+        let made = self.ask(span, |graph| graph.scatter(x, ids, accumulate))?;
+        let captured: Captured = self.ask(span, |graph| graph.captured(made, "n"))?;
+        let sum = if let Value::Size(size) = size.0 { size.sum().cloned() } else { None };
+        match sum {
+            Some(sum) => self.ask(size.1, |graph| graph.set_to(captured, &sum))?,
+            None => {
+                let size = self.size_of(size.0, size.1)?;
+                self.ask(span, |graph| graph.set(captured, size))?;
+            }
+        }
+        self.show_as_written(made, span, "scatter(…)");
+        Ok(Value::Tensor(made))
+    }
+}
