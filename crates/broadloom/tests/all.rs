@@ -12,6 +12,7 @@ mod golden;
 mod gradients;
 mod language;
 mod laws;
+mod lookups;
 mod many_sizes;
 mod meaning;
 mod memory;
