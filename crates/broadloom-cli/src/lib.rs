@@ -18,6 +18,7 @@ mod console;
 mod data;
 mod dims;
 mod json;
+mod log;
 mod mesh;
 mod output;
 mod plot;

@@ -206,6 +206,47 @@ fn interrupts_save() {
     }
 }
 
+/// A run that is killed again and again, and goes on each time, ends with the numbers of one that was left alone: noise, the
+/// moments of its rule and the number of the step included.
+#[test]
+fn what_is_killed_goes_on() {
+    let world = World::new("resume");
+    let program = "data x : 8 | 4 = normal(1)\nlet y = x |> linear(6) |> dropout(0.3) |> linear(1)\n\
+        let loss = mean(square(y))\nprint loss\nrepeat step in 0..60:\n  minimise loss by adam(0.01 / (step + 1))\n\
+        repeat 60: minimise loss by sgd(0.01)\nprint loss\n";
+    world.write("p.loom", program);
+    let run = ["run", "--backend", "reference", "p.loom", "--save"];
+    let left_alone = world.output(&[&run[..], &["whole.safetensors"]].concat());
+    assert_eq!(left_alone.status.code(), Some(0), "{}", text(&left_alone.stderr));
+    let again =
+        [&run[..], &["parts.safetensors", "--save-every", "1", "--resume", "--log", "log.csv"]].concat();
+    let (mut killed, mut last) = (0, String::new());
+    for wait in 0..200u64 {
+        let mut child = world.spawn(&again);
+        std::thread::sleep(Duration::from_millis(20 + 7 * wait));
+        match child.try_wait().expect("a child") {
+            Some(_) => {
+                last = text(&child.wait_with_output().expect("its output").stdout);
+                break;
+            }
+            None if wait % 2 == 0 => signal(&child, "INT"),
+            None => child.kill().expect("a child to be killed"),
+        }
+        killed += 1;
+        child.wait().expect("its end");
+    }
+    assert!(killed > 0, "it was killed at least once");
+    assert!(text(&left_alone.stdout).ends_with(&last), "{last}");
+    assert!(world.read("whole.safetensors") == world.read("parts.safetensors"), "the same numbers");
+    assert!(text(&world.read("log.csv")).starts_with("repetition,loss,value\n1,loss,"));
+    let over = world.output(&again);
+    let said = text(&over.stderr);
+    assert!(said.contains("parts.safetensors is of a run that has come to its end"), "{said}");
+    world.write("p.loom", "print 1\n");
+    let other = world.output(&again);
+    assert_ne!(other.status.code(), Some(0), "{}", text(&other.stderr));
+}
+
 /// A run that is told not to hear the terminal close goes on.
 #[test]
 #[cfg(target_os = "linux")]

@@ -21,6 +21,7 @@ mod mesh;
 pub mod plan;
 mod position;
 mod program;
+mod progress;
 mod ready;
 mod rehearse;
 mod run;
@@ -38,6 +39,7 @@ pub use position::{Counter, Position};
 pub use program::{
     Application, Asked, Dim, Made, Options, Origin, Program, Signatures, Written, compile, signatures,
 };
+pub use progress::Progress;
 pub use ready::{Available, Ready, diagnose};
 pub use run::{Ended, Observer, RunOptions, Way};
 pub use suggest::nearest;

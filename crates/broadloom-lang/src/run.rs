@@ -10,6 +10,7 @@ use crate::codes;
 use crate::mesh::OnMesh;
 use crate::plan::{Action, Piece, Plan, Repeat};
 use crate::program::{Origin, Program};
+use crate::progress::Progress;
 use crate::ready::{Ready, diagnose};
 use crate::show;
 
@@ -22,6 +23,10 @@ pub struct RunOptions {
     pub load: Option<PathBuf>,
     /// The file for parameters and states after the run.
     pub save: Option<PathBuf>,
+    /// The number of repetitions of the outermost loop after which they are saved, each time.
+    pub save_every: Option<u64>,
+    /// True to go on from where the run that wrote the file to be saved to has come.
+    pub resume: bool,
     /// Values of data, by name, in place of those that the program gives.
     pub inputs: Vec<(String, Array)>,
     /// True to go on when a loss is not finite.
@@ -75,8 +80,18 @@ impl Program {
             ready.session.load(file).map_err(|error| ready.about_file(&error))?;
             ready.pass_on(observer);
         }
-        let Ended { outcome, ran, stopped } =
-            ready.go(&Way { keep_going: options.keep_going, steps: None }, observer);
+        let mut way = Way { keep_going: options.keep_going, ..Way::default() };
+        if let Some(file) = &options.save {
+            way.checkpoints = options.save_every.map(|every| (file.clone(), every));
+            if options.resume {
+                way.from = ready.resume(file, observer)?;
+                if way.from == ready.end() {
+                    observer.notice(&format!("{} is of a run that has come to its end", file.display()));
+                    return Ok(ready.session);
+                }
+            }
+        }
+        let Ended { outcome, ran, stopped, place } = ready.go(&way, observer);
         // The values from before a loss that was not finite are kept.
         let lost = outcome.as_ref().is_err_and(|wrong| wrong.code != codes::NOT_FINITE || !ran);
         if lost {
@@ -89,6 +104,7 @@ impl Program {
                     .notice(&format!("stopped before the first step: {} stays as it was", file.display()));
                 return Ok(ready.session);
             }
+            place.note(&mut ready.session);
             ready.session.save(file).map_err(|error| ready.about_file(&error))?;
             if outcome.is_err() {
                 observer.notice(&format!("{} has the values before the last step", file.display()));
@@ -117,12 +133,16 @@ impl Program {
 }
 
 /// How a plan is carried out.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Way {
     /// True to go on when a loss is not finite.
     pub keep_going: bool,
     /// How often the outermost loops are repeated, if that is not as the program says.
     pub steps: Option<u64>,
+    /// Where to begin.
+    pub from: Progress,
+    /// The file to which parameters and states are saved while the program runs, and the number of repetitions between.
+    pub checkpoints: Option<(PathBuf, u64)>,
 }
 
 /// How a run ended.
@@ -133,6 +153,8 @@ pub struct Ended {
     pub ran: bool,
     /// True if the observer has stopped the run.
     pub stopped: bool,
+    /// How far it has come.
+    pub place: Progress,
 }
 
 impl Ready {
@@ -140,7 +162,8 @@ impl Ready {
     pub fn go(&mut self, way: &Way, observer: &mut dyn Observer) -> Ended {
         let wrong = self.too_many_steps(way).map(Box::new).or_else(|| self.draw().err());
         if let Some(wrong) = wrong {
-            return Ended { outcome: Err(wrong), ran: false, stopped: false };
+            let place = way.from;
+            return Ended { outcome: Err(wrong), ran: false, stopped: false, place };
         }
         let mut running = Running {
             plan: &self.plan,
@@ -153,12 +176,13 @@ impl Ready {
             noticed: &mut self.noticed,
             ran: false,
             stopped: false,
-            way: *way,
+            way: way.clone(),
             turns: Vec::new(),
+            place: way.from,
         };
         let outcome = running.all();
-        let Running { ran, stopped, .. } = running;
-        Ended { outcome, ran, stopped }
+        let Running { ran, stopped, place, .. } = running;
+        Ended { outcome, ran, stopped, place }
     }
 
     /// Refuses a number of repetitions that the program cannot have.
@@ -186,7 +210,7 @@ impl Ready {
 
 impl Repeat {
     /// How often it is repeated, as the program says.
-    fn total(&self) -> u64 {
+    pub(crate) fn total(&self) -> u64 {
         self.to.saturating_sub(self.from).max(0) as u64
     }
 }
@@ -216,13 +240,15 @@ struct Running<'p> {
     way: Way,
     /// The current repetitions, outermost first: the number of each, from 1, and the total.
     turns: Vec<(u64, u64)>,
+    /// How far it has come.
+    place: Progress,
 }
 
 impl Running<'_> {
     /// Carries out the whole plan, or the part before the observer stops it.
     fn all(&mut self) -> Result<(), Box<Diagnostic>> {
         let plan = self.plan;
-        match self.actions(&plan.actions, 0) {
+        match self.outermost(&plan.actions) {
             // The signal that stops a program may have stopped its compiler too.
             Err(_) if self.observer.stops() => {
                 self.stopped = true;
@@ -230,6 +256,34 @@ impl Running<'_> {
             }
             done => done,
         }
+    }
+
+    /// Carries out the actions of the program from the place where it begins.
+    fn outermost(&mut self, actions: &[Action]) -> Result<(), Box<Diagnostic>> {
+        for (at, action) in actions.iter().enumerate().skip(self.way.from.action) {
+            if at > self.place.action {
+                self.place = Progress { action: at, repetitions: 0 };
+            }
+            self.actions(std::slice::from_ref(action), 0)?;
+            if self.stopped {
+                let is_loop = matches!(action, Action::Repeat(_));
+                self.place.action += usize::from(!is_loop);
+                return Ok(());
+            }
+        }
+        self.place = Progress { action: actions.len(), repetitions: 0 };
+        Ok(())
+    }
+
+    /// Saves parameters and states after a repetition of the outermost loop, if it is time.
+    fn checkpoint(&mut self, span: Span) -> Result<(), Box<Diagnostic>> {
+        let Some((file, every)) = &self.way.checkpoints else { return Ok(()) };
+        if !self.place.repetitions.is_multiple_of(*every) {
+            return Ok(());
+        }
+        self.place.note(self.session);
+        let saved = self.session.save(file);
+        self.told(saved, span)
     }
 
     /// Carries out actions; `turn` is the number of the repetition around them, from 0.
@@ -303,7 +357,9 @@ impl Running<'_> {
     fn repeat(&mut self, repeat: &Repeat) -> Result<(), Box<Diagnostic>> {
         self.depth += 1;
         let total = self.way.steps.filter(|_| self.depth == 1).unwrap_or(repeat.total());
-        for (turn, number) in (repeat.from..repeat.from.saturating_add_unsigned(total)).enumerate() {
+        let done = if self.depth == 1 { self.place.repetitions } else { 0 };
+        let numbers = (repeat.from..repeat.from.saturating_add_unsigned(total)).enumerate();
+        for (turn, number) in numbers.skip(usize::try_from(done).unwrap_or(usize::MAX)) {
             self.values[repeat.counter.0 as usize] = number;
             if let Some(leaf) = repeat.leaf {
                 let set = self.set_number(leaf, number);
@@ -315,6 +371,8 @@ impl Running<'_> {
             if self.depth == 1 {
                 let losses = self.losses(repeat);
                 self.observer.repeated(turn as u64 + 1, total, &losses);
+                self.place.repetitions = turn as u64 + 1;
+                self.checkpoint(repeat.span)?;
             }
             self.stopped = self.stopped || self.observer.stops();
             if self.stopped {

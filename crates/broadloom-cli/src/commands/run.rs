@@ -15,6 +15,7 @@ use serde::Serialize;
 use crate::console::{Console, Live, Look, Stop};
 use crate::data::{self, Source};
 use crate::json;
+use crate::log::Log;
 use crate::mesh::MeshArgs;
 use crate::output::{Output, Status};
 use crate::plot::Curve;
@@ -49,6 +50,15 @@ pub struct Args {
     /// Write parameters and states to a `.safetensors` file in the end
     #[arg(long, value_name = "FILE")]
     save: Option<PathBuf>,
+    /// Also write them after every so many repetitions of the outermost loop
+    #[arg(long, value_name = "N", requires = "save", value_parser = clap::value_parser!(u64).range(1..))]
+    save_every: Option<u64>,
+    /// Go on from where the run that wrote the file of `--save` had come
+    #[arg(long, requires = "save", conflicts_with = "load")]
+    resume: bool,
+    /// Write the losses after each repetition to a `.csv` file
+    #[arg(long, value_name = "FILE")]
+    log: Option<PathBuf>,
     /// Go on when a loss is infinite or not a number
     #[arg(long)]
     keep_going: bool,
@@ -89,7 +99,12 @@ one that BROADLOOM_PYTHON names. With `--mesh` and `--shard` it is divided over 
 CPU looks like as many devices as the mesh has.
 
 Ctrl-C ends a run with `--save` after the step that is under way, and saves what there is; a second Ctrl-C ends it at once.
-The file is complete or as it was before, whatever happens.
+The file is complete or as it was before, whatever happens. It also says how far the run had come: the same command with
+`--resume` goes on from there, with the numbers that the run would have had without the break. `--save-every 100` saves after every hundred
+repetitions of the outermost loop, for runs that are ended by something else.
+
+`--log run.csv` has a line for each loss after each repetition of the outermost loop: the repetition, the loss, its value. With `--resume`
+lines are added to it.
 
 Exit status: 0 fine, 1 the program has errors or cannot be run, 2 a file cannot be read or written, 130 interrupted,
 141 nobody reads standard output any more.
@@ -132,6 +147,12 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
     let sources = program.sources.clone();
     let mut watcher = Watcher::new(args, look, console.live);
     if output.status == Status::Fine {
+        match args.log.as_ref().map(|path| Log::open(path, args.resume)).transpose() {
+            Ok(log) => watcher.log = log,
+            Err(message) => return unusable("run", message, args.program.json),
+        }
+    }
+    if output.status == Status::Fine {
         if args.save.is_some() {
             watcher.live.hold_interrupts();
         }
@@ -150,6 +171,10 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
             };
         }
         watcher.clear();
+        if let Some(wrong) = watcher.log.take().and_then(Log::close) {
+            diagnostics.push(wrong);
+            output.status = Status::Unusable;
+        }
         if !args.program.json {
             output.stderr = args.program.render(&sources, &diagnostics[warned..], look);
         }
@@ -220,6 +245,8 @@ impl Args {
             settings,
             load: self.load.clone(),
             save: self.save.clone(),
+            save_every: self.save_every,
+            resume: self.resume,
             inputs,
             keep_going: self.keep_going,
             mesh: self.mesh.on(),
@@ -273,6 +300,8 @@ struct Watcher<'c> {
     printed: Vec<String>,
     notices: Vec<String>,
     curves: Vec<Curve>,
+    /// The file of losses, if one is written.
+    log: Option<Log>,
     /// The reason why the program was asked to stop.
     stopped: Option<Stop>,
 }
@@ -290,6 +319,7 @@ impl<'c> Watcher<'c> {
             printed: Vec::new(),
             notices: Vec::new(),
             curves: Vec::new(),
+            log: None,
             stopped: None,
         }
     }
@@ -334,6 +364,9 @@ impl Observer for Watcher<'_> {
                 self.curves.len() - 1
             });
             self.curves[at].push(*loss);
+            if let Some(log) = &mut self.log {
+                log.add(done, name, *loss);
+            }
         }
         let Some(columns) = self.columns else { return };
         let now: Duration = self.start.elapsed();

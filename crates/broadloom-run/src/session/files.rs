@@ -1,6 +1,5 @@
 //! Parameters and states in files: saving all of them, and going on from what was saved.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
 use broadloom_array::files::{Tensors, read_safetensors, write_safetensors};
@@ -26,9 +25,19 @@ impl Session {
         }
         let text =
             [("broadloom.runs", self.runs.to_string()), ("broadloom.seed", self.settings.seed.to_string())];
-        let metadata: BTreeMap<String, String> =
-            text.into_iter().map(|(key, value)| (key.to_string(), value)).collect();
+        let mut metadata = self.texts.clone();
+        metadata.extend(text.into_iter().map(|(key, value)| (key.to_string(), value)));
         Ok(write_safetensors(path, arrays, &metadata)?)
+    }
+
+    /// The text of a key that was [saved](Session::set_text) beside the values.
+    pub fn text(&self, key: &str) -> Option<&str> {
+        self.texts.get(key).map(String::as_str)
+    }
+
+    /// Sets a text that is saved beside the values.
+    pub fn set_text(&mut self, key: &str, text: String) {
+        self.texts.insert(key.to_string(), text);
     }
 
     /// Reads parameters and states from a safetensors file. Every parameter must be there, with its shape;
@@ -59,6 +68,7 @@ impl Session {
         let number = |key: &str| file.metadata.get(key).and_then(|text| text.parse().ok());
         self.runs = number("broadloom.runs").unwrap_or(self.runs);
         self.settings.seed = number("broadloom.seed").unwrap_or(self.settings.seed);
+        self.texts = file.metadata;
         Ok(())
     }
 

@@ -16,6 +16,7 @@ mod sizes;
 mod store;
 mod xla;
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -140,6 +141,8 @@ pub struct Session {
     notices: Vec<String>,
     positions: FxHashMap<Tensor, u64>,
     runs: u64,
+    /// Texts that are saved beside the values, by their keys.
+    texts: BTreeMap<String, String>,
 }
 
 /// A routine that can be run.
@@ -259,6 +262,7 @@ impl Session {
             notices,
             positions: FxHashMap::default(),
             runs: 0,
+            texts: BTreeMap::new(),
         })
     }
 
