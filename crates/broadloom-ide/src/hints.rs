@@ -51,7 +51,7 @@ pub fn hints(analysis: &mut Analysis) -> Vec<Hint> {
         None => program.graph.shape(*tensor).to_string(),
     };
     let mut hints = Vec::new();
-    for binding in Bindings::new(program.main, source.text()).all {
+    for binding in Bindings::of(program.main, source.text(), &program.file, &program.names).all {
         let has_shape = matches!(
             binding.kind,
             BindingKind::Value | BindingKind::Data | BindingKind::State | BindingKind::Parameter

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use broadloom::{AxisName, ErrorKind, Graph, LeafKind, Node, Routine, Tensor};
 use broadloom_diagnostics::{Diagnostic, SourceId, Sources, Span};
@@ -9,7 +10,7 @@ use broadloom_diagnostics::{Diagnostic, SourceId, Sources, Span};
 use crate::eval::{Applied, Eval, diagnosed, left_out};
 use crate::plan::Plan;
 use crate::signature::Signature;
-use crate::syntax::ast::Names;
+use crate::syntax::ast::{File, Names};
 
 /// Options for reading a program.
 #[derive(Clone, Debug, Default)]
@@ -56,6 +57,8 @@ pub struct Program {
     pub specs: Vec<Written>,
     /// Its names.
     pub names: Names,
+    /// Its syntax tree, in these names.
+    pub file: Arc<File>,
     /// The number of evaluation steps: a measure of the time it took to build.
     pub work: u64,
 }
@@ -184,6 +187,7 @@ pub fn compile(name: &str, text: &str, options: &Options) -> Program {
         applications,
         specs: eval.specs,
         names: eval.names,
+        file: eval.own_file,
         work: eval.work,
     };
     if options.until.is_none() {

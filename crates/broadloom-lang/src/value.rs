@@ -178,8 +178,8 @@ impl Drop for Defining {
 
 /// A function as it is defined.
 pub(crate) struct Function {
-    pub def: Rc<Def>,
-    pub file: Rc<File>,
+    pub def: Arc<Def>,
+    pub file: Arc<File>,
     /// The scope in which it is defined.
     pub scope: Rc<Scope>,
     /// The definition, from its first word to the end of its body.

@@ -57,6 +57,7 @@ pub(crate) use report::{diagnosed, left_out};
 
 use std::path::PathBuf;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use broadloom::{AxisName, Error, Graph, Tensor};
 use broadloom_diagnostics::{Diagnostic, SourceId, Sources, Span};
@@ -116,6 +117,8 @@ pub(crate) struct Eval<'o> {
     pub prelude: Rc<Scope>,
     /// The names of the program itself.
     own: Rc<Scope>,
+    /// The syntax tree of the program itself.
+    pub own_file: Arc<File>,
     defining: Defining,
     /// The functions that the program defines.
     defined: Vec<Rc<Function>>,
@@ -164,7 +167,7 @@ pub(crate) struct Eval<'o> {
 /// The context of evaluation: the current file, scope and function.
 #[derive(Clone)]
 pub(crate) struct Frame {
-    pub file: Rc<File>,
+    pub file: Arc<File>,
     pub scope: Rc<Scope>,
     /// The function that is being applied.
     pub layer: Option<Rc<Layer>>,
@@ -186,7 +189,7 @@ impl<'o> Eval<'o> {
     /// An evaluation that has read nothing, not even the library.
     fn bare(options: &'o Options, prelude: Rc<Scope>) -> Eval<'o> {
         let frame = Frame {
-            file: Rc::default(),
+            file: Arc::default(),
             scope: prelude.clone(),
             layer: None,
             turns: Rc::new([]),
@@ -211,6 +214,7 @@ impl<'o> Eval<'o> {
             asked: Vec::new(),
             unused_sizes: options.sizes.iter().map(|(name, _)| name.clone()).collect(),
             own: prelude.clone(),
+            own_file: Arc::default(),
             prelude,
             defining: Defining::default(),
             defined: Vec::new(),
@@ -240,6 +244,10 @@ impl<'o> Eval<'o> {
 
     /// Binds the names that are available everywhere.
     fn load_prelude(&mut self) {
+        let library = crate::library::library();
+        self.sources = library.sources.clone();
+        self.names = library.names.clone();
+        self.diagnostics.extend(library.diagnostics.iter().cloned());
         for builtin in crate::builtin::all() {
             let name = self.names.intern(builtin.name);
             self.prelude.bind(name, Value::Builtin(builtin));
@@ -248,12 +256,9 @@ impl<'o> Eval<'o> {
             let name = self.names.intern(name);
             self.prelude.bind(name, value);
         }
-        for (name, text) in crate::library::FILES {
-            let source = self.sources.add(format!("<{name}>"), *text);
+        for (source, file) in (0..).map(SourceId).zip(&library.files) {
             self.library.insert(source);
-            let parsed = crate::syntax::parse(source, text, &mut self.names);
-            self.diagnostics.extend(parsed.diagnostics);
-            let frame = Frame { file: Rc::new(parsed.file), ..self.frame.clone() };
+            let frame = Frame { file: file.clone(), ..self.frame.clone() };
             self.within(frame, |eval| eval.file());
         }
     }

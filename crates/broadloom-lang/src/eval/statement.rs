@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
+use std::sync::Arc;
 
 use broadloom_diagnostics::{Diagnostic, Severity, Span};
 
@@ -24,7 +25,8 @@ impl Eval<'_> {
         self.diagnostics.extend(parsed.diagnostics);
         let scope = Scope::new(Some(self.prelude.clone()));
         self.own = scope.clone();
-        let frame = Frame { file: Rc::new(parsed.file), scope, ..self.frame.clone() };
+        self.own_file = Arc::new(parsed.file);
+        let frame = Frame { file: self.own_file.clone(), scope, ..self.frame.clone() };
         self.within(frame, Eval::file);
         // Later statements may define the names that unapplied functions use.
         if self.options.until.is_none() {
@@ -145,7 +147,7 @@ impl Eval<'_> {
         self.diagnostics.extend(parsed.diagnostics);
         let scope = Scope::new(Some(self.prelude.clone()));
         let folder = file.parent().map(PathBuf::from).unwrap_or_default();
-        let frame = Frame { file: Rc::new(parsed.file), scope: scope.clone(), folder, ..self.frame.clone() };
+        let frame = Frame { file: Arc::new(parsed.file), scope: scope.clone(), folder, ..self.frame.clone() };
         self.within(frame, Eval::file);
         self.modules.insert(file.to_path_buf(), Some(scope.clone()));
         Ok(scope)
@@ -211,7 +213,7 @@ impl Eval<'_> {
         self.frame.scope.bind(name.name, value);
     }
 
-    fn define(&mut self, def: &Rc<Def>, span: Span) {
+    fn define(&mut self, def: &Arc<Def>, span: Span) {
         self.defining.note(&self.frame.scope);
         let function = Rc::new(Function {
             def: def.clone(),
