@@ -332,6 +332,11 @@ impl Shapes {
         self.row(tensor, kind).map(|place| self.extent(place))
     }
 
+    /// The dimensions of some labels, each by its place.
+    pub(crate) fn label_places(&self, first: usize, count: usize) -> &[u32] {
+        &self.labels[first..first + count]
+    }
+
     /// The size of a label, by its place among the labels of all specs used.
     pub fn label(&self, at: usize) -> Size {
         self.extent(self.labels[at])

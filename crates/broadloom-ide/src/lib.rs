@@ -70,6 +70,8 @@ pub mod words;
 
 pub use actions::{Action, ActionKind, actions};
 pub use analysis::{Analysis, Front, Listing, Text};
+/// What is kept of a program while it is edited.
+pub use broadloom_lang::Editing;
 /// The codes of diagnostics.
 pub use broadloom_lang::codes;
 pub use call::{CallHelp, call_help};

@@ -22,6 +22,7 @@ use crate::syntax::ast::{Arg, Argument, Axis, AxisKind, ExprId, ExprKind, Ident}
 use crate::value::{Function, Layer, Scope, Value};
 
 /// A function that was applied.
+#[derive(Clone)]
 pub(crate) struct Applied {
     pub(super) layer: Rc<Layer>,
     /// The names of its body: its arguments are among them.
@@ -635,7 +636,7 @@ impl Eval<'_> {
     /// Keeps the value that a place has made, for later applications of this layer.
     pub(super) fn make_once(&mut self, place: ExprId, value: Value) {
         if let Some(layer) = &self.frame.layer {
-            layer.made.borrow_mut().insert((place, self.frame.turns.clone()), value);
+            layer.keep((place, self.frame.turns.clone()), value);
         }
     }
 }

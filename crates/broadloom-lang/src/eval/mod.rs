@@ -23,12 +23,14 @@
 //! | `foreign`, `elsewhere` | nothing: they explain names that do not exist, or not here |
 //! | `habits`, `printed`, `grouped` | nothing: they explain what other libraries write otherwise |
 //! | `report` | errors of the graph, as diagnostics |
+//! | `checkpoint` | nothing: it keeps the state between two statements, for the check after an edit |
 
 mod action;
 mod apply;
 mod axis_names;
 mod blame;
 mod causes;
+mod checkpoint;
 mod contract;
 mod convert;
 mod declared;
@@ -53,6 +55,7 @@ mod wanted;
 mod written;
 
 pub(crate) use apply::Applied;
+pub(crate) use checkpoint::Checkpoint;
 pub(crate) use report::{diagnosed, left_out};
 
 use std::path::PathBuf;
@@ -66,7 +69,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::codes;
 use crate::plan::{Action, Plan};
 use crate::program::{Dim, Made, Options, Origin, Written};
-use crate::syntax::ast::{ExprId, File, Name, Names};
+use crate::syntax::ast::{ExprId, File, Name, Names, Statement};
 use crate::value::{Defining, Function, Layer, Scope, Value};
 
 /// The error of an evaluation whose mistake has already been reported.
@@ -119,7 +122,7 @@ pub(crate) struct Eval<'o> {
     own: Rc<Scope>,
     /// The syntax tree of the program itself.
     pub own_file: Arc<File>,
-    defining: Defining,
+    defining: Rc<Defining>,
     /// The functions that the program defines.
     defined: Vec<Rc<Function>>,
     /// Sources of the library. Messages about them point to the code that uses it.
@@ -162,6 +165,8 @@ pub(crate) struct Eval<'o> {
     aside: Option<scheme::Aside>,
     /// True if bodies are walked aside only as far as that takes little time.
     is_brief: bool,
+    /// True if numbers were read from files.
+    pub reads_data: bool,
 }
 
 /// The context of evaluation: the current file, scope and function.
@@ -216,7 +221,7 @@ impl<'o> Eval<'o> {
             own: prelude.clone(),
             own_file: Arc::default(),
             prelude,
-            defining: Defining::default(),
+            defining: Rc::default(),
             defined: Vec::new(),
             library: FxHashSet::default(),
             modules: FxHashMap::default(),
@@ -239,6 +244,7 @@ impl<'o> Eval<'o> {
             errors: 0,
             aside: None,
             is_brief: false,
+            reads_data: false,
         }
     }
 
@@ -267,13 +273,22 @@ impl<'o> Eval<'o> {
     pub fn file(&mut self) {
         let file = self.frame.file.clone();
         for statement in &file.statements {
-            if self.errors >= MOST_ERRORS || self.is_beyond(statement.span) {
+            if self.top_statement(statement).is_none() {
                 return;
             }
-            if self.statement(statement).is_ok() && self.is_idle(statement) {
-                let _ = self.idle(statement);
-            }
         }
+    }
+
+    /// Evaluates a statement outside of blocks. Returns true if there is no mistake in it, and `None` if evaluation ends
+    /// before it.
+    fn top_statement(&mut self, statement: &Statement) -> Option<bool> {
+        if self.errors >= MOST_ERRORS || self.is_beyond(statement.span) {
+            return None;
+        }
+        Some(match self.statement(statement) {
+            Ok(_) if self.is_idle(statement) => self.idle(statement).is_ok(),
+            made => made.is_ok(),
+        })
     }
 
     /// Returns true if a statement is after the last line of a partial program.
@@ -464,13 +479,13 @@ impl<'o> Eval<'o> {
     }
 
     /// The path that the names of a layer's parameters begin with.
-    fn path_of(&mut self, layer: &Layer) -> Rc<str> {
+    fn path_of(&mut self, layer: &Rc<Layer>) -> Rc<str> {
         if let Some(path) = &*layer.path.borrow() {
             return path.clone();
         }
         let wanted = format!("{}{}", layer.outer, layer.name.borrow());
         let path: Rc<str> = self.free_name(&wanted).into();
-        *layer.path.borrow_mut() = Some(path.clone());
+        layer.place_at(path.clone());
         path
     }
 }
