@@ -65,6 +65,11 @@ impl Graph {
             if self.tensors[result.index()].step == step {
                 numbers[result.index()] = operands.iter().all(|operand| numbers[operand.index()]);
             }
+            if matches!(op, Op::Pointwise(_))
+                && operands.iter().all(|operand| shapes.are_alike(*operand, result))
+            {
+                continue;
+            }
             for ((slot, from), into, kind) in self.broadcasting_rows(op, operands, result) {
                 let operand = operands[slot];
                 if numbers[operand.index()] {

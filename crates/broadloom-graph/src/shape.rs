@@ -317,6 +317,11 @@ impl Shapes {
         &self.axes[start as usize..ends[kind as usize] as usize]
     }
 
+    /// Returns true if two tensors have the same axes.
+    pub(crate) fn are_alike(&self, a: Tensor, b: Tensor) -> bool {
+        Kind::ALL.into_iter().all(|kind| self.places(a, kind) == self.places(b, kind))
+    }
+
     /// Returns true if a dimension, by its place, is the axis that makes no claim.
     pub(crate) fn is_unit(&self, place: u32) -> bool {
         self.dims[place as usize] == Dim::Unit

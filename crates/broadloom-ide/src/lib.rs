@@ -84,7 +84,7 @@ pub use explain::{Explained, Explanation, Step, explain};
 pub use folding::{Fold, folds};
 pub use format::{format, format_edits, format_range};
 pub use graph::{GraphOf, NoPicture, Picture, graph};
-pub use hints::{Hint, hints};
+pub use hints::{Hint, hints, hints_within};
 pub use hover::{Hover, HoverTensor, hover};
 pub use interface::{Interface, NoInterface};
 pub use lens::{Lens, lenses};

@@ -7,7 +7,7 @@ use broadloom_ide::{Analysis, Editing, Listing, Text, check, diagnostics, hints,
 
 /// Programs with everything that one statement can leave behind for the next: sizes, functions with parameters, layers that
 /// are used twice, modules, states, routines, names that are bound again.
-const PROGRAMS: [&str; 3] = [
+const PROGRAMS: [&str; 4] = [
     "\
 dim batch in 1..64 = 32
 dim classes = 10
@@ -71,12 +71,28 @@ let z7 = sum(z6)
 let z8 = z7 + unknown_name
 let z9 = z + z4
 ",
+    "\
+def unused(x) = x + missing
+def other(n)(x) = if n > 1 then x + absent else x
+data x : 4 | 5
+let y = x |> other(1)
+let z = y |> linear(3)
+let a = [z, z]
+let b = a[0] + a[1]
+let c = b |> other(0)
+let d = relu(c)
+let missing = 3
+let absent = missing + 1
+print sum(d)
+",
 ];
 
 const MODULE: &str = "def half(x) = 0.5 * x\ndef wide(size)(x) = {w} @ x + {b : size}\n";
 
 /// What is typed: pieces of programs, and letters that break them.
-const PIECES: [&str; 30] = [
+const PIECES: [&str; 32] = [
+    "\nlet missing = )\n",
+    "absent",
     "x",
     "y",
     " + ",

@@ -228,9 +228,8 @@ fn broadcasts(program: &mut Program, shapes: &Shapes, wanted: Severity) -> Vec<D
             // A linear map is applied to every example; that is what `@` means.
             let is_usual = |each: &Broadcast| composes && each.kind == Kind::Batch && !each.unit;
             let is_repeated = |each: &Broadcast| each.axes.iter().any(|(_, size)| *size > 1);
-            let fits = |each: &Broadcast| {
-                shapes.elements(each.operand) == 1 || made_to_fit(program, each.operand)
-            };
+            let fits =
+                |each: &Broadcast| shapes.elements(each.operand) == 1 || made_to_fit(program, each.operand);
             let of_slot = of_step.iter().filter(|each| each.slot == slot);
             let rows: Vec<&Broadcast> =
                 of_slot.filter(|each| !is_usual(each) && is_repeated(each) && !fits(each)).collect();

@@ -233,9 +233,9 @@ impl Program {
         }
         program.look_at_dims();
         // In the order of the text, independent of the phase that found them.
-        program
-            .diagnostics
-            .sort_by_key(|diagnostic| diagnostic.primary().map(|label| (label.span.source, label.span.start)));
+        program.diagnostics.sort_by_key(|diagnostic| {
+            diagnostic.primary().map(|label| (label.span.source, label.span.start))
+        });
         program
     }
 

@@ -211,20 +211,16 @@ impl Journal {
         }
     }
 
-    /// Notes changes from now on, and returns the number of those before.
-    pub fn begin(&self) -> usize {
+    /// Notes changes from now on: a checkpoint is made, and takes the place of any other.
+    pub fn begin(&self) {
+        self.clear();
         self.is_kept.set(true);
-        self.changes.borrow().len()
     }
 
-    /// Takes back the changes from a number on, the last one first.
-    pub fn undo(&self, from: usize) {
-        while self.changes.borrow().len() > from {
-            let last = self.changes.borrow_mut().pop();
-            if let Some(change) = last {
-                change.undo();
-            }
-        }
+    /// Takes back the changes since the checkpoint, the last one first.
+    pub fn undo(&self) {
+        let changes = std::mem::take(&mut *self.changes.borrow_mut());
+        changes.into_iter().rev().for_each(Change::undo);
     }
 
     /// Forgets all changes, and notes no more.

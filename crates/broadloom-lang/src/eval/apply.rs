@@ -242,7 +242,7 @@ impl Eval<'_> {
         let places = Places::new(&function.def.arguments, &given);
         self.bound(&function, &function.def.arguments, given, &scope, (span, span))?;
         let frame = Frame {
-            file: function.file.clone(),
+            file: self.file_of(&function),
             scope,
             layer: Some(layer.clone()),
             turns: Rc::new([]),
@@ -292,7 +292,7 @@ impl Eval<'_> {
                 (Some(value), _) => value,
                 (None, Some(default)) => {
                     let frame = Frame {
-                        file: function.file.clone(),
+                        file: self.file_of(function),
                         scope: scope.clone(),
                         layer: None,
                         ..self.frame.clone()

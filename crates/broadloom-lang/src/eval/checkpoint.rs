@@ -22,8 +22,6 @@ pub(crate) struct Checkpoint {
     eval: Eval<'static>,
     /// Another copy, for the evaluation that goes on from here next.
     ready: Option<Eval<'static>>,
-    /// The length of the journal.
-    journal: usize,
     /// The spans of the statements before it, and where the next one begins.
     statements: Vec<Span>,
     pub start: u32,
@@ -53,13 +51,14 @@ impl Checkpoint {
         if self.folder != options.folder || self.sizes != options.sizes || options.until.is_some() {
             return None;
         }
-        self.eval.own.journal().undo(self.journal);
+        self.eval.own.journal().undo();
         let mut eval: Eval<'o> = match self.ready.take() {
             Some(ready) => ready,
             None => self.eval.fork(&NO_OPTIONS),
         };
         eval.options = options;
-        eval.frame.folder.clone_from(&options.folder);
+        // Evaluation begins outside of any file.
+        (eval.frame.file, eval.frame.scope) = (Arc::default(), eval.prelude.clone());
         if !eval.has_same_files() {
             return None;
         }
@@ -69,7 +68,11 @@ impl Checkpoint {
         let spans = || parsed.file.statements.iter().map(|statement| statement.span);
         let is_same = spans().take(self.len()).eq(self.statements.iter().copied())
             && spans().nth(self.len()).is_some_and(|next| next.start == self.start)
-            && parsed.diagnostics.iter().flat_map(|each| &each.labels).all(|label| label.span.start >= self.start);
+            && parsed
+                .diagnostics
+                .iter()
+                .flat_map(|each| &each.labels)
+                .all(|label| label.span.start >= self.start);
         if !is_same {
             return None;
         }
@@ -90,10 +93,10 @@ impl Eval<'_> {
         let start = self.own_file.statements.get(before)?.span.start;
         let mut eval = self.fork(&NO_OPTIONS);
         eval.diagnostics.clear();
+        self.own.journal().begin();
         Some(Checkpoint {
             eval,
             ready: None,
-            journal: self.own.journal().begin(),
             statements: spans.take(before).collect(),
             start,
             folder: self.options.folder.clone(),
@@ -107,7 +110,9 @@ impl Eval<'_> {
             Some(text) => Some(text.clone()),
             None => std::fs::read(file).ok().and_then(|bytes| broadloom_diagnostics::decode(bytes).ok()),
         };
-        self.files.iter().all(|(source, file)| text(file).as_deref() == Some(self.sources.get(*source).text()))
+        self.files
+            .iter()
+            .all(|(source, file)| text(file).as_deref() == Some(self.sources.get(*source).text()))
     }
 
     /// The same state once more, between two statements of the program itself.

@@ -297,6 +297,12 @@ impl<'o> Eval<'o> {
         span.source == self.main() && self.sources.position(span).0 > last
     }
 
+    /// The file of a function: that of the program itself as it is now, if it is defined there. It was another one when the
+    /// function was defined, if evaluation goes on from a checkpoint; what stands before that is the same in both.
+    fn file_of(&self, function: &Function) -> Arc<File> {
+        if function.span.source == self.main() { self.own_file.clone() } else { function.file.clone() }
+    }
+
     /// The source of the program itself: the first after the library.
     pub fn main(&self) -> SourceId {
         SourceId(crate::library::FILES.len() as u32)

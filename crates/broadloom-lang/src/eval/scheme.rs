@@ -283,6 +283,7 @@ impl<'o> Eval<'o> {
             sources,
             names: std::mem::take(&mut self.names),
             library: self.library.clone(),
+            own_file: self.own_file.clone(),
             frame: Frame { layer: None, turns: Rc::new([]), subject: None, ..self.frame.clone() },
             aside: Some(Aside { is_loose, ..Aside::default() }),
             work: if self.is_brief { MOST_WORK - BRIEF } else { 0 },
