@@ -178,6 +178,13 @@ impl Sources {
         id
     }
 
+    /// Puts another text in the place of one.
+    pub fn replace(&mut self, id: SourceId, name: impl Into<String>, text: impl Into<String>) {
+        if let Some(source) = self.sources.get_mut(id.0 as usize) {
+            *source = Source::new(name, text);
+        }
+    }
+
     /// A text by its id; an empty one if there is none.
     pub fn get(&self, id: SourceId) -> &Source {
         static UNKNOWN: LazyLock<Source> = LazyLock::new(|| Source::new("<unknown>", ""));

@@ -9,7 +9,7 @@ use broadloom_spec::Kind;
 use crate::Graph;
 use crate::error::Error;
 use crate::logic::{contraction, sources};
-use crate::shape::{Axis, Shapes};
+use crate::shape::Shapes;
 use crate::step::{Leaf, Op, RowRef, Step, Tensor, place};
 
 /// A row of an operand that is read as having more axes, or larger ones, than it has.
@@ -65,6 +65,11 @@ impl Graph {
             if self.tensors[result.index()].step == step {
                 numbers[result.index()] = operands.iter().all(|operand| numbers[operand.index()]);
             }
+            if matches!(op, Op::Pointwise(_))
+                && operands.iter().all(|operand| shapes.are_alike(*operand, result))
+            {
+                continue;
+            }
             for ((slot, from), into, kind) in self.broadcasting_rows(op, operands, result) {
                 let operand = operands[slot];
                 if numbers[operand.index()] {
@@ -107,17 +112,18 @@ impl Graph {
         (operand, from, own): (Tensor, Kind, RowRef),
         (into, kind): (Tensor, Kind),
     ) -> impl Iterator<Item = (bool, Vec<(usize, u64)>)> {
-        let (has, wanted) = (shapes.axes(operand, from), shapes.axes(into, kind));
+        let (has, wanted) = (shapes.places(operand, from), shapes.places(into, kind));
         let missing = wanted.len().saturating_sub(has.len());
-        let marker = (self.marker(own) as usize).min(has.len());
         let (mut lacking, mut units) = (Vec::new(), Vec::new());
-        for (at, axis) in wanted.iter().enumerate() {
+        // Most operands have all axes, and nothing is made for them.
+        let marker = if has == wanted { 0 } else { (self.marker(own) as usize).min(has.len()) };
+        for (at, axis) in wanted.iter().enumerate().filter(|_| has != wanted) {
             if (marker..marker + missing).contains(&at) {
-                lacking.push((at, axis.size()));
+                lacking.push((at, shapes.number(*axis)));
             } else {
                 let facing = has.get(if at < marker { at } else { at - missing });
-                if facing == Some(&Axis::Unit) && *axis != Axis::Unit {
-                    units.push((at, axis.size()));
+                if facing.is_some_and(|place| shapes.is_unit(*place)) && !shapes.is_unit(*axis) {
+                    units.push((at, shapes.number(*axis)));
                 }
             }
         }

@@ -49,6 +49,8 @@ pub trait Face {
     fn assignment_text(&self, step: u32) -> Option<&str>;
     /// The loop nest of each step at some shapes; `None` for a step that is no operation.
     fn projections_at(&self, shapes: &Shapes) -> Vec<Option<Result<Projected, Error>>>;
+    /// The steps that have a shape but no loop nest at some shapes, with the reasons.
+    fn refused_at(&self, shapes: &Shapes) -> Vec<(u32, Error)>;
     /// The tensors whose gradients were asked for.
     fn with_gradients(&self) -> Vec<Tensor>;
     /// The leaf that stands for the gradient of a tensor, if it was asked for.
@@ -144,6 +146,10 @@ impl Face for Graph {
 
     fn projections_at(&self, shapes: &Shapes) -> Vec<Option<Result<Projected, Error>>> {
         self.projections_at(shapes)
+    }
+
+    fn refused_at(&self, shapes: &Shapes) -> Vec<(u32, Error)> {
+        self.refused_at(shapes)
     }
 
     fn with_gradients(&self) -> Vec<Tensor> {

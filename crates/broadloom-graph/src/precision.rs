@@ -14,7 +14,6 @@
 //!   than short floats and integers, because it may be too large for them where the mean is not.
 
 use broadloom_array::{Array, Dtype};
-use rustc_hash::FxHashSet;
 
 use crate::Graph;
 use crate::operation::Operation;
@@ -42,8 +41,9 @@ pub fn precisions(graph: &Graph) -> Vec<Dtype> {
 
 /// The type of each tensor, where some types are given.
 fn inferred(graph: &Graph, known: Vec<Option<Dtype>>) -> Vec<Dtype> {
-    let whole = graph.tensors().filter(|tensor| is_whole_literal(graph, *tensor)).collect();
-    let mut types = Types { graph, known, whole };
+    let operations: Vec<_> = (0..graph.steps.len() as u32).map(|step| operation_of(graph, step)).collect();
+    let mut types = Types { graph, known, whole: Vec::new(), operations };
+    types.whole = graph.tensors().map(|tensor| types.is_whole_literal(tensor)).collect();
     for step in graph.facts.lookups.keys() {
         if let [_, ids] = graph.step_operands(*step) {
             types.known[ids.index()].get_or_insert(Dtype::I64);
@@ -51,7 +51,11 @@ fn inferred(graph: &Graph, known: Vec<Option<Dtype>>) -> Vec<Dtype> {
     }
     let default = graph.facts.default_precision;
     let steps = 0..graph.steps.len() as u32;
-    steps.clone().filter(|step| !is_truth(graph, *step)).for_each(|step| types.infer(step, None));
+    steps.clone().for_each(|step| {
+        if !types.is_truth(step) {
+            types.infer(step, None);
+        }
+    });
     // A tensor without a type takes the type of its result, and so do its operands. That may decide
     // others, which a second pass finds. Gradients of tensors that are still without a type then
     // have the default.
@@ -69,8 +73,10 @@ fn inferred(graph: &Graph, known: Vec<Option<Dtype>>) -> Vec<Dtype> {
 struct Types<'g> {
     graph: &'g Graph,
     known: Vec<Option<Dtype>>,
-    /// Literals and conditions whose numbers are whole: as long as they have no type, they may be integers.
-    whole: FxHashSet<Tensor>,
+    /// Marks literals and conditions whose numbers are whole: as long as they have no type, they may be integers.
+    whole: Vec<bool>,
+    /// The operation of each step that has a formula.
+    operations: Vec<Option<&'g Operation>>,
 }
 
 impl Types<'_> {
@@ -83,7 +89,7 @@ impl Types<'_> {
         }
         let Some(Step::Op { result, results, .. }) = graph.steps.get(step as usize) else { return };
         let mut operands = graph.step_operands(graph.typed_by(step, Tensor(*result)));
-        let operation = operation_of(graph, step);
+        let operation = self.operations[step as usize];
         if graph.facts.lookups.contains_key(&step) {
             operands = &operands[..1];
         } else if operation.is_some_and(Operation::is_choice) {
@@ -101,6 +107,25 @@ impl Types<'_> {
         }
     }
 
+    /// Returns true if a step compares numbers or combines conditions.
+    fn is_truth(&self, step: u32) -> bool {
+        self.operations[step as usize].is_some_and(Operation::is_truth)
+    }
+
+    /// Returns true if a tensor is a literal with whole numbers, or a condition.
+    fn is_whole_literal(&self, tensor: Tensor) -> bool {
+        let graph = self.graph;
+        match graph.leaf(tensor) {
+            Some(Leaf::Number(value) | Leaf::Constant(value)) => value.fract() == 0.0,
+            Some(Leaf::Size(_) | Leaf::Range) => true,
+            Some(Leaf::Data) if !graph.facts.precisions.contains_key(&tensor) => {
+                graph.values_of(tensor).is_some_and(Array::is_whole)
+            }
+            Some(_) => false,
+            None => self.is_truth(graph.tensors[tensor.index()].step),
+        }
+    }
+
     /// Returns true if operands are integers, or literals and conditions that are whole, with at least one integer.
     fn are_integers(&self, operands: &[Tensor]) -> bool {
         let is_integer = |tensor: &Tensor| self.known[tensor.index()].is_some_and(|known| !known.is_float());
@@ -110,7 +135,7 @@ impl Types<'_> {
 
     fn may_be_integer(&self, tensor: Tensor) -> bool {
         let is_number = matches!(self.graph.leaf(tensor), Some(Leaf::Number(_) | Leaf::Constant(_)));
-        self.whole.contains(&tensor) && (is_number || self.known[tensor.index()].is_none())
+        self.whole[tensor.index()] && (is_number || self.known[tensor.index()].is_none())
     }
 
     /// Operands without a type take that of the result. Those of a comparison take that of what they are compared with, and a
@@ -120,9 +145,9 @@ impl Types<'_> {
         let Some(Step::Op { op, result, .. }) = graph.steps.get(step as usize) else { return };
         let mut operands = graph.step_operands(graph.typed_by(step, Tensor(*result)));
         let mut wanted = self.known[*result as usize];
-        if is_truth(graph, step) {
+        if self.is_truth(step) {
             wanted = operands.iter().filter_map(|tensor| self.known[tensor.index()]).reduce(join);
-        } else if operation_of(graph, step).is_some_and(Operation::is_choice) {
+        } else if self.operations[step as usize].is_some_and(Operation::is_choice) {
             operands = &operands[1..];
         }
         let Some(wanted) = wanted else { return };
@@ -132,7 +157,7 @@ impl Types<'_> {
             return;
         }
         for tensor in operands {
-            if wanted.is_float() || self.whole.contains(tensor) && graph.facts.arrays.contains_key(tensor) {
+            if wanted.is_float() || self.whole[tensor.index()] && graph.facts.arrays.contains_key(tensor) {
                 self.known[tensor.index()].get_or_insert(wanted);
             }
         }
@@ -145,24 +170,6 @@ fn operation_of(graph: &Graph, step: u32) -> Option<&Operation> {
         Step::Op { .. } if let Some(law) = graph.laws.get(&step) => Some(law),
         Step::Op { op: Op::Pointwise(name), .. } => Operation::named(name),
         _ => None,
-    }
-}
-
-/// Returns true if a step compares numbers or combines conditions.
-fn is_truth(graph: &Graph, step: u32) -> bool {
-    operation_of(graph, step).is_some_and(Operation::is_truth)
-}
-
-/// Returns true if a tensor is a literal with whole numbers, or a condition.
-fn is_whole_literal(graph: &Graph, tensor: Tensor) -> bool {
-    match graph.leaf(tensor) {
-        Some(Leaf::Number(value) | Leaf::Constant(value)) => value.fract() == 0.0,
-        Some(Leaf::Size(_) | Leaf::Range) => true,
-        Some(Leaf::Data) if !graph.facts.precisions.contains_key(&tensor) => {
-            graph.values_of(tensor).is_some_and(Array::is_whole)
-        }
-        Some(_) => false,
-        None => is_truth(graph, graph.tensors[tensor.index()].step),
     }
 }
 

@@ -220,6 +220,13 @@ impl Graph {
         steps.map(|(at, step)| matches!(step, Step::Op { .. }).then(|| reading.read(at))).collect()
     }
 
+    /// The steps that have a shape but no loop nest at some shapes, with the reasons.
+    pub(crate) fn refused_at(&self, shapes: &Shapes) -> Vec<(u32, Error)> {
+        let mut reading = Reading::new(self, shapes);
+        let steps = (0..).zip(&self.steps).filter(|(_, step)| matches!(step, Step::Op { .. }));
+        steps.filter_map(|(at, _)| Some((at, reading.without_nest(at)?))).collect()
+    }
+
     /// The distance by which reads of each tensor reach beyond the ends of its axes, over all
     /// operations that read it: the margins that its buffer needs. Shapes never include them.
     ///
@@ -286,20 +293,42 @@ impl<'a> Reading<'a> {
 
     /// The loop nest of a step. A step like one that was read before shares its loops and maps.
     pub fn read(&mut self, step: u32) -> Result<Projected, Error> {
-        let graph = self.graph;
-        let Some(Step::Op { op, operands, arity, results, result }) = graph.steps.get(step as usize) else {
-            return Err(refusal::not_computed(graph, step));
+        let Some((op, tensors, results)) = self.tensors_of(step) else {
+            return Err(refusal::not_computed(self.graph, step));
         };
-        let made = (*result..*result + u32::from(*results)).map(Tensor);
-        let read = &graph.operands[*operands as usize..(*operands + u32::from(*arity)) as usize];
-        let tensors: Vec<Tensor> = made.chain(read.iter().copied()).collect();
-        let form = Form::of(graph, self.shapes, *op, read, &tensors);
+        let form = Form::of(self.graph, self.shapes, op, &tensors[results..], &tensors);
         if let Some(known) = self.alike.get(&form) {
-            return Ok(Projected { tensors, step, ..known.clone() });
+            return Ok(Projected { tensors: tensors.into_vec(), step, ..known.clone() });
         }
-        let nest = self.read_afresh(*op, tensors, *results as usize, step)?;
+        let nest = self.read_afresh(op, tensors.into_vec(), results, step)?;
         self.alike.insert(form, &nest);
         Ok(nest)
+    }
+
+    /// The reason why a step has no loop nest. A step like one that has a nest is not read.
+    fn without_nest(&mut self, step: u32) -> Option<Error> {
+        let (op, tensors, results) = self.tensors_of(step)?;
+        let form = Form::of(self.graph, self.shapes, op, &tensors[results..], &tensors);
+        if self.alike.get(&form).is_some() {
+            return None;
+        }
+        match self.read_afresh(op, tensors.into_vec(), results, step) {
+            Ok(nest) => {
+                self.alike.insert(form, &nest);
+                None
+            }
+            Err(error) => Some(error),
+        }
+    }
+
+    /// An operation with its results and operands, and the number of its results; `None` for another step.
+    fn tensors_of(&self, step: u32) -> Option<(Op, SmallVec<[Tensor; 4]>, usize)> {
+        let Step::Op { op, operands, arity, results, result } = self.graph.steps.get(step as usize)? else {
+            return None;
+        };
+        let made = (*result..*result + u32::from(*results)).map(Tensor);
+        let read = &self.graph.operands[*operands as usize..(*operands + u32::from(*arity)) as usize];
+        Some((*op, made.chain(read.iter().copied()).collect(), usize::from(*results)))
     }
 
     /// The loop nest of a step that no step before it is like.

@@ -201,6 +201,15 @@ impl Shapes {
         Shape { rows: Kind::ALL.map(|kind| self.axes(tensor, kind)) }
     }
 
+    /// The number of elements of a tensor, as [`Shape::elements`] counts them.
+    ///
+    /// # Panics
+    /// If the tensor was made after the shapes were asked for.
+    pub fn elements(&self, tensor: Tensor) -> u64 {
+        let sizes = Kind::ALL.into_iter().flat_map(|kind| self.sizes(tensor, kind));
+        sizes.fold(1, u64::saturating_mul)
+    }
+
     /// The axes of one row of a tensor.
     pub fn axes(&self, tensor: Tensor, kind: Kind) -> Vec<Axis> {
         self.row(tensor, kind).map(|place| self.axis(place)).collect()
@@ -217,8 +226,13 @@ impl Shapes {
     }
 
     /// The number of elements of a dimension; at the samples, if it is symbolic.
-    fn number(&self, place: u32) -> u64 {
+    pub(crate) fn number(&self, place: u32) -> u64 {
         elements(self.dims[place as usize]).unwrap_or_else(|| self.symbolic[&place].some())
+    }
+
+    /// Returns true if some size depends on named sizes.
+    pub fn is_symbolic(&self) -> bool {
+        !self.symbolic.is_empty()
     }
 
     /// The shapes at some values of the symbols, by their numbers; `None` if a size is no whole
@@ -289,13 +303,28 @@ impl Shapes {
 
     /// The dimensions of one row of a tensor, by their places.
     fn row(&self, tensor: Tensor, kind: Kind) -> impl Iterator<Item = u32> + '_ {
+        self.places(tensor, kind).iter().copied()
+    }
+
+    /// The dimensions of one row of a tensor, each by its place: equal places are equal dimensions.
+    pub(crate) fn places(&self, tensor: Tensor, kind: Kind) -> &[u32] {
         let ends = &self.ends[tensor.index()];
         let start = match (kind, tensor.index()) {
             (Kind::Batch, 0) => 0,
             (Kind::Batch, index) => self.ends[index - 1][2],
             (kind, _) => ends[kind as usize - 1],
         };
-        self.axes[start as usize..ends[kind as usize] as usize].iter().copied()
+        &self.axes[start as usize..ends[kind as usize] as usize]
+    }
+
+    /// Returns true if two tensors have the same axes.
+    pub(crate) fn are_alike(&self, a: Tensor, b: Tensor) -> bool {
+        Kind::ALL.into_iter().all(|kind| self.places(a, kind) == self.places(b, kind))
+    }
+
+    /// Returns true if a dimension, by its place, is the axis that makes no claim.
+    pub(crate) fn is_unit(&self, place: u32) -> bool {
+        self.dims[place as usize] == Dim::Unit
     }
 
     /// The sizes of one row of a tensor.
@@ -306,6 +335,11 @@ impl Shapes {
     /// The same for loops and buffers: expressions where sizes are open.
     pub fn extents(&self, tensor: Tensor, kind: Kind) -> impl Iterator<Item = Size> + '_ {
         self.row(tensor, kind).map(|place| self.extent(place))
+    }
+
+    /// The dimensions of some labels, each by its place.
+    pub(crate) fn label_places(&self, first: usize, count: usize) -> &[u32] {
+        &self.labels[first..first + count]
     }
 
     /// The size of a label, by its place among the labels of all specs used.

@@ -39,6 +39,11 @@ pub struct Hint {
 /// assert_eq!(shown, [(2, 6, ": 32 | 64"), (2, 11, ": 784 -> 64")]);
 /// ```
 pub fn hints(analysis: &mut Analysis) -> Vec<Hint> {
+    hints_within(analysis, 0, u32::MAX)
+}
+
+/// The [`hints`] that are shown between two offsets: those of a screen.
+pub fn hints_within(analysis: &mut Analysis, start: u32, end: u32) -> Vec<Hint> {
     let shapes = if analysis.is_ok() { analysis.program.graph.final_shapes().ok() } else { None };
     let program = &analysis.program;
     let source = program.sources.get(program.main);
@@ -51,14 +56,17 @@ pub fn hints(analysis: &mut Analysis) -> Vec<Hint> {
         None => program.graph.shape(*tensor).to_string(),
     };
     let mut hints = Vec::new();
-    for binding in Bindings::new(program.main, source.text()).all {
+    for binding in Bindings::of(program.main, source.text(), &program.file, &program.names).all {
+        let is_here = start <= binding.span.end && binding.span.end <= end;
         let has_shape = matches!(
             binding.kind,
             BindingKind::Value | BindingKind::Data | BindingKind::State | BindingKind::Parameter
         );
         let rest = source.text().get(binding.span.end as usize..).unwrap_or_default();
         let is_written = rest.trim_start_matches([' ', '\t']).starts_with(':');
-        let Some(tensors) = made.get(&binding.span).filter(|_| has_shape && !is_written) else { continue };
+        let Some(tensors) = made.get(&binding.span).filter(|_| is_here && has_shape && !is_written) else {
+            continue;
+        };
         let (line, column) = source.position(binding.span.end);
         let text = format!(": {}", one_of(tensors.iter().map(shape)));
         hints.push(Hint { line, column, text, span: binding.span });

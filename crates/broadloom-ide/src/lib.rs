@@ -70,6 +70,8 @@ pub mod words;
 
 pub use actions::{Action, ActionKind, actions};
 pub use analysis::{Analysis, Front, Listing, Text};
+/// What is kept of a program while it is edited.
+pub use broadloom_lang::Editing;
 /// The codes of diagnostics.
 pub use broadloom_lang::codes;
 pub use call::{CallHelp, call_help};
@@ -82,7 +84,7 @@ pub use explain::{Explained, Explanation, Step, explain};
 pub use folding::{Fold, folds};
 pub use format::{format, format_edits, format_range};
 pub use graph::{GraphOf, NoPicture, Picture, graph};
-pub use hints::{Hint, hints};
+pub use hints::{Hint, hints, hints_within};
 pub use hover::{Hover, HoverTensor, hover};
 pub use interface::{Interface, NoInterface};
 pub use lens::{Lens, lenses};

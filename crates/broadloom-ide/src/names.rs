@@ -8,6 +8,7 @@
 mod walk;
 
 use broadloom_diagnostics::{SourceId, Span};
+use broadloom_lang::syntax::ast::{File, Names};
 use rustc_hash::FxHashMap;
 
 /// The binding of a name.
@@ -72,6 +73,11 @@ impl Bindings {
     /// Reads a text.
     pub fn new(source: SourceId, text: &str) -> Bindings {
         walk::bindings(source, text)
+    }
+
+    /// The names of a text that has been parsed, in its own names.
+    pub fn of(source: SourceId, text: &str, file: &File, names: &Names) -> Bindings {
+        walk::bindings_of(source, text, file, names)
     }
 
     fn push(&mut self, binding: Binding) {

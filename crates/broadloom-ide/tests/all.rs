@@ -3,5 +3,6 @@
 
 mod answers;
 mod editing;
+mod edits;
 mod fixes;
 mod robust;

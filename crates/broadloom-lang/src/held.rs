@@ -36,8 +36,15 @@ impl Program {
         if !self.is_ok() {
             return;
         }
-        let types = self.graph.dtypes();
         let tensors: Vec<Tensor> = self.graph.tensors().collect();
+        let is_number = |tensor: &Tensor| {
+            let node = self.graph.node(*tensor);
+            matches!(node, Some(Node::Leaf { kind: LeafKind::Number(_) | LeafKind::Constant(_) }))
+        };
+        if !tensors.iter().any(is_number) {
+            return;
+        }
+        let types = self.graph.dtypes();
         let found: Vec<Diagnostic> =
             tensors.into_iter().filter_map(|tensor| self.unheld(tensor, &types)).collect();
         self.diagnostics.extend(found);

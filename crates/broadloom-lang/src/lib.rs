@@ -12,6 +12,7 @@
 
 mod builtin;
 pub mod codes;
+mod editing;
 mod eval;
 mod held;
 mod library;
@@ -32,6 +33,7 @@ mod suggest;
 pub mod syntax;
 mod value;
 
+pub use editing::Editing;
 pub use library::builtins;
 pub use lint::{lint, warnings};
 pub use mesh::OnMesh;

@@ -46,7 +46,6 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::codes;
 use crate::program::{Made, Program};
 use crate::suggest::listed;
-use crate::syntax::ast::File;
 
 /// The largest number of sizes that are explained: finding the reasons takes time.
 const MOST_REASONS: usize = 50;
@@ -96,7 +95,7 @@ pub fn warnings(program: &mut Program) -> Vec<Diagnostic> {
     }
     let Ok(shapes) = program.graph.final_shapes() else { return Vec::new() };
     let mut found = mistakes(program, &shapes);
-    found.extend(broadcasts(program, &shapes).into_iter().filter(|each| each.severity == Severity::Warning));
+    found.extend(broadcasts(program, &shapes, Severity::Warning));
     tidy(program, found)
 }
 
@@ -106,9 +105,8 @@ fn mistakes(program: &mut Program, shapes: &Shapes) -> Vec<Diagnostic> {
     found.extend(untrained::untrained(program));
     found.extend(targets::targets(program, shapes));
     found.extend(names::names(program, shapes));
-    let file = parsed(program);
-    found.extend(orders::orders(program, &file));
-    found.extend(turns::turns(program, &file));
+    found.extend(orders::orders(program, &program.file));
+    found.extend(turns::turns(program, &program.file));
     found.extend(compositions::compositions(program, shapes));
     found.extend(compositions::transposes(program, shapes));
     found.extend(arguments::arguments(program, shapes));
@@ -117,8 +115,7 @@ fn mistakes(program: &mut Program, shapes: &Shapes) -> Vec<Diagnostic> {
 
 /// Gives errors the advice of a warning about the same call: a layer that is configured as elsewhere often fits nothing.
 pub(crate) fn explain(program: &mut Program) {
-    let file = parsed(program);
-    for warning in orders::orders(program, &file) {
+    for warning in orders::orders(program, &program.file) {
         let Some(at) = warning.primary().map(|label| label.span) else { continue };
         let about = |error: &&mut Diagnostic| {
             let place = error.primary().map(|label| label.span);
@@ -134,19 +131,13 @@ pub(crate) fn explain(program: &mut Program) {
     }
 }
 
-/// The text of the program itself, parsed.
-fn parsed(program: &mut Program) -> File {
-    let text = program.sources.get(program.main).text().to_string();
-    crate::syntax::parse(program.main, &text, &mut program.names).file
-}
-
 /// The other lints: unused names, broadcasts, parameters used only together, and chosen sizes.
 fn looks(program: &mut Program, shapes: &Shapes) -> Vec<Diagnostic> {
     let mut found = unused::unused(program);
     // Nothing computes such a value, but it may decide the size of something else.
     let spans = constraining(program);
     found.retain(|unused| unused.primary().is_none_or(|label| !spans.contains(&label.span)));
-    found.extend(broadcasts(program, shapes));
+    found.extend(broadcasts(program, shapes, Severity::Note));
     found.extend(together(program));
     found.extend(chosen(program, shapes));
     found
@@ -195,8 +186,9 @@ fn constraining(program: &mut Program) -> FxHashSet<Span> {
     spans
 }
 
-/// Places where something broadcasts, one for each operand as it is written.
-fn broadcasts(program: &mut Program, shapes: &Shapes) -> Vec<Diagnostic> {
+/// Places where something broadcasts, one for each operand as it is written; only those that are suspicious, if warnings are
+/// wanted and no notes.
+fn broadcasts(program: &mut Program, shapes: &Shapes, wanted: Severity) -> Vec<Diagnostic> {
     let all = program.graph.broadcasts().unwrap_or_default();
     let results = results(program);
     let mutual = mutual::Mutual::new(program, shapes);
@@ -208,7 +200,7 @@ fn broadcasts(program: &mut Program, shapes: &Shapes) -> Vec<Diagnostic> {
         let (of_step, after) = rest.split_at(rest.iter().take_while(|each| each.step == first.step).count());
         rest = after;
         let Some(origin) = program.origins.get(first.step) else { continue };
-        let node = results.get(&first.step).and_then(|result| program.graph.node(*result));
+        let node = results[first.step].and_then(|result| program.graph.node(result));
         if let Some((a, b)) = mutual.pair(program, shapes, (node.as_ref(), origin), of_step) {
             let names = (program.graph.label_of(a.operand), program.graph.label_of(b.operand));
             let message = format!("`{}` and `{}` broadcast into each other", names.0, names.1);
@@ -227,7 +219,7 @@ fn broadcasts(program: &mut Program, shapes: &Shapes) -> Vec<Diagnostic> {
             continue;
         }
         // Broadcasts inside functions of the library are not reported.
-        if origin.span != origin.inner {
+        if wanted == Severity::Warning || origin.span != origin.inner {
             continue;
         }
         let composes = matches!(node, Some(Node::Operation { name, .. }) if name.starts_with('@'));
@@ -236,9 +228,8 @@ fn broadcasts(program: &mut Program, shapes: &Shapes) -> Vec<Diagnostic> {
             // A linear map is applied to every example; that is what `@` means.
             let is_usual = |each: &Broadcast| composes && each.kind == Kind::Batch && !each.unit;
             let is_repeated = |each: &Broadcast| each.axes.iter().any(|(_, size)| *size > 1);
-            let fits = |each: &Broadcast| {
-                shapes.get(each.operand).elements() == 1 || made_to_fit(program, each.operand)
-            };
+            let fits =
+                |each: &Broadcast| shapes.elements(each.operand) == 1 || made_to_fit(program, each.operand);
             let of_slot = of_step.iter().filter(|each| each.slot == slot);
             let rows: Vec<&Broadcast> =
                 of_slot.filter(|each| !is_usual(each) && is_repeated(each) && !fits(each)).collect();
@@ -260,11 +251,11 @@ fn broadcasts(program: &mut Program, shapes: &Shapes) -> Vec<Diagnostic> {
 }
 
 /// The tensor that each step makes: the first if there are several.
-fn results(program: &Program) -> FxHashMap<usize, Tensor> {
-    let mut results = FxHashMap::default();
+fn results(program: &Program) -> Vec<Option<Tensor>> {
+    let mut results = vec![None; program.graph.steps()];
     for tensor in program.graph.tensors() {
         if let Some(step) = program.graph.step_of(tensor) {
-            results.entry(step).or_insert(tensor);
+            results[step].get_or_insert(tensor);
         }
     }
     results

@@ -27,6 +27,7 @@ pub(crate) fn load(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
         Some(key) => Some(eval.words(&key.value, key.span)?),
         None => None,
     };
+    eval.reads_data = true;
     let (found, names) = match read(&eval.folder().join(&text), key.as_deref()) {
         Ok(read) => read,
         Err(error) => return unreadable(eval, &text, &error, path.span),

@@ -6,7 +6,7 @@ use broadloom_diagnostics::Span;
 use crate::position::{Counter, Position};
 
 /// The plan of a program: everything that happens when it runs.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Plan {
     /// The routines: each computes a group of actions at once.
     pub routines: Vec<Routine>,
@@ -41,7 +41,7 @@ impl Plan {
 }
 
 /// Data whose numbers are drawn.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Drawn {
     /// The data.
     pub tensor: Tensor,
@@ -54,7 +54,7 @@ pub struct Drawn {
 }
 
 /// One action.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub enum Action {
     /// Runs a routine.
     Run(usize, Span),
@@ -86,7 +86,7 @@ pub enum Action {
 }
 
 /// Actions that are repeated.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Repeat {
     /// The counter of the repetitions.
     pub counter: Counter,
@@ -105,7 +105,7 @@ pub struct Repeat {
 }
 
 /// A part of a printed line.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub enum Piece {
     /// Fixed text.
     Text(String),

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use broadloom::{AxisName, ErrorKind, Graph, LeafKind, Node, Routine, Tensor};
 use broadloom_diagnostics::{Diagnostic, SourceId, Sources, Span};
@@ -9,7 +10,7 @@ use broadloom_diagnostics::{Diagnostic, SourceId, Sources, Span};
 use crate::eval::{Applied, Eval, diagnosed, left_out};
 use crate::plan::Plan;
 use crate::signature::Signature;
-use crate::syntax::ast::Names;
+use crate::syntax::ast::{File, Names};
 
 /// Options for reading a program.
 #[derive(Clone, Debug, Default)]
@@ -56,6 +57,8 @@ pub struct Program {
     pub specs: Vec<Written>,
     /// Its names.
     pub names: Names,
+    /// Its syntax tree, in these names.
+    pub file: Arc<File>,
     /// The number of evaluation steps: a measure of the time it took to build.
     pub work: u64,
 }
@@ -162,41 +165,7 @@ pub struct Application {
 pub fn compile(name: &str, text: &str, options: &Options) -> Program {
     let mut eval = Eval::new(options);
     eval.program(name, text);
-    if options.until.is_none() && eval.diagnostics.iter().all(|diagnostic| !diagnostic.is_error()) {
-        eval.unassigned_states();
-    }
-    let main = eval.main();
-    let plan = Plan { actions: eval.finish_plan(), ..std::mem::take(&mut eval.plan) };
-    let applications = std::mem::take(&mut eval.applied).iter().map(Applied::shown).collect();
-    let mut program = Program {
-        sources: eval.sources,
-        main,
-        files: eval.files,
-        imports: eval.imports,
-        graph: eval.graph,
-        diagnostics: eval.diagnostics,
-        plan,
-        made: eval.made,
-        axis_names: eval.axis_names,
-        dims: eval.dims,
-        sizes: eval.asked,
-        origins: eval.origins,
-        applications,
-        specs: eval.specs,
-        names: eval.names,
-        work: eval.work,
-    };
-    if options.until.is_none() {
-        program.close();
-        program.look_at_numbers();
-        program.rehearse();
-    }
-    program.look_at_dims();
-    // In the order of the text, independent of the phase that found them.
-    program
-        .diagnostics
-        .sort_by_key(|diagnostic| diagnostic.primary().map(|label| (label.span.source, label.span.start)));
-    program
+    Program::of(eval, options)
 }
 
 /// The functions whose signatures are asked for.
@@ -230,6 +199,46 @@ pub fn signatures(name: &str, text: &str, options: &Options, asked: &Asked) -> S
 }
 
 impl Program {
+    /// The program that an evaluation has made, with everything that is found by looking at it as a whole.
+    pub(crate) fn of(mut eval: Eval<'_>, options: &Options) -> Program {
+        if options.until.is_none() && eval.diagnostics.iter().all(|diagnostic| !diagnostic.is_error()) {
+            eval.unassigned_states();
+        }
+        let main = eval.main();
+        let plan = Plan { actions: eval.finish_plan(), ..std::mem::take(&mut eval.plan) };
+        let applications = std::mem::take(&mut eval.applied).iter().map(Applied::shown).collect();
+        let mut program = Program {
+            sources: eval.sources,
+            main,
+            files: eval.files,
+            imports: eval.imports,
+            graph: eval.graph,
+            diagnostics: eval.diagnostics,
+            plan,
+            made: eval.made,
+            axis_names: eval.axis_names,
+            dims: eval.dims,
+            sizes: eval.asked,
+            origins: eval.origins,
+            applications,
+            specs: eval.specs,
+            names: eval.names,
+            file: eval.own_file,
+            work: eval.work,
+        };
+        if options.until.is_none() {
+            program.close();
+            program.look_at_numbers();
+            program.rehearse();
+        }
+        program.look_at_dims();
+        // In the order of the text, independent of the phase that found them.
+        program.diagnostics.sort_by_key(|diagnostic| {
+            diagnostic.primary().map(|label| (label.span.source, label.span.start))
+        });
+        program
+    }
+
     /// Sets the sizes that were given from outside in the graph, so that they show in shapes. A
     /// size that does not fit is reported.
     pub fn settle(&mut self) {

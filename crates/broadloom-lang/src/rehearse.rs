@@ -9,7 +9,7 @@ use broadloom::{Error, ErrorKind, Initial, LeafKind, Node, Rehearsal, Remedy, Te
 use broadloom_diagnostics::Span;
 
 use crate::eval::diagnosed;
-use crate::plan::{Action, Piece};
+use crate::plan::{Action, Piece, Plan};
 use crate::program::{Made, Program};
 
 impl Program {
@@ -21,7 +21,7 @@ impl Program {
         let sizes: Vec<(&str, u64)> = self.sizes.iter().map(|(name, size)| (name.as_str(), *size)).collect();
         let origin = |step: usize| self.origins.get(step).map(|origin| origin.span);
         let main = Span::empty(self.main, 0);
-        let rehearsal = match Rehearsal::new(self.graph.clone(), &sizes) {
+        let rehearsal = match Rehearsal::lend(&mut self.graph, &sizes) {
             Ok(rehearsal) => rehearsal,
             Err(error) if error.kind() == ErrorKind::Run => {
                 let span = error.step().and_then(origin).unwrap_or(main);
@@ -35,7 +35,7 @@ impl Program {
             found.push(Refused { span: origin(step).unwrap_or(main), of: Some(Of::Step(step)), error });
         }
         for (tensor, error) in rehearsal.refused_values() {
-            let span = self.graph.step_of(tensor).and_then(origin).unwrap_or(main);
+            let span = rehearsal.graph().step_of(tensor).and_then(origin).unwrap_or(main);
             found.push(Refused { span, of: Some(Of::Tensor(tensor)), error });
         }
         for drawn in &self.plan.drawn {
@@ -53,9 +53,10 @@ impl Program {
                 found.push(Refused { span: origin(step).unwrap_or(main), of: Some(Of::Step(step)), error });
             }
         }
-        let mut walk = Walk { program: self, rehearsal, found };
+        let mut walk = Walk { plan: &self.plan, rehearsal, found };
         walk.actions(&self.plan.actions);
         found = walk.found;
+        self.graph = walk.rehearsal.give_back();
         let mut told = Vec::new();
         for Refused { span, of, error } in &found {
             // An operation without loops is refused again wherever it is computed, and so is a tensor without values.
@@ -113,7 +114,7 @@ enum Of {
 }
 
 struct Walk<'p> {
-    program: &'p Program,
+    plan: &'p Plan,
     rehearsal: Rehearsal,
     found: Vec<Refused>,
 }
@@ -144,7 +145,7 @@ impl Walk<'_> {
     }
 
     fn routine(&mut self, routine: usize, span: Span) {
-        let plan = &self.program.plan;
+        let plan = self.plan;
         if let Err((action, error)) = self.rehearsal.run(&plan.routines[routine]) {
             // Values may be missing because of an error reported before.
             if error.kind() == ErrorKind::Value && !self.found.is_empty() {

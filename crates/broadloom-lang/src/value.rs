@@ -108,15 +108,24 @@ fn same_bits(a: &Array, b: &Array) -> bool {
 pub(crate) struct Scope {
     names: RefCell<FxHashMap<Name, Value>>,
     outer: Option<Rc<Scope>>,
+    /// What changes in it and in the layers of its functions; shared with the scopes around it.
+    journal: Rc<Journal>,
 }
 
 impl Scope {
     pub fn new(outer: Option<Rc<Scope>>) -> Rc<Scope> {
-        Rc::new(Scope { names: RefCell::default(), outer })
+        let journal = outer.as_ref().map_or_else(Rc::default, |outer| outer.journal.clone());
+        Rc::new(Scope { names: RefCell::default(), outer, journal })
     }
 
-    pub fn bind(&self, name: Name, value: Value) {
-        self.names.borrow_mut().insert(name, value);
+    pub fn bind(self: &Rc<Self>, name: Name, value: Value) {
+        let before = self.names.borrow_mut().insert(name, value);
+        self.journal.note(|| Change::Bound(self.clone(), name, before));
+    }
+
+    /// What changes in scopes and layers.
+    pub fn journal(&self) -> &Journal {
+        &self.journal
     }
 
     /// Finds the value of a name in this scope or in one around it.
@@ -156,30 +165,89 @@ impl Scope {
 
 /// Scopes that define functions. A function holds the scope that defines it and that scope holds
 /// the function, so neither would ever be freed: when evaluation ends, the scopes drop their names.
+/// Evaluations that go on from each other share this list.
 #[derive(Default)]
-pub(crate) struct Defining(Vec<Rc<Scope>>);
+pub(crate) struct Defining(RefCell<Vec<Rc<Scope>>>);
 
 impl Defining {
-    pub fn note(&mut self, scope: &Rc<Scope>) {
-        if !self.0.last().is_some_and(|last| Rc::ptr_eq(last, scope)) {
-            self.0.push(scope.clone());
+    pub fn note(&self, scope: &Rc<Scope>) {
+        let mut scopes = self.0.borrow_mut();
+        if !scopes.last().is_some_and(|last| Rc::ptr_eq(last, scope)) {
+            scopes.push(scope.clone());
         }
     }
 }
 
 impl Drop for Defining {
     fn drop(&mut self) {
-        for scope in &self.0 {
+        for scope in self.0.borrow().iter() {
+            scope.journal.clear();
             let names = std::mem::take(&mut *scope.names.borrow_mut());
             drop(names);
         }
     }
 }
 
+/// The changes of scopes and layers since a checkpoint was made, so that evaluation can return to it. Nothing is noted
+/// before.
+#[derive(Default)]
+pub(crate) struct Journal {
+    changes: RefCell<Vec<Change>>,
+    is_kept: Cell<bool>,
+}
+
+/// What a scope or a layer had before.
+enum Change {
+    Bound(Rc<Scope>, Name, Option<Value>),
+    Made(Rc<Layer>, MadeAt, Option<Value>),
+    Called(Rc<Layer>, Rc<str>),
+    Placed(Rc<Layer>, Option<Rc<str>>),
+}
+
+impl Journal {
+    fn note(&self, change: impl FnOnce() -> Change) {
+        if self.is_kept.get() {
+            self.changes.borrow_mut().push(change());
+        }
+    }
+
+    /// Notes changes from now on: a checkpoint is made, and takes the place of any other.
+    pub fn begin(&self) {
+        self.clear();
+        self.is_kept.set(true);
+    }
+
+    /// Takes back the changes since the checkpoint, the last one first.
+    pub fn undo(&self) {
+        let changes = std::mem::take(&mut *self.changes.borrow_mut());
+        changes.into_iter().rev().for_each(Change::undo);
+    }
+
+    /// Forgets all changes, and notes no more.
+    fn clear(&self) {
+        self.is_kept.set(false);
+        let changes = std::mem::take(&mut *self.changes.borrow_mut());
+        drop(changes);
+    }
+}
+
+impl Change {
+    fn undo(self) {
+        match self {
+            Change::Bound(scope, name, Some(value)) => _ = scope.names.borrow_mut().insert(name, value),
+            Change::Bound(scope, name, None) => _ = scope.names.borrow_mut().remove(&name),
+            Change::Made(layer, place, Some(value)) => _ = layer.made.borrow_mut().insert(place, value),
+            Change::Made(layer, place, None) => _ = layer.made.borrow_mut().remove(&place),
+            Change::Called(layer, name) => *layer.name.borrow_mut() = name,
+            Change::Placed(layer, path) => *layer.path.borrow_mut() = path,
+        }
+    }
+}
+
 /// A function as it is defined.
 pub(crate) struct Function {
-    pub def: Rc<Def>,
-    pub file: Rc<File>,
+    pub def: Arc<Def>,
+    pub file: Arc<File>,
     /// The scope in which it is defined.
     pub scope: Rc<Scope>,
     /// The definition, from its first word to the end of its body.
@@ -203,6 +271,28 @@ pub(crate) struct Layer {
     pub path: RefCell<Option<Rc<str>>>,
     /// Where it was given its configuration, if it has one.
     pub made_at: Cell<Option<Span>>,
+}
+
+impl Layer {
+    /// Keeps the value that a place of the body has made.
+    pub fn keep(self: &Rc<Self>, place: MadeAt, value: Value) {
+        let before = self.made.borrow_mut().insert(place.clone(), value);
+        self.scope.journal.note(|| Change::Made(self.clone(), place, before));
+    }
+
+    /// Names the layer, unless it has been used under another name.
+    pub fn call_it(self: &Rc<Self>, name: &str) {
+        if self.path.borrow().is_none() {
+            let before = self.name.replace(name.into());
+            self.scope.journal.note(|| Change::Called(self.clone(), before));
+        }
+    }
+
+    /// Decides the path that the names of its parameters begin with.
+    pub fn place_at(self: &Rc<Self>, path: Rc<str>) {
+        let before = self.path.replace(Some(path));
+        self.scope.journal.note(|| Change::Placed(self.clone(), before));
+    }
 }
 
 /// An expression of a body, with the current turn of each loop around it.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use broadloom_diagnostics::{Diagnostic, Source};
-use broadloom_ide::{Analysis, Text};
+use broadloom_ide::{Analysis, Editing, Text};
 use gen_lsp_types::{TextDocumentContentChangeEvent, Uri};
 
 use crate::position::Encoding;
@@ -30,6 +30,10 @@ pub(crate) struct Document {
     pub path: Option<PathBuf>,
     /// What is known of the program; None after an edit.
     analysis: Option<Box<Analysis>>,
+    /// What was known before the last edit: it is dropped when nobody waits.
+    outdated: Option<Box<Analysis>>,
+    /// What the next check can use.
+    editing: Editing,
     /// The diagnostics of the analysis, warnings included.
     diagnostics: Option<Vec<Diagnostic>>,
     /// True if the editor has not been told about the diagnostics of this text yet.
@@ -42,7 +46,18 @@ impl Document {
         let is_rows = uri.as_ref().ends_with(".rows");
         let language = if is_rows { Language::Rows } else { Language::Loom };
         let source = Source::new(name(&uri), text);
-        Document { uri, language, version, source, path, analysis: None, diagnostics: None, is_due: true }
+        Document {
+            uri,
+            language,
+            version,
+            source,
+            path,
+            analysis: None,
+            outdated: None,
+            editing: Editing::default(),
+            diagnostics: None,
+            is_due: true,
+        }
     }
 
     pub fn text(&self) -> &str {
@@ -64,12 +79,19 @@ impl Document {
             self.source = Source::new(name(&self.uri), text);
         }
         self.version = version;
-        self.forget();
+        self.outdated = self.analysis.take().or(self.outdated.take());
+        (self.diagnostics, self.is_due) = (None, true);
     }
 
-    /// Drops what is known, because the text or something that it imports has changed.
+    /// Drops what is known, because something that the text imports has changed, or nothing can be relied on.
     pub fn forget(&mut self) {
         (self.analysis, self.diagnostics, self.is_due) = (None, None, true);
+        self.editing.forget();
+    }
+
+    /// Does what can be done before the next edit comes. Returns false if there is nothing to do.
+    pub fn prepare(&mut self) -> bool {
+        self.outdated.take().is_some() || self.editing.prepare()
     }
 
     /// Returns true if the program reads a file, or may have tried to.
@@ -92,7 +114,8 @@ impl Document {
             unsaved: unsaved.clone(),
             ..Text::new(name(&self.uri), self.source.text())
         };
-        self.analysis.get_or_insert_with(|| Box::new(Analysis::new(&text())))
+        let editing = &mut self.editing;
+        self.analysis.get_or_insert_with(|| Box::new(Analysis::edited(&text(), editing)))
     }
 
     /// The mistakes and warnings of the program.

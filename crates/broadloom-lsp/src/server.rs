@@ -14,6 +14,7 @@ use serde_json::Value;
 use crate::answers::diagnostics;
 use crate::capabilities::capabilities;
 use crate::dispatch::dispatch;
+use crate::documents::Document;
 use crate::position::Encoding;
 use crate::uri;
 use crate::world::{World, failed};
@@ -67,7 +68,7 @@ impl Server<'_> {
             if let Some(message) = self.queue.pop_front() {
                 return Some(message);
             }
-            if !self.check_one() {
+            if !self.check_one() && !self.world.documents.values_mut().any(Document::prepare) {
                 return self.connection.receiver.recv().ok();
             }
         }

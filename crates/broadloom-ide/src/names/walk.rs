@@ -13,9 +13,14 @@ use super::{Binding, BindingKind, Bindings};
 pub(super) fn bindings(source: SourceId, text: &str) -> Bindings {
     let mut names = Names::default();
     let parsed = parse(source, text, &mut names);
+    bindings_of(source, text, &parsed.file, &names)
+}
+
+/// All names that a parsed text binds.
+pub(super) fn bindings_of(source: SourceId, text: &str, file: &File, names: &Names) -> Bindings {
     let whole = Span::empty(source, 0);
-    let mut walk = Walk { file: &parsed.file, names: &names, text, whole, found: Bindings::default() };
-    walk.block(&parsed.file.statements, Ends { block: u32::MAX, function: None });
+    let mut walk = Walk { file, names, text, whole, found: Bindings::default() };
+    walk.block(&file.statements, Ends { block: u32::MAX, function: None });
     walk.found
 }
 

@@ -20,7 +20,7 @@ use crate::syntax::ast::{Assign, ExprId, ExprKind, Ident, Quoted, Statement, Tar
 use crate::value::{Scope, Value};
 
 /// A body that is being planned.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Planned {
     pub actions: Vec<Action>,
     /// The current routine, and the span where it begins.

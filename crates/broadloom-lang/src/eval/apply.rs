@@ -22,6 +22,7 @@ use crate::syntax::ast::{Arg, Argument, Axis, AxisKind, ExprId, ExprKind, Ident}
 use crate::value::{Function, Layer, Scope, Value};
 
 /// A function that was applied.
+#[derive(Clone)]
 pub(crate) struct Applied {
     pub(super) layer: Rc<Layer>,
     /// The names of its body: its arguments are among them.
@@ -241,7 +242,7 @@ impl Eval<'_> {
         let places = Places::new(&function.def.arguments, &given);
         self.bound(&function, &function.def.arguments, given, &scope, (span, span))?;
         let frame = Frame {
-            file: function.file.clone(),
+            file: self.file_of(&function),
             scope,
             layer: Some(layer.clone()),
             turns: Rc::new([]),
@@ -291,7 +292,7 @@ impl Eval<'_> {
                 (Some(value), _) => value,
                 (None, Some(default)) => {
                     let frame = Frame {
-                        file: function.file.clone(),
+                        file: self.file_of(function),
                         scope: scope.clone(),
                         layer: None,
                         ..self.frame.clone()
@@ -635,7 +636,7 @@ impl Eval<'_> {
     /// Keeps the value that a place has made, for later applications of this layer.
     pub(super) fn make_once(&mut self, place: ExprId, value: Value) {
         if let Some(layer) = &self.frame.layer {
-            layer.made.borrow_mut().insert((place, self.frame.turns.clone()), value);
+            layer.keep((place, self.frame.turns.clone()), value);
         }
     }
 }

@@ -23,12 +23,14 @@
 //! | `foreign`, `elsewhere` | nothing: they explain names that do not exist, or not here |
 //! | `habits`, `printed`, `grouped` | nothing: they explain what other libraries write otherwise |
 //! | `report` | errors of the graph, as diagnostics |
+//! | `checkpoint` | nothing: it keeps the state between two statements, for the check after an edit |
 
 mod action;
 mod apply;
 mod axis_names;
 mod blame;
 mod causes;
+mod checkpoint;
 mod contract;
 mod convert;
 mod declared;
@@ -54,10 +56,12 @@ mod wanted;
 mod written;
 
 pub(crate) use apply::Applied;
+pub(crate) use checkpoint::Checkpoint;
 pub(crate) use report::{diagnosed, left_out};
 
 use std::path::PathBuf;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use broadloom::{AxisName, Error, Graph, Tensor};
 use broadloom_diagnostics::{Diagnostic, SourceId, Sources, Span};
@@ -66,7 +70,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::codes;
 use crate::plan::{Action, Plan};
 use crate::program::{Dim, Made, Options, Origin, Written};
-use crate::syntax::ast::{ExprId, File, Name, Names};
+use crate::syntax::ast::{ExprId, File, Name, Names, Statement};
 use crate::value::{Defining, Function, Layer, Scope, Value};
 
 /// The error of an evaluation whose mistake has already been reported.
@@ -117,7 +121,9 @@ pub(crate) struct Eval<'o> {
     pub prelude: Rc<Scope>,
     /// The names of the program itself.
     own: Rc<Scope>,
-    defining: Defining,
+    /// The syntax tree of the program itself.
+    pub own_file: Arc<File>,
+    defining: Rc<Defining>,
     /// The functions that the program defines.
     defined: Vec<Rc<Function>>,
     /// Sources of the library. Messages about them point to the code that uses it.
@@ -160,12 +166,14 @@ pub(crate) struct Eval<'o> {
     aside: Option<scheme::Aside>,
     /// True if bodies are walked aside only as far as that takes little time.
     is_brief: bool,
+    /// True if numbers were read from files.
+    pub reads_data: bool,
 }
 
 /// The context of evaluation: the current file, scope and function.
 #[derive(Clone)]
 pub(crate) struct Frame {
-    pub file: Rc<File>,
+    pub file: Arc<File>,
     pub scope: Rc<Scope>,
     /// The function that is being applied.
     pub layer: Option<Rc<Layer>>,
@@ -187,7 +195,7 @@ impl<'o> Eval<'o> {
     /// An evaluation that has read nothing, not even the library.
     fn bare(options: &'o Options, prelude: Rc<Scope>) -> Eval<'o> {
         let frame = Frame {
-            file: Rc::default(),
+            file: Arc::default(),
             scope: prelude.clone(),
             layer: None,
             turns: Rc::new([]),
@@ -212,8 +220,9 @@ impl<'o> Eval<'o> {
             asked: Vec::new(),
             unused_sizes: options.sizes.iter().map(|(name, _)| name.clone()).collect(),
             own: prelude.clone(),
+            own_file: Arc::default(),
             prelude,
-            defining: Defining::default(),
+            defining: Rc::default(),
             defined: Vec::new(),
             library: FxHashSet::default(),
             modules: FxHashMap::default(),
@@ -236,11 +245,16 @@ impl<'o> Eval<'o> {
             errors: 0,
             aside: None,
             is_brief: false,
+            reads_data: false,
         }
     }
 
     /// Binds the names that are available everywhere.
     fn load_prelude(&mut self) {
+        let library = crate::library::library();
+        self.sources = library.sources.clone();
+        self.names = library.names.clone();
+        self.diagnostics.extend(library.diagnostics.iter().cloned());
         for builtin in crate::builtin::all() {
             let name = self.names.intern(builtin.name);
             self.prelude.bind(name, Value::Builtin(builtin));
@@ -249,12 +263,9 @@ impl<'o> Eval<'o> {
             let name = self.names.intern(name);
             self.prelude.bind(name, value);
         }
-        for (name, text) in crate::library::FILES {
-            let source = self.sources.add(format!("<{name}>"), *text);
+        for (source, file) in (0..).map(SourceId).zip(&library.files) {
             self.library.insert(source);
-            let parsed = crate::syntax::parse(source, text, &mut self.names);
-            self.diagnostics.extend(parsed.diagnostics);
-            let frame = Frame { file: Rc::new(parsed.file), ..self.frame.clone() };
+            let frame = Frame { file: file.clone(), ..self.frame.clone() };
             self.within(frame, |eval| eval.file());
         }
     }
@@ -263,19 +274,34 @@ impl<'o> Eval<'o> {
     pub fn file(&mut self) {
         let file = self.frame.file.clone();
         for statement in &file.statements {
-            if self.errors >= MOST_ERRORS || self.is_beyond(statement.span) {
+            if self.top_statement(statement).is_none() {
                 return;
             }
-            if self.statement(statement).is_ok() && self.is_idle(statement) {
-                let _ = self.idle(statement);
-            }
         }
+    }
+
+    /// Evaluates a statement outside of blocks. Returns true if there is no mistake in it, and `None` if evaluation ends
+    /// before it.
+    fn top_statement(&mut self, statement: &Statement) -> Option<bool> {
+        if self.errors >= MOST_ERRORS || self.is_beyond(statement.span) {
+            return None;
+        }
+        Some(match self.statement(statement) {
+            Ok(_) if self.is_idle(statement) => self.idle(statement).is_ok(),
+            made => made.is_ok(),
+        })
     }
 
     /// Returns true if a statement is after the last line of a partial program.
     fn is_beyond(&self, span: Span) -> bool {
         let Some(last) = self.options.until else { return false };
         span.source == self.main() && self.sources.position(span).0 > last
+    }
+
+    /// The file of a function: that of the program itself as it is now, if it is defined there. It was another one when the
+    /// function was defined, if evaluation goes on from a checkpoint; what stands before that is the same in both.
+    fn file_of(&self, function: &Function) -> Arc<File> {
+        if function.span.source == self.main() { self.own_file.clone() } else { function.file.clone() }
     }
 
     /// The source of the program itself: the first after the library.
@@ -460,13 +486,13 @@ impl<'o> Eval<'o> {
     }
 
     /// The path that the names of a layer's parameters begin with.
-    fn path_of(&mut self, layer: &Layer) -> Rc<str> {
+    fn path_of(&mut self, layer: &Rc<Layer>) -> Rc<str> {
         if let Some(path) = &*layer.path.borrow() {
             return path.clone();
         }
         let wanted = format!("{}{}", layer.outer, layer.name.borrow());
         let path: Rc<str> = self.free_name(&wanted).into();
-        *layer.path.borrow_mut() = Some(path.clone());
+        layer.place_at(path.clone());
         path
     }
 }

@@ -6,6 +6,7 @@
 //! further, and the signature says what it waits for. Nothing that is walked here is part of the program.
 
 use std::rc::Rc;
+use std::sync::Arc;
 
 use broadloom::{Graph, StatedNames, Tensor};
 use broadloom_diagnostics::{Diagnostic, Sources, Span};
@@ -86,7 +87,7 @@ impl<'o> Eval<'o> {
         let source = self.sources.add("what was asked for", text);
         let parsed = crate::syntax::parse(source, text, &mut self.names);
         self.diagnostics.extend(parsed.diagnostics);
-        let frame = Frame { file: Rc::new(parsed.file), scope: self.own.clone(), ..self.frame.clone() };
+        let frame = Frame { file: Arc::new(parsed.file), scope: self.own.clone(), ..self.frame.clone() };
         let value = self.within(frame, |eval| {
             let file = eval.frame.file.clone();
             let [statement] = &file.statements[..] else { return Err(Reported) };
@@ -282,6 +283,7 @@ impl<'o> Eval<'o> {
             sources,
             names: std::mem::take(&mut self.names),
             library: self.library.clone(),
+            own_file: self.own_file.clone(),
             frame: Frame { layer: None, turns: Rc::new([]), subject: None, ..self.frame.clone() },
             aside: Some(Aside { is_loose, ..Aside::default() }),
             work: if self.is_brief { MOST_WORK - BRIEF } else { 0 },

@@ -2,10 +2,11 @@
 
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
+use std::sync::Arc;
 
 use broadloom_diagnostics::{Diagnostic, Severity, Span};
 
-use super::{Eval, Evaluated, Frame, Reported};
+use super::{Checkpoint, Eval, Evaluated, Frame, Reported};
 use crate::codes;
 use crate::syntax::ast::{
     Binary, Body, Def, ExprId, ExprKind, Ident, Quoted, Shape, Statement, StatementKind,
@@ -18,14 +19,49 @@ const LONGEST: i64 = 100_000;
 impl Eval<'_> {
     /// Reads and evaluates the program itself.
     pub(crate) fn program(&mut self, name: &str, text: &str) {
+        let read_whole = self.read(name, text);
+        self.evaluate(0, None);
+        self.finish(read_whole);
+    }
+
+    /// Parses the program itself, and returns true if there are no mistakes.
+    pub(crate) fn read(&mut self, name: &str, text: &str) -> bool {
         let source = self.sources.add(name, text);
         let parsed = crate::syntax::parse(source, text, &mut self.names);
         let read_whole = parsed.diagnostics.is_empty();
         self.diagnostics.extend(parsed.diagnostics);
-        let scope = Scope::new(Some(self.prelude.clone()));
-        self.own = scope.clone();
-        let frame = Frame { file: Rc::new(parsed.file), scope, ..self.frame.clone() };
-        self.within(frame, Eval::file);
+        self.own = Scope::new(Some(self.prelude.clone()));
+        self.own_file = Arc::new(parsed.file);
+        read_whole
+    }
+
+    /// Evaluates the statements of the program itself from one on. Makes a checkpoint before another one, if that is
+    /// wanted and nothing is reported about those before it.
+    pub(crate) fn evaluate(&mut self, first: usize, wanted: Option<usize>) -> Option<Checkpoint> {
+        let (file, reported) = (self.own_file.clone(), self.diagnostics.len());
+        let frame = Frame { file: file.clone(), scope: self.own.clone(), ..self.frame.clone() };
+        self.within(frame, |eval| {
+            let (mut made, mut all_well) = (None, true);
+            for (at, statement) in file.statements.iter().enumerate().skip(first) {
+                if wanted == Some(at) && all_well {
+                    made = eval.checkpoint(at, reported);
+                }
+                match eval.top_statement(statement) {
+                    Some(is_well) => all_well &= is_well,
+                    None => break,
+                }
+            }
+            made
+        })
+    }
+
+    /// The number of the statement of the program itself that an offset is in, or that it stands before.
+    pub(crate) fn statement_at(&self, offset: u32) -> usize {
+        self.own_file.statements.partition_point(|statement| statement.span.end < offset)
+    }
+
+    /// Ends the evaluation of the program itself.
+    pub(crate) fn finish(&mut self, read_whole: bool) {
         // Later statements may define the names that unapplied functions use.
         if self.options.until.is_none() {
             self.look_at_unapplied();
@@ -145,7 +181,7 @@ impl Eval<'_> {
         self.diagnostics.extend(parsed.diagnostics);
         let scope = Scope::new(Some(self.prelude.clone()));
         let folder = file.parent().map(PathBuf::from).unwrap_or_default();
-        let frame = Frame { file: Rc::new(parsed.file), scope: scope.clone(), folder, ..self.frame.clone() };
+        let frame = Frame { file: Arc::new(parsed.file), scope: scope.clone(), folder, ..self.frame.clone() };
         self.within(frame, Eval::file);
         self.modules.insert(file.to_path_buf(), Some(scope.clone()));
         Ok(scope)
@@ -198,11 +234,11 @@ impl Eval<'_> {
                 }
                 self.name_tensor(*tensor, &shown, name.span);
             }
-            Value::Layer(layer) => call_it(layer, &text),
+            Value::Layer(layer) => layer.call_it(&text),
             Value::List(items) => {
                 for (at, item) in items.iter().enumerate() {
                     if let Value::Layer(layer) = item {
-                        call_it(layer, &format!("{text}.{at}"));
+                        layer.call_it(&format!("{text}.{at}"));
                     }
                 }
             }
@@ -211,7 +247,7 @@ impl Eval<'_> {
         self.frame.scope.bind(name.name, value);
     }
 
-    fn define(&mut self, def: &Rc<Def>, span: Span) {
+    fn define(&mut self, def: &Arc<Def>, span: Span) {
         self.defining.note(&self.frame.scope);
         let function = Rc::new(Function {
             def: def.clone(),
@@ -371,13 +407,6 @@ impl Eval<'_> {
                 self.wrong(codes::KIND, message, span, help)
             }
         }
-    }
-}
-
-/// Names a layer, unless it has been used under another name.
-fn call_it(layer: &Layer, name: &str) {
-    if layer.path.borrow().is_none() {
-        *layer.name.borrow_mut() = name.into();
     }
 }
 

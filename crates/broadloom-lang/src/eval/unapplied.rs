@@ -49,7 +49,7 @@ impl Eval<'_> {
         let scope = Scope::new(Some(function.scope.clone()));
         let mut bound = Vec::new();
         bound_by_def(def, &mut bound);
-        let file = function.file.clone();
+        let file = self.file_of(function);
         bound.extend(file.params_within(span));
         let within = |expr: &Expr| span.contains(expr.span);
         for expr in file.exprs.iter().filter(|expr| within(expr)) {

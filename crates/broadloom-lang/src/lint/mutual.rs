@@ -38,7 +38,7 @@ impl Mutual {
         }
         let summed = program.graph.tensors().filter_map(|tensor| match program.graph.node(tensor)? {
             Node::Operation { name: "einsum" | "sum" | "mean", operands: [operand], .. } => {
-                (shapes.get(tensor).elements() == 1).then_some(*operand)
+                (shapes.elements(tensor) == 1).then_some(*operand)
             }
             _ => None,
         });
@@ -62,7 +62,14 @@ impl Mutual {
     ) -> Option<(&'f Broadcast, &'f Broadcast)> {
         let Some(Node::Operation { name, operands: [a, b], .. }) = node else { return None };
         let (a, b) = (*a, *b);
-        let sized = |tensor: Tensor| shapes.get(tensor).elements() > 1 && !self.generated[tensor.index()];
+        // Usually one operand has all axes of the other one.
+        let broadcasts = |slot: usize| {
+            found.iter().any(|each| each.slot == slot && each.axes.iter().any(|(_, size)| *size > 1))
+        };
+        if !broadcasts(0) || !broadcasts(1) {
+            return None;
+        }
+        let sized = |tensor: Tensor| shapes.elements(tensor) > 1 && !self.generated[tensor.index()];
         if name.starts_with('@') || !sized(a) || !sized(b) {
             return None;
         }
@@ -131,7 +138,7 @@ fn pairs_up(program: &Program, origin: &Origin) -> bool {
 /// Returns true if a spec or a transpose that computes nothing arranged the axes of a tensor,
 /// directly or below a few pointwise operations.
 fn arranged(program: &Program, shapes: &Shapes, tensor: Tensor) -> bool {
-    let elements = |tensor: Tensor| shapes.get(tensor).elements();
+    let elements = |tensor: Tensor| shapes.elements(tensor);
     let mut waiting = vec![(tensor, 0)];
     while let Some((tensor, depth)) = waiting.pop() {
         let Some(Node::Operation { name, operands, .. }) = program.graph.node(tensor) else { continue };

@@ -18,9 +18,9 @@ use crate::syntax::ast::{
 };
 
 /// Names that the program itself defines and does not use.
-pub(super) fn unused(program: &mut Program) -> Vec<Diagnostic> {
-    let file = super::parsed(program);
-    let mut reader = Reader { file: &file, names: &program.names, scopes: Vec::new(), unused: Vec::new() };
+pub(super) fn unused(program: &Program) -> Vec<Diagnostic> {
+    let file = &*program.file;
+    let mut reader = Reader { file, names: &program.names, scopes: Vec::new(), unused: Vec::new() };
     reader.scopes.push(Scope::new(true));
     reader.statements(&file.statements);
     reader.leave();

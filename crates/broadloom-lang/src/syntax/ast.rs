@@ -11,6 +11,8 @@
 //! Shape      batch | input -> output
 //! ```
 
+use std::sync::Arc;
+
 use broadloom_diagnostics::Span;
 
 /// A name, interned: see [`Names`].
@@ -18,10 +20,10 @@ use broadloom_diagnostics::Span;
 pub struct Name(pub(crate) u32);
 
 /// The names of all files of a program, each kept once.
-#[derive(Default, Debug)]
+#[derive(Clone, Default, Debug)]
 pub struct Names {
-    texts: Vec<Box<str>>,
-    by_text: rustc_hash::FxHashMap<Box<str>, Name>,
+    texts: Vec<Arc<str>>,
+    by_text: rustc_hash::FxHashMap<Arc<str>, Name>,
 }
 
 impl Names {
@@ -31,8 +33,9 @@ impl Names {
             return *name;
         }
         let name = Name(self.texts.len() as u32);
-        self.texts.push(text.into());
-        self.by_text.insert(text.into(), name);
+        let text: Arc<str> = text.into();
+        self.texts.push(text.clone());
+        self.by_text.insert(text, name);
         name
     }
 
@@ -150,7 +153,7 @@ pub enum StatementKind {
         value: ExprId,
     },
     /// `def layer(hidden)(x) = relu({w} @ x + {b : hidden})`
-    Def(std::rc::Rc<Def>),
+    Def(Arc<Def>),
     /// `op huber(a, b):` and assignments to `v`, `g1`, …
     Op {
         /// Its name.

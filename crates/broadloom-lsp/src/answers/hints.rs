@@ -9,10 +9,8 @@ pub(crate) fn hints(world: &mut World, params: InlayHintParams) -> Answer<Option
     let uri = params.text_document.uri;
     let (start, end) = world.offsets_of(&uri, params.range)?;
     let Some(analysis) = world.program(&uri)? else { return Ok(None) };
-    let mut found = broadloom_ide::hints(analysis);
-    found.retain(|hint| start <= hint.span.end && hint.span.end <= end);
     let mut shown = Vec::new();
-    for hint in found {
+    for hint in broadloom_ide::hints_within(analysis, start, end) {
         shown.push(InlayHint {
             position: world.range_of(&uri, hint.span)?.end,
             label: hint.text.into(),

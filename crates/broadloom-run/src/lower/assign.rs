@@ -385,7 +385,7 @@ impl Lowering<'_> {
             }
             let node = self.slot_node(place, slot, &piece.slots);
             let is_value = matches!(slot, Slot::Value(_)) && !self.is_number(tensor);
-            let disputed = is_value && self.layout.margins[tensor.index()].fill == Fill::ByReader;
+            let disputed = is_value && self.layout.margins(tensor).fill == Fill::ByReader;
             if disputed || self.spilled.remove(&node) {
                 let value = if is_value { place.nest.accumulate.neutral() } else { 0.0 };
                 let buffer = self.buffer(node);

@@ -11,7 +11,7 @@ mod mlir;
 mod scan;
 mod shown;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use broadloom_core::{self as core, projection::Component};
 use broadloom_graph::lowering::{Face, Inferred, Leaf, MEMORY, Op, accumulated, precisions};
@@ -100,8 +100,10 @@ pub(crate) struct Lowered {
 /// and types.
 pub(crate) struct Layout {
     pub shapes: Arc<Shapes>,
+    /// The projections of each step; none if nothing is lowered with this layout.
     nests: Vec<Option<Result<Arc<Projected>, Error>>>,
-    pub margins: Vec<Margins>,
+    /// The margins of all tensors, found when the first buffer is made: a rehearsal may make none.
+    margins: OnceLock<Vec<Margins>>,
     pub dtypes: Vec<Dtype>,
     /// The values of captured sizes that are used as numbers, with the expressions of those that depend on named sizes.
     sizes: Vec<(f64, Option<String>)>,
@@ -133,7 +135,15 @@ fn check_elements(graph: &Graph, shapes: &Shapes) -> Result<(), Error> {
 impl Layout {
     /// The layout at some values of the size symbols, in the order of their numbers.
     pub fn at(graph: &Graph, inferred: &Inferred, sizes: &[u64]) -> Result<Layout, Error> {
-        let shapes = Arc::new(inferred.shapes.at(sizes).ok_or_else(no_size)?);
+        Ok(Layout::bare_at(graph, inferred, sizes)?.with_nests(graph))
+    }
+
+    /// The same without projections.
+    pub fn bare_at(graph: &Graph, inferred: &Inferred, sizes: &[u64]) -> Result<Layout, Error> {
+        let shapes = match inferred.shapes.is_symbolic() {
+            true => Arc::new(inferred.shapes.at(sizes).ok_or_else(no_size)?),
+            false => Arc::clone(&inferred.shapes),
+        };
         check_elements(graph, &shapes)?;
         let captured = |extents: &Vec<Extent>| {
             let size = |extent: &Extent| match extent {
@@ -145,7 +155,7 @@ impl Layout {
             Ok((product, captured_text(extents)))
         };
         let sizes = inferred.captured.iter().map(captured).collect::<Result<_, Error>>()?;
-        Ok(Layout::over(graph, shapes, sizes))
+        Ok(Layout::bare(graph, shapes, sizes))
     }
 
     /// The layout in which named sizes are arguments.
@@ -160,14 +170,28 @@ impl Layout {
             (extents.iter().map(number).product(), captured_text(extents))
         };
         let sizes = inferred.captured.iter().map(captured).collect();
-        Ok(Layout::over(graph, shapes, sizes))
+        Ok(Layout::bare(graph, shapes, sizes).with_nests(graph))
     }
 
-    fn over(graph: &Graph, shapes: Arc<Shapes>, sizes: Vec<(f64, Option<String>)>) -> Layout {
-        let nests = graph.projections_at(&shapes).into_iter().map(|nest| Some(nest?.map(Arc::new)));
-        let nests: Vec<_> = nests.collect();
-        let margins = Margins::over(graph.len(), nests.iter().flatten().flatten().map(Arc::as_ref));
-        Layout { shapes, nests, margins, dtypes: precisions(graph), sizes }
+    fn bare(graph: &Graph, shapes: Arc<Shapes>, sizes: Vec<(f64, Option<String>)>) -> Layout {
+        Layout { shapes, nests: Vec::new(), margins: OnceLock::new(), dtypes: precisions(graph), sizes }
+    }
+
+    /// The layout with the projections of all steps.
+    pub fn with_nests(self, graph: &Graph) -> Layout {
+        let nests = graph.projections_at(&self.shapes).into_iter().map(|nest| Some(nest?.map(Arc::new)));
+        Layout { nests: nests.collect(), ..self }
+    }
+
+    /// Returns true if it has no projections, although there are steps.
+    pub fn is_bare(&self, graph: &Graph) -> bool {
+        self.nests.len() < graph.steps()
+    }
+
+    /// The margins of a tensor.
+    pub fn margins(&self, tensor: Tensor) -> &Margins {
+        let nests = || self.nests.iter().flatten().flatten().map(Arc::as_ref);
+        &self.margins.get_or_init(|| Margins::over(self.shapes.len(), nests()))[tensor.index()]
     }
 
     /// The projections of a step.
@@ -177,15 +201,6 @@ impl Layout {
             Some(Some(Err(error))) => Err(error.clone()),
             _ => Err(Error::new(ErrorKind::Use, "a leaf has no loop nest")),
         }
-    }
-
-    /// The steps that have no loop nest, with the reasons.
-    pub fn refused(&self) -> impl Iterator<Item = (u32, &Error)> {
-        let refused = |(step, nest)| match nest {
-            &Some(Err(ref error)) => Some((step, error)),
-            _ => None,
-        };
-        (0..).zip(&self.nests).filter_map(refused)
     }
 
     /// The constant that a tensor stands for, if all its elements always have one value.
@@ -225,7 +240,7 @@ impl Layout {
     pub fn buffer(&self, graph: &Graph, node: Node) -> Buffer {
         let (tensor, name, dtype, fill) = match node {
             Node::Value(tensor) => {
-                let fill = match self.margins[tensor.index()].fill {
+                let fill = match self.margins(tensor).fill {
                     Fill::Value(value) => value,
                     Fill::Nothing | Fill::ByReader => 0.0,
                 };
@@ -280,9 +295,9 @@ impl Layout {
     /// The margins of a node that has the shape of a tensor. A gradient is written as far as its
     /// tensor is read, and read as far as the tensor that stands for it.
     fn margins_of(&self, graph: &Graph, node: Node, tensor: Tensor) -> Vec<(u64, u64)> {
-        let mut margins = self.margins[tensor.index()].axes.clone();
+        let mut margins = self.margins(tensor).axes.clone();
         if let (Node::Gradient(_), Some(leaf)) = (node, graph.gradient_leaf(tensor)) {
-            let read = &self.margins[leaf.index()].axes;
+            let read = &self.margins(leaf).axes;
             margins.resize(margins.len().max(read.len()), (0, 0));
             for (margin, read) in margins.iter_mut().zip(read) {
                 *margin = (margin.0.max(read.0), margin.1.max(read.1));

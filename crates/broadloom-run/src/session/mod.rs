@@ -204,9 +204,18 @@ impl Session {
 
     /// A session.
     pub fn with(mut graph: Graph, settings: Settings) -> Result<Session, Error> {
-        let inferred = Inferred::new(&mut graph)?;
-        let sizes = Sizes::new(&mut graph, &inferred)?;
-        let layout = Arc::new(Layout::at(&graph, &inferred, &sizes.now)?);
+        Session::over(&mut graph, settings, Layout::at)
+    }
+
+    /// A session with a graph that is taken over, unless there is an error, and with a layout that is made of it.
+    fn over(
+        graph: &mut Graph,
+        settings: Settings,
+        layout: fn(&Graph, &Inferred, &[u64]) -> Result<Layout, Error>,
+    ) -> Result<Session, Error> {
+        let inferred = Inferred::new(graph)?;
+        let sizes = Sizes::new(graph, &inferred)?;
+        let layout = Arc::new(layout(graph, &inferred, &sizes.now)?);
         let mut notices = Vec::new();
         let compiler = match settings.backend {
             Backend::Reference | Backend::Xla | Backend::Host(_) => None,
@@ -243,9 +252,9 @@ impl Session {
             Backend::Xla => Some(Driver::shared(1).map_err(Error::run)?),
             _ => None,
         };
-        check_names(&graph)?;
+        check_names(graph)?;
         Ok(Session {
-            graph,
+            graph: std::mem::take(graph),
             settings,
             layouts: vec![(sizes.now.clone(), Arc::clone(&layout))],
             inferred,

@@ -6,13 +6,15 @@
 //! lowers each, and tracks which tensors would have values. Data without values is assumed to be
 //! set from outside.
 
+use std::sync::Arc;
+
 use broadloom_array::{Array, Dtype};
 use broadloom_graph::lowering::{Face, Leaf, Lookup};
 use broadloom_graph::{Error, ErrorKind, Graph, Initial, Tensor};
 
 use super::prepare::{check_memory, in_type};
 use super::{Backend, Session, Settings};
-use crate::lower::{Node, lower_each};
+use crate::lower::{Layout, Node, lower_each};
 use crate::routine::Routine;
 
 /// A run of a program without numbers.
@@ -43,16 +45,39 @@ impl std::fmt::Debug for Rehearsal {
 impl Rehearsal {
     /// A rehearsal at these numbers of named sizes; sizes that are not given have their initial
     /// numbers.
-    pub fn new(graph: Graph, sizes: &[(&str, u64)]) -> Result<Rehearsal, Error> {
+    pub fn new(mut graph: Graph, sizes: &[(&str, u64)]) -> Result<Rehearsal, Error> {
+        Rehearsal::lend(&mut graph, sizes)
+    }
+
+    /// The same for a graph that is [given back](Rehearsal::give_back) after the rehearsal, so that none is copied. It
+    /// stays where it is if there is an error.
+    pub fn lend(graph: &mut Graph, sizes: &[(&str, u64)]) -> Result<Rehearsal, Error> {
         let settings = Settings { backend: Backend::Reference, ..Settings::default() };
-        let mut session = Session::with(graph, settings)?;
-        session.set_sizes(sizes)?;
-        Ok(Rehearsal { session })
+        // Projections are made when something is run.
+        let mut session = Session::over(graph, settings, Layout::bare_at)?;
+        match session.set_sizes(sizes) {
+            Ok(()) => Ok(Rehearsal { session }),
+            Err(error) => {
+                *graph = session.graph;
+                Err(error)
+            }
+        }
+    }
+
+    /// The graph, as it was lent: a rehearsal adds nothing to it.
+    pub fn give_back(self) -> Graph {
+        self.session.graph
+    }
+
+    /// The graph.
+    pub fn graph(&self) -> &Graph {
+        &self.session.graph
     }
 
     /// The operations that have a shape but no loop nest: their steps and the reasons.
     pub fn refused_steps(&self) -> Vec<(usize, Error)> {
-        self.session.layout.refused().map(|(step, error)| (step as usize, error.clone())).collect()
+        let Session { graph, layout, .. } = &self.session;
+        graph.refused_at(&layout.shapes).into_iter().map(|(step, error)| (step as usize, error)).collect()
     }
 
     /// The parameters, states and data whose own values do not fit them, with the reasons.
@@ -106,6 +131,10 @@ impl Rehearsal {
         // Data from outside decides the named sizes that have no number yet.
         if session.sizes.undecided().is_some() {
             return Ok(());
+        }
+        if session.layout.is_bare(&session.graph) {
+            let layout = Layout::at(&session.graph, &session.inferred, &session.sizes.now);
+            session.layout = Arc::new(layout.map_err(|error| (0, error))?);
         }
         let lowered = lower_each(&session.graph, &session.layout, routine, false)
             .map_err(|(at, error)| (at, error.inside(&format!("routine `{}`", routine.name()))))?;

@@ -67,7 +67,7 @@ impl Parser<'_> {
             }
             _ => Body::Expr(self.expr_or_missing()),
         };
-        Some(StatementKind::Def(std::rc::Rc::new(Def { name, config, arguments, result, body })))
+        Some(StatementKind::Def(std::sync::Arc::new(Def { name, config, arguments, result, body })))
     }
 
     /// Reports the end of the line in place of `=` and a body.

@@ -1,0 +1,87 @@
+//! Programs that are edited: a check after an edit goes on from the statements before it.
+
+use crate::eval::{Checkpoint, Eval};
+use crate::program::{Options, Program};
+
+/// A checkpoint is made so many statements before an edit, so that edits a few lines further up can use it, too.
+const BEFORE: usize = 2;
+/// Checkpoints with fewer statements before them save less time than they take.
+const FEW: usize = 4;
+/// If an edit is so many statements after the last checkpoint, another one is made.
+const FAR: usize = 32;
+
+/// What is kept of a program while it is edited: one checkpoint, near the last edit. Reading the program again gives what
+/// [`compile`](crate::compile) gives.
+///
+/// ```
+/// use broadloom_lang::{Editing, Options};
+///
+/// let mut editing = Editing::default();
+/// let program = editing.compile("a.loom", "data x : 3\nlet y = 2 * x\n", &Options::default());
+/// assert!(program.is_ok());
+/// let program = editing.compile("a.loom", "data x : 3\nlet y = 2 * z\n", &Options::default());
+/// assert!(!program.is_ok());
+/// ```
+#[derive(Default)]
+pub struct Editing {
+    kept: Option<Checkpoint>,
+    /// The last text.
+    text: String,
+    /// The number of statements that the last check did not evaluate again.
+    reused: usize,
+}
+
+impl Editing {
+    /// Reads a program, as [`compile`](crate::compile) does.
+    pub fn compile(&mut self, name: &str, text: &str, options: &Options) -> Program {
+        let is_first = self.text.is_empty();
+        let changed = common(self.text.as_bytes(), text.as_bytes());
+        self.text.clear();
+        self.text.push_str(text);
+        let resumed = match &mut self.kept {
+            Some(kept) if changed > kept.start as usize => kept.resume(name, text, options),
+            _ => None,
+        };
+        let first = match (&resumed, &self.kept) {
+            (Some(_), Some(kept)) => kept.len(),
+            _ => {
+                self.kept = None;
+                0
+            }
+        };
+        let (mut eval, read_whole) = resumed.unwrap_or_else(|| {
+            let mut eval = Eval::new(options);
+            let read_whole = eval.read(name, text);
+            (eval, read_whole)
+        });
+        self.reused = first;
+        let edited = eval.statement_at(changed as u32).saturating_sub(BEFORE);
+        let is_far = edited >= first + FAR || first == 0 && edited >= FEW;
+        let made = eval.evaluate(first, Some(edited).filter(|_| is_far && !is_first));
+        if made.is_some() {
+            self.kept = made;
+        }
+        eval.finish(read_whole);
+        Program::of(eval, options)
+    }
+
+    /// The number of statements that the last check did not evaluate again.
+    pub fn reused(&self) -> usize {
+        self.reused
+    }
+
+    /// Prepares for the next edit, while nobody waits. Returns false if there is nothing to prepare.
+    pub fn prepare(&mut self) -> bool {
+        self.kept.as_mut().is_some_and(Checkpoint::prepare)
+    }
+
+    /// Forgets everything, as if the program had never been read.
+    pub fn forget(&mut self) {
+        *self = Editing::default();
+    }
+}
+
+/// The number of bytes that two texts begin with in common.
+fn common(a: &[u8], b: &[u8]) -> usize {
+    a.iter().zip(b).take_while(|(a, b)| a == b).count()
+}
