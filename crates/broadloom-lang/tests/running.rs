@@ -149,7 +149,7 @@ fn steps_are_counted() {
                 repeat 5:\n  minimise loss by sgd(0.01)\n  print loss\n";
     let mut ready = ready(text);
     let mut lines = Vec::new();
-    let way = |steps| Way { keep_going: false, steps: Some(steps) };
+    let way = |steps| Way { steps: Some(steps), ..Way::default() };
     ready.go(&way(3), &mut lines).outcome.unwrap();
     assert_eq!(lines.len(), 3);
     // It goes on from where it was.
