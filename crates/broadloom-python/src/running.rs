@@ -308,7 +308,7 @@ impl Running {
                 given.iter().map(|(name, array)| (name.as_str(), Given::Lent(array.lent()))).collect();
             let copied = state.ready.give(&inputs);
             let outcome = copied.and_then(|copied| {
-                let ended = state.ready.go(&Way { keep_going, steps }, watched);
+                let ended = state.ready.go(&Way { keep_going, steps, ..Way::default() }, watched);
                 ended.outcome.map(|()| copied)
             });
             state.ready.session.give_back();
