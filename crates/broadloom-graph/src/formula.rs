@@ -161,6 +161,18 @@ impl Formula {
         }
     }
 
+    /// Returns true if its values are among those of its operands: copies, greatest and least ones, and choices.
+    pub(crate) fn is_selection(&self) -> bool {
+        match self {
+            Formula::Name(_) => true,
+            Formula::Binary(function, a, b) => {
+                function.yields() == Yields::Operand && a.is_selection() && b.is_selection()
+            }
+            Formula::Select(_, a, b) => a.is_selection() && b.is_selection(),
+            Formula::Number(_) | Formula::Unary(..) => false,
+        }
+    }
+
     /// Returns true if it chooses by its first operand between the others.
     pub(crate) fn is_choice(&self) -> bool {
         let Formula::Select(condition, a, b) = self else { return false };

@@ -397,6 +397,17 @@ impl Operation {
         self.pointwise_value().is_some_and(Formula::is_truth)
     }
 
+    /// Returns true if its values are among those of its operands.
+    ///
+    /// ```
+    /// use broadloom::Operation;
+    /// let selects = |name| Operation::named(name).is_some_and(Operation::is_selection);
+    /// assert!(selects("max") && selects("where") && !selects("+") && !selects("<"));
+    /// ```
+    pub fn is_selection(&self) -> bool {
+        self.pointwise_value().is_some_and(Formula::is_selection)
+    }
+
     /// Returns true if its first operand is a condition that chooses between the others.
     ///
     /// ```

@@ -1,6 +1,7 @@
 //! The types of numbers: given at leaves, inferred everywhere else.
 //!
-//! - A result has the widest float among its operands.
+//! - A result has the widest float among its operands. Integers alone have the narrowest type that holds
+//!   the numbers of all operands (`u8` and `i8` make `i16`); `bool` is the least of them.
 //! - Literals (numbers, lists, sizes, ranges) and tensors computed from them alone have no type of their
 //!   own. They take the type of the tensors they are combined with, and so do leaves without a given
 //!   type. If they are combined with none, they have the graph's default.
@@ -9,6 +10,9 @@
 //! - Integers stay integers, also with literals that are whole. With floats, with fractions
 //!   (`i * 0.5`), in divisions and in functions such as `exp`, the result is a float: that of the
 //!   other operand, or the default. The formula of an operation decides, not its name.
+//! - Sums and products over axes of `bool`, `u8`, `i8` and `i16` are `i64`, and so is arithmetic on `bool` alone,
+//!   because the results would seldom fit; so is what a size or a range does to such numbers. Copies,
+//!   choices, the greatest and the least keep the type.
 //! - A mean has the type of its operand, or the default for integers. Its sum is kept in wider numbers
 //!   than short floats and integers, because it may be too large for them where the mean is not.
 
@@ -16,6 +20,7 @@ use broadloom_array::{Array, Dtype};
 use rustc_hash::FxHashSet;
 
 use crate::Graph;
+use crate::logic::Accumulate;
 use crate::operation::Operation;
 use crate::step::{Leaf, Op, Step, Tensor};
 
@@ -75,9 +80,35 @@ impl Types<'_> {
         let types = operands.iter().filter_map(|tensor| self.known[tensor.index()]);
         let joined = types.filter(counts).reduce(join);
         for tensor in (*result..*result + u32::from(*results)).map(Tensor) {
-            let wide = graph.facts.wide.contains(&tensor);
-            let inferred = if wide { joined.map(summed) } else { joined };
+            let inferred = match joined {
+                Some(joined) if graph.facts.wide.contains(&tensor) => Some(summed(joined)),
+                Some(joined) if is_narrow(joined) && self.outgrows(step, operands, joined) => Some(Dtype::I64),
+                joined => joined,
+            };
             self.known[tensor.index()] = self.known[tensor.index()].or(inferred);
+        }
+    }
+
+    /// Returns true if the results of a step on narrow integers seldom fit their type.
+    fn outgrows(&self, step: u32, operands: &[Tensor], joined: Dtype) -> bool {
+        let graph = self.graph;
+        let Some(Step::Op { op, .. }) = graph.steps.get(step as usize) else { return false };
+        let counts = |tensor: &Tensor| matches!(graph.leaf(*tensor), Some(Leaf::Size(_) | Leaf::Range));
+        match *op {
+            _ if graph.facts.gathers.contains(&step) => false,
+            Op::Pointwise(_) => {
+                let operation = operation_of(graph, step);
+                let selects = operation.is_some_and(Operation::is_selection);
+                !is_truth(graph, step)
+                    && ((joined == Dtype::Bool && !selects) || operands.iter().any(counts))
+            }
+            Op::Compose | Op::ComposeAccumulate => true,
+            Op::Einsum { spec, accumulate, .. } => {
+                let sums = matches!(accumulate, Accumulate::Sum | Accumulate::Product);
+                (sums && graph.specs.get(spec).spec.reduces())
+                    || (joined == Dtype::Bool && operands.len() > 1)
+            }
+            Op::Transpose | Op::Slice(_) | Op::Convert { .. } => false,
         }
     }
 
@@ -157,8 +188,14 @@ impl Graph {
 fn join(a: Dtype, b: Dtype) -> Dtype {
     match (a, b) {
         (Dtype::F16, Dtype::Bf16) | (Dtype::Bf16, Dtype::F16) => Dtype::F32,
+        (Dtype::U8, Dtype::I8) | (Dtype::I8, Dtype::U8) => Dtype::I16,
         (a, b) => a.max(b),
     }
+}
+
+/// Returns true if a type has so few integers that sums seldom fit.
+fn is_narrow(dtype: Dtype) -> bool {
+    matches!(dtype, Dtype::Bool | Dtype::U8 | Dtype::I8 | Dtype::I16)
 }
 
 /// The type of the sum of a mean: one that can hold what the mean can be computed from.

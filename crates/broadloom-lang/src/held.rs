@@ -12,16 +12,33 @@ pub(crate) const LARGEST_WRITTEN: f64 = 9_007_199_254_740_991.0;
 /// Whether a type holds a number that is written down: a float may be rounded, but not to infinity.
 pub(crate) fn holds(dtype: Dtype, number: f64) -> bool {
     let most = match dtype {
-        Dtype::I32 if number < 0.0 => -f64::from(i32::MIN),
-        Dtype::I32 => f64::from(i32::MAX),
         // The next one is read as if it were this one and 1.
         Dtype::I64 => LARGEST_WRITTEN,
         Dtype::F16 => 65_504.0,
         Dtype::Bf16 | Dtype::F32 => f64::from(f32::MAX),
-        Dtype::F64 => f64::INFINITY,
+        _ => f64::INFINITY,
     };
-    let whole = dtype.is_float() || number.fract() == 0.0;
-    !number.is_finite() && dtype.is_float() || (number.abs() <= most && whole)
+    match dtype.range() {
+        None => !number.is_finite() || number.abs() <= most,
+        Some((least, greatest)) => {
+            number.fract() == 0.0
+                && number.abs() <= most
+                && (least as f64..=greatest as f64).contains(&number)
+        }
+    }
+}
+
+/// The numbers of a type of integers in words.
+pub(crate) fn range_text(dtype: Dtype) -> Option<String> {
+    match dtype {
+        Dtype::Bool => Some("`bool` is 0 or 1".into()),
+        _ => dtype.range().map(|(least, greatest)| format!("`{dtype}` goes from {least} to {greatest}")),
+    }
+}
+
+/// The narrowest type of integers that holds a whole number, if there is one.
+pub(crate) fn narrowest(number: f64) -> Option<Dtype> {
+    Dtype::ALL.into_iter().find(|dtype| !dtype.is_float() && *dtype != Dtype::Bool && holds(*dtype, number))
 }
 
 /// A number as people write it: without dozens of zeros.
@@ -72,6 +89,10 @@ impl Program {
                 )
             }
             Dtype::I32 => wider("i64"),
+            _ if let Some(range) = range_text(dtype) => {
+                let wide = narrowest(value).map_or("f64", Dtype::name);
+                format!("{range}: write another number, or `as {wide}` behind the shape of what it meets")
+            }
             _ => wider("f64"),
         };
         let label = format!("computed in `{dtype}`");

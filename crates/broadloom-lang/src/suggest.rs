@@ -284,8 +284,12 @@ pub fn argument(name: &str) -> &'static [&'static str] {
 /// The type of numbers here for a name that other libraries use.
 pub fn number_type(name: &str) -> Option<&'static str> {
     Some(match name {
-        "int" | "long" | "int64" | "i8" | "int8" | "uint8" | "u8" | "bool" => "i64",
-        "int32" | "i16" | "int16" => "i32",
+        "int" | "long" | "int64" | "isize" | "usize" | "uint32" | "u32" | "uint64" | "u64" => "i64",
+        "int32" | "uint16" | "u16" => "i32",
+        "int16" | "short" => "i16",
+        "int8" => "i8",
+        "uint8" | "byte" | "char" => "u8",
+        "boolean" | "bool_" | "Bool" => "bool",
         "float" | "float32" | "single" => "f32",
         "float64" | "double" => "f64",
         "float16" | "half" => "f16",

@@ -305,6 +305,10 @@ fn clear(cells: &mut Cells, buffer: &Buffer) {
 /// A number as a buffer of some type holds it.
 pub fn round(dtype: Dtype, value: f64) -> f64 {
     match dtype {
+        Dtype::Bool => f64::from(value != 0.0),
+        Dtype::U8 => f64::from(value as u8),
+        Dtype::I8 => f64::from(value as i8),
+        Dtype::I16 => f64::from(value as i16),
         Dtype::I32 => f64::from(value as i32),
         Dtype::I64 => value as i64 as f64,
         Dtype::Bf16 => <bf16 as Element>::from_f64(value).to_f64(),
@@ -391,14 +395,7 @@ impl Run<'_> {
                         None => Some(value.number),
                     };
                     if let Some(result) = result {
-                        held.set_whole(
-                            at,
-                            if dtype == Dtype::I32 {
-                                <i32 as Element>::from_i64(result).into()
-                            } else {
-                                result
-                            },
-                        );
+                        held.set_whole(at, dtype.nearest(result));
                         return Ok(());
                     }
                 }

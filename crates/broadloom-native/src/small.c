@@ -7,10 +7,36 @@ static inline int32_t f64_to_i32(double x)
     return x == x ? (int32_t)within : 0;
 }
 
+static inline uint8_t f64_to_u8(double x)
+{
+    double within = x > 0.0 ? x : 0.0;
+    return (uint8_t)(within < 255.0 ? within : 255.0);
+}
+
+static inline int8_t f64_to_i8(double x)
+{
+    double within = x > -128.0 ? x : -128.0;
+    within = within < 127.0 ? within : 127.0;
+    return x == x ? (int8_t)within : 0;
+}
+
+static inline int16_t f64_to_i16(double x)
+{
+    double within = x > -32768.0 ? x : -32768.0;
+    within = within < 32767.0 ? within : 32767.0;
+    return x == x ? (int16_t)within : 0;
+}
+
 static inline int64_t f64_to_i64(double x)
 {
     return x >= 9223372036854775808.0 ? INT64_MAX : x < -9223372036854775808.0 ? INT64_MIN : x == x ? (int64_t)x : 0;
 }
+
+static inline uint8_t i64_to_u8(int64_t x) { return x < 0 ? 0 : x > UINT8_MAX ? UINT8_MAX : (uint8_t)x; }
+
+static inline int8_t i64_to_i8(int64_t x) { return x < INT8_MIN ? INT8_MIN : x > INT8_MAX ? INT8_MAX : (int8_t)x; }
+
+static inline int16_t i64_to_i16(int64_t x) { return x < INT16_MIN ? INT16_MIN : x > INT16_MAX ? INT16_MAX : (int16_t)x; }
 
 static inline int32_t i64_to_i32(int64_t x) { return x < INT32_MIN ? INT32_MIN : x > INT32_MAX ? INT32_MAX : (int32_t)x; }
 
@@ -171,6 +197,12 @@ static void fill_margins(char *cells, int bytes, const void *value, int rank, co
             fill_margins(cells, bytes, value, rank - 1, before + 1, size + 1, after + 1);
     for (int64_t i = 0; i < after[0] * inner; i++, cells += bytes)
         memcpy(cells, value, (size_t)bytes);
+}
+
+static void fill_margins_8(void *cells, uint8_t value, int rank, const int64_t *before, const int64_t *size,
+    const int64_t *after)
+{
+    fill_margins(cells, 1, &value, rank, before, size, after);
 }
 
 static void fill_margins_16(void *cells, uint16_t value, int rank, const int64_t *before, const int64_t *size,

@@ -112,6 +112,9 @@ pub(crate) fn real(program: &Program, locals: &Locals, step: &Step) -> Real {
 /// The type in memory, in C.
 pub(crate) fn stored(dtype: Dtype) -> &'static str {
     match dtype {
+        Dtype::Bool | Dtype::U8 => "uint8_t",
+        Dtype::I8 => "int8_t",
+        Dtype::I16 => "int16_t",
         Dtype::I32 => "int32_t",
         Dtype::I64 => "int64_t",
         Dtype::Bf16 | Dtype::F16 => "uint16_t",

@@ -350,10 +350,11 @@ impl Writer<'_> {
         if dtype.is_float() || made.of == of {
             return self.text.convert(made, of);
         }
-        let (least, most) = match dtype {
-            Dtype::I32 => (i64::from(i32::MIN), i64::from(i32::MAX)),
-            _ => (i64::MIN, i64::MAX),
-        };
+        if dtype == Dtype::Bool {
+            let zero = self.text.splat(0.0, &sizes, made.of);
+            return self.text.compare("NE", made, &zero);
+        }
+        let (least, most) = dtype.range().unwrap_or((i64::MIN, i64::MAX));
         if made.of == Element::I64 {
             let (low, high) =
                 (self.text.integers(least, &sizes, made.of), self.text.integers(most, &sizes, made.of));

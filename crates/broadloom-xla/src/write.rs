@@ -125,7 +125,6 @@ impl Text {
     /// A number, in every element.
     pub fn splat(&mut self, value: f64, sizes: &[u64], of: Element) -> Tensor {
         let text = match of {
-            Element::Bool => if value == 0.0 { "false" } else { "true" }.to_string(),
             Element::U32 => (value as u32).to_string(),
             Element::Of(dtype) => number(dtype, value),
         };
@@ -166,11 +165,11 @@ impl Text {
 
     /// A comparison of elements: `LT`, `LE`, `EQ`, `NE`, `GE`, `GT`.
     pub fn compare(&mut self, direction: &str, a: &Tensor, b: &Tensor) -> Tensor {
-        let made = tensor_text(&a.sizes, Element::Bool);
+        let made = tensor_text(&a.sizes, Element::BOOL);
         let (t, kind) = (a.text(), a.of.comparison());
         let operation =
             format!("stablehlo.compare {direction}, {}, {}, {kind} : ({t}, {t}) -> {made}", a.name, b.name);
-        self.define(operation, a.sizes.clone(), Element::Bool)
+        self.define(operation, a.sizes.clone(), Element::BOOL)
     }
 
     /// The second where the first holds, else the third.

@@ -241,7 +241,10 @@ impl<'a> Body<'a> {
         let (from, to) = (element(dtype), element(self.real));
         match dtype {
             _ if dtype == self.real => value.to_string(),
-            Dtype::I32 | Dtype::I64 => self.push(format!("arith.sitofp {value} : {from} to {to}")),
+            Dtype::Bool | Dtype::U8 => self.push(format!("arith.uitofp {value} : {from} to {to}")),
+            Dtype::I8 | Dtype::I16 | Dtype::I32 | Dtype::I64 => {
+                self.push(format!("arith.sitofp {value} : {from} to {to}"))
+            }
             _ => self.push(format!("arith.extf {value} : {from} to {to}")),
         }
     }
@@ -251,6 +254,11 @@ impl<'a> Body<'a> {
         let (from, to) = (element(self.real), element(dtype));
         match dtype {
             _ if dtype == self.real => value,
+            Dtype::Bool => self.is_true(&value),
+            Dtype::U8 | Dtype::I8 | Dtype::I16 => {
+                let value = self.integer_by(Helper::ToI64, &value, self.real, "i64");
+                self.whole_narrowed(value, dtype)
+            }
             Dtype::I32 => self.integer_by(Helper::ToI32, &value, self.real, to),
             Dtype::I64 => self.integer_by(Helper::ToI64, &value, self.real, to),
             _ => self.push(format!("arith.truncf {value} : {from} to {to}")),
@@ -309,7 +317,10 @@ impl<'a> Body<'a> {
     pub(super) fn integer(&mut self, held: &str, dtype: Dtype) -> String {
         match dtype {
             Dtype::I64 => held.to_string(),
-            Dtype::I32 => self.push(format!("arith.extsi {held} : i32 to i64")),
+            Dtype::Bool | Dtype::U8 => self.push(format!("arith.extui {held} : {} to i64", element(dtype))),
+            Dtype::I8 | Dtype::I16 | Dtype::I32 => {
+                self.push(format!("arith.extsi {held} : {} to i64", element(dtype)))
+            }
             _ => self.integer_by(Helper::ToI64, held, dtype, "i64"),
         }
     }

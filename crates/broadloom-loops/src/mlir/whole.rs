@@ -2,6 +2,7 @@
 
 use super::body::{Body, Store, Symbol};
 use super::helper::Helper;
+use super::types::element;
 use crate::Dtype;
 use crate::function::{Binary, Unary, whole_number};
 use crate::scalar::Scalar;
@@ -32,13 +33,23 @@ impl Body<'_> {
             let held = self.integer(held, dtype);
             value = self.whole_binary(function, &held, &value)?;
         }
-        if dtype == Dtype::I64 {
-            return Ok(value);
-        }
-        let (least, most) = (self.whole_constant(i32::MIN.into()), self.whole_constant(i32::MAX.into()));
+        Ok(self.whole_narrowed(value, dtype))
+    }
+
+    /// An integer as a buffer holds it.
+    pub(super) fn whole_narrowed(&mut self, value: String, dtype: Dtype) -> String {
+        let (least, most) = match dtype.range() {
+            Some(range) if !matches!(dtype, Dtype::Bool | Dtype::I64) => range,
+            Some(_) if dtype == Dtype::Bool => {
+                let zero = self.whole_constant(0);
+                return self.whole_compare(Binary::NotEqual, &value, &zero);
+            }
+            _ => return value,
+        };
+        let (least, most) = (self.whole_constant(least), self.whole_constant(most));
         let value = self.whole_op("arith.maxsi", &value, &least);
         let value = self.whole_op("arith.minsi", &value, &most);
-        Ok(self.push(format!("arith.trunci {value} : i64 to i32")))
+        self.push(format!("arith.trunci {value} : i64 to {}", element(dtype)))
     }
 
     /// The condition that two integers compare in some way.

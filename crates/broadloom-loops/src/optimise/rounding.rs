@@ -153,10 +153,19 @@ fn contains(wide: Dtype, narrow: Dtype) -> bool {
     wide == narrow
         || match wide {
             Dtype::F64 => narrow != Dtype::I64,
-            Dtype::F32 => matches!(narrow, Dtype::Bf16 | Dtype::F16),
-            Dtype::I64 => narrow == Dtype::I32,
-            Dtype::I32 | Dtype::Bf16 | Dtype::F16 => false,
+            Dtype::F32 => !matches!(narrow, Dtype::I32 | Dtype::I64 | Dtype::F64),
+            Dtype::F16 | Dtype::Bf16 => matches!(narrow, Dtype::Bool | Dtype::U8 | Dtype::I8),
+            Dtype::I64 | Dtype::I32 | Dtype::I16 | Dtype::U8 | Dtype::I8 => holds_range(wide, narrow),
+            Dtype::Bool => false,
         }
+}
+
+/// Whether a type of integers has all numbers of another one.
+fn holds_range(wide: Dtype, narrow: Dtype) -> bool {
+    match (wide.range(), narrow.range()) {
+        (Some((least, greatest)), Some((from, to))) => least <= from && to <= greatest,
+        _ => false,
+    }
 }
 
 fn has_local(scalar: &Scalar) -> bool {

@@ -220,7 +220,7 @@ impl Layout {
         let (tensor, name, dtype, fill) = match node {
             Node::Value(tensor) => {
                 let fill = match self.margins[tensor.index()].fill {
-                    Fill::Value(value) => value,
+                    Fill::Value(value) => start_in(self.dtypes[tensor.index()], value),
                     Fill::Nothing | Fill::ByReader => 0.0,
                 };
                 (tensor, graph.short_name(tensor), self.dtypes[tensor.index()], fill)
@@ -590,6 +590,12 @@ impl Lowering<'_> {
             }
         }
     }
+}
+
+/// The number that cells of a type hold before values are accumulated into them. The least number of `bool` is false, whereas the least
+/// number of floats is true.
+fn start_in(dtype: Dtype, neutral: f64) -> f64 {
+    if dtype == Dtype::Bool && neutral == f64::NEG_INFINITY { 0.0 } else { neutral }
 }
 
 /// Returns true if a tensor is a slice whose position is given when the program runs.

@@ -41,7 +41,7 @@ const SPECIAL: [f64; 24] = [
 /// The types that are tried, in turn, and true if all ways to run agree. Optimised code keeps short
 /// floats, and floats that are computed beside integers, in wider numbers until they are stored:
 /// there the optimised ways agree.
-const TYPES: [(Dtype, Operations, bool); 8] = [
+const TYPES: [(Dtype, Operations, bool); 13] = [
     (Dtype::F32, Operations::All, true),
     (Dtype::F64, Operations::All, true),
     (Dtype::F16, Operations::All, false),
@@ -50,6 +50,11 @@ const TYPES: [(Dtype, Operations, bool); 8] = [
     (Dtype::Bf16, Operations::All, false),
     (Dtype::I32, Operations::Whole, true),
     (Dtype::I64, Operations::All, false),
+    (Dtype::U8, Operations::Whole, true),
+    (Dtype::Bool, Operations::Whole, true),
+    (Dtype::I8, Operations::Whole, true),
+    (Dtype::I16, Operations::Whole, true),
+    (Dtype::U8, Operations::All, false),
 ];
 
 /// The operations that expressions are made of.
