@@ -13,6 +13,9 @@
 //! - Sums and products over axes of `bool`, `u8`, `i8` and `i16` are `i64`, and so is arithmetic on `bool` alone,
 //!   because the results would seldom fit; so is what a size or a range does to such numbers. Copies,
 //!   choices, the greatest and the least keep the type.
+//! - A cast has its type, whatever its operand is, and does not decide the type of that: lists that are cast are
+//!   64-bit floats, as they are written, and counted numbers 64-bit integers.
+//! - Whole literals whose bits are asked for are integers, of 64 bits if they are combined with no others.
 //! - A mean has the type of its operand, or the default for integers. Its sum is kept in wider numbers
 //!   than short floats and integers, because it may be too large for them where the mean is not.
 
@@ -67,6 +70,10 @@ impl Types<'_> {
             return;
         }
         let Some(Step::Op { result, results, .. }) = graph.steps.get(step as usize) else { return };
+        if let Some(dtype) = operation_of(graph, step).and_then(Operation::cast_to) {
+            self.known[*result as usize] = Some(dtype);
+            return;
+        }
         let mut operands = graph.step_operands(graph.typed_by(step, Tensor(*result)));
         let operation = operation_of(graph, step);
         if graph.facts.gathers.contains(&step) {
@@ -86,6 +93,29 @@ impl Types<'_> {
                 joined => joined,
             };
             self.known[tensor.index()] = self.known[tensor.index()].or(inferred);
+        }
+    }
+
+    /// Gives a literal that is cast the type that holds it as it is written.
+    fn take_as_written(&mut self, tensor: Tensor) {
+        let written = match self.graph.leaf(tensor) {
+            Some(Leaf::Size(_) | Leaf::Range) => Some(Dtype::I64),
+            _ if self.graph.facts.arrays.contains_key(&tensor) => Some(Dtype::F64),
+            _ => None,
+        };
+        self.known[tensor.index()] = self.known[tensor.index()].or(written);
+    }
+
+    /// Whole literals in an operation on bits are integers: those of the other operands, or of 64 bits.
+    fn take_integers(&mut self, operands: &[Tensor], result: Tensor) {
+        let open = |tensor: &&Tensor| self.known[tensor.index()].is_none();
+        if operands.iter().filter(open).any(|tensor| !self.whole.contains(tensor)) {
+            return;
+        }
+        let known = operands.iter().filter_map(|tensor| self.known[tensor.index()]);
+        let wanted = known.reduce(join).filter(|dtype| !dtype.is_float()).unwrap_or(Dtype::I64);
+        for tensor in operands.iter().chain([&result]) {
+            self.known[tensor.index()].get_or_insert(wanted);
         }
     }
 
@@ -131,6 +161,12 @@ impl Types<'_> {
         let Some(Step::Op { op, result, .. }) = graph.steps.get(step as usize) else { return };
         let mut operands = graph.step_operands(graph.typed_by(step, Tensor(*result)));
         let mut wanted = self.known[*result as usize];
+        if operation_of(graph, step).and_then(Operation::cast_to).is_some() {
+            return operands.iter().for_each(|operand| self.take_as_written(*operand));
+        }
+        if operation_of(graph, step).is_some_and(Operation::is_bitwise) {
+            return self.take_integers(operands, Tensor(*result));
+        }
         if is_truth(graph, step) {
             wanted = operands.iter().filter_map(|tensor| self.known[tensor.index()]).reduce(join);
         } else if operation_of(graph, step).is_some_and(Operation::is_choice) {

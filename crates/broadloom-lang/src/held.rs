@@ -60,6 +60,43 @@ impl Program {
         self.diagnostics.extend(found);
     }
 
+    /// Reports operations on the bits of floats.
+    pub(crate) fn look_at_bits(&mut self) {
+        if !self.is_ok() {
+            return;
+        }
+        let types = self.graph.dtypes();
+        let tensors: Vec<Tensor> = self.graph.tensors().collect();
+        let found: Vec<Diagnostic> =
+            tensors.into_iter().filter_map(|tensor| self.bits_of_floats(tensor, &types)).collect();
+        self.diagnostics.extend(found);
+    }
+
+    fn bits_of_floats(&self, tensor: Tensor, types: &[Dtype]) -> Option<Diagnostic> {
+        let Some(Node::Operation { name, operands, step }) = self.graph.node(tensor) else { return None };
+        if !Operation::named(name).is_some_and(Operation::is_bitwise) {
+            return None;
+        }
+        let float = *operands.iter().find(|operand| types[operand.index()].is_float())?;
+        let span = self.origins.get(step)?.span;
+        let label = self.graph.label_of(float);
+        let (message, help) = match self.graph.node(float)? {
+            Node::Leaf { kind: LeafKind::Number(value) } => {
+                let value = number_text(value);
+                (format!("`{name}` is for integers, and {value} is none"), "write a whole number".to_string())
+            }
+            Node::Leaf { .. } => (
+                format!("`{name}` is for integers, but `{label}` holds `{}`", types[float.index()]),
+                format!("write `as i64` behind the shape of `{label}`, or cast it here: `i64({label})`"),
+            ),
+            Node::Operation { .. } => (
+                format!("`{name}` is for integers, but `{label}` is `{}`", types[float.index()]),
+                format!("cast it: `i64({label})`"),
+            ),
+        };
+        Some(Diagnostic::error(codes::KIND, message, span, "floats have no such bits").with_help(help))
+    }
+
     fn unheld(&self, tensor: Tensor, types: &[Dtype]) -> Option<Diagnostic> {
         let Some(Node::Operation { name, operands, step }) = self.graph.node(tensor) else { return None };
         let number = |operand: &Tensor| match self.graph.node(*operand) {
@@ -91,7 +128,9 @@ impl Program {
             Dtype::I32 => wider("i64"),
             _ if let Some(range) = range_text(dtype) => {
                 let wide = narrowest(value).map_or("f64", Dtype::name);
-                format!("{range}: write another number, or `as {wide}` behind the shape of what it meets")
+                format!(
+                    "{range}: write another number, or `as {wide}` behind the shape of what it meets, or cast that: `{wide}(x)`"
+                )
             }
             _ => wider("f64"),
         };

@@ -189,6 +189,7 @@ pub fn compile(name: &str, text: &str, options: &Options) -> Program {
     if options.until.is_none() {
         program.close();
         program.look_at_numbers();
+        program.look_at_bits();
         program.rehearse();
     }
     program.look_at_dims();

@@ -266,12 +266,12 @@ impl Reals {
     }
 }
 
-/// Returns true if a statement sets integers, or reads or sets 64-bit floats.
+/// Returns true if a statement sets integers, or reads, sets or casts to 64-bit floats.
 fn has_wide_buffers(program: &Program, statement: &Statement) -> bool {
     let sets = statement.written().map(|id| program.buffer(id).dtype);
     let mut wide = sets.is_some_and(|dtype| dtype == Dtype::F64 || !dtype.is_float());
     statement.each_read(&mut |cell| wide |= program.buffer(cell.buffer).dtype == Dtype::F64);
-    wide
+    wide || statement.value().is_some_and(Scalar::has_wide_cast)
 }
 
 /// The cells of a buffer as they are at first, if there is room for them.
@@ -463,6 +463,14 @@ impl Run<'_> {
         Ok(round(self.program.buffer(cell.buffer).dtype, held))
     }
 
+    /// The contents of a cell in the type that is computed in, rounded once.
+    fn load(&self, cell: &Cell) -> Result<f64, Stop> {
+        match &self.memory.buffers[cell.buffer.index()] {
+            Cells::Whole(cells) if self.real == Dtype::F32 => Ok(f64::from(cells[self.address(cell)?] as f32)),
+            _ => Ok(round(self.real, self.held(cell)?)),
+        }
+    }
+
     fn check(&self, cell: &Cell, below: u64, of: BufferId) -> Result<(), Stop> {
         let at = self.address(cell)?;
         let value = self.memory.buffers[cell.buffer.index()].whole(at);
@@ -539,7 +547,7 @@ impl Run<'_> {
     fn scalar(&self, scalar: &Scalar) -> Result<f64, Stop> {
         Ok(match scalar {
             Scalar::Number(value) => round(self.real, *value),
-            Scalar::Load(cell) => round(self.real, self.held(cell)?),
+            Scalar::Load(cell) => self.load(cell)?,
             Scalar::Local(local) => round(self.real, self.locals[local.0 as usize]),
             Scalar::Position(sum) => round(self.real, sum.at(&self.vars) as f64),
             Scalar::Symbol(symbol) => round(self.real, self.symbols[*symbol as usize] as f64),

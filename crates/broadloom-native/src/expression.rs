@@ -137,7 +137,11 @@ impl Printer<'_> {
                     Unary::Sign => format!("i64_sign({a})"),
                     Unary::Floor | Unary::Ceil | Unary::Round | Unary::Trunc => a,
                     Unary::Not => truth(format!("{a} == 0")),
-                    _ => return None,
+                    _ => match function.cast_to().filter(|dtype| !dtype.is_float())? {
+                        Dtype::Bool => truth(format!("{a} != 0")),
+                        Dtype::I64 => a,
+                        dtype => format!("(int64_t)i64_to_{dtype}({a})"),
+                    },
                 };
                 (text, stored)
             }
@@ -256,6 +260,10 @@ pub(super) fn whole_binary(function: Binary, a: &str, b: &str) -> Option<String>
         Binary::Min => format!("i64_min({a}, {b})"),
         Binary::Mod => format!("i64_mod({a}, {b})"),
         Binary::Pow => format!("i64_pow({a}, {b})"),
+        Binary::FloorDiv => format!("i64_floor_div({a}, {b})"),
+        Binary::BitAnd | Binary::BitOr | Binary::BitXor | Binary::ShiftLeft | Binary::ShiftRight => {
+            format!("i64_{}({a}, {b})", function.name())
+        }
         Binary::Less | Binary::LessEq | Binary::Equal | Binary::NotEqual => {
             format!("(int64_t)({a} {} {b})", function.name())
         }

@@ -345,7 +345,7 @@ impl Writer<'_> {
     }
 
     /// Computed values in the type of a buffer. Floats become the nearest integer towards 0, and what is not a number 0.
-    fn narrowed(&mut self, made: &Tensor, dtype: Dtype) -> Tensor {
+    pub fn narrowed(&mut self, made: &Tensor, dtype: Dtype) -> Tensor {
         let (of, sizes) = (Element::Of(dtype), made.sizes.clone());
         if dtype.is_float() || made.of == of {
             return self.text.convert(made, of);

@@ -195,6 +195,13 @@ impl Text {
         self.define(operation, a.sizes.clone(), of)
     }
 
+    /// Floats rounded to fewer bits, in the same type.
+    pub fn reduce_precision(&mut self, a: &Tensor, exponent: u32, mantissa: u32) -> Tensor {
+        let format = format!("format = e{exponent}m{mantissa}");
+        let operation = format!("stablehlo.reduce_precision {}, {format} : {}", a.name, a.text());
+        self.define(operation, a.sizes.clone(), a.of)
+    }
+
     fn changed(&mut self, operation: &str, a: &Tensor, sizes: Vec<u64>) -> Tensor {
         let operation = format!("{operation} : ({}) -> {}", a.text(), tensor_text(&sizes, a.of));
         self.define(operation, sizes, a.of)

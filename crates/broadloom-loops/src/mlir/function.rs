@@ -255,13 +255,14 @@ fn listed(list: &[(String, &str)]) -> String {
     if lines.is_empty() { lines } else { format!("{lines}\n") }
 }
 
-/// The type that a statement computes in: 64-bit floats if it reads or sets those, or sets an integer; 32-bit floats otherwise.
+/// The type that a statement computes in: 64-bit floats if it reads, sets or casts to those, or sets an integer; 32-bit floats otherwise.
 fn real(program: &Program, statement: &Statement) -> Dtype {
     let mut wide = false;
     statement.each(&mut |inner| {
         let written = inner.written().map(|id| program.buffer(id).dtype);
         wide |= written.is_some_and(|dtype| dtype == Dtype::F64 || !dtype.is_float());
         inner.each_read(&mut |cell| wide |= program.buffer(cell.buffer).dtype == Dtype::F64);
+        wide |= inner.value().is_some_and(crate::Scalar::has_wide_cast);
     });
     if wide { Dtype::F64 } else { Dtype::F32 }
 }

@@ -114,7 +114,13 @@ impl Body<'_> {
                 let is_zero = self.whole_compare(Binary::Equal, &a, &zero);
                 self.whole_truth(&is_zero)
             }
-            _ => return Err(format!("`{}` of integers is no integer", function.name())),
+            _ => match function.cast_to().filter(|dtype| !dtype.is_float()) {
+                Some(dtype) => {
+                    let narrow = self.whole_narrowed(a, dtype);
+                    self.integer(&narrow, dtype)
+                }
+                None => return Err(format!("`{}` of integers is no integer", function.name())),
+            },
         })
     }
 
@@ -124,6 +130,8 @@ impl Body<'_> {
             Binary::Sub => self.whole_call(Helper::Subtract, a, b),
             Binary::Mul => self.whole_call(Helper::Multiply, a, b),
             Binary::Mod => self.whole_call(Helper::Modulo, a, b),
+            Binary::FloorDiv => self.whole_call(Helper::Divide, a, b),
+            _ if function.is_bitwise() => self.bitwise(function, a, b),
             Binary::Pow => {
                 self.helpers.insert(Helper::Multiply);
                 self.whole_call(Helper::Power, a, b)
@@ -144,10 +152,23 @@ impl Body<'_> {
                 let both = self.push(format!("arith.{name} {a}, {b} : i1"));
                 self.whole_truth(&both)
             }
-            Binary::Div | Binary::Atan2 => {
-                return Err(format!("`{}` of integers is no integer", function.name()));
-            }
+            _ => return Err(format!("`{}` of integers is no integer", function.name())),
         })
+    }
+
+    /// A function of the bits of integers.
+    pub(super) fn bitwise(&mut self, function: Binary, a: &str, b: &str) -> String {
+        match function {
+            Binary::BitAnd => self.whole_op("arith.andi", a, b),
+            Binary::BitOr => self.whole_op("arith.ori", a, b),
+            Binary::BitXor => self.whole_op("arith.xori", a, b),
+            Binary::ShiftLeft => self.whole_call(Helper::ShiftLeft, a, b),
+            _ => {
+                let zero = self.whole_constant(0);
+                let places = self.whole_call(Helper::Subtract, &zero, b);
+                self.whole_call(Helper::ShiftLeft, a, &places)
+            }
+        }
     }
 
     fn whole_compare(&mut self, function: Binary, a: &str, b: &str) -> String {

@@ -22,12 +22,12 @@ impl Lexer<'_> {
         (is_prose || self.fresh || line.starts_with('/')).then_some(line.len() + 2)
     }
 
-    pub(super) fn slashes(&mut self, help: &str) {
+    pub(super) fn slashes(&mut self) {
         let span = self.span(self.at, self.at + 2);
         let diagnostic = Diagnostic::error(codes::CHARACTER, "`//` means nothing here", span, "not expected");
         self.out
             .diagnostics
-            .push(diagnostic.with_help(help).fixed_by("write `#`", vec![Edit::new(span, "#")]));
+            .push(diagnostic.with_help("write `#` for a comment").fixed_by("write `#`", vec![Edit::new(span, "#")]));
     }
 
     pub(super) fn unknown(&mut self, rest: &str, letter: char) -> (TokenKind, usize) {
