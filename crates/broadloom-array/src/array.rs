@@ -636,7 +636,9 @@ mod tests {
         assert_eq!(as_floats(Dtype::I8), [-128.0, -128.0, -1.0, 0.0, 0.0, 127.0, 127.0, 127.0, 0.0]);
         assert_eq!(as_floats(Dtype::I16), [-32768.0, -129.0, -1.0, 0.0, 0.0, 127.0, 200.0, 32767.0, 0.0]);
         // Integers are saturated as integers are.
-        for (whole, dtype) in [-70_000i64, -1, 0, 1, 256, 70_000].iter().flat_map(|x| Dtype::ALL.map(|d| (x, d))) {
+        for (whole, dtype) in
+            [-70_000i64, -1, 0, 1, 256, 70_000].iter().flat_map(|x| Dtype::ALL.map(|d| (x, d)))
+        {
             if !dtype.is_float() {
                 assert_eq!(Array::scalar(*whole).convert(dtype).item(), Some(dtype.nearest(*whole) as f64));
             }

@@ -13,8 +13,8 @@
 //! - Sums and products over axes of `bool`, `u8`, `i8` and `i16` are `i64`, and so is arithmetic on `bool` alone,
 //!   because the results would seldom fit; so is what a size or a range does to such numbers. Copies,
 //!   choices, the greatest and the least keep the type.
-//! - A cast has its type, whatever its operand is, and does not decide the type of that: lists that are cast are
-//!   64-bit floats, as they are written, and counted numbers 64-bit integers.
+//! - A cast has its type, whatever its operand is, and does not decide the type of that; but lists that the default
+//!   would round first are 64-bit floats, as they are written, and counted numbers 64-bit integers.
 //! - Whole literals whose bits are asked for are integers, of 64 bits if they are combined with no others.
 //! - A mean has the type of its operand, or the default for integers. Its sum is kept in wider numbers
 //!   than short floats and integers, because it may be too large for them where the mean is not.
@@ -89,18 +89,24 @@ impl Types<'_> {
         for tensor in (*result..*result + u32::from(*results)).map(Tensor) {
             let inferred = match joined {
                 Some(joined) if graph.facts.wide.contains(&tensor) => Some(summed(joined)),
-                Some(joined) if is_narrow(joined) && self.outgrows(step, operands, joined) => Some(Dtype::I64),
+                Some(joined) if is_narrow(joined) && self.outgrows(step, operands, joined) => {
+                    Some(Dtype::I64)
+                }
                 joined => joined,
             };
             self.known[tensor.index()] = self.known[tensor.index()].or(inferred);
         }
     }
 
-    /// Gives a literal that is cast the type that holds it as it is written.
-    fn take_as_written(&mut self, tensor: Tensor) {
+    /// Gives a literal that is cast to a type another type than the default if only that holds it as it is written.
+    fn take_as_written(&mut self, tensor: Tensor, dtype: Dtype) {
+        let facts = &self.graph.facts;
+        let is_lost = |written: &Array| {
+            written.convert(facts.default_precision).convert(dtype) != written.convert(dtype)
+        };
         let written = match self.graph.leaf(tensor) {
             Some(Leaf::Size(_) | Leaf::Range) => Some(Dtype::I64),
-            _ if self.graph.facts.arrays.contains_key(&tensor) => Some(Dtype::F64),
+            _ if facts.arrays.get(&tensor).is_some_and(|written| is_lost(written)) => Some(Dtype::F64),
             _ => None,
         };
         self.known[tensor.index()] = self.known[tensor.index()].or(written);
@@ -129,8 +135,7 @@ impl Types<'_> {
             Op::Pointwise(_) => {
                 let operation = operation_of(graph, step);
                 let selects = operation.is_some_and(Operation::is_selection);
-                !is_truth(graph, step)
-                    && ((joined == Dtype::Bool && !selects) || operands.iter().any(counts))
+                !is_truth(graph, step) && ((joined == Dtype::Bool && !selects) || operands.iter().any(counts))
             }
             Op::Compose | Op::ComposeAccumulate => true,
             Op::Einsum { spec, accumulate, .. } => {
@@ -161,8 +166,8 @@ impl Types<'_> {
         let Some(Step::Op { op, result, .. }) = graph.steps.get(step as usize) else { return };
         let mut operands = graph.step_operands(graph.typed_by(step, Tensor(*result)));
         let mut wanted = self.known[*result as usize];
-        if operation_of(graph, step).and_then(Operation::cast_to).is_some() {
-            return operands.iter().for_each(|operand| self.take_as_written(*operand));
+        if let Some(dtype) = operation_of(graph, step).and_then(Operation::cast_to) {
+            return operands.iter().for_each(|operand| self.take_as_written(*operand, dtype));
         }
         if operation_of(graph, step).is_some_and(Operation::is_bitwise) {
             return self.take_integers(operands, Tensor(*result));

@@ -78,7 +78,11 @@ const BUILTINS: &[(&str, &str, &str)] = &[
     ("bit_and", "bit_and(a, b)", "The bits that both integers have."),
     ("bit_or", "bit_or(a, b)", "The bits that at least one of two integers has."),
     ("bit_xor", "bit_xor(a, b)", "The bits that one of two integers has, and not both."),
-    ("shift_left", "shift_left(a, n)", "Integers times `2 ** n`; what is too large is the greatest number of the type."),
+    (
+        "shift_left",
+        "shift_left(a, n)",
+        "Integers times `2 ** n`; what is too large is the greatest number of the type.",
+    ),
     ("shift_right", "shift_right(a, n)", "Integers divided by `2 ** n` and rounded down."),
     ("stop_gradient", "stop_gradient(x)", "`x` itself; no gradient goes back through it."),
     (

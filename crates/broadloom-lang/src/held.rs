@@ -36,9 +36,15 @@ pub(crate) fn range_text(dtype: Dtype) -> Option<String> {
     }
 }
 
-/// The narrowest type of integers that holds a whole number, if there is one.
-pub(crate) fn narrowest(number: f64) -> Option<Dtype> {
-    Dtype::ALL.into_iter().find(|dtype| !dtype.is_float() && *dtype != Dtype::Bool && holds(*dtype, number))
+/// The narrowest type that holds a whole number and the numbers of another type of integers.
+pub(crate) fn wider(than: Dtype, number: f64) -> Dtype {
+    let (least, greatest) = than.range().unwrap_or_default();
+    let holds_all = |dtype: &Dtype| {
+        holds(*dtype, number)
+            && dtype.range().is_none_or(|(from, to)| from <= least && greatest <= to)
+            && matches!(dtype, Dtype::U8 | Dtype::I16 | Dtype::I32 | Dtype::I64)
+    };
+    Dtype::ALL.into_iter().find(holds_all).unwrap_or(Dtype::F64)
 }
 
 /// A number as people write it: without dozens of zeros.
@@ -127,10 +133,14 @@ impl Program {
             }
             Dtype::I32 => wider("i64"),
             _ if let Some(range) = range_text(dtype) => {
-                let wide = narrowest(value).map_or("f64", Dtype::name);
-                format!(
-                    "{range}: write another number, or `as {wide}` behind the shape of what it meets, or cast that: `{wide}(x)`"
-                )
+                let (wide, met) =
+                    (self::wider(dtype, value), operands.iter().rfind(|operand| number(operand).is_none())?);
+                let (label, is_leaf) =
+                    (self.graph.label_of(*met), matches!(self.graph.node(*met), Some(Node::Leaf { .. })));
+                match is_leaf {
+                    true => format!("{range}: write `{wide}({label})`, or declare `{label}` `as {wide}`"),
+                    false => format!("{range}: write `{wide}({label})`"),
+                }
             }
             _ => wider("f64"),
         };

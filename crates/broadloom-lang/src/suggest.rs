@@ -64,8 +64,9 @@ const KEPT: Way = Say("leave it out: where numbers are kept is decided for the w
 /// For the type of numbers.
 const TYPES: Way = Say("the type stands in the declaration: `data x : 32 | as i64`");
 /// For functions that convert types of numbers.
-const CASTS: Way =
-    Say("a type is a function that casts: `i64(x)`, `f32(x)`, `bool(x)`; in a declaration it stands behind the shape, `as i64`");
+const CASTS: Way = Say(
+    "a type is a function that casts: `i64(x)`, `f32(x)`, `bool(x)`; in a declaration it stands behind the shape, `as i64`",
+);
 
 /// `a`, `a and b`, `a, b and c`.
 pub fn listed(items: &[String]) -> String {

@@ -466,7 +466,9 @@ impl Run<'_> {
     /// The contents of a cell in the type that is computed in, rounded once.
     fn load(&self, cell: &Cell) -> Result<f64, Stop> {
         match &self.memory.buffers[cell.buffer.index()] {
-            Cells::Whole(cells) if self.real == Dtype::F32 => Ok(f64::from(cells[self.address(cell)?] as f32)),
+            Cells::Whole(cells) if self.real == Dtype::F32 => {
+                Ok(f64::from(cells[self.address(cell)?] as f32))
+            }
             _ => Ok(round(self.real, self.held(cell)?)),
         }
     }

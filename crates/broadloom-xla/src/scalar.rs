@@ -287,7 +287,10 @@ impl Writer<'_> {
             Binary::ShiftLeft => (self.shifted(x, y), 64),
             Binary::ShiftRight => {
                 let zero = Whole {
-                    over: Over { tensor: self.text.integers(0, &y.sizes, Element::I64), loops: loops.clone() },
+                    over: Over {
+                        tensor: self.text.integers(0, &y.sizes, Element::I64),
+                        loops: loops.clone(),
+                    },
                     bits: 1,
                 };
                 let places = self.sum(&zero, b, true);

@@ -7,7 +7,7 @@ use broadloom_diagnostics::{Diagnostic, Span};
 
 use super::{Eval, Evaluated, Reported};
 use crate::codes;
-use crate::held::{LARGEST_WRITTEN, holds, narrowest, number_text, range_text};
+use crate::held::{LARGEST_WRITTEN, holds, number_text, range_text, wider};
 use crate::value::Value;
 
 impl Eval<'_> {
@@ -81,7 +81,7 @@ impl Eval<'_> {
                 }
                 None => "write `as f64` behind the shape, or a smaller number".into(),
                 Some(range) if number.fract() == 0.0 => {
-                    let wide = narrowest(number).map_or("f64", Dtype::name);
+                    let wide = wider(dtype, number);
                     format!("{range}: write `as {wide}` behind the shape")
                 }
                 Some(_) => "write whole numbers, or `as f32` behind the shape".to_string(),
