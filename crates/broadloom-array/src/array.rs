@@ -339,6 +339,26 @@ impl Array {
         self.to_f64s().iter().all(|number| number.fract() == 0.0)
     }
 
+    /// The first integer that another type of integers does not have; none among floats, which are rounded.
+    ///
+    /// ```
+    /// use broadloom_array::{Array, Dtype};
+    ///
+    /// let a = Array::from_slice(&[3], &[7i64, 300, -1])?;
+    /// assert_eq!((a.outside(Dtype::U8), a.outside(Dtype::I16)), (Some(300), None));
+    /// # Ok::<(), broadloom_array::ArrayError>(())
+    /// ```
+    pub fn outside(&self, dtype: Dtype) -> Option<i64> {
+        let (Some((from, to)), Some((least, greatest))) = (self.dtype().range(), dtype.range()) else {
+            return None;
+        };
+        if least <= from && to <= greatest {
+            return None;
+        }
+        let wide: Vec<i64> = self.values.collect();
+        wide.into_iter().find(|number| !(least..=greatest).contains(number))
+    }
+
     /// The numbers as 64-bit floats: exact, except for large 64-bit integers.
     pub fn to_f64s(&self) -> Vec<f64> {
         self.values.collect()

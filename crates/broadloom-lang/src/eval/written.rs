@@ -51,8 +51,15 @@ impl Eval<'_> {
     pub(super) fn array(&mut self, value: &Value, dtype: Option<Dtype>, span: Span) -> Evaluated<Array> {
         let written = match value {
             Value::Array(array) => {
-                let array = (**array).clone();
-                return Ok(dtype.map_or(array.clone(), |dtype| array.convert(dtype)));
+                let Some(dtype) = dtype else { return Ok((**array).clone()) };
+                if let Some(number) = array.outside(dtype) {
+                    let message = format!("`{dtype}` does not hold {number}, which is among these numbers");
+                    let range = range_text(dtype).unwrap_or_default();
+                    let help =
+                        format!("{range}: write `as {}` behind the shape", wider(dtype, number as f64));
+                    return self.wrong(codes::VALUE, message, span, help);
+                }
+                return Ok(array.convert(dtype));
             }
             Value::Numbers(array) => (**array).clone(),
             Value::List(_) | Value::Number(_) => self.literal(value, span)?,
