@@ -202,7 +202,9 @@ impl<'a> Writer<'a> {
             f64::NEG_INFINITY => "minus_infinity",
             _ => "constant",
         };
-        self.constant_text(name, &format!("{} : {}", number(dtype, value), element(dtype)))
+        // Truths are written without a type.
+        let typed = if dtype == Dtype::Bool { String::new() } else { format!(" : {}", element(dtype)) };
+        self.constant_text(name, &format!("{}{typed}", number(dtype, value)))
     }
 
     pub fn integer_constant(&mut self, value: u64) -> String {

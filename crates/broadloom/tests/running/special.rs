@@ -220,7 +220,9 @@ fn casts_agree() -> Result<(), Error> {
                 made.extend([plain, of_part, sum, whole, less]);
             }
             let mut routine = Routine::new("all");
-            made.iter().for_each(|result| drop(routine.forward(*result)));
+            for result in &made {
+                routine.forward(*result);
+            }
             let mut session = Session::with(g, settings)?;
             session.run(&routine)?;
             let arrays = made.iter().map(|result| session.get(*result)).collect::<Result<Vec<_>, _>>()?;
