@@ -175,7 +175,7 @@ module.exports = grammar({
         [prec.left, STRENGTH.and, "and"],
         [prec.left, STRENGTH.compare, choice("<", "<=", ">", ">=", "==", "!=")],
         [prec.left, STRENGTH.add, choice("+", "-")],
-        [prec.left, STRENGTH.multiply, choice("*", "/", "%", "@")],
+        [prec.left, STRENGTH.multiply, choice("*", "/", "//", "%", "@")],
         [prec.right, STRENGTH.power, "**"],
       ];
       const each = ([grouped, strength, sign]) =>

@@ -10,12 +10,10 @@ import numpy as np
 from ._errors import Error
 
 # Types that programs store. Anything else is converted, or refused.
-_STORED = frozenset(np.dtype(name) for name in ("float16", "float32", "float64", "int32", "int64"))
+_STORED = frozenset(
+    np.dtype(name) for name in ("bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64")
+)
 _WIDENED = {
-    np.dtype("bool"): "int32",
-    np.dtype("int8"): "int32",
-    np.dtype("int16"): "int32",
-    np.dtype("uint8"): "int32",
     np.dtype("uint16"): "int32",
     np.dtype("uint32"): "int64",
 }

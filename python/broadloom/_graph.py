@@ -303,6 +303,12 @@ class Expr:
     def __rtruediv__(self, other: Operand) -> Expr:
         return self._of._apply("/", other, self)
 
+    def __floordiv__(self, other: Operand) -> Expr:
+        return self._of._apply("floor_div", self, other)
+
+    def __rfloordiv__(self, other: Operand) -> Expr:
+        return self._of._apply("floor_div", other, self)
+
     def __pow__(self, other: Operand) -> Expr:
         return self._of._apply("**", self, other)
 

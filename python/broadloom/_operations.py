@@ -1,4 +1,4 @@
-"""Pointwise operations on expressions. Those that Python has an operator for are operators: `+ - * / ** % < <= > >=`, `-a`.
+"""Pointwise operations on expressions. Those that Python has an operator for are operators: `+ - * / // ** % < <= > >=`, `-a`.
 
 A test holds the names here against the table of operations.
 """
@@ -17,6 +17,9 @@ __all__ = [
     "atan",
     "atan2",
     "atanh",
+    "bit_and",
+    "bit_or",
+    "bit_xor",
     "ceil",
     "cos",
     "cosh",
@@ -35,6 +38,8 @@ __all__ = [
     "recip",
     "relu",
     "round_",
+    "shift_left",
+    "shift_right",
     "sigmoid",
     "sign",
     "sin",
@@ -44,6 +49,16 @@ __all__ = [
     "stop_gradient",
     "tan",
     "tanh",
+    "to_bf16",
+    "to_bool",
+    "to_f16",
+    "to_f32",
+    "to_f64",
+    "to_i16",
+    "to_i32",
+    "to_i64",
+    "to_i8",
+    "to_u8",
     "where",
 ]
 
@@ -247,3 +262,86 @@ def atanh(a: Expr) -> Expr:
 def atan2(y: Operand, x: Operand) -> Expr:
     """The angle of the point with the coordinates `x` and `y`, between -π and π."""
     return _apply("atan2", y, x)
+
+
+def to_bool(a: Expr) -> Expr:
+    """True where `a` is not 0."""
+    return _apply("bool", a)
+
+
+def to_u8(a: Expr) -> Expr:
+    """`a` as 8-bit integers without a sign: towards 0, the nearest of 0 to 255.
+
+    >>> import broadloom as bl
+    >>> import numpy as np
+    >>> g = bl.Graph()
+    >>> x = g.data("x", "3")
+    >>> g.session().run(bl.to_u8(x), x=np.array([-1.5, 2.9, 300], "float32"))
+    array([  0,   2, 255], dtype=uint8)
+    """
+    return _apply("u8", a)
+
+
+def to_i8(a: Expr) -> Expr:
+    """`a` as 8-bit integers: towards 0, the nearest there is."""
+    return _apply("i8", a)
+
+
+def to_i16(a: Expr) -> Expr:
+    """`a` as 16-bit integers: towards 0, the nearest there is."""
+    return _apply("i16", a)
+
+
+def to_i32(a: Expr) -> Expr:
+    """`a` as 32-bit integers: towards 0, the nearest there is."""
+    return _apply("i32", a)
+
+
+def to_i64(a: Expr) -> Expr:
+    """`a` as 64-bit integers: towards 0, the nearest there is."""
+    return _apply("i64", a)
+
+
+def to_bf16(a: Expr) -> Expr:
+    """`a` rounded to `bf16`, which NumPy gets as 32-bit floats."""
+    return _apply("bf16", a)
+
+
+def to_f16(a: Expr) -> Expr:
+    """`a` as 16-bit floats."""
+    return _apply("f16", a)
+
+
+def to_f32(a: Expr) -> Expr:
+    """`a` as 32-bit floats."""
+    return _apply("f32", a)
+
+
+def to_f64(a: Expr) -> Expr:
+    """`a` as 64-bit floats."""
+    return _apply("f64", a)
+
+
+def bit_and(a: Operand, b: Operand) -> Expr:
+    """The bits that both integers have."""
+    return _apply("bit_and", a, b)
+
+
+def bit_or(a: Operand, b: Operand) -> Expr:
+    """The bits that at least one of the integers has."""
+    return _apply("bit_or", a, b)
+
+
+def bit_xor(a: Operand, b: Operand) -> Expr:
+    """The bits that one of the integers has, and not both."""
+    return _apply("bit_xor", a, b)
+
+
+def shift_left(a: Operand, b: Operand) -> Expr:
+    """The integer `a` times 2 for each of `b` places."""
+    return _apply("shift_left", a, b)
+
+
+def shift_right(a: Operand, b: Operand) -> Expr:
+    """The integer `a` divided by 2 for each of `b` places, rounded down."""
+    return _apply("shift_right", a, b)

@@ -62,11 +62,36 @@ def test_functions() -> None:
     np.testing.assert_allclose(value(lambda a: bl.where(a > 1, a, 0), a=a), np.where(a > 1, a, 0))
 
 
+def test_casts_and_bits() -> None:
+    a = np.array([-300.7, -1.5, 0, 0.4, 2.9, 300], "float32")
+    clipped = {"u8": (0, 255), "i8": (-128, 127), "i16": (-32768, 32767), "i32": None, "i64": None}
+    for name, limits in clipped.items():
+        wanted = np.trunc(a) if limits is None else np.clip(np.trunc(a), *limits)
+        got = value(getattr(bl, f"to_{name}"), a=a)
+        assert got.dtype == np.dtype(name.replace("u", "uint").replace("i", "int") if name == "u8" else name.replace("i", "int"))
+        assert got.tolist() == wanted.tolist(), name
+    assert value(bl.to_bool, a=a).tolist() == (a != 0).tolist()
+    assert value(bl.to_bool, a=a).dtype == np.dtype("bool")
+    for name, dtype in {"f16": "float16", "f32": "float32", "f64": "float64"}.items():
+        got = value(getattr(bl, f"to_{name}"), a=a)
+        assert got.dtype == np.dtype(dtype) and got.tolist() == a.astype(dtype).tolist()
+    np.testing.assert_array_equal(value(lambda a: a // 0.7, a=a), a // np.float32(0.7))
+    whole = np.array([-7, 7, 12], "float32")
+    for name, wanted in {"bit_and": np.bitwise_and, "bit_or": np.bitwise_or, "bit_xor": np.bitwise_xor}.items():
+        got = value(lambda a, name=name: getattr(bl, name)(bl.to_i64(a), 10), a=whole)
+        assert got.tolist() == wanted(whole.astype("int64"), 10).tolist(), name
+    for name, wanted in {"shift_left": np.left_shift, "shift_right": np.right_shift}.items():
+        got = value(lambda a, name=name: getattr(bl, name)(bl.to_i64(a), 2), a=whole)
+        assert got.tolist() == wanted(whole.astype("int64"), 2).tolist(), name
+    with pytest.raises(bl.Error, match="is for integers"):
+        value(lambda a: bl.bit_and(a, 3), a=a)
+
+
 def test_every_operation_has_a_name_here() -> None:
     """The table of operations decides what there is."""
     text = Path(_operations.__file__).read_text(encoding="utf-8")
     here = set(re.findall(r'_apply\("([^"]+)"', text))
-    operators = {"+", "-", "*", "/", "**", "mod", "<", "<=", ">", ">=", "neg"}
+    operators = {"+", "-", "*", "/", "floor_div", "**", "mod", "<", "<=", ">", ">=", "neg"}
     assert here | operators == {name for name, _ in _broadloom.operations()}
 
 

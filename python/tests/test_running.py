@@ -82,8 +82,9 @@ def test_nothing_is_copied_that_need_not_be() -> None:
         (np.ones((3, 2), "float32").T, "its elements are not one after another in memory"),
         (np.ones((2, 6), "float32")[:, ::2], "its elements are not one after another in memory"),
         (np.ones((2, 3), ">f4"), "it is >f4, and a program has float32"),
-        (np.ones((2, 3), "uint8"), "it is uint8, and a program has int32"),
-        (np.ones((2, 3), bool), "it is bool, and a program has int32"),
+        (np.ones((2, 3), "uint8"), "it is u8, and the program stores f32"),
+        (np.ones((2, 3), "uint16"), "it is uint16, and a program has int32"),
+        (np.ones((2, 3), bool), "it is bool, and the program stores f32"),
         ([[1, 1, 1], [1, 1, 1]], "it is not an array"),
         (np.frombuffer(b"0" + np.ones(6, "float32").tobytes(), "float32", 6, 1).reshape(2, 3), "its memory is not aligned"),
     ],
@@ -92,6 +93,18 @@ def test_copies_say_why(array: object, why: str) -> None:
     p = bl.program("data x : 2 | 3\nlet y = sum(x)\n")
     assert p(x=array)["y"] == 6
     assert p.copies["x"] is not None and why in p.copies["x"]
+
+
+@pytest.mark.parametrize("dtype", ["bool", "uint8", "int8", "int16", "int32", "int64"])
+def test_integers_are_read_where_they_are(dtype: str) -> None:
+    name = {"bool": "bool", "uint8": "u8"}.get(dtype, dtype.replace("int", "i"))
+    p = bl.program(f"data x : 4 as {name}\nlet y = max(x, x)\nlet total = sum(x)\nlet scaled = x * 0.5\n")
+    x = np.array([0, 1, 1, 0], dtype)
+    results = p(x=x)
+    assert p.copies == {"x": None}
+    assert results["y"].dtype == np.dtype(dtype) and results["y"].tolist() == x.tolist()
+    assert results["total"] == 2 and results["total"].dtype == np.dtype("int32" if dtype == "int32" else "int64")
+    assert results["scaled"].tolist() == [0, 0.5, 0.5, 0]
 
 
 def test_windows_need_margins() -> None:

@@ -2,8 +2,8 @@
 //!
 //! An [`Array`] holds numbers of one [`Dtype`] in row-major order: the last axis is the fastest.
 //! Arrays are the inputs and outputs of programs, and the contents of files. Numbers are converted
-//! between types as they are in a program: a float becomes the integer towards 0, and a number that
-//! does not fit becomes the nearest one that does.
+//! between types as they are in a program: a float becomes the integer towards 0, a number that does
+//! not fit becomes the nearest one that does, and every number but 0 is true.
 //!
 //! ```
 //! use broadloom_array::{Array, Dtype};
@@ -15,88 +15,22 @@
 //! ```
 
 use std::fmt;
-use std::str::FromStr;
 
 use half::{bf16, f16};
 
-/// The type of the numbers of an array or a buffer.
-///
-/// ```
-/// use broadloom_array::Dtype;
-///
-/// let dtype: Dtype = "bf16".parse()?;
-/// assert_eq!((dtype.bytes(), dtype.is_float(), dtype.to_string()), (2, true, "bf16".to_owned()));
-/// assert!("f8".parse::<Dtype>().is_err());
-/// # Ok::<(), broadloom_array::ArrayError>(())
-/// ```
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Default)]
-pub enum Dtype {
-    /// 32-bit integers.
-    I32,
-    /// 64-bit integers.
-    I64,
-    /// 16-bit floats with the exponents of `F32`.
-    Bf16,
-    /// 16-bit floats of IEEE 754.
-    F16,
-    /// 32-bit floats.
-    #[default]
-    F32,
-    /// 64-bit floats.
-    F64,
-}
-
-impl Dtype {
-    /// Every type.
-    pub const ALL: [Dtype; 6] = [Dtype::I32, Dtype::I64, Dtype::Bf16, Dtype::F16, Dtype::F32, Dtype::F64];
-
-    /// Its name: `i32`, `i64`, `bf16`, `f16`, `f32` or `f64`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Dtype::I32 => "i32",
-            Dtype::I64 => "i64",
-            Dtype::Bf16 => "bf16",
-            Dtype::F16 => "f16",
-            Dtype::F32 => "f32",
-            Dtype::F64 => "f64",
-        }
-    }
-
-    /// The number of bytes that one number takes.
-    pub fn bytes(self) -> usize {
-        match self {
-            Dtype::Bf16 | Dtype::F16 => 2,
-            Dtype::I32 | Dtype::F32 => 4,
-            Dtype::I64 | Dtype::F64 => 8,
-        }
-    }
-
-    /// Returns true if it has fractions.
-    pub fn is_float(self) -> bool {
-        !matches!(self, Dtype::I32 | Dtype::I64)
-    }
-}
-
-impl fmt::Display for Dtype {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
-}
-
-impl FromStr for Dtype {
-    type Err = ArrayError;
-
-    fn from_str(text: &str) -> Result<Dtype, ArrayError> {
-        Dtype::ALL.into_iter().find(|dtype| dtype.name() == text).ok_or_else(|| {
-            let names = Dtype::ALL.map(Dtype::name).join(", ");
-            ArrayError::new(format!("`{text}` is not a type of numbers: it should be one of {names}"))
-        })
-    }
-}
+use crate::Dtype;
 
 /// Numbers of one type.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Values {
+    /// Truths.
+    Bool(Vec<bool>),
+    /// 8-bit integers without a sign.
+    U8(Vec<u8>),
+    /// 8-bit integers.
+    I8(Vec<i8>),
+    /// 16-bit integers.
+    I16(Vec<i16>),
     /// 32-bit integers.
     I32(Vec<i32>),
     /// 64-bit integers.
@@ -115,6 +49,10 @@ pub enum Values {
 macro_rules! each_values {
     ($values:expr, $numbers:ident => $result:expr) => {
         match $values {
+            Values::Bool($numbers) => $result,
+            Values::U8($numbers) => $result,
+            Values::I8($numbers) => $result,
+            Values::I16($numbers) => $result,
             Values::I32($numbers) => $result,
             Values::I64($numbers) => $result,
             Values::Bf16($numbers) => $result,
@@ -129,6 +67,10 @@ impl Values {
     /// The type of the numbers.
     pub fn dtype(&self) -> Dtype {
         match self {
+            Values::Bool(_) => Dtype::Bool,
+            Values::U8(_) => Dtype::U8,
+            Values::I8(_) => Dtype::I8,
+            Values::I16(_) => Dtype::I16,
             Values::I32(_) => Dtype::I32,
             Values::I64(_) => Dtype::I64,
             Values::Bf16(_) => Dtype::Bf16,
@@ -151,6 +93,10 @@ impl Values {
     /// The same numbers as another type.
     fn convert(&self, dtype: Dtype) -> Values {
         match dtype {
+            Dtype::Bool => Values::Bool(self.collect()),
+            Dtype::U8 => Values::U8(self.collect()),
+            Dtype::I8 => Values::I8(self.collect()),
+            Dtype::I16 => Values::I16(self.collect()),
             Dtype::I32 => Values::I32(self.collect()),
             Dtype::I64 => Values::I64(self.collect()),
             Dtype::Bf16 => Values::Bf16(self.collect()),
@@ -167,6 +113,10 @@ impl Values {
             numbers.iter().map(|number| f(*number)).collect()
         }
         match self {
+            Values::Bool(numbers) => from(numbers, |number| T::from_i64(number.into())),
+            Values::U8(numbers) => from(numbers, |number| T::from_i64(number.into())),
+            Values::I8(numbers) => from(numbers, |number| T::from_i64(number.into())),
+            Values::I16(numbers) => from(numbers, |number| T::from_i64(number.into())),
             Values::I32(numbers) => from(numbers, |number| T::from_i64(number.into())),
             Values::I64(numbers) => from(numbers, T::from_i64),
             Values::Bf16(numbers) => from(numbers, |number| T::from_f64(number.to_f64())),
@@ -188,7 +138,8 @@ pub trait Element: Copy + PartialEq + fmt::Debug + Send + Sync + 'static {
     /// The type of such numbers.
     const DTYPE: Dtype;
 
-    /// The nearest number of this type; of integers, the one towards 0. NaN becomes the integer 0.
+    /// The nearest number of this type; of integers, the one towards 0. NaN becomes the integer 0. Every number but 0 is
+    /// true, NaN included.
     fn from_f64(value: f64) -> Self;
 
     /// The nearest number of this type.
@@ -235,6 +186,10 @@ macro_rules! element {
     };
 }
 
+element!(bool, Bool, |x| x != 0.0, |x| x != 0, f64::from);
+element!(u8, U8, |x| x as u8, |x: i64| x.clamp(0, u8::MAX.into()) as u8, f64::from);
+element!(i8, I8, |x| x as i8, |x: i64| x.clamp(i8::MIN.into(), i8::MAX.into()) as i8, f64::from);
+element!(i16, I16, |x| x as i16, |x: i64| x.clamp(i16::MIN.into(), i16::MAX.into()) as i16, f64::from);
 element!(i32, I32, |x| x as i32, |x: i64| x.clamp(i32::MIN.into(), i32::MAX.into()) as i32, f64::from);
 element!(i64, I64, |x| x as i64, |x| x, |x| x as f64);
 element!(bf16, Bf16, |x| bf16::from_f32(to_odd(x)), |x| <bf16 as Element>::from_f64(x as f64), bf16::to_f64);
@@ -322,6 +277,10 @@ impl Array {
             Some(T::values(vec![T::from_f64(value); count]))
         }
         let values = match dtype {
+            Dtype::Bool => fill::<bool>(sizes, value),
+            Dtype::U8 => fill::<u8>(sizes, value),
+            Dtype::I8 => fill::<i8>(sizes, value),
+            Dtype::I16 => fill::<i16>(sizes, value),
             Dtype::I32 => fill::<i32>(sizes, value),
             Dtype::I64 => fill::<i64>(sizes, value),
             Dtype::Bf16 => fill::<bf16>(sizes, value),
@@ -378,6 +337,26 @@ impl Array {
     /// Returns true if no number has a fraction; infinities and NaN have no whole value.
     pub fn is_whole(&self) -> bool {
         self.to_f64s().iter().all(|number| number.fract() == 0.0)
+    }
+
+    /// The first integer that another type of integers does not have; none among floats, which are rounded.
+    ///
+    /// ```
+    /// use broadloom_array::{Array, Dtype};
+    ///
+    /// let a = Array::from_slice(&[3], &[7i64, 300, -1])?;
+    /// assert_eq!((a.outside(Dtype::U8), a.outside(Dtype::I16)), (Some(300), None));
+    /// # Ok::<(), broadloom_array::ArrayError>(())
+    /// ```
+    pub fn outside(&self, dtype: Dtype) -> Option<i64> {
+        let (Some((from, to)), Some((least, greatest))) = (self.dtype().range(), dtype.range()) else {
+            return None;
+        };
+        if least <= from && to <= greatest {
+            return None;
+        }
+        let wide: Vec<i64> = self.values.collect();
+        wide.into_iter().find(|number| !(least..=greatest).contains(number))
     }
 
     /// The numbers as 64-bit floats: exact, except for large 64-bit integers.
@@ -531,6 +510,10 @@ impl Array {
             None => format!("{number:?}"),
         };
         match &self.values {
+            Values::Bool(numbers) => u8::from(numbers[place]).to_string(),
+            Values::U8(numbers) => numbers[place].to_string(),
+            Values::I8(numbers) => numbers[place].to_string(),
+            Values::I16(numbers) => numbers[place].to_string(),
             Values::I32(numbers) => numbers[place].to_string(),
             Values::I64(numbers) => numbers[place].to_string(),
             Values::Bf16(numbers) => float(numbers[place].to_f32()),
@@ -646,18 +629,6 @@ mod tests {
     }
 
     #[test]
-    fn names_are_read_back() {
-        for dtype in Dtype::ALL {
-            assert_eq!(dtype.name().parse(), Ok(dtype));
-            assert_eq!(Array::zeros(dtype, &[2]).unwrap().dtype(), dtype);
-        }
-        assert_eq!(
-            "F32".parse::<Dtype>().unwrap_err().message,
-            "`F32` is not a type of numbers: it should be one of i32, i64, bf16, f16, f32, f64"
-        );
-    }
-
-    #[test]
     fn conversions_round_once_and_saturate() {
         let from = |numbers: &[f64], dtype| {
             Array::from_slice(&[numbers.len() as u64], numbers).unwrap().convert(dtype)
@@ -674,14 +645,31 @@ mod tests {
         assert_eq!(from(&[1e6], Dtype::F16).to_f64s(), [f64::INFINITY]);
         let odd = Array::scalar((1i64 << 53) + 1);
         assert_eq!(odd.convert(Dtype::I64), odd);
-        for dtype in Dtype::ALL {
+        for dtype in Dtype::ALL.into_iter().filter(|dtype| *dtype != Dtype::Bool) {
             assert_eq!(range(&[2, 3]).convert(dtype).to_f32s(), [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]);
+        }
+        assert_eq!(range(&[2, 3]).convert(Dtype::Bool).to_f32s(), [0.0, 1.0, 1.0, 1.0, 1.0, 1.0]);
+        let numbers = [-1e9, -129.0, -1.5, -0.0, 0.4, 127.9, 200.0, f64::INFINITY, f64::NAN];
+        let as_floats = |dtype| from(&numbers, dtype).to_f64s();
+        assert_eq!(as_floats(Dtype::Bool), [1.0, 1.0, 1.0, 0.0, 1.0, 1.0, 1.0, 1.0, 1.0]);
+        assert_eq!(as_floats(Dtype::U8), [0.0, 0.0, 0.0, 0.0, 0.0, 127.0, 200.0, 255.0, 0.0]);
+        assert_eq!(as_floats(Dtype::I8), [-128.0, -128.0, -1.0, 0.0, 0.0, 127.0, 127.0, 127.0, 0.0]);
+        assert_eq!(as_floats(Dtype::I16), [-32768.0, -129.0, -1.0, 0.0, 0.0, 127.0, 200.0, 32767.0, 0.0]);
+        // Integers are saturated as integers are.
+        for (whole, dtype) in
+            [-70_000i64, -1, 0, 1, 256, 70_000].iter().flat_map(|x| Dtype::ALL.map(|d| (x, d)))
+        {
+            if !dtype.is_float() {
+                assert_eq!(Array::scalar(*whole).convert(dtype).item(), Some(dtype.nearest(*whole) as f64));
+            }
         }
     }
 
     #[test]
     fn prints_rows_in_brackets() {
         assert_eq!(Array::scalar(7i32).to_string(), "7");
+        assert_eq!(Array::from_slice(&[3], &[true, false, true]).unwrap().to_string(), "[1 0 1]");
+        assert_eq!(Array::from_slice(&[2], &[-5i8, 7]).unwrap().to_string(), "[-5  7]");
         assert_eq!(range(&[0, 4]).to_string(), "[]");
         assert_eq!(range(&[2, 6]).to_string(), "[[ 0  1  2  3  4  5]\n [ 6  7  8  9 10 11]]");
         assert_eq!(range(&[2, 2, 1]).to_string(), "[[[0]\n  [1]]\n\n [[2]\n  [3]]]");

@@ -6,6 +6,7 @@
 //! - [`replace`]: files that are complete or not there.
 
 mod array;
+mod dtype;
 #[cfg(feature = "files")]
 pub mod files;
 pub mod random;
@@ -13,7 +14,8 @@ pub mod replace;
 mod shown;
 mod threefry;
 
-pub use array::{Array, ArrayError, Dtype, Element, Values};
+pub use array::{Array, ArrayError, Element, Values};
+pub use dtype::Dtype;
 pub use half::{bf16, f16};
 pub use shown::shown_path;
 

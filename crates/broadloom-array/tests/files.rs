@@ -78,7 +78,7 @@ fn every_type_of_numpy() {
         ("f2", -2, Dtype::F16),
         ("f4", -2, Dtype::F32),
         ("f8", -2, Dtype::F64),
-        ("i2", -2, Dtype::I32),
+        ("i2", -2, Dtype::I16),
         ("u2", 0, Dtype::I32),
         ("i4", -2, Dtype::I32),
         ("u4", 0, Dtype::I64),
@@ -90,9 +90,9 @@ fn every_type_of_numpy() {
             assert_eq!(read(&format!("{order}_{name}.npy")), grid(from, dtype), "{order} {name}");
         }
     }
-    assert_eq!(read("i1.npy"), grid(-2, Dtype::I32));
-    assert_eq!(read("u1.npy"), grid(250, Dtype::I32));
-    assert_eq!(read("b1.npy"), Array::from_slice(&[2, 3], &[0i32, 1, 0, 1, 0, 1]).unwrap());
+    assert_eq!(read("i1.npy"), grid(-2, Dtype::I8));
+    assert_eq!(read("u1.npy"), grid(250, Dtype::U8));
+    assert_eq!(read("b1.npy"), Array::from_slice(&[2, 3], &[false, true, false, true, false, true]).unwrap());
 }
 
 #[test]
@@ -148,15 +148,15 @@ fn safetensors_of_python() {
     let (half, brain) = ([0.5, -1.5].map(f16::from_f32), [1.5, -3.0].map(bf16::from_f32));
     let expected = [
         ("brain", Array::from_slice(&[2], &brain)),
-        ("byte", Array::from_slice(&[2], &[250i32, 255])),
+        ("byte", Array::from_slice(&[2], &[250u8, 255])),
         ("double", Ok(Array::scalar(2.5f64))),
-        ("flag", Array::from_slice(&[2], &[1i32, 0])),
+        ("flag", Array::from_slice(&[2], &[true, false])),
         ("half", Array::from_slice(&[2], &half)),
         ("int", Array::from_slice(&[1, 1], &[7i32])),
         ("long", Array::from_slice(&[2], &[1i64 << 40, -1])),
         ("none", Array::zeros(Dtype::F32, &[2, 0])),
-        ("short", Array::from_slice(&[2], &[-300i32, 300])),
-        ("small", Array::from_slice(&[2], &[-128i32, 127])),
+        ("short", Array::from_slice(&[2], &[-300i16, 300])),
+        ("small", Array::from_slice(&[2], &[-128i8, 127])),
         ("w", Ok(grid(0, Dtype::F32))),
     ];
     let expected = expected.map(|(name, array)| (name.to_owned(), array.unwrap()));
@@ -324,6 +324,10 @@ fn arrays() -> impl Strategy<Value = Array> {
                 words.iter().map(number).collect()
             }
             let values = match Dtype::ALL[dtype] {
+                Dtype::Bool => Values::Bool(words.iter().map(|word| word % 2 == 1).collect()),
+                Dtype::U8 => Values::U8(words.iter().map(|word| *word as u8).collect()),
+                Dtype::I8 => Values::I8(words.iter().map(|word| *word as i8).collect()),
+                Dtype::I16 => Values::I16(words.iter().map(|word| *word as i16).collect()),
                 Dtype::I32 => Values::I32(words.iter().map(|word| *word as i32).collect()),
                 Dtype::I64 => Values::I64(words.iter().map(|word| *word as i64).collect()),
                 Dtype::Bf16 => Values::Bf16(finite(

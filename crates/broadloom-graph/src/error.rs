@@ -50,6 +50,8 @@ pub enum Remedy {
     Backward,
     /// Make numbers whole: they count something.
     Integers,
+    /// Cast floats to integers: their bits are asked for.
+    Bits,
     /// Give whole numbers: what takes them holds integers.
     WholeValues,
     /// Reduce a loss to one number.

@@ -12,7 +12,7 @@
 //! The text is for people. Programs that make assignments build them with [`Assignments`] and
 //! [`Formula`]; the parser does the same.
 
-use broadloom_loops::{Binary, Domain, Unary, Yields};
+use broadloom_loops::{Binary, Domain, Dtype, Unary, Yields};
 
 use crate::error::{Error, ErrorKind};
 use crate::operation::table::{self, ROWS, Row};
@@ -158,6 +158,37 @@ impl Formula {
             Formula::Unary(function, _) => function.yields() == Yields::Truth,
             Formula::Binary(function, ..) => function.yields() == Yields::Truth,
             Formula::Number(_) | Formula::Name(_) | Formula::Select(..) => false,
+        }
+    }
+
+    /// The type that it casts an operand to, if it does just that.
+    pub(crate) fn cast_to(&self) -> Option<Dtype> {
+        match self {
+            Formula::Unary(function, a) if matches!(**a, Formula::Name(_)) => function.cast_to(),
+            _ => None,
+        }
+    }
+
+    /// Returns true if a function in it is about the bits of integers.
+    pub(crate) fn is_bitwise(&self) -> bool {
+        match self {
+            Formula::Number(_) | Formula::Name(_) => false,
+            Formula::Unary(_, a) => a.is_bitwise(),
+            Formula::Binary(function, a, b) => function.is_bitwise() || a.is_bitwise() || b.is_bitwise(),
+            Formula::Select(condition, a, b) => [condition, a, b].into_iter().any(|part| part.is_bitwise()),
+        }
+    }
+
+    /// Returns true if its values have the type of its operands: copies, greatest and least ones, choices and common bits.
+    pub(crate) fn is_selection(&self) -> bool {
+        match self {
+            Formula::Name(_) => true,
+            Formula::Binary(function, a, b) => {
+                let keeps = matches!(function, Binary::BitAnd | Binary::BitOr | Binary::BitXor);
+                (keeps || function.yields() == Yields::Operand) && a.is_selection() && b.is_selection()
+            }
+            Formula::Select(_, a, b) => a.is_selection() && b.is_selection(),
+            Formula::Number(_) | Formula::Unary(..) => false,
         }
     }
 

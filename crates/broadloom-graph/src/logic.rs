@@ -32,6 +32,7 @@
 use std::sync::Arc;
 
 use broadloom_core::{Constraint, Numerator, Padding, Piece, Role, RowVar};
+use broadloom_loops::Dtype;
 use broadloom_spec::Kind;
 
 use crate::Graph;
@@ -223,6 +224,21 @@ impl Graph {
     /// Composition with a sum: `a @ b + d`, in one operation.
     pub fn compose_accumulate(&mut self, a: Tensor, b: Tensor, d: Tensor) -> Result<Tensor, Error> {
         self.broadcasting(Op::ComposeAccumulate, &[a, b, d])
+    }
+
+    /// The numbers of a tensor as another type. Floats become integers towards 0; what does not fit becomes the nearest number that
+    /// does, and what is not a number 0; every number but 0 is true. Gradients pass between types of floats, and no others.
+    ///
+    /// ```
+    /// use broadloom::{Dtype, Graph};
+    /// let mut g = Graph::new();
+    /// let x = g.data("x", "3")?;
+    /// let mask = g.cast(x, Dtype::Bool)?;
+    /// assert_eq!(g.dtypes()[mask.index()], Dtype::Bool);
+    /// # Ok::<(), broadloom::Error>(())
+    /// ```
+    pub fn cast(&mut self, a: Tensor, dtype: Dtype) -> Result<Tensor, Error> {
+        self.pointwise(dtype.name(), &[a])
     }
 
     /// Swaps input and output.

@@ -15,7 +15,7 @@ pub(crate) mod table;
 use std::sync::Arc;
 use std::sync::OnceLock;
 
-use broadloom_loops::Binary;
+use broadloom_loops::{Binary, Dtype};
 use rustc_hash::FxHashMap;
 
 use crate::error::{Error, ErrorKind};
@@ -395,6 +395,39 @@ impl Operation {
     /// ```
     pub fn is_truth(&self) -> bool {
         self.pointwise_value().is_some_and(Formula::is_truth)
+    }
+
+    /// The type that it casts its operand to, if it is a cast.
+    ///
+    /// ```
+    /// use broadloom::{Dtype, Operation};
+    /// let cast_to = |name| Operation::named(name).and_then(Operation::cast_to);
+    /// assert_eq!((cast_to("u8"), cast_to("floor")), (Some(Dtype::U8), None));
+    /// ```
+    pub fn cast_to(&self) -> Option<Dtype> {
+        self.pointwise_value().and_then(Formula::cast_to)
+    }
+
+    /// Returns true if it is about the bits of its operands, which have to be integers.
+    ///
+    /// ```
+    /// use broadloom::Operation;
+    /// let bitwise = |name| Operation::named(name).is_some_and(Operation::is_bitwise);
+    /// assert!(bitwise("bit_and") && bitwise("shift_left") && !bitwise("and"));
+    /// ```
+    pub fn is_bitwise(&self) -> bool {
+        self.forward.assignments.iter().any(|assignment| assignment.value.is_bitwise())
+    }
+
+    /// Returns true if its values fit the type of its operands, however narrow that is.
+    ///
+    /// ```
+    /// use broadloom::Operation;
+    /// let selects = |name| Operation::named(name).is_some_and(Operation::is_selection);
+    /// assert!(selects("max") && selects("where") && selects("bit_or") && !selects("+") && !selects("<"));
+    /// ```
+    pub fn is_selection(&self) -> bool {
+        self.pointwise_value().is_some_and(Formula::is_selection)
     }
 
     /// Returns true if its first operand is a condition that chooses between the others.

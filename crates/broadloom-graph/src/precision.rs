@@ -1,6 +1,7 @@
 //! The types of numbers: given at leaves, inferred everywhere else.
 //!
-//! - A result has the widest float among its operands.
+//! - A result has the widest float among its operands. Integers alone have the narrowest type that holds
+//!   the numbers of all operands (`u8` and `i8` make `i16`); `bool` is the least of them.
 //! - Literals (numbers, lists, sizes, ranges) and tensors computed from them alone have no type of their
 //!   own. They take the type of the tensors they are combined with, and so do leaves without a given
 //!   type. If they are combined with none, they have the graph's default.
@@ -10,12 +11,20 @@
 //!   (`i * 0.5`), in divisions and in functions such as `exp`, the result is a float: that of the
 //!   other operand, or the default. The formula of an operation decides, not its name.
 //! - What a scan carries has the widest type among its first value and what a turn makes of it.
+//! - Sums and products over axes of `bool`, `u8`, `i8` and `i16` are `i64`, and so is arithmetic on `bool` alone,
+//!   because the results would seldom fit; so is what a size or a range does to such numbers. Copies,
+//!   choices, the greatest and the least keep the type.
+//! - A cast has its type, whatever its operand is, and does not decide the type of that; but lists that the default
+//!   would round first are 64-bit floats, as they are written, and counted numbers 64-bit integers.
+//! - Whole literals whose bits are asked for are integers, of 64 bits if they are combined with no others.
 //! - A mean has the type of its operand, or the default for integers. Its sum is kept in wider numbers
 //!   than short floats and integers, because it may be too large for them where the mean is not.
 
 use broadloom_array::{Array, Dtype};
 
 use crate::Graph;
+use crate::logic::Accumulate;
+use crate::lookup::Lookup;
 use crate::operation::Operation;
 use crate::step::{Leaf, Op, Step, Tensor};
 
@@ -88,6 +97,10 @@ impl Types<'_> {
             return;
         }
         let Some(Step::Op { result, results, .. }) = graph.steps.get(step as usize) else { return };
+        if let Some(dtype) = self.operations[step as usize].and_then(Operation::cast_to) {
+            self.known[*result as usize] = Some(dtype);
+            return;
+        }
         let mut operands = graph.step_operands(graph.typed_by(step, Tensor(*result)));
         let operation = self.operations[step as usize];
         if graph.facts.lookups.contains_key(&step) {
@@ -101,8 +114,13 @@ impl Types<'_> {
         let types = operands.iter().filter_map(|tensor| self.known[tensor.index()]);
         let joined = types.filter(counts).reduce(join);
         for tensor in (*result..*result + u32::from(*results)).map(Tensor) {
-            let wide = graph.facts.wide.contains(&tensor);
-            let inferred = if wide { joined.map(summed) } else { joined };
+            let inferred = match joined {
+                Some(joined) if graph.facts.wide.contains(&tensor) => Some(summed(joined)),
+                Some(joined) if is_narrow(joined) && self.outgrows(step, operands, joined) => {
+                    Some(Dtype::I64)
+                }
+                joined => joined,
+            };
             self.known[tensor.index()] = self.known[tensor.index()].or(inferred);
         }
     }
@@ -126,6 +144,55 @@ impl Types<'_> {
         }
     }
 
+    /// Gives a literal that is cast to a type another type than the default if only that holds it as it is written.
+    fn take_as_written(&mut self, tensor: Tensor, dtype: Dtype) {
+        let facts = &self.graph.facts;
+        let is_lost = |written: &Array| {
+            written.convert(facts.default_precision).convert(dtype) != written.convert(dtype)
+        };
+        let written = match self.graph.leaf(tensor) {
+            Some(Leaf::Size(_) | Leaf::Range) => Some(Dtype::I64),
+            _ if facts.arrays.get(&tensor).is_some_and(|written| is_lost(written)) => Some(Dtype::F64),
+            _ => None,
+        };
+        self.known[tensor.index()] = self.known[tensor.index()].or(written);
+    }
+
+    /// Whole literals in an operation on bits are integers: those of the other operands, or of 64 bits.
+    fn take_integers(&mut self, operands: &[Tensor], result: Tensor) {
+        let open = |tensor: &&Tensor| self.known[tensor.index()].is_none();
+        if operands.iter().filter(open).any(|tensor| !self.whole[tensor.index()]) {
+            return;
+        }
+        let known = operands.iter().filter_map(|tensor| self.known[tensor.index()]);
+        let wanted = known.reduce(join).filter(|dtype| !dtype.is_float()).unwrap_or(Dtype::I64);
+        for tensor in operands.iter().chain([&result]) {
+            self.known[tensor.index()].get_or_insert(wanted);
+        }
+    }
+
+    /// Returns true if the results of a step on narrow integers seldom fit their type.
+    fn outgrows(&self, step: u32, operands: &[Tensor], joined: Dtype) -> bool {
+        let graph = self.graph;
+        let Some(Step::Op { op, .. }) = graph.steps.get(step as usize) else { return false };
+        let counts = |tensor: &Tensor| matches!(graph.leaf(*tensor), Some(Leaf::Size(_) | Leaf::Range));
+        match *op {
+            _ if matches!(graph.facts.lookups.get(&step), Some(Lookup::Columns | Lookup::Elements)) => false,
+            Op::Pointwise(_) => {
+                let operation = self.operations[step as usize];
+                let selects = operation.is_some_and(Operation::is_selection);
+                !self.is_truth(step) && ((joined == Dtype::Bool && !selects) || operands.iter().any(counts))
+            }
+            Op::Compose | Op::ComposeAccumulate => true,
+            Op::Einsum { spec, accumulate, .. } => {
+                let sums = matches!(accumulate, Accumulate::Sum | Accumulate::Product);
+                (sums && (graph.specs.get(spec).spec.reduces() || graph.facts.lookups.contains_key(&step)))
+                    || (joined == Dtype::Bool && operands.len() > 1)
+            }
+            Op::Transpose | Op::Slice(_) | Op::Collect | Op::Convert { .. } => false,
+        }
+    }
+
     /// Returns true if operands are integers, or literals and conditions that are whole, with at least one integer.
     fn are_integers(&self, operands: &[Tensor]) -> bool {
         let is_integer = |tensor: &Tensor| self.known[tensor.index()].is_some_and(|known| !known.is_float());
@@ -145,6 +212,12 @@ impl Types<'_> {
         let Some(Step::Op { op, result, .. }) = graph.steps.get(step as usize) else { return };
         let mut operands = graph.step_operands(graph.typed_by(step, Tensor(*result)));
         let mut wanted = self.known[*result as usize];
+        if let Some(dtype) = self.operations[step as usize].and_then(Operation::cast_to) {
+            return operands.iter().for_each(|operand| self.take_as_written(*operand, dtype));
+        }
+        if self.operations[step as usize].is_some_and(Operation::is_bitwise) {
+            return self.take_integers(operands, Tensor(*result));
+        }
         if self.is_truth(step) {
             wanted = operands.iter().filter_map(|tensor| self.known[tensor.index()]).reduce(join);
         } else if self.operations[step as usize].is_some_and(Operation::is_choice) {
@@ -184,8 +257,14 @@ impl Graph {
 fn join(a: Dtype, b: Dtype) -> Dtype {
     match (a, b) {
         (Dtype::F16, Dtype::Bf16) | (Dtype::Bf16, Dtype::F16) => Dtype::F32,
+        (Dtype::U8, Dtype::I8) | (Dtype::I8, Dtype::U8) => Dtype::I16,
         (a, b) => a.max(b),
     }
+}
+
+/// Returns true if a type has so few integers that sums seldom fit.
+fn is_narrow(dtype: Dtype) -> bool {
+    matches!(dtype, Dtype::Bool | Dtype::U8 | Dtype::I8 | Dtype::I16)
 }
 
 /// The type of the sum of a mean: one that can hold what the mean can be computed from.

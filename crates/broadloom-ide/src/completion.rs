@@ -17,7 +17,7 @@ use crate::definition::library;
 use crate::names::{Binding, BindingKind, Bindings, comment_above};
 
 /// The types of numbers.
-const TYPES: [&str; 6] = ["f32", "f64", "i32", "i64", "bf16", "f16"];
+const TYPES: [&str; 10] = ["f32", "f64", "i32", "i64", "bf16", "f16", "bool", "u8", "i8", "i16"];
 
 /// A name or keyword that can be written.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]

@@ -73,8 +73,8 @@ pub(crate) fn all() -> &'static [Builtin] {
     &ALL
 }
 
-/// Operations that the language writes as signs or keywords: `-x`, `not x`, `a and b`, `a or b`, `a % b`.
-const SIGNS: [&str; 5] = ["neg", "not", "and", "or", "mod"];
+/// Operations that the language writes as signs or keywords: `-x`, `not x`, `a and b`, `a or b`, `a % b`, `a // b`.
+const SIGNS: [&str; 6] = ["neg", "not", "and", "or", "mod", "floor_div"];
 
 /// The functions that are not just a pointwise operation.
 const OWN: [Builtin; 30] = [

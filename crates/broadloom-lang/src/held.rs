@@ -12,16 +12,39 @@ pub(crate) const LARGEST_WRITTEN: f64 = 9_007_199_254_740_991.0;
 /// Whether a type holds a number that is written down: a float may be rounded, but not to infinity.
 pub(crate) fn holds(dtype: Dtype, number: f64) -> bool {
     let most = match dtype {
-        Dtype::I32 if number < 0.0 => -f64::from(i32::MIN),
-        Dtype::I32 => f64::from(i32::MAX),
         // The next one is read as if it were this one and 1.
         Dtype::I64 => LARGEST_WRITTEN,
         Dtype::F16 => 65_504.0,
         Dtype::Bf16 | Dtype::F32 => f64::from(f32::MAX),
-        Dtype::F64 => f64::INFINITY,
+        _ => f64::INFINITY,
     };
-    let whole = dtype.is_float() || number.fract() == 0.0;
-    !number.is_finite() && dtype.is_float() || (number.abs() <= most && whole)
+    match dtype.range() {
+        None => !number.is_finite() || number.abs() <= most,
+        Some((least, greatest)) => {
+            number.fract() == 0.0
+                && number.abs() <= most
+                && (least as f64..=greatest as f64).contains(&number)
+        }
+    }
+}
+
+/// The numbers of a type of integers in words.
+pub(crate) fn range_text(dtype: Dtype) -> Option<String> {
+    match dtype {
+        Dtype::Bool => Some("`bool` is 0 or 1".into()),
+        _ => dtype.range().map(|(least, greatest)| format!("`{dtype}` goes from {least} to {greatest}")),
+    }
+}
+
+/// The narrowest type that holds a whole number and the numbers of another type of integers.
+pub(crate) fn wider(than: Dtype, number: f64) -> Dtype {
+    let (least, greatest) = than.range().unwrap_or_default();
+    let holds_all = |dtype: &Dtype| {
+        holds(*dtype, number)
+            && dtype.range().is_none_or(|(from, to)| from <= least && greatest <= to)
+            && matches!(dtype, Dtype::U8 | Dtype::I16 | Dtype::I32 | Dtype::I64)
+    };
+    Dtype::ALL.into_iter().find(holds_all).unwrap_or(Dtype::F64)
 }
 
 /// A number as people write it: without dozens of zeros.
@@ -48,6 +71,43 @@ impl Program {
         let found: Vec<Diagnostic> =
             tensors.into_iter().filter_map(|tensor| self.unheld(tensor, &types)).collect();
         self.diagnostics.extend(found);
+    }
+
+    /// Reports operations on the bits of floats.
+    pub(crate) fn look_at_bits(&mut self) {
+        if !self.is_ok() {
+            return;
+        }
+        let types = self.graph.dtypes();
+        let tensors: Vec<Tensor> = self.graph.tensors().collect();
+        let found: Vec<Diagnostic> =
+            tensors.into_iter().filter_map(|tensor| self.bits_of_floats(tensor, &types)).collect();
+        self.diagnostics.extend(found);
+    }
+
+    fn bits_of_floats(&self, tensor: Tensor, types: &[Dtype]) -> Option<Diagnostic> {
+        let Some(Node::Operation { name, operands, step }) = self.graph.node(tensor) else { return None };
+        if !Operation::named(name).is_some_and(Operation::is_bitwise) {
+            return None;
+        }
+        let float = *operands.iter().find(|operand| types[operand.index()].is_float())?;
+        let span = self.origins.get(step)?.span;
+        let label = self.graph.label_of(float);
+        let (message, help) = match self.graph.node(float)? {
+            Node::Leaf { kind: LeafKind::Number(value) } => {
+                let value = number_text(value);
+                (format!("`{name}` is for integers, and {value} is none"), "write a whole number".to_string())
+            }
+            Node::Leaf { .. } => (
+                format!("`{name}` is for integers, but `{label}` holds `{}`", types[float.index()]),
+                format!("write `as i64` behind the shape of `{label}`, or cast it here: `i64({label})`"),
+            ),
+            Node::Operation { .. } => (
+                format!("`{name}` is for integers, but `{label}` is `{}`", types[float.index()]),
+                format!("cast it: `i64({label})`"),
+            ),
+        };
+        Some(Diagnostic::error(codes::KIND, message, span, "floats have no such bits").with_help(help))
     }
 
     fn unheld(&self, tensor: Tensor, types: &[Dtype]) -> Option<Diagnostic> {
@@ -79,6 +139,16 @@ impl Program {
                 )
             }
             Dtype::I32 => wider("i64"),
+            _ if let Some(range) = range_text(dtype) => {
+                let (wide, met) =
+                    (self::wider(dtype, value), operands.iter().rfind(|operand| number(operand).is_none())?);
+                let (label, is_leaf) =
+                    (self.graph.label_of(*met), matches!(self.graph.node(*met), Some(Node::Leaf { .. })));
+                match is_leaf {
+                    true => format!("{range}: write `{wide}({label})`, or declare `{label}` `as {wide}`"),
+                    false => format!("{range}: write `{wide}({label})`"),
+                }
+            }
             _ => wider("f64"),
         };
         let label = format!("computed in `{dtype}`");

@@ -42,6 +42,8 @@ impl Position {
                     Binary::Sub => a.checked_sub(b)?,
                     Binary::Mul => a.checked_mul(b)?,
                     Binary::Div => a.checked_div_euclid(b)?,
+                    Binary::FloorDiv if b > 0 => a.checked_div_euclid(b)?,
+                    Binary::FloorDiv => a.checked_neg()?.checked_div_euclid(b.checked_neg()?)?,
                     Binary::Mod => a.checked_rem_euclid(b)?,
                     _ => return None,
                 }
@@ -69,7 +71,7 @@ impl Position {
                     Binary::Add => (a.0.checked_add(b.0)?, a.1.checked_add(b.1)?),
                     Binary::Sub => (a.0.checked_sub(b.1)?, a.1.checked_sub(b.0)?),
                     Binary::Mul => corners(a, b, i64::checked_mul)?,
-                    Binary::Div if b.0 > 0 => corners(a, b, i64::checked_div_euclid)?,
+                    Binary::Div | Binary::FloorDiv if b.0 > 0 => corners(a, b, i64::checked_div_euclid)?,
                     Binary::Mod if b.0 > 0 && a.0 >= 0 && a.1 < b.0 => a,
                     Binary::Mod if b.0 > 0 => (0, b.1 - 1),
                     _ => return None,
@@ -99,7 +101,7 @@ mod tests {
     fn bounds_hold_all_values() {
         let step = Arc::new(Position::Counter(Counter(0), 2, 9));
         let number = |value: f64| Arc::new(Position::Number(value));
-        let signs = [Binary::Add, Binary::Sub, Binary::Mul, Binary::Div, Binary::Mod];
+        let signs = [Binary::Add, Binary::Sub, Binary::Mul, Binary::Div, Binary::FloorDiv, Binary::Mod];
         for sign in signs {
             for value in [-3.0, 1.0, 2.0, 5.0, 20.0] {
                 for position in [

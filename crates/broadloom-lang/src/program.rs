@@ -229,6 +229,7 @@ impl Program {
         if options.until.is_none() {
             program.close();
             program.look_at_numbers();
+            program.look_at_bits();
             program.rehearse();
         }
         program.look_at_dims();

@@ -101,7 +101,8 @@ impl Size {
 
 /// Returns true if an operator on sizes gives a size.
 pub(crate) fn is_arithmetic(sign: Binary) -> bool {
-    [Binary::Add, Binary::Sub, Binary::Mul, Binary::Div, Binary::Mod, Binary::Pow].contains(&sign)
+    use Binary::{Add, Div, FloorDiv, Mod, Mul, Pow, Sub};
+    [Add, Sub, Mul, Div, FloorDiv, Mod, Pow].contains(&sign)
 }
 
 /// Applies an operator to two sums, if the result is a sum: only a number can be divided by.

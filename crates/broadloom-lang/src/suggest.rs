@@ -61,8 +61,12 @@ const ALL_AXES: Way = Say(
 const UNITS: Way = Say("leave it out: axes that are missing broadcast, and a spec names the others");
 /// For functions that move or copy numbers.
 const KEPT: Way = Say("leave it out: where numbers are kept is decided for the whole program");
-/// For functions that convert types of numbers.
+/// For the type of numbers.
 const TYPES: Way = Say("the type stands in the declaration: `data x : 32 | as i64`");
+/// For functions that convert types of numbers.
+const CASTS: Way = Say(
+    "a type is a function that casts: `i64(x)`, `f32(x)`, `bool(x)`; in a declaration it stands behind the shape, `as i64`",
+);
 
 /// `a`, `a and b`, `a, b and c`.
 pub fn listed(items: &[String]) -> String {
@@ -193,13 +197,32 @@ const FOREIGN: &[(&str, Way)] = &[
     ("enumerate", Say("write `for i in 0..len(list):`, and `list[i]`")),
     ("zip", Say("write `for i in 0..len(list):`, and `list[i]` of each")),
     ("str", Say("a text is filled in by `\"{name}\"`")),
-    ("int", TYPES),
-    ("float", TYPES),
-    ("long", TYPES),
-    ("half", TYPES),
-    ("double", TYPES),
-    ("astype", TYPES),
-    ("type", TYPES),
+    ("int", Write("i64($1)")),
+    ("int8", Write("i8($1)")),
+    ("int16", Write("i16($1)")),
+    ("int32", Write("i32($1)")),
+    ("int64", Write("i64($1)")),
+    ("uint8", Write("u8($1)")),
+    ("float", Write("f32($1)")),
+    ("float16", Write("f16($1)")),
+    ("float32", Write("f32($1)")),
+    ("float64", Write("f64($1)")),
+    ("bfloat16", Write("bf16($1)")),
+    ("long", Write("i64($1)")),
+    ("half", Write("f16($1)")),
+    ("double", Write("f64($1)")),
+    ("astype", CASTS),
+    ("type", CASTS),
+    ("cast", CASTS),
+    ("bitwise_and", Write("bit_and($1, $2)")),
+    ("bitwise_or", Write("bit_or($1, $2)")),
+    ("bitwise_xor", Write("bit_xor($1, $2)")),
+    ("left_shift", Write("shift_left($1, $2)")),
+    ("right_shift", Write("shift_right($1, $2)")),
+    ("bitwise_left_shift", Write("shift_left($1, $2)")),
+    ("bitwise_right_shift", Write("shift_right($1, $2)")),
+    ("floor_divide", Write("$1 // $2")),
+    ("floor_div", Write("$1 // $2")),
     ("cumsum", Say("write a spec with a mask: `einsum(\"t -> ; s | t -> => s |\", x, causal_mask())`")),
     ("optimizer", Say("write `minimise loss by sgd(0.1)`")),
     (
@@ -284,8 +307,12 @@ pub fn argument(name: &str) -> &'static [&'static str] {
 /// The type of numbers here for a name that other libraries use.
 pub fn number_type(name: &str) -> Option<&'static str> {
     Some(match name {
-        "int" | "long" | "int64" | "i8" | "int8" | "uint8" | "u8" | "bool" => "i64",
-        "int32" | "i16" | "int16" => "i32",
+        "int" | "long" | "int64" | "isize" | "usize" | "uint32" | "u32" | "uint64" | "u64" => "i64",
+        "int32" | "uint16" | "u16" => "i32",
+        "int16" | "short" => "i16",
+        "int8" => "i8",
+        "uint8" | "byte" | "char" => "u8",
+        "boolean" | "bool_" | "Bool" => "bool",
         "float" | "float32" | "single" => "f32",
         "float64" | "double" => "f64",
         "float16" | "half" => "f16",

@@ -11,8 +11,10 @@
 //! assert_eq!(Binary::Max.of(2.0, 3.0), 3.0);
 //! ```
 
+use crate::Dtype;
 use crate::mlir::{Body, modulo as mlir_modulo, not as mlir_not, recip as mlir_recip};
-use crate::mlir::{sigmoid as mlir_sigmoid, sign as mlir_sign};
+use crate::mlir::{floor_div as mlir_floor_div, sigmoid as mlir_sigmoid, sign as mlir_sign};
+use crate::reference::round;
 
 /// The kind of values that a function has.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -222,6 +224,17 @@ unary! {
     Round,   "round",   f64::round_ties_even, C1::Call("round"),   Op("math.roundeven"),  Exact,     true,   All,           1,   8.0;
     Trunc,   "trunc",   f64::trunc,           C1::Call("trunc"),   Op("math.trunc"),      Exact,     true,   All,           1,   8.0;
     Not,     "not",     not,                  C1::Not,             Several(mlir_not),     Truth,     true,   All,           1,   0.5;
+//  Casts: the number as a type holds it.
+    AsBool,  "bool",    |x| round(Dtype::Bool, x),  C1::Call("as_bool"), Several(|to, x| to.cast(x[0], Dtype::Bool)), Rounded,   true,   All,           1,   2.0;
+    AsU8,    "u8",      |x| round(Dtype::U8, x),    C1::Call("as_u8"),   Several(|to, x| to.cast(x[0], Dtype::U8)),   Rounded,   true,   All,           1,   2.0;
+    AsI8,    "i8",      |x| round(Dtype::I8, x),    C1::Call("as_i8"),   Several(|to, x| to.cast(x[0], Dtype::I8)),   Rounded,   true,   All,           1,   2.0;
+    AsI16,   "i16",     |x| round(Dtype::I16, x),   C1::Call("as_i16"),  Several(|to, x| to.cast(x[0], Dtype::I16)),  Rounded,   true,   All,           1,   2.0;
+    AsI32,   "i32",     |x| round(Dtype::I32, x),   C1::Call("as_i32"),  Several(|to, x| to.cast(x[0], Dtype::I32)),  Rounded,   true,   All,           1,   2.0;
+    AsI64,   "i64",     |x| round(Dtype::I64, x),   C1::Call("as_i64"),  Several(|to, x| to.cast(x[0], Dtype::I64)),  Rounded,   true,   All,           1,   2.0;
+    AsBf16,  "bf16",    |x| round(Dtype::Bf16, x),  C1::Call("as_bf16"), Several(|to, x| to.cast(x[0], Dtype::Bf16)), Fractions, true,   All,           1,   2.0;
+    AsF16,   "f16",     |x| round(Dtype::F16, x),   C1::Call("as_f16"),  Several(|to, x| to.cast(x[0], Dtype::F16)),  Fractions, true,   All,           1,   2.0;
+    AsF32,   "f32",     |x| round(Dtype::F32, x),   C1::Call("as_f32"),  Several(|to, x| to.cast(x[0], Dtype::F32)),  Fractions, true,   All,           1,   2.0;
+    AsF64,   "f64",     |x| round(Dtype::F64, x),   C1::Call("as_f64"),  Several(|to, x| to.cast(x[0], Dtype::F64)),  Fractions, true,   All,           1,   2.0;
 }
 
 /// Domains of functions of two numbers.
@@ -248,6 +261,18 @@ binary! {
     Min,      "min", min,                  C2::Call("min"), Op("arith.minimumf"),  Operand,   true,   ANY,      GREATEST, true,    1,   1.0;
     /// The remainder with the sign of the divisor.
     Mod,      "mod", modulo,               C2::Call("mod"), Several(mlir_modulo),  Rounded,   true,   QUOTIENT, None,     false,   6,   8.0;
+    /// The quotient rounded down: the greatest whole number that is not above it.
+    FloorDiv, "floor_div", floor_div,             C2::Call("floor_div"), Several(mlir_floor_div), Rounded,   true,   QUOTIENT, None,     false,   6,   8.0;
+    /// The bits that both integers have.
+    BitAnd,   "bit_and", |a, b| in_bits(a, b, |a, b| a & b), C2::Call("bit_and"), Several(|to, x| to.in_bits(x, Binary::BitAnd)), Rounded,   true,   ANY,      None,     false,   1,   4.0;
+    /// The bits that at least one of the integers has.
+    BitOr,    "bit_or", |a, b| in_bits(a, b, |a, b| a | b), C2::Call("bit_or"), Several(|to, x| to.in_bits(x, Binary::BitOr)), Rounded,   true,   ANY,      None,     false,   1,   4.0;
+    /// The bits that one of the integers has, and not both.
+    BitXor,   "bit_xor", |a, b| in_bits(a, b, |a, b| a ^ b), C2::Call("bit_xor"), Several(|to, x| to.in_bits(x, Binary::BitXor)), Rounded,   true,   ANY,      None,     false,   1,   4.0;
+    /// `a` times 2 for each place, or shifted right if there are fewer than none.
+    ShiftLeft, "shift_left", |a, b| in_bits(a, b, shift_left), C2::Call("shift_left"), Several(|to, x| to.in_bits(x, Binary::ShiftLeft)), Rounded,   true,   ANY,      None,     false,   2,   4.0;
+    /// `a` divided by 2 for each place and rounded down, or shifted left if there are fewer than none.
+    ShiftRight, "shift_right", |a, b| in_bits(a, b, shift_right), C2::Call("shift_right"), Several(|to, x| to.in_bits(x, Binary::ShiftRight)), Rounded,   true,   ANY,      None,     false,   2,   4.0;
     Less,     "<",   |a, b| truth(a < b),  Compare("<"),    Mlir::Compare("olt"),  Truth,     true,   ANY,      None,     false,   1,   1.0;
     LessEq,   "<=",  |a, b| truth(a <= b), Compare("<="),   Mlir::Compare("ole"),  Truth,     true,   ANY,      None,     false,   1,   1.0;
     Equal,    "==",  |a, b| truth(a == b), Compare("=="),   Mlir::Compare("oeq"),  Truth,     true,   ANY,      None,     false,   1,   1.0;
@@ -284,6 +309,23 @@ impl Unary {
             Unary::Sign => x.signum(),
             Unary::Floor | Unary::Ceil | Unary::Round | Unary::Trunc => x,
             Unary::Not => i64::from(x == 0),
+            _ => self.cast_to().filter(|dtype| !dtype.is_float())?.nearest(x),
+        })
+    }
+
+    /// The type whose numbers it makes, if it is a cast.
+    pub fn cast_to(self) -> Option<Dtype> {
+        Some(match self {
+            Unary::AsBool => Dtype::Bool,
+            Unary::AsU8 => Dtype::U8,
+            Unary::AsI8 => Dtype::I8,
+            Unary::AsI16 => Dtype::I16,
+            Unary::AsI32 => Dtype::I32,
+            Unary::AsI64 => Dtype::I64,
+            Unary::AsBf16 => Dtype::Bf16,
+            Unary::AsF16 => Dtype::F16,
+            Unary::AsF32 => Dtype::F32,
+            Unary::AsF64 => Dtype::F64,
             _ => return None,
         })
     }
@@ -344,8 +386,8 @@ impl Binary {
     }
 
     /// Its value for integers, if that is an integer for all of them: the nearest there is, if it is too large. The remainder of a division by
-    /// 0, which is not a number, is 0; a power by a negative number, which is a fraction or infinite, loses its fraction or is the greatest
-    /// integer.
+    /// 0, which is not a number, is 0; the quotient by 0, which is infinite, is the greatest or the least integer, and that of 0 is 0; a power by a
+    /// negative number, which is a fraction or infinite, loses its fraction or is the greatest integer.
     pub fn of_whole(self, a: i64, b: i64) -> Option<i64> {
         Some(match self {
             Binary::Add => a.saturating_add(b),
@@ -364,8 +406,22 @@ impl Binary {
             Binary::And => i64::from(a != 0 && b != 0),
             Binary::Or => i64::from(a != 0 || b != 0),
             Binary::Pow => whole_power(a, b),
+            Binary::FloorDiv => whole_quotient(a, b),
+            Binary::BitAnd => a & b,
+            Binary::BitOr => a | b,
+            Binary::BitXor => a ^ b,
+            Binary::ShiftLeft => shift_left(a, b),
+            Binary::ShiftRight => shift_right(a, b),
             Binary::Div | Binary::Atan2 => return None,
         })
+    }
+
+    /// Whether it is about the bits of integers, which floats do not have.
+    pub fn is_bitwise(self) -> bool {
+        matches!(
+            self,
+            Binary::BitAnd | Binary::BitOr | Binary::BitXor | Binary::ShiftLeft | Binary::ShiftRight
+        )
     }
 
     /// Whether it compares two numbers.
@@ -462,6 +518,45 @@ fn min(a: f64, b: f64) -> f64 {
 fn modulo(a: f64, b: f64) -> f64 {
     let rest = a % b;
     if rest != 0.0 && (rest < 0.0) != (b < 0.0) { rest + b } else { rest }
+}
+
+/// The quotient rounded down, from the remainder, so that a quotient that is nearly whole is not rounded up first. The quotient by 0 is infinite.
+fn floor_div(a: f64, b: f64) -> f64 {
+    let rest = a % b;
+    let above = rest != 0.0 && (rest < 0.0) != (b < 0.0);
+    let quotient = ((a - rest) / b - truth(above)).round_ties_even();
+    if b == 0.0 { a / b } else { quotient }
+}
+
+/// The quotient of integers rounded down: the nearest integer there is, if it is too large or infinite.
+fn whole_quotient(a: i64, b: i64) -> i64 {
+    match b {
+        0 if a == 0 => 0,
+        0 if a < 0 => i64::MIN,
+        0 => i64::MAX,
+        -1 => a.saturating_neg(),
+        _ => a / b - i64::from(a % b != 0 && (a < 0) != (b < 0)),
+    }
+}
+
+/// A function of the integers towards 0.
+fn in_bits(a: f64, b: f64, of: fn(i64, i64) -> i64) -> f64 {
+    of(a as i64, b as i64) as f64
+}
+
+/// `a` times 2 for each place: the nearest integer there is, if it is too large.
+fn shift_left(a: i64, places: i64) -> i64 {
+    match places {
+        ..0 => a >> places.saturating_neg().min(63),
+        _ if a == 0 => 0,
+        0..63 if (a << places) >> places == a => a << places,
+        _ if a < 0 => i64::MIN,
+        _ => i64::MAX,
+    }
+}
+
+fn shift_right(a: i64, places: i64) -> i64 {
+    shift_left(a, places.saturating_neg())
 }
 
 /// A number as an integer, if it is one.

@@ -4,7 +4,7 @@ use std::ffi::c_void;
 use std::fmt;
 use std::sync::Arc;
 
-use crate::memory::Plain;
+use crate::memory::{Flag, Plain};
 use crate::{Array, ArrayError, Dtype, Values};
 use half::{bf16, f16};
 
@@ -39,13 +39,22 @@ impl Lent {
     /// A copy of the numbers.
     pub fn read(&self) -> Result<Array, ArrayError> {
         match self.dtype {
-            Dtype::I32 => Array::from_slice(&self.sizes, self.cells::<i32>()),
-            Dtype::I64 => Array::from_slice(&self.sizes, self.cells::<i64>()),
-            Dtype::Bf16 => Array::from_slice(&self.sizes, self.cells::<bf16>()),
-            Dtype::F16 => Array::from_slice(&self.sizes, self.cells::<f16>()),
-            Dtype::F32 => Array::from_slice(&self.sizes, self.cells::<f32>()),
-            Dtype::F64 => Array::from_slice(&self.sizes, self.cells::<f64>()),
+            Dtype::Bool => self.copy::<Flag>(),
+            Dtype::U8 => self.copy::<u8>(),
+            Dtype::I8 => self.copy::<i8>(),
+            Dtype::I16 => self.copy::<i16>(),
+            Dtype::I32 => self.copy::<i32>(),
+            Dtype::I64 => self.copy::<i64>(),
+            Dtype::Bf16 => self.copy::<bf16>(),
+            Dtype::F16 => self.copy::<f16>(),
+            Dtype::F32 => self.copy::<f32>(),
+            Dtype::F64 => self.copy::<f64>(),
         }
+    }
+
+    fn copy<T: Plain>(&self) -> Result<Array, ArrayError> {
+        let numbers: Vec<T::Number> = self.cells::<T>().iter().map(|cell| cell.number()).collect();
+        Array::new(&self.sizes, numbers)
     }
 
     /// The address at which the numbers begin.
@@ -56,6 +65,8 @@ impl Lent {
 
 #[allow(unsafe_code, reason = "whoever lends memory promises that it is there")]
 mod promise {
+    use broadloom_array::Element as _;
+
     use super::{Arc, Array, Dtype, Lent, Plain, Values, c_void};
 
     // SAFETY: the numbers are only read, the owner may go to and be seen from other threads, and the promise of `Lent::new`
@@ -87,6 +98,10 @@ mod promise {
         /// The numbers of an array that is shared. Nobody can change them.
         pub fn of(array: &Arc<Array>) -> Lent {
             let address: *const c_void = match array.values() {
+                Values::Bool(numbers) => numbers.as_ptr().cast(),
+                Values::U8(numbers) => numbers.as_ptr().cast(),
+                Values::I8(numbers) => numbers.as_ptr().cast(),
+                Values::I16(numbers) => numbers.as_ptr().cast(),
                 Values::I32(numbers) => numbers.as_ptr().cast(),
                 Values::I64(numbers) => numbers.as_ptr().cast(),
                 Values::Bf16(numbers) => numbers.as_ptr().cast(),
@@ -102,7 +117,7 @@ mod promise {
 
         /// The numbers as the type that they have.
         pub(crate) fn cells<T: Plain>(&self) -> &[T] {
-            assert_eq!(T::DTYPE, self.dtype, "cells are seen as what they are");
+            assert_eq!(T::Number::DTYPE, self.dtype, "cells are seen as what they are");
             // SAFETY: by the promise of `new` the numbers are there, and nobody writes to them; the address suits the type,
             // for which all bit patterns are valid.
             unsafe { std::slice::from_raw_parts(self.address.cast(), self.count) }

@@ -56,6 +56,22 @@ enum Backing {
 macro_rules! each_type {
     ($dtype:expr, $element:ident => $result:expr) => {
         match $dtype {
+            Dtype::Bool => {
+                type $element = Flag;
+                $result
+            }
+            Dtype::U8 => {
+                type $element = u8;
+                $result
+            }
+            Dtype::I8 => {
+                type $element = i8;
+                $result
+            }
+            Dtype::I16 => {
+                type $element = i16;
+                $result
+            }
             Dtype::I32 => {
                 type $element = i32;
                 $result
@@ -230,7 +246,7 @@ impl Block {
     pub fn read(&self) -> Array {
         let array = each_type!(self.dtype, T => {
             let (cells, mut numbers) = (self.typed::<T>(), Vec::new());
-            self.each_run(|from, length| numbers.extend_from_slice(&cells[from..from + length]));
+            self.each_run(|from, length| numbers.extend(cells[from..from + length].iter().map(|cell| cell.number())));
             Array::new(&self.sizes, numbers)
         });
         array.expect("the runs of a block have as many cells as its sizes say")
@@ -250,11 +266,12 @@ impl Block {
         }
         self.furnish()?;
         each_type!(self.dtype, T => {
-            if let Some(mut numbers) = array.as_slice::<T>() {
+            if let Some(numbers) = array.as_slice::<<T as Plain>::Number>() {
+                let mut rest = numbers;
                 self.edit_runs::<T>(|cells| {
-                    let (now, later) = numbers.split_at(cells.len());
-                    cells.copy_from_slice(now);
-                    numbers = later;
+                    let (now, later) = rest.split_at(cells.len());
+                    cells.iter_mut().zip(now).for_each(|(cell, number)| *cell = T::of(*number));
+                    rest = later;
                 });
             }
         });
@@ -266,7 +283,7 @@ impl Block {
         let mut numbers = Vec::new();
         each_type!(self.dtype, T => {
             let cells = self.typed::<T>();
-            self.each_run(|from, length| numbers.extend(cells[from..from + length].iter().map(|x| Element::to_f64(*x))));
+            self.each_run(|from, length| numbers.extend(cells[from..from + length].iter().map(|cell| cell.number().to_f64())));
         });
         numbers
     }
@@ -282,7 +299,7 @@ impl Block {
         each_type!(self.dtype, T => {
             let mut rest = numbers.iter();
             self.edit_runs::<T>(|cells| {
-                cells.iter_mut().zip(&mut rest).for_each(|(cell, x)| *cell = <T as Element>::from_f64(*x));
+                cells.iter_mut().zip(&mut rest).for_each(|(cell, x)| *cell = T::of(Element::from_f64(*x)));
             });
         });
         Ok(())
@@ -290,13 +307,13 @@ impl Block {
 
     /// All cells, margins included, as 64-bit floats.
     pub fn cells(&self) -> Vec<f64> {
-        each_type!(self.dtype, T => self.typed::<T>().iter().map(|x| Element::to_f64(*x)).collect())
+        each_type!(self.dtype, T => self.typed::<T>().iter().map(|cell| cell.number().to_f64()).collect())
     }
 
     /// Sets the margins.
     pub fn fill_margins(&mut self, value: f64) {
         each_type!(self.dtype, T => {
-            let value = <T as Element>::from_f64(value);
+            let value = T::of(Element::from_f64(value));
             let mut done = 0;
             let mut runs = Vec::new();
             self.each_run(|from, length| runs.push((from, length)));
@@ -352,7 +369,7 @@ impl Block {
     }
 
     fn typed<T: Plain>(&self) -> &[T] {
-        assert_eq!(T::DTYPE, self.dtype, "cells are seen as what they are");
+        assert_eq!(T::Number::DTYPE, self.dtype, "cells are seen as what they are");
         match &self.place {
             Backing::Own(lines) => view::cells(lines, self.cells),
             Backing::Lent(lent) => lent.cells(),
@@ -361,7 +378,7 @@ impl Block {
     }
 
     fn typed_mut<T: Plain>(&mut self) -> &mut [T] {
-        assert_eq!(T::DTYPE, self.dtype, "cells are seen as what they are");
+        assert_eq!(T::Number::DTYPE, self.dtype, "cells are seen as what they are");
         match &mut self.place {
             Backing::Own(lines) => view::cells_mut(lines, self.cells),
             Backing::Lent(_) | Backing::Vacant => panic!("a block is furnished before it is written to"),
@@ -369,16 +386,51 @@ impl Block {
     }
 }
 
-/// Numbers for which all bit patterns are valid. [`Element`] is not enough: others can implement
-/// it.
-pub(crate) trait Plain: Element {}
+/// A cell as it is in memory, for which all bit patterns are valid. [`Element`] is not enough: others can implement
+/// it, and a byte that is neither 0 nor 1 is no `bool`.
+pub(crate) trait Plain: Copy {
+    /// The number that arrays hold for it.
+    type Number: Element;
 
-impl Plain for i32 {}
-impl Plain for i64 {}
-impl Plain for bf16 {}
-impl Plain for f16 {}
-impl Plain for f32 {}
-impl Plain for f64 {}
+    fn number(self) -> Self::Number;
+
+    fn of(number: Self::Number) -> Self;
+}
+
+macro_rules! plain {
+    ($($number:ident)*) => {$(
+        impl Plain for $number {
+            type Number = $number;
+
+            fn number(self) -> $number {
+                self
+            }
+
+            fn of(number: $number) -> $number {
+                number
+            }
+        }
+    )*};
+}
+
+plain! { u8 i8 i16 i32 i64 bf16 f16 f32 f64 }
+
+/// The byte of a truth: true unless it is 0.
+#[derive(Clone, Copy, Debug)]
+#[repr(transparent)]
+pub(crate) struct Flag(u8);
+
+impl Plain for Flag {
+    type Number = bool;
+
+    fn number(self) -> bool {
+        self.0 != 0
+    }
+
+    fn of(number: bool) -> Flag {
+        Flag(number.into())
+    }
+}
 
 /// 64 bytes, aligned for the widest vector instructions.
 #[derive(Clone, Copy, Debug)]
@@ -429,17 +481,18 @@ mod tests {
     fn every_type_goes_in_and_out() {
         for dtype in Dtype::ALL {
             let mut block = Block::new(&buffer(dtype, &[2, 3], &[(1, 0), (0, 2)])).unwrap();
-            let numbers: Vec<f64> = (1..=6).map(f64::from).collect();
-            block.set_numbers(&numbers).unwrap();
+            let held = |x: f64| crate::reference::round(dtype, x);
+            let numbers: Vec<f64> = (1..=6).map(f64::from).map(held).collect();
+            block.set_numbers(&[1., 2., 3., 4., 5., 6.]).unwrap();
             assert_eq!(block.numbers(), numbers);
             assert_eq!(block.read().dtype(), dtype);
             let mut other = block.clone();
             other.write(&Array::new(&[2, 3], vec![9.0f32; 6]).unwrap()).unwrap();
-            assert_eq!(other.numbers(), [9.0; 6]);
+            assert_eq!(other.numbers(), [held(9.0); 6]);
             other.write(&block.read()).unwrap();
             assert_eq!(other.numbers(), numbers);
             let expected = [7., 7., 7., 7., 7., 1., 2., 3., 7., 7., 4., 5., 6., 7., 7.];
-            assert_eq!(block.cells(), expected, "{dtype}");
+            assert_eq!(block.cells(), expected.map(held), "{dtype}");
         }
     }
 

@@ -271,12 +271,12 @@ impl Reals {
     }
 }
 
-/// Returns true if a statement sets integers, or reads or sets 64-bit floats.
+/// Returns true if a statement sets integers, or reads, sets or casts to 64-bit floats.
 fn has_wide_buffers(program: &Program, statement: &Statement) -> bool {
     let sets = statement.written().map(|id| program.buffer(id).dtype);
     let mut wide = sets.is_some_and(|dtype| dtype == Dtype::F64 || !dtype.is_float());
     statement.each_read(&mut |cell| wide |= program.buffer(cell.buffer).dtype == Dtype::F64);
-    wide
+    wide || statement.value().is_some_and(Scalar::has_wide_cast)
 }
 
 /// The cells of a buffer as they are at first, if there is room for them.
@@ -310,6 +310,10 @@ fn clear(cells: &mut Cells, buffer: &Buffer) {
 /// A number as a buffer of some type holds it.
 pub fn round(dtype: Dtype, value: f64) -> f64 {
     match dtype {
+        Dtype::Bool => f64::from(value != 0.0),
+        Dtype::U8 => f64::from(value as u8),
+        Dtype::I8 => f64::from(value as i8),
+        Dtype::I16 => f64::from(value as i16),
         Dtype::I32 => f64::from(value as i32),
         Dtype::I64 => value as i64 as f64,
         Dtype::Bf16 => <bf16 as Element>::from_f64(value).to_f64(),
@@ -414,14 +418,7 @@ impl Run<'_> {
                         None => Some(value.number),
                     };
                     if let Some(result) = result {
-                        held.set_whole(
-                            at,
-                            if dtype == Dtype::I32 {
-                                <i32 as Element>::from_i64(result).into()
-                            } else {
-                                result
-                            },
-                        );
+                        held.set_whole(at, dtype.nearest(result));
                         return Ok(());
                     }
                 }
@@ -487,6 +484,16 @@ impl Run<'_> {
     fn held(&self, cell: &Cell) -> Result<f64, Stop> {
         let held = self.memory.buffers[cell.buffer.index()].get(self.address(cell)?);
         Ok(round(self.program.buffer(cell.buffer).dtype, held))
+    }
+
+    /// The contents of a cell in the type that is computed in, rounded once.
+    fn load(&self, cell: &Cell) -> Result<f64, Stop> {
+        match &self.memory.buffers[cell.buffer.index()] {
+            Cells::Whole(cells) if self.real == Dtype::F32 => {
+                Ok(f64::from(cells[self.address(cell)?] as f32))
+            }
+            _ => Ok(round(self.real, self.held(cell)?)),
+        }
     }
 
     fn check(&self, cell: &Cell, below: u64, of: BufferId) -> Result<(), Stop> {
@@ -565,7 +572,7 @@ impl Run<'_> {
     fn scalar(&self, scalar: &Scalar) -> Result<f64, Stop> {
         Ok(match scalar {
             Scalar::Number(value) => round(self.real, *value),
-            Scalar::Load(cell) => round(self.real, self.held(cell)?),
+            Scalar::Load(cell) => self.load(cell)?,
             Scalar::Local(local) => round(self.real, self.locals[local.0 as usize]),
             Scalar::Position(sum) => round(self.real, sum.at(&self.vars) as f64),
             Scalar::Symbol(symbol) => round(self.real, self.symbols[*symbol as usize] as f64),

@@ -106,6 +106,13 @@ impl Scalar {
         }
     }
 
+    /// Returns true if it has a cast to 64-bit floats, which asks for their digits.
+    pub fn has_wide_cast(&self) -> bool {
+        let mut found = false;
+        self.each(&mut |scalar| found |= matches!(scalar, Scalar::Unary(Unary::AsF64, _)));
+        found
+    }
+
     /// Visits every cell that is read, those in indices included.
     pub fn each_load(&self, visit: &mut impl FnMut(&Cell)) {
         if let Scalar::Load(cell) = self {

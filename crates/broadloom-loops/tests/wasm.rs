@@ -146,7 +146,7 @@ fn lookup(ids: &[f64], dtype: Dtype) -> (Program, Sample) {
 
 #[test]
 fn rows_are_looked_up_and_an_index_out_of_range_is_found() {
-    for dtype in [Dtype::I32, Dtype::I64] {
+    for dtype in [Dtype::I32, Dtype::I64, Dtype::U8, Dtype::I8, Dtype::I16] {
         let (program, sample) = lookup(&[2.0, 0.0, 1.0, 1.0], dtype);
         let mut host = Host::new(&program);
         assert_eq!(host.nests, [true]);

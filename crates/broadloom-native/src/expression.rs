@@ -49,7 +49,8 @@ impl Printer<'_> {
         let place = self.place(access);
         match self.program.buffer(access.buffer).dtype {
             Dtype::I64 => place,
-            Dtype::I32 => format!("(int64_t){place}"),
+            Dtype::Bool => format!("(int64_t)({place} != 0)"),
+            Dtype::U8 | Dtype::I8 | Dtype::I16 | Dtype::I32 => format!("(int64_t){place}"),
             Dtype::F32 | Dtype::F64 => format!("f64_to_i64({place})"),
             Dtype::Bf16 => format!("f64_to_i64(bf16_to_f32({place}))"),
             Dtype::F16 => format!("f64_to_i64(f16_to_f32({place}))"),
@@ -65,7 +66,10 @@ impl Printer<'_> {
             (Dtype::F16, Real::F32) => (format!("f16_to_f32({place})"), Level::Atom),
             (Dtype::Bf16, Real::F64) => (format!("(double)bf16_to_f32({place})"), Level::Prefix),
             (Dtype::F16, Real::F64) => (format!("(double)f16_to_f32({place})"), Level::Prefix),
-            (Dtype::F32 | Dtype::I32 | Dtype::I64, _) => (format!("({}){place}", real.name()), Level::Prefix),
+            (Dtype::Bool, _) => (format!("({})({place} != 0)", real.name()), Level::Prefix),
+            (Dtype::F32 | Dtype::U8 | Dtype::I8 | Dtype::I16 | Dtype::I32 | Dtype::I64, _) => {
+                (format!("({}){place}", real.name()), Level::Prefix)
+            }
         }
     }
 
@@ -133,7 +137,11 @@ impl Printer<'_> {
                     Unary::Sign => format!("i64_sign({a})"),
                     Unary::Floor | Unary::Ceil | Unary::Round | Unary::Trunc => a,
                     Unary::Not => truth(format!("{a} == 0")),
-                    _ => return None,
+                    _ => match function.cast_to().filter(|dtype| !dtype.is_float())? {
+                        Dtype::Bool => truth(format!("{a} != 0")),
+                        Dtype::I64 => a,
+                        dtype => format!("(int64_t)i64_to_{dtype}({a})"),
+                    },
                 };
                 (text, stored)
             }
@@ -252,6 +260,10 @@ pub(super) fn whole_binary(function: Binary, a: &str, b: &str) -> Option<String>
         Binary::Min => format!("i64_min({a}, {b})"),
         Binary::Mod => format!("i64_mod({a}, {b})"),
         Binary::Pow => format!("i64_pow({a}, {b})"),
+        Binary::FloorDiv => format!("i64_floor_div({a}, {b})"),
+        Binary::BitAnd | Binary::BitOr | Binary::BitXor | Binary::ShiftLeft | Binary::ShiftRight => {
+            format!("i64_{}({a}, {b})", function.name())
+        }
         Binary::Less | Binary::LessEq | Binary::Equal | Binary::NotEqual => {
             format!("(int64_t)({a} {} {b})", function.name())
         }
@@ -274,6 +286,10 @@ pub(super) fn converted(dtype: Dtype, real: Real, value: &str) -> String {
         (Dtype::F16, Real::F32) => format!("f32_to_f16({value})"),
         (Dtype::Bf16, Real::F64) => format!("f32_to_bf16((float)({value}))"),
         (Dtype::F16, Real::F64) => format!("f32_to_f16((float)({value}))"),
+        (Dtype::Bool, _) => format!("({value}) != 0"),
+        (Dtype::U8, _) => format!("f64_to_u8({value})"),
+        (Dtype::I8, _) => format!("f64_to_i8({value})"),
+        (Dtype::I16, _) => format!("f64_to_i16({value})"),
         (Dtype::I32, _) => format!("f64_to_i32({value})"),
         (Dtype::I64, _) => format!("f64_to_i64({value})"),
     }

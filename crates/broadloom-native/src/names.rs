@@ -14,8 +14,8 @@ const HEADERS: &str = "alloca errno fpclassify isfinite isgreater isgreaterequal
     memset pow realloc rint sqrt abort calloc";
 
 /// Names that the text around the nests uses.
-const OWN: &str = "main begin end part parts kept arena symbols turns parallel report check argument index_within fill_margins_16 \
-    fill_margins_32 fill_margins_64 lane lanes half group end_of_block work";
+const OWN: &str = "main begin end part parts kept arena symbols turns parallel report check argument index_within fill_margins_8 \
+    fill_margins_16 fill_margins_32 fill_margins_64 lane lanes half group end_of_block work";
 
 /// Returns true if a word has another meaning in C, or in the text around the nests.
 fn is_taken(word: &str) -> bool {

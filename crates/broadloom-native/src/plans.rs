@@ -55,7 +55,7 @@ impl Plans {
             Dtype::F64 => "STORED_F64",
             Dtype::Bf16 => "STORED_BF16",
             Dtype::F16 => "STORED_F16",
-            Dtype::F32 | Dtype::I32 | Dtype::I64 => "STORED_F32",
+            _ => "STORED_F32",
         };
         let mut table = |access: &Access, loops: &[Bare]| {
             self.table(loops.iter().map(|(var, extent, _)| (*extent, access.stride(*var))).collect())

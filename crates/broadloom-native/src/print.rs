@@ -249,7 +249,10 @@ impl Printer<'_> {
             self.accumulated(&place, Level::Atom, accumulate, value, real)
         } else if let Some(value) = self.whole_stored(to, accumulate, value, real) {
             match dtype {
-                Dtype::I32 => format!("{place} = i64_to_i32({value});"),
+                Dtype::Bool => format!("{place} = {value} != 0;"),
+                Dtype::U8 | Dtype::I8 | Dtype::I16 | Dtype::I32 => {
+                    format!("{place} = i64_to_{dtype}({value});")
+                }
                 _ => format!("{place} = {value};"),
             }
         } else {
@@ -541,7 +544,10 @@ pub(crate) fn as_double(dtype: Dtype, place: &str) -> String {
         Dtype::F64 => place.to_string(),
         Dtype::Bf16 => format!("(double)bf16_to_f32({place})"),
         Dtype::F16 => format!("(double)f16_to_f32({place})"),
-        Dtype::I32 | Dtype::I64 | Dtype::F32 => format!("(double){place}"),
+        Dtype::Bool => format!("(double)({place} != 0)"),
+        Dtype::U8 | Dtype::I8 | Dtype::I16 | Dtype::I32 | Dtype::I64 | Dtype::F32 => {
+            format!("(double){place}")
+        }
     }
 }
 
@@ -549,6 +555,10 @@ pub(crate) fn as_double(dtype: Dtype, place: &str) -> String {
 pub(crate) fn margins(program: &Program, buffer: BufferId, value: f64, name: &str) -> String {
     let buffer = program.buffer(buffer);
     let bits = match buffer.dtype {
+        Dtype::Bool => u64::from(value != 0.0),
+        Dtype::U8 => u64::from(value as u8),
+        Dtype::I8 => u64::from((value as i8).cast_unsigned()),
+        Dtype::I16 => u64::from((value as i16).cast_unsigned()),
         Dtype::I32 => u64::from(value as i32 as u32),
         Dtype::I64 => value as i64 as u64,
         Dtype::Bf16 => u64::from(half::bf16::from_f64(value).to_bits()),

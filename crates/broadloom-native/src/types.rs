@@ -1,10 +1,10 @@
 //! The types in which numbers are computed.
 //!
-//! A statement is computed in 32-bit floats, unless its buffers or variables include 64-bit floats,
+//! A statement is computed in 32-bit floats, unless its buffers, variables or casts include 64-bit floats,
 //! or it sets integers, which 32-bit floats would not hold. A variable has the widest type it is
 //! set with or used for.
 
-use broadloom_loops::{Dtype, Program};
+use broadloom_loops::{Dtype, Program, Unary};
 use rustc_hash::FxHashMap;
 
 use crate::flat::{Step, Value};
@@ -102,6 +102,9 @@ pub(crate) fn real(program: &Program, locals: &Locals, step: &Step) -> Real {
         let dtype = program.buffer(access.buffer).dtype;
         widen(dtype == Dtype::F64 || (writes && !dtype.is_float()));
     });
+    if let Some(value) = step.value() {
+        value.each(&mut |value| widen(matches!(value, Value::Unary(Unary::AsF64, _))));
+    }
     if let Step::Declare { local, .. } | Step::Update { local, .. } = step {
         widen(locals.get(local) == Some(&Real::F64));
     }
@@ -112,6 +115,9 @@ pub(crate) fn real(program: &Program, locals: &Locals, step: &Step) -> Real {
 /// The type in memory, in C.
 pub(crate) fn stored(dtype: Dtype) -> &'static str {
     match dtype {
+        Dtype::Bool | Dtype::U8 => "uint8_t",
+        Dtype::I8 => "int8_t",
+        Dtype::I16 => "int16_t",
         Dtype::I32 => "int32_t",
         Dtype::I64 => "int64_t",
         Dtype::Bf16 | Dtype::F16 => "uint16_t",

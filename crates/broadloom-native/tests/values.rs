@@ -92,23 +92,40 @@ fn types_convert() {
 fn floats_become_integers_towards_zero_and_within_range() {
     let mut program = Program::default();
     let [i] = program.vars(["i"]);
-    let x = program.add("x", F64, &[7], Kept);
-    for dtype in [I32, I64] {
-        let to = program.add("to", dtype, &[7], Kept);
-        program.nest("convert", vec![repeat(i, 7, vec![store(cell(to, &[i]), load(x, &[i]))])]);
+    let (x, short) = (program.add("x", F64, &[16], Kept), program.add("short", F32, &[16], Kept));
+    for (dtype, from) in Dtype::ALL.into_iter().flat_map(|dtype| [(dtype, x), (dtype, short)]) {
+        let to = program.add("to", dtype, &[16], Kept);
+        program.nest("convert", vec![repeat(i, 16, vec![store(cell(to, &[i]), load(from, &[i]))])]);
     }
-    let numbers = [1e30, -1e30, f64::NAN, f64::INFINITY, -2.9, 2.9, 1e12];
+    let numbers = [
+        1e30,
+        -1e30,
+        f64::NAN,
+        f64::INFINITY,
+        f64::NEG_INFINITY,
+        -2.9,
+        2.9,
+        1e12,
+        255.5,
+        256.0,
+        -128.9,
+        -129.0,
+        32767.5,
+        -0.9,
+        1e-40,
+        -0.0,
+    ];
     judge_with(
         &program,
         &[],
         0.0,
-        |buffer, id| if id.0 == 0 { numbers.to_vec() } else { contents(buffer, 1) },
+        |buffer, id| if id.0 <= 1 { numbers.to_vec() } else { contents(buffer, 1) },
     );
 }
 
 #[test]
 fn every_accumulation() {
-    for dtype in [F32, F64, I32] {
+    for dtype in [F32, F64, I32, Dtype::Bool, Dtype::U8, Dtype::I8, Dtype::I16] {
         let mut program = Program::default();
         let [i, j] = program.vars(["i", "j"]);
         let x = program.add("x", dtype, &[5, 200], Kept);
@@ -287,7 +304,7 @@ fn lookup(dtype: Dtype, vocabulary: u64) -> Program {
 
 #[test]
 fn numbers_from_memory_are_indices() {
-    for dtype in [I32, I64, F32, F16, Bf16, F64] {
+    for dtype in Dtype::ALL.into_iter().filter(|dtype| *dtype != Dtype::Bool) {
         judge_with(&lookup(dtype, 4), &[], 1e-5, |buffer, id| match id.0 {
             0 => (0..700).map(|n| f64::from(n * n % 7 % 4)).collect(),
             _ => contents(buffer, 5),

@@ -42,7 +42,11 @@ impl Received {
 
 /// The numbers of a NumPy array in the form that the package makes. They must not outlive the array.
 pub fn received(array: &Bound<'_, PyAny>) -> PyResult<Received> {
-    let wrong = || PyTypeError::new_err("an array in row-major order of f16, f32, f64, i32 or i64 is needed");
+    let wrong = || {
+        PyTypeError::new_err(
+            "an array in row-major order of bool, u8, i8, i16, i32, i64, f16, f32 or f64 is needed",
+        )
+    };
     array.cast::<PyUntypedArray>().ok().and_then(in_form).ok_or_else(wrong)
 }
 
@@ -62,6 +66,10 @@ fn in_form(array: &Bound<'_, PyUntypedArray>) -> Option<Received> {
         (b'f', 2) => Dtype::F16,
         (b'f', 4) => Dtype::F32,
         (b'f', 8) => Dtype::F64,
+        (b'b', 1) => Dtype::Bool,
+        (b'u', 1) => Dtype::U8,
+        (b'i', 1) => Dtype::I8,
+        (b'i', 2) => Dtype::I16,
         (b'i', 4) => Dtype::I32,
         (b'i', 8) => Dtype::I64,
         _ => return None,
@@ -130,6 +138,10 @@ mod memory {
             Dtype::F16 => npyffi::NPY_TYPES::NPY_HALF,
             Dtype::F32 | Dtype::Bf16 => npyffi::NPY_TYPES::NPY_FLOAT,
             Dtype::F64 => npyffi::NPY_TYPES::NPY_DOUBLE,
+            Dtype::Bool => npyffi::NPY_TYPES::NPY_BOOL,
+            Dtype::U8 => npyffi::NPY_TYPES::NPY_UBYTE,
+            Dtype::I8 => npyffi::NPY_TYPES::NPY_BYTE,
+            Dtype::I16 => npyffi::NPY_TYPES::NPY_SHORT,
             Dtype::I32 => npyffi::NPY_TYPES::NPY_INT,
             Dtype::I64 => npyffi::NPY_TYPES::NPY_LONGLONG,
         };

@@ -65,7 +65,9 @@ pub fn in_python(remedy: Remedy) -> Option<&'static str> {
     Some(match remedy {
         Remedy::Values => "give the values by the name of the data: `session.run(y, x=array)`",
         Remedy::Backward => "make them with `graph.gradients(loss, w)`, and run that",
-        Remedy::Integers | Remedy::WholeValues => "give whole numbers: `array.astype(\"int64\")`",
+        Remedy::Bits | Remedy::Integers | Remedy::WholeValues => {
+            "give whole numbers: `array.astype(\"int64\")`"
+        }
         Remedy::Reduce => "sum it, or take its mean: `loss.sum()`, `loss.mean()`",
         Remedy::Parameter => "a parameter is made with `graph.param(\"w\")`",
         Remedy::State => "make a state: `graph.state(\"total\", \"3\")`",

@@ -20,6 +20,7 @@
 use crate::mode::Mode;
 use crate::names::{AxisId, CoefficientId, Names, RowId};
 use crate::span::Span;
+use std::collections::HashSet;
 use std::num::NonZeroU64;
 
 /// A spec: how the axes of the operands line up with those of the results.
@@ -52,6 +53,24 @@ impl Spec {
         self.operands.iter().chain(&self.results)
     }
 
+    /// Returns true if several values may meet in one cell of a result: a label, a row variable or a wildcard of an operand is in no
+    /// result, or a result is indexed by a sum.
+    ///
+    /// ```
+    /// use broadloom_spec::parse_spec;
+    /// let reduces = |text: &str| parse_spec(text).unwrap().reduces();
+    /// assert!(reduces("ij; jk => ik") && reduces("... | i => i") && reduces("_ i => i") && reduces("o+k => o"));
+    /// assert!(!reduces("ij => ji") && !reduces("... | i; i => ... | i") && !reduces("a^b => a; b"));
+    /// ```
+    pub fn reduces(&self) -> bool {
+        let is_sum = |axis: &Axis| matches!(&axis.kind, AxisKind::Affine(Affine { kernel: Some(_), .. }));
+        let is_wildcard = |axis: &Axis| axis.kind == AxisKind::Wildcard;
+        let kept: HashSet<Ranging> = self.results.iter().flat_map(Shape::ranging).collect();
+        self.operands.iter().flat_map(Shape::ranging).any(|each| !kept.contains(&each))
+            || self.operands.iter().flat_map(Shape::axes).any(is_wildcard)
+            || self.results.iter().flat_map(Shape::axes).any(is_sum)
+    }
+
     /// Erases all positions, so that specs written differently can be compared.
     ///
     /// ```
@@ -65,6 +84,29 @@ impl Spec {
             shape.erase_spans(Axis::erase_spans);
         }
         self
+    }
+}
+
+/// What a spec ranges over.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Ranging {
+    Label(AxisId),
+    Row(RowId),
+    /// The `...` of a kind.
+    Rest(Kind),
+}
+
+impl Shape<Axis> {
+    /// The labels and row variables in it.
+    fn ranging(&self) -> Vec<Ranging> {
+        let rest = |(kind, row): (Kind, &Row<Axis>)| {
+            row.hole().map(|hole| match hole.variable {
+                RowVariable::Ellipsis => Ranging::Rest(kind),
+                RowVariable::Named(row) => Ranging::Row(row),
+            })
+        };
+        let labels = self.axes().flat_map(Axis::labels).map(Ranging::Label);
+        self.rows().filter_map(rest).chain(labels).collect()
     }
 }
 

@@ -107,7 +107,7 @@ def aval(kind):
     from jaxlib.mlir import ir
 
     kind = ir.RankedTensorType(kind)
-    names = {"i1": "bool_", "i32": "int32", "i64": "int64", "ui32": "uint32", "ui64": "uint64", "f16": "float16", "bf16": "bfloat16"}
+    names = {"i1": "bool_", "ui8": "uint8", "i8": "int8", "i16": "int16", "i32": "int32", "i64": "int64", "ui32": "uint32", "ui64": "uint64", "f16": "float16", "bf16": "bfloat16"}
     name = str(kind.element_type)
     dtype = getattr(jnp, names.get(name, name.replace("f", "float")))
     return jax.core.ShapedArray(tuple(kind.shape), jnp.dtype(dtype))

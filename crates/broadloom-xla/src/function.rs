@@ -367,5 +367,6 @@ fn real(program: &Program, statement: &Statement) -> Dtype {
     let written = statement.written().map(|id| program.buffer(id).dtype);
     let mut wide = written.is_some_and(|dtype| dtype == Dtype::F64 || !dtype.is_float());
     statement.each_read(&mut |cell| wide |= program.buffer(cell.buffer).dtype == Dtype::F64);
+    wide |= statement.value().is_some_and(broadloom_loops::Scalar::has_wide_cast);
     if wide { Dtype::F64 } else { Dtype::F32 }
 }

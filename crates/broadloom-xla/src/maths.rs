@@ -29,6 +29,7 @@ impl Writer<'_> {
                 Unary::Asinh | Unary::Acosh | Unary::Atanh => self.inverse_hyperbolic(function, &x),
                 Unary::Erf if nest.real == Dtype::F64 => self.erf_long(&x),
                 Unary::Erf => self.erf(&x),
+                _ if let Some(dtype) = function.cast_to() => self.cast(&x, dtype),
                 _ => {
                     let zero = self.text.splat(0.0, &x.sizes, x.of);
                     let truth = self.text.compare("EQ", &x, &zero);
@@ -37,6 +38,20 @@ impl Writer<'_> {
             },
         };
         Value::Over(Over { tensor, loops })
+    }
+
+    /// Numbers as a type holds them, in the type that they are computed in. A conversion there and back would be left out by XLA.
+    fn cast(&mut self, x: &Tensor, dtype: Dtype) -> Tensor {
+        match dtype {
+            Dtype::Bf16 => self.text.reduce_precision(x, 8, 7),
+            Dtype::F16 => self.text.reduce_precision(x, 5, 10),
+            Dtype::F32 if x.of == Element::F64 => self.text.reduce_precision(x, 8, 23),
+            Dtype::F32 | Dtype::F64 => x.clone(),
+            _ => {
+                let made = self.narrowed(x, dtype);
+                self.text.convert(&made, x.of)
+            }
+        }
     }
 
     /// A function of two numbers.
@@ -67,16 +82,43 @@ impl Writer<'_> {
                 let rest = self.text.each("remainder", &[x, y]);
                 self.with_sign_of_divisor(&rest, y)
             }
+            Binary::FloorDiv => self.floor_div(x, y),
+            _ if function.is_bitwise() => {
+                let [a, b] = [x, y].map(|side| self.narrowed(side, Dtype::I64));
+                let made = self.of_integers(function, &a, &b)?;
+                self.text.convert(&made, x.of)
+            }
             Binary::And | Binary::Or => {
                 let zero = self.text.splat(0.0, &x.sizes, x.of);
                 let (p, q) = (self.text.compare("NE", x, &zero), self.text.compare("NE", y, &zero));
                 let both = self.text.each(if function == Binary::And { "and" } else { "or" }, &[&p, &q]);
                 self.text.convert(&both, x.of)
             }
-            Binary::Less | Binary::LessEq | Binary::Equal | Binary::NotEqual => {
+            _ => {
                 return Err(format!("it accumulates by `{}`", function.name()));
             }
         })
+    }
+
+    /// The quotient rounded down, in 64 bits, from the remainder, so that a quotient that is nearly whole is not rounded up first.
+    fn floor_div(&mut self, x: &Tensor, y: &Tensor) -> Tensor {
+        let of = x.of;
+        let (x, y) = (self.text.convert(x, Element::F64), self.text.convert(y, Element::F64));
+        let zero = self.text.splat(0.0, &x.sizes, x.of);
+        let rest = self.text.each("remainder", &[&x, &y]);
+        let is_some = self.text.compare("NE", &rest, &zero);
+        let (a, b) = (self.text.compare("LT", &rest, &zero), self.text.compare("LT", &y, &zero));
+        let differ = self.text.each("xor", &[&a, &b]);
+        let above = self.text.each("and", &[&is_some, &differ]);
+        let above = self.text.convert(&above, x.of);
+        let whole = self.text.each("subtract", &[&x, &rest]);
+        let towards_zero = self.text.each("divide", &[&whole, &y]);
+        let down = self.text.each("subtract", &[&towards_zero, &above]);
+        let quotient = self.text.each("round_nearest_even", &[&down]);
+        let by_zero = self.text.compare("EQ", &y, &zero);
+        let infinite = self.text.each("divide", &[&x, &y]);
+        let made = self.text.select(&by_zero, &infinite, &quotient);
+        self.text.convert(&made, of)
     }
 
     /// The angle whose sine, cosine or tangent is a number, as that of a point.
@@ -240,7 +282,7 @@ fn plain(function: Unary) -> Option<&'static str> {
         Unary::Round => "round_nearest_even",
         Unary::Recip | Unary::Trunc | Unary::Erf | Unary::Not => return None,
         Unary::Asin | Unary::Acos | Unary::Atan | Unary::Sinh | Unary::Cosh => return None,
-        Unary::Asinh | Unary::Acosh | Unary::Atanh => return None,
+        _ => return None,
     })
 }
 

@@ -237,7 +237,13 @@ impl Writer<'_> {
                 let made = self.text.compare("EQ", tensor, &zero);
                 self.text.convert(&made, Element::I64)
             }
-            _ => return Err(format!("`{}` of integers is no integer", function.name())),
+            _ => match function.cast_to().filter(|dtype| !dtype.is_float()) {
+                Some(dtype) => {
+                    let made = self.narrowed(tensor, dtype);
+                    self.text.convert(&made, Element::I64)
+                }
+                None => return Err(format!("`{}` of integers is no integer", function.name())),
+            },
         };
         Ok(Whole { over: Over { tensor: made, loops }, bits: a.bits })
     }
@@ -274,6 +280,22 @@ impl Writer<'_> {
             Binary::Max => (self.text.each("maximum", &[x, y]), a.bits.max(b.bits)),
             Binary::Min => (self.text.each("minimum", &[x, y]), a.bits.max(b.bits)),
             Binary::Mod => (self.whole_modulo(x, y), b.bits),
+            Binary::FloorDiv => (self.whole_quotient(x, y), 64),
+            Binary::BitAnd => (self.text.each("and", &[x, y]), a.bits.max(b.bits)),
+            Binary::BitOr => (self.text.each("or", &[x, y]), a.bits.max(b.bits)),
+            Binary::BitXor => (self.text.each("xor", &[x, y]), a.bits.max(b.bits)),
+            Binary::ShiftLeft => (self.shifted(x, y), 64),
+            Binary::ShiftRight => {
+                let zero = Whole {
+                    over: Over {
+                        tensor: self.text.integers(0, &y.sizes, Element::I64),
+                        loops: loops.clone(),
+                    },
+                    bits: 1,
+                };
+                let places = self.sum(&zero, b, true);
+                (self.shifted(x, &places.over.tensor), 64)
+            }
             Binary::Less => (truth(self, "LT"), 2),
             Binary::LessEq => (truth(self, "LE"), 2),
             Binary::Equal => (truth(self, "EQ"), 2),
@@ -357,6 +379,54 @@ impl Writer<'_> {
         let divisor = self.text.select(&trivial, &one, y);
         let rest = self.text.each("remainder", &[x, &divisor]);
         self.with_sign_of_divisor(&rest, &divisor)
+    }
+
+    /// The quotient rounded down: the nearest integer there is if it is too large, or infinite, and 0 for 0 by 0.
+    fn whole_quotient(&mut self, x: &Tensor, y: &Tensor) -> Tensor {
+        let number = |of: &mut Self, number: i64| of.text.integers(number, &x.sizes, Element::I64);
+        let (zero, one, minus) = (number(self, 0), number(self, 1), number(self, -1));
+        let (least, greatest) = (number(self, i64::MIN), number(self, i64::MAX));
+        let by_zero = self.text.compare("EQ", y, &zero);
+        let by_minus = self.text.compare("EQ", y, &minus);
+        let is_least = self.text.compare("EQ", x, &least);
+        let is_large = self.text.each("and", &[&by_minus, &is_least]);
+        let unusual = self.text.each("or", &[&by_zero, &is_large]);
+        let divisor = self.text.select(&unusual, &one, y);
+        let rest = self.text.each("remainder", &[x, &divisor]);
+        let is_some = self.text.compare("NE", &rest, &zero);
+        let (a, b) = (self.text.compare("LT", &rest, &zero), self.text.compare("LT", &divisor, &zero));
+        let differ = self.text.each("xor", &[&a, &b]);
+        let above = self.text.each("and", &[&is_some, &differ]);
+        let above = self.text.convert(&above, Element::I64);
+        let towards_zero = self.text.each("divide", &[x, &divisor]);
+        let quotient = self.text.each("subtract", &[&towards_zero, &above]);
+        let quotient = self.text.select(&is_large, &greatest, &quotient);
+        let is_zero = self.text.compare("EQ", x, &zero);
+        let infinite = self.nearest(x, &zero, &by_zero, &quotient);
+        let nothing = self.text.each("and", &[&by_zero, &is_zero]);
+        self.text.select(&nothing, &zero, &infinite)
+    }
+
+    /// An integer times 2 for each place: the nearest there is if it is too large. Fewer places than none shift right.
+    fn shifted(&mut self, x: &Tensor, places: &Tensor) -> Tensor {
+        let number = |of: &mut Self, number: i64| of.text.integers(number, &x.sizes, Element::I64);
+        let (zero, last, lowest) = (number(self, 0), number(self, 63), number(self, -63));
+        let left = self.text.each("maximum", &[places, &zero]);
+        let left = self.text.each("minimum", &[&left, &last]);
+        let moved = self.text.each("shift_left", &[x, &left]);
+        let back = self.text.each("shift_right_arithmetic", &[&moved, &left]);
+        let lost = self.text.compare("NE", &back, x);
+        let far = self.text.compare("GT", places, &last);
+        let is_some = self.text.compare("NE", x, &zero);
+        let outside = self.text.each("or", &[&lost, &far]);
+        let outside = self.text.each("and", &[&outside, &is_some]);
+        let to_left = self.nearest(x, &zero, &outside, &moved);
+        let right = self.text.each("minimum", &[places, &zero]);
+        let right = self.text.each("maximum", &[&right, &lowest]);
+        let right = self.text.each("negate", &[&right]);
+        let to_right = self.text.each("shift_right_arithmetic", &[x, &right]);
+        let goes_right = self.text.compare("LT", places, &zero);
+        self.text.select(&goes_right, &to_right, &to_left)
     }
 
     /// A power, by squaring: the nearest integer there is, if it is too large. The power by a negative number has no fraction, and that of 0 is

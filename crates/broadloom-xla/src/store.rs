@@ -345,15 +345,16 @@ impl Writer<'_> {
     }
 
     /// Computed values in the type of a buffer. Floats become the nearest integer towards 0, and what is not a number 0.
-    fn narrowed(&mut self, made: &Tensor, dtype: Dtype) -> Tensor {
+    pub fn narrowed(&mut self, made: &Tensor, dtype: Dtype) -> Tensor {
         let (of, sizes) = (Element::Of(dtype), made.sizes.clone());
         if dtype.is_float() || made.of == of {
             return self.text.convert(made, of);
         }
-        let (least, most) = match dtype {
-            Dtype::I32 => (i64::from(i32::MIN), i64::from(i32::MAX)),
-            _ => (i64::MIN, i64::MAX),
-        };
+        if dtype == Dtype::Bool {
+            let zero = self.text.splat(0.0, &sizes, made.of);
+            return self.text.compare("NE", made, &zero);
+        }
+        let (least, most) = dtype.range().unwrap_or((i64::MIN, i64::MAX));
         if made.of == Element::I64 {
             let (low, high) =
                 (self.text.integers(least, &sizes, made.of), self.text.integers(most, &sizes, made.of));

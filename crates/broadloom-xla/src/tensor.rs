@@ -6,15 +6,14 @@ use broadloom_loops::mlir::element;
 /// The type of an element.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Element {
-    /// A condition.
-    Bool,
     /// A word of random bits.
     U32,
-    /// A number.
+    /// A number, or a condition.
     Of(Dtype),
 }
 
 impl Element {
+    pub const BOOL: Element = Element::Of(Dtype::Bool);
     pub const I32: Element = Element::Of(Dtype::I32);
     pub const I64: Element = Element::Of(Dtype::I64);
     pub const F32: Element = Element::Of(Dtype::F32);
@@ -23,8 +22,8 @@ impl Element {
     /// Its name in MLIR.
     pub fn text(self) -> &'static str {
         match self {
-            Element::Bool => "i1",
             Element::U32 => "ui32",
+            Element::Of(Dtype::U8) => "ui8",
             Element::Of(dtype) => element(dtype),
         }
     }
@@ -33,8 +32,8 @@ impl Element {
     pub fn comparison(self) -> &'static str {
         match self {
             Element::Of(dtype) if dtype.is_float() => "FLOAT",
+            Element::U32 | Element::Of(Dtype::Bool | Dtype::U8) => "UNSIGNED",
             Element::Of(_) => "SIGNED",
-            Element::Bool | Element::U32 => "UNSIGNED",
         }
     }
 }

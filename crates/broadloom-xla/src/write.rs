@@ -124,7 +124,7 @@ impl Text {
         let pairs = list(names.iter().zip(firsts).map(|(name, first)| format!("{name} = {}", first.name)));
         let types = list(firsts.iter().map(Tensor::text));
         let t = tensor_text(&[], Element::I32);
-        let (most, more, sign) = (self.fresh(), self.fresh(), tensor_text(&[], Element::Bool));
+        let (most, more, sign) = (self.fresh(), self.fresh(), tensor_text(&[], Element::BOOL));
         let many = if firsts.len() == 1 { String::new() } else { format!(":{}", firsts.len()) };
         self.line(&format!("{result}{many} = stablehlo.while({pairs}) : {types}"));
         self.line(&format!("cond {{ {most} = stablehlo.constant dense<{turns}> : {t}"));
@@ -163,7 +163,6 @@ impl Text {
     /// A number, in every element.
     pub fn splat(&mut self, value: f64, sizes: &[u64], of: Element) -> Tensor {
         let text = match of {
-            Element::Bool => if value == 0.0 { "false" } else { "true" }.to_string(),
             Element::U32 => (value as u32).to_string(),
             Element::Of(dtype) => number(dtype, value),
         };
@@ -204,11 +203,11 @@ impl Text {
 
     /// A comparison of elements: `LT`, `LE`, `EQ`, `NE`, `GE`, `GT`.
     pub fn compare(&mut self, direction: &str, a: &Tensor, b: &Tensor) -> Tensor {
-        let made = tensor_text(&a.sizes, Element::Bool);
+        let made = tensor_text(&a.sizes, Element::BOOL);
         let (t, kind) = (a.text(), a.of.comparison());
         let operation =
             format!("stablehlo.compare {direction}, {}, {}, {kind} : ({t}, {t}) -> {made}", a.name, b.name);
-        self.define(operation, a.sizes.clone(), Element::Bool)
+        self.define(operation, a.sizes.clone(), Element::BOOL)
     }
 
     /// The second where the first holds, else the third.
@@ -232,6 +231,13 @@ impl Text {
         let operation =
             format!("stablehlo.convert {} : ({}) -> {}", a.name, a.text(), tensor_text(&a.sizes, of));
         self.define(operation, a.sizes.clone(), of)
+    }
+
+    /// Floats rounded to fewer bits, in the same type.
+    pub fn reduce_precision(&mut self, a: &Tensor, exponent: u32, mantissa: u32) -> Tensor {
+        let format = format!("format = e{exponent}m{mantissa}");
+        let operation = format!("stablehlo.reduce_precision {}, {format} : {}", a.name, a.text());
+        self.define(operation, a.sizes.clone(), a.of)
     }
 
     fn changed(&mut self, operation: &str, a: &Tensor, sizes: Vec<u64>) -> Tensor {

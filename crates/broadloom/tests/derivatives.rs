@@ -507,12 +507,43 @@ fn gradients_at(
     gradients.into_iter().map(|gradient| Ok(session.get(gradient)?.to_f64s())).collect()
 }
 
+/// Gradients pass between types of floats, and through no others.
+#[test]
+fn of_casts() -> Result<(), Error> {
+    exactly(
+        ["3"],
+        |_, [a]| a.to_f64() + a,
+        |_, weights| vec![weights.iter().map(|weight| 2.0 * weight).collect()],
+    )?;
+    // The gradients of shorter floats have 32 bits, unless they are not stored.
+    let shorter: [Build<1>; 3] = [
+        |_, [a]| a.to_f32().to_f64() + a,
+        |_, [a]| a.to_f16().to_f64() + a,
+        |_, [a]| a.to_bf16().to_f64() + a,
+    ];
+    for (build, (treatment, settings)) in
+        shorter.iter().flat_map(|build| treatments().map(|way| (build, way)))
+    {
+        let made = program(Dtype::F64, ["3"], *build)?;
+        let (weights, (_, gradients)) = (made.weights.1.to_f64s(), made.gradients(settings)?);
+        for (found, weight) in gradients.iter().flatten().zip(weights) {
+            assert!(close(*found, 2.0 * weight, 1e-6), "{treatment}: {found}, not twice {weight}");
+        }
+    }
+    exactly(["3"], |_, [a]| a.to_i64() + a, |_, weights| vec![weights.to_vec()])?;
+    exactly(["3"], |_, [a]| a.to_u8() + a, |_, weights| vec![weights.to_vec()])?;
+    exactly(["3"], |_, [a]| a.to_bool() + a, |_, weights| vec![weights.to_vec()])
+}
+
 /// Every operation of the table, at points of its domain: its gradient is the difference quotient of its value on numbers.
 #[test]
 fn every_operation_of_the_table() -> Result<(), Error> {
     let (mut random, [(_, judge), ..]) = (Random::new(11), treatments());
-    // `stop_gradient` has no gradient by design.
-    for operation in Operation::all().iter().filter(|operation| operation.name() != "stop_gradient") {
+    // `stop_gradient` has no gradient by design, casts have that of what they approximate or none, and floats have no bits.
+    let is_smooth = |operation: &&Operation| {
+        operation.name() != "stop_gradient" && operation.cast_to().is_none() && !operation.is_bitwise()
+    };
+    for operation in Operation::all().iter().filter(is_smooth) {
         let name = operation.name();
         let points = inside(operation, &mut random, 5);
         for (at, gradients) in gradients_at(operation, &points, judge.clone())?.iter().enumerate() {

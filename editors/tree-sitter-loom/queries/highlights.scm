@@ -42,7 +42,7 @@
 ["and" "or" "not"] @keyword.operator
 
 ; Signs
-["|>" "<" "<=" ">" ">=" "==" "!=" "+" "-" "*" "**" "/" "%" "@" "=" ":" "|" "->" "." ".."] @operator
+["|>" "<" "<=" ">" ">=" "==" "!=" "+" "-" "*" "**" "/" "//" "%" "@" "=" ":" "|" "->" "." ".."] @operator
 (sign) @operator
 (wildcard) @operator
 (ellipsis) @operator

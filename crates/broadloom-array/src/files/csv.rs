@@ -219,6 +219,10 @@ fn encode<N: AsRef<str>>(
     };
     for place in 0..array.len() {
         match values {
+            Values::Bool(numbers) => write!(output, "{}", u8::from(numbers[place]))?,
+            Values::U8(numbers) => write!(output, "{}", numbers[place])?,
+            Values::I8(numbers) => write!(output, "{}", numbers[place])?,
+            Values::I16(numbers) => write!(output, "{}", numbers[place])?,
             Values::I32(numbers) => write!(output, "{}", numbers[place])?,
             Values::I64(numbers) => write!(output, "{}", numbers[place])?,
             Values::F32(numbers) => write!(output, "{:?}", numbers[place])?,

@@ -7,8 +7,8 @@
 //!
 //! | stored | read as |
 //! |---|---|
-//! | `f16`, `bf16`, `f32`, `f64`, `i32`, `i64` | the same |
-//! | 8- and 16-bit integers, booleans | `i32` |
+//! | `f16`, `bf16`, `f32`, `f64`, `u8`, `i8`, `i16`, `i32`, `i64`, `bool` | the same |
+//! | unsigned 16-bit integers | `i32` |
 //! | unsigned 32-bit integers | `i64` |
 //! | unsigned 64-bit integers | `i64`, if every number fits |
 //! | anything else | an error |
@@ -288,10 +288,10 @@ impl Stored {
             T::values(bytes.chunks_exact(N).map(read).collect())
         }
         Ok(match self {
-            Stored::Bool => each(bytes, false, |[byte]| i32::from(byte != 0)),
-            Stored::I8 => each(bytes, false, |word| i32::from(i8::from_le_bytes(word))),
-            Stored::U8 => each(bytes, false, |[byte]| i32::from(byte)),
-            Stored::I16 => each(bytes, big_endian, |word| i32::from(i16::from_le_bytes(word))),
+            Stored::Bool => each(bytes, false, |[byte]| byte != 0),
+            Stored::I8 => each(bytes, false, i8::from_le_bytes),
+            Stored::U8 => each(bytes, false, u8::from_le_bytes),
+            Stored::I16 => each(bytes, big_endian, i16::from_le_bytes),
             Stored::U16 => each(bytes, big_endian, |word| i32::from(u16::from_le_bytes(word))),
             Stored::I32 => each(bytes, big_endian, i32::from_le_bytes),
             Stored::U32 => each(bytes, big_endian, |word| i64::from(u32::from_le_bytes(word))),
@@ -329,6 +329,10 @@ fn write_values(values: &Values, output: &mut dyn Write) -> io::Result<()> {
         Ok(())
     }
     match values {
+        Values::Bool(numbers) => each(numbers, output, |holds| [u8::from(holds)]),
+        Values::U8(numbers) => each(numbers, output, u8::to_le_bytes),
+        Values::I8(numbers) => each(numbers, output, i8::to_le_bytes),
+        Values::I16(numbers) => each(numbers, output, i16::to_le_bytes),
         Values::I32(numbers) => each(numbers, output, i32::to_le_bytes),
         Values::I64(numbers) => each(numbers, output, i64::to_le_bytes),
         Values::Bf16(numbers) => each(numbers, output, bf16::to_le_bytes),

@@ -113,6 +113,10 @@ pub(super) fn encode(array: &Array, output: &mut dyn Write) -> io::Result<()> {
         _ => array,
     };
     let descr = match array.dtype() {
+        Dtype::Bool => "|b1",
+        Dtype::U8 => "|u1",
+        Dtype::I8 => "|i1",
+        Dtype::I16 => "<i2",
         Dtype::I32 => "<i4",
         Dtype::I64 => "<i8",
         Dtype::F16 => "<f2",
@@ -215,6 +219,10 @@ fn row_major(sizes: &[u64], values: &Values) -> Values {
         return values.clone();
     }
     match values {
+        Values::Bool(numbers) => permute(sizes, numbers),
+        Values::U8(numbers) => permute(sizes, numbers),
+        Values::I8(numbers) => permute(sizes, numbers),
+        Values::I16(numbers) => permute(sizes, numbers),
         Values::I32(numbers) => permute(sizes, numbers),
         Values::I64(numbers) => permute(sizes, numbers),
         Values::Bf16(numbers) => permute(sizes, numbers),
@@ -378,16 +386,16 @@ mod tests {
         check(
             "{'shape': (2L,), \"descr\": \"|u1\", 'fortran_order':True}",
             &[7, 255],
-            expect!["[2] i32 [  7 255]"],
+            expect!["[2] u8 [  7 255]"],
         );
-        check("{'descr':'>i2','fortran_order':False,'shape':()}\n", &[1, 2], expect!["[] i32 258"]);
-        check("{'descr': '|b1', 'fortran_order': False, 'shape': (3, 0), }", &[], expect!["[3, 0] i32 []"]);
+        check("{'descr':'>i2','fortran_order':False,'shape':()}\n", &[1, 2], expect!["[] i16 258"]);
+        check("{'descr': '|b1', 'fortran_order': False, 'shape': (3, 0), }", &[], expect!["[3, 0] bool []"]);
         let fortran = "{'descr': 'i1', 'fortran_order': True, 'shape': (2, 3)}";
         check(
             fortran,
             &[1, 4, 2, 5, 3, 6],
             expect![[r#"
-            [2, 3] i32 [[1 2 3]
+            [2, 3] i8 [[1 2 3]
              [4 5 6]]"#]],
         );
     }

@@ -197,6 +197,10 @@ fn stored(dtype: Foreign) -> Result<Stored, FileError> {
 
 fn foreign(dtype: Dtype) -> Foreign {
     match dtype {
+        Dtype::Bool => Foreign::BOOL,
+        Dtype::U8 => Foreign::U8,
+        Dtype::I8 => Foreign::I8,
+        Dtype::I16 => Foreign::I16,
         Dtype::I32 => Foreign::I32,
         Dtype::I64 => Foreign::I64,
         Dtype::Bf16 => Foreign::BF16,

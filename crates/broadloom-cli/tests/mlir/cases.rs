@@ -128,6 +128,26 @@ print n * 0.5, d * n, l / 2, einsum(\"i; i =>\", b, b), b * d, max(n, l)
 ",
     ),
     (
+        "narrow_types",
+        "data m : 3 as bool = [1, 0, 1]
+data u : 3 as u8 = [250, 3, 7]
+data i : 3 as i8 = [-100, 100, 5]
+data s : 3 as i16 = [-32768, 32767, 9]
+print i32(u + 10), i32(u - 10), i32(u * m), i + i, -s, s + u, u + i, m + m, not m, max(i, -5), where(m, i, 0)
+print sum(u), sum(m), product(i), max(\"i =>\", m), min(\"i =>\", m), mean(u), mean(m), einsum(\"i; i =>\", u, i), u / 2, u * 0.5
+",
+    ),
+    (
+        "casts_and_bits",
+        "data d : 4 as f64 = [-300.7, 0.5, 2.9, 70000]
+data x : 4 = [-300.7, 0.5, 2.9, 70000]
+data l : 4 as i64 = [7, -7, 0, 4611686018427387]
+print i64(d), i32(d), i16(x), i8(x), i32(u8(d)), bool(x), f16(d), bf16(d), f32(d), f64(x) * 3, bf16(x) + x
+print bool(l), i8(l), i32(u8(l)), f32(l), l // 2, l // -2, l // 0, d // 0.3, x // 0.3, x // 0
+print bit_and(l, 12), bit_or(l, 12), bit_xor(l, 12), shift_left(l, 3), shift_left(l, 50), shift_right(l, 1), shift_right(l, 70)
+",
+    ),
+    (
         "slices_at_run_time",
         "data x : 4 | 3 = [[1, 2, 3], [4, 5, 6], [7, 8, 9], [10, 11, 12]]
 let total = {total : 3 = zeros}

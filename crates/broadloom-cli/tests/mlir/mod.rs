@@ -15,7 +15,7 @@ use broadloom::{Array, Dtype, Node, Routine, Session, Settings, Tensor, random};
 use broadloom_lang::{Observer, Options, Program, RunOptions, compile};
 pub use cases::CASES;
 use libtest_mimic::{Failed, Trial};
-use tools::{Argument, Call, Tools, Type};
+use tools::{Argument, Call, Tools, Type, element};
 
 /// A test, given the tools.
 type Check = Box<dyn Fn(&Tools) -> Result<(), String> + Send>;
@@ -188,9 +188,9 @@ fn signature(module: &str, function: &str) -> Option<(Vec<String>, Vec<Type>)> {
     Some((names.map(str::to_string).collect(), types.collect()))
 }
 
+/// The type of an element. `u8` and `i8` are the same there: results of `u8` are cast before they are shown.
 fn dtype(name: &str) -> Option<Dtype> {
-    let all = [Dtype::I32, Dtype::I64, Dtype::Bf16, Dtype::F16, Dtype::F32, Dtype::F64];
-    all.into_iter().find(|dtype| dtype.name() == name)
+    Dtype::ALL.into_iter().filter(|dtype| *dtype != Dtype::U8).find(|dtype| element(*dtype) == name)
 }
 
 /// The value of a session for an argument.

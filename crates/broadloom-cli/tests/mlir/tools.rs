@@ -179,6 +179,14 @@ fn printing(at: &str, value: &str, dtype: Dtype, sizes: &[u64]) -> String {
         text.push_str(&format!("    %w_{at} = arith.extf {value} : {of} to {from}\n"));
         value = format!("%w_{at}");
     }
+    if let Some(extend) = match dtype {
+        Dtype::Bool | Dtype::U8 => Some("arith.extui"),
+        Dtype::I8 | Dtype::I16 => Some("arith.extsi"),
+        _ => None,
+    } {
+        text.push_str(&format!("    %w_{at} = {extend} {value} : {of} to {as_bits}\n"));
+        value = format!("%w_{at}");
+    }
     if dtype.is_float() {
         text.push_str(&format!("    %b_{at} = arith.bitcast {value} : {from} to {as_bits}\n"));
         value = format!("%b_{at}");
@@ -188,9 +196,18 @@ fn printing(at: &str, value: &str, dtype: Dtype, sizes: &[u64]) -> String {
     text
 }
 
+/// The type of an element in MLIR, where integers have no sign of their own.
+pub fn element(dtype: Dtype) -> &'static str {
+    match dtype {
+        Dtype::Bool => "i1",
+        Dtype::U8 | Dtype::I8 => "i8",
+        other => other.name(),
+    }
+}
+
 fn tensor(dtype: Dtype, sizes: &[u64]) -> String {
     let sizes: String = sizes.iter().map(|size| format!("{size}x")).collect();
-    format!("tensor<{sizes}{}>", dtype.name())
+    format!("tensor<{sizes}{}>", element(dtype))
 }
 
 /// The bytes of an array, as MLIR reads them.
@@ -202,6 +219,10 @@ fn dense(array: &Array) -> String {
         values.iter().flat_map(|value| bytes(*value)).map(|byte| format!("{byte:02X}")).collect()
     }
     let hex = match array.values() {
+        Values::Bool(values) => return nested(array.sizes(), values),
+        Values::U8(values) => hex(values, u8::to_le_bytes),
+        Values::I8(values) => hex(values, i8::to_le_bytes),
+        Values::I16(values) => hex(values, i16::to_le_bytes),
         Values::I32(values) => hex(values, i32::to_le_bytes),
         Values::I64(values) => hex(values, i64::to_le_bytes),
         Values::Bf16(values) => hex(values, broadloom::bf16::to_le_bytes),
@@ -212,6 +233,13 @@ fn dense(array: &Array) -> String {
     format!("\"0x{hex}\"")
 }
 
+/// Truths in brackets: as bytes, MLIR would read eight of them from each.
+fn nested(sizes: &[u64], values: &[bool]) -> String {
+    let Some((size, inner)) = sizes.split_first() else { return values[0].to_string() };
+    let parts = values.chunks(values.len() / *size as usize).map(|part| nested(inner, part));
+    format!("[{}]", parts.collect::<Vec<_>>().join(", "))
+}
+
 /// The numbers in the printed text.
 fn numbers(dtype: Dtype, text: &str) -> Vec<f64> {
     let text = text.split("Unranked").next().unwrap_or_default();
@@ -219,7 +247,7 @@ fn numbers(dtype: Dtype, text: &str) -> Vec<f64> {
     let integers = integers.filter_map(|integer| integer.parse::<i64>().ok());
     let number = |bits: i64| match dtype {
         Dtype::F64 => f64::from_bits(bits as u64),
-        Dtype::I32 | Dtype::I64 => bits.to_f64(),
+        Dtype::Bool | Dtype::U8 | Dtype::I8 | Dtype::I16 | Dtype::I32 | Dtype::I64 => bits.to_f64(),
         Dtype::F32 | Dtype::Bf16 | Dtype::F16 => f64::from(f32::from_bits(bits as u32)),
     };
     integers.map(number).collect()

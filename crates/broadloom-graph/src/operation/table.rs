@@ -96,6 +96,24 @@ macro_rules! pointwise_operations {
             /// The remainder of `a` by `b`, with the sign of `b`.
             modulo(a, b) as modulo = "mod":
                 "v = mod(v1, v2)"; "g1 =+ g; g2 =- g * floor(v1 / v2)";
+            /// The greatest whole number that is not above `a / b`. Integers stay integers: the quotient by 0 is the greatest or the least integer.
+            floor_div(a, b) as floor_div = "floor_div":
+                "v = floor_div(v1, v2)"; "";
+            /// The bits that both integers have.
+            bit_and(a, b) as bit_and = "bit_and":
+                "v = bit_and(v1, v2)"; "";
+            /// The bits that at least one of the integers has.
+            bit_or(a, b) as bit_or = "bit_or":
+                "v = bit_or(v1, v2)"; "";
+            /// The bits that one of the integers has, and not both.
+            bit_xor(a, b) as bit_xor = "bit_xor":
+                "v = bit_xor(v1, v2)"; "";
+            /// The integer `a` times 2 for each of `b` places; the nearest that its type has, if it is too large.
+            shift_left(a, b) as shift_left = "shift_left":
+                "v = shift_left(v1, v2)"; "";
+            /// The integer `a` divided by 2 for each of `b` places, rounded down.
+            shift_right(a, b) as shift_right = "shift_right":
+                "v = shift_right(v1, v2)"; "";
             /// 1 where `a < b`, else 0.
             less(a, b) as less = "<":
                 "v = v1 < v2"; "";
@@ -218,6 +236,36 @@ macro_rules! pointwise_operations {
             /// The value of `a`, through which no gradient goes back.
             stop_gradient(a) as stop_gradient = "stop_gradient":
                 "v = v1"; "";
+            /// True where `a` is not 0, as `bool`.
+            to_bool(a) as to_bool = "bool":
+                "v = bool(v1)"; "";
+            /// `a` as `u8`: towards 0, the nearest of 0 to 255; what is not a number is 0.
+            to_u8(a) as to_u8 = "u8":
+                "v = u8(v1)"; "";
+            /// `a` as `i8`: towards 0, the nearest of -128 to 127; what is not a number is 0.
+            to_i8(a) as to_i8 = "i8":
+                "v = i8(v1)"; "";
+            /// `a` as `i16`: towards 0, the nearest there is; what is not a number is 0.
+            to_i16(a) as to_i16 = "i16":
+                "v = i16(v1)"; "";
+            /// `a` as `i32`: towards 0, the nearest there is; what is not a number is 0.
+            to_i32(a) as to_i32 = "i32":
+                "v = i32(v1)"; "";
+            /// `a` as `i64`: towards 0, the nearest there is; what is not a number is 0.
+            to_i64(a) as to_i64 = "i64":
+                "v = i64(v1)"; "";
+            /// `a` as `bf16`, rounded to the nearest.
+            to_bf16(a) as to_bf16 = "bf16":
+                "v = bf16(v1)"; "g1 =+ g";
+            /// `a` as `f16`, rounded to the nearest.
+            to_f16(a) as to_f16 = "f16":
+                "v = f16(v1)"; "g1 =+ g";
+            /// `a` as `f32`, rounded to the nearest.
+            to_f32(a) as to_f32 = "f32":
+                "v = f32(v1)"; "g1 =+ g";
+            /// `a` as `f64`.
+            to_f64(a) as to_f64 = "f64":
+                "v = f64(v1)"; "g1 =+ g";
         }
     };
 }

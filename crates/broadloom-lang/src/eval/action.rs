@@ -134,7 +134,7 @@ impl Eval<'_> {
             let mut diagnostic = Diagnostic::error(codes::USE, message, place, "");
             let (label, help) = match stopped {
                 true => (
-                    "no gradient comes through `stop_gradient`, comparisons, `argmax` and rounding",
+                    "no gradient comes through `stop_gradient`, comparisons, `argmax`, rounding and casts to integers",
                     "leave out `stop_gradient` around what is to be learned; in place of `accuracy`, minimise a loss, such as `mean(cross_entropy(logits, targets))`",
                 ),
                 false => (

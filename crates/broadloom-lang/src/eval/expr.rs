@@ -462,7 +462,8 @@ fn counted(sign: Binary, a: &Value, b: &Value) -> Option<Value> {
         Value::Number(number) => Some(Arc::new(Position::Number(*number))),
         _ => None,
     };
-    let arithmetic = matches!(sign, Binary::Add | Binary::Sub | Binary::Mul | Binary::Div | Binary::Mod);
+    use Binary::{Add, Div, FloorDiv, Mod, Mul, Sub};
+    let arithmetic = matches!(sign, Add | Sub | Mul | Div | FloorDiv | Mod);
     let (a, b) = (position(a)?, position(b)?);
     arithmetic.then(|| Value::Position(Arc::new(Position::Binary(sign, a, b))))
 }

@@ -252,6 +252,9 @@ fn in_this_language(remedy: Remedy) -> Cow<'static, str> {
         Remedy::Integers => {
             "numbers of rows are whole: write whole numbers, or `as i64` behind the shape to leave out fractions"
         }
+        Remedy::Bits => {
+            "write `as i64` behind the shape of what is declared, or cast what is computed: `i64(x)`"
+        }
         Remedy::WholeValues => {
             "give whole numbers, saved as integers (`array.astype(\"int64\")` in Python), or declare it `as f32`"
         }

@@ -7,7 +7,7 @@ use broadloom_diagnostics::{Diagnostic, Span};
 
 use super::{Eval, Evaluated, Reported};
 use crate::codes;
-use crate::held::{LARGEST_WRITTEN, holds, number_text};
+use crate::held::{LARGEST_WRITTEN, holds, number_text, range_text, wider};
 use crate::value::Value;
 
 impl Eval<'_> {
@@ -51,8 +51,15 @@ impl Eval<'_> {
     pub(super) fn array(&mut self, value: &Value, dtype: Option<Dtype>, span: Span) -> Evaluated<Array> {
         let written = match value {
             Value::Array(array) => {
-                let array = (**array).clone();
-                return Ok(dtype.map_or(array.clone(), |dtype| array.convert(dtype)));
+                let Some(dtype) = dtype else { return Ok((**array).clone()) };
+                if let Some(number) = array.outside(dtype) {
+                    let message = format!("`{dtype}` does not hold {number}, which is among these numbers");
+                    let range = range_text(dtype).unwrap_or_default();
+                    let help =
+                        format!("{range}: write `as {}` behind the shape", wider(dtype, number as f64));
+                    return self.wrong(codes::VALUE, message, span, help);
+                }
+                return Ok(array.convert(dtype));
             }
             Value::Numbers(array) => (**array).clone(),
             Value::List(_) | Value::Number(_) => self.literal(value, span)?,
@@ -75,15 +82,16 @@ impl Eval<'_> {
                 ),
                 false => format!("`{dtype}` does not hold {}", number_text(number)),
             };
-            let help = match dtype.is_float() {
+            let help = match range_text(dtype) {
                 _ if is_large => {
-                    "keep such numbers in a file, `load(\"numbers.npy\")`, or give them when the program is run"
+                    "keep such numbers in a file, `load(\"numbers.npy\")`, or give them when the program is run".into()
                 }
-                true => "write `as f64` behind the shape, or a smaller number",
-                false if dtype == Dtype::I32 && number.fract() == 0.0 => {
-                    "`i32` goes from -2147483648 to 2147483647: write `as i64` behind the shape"
+                None => "write `as f64` behind the shape, or a smaller number".into(),
+                Some(range) if number.fract() == 0.0 => {
+                    let wide = wider(dtype, number);
+                    format!("{range}: write `as {wide}` behind the shape")
                 }
-                false => "write whole numbers, or `as f32` behind the shape",
+                Some(_) => "write whole numbers, or `as f32` behind the shape".to_string(),
             };
             return self.wrong(codes::VALUE, message, span, help);
         }

@@ -404,6 +404,7 @@ pub enum Binary {
     Sub,
     Mul,
     Div,
+    FloorDiv,
     Mod,
     Compose,
     Pow,
@@ -426,6 +427,7 @@ impl Binary {
             Binary::Sub => "-",
             Binary::Mul => "*",
             Binary::Div => "/",
+            Binary::FloorDiv => "//",
             Binary::Mod => "%",
             Binary::Compose => "@",
             Binary::Pow => "**",
@@ -434,7 +436,11 @@ impl Binary {
 
     /// The name of the pointwise operation for it. Not for `@` and `|>`, which are none.
     pub fn operation(self) -> &'static str {
-        if self == Binary::Mod { "mod" } else { self.sign() }
+        match self {
+            Binary::Mod => "mod",
+            Binary::FloorDiv => "floor_div",
+            _ => self.sign(),
+        }
     }
 
     /// The strength with which it binds. All but `**`
@@ -447,7 +453,7 @@ impl Binary {
             Binary::Less | Binary::LessEq | Binary::Greater | Binary::GreaterEq => 5,
             Binary::Equal | Binary::NotEqual => 5,
             Binary::Add | Binary::Sub => 6,
-            Binary::Mul | Binary::Div | Binary::Mod | Binary::Compose => 7,
+            Binary::Mul | Binary::Div | Binary::FloorDiv | Binary::Mod | Binary::Compose => 7,
             Binary::Pow => 9,
         }
     }

@@ -130,7 +130,7 @@ impl Lexer<'_> {
                 self.at += length;
             }
             '/' if let Some(length) = self.foreign_comment(rest) => {
-                self.slashes("write `#` for a comment");
+                self.slashes();
                 self.at += length;
             }
             '"' | '\'' if self.fresh && self.brackets.is_empty() && habits::is_long_text(rest) => {
@@ -341,10 +341,6 @@ impl Lexer<'_> {
         if let Some(length) = assignment(rest) {
             return (TokenKind::Assign, length);
         }
-        if rest.starts_with("//") {
-            self.slashes("write `floor(a / b)` for a whole quotient, `#` for a comment");
-            return (TokenKind::Unknown, 2);
-        }
         for (text, kind) in SIGNS {
             if rest.starts_with(text) {
                 return (*kind, text.len());
@@ -441,6 +437,7 @@ const SIGNS: &[(&str, TokenKind)] = &[
     ("<=", TokenKind::LessEq),
     (">=", TokenKind::GreaterEq),
     ("**", TokenKind::StarStar),
+    ("//", TokenKind::SlashSlash),
     ("(", TokenKind::Open),
     (")", TokenKind::Close),
     ("[", TokenKind::OpenList),

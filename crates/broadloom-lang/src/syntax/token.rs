@@ -54,6 +54,7 @@ pub enum TokenKind {
     Star,
     StarStar,
     Slash,
+    SlashSlash,
     Percent,
     At,
     /// The end of a statement.
@@ -191,6 +192,7 @@ impl TokenKind {
             TokenKind::Star => "*",
             TokenKind::StarStar => "**",
             TokenKind::Slash => "/",
+            TokenKind::SlashSlash => "//",
             TokenKind::Percent => "%",
             TokenKind::At => "@",
             TokenKind::Newline => "the end of the line",
@@ -222,6 +224,7 @@ impl TokenKind {
                 | TokenKind::Star
                 | TokenKind::StarStar
                 | TokenKind::Slash
+                | TokenKind::SlashSlash
                 | TokenKind::Percent
                 | TokenKind::At
                 | TokenKind::EqualEqual

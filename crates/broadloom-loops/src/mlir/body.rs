@@ -241,7 +241,10 @@ impl<'a> Body<'a> {
         let (from, to) = (element(dtype), element(self.real));
         match dtype {
             _ if dtype == self.real => value.to_string(),
-            Dtype::I32 | Dtype::I64 => self.push(format!("arith.sitofp {value} : {from} to {to}")),
+            Dtype::Bool | Dtype::U8 => self.push(format!("arith.uitofp {value} : {from} to {to}")),
+            Dtype::I8 | Dtype::I16 | Dtype::I32 | Dtype::I64 => {
+                self.push(format!("arith.sitofp {value} : {from} to {to}"))
+            }
             _ => self.push(format!("arith.extf {value} : {from} to {to}")),
         }
     }
@@ -251,6 +254,11 @@ impl<'a> Body<'a> {
         let (from, to) = (element(self.real), element(dtype));
         match dtype {
             _ if dtype == self.real => value,
+            Dtype::Bool => self.is_true(&value),
+            Dtype::U8 | Dtype::I8 | Dtype::I16 => {
+                let value = self.integer_by(Helper::ToI64, &value, self.real, "i64");
+                self.whole_narrowed(value, dtype)
+            }
             Dtype::I32 => self.integer_by(Helper::ToI32, &value, self.real, to),
             Dtype::I64 => self.integer_by(Helper::ToI64, &value, self.real, to),
             _ => self.push(format!("arith.truncf {value} : {from} to {to}")),
@@ -264,6 +272,23 @@ impl<'a> Body<'a> {
         };
         self.helpers.insert(helper);
         self.push(format!("func.call {}({value}) : (f64) -> {to}", helper.name()))
+    }
+
+    /// A function of the bits of the integers towards 0.
+    pub(crate) fn in_bits(&mut self, operands: &[&str], function: Binary) -> String {
+        let real = self.real;
+        let [a, b] = [0, 1].map(|at| self.integer_by(Helper::ToI64, operands[at], real, "i64"));
+        let made = self.bitwise(function, &a, &b);
+        self.push(format!("arith.sitofp {made} : i64 to {}", element(real)))
+    }
+
+    /// A computed number as a type holds it, in the type that is computed in.
+    pub(crate) fn cast(&mut self, value: &str, dtype: Dtype) -> String {
+        if dtype.is_float() && dtype >= self.real {
+            return value.to_string();
+        }
+        let narrow = self.narrowed(value.to_string(), dtype);
+        self.widened(&narrow, dtype)
     }
 
     /// The contents of a cell, as its buffer holds them.
@@ -309,7 +334,10 @@ impl<'a> Body<'a> {
     pub(super) fn integer(&mut self, held: &str, dtype: Dtype) -> String {
         match dtype {
             Dtype::I64 => held.to_string(),
-            Dtype::I32 => self.push(format!("arith.extsi {held} : i32 to i64")),
+            Dtype::Bool | Dtype::U8 => self.push(format!("arith.extui {held} : {} to i64", element(dtype))),
+            Dtype::I8 | Dtype::I16 | Dtype::I32 => {
+                self.push(format!("arith.extsi {held} : {} to i64", element(dtype)))
+            }
             _ => self.integer_by(Helper::ToI64, held, dtype, "i64"),
         }
     }
@@ -394,6 +422,23 @@ pub(crate) fn not(body: &mut Body<'_>, operands: &[&str]) -> String {
     let yes = body.push("arith.constant true".into());
     let not = body.push(format!("arith.xori {truth}, {yes} : i1"));
     body.counted(&not)
+}
+
+/// The quotient rounded down, in 64 bits.
+pub(crate) fn floor_div(body: &mut Body<'_>, operands: &[&str]) -> String {
+    let real = element(body.real);
+    let wide = |body: &mut Body<'_>, value: &str| match body.real {
+        Dtype::F64 => value.to_string(),
+        _ => body.push(format!("arith.extf {value} : {real} to f64")),
+    };
+    let (a, b) = (wide(body, operands[0]), wide(body, operands[1]));
+    body.helpers.insert(Helper::FloorDivide);
+    let name = Helper::FloorDivide.name();
+    let made = body.push(format!("func.call {name}({a}, {b}) : (f64, f64) -> f64"));
+    match body.real {
+        Dtype::F64 => made,
+        _ => body.push(format!("arith.truncf {made} : f64 to {real}")),
+    }
 }
 
 /// The remainder with the sign of the divisor: that of `arith.remf` has the sign of the dividend.

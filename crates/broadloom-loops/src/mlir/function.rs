@@ -211,7 +211,9 @@ impl<'a> Writer<'a> {
             f64::NEG_INFINITY => "minus_infinity",
             _ => "constant",
         };
-        self.constant_text(name, &format!("{} : {}", number(dtype, value), element(dtype)))
+        // Truths are written without a type.
+        let typed = if dtype == Dtype::Bool { String::new() } else { format!(" : {}", element(dtype)) };
+        self.constant_text(name, &format!("{}{typed}", number(dtype, value)))
     }
 
     pub fn integer_constant(&mut self, value: u64) -> String {
@@ -264,13 +266,14 @@ fn listed(list: &[(String, &str)]) -> String {
     if lines.is_empty() { lines } else { format!("{lines}\n") }
 }
 
-/// The type that a statement computes in: 64-bit floats if it reads or sets those, or sets an integer; 32-bit floats otherwise.
+/// The type that a statement computes in: 64-bit floats if it reads, sets or casts to those, or sets an integer; 32-bit floats otherwise.
 fn real(program: &Program, statement: &Statement) -> Dtype {
     let mut wide = false;
     statement.each(&mut |inner| {
         let written = inner.written().map(|id| program.buffer(id).dtype);
         wide |= written.is_some_and(|dtype| dtype == Dtype::F64 || !dtype.is_float());
         inner.each_read(&mut |cell| wide |= program.buffer(cell.buffer).dtype == Dtype::F64);
+        wide |= inner.value().is_some_and(crate::Scalar::has_wide_cast);
     });
     if wide { Dtype::F64 } else { Dtype::F32 }
 }

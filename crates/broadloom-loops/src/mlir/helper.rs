@@ -17,6 +17,12 @@ pub(super) enum Helper {
     Multiply,
     /// The remainder of integers, with the sign of the divisor.
     Modulo,
+    /// The quotient of integers, rounded down.
+    Divide,
+    /// The quotient of floats, rounded down.
+    FloorDivide,
+    /// An integer times 2 for each place.
+    ShiftLeft,
     /// The nearest integer to a power. It calls the product.
     Power,
 }
@@ -32,6 +38,9 @@ impl Helper {
             Helper::Subtract => "@subtract_i64",
             Helper::Multiply => "@multiply_i64",
             Helper::Modulo => "@modulo_i64",
+            Helper::Divide => "@divide_i64",
+            Helper::FloorDivide => "@floor_divide",
+            Helper::ShiftLeft => "@shift_left_i64",
             Helper::Power => "@power_i64",
         }
     }
@@ -46,6 +55,9 @@ impl Helper {
             Helper::Subtract => include_str!("helper/subtract_i64.mlir"),
             Helper::Multiply => include_str!("helper/multiply_i64.mlir"),
             Helper::Modulo => include_str!("helper/modulo_i64.mlir"),
+            Helper::Divide => include_str!("helper/divide_i64.mlir"),
+            Helper::FloorDivide => include_str!("helper/floor_divide.mlir"),
+            Helper::ShiftLeft => include_str!("helper/shift_left_i64.mlir"),
             Helper::Power => include_str!("helper/power_i64.mlir"),
         }
     }

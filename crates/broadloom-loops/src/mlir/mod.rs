@@ -44,7 +44,7 @@ use std::fmt;
 
 use crate::program::{BufferId, Program};
 
-pub(crate) use body::{Body, modulo, not, recip, sigmoid, sign};
+pub(crate) use body::{Body, floor_div, modulo, not, recip, sigmoid, sign};
 pub use function::in_quotes;
 pub use names::{Names, identifier};
 pub use types::{element, number};

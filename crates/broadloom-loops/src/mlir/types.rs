@@ -5,9 +5,12 @@ use half::{bf16, f16};
 use crate::Dtype;
 use crate::reference::round;
 
-/// The type of an element.
+/// The type of an element. Integers have no sign of their own in MLIR: operations say how they read them.
 pub fn element(dtype: Dtype) -> &'static str {
     match dtype {
+        Dtype::Bool => "i1",
+        Dtype::U8 | Dtype::I8 => "i8",
+        Dtype::I16 => "i16",
         Dtype::I32 => "i32",
         Dtype::I64 => "i64",
         Dtype::Bf16 => "bf16",
@@ -27,6 +30,9 @@ pub(super) fn tensor(sizes: &[u64], dtype: Dtype) -> String {
 /// reads back exactly this number.
 pub fn number(dtype: Dtype, value: f64) -> String {
     let value = round(dtype, value);
+    if dtype == Dtype::Bool {
+        return (value != 0.0).to_string();
+    }
     if !dtype.is_float() {
         return (value as i64).to_string();
     }
@@ -82,6 +88,10 @@ mod tests {
             (Dtype::F16, 0.5, "0.5"),
             (Dtype::I64, -3.0, "-3"),
             (Dtype::I32, 1e12, "2147483647"),
+            (Dtype::U8, 300.0, "255"),
+            (Dtype::I8, -300.0, "-128"),
+            (Dtype::Bool, 0.5, "true"),
+            (Dtype::Bool, 0.0, "false"),
         ];
         for (dtype, value, expected) in cases {
             assert_eq!(number(dtype, value), expected, "{value} as {dtype:?}");

@@ -2,6 +2,7 @@
 
 use super::body::{Body, Store, Symbol};
 use super::helper::Helper;
+use super::types::element;
 use crate::Dtype;
 use crate::function::{Binary, Unary, whole_number};
 use crate::scalar::Scalar;
@@ -32,13 +33,23 @@ impl Body<'_> {
             let held = self.integer(held, dtype);
             value = self.whole_binary(function, &held, &value)?;
         }
-        if dtype == Dtype::I64 {
-            return Ok(value);
-        }
-        let (least, most) = (self.whole_constant(i32::MIN.into()), self.whole_constant(i32::MAX.into()));
+        Ok(self.whole_narrowed(value, dtype))
+    }
+
+    /// An integer as a buffer holds it.
+    pub(super) fn whole_narrowed(&mut self, value: String, dtype: Dtype) -> String {
+        let (least, most) = match dtype.range() {
+            Some(range) if !matches!(dtype, Dtype::Bool | Dtype::I64) => range,
+            Some(_) if dtype == Dtype::Bool => {
+                let zero = self.whole_constant(0);
+                return self.whole_compare(Binary::NotEqual, &value, &zero);
+            }
+            _ => return value,
+        };
+        let (least, most) = (self.whole_constant(least), self.whole_constant(most));
         let value = self.whole_op("arith.maxsi", &value, &least);
         let value = self.whole_op("arith.minsi", &value, &most);
-        Ok(self.push(format!("arith.trunci {value} : i64 to i32")))
+        self.push(format!("arith.trunci {value} : i64 to {}", element(dtype)))
     }
 
     /// The condition that two integers compare in some way.
@@ -103,7 +114,13 @@ impl Body<'_> {
                 let is_zero = self.whole_compare(Binary::Equal, &a, &zero);
                 self.whole_truth(&is_zero)
             }
-            _ => return Err(format!("`{}` of integers is no integer", function.name())),
+            _ => match function.cast_to().filter(|dtype| !dtype.is_float()) {
+                Some(dtype) => {
+                    let narrow = self.whole_narrowed(a, dtype);
+                    self.integer(&narrow, dtype)
+                }
+                None => return Err(format!("`{}` of integers is no integer", function.name())),
+            },
         })
     }
 
@@ -113,6 +130,8 @@ impl Body<'_> {
             Binary::Sub => self.whole_call(Helper::Subtract, a, b),
             Binary::Mul => self.whole_call(Helper::Multiply, a, b),
             Binary::Mod => self.whole_call(Helper::Modulo, a, b),
+            Binary::FloorDiv => self.whole_call(Helper::Divide, a, b),
+            _ if function.is_bitwise() => self.bitwise(function, a, b),
             Binary::Pow => {
                 self.helpers.insert(Helper::Multiply);
                 self.whole_call(Helper::Power, a, b)
@@ -133,10 +152,23 @@ impl Body<'_> {
                 let both = self.push(format!("arith.{name} {a}, {b} : i1"));
                 self.whole_truth(&both)
             }
-            Binary::Div | Binary::Atan2 => {
-                return Err(format!("`{}` of integers is no integer", function.name()));
-            }
+            _ => return Err(format!("`{}` of integers is no integer", function.name())),
         })
+    }
+
+    /// A function of the bits of integers.
+    pub(super) fn bitwise(&mut self, function: Binary, a: &str, b: &str) -> String {
+        match function {
+            Binary::BitAnd => self.whole_op("arith.andi", a, b),
+            Binary::BitOr => self.whole_op("arith.ori", a, b),
+            Binary::BitXor => self.whole_op("arith.xori", a, b),
+            Binary::ShiftLeft => self.whole_call(Helper::ShiftLeft, a, b),
+            _ => {
+                let zero = self.whole_constant(0);
+                let places = self.whole_call(Helper::Subtract, &zero, b);
+                self.whole_call(Helper::ShiftLeft, a, &places)
+            }
+        }
     }
 
     fn whole_compare(&mut self, function: Binary, a: &str, b: &str) -> String {

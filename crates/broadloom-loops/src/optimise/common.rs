@@ -4,7 +4,8 @@
 //! of those was written in between. A scalar that two others, or two statements, are built from, and that takes
 //! more than a load, gets a local in front of the first statement that needs it. It must be needed for certain:
 //! what only stands in branches of `where` is left there, because the other branch may be chosen so as not to
-//! compute it. And a local must hold it: 64-bit integers stay where they are.
+//! compute it. And a local must hold it: integers stay where they are, because a local is a float, and what is computed from
+//! it and from 64-bit integers would be one, too.
 
 use rustc_hash::FxHashMap;
 
@@ -197,7 +198,8 @@ impl Naming<'_> {
             return Named { value: Scalar::Local(*local), number, cost };
         }
         let several = self.known.uses[number as usize] > 1 && self.known.certain[number as usize];
-        if several && cost.total() >= WORTH && cost.work > 0 && !is_wide_integer(self.program, scalar) {
+        let is_whole = scalar.is_whole(self.program) == Some(true) || is_wide_integer(self.program, scalar);
+        if several && cost.total() >= WORTH && cost.work > 0 && !is_whole {
             let local = Local(self.program.locals);
             self.program.locals += 1;
             declared.push(Statement::Declare { local, value });

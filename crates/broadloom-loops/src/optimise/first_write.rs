@@ -111,9 +111,14 @@ impl Plan {
             perfect.loops.iter().partition(|(var, _)| cell.mentions(*var));
         let inner = perfect.loops[results.len()..] == reductions[..];
         let sums = matches!(function, Binary::Sub | Binary::Div) || function.is_commutative();
-        // Integers are rounded at each step: only what is exact can wait, and a local does not hold all 64-bit integers.
+        // Integers are rounded at each step: only what is exact can wait, and a local does not hold all 64-bit integers. Sums
+        // of narrow integers leave their range soon.
         let dtype = program.buffer(cell.buffer).dtype;
-        let steps = matches!(function, Binary::Add | Binary::Sub | Binary::Max | Binary::Min);
+        let steps = match function {
+            Binary::Max | Binary::Min => true,
+            Binary::Add | Binary::Sub => dtype == Dtype::I32,
+            _ => false,
+        };
         let exact = dtype.is_float()
             || (dtype != Dtype::I64 && steps && rounding.is_exact(program, perfect.value, dtype));
         let whole = is_one_to_one(cell, &results) && is_onto(program, cell, &results);

@@ -8,7 +8,8 @@
 //!   And a local is a float, which does not hold every 64-bit integer: those stay in their buffers.
 //! - Comparisons: in `x == max(x)` both sides come from one computation, and must go on to agree. A float that
 //!   reaches a comparison with another computed number, by way of copies, `max`, `min`, `where` and signs, is
-//!   *compared*. It keeps its rounding unless it is exact.
+//!   *compared*. It keeps its rounding unless it is exact. So does a float that is cast to an integer: 6.9999999 may be 7
+//!   once it is rounded.
 
 use crate::Dtype;
 use crate::function::{Binary, Unary, Yields};
@@ -130,6 +131,12 @@ impl Rounding {
             Scalar::Symbol(_) => dtype == Dtype::I64,
             Scalar::Uniform { .. } => matches!(dtype, Dtype::F32 | Dtype::F64),
             Scalar::Select(_, a, b) => exact(a) && exact(b),
+            Scalar::Unary(function, _)
+                if let Some(held) = function.cast_to()
+                    && held.is_float() =>
+            {
+                contains(dtype, held)
+            }
             Scalar::Unary(function, _) => of_function(function.yields()),
             Scalar::Binary(function, ..) => of_function(function.yields()),
         }
@@ -153,19 +160,33 @@ fn contains(wide: Dtype, narrow: Dtype) -> bool {
     wide == narrow
         || match wide {
             Dtype::F64 => narrow != Dtype::I64,
-            Dtype::F32 => matches!(narrow, Dtype::Bf16 | Dtype::F16),
-            Dtype::I64 => narrow == Dtype::I32,
-            Dtype::I32 | Dtype::Bf16 | Dtype::F16 => false,
+            Dtype::F32 => !matches!(narrow, Dtype::I32 | Dtype::I64 | Dtype::F64),
+            Dtype::F16 | Dtype::Bf16 => matches!(narrow, Dtype::Bool | Dtype::U8 | Dtype::I8),
+            Dtype::I64 | Dtype::I32 | Dtype::I16 | Dtype::U8 | Dtype::I8 => holds_range(wide, narrow),
+            Dtype::Bool => false,
         }
+}
+
+/// Whether a type of integers has all numbers of another one.
+fn holds_range(wide: Dtype, narrow: Dtype) -> bool {
+    match (wide.range(), narrow.range()) {
+        (Some((least, greatest)), Some((from, to))) => least <= from && to <= greatest,
+        _ => false,
+    }
 }
 
 fn has_local(scalar: &Scalar) -> bool {
     matches!(scalar, Scalar::Local(_)) || scalar.children().any(has_local)
 }
 
-/// Visits both sides of comparisons of two computed numbers. A comparison with a constant is not at
-/// risk: it involves only one computation.
+/// Visits both sides of comparisons of two computed numbers, and what is cast to integers. A comparison with a constant is
+/// not at risk: it involves only one computation.
 fn each_comparison(scalar: &Scalar, visit: &mut dyn FnMut(&Scalar)) {
+    if let Scalar::Unary(function, a) = scalar
+        && function.cast_to().is_some_and(|dtype| !dtype.is_float())
+    {
+        visit(a);
+    }
     if let Scalar::Binary(Binary::Less | Binary::LessEq | Binary::Equal | Binary::NotEqual, a, b) = scalar
         && !matches!(**a, Scalar::Number(_))
         && !matches!(**b, Scalar::Number(_))

@@ -282,7 +282,7 @@ impl<'a> Code<'a> {
                 let code = i32::from(dtype == Dtype::Bf16);
                 self.emit().local_set(wide).i32_const(code).local_get(wide).call(Import::Round as u32);
             }
-            Dtype::F64 | Dtype::I32 | Dtype::I64 => {}
+            Dtype::F64 | Dtype::Bool | Dtype::U8 | Dtype::I8 | Dtype::I16 | Dtype::I32 | Dtype::I64 => {}
         }
     }
 }

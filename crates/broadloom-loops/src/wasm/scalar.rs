@@ -90,6 +90,10 @@ impl Code<'_> {
         self.address(cell)?;
         let dtype = self.program.buffer(cell.buffer).dtype;
         match dtype {
+            Dtype::I64 if real != Dtype::F64 => {
+                self.emit().i64_load(AT).f32_convert_i64_s();
+                return Some(());
+            }
             Dtype::I64 => drop(self.emit().i64_load(AT).f64_convert_i64_s()),
             // Rounded once: to 32 bits is what comes next.
             Dtype::F32 if real != Dtype::F64 => drop(self.emit().f64_load(AT)),

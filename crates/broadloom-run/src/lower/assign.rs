@@ -12,7 +12,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::backward::own_name;
 use super::law::LawAssignment;
 use super::law::{check_margins, forward_pieces};
-use super::{Lowering, Node, slice_symbol};
+use super::{Lowering, Node, slice_symbol, start_in};
 
 /// The context of an assignment: its step, the projections, and the index of its result.
 #[derive(Clone)]
@@ -146,6 +146,7 @@ impl Lowering<'_> {
     /// Sets the cells of a buffer; its margins keep the value that readers expect there.
     fn fill_cells(&mut self, buffer: BufferId, value: f64, comment: String) {
         let filled = self.program.buffer(buffer);
+        let value = start_in(filled.dtype, value);
         let mut body = vec![Statement::Fill { buffer, value }];
         if filled.has_margins() && filled.fill != value {
             body.push(Statement::FillMargins { buffer, value: filled.fill });
@@ -389,6 +390,7 @@ impl Lowering<'_> {
             if disputed || self.spilled.remove(&node) {
                 let value = if is_value { place.nest.accumulate.neutral() } else { 0.0 };
                 let buffer = self.buffer(node);
+                let value = start_in(self.program.buffer(buffer).dtype, value);
                 let body = vec![Statement::FillMargins { buffer, value }];
                 self.program.nests.push(Nest { comment: self.comment(place), body });
             }

@@ -16,7 +16,8 @@ use std::sync::{Arc, OnceLock};
 use broadloom_core::{self as core, projection::Component};
 use broadloom_graph::lowering::{Face, Inferred, Leaf, MEMORY, Op, accumulated, precisions};
 use broadloom_graph::{
-    Error, ErrorKind, Extent, Fill, Graph, Index as Position, Margins, Projected, Shapes, Tensor,
+    Error, ErrorKind, Extent, Fill, Graph, Index as Position, Margins, Operation, Projected, Remedy, Shapes,
+    Tensor,
 };
 use broadloom_loops::{
     Buffer, BufferId, Cell, Dtype, Index, Nest, Program, Scalar, Size, Statement, Storage,
@@ -132,6 +133,27 @@ fn check_elements(graph: &Graph, shapes: &Shapes) -> Result<(), Error> {
     Ok(())
 }
 
+/// Refuses operations on the bits of floats.
+fn check_bits(graph: &Graph, dtypes: &[Dtype]) -> Result<(), Error> {
+    for tensor in graph.tensors() {
+        let step = graph.made_by(tensor);
+        let is_bitwise = match graph.op(step) {
+            Some((Op::Pointwise(name), _)) => Operation::named(name).is_some_and(Operation::is_bitwise),
+            _ => false,
+        };
+        let operands = if is_bitwise { graph.step_operands(step) } else { &[] };
+        if let Some(float) = operands.iter().find(|operand| dtypes[operand.index()].is_float()) {
+            let (name, dtype) = (graph.label_of(*float), dtypes[float.index()]);
+            let message = format!("`{}` is for integers, but `{name}` is {dtype}", graph.label_of(tensor));
+            return Err(Error::new(ErrorKind::Value, message)
+                .about_step(step)
+                .with_end(graph.declared_end(*float))
+                .with_remedy(Remedy::Bits, "cast it first: `g.cast(x, Dtype::I64)`"));
+        }
+    }
+    Ok(())
+}
+
 impl Layout {
     /// The layout at some values of the size symbols, in the order of their numbers.
     pub fn at(graph: &Graph, inferred: &Inferred, sizes: &[u64]) -> Result<Layout, Error> {
@@ -145,6 +167,7 @@ impl Layout {
             false => Arc::clone(&inferred.shapes),
         };
         check_elements(graph, &shapes)?;
+        check_bits(graph, &precisions(graph))?;
         let captured = |extents: &Vec<Extent>| {
             let size = |extent: &Extent| match extent {
                 Extent::Literal(size) => Some(*size),
@@ -241,7 +264,7 @@ impl Layout {
         let (tensor, name, dtype, fill) = match node {
             Node::Value(tensor) => {
                 let fill = match self.margins(tensor).fill {
-                    Fill::Value(value) => value,
+                    Fill::Value(value) => start_in(self.dtypes[tensor.index()], value),
                     Fill::Nothing | Fill::ByReader => 0.0,
                 };
                 (tensor, graph.short_name(tensor), self.dtypes[tensor.index()], fill)
@@ -644,6 +667,12 @@ impl Lowering<'_> {
             }
         }
     }
+}
+
+/// The number that cells of a type hold before values are accumulated into them. The least number of `bool` is false, whereas the least
+/// number of floats is true.
+fn start_in(dtype: Dtype, neutral: f64) -> f64 {
+    if dtype == Dtype::Bool && neutral == f64::NEG_INFINITY { 0.0 } else { neutral }
 }
 
 /// Returns true if a tensor is a slice whose position is given when the program runs.

@@ -4,7 +4,7 @@ use std::fmt;
 
 use broadloom_array::{Array, Dtype};
 use broadloom_graph::lowering::{Face, Leaf};
-use broadloom_graph::{Error, Graph, Tensor};
+use broadloom_graph::{Error, ErrorKind, Graph, Tensor};
 use broadloom_loops::{Block, Lent};
 
 use super::Session;
@@ -104,6 +104,7 @@ impl Session {
         for (tensor, values) in inputs {
             let facts = (values.sizes(), values.dtype());
             let fits = self.store.fits(&self.graph, &self.layout, Node::Value(*tensor), facts);
+            let fits = fits.and_then(|()| self.holds(*tensor, values));
             fits.map_err(|error| about(&self.graph, *tensor, error))?;
         }
         let mut copied = Vec::with_capacity(inputs.len());
@@ -117,6 +118,24 @@ impl Session {
             copied.push(held.map_err(|error| about(&self.graph, *tensor, error))?);
         }
         Ok(copied)
+    }
+
+    /// Refuses integers that the type of a tensor does not have.
+    fn holds(&self, tensor: Tensor, values: &Given<'_>) -> Result<(), Error> {
+        let stored = self.layout.dtypes[tensor.index()];
+        let (false, Some((least, greatest))) = (values.dtype() == stored, stored.range()) else {
+            return Ok(());
+        };
+        let outside = match values {
+            Given::Copied(values) => values.outside(stored),
+            Given::Lent(lent) => lent.read()?.outside(stored),
+        };
+        let Some(outside) = outside else { return Ok(()) };
+        let name = self.graph.label_of(tensor);
+        let message =
+            format!("`{name}` holds {stored}, from {least} to {greatest}, and {outside} is among the values");
+        Err(Error::new(ErrorKind::Value, message)
+            .with_help(format!("declare a wider type for `{name}`, or change the values first")))
     }
 
     /// Reads values where they are, or copies them and says why.

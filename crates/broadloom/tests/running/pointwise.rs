@@ -63,7 +63,7 @@ fn area_sine(x: f64) -> f64 {
 
 type OfTwo = (&'static str, fn(f64, f64) -> f64);
 
-const OF_TWO: [OfTwo; 17] = [
+const OF_TWO: [OfTwo; 18] = [
     ("+", |a, b| a + b),
     ("-", |a, b| a - b),
     ("*", |a, b| a * b),
@@ -74,6 +74,12 @@ const OF_TWO: [OfTwo; 17] = [
     ("min", |a, b| if a.is_nan() || b.is_nan() { f64::NAN } else { a.min(b) }),
     // The remainder has the sign of the divisor.
     ("mod", |a, b| if a % b != 0.0 && (a < 0.0) != (b < 0.0) { a % b + b } else { a % b }),
+    // The quotient rounded down, as NumPy has it: from the remainder.
+    ("floor_div", |a, b| {
+        let rest = a % b;
+        let down = f64::from(rest != 0.0 && (rest < 0.0) != (b < 0.0));
+        if b == 0.0 { a / b } else { ((a - rest) / b - down).round() }
+    }),
     ("<", |a, b| f64::from(a < b)),
     ("<=", |a, b| f64::from(a <= b)),
     (">", |a, b| f64::from(a > b)),

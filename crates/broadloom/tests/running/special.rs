@@ -41,7 +41,7 @@ const SPECIAL: [f64; 24] = [
 /// The types that are tried, in turn, and true if all ways to run agree. Optimised code keeps short
 /// floats, and floats that are computed beside integers, in wider numbers until they are stored:
 /// there the optimised ways agree.
-const TYPES: [(Dtype, Operations, bool); 8] = [
+const TYPES: [(Dtype, Operations, bool); 13] = [
     (Dtype::F32, Operations::All, true),
     (Dtype::F64, Operations::All, true),
     (Dtype::F16, Operations::All, false),
@@ -50,6 +50,11 @@ const TYPES: [(Dtype, Operations, bool); 8] = [
     (Dtype::Bf16, Operations::All, false),
     (Dtype::I32, Operations::Whole, true),
     (Dtype::I64, Operations::All, false),
+    (Dtype::U8, Operations::Whole, true),
+    (Dtype::Bool, Operations::Whole, true),
+    (Dtype::I8, Operations::Whole, true),
+    (Dtype::I16, Operations::Whole, true),
+    (Dtype::U8, Operations::All, false),
 ];
 
 /// The operations that expressions are made of.
@@ -85,7 +90,12 @@ fn expression(
         return Ok(*dice.one(leaves));
     }
     let operation = *dice.one(&exact());
-    if operations == Operations::Whole && operation.has_fractions() {
+    let is_out = match operations {
+        Operations::Whole => operation.has_fractions(),
+        // Floats have no bits, and casts change the type: see `casts_agree`.
+        Operations::All => operation.is_bitwise() || operation.cast_to().is_some(),
+    };
+    if is_out {
         return expression(g, dice, operations, leaves, depth);
     }
     let operands = (0..operation.arity()).map(|_| expression(g, dice, operations, leaves, depth - 1));
@@ -175,9 +185,80 @@ fn compare(first: &Found, other: &Found, dtype: Dtype) {
     }
 }
 
-/// Every operation of the table has the same value folded, evaluated and compiled.
+/// Numbers of every type as every other, by themselves and computed: every way to run makes the same bits, and what is cast by itself is
+/// what arrays make of it.
+#[test]
+fn casts_agree() -> Result<(), Error> {
+    let mut numbers = SPECIAL.to_vec();
+    numbers.extend([
+        127.9,
+        -128.5,
+        200.0,
+        255.9,
+        300.0,
+        -32769.0,
+        40000.0,
+        65520.0,
+        1.001,
+        6.999_999_9,
+        1e300,
+    ]);
+    numbers.extend([9_007_199_254_740_993.0, 9.3e18, -9.3e18, 1e-320]);
+    let count = numbers.len() as u64;
+    for from in Dtype::ALL {
+        let given = Array::from_slice(&[count], &numbers).expect("as many as there are").convert(from);
+        let mut all: Vec<(&str, Vec<Array>)> = Vec::new();
+        for (treatment, settings) in treatments() {
+            let mut g = Graph::new();
+            let (x, seven) = (g.array("x", "...", given.clone())?, g.number(0.7));
+            let part = g.mul(x, seven)?;
+            let mut made = Vec::new();
+            for to in Dtype::ALL {
+                let (plain, of_part) = (g.cast(x, to)?, g.cast(part, to)?);
+                let sum = g.add(plain, of_part)?;
+                let (whole, less) = (g.cast(sum, Dtype::I64)?, g.less(plain, of_part)?);
+                made.extend([plain, of_part, sum, whole, less]);
+            }
+            let mut routine = Routine::new("all");
+            for result in &made {
+                routine.forward(*result);
+            }
+            let mut session = Session::with(g, settings)?;
+            session.run(&routine)?;
+            let arrays = made.iter().map(|result| session.get(*result)).collect::<Result<Vec<_>, _>>()?;
+            for (to, array) in Dtype::ALL.into_iter().zip(arrays.iter().step_by(5)) {
+                let wanted = given.convert(to);
+                assert_eq!(array.dtype(), to);
+                assert_eq!(bits(array), bits(&wanted), "{treatment}: {from} as {to}");
+            }
+            all.push((treatment, arrays));
+        }
+        for pair in all.windows(2) {
+            for (at, (a, b)) in pair[0].1.iter().zip(&pair[1].1).enumerate() {
+                let to = Dtype::ALL[at / 5];
+                assert_eq!(
+                    bits(a),
+                    bits(b),
+                    "{} and {}: {from} as {to}, result {}",
+                    pair[0].0,
+                    pair[1].0,
+                    at % 5
+                );
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Numbers that are equal only if they are the same; all that are not a number are.
+fn bits(array: &Array) -> Vec<u64> {
+    array.to_f64s().iter().map(|x| if x.is_nan() { u64::MAX } else { x.to_bits() }).collect()
+}
+
+/// Every operation of the table has the same value folded, evaluated and compiled. (Those on bits are tried on integers, above.)
 #[test]
 fn folding_agrees() -> Result<(), Error> {
+    let all = || Operation::all().iter().filter(|operation| !operation.is_bitwise());
     let operands: Vec<Vec<f64>> = (0..3)
         .map(|turn| {
             let mut numbers = SPECIAL.to_vec();
@@ -194,14 +275,14 @@ fn folding_agrees() -> Result<(), Error> {
         }
         let mut routine = Routine::new("all");
         let mut results = Vec::new();
-        for operation in Operation::all() {
+        for operation in all() {
             let made = g.pointwise(operation.name(), &leaves[..operation.arity()])?;
             routine.forward(made);
             results.push(made);
         }
         let mut session = Session::with(g, settings)?;
         session.run(&routine)?;
-        for (operation, result) in Operation::all().iter().zip(results) {
+        for (operation, result) in all().zip(results) {
             let name = operation.name();
             for (at, computed) in session.get(result)?.to_f64s().into_iter().enumerate() {
                 let numbers: Vec<f64> =

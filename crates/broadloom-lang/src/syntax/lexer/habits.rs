@@ -9,6 +9,9 @@ use crate::codes;
 /// The longest comment that a message quotes.
 const LONGEST_QUOTE: usize = 48;
 
+/// Words that stand between two expressions, or behind one.
+const BETWEEN: [&str; 8] = ["and", "or", "if", "then", "else", "for", "in", "every"];
+
 impl Lexer<'_> {
     /// The length of a `//` comment, as other languages
     /// have it. Returns `None` if `//` is a whole quotient.
@@ -16,18 +19,21 @@ impl Lexer<'_> {
         let line = rest.strip_prefix("//")?;
         let line = line[..line.find(LINE_ENDS).unwrap_or(line.len())].trim_end();
         let words: Vec<&str> = line.split_whitespace().collect();
-        let is_word = |word: &&str| word.starts_with(char::is_alphanumeric);
+        let begins = |word: &str| word.starts_with(char::is_alphanumeric) && !BETWEEN.contains(&word);
+        let ends = |word: &str| {
+            begins(word) && word.ends_with(|end: char| end.is_alphanumeric() || "_.:!?".contains(end))
+        };
         // Two words without a sign between them cannot be an expression.
-        let is_prose = words.is_empty() || words.windows(2).any(|pair| pair.iter().all(is_word));
+        let is_prose = words.is_empty() || words.windows(2).any(|pair| ends(pair[0]) && begins(pair[1]));
         (is_prose || self.fresh || line.starts_with('/')).then_some(line.len() + 2)
     }
 
-    pub(super) fn slashes(&mut self, help: &str) {
+    pub(super) fn slashes(&mut self) {
         let span = self.span(self.at, self.at + 2);
         let diagnostic = Diagnostic::error(codes::CHARACTER, "`//` means nothing here", span, "not expected");
-        self.out
-            .diagnostics
-            .push(diagnostic.with_help(help).fixed_by("write `#`", vec![Edit::new(span, "#")]));
+        self.out.diagnostics.push(
+            diagnostic.with_help("write `#` for a comment").fixed_by("write `#`", vec![Edit::new(span, "#")]),
+        );
     }
 
     pub(super) fn unknown(&mut self, rest: &str, letter: char) -> (TokenKind, usize) {

@@ -283,6 +283,7 @@ fn binary(kind: TokenKind) -> Option<Binary> {
         TokenKind::Minus => Binary::Sub,
         TokenKind::Star => Binary::Mul,
         TokenKind::Slash => Binary::Div,
+        TokenKind::SlashSlash => Binary::FloorDiv,
         TokenKind::Percent => Binary::Mod,
         TokenKind::At => Binary::Compose,
         TokenKind::StarStar => Binary::Pow,

@@ -55,6 +55,7 @@ impl Parser<'_> {
             | TokenKind::Star
             | TokenKind::StarStar
             | TokenKind::Slash
+            | TokenKind::SlashSlash
             | TokenKind::Percent
             | TokenKind::At => token.kind.text(),
             _ => return None,

@@ -189,6 +189,6 @@ impl Parser<'_> {
 }
 
 fn is_arithmetic(kind: TokenKind) -> bool {
-    use TokenKind::{Minus, Percent, Plus, Slash, Star, StarStar};
-    matches!(kind, Plus | Minus | Star | StarStar | Slash | Percent)
+    use TokenKind::{Minus, Percent, Plus, Slash, SlashSlash, Star, StarStar};
+    matches!(kind, Plus | Minus | Star | StarStar | Slash | SlashSlash | Percent)
 }

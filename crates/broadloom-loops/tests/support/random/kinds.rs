@@ -331,7 +331,10 @@ impl Make {
         }
         let mut sizes = self.shape(2);
         let id = self.add(sizes.clone(), Storage::Local, true);
-        self.program.buffers[id.index()].dtype = self.random.pick(&[Dtype::I32, Dtype::I64]);
+        self.program.buffers[id.index()].dtype = {
+            let integers = [Dtype::I32, Dtype::I64, Dtype::Bool, Dtype::U8, Dtype::I8, Dtype::I16];
+            self.random.pick(&integers)
+        };
         let sum = self.random.chance(3);
         if sum {
             self.push(Statement::Fill { buffer: id, value: 0.0 }, &Loops::new());
