@@ -147,7 +147,9 @@ impl Graph {
             let (step, axis) = (self.tensors[tensor.index()].step, self.place_text(place));
             return said_end(step, &size.to_string(), format!("{axis}: {reason}"));
         }
-        match self.computed(case, size).filter(|_| self.name_of(tensor).is_none()) {
+        // A tensor with a name is called by it, unless its own step computes the size.
+        let own = |step: u32| self.tensors[tensor.index()].step == step || self.name_of(tensor).is_none();
+        match self.computed(case, size).filter(|(step, _)| own(*step)) {
             Some((step, text)) => said_end(step, &size.to_string(), text),
             None => self.written_end(tensor, kind, Some(spot), &size.to_string()),
         }
