@@ -121,9 +121,13 @@ fn advised(refused: &clap::Error, text: &str) -> String {
         (Some("train" | "exec" | "execute" | "start" | "eval"), _) => {
             "`broadloom run FILE` carries out a program, and trains where it says `minimise`".to_string()
         }
-        (None, Some(option))
-            if ["--epochs", "--steps", "--lr", "--batch-size", "--batch"].contains(&option) =>
-        {
+        (None, Some("--batch" | "--batch-size" | "--bs")) => {
+            "a size of the program is set: `--set batch=16`, where it says `dim batch = 32`".to_string()
+        }
+        (None, Some("--lr" | "--learning-rate" | "--rate")) => {
+            "the rate stands in the program: `minimise loss by adam(0.001)`".to_string()
+        }
+        (None, Some("--epochs" | "--epoch" | "--steps" | "--iterations")) => {
             "the program says it: `dim steps = 100` and `repeat steps:`, which `--set steps=200` changes"
                 .to_string()
         }

@@ -68,8 +68,11 @@ pub enum Remedy {
     Reshape,
     /// State the shape of the result of a reshape, which has so many elements, if that is known.
     Shape(Option<u64>),
-    /// Drop the elements that a window leaves over, or change the sizes.
-    Drop,
+    /// Drop the elements that a window leaves over, or change the sizes; the next smaller and the next larger size of the
+    /// axis would fit, if they are known.
+    Drop(Option<(u64, u64)>),
+    /// Take a window that is not larger than the axis, which has so many elements.
+    Window(u64),
     /// Write the axes of a tensor in the spec.
     Spec,
     /// Correct another mistake, of which this one is a consequence.
@@ -178,6 +181,13 @@ impl Part {
             }
             _ => self.text.clone(),
         }
+    }
+}
+
+impl Part {
+    /// The size that an end of a conflict claims, if it is a number.
+    pub fn size(&self) -> Option<u64> {
+        self.short.as_deref().unwrap_or(&self.text).split([' ', ':']).next()?.parse().ok()
     }
 }
 

@@ -129,12 +129,8 @@ fn given(array: &Array, sizes: &[u64], dtype: Dtype) -> Result<Array, Error> {
             sizes => sizes.iter().map(u64::to_string).collect::<Vec<_>>().join(" × "),
         };
         let (given, wanted) = (show(array.sizes()), show(sizes));
-        return Err(wrong(format!("the parameter has {wanted}, but the values have {given}")).with_help(
-            match sizes {
-                [] => "give a single number".to_string(),
-                _ => format!("in memory order (batch, output, input) the values are {wanted}"),
-            },
-        ));
+        return Err(wrong(format!("the parameter has {wanted}, but the values have {given}"))
+            .with_help(values_advice(array.sizes(), sizes)));
     }
     if array.dtype().is_float() && !dtype.is_float() {
         let found = array.dtype();
@@ -142,6 +138,26 @@ fn given(array: &Array, sizes: &[u64], dtype: Dtype) -> Result<Array, Error> {
             .with_remedy(Remedy::Integers, format!("convert them: `array.convert(Dtype::{dtype:?})`")));
     }
     Ok(if array.dtype() == dtype { array.clone() } else { array.convert(dtype) })
+}
+
+/// Says how to write values of these sizes.
+fn values_advice(given: &[u64], wanted: &[u64]) -> String {
+    let other = "or give one number for all";
+    match (given, wanted) {
+        ([given], [wanted]) => format!("write {wanted} values, declare the parameter with {given}, {other}"),
+        (_, [wanted]) => format!("write a list of {wanted} values, {other}"),
+        (_, [rows, columns]) => {
+            format!("in the order batch, output, input, write {rows} rows of {columns} values, {other}")
+        }
+        (_, [rest @ .., last]) => {
+            let rest: Vec<String> = rest.iter().map(u64::to_string).collect();
+            format!(
+                "in the order batch, output, input, write {} rows of {last} values, {other}",
+                rest.join(" × ")
+            )
+        }
+        (_, []) => "give a single number".to_string(),
+    }
 }
 
 fn drawn(draw: &Draw, key: u64, sizes: &[u64], dtype: Dtype) -> Result<Array, Error> {
@@ -276,7 +292,7 @@ mod tests {
         assert_eq!(
             error(Initial::Values(array.clone()), Dtype::F32),
             "the initial values of `w`: the parameter has 2, but the values have 3\n\
-             help: in memory order (batch, output, input) the values are 2"
+             help: write 2 values, declare the parameter with 3, or give one number for all"
         );
         assert_eq!(
             error(Initial::Values(Array::zeros(Dtype::F32, &[2]).unwrap()), Dtype::I64),

@@ -263,6 +263,15 @@ impl Graph {
         self.facts.shown.insert(tensor, text.into());
     }
 
+    /// Sets the text of the application whose result a tensor is, or forgets it. Messages show it where the tensor has no
+    /// name; [`label_of`](Graph::label_of) still says how it is computed.
+    pub fn applied_as(&mut self, tensor: Tensor, text: Option<&str>) {
+        match text {
+            Some(text) => self.facts.applied.insert(tensor, text.into()),
+            None => self.facts.applied.remove(&tensor),
+        };
+    }
+
     /// Sets the type of the numbers of a leaf. Results computed from it follow.
     pub fn set_precision(&mut self, tensor: Tensor, dtype: Dtype) -> Result<(), Error> {
         self.known(tensor)?;
@@ -599,6 +608,9 @@ pub(crate) struct Facts {
     pub texts: FxHashMap<u32, Box<str>>,
     /// Tensors without a name that were written in another way than they are made: messages call them so.
     pub shown: FxHashMap<Tensor, Box<str>>,
+    /// Tensors that a function made, by the text of its application. Only messages call them so: listings say how they are
+    /// computed.
+    pub applied: FxHashMap<Tensor, Box<str>>,
     /// The values of data that brings its own.
     pub arrays: FxHashMap<Tensor, Arc<Array>>,
     pub scans: crate::scan::Scans,

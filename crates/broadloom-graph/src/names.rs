@@ -54,6 +54,14 @@ impl Graph {
         }
     }
 
+    /// The name of a tensor in a message: its own, the application that made it, or how it is computed.
+    pub fn told_as(&self, tensor: Tensor) -> String {
+        match self.facts.applied.get(&tensor).filter(|_| self.name_of(tensor).is_none()) {
+            Some(text) => text.to_string(),
+            None => self.label_of(tensor),
+        }
+    }
+
     /// The text that stands for a tensor in a sentence: its name, or the expression that makes it.
     pub fn label_of(&self, tensor: Tensor) -> String {
         let text = self.expression(tensor, 3);

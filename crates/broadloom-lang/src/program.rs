@@ -7,7 +7,7 @@ use std::sync::Arc;
 use broadloom::{AxisName, ErrorKind, Graph, LeafKind, Node, Routine, Tensor};
 use broadloom_diagnostics::{Diagnostic, SourceId, Sources, Span};
 
-use crate::eval::{Applied, Eval, diagnosed, left_out};
+use crate::eval::{Eval, diagnosed, left_out};
 use crate::plan::Plan;
 use crate::signature::Signature;
 use crate::syntax::ast::{File, Names};
@@ -138,6 +138,8 @@ pub struct Application {
     pub path: String,
     /// The span of the application.
     pub span: Span,
+    /// Where the program configured its function, or that of an application around it.
+    pub made: Option<Span>,
     /// The application whose body contains this one.
     pub outer: Option<u32>,
     /// True if the function is defined in the library.
@@ -206,7 +208,10 @@ impl Program {
         }
         let main = eval.main();
         let plan = Plan { actions: eval.finish_plan(), ..std::mem::take(&mut eval.plan) };
-        let applications = std::mem::take(&mut eval.applied).iter().map(Applied::shown).collect();
+        let makers: Vec<Option<Span>> =
+            (0..eval.applied.len() as u32).map(|at| eval.configured_at(at)).collect();
+        let applied = std::mem::take(&mut eval.applied);
+        let applications = applied.iter().zip(makers).map(|(applied, made)| applied.shown(made)).collect();
         let mut program = Program {
             sources: eval.sources,
             main,

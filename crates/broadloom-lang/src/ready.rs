@@ -9,7 +9,7 @@ use broadloom_diagnostics::{Diagnostic, SourceId, Span};
 use crate::codes;
 use crate::eval::diagnosed;
 use crate::plan::{Drawn, Plan};
-use crate::program::{Made, Origin, Program};
+use crate::program::{Application, Made, Origin, Program};
 use crate::run::{Observer, notice};
 
 /// A program with its numbers.
@@ -20,6 +20,7 @@ pub struct Ready {
     pub advice: fn(Remedy) -> Option<&'static str>,
     pub(crate) plan: Plan,
     pub(crate) origins: Vec<Origin>,
+    applications: Vec<Application>,
     /// How many notices of the session have been passed on.
     pub(crate) noticed: usize,
     made: Vec<Made>,
@@ -76,6 +77,7 @@ impl Program {
             advice: |_| None,
             plan: self.plan,
             origins: self.origins,
+            applications: self.applications,
             noticed: 0,
             made: self.made,
             sizes: self.sizes,
@@ -208,6 +210,13 @@ impl Ready {
         let mut wrong = diagnosed(error, place.unwrap_or(Span::empty(self.main, 0)), &self.origins);
         if place.is_none() {
             wrong.labels.clear();
+        }
+        // What a layer has made is changed where the layer is configured.
+        let mut steps = error.ends().iter().filter_map(|end| end.step);
+        let application = steps.find_map(|step| self.origins.get(step)?.application);
+        if let Some(made) = application.and_then(|at| self.applications.get(at as usize)?.made) {
+            let at_place = wrong.labels.iter_mut().filter(|label| Some(label.span) == place);
+            at_place.for_each(|label| label.span = made);
         }
         Box::new(wrong)
     }

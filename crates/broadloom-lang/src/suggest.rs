@@ -68,6 +68,9 @@ const CASTS: Way = Say(
     "a type is a function that casts: `i64(x)`, `f32(x)`, `bool(x)`; in a declaration it stands behind the shape, `as i64`",
 );
 
+/// Normal numbers that are new in every repetition.
+const NORMAL_NOISE: &str = "sqrt(-2 * log(noise())) * cos(2 * pi * noise())";
+
 /// `a`, `a and b`, `a, b and c`.
 pub fn listed(items: &[String]) -> String {
     match items.split_last() {
@@ -148,6 +151,10 @@ const FOREIGN: &[(&str, Way)] = &[
     ("index_select", Write("gather($1, $2)")),
     ("zeros_like", Write("0 * $1")),
     ("ones_like", Write("0 * $1 + 1")),
+    ("rand_like", Because("numbers are drawn as many as are needed", "noise()")),
+    ("randn_like", Because("numbers are drawn as many as are needed", NORMAL_NOISE)),
+    ("full_like", Write("0 * $1 + $2")),
+    ("empty_like", Write("0 * $1")),
     ("full", Say("a number is as large as it has to be: write the number, or `constant(0.5)`")),
     ("eye", Say("write `range(\"n ->\") == range(\"n\")`, the identity of the size that is asked for")),
     ("arange", Say("numbers along an axis are `range(\"10 |\")`, a list of numbers is `0..10`")),
@@ -176,6 +183,8 @@ const FOREIGN: &[(&str, Way)] = &[
     ("Dense", Say("write `linear(64)`: how wide the input is follows from what it is applied to")),
     ("dense", Say("write `linear(64)`: how wide the input is follows from what it is applied to")),
     ("MultiheadAttention", Write("attention(heads = 8)")),
+    ("LSTM", Because("a cell is applied to one position after another", "lstm_cell(64)")),
+    ("GRU", Because("a cell is applied to one position after another", "gru_cell(64)")),
     ("MSELoss", Write("mse(y, target)")),
     ("mse_loss", Write("mse($1, $2)")),
     ("mean_squared_error", Write("mse($1, $2)")),
@@ -233,6 +242,62 @@ const FOREIGN: &[(&str, Way)] = &[
     ),
     ("self", Say("a function sees the names around it, and its parameters: leave `self` out")),
 ];
+
+/// The arguments of a layer of another library that its configuration here has.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Configured {
+    /// The same ones.
+    Same,
+    /// All but the first, the width of its input.
+    InputFirst,
+    /// None of them.
+    Nothing,
+}
+
+/// Layers of other libraries that are configured otherwise, or have another name.
+const LAYERS: &[(&str, &str, Configured)] = &[
+    ("Linear", "linear", Configured::InputFirst),
+    ("Dense", "linear", Configured::Same),
+    ("Conv1d", "conv1d", Configured::InputFirst),
+    ("Conv2d", "conv2d", Configured::InputFirst),
+    ("MaxPool2d", "max_pool", Configured::Same),
+    ("MaxPooling2D", "max_pool", Configured::Same),
+    ("AvgPool2d", "avg_pool", Configured::Same),
+    ("AdaptiveAvgPool2d", "global_avg_pool", Configured::Nothing),
+    ("GlobalAveragePooling2D", "global_avg_pool", Configured::Nothing),
+    ("LayerNorm", "layer_norm", Configured::Nothing),
+    ("RMSNorm", "rms_norm", Configured::Nothing),
+    ("BatchNorm1d", "batch_norm", Configured::Nothing),
+    ("BatchNorm2d", "batch_norm", Configured::Nothing),
+    ("BatchNormalization", "batch_norm", Configured::Nothing),
+    ("InstanceNorm2d", "instance_norm", Configured::Nothing),
+    ("Dropout", "dropout", Configured::Same),
+    ("Dropout2d", "dropout", Configured::Same),
+    ("Softmax", "softmax", Configured::Nothing),
+    ("LogSoftmax", "log_softmax", Configured::Nothing),
+    ("SiLU", "silu", Configured::Nothing),
+    ("Swish", "silu", Configured::Nothing),
+];
+
+/// The layer here for one of another library, and what of its configuration it takes.
+pub fn layer(name: &str) -> Option<(&'static str, Configured)> {
+    LAYERS.iter().find(|(known, ..)| *known == name).map(|(_, here, configured)| (*here, *configured))
+}
+
+/// Returns true if a layer of another library merges axes, for which there is no need here.
+pub fn is_flatten(name: &str) -> bool {
+    name == "Flatten"
+}
+
+/// Returns true if a function of another library applies layers one after another.
+pub fn is_in_a_row(name: &str) -> bool {
+    foreign(name) == Some(IN_A_ROW)
+}
+
+/// Returns true if two names differ in their style alone.
+pub fn is_same(name: &str, other: &str) -> bool {
+    plain(name) == plain(other)
+}
 
 /// Methods of other libraries, beyond the names above.
 const METHODS: &[(&str, Way)] = &[
@@ -302,6 +367,36 @@ pub fn argument(name: &str) -> &'static [&'static str] {
         "gain" | "scale" => &["deviation"],
         _ => &[],
     }
+}
+
+/// Advice for `save(what, "file")`.
+pub fn saved(arguments: &str) -> String {
+    let parts = arguments.rsplit_once(',').map(|(what, file)| (what.trim(), file.trim().trim_matches('"')));
+    // The order of the two differs from library to library.
+    let parts = parts.map(|(what, file)| match what.starts_with('"') {
+        true => (file, what.trim_matches('"')),
+        false => (what, file),
+    });
+    match parts {
+        Some((what, file)) if file.ends_with(".npy") || file.ends_with(".csv") => {
+            format!("write `save {what} to \"{file}\"`: `save` is a word of the language")
+        }
+        Some((what, file))
+            if what.chars().all(|letter| letter.is_alphanumeric() || "_.()".contains(letter)) =>
+        {
+            format!("{}; one tensor is saved by `save x to \"x.npy\"`", saved_parameters(file))
+        }
+        _ => "write `save x to \"x.npy\"`: `save` is a word of the language".into(),
+    }
+}
+
+/// Advice for saving all parameters of a model to a file.
+pub fn saved_parameters(file: &str) -> String {
+    let stem = file.rsplit_once('.').map_or(file, |(stem, _)| stem);
+    let stem = if stem.is_empty() { "model" } else { stem };
+    format!(
+        "all parameters are saved when the program has run: leave out this line, and run it with `--save {stem}.safetensors`"
+    )
 }
 
 /// The type of numbers here for a name that other libraries use.

@@ -93,6 +93,16 @@ fn files_of_parameters_are_told_at_the_parameter() {
     let told = load("data x : 4 = ones\nlet y = sum({w : 4 = ones} * x)\nprint y\n", &file);
     let wanted = ["the values for `w` have sizes [3]", " --> test.loom:2:13", "`w` is declared `4`"];
     assert!(wanted.iter().all(|piece| told.contains(piece)), "{told}");
+    let wider = "data x : 4 | 5 = ones\nlet model = mlp([6], 2)\nlet y = sum(model(x))\nprint y\n";
+    read(wider, &[]).run(&save, &mut Watcher::default()).unwrap();
+    let told = load(&wider.replace("[6]", "[3]"), &file);
+    let wanted = [
+        " --> test.loom:2:13",
+        "let model = mlp([3], 2)",
+        "help: the file has 6 where the program has 3: write 6 there, or load a file that this program has saved",
+        "help: the shapes of `model.layers.0.bias`, `model.last.weight` are others in the file, too",
+    ];
+    assert!(wanted.iter().all(|piece| told.contains(piece)), "{told}");
     let told = load(saved, std::path::Path::new("nowhere.safetensors"));
     assert!(told.contains("nowhere.safetensors") && !told.contains("test.loom"), "{told}");
 }

@@ -77,7 +77,7 @@ pub fn in_python(remedy: Remedy) -> Option<&'static str> {
         }
         Remedy::Reshape => "`x.reshape()` keeps the number of elements",
         Remedy::Shape(_) => "state the shape of the result: `x.reshape(\"4, 8\")`",
-        Remedy::Drop => "or use a window that drops what is left over: `o~+k`",
+        Remedy::Drop(_) => "or use a window that drops what is left over: `o~+k`",
         _ => return None,
     })
 }

@@ -3,7 +3,7 @@
 use broadloom_core::order::Dim;
 use broadloom_spec::Kind;
 
-use super::Case;
+use super::{Case, is_joined};
 use crate::Graph;
 use crate::names::inner;
 use crate::shape::elements;
@@ -34,7 +34,7 @@ impl Graph {
         if let (Some(Op::Pointwise("*")), &[a, b]) = (operation, self.step_operands(case.refused))
             && !self.rows(a)[Kind::Input as usize].is_empty()
         {
-            let [a, b] = [a, b].map(|tensor| inner(&self.label_of(tensor)));
+            let [a, b] = [a, b].map(|tensor| inner(&self.told_as(tensor)));
             return Some(format!("`*` is pointwise; the matrix product is `{a} @ {b}`"));
         }
         match self.steps.get(case.refused as usize)? {
@@ -51,19 +51,13 @@ impl Graph {
                 let advice = self.used_twice(case, ends).or_else(|| self.product_advice(case.refused));
                 Some(advice.unwrap_or_else(|| CONTRACTS.into()))
             }
-            Step::Op { op: Op::Einsum { name: "concat" | "stack", .. }, .. } => {
+            Step::Op { op: Op::Einsum { name, .. }, .. } if is_joined(name) => {
                 let [a, b] = ends.map(|end| self.shown(end));
-                Some(format!(
-                    "parts that are put together agree in all axes but the one that they are joined along: make both {a} or both {b}, or join them along that axis"
-                ))
+                Some(self.joined_advice(case.refused, [&a, &b]))
             }
             Step::Op { op: Op::Einsum { .. }, .. } => {
-                let mut steps = case.core.constraints.iter().map(|id| self.origin(*id).step);
-                Some(if steps.all(|step| step == case.refused) {
-                    "a label is one size wherever it stands: change a size, or use another label".into()
-                } else {
-                    "an axis has one size wherever it is used: change a size, or use another tensor".into()
-                })
+                let [a, b] = ends.map(|end| self.shown(end));
+                Some(self.spec_advice(case, [&a, &b]))
             }
             Step::Set(_, size) => {
                 let other = ends.into_iter().filter_map(elements).find(|end| end != size)?;
@@ -76,6 +70,25 @@ impl Graph {
             Step::Square(_) => Some("a square map has the same axes as input and as output".into()),
             _ => None,
         }
+    }
+
+    /// Advice for parts that are put together and differ in another axis than the one that they are joined along.
+    pub(super) fn joined_advice(&self, step: u32, [a, b]: [&str; 2]) -> String {
+        let along = if self.differ_once(step) { ", or join them along that axis" } else { "" };
+        format!(
+            "parts that are put together agree in all axes but the one that they are joined along: make both {a} or both {b}{along}"
+        )
+    }
+
+    /// Returns true if the operands of a step differ in no more than one axis.
+    fn differ_once(&self, step: u32) -> bool {
+        let &[a, b, ..] = self.step_operands(step) else { return false };
+        let rows = Kind::ALL.map(|kind| (self.known_row(a, kind), self.known_row(b, kind)));
+        let differing = |(a, b): (Option<Vec<String>>, Option<Vec<String>>)| {
+            let (a, b) = (a?, b?);
+            (a.len() == b.len()).then(|| a.iter().zip(&b).filter(|(a, b)| a != b).count())
+        };
+        rows.into_iter().map(differing).sum::<Option<usize>>().is_some_and(|count| count <= 1)
     }
 
     /// Advice about units, ones and bases: sizes that agree, or seem to, and claims that do not.
@@ -124,10 +137,10 @@ impl Graph {
         let fit = |x: (Tensor, Kind), y: (Tensor, Kind)| {
             row(x.0, x.1).is_some_and(|sizes| row(y.0, y.1) == Some(sizes))
         };
-        let [left, right] = [a, b].map(|tensor| inner(&self.label_of(tensor)));
+        let [left, right] = [a, b].map(|tensor| inner(&self.told_as(tensor)));
         let would_fit = |product: String| Some(format!("{CONTRACTS}: `{product}` would fit"));
         if let Some(map) = self.transpose_of(a).filter(|map| fit((*map, Kind::Input), (b, Kind::Output))) {
-            return would_fit(format!("{} @ {right}", inner(&self.label_of(map))));
+            return would_fit(format!("{} @ {right}", inner(&self.told_as(map))));
         }
         if fit((b, Kind::Input), (a, Kind::Output)) {
             return would_fit(format!("{right} @ {left}"));
@@ -136,14 +149,17 @@ impl Graph {
             fit((*first, Kind::Input), (b, Kind::Output))
                 && fit((*second, Kind::Input), (*first, Kind::Output))
         }) {
-            let [first, second] = [first, second].map(|tensor| inner(&self.label_of(tensor)));
+            let [first, second] = [first, second].map(|tensor| inner(&self.told_as(tensor)));
             return would_fit(format!("{second} @ {first} @ {right}"));
         }
         if row(a, Kind::Input).is_some() && fit((a, Kind::Output), (b, Kind::Output)) {
-            return would_fit(format!("transpose({}) @ {right}", self.label_of(a)));
+            if let Some(turned) = self.turned_around(a) {
+                return Some(turned);
+            }
+            return would_fit(format!("transpose({}) @ {right}", self.told_as(a)));
         }
         if row(b, Kind::Input).is_some() && fit((a, Kind::Input), (b, Kind::Input)) {
-            return would_fit(format!("{left} @ transpose({})", self.label_of(b)));
+            return would_fit(format!("{left} @ transpose({})", self.told_as(b)));
         }
         if let Some(declared) = self.leading_batch(a, b) {
             return Some(format!("{CONTRACTS}: if the axes before count a batch, declare {declared}"));
@@ -205,6 +221,16 @@ impl Graph {
         self.declared_map(a, b).map(|declared| format!("{CONTRACTS}: declare {declared}"))
     }
 
+    /// Advice for a parameter that is declared with its output before `->`: nobody wants to learn a map and to transpose it.
+    fn turned_around(&self, map: Tensor) -> Option<String> {
+        self.declarations.get(&map.0).filter(|_| matches!(self.leaf(map), Some(Leaf::Param)))?;
+        let [input, output] = [Kind::Input, Kind::Output].map(|kind| self.known_row(map, kind));
+        let (input, output, name) = (input?.join(", "), output?.join(", "), self.told_as(map));
+        Some(format!(
+            "a map is `input -> output`: declare `{name}` as `{output} -> {input}`, or `... -> {input}`, and its input is inferred"
+        ))
+    }
+
     /// The declaration that would make a leaf a map of what it is applied to.
     fn declared_map(&self, map: Tensor, tensor: Tensor) -> Option<String> {
         let leaf = self.leaf(map).filter(|_| self.declarations.contains_key(&map.0))?;
@@ -223,7 +249,7 @@ impl Graph {
             Leaf::Param => format!(", or `... -> {output}`, and its input is inferred"),
             _ => String::new(),
         };
-        Some(format!("`{}` as `{input} -> {output}`{inferred}", self.label_of(map)))
+        Some(format!("`{}` as `{input} -> {output}`{inferred}", self.told_as(map)))
     }
 
     /// Advice for a parameter that reads two sizes, because it is applied twice.
@@ -239,7 +265,7 @@ impl Graph {
         if !again || !is_param {
             return None;
         }
-        let (name, output) = (self.label_of(map), self.partial_row(self.rows(map)[Kind::Output as usize]));
+        let (name, output) = (self.told_as(map), self.partial_row(self.rows(map)[Kind::Output as usize]));
         let own =
             output.trail.last().or(output.lead.last().filter(|_| !output.open)).map(ToString::to_string);
         let reads_its_own = own.filter(|own| ends.iter().any(|end| self.shown(*end) == *own));
@@ -278,7 +304,7 @@ impl Graph {
         if before.is_empty() || input.is_empty() || !self.only_output(tensor) {
             return None;
         }
-        Some(format!("`{}` as `{} | {}`", self.label_of(tensor), before.join(", "), input.join(", ")))
+        Some(format!("`{}` as `{} | {}`", self.told_as(tensor), before.join(", "), input.join(", ")))
     }
 
     /// Advice for a leaf of which only outputs are declared, if these begin with the batch of the
@@ -290,10 +316,10 @@ impl Graph {
             let other = operands.iter().find_map(|other| {
                 let batch = self.known_row(*other, Kind::Batch).filter(|batch| !batch.is_empty())?;
                 let rest = output.strip_prefix(&batch[..])?;
-                Some((self.label_of(*other), batch.join(", "), rest.join(", ")))
+                Some((self.told_as(*other), batch.join(", "), rest.join(", ")))
             });
             let (other, batch, rest) = other?;
-            let (name, declared) = (self.label_of(*tensor), format!("{batch} | {rest}"));
+            let (name, declared) = (self.told_as(*tensor), format!("{batch} | {rest}"));
             Some(format!(
                 "axes are matched from the last one backwards; if the {batch} of `{name}` is the batch of `{other}`, declare it `{}`",
                 declared.trim_end()

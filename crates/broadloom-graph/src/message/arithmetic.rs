@@ -66,12 +66,12 @@ impl Graph {
         let number = shape.rows.iter().map(|row| (row.lead.len() + row.trail.len()) as u32).sum();
         let message = format!(
             "`convert` reads a single axis, but `{}` (`{shape}`) has {}",
-            self.label_of(tensor),
+            self.told_as(tensor),
             axes(number)
         );
         self.error_at(ErrorKind::Arithmetic, step, &message).with_help(format!(
             "declare `{}` with one axis, the number of its elements",
-            self.label_of(tensor)
+            self.told_as(tensor)
         ))
     }
 
@@ -117,7 +117,10 @@ impl Graph {
                     true if dropping != axis.text => error.with_help(format!(
                         "or write `{dropping}`, which drops what is left over at the end of the axis"
                     )),
-                    true => error.with_remedy(Remedy::Drop, "or drop what is left over: `Padding::Dropped`"),
+                    true => error.with_remedy(
+                        Remedy::Drop(axis.fitting_sizes()),
+                        "or drop what is left over: `Padding::Dropped`",
+                    ),
                     // A window of one element takes every so many elements, however many there are.
                     false if form.window.is_none() && form.offset == 0 => error.with_help(format!(
                         "or take what there is: `{}~+k`, where `k` is set to 1",
@@ -194,7 +197,7 @@ impl Graph {
                 } else {
                     format!(", or pad the axis: `{padded}`")
                 };
-                (message, format!("take a smaller window{help}"))
+                (message, format!("take a smaller window, of at most {whole}{help}"))
             }
             Rule::Concat(_) => {
                 let message = parts_too_large(axis)?;
@@ -218,7 +221,10 @@ impl Graph {
             true => error.with_end(self.written_end(tensor, kind, Some(spot), &whole.to_string())),
             false => error,
         };
-        Some(error.with_help(help))
+        Some(match axis.rule {
+            Rule::Window(_) => error.with_remedy(Remedy::Window(whole), help),
+            _ => error.with_help(help),
+        })
     }
 }
 

@@ -120,7 +120,7 @@ impl Graph {
     pub(super) fn said(&self, id: ConstraintId) -> String {
         let Origin { step, slot, part } = self.origin(id);
         let tensor =
-            |slot: usize| self.slot_tensor(step, slot).map_or("?".into(), |tensor| self.label_of(tensor));
+            |slot: usize| self.slot_tensor(step, slot).map_or("?".into(), |tensor| self.told_as(tensor));
         let own = tensor(usize::from(slot));
         match (self.steps.get(step as usize), part) {
             (Some(Step::Op { op: Op::Transpose, .. }), Aspect::Row(kind)) => {

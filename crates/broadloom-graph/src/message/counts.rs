@@ -1,4 +1,4 @@
-//! Buffers that do not fit their declarations, and numbers of elements that do not agree.
+//! Numbers of elements that do not agree.
 
 use broadloom_core::{Clash, ConstraintId};
 use broadloom_spec::AxisKind;
@@ -28,30 +28,6 @@ pub(super) fn given(declaration: &Declaration) -> String {
 }
 
 impl Graph {
-    /// Explains a leaf whose declaration does not fit its own data.
-    pub(super) fn explain_buffer(&self, case: Case<'_>) -> Option<Error> {
-        let Some(Step::Leaf { tensor, .. }) = self.steps.get(case.refused as usize) else { return None };
-        let Declaration { shape, given, .. } = self.declarations.get(tensor)?;
-        let name = self.label_of(Tensor(*tensor));
-        Some(match given {
-            Given::Nothing => return None,
-            Given::Axes(axes) => {
-                let has = match axes.is_empty() {
-                    true => "is a single number".to_string(),
-                    false => format!("has the axes {}", list(axes)),
-                };
-                let message = format!("`{name}` is declared `{shape}`, but its data {has}");
-                let help = "the declared axes, in the order batch, output, input, must be those of the data";
-                Error::new(ErrorKind::Arithmetic, message).with_help(help)
-            }
-            Given::Count(count) => {
-                let message = format!("{count} elements do not divide into `{shape}`");
-                Error::of_step(ErrorKind::Arithmetic, case.refused, &format!("`{name}`"), &message)
-                    .with_help("the product of all axes is the number of elements")
-            }
-        })
-    }
-
     /// Advice for a reshaped tensor: its shape before, if that is known.
     fn reshape_advice(&self, tensor: Tensor, wanted: Tensor, elements: u64) -> String {
         let rule = "`reshape` keeps the number of elements";
@@ -69,7 +45,7 @@ impl Graph {
             {
                 format!(
                     "{rule}, and `{}` is `{} | {}`: write `{} | {}` for one output axis",
-                    self.label_of(from),
+                    self.told_as(from),
                     batch.join(", "),
                     output.join(", "),
                     batch.join(", "),
@@ -98,7 +74,7 @@ impl Graph {
             all[at] = size;
             let (batch, output) = all.split_at(batch.len());
             let bar = if batch.is_empty() { "" } else { " | " };
-            let (name, shape) = (self.label_of(from), self.shape(from));
+            let (name, shape) = (self.told_as(from), self.shape(from));
             return Some(format!("`{name}` is `{shape}`; write `{}{bar}{}`", list(batch), list(output)));
         }
         let rows = [Kind::Batch, Kind::Output].map(|kind| self.known_row(from, kind));
@@ -106,7 +82,7 @@ impl Graph {
         let own: Option<Vec<u64>> = own.iter().map(|size| size.parse().ok()).collect();
         let (wide, own) = (output.iter().product::<u64>(), own?.iter().product::<u64>());
         let same = !batch.is_empty() && own_batch.join(", ") == list(&batch);
-        let name = self.label_of(from);
+        let name = self.told_as(from);
         same.then(|| {
             format!(
                 "the batch is the same; `{}` takes {wide} for each, and `{name}` has {own}",
@@ -140,7 +116,7 @@ impl Graph {
             _ => return None,
         };
         let Counted { tensor, elements, how } = &counted;
-        let has = format!("`{}` has {elements} elements{how}", self.label_of(*tensor));
+        let has = format!("`{}` has {elements} elements{how}", self.told_as(*tensor));
         let declared = ids.iter().find_map(|id| match self.steps.get(self.origin(*id).step as usize)? {
             Step::Declared(other) => Some((*other, self.declared_elements(*other)?)),
             _ => None,
@@ -207,7 +183,7 @@ impl Graph {
         let operand = self.slot_tensor(step, 0)?;
         let size = self.elements_of(operand)?;
         let times = size.checked_mul(factor).filter(|times| times % divisor != 0)?;
-        let name = self.label_of(operand);
+        let name = self.told_as(operand);
         let message = format!("`{name}` has {size} elements, and {times} is not a multiple of {divisor}");
         let help = format!(
             "{factor}·{size} elements are divided by {divisor}: change the size of `{name}` or the factors"
@@ -242,7 +218,7 @@ impl Graph {
         let (own, kind) = rows.iter().position(|(read, _)| *read == tensor).map(|at| (at, rows[at].1))?;
         if let (Aspect::Contract, Some((other, kind))) = (part, rows.get(1 - own)) {
             let elements = self.partial_row(self.rows(*other)[*kind as usize]).elements()?;
-            return Some(format!("the {} of `{}` has {elements}", kind.name(), self.label_of(*other)));
+            return Some(format!("the {} of `{}` has {elements}", kind.name(), self.told_as(*other)));
         }
         let (known, _) = self.spec_of_step(step)?;
         let row = known.spec.shapes().nth(usize::from(slot))?.row(kind)?;

@@ -6,7 +6,7 @@ use broadloom_spec::{AxisKind, Kind, RowVariable};
 
 use super::Case;
 use crate::Graph;
-use crate::error::{self, Error, ErrorKind};
+use crate::error;
 use crate::logic::Index;
 use crate::shape::elements;
 use crate::spec_axis::{AxisPlace, Rule, Spot, row_spots};
@@ -69,7 +69,7 @@ impl Graph {
     }
 
     fn axis_text(&self, tensor: Tensor, kind: Kind, spot: Option<Spot>) -> String {
-        format!("{} of `{}`", self.spot_words(tensor, kind, spot), self.label_of(tensor))
+        format!("{} of `{}`", self.spot_words(tensor, kind, spot), self.told_as(tensor))
     }
 
     /// An axis of a tensor as the end of a conflict, with its claim.
@@ -83,40 +83,6 @@ impl Graph {
         let text = format!("{claim}: {}", self.written_text(tensor, kind, spot));
         let end = self.about_tensor(tensor, text).with_short(claim.replace('`', ""));
         end.with_reason(self.axis_text(tensor, kind, spot))
-    }
-
-    /// Explains two known sizes that the refused step brings together, where the solver found only
-    /// that no size fits.
-    pub(super) fn explain_meeting(&self, case: Case<'_>) -> Option<Error> {
-        let own = case.core.constraints.iter().filter(|id| self.origin(**id).step == case.refused);
-        let rows: Vec<(Tensor, Kind)> = own.flat_map(|id| self.rows_read(*id)).collect();
-        let &[a, b] = &rows[..] else { return None };
-        if !matches!(self.op(case.refused)?, Op::Pointwise(_) | Op::Compose | Op::ComposeAccumulate) {
-            return None;
-        }
-        let size = |(tensor, kind): (Tensor, Kind), at: usize| {
-            Some((self.size_at(AxisPlace { tensor, kind, spot: Spot::Back(at) })?, tensor, kind))
-        };
-        let written = |row: (Tensor, Kind)| self.partial_row(self.rows(row.0)[row.1 as usize]);
-        let most = [a, b].map(written).iter().map(|row| row.lead.len() + row.trail.len()).min()?;
-        let (at, pair) = (0..most).find_map(|at| {
-            let pair = [size(a, at)?, size(b, at)?];
-            (pair[0].0 != pair[1].0).then_some((at, pair))
-        })?;
-        let [first, second] = pair.map(|(size, ..)| size);
-        let message = format!("{first} and {second} do not agree");
-        let mut error = self.error_at(ErrorKind::Mismatch, case.refused, &message);
-        if let (Some(Op::Pointwise(_)), Some(help)) = (self.op(case.refused), self.repair(case.refused)) {
-            error = error.with_help(help);
-        }
-        Some(pair.into_iter().fold(error, |error, (size, tensor, kind)| {
-            let declared = self.declarations.contains_key(&tensor.0);
-            let computed = if declared { None } else { self.computed(case, size) };
-            error.with_end(match computed {
-                Some((step, text)) => said_end(step, &size.to_string(), text),
-                None => self.written_end(tensor, kind, Some(Spot::Back(at)), &size.to_string()),
-            })
-        }))
     }
 
     /// Both ends, if they face each other in two rows that one constraint contracts or equates.
@@ -185,7 +151,7 @@ impl Graph {
 
     /// The step and the text of an end that no tensor writes, because a window or a concatenation
     /// computes it.
-    fn computed(&self, case: Case<'_>, end: u64) -> Option<(u32, String)> {
+    pub(super) fn computed(&self, case: Case<'_>, end: u64) -> Option<(u32, String)> {
         case.core.constraints.iter().rev().find_map(|id| {
             let Origin { step, part: Aspect::Axis(at), .. } = self.origin(*id) else { return None };
             Some((step, self.computed_at(step, at, end)?))
@@ -301,7 +267,7 @@ impl Graph {
         format!(
             "{} of `{}`",
             self.spot_words(place.tensor, place.kind, Some(place.spot)),
-            self.label_of(place.tensor)
+            self.told_as(place.tensor)
         )
     }
 
@@ -340,7 +306,7 @@ impl Graph {
         let (tensor, kind) = read_by(case.refused).into_iter().find(|row| others.contains(row))?;
         let row = self.partial_row(self.rows(tensor)[kind as usize]);
         (!row.open && row.lead.len() == 1)
-            .then(|| format!("the {} of `{}`", kind.name(), self.label_of(tensor)))
+            .then(|| format!("the {} of `{}`", kind.name(), self.told_as(tensor)))
     }
 
     /// The tensor a row variable belongs to; a step's own result is "the result".
@@ -350,7 +316,7 @@ impl Graph {
             let rows = Kind::ALL.into_iter().zip(data.rows);
             let (kind, found) = rows.into_iter().find(|(_, found)| found.hole == Some(row))?;
             let own = data.step == step && self.name_of(tensor).is_none();
-            let name = if own { "the result".into() } else { format!("`{}`", self.label_of(tensor)) };
+            let name = if own { "the result".into() } else { format!("`{}`", self.told_as(tensor)) };
             Some((name, kind, found))
         };
         let near = self.step_operands(step).iter().copied().chain(self.step_results(step));
@@ -378,7 +344,7 @@ fn from_end(kind: Kind, at: usize) -> (&'static str, String) {
 }
 
 /// A statement of a step as the end of a conflict, with the size that follows.
-fn said_end(step: u32, size: &str, reason: String) -> error::Part {
+pub(super) fn said_end(step: u32, size: &str, reason: String) -> error::Part {
     declared_size(step, size, &reason).with_reason(reason)
 }
 

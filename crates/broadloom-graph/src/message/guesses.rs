@@ -58,7 +58,7 @@ impl Graph {
 
     /// The line for an axis whose size is known and whose parts are not.
     fn several_fit(&self, axis: &SizedAxis, label: &str) -> Part {
-        let (kind, tensor) = (axis.place.kind.name(), self.label_of(axis.place.tensor));
+        let (kind, tensor) = (axis.place.kind.name(), self.told_as(axis.place.tensor));
         let whole = axis.whole.unwrap_or_default();
         let why = if axis.is_padded() {
             format!("a padded window fits with any `{label}`")
@@ -84,7 +84,7 @@ impl Graph {
     /// Explains a leaf of which only the number of elements is known, because it is converted.
     fn explain_guessed_source(&self, step: u32) -> Error {
         let leaf = self.step_operands(step).first().copied();
-        let name = leaf.map_or_else(|| self.called(step), |leaf| format!("`{}`", self.label_of(leaf)));
+        let name = leaf.map_or_else(|| self.called(step), |leaf| format!("`{}`", self.told_as(leaf)));
         let elements = self.step_results(step).next().and_then(|result| self.elements_of(result));
         let count = elements.map_or_else(String::new, |elements| format!("its {elements} elements are "));
         let message = format!("nothing says what shape {name} has");

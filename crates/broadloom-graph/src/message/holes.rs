@@ -35,7 +35,7 @@ impl Graph {
         // Users think of the output of a parameter first.
         let own = holes.iter().filter(|(other, _)| other == tensor).map(|(_, kind)| *kind);
         let kind = own.max().unwrap_or(Kind::Output);
-        let name = self.label_of(*tensor);
+        let name = self.told_as(*tensor);
         let mut error = Error::new(
             ErrorKind::Undetermined,
             format!("parameter `{name}` has {} axes whose size nothing determines", kind.name()),
@@ -47,7 +47,7 @@ impl Graph {
             let text = if other == tensor {
                 format!("nothing determines its {kind} either")
             } else {
-                format!("nothing determines the {kind} of `{}` either", self.label_of(*other))
+                format!("nothing determines the {kind} of `{}` either", self.told_as(*other))
             };
             error = error.with_end(self.about_tensor(*other, text));
         }
@@ -104,7 +104,7 @@ impl Graph {
             }
             _ => None,
         });
-        others.find(|other| self.leaf(*other).is_none()).map(|other| self.label_of(other))
+        others.find(|other| self.leaf(*other).is_none()).map(|other| self.told_as(other))
     }
 
     /// The product that a parameter is combined with, if its map lacks the same axes.
@@ -121,7 +121,7 @@ impl Graph {
             let map = self.step_operands(step).first().filter(|_| self.op(step) == Some(Op::Compose));
             map.is_some_and(|map| holes.contains(&(*map, Kind::Output)))
         };
-        beside.find(lacks).map(|product| self.label_of(product))
+        beside.find(lacks).map(|product| self.told_as(product))
     }
 
     /// The tensor on the left of `@` without input axes, where a parameter is on the right: they
@@ -136,7 +136,7 @@ impl Graph {
             let [batch, input, output] = self.rows(*left);
             input.is_empty() && !(batch.is_empty() && output.is_empty())
         };
-        left.find(maps_nothing).map(|left| self.label_of(left))
+        left.find(maps_nothing).map(|left| self.told_as(left))
     }
 
     /// Explains a result that has an axis, or a size, that several operands could give it and none
@@ -146,7 +146,7 @@ impl Graph {
         let kind = if let super::Aspect::Made(kind) = part { kind } else { Kind::Output };
         let operands = self.step_operands(step);
         let names: Vec<String> =
-            operands.iter().map(|tensor| format!("`{}`", self.label_of(*tensor))).collect();
+            operands.iter().map(|tensor| format!("`{}`", self.told_as(*tensor))).collect();
         let (result, kind) = (self.called(step), kind.name());
         let message = match short.at {
             None => format!(
@@ -191,7 +191,7 @@ impl Graph {
             let operands = self.step_operands(step);
             let Some(slot) = operands.iter().position(|operand| *operand == tensor) else { continue };
             let called = self.called(step);
-            let other = |slot: usize| operands.get(slot).map_or("?".into(), |other| self.label_of(*other));
+            let other = |slot: usize| operands.get(slot).map_or("?".into(), |other| self.told_as(*other));
             let said = match (op, slot, kind) {
                 (Op::Compose | Op::ComposeAccumulate, 0, Kind::Input) => {
                     format!("contracts it with the output of `{}`, which is not known either", other(1))

@@ -9,11 +9,14 @@
 //! | `ends` | the two ends of a conflict of sizes: which tensor wrote which size where |
 //! | `chain` | the operations between the ends, from one to the other |
 //! | `advice` | what to do about a conflict of sizes or of numbers of axes |
+//! | `meetings` | two known sizes that one step brings together, where the solver found the conflict further away |
+//! | `labels` | the order of the labels of a spec that would fit its operands |
 //! | `ranks` | numbers of axes that do not agree |
 //! | `repairs` | the change that would make two operands fit |
 //! | `arithmetic` | windows, concatenations, and indices that do not come out |
 //! | `captured` | captured sizes that do not come out as they were set or related |
-//! | `counts` | buffers, and numbers of elements that do not come out |
+//! | `buffers` | data that does not fit its declaration |
+//! | `counts` | numbers of elements that do not come out |
 //! | `holes` | parameters that lack a size |
 //! | `guesses` | labels and shapes that only a guess would decide |
 //! | `why` | no mistakes: the reason why an axis has its size |
@@ -21,12 +24,15 @@
 
 mod advice;
 mod arithmetic;
+mod buffers;
 mod captured;
 mod chain;
 mod counts;
 mod ends;
 mod guesses;
 mod holes;
+mod labels;
+mod meetings;
 mod ranks;
 mod repairs;
 mod symbols;
@@ -40,7 +46,7 @@ use broadloom_spec::Kind;
 
 use crate::Graph;
 use crate::capture::Captured;
-use crate::error::{self, Error, ErrorKind};
+use crate::error::{self, Error, ErrorKind, Remedy};
 use crate::leaves::{Declaration, Given};
 use crate::spec_axis::{Rule, SizedAxis};
 use crate::step::{Aspect, Op, Origin, Step, Tensor};
@@ -118,12 +124,18 @@ impl Graph {
             ends.reverse();
             sources.reverse();
         }
+        // An axis without a claim is what the solver tried last; the sizes that meet are the reason.
+        if let Some(error) = self.explain_meeting(case).filter(|_| ends.contains(&Dim::Unit)) {
+            return error.with_chain(self.chain(case, sources));
+        }
         let mut error = self.headline(case, what, ends);
         for end in self.ends(case, what, ends, sources) {
             error = error.with_end(end);
         }
         let error = error.with_chain(self.chain(case, sources));
+        let is_spec = matches!(self.op(case.refused), Some(Op::Einsum { name, .. }) if !is_joined(name));
         match self.advice(case, ends) {
+            Some(help) if is_spec => error.with_remedy(Remedy::Spec, help),
             Some(help) => error.with_help(help),
             None => error,
         }
@@ -264,7 +276,7 @@ impl Graph {
 
     /// A leaf and its declaration.
     fn declared_text(&self, tensor: Tensor) -> String {
-        let name = self.label_of(tensor);
+        let name = self.told_as(tensor);
         match self.declarations.get(&tensor.0) {
             // A list of numbers has no declaration that anybody wrote.
             Some(Declaration { shape, given: Given::Axes(axes), .. }) if **shape == *"..." => {
@@ -283,6 +295,11 @@ fn transposed(kind: Kind) -> Kind {
         Kind::Input => Kind::Output,
         Kind::Output => Kind::Input,
     }
+}
+
+/// Returns true if an operation puts its operands together: its spec is written by nobody.
+fn is_joined(name: &str) -> bool {
+    matches!(name, "concat" | "stack")
 }
 
 /// A number of axes in words.

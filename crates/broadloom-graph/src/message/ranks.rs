@@ -37,7 +37,7 @@ impl Graph {
         let target = self.step_results(step).next().filter(|target| self.leaf(*target).is_some())?;
         let (_, kind, found) = self.tensor_with(row, step)?;
         let flanks = u32::from(found.lead + found.trail);
-        let (name, shape) = (self.label_of(target), self.shape(target));
+        let (name, shape) = (self.told_as(target), self.shape(target));
         let message = format!(
             "`{name}` is `{shape}`, and what is assigned to it has {} in the {}: there is room for {}",
             axes(lo + flanks),
@@ -128,7 +128,7 @@ impl Graph {
                 let says = if has == written { available } else { written };
                 let kind = kind.name();
                 let message = format!("this says {} for the {kind}, but it has {}", axes(says), axes(has));
-                let shape = format!("`{}` is `{}`", self.label_of(*tensor), self.shape(*tensor));
+                let shape = format!("`{}` is `{}`", self.told_as(*tensor), self.shape(*tensor));
                 let error = self.error_at(ErrorKind::Mismatch, step, &message);
                 error.with_end(self.about_tensor(*tensor, shape)).with_help(
                     "write every axis, or `...` for any number of them; a row that is not written has none",
@@ -155,7 +155,7 @@ impl Graph {
     /// Explains an operand with more axes than the tensor that an operation is assigned to.
     fn explain_no_room(&self, step: u32, operand: Tensor, kind: Kind, room: u32) -> Error {
         let target = Face::first_result(self, step);
-        let [name, assigned] = [operand, target].map(|tensor| self.label_of(tensor));
+        let [name, assigned] = [operand, target].map(|tensor| self.told_as(tensor));
         let (has, room) = (axes(self.written(operand, kind)), axes(room));
         let message = format!(
             "the {} of `{name}` has {has}, but `{assigned}`, which it is assigned to, has {room}",
@@ -193,7 +193,7 @@ impl Graph {
             shape.unwrap_or_default(),
             axes(says),
             kind.name(),
-            self.label_of(tensor),
+            self.told_as(tensor),
         );
         let error = self.error_at(ErrorKind::Mismatch, step, &message);
         if let Some(words) = self.words_run_together(step, slot, kind) {
@@ -220,7 +220,7 @@ impl Graph {
     }
 
     fn explain_unsliceable(&self, step: u32, tensor: Tensor) -> Error {
-        let (name, shape) = (self.label_of(tensor), self.shape(tensor));
+        let (name, shape) = (self.told_as(tensor), self.shape(tensor));
         let message =
             format!("an index counts along the first batch axis, and `{name}` (`{shape}`) has no batch axes");
         let error =
@@ -240,8 +240,8 @@ impl Graph {
         let [inputs, outputs] = numbers;
         let message = format!(
             "the input of `{}` has {inputs}, but the output of `{}` has {outputs}",
-            self.label_of(a),
-            self.label_of(b),
+            self.told_as(a),
+            self.told_as(b),
         );
         let advice = self.product_advice(step);
         self.error_at(ErrorKind::Mismatch, step, &message)

@@ -58,8 +58,8 @@ impl Graph {
             let written = known.written(result, result.span);
             Some(format!(
                 "`{written}` in the result of `{}` is an output, and a batch of `{}`: write `{written} |`",
-                self.label_of(*tensor),
-                self.label_of(*from)
+                self.told_as(*tensor),
+                self.told_as(*from)
             ))
         })
     }
@@ -76,7 +76,7 @@ impl Graph {
         if one == other || a.output != b.output || a.output.is_empty() {
             return None;
         }
-        let [left, right] = [a.tensor, b.tensor].map(|tensor| self.label_of(tensor));
+        let [left, right] = [a.tensor, b.tensor].map(|tensor| self.told_as(tensor));
         let written =
             |name: &str| if name.contains(['(', '"', '`']) { "…".to_string() } else { name.to_string() };
         Some(format!(
@@ -106,7 +106,7 @@ impl Graph {
             0 => list(&axes),
             _ => format!("{} | {}", list(&axes[..at]), list(&axes[at..])),
         };
-        let [name, other] = [leaf.tensor, other.tensor].map(|tensor| self.label_of(tensor));
+        let [name, other] = [leaf.tensor, other.tensor].map(|tensor| self.told_as(tensor));
         Some(format!(
             "batch axes stand before `|`, and outputs after it: declare `{name}` as `{}`, like `{other}`",
             shape.trim_end()
@@ -130,7 +130,7 @@ impl Graph {
                 (0..other.len().saturating_sub(1)).find(|from| product(&other[*from..]) == Some(size))?;
             Some((whole, &other[from..]))
         })?;
-        let [name, other] = [one.tensor, other.tensor].map(|tensor| self.label_of(tensor));
+        let [name, other] = [one.tensor, other.tensor].map(|tensor| self.told_as(tensor));
         let product = parts.join(" · ");
         Some(match self.declarations.contains_key(&one.tensor.0) {
             true => format!(
@@ -153,7 +153,7 @@ impl Graph {
         if behind == 0 || !faces(&one.batch.iter().collect::<Vec<_>>(), &other.batch) {
             return None;
         }
-        let [name, other] = [one.tensor, other.tensor].map(|tensor| self.label_of(tensor));
+        let [name, other] = [one.tensor, other.tensor].map(|tensor| self.told_as(tensor));
         let (units, written) =
             (", 0".repeat(behind), if name.contains(['(', '"', '`']) { "…" } else { &name });
         Some(format!(

@@ -83,7 +83,7 @@ impl Graph {
         let partial = self.partial_row(row);
         let ((asked, rank), _) = self.closed(|closed, view| ask(closed, row, view.axes, axis))?;
         let Some(asked) = asked else {
-            let (name, has) = (self.label_of(tensor), axes(rank as u32));
+            let (name, has) = (self.told_as(tensor), axes(rank as u32));
             let message =
                 format!("`{name}` has no {} axis {axis}: its {} has {has}", kind.name(), kind.name());
             return Err(Error::new(ErrorKind::Use, message).with_help("axes are counted from 0"));
@@ -259,7 +259,7 @@ impl Graph {
     fn rank_origin(&self, (tensor, kind): TensorRow, rank: u32) -> Part {
         let step = self.tensors[tensor.index()].step;
         let results = self.step_operands(step).len();
-        let (name, kind_name) = (self.label_of(tensor), kind.name());
+        let (name, kind_name) = (self.told_as(tensor), kind.name());
         let text = if let Some(declared) = self.declarations.get(&tensor.0) {
             format!("the {kind_name} of `{name}` has {}, declared `{}`", axes(rank), declared.shape)
         } else if let Some(Step::Op { result, .. }) = self.steps.get(step as usize) {
@@ -469,8 +469,8 @@ impl Graph {
         };
         let step = self.tensors[tensor.index()].step;
         if let Some(Leaf::Gradient(of)) = self.leaf(tensor) {
-            let (own, of) = (self.label_of(tensor), of);
-            let text = format!("`{own}` has the shape of `{}`", self.label_of(of));
+            let (own, of) = (self.told_as(tensor), of);
+            let text = format!("`{own}` has the shape of `{}`", self.told_as(of));
             return Some(((of, kind), Part::at(step, text)));
         }
         // Without axes nothing shows which row was meant, except that a slice passes on all but the
@@ -483,7 +483,7 @@ impl Graph {
             .into_iter()
             .find(|row| same(row) && (row.1 == kind || !self.rows(row.0)[place(row.1)].is_empty()))?;
         let said =
-            format!("the {} of `{}` becomes its {}", source.1.name(), self.label_of(source.0), kind.name());
+            format!("the {} of `{}` becomes its {}", source.1.name(), self.told_as(source.0), kind.name());
         Some((source, Part::at(step, format!("{}: {said}", self.called(step))).with_short(said)))
     }
 
@@ -491,7 +491,7 @@ impl Graph {
     fn chosen(&self, link: &Derived) -> Part {
         let Cause::Policy(policy, _) = link.cause else { return Part::from(String::new()) };
         let owner = self.chosen_for(link);
-        let name = owner.map_or("it".into(), |tensor| format!("`{}`", self.label_of(tensor)));
+        let name = owner.map_or("it".into(), |tensor| format!("`{}`", self.told_as(tensor)));
         let (rule, text) = policy_words(policy, &name);
         let part = match owner {
             Some(tensor) => self.about_tensor(tensor, text),
@@ -516,7 +516,7 @@ impl Graph {
         let (rule, text) = match leaf {
             Some(tensor) => (
                 LEAF,
-                format!("closing: nothing that `{}` is used with has a size here", self.label_of(tensor)),
+                format!("closing: nothing that `{}` is used with has a size here", self.told_as(tensor)),
             ),
             None => (INTERIOR, "closing: nothing gives the axis a size".into()),
         };

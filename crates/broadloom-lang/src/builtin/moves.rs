@@ -210,7 +210,7 @@ fn other_axes(eval: &mut Eval<'_>, call: &Call, parts: &[Joined], along: Kind) -
     let message = format!("`{}` joins along the first {kind} axis, and these differ in another", call.name);
     let mut diagnostic = Diagnostic::error(codes::MISMATCH, message, eval.place(call.span), "");
     for part in [first, part] {
-        let (name, made) = (eval.graph.label_of(part.tensor), eval.where_made(&Value::Tensor(part.tensor)));
+        let (name, made) = (eval.graph.told_as(part.tensor), eval.where_made(&Value::Tensor(part.tensor)));
         let at = made.unwrap_or(eval.place(part.span));
         diagnostic = diagnostic.with_label(at, format!("`{name}` is `{}`", part.shape));
     }
@@ -218,9 +218,16 @@ fn other_axes(eval: &mut Eval<'_>, call: &Call, parts: &[Joined], along: Kind) -
         let same: String =
             ["i", "j", "k", "l"].iter().take(axes.len() - 1).map(|axis| format!("{axis}, ")).collect();
         let [a, b] = [first, part].map(|part| eval.quote(part.span));
-        diagnostic = diagnostic.with_help(format!(
-            "to join the last axes, write `einsum(\"... | {same}a; ... | {same}b => ... | {same}a^b\", {a}, {b})`"
-        ));
+        let spec = format!("`einsum(\"... | {same}a; ... | {same}b => ... | {same}a^b\", {a}, {b})`");
+        let others = row(part).unwrap_or_default();
+        let mut before = axes.iter().zip(&others).take(axes.len() - 1).enumerate();
+        diagnostic = diagnostic.with_help(match before.find(|(_, (a, b))| a != b) {
+            Some((at, (a, b))) => format!(
+                "parts agree in all axes but one: make output axis {} of both {a} or of both {b}, and write {spec} to join the last axes",
+                at + 1
+            ),
+            None => format!("to join the last axes, write {spec}"),
+        });
     }
     eval.fail(diagnostic)
 }

@@ -57,15 +57,15 @@ impl Applied {
         self.layer.function.def.name.span
     }
 
-    /// Its public form, once all names are given.
-    pub fn shown(&self) -> Application {
+    /// Its public form, once all names are given, and with the place of its configuration.
+    pub fn shown(&self, made: Option<Span>) -> Application {
         let path = match &*self.layer.path.borrow() {
             Some(path) => path.to_string(),
             None => format!("{}{}", self.layer.outer, self.layer.name.borrow()),
         };
         let Applied { name, span, outer, library, open, .. } = self;
         let (function, open) = (name.to_string(), open.clone());
-        Application { function, path, span: *span, outer: *outer, library: *library, open }
+        Application { function, path, span: *span, made, outer: *outer, library: *library, open }
     }
 }
 
@@ -132,7 +132,12 @@ impl Eval<'_> {
                 let message = format!("`{name}` wants its configuration first");
                 let list = signature(self, function.def.config.as_deref().unwrap_or(&[]));
                 // Rules of the library have a rate that is a number.
-                let list = if list == "rate" { "0.01" } else { &list };
+                let list = match &*list {
+                    "rate" => "0.01",
+                    // These do without.
+                    "epsilon" | "momentum" | "slope" | "base" | "delta" => "",
+                    list => list,
+                };
                 let help = format!("write `{name}({list})` in its place");
                 self.wrong(codes::ARGUMENTS, message, at, help)
             }
@@ -144,7 +149,13 @@ impl Eval<'_> {
 
     /// Reports something that cannot be applied. Apart, because applications nest deeply.
     fn not_applicable(&mut self, other: &Value, given: &[Given], at: Span) -> Evaluated<Value> {
-        let message = format!("`{}` is {}, and cannot be applied", self.quote(at), other.kind());
+        let message = match other {
+            // It may stand in a list of layers, which is what is applied.
+            Value::Text(text) if !self.quote(at).starts_with('"') => {
+                format!("`{}` has the text `\"{text}\"` in it, which cannot be applied", self.quote(at))
+            }
+            _ => format!("`{}` is {}, and cannot be applied", self.quote(at), other.kind()),
+        };
         let arguments: Vec<String> = given.iter().map(|each| self.quote(each.span)).collect();
         let written = self.quote(at);
         if let (Value::Initial(_), "zeros" | "ones", false) = (other, &*written, arguments.is_empty()) {
@@ -160,7 +171,10 @@ impl Eval<'_> {
                 _ => "write `*` for a product, `@` to compose".to_string(),
             },
             Value::Initial(_) => super::foreign::FIRST_VALUES.to_string(),
-            Value::Text(_) => "a text is given to a function: `sum(\"i j => j\", x)`".to_string(),
+            Value::Text(text) => match self.function_called(text) {
+                Some(here) => format!("write `{here}` without quotes"),
+                None => "a text is given to a function: `sum(\"i j => j\", x)`".to_string(),
+            },
             _ => "only functions, layers, and lists of them are applied".to_string(),
         };
         let place = self.place(at);
@@ -184,9 +198,13 @@ impl Eval<'_> {
             return self.wrong(codes::ARGUMENTS, message, spans.1, "write `blocks(x)`, or `x |> blocks`");
         };
         let mut value = first.value.clone();
-        for function in functions {
+        for (at, function) in functions.iter().enumerate() {
             given[0].value = value;
             value = self.apply(function, given.clone(), spans)?;
+            // The application is that of all of them.
+            if let (Value::Tensor(tensor), true) = (&value, at + 1 < functions.len()) {
+                self.graph.applied_as(*tensor, None);
+            }
         }
         Ok(value)
     }
@@ -273,6 +291,11 @@ impl Eval<'_> {
         });
         self.calls.pop();
         self.application = outer;
+        // In messages, what the library has made is called as the program writes it.
+        if let (Ok(Value::Tensor(tensor)), true) = (&made, library && self.place(span) == span) {
+            let text = Some(self.quote(span)).filter(|text| text != "…");
+            self.graph.applied_as(*tensor, text.as_deref());
+        }
         made
     }
 
@@ -288,6 +311,13 @@ impl Eval<'_> {
         let slots = self.slots(function, arguments, given, span)?;
         let mut values = Vec::with_capacity(slots.len());
         for (argument, slot) in arguments.iter().zip(slots) {
+            let slot = match slot {
+                Some(given) => {
+                    self.text_for_function(function, argument, &given)?;
+                    Some(given.value)
+                }
+                None => None,
+            };
             let value = match (slot, argument.default) {
                 (Some(value), _) => value,
                 (None, Some(default)) => {
@@ -343,10 +373,10 @@ impl Eval<'_> {
         arguments: &[Argument],
         given: Vec<Given>,
         span: Span,
-    ) -> Evaluated<Vec<Option<Value>>> {
+    ) -> Evaluated<Vec<Option<Given>>> {
         self.configured_by_tensor(function, arguments, &given, span)?;
         self.rule_with_parameters(function, &given)?;
-        let mut slots: Vec<Option<Value>> = arguments.iter().map(|_| None).collect();
+        let mut slots: Vec<Option<Given>> = arguments.iter().map(|_| None).collect();
         let all: Vec<Given> = given.iter().filter(|each| each.name.is_none()).cloned().collect();
         let mut next = 0;
         for each in given {
@@ -368,7 +398,7 @@ impl Eval<'_> {
                 let message = format!("the argument `{name}` is given twice");
                 return self.wrong(codes::ARGUMENTS, message, each.span, "");
             }
-            slots[slot] = Some(each.value);
+            slots[slot] = Some(each);
         }
         Ok(slots)
     }
@@ -491,91 +521,6 @@ impl Eval<'_> {
             [_, .., Axis { kind: AxisKind::Name(name), .. }] => Some(self.text(*name)),
             _ => None,
         }
-    }
-
-    /// Reports a layer of the library that is given its input in place of its configuration.
-    fn configured_by_tensor(
-        &mut self,
-        function: &Rc<Function>,
-        arguments: &[Argument],
-        given: &[Given],
-        span: Span,
-    ) -> Evaluated<()> {
-        const SIZES: [&str; 12] = [
-            "size",
-            "axes",
-            "channels",
-            "vocabulary",
-            "hidden",
-            "heads",
-            "height",
-            "width",
-            "stride",
-            "length",
-            "rate",
-            "delta",
-        ];
-        let config = function.def.config.as_deref();
-        let is_config = config.is_some_and(|config| std::ptr::eq(config, arguments));
-        let from = function.def.name.span.source;
-        // A rule may be configured with a tensor as its rate.
-        let is_rule = self.sources.get(from).name().contains("optimisers");
-        if !is_config || is_rule || !self.library.contains(&from) {
-            return Ok(());
-        }
-        let Some(first) = given.first().filter(|first| matches!(first.value, Value::Tensor(_))) else {
-            return Ok(());
-        };
-        let named = |at: usize| arguments.get(at).map(|each| self.text(each.name.name)).unwrap_or_default();
-        if first.name.is_some() || !SIZES.iter().any(|size| named(0).ends_with(size)) {
-            return Ok(());
-        }
-        let (name, x) = (self.text(function.def.name.name).to_string(), self.quote(first.span));
-        let rest: Vec<String> = given[1..].iter().map(|each| self.quote(each.span)).collect();
-        let all_tensors = given.iter().all(|each| matches!(each.value, Value::Tensor(_)));
-        // All of them are what it is applied to.
-        let (x, rest) = match all_tensors && function.def.arguments.len() == given.len() {
-            true => {
-                (given.iter().map(|each| self.quote(each.span)).collect::<Vec<_>>().join(", "), Vec::new())
-            }
-            false => (x, rest),
-        };
-        let config = match named(0) {
-            _ if !rest.is_empty() && given[1..].iter().all(|each| each.name.is_none()) => rest.join(", "),
-            "axes" => "\"... | v\"".to_string(),
-            "rate" => "0.5".to_string(),
-            "delta" => "1".to_string(),
-            "size" => "64".to_string(),
-            _ => signature(self, arguments),
-        };
-        let message = format!("`{name}` is configured first, by `{}`, and then applied", named(0));
-        let (place, at) = (self.place(span), self.place(first.span));
-        let mut diagnostic =
-            Diagnostic::error(codes::ARGUMENTS, message, at, "a tensor, to which it is applied");
-        if place == at {
-            diagnostic.labels[0].text.clear();
-        }
-        self.fail(diagnostic.with_help(format!("write `{name}({config})({x})`")))
-    }
-
-    /// Reports `adam(params(loss), …)`.
-    fn rule_with_parameters(&mut self, function: &Rc<Function>, given: &[Given]) -> Evaluated<()> {
-        let from = function.def.name.span.source;
-        if !self.library.contains(&from) || !self.sources.get(from).name().contains("optimisers") {
-            return Ok(());
-        }
-        let is_list = |each: &&Given| match &each.value {
-            Value::List(items) => items.iter().any(|item| matches!(item, Value::Tensor(_))),
-            _ => false,
-        };
-        let Some(list) = given.iter().find(is_list) else { return Ok(()) };
-        let name = self.text(function.def.name.name).to_string();
-        let message =
-            format!("`{name}` is not given parameters: `minimise` finds those that a loss depends on");
-        let help = format!(
-            "write `minimise loss by {name}(0.01)`, or `minimise loss of net by {name}(0.01)` for the parameters of `net`"
-        );
-        self.wrong(codes::ARGUMENTS, message, list.span, help)
     }
 
     fn too_few<T>(

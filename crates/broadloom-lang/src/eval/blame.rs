@@ -1,6 +1,6 @@
 //! Errors inside of a function, in terms of what it takes and what it is given.
 
-use broadloom::{Error, ErrorKind, PartialRow, Tensor};
+use broadloom::{Error, ErrorKind, PartialRow, Remedy, Tensor};
 use broadloom_diagnostics::{Diagnostic, Span};
 
 use super::Eval;
@@ -88,16 +88,17 @@ impl Eval<'_> {
         let taken = Taken::new(self, &name, &wants, &scope, &scheme.conditions);
         diagnostic = match error.kind() {
             ErrorKind::Arithmetic if place != span && !taken.conditions.is_empty() => {
-                self.refused_by_conditions(diagnostic, &taken, &signature.arguments, &scope)
+                self.refused_by_conditions(diagnostic, error, &taken, (&signature.arguments, &scope))
             }
             _ => diagnostic.with_note(format!("{}; here, {}", taken.wanted(), taken.given)),
         };
         let sizes = error.kind() == ErrorKind::Mismatch && place != span;
-        if let Some(help) = self.other_examples(&name, &signature.arguments, &scope).filter(|_| sizes) {
-            diagnostic.help = vec![help];
-        } else if let Some(help) = self.without_batch(&signature.arguments, &scope) {
+        if let Some(clash) = self.clash(&signature.arguments, &scope).filter(|_| sizes) {
+            diagnostic = self.clashing(diagnostic, &name, &clash);
+        } else if let Some((help, data)) = self.without_batch(&signature.arguments, &scope) {
             diagnostic.message = format!("the arguments of `{name}` do not have the same batch");
             diagnostic.help = vec![help];
+            diagnostic = self.with_shape(diagnostic, data);
         } else {
             diagnostic.help.extend(self.other_rows(&signature.arguments, &scope));
         }
@@ -108,72 +109,53 @@ impl Eval<'_> {
     fn refused_by_conditions(
         &self,
         mut diagnostic: Diagnostic,
+        error: &Error,
         taken: &Taken,
-        arguments: &[Argument],
-        scope: &Scope,
+        (arguments, scope): (&[Argument], &Scope),
     ) -> Diagnostic {
         let message = format!("{}, and is given {}", taken.wanted(), taken.given);
-        diagnostic.notes.push(std::mem::replace(&mut diagnostic.message, message));
+        let before = std::mem::replace(&mut diagnostic.message, message);
+        // The conditions say the rest, and the body has other names for it.
+        if matches!(error.remedy(), Some(Remedy::Window(_))) && !before.contains('.') {
+            diagnostic.notes.push(before);
+        }
         if let Some(primary) = diagnostic.labels.first_mut() {
             primary.text.clear();
         }
         for argument in arguments {
             let given = self.names.find(&argument.name).and_then(|name| scope.own(name));
             let Some(Value::Tensor(tensor)) = given else { continue };
-            let Some(made) = self.where_made(&Value::Tensor(tensor)) else { continue };
-            if diagnostic.labels.iter().all(|label| label.span != made) {
-                let (name, shape) = (self.graph.label_of(tensor), self.graph.shape(tensor));
-                diagnostic = diagnostic.with_label(made, format!("`{name}` is `{shape}`"));
-            }
+            diagnostic = self.with_shape(diagnostic, self.source_of(tensor).unwrap_or(tensor));
         }
         diagnostic
     }
 
-    /// Advice for two arguments with batches of different sizes, if the function takes the same batch for both.
-    fn other_examples(&self, function: &str, arguments: &[Argument], scope: &Scope) -> Option<String> {
-        let wanted =
-            |each: &Argument| each.shape.as_deref()?.split_once('|').map(|(batch, _)| batch.to_string());
-        let [first, second] = arguments else { return None };
-        if wanted(first)? != wanted(second)? {
+    /// The data from which a tensor without a name has its outputs.
+    fn source_of(&self, tensor: Tensor) -> Option<Tensor> {
+        if self.where_made(&Value::Tensor(tensor)).is_some() {
             return None;
         }
-        let batch = |each: &Argument| {
-            let Value::Tensor(tensor) = scope.own(self.names.find(&each.name)?)? else { return None };
-            let row = &self.graph.shape(tensor).rows[0];
-            let sizes: Option<Vec<u64>> = row.lead.iter().map(|axis| axis.to_string().parse().ok()).collect();
-            Some((self.graph.label_of(tensor), sizes.filter(|_| !row.open && row.trail.is_empty())?))
+        let outputs = |tensor: Tensor| {
+            let [_, _, row] = self.graph.shape(tensor).rows;
+            row.lead.iter().map(ToString::to_string).collect::<Vec<_>>()
         };
-        let [(a, first), (b, second)] = &[batch(first)?, batch(second)?];
-        if first == second || first.len() != second.len() {
-            return None;
-        }
-        let shown = |sizes: &[u64]| sizes.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
-        if let ([s, t], [u, v]) = (&first[..], &second[..])
-            && (s, t) == (v, u)
-        {
-            return Some(format!(
-                "the batch of `{a}` is `{}`, and that of `{b}` is `{}`, the same axes in another order: exchange them, `einsum(\"s t | ... => t s | ...\", {b})`",
-                shown(first),
-                shown(second)
-            ));
-        }
-        let tokens = function.starts_with("cross_entropy");
-        let one_less = tokens && first.last().zip(second.last()).is_some_and(|(a, b)| a.abs_diff(*b) == 1);
-        let shifted = match one_less {
-            true => {
-                "; `next_token_loss(logits, tokens)` compares each position with the next token by itself"
-            }
-            false => "",
-        };
-        Some(format!(
-            "both have the same examples: the batch of `{a}` is `{}`, and that of `{b}` is `{}`{shifted}",
-            shown(first),
-            shown(second)
-        ))
+        self.data_of(tensor).into_iter().find(|data| outputs(*data) == outputs(tensor))
     }
 
-    /// Advice for an argument whose batch was declared as outputs, as the batch of another shows.
-    fn without_batch(&self, arguments: &[Argument], scope: &Scope) -> Option<String> {
+    /// Shows the shape of a tensor where it was made.
+    fn with_shape(&self, diagnostic: Diagnostic, tensor: Tensor) -> Diagnostic {
+        match self.where_made(&Value::Tensor(tensor)) {
+            Some(made) if diagnostic.labels.iter().all(|label| label.span != made) => {
+                let (name, shape) = (self.graph.told_as(tensor), self.graph.shape(tensor));
+                diagnostic.with_label(made, format!("`{name}` is `{shape}`"))
+            }
+            _ => diagnostic,
+        }
+    }
+
+    /// Advice for an argument whose batch was declared as outputs, as the batch of another shows, and the data that was
+    /// declared so.
+    fn without_batch(&self, arguments: &[Argument], scope: &Scope) -> Option<(String, Tensor)> {
         let tensor = |each: &Argument| match scope.own(self.names.find(&each.name)?)? {
             Value::Tensor(tensor) => Some(tensor),
             _ => None,
@@ -185,7 +167,7 @@ impl Eval<'_> {
     /// What the program calls the tensor that an argument is.
     fn given_name(&self, argument: &Argument, scope: &Scope) -> String {
         match self.names.find(&argument.name).and_then(|name| scope.own(name)) {
-            Some(Value::Tensor(tensor)) => self.graph.label_of(tensor),
+            Some(Value::Tensor(tensor)) => self.graph.told_as(tensor),
             _ => argument.name.clone(),
         }
     }

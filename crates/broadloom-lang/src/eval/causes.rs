@@ -27,7 +27,7 @@ impl Eval<'_> {
     }
 
     /// The tensors that an expression reads: those it names, and those that parts of it have made.
-    fn read_at(&self, span: Span) -> Vec<Tensor> {
+    pub(super) fn read_at(&self, span: Span) -> Vec<Tensor> {
         let within = |other: Span| span.contains(other);
         // Expressions stand in the order of their ends, and the parts of one before it; what parts have made was made last.
         let exprs = &self.frame.file.exprs;
@@ -52,7 +52,7 @@ impl Eval<'_> {
         if let Some((a, b)) = near().find_map(|tensor| outer_product(&self.graph, *tensor)) {
             // Inside of a function, names have its own before them.
             let short = |name: String| name.rsplit('.').next().unwrap_or(&name).to_string();
-            let [a, b] = [a, b].map(|tensor| short(self.graph.label_of(tensor)));
+            let [a, b] = [a, b].map(|tensor| short(self.graph.told_as(tensor)));
             return Some(format!(
                 "`{a} @ {b}.T` contracts nothing, because `{a}` has no input axes: write `einsum(\"... s | d; ... t | d => ... s | t\", {a}, {b})` for products of all pairs"
             ));
@@ -60,7 +60,7 @@ impl Eval<'_> {
         let (a, w, step) = near().find_map(|tensor| idle(&self.graph, *tensor))?;
         let own = self.origins.get(step).is_some_and(|origin| origin.span == origin.inner);
         let written = self.graph.declaration_of(w).is_some();
-        let [a, w] = [a, w].map(|tensor| self.graph.label_of(tensor));
+        let [a, w] = [a, w].map(|tensor| self.graph.told_as(tensor));
         (own && !written).then(|| advice(&w, &a))
     }
 
@@ -69,7 +69,7 @@ impl Eval<'_> {
         self.given_to("attention", concerned).into_iter().find_map(|x| {
             let [batch, _, output] = self.graph.shape(x).rows;
             let ([count], [positions, width]) = (&batch.lead[..], &output.lead[..]) else { return None };
-            let (name, shape) = (self.graph.label_of(x), format!("{count} | {positions}, {width}"));
+            let (name, shape) = (self.graph.told_as(x), format!("{count} | {positions}, {width}"));
             let meant = format!("{count}, {positions} | {width}");
             let closed = !batch.open && !output.open;
             closed.then(|| format!("`attention` takes positions as a batch axis, and `{name}` is `{shape}`: declare it `{meant}`"))
@@ -82,7 +82,7 @@ impl Eval<'_> {
             let output = &self.graph.shape(x).rows[2];
             let sizes = output.lead.iter().map(|axis| axis.to_string().parse().ok());
             let sizes: Vec<u64> = sizes.collect::<Option<_>>().filter(|_| !output.open)?;
-            let name = self.graph.label_of(x);
+            let name = self.graph.told_as(x);
             channels_first(&sizes).then(|| {
                 let rest = channels_last(&name);
                 format!(
@@ -94,9 +94,7 @@ impl Eval<'_> {
 
     /// The tensors that a layer of the library was applied to, where it made some of these tensors.
     fn given_to(&self, layer: &str, concerned: &[Tensor]) -> Vec<Tensor> {
-        let made_by = |tensor: &Tensor| self.origins.get(self.graph.step_of(*tensor)?)?.application;
-        let mut applications: Vec<u32> = concerned.iter().filter_map(made_by).collect();
-        applications.dedup();
+        let applications = self.applications_of(concerned);
         let applied = applications.into_iter().filter_map(|at| self.applied.get(at as usize));
         let x = self.names.find("x");
         let given = applied.filter(|applied| applied.is_of_library() && &*applied.name == layer);

@@ -52,7 +52,7 @@ impl Eval<'_> {
             }
             ExprKind::Call { callee, args } => self.call(id, *callee, args, span),
             ExprKind::Field(of, field) => {
-                if let Some(reported) = self.prefixed(id, None) {
+                if let Some(reported) = self.prefixed(id, None, None) {
                     return Err(reported);
                 }
                 let value = self.expr(*of)?;
@@ -62,8 +62,11 @@ impl Eval<'_> {
                 self.field(&value, *field, span)
             }
             ExprKind::Index(of, index) => {
-                let (value, index) = (self.expr(*of)?, self.expr(*index)?);
-                self.index(&value, &index, span)
+                let (value, position) = (self.expr(*of)?, self.expr(*index)?);
+                if let Value::Tensor(tensor) = position {
+                    return self.indexed_by_tensor(&value, tensor, (*of, *index));
+                }
+                self.index(&value, &position, span)
             }
             ExprKind::If { condition, yes, no } => {
                 let value = self.expr(*condition)?;

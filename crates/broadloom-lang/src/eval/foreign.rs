@@ -26,26 +26,43 @@ impl Eval<'_> {
         match &file.expr(callee).kind {
             ExprKind::Name(name) if self.frame.scope.find(*name).is_none() => {
                 let span = file.expr(callee).span;
-                let arguments: Vec<String> =
-                    args.iter().map(|arg| self.quote(self.span_of(arg.value))).collect();
+                let is_foreign = !self.is_defined_elsewhere(*name, span);
+                if let Some(advice) = self.translated_call(callee, args).filter(|_| is_foreign) {
+                    let message = format!("there is no function `{}`", self.text(*name));
+                    let place = self.place(span);
+                    let diagnostic = Diagnostic::error(codes::UNKNOWN, message, place, "not known here");
+                    return Some(self.told(self.advised(diagnostic, advice, span, span)));
+                }
+                let arguments: Vec<String> = match suggest::is_in_a_row(self.text(*name)) {
+                    true => self.layers_in_a_row(args),
+                    false => args.iter().map(|arg| self.quote(self.span_of(arg.value))).collect(),
+                };
                 Some(self.unknown_function(*name, &arguments, span))
             }
-            ExprKind::Field(..) => {
-                let arguments: Vec<String> = args
-                    .iter()
-                    .map(|arg| {
-                        let value = self.quote(self.span_of(arg.value));
-                        arg.name.map_or(value.clone(), |name| format!("{} = {value}", self.text(name.name)))
-                    })
-                    .collect();
-                self.prefixed(callee, Some(&arguments)).or_else(|| self.method_of_nothing(callee))
+            ExprKind::Field(_, field) => {
+                let argument = |arg: &Arg| {
+                    let value = self.quote(self.span_of(arg.value));
+                    arg.name.map_or(value.clone(), |name| format!("{} = {value}", self.text(name.name)))
+                };
+                let arguments: Vec<String> = match suggest::is_in_a_row(self.text(field.name)) {
+                    true => self.layers_in_a_row(args),
+                    false => args.iter().map(argument).collect(),
+                };
+                let translated = self.translated_call(callee, args);
+                let reported = self.prefixed(callee, Some(&arguments), translated);
+                reported.or_else(|| self.method_of_nothing(callee))
             }
             _ => None,
         }
     }
 
     /// Reports `np.exp` and the like, if a library of Python is meant.
-    pub(super) fn prefixed(&mut self, of: ExprId, arguments: Option<&[String]>) -> Option<Reported> {
+    pub(super) fn prefixed(
+        &mut self,
+        of: ExprId,
+        arguments: Option<&[String]>,
+        translated: Option<Advice>,
+    ) -> Option<Reported> {
         let file = self.frame.file.clone();
         let &ExprKind::Field(mut base, field) = &file.expr(of).kind else { return None };
         while let ExprKind::Field(inner, _) = &file.expr(base).kind {
@@ -68,6 +85,9 @@ impl Eval<'_> {
         let message = format!("there is no library `{library}`");
         let (whole, end) = (file.expr(of).span, field.span);
         let diagnostic = Diagnostic::error(codes::UNKNOWN, message, self.place(whole), "");
+        if let Some(advice) = translated {
+            return Some(self.told(self.advised(diagnostic, advice, whole, end)));
+        }
         if let Some((sizes, values)) =
             arguments.zip(suggest::first_values(&text)).filter(|(sizes, _)| !sizes.is_empty())
         {
@@ -81,8 +101,13 @@ impl Eval<'_> {
             (Some(way), _) => Advice::from_way(way, arguments.unwrap_or(&[])),
             (None, Some(name)) => match self.names.find(&name).and_then(|name| self.frame.scope.find(name)) {
                 Some(Value::Function(function)) => {
-                    let list = signature(self, function.def.config.as_deref().unwrap_or(&[]));
-                    Advice::say(format!("write `{name}({list})(x)`: functions stand by themselves"))
+                    let list = match signature(self, function.def.config.as_deref().unwrap_or(&[])) {
+                        list if list == "axes" => "\"... | v\"".to_string(),
+                        list => list,
+                    };
+                    let x = arguments.and_then(|list| list.first()).filter(|x| !x.contains(['=', '…']));
+                    let x = x.map_or("x", String::as_str);
+                    Advice::say(format!("write `{name}({list})({x})`: functions stand by themselves"))
                 }
                 Some(Value::Initial(_)) => Advice::say(FIRST_VALUES),
                 _ => Advice {
@@ -90,6 +115,9 @@ impl Eval<'_> {
                     written: Some(call(&name)),
                 },
             },
+            (None, None) if text.starts_with("save") && arguments.is_some() => {
+                Advice::say(suggest::saved(&arguments.unwrap_or(&[]).join(", ")))
+            }
             (None, None) if text.ends_with("seed") => {
                 Advice::say("leave it out: the seed is given when the program is run, `--seed 0`")
             }
@@ -209,6 +237,13 @@ impl Eval<'_> {
             let known = layer.scope.own(field.name).is_some();
             return self.method_of_layer(of, field, &text, args).filter(|_| !known);
         }
+        // A list of layers is a layer.
+        if let (Value::List(items), Some(args)) = (value, args)
+            && items.iter().any(|item| matches!(item, Value::Layer(_)))
+            && let Some(reported) = self.method_of_layer(of, field, &text, args)
+        {
+            return Some(reported);
+        }
         if !matches!(value, Value::Tensor(_) | Value::Number(_) | Value::List(_) | Value::Size(_)) {
             return None;
         }
@@ -244,6 +279,13 @@ impl Eval<'_> {
             (_, Some(_), Value::Tensor(_)) if matches!(&*text, "shape" | "size") => {
                 let axis = axis.and_then(crate::position::whole).or_else(|| self.index_behind(field.span));
                 Advice::say(self.named_size(&owner, axis, self.span_of(of)))
+            }
+            (_, Some(_), Value::List(_))
+                if text == "append"
+                    && let [list, item] = &arguments[..]
+                    && let Some(advice) = self.list_of_loop(list, item, field.span) =>
+            {
+                Advice::say(advice)
             }
             (_, Some(way), _) => Advice::from_way(way, &arguments),
             (Some(_), _, Value::Tensor(tensor)) if arguments.len() > 1 && REDUCTIONS.contains(&&*text) => {
@@ -293,6 +335,12 @@ impl Eval<'_> {
     fn method_of_layer(&mut self, of: ExprId, field: Ident, text: &str, args: &[Arg]) -> Option<Reported> {
         let owner = self.quote(self.span_of(of));
         let arguments: Vec<String> = args.iter().map(|arg| self.quote(self.span_of(arg.value))).collect();
+        if let ("parameters" | "named_parameters", Some((rule, _))) = (text, self.rule_around(field.span)) {
+            let message =
+                format!("`{rule}` is not given parameters: `minimise` finds those that a loss depends on");
+            let help = self.minimise_of(field.span, Some(&owner)).unwrap_or_default();
+            return Some(self.wrong_field(message, field.span, help));
+        }
         let help = match text {
             "forward" | "apply" | "predict" | "call" => {
                 format!("apply it: `{owner}({})`", arguments.join(", "))
@@ -482,11 +530,11 @@ pub(super) fn list_length(text: &str) -> usize {
 }
 
 /// Advice about a call of something that does not exist.
-struct Advice {
+pub(super) struct Advice {
     /// The sentence.
-    help: String,
+    pub help: String,
     /// The text in place of the call, if the sentence says exactly what to write.
-    written: Option<String>,
+    pub written: Option<String>,
 }
 
 impl Advice {
@@ -494,7 +542,7 @@ impl Advice {
         Advice { help: help.into(), written: None }
     }
 
-    fn write(text: String) -> Advice {
+    pub fn write(text: String) -> Advice {
         Advice { help: format!("write `{text}`"), written: Some(text) }
     }
 

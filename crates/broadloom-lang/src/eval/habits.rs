@@ -1,5 +1,6 @@
 //! Loops, training, sizes and first values as other libraries write them: advice that knows the values.
 
+use broadloom::{Node, Tensor};
 use broadloom_diagnostics::{Diagnostic, Edit, Span};
 
 use super::foreign::list_length;
@@ -12,6 +13,63 @@ use crate::syntax::ast::{
 use crate::value::Value;
 
 impl Eval<'_> {
+    /// Reports `x[x > 0]` and `table[ids]`.
+    pub(super) fn indexed_by_tensor(
+        &mut self,
+        value: &Value,
+        index: Tensor,
+        (of, at): (ExprId, ExprId),
+    ) -> Evaluated<Value> {
+        let [of, written] = [of, at].map(|expr| self.quote(self.span_of(expr)));
+        // Rows of a map are numbered by its input.
+        let table = match value {
+            Value::Tensor(tensor) if !self.graph.shape(*tensor).rows[0].lead.is_empty() => {
+                format!("einsum(\"n | ... => n -> ...\", {of})")
+            }
+            _ => of.clone(),
+        };
+        const COMPARISONS: [&str; 9] = ["<", "<=", ">", ">=", "==", "!=", "and", "or", "not"];
+        let is_condition = matches!(
+            self.graph.node(index),
+            Some(Node::Operation { name, .. }) if COMPARISONS.contains(&name)
+        );
+        let (message, help) = match is_condition {
+            true => (
+                "an index is a number: how much a condition selects is not known before the program runs",
+                format!(
+                    "write `where({written}, {of}, 0)`, which has 0 where the condition does not hold; the mean of what it selects is `sum(where({written}, {of}, 0)) / sum({written})`"
+                ),
+            ),
+            false => (
+                "an index is a number that is known before the program runs, and this is a tensor",
+                format!(
+                    "rows are looked up by their numbers in a map: write `gather({table}, {written})`; or write a number, or a `dim`"
+                ),
+            ),
+        };
+        self.wrong(codes::KIND, message, self.span_of(at), help)
+    }
+
+    /// Advice for `list.append(item)` inside of a loop: the list that the loop would make.
+    pub(super) fn list_of_loop(&self, list: &str, item: &str, at: Span) -> Option<String> {
+        let (name, range, body) = loop_around(&self.frame.file.statements, at)?;
+        let (name, range) = (self.text(name.name), self.quote(self.span_of(range)));
+        let item = match body {
+            [_] => item.to_string(),
+            // What is appended may have been bound just before.
+            [first, _] => match &first.kind {
+                StatementKind::Let { names, value, .. } if names.len() == 1 => {
+                    let bound = self.text(names[0].name);
+                    (bound == item).then(|| self.quote(self.span_of(*value)))?
+                }
+                _ => return None,
+            },
+            _ => return None,
+        };
+        let written = format!("let {list} = [{item} for {name} in {range}]");
+        (!written.contains('…')).then(|| format!("write `{written}` in place of the list and the loop"))
+    }
+
     /// Reports `for epoch in range(100):` around training, which `repeat` runs.
     pub(super) fn not_for_training(
         &mut self,
@@ -185,4 +243,17 @@ fn axis_at(shape: &Shape, at: i64) -> Option<&Axis> {
     }
     let at = if at < 0 { at + axes.len() as i64 } else { at };
     axes.get(usize::try_from(at).ok()?).copied()
+}
+
+/// The innermost loop around a place: its name, its list and its body.
+fn loop_around(statements: &[Statement], at: Span) -> Option<(Ident, ExprId, &[Statement])> {
+    statements.iter().filter(|statement| statement.span.contains(at)).find_map(|statement| {
+        match &statement.kind {
+            StatementKind::For { name, list, body } => {
+                loop_around(body, at).or(Some((*name, *list, &body[..])))
+            }
+            StatementKind::Repeat { body, .. } => loop_around(body, at),
+            _ => None,
+        }
+    })
 }

@@ -24,16 +24,31 @@ impl Eval<'_> {
                 if let Some(label) = diagnostic.labels.iter_mut().find(stands) {
                     label.span = made;
                 }
-                continue;
-            }
-            let shown = |label: &Label| label.span == made;
-            if let Some(given) =
-                self.given_number(applied, &text).filter(|_| !diagnostic.labels.iter().any(shown))
-            {
-                diagnostic = diagnostic.with_label(made, given);
+                // The number may come from the configuration of a function of the program around it.
+                diagnostic = match applied.outer.and_then(|outer| self.giver(outer, &text)) {
+                    Some((made, given)) => labelled(diagnostic, made, given),
+                    None => diagnostic,
+                };
+            } else if let Some(given) = self.given_number(applied, &text) {
+                diagnostic = labelled(diagnostic, made, given);
             }
         }
         diagnostic
+    }
+
+    /// Where a function of the program around an application was configured with the number that a text begins with.
+    fn giver(&self, at: u32, text: &str) -> Option<(Span, String)> {
+        let (made, applied) = self.maker(at)?;
+        if applied.is_of_library() {
+            return self.giver(applied.outer?, text);
+        }
+        let given = self.given_number(applied, text);
+        given.map(|given| (made, given)).or_else(|| self.giver(applied.outer?, text))
+    }
+
+    /// Where the program configured the layer of an application, or one around it.
+    pub(crate) fn configured_at(&self, at: u32) -> Option<Span> {
+        self.maker(at).map(|(made, _)| made)
     }
 
     /// Where the layer of an application was configured, and the application. One that the library configured belongs to
@@ -56,5 +71,13 @@ impl Eval<'_> {
         let (argument, _) =
             config.find(|(_, value)| matches!(value, Value::Number(own) if *own == number))?;
         Some(format!("`{}` is {number} here", self.text(argument.name.name)))
+    }
+}
+
+/// Adds a label, unless the place has one.
+fn labelled(diagnostic: Diagnostic, span: Span, text: String) -> Diagnostic {
+    match diagnostic.labels.iter().any(|label| label.span == span) {
+        true => diagnostic,
+        false => diagnostic.with_label(span, text),
     }
 }

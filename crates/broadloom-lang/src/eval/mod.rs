@@ -31,6 +31,7 @@ mod axis_names;
 mod blame;
 mod causes;
 mod checkpoint;
+mod clashes;
 mod contract;
 mod convert;
 mod declared;
@@ -45,14 +46,18 @@ mod grouped;
 mod habits;
 mod leaf;
 mod makers;
+mod misgiven;
 mod printed;
 mod report;
+mod rules;
 mod scheme;
 pub(crate) mod spec;
 mod statement;
+mod translated;
 mod traps;
 mod unapplied;
 mod wanted;
+mod windows;
 mod written;
 
 pub(crate) use apply::Applied;
@@ -384,10 +389,14 @@ impl<'o> Eval<'o> {
         let help: String = help.into();
         let place = self.place(span);
         let mut diagnostic = Diagnostic::error(code, message, place, "");
-        if place != span {
-            let (line, _) = self.sources.position(span);
-            let file = self.sources.get(span.source).name().to_string();
-            diagnostic = diagnostic.with_note(format!("in the library, {file} line {line}"));
+        // Inside of the library it follows from what was reported about the same call.
+        let is_known =
+            |known: &Diagnostic| known.is_error() && known.primary().is_some_and(|label| label.span == place);
+        if place != span && self.diagnostics.iter().any(is_known) {
+            return Err(Reported);
+        }
+        if let Some(about) = self.about_library(span).filter(|_| place != span) {
+            diagnostic = diagnostic.with_note(about);
         }
         self.fail(if help.is_empty() { diagnostic } else { diagnostic.with_help(help) })
     }

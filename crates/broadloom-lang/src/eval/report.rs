@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use broadloom::{Error, ErrorKind, Part, Remedy, example_shape};
+use broadloom::{Error, ErrorKind, Node, Part, Remedy, Tensor, example_shape};
 use broadloom_diagnostics::{Diagnostic, Link, Span};
 
 use super::{Eval, Evaluated, Reported};
@@ -23,17 +23,13 @@ impl Eval<'_> {
             if self.diagnostics.iter().any(same) {
                 return Err(Reported);
             }
-            // The specs of the library are not for its users to change.
-            if error.remedy() == Some(Remedy::Spec) {
-                diagnostic.help.pop();
-            }
-            let (line, _) = self.sources.position(span);
-            let file = self.sources.get(span.source).name().to_string();
-            let text: String = self.sources.slice(span).split_whitespace().collect::<Vec<_>>().join(" ");
-            diagnostic = diagnostic.with_note(format!("in the library, {file} line {line}: `{text}`"));
+            diagnostic = from_outside(diagnostic, error);
             if let Some(about) = self.about_library(span) {
                 diagnostic = diagnostic.with_note(about);
             }
+        }
+        if self.names_insides(&diagnostic.message) {
+            diagnostic = by_its_sizes(diagnostic, error);
         }
         if let Some(advice) = self.cause(error.kind(), span) {
             diagnostic.help = vec![advice];
@@ -41,8 +37,19 @@ impl Eval<'_> {
         if matches!(error.kind(), ErrorKind::Mismatch | ErrorKind::Arithmetic) {
             diagnostic = self.with_makers(diagnostic, error);
             diagnostic = self.blamed(diagnostic, error, place, span);
+            diagnostic.help.extend(self.without_padding(error, span));
         }
         self.fail(diagnostic)
+    }
+
+    /// Returns true if a message names something that the body of a function of the library has made.
+    fn names_insides(&self, message: &str) -> bool {
+        let quoted = message.split('`').skip(1).step_by(2);
+        let mut owners = quoted.filter_map(|name| name.rsplit_once('.').map(|(owner, _)| owner));
+        owners.any(|owner| {
+            let mut inside = self.applied.iter().filter(|applied| applied.is_of_library());
+            inside.any(|applied| applied.shown(None).path == owner)
+        })
     }
 }
 
@@ -86,8 +93,43 @@ impl Program {
                     ),
                 }];
             }
+            if let Some(help) = error.step().and_then(|step| self.unit_that_is_read(step)) {
+                diagnostic.labels.iter_mut().for_each(|label| label.text.clear());
+                diagnostic.help = vec![help];
+            }
             self.diagnostics.push(diagnostic);
         }
+    }
+
+    /// Advice for a parameter of a layer of the library that reads an axis without a size.
+    fn unit_that_is_read(&self, step: usize) -> Option<String> {
+        self.origins.get(step).filter(|origin| origin.span != origin.inner)?;
+        let operands = |tensor: Tensor| match self.graph.node(tensor) {
+            Some(Node::Operation { operands, .. }) => operands.to_vec(),
+            _ => Vec::new(),
+        };
+        let made = self.graph.tensors().find(|tensor| self.graph.step_of(*tensor) == Some(step))?;
+        // The step is that of the parameter, or of the operation that reads it.
+        let user = self.graph.tensors().find(|tensor| operands(*tensor).contains(&made));
+        let read = [Some(made), user].into_iter().flatten().flat_map(operands);
+        let elements = |tensor: Tensor| {
+            let shape = self.graph.shape(tensor);
+            let axes = shape.rows.iter().flat_map(|row| &row.lead).map(ToString::to_string);
+            axes.filter_map(|axis| axis.parse::<u64>().ok()).product::<u64>()
+        };
+        // A spec has added the axis: there are as many elements without it.
+        let is_added = |tensor: &Tensor| {
+            let [_, _, output] = self.graph.shape(*tensor).rows;
+            let is_open = output.lead.last().is_some_and(|axis| ["_", "?"].contains(&&*axis.to_string()));
+            is_open && matches!(operands(*tensor)[..], [from] if elements(from) == elements(*tensor))
+        };
+        let read = read.into_iter().find(|tensor| *tensor != made && is_added(tensor))?;
+        let (name, shape) = (self.graph.told_as(read), self.graph.shape(read).to_string());
+        let sized = shape.replace(['_', '?'], "1");
+        let is_known = !sized.contains("..") && !name.contains(['(', '.']);
+        is_known.then(|| {
+            format!("the last axis of `{name}` claims no size: write `reshape({name}, \"{sized}\")`, with an axis of size 1")
+        })
     }
 
     /// The layer that made something without being given its size: its application, its function,
@@ -200,7 +242,10 @@ pub(crate) fn diagnosed(error: &Error, span: Span, origins: &[Origin]) -> Diagno
     for link in error.chain() {
         diagnostic.chain.push(Link { text: link.text.clone(), span: origin(link).map(|origin| origin.span) });
     }
-    match error.remedy().filter(|remedy| !matches!(remedy, Remedy::Follows | Remedy::Spec)) {
+    match error
+        .remedy()
+        .filter(|remedy| !matches!(remedy, Remedy::Follows | Remedy::Spec | Remedy::Window(_)))
+    {
         // Help before the remedy does not depend on the language.
         Some(remedy) => {
             let others = &error.help()[..error.help().len().saturating_sub(1)];
@@ -208,6 +253,35 @@ pub(crate) fn diagnosed(error: &Error, span: Span, origins: &[Origin]) -> Diagno
         }
         None => error.help().iter().fold(diagnostic, Diagnostic::with_help),
     }
+}
+
+/// The error of a function of the library without what its body calls things: its users cannot change that.
+fn from_outside(mut diagnostic: Diagnostic, error: &Error) -> Diagnostic {
+    match error.remedy() {
+        Some(Remedy::Spec) => {
+            diagnostic.help.pop();
+        }
+        Some(Remedy::Drop(Some((below, above)))) => {
+            let last = diagnostic.help.pop();
+            diagnostic.help = vec![format!(
+                "windows have to fit: change the size of what it reads ({below} or {above} would fit), the window or the stride"
+            )];
+            diagnostic.help.extend(last);
+        }
+        _ => {}
+    }
+    by_its_sizes(diagnostic, error)
+}
+
+/// The error with its two sizes in place of the axis of a body that cannot have both: the ends say which axes these are.
+fn by_its_sizes(mut diagnostic: Diagnostic, error: &Error) -> Diagnostic {
+    if let [first, second] = error.ends()
+        && let (Some(a), Some(b)) = (first.size(), second.size())
+        && diagnostic.message.contains(" cannot be both ")
+    {
+        diagnostic.message = format!("{a} and {b} do not agree");
+    }
+    diagnostic
 }
 
 /// Longer chains are shown only on request.
@@ -269,7 +343,7 @@ fn in_this_language(remedy: Remedy) -> Cow<'static, str> {
             )
             .into();
         }
-        Remedy::Drop => "or drop what is left over: `padding = \"drop\"`",
+        Remedy::Drop(_) => "or drop what is left over: `padding = \"drop\"`",
         Remedy::Reshape => "`reshape(x)` keeps the number of elements",
         _ => {
             "sizes are captured from what a spec makes: `let y = einsum(\"... | h => ... | h\", x)`, then `y.h`"

@@ -75,7 +75,7 @@ impl Eval<'_> {
             }
             for id in ids.clone() {
                 let is_field = matches!(file.expr(id).kind, ExprKind::Field(..));
-                if is_field && !called.contains(&base(&file, id)) && eval.prefixed(id, None).is_some() {
+                if is_field && !called.contains(&base(&file, id)) && eval.prefixed(id, None, None).is_some() {
                     called.insert(base(&file, id));
                 }
             }

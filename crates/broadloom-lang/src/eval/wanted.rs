@@ -3,7 +3,7 @@
 use broadloom::{LeafKind, Node, PartialRow, PartialShape, Tensor};
 
 use super::Eval;
-use crate::syntax::ast::{Argument, Shape};
+use crate::syntax::ast::{Argument, Axis, AxisKind, Shape};
 use crate::value::{Function, Value};
 
 impl Eval<'_> {
@@ -23,6 +23,52 @@ impl Eval<'_> {
         self.exchanged(function)
             .or_else(|| self.batch_as_output(function, tensor).filter(|_| wants_batch))
             .or_else(|| self.other_targets(function, wanted, tensor))
+            .or_else(|| self.other_axes(wanted, tensor))
+    }
+
+    /// Advice for a tensor with more or fewer outputs than are wanted: the shape that would fit, with the same elements.
+    fn other_axes(&self, wanted: &Shape, tensor: Tensor) -> Option<String> {
+        let several = |axis: &Axis| matches!(axis.kind, AxisKind::Rest | AxisKind::Row(_));
+        let [batch, input, output] = self.graph.shape(tensor).rows;
+        if wanted.output.iter().any(several) || wanted.input.is_some() || !has_no_axes(&input) {
+            return None;
+        }
+        let (mut batch, mut output) = (sizes(&batch)?, sizes(&output)?);
+        let takes_batch = wanted.batch.as_ref().is_some_and(|batch| !batch.is_empty());
+        let name = self.graph.told_as(tensor);
+        let fits = |axis: &Axis| match axis.kind {
+            AxisKind::Size(size) => size == 1,
+            _ => true,
+        };
+        let reason = match (output.len(), wanted.output.len()) {
+            (has, wants) if has + 1 == wants && wanted.output.last().is_some_and(fits) => {
+                output.push("1".into());
+                "an axis is missing"
+            }
+            (has, wants) if has > wants && batch.is_empty() && takes_batch => {
+                batch = output.drain(..has - wants).collect();
+                "without `|` all axes are outputs"
+            }
+            (has, 1) if has > 1 => {
+                let product =
+                    output.iter().try_fold(1u64, |all, size| all.checked_mul(size.parse().ok()?))?;
+                output = vec![product.to_string()];
+                "one output axis is wanted"
+            }
+            _ => return None,
+        };
+        let bar = if batch.is_empty() { "" } else { " | " };
+        let shape = format!("{}{bar}{}", batch.join(", "), output.join(", "));
+        let is_known =
+            batch.iter().chain(&output).all(|size| size.bytes().all(|digit| digit.is_ascii_digit()));
+        let reshaped = format!("`reshape({name}, \"{shape}\")`");
+        is_known.then(|| match self.graph.declaration_of(tensor) {
+            Some(_) => format!("{reason}: declare `{name}` as `{shape}`, or write {reshaped} here"),
+            None if name.contains(['(', '"']) => {
+                format!("{reason}: give it the shape `{shape}`, by `reshape`")
+            }
+            None => format!("{reason}: write {reshaped} here"),
+        })
     }
 
     /// Advice for two arguments in the wrong order: the first should have outputs and the second none, and it is the other
@@ -73,7 +119,7 @@ impl Eval<'_> {
             && sizes(&shape.rows[2]).is_some_and(|sizes| sizes == ["1"])
         {
             let batch = sizes(&shape.rows[0])?.join(", ");
-            let name = self.graph.label_of(tensor);
+            let name = self.graph.told_as(tensor);
             return Some(format!(
                 "class numbers have no output axis: leave it out, `einsum(\"... | 0 => ... |\", {name})`, or declare `{batch} |`, with values without it"
             ));
@@ -92,7 +138,7 @@ impl Eval<'_> {
     }
 
     /// Advice where another tensor has no batch, because data that it is computed from was declared without `|`.
-    pub(super) fn lost_batch(&self, tensor: Tensor, others: &[Tensor]) -> Option<String> {
+    pub(super) fn lost_batch(&self, tensor: Tensor, others: &[Tensor]) -> Option<(String, Tensor)> {
         let batch = sizes(&self.graph.shape(tensor).rows[0])?;
         let is_without = |other: &&Tensor| {
             let [batch, _, output] = self.graph.shape(**other).rows;
@@ -105,14 +151,15 @@ impl Eval<'_> {
             let rest = axes.strip_prefix(&batch[..]).filter(|rest| !rest.is_empty() && !batch.is_empty())?;
             Some((data, format!("{} | {}", batch.join(", "), rest.join(", "))))
         })?;
-        let [other, data] = [other, data].map(|tensor| self.graph.label_of(tensor));
-        Some(format!(
-            "`{other}` has no batch, because all axes of `{data}` are outputs: declare `{data}` as `{shape}`"
-        ))
+        let [other, name] = [other, data].map(|tensor| self.graph.told_as(tensor));
+        let help = format!(
+            "`{other}` has no batch, because all axes of `{name}` are outputs: declare `{name}` as `{shape}`"
+        );
+        Some((help, data))
     }
 
     /// The data that a tensor is computed from.
-    fn data_of(&self, tensor: Tensor) -> Vec<Tensor> {
+    pub(super) fn data_of(&self, tensor: Tensor) -> Vec<Tensor> {
         let mut all = self.graph.computed_from(&[tensor]);
         all.retain(|each| matches!(self.graph.node(*each), Some(Node::Leaf { kind: LeafKind::Data })));
         all

@@ -109,6 +109,16 @@ impl Eval<'_> {
                     "keep them in a file, `load(\"numbers.npy\")`, or give them when the program is run";
                 return self.wrong(codes::VALUE, message, span, help);
             }
+            if let Value::List(items) = value
+                && items.iter().any(|item| matches!(item, Value::Tensor(_)))
+            {
+                let message = format!("a list of {} tensors is not one tensor", items.len());
+                let help = format!(
+                    "take them one by one, `{}[0]`; `stack` and `concat` join tensors that fit each other, and `broadloom check` shows all parameters",
+                    self.quote(span)
+                );
+                return self.wrong(codes::KIND, message, span, help);
+            }
             let message = match uneven(value) {
                 Some((first, other, at)) => {
                     format!(

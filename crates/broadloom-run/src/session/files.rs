@@ -46,20 +46,24 @@ impl Session {
         self.refresh()?;
         let path = path.as_ref();
         let file = read_safetensors(path)?;
-        let (mut found, mut missing) = (Vec::new(), Vec::new());
+        let (mut found, mut missing, mut misfits) = (Vec::new(), Vec::new(), Vec::new());
         for tensor in lasting(&self.graph) {
-            let name = self.graph.short_name(tensor);
-            match file.get(&name) {
+            match file.get(&self.graph.short_name(tensor)) {
                 Some(values) => {
                     let facts = (values.sizes(), values.dtype());
-                    let fits = self.store.fits(&self.graph, &self.layout, Node::Value(tensor), facts);
-                    fits.map_err(|error| {
-                        error.about(&shown_path(path)).with_end(self.graph.declared_end(tensor))
-                    })?;
-                    found.push((tensor, values));
+                    match self.store.fits(&self.graph, &self.layout, Node::Value(tensor), facts) {
+                        Ok(()) => found.push((tensor, values)),
+                        Err(error) => misfits.push((tensor, values.sizes(), error)),
+                    }
                 }
                 None => missing.push(tensor),
             }
+        }
+        let mut misfits = misfits.into_iter();
+        if let Some((tensor, sizes, error)) = misfits.next() {
+            let error = error.about(&shown_path(path)).with_end(self.graph.declared_end(tensor));
+            let others: Vec<String> = misfits.map(|(tensor, ..)| self.graph.short_name(tensor)).collect();
+            return Err(self.explain_misfit(error, tensor, sizes, &others));
         }
         self.check_loaded(path, &file, &missing)?;
         for (tensor, values) in found {
@@ -70,6 +74,24 @@ impl Session {
         self.settings.seed = number("broadloom.seed").unwrap_or(self.settings.seed);
         self.texts = file.metadata;
         Ok(())
+    }
+
+    /// Adds which size of a parameter is another one in a file, and which other parameters do not fit.
+    fn explain_misfit(&self, error: Error, tensor: Tensor, sizes: &[u64], others: &[String]) -> Error {
+        let own = self.layout.buffer(&self.graph, Node::Value(tensor)).shape();
+        let mut differing = own.iter().zip(sizes).filter(|(own, other)| own != other);
+        let mut error = error;
+        if let (Some((own, other)), None, true) =
+            (differing.next(), differing.next(), own.len() == sizes.len())
+        {
+            error = error.with_help(format!(
+                "the file has {other} where the program has {own}: write {other} there, or load a file that this program has saved"
+            ));
+        }
+        match others.is_empty() {
+            true => error,
+            false => error.with_help(format!("the shapes of {} are others in the file, too", listed(others))),
+        }
     }
 
     /// Refuses a file that lacks parameters; notes what else it lacks, and what it has that nobody asks for.

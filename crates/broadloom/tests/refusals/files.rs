@@ -213,6 +213,7 @@ fn files_of_another_model() -> Result<(), Error> {
             Value: FOLDER/wider: the values for `bias` have sizes [4], but its shape is `2`: sizes [2]
               `bias` is declared `2`
             help: sizes are in memory order: batch axes, output axes, input axes
+            help: the file has 4 where the program has 2: write 4 there, or load a file that this program has saved
         "#]],
     )?;
     let state = ("seen", array(&[2], &[1.0; 2]));

@@ -228,7 +228,7 @@ fn first_values() -> Result<(), Error> {
         session.get(a),
         &expect![[r#"
             Use: the initial values of `a`: the parameter has 2, but the values have 3
-            help: in memory order (batch, output, input) the values are 2
+            help: write 2 values, declare the parameter with 3, or give one number for all
         "#]],
     );
     refused(

@@ -1,11 +1,14 @@
 //! Expressions, by the strength of their operators.
 
-use broadloom_diagnostics::{Diagnostic, Span};
+use broadloom_diagnostics::{Diagnostic, Edit, Span};
 
 use super::super::ast::{Arg, Binary, ExprId, ExprKind, MINUS_STRENGTH, NOT_STRENGTH, Param, Unary};
 use super::super::token::{Keyword, TokenKind};
 use super::Parser;
 use crate::codes;
+
+/// Advice for a tuple.
+const SEVERAL_VALUES: &str = "several values are a list: `[a, b]`";
 
 impl Parser<'_> {
     /// Parses any expression.
@@ -217,13 +220,59 @@ impl Parser<'_> {
             let help = self.tuple(open.span);
             let span = self.token().span;
             let diagnostic = Diagnostic::error(codes::BRACKET, message, span, "a second one follows");
-            self.report(diagnostic.with_label(open.span, "opened here").with_help(help));
+            let diagnostic = diagnostic.with_label(open.span, "opened here");
+            // In a list of arguments it may be anything.
+            let before = self.text[..open.span.start as usize].trim_end();
+            if help.is_none() && !before.ends_with(['(', ',']) {
+                return self.rest_of_tuple(open.span, inner, diagnostic);
+            }
+            let help = help.unwrap_or_else(|| {
+                let rest = self.rest_of_line(open.span.end);
+                match rest.split_once(')') {
+                    Some((values, _)) if !values.contains('(') => {
+                        format!(
+                            "several values are a list, `[{values}]`, or arguments of their own: `{values}`"
+                        )
+                    }
+                    _ => SEVERAL_VALUES.into(),
+                }
+            });
+            self.report(diagnostic.with_help(help));
             return None;
         }
         self.close(TokenKind::Close, open.span)?;
         let span = self.since(open.span);
         self.file.exprs[inner.0 as usize].span = span;
         Some(inner)
+    }
+
+    /// Reads the other values of a tuple, and reports it. It is the list that is meant, so that what follows is not reported
+    /// as well.
+    fn rest_of_tuple(&mut self, open: Span, first: ExprId, wrong: Diagnostic) -> Option<ExprId> {
+        let mut items = vec![first];
+        while self.take(TokenKind::Comma).is_some() && !self.ends_list(TokenKind::Close) {
+            let Some(item) = self.expr() else {
+                self.report(wrong.with_help(SEVERAL_VALUES));
+                return None;
+            };
+            items.push(item);
+        }
+        let close = self.token();
+        if close.kind != TokenKind::Close {
+            self.report(wrong.with_help(SEVERAL_VALUES));
+            return None;
+        }
+        self.next();
+        let span = self.since(open);
+        let values: Vec<String> = items.iter().map(|item| self.quote(self.file.expr(*item).span)).collect();
+        let edits = vec![Edit::new(open, "["), Edit::new(close.span, "]")];
+        self.report(match values.iter().any(|value| value.contains('…')) {
+            true => wrong.with_help(SEVERAL_VALUES),
+            false => {
+                wrong.with_edits(format!("several values are a list: write `[{}]`", values.join(", ")), edits)
+            }
+        });
+        Some(self.push(ExprKind::List(items), span))
     }
 
     fn list(&mut self) -> Option<ExprId> {

@@ -113,8 +113,8 @@ impl Parser<'_> {
         true
     }
 
-    /// Advice for several values in parentheses that open here.
-    pub(in super::super) fn tuple(&self, open: Span) -> String {
+    /// Advice for several values in parentheses that open here, if another thing than a list is meant.
+    pub(in super::super) fn tuple(&self, open: Span) -> Option<String> {
         let rest = self.rest_of_line(open.end);
         let sizes = before(&rest, &[')']);
         let text = &self.text[..open.start as usize];
@@ -126,12 +126,12 @@ impl Parser<'_> {
             let is_path = |letter: char| letter.is_alphanumeric() || matches!(letter, '_' | '.' | '(');
             let bound = suggest::bound_name(text).filter(|(_, rest)| rest.chars().all(is_path));
             let name = bound.map(|(name, _)| name);
-            return suggest::declared(name, &suggest::sizes(&sizes), values);
+            return Some(suggest::declared(name, &suggest::sizes(&sizes), values));
         }
         match word {
-            Some("reshape" | "view") => format!("a shape is a text: `reshape(x, \"{sizes}\")`"),
-            Some("save") => "write `save x to \"x.npy\"`: `save` is a word of the language".into(),
-            _ => "several values are a list: `[a, b]`".into(),
+            Some("reshape" | "view") => Some(format!("a shape is a text: `reshape(x, \"{sizes}\")`")),
+            Some("save") => Some(suggest::saved(sizes)),
+            _ => None,
         }
     }
 }

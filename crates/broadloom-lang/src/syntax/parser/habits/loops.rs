@@ -28,7 +28,7 @@ impl Parser<'_> {
                 (
                     "`if` chooses between two values, and has no block".into(),
                     format!(
-                        "leave it out, and write `every {every}` at the end of the `print`: in each such repetition it prints"
+                        "leave it out, and write `every {every}` at the end of the `print`: it prints in the first repetition and then once in every {every}"
                     ),
                 )
             }

@@ -1,0 +1,165 @@
+//! Arguments that belong elsewhere: what a layer is applied to among its configuration, parameters for a rule, a text for a
+//! function.
+
+use std::rc::Rc;
+
+use broadloom_diagnostics::{Diagnostic, Span};
+
+use super::foreign::signature;
+use super::{Eval, Evaluated};
+use crate::builtin::Given;
+use crate::codes;
+use crate::suggest;
+use crate::syntax::ast::{Argument, ExprKind};
+use crate::value::{Function, Value};
+
+/// Ends of the names of configuration that no tensor is meant for.
+const NUMBERS: [&str; 14] = [
+    "size",
+    "axes",
+    "channels",
+    "vocabulary",
+    "hidden",
+    "heads",
+    "height",
+    "width",
+    "stride",
+    "length",
+    "rate",
+    "delta",
+    "epsilon",
+    "momentum",
+];
+
+impl Eval<'_> {
+    /// Reports a layer of the library that is given what it is applied to in place of its configuration, or behind it.
+    pub(super) fn configured_by_tensor(
+        &mut self,
+        function: &Rc<Function>,
+        arguments: &[Argument],
+        given: &[Given],
+        span: Span,
+    ) -> Evaluated<()> {
+        let config = function.def.config.as_deref();
+        let is_config = config.is_some_and(|config| std::ptr::eq(config, arguments));
+        let from = function.def.name.span.source;
+        // A rule may be configured with a tensor as its rate.
+        let is_rule = self.sources.get(from).name().contains("optimisers");
+        if !is_config || is_rule || !self.library.contains(&from) {
+            return Ok(());
+        }
+        let named = |at: usize| arguments.get(at).map(|each| self.text(each.name.name));
+        let is_input = |(at, each): (usize, &Given)| {
+            let no_tensor = named(at).is_none_or(|name| NUMBERS.iter().any(|number| name.ends_with(number)));
+            matches!(each.value, Value::Tensor(_)) && each.name.is_none() && no_tensor
+        };
+        let Some(first) = given.iter().enumerate().position(is_input) else { return Ok(()) };
+        let is_tensor = |each: &&Given| matches!(each.value, Value::Tensor(_)) && each.name.is_none();
+        let inputs: Vec<String> = given.iter().filter(is_tensor).map(|each| self.quote(each.span)).collect();
+        // Other libraries have other names for what is said by its configuration here.
+        let is_known = |each: &&Given| {
+            each.name.is_none_or(|name| arguments.iter().any(|known| known.name.name == name.name))
+        };
+        let rest =
+            given.iter().filter(|each| !is_tensor(each)).filter(is_known).map(|each| match each.name {
+                Some(name) => format!("{} = {}", self.text(name.name), self.quote(each.span)),
+                None => self.quote(each.span),
+            });
+        let rest: Vec<String> = rest.collect();
+        let name = self.text(function.def.name.name).to_string();
+        let argument = named(0).unwrap_or_default().to_string();
+        let is_told = given.iter().any(|each| !is_tensor(&each) && each.name.is_none());
+        let example = match &*argument {
+            _ if is_told => None,
+            "axes" => Some("\"... | v\"".to_string()),
+            "rate" => Some("0.5".to_string()),
+            "delta" => Some("1".to_string()),
+            "size" => Some("64".to_string()),
+            "epsilon" | "momentum" => None,
+            _ => Some(signature(self, arguments)),
+        };
+        let config: Vec<String> = example.into_iter().chain(rest).collect();
+        let message = format!("`{name}` is configured first, by `{argument}`, and then applied");
+        let (place, at) = (self.place(span), self.place(given[first].span));
+        let mut diagnostic =
+            Diagnostic::error(codes::ARGUMENTS, message, at, "a tensor, to which it is applied");
+        if place == at {
+            diagnostic.labels[0].text.clear();
+        }
+        let (config, inputs) = (config.join(", "), inputs.join(", "));
+        self.fail(diagnostic.with_help(format!("write `{name}({config})({inputs})`")))
+    }
+
+    /// Reports a text that is given where a function is wanted, as its default shows: `activation = "relu"`.
+    pub(super) fn text_for_function(
+        &mut self,
+        function: &Rc<Function>,
+        argument: &Argument,
+        given: &Given,
+    ) -> Evaluated<()> {
+        let (Value::Text(text), Some(default)) = (&given.value, argument.default) else { return Ok(()) };
+        let default = match &function.file.expr(default).kind {
+            ExprKind::Name(name) => function.scope.find(*name),
+            ExprKind::Call { callee, .. } => match function.file.expr(*callee).kind {
+                ExprKind::Name(name) => function.scope.find(name),
+                _ => None,
+            },
+            _ => None,
+        };
+        if !default.is_some_and(|default| is_function(&default)) {
+            return Ok(());
+        }
+        let (name, of) =
+            (self.text(argument.name.name).to_string(), self.text(function.def.name.name).to_string());
+        let message = format!("`{name}` of `{of}` is a function, not a text");
+        let help = match self.function_called(text) {
+            Some(here) => format!("write `{name} = {here}`, without quotes"),
+            None => format!("write `{name} = relu`, or another function, without quotes"),
+        };
+        self.wrong(codes::KIND, message, given.span, help)
+    }
+
+    /// The function that a text names, here or in another library.
+    pub(super) fn function_called(&self, text: &str) -> Option<String> {
+        let known = self.frame.scope.all();
+        let name = suggest::layer(text).map(|(here, _)| here);
+        let name = name.or(if text == "swish" { Some("silu") } else { None }).unwrap_or(text);
+        let mut same = known.into_iter().filter(|known| suggest::is_same(self.names.text(*known), name));
+        let found =
+            same.find(|known| self.frame.scope.find(*known).is_some_and(|value| is_function(&value)))?;
+        let name = self.names.text(found).to_string();
+        match self.frame.scope.find(found) {
+            // It has a configuration that it does without.
+            Some(Value::Function(_)) => Some(format!("{name}()")),
+            _ => Some(name),
+        }
+    }
+
+    /// Reports `adam(params(loss), …)`.
+    pub(super) fn rule_with_parameters(&mut self, function: &Rc<Function>, given: &[Given]) -> Evaluated<()> {
+        let from = function.def.name.span.source;
+        if !self.library.contains(&from) || !self.sources.get(from).name().contains("optimisers") {
+            return Ok(());
+        }
+        let is_list = |each: &&Given| match &each.value {
+            Value::List(items) => items.iter().any(|item| matches!(item, Value::Tensor(_))),
+            _ => false,
+        };
+        let Some(list) = given.iter().find(is_list) else { return Ok(()) };
+        let name = self.text(function.def.name.name).to_string();
+        let message =
+            format!("`{name}` is not given parameters: `minimise` finds those that a loss depends on");
+        let net = self.owner_of_params(list.span);
+        let help = self.minimise_of(list.span, net.as_deref()).unwrap_or_else(|| {
+            format!(
+                "write `minimise loss by {name}(0.01)`, or `minimise loss of net by {name}(0.01)` for the parameters of `net`"
+            )
+        });
+        self.wrong(codes::ARGUMENTS, message, list.span, help)
+    }
+}
+
+/// Returns true if a value can be applied.
+fn is_function(value: &Value) -> bool {
+    matches!(value, Value::Layer(_) | Value::Function(_) | Value::Builtin(_) | Value::Operation(_))
+}

@@ -1,0 +1,145 @@
+//! Layers as other libraries configure them, in the words of this one: `nn.Linear(3, 8)` is `linear(8)`.
+
+use super::Eval;
+use super::foreign::Advice;
+use crate::suggest::{self, Configured};
+use crate::syntax::ast::{Arg, ExprId, ExprKind, Ident};
+use crate::value::Value;
+
+impl Eval<'_> {
+    /// The layers of a list or of a call that puts them in a row, each as it is written here.
+    pub(super) fn layers_in_a_row(&self, args: &[Arg]) -> Vec<String> {
+        let file = &self.frame.file;
+        let items: Vec<ExprId> = match args {
+            [Arg { value, .. }] => match &file.expr(*value).kind {
+                ExprKind::List(items) => items.clone(),
+                _ => vec![*value],
+            },
+            _ => args.iter().map(|arg| arg.value).collect(),
+        };
+        items.into_iter().filter_map(|item| self.layer_here(item)).collect()
+    }
+
+    /// A layer as it is written here; nothing if it is to be left out.
+    fn layer_here(&self, layer: ExprId) -> Option<String> {
+        let own = || self.quote(self.span_of(layer));
+        match &self.frame.file.expr(layer).kind {
+            ExprKind::Call { callee, args } => match self.foreign_name(*callee) {
+                Some(name) if suggest::is_flatten(self.text(name.name)) => None,
+                Some(name) => Some(self.configured_here(name, args).unwrap_or_else(own)),
+                None => Some(own()),
+            },
+            ExprKind::Name(_) | ExprKind::Field(..) => {
+                let name = self.foreign_name(layer).map(|name| self.text(name.name).to_string());
+                Some(name.and_then(|name| self.name_here(&name)).unwrap_or_else(own))
+            }
+            _ => Some(own()),
+        }
+    }
+
+    /// Advice for a call of a layer of another library: how it is written here, if there is such a layer.
+    pub(super) fn translated_call(&self, callee: ExprId, args: &[Arg]) -> Option<Advice> {
+        let name = self.foreign_name(callee)?;
+        // The function itself may be all that is wrong: `ReLU(x)`.
+        let is_type = self.text(name.name).starts_with(char::is_uppercase);
+        let given = args.iter().any(|arg| arg.name.is_some() || self.literal_number(arg.value).is_some());
+        if !is_type || !given && !args.is_empty() {
+            return None;
+        }
+        let written = self.configured_here(name, args)?;
+        // Only the name may be another one.
+        let list: Vec<String> = args.iter().map(|arg| self.quote(self.span_of(arg.value))).collect();
+        let is_name = matches!(self.frame.file.expr(callee).kind, ExprKind::Name(_));
+        if is_name && written.ends_with(&format!("({})", list.join(", "))) {
+            return None;
+        }
+        let reads = suggest::layer(self.text(name.name));
+        if args.iter().any(|arg| self.is_parameters(arg.value)) {
+            let help = format!(
+                "write `{written}`, without parameters: `minimise loss by` it changes those that the loss depends on, and `minimise loss of net by` it those of `net`"
+            );
+            return Some(Advice { help, written: Some(written) });
+        }
+        let is_told = reads.is_some_and(|(here, reads)| reads == Configured::InputFirst || here == "linear");
+        Some(match is_told {
+            true => Advice {
+                help: format!("write `{written}`: how wide the input is follows from what it is applied to"),
+                written: Some(written),
+            },
+            false => Advice::write(written),
+        })
+    }
+
+    /// The name of something that does not exist here: `Linear`, `nn.Linear`.
+    fn foreign_name(&self, of: ExprId) -> Option<Ident> {
+        let file = &self.frame.file;
+        match &file.expr(of).kind {
+            ExprKind::Name(name) => self
+                .frame
+                .scope
+                .find(*name)
+                .is_none()
+                .then_some(Ident { name: *name, span: file.expr(of).span }),
+            ExprKind::Field(base, field) => {
+                let mut base = *base;
+                while let ExprKind::Field(inner, _) = &file.expr(base).kind {
+                    base = *inner;
+                }
+                let ExprKind::Name(library) = file.expr(base).kind else { return None };
+                let is_foreign = self.frame.scope.find(library).is_none();
+                (is_foreign && suggest::is_library(self.text(library))).then_some(*field)
+            }
+            _ => None,
+        }
+    }
+
+    /// The name that a function of another library has here.
+    fn name_here(&self, name: &str) -> Option<String> {
+        if let Some((here, _)) = suggest::layer(name) {
+            return Some(here.to_string());
+        }
+        let known = self.frame.scope.all();
+        let mut same = known.iter().map(|known| self.names.text(*known));
+        same.find(|known| suggest::is_same(known, name)).map(str::to_string)
+    }
+
+    /// A layer with the configuration that it needs here.
+    fn configured_here(&self, name: Ident, args: &[Arg]) -> Option<String> {
+        let text = self.text(name.name);
+        let here = self.name_here(text)?;
+        let configured = suggest::layer(text).map_or(Configured::Same, |(_, configured)| configured);
+        let function = match self.names.find(&here).and_then(|name| self.frame.scope.find(name))? {
+            Value::Function(function) => function,
+            // Without configuration it is a layer as it stands.
+            Value::Layer(_) | Value::Builtin(_) | Value::Operation(_) => return Some(here),
+            _ => return None,
+        };
+        let config = function.def.config.as_deref().unwrap_or(&[]);
+        // What a rule changes is said where it is used.
+        let args: Vec<&Arg> = args.iter().filter(|arg| !self.is_parameters(arg.value)).collect();
+        let known = |name: &str| config.iter().any(|each| self.text(each.name.name) == name);
+        let plain: Vec<&Arg> = args.iter().filter(|arg| arg.name.is_none()).copied().collect();
+        let left_out = match configured {
+            Configured::InputFirst => usize::from(plain.len() > 1),
+            Configured::Nothing => plain.len(),
+            Configured::Same => 0,
+        };
+        let mut list: Vec<String> =
+            plain.iter().skip(left_out).map(|arg| self.quote(self.span_of(arg.value))).collect();
+        for (name, arg) in args.iter().filter_map(|arg| Some((arg.name?, arg))) {
+            let text = self.text(name.name);
+            let is_text = matches!(self.frame.file.expr(arg.value).kind, ExprKind::Text(_));
+            let meant = suggest::argument(text).iter().find(|meant| known(meant)).copied();
+            // How far other libraries pad is a number.
+            let meant =
+                meant.or_else(|| known(text).then_some(text)).filter(|_| text != "padding" || is_text);
+            if let Some(meant) = meant.filter(|_| configured != Configured::Nothing) {
+                list.push(format!("{meant} = {}", self.quote(self.span_of(arg.value))));
+            }
+        }
+        if list.is_empty() && config.iter().any(|each| self.text(each.name.name) == "axes") {
+            list.push("\"... | v\"".to_string());
+        }
+        Some(format!("{here}({})", list.join(", "))).filter(|written| !written.contains('…'))
+    }
+}

@@ -1,0 +1,87 @@
+//! Windows that stay inside of an image, and leave less of it than is wanted.
+
+use broadloom::{Error, ErrorKind, Remedy, Tensor};
+use broadloom_diagnostics::Span;
+
+use super::Eval;
+use super::apply::Applied;
+use crate::syntax::ast::ExprKind;
+use crate::value::Value;
+
+/// The padding that keeps the size of an image.
+const KEEPS: &str = "same";
+
+impl Eval<'_> {
+    /// Advice for a layer that could pad what it reads: its window is too large, or what it leaves does not fit.
+    pub(super) fn without_padding(&self, error: &Error, span: Span) -> Option<String> {
+        match (error.kind(), error.remedy()) {
+            (ErrorKind::Arithmetic, Some(Remedy::Window(_))) => {
+                let mut around =
+                    std::iter::successors(self.application, |at| self.applied.get(*at as usize)?.outer);
+                let advice = around.find_map(|at| self.pads(self.applied.get(at as usize)?))?;
+                Some(format!("or {advice}: windows then reach beyond the image"))
+            }
+            (ErrorKind::Mismatch, _) => self.shrunk(error, span),
+            _ => None,
+        }
+    }
+
+    /// Advice for two sizes of which one has become smaller by windows.
+    fn shrunk(&self, error: &Error, span: Span) -> Option<String> {
+        let sizes: Vec<u64> = error.ends().iter().filter_map(|end| end.size()).collect();
+        let (&[a, b], concerned) = (&sizes[..], self.graph.computed_from(&self.read_at(span))) else {
+            return None;
+        };
+        let inside: Vec<&Applied> = self
+            .applications_of(&concerned)
+            .into_iter()
+            .filter_map(|at| self.applied.get(at as usize))
+            .filter(|applied| self.pads(applied).is_some() && self.config(applied, "stride") == Some(1))
+            .collect();
+        let taken = |applied: &&Applied| {
+            let kernel = self.config(applied, "height").or_else(|| self.config(applied, "size"))?;
+            Some(kernel.checked_sub(1)? * self.config(applied, "dilation").unwrap_or(1))
+        };
+        let taken: Option<u64> = inside.iter().map(taken).sum();
+        let first = inside.first()?;
+        (taken? == a.abs_diff(b)).then(|| {
+            let (advice, name) = (self.pads(first).unwrap_or_default(), &first.name);
+            format!("for both {}, {advice}: `{name}` then keeps the size of the image", a.max(b))
+        })
+    }
+
+    /// How a layer of the library is told to pad, if it has a choice and does not.
+    fn pads(&self, applied: &Applied) -> Option<String> {
+        let layer = &applied.layer;
+        let mut config = layer.function.def.config.iter().flatten().zip(&layer.config);
+        let (argument, value) = config.find(|(argument, _)| self.text(argument.name.name) == "padding")?;
+        let Value::Text(padding) = value else { return None };
+        if !applied.is_of_library() || **padding == *KEEPS {
+            return None;
+        }
+        let default = argument.default.map(|default| &layer.function.file.expr(default).kind);
+        Some(match default {
+            Some(ExprKind::Text(text)) if **text == *KEEPS => {
+                format!("leave out `padding = \"{padding}\"`")
+            }
+            _ => format!("write `padding = \"{KEEPS}\"`"),
+        })
+    }
+
+    /// A number in the configuration of a layer.
+    fn config(&self, applied: &Applied, name: &str) -> Option<u64> {
+        let layer = &applied.layer;
+        let mut config = layer.function.def.config.iter().flatten().zip(&layer.config);
+        let (_, value) = config.find(|(argument, _)| self.text(argument.name.name) == name)?;
+        self.known(value).filter(|number| *number >= 0.0 && number.fract() == 0.0).map(|number| number as u64)
+    }
+
+    /// The applications that made some of these tensors, each once.
+    pub(super) fn applications_of(&self, concerned: &[Tensor]) -> Vec<u32> {
+        let made_by = |tensor: &Tensor| self.origins.get(self.graph.step_of(*tensor)?)?.application;
+        let mut applications: Vec<u32> = concerned.iter().filter_map(made_by).collect();
+        applications.sort_unstable();
+        applications.dedup();
+        applications
+    }
+}
