@@ -47,7 +47,8 @@ impl Program {
             Initial::Values(values) => Some((drawn.tensor, values)),
             _ => None,
         });
-        let own = self.graph.tensors().filter_map(|tensor| Some((tensor, self.graph.values_of(tensor)?)));
+        let graph = rehearsal.graph();
+        let own = rehearsal.positions().into_iter().filter_map(|ids| Some((ids, graph.values_of(ids)?)));
         for (tensor, values) in drawn.chain(own) {
             for (step, error) in rehearsal.lookups(tensor, values) {
                 found.push(Refused { span: origin(step).unwrap_or(main), of: Some(Of::Step(step)), error });

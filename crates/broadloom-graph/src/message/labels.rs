@@ -18,6 +18,9 @@ type Placed = (AxisId, Option<u64>);
 impl Graph {
     /// Advice about a label that would have two sizes.
     pub(super) fn spec_advice(&self, case: Case<'_>, [a, b]: [&str; 2]) -> String {
+        if self.facts.lookups.contains_key(&case.refused) {
+            return format!("each element has a position: make both {a} or both {b}");
+        }
         if let Some(advice) = self.other_order(case.refused) {
             return advice;
         }

@@ -63,8 +63,10 @@ impl Eval<'_> {
             }
             ExprKind::Index(of, index) => {
                 let (value, position) = (self.expr(*of)?, self.expr(*index)?);
-                if let Value::Tensor(tensor) = position {
-                    return self.indexed_by_tensor(&value, tensor, (*of, *index));
+                if let Value::Tensor(tensor) = position
+                    && let Some(reported) = self.selected(tensor, (*of, *index))
+                {
+                    return Err(reported);
                 }
                 self.index(&value, &position, span)
             }

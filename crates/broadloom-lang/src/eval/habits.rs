@@ -4,7 +4,7 @@ use broadloom::{Node, Tensor};
 use broadloom_diagnostics::{Diagnostic, Edit, Span};
 
 use super::foreign::list_length;
-use super::{Eval, Evaluated};
+use super::{Eval, Evaluated, Reported};
 use crate::codes;
 use crate::suggest;
 use crate::syntax::ast::{
@@ -13,41 +13,19 @@ use crate::syntax::ast::{
 use crate::value::Value;
 
 impl Eval<'_> {
-    /// Reports `x[x > 0]` and `table[ids]`.
-    pub(super) fn indexed_by_tensor(
-        &mut self,
-        value: &Value,
-        index: Tensor,
-        (of, at): (ExprId, ExprId),
-    ) -> Evaluated<Value> {
-        let [of, written] = [of, at].map(|expr| self.quote(self.span_of(expr)));
-        // Rows of a map are numbered by its input.
-        let table = match value {
-            Value::Tensor(tensor) if !self.graph.shape(*tensor).rows[0].lead.is_empty() => {
-                format!("einsum(\"n | ... => n -> ...\", {of})")
-            }
-            _ => of.clone(),
-        };
+    /// Reports `x[x > 0]`: how much it selects is known when the program runs only.
+    pub(super) fn selected(&mut self, index: Tensor, (of, at): (ExprId, ExprId)) -> Option<Reported> {
         const COMPARISONS: [&str; 9] = ["<", "<=", ">", ">=", "==", "!=", "and", "or", "not"];
-        let is_condition = matches!(
-            self.graph.node(index),
-            Some(Node::Operation { name, .. }) if COMPARISONS.contains(&name)
+        let Some(Node::Operation { name, .. }) = self.graph.node(index) else { return None };
+        if !COMPARISONS.contains(&name) {
+            return None;
+        }
+        let [of, written] = [of, at].map(|expr| self.quote(self.span_of(expr)));
+        let message = "how much a condition selects is not known before the program runs";
+        let help = format!(
+            "write `where({written}, {of}, 0)`, which has 0 where the condition does not hold; the mean of what it selects is `sum(where({written}, {of}, 0)) / sum({written})`"
         );
-        let (message, help) = match is_condition {
-            true => (
-                "an index is a number: how much a condition selects is not known before the program runs",
-                format!(
-                    "write `where({written}, {of}, 0)`, which has 0 where the condition does not hold; the mean of what it selects is `sum(where({written}, {of}, 0)) / sum({written})`"
-                ),
-            ),
-            false => (
-                "an index is a number that is known before the program runs, and this is a tensor",
-                format!(
-                    "rows are looked up by their numbers in a map: write `gather({table}, {written})`; or write a number, or a `dim`"
-                ),
-            ),
-        };
-        self.wrong(codes::KIND, message, self.span_of(at), help)
+        self.wrong::<()>(codes::KIND, message, self.span_of(at), help).err()
     }
 
     /// Advice for `list.append(item)` inside of a loop: the list that the loop would make.

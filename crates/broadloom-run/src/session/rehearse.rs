@@ -6,6 +6,7 @@
 //! lowers each, and tracks which tensors would have values. Data without values is assumed to be
 //! set from outside.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use broadloom_array::{Array, Dtype};
@@ -89,6 +90,13 @@ impl Rehearsal {
     /// Refuses initial values that cannot be drawn for a tensor.
     pub fn drawn(&self, tensor: Tensor, name: &str, initial: &Initial) -> Result<(), Error> {
         initial.check(name, &self.session.layout.sizes_of(tensor), self.dtype(tensor))
+    }
+
+    /// The tensors whose numbers are positions on an axis of another, in the order they were made.
+    pub fn positions(&self) -> BTreeSet<Tensor> {
+        let graph = &self.session.graph;
+        let ids = |step: u32| graph.lookup(step).and_then(|_| graph.step_operands(step).get(1).copied());
+        (0..graph.steps() as u32).filter_map(ids).collect()
     }
 
     /// The steps in which values would look up rows outside of a table, with the reasons.
