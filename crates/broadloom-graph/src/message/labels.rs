@@ -8,6 +8,7 @@ use super::Case;
 use crate::Graph;
 use crate::graph::KnownSpec;
 use crate::spec_axis::{AxisPlace, Spot, row_spots, spec_axes};
+use crate::step::Op;
 
 /// Rows with more labels are not put into other orders.
 const MOST_LABELS: usize = 4;
@@ -18,7 +19,7 @@ type Placed = (AxisId, Option<u64>);
 impl Graph {
     /// Advice about a label that would have two sizes.
     pub(super) fn spec_advice(&self, case: Case<'_>, [a, b]: [&str; 2]) -> String {
-        if self.facts.lookups.contains_key(&case.refused) {
+        if let Some(Op::Einsum { name: "scatter" | "elements" | "gather", .. }) = self.op(case.refused) {
             return format!("each element has a position: make both {a} or both {b}");
         }
         if let Some(advice) = self.other_order(case.refused) {
