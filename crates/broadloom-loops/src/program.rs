@@ -318,6 +318,26 @@ impl Program {
         found
     }
 
+    /// The buffers that some nests write.
+    pub fn written(&self, nests: Range<usize>) -> FxHashSet<BufferId> {
+        let mut written = FxHashSet::default();
+        for statement in self.nests[nests].iter().flat_map(|nest| &nest.body) {
+            statement.each(&mut |inner| written.extend(inner.written()));
+        }
+        written
+    }
+
+    /// The buffers that a repeat writes, and that a later turn or a later nest may read, or that are `wanted` in the end. In order.
+    pub fn carried(&self, repeat: &Repeat, wanted: impl Fn(BufferId) -> bool) -> Vec<BufferId> {
+        let found = self.read_first(repeat.nests.clone());
+        let later = self.mentioned(repeat.nests.end..self.nests.len());
+        let written = self.written(repeat.nests.clone()).into_iter();
+        let mut carried: Vec<BufferId> =
+            written.filter(|id| found.contains(id) || later.contains(id) || wanted(*id)).collect();
+        carried.sort_unstable();
+        carried
+    }
+
     /// Adds a buffer.
     pub fn add_buffer(&mut self, buffer: Buffer) -> BufferId {
         self.buffers.push(buffer);

@@ -1,8 +1,7 @@
 //! Nests that run several times: a `stablehlo.while` that carries the buffers which a turn finds as the one before left them,
 //! and those that are wanted afterwards.
 
-use broadloom_loops::{BufferId, Repeat};
-use rustc_hash::FxHashSet;
+use broadloom_loops::Repeat;
 
 use crate::function::{Content, Symbol, Writer};
 use crate::tensor::{Element, Tensor};
@@ -18,7 +17,7 @@ impl Writer<'_> {
             return Err("it belongs to a scan, which cannot be divided over devices yet".into());
         }
         let turns = repeat.turns.as_number().ok_or("its sizes are not numbers")?;
-        let carried = self.carried(repeat);
+        let carried = self.program.carried(repeat, |id| self.is_wanted(id));
         let mut firsts = vec![self.text.integers(0, &[], Element::I32)];
         for id in &carried {
             firsts.push(self.content_or_zero(*id)?);
@@ -46,10 +45,9 @@ impl Writer<'_> {
         }
         let results = self.text.close_while(&next);
         // What else a turn has written is of no use outside.
-        let written = self.program.nests[repeat.nests.clone()].iter().flat_map(|nest| &nest.body);
-        let mut lost = FxHashSet::default();
-        written.for_each(|statement| statement.each(&mut |inner| lost.extend(inner.written())));
-        lost.into_iter().for_each(|id: BufferId| self.contents[id.index()] = Content::Nothing);
+        for id in self.program.written(repeat.nests.clone()) {
+            self.contents[id.index()] = Content::Nothing;
+        }
         for (id, tensor) in carried.into_iter().zip(results.into_iter().skip(1)) {
             self.contents[id.index()] = Content::Tensor(tensor);
         }
@@ -63,22 +61,5 @@ impl Writer<'_> {
         }
         let last = self.text.integers(turns - 1, &[], Element::I32);
         self.text.each("subtract", &[&last, count])
-    }
-
-    /// The buffers that a repeat writes and that a later turn or a later nest may read, in order.
-    fn carried(&self, repeat: &Repeat) -> Vec<BufferId> {
-        let program = self.program;
-        let mut written = FxHashSet::default();
-        for statement in program.nests[repeat.nests.clone()].iter().flat_map(|nest| &nest.body) {
-            statement.each(&mut |inner| written.extend(inner.written()));
-        }
-        let found = program.read_first(repeat.nests.clone());
-        let later = program.mentioned(repeat.nests.end..program.nests.len());
-        let mut carried: Vec<BufferId> = written
-            .into_iter()
-            .filter(|id| found.contains(id) || later.contains(id) || self.is_wanted(*id))
-            .collect();
-        carried.sort_unstable();
-        carried
     }
 }

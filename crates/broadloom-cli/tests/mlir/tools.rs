@@ -10,7 +10,7 @@ use broadloom::{Array, Dtype, Element, Values};
 const PASSES: [&str; 17] = [
     "--verify-each",
     "--convert-elementwise-to-linalg",
-    "--one-shot-bufferize=bufferize-function-boundaries function-boundary-type-conversion=identity-layout-map",
+    "--one-shot-bufferize=bufferize-function-boundaries allow-return-allocs-from-loops function-boundary-type-conversion=identity-layout-map",
     "--canonicalize",
     "--convert-linalg-to-loops",
     "--expand-strided-metadata",

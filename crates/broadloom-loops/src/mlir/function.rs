@@ -1,6 +1,7 @@
 //! A program as a function: its arguments, its nests in order, its results.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 use rustc_hash::FxHashMap;
 
@@ -14,30 +15,33 @@ use crate::{Dtype, reference};
 
 /// Writes a function.
 pub(super) fn write(function: &Function<'_>, helpers: &mut BTreeSet<Helper>) -> Result<String, Refusal> {
-    if let Some(repeat) = function.program.repeats.first() {
-        let at = repeat.nests.start;
-        let nest = function.program.nests.get(at).map_or_else(String::new, |nest| nest.comment.clone());
-        return Err(Refusal {
-            at: Some(at),
-            nest,
-            reason: "it belongs to a scan, whose turns are not written yet".into(),
-        });
-    }
     let mut writer = Writer::new(function.program, helpers);
     let signature = writer.signature(function);
     writer.check_positions(function);
-    let mut last = String::new();
-    for (at, nest) in function.program.nests.iter().enumerate() {
-        let place = function.places.get(at).map_or("", String::as_str);
-        let heading = format!("{place}{}", nest.comment);
-        writer.heading(if heading == last { "" } else { &heading });
-        writer.nest(nest).map_err(|reason| Refusal { at: Some(at), nest: nest.comment.clone(), reason })?;
-        last = heading;
+    let wanted: Vec<BufferId> = function.results.iter().map(|(id, _)| *id).collect();
+    for (nests, repeat) in function.program.groups() {
+        let start = nests.start;
+        let Some(repeat) = repeat else {
+            writer.nests(function, nests)?;
+            continue;
+        };
+        let mut inside = Ok(());
+        let turns = writer.turns(repeat, &wanted, |writer| {
+            inside = writer.nests(function, nests);
+            inside.as_ref().map_err(|refusal: &Refusal| refusal.reason.clone()).copied()
+        });
+        inside.and_then(|()| turns.map_err(|reason| refusal(function.program, start, reason)))?;
     }
     writer.finish(function);
     let comment: String = function.comment.iter().map(|line| format!("// {line}\n")).collect();
     let body: String = writer.lines.iter().map(|line| format!("{line}\n")).collect();
     Ok(format!("{comment}{signature}{body}}}\n"))
+}
+
+/// The refusal of a nest, by its place.
+fn refusal(program: &Program, at: usize, reason: String) -> Refusal {
+    let nest = program.nests.get(at).map_or_else(String::new, |nest| nest.comment.clone());
+    Refusal { at: Some(at), nest, reason }
 }
 
 /// A function that is being written.
@@ -51,7 +55,7 @@ pub(super) struct Writer<'a> {
     pub margins: Vec<Option<f64>>,
     /// The padded tensors that have been made already.
     pub pads: FxHashMap<String, String>,
-    constants: FxHashMap<String, String>,
+    pub constants: FxHashMap<String, String>,
     pub helpers: &'a mut BTreeSet<Helper>,
     lines: Vec<String>,
 }
@@ -128,6 +132,20 @@ impl<'a> Writer<'a> {
             }
             text.lines().for_each(|line| self.line(&format!("// {}", line.replace(char::is_control, " "))));
         }
+    }
+
+    /// Writes some nests, one after another.
+    fn nests(&mut self, function: &Function<'_>, nests: Range<usize>) -> Result<(), Refusal> {
+        let program = self.program;
+        let mut last = String::new();
+        for at in nests {
+            let nest = &program.nests[at];
+            let heading = format!("{}{}", function.places.get(at).map_or("", String::as_str), nest.comment);
+            self.heading(if heading == last { "" } else { &heading });
+            self.nest(nest).map_err(|reason| refusal(program, at, reason))?;
+            last = heading;
+        }
+        Ok(())
     }
 
     fn nest(&mut self, nest: &Nest) -> Result<(), String> {

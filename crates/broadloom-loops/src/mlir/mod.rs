@@ -25,6 +25,7 @@
 //! | `generic` | one nest as `linalg.generic` |
 //! | `view` | the part of a tensor that a nest sees, and its index map |
 //! | `body` | the computation at one point |
+//! | `turns` | nests that run several times, as a loop of `scf` |
 //! | `serial` | nests as loops of `scf`: checks, and stores that no index map describes |
 //! | `helper` | functions that bodies call |
 //! | `types`, `names` | element types and numbers; names of values and loops |
@@ -35,6 +36,7 @@ mod generic;
 mod helper;
 mod names;
 mod serial;
+mod turns;
 mod types;
 mod view;
 mod whole;
