@@ -7,18 +7,16 @@
 mod assign;
 mod backward;
 mod law;
+mod layout;
 mod mlir;
 mod scan;
 mod shown;
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
-use broadloom_core::{self as core, projection::Component};
-use broadloom_graph::lowering::{Face, Inferred, Leaf, MEMORY, Op, accumulated, precisions};
-use broadloom_graph::{
-    Error, ErrorKind, Extent, Fill, Graph, Index as Position, Margins, Operation, Projected, Remedy, Shapes,
-    Tensor,
-};
+use broadloom_core::projection::Component;
+use broadloom_graph::lowering::{Face, Leaf, Op};
+use broadloom_graph::{Error, Graph, Index as Position, Tensor};
 use broadloom_loops::{
     Buffer, BufferId, Cell, Dtype, Index, Nest, Program, Scalar, Size, Statement, Storage,
 };
@@ -28,6 +26,7 @@ use crate::routine::{Action, Routine};
 
 pub(crate) use backward::{own_like, own_name};
 pub use backward::{reached_data, trainable};
+pub(crate) use layout::{Arguments, Layout};
 pub use mlir::nest_linalg;
 pub(crate) use mlir::{module, stablehlo};
 pub(crate) use shown::written_node;
@@ -95,277 +94,6 @@ pub(crate) struct Lowered {
     pub watched: FxHashSet<Node>,
     /// The step that each nest belongs to.
     pub steps: Vec<u32>,
-}
-
-/// The data that all routines of a graph share at some sizes: final shapes, projections, margins
-/// and types.
-pub(crate) struct Layout {
-    pub shapes: Arc<Shapes>,
-    /// The projections of each step; none if nothing is lowered with this layout.
-    nests: Vec<Option<Result<Arc<Projected>, Error>>>,
-    /// The margins of all tensors, found when the first buffer is made: a rehearsal may make none.
-    margins: OnceLock<Vec<Margins>>,
-    pub dtypes: Vec<Dtype>,
-    /// The values of captured sizes that are used as numbers, with the expressions of those that depend on named sizes.
-    sizes: Vec<(f64, Option<String>)>,
-}
-
-/// More elements than any machine holds; products of such sizes would overflow.
-const MOST_ELEMENTS: u64 = 1 << 62;
-
-/// Refuses tensors with more elements than can be counted, and names them.
-fn check_elements(graph: &Graph, shapes: &Shapes) -> Result<(), Error> {
-    for tensor in graph.tensors() {
-        let mut sizes = MEMORY.iter().flat_map(|kind| shapes.sizes(tensor, *kind));
-        let elements = sizes.try_fold(1u64, u64::checked_mul);
-        if elements.is_none_or(|elements| elements > MOST_ELEMENTS) {
-            let (name, shape) = (graph.label_of(tensor), shapes.get(tensor));
-            let message =
-                format!("`{name}`, of shape `{shape}`, would have more elements than any memory holds");
-            return Err(Error::new(ErrorKind::Run, message)
-                .about_step(graph.made_by(tensor))
-                .with_end(graph.about_tensor(tensor, format!("`{name}` is `{shape}`")))
-                .with_help(
-                    "look for an axis that should have been contracted, or for a size that is a mistake",
-                ));
-        }
-    }
-    Ok(())
-}
-
-/// Refuses operations on the bits of floats.
-fn check_bits(graph: &Graph, dtypes: &[Dtype]) -> Result<(), Error> {
-    for tensor in graph.tensors() {
-        let step = graph.made_by(tensor);
-        let is_bitwise = match graph.op(step) {
-            Some((Op::Pointwise(name), _)) => Operation::named(name).is_some_and(Operation::is_bitwise),
-            _ => false,
-        };
-        let operands = if is_bitwise { graph.step_operands(step) } else { &[] };
-        if let Some(float) = operands.iter().find(|operand| dtypes[operand.index()].is_float()) {
-            let (name, dtype) = (graph.label_of(*float), dtypes[float.index()]);
-            let message = format!("`{}` is for integers, but `{name}` is {dtype}", graph.label_of(tensor));
-            return Err(Error::new(ErrorKind::Value, message)
-                .about_step(step)
-                .with_end(graph.declared_end(*float))
-                .with_remedy(Remedy::Bits, "cast it first: `g.cast(x, Dtype::I64)`"));
-        }
-    }
-    Ok(())
-}
-
-impl Layout {
-    /// The layout at some values of the size symbols, in the order of their numbers.
-    pub fn at(graph: &Graph, inferred: &Inferred, sizes: &[u64]) -> Result<Layout, Error> {
-        Ok(Layout::bare_at(graph, inferred, sizes)?.with_nests(graph))
-    }
-
-    /// The same without projections.
-    pub fn bare_at(graph: &Graph, inferred: &Inferred, sizes: &[u64]) -> Result<Layout, Error> {
-        let shapes = match inferred.shapes.is_symbolic() {
-            true => Arc::new(inferred.shapes.at(sizes).ok_or_else(no_size)?),
-            false => Arc::clone(&inferred.shapes),
-        };
-        check_elements(graph, &shapes)?;
-        check_bits(graph, &precisions(graph))?;
-        let captured = |extents: &Vec<Extent>| {
-            let size = |extent: &Extent| match extent {
-                Extent::Literal(size) => Some(*size),
-                Extent::Symbolic(size) => size.form().size(|symbol| sizes.get(symbol.0 as usize).copied()),
-            };
-            let mut sizes = extents.iter().map(|extent| size(extent).map(|size| size as f64));
-            let product = sizes.try_fold(1.0, |product, size| Some(product * size?)).ok_or_else(no_size)?;
-            Ok((product, captured_text(extents)))
-        };
-        let sizes = inferred.captured.iter().map(captured).collect::<Result<_, Error>>()?;
-        Ok(Layout::bare(graph, shapes, sizes))
-    }
-
-    /// The layout in which named sizes are arguments.
-    pub fn open(graph: &Graph, inferred: &Inferred, arguments: &Arguments) -> Result<Layout, Error> {
-        let shapes = Arc::new(inferred.shapes.open(|form| arguments.size(form)));
-        let captured = |extents: &Vec<Extent>| {
-            let number = |extent: &Extent| match extent {
-                Extent::Literal(size) => *size as f64,
-                // A symbolic size is supplied to the run.
-                Extent::Symbolic(_) => f64::NAN,
-            };
-            (extents.iter().map(number).product(), captured_text(extents))
-        };
-        let sizes = inferred.captured.iter().map(captured).collect();
-        Ok(Layout::bare(graph, shapes, sizes).with_nests(graph))
-    }
-
-    fn bare(graph: &Graph, shapes: Arc<Shapes>, sizes: Vec<(f64, Option<String>)>) -> Layout {
-        Layout { shapes, nests: Vec::new(), margins: OnceLock::new(), dtypes: precisions(graph), sizes }
-    }
-
-    /// The layout with the projections of all steps.
-    pub fn with_nests(self, graph: &Graph) -> Layout {
-        let nests = graph.projections_at(&self.shapes).into_iter().map(|nest| Some(nest?.map(Arc::new)));
-        Layout { nests: nests.collect(), ..self }
-    }
-
-    /// Returns true if it has no projections, although there are steps.
-    pub fn is_bare(&self, graph: &Graph) -> bool {
-        self.nests.len() < graph.steps()
-    }
-
-    /// The margins of a tensor.
-    pub fn margins(&self, tensor: Tensor) -> &Margins {
-        let nests = || self.nests.iter().flatten().flatten().map(Arc::as_ref);
-        &self.margins.get_or_init(|| Margins::over(self.shapes.len(), nests()))[tensor.index()]
-    }
-
-    /// The projections of a step.
-    pub fn nest(&self, step: u32) -> Result<Arc<Projected>, Error> {
-        match self.nests.get(step as usize) {
-            Some(Some(Ok(nest))) => Ok(Arc::clone(nest)),
-            Some(Some(Err(error))) => Err(error.clone()),
-            _ => Err(Error::new(ErrorKind::Use, "a leaf has no loop nest")),
-        }
-    }
-
-    /// The constant that a tensor stands for, if all its elements always have one value.
-    pub fn number(&self, graph: &Graph, tensor: Tensor) -> Option<f64> {
-        match graph.leaf(tensor)? {
-            Leaf::Number(value) | Leaf::Constant(value) => Some(value),
-            Leaf::Size(at) => self.sizes.get(at as usize).map(|(size, _)| *size),
-            _ => None,
-        }
-    }
-
-    /// The value of a captured size.
-    pub fn captured(&self, at: u32) -> f64 {
-        self.sizes.get(at as usize).map_or(f64::NAN, |(size, _)| *size)
-    }
-
-    /// The captured size that a tensor stands for, and its expression, if it depends on named sizes.
-    fn symbolic_size(&self, graph: &Graph, tensor: Tensor) -> Option<(u32, &str)> {
-        match graph.leaf(tensor)? {
-            Leaf::Size(at) => Some((at, self.sizes.get(at as usize)?.1.as_deref()?)),
-            _ => None,
-        }
-    }
-
-    /// The sizes of a tensor in memory order.
-    pub fn sizes_of(&self, tensor: Tensor) -> Vec<u64> {
-        MEMORY.iter().flat_map(|kind| self.shapes.sizes(tensor, *kind)).collect()
-    }
-
-    /// The sizes of a tensor in memory order for loops and buffers: expressions if sizes are
-    /// arguments.
-    pub fn axes(&self, tensor: Tensor) -> Vec<Size> {
-        MEMORY.iter().flat_map(|kind| self.shapes.extents(tensor, *kind)).collect()
-    }
-
-    /// The buffer of a node, without its lifetime.
-    pub fn buffer(&self, graph: &Graph, node: Node) -> Buffer {
-        let (tensor, name, dtype, fill) = match node {
-            Node::Value(tensor) => {
-                let fill = match self.margins(tensor).fill {
-                    Fill::Value(value) => start_in(self.dtypes[tensor.index()], value),
-                    Fill::Nothing | Fill::ByReader => 0.0,
-                };
-                (tensor, graph.short_name(tensor), self.dtypes[tensor.index()], fill)
-            }
-            Node::Gradient(tensor) => {
-                let name = format!("{}.grad", graph.short_name(tensor));
-                (tensor, name, accumulated(self.dtypes[tensor.index()]), 0.0)
-            }
-            Node::Own(step, slot, backward) => {
-                let tensor = own_like(graph, step, slot, backward);
-                let name = format!("{}.{}", graph.short_name(tensor), own_name(graph, step, slot, backward));
-                (tensor, name, accumulated(self.dtypes[tensor.index()]), 0.0)
-            }
-            Node::Before(tensor, _) => {
-                let name = format!("{}.before", graph.short_name(tensor));
-                return Buffer { name, storage: Storage::Local, ..self.buffer(graph, Node::Value(tensor)) };
-            }
-            Node::Wide(tensor) => {
-                let name = format!("{}.sum", graph.short_name(tensor));
-                (tensor, name, accumulated(self.dtypes[tensor.index()]), 0.0)
-            }
-            Node::Notes(tensor) => {
-                let name = format!("{}.notes", graph.short_name(tensor));
-                let mut buffer = self.buffer(graph, Node::Value(tensor));
-                buffer.sizes.insert(0, self.turns_of(graph, tensor));
-                return Buffer { name, margins: Vec::new(), fill: 0.0, ..buffer };
-            }
-            Node::NotFinite(tensor) => {
-                let name = format!("{}.not_finite", graph.short_name(tensor));
-                let (sizes, margins) = (self.axes(tensor), Vec::new());
-                return Buffer {
-                    name,
-                    dtype: Dtype::I64,
-                    sizes,
-                    margins,
-                    fill: 0.0,
-                    storage: Storage::Local,
-                };
-            }
-        };
-        let margins = self.margins_of(graph, node, tensor);
-        Buffer { name, dtype, sizes: self.axes(tensor), margins, fill, storage: Storage::Local }
-    }
-
-    /// The number of turns of the scan that carries a tensor.
-    fn turns_of(&self, graph: &Graph, carried: Tensor) -> Size {
-        let scan = graph.scan_of(graph.made_by(carried));
-        scan.and_then(|scan| self.axes(scan.over).first().copied()).unwrap_or(Size::ONE)
-    }
-
-    /// The margins of a node that has the shape of a tensor. A gradient is written as far as its
-    /// tensor is read, and read as far as the tensor that stands for it.
-    fn margins_of(&self, graph: &Graph, node: Node, tensor: Tensor) -> Vec<(u64, u64)> {
-        let mut margins = self.margins(tensor).axes.clone();
-        if let (Node::Gradient(_), Some(leaf)) = (node, graph.gradient_leaf(tensor)) {
-            let read = &self.margins(leaf).axes;
-            margins.resize(margins.len().max(read.len()), (0, 0));
-            for (margin, read) in margins.iter_mut().zip(read) {
-                *margin = (margin.0.max(read.0), margin.1.max(read.1));
-            }
-        }
-        if margins.iter().all(|margin| *margin == (0, 0)) { Vec::new() } else { margins }
-    }
-}
-
-/// The expression of a captured size, if it depends on named sizes.
-fn captured_text(extents: &[Extent]) -> Option<String> {
-    let symbolic = extents.iter().any(|extent| matches!(extent, Extent::Symbolic(_)));
-    symbolic.then(|| extents.iter().map(Extent::to_string).collect::<Vec<_>>().join("*"))
-}
-
-/// The named sizes that are arguments of a program.
-pub(crate) struct Arguments {
-    symbols: Vec<core::Symbol>,
-    /// The number that each is always a multiple of. The program uses the quotient, so that its
-    /// parts are whole.
-    pub multiples: Vec<u64>,
-    /// The least value of each.
-    least: Vec<u64>,
-}
-
-impl Arguments {
-    /// Some named sizes, with the least value of each and the number it is a multiple of.
-    pub fn new(symbols: &[core::Symbol], choices: impl Fn(core::Symbol) -> (u64, u64)) -> Arguments {
-        let (least, multiples) = symbols.iter().map(|symbol| choices(*symbol)).unzip();
-        Arguments { symbols: symbols.to_vec(), multiples, least }
-    }
-
-    /// An expression as a size of the program. It is unknown if it depends on a symbol that is not
-    /// an argument.
-    fn size(&self, form: &core::Form) -> Size {
-        Size::from_form(form, |symbol| {
-            let place = self.symbols.iter().position(|known| *known == symbol)?;
-            let least = self.least[place].div_ceil(self.multiples[place]).max(1);
-            Some(Size::argument(place as u32, least) * self.multiples[place])
-        })
-    }
-}
-
-fn no_size() -> Error {
-    Error::new(ErrorKind::Range, "at these numbers of named sizes, some size is no whole number")
 }
 
 /// Lowers a routine. With `keep_all` every intermediate tensor is kept, for guards that look at
