@@ -38,11 +38,6 @@ impl Graph {
     /// # Ok::<(), broadloom::Error>(())
     /// ```
     pub fn gather(&mut self, table: Tensor, ids: Tensor) -> Result<Tensor, Error> {
-        if matches!(self.leaf(ids), Some(Leaf::Number(_) | Leaf::Constant(_) | Leaf::Size(_))) {
-            return Err(self
-                .misuse("a number cannot look up rows of a table")
-                .with_help("take one row by a spec: `3 -> ... => ...`"));
-        }
         self.are_integers(ids)?;
         let options = Options { name: Some("gather"), ..Options::default() };
         let result = self.einsum_with("v -> ..d..; ..b.. | => ..b.. | ..d..", &[table, ids], &options)?;
@@ -98,8 +93,13 @@ impl Graph {
         result
     }
 
-    /// Refuses tensors that are known to hold floats.
+    /// Refuses numbers, and tensors that are known to hold floats.
     fn are_integers(&self, ids: Tensor) -> Result<(), Error> {
+        if matches!(self.leaf(ids), Some(Leaf::Number(_) | Leaf::Constant(_) | Leaf::Size(_))) {
+            return Err(self
+                .misuse("a number cannot look up rows of a table")
+                .with_help("take one row by a spec: `3 -> ... => ...`"));
+        }
         let is_float = match self.facts.precisions.get(&ids) {
             Some(dtype) => dtype.is_float(),
             None => self.values_of(ids).is_some_and(|values| !values.is_whole()),
