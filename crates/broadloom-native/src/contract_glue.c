@@ -20,3 +20,9 @@ typedef struct {
     void *c;
     char *scratch;
 } contraction_call;
+
+/* Threads for a contraction in every turn of a repeat: only if it takes far longer than waiting for them. */
+static inline const broadloom_parallel *if_large(const broadloom_parallel *parallel, const contraction *plan)
+{
+    return (double)plan->batch * (double)plan->m * (double)plan->n * (double)plan->k > 4e6 ? parallel : 0;
+}

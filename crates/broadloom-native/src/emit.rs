@@ -25,7 +25,7 @@ use crate::compiler::advice;
 use crate::contract::Contraction;
 use crate::flat::{Access, FlatProgram, Step, Value};
 use crate::names::{Names, comment, inline_comment};
-use crate::order::Split;
+use crate::order::{LEAST_WORK, Split, work};
 use crate::plan::{Plan, Planned};
 use crate::plans::Plans;
 use crate::print::{self, Argument, Function, Naming};
@@ -33,6 +33,9 @@ use crate::rows::Row;
 use crate::runtime::Kernels;
 use crate::types::{Real, stored};
 use crate::{Error, runtime};
+
+/// The least work for which a unit is shared among threads in every turn of a repeat.
+const LEAST_WORK_OF_TURN: f64 = 10.0 * LEAST_WORK;
 
 /// A program as text, with the data needed to run it.
 #[derive(Clone, Debug)]
@@ -73,6 +76,7 @@ pub(crate) fn file(
         text: String::new(),
         run: String::new(),
         outside: String::new(),
+        repeats: false,
         used: Vec::new(),
         plans: Plans::new(!program.arguments.is_empty()),
         needs: &needs,
@@ -140,6 +144,8 @@ struct Writer<'a> {
     run: String,
     /// The body of the entry before the repeat that is being written.
     outside: String,
+    /// True while the nests of a repeat are written.
+    repeats: bool,
     /// Buffers that the entry mentions, in order.
     used: Vec<BufferId>,
     plans: Plans,
@@ -198,6 +204,7 @@ impl Writer<'_> {
         };
         let _ = writeln!(self.run, "\n    for ({header}) {{ // {name}");
         self.outside = std::mem::take(&mut self.run);
+        self.repeats = true;
     }
 
     /// Closes the loop of the repeat that a nest ends, if any.
@@ -205,6 +212,7 @@ impl Writer<'_> {
         if !self.program.repeats.iter().any(|repeat| repeat.nests.end == nest + 1) {
             return;
         }
+        self.repeats = false;
         let inside = std::mem::take(&mut self.run);
         self.run = std::mem::take(&mut self.outside);
         for line in inside.lines() {
@@ -215,6 +223,9 @@ impl Writer<'_> {
     }
 
     fn unit(&mut self, nest: usize, title: &str, steps: &[Step], split: Option<&Split>, rows: &[Row]) {
+        // Turns are short: threads that wait for each other in every nest take longer than one alone.
+        let worth_it = !self.repeats || steps.iter().map(work).sum::<f64>() >= LEAST_WORK_OF_TURN;
+        let split = split.filter(|_| worth_it);
         let first_check = self.checks.len();
         for step in steps {
             step.each(&mut |step| {
@@ -269,9 +280,10 @@ impl Writer<'_> {
         if factors.is_empty() {
             factors.push("1.0".into());
         }
+        let parallel = if self.repeats { format!("if_large(parallel, &{plan})") } else { "parallel".into() };
         let _ = writeln!(
             self.run,
-            "    run_{}(parallel, &{plan}, {}, {}, {}, {}, arena + {});",
+            "    run_{}({parallel}, &{plan}, {}, {}, {}, {}, arena + {});",
             found.real.prefix(),
             factors.join(" * "),
             place(&found.a),
