@@ -68,7 +68,7 @@ def test_casts_and_bits() -> None:
     for name, limits in clipped.items():
         wanted = np.trunc(a) if limits is None else np.clip(np.trunc(a), *limits)
         got = value(getattr(bl, f"to_{name}"), a=a)
-        assert got.dtype == np.dtype(name.replace("u", "uint").replace("i", "int") if name == "u8" else name.replace("i", "int"))
+        assert got.dtype == np.dtype({"u": "uint", "i": "int"}[name[0]] + name[1:])
         assert got.tolist() == wanted.tolist(), name
     assert value(bl.to_bool, a=a).tolist() == (a != 0).tolist()
     assert value(bl.to_bool, a=a).dtype == np.dtype("bool")
