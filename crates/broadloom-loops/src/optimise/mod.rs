@@ -12,8 +12,8 @@
 //! - The outermost loop of a nest is marked if its iterations are independent.
 //!
 //! The contents of kept buffers after a run that does not stop stay the same, up to the order in
-//! which sums are added up, the rounding of intermediate results (a float that is not stored is not
-//! rounded) and the sign of zeros. The ids of buffers do not change; a buffer that is no longer
+//! which sums are added up, the rounding of 32-bit floats in statements with wider ones (a float that is not
+//! stored is not rounded) and the sign of zeros. The ids of buffers do not change; a buffer that is no longer
 //! needed is simply not mentioned by any nest, and new ones are local and come last. After a run that stops at a check, the contents of
 //! written buffers are unspecified.
 
@@ -163,6 +163,7 @@ pub fn optimise_with_report(program: &Program, options: &Options) -> (Program, R
     }
     let mut result = program.clone();
     locals::separate(&mut result);
+    rounding::state(&mut result);
     let inline = |program: &mut Program| inline::inline(program, &options.policy);
     let products = |program: &mut Program| products::products(program, &options.samples);
     let fuse = |program: &mut Program| fuse::fuse(program, &options.limits);
@@ -188,6 +189,7 @@ pub fn optimise_with_report(program: &Program, options: &Options) -> (Program, R
         }
         debug_assert!(well_formed::is_well_formed(&result), "{name} broke the program");
     }
+    rounding::leave_to_stores(&mut result);
     locals::compact(&mut result);
     (result, report)
 }

@@ -1,9 +1,12 @@
 //! The rule by which numbers may skip the rounding of the buffer they would be stored in.
 //!
 //! A store rounds to the type of its buffer. When a value is used directly instead, as inlining and scalars in
-//! place of arrays do, that rounding is lost. For floats this is allowed: the number is only more precise. Two
-//! cases are not:
+//! place of arrays do, that rounding is lost. For 32-bit floats this is allowed: they are computed in 32 bits, unless a
+//! statement has wider numbers, and then the number is only more precise. Three cases are not:
 //!
+//! - Floats of 16 bits are computed in 32 bits, so that a result would depend on which others are asked for, and may even be
+//!   infinite with them and finite without. Stores [state](state) their rounding while the passes run: what
+//!   takes the place of a load is rounded like what was stored.
 //! - Integers: storing 2.7 makes it 2. A value may skip the rounding only if it is certainly exact.
 //!   And a local is a float, which does not hold every 64-bit integer: those stay in their buffers.
 //! - Comparisons: in `x == max(x)` both sides come from one computation, and must go on to agree. A float that
@@ -13,9 +16,62 @@
 
 use crate::Dtype;
 use crate::function::{Binary, Unary, Yields};
-use crate::program::{BufferId, Local, Program, Statement};
+use crate::program::{BufferId, Local, Nest, Program, Statement};
 use crate::reference::round;
 use crate::scalar::Scalar;
+
+/// States the rounding of what is stored as 16-bit floats, as a cast, wherever it is not exact.
+pub fn state(program: &mut Program) {
+    let rounding = Rounding::of(program);
+    let mut nests = std::mem::take(&mut program.nests);
+    each_store(&mut nests, &mut |buffer, accumulate, value| {
+        let dtype = program.buffer(buffer).dtype;
+        let keeps = matches!(accumulate, None | Some(Binary::Max | Binary::Min));
+        if let Some(cast) = rounds_to(dtype)
+            && keeps
+            && !rounding.is_exact(program, value, dtype)
+        {
+            *value = Scalar::unary(cast, value.clone());
+        }
+    });
+    program.nests = nests;
+}
+
+/// Leaves out the casts of stored values to the type of their buffer: storing does the same.
+pub fn leave_to_stores(program: &mut Program) {
+    let mut nests = std::mem::take(&mut program.nests);
+    each_store(&mut nests, &mut |buffer, _, value| {
+        if let Scalar::Unary(function, inner) = value
+            && rounds_to(program.buffer(buffer).dtype) == Some(*function)
+        {
+            *value = (**inner).clone();
+        }
+    });
+    program.nests = nests;
+}
+
+/// The cast that rounds to a type of 16-bit floats.
+fn rounds_to(dtype: Dtype) -> Option<Unary> {
+    match dtype {
+        Dtype::F16 => Some(Unary::AsF16),
+        Dtype::Bf16 => Some(Unary::AsBf16),
+        _ => None,
+    }
+}
+
+/// Visits what is stored in buffers, and how.
+fn each_store(nests: &mut [Nest], visit: &mut dyn FnMut(BufferId, Option<Binary>, &mut Scalar)) {
+    fn inside(body: &mut [Statement], visit: &mut dyn FnMut(BufferId, Option<Binary>, &mut Scalar)) {
+        for statement in body {
+            match statement {
+                Statement::Loop(each) => inside(&mut each.body, visit),
+                Statement::Store { cell, accumulate, value } => visit(cell.buffer, *accumulate, value),
+                _ => {}
+            }
+        }
+    }
+    nests.iter_mut().for_each(|nest| inside(&mut nest.body, visit));
+}
 
 /// The buffers and locals whose numbers are compared with computed numbers.
 #[derive(Debug)]
@@ -103,7 +159,7 @@ impl Rounding {
     pub fn may_skip(&self, program: &Program, id: BufferId, value: &Scalar) -> bool {
         let dtype = program.buffer(id).dtype;
         let compared = self.compared.get(id.index()).copied().unwrap_or(true);
-        dtype == Dtype::F64 || (dtype.is_float() && !compared) || self.is_exact(program, value, dtype)
+        dtype == Dtype::F64 || (dtype == Dtype::F32 && !compared) || self.is_exact(program, value, dtype)
     }
 
     /// Whether a value that is stored in a buffer may be held in a local instead.

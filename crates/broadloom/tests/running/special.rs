@@ -38,16 +38,16 @@ const SPECIAL: [f64; 24] = [
     f64::NAN,
 ];
 
-/// The types that are tried, in turn, and true if all ways to run agree. Optimised code keeps short
-/// floats, and floats that are computed beside integers, in wider numbers until they are stored:
-/// there the optimised ways agree.
+/// The types that are tried, in turn, and true if all ways to run agree. Optimised code keeps
+/// floats that are computed beside integers in wider numbers until they are stored: there the
+/// optimised ways agree.
 const TYPES: [(Dtype, Operations, bool); 13] = [
     (Dtype::F32, Operations::All, true),
     (Dtype::F64, Operations::All, true),
-    (Dtype::F16, Operations::All, false),
+    (Dtype::F16, Operations::All, true),
     (Dtype::I64, Operations::Whole, true),
     (Dtype::F32, Operations::All, true),
-    (Dtype::Bf16, Operations::All, false),
+    (Dtype::Bf16, Operations::All, true),
     (Dtype::I32, Operations::Whole, true),
     (Dtype::I64, Operations::All, false),
     (Dtype::U8, Operations::Whole, true),
