@@ -104,6 +104,11 @@ impl Cache {
         }
     }
 
+    /// Returns true if there is neither a cache nor a temporary folder to compile in.
+    pub fn is_nowhere(&self) -> bool {
+        self.used().is_none()
+    }
+
     /// The folder that is used, or None if not even a private one could be made.
     fn used(&self) -> Option<&Path> {
         match self.place() {

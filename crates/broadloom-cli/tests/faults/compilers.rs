@@ -174,6 +174,11 @@ fn caches_that_are_broken() {
         }
     }
     assert!(!stale.exists(), "what the dead have left is removed");
+    // Neither a cache nor a temporary folder.
+    let nowhere = world.shell("BROADLOOM_CACHE=/proc/none TMPDIR=/proc/none broadloom run small.loom");
+    assert_eq!(String::from_utf8_lossy(&nowhere.stdout), good.1);
+    let said = String::from_utf8_lossy(&nowhere.stderr);
+    assert!(said.contains("no place to compile in") && said.contains("BROADLOOM_CACHE or TMPDIR"), "{said}");
     // A disk that is full where the cache is.
     let full = world.shell("trap '' XFSZ; ulimit -f 0; broadloom run small.loom --backend native");
     assert!(full.status.code().is_some(), "{:?}", full.status);

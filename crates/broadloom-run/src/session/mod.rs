@@ -187,6 +187,42 @@ fn unusable_cache(folder: &Path, reason: &str) -> String {
     )
 }
 
+/// The compiler of a backend, if it has one. Says in a notice what is not as it should be.
+fn compiler_for(backend: Backend, notices: &mut Vec<String>) -> Result<Option<Compiler>, Error> {
+    match backend {
+        Backend::Reference | Backend::Xla | Backend::Host(_) => return Ok(None),
+        Backend::Auto if !HAS_PROCESSES => return Ok(None),
+        Backend::Native if !HAS_PROCESSES => {
+            return Err(Error::run("there is no C compiler on this machine".into()));
+        }
+        Backend::Auto | Backend::Native => {}
+    }
+    let slowly = "programs run slowly, by the reference evaluator";
+    match Compiler::find() {
+        Ok(compiler) if backend == Backend::Auto && compiler.cache().is_nowhere() => {
+            let (cache, common) = (shown_path(compiler.cache().folder()), shown_path(&std::env::temp_dir()));
+            notices.push(format!(
+                "there is no place to compile in: nothing can be written to the cache {cache}, nor to the temporary folder \
+                 {common}; {slowly}. Name a folder in BROADLOOM_CACHE or TMPDIR"
+            ));
+            Ok(None)
+        }
+        Ok(compiler) => {
+            if let Some(reason) = compiler.cache().unusable() {
+                notices.push(unusable_cache(compiler.cache().folder(), reason));
+            }
+            Ok(Some(compiler))
+        }
+        // A compiler that the user names must not be replaced by another.
+        Err(error @ native::Error::NamedCompiler { .. }) => Err(Error::run(error.to_string())),
+        Err(error) if backend == Backend::Native => Err(Error::run(error.to_string())),
+        Err(error) => {
+            notices.push(format!("{error}; {slowly}"));
+            Ok(None)
+        }
+    }
+}
+
 impl std::fmt::Debug for Session {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Session")
@@ -217,30 +253,7 @@ impl Session {
         let sizes = Sizes::new(graph, &inferred)?;
         let layout = Arc::new(layout(graph, &inferred, &sizes.now)?);
         let mut notices = Vec::new();
-        let compiler = match settings.backend {
-            Backend::Reference | Backend::Xla | Backend::Host(_) => None,
-            Backend::Auto if !HAS_PROCESSES => None,
-            Backend::Native if !HAS_PROCESSES => {
-                return Err(Error::run("there is no C compiler on this machine".into()));
-            }
-            backend => match Compiler::find() {
-                Ok(compiler) => {
-                    if let Some(reason) = compiler.cache().unusable() {
-                        notices.push(unusable_cache(compiler.cache().folder(), reason));
-                    }
-                    Some(compiler)
-                }
-                // A compiler that the user names must not be replaced by another.
-                Err(error @ native::Error::NamedCompiler { .. }) => {
-                    return Err(Error::run(error.to_string()));
-                }
-                Err(error) if backend == Backend::Native => return Err(Error::run(error.to_string())),
-                Err(error) => {
-                    notices.push(format!("{error}; programs run slowly, by the reference evaluator"));
-                    None
-                }
-            },
-        };
+        let compiler = compiler_for(settings.backend, &mut notices)?;
         let compiler = match (compiler, settings.threads) {
             (Some(compiler), Some(threads)) => Some(compiler.with_threads(threads)),
             (compiler, _) => compiler,
