@@ -168,7 +168,7 @@ fn definition(text: &'static str) -> Option<Definition> {
     let mut defines = Vec::new();
     for line in text.lines() {
         if line.starts_with("static ") {
-            defines.extend(line.split('(').next().and_then(|head| words(head).last()));
+            defines.extend(line.split(['(', '[']).next().and_then(|head| words(head).last()));
         } else if line.starts_with("typedef ") || line.starts_with("enum ") {
             defines.extend(words(line).filter(|word| !["typedef", "struct", "enum"].contains(word)).last());
             defines

@@ -165,20 +165,41 @@ static inline float f32_erf(float x)
 
 /* ---- Sine and cosine ---- */
 
-/* x - n pi/2, reduced in double: accurate for |x| up to 7 * 10^15. Beyond, the result has no
- * meaningful digits but remains within [-1, 1]. */
+/* 2^(8k) modulo 2 pi, in three parts: the product of each of the first two with a 32-bit float is exact. */
+static const double f32_turn_high[14] = {
+    1.0, -0x1.9c501fcp+0, 0x1.304999dp+1, -0x1.c9b6499p-1,
+    -0x1.54a767dp+1, -0x1.5ca6dffp+1, 0x1.09f4684p-3, 0x1.d412de5p+0,
+    0x1.8f1a5c4p+1, 0x1.ee66399p-3, -0x1.082d21ap+0, -0x1.214a9b9p-2,
+    0x1.89a58c4p+1, 0x1.e52a7a6p+0,
+};
+static const double f32_turn_middle[14] = {
+    0.0, 0x1.4c71cb2p-30, -0x1.2a1861fp-29, 0x1.f76407bp-32,
+    -0x1.830ee72p-31, 0x1.547827dp-29, -0x1.6d7ee7p-34, -0x1.303030cp-33,
+    -0x1.56965f3p-30, -0x1.e27ecb4p-33, 0x1.13f76c9p-30, -0x1.233b1d7p-34,
+    0x1.dc40bb6p-31, 0x1.8010099p-30,
+};
+static const double f32_turn_low[14] = {
+    0.0, -0x1.c1e2e42bd1a05p-60, 0x1.bd574414fe088p-59, 0x1.9bc9fa389d0eep-62,
+    0x1.90e2f7eca664p-61, 0x1.f354bfc0606e9p-60, -0x1.1ef13090dba7dp-67, -0x1.4e92bbf3cbaf2p-63,
+    0x1.bcfc435cea4c1p-60, 0x1.686f5a7eabc09p-63, 0x1.360b631bf3c4fp-60, -0x1.056ce9aa8fc96p-64,
+    0x1.175ed2702248ep-62, -0x1.95d398331c24ep-63,
+};
+
+/* x - n pi/2 for the nearest n. A number from 2^24 on is m 2^(8k) with a whole m, and its turns are those of m times
+ * 2^(8k) modulo 2 pi: accurate for every x. */
 static inline float f32_quarter_turns(float x, int32_t *quadrant)
 {
-    double n = __builtin_rint((double)x * 0.63661977236758134);
-    double r = f64_fma(n, -1.5707963267948966, (double)x);
-    r = f64_fma(n, -6.123233995736766e-17, r);
-    double more = __builtin_rint(r * 0.63661977236758134); /* n was rounded if x is large */
-    r = f64_fma(more, -1.5707963267948966, r);
-    float f = n == 0.0 ? x : (float)r; /* with the sign of -0 */
-    n += more;
+    uint32_t bits = f32_bits(x);
+    int32_t k = ((int32_t)(bits >> 23 & 255) - 150) >> 3;
+    k = k < 0 ? 0 : k > 13 ? 13 : k;
+    double m = (double)f32_of_bits(bits - ((uint32_t)k << 26));
+    double high = m * f32_turn_high[k] + (double)(x - x); /* infinite numbers have no angle */
+    double middle = m * f32_turn_middle[k];
+    double n = __builtin_rint((high + middle) * 0.63661977236758134);
+    double r = f64_fma(n, -1.5707963267948966, high) + middle;
+    r += f64_fma(n, -6.123233995736766e-17, m * f32_turn_low[k]);
     *quadrant = (int32_t)(n - 4.0 * __builtin_floor(n * 0.25));
-    f = f > 0.8f ? 0.8f : f;
-    return f < -0.8f ? -0.8f : f;
+    return n == 0.0 ? x : (float)r; /* with the sign of -0 */
 }
 
 /* sin(r) in even quadrants, cos(r) in odd ones; negative in the upper two of four. */
