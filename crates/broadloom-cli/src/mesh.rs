@@ -17,12 +17,16 @@ pub struct MeshArgs {
     /// Divide axes over a mesh axis: a named size (`batch=data`), a label (`blocks.*.attend.heads=model`), a place (`w[output, 0]=model`); may be repeated
     #[arg(long, value_name = "NAME=AXIS", value_parser = shard, requires = "mesh")]
     shard: Vec<Shard>,
+    /// Divide parameters and the states of optimisers over a mesh axis, too, and bring each together where it is used (FSDP, ZeRO)
+    #[arg(long, value_name = "AXIS", requires = "mesh")]
+    fsdp: Option<String>,
 }
 
 impl MeshArgs {
     /// The devices and what is divided over them, if there are any.
     pub fn on(&self) -> Option<OnMesh> {
-        Some(OnMesh { mesh: self.mesh.clone()?, shards: self.shard.clone() })
+        let (mesh, shards) = (self.mesh.clone()?, self.shard.clone());
+        Some(OnMesh { mesh, shards, stored_over: self.fsdp.clone() })
     }
 }
 
@@ -72,6 +76,12 @@ const WIDEST: usize = 60;
 /// The division of a program, as tables for people.
 pub fn people(table: &MeshTable, all: bool, look: Look) -> String {
     let mut out = tensors(table, all, look);
+    if !table.whole.is_empty() {
+        let (names, count) = (listed_names(&table.whole), counted(table.whole.len() as u64, "tensor"));
+        out.push_str(&format!(
+            "whole on every device, because no axis can be shared evenly: {count}, {names}\n"
+        ));
+    }
     for routine in &table.routines {
         out.push_str(&format!("\n`{}`, in one run: ", routine.name));
         if routine.collectives.is_empty() {
@@ -107,6 +117,13 @@ pub fn people(table: &MeshTable, all: bool, look: Look) -> String {
         out.push_str(&look.table(&each));
     }
     out
+}
+
+/// The first names of a list.
+fn listed_names(names: &[String]) -> String {
+    const MOST: usize = 4;
+    let shown = names.iter().take(MOST).map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+    if names.len() > MOST { format!("{shown}, …") } else { shown }
 }
 
 fn tensors(table: &MeshTable, all: bool, look: Look) -> String {

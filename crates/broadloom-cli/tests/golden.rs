@@ -64,6 +64,9 @@ const CASES: &[(&str, &str)] = &[
         "check_mesh_terminal",
         "tty80 check mesh.loom --mesh data=4,model=2 --shard batch=data --shard hidden=model",
     ),
+    ("check_mesh_stored", "check mesh.loom --mesh data=8 --shard batch=data --fsdp data"),
+    ("check_mesh_stored_unknown", "check mesh.loom --mesh data=4 --shard batch=data --fsdp model"),
+    ("memory_mesh_stored", "memory mesh.loom --mesh data=4 --shard batch=data --fsdp data"),
     ("check_mesh_two_axes", "check mesh.loom --mesh model=2 --shard width=model"),
     ("check_mesh_chosen", "check mesh.loom --mesh model=2 --shard width=model --shard turn.output.0=model"),
     (

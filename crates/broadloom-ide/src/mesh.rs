@@ -36,6 +36,8 @@ pub struct MeshTable {
     pub lasting: u64,
     /// The bytes on one device of what lasts, and of what the routine that needs most needs at the same time.
     pub peak: u64,
+    /// Parameters and states that were to be divided, and have no axis that the devices can share evenly.
+    pub whole: Vec<String>,
 }
 
 /// An axis of a mesh.
@@ -124,6 +126,7 @@ pub struct SentInAll {
 /// let on = OnMesh {
 ///     mesh: Mesh { axes: vec![("data".into(), 4)] },
 ///     shards: vec![Shard { axes: "batch".into(), over: "data".into() }],
+///     stored_over: None,
 /// };
 /// let table = meshed(&mut Analysis::open(&text), &on).mesh.unwrap();
 /// assert_eq!(table.tensors[0].shape, "8/data | 3");
@@ -191,6 +194,7 @@ fn table(analysis: &Analysis, divided: &Divided) -> MeshTable {
         routines: divided.memory.temporaries.iter().enumerate().map(routine).collect(),
         lasting: divided.memory.lasting,
         peak: divided.memory.peak(),
+        whole: divided.whole.clone(),
     }
 }
 

@@ -14,6 +14,8 @@ pub struct OnMesh {
     pub mesh: Mesh,
     /// What is divided over which mesh axis.
     pub shards: Vec<Shard>,
+    /// The mesh axis over which parameters and the states of their optimisers are divided as well.
+    pub stored_over: Option<String>,
 }
 
 impl Program {
@@ -27,6 +29,7 @@ impl Program {
     /// let on = OnMesh {
     ///     mesh: Mesh { axes: vec![("data".into(), 4)] },
     ///     shards: vec![Shard { axes: "batch".into(), over: "data".into() }],
+    ///     stored_over: None,
     /// };
     /// let divided = program.divide(&program.routines(), &on).map_err(|wrong| wrong.message)?;
     /// let y = divided.tensors.iter().find(|tensor| tensor.name == "y").unwrap();
@@ -46,7 +49,8 @@ impl Program {
 
     /// A division that is asked for, with the names that the program has for axes.
     pub fn sharding(&self, on: &OnMesh) -> Sharding {
-        Sharding { mesh: on.mesh.clone(), shards: on.shards.clone(), names: self.axis_names.clone() }
+        let OnMesh { mesh, shards, stored_over } = on.clone();
+        Sharding { mesh, shards, stored_over, names: self.axis_names.clone() }
     }
 }
 

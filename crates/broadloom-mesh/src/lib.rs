@@ -14,12 +14,14 @@
 //! | `access` | the stores of a program, with the loops around them and the cells that they read |
 //! | `groups` | axis groups |
 //! | `divide` | requests, and the division of every tensor that follows from them, or conflicts |
+//! | `stored` | parameters and states that are divided further than operations ask for |
 //! | `collectives` | what each operation needs |
 
 mod access;
 mod collectives;
 mod divide;
 mod groups;
+mod stored;
 #[cfg(test)]
 mod tests;
 
@@ -28,6 +30,7 @@ use broadloom_loops::{BufferId, Program};
 pub use collectives::{Collective, CollectiveKind, Read, collectives, reads};
 pub use divide::{Claim, Conflict, Division, Request, divide};
 pub use groups::Groups;
+pub use stored::{Stored, divide_stored};
 
 /// Devices in a grid whose axes have names.
 #[derive(Clone, PartialEq, Eq, Debug)]

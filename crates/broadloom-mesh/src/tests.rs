@@ -6,7 +6,10 @@ use broadloom_loops::{
     Binary, Buffer, BufferId, Cell, Dtype, Index, Nest, Program, Scalar, Statement, Storage,
 };
 
-use crate::{Axis, CollectiveKind, Conflict, Groups, Mesh, Request, Routine, collectives, divide, reads};
+use crate::{
+    Axis, CollectiveKind, Conflict, Groups, Mesh, Request, Routine, Stored, collectives, divide,
+    divide_stored, reads,
+};
 
 /// The sizes of loops, by their names.
 const SIZES: &[(char, u64)] = &[('b', 8), ('o', 6), ('h', 4), ('n', 4)];
@@ -189,4 +192,53 @@ fn what_nobody_reads_sends_nothing() {
     let divisions = [vec![None], vec![None, Some(0)], vec![None]];
     let sent: Vec<usize> = collectives(&routine, &mesh, &divisions).iter().map(|each| each.tensor).collect();
     assert_eq!(sent, [0]);
+}
+
+/// A parameter is divided where it is stored, its state and what is between them too, and gathered where a batch reads it. Its
+/// gradient is summed up on every device.
+#[test]
+fn what_is_stored() {
+    let mut program = program(&[
+        "Ybo = Woh * Xbh",
+        "Goh = Ybo * Xbh",
+        "Soh = Soh * Goh",
+        "Uoh = Soh",
+        "Woh = Uoh",
+        "Toh = Hho",
+    ]);
+    for nest in &mut program.nests[2..] {
+        each_store(&mut nest.body, &mut |accumulate| *accumulate = None);
+    }
+    let at = |name: &str| program.buffers.iter().position(|buffer| buffer.name == name).expect("a tensor");
+    let tensors: Vec<usize> = (0..program.buffers.len()).collect();
+    let results = [BufferId(at("Y") as u32), BufferId(at("W") as u32)];
+    let routine = Routine { program: &program, tensors: &tensors, results: &results };
+    let groups = Groups::new(program.buffers.iter().map(Buffer::shape).collect(), &[routine]);
+    let mesh = Mesh { axes: vec![("p".into(), 2)] };
+    let request = Request { axes: vec![Axis { tensor: at("X"), place: 0 }], over: 0, chooses: false };
+    let mut divisions = divide(&groups, &mesh, &[request], &[routine]).expect("a division");
+    let fixed: Vec<bool> = tensors.iter().map(|tensor| *tensor == at("G")).collect();
+    let stored = Stored { tensors: &[at("W"), at("S"), at("H")], fixed: &fixed, over: 0 };
+    assert!(divide_stored(&stored, (&groups, &mesh), &[routine], &mut divisions).is_empty());
+    for (name, wanted) in
+        [("W", Some(0)), ("S", Some(0)), ("U", Some(0)), ("H", Some(0)), ("G", None), ("T", None)]
+    {
+        assert_eq!(divisions[at(name)], [wanted, None], "{name}");
+    }
+    let sent = collectives(&routine, &mesh, &divisions);
+    let sent: Vec<_> = sent.iter().map(|each| (each.kind, each.tensor, each.bytes)).collect();
+    assert_eq!(sent, [(CollectiveKind::AllGather, at("W"), 96), (CollectiveKind::AllReduce, at("G"), 96)]);
+    let five = Mesh { axes: vec![("p".into(), 5)] };
+    let whole = divide_stored(&stored, (&groups, &five), &[routine], &mut vec![vec![None; 2]; 16]);
+    assert_eq!(whole, [at("W"), at("S"), at("H")]);
+}
+
+fn each_store(body: &mut [Statement], visit: &mut dyn FnMut(&mut Option<Binary>)) {
+    for statement in body {
+        match statement {
+            Statement::Loop(each) => each_store(&mut each.body, visit),
+            Statement::Store { accumulate, .. } => visit(accumulate),
+            _ => {}
+        }
+    }
 }

@@ -16,23 +16,31 @@ repeat 50:
   minimise loss by adam(0.003)
 ";
 
-/// A way to divide it: its name, the devices, and what is divided over them, as the command writes it.
-type Way = (&'static str, &'static [(&'static str, u64)], &'static [&'static str]);
+/// A way to divide it: its name, the devices, what is divided over them, as the command writes it, and the mesh axis of
+/// what is stored.
+type Way = (&'static str, &'static [(&'static str, u64)], &'static [&'static str], Option<&'static str>);
 
 const WAYS: &[Way] = &[
-    ("data", &[("data", 8)], &["batch=data"]),
-    ("tensor", &[("model", 8)], &["*.heads=model", "*.feed.hidden=model"]),
-    ("mixed", &[("data", 4), ("model", 2)], &["batch=data", "*.heads=model", "*.feed.hidden=model"]),
+    ("data", &[("data", 8)], &["batch=data"], None),
+    ("tensor", &[("model", 8)], &["*.heads=model", "*.feed.hidden=model"], None),
+    ("mixed", &[("data", 4), ("model", 2)], &["batch=data", "*.heads=model", "*.feed.hidden=model"], None),
+    ("stored", &[("data", 8)], &["batch=data"], Some("data")),
+    (
+        "mixed_stored",
+        &[("data", 4), ("model", 2)],
+        &["batch=data", "*.heads=model", "*.feed.hidden=model"],
+        Some("data"),
+    ),
     // Rows of a divided table are looked up after an all-gather, and its gradient is put together on every device.
-    ("table", &[("model", 4)], &["*.table.vocabulary=model"]),
+    ("table", &[("model", 4)], &["*.table.vocabulary=model"], None),
 ];
 
 pub fn trials(missing: bool) -> Vec<Trial> {
-    let trial = |(name, mesh, shards): &Way| {
+    let trial = |(name, mesh, shards, stored_over): &Way| {
         let mesh = Mesh { axes: mesh.iter().map(|(name, size)| ((*name).into(), *size)).collect() };
         let parts = shards.iter().filter_map(|shard| shard.split_once('='));
         let shards = parts.map(|(axes, over)| Shard { axes: axes.into(), over: over.into() }).collect();
-        let on = OnMesh { mesh, shards };
+        let on = OnMesh { mesh, shards, stored_over: stored_over.map(str::to_string) };
         Trial::test(format!("xla::mesh::{name}"), move || same(&on).map_err(Failed::from))
             .with_ignored_flag(missing)
     };

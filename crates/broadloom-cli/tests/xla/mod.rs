@@ -24,7 +24,7 @@ fn keep_running() -> Result<(), String> {
         let settings = Settings { backend: Backend::Xla, ..Settings::default() };
         let mut session = Session::with(Graph::new(), settings).map_err(|error| error.to_string())?;
         let mesh = Mesh { axes: vec![("all".into(), 8)] };
-        let everything = Sharding { mesh, shards: Vec::new(), names: Vec::new() };
+        let everything = Sharding { mesh, shards: Vec::new(), stored_over: None, names: Vec::new() };
         let divided = session.divide(&[], &everything);
         let divided = divided.and_then(|divided| session.set_division(divided));
         divided.map_err(|error| error.to_string())?;

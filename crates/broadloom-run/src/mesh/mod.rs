@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 
 use crate::lower::{Layout, Lowered, Node};
 
-pub(crate) use names::{candidates, resolve};
+pub(crate) use names::{candidates, mesh_axis, resolve};
 pub use table::{DeviceMemory, Divided, DividedAxis, DividedTensor, NeededCollective};
 
 /// A program's division over devices, as it is asked for.
@@ -20,6 +20,9 @@ pub struct Sharding {
     pub mesh: Mesh,
     /// What is divided over which mesh axis.
     pub shards: Vec<Shard>,
+    /// The mesh axis over which parameters and the states of their optimisers are divided as well, each brought together where
+    /// it is used.
+    pub stored_over: Option<String>,
     /// Names of axes besides those that the graph knows.
     pub names: Vec<AxisName>,
 }

@@ -3,7 +3,7 @@
 use broadloom_core::projection::Index;
 use broadloom_graph::lowering::{Face, Op};
 use broadloom_graph::{Error, ErrorKind, Graph, Kind, Shapes};
-use broadloom_mesh::{Axis, Groups, Request};
+use broadloom_mesh::{Axis, Groups, Mesh, Request};
 
 use super::{AxisName, Nodes, Shard, Sharding, place_of, row_of};
 use crate::lower::{Layout, Node};
@@ -181,12 +181,7 @@ pub(crate) fn resolve(
     candidates: &[Candidate],
 ) -> Result<Vec<Request>, Error> {
     let request = |shard: &Shard| {
-        let over = sharding.mesh.axes.iter().position(|(name, _)| *name == shard.over);
-        let Some(over) = over else {
-            let known: Vec<String> = sharding.mesh.axes.iter().map(|(name, _)| format!("`{name}`")).collect();
-            let message = format!("the mesh has no axis `{}`; it has {}", shard.over, known.join(", "));
-            return Err(Error::new(ErrorKind::Use, message));
-        };
+        let over = mesh_axis(&sharding.mesh, &shard.over)?;
         let pattern = pattern(&shard.axes).ok_or_else(|| unreadable(&shard.axes))?;
         let found: Vec<&Candidate> = candidates.iter().filter(|each| pattern.matches(&each.name)).collect();
         one_group(&shard.axes, groups, &found)?;
@@ -199,6 +194,15 @@ pub(crate) fn resolve(
         Ok(Request { axes, over, chooses: matches!(pattern, Pattern::Place(..)) })
     };
     sharding.shards.iter().map(request).collect()
+}
+
+/// The place of a mesh axis.
+pub(crate) fn mesh_axis(mesh: &Mesh, wanted: &str) -> Result<usize, Error> {
+    mesh.axes.iter().position(|(name, _)| name == wanted).ok_or_else(|| {
+        let known: Vec<String> = mesh.axes.iter().map(|(name, _)| format!("`{name}`")).collect();
+        let message = format!("the mesh has no axis `{wanted}`; it has {}", known.join(", "));
+        Error::new(ErrorKind::Use, message)
+    })
 }
 
 fn unreadable(text: &str) -> Error {

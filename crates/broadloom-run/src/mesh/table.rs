@@ -20,6 +20,8 @@ pub struct Divided {
     pub collectives: Vec<NeededCollective>,
     /// The memory of one device.
     pub memory: DeviceMemory,
+    /// The names of tensors that last and were to be divided, and have no axis that the devices can share evenly.
+    pub whole: Vec<String>,
     /// The division of the contents of buffers.
     pub(crate) nodes: FxHashMap<Node, Division>,
 }

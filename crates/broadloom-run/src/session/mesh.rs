@@ -4,15 +4,15 @@ use std::sync::Arc;
 
 use broadloom_graph::Error;
 use broadloom_loops::{BufferId, Storage};
-use broadloom_mesh::{Division, Groups, Mesh, Routine as Code, collectives};
-use rustc_hash::FxHashMap;
+use broadloom_mesh::{Axis, Division, Groups, Mesh, Routine as Code, Stored, collectives, reads};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::memory::needed;
-use super::{HAS_PROCESSES, Session};
+use super::{HAS_PROCESSES, MemoryRole, Session};
 use crate::lower::{Lowered, Node, written_node};
 use crate::mesh::{
     DeviceMemory, Divided, DividedAxis, DividedTensor, NeededCollective, Nodes, Sharding, candidates,
-    divided, node_tensor, resolve, row_of,
+    divided, mesh_axis, node_tensor, resolve, row_of,
 };
 use crate::routine::Routine;
 
@@ -34,7 +34,7 @@ impl Session {
     /// let mesh = Mesh { axes: vec![("data".into(), 4), ("model".into(), 2)] };
     /// let shard = |axes: &str, over: &str| Shard { axes: axes.into(), over: over.into() };
     /// let shards = vec![shard("x[batch, 0]", "data"), shard("up[output, 0]", "model")];
-    /// let divided = Session::new(g)?.divide(&[forward], &Sharding { mesh, shards, names: vec![] })?;
+    /// let divided = Session::new(g)?.divide(&[forward], &Sharding { mesh, shards, stored_over: None, names: vec![] })?;
     /// // `down` follows from `up`, and its product is a sum over devices.
     /// let down = divided.tensors.iter().find(|tensor| tensor.name == "down").unwrap();
     /// assert_eq!((down.bytes, down.bytes_per_device), (4 * 48, 4 * 24));
@@ -61,8 +61,16 @@ impl Session {
         let groups = Groups::new(sizes.collect(), &codes);
         let names = candidates(&self.graph, (&self.layout, &self.inferred.shapes), &nodes, &sharding.names);
         let requests = resolve(sharding, &groups, &names)?;
-        let divisions = divided((&self.graph, &self.layout), (&nodes, &groups), sharding, &requests, &codes)?;
+        let mut divisions =
+            divided((&self.graph, &self.layout), (&nodes, &groups), sharding, &requests, &codes)?;
         let mesh = sharding.mesh.clone();
+        let whole = match &sharding.stored_over {
+            Some(over) => {
+                let over = mesh_axis(&mesh, over)?;
+                self.divide_stored(over, &nodes, (&groups, &mesh), &codes, &mut divisions)
+            }
+            None => Vec::new(),
+        };
         let mut sent = Vec::new();
         for (number, (code, lowered)) in codes.iter().zip(&lowered).enumerate() {
             for each in collectives(code, &mesh, &divisions) {
@@ -80,7 +88,36 @@ impl Session {
         let tensors = self.divided_tensors(&mesh, &lowered, &nodes, &divisions);
         let memory = self.device_memory(&mesh, (routines, &lowered), &nodes, &divisions);
         let nodes: FxHashMap<Node, Division> = nodes.list.into_iter().zip(divisions).collect();
-        Ok(Divided { mesh, tensors, collectives: sent, memory, nodes })
+        Ok(Divided { mesh, tensors, collectives: sent, memory, whole, nodes })
+    }
+
+    /// Divides parameters and the states of their optimisers over a mesh axis as well. Returns the names of those that stay whole.
+    fn divide_stored(
+        &self,
+        over: usize,
+        nodes: &Nodes,
+        of: (&Groups, &Mesh),
+        routines: &[Code<'_>],
+        divisions: &mut [Division],
+    ) -> Vec<String> {
+        let roles: Vec<MemoryRole> = nodes.list.iter().map(|node| self.role(*node).1).collect();
+        let axes = |tensor: usize| -> Vec<usize> {
+            (0..divisions[tensor].len()).map(|place| of.0.of(Axis { tensor, place })).collect()
+        };
+        let all = 0..nodes.list.len();
+        let parameters: Vec<usize> =
+            all.clone().filter(|tensor| roles[*tensor] == MemoryRole::Parameter).collect();
+        // A state of an optimiser has the axes of its parameter.
+        let shapes: FxHashSet<Vec<usize>> = parameters.iter().map(|tensor| axes(*tensor)).collect();
+        let states = all
+            .filter(|tensor| roles[*tensor] == MemoryRole::State && shapes.contains(&axes(*tensor)))
+            .filter(|tensor| !divisions[*tensor].is_empty());
+        let tensors: Vec<usize> = parameters.iter().copied().chain(states).collect();
+        let fixed: Vec<bool> =
+            nodes.list.iter().map(|node| !matches!(node, Node::Value(_) | Node::Before(..))).collect();
+        let stored = Stored { tensors: &tensors, fixed: &fixed, over };
+        let whole = broadloom_mesh::divide_stored(&stored, of, routines, divisions);
+        whole.into_iter().map(|tensor| self.node_name(nodes.list[tensor])).collect()
     }
 
     /// Runs routines from now on as they were divided, if the backend is XLA. It is an error if there are not enough devices.
@@ -163,10 +200,24 @@ impl Session {
                     _ => {}
                 }
             }
-            memory.temporaries.push((routine.name().to_string(), at_once.into_iter().max().unwrap_or(0)));
+            let most = at_once.into_iter().max().unwrap_or(0);
+            let copies = copied(lowered, numbers, mesh, divisions);
+            memory.temporaries.push((routine.name().to_string(), most + copies));
         }
         memory
     }
+}
+
+/// The bytes of what a routine brings together from several devices. A copy may be read again until the end, so that all of them count.
+fn copied(lowered: &Lowered, numbers: &[usize], mesh: &Mesh, divisions: &[Division]) -> u64 {
+    let code = Code { program: &lowered.program, tensors: numbers, results: &[] };
+    let copies: FxHashSet<(BufferId, Division)> =
+        reads(&code, mesh, divisions).into_iter().map(|read| (read.cell.buffer, read.division)).collect();
+    let bytes = |(id, division): &(BufferId, Division)| {
+        let buffer = lowered.program.buffer(*id);
+        buffer.shape().iter().product::<u64>() * buffer.dtype.bytes() as u64 / mesh.parts(division)
+    };
+    copies.iter().map(bytes).sum()
 }
 
 /// The buffers that are read after a routine has run.
