@@ -4,9 +4,17 @@ let module;
 
 // The compiled engine, fetched once; after a failure the next call tries again.
 export function loadModule() {
-  module ??= WebAssembly.compileStreaming(fetch(new URL("broadloom.wasm", import.meta.url)));
+  module ??= unpacked(new URL("broadloom.wasm.packed", import.meta.url));
   module.catch(() => (module = undefined));
   return module;
+}
+
+// The module in a file, compiled while it arrives.
+async function unpacked(address) {
+  const packed = await fetch(address);
+  if (!packed.ok) throw new Error(`${address} could not be loaded: ${packed.status}`);
+  const content = packed.body.pipeThrough(new DecompressionStream("gzip"));
+  return WebAssembly.compileStreaming(new Response(content, { headers: { "content-type": "application/wasm" } }));
 }
 
 export class Engine {
