@@ -339,24 +339,36 @@ impl Array {
         self.to_f64s().iter().all(|number| number.fract() == 0.0)
     }
 
-    /// The first integer that another type of integers does not have; none among floats, which are rounded.
+    /// The first number that another type does not hold, as it is written: an integer beyond its range, or a number that would
+    /// become infinite. Fractions and digits are not looked at: they are rounded.
     ///
     /// ```
     /// use broadloom_array::{Array, Dtype};
     ///
     /// let a = Array::from_slice(&[3], &[7i64, 300, -1])?;
-    /// assert_eq!((a.outside(Dtype::U8), a.outside(Dtype::I16)), (Some(300), None));
+    /// assert_eq!((a.outside(Dtype::U8), a.outside(Dtype::I16)), (Some("300".into()), None));
+    /// assert_eq!(Array::scalar(70000.0).outside(Dtype::F16), Some("70000".into()));
     /// # Ok::<(), broadloom_array::ArrayError>(())
     /// ```
-    pub fn outside(&self, dtype: Dtype) -> Option<i64> {
-        let (Some((from, to)), Some((least, greatest))) = (self.dtype().range(), dtype.range()) else {
-            return None;
-        };
-        if least <= from && to <= greatest {
-            return None;
+    pub fn outside(&self, dtype: Dtype) -> Option<String> {
+        match (self.dtype().range(), dtype.range()) {
+            (Some((from, to)), Some((least, greatest))) if least <= from && to <= greatest => None,
+            (Some(_), Some((least, greatest))) => {
+                let mut wide = self.values.collect::<i64>().into_iter();
+                wide.find(|number| !(least..=greatest).contains(number)).map(|number| number.to_string())
+            }
+            (None, Some((least, greatest))) => {
+                // The greatest 64-bit integer is no float: the next number is the first beyond.
+                let beyond = |number: &f64| *number < least as f64 || *number >= greatest as f64 + 1.0;
+                self.to_f64s().into_iter().find(beyond).map(|number| number.to_string())
+            }
+            (_, None) if dtype.bytes() >= self.dtype().bytes() && self.dtype().is_float() => None,
+            (_, None) => {
+                let mut rounded = self.convert(dtype).to_f64s().into_iter().zip(self.to_f64s());
+                let lost = rounded.find(|(rounded, number)| rounded.is_infinite() && number.is_finite());
+                lost.map(|(_, number)| number.to_string())
+            }
         }
-        let wide: Vec<i64> = self.values.collect();
-        wide.into_iter().find(|number| !(least..=greatest).contains(number))
     }
 
     /// The numbers as 64-bit floats: exact, except for large 64-bit integers.

@@ -39,7 +39,7 @@ fn read(name: &str, file: &Path) -> Result<Array, String> {
 #[derive(Clone, Debug)]
 pub(crate) struct Source {
     pub name: Option<String>,
-    file: PathBuf,
+    pub file: PathBuf,
 }
 
 /// Parses `arrays.npz` or `x=inputs.npy`. The part before `=` is a name only if it could not be a

@@ -64,6 +64,14 @@ pub(crate) fn shown_path(path: &Path) -> String {
     escaped(&path.to_string_lossy()).into_owned()
 }
 
+/// A message if a file that is to be written is one that is read.
+pub(crate) fn overwrites<'p>(output: &Path, inputs: impl IntoIterator<Item = &'p Path>) -> Option<String> {
+    let whole = std::fs::canonicalize(output).ok()?;
+    let is_same = |input: &&Path| std::fs::canonicalize(input).is_ok_and(|input| input == whole);
+    let input = inputs.into_iter().find(is_same)?;
+    Some(format!("{} is read here, and would be overwritten: write to another file", shown_path(input)))
+}
+
 /// The reason why a file could not be read or written, in plain words.
 pub(crate) fn reason(error: &std::io::Error) -> String {
     match error.kind() {

@@ -238,13 +238,63 @@ fn what_is_killed_goes_on() {
     assert!(killed > 0, "it was killed at least once");
     assert!(text(&left_alone.stdout).ends_with(&last), "{last}");
     assert!(world.read("whole.safetensors") == world.read("parts.safetensors"), "the same numbers");
-    assert!(text(&world.read("log.csv")).starts_with("repetition,loss,value\n1,loss,"));
+    let log = text(&world.read("log.csv"));
+    assert!(log.starts_with("repetition,loss,value\n1,loss,"));
+    assert_eq!(log.lines().count(), 121, "each repetition once: {log}");
     let over = world.output(&again);
     let said = text(&over.stderr);
     assert!(said.contains("parts.safetensors is of a run that has come to its end"), "{said}");
     world.write("p.loom", "print 1\n");
     let other = world.output(&again);
     assert_ne!(other.status.code(), Some(0), "{}", text(&other.stderr));
+}
+
+/// Nothing that is read is overwritten, and what cannot begin leaves old files as they are.
+#[test]
+fn what_is_read_stays() {
+    let world = World::new("overwritten");
+    let program =
+        "data x : 2 | 1\nlet loss = mean(square(linear(1)(x)))\nrepeat 2: minimise loss by sgd(0.1)\n";
+    world.write("p.loom", program);
+    world.write("x.csv", "1\n2\n");
+    world.write("log.csv", "old\n");
+    let run = ["run", "--backend", "reference", "p.loom"];
+    for (more, said) in [
+        (vec!["--data", "x=x.csv", "--log", "p.loom"], "p.loom is read here"),
+        (vec!["--data", "x=x.csv", "--save", "./p.loom"], "p.loom is read here"),
+        (vec!["--data", "x=x.csv", "--log", "x.csv"], "x.csv is read here"),
+        (vec!["--data", "x=x.csv", "--save", "s", "--log", "s"], "would both write s"),
+        (vec!["--log", "log.csv"], "`x` has no values"),
+    ] {
+        let output = world.output(&[&run[..], &more].concat());
+        assert_ne!(output.status.code(), Some(0));
+        assert!(text(&output.stderr).contains(said), "{more:?}: {}", text(&output.stderr));
+    }
+    for command in
+        [["emit", "--json", "p.loom", "-o", "p.loom"], ["graph", "p.loom", "--all", "-o", "p.loom"]]
+    {
+        assert_eq!(world.output(&command).status.code(), Some(2), "{command:?}");
+    }
+    assert_eq!(text(&world.read("p.loom")), program);
+    assert_eq!((text(&world.read("x.csv")), text(&world.read("log.csv"))), ("1\n2\n".into(), "old\n".into()));
+}
+
+/// A loss that is not a number ends a run with the values from before its repetition, also of what the repetition had changed
+/// already. The run can go on from there.
+#[test]
+fn half_a_repetition_is_undone() {
+    let program = "state n : | as i64 = 0\nlet loss = sum(log({w : 2 = 1}))\n\
+        repeat 5:\n  n =+ 1\n  minimise loss by sgd(0.6)\n  print n\n";
+    for backend in ["native", "reference"] {
+        let world = World::new(&format!("undone_{backend}"));
+        world.write("p.loom", program);
+        let run = ["run", "--backend", backend, "p.loom", "--save", "s.safetensors"];
+        let ended = world.output(&run);
+        assert_eq!(text(&ended.stdout), "1\n2\n", "{backend}");
+        assert!(text(&ended.stderr).contains("`log(w)` is not a number"), "{}", text(&ended.stderr));
+        let on = world.output(&[&run[..], &["--resume", "--keep-going"]].concat());
+        assert_eq!(text(&on.stdout), "3\n4\n5\n", "{backend}: {}", text(&on.stderr));
+    }
 }
 
 /// A run that is told not to hear the terminal close goes on.

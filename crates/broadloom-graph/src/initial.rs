@@ -116,10 +116,16 @@ impl Initial {
 fn constant(value: f64, sizes: &[u64], dtype: Dtype) -> Result<Array, Error> {
     let array = Array::full(dtype, sizes, value).map_err(|error| wrong(error.message))?;
     // Floats are rounded; an integer has to be exact.
-    if !dtype.is_float() && Array::scalar(value).convert(dtype).item() != Some(value) {
-        return Err(wrong(format!("{value} is not a number of type {dtype}")));
+    let given = Array::scalar(value);
+    if given.outside(dtype).is_some() || (!dtype.is_float() && given.convert(dtype).item() != Some(value)) {
+        return Err(not_held(value, dtype));
     }
     Ok(array)
+}
+
+fn not_held(number: impl std::fmt::Display, dtype: Dtype) -> Error {
+    wrong(format!("{number} is not a number of type {dtype}"))
+        .with_help("write a number that it has, or give it a wider type")
 }
 
 fn given(array: &Array, sizes: &[u64], dtype: Dtype) -> Result<Array, Error> {
@@ -132,7 +138,10 @@ fn given(array: &Array, sizes: &[u64], dtype: Dtype) -> Result<Array, Error> {
         return Err(wrong(format!("the parameter has {wanted}, but the values have {given}"))
             .with_help(values_advice(array.sizes(), sizes)));
     }
-    if array.dtype().is_float() && !dtype.is_float() {
+    if let Some(number) = array.outside(dtype) {
+        return Err(not_held(number, dtype));
+    }
+    if !dtype.is_float() && !array.is_whole() {
         let found = array.dtype();
         return Err(wrong(format!("values of type {found} would lose their fractions as {dtype}"))
             .with_remedy(Remedy::Integers, format!("convert them: `array.convert(Dtype::{dtype:?})`")));

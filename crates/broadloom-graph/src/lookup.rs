@@ -8,11 +8,13 @@
 //!
 //! The labels `v` and `n` stand for the axis that is looked up; there is no loop over it. Integers are checked when a program runs.
 
+use broadloom_array::Dtype;
 use broadloom_spec::{Builder, Row, Shape, Spec};
 
 use crate::Graph;
 use crate::error::{Error, ErrorKind, Remedy};
 use crate::logic::{Accumulate, Options};
+use crate::precision::is_truth;
 use crate::step::{Leaf, Tensor};
 
 /// The axis that the integers of the second operand are positions on.
@@ -99,6 +101,16 @@ impl Graph {
             return Err(self
                 .misuse("a number cannot look up rows of a table")
                 .with_help("take one row by a spec: `3 -> ... => ...`"));
+        }
+        if self.facts.precisions.get(&ids) == Some(&Dtype::Bool)
+            || is_truth(self, self.tensors[ids.index()].step)
+        {
+            let message = format!("`{}` holds truths, which do not number rows", self.label_of(ids));
+            let error = Error::new(ErrorKind::Value, message).about_step(self.steps.len() as u32);
+            return Err(error.with_end(self.declared_end(ids)).with_help(
+                "how many are true is known only when the program runs, and sizes are known before: keep all, and write `where(mask, x, 0)` \
+                 for those that do not count; or number rows by `i64(…)`",
+            ));
         }
         let is_float = match self.facts.precisions.get(&ids) {
             Some(dtype) => dtype.is_float(),

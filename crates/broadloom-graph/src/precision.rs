@@ -237,6 +237,11 @@ impl Types<'_> {
     }
 }
 
+/// Returns true if a step compares numbers or combines conditions.
+pub(crate) fn is_truth(graph: &Graph, step: u32) -> bool {
+    operation_of(graph, step).is_some_and(Operation::is_truth)
+}
+
 /// The operation of a step, if it has a formula.
 fn operation_of(graph: &Graph, step: u32) -> Option<&Operation> {
     match graph.steps.get(step as usize)? {

@@ -45,7 +45,9 @@ pub fn type_tables(program: &Program, given: &mut [Given]) {
     for each in given.iter_mut().filter(|each| each.file.ends_with(".csv")) {
         let Some(made) = declared(program).find(|made| made.name == each.name) else { continue };
         let dtype = types[made.tensor.index()];
-        if let Some(array) = each.array.as_mut().filter(|array| !dtype.is_float() && array.is_whole()) {
+        let fits =
+            |array: &&mut Array| !dtype.is_float() && array.is_whole() && array.outside(dtype).is_none();
+        if let Some(array) = each.array.as_mut().filter(fits) {
             *array = array.convert(dtype);
         }
     }

@@ -34,7 +34,10 @@ pub(crate) fn load(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
     };
     match (found, key) {
         // A text file has no precision: the tensor that stores the numbers decides it.
-        (Some(array), _) if text.ends_with(".csv") => Ok(Value::Numbers(Rc::new(array))),
+        // A table does not say the type of its numbers, unless only integers hold them.
+        (Some(array), _) if text.ends_with(".csv") && array.dtype().is_float() => {
+            Ok(Value::Numbers(Rc::new(array)))
+        }
         (Some(array), _) => Ok(Value::Array(Rc::new(array))),
         (None, Some(key)) => {
             let message = format!("`{text}` has nothing called `{key}`");

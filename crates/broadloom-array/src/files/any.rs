@@ -33,10 +33,7 @@ pub fn read_arrays(path: impl AsRef<Path>) -> Result<Vec<(String, Array)>, FileE
         Some("safetensors") => Ok(read_safetensors(path)?.arrays),
         Some("csv") => {
             let table = read_csv(path, CsvHeader::Detect)?;
-            let column = |name: &String| {
-                let numbers = table.column(name)?;
-                Some((name.clone(), Array::from_slice(&[numbers.len() as u64], &numbers).ok()?))
-            };
+            let column = |name: &String| Some((name.clone(), table.column_array(name)?));
             let columns: Vec<(String, Array)> = table.names.iter().filter_map(column).collect();
             Ok(std::iter::once((String::new(), table.values.clone())).chain(columns).collect())
         }

@@ -28,17 +28,32 @@ pub enum CsvHeader {
 pub struct Table {
     /// The names of the columns; none if there is no row of names.
     pub names: Vec<String>,
-    /// Rows and columns, in 64-bit floats.
+    /// Rows and columns: 64-bit floats, or integers if all numbers are and floats do not hold them all.
     pub values: Array,
 }
 
 impl Table {
     /// The numbers of a column, by its name.
     pub fn column(&self, name: &str) -> Option<Vec<f64>> {
-        let column = self.names.iter().position(|other| other == name)?;
-        let numbers = self.values.as_slice::<f64>()?;
-        Some(numbers.iter().skip(column).step_by(self.names.len()).copied().collect())
+        self.column_array(name).map(|array| array.to_f64s())
     }
+
+    /// A column as an array, by its name.
+    pub(super) fn column_array(&self, name: &str) -> Option<Array> {
+        let column = self.names.iter().position(|other| other == name)?;
+        let (rows, step) = (*self.values.sizes().first()?, self.names.len());
+        match (self.values.as_slice::<f64>(), self.values.as_slice::<i64>()) {
+            (Some(numbers), _) => Array::new(&[rows], every(numbers, column, step)),
+            (_, Some(numbers)) => Array::new(&[rows], every(numbers, column, step)),
+            _ => return None,
+        }
+        .ok()
+    }
+}
+
+/// Every so many numbers, from one on.
+fn every<T: Copy>(numbers: &[T], from: usize, step: usize) -> Vec<T> {
+    numbers.iter().skip(from).step_by(step).copied().collect()
 }
 
 /// Reads a CSV file of numbers.
@@ -74,6 +89,7 @@ fn from_bytes(bytes: &[u8], header: CsvHeader) -> Result<Table, FileError> {
     let mut names: Vec<String> = Vec::new();
     let mut columns = None;
     let mut numbers = Vec::new();
+    let mut integers = Integers::default();
     let mut rows = 0;
     for (line, text) in (1u64..).zip(bytes.split(|byte| *byte == b'\n')) {
         let text = text.strip_suffix(b"\r").unwrap_or(text);
@@ -109,6 +125,7 @@ fn from_bytes(bytes: &[u8], header: CsvHeader) -> Result<Table, FileError> {
                 error.0.place = Some((line, column));
                 error.in_part(format!("line {line}, column {column}{name}"))
             })?;
+            integers.read(cell, number);
             numbers.push(number);
         }
         rows += 1;
@@ -116,9 +133,41 @@ fn from_bytes(bytes: &[u8], header: CsvHeader) -> Result<Table, FileError> {
     let Some(columns) = columns else {
         return Err(FileError::new(FileErrorKind::Format, "rows of numbers", "nothing but empty lines"));
     };
-    let values = Array::new(&[rows, columns as u64], numbers)
-        .map_err(|error| FileError::new(FileErrorKind::Shape, "rows of one length", error.message))?;
+    let sizes = [rows, columns as u64];
+    let values = match integers.needed() {
+        Some(integers) => Array::new(&sizes, integers),
+        None => Array::new(&sizes, numbers),
+    };
+    let values =
+        values.map_err(|error| FileError::new(FileErrorKind::Shape, "rows of one length", error.message))?;
     Ok(Table { names, values })
+}
+
+/// The numbers of a table as integers, as long as all of them are.
+#[derive(Default)]
+struct Integers {
+    numbers: Vec<i64>,
+    /// Set if there is a number that is no integer of 64 bits.
+    others: bool,
+    /// Set if there is one that no 64-bit float holds.
+    long: bool,
+}
+
+impl Integers {
+    fn read(&mut self, cell: &str, number: f64) {
+        match cell.parse::<i64>() {
+            Ok(integer) if !self.others => {
+                self.long |= integer.unsigned_abs() > 1 << 53 && number as i128 != i128::from(integer);
+                self.numbers.push(integer);
+            }
+            _ => self.others = true,
+        }
+    }
+
+    /// The integers, if the digits of some would be lost in floats.
+    fn needed(self) -> Option<Vec<i64>> {
+        (self.long && !self.others).then_some(self.numbers)
+    }
 }
 
 /// The cells of a line.
@@ -328,5 +377,21 @@ mod tests {
     fn bytes_that_are_not_text() {
         let error = from_bytes(b"1,2\n\xff,3\n", CsvHeader::Absent).unwrap_err();
         assert_eq!(error.to_string(), "the bytes: line 2: expected text in UTF-8, found `\\xff,3`");
+    }
+
+    #[test]
+    fn integers_that_floats_do_not_hold_stay_what_they_are() {
+        let table =
+            csv_from_text("a,b\n9007199254740993,-1\n2,9223372036854775807\n", CsvHeader::Detect).unwrap();
+        assert_eq!(table.values.as_slice::<i64>(), Some(&[9_007_199_254_740_993, -1, 2, i64::MAX][..]));
+        let b = table.column_array("b").unwrap();
+        assert_eq!(b.as_slice::<i64>(), Some(&[-1, i64::MAX][..]));
+        for floats in ["9007199254740992,1", "9007199254740993,1.5", "9223372036854775808,1"] {
+            assert_eq!(
+                csv_from_text(floats, CsvHeader::Absent).unwrap().values.dtype(),
+                Dtype::F64,
+                "{floats}"
+            );
+        }
     }
 }

@@ -16,7 +16,7 @@ use crate::console::Console;
 use crate::json;
 use crate::mesh::MeshArgs;
 use crate::output::{Output, Status};
-use crate::program::{ProgramArgs, reason, shown_path, status, unusable};
+use crate::program::{ProgramArgs, overwrites, reason, shown_path, status, unusable};
 
 /// The arguments of `emit`.
 #[derive(clap::Args, Clone, Debug)]
@@ -110,6 +110,10 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
             Ok(Some(changes)) => Output { stderr: output.stderr + &changes, status: Status::Wrong, ..output },
             Err(message) => unusable("emit", message, args.program.json),
         };
+    }
+    let program = [args.program.file.as_path()];
+    if let Some(message) = args.output.as_deref().and_then(|output| overwrites(output, program)) {
+        return unusable("emit", message, args.program.json);
     }
     let made = match (args.mlir, args.c, &args.output) {
         _ if args.interface => Ok(interface::emit(&text)),

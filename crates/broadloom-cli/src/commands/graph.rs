@@ -8,7 +8,7 @@ use broadloom_ide::{Analysis, GraphOf, NoPicture, graph};
 use crate::console::Console;
 use crate::json;
 use crate::output::{Output, Status};
-use crate::program::{ProgramArgs, shown_path, status, unusable};
+use crate::program::{ProgramArgs, overwrites, shown_path, status, unusable};
 
 /// The arguments of `graph`.
 #[derive(clap::Args, Clone, Debug)]
@@ -60,6 +60,10 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
     output.stderr = args.program.render(analysis.sources(), analysis.diagnostics(), console.stderr());
     if output.status != Status::Fine {
         return output;
+    }
+    let program = [args.program.file.as_path()];
+    if let Some(message) = args.output.as_deref().and_then(|output| overwrites(output, program)) {
+        return unusable("graph", message, false);
     }
     let svg = picture.svg(&text.name);
     match &args.output {

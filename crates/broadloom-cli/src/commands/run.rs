@@ -19,7 +19,7 @@ use crate::log::Log;
 use crate::mesh::MeshArgs;
 use crate::output::{Output, Status};
 use crate::plot::Curve;
-use crate::program::{ProgramArgs, reason, shown_path, status, unusable};
+use crate::program::{ProgramArgs, overwrites, reason, shown_path, status, unusable};
 use crate::progress::Progress;
 
 /// The arguments of `run`.
@@ -147,10 +147,7 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
     let sources = program.sources.clone();
     let mut watcher = Watcher::new(args, look, console.live);
     if output.status == Status::Fine {
-        match args.log.as_ref().map(|path| Log::open(path, args.resume)).transpose() {
-            Ok(log) => watcher.log = log,
-            Err(message) => return unusable("run", message, args.program.json),
-        }
+        watcher.log = args.log.as_ref().map(|path| Log::new(path, args.resume));
     }
     if output.status == Status::Fine {
         if args.save.is_some() {
@@ -271,17 +268,34 @@ impl Args {
                 "`--load` reads parameters from a `.safetensors` file, and {load} is of another kind; in a program, `{{w = load(\"{load}\")}}` takes its numbers"
             ));
         }
-        let save = self.save.as_ref()?;
-        let folder = save.parent().filter(|folder| !folder.as_os_str().is_empty());
-        match folder {
-            Some(folder) if !folder.is_dir() => {
-                Some(format!("cannot write {}: there is no folder {}", shown_path(save), shown_path(folder)))
-            }
-            _ if save.is_dir() => Some(format!("cannot write {}: it is a folder", shown_path(save))),
-            _ => {
-                let error = check_writable(save).err()?;
-                Some(format!("cannot write {}: {error}", shown_path(save)))
-            }
+        let read = || {
+            std::iter::once(self.program.file.as_path())
+                .chain(self.data.iter().map(|source| source.file.as_path()))
+        };
+        let written = self.save.iter().chain(&self.log);
+        if let Some(message) = written.clone().find_map(|output| overwrites(output, read())) {
+            return Some(message);
+        }
+        if let (Some(save), Some(log)) = (&self.save, &self.log)
+            && save == log
+        {
+            return Some(format!("`--save` and `--log` would both write {}", shown_path(save)));
+        }
+        written.into_iter().find_map(unwritable)
+    }
+}
+
+/// A message about a file that cannot be written.
+fn unwritable(file: &PathBuf) -> Option<String> {
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
+    match folder {
+        Some(folder) if !folder.is_dir() => {
+            Some(format!("cannot write {}: there is no folder {}", shown_path(file), shown_path(folder)))
+        }
+        _ if file.is_dir() => Some(format!("cannot write {}: it is a folder", shown_path(file))),
+        _ => {
+            let error = check_writable(file).err()?;
+            Some(format!("cannot write {}: {error}", shown_path(file)))
         }
     }
 }

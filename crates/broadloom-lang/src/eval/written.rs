@@ -54,9 +54,9 @@ impl Eval<'_> {
                 let Some(dtype) = dtype else { return Ok((**array).clone()) };
                 if let Some(number) = array.outside(dtype) {
                     let message = format!("`{dtype}` does not hold {number}, which is among these numbers");
-                    let range = range_text(dtype).unwrap_or_default();
-                    let help =
-                        format!("{range}: write `as {}` behind the shape", wider(dtype, number as f64));
+                    let wider = wider(dtype, number.parse().unwrap_or(f64::INFINITY));
+                    let range = range_text(dtype).map(|range| format!("{range}: ")).unwrap_or_default();
+                    let help = format!("{range}write `as {wider}` behind the shape");
                     return self.wrong(codes::VALUE, message, span, help);
                 }
                 return Ok(array.convert(dtype));

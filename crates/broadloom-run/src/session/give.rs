@@ -120,20 +120,23 @@ impl Session {
         Ok(copied)
     }
 
-    /// Refuses integers that the type of a tensor does not have.
+    /// Refuses numbers that the type of a tensor does not hold.
     fn holds(&self, tensor: Tensor, values: &Given<'_>) -> Result<(), Error> {
         let stored = self.layout.dtypes[tensor.index()];
-        let (false, Some((least, greatest))) = (values.dtype() == stored, stored.range()) else {
+        if values.dtype() == stored {
             return Ok(());
-        };
+        }
         let outside = match values {
             Given::Copied(values) => values.outside(stored),
             Given::Lent(lent) => lent.read()?.outside(stored),
         };
         let Some(outside) = outside else { return Ok(()) };
         let name = self.graph.label_of(tensor);
-        let message =
-            format!("`{name}` holds {stored}, from {least} to {greatest}, and {outside} is among the values");
+        let range = match stored.range() {
+            Some((least, greatest)) => format!(", from {least} to {greatest}"),
+            None => String::new(),
+        };
+        let message = format!("`{name}` holds {stored}{range}, and {outside} is among the values");
         Err(Error::new(ErrorKind::Value, message)
             .with_help(format!("declare a wider type for `{name}`, or change the values first")))
     }

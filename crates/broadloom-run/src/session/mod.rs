@@ -14,6 +14,7 @@ mod refusals;
 mod rehearse;
 mod sizes;
 mod store;
+mod undo;
 mod xla;
 
 use std::collections::BTreeMap;
@@ -153,6 +154,8 @@ struct Prepared {
     lowered: Lowered,
     /// The block of each kept buffer.
     places: Vec<usize>,
+    /// What it writes before its last check.
+    early: Vec<Node>,
     code: Code,
 }
 
@@ -398,6 +401,7 @@ impl Session {
         self.tell_sizes(at)?;
         let Prepared { places, lowered, .. } = &self.prepared[at];
         self.store.furnish(places, &lowered.gives)?;
+        let before = self.before(at)?;
         let Prepared { places, code, lowered, .. } = &mut self.prepared[at];
         let stopped = match code {
             Code::Xla(code) => {
@@ -410,10 +414,12 @@ impl Session {
         };
         let gives = lowered.gives.clone();
         if let Err(stop) = stopped {
-            return Err(match self.not_finite(at, &stop) {
+            let error = match self.not_finite(at, &stop) {
                 Some(tensor) => self.where_not_finite(tensor),
                 None => self.stopped(at, &stop),
-            });
+            };
+            self.put_back(before)?;
+            return Err(error);
         }
         gives.into_iter().for_each(|node| self.store.has_now(node));
         self.runs += 1;

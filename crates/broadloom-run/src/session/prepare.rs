@@ -53,7 +53,8 @@ impl Session {
         }
         let code = self.code(routine, &lowered)?;
         let (routine, sizes) = (routine.clone(), self.sizes.now.clone());
-        Ok(self.prepared.push(Prepared { routine, sizes, lowered, places, code }))
+        let early = self.written_early(&lowered);
+        Ok(self.prepared.push(Prepared { routine, sizes, lowered, places, early, code }))
     }
 
     /// A routine as a program, as derived and as optimised. Nothing is allocated.

@@ -299,7 +299,8 @@ impl Store {
             memory.write_array(program, *id, &self.blocks[*place].read());
         }
         let code = code.as_mut().map(|code| code as &mut dyn NestCode);
-        reference::evaluate_with(program, &mut memory, symbols, code)?;
+        // A run that stops leaves what it has computed, as machine code does.
+        let stopped = reference::evaluate_with(program, &mut memory, symbols, code);
         for (id, place) in &kept {
             if self.blocks[*place].is_lent() {
                 continue;
@@ -307,6 +308,6 @@ impl Store {
             // The sizes are those of the program, so they fit.
             let _ = memory.read_array(program, *id).and_then(|array| self.blocks[*place].write(&array));
         }
-        Ok(())
+        stopped
     }
 }
