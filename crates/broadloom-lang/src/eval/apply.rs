@@ -92,11 +92,11 @@ impl Eval<'_> {
             }
             _ => self.expr(callee)?,
         };
-        let mut given = Vec::with_capacity(args.len());
-        for arg in args {
-            let value = self.expr(arg.value)?;
-            given.push(Given { name: arg.name, value, span: self.span_of(arg.value) });
-        }
+        let values = self.all(args.iter().map(|arg| arg.value))?;
+        let given = args.iter().zip(values);
+        let given: Vec<Given> = given
+            .map(|(arg, value)| Given { name: arg.name, value, span: self.span_of(arg.value) })
+            .collect();
         let at = self.span_of(callee);
         if let Value::Function(function) = &function {
             return self.configure(place, function, given, (at, span)).map(Value::Layer);
@@ -134,6 +134,7 @@ impl Eval<'_> {
                 // Rules of the library have a rate that is a number.
                 let list = match &*list {
                     "rate" => "0.01",
+                    "size" | "hidden" | "width" | "features" | "units" => "64",
                     // These do without.
                     "epsilon" | "momentum" | "slope" | "base" | "delta" => "",
                     list => list,
@@ -293,8 +294,9 @@ impl Eval<'_> {
         self.application = outer;
         // In messages, what the library has made is called as the program writes it.
         if let (Ok(Value::Tensor(tensor)), true) = (&made, library && self.place(span) == span) {
-            let text = Some(self.quote(span)).filter(|text| text != "…");
-            self.graph.applied_as(*tensor, text.as_deref());
+            let name = self.text(layer.function.def.name.name);
+            let text = Some(self.quote(span)).filter(|text| text != "…").unwrap_or(format!("{name}(…)"));
+            self.graph.applied_as(*tensor, Some(&text));
         }
         made
     }
@@ -379,6 +381,7 @@ impl Eval<'_> {
         let mut slots: Vec<Option<Given>> = arguments.iter().map(|_| None).collect();
         let all: Vec<Given> = given.iter().filter(|each| each.name.is_none()).cloned().collect();
         let mut next = 0;
+        let mut is_known = Ok(());
         for each in given {
             let slot = match each.name {
                 None if next < slots.len() => {
@@ -389,7 +392,8 @@ impl Eval<'_> {
                 Some(name) => match arguments.iter().position(|known| known.name.name == name.name) {
                     Some(slot) => slot,
                     None => {
-                        return self.no_such_argument(function, arguments, name, (each.span, next));
+                        is_known = self.no_such_argument(function, arguments, name, (each.span, next));
+                        continue;
                     }
                 },
             };
@@ -400,7 +404,7 @@ impl Eval<'_> {
             }
             slots[slot] = Some(each);
         }
-        Ok(slots)
+        is_known.map(|()| slots)
     }
 
     /// Reports an argument with a name that the function does not have, behind so many without names.

@@ -35,8 +35,7 @@ impl Eval<'_> {
     fn compound(&mut self, id: ExprId, kind: &ExprKind, span: Span) -> Evaluated<Value> {
         match kind {
             ExprKind::List(items) => {
-                let items: Vec<Value> =
-                    items.iter().map(|item| self.expr(*item)).collect::<Result<_, _>>()?;
+                let items = self.all(items.iter().copied())?;
                 Ok(Value::List(items.into()))
             }
             ExprKind::Each { item, name, list } => self.each(*item, *name, *list),
@@ -88,6 +87,30 @@ impl Eval<'_> {
         }
     }
 
+    /// Evaluates expressions side by side, so that mistakes in all of them are reported at once.
+    pub(super) fn all(&mut self, exprs: impl Iterator<Item = ExprId>) -> Evaluated<Vec<Value>> {
+        let mut values = Ok(Vec::new());
+        for expr in exprs {
+            if values.is_err() && !self.goes_on() {
+                break;
+            }
+            values = match (values, self.expr(expr)) {
+                (Ok(mut values), Ok(value)) => {
+                    values.push(value);
+                    Ok(values)
+                }
+                _ => Err(Reported),
+            };
+        }
+        values
+    }
+
+    /// Returns true if what stands beside the last mistake is worth a look: sizes that do not fit are often one mistake.
+    fn goes_on(&self) -> bool {
+        let last = self.diagnostics.last();
+        last.is_some_and(|last| !last.code.starts_with("E03"))
+    }
+
     /// Evaluates operators that group from the left without recursion: sums may be long.
     fn chain(&mut self, id: ExprId) -> Evaluated<Value> {
         let file = self.frame.file.clone();
@@ -97,17 +120,24 @@ impl Eval<'_> {
             steps.push((*sign, *b, file.expr(left).span));
             left = *a;
         }
-        let mut value = self.expr(left)?;
+        let mut value = self.expr(left);
         let mut at = file.expr(left).span;
         while let Some((sign, right, span)) = steps.pop() {
-            let other = self.expr(right)?;
-            value = match sign {
-                Binary::Pipe => self.pipe(value, &other, (at, file.expr(right).span), span)?,
-                _ => self.binary(sign, &value, &other, (at, file.expr(right).span), span)?,
+            if value.is_err() && !self.goes_on() {
+                return value;
+            }
+            value = match (value, self.expr(right), sign) {
+                (Ok(value), Ok(other), Binary::Pipe) => {
+                    self.pipe(value, &other, (at, file.expr(right).span), span)
+                }
+                (Ok(value), Ok(other), _) => {
+                    self.binary(sign, &value, &other, (at, file.expr(right).span), span)
+                }
+                _ => Err(Reported),
             };
             at = span;
         }
-        Ok(value)
+        value
     }
 
     pub(super) fn lookup(&mut self, name: Name, span: Span) -> Evaluated<Value> {

@@ -311,6 +311,17 @@ impl Parser<'_> {
         true
     }
 
+    /// Reports that an expression is missing here.
+    pub(super) fn no_expression(&mut self) {
+        if !self.is_word(Keyword::Repeat) || self.ahead(1).kind != TokenKind::Open {
+            return self.expected("an expression");
+        }
+        let message = "`repeat` begins a loop, and is no function";
+        let help = "leave it out: axes that are missing broadcast, and a spec with `0` in its result makes an axis that does, `einsum(\"... | c => ... | 0, c\", x)`";
+        let span = self.token().span;
+        self.report(Diagnostic::error(codes::EXPECTED, message, span, "").with_help(help));
+    }
+
     /// Reports two values to print without a comma between them.
     pub(super) fn printed_without_comma(&mut self, word: Span) -> bool {
         let token = self.token();
