@@ -8,7 +8,7 @@
 mod calls;
 mod shapes;
 
-use broadloom_diagnostics::{Edit, Span};
+use broadloom_diagnostics::{Diagnostic, Edit, Span};
 
 use crate::codes;
 use crate::eval::Eval;
@@ -20,6 +20,9 @@ const MOST_TRIALS: usize = 32;
 const MOST_WORK: u64 = 20_000;
 /// The number of errors up to which remedies are looked for.
 const MOST_ERRORS: usize = 3;
+
+/// Warnings about shapes that fit and are not meant. Others have nothing to do with a change.
+const ABOUT_SHAPES: [&str; 4] = [codes::BROADCASTS, codes::TARGETS, codes::IDLE, codes::MEANT];
 
 /// How advice begins that says what the rule is, and not what to write.
 const RULES: [&str; 13] = [
@@ -49,9 +52,9 @@ struct Change {
 }
 
 impl Change {
-    /// The first words of what it does: of changes with the same ones, the first that fits is advised.
+    /// What it is for, or the first words of what it does: of changes with the same ones, the first that fits is advised.
     fn kind(&self) -> &str {
-        self.help.split('`').next().unwrap_or_default()
+        self.help.split([',', '`']).next().unwrap_or_default()
     }
 }
 
@@ -79,7 +82,7 @@ pub(crate) fn find(program: &mut Program, options: &Options) {
     if errors > MOST_ERRORS || program.work > MOST_WORK || options.until.is_some() {
         return;
     }
-    let mut trials = Trials { options, errors, left: MOST_TRIALS };
+    let mut trials = Trials { options, left: MOST_TRIALS };
     for at in 0..program.diagnostics.len() {
         let wrong = &program.diagnostics[at];
         let is_of_shapes = wrong.code == codes::MISMATCH || wrong.code == codes::ARITHMETIC;
@@ -112,8 +115,6 @@ fn is_rule(help: &str) -> bool {
 /// Programs that are read with a change.
 struct Trials<'o> {
     options: &'o Options,
-    /// The errors without any change.
-    errors: usize,
     /// How many more may be read.
     left: usize,
 }
@@ -140,7 +141,7 @@ impl Trials<'_> {
         fitting.into_iter().next().map(|first| (help, first.edits))
     }
 
-    /// Returns true if the program has an error less with some edits, and nothing to warn of.
+    /// Returns true if the program loses the error at a place by some edits, gets no other one, and nothing to warn of.
     fn fits(&self, program: &Program, place: Span, edits: &[Edit]) -> bool {
         let source = program.sources.get(program.main);
         let (mut text, mut shift) = (source.text().to_string(), 0);
@@ -155,14 +156,16 @@ impl Trials<'_> {
         let mut eval = Eval::new(self.options);
         eval.program(source.name(), &text);
         let mut tried = Program::as_read(eval, self.options);
-        let errors = tried.diagnostics.iter().filter(|each| each.is_error()).count();
         let start = (i64::from(place.start) + shift) as u32;
-        match errors {
-            0 => {
-                crate::lint::warnings(&mut tried).is_empty()
-                    && !crate::lint::mutual::multiplies(&mut tried, start)
-            }
-            _ => errors < self.errors,
+        if tried.is_ok() {
+            let is_new = |warning: &Diagnostic| ABOUT_SHAPES.contains(&warning.code);
+            let is_clear = !crate::lint::warnings(&mut tried).iter().any(is_new);
+            return is_clear && !crate::lint::mutual::multiplies(&mut tried, start);
         }
+        let others =
+            program.diagnostics.iter().filter(|each| each.primary().is_none_or(|at| at.span != place));
+        let others: Vec<&str> = others.map(|each| each.message.as_str()).collect();
+        let mut left = tried.diagnostics.iter().filter(|each| each.is_error());
+        left.all(|error| others.contains(&error.message.as_str()))
     }
 }

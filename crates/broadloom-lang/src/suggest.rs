@@ -143,10 +143,10 @@ const FOREIGN: &[(&str, Way)] = &[
     ("equal", Write("$1 == $2")),
     ("swish", Write("silu($1)")),
     ("relu6", Write("min(6, relu($1))")),
-    ("cat", Write("concat($1, $2)")),
-    ("concatenate", Write("concat($1, $2)")),
-    ("hstack", Write("concat($1, $2)")),
-    ("vstack", Write("concat($1, $2, along = \"batch\")")),
+    ("cat", Write("concat($*$along)")),
+    ("concatenate", Write("concat($*$along)")),
+    ("hstack", Write("concat($*)")),
+    ("vstack", Write("concat($*, along = \"batch\")")),
     ("take", Write("gather($1, $2)")),
     ("index_select", Write("gather($1, $2)")),
     ("zeros_like", Write("0 * $1")),
@@ -521,15 +521,23 @@ pub fn bound_name(before: &str) -> Option<(&str, &str)> {
 
 /// Fills the arguments into an expression, with names of its own where there are none.
 pub fn filled(template: &str, arguments: &[String]) -> String {
-    let all = match arguments {
+    let is_first = |given: &String| matches!(&**given, "dim = 0" | "axis = 0" | "0");
+    let along = if arguments.iter().any(is_first) { ", along = \"batch\"" } else { "" };
+    // What is given by its name says how, and not what; and so does a number behind a list.
+    let is_list = arguments.first().is_some_and(|first| first.starts_with('['));
+    let is_name = |text: &str| text.chars().all(|letter| letter.is_alphanumeric() || letter == '_');
+    let is_named = |given: &&String| given.split_once(" = ").is_some_and(|(name, _)| is_name(name));
+    let plain = arguments.iter().filter(|given| !is_named(given)).cloned();
+    let plain: Vec<String> = plain.take(if is_list { 1 } else { usize::MAX }).collect();
+    let all = match &plain[..] {
         [] => "linear(64), relu, linear(10)".to_string(),
         // They may stand in a list already.
         [list] if let Some(items) = list.strip_prefix('[').and_then(|list| list.strip_suffix(']')) => {
             items.to_string()
         }
-        _ => arguments.join(", "),
+        _ => plain.join(", "),
     };
-    let mut text = template.replace("$*", &all);
+    let mut text = template.replace("$*", &all).replace("$along", along);
     for (at, other) in ["x", "y", "z"].iter().enumerate() {
         let given = arguments.get(at).map_or(*other, |given| given);
         text = text.replace(&format!("${}", at + 1), given);

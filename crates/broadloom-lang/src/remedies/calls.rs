@@ -28,6 +28,7 @@ pub(super) fn attempts(program: &Program, wrong: &Diagnostic, place: Span) -> Ve
     all.extend(transposed(program, place));
     all.extend(over_other_axes(program, wrong, place));
     all.extend(images(program, wrong, place));
+    all.extend(units(program, place));
     all
 }
 
@@ -106,30 +107,45 @@ fn images(program: &Program, wrong: &Diagnostic, place: Span) -> Option<Attempt>
         a.max(b).checked_div(a.min(b)).filter(|factor| *factor > 1 && factor * a.min(b) == a.max(b))?;
     let shrinks = |name: &str| SHRINKING.contains(&name);
     program.applications.iter().find(|each| each.library && shrinks(&each.function))?;
-    let file = &program.file;
-    let operands: Vec<ExprId> = match &file.exprs.iter().find(|expr| expr.span == place)?.kind {
-        ExprKind::Call { args, .. } => args.iter().map(|arg| arg.value).collect(),
-        ExprKind::Binary(_, a, b) => vec![*a, *b],
-        _ => return None,
-    };
-    let is_text = |expr: &&Expr| matches!(expr.kind, ExprKind::Text(_));
-    let operands: Vec<Span> = operands
-        .iter()
-        .map(|operand| file.expr(*operand))
-        .filter(|expr| !is_text(expr))
-        .map(|expr| expr.span)
-        .collect();
-    let change = |layer: &str, before: &str| {
-        let changes = operands.iter().map(|span| {
-            let written = format!("{layer}({factor})({})", program.sources.slice(*span));
-            Change { help: format!("{before}`{written}`"), edits: vec![Edit::new(*span, written)] }
-        });
-        changes.filter(|change| change.help.len() <= 2 * LONGEST_QUOTE).collect::<Vec<_>>()
-    };
-    let mut changes = change("upsample", "enlarge the smaller one, ");
-    changes.extend(change("max_pool", "shrink the larger one, "));
+    let mut changes =
+        each_operand(program, place, "enlarge the smaller one, ", |x| format!("upsample({factor})({x})"));
+    changes.extend(each_operand(program, place, "shrink the larger one, ", |x| {
+        format!("max_pool({factor})({x})")
+    }));
     let reason = format!("one image is {factor} times as large as the other: ");
     Some(Attempt { is_choice: true, ..Attempt::new(reason, changes) })
+}
+
+/// An operand that has lost the last batch axis, as a mean over positions does.
+fn units(program: &Program, place: Span) -> Option<Attempt> {
+    let expr = program.file.exprs.iter().find(|expr| expr.span == place)?;
+    let ExprKind::Binary(..) = expr.kind else { return None };
+    let changes =
+        each_operand(program, place, "write ", |x| format!("einsum(\"... | ... => ... 0 | ...\", {x})"));
+    let reason =
+        "axes are matched from the last one backwards, and a unit keeps the place of one that is missing: ";
+    Some(Attempt::new(reason, changes))
+}
+
+/// Changes of what a call or an operator is given, one at a time.
+fn each_operand(
+    program: &Program,
+    place: Span,
+    before: &str,
+    around: impl Fn(&str) -> String,
+) -> Vec<Change> {
+    let file = &program.file;
+    let operands = match file.exprs.iter().find(|expr| expr.span == place).map(|expr| &expr.kind) {
+        Some(ExprKind::Call { args, .. }) => args.iter().map(|arg| arg.value).collect(),
+        Some(ExprKind::Binary(_, a, b)) => vec![*a, *b],
+        _ => Vec::new(),
+    };
+    let operands = operands.into_iter().map(|operand| file.expr(operand));
+    let changes = operands.filter(|expr| !matches!(expr.kind, ExprKind::Text(_))).map(|expr| {
+        let written = around(program.sources.slice(expr.span));
+        Change { help: format!("{before}`{written}`"), edits: vec![Edit::new(expr.span, written)] }
+    });
+    changes.filter(|change| change.help.len() <= 2 * LONGEST_QUOTE).collect()
 }
 
 /// The two sizes that an error is about, as its labels say.

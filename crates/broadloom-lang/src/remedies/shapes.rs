@@ -33,6 +33,31 @@ impl Declaration<'_> {
         Change { help, edits: vec![Edit::new(self.span, shape)] }
     }
 
+    /// Its rows as a shape.
+    fn text(&self) -> String {
+        let row = |row: usize, behind: &str| match self.rows[row].is_empty() {
+            true => String::new(),
+            false => format!("{}{behind}", self.rows[row].join(", ")),
+        };
+        format!("{}{}{}", row(0, " | "), row(1, " -> "), row(2, "")).trim_end().to_string()
+    }
+
+    /// A map in place of a matrix: all axes but the last are its input, or whatever is read.
+    fn as_map(&self) -> Vec<Change> {
+        let ([], [], [before @ .., last]) = (&self.rows[0][..], &self.rows[1][..], &self.rows[2][..]) else {
+            return Vec::new();
+        };
+        let read =
+            if before.is_empty() || self.rest.is_none() { None } else { Some(format!("... -> {last}")) };
+        let map = format!("{} -> {last}", before.join(", "));
+        [Some(map), read]
+            .into_iter()
+            .flatten()
+            .filter(|_| !before.is_empty())
+            .map(|shape| self.to(&shape))
+            .collect()
+    }
+
     /// The change to other axes in the same rows.
     fn with(&self, rows: &[Vec<&str>; 3]) -> Change {
         let [batch, input, output] = [0, 1, 2].map(|row: usize| rows[row].join(", "));
@@ -75,7 +100,10 @@ impl Declaration<'_> {
             let mut others = others.iter().filter(|other| other.span != self.span);
             others.any(|other| sorted(&other.rows[row]) == sorted(&self.rows[row]))
         };
-        let mut changes = Vec::new();
+        // Another one may have all of them in other rows.
+        let all = |each: &Declaration<'_>| sorted(&each.rows.concat());
+        let same = others.iter().filter(|other| other.rows != self.rows && all(other) == all(self));
+        let mut changes: Vec<Change> = same.map(|other| self.to(&other.text())).collect();
         for row in (0..3).filter(|row| is_shared(*row)) {
             let count = self.rows[row].len();
             let mut add = |change: &dyn Fn(&mut Vec<&str>)| {
@@ -108,10 +136,10 @@ impl Declaration<'_> {
         self.replaced("1", "1:unit")
     }
 
-    /// The same rows with one size in place of another, everywhere or at one place.
+    /// The same rows with one size in place of another, at one place or everywhere.
     fn resized(&self, [size, other]: [u64; 2]) -> Vec<Change> {
         let [size, other] = [size, other].map(|size| size.to_string());
-        let mut changes: Vec<Change> = self.replaced(&size, &other).into_iter().collect();
+        let mut changes = Vec::new();
         for row in 0..3 {
             for at in (0..self.rows[row].len()).filter(|at| self.rows[row][*at] == size) {
                 let mut rows: [Vec<&str>; 3] = self.rows.clone();
@@ -119,6 +147,7 @@ impl Declaration<'_> {
                 changes.push(self.with(&rows));
             }
         }
+        changes.extend(self.replaced(&size, &other));
         changes
     }
 
@@ -165,7 +194,12 @@ pub(super) fn attempts(program: &Program, wrong: &Diagnostic, place: Span) -> Ve
         [a, b] => all.iter().flat_map(|each| [each.replaced(b, a), each.replaced(a, b)]).flatten().collect(),
         _ => Vec::new(),
     };
+    let is_read = wrong.message.starts_with("the input of `");
     vec![
+        Attempt::new(
+            "a map has its input before `->`: ",
+            all.iter().filter(|_| is_read).flat_map(Declaration::as_map).collect(),
+        ),
         Attempt::new(
             "a size of 1 does not broadcast, and what is left out does: ",
             all.iter().filter_map(Declaration::without_ones).collect(),

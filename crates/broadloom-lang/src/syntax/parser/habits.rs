@@ -133,7 +133,8 @@ impl Parser<'_> {
                 Some(self.expr().map(StatementKind::Expr))
             }
             "minimize" if operand || next == TokenKind::Open => {
-                replace(self, "the word is `minimise`", format!("write `minimise {rest}`"), "minimise");
+                let by = rest.replace(" with ", " by ").replace(" using ", " by ");
+                replace(self, "the word is `minimise`", format!("write `minimise {by}`"), "minimise");
                 Some(self.minimise())
             }
             "param" | "parameter" if next == TokenKind::Name => {

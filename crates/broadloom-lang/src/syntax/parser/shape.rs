@@ -39,7 +39,7 @@ impl Parser<'_> {
             self.bracketed(open);
             return None;
         }
-        if self.typed_shape() {
+        if self.typed_shape() || place == ShapeContext::Alone && self.type_alone() {
             return None;
         }
         let mut shape = Shape::default();

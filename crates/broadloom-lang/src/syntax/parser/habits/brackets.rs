@@ -96,6 +96,22 @@ impl Parser<'_> {
         true
     }
 
+    /// Reports a type in place of a shape: `data x : float = 1`.
+    pub(in super::super) fn type_alone(&mut self) -> bool {
+        let token = self.token();
+        let ends = matches!(self.ahead(1).kind, TokenKind::Equals | TokenKind::Newline | TokenKind::End);
+        let word = self.slice(token.span).to_string();
+        let Some(own) = suggest::number_type_or_own(&word).filter(|_| ends && token.kind == TokenKind::Name)
+        else {
+            return false;
+        };
+        let message = format!("after `:` stands a shape, and `{word}` is a type");
+        let help = format!("write `| as {own}` for one number, `3 as {own}` for three");
+        let diagnostic = Diagnostic::error(codes::SHAPE, message, token.span, "");
+        self.report(diagnostic.with_fix(help, token.span, format!("| as {own}")));
+        true
+    }
+
     /// Reports axes that are written otherwise, with what stands behind them.
     fn plain_axes(&mut self, message: &str, whole: Span, axes: &[String], behind: &str) {
         let plain = format!("{}{behind}", axes.join(", "));
