@@ -8,16 +8,16 @@
 mod calls;
 mod shapes;
 
-use broadloom_diagnostics::{Diagnostic, Edit, Span};
+use broadloom_diagnostics::{Diagnostic, Edit, Fix, Span};
 
 use crate::codes;
 use crate::eval::Eval;
 use crate::program::{Options, Program};
 
 /// How often a program is read again at most.
-const MOST_TRIALS: usize = 32;
+const MOST_TRIALS: usize = 24;
 /// The work of evaluation up to which a program is read again: it has to be answered while somebody types.
-const MOST_WORK: u64 = 20_000;
+const MOST_WORK: u64 = 5_000;
 /// The number of errors up to which remedies are looked for.
 const MOST_ERRORS: usize = 3;
 
@@ -94,7 +94,7 @@ pub(crate) fn find(program: &mut Program, options: &Options) {
         let attempts =
             calls::attempts(program, wrong, place).into_iter().chain(shapes::attempts(program, wrong, place));
         let mut wanted = attempts.filter(|attempt| is_open || attempt.is_certain);
-        let Some((help, edits)) = wanted.find_map(|attempt| trials.of(program, place, attempt)) else {
+        let Some((help, fitting)) = wanted.find_map(|attempt| trials.of(program, place, attempt)) else {
             continue;
         };
         let wrong = &mut program.diagnostics[at];
@@ -102,8 +102,8 @@ pub(crate) fn find(program: &mut Program, options: &Options) {
         if !help.starts_with("for ") {
             wrong.help.clear();
         }
-        wrong.fixes.clear();
-        *wrong = wrong.clone().with_edits(help, edits);
+        wrong.help.push(help);
+        wrong.fixes = fitting.into_iter().map(|Change { help: title, edits }| Fix { title, edits }).collect();
     }
 }
 
@@ -120,8 +120,8 @@ struct Trials<'o> {
 }
 
 impl Trials<'_> {
-    /// The advice of an attempt, with the first change that carries it out.
-    fn of(&mut self, program: &Program, place: Span, attempt: Attempt) -> Option<(String, Vec<Edit>)> {
+    /// The advice of an attempt, with the changes that it speaks of.
+    fn of(&mut self, program: &Program, place: Span, attempt: Attempt) -> Option<(String, Vec<Change>)> {
         let mut fitting = Vec::new();
         for change in attempt.changes {
             let is_known = |known: &Change| known.kind() == change.kind();
@@ -138,7 +138,7 @@ impl Trials<'_> {
         }
         let all: Vec<&str> = fitting.iter().map(|change| change.help.as_str()).collect();
         let help = format!("{}{}", attempt.reason, all.join(", or "));
-        fitting.into_iter().next().map(|first| (help, first.edits))
+        (!fitting.is_empty()).then_some((help, fitting))
     }
 
     /// Returns true if the program loses the error at a place by some edits, gets no other one, and nothing to warn of.

@@ -162,67 +162,79 @@ impl Declaration<'_> {
 
 /// What is tried with the declarations that an error is about.
 pub(super) fn attempts(program: &Program, wrong: &Diagnostic, place: Span) -> Vec<Attempt> {
+    let all = concerned(program, wrong, place);
+    let each = |changes: &dyn Fn(&Declaration<'_>) -> Vec<Change>| all.iter().flat_map(changes).collect();
+    let optional =
+        |change: fn(&Declaration<'_>) -> Option<Change>| all.iter().filter_map(change).collect::<Vec<_>>();
+    let is_product = wrong.message.starts_with("the input of `");
+    vec![
+        Attempt::new(
+            "a map has its input before `->`: ",
+            each(&|each| if is_product { each.as_map() } else { Vec::new() }),
+        ),
+        Attempt::new(
+            "a size of 1 does not broadcast, and what is left out does: ",
+            optional(|each| each.without_ones()),
+        ),
+        Attempt::new(
+            "a size of 1 does not broadcast, and `1:unit` does: ",
+            optional(|each| each.with_units()),
+        ),
+        Attempt::new("examples and positions are batch axes, before `|`: ", each(&|each| each.with_batch())),
+        Attempt::new(
+            "axes that are contracted later are inputs, before `->`: ",
+            each(&|each| if is_mask(program, each) { each.with_inputs() } else { Vec::new() }),
+        ),
+        Attempt::new("for one name, ", renamed(&all, wrong)),
+        Attempt::new("the same axes in another order fit: ", each(&|each| each.in_other_orders(&all))),
+        Attempt { is_choice: true, ..Attempt::new("", resized(&all, program, wrong)) },
+    ]
+}
+
+/// The declarations on lines that an error shows, and those of what is read at its place.
+fn concerned<'p>(program: &'p Program, wrong: &Diagnostic, place: Span) -> Vec<Declaration<'p>> {
     let mut all = Vec::new();
     declarations(program, &program.file.statements, &mut all);
     parameters(program, &program.file, &mut all);
     let is_read = |declaration: &Declaration<'_>| {
-        let mut names = program.file.exprs.iter().filter(|expr| place.contains(expr.span));
-        names.any(
-            |expr| matches!(expr.kind, ExprKind::Name(name) if program.names.text(name) == declaration.name),
-        )
+        let mut parts = program.file.exprs.iter().filter(|expr| place.contains(expr.span));
+        let is_it = |kind: &ExprKind| match kind {
+            ExprKind::Name(name) => program.names.text(*name) == declaration.name,
+            _ => false,
+        };
+        declaration.rest.is_none() && parts.any(|part| is_it(&part.kind))
     };
-    let is_shown = |declaration: &Declaration<'_>| {
-        let line = |span: Span| program.sources.position(span).0;
+    let line = |span: Span| program.sources.position(span).0;
+    let is_shown = |span: Span| {
         let mut labels = wrong.labels.iter().filter(|label| label.span.source == program.main);
-        labels
-            .any(|label| label.span.contains(declaration.span) || line(label.span) == line(declaration.span))
+        labels.any(|label| label.span.contains(span) || line(label.span) == line(span))
     };
-    all.retain(|each| is_shown(each) || each.rest.is_none() && is_read(each));
+    all.retain(|each| is_shown(each.span) || is_read(each));
     // What was declared first is the rule, and what follows has to fit.
     all.sort_by_key(|declaration| std::cmp::Reverse(declaration.span.start));
-    let (pairs, both) = calls::pairs(wrong);
-    let resized = pairs.into_iter().flat_map(|pair| {
-        let declared = all.iter().flat_map(|each| each.resized(pair));
-        let changes: Vec<Change> = declared.chain(calls::resized(program, wrong, pair)).collect();
-        let told = |change: Change| Change { help: format!("{both}{}, {}", pair[1], change.help), ..change };
-        changes.into_iter().map(told).collect::<Vec<_>>()
-    });
-    let resized: Vec<Change> = resized.collect();
-    let quoted: Vec<&str> = wrong.message.split('`').skip(1).step_by(2).collect();
-    let names = if wrong.message.contains("are different sizes") { &quoted[..] } else { &[] };
-    let renamed = match names {
-        [a, b] => all.iter().flat_map(|each| [each.replaced(b, a), each.replaced(a, b)]).flatten().collect(),
+    all
+}
+
+/// Two names for one size, with one of them in place of the other.
+fn renamed(all: &[Declaration<'_>], wrong: &Diagnostic) -> Vec<Change> {
+    let names: Vec<&str> = wrong.message.split('`').skip(1).step_by(2).collect();
+    match &names[..] {
+        [a, b] if wrong.message.contains("are different sizes") => {
+            all.iter().flat_map(|each| [each.replaced(b, a), each.replaced(a, b)]).flatten().collect()
+        }
         _ => Vec::new(),
+    }
+}
+
+/// Two sizes that do not agree, with one of them in place of the other: in a declaration, or in a call.
+fn resized(all: &[Declaration<'_>], program: &Program, wrong: &Diagnostic) -> Vec<Change> {
+    let (pairs, begins) = calls::pairs(wrong);
+    let of_pair = |pair: [u64; 2]| {
+        let declared = all.iter().flat_map(move |each| each.resized(pair));
+        let changes = declared.chain(calls::resized(program, wrong, pair));
+        changes.map(move |change| Change { help: format!("{begins}{}, {}", pair[1], change.help), ..change })
     };
-    let is_read = wrong.message.starts_with("the input of `");
-    vec![
-        Attempt::new(
-            "a map has its input before `->`: ",
-            all.iter().filter(|_| is_read).flat_map(Declaration::as_map).collect(),
-        ),
-        Attempt::new(
-            "a size of 1 does not broadcast, and what is left out does: ",
-            all.iter().filter_map(Declaration::without_ones).collect(),
-        ),
-        Attempt::new(
-            "a size of 1 does not broadcast, and `1:unit` does: ",
-            all.iter().filter_map(Declaration::with_units).collect(),
-        ),
-        Attempt::new(
-            "examples and positions are batch axes, before `|`: ",
-            all.iter().flat_map(Declaration::with_batch).collect(),
-        ),
-        Attempt::new(
-            "axes that are contracted later are inputs, before `->`: ",
-            all.iter().filter(|each| is_mask(program, each)).flat_map(Declaration::with_inputs).collect(),
-        ),
-        Attempt::new("for one name, ", renamed),
-        Attempt::new(
-            "the same axes in another order fit: ",
-            all.iter().flat_map(|each| each.in_other_orders(&all)).collect(),
-        ),
-        Attempt { is_choice: true, ..Attempt::new("", resized) },
-    ]
+    pairs.into_iter().flat_map(of_pair).collect()
 }
 
 /// Returns true if a declaration is that of a mask.
