@@ -92,11 +92,13 @@ impl Eval<'_> {
             }
             _ => self.expr(callee)?,
         };
-        let values = self.all(args.iter().map(|arg| arg.value))?;
-        let given = args.iter().zip(values);
-        let given: Vec<Given> = given
-            .map(|(arg, value)| Given { name: arg.name, value, span: self.span_of(arg.value) })
-            .collect();
+        let mut given = Vec::with_capacity(args.len());
+        for (at, arg) in args.iter().enumerate() {
+            let Ok(value) = self.expr(arg.value) else {
+                return Err(self.look_at(&mut args[at + 1..].iter().map(|arg| arg.value)));
+            };
+            given.push(Given { name: arg.name, value, span: self.span_of(arg.value) });
+        }
         let at = self.span_of(callee);
         if let Value::Function(function) = &function {
             return self.configure(place, function, given, (at, span)).map(Value::Layer);
@@ -292,13 +294,20 @@ impl Eval<'_> {
         });
         self.calls.pop();
         self.application = outer;
-        // In messages, what the library has made is called as the program writes it.
-        if let (Ok(Value::Tensor(tensor)), true) = (&made, library && self.place(span) == span) {
-            let name = self.text(layer.function.def.name.name);
-            let text = Some(self.quote(span)).filter(|text| text != "…").unwrap_or(format!("{name}(…)"));
-            self.graph.applied_as(*tensor, Some(&text));
+        if let (Ok(Value::Tensor(tensor)), true) = (&made, library) {
+            self.tell_as_written(*tensor, layer, span);
         }
         made
+    }
+
+    /// In messages, what the library has made is called as the program writes it. Apart, because applications nest deeply.
+    fn tell_as_written(&mut self, tensor: broadloom::Tensor, layer: &Layer, span: Span) {
+        if self.place(span) == span {
+            let text = Some(self.quote(span)).filter(|text| text != "…");
+            let name = self.text(layer.function.def.name.name);
+            let text = text.unwrap_or_else(|| format!("{name}(…)"));
+            self.graph.applied_as(tensor, Some(&text));
+        }
     }
 
     /// Binds the given values to the arguments of a function, and returns them in order.

@@ -35,8 +35,14 @@ impl Eval<'_> {
     fn compound(&mut self, id: ExprId, kind: &ExprKind, span: Span) -> Evaluated<Value> {
         match kind {
             ExprKind::List(items) => {
-                let items = self.all(items.iter().copied())?;
-                Ok(Value::List(items.into()))
+                let mut values = Vec::with_capacity(items.len());
+                for (at, item) in items.iter().enumerate() {
+                    let Ok(value) = self.expr(*item) else {
+                        return Err(self.look_at(&mut items[at + 1..].iter().copied()));
+                    };
+                    values.push(value);
+                }
+                Ok(Value::List(values.into()))
             }
             ExprKind::Each { item, name, list } => self.each(*item, *name, *list),
             ExprKind::Range(low, high) => {
@@ -87,22 +93,15 @@ impl Eval<'_> {
         }
     }
 
-    /// Evaluates expressions side by side, so that mistakes in all of them are reported at once.
-    pub(super) fn all(&mut self, exprs: impl Iterator<Item = ExprId>) -> Evaluated<Vec<Value>> {
-        let mut values = Ok(Vec::new());
-        for expr in exprs {
-            if values.is_err() && !self.goes_on() {
+    /// Looks at what stands beside a mistake, so that all mistakes are reported at once. Apart, because calls nest deeply.
+    pub(super) fn look_at(&mut self, rest: &mut dyn Iterator<Item = ExprId>) -> Reported {
+        for expr in rest {
+            if !self.goes_on() {
                 break;
             }
-            values = match (values, self.expr(expr)) {
-                (Ok(mut values), Ok(value)) => {
-                    values.push(value);
-                    Ok(values)
-                }
-                _ => Err(Reported),
-            };
+            let (Ok(_) | Err(Reported)) = self.expr(expr);
         }
-        values
+        Reported
     }
 
     /// Returns true if what stands beside the last mistake is worth a look: sizes that do not fit are often one mistake.
@@ -122,22 +121,17 @@ impl Eval<'_> {
         }
         let mut value = self.expr(left);
         let mut at = file.expr(left).span;
-        while let Some((sign, right, span)) = steps.pop() {
-            if value.is_err() && !self.goes_on() {
-                return value;
-            }
-            value = match (value, self.expr(right), sign) {
-                (Ok(value), Ok(other), Binary::Pipe) => {
-                    self.pipe(value, &other, (at, file.expr(right).span), span)
-                }
-                (Ok(value), Ok(other), _) => {
-                    self.binary(sign, &value, &other, (at, file.expr(right).span), span)
-                }
-                _ => Err(Reported),
+        loop {
+            let Ok(before) = value else {
+                return Err(self.look_at(&mut steps.into_iter().rev().map(|(_, right, _)| right)));
             };
+            let Some((sign, right, span)) = steps.pop() else { return Ok(before) };
+            value = self.expr(right).and_then(|other| match sign {
+                Binary::Pipe => self.pipe(before, &other, (at, file.expr(right).span), span),
+                _ => self.binary(sign, &before, &other, (at, file.expr(right).span), span),
+            });
             at = span;
         }
-        value
     }
 
     pub(super) fn lookup(&mut self, name: Name, span: Span) -> Evaluated<Value> {
