@@ -16,6 +16,15 @@ pub(crate) fn builtin(name: &str) -> Option<Builtin> {
     found.map(|&(name, call, about)| Builtin { name, call, about })
 }
 
+/// How a function of the language is called, and what it gives, in a sentence.
+///
+/// ```
+/// assert_eq!(broadloom_ide::of_language("relu"), Some(("relu(x)", "Each element, or 0 if it is negative.")));
+/// ```
+pub fn of_language(name: &str) -> Option<(&'static str, &'static str)> {
+    builtin(name).map(|found| (found.call, found.about))
+}
+
 const BUILTINS: &[(&str, &str, &str)] = &[
     ("exp", "exp(x)", "The exponential of each element."),
     ("log", "log(x)", "The natural logarithm of each element."),

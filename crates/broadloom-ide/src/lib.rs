@@ -74,6 +74,7 @@ pub use analysis::{Analysis, Front, Listing, Text};
 pub use broadloom_lang::Editing;
 /// The codes of diagnostics.
 pub use broadloom_lang::codes;
+pub use builtin::of_language;
 pub use call::{CallHelp, call_help};
 pub use calls::{Callee, Caller, calls};
 pub use check::{Checked, CheckedTensor, Parameters, check, diagnostics};

@@ -25,6 +25,7 @@ mod program;
 mod progress;
 mod ready;
 mod rehearse;
+mod remedies;
 mod run;
 pub mod show;
 pub mod signature;

@@ -14,7 +14,7 @@
 //! | W0508 | warning | a number from 1 upwards in the result of a spec: a position that looks like a size |
 //! | W0509 | warning | a name in the shape of data that stands for no size |
 //! | W0510 | warning | a layer of the library is given numbers in the order of another library |
-//! | W0511 | warning | a composition contracts nothing, and makes its parameter a single number: `x @ {w}` |
+//! | W0511 | warning | a composition contracts nothing: `x @ {w}` makes its parameter a single number, `x @ x.T` is an outer product |
 //! | W0512 | warning | a name that a turn of `for` makes anew is read as if it were carried on; training in `for` |
 //! | W0513 | warning | probabilities where a loss takes logits, a condition in the wrong place |
 //!
@@ -30,7 +30,7 @@
 mod allow;
 pub(crate) mod arguments;
 pub(crate) mod compositions;
-mod mutual;
+pub(crate) mod mutual;
 mod names;
 mod orders;
 mod specs;
@@ -109,6 +109,7 @@ fn mistakes(program: &mut Program, shapes: &Shapes) -> Vec<Diagnostic> {
     found.extend(turns::turns(program, &program.file));
     found.extend(compositions::compositions(program, shapes));
     found.extend(compositions::transposes(program, shapes));
+    found.extend(compositions::outer_products(program, shapes));
     found.extend(arguments::arguments(program, shapes));
     found
 }
@@ -202,7 +203,7 @@ fn broadcasts(program: &mut Program, shapes: &Shapes, wanted: Severity) -> Vec<D
         let Some(origin) = program.origins.get(first.step) else { continue };
         let node = results[first.step].and_then(|result| program.graph.node(result));
         if let Some((a, b)) = mutual.pair(program, shapes, (node.as_ref(), origin), of_step) {
-            let names = (program.graph.label_of(a.operand), program.graph.label_of(b.operand));
+            let names = (program.graph.told_as(a.operand), program.graph.told_as(b.operand));
             let message = format!("`{}` and `{}` broadcast into each other", names.0, names.1);
             let help = mutual::other_bar(program, shapes, (a.operand, b.operand)).unwrap_or_else(|| {
                 "to pair them up, declare equal axes in the same row; if all pairs are meant, say so by a spec: \

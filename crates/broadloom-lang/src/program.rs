@@ -201,8 +201,16 @@ pub fn signatures(name: &str, text: &str, options: &Options, asked: &Asked) -> S
 }
 
 impl Program {
-    /// The program that an evaluation has made, with everything that is found by looking at it as a whole.
-    pub(crate) fn of(mut eval: Eval<'_>, options: &Options) -> Program {
+    /// The program that an evaluation has made, with everything that is found by looking at it as a whole, and advice that
+    /// was tried.
+    pub(crate) fn of(eval: Eval<'_>, options: &Options) -> Program {
+        let mut program = Program::as_read(eval, options);
+        crate::remedies::find(&mut program, options);
+        program
+    }
+
+    /// The program that an evaluation has made, without advice that has to be tried.
+    pub(crate) fn as_read(mut eval: Eval<'_>, options: &Options) -> Program {
         if options.until.is_none() && eval.diagnostics.iter().all(|diagnostic| !diagnostic.is_error()) {
             eval.unassigned_states();
         }

@@ -50,8 +50,8 @@ use Way::{Because, Say, Write};
 const IN_A_ROW: Way = Because("a list of layers is a layer", "[$*]");
 
 /// For functions that change the order or the number of axes.
-const BY_SPEC: Way = Say(
-    "a spec orders axes, `einsum(\"b | h w c => b | w h c\", x)`, and `reshape(x, \"2 | 10, 8, 8\")` merges and splits them",
+pub const BY_SPEC: Way = Say(
+    "a spec has the axes of its result in the order that is wanted: `einsum(\"... | p, q => ... | q, p\", x)` exchanges the last two, and `reshape(x, \"2 | 10, 8, 8\")` merges and splits them",
 );
 /// For functions that merge several axes.
 const ALL_AXES: Way = Say(
@@ -143,10 +143,10 @@ const FOREIGN: &[(&str, Way)] = &[
     ("equal", Write("$1 == $2")),
     ("swish", Write("silu($1)")),
     ("relu6", Write("min(6, relu($1))")),
-    ("cat", Write("concat($1, $2)")),
-    ("concatenate", Write("concat($1, $2)")),
-    ("hstack", Write("concat($1, $2)")),
-    ("vstack", Write("concat($1, $2, along = \"batch\")")),
+    ("cat", Write("concat($*$along)")),
+    ("concatenate", Write("concat($*$along)")),
+    ("hstack", Write("concat($*)")),
+    ("vstack", Write("concat($*, along = \"batch\")")),
     ("take", Write("gather($1, $2)")),
     ("index_select", Write("gather($1, $2)")),
     ("zeros_like", Write("0 * $1")),
@@ -176,15 +176,14 @@ const FOREIGN: &[(&str, Way)] = &[
     ("permute", BY_SPEC),
     ("swapaxes", BY_SPEC),
     ("moveaxis", BY_SPEC),
+    ("swapdims", BY_SPEC),
+    ("movedim", BY_SPEC),
     ("rearrange", BY_SPEC),
     ("reduce", Say("a spec leaves out what is reduced: `sum(\"b | i => i\", x)`, `max(…)`, `mean(…)`")),
     ("Sequential", IN_A_ROW),
     ("Chain", IN_A_ROW),
     ("Dense", Say("write `linear(64)`: how wide the input is follows from what it is applied to")),
     ("dense", Say("write `linear(64)`: how wide the input is follows from what it is applied to")),
-    ("MultiheadAttention", Write("attention(heads = 8)")),
-    ("LSTM", Because("a cell is applied to one position after another", "lstm_cell(64)")),
-    ("GRU", Because("a cell is applied to one position after another", "gru_cell(64)")),
     ("MSELoss", Write("mse(y, target)")),
     ("mse_loss", Write("mse($1, $2)")),
     ("mean_squared_error", Write("mse($1, $2)")),
@@ -232,7 +231,6 @@ const FOREIGN: &[(&str, Way)] = &[
     ("bitwise_right_shift", Write("shift_right($1, $2)")),
     ("floor_divide", Write("$1 // $2")),
     ("floor_div", Write("$1 // $2")),
-    ("cumsum", Say("write a spec with a mask: `einsum(\"t -> ; s | t -> => s |\", x, causal_mask())`")),
     ("optimizer", Say("write `minimise loss by sgd(0.1)`")),
     (
         "None",
@@ -258,18 +256,27 @@ pub enum Configured {
 const LAYERS: &[(&str, &str, Configured)] = &[
     ("Linear", "linear", Configured::InputFirst),
     ("Dense", "linear", Configured::Same),
+    ("Conv1D", "conv1d", Configured::Same),
+    ("Conv2D", "conv2d", Configured::Same),
     ("Conv1d", "conv1d", Configured::InputFirst),
     ("Conv2d", "conv2d", Configured::InputFirst),
+    ("LSTM", "lstm", Configured::InputFirst),
+    ("GRU", "gru", Configured::InputFirst),
+    ("MultiheadAttention", "attention", Configured::InputFirst),
     ("MaxPool2d", "max_pool", Configured::Same),
     ("MaxPooling2D", "max_pool", Configured::Same),
     ("AvgPool2d", "avg_pool", Configured::Same),
+    ("AveragePooling2D", "avg_pool", Configured::Same),
     ("AdaptiveAvgPool2d", "global_avg_pool", Configured::Nothing),
     ("GlobalAveragePooling2D", "global_avg_pool", Configured::Nothing),
     ("LayerNorm", "layer_norm", Configured::Nothing),
+    ("LayerNormalization", "layer_norm", Configured::Nothing),
     ("RMSNorm", "rms_norm", Configured::Nothing),
+    ("BatchNorm", "batch_norm", Configured::Nothing),
     ("BatchNorm1d", "batch_norm", Configured::Nothing),
     ("BatchNorm2d", "batch_norm", Configured::Nothing),
     ("BatchNormalization", "batch_norm", Configured::Nothing),
+    ("InstanceNorm1d", "instance_norm", Configured::Nothing),
     ("InstanceNorm2d", "instance_norm", Configured::Nothing),
     ("Dropout", "dropout", Configured::Same),
     ("Dropout2d", "dropout", Configured::Same),
@@ -281,7 +288,9 @@ const LAYERS: &[(&str, &str, Configured)] = &[
 
 /// The layer here for one of another library, and what of its configuration it takes.
 pub fn layer(name: &str) -> Option<(&'static str, Configured)> {
-    LAYERS.iter().find(|(known, ..)| *known == name).map(|(_, here, configured)| (*here, *configured))
+    let exact = LAYERS.iter().find(|(known, ..)| *known == name);
+    let found = exact.or_else(|| LAYERS.iter().find(|(known, ..)| is_same(known, name)));
+    found.map(|(_, here, configured)| (*here, *configured))
 }
 
 /// Returns true if a layer of another library merges axes, for which there is no need here.
@@ -402,18 +411,26 @@ pub fn saved_parameters(file: &str) -> String {
 /// The type of numbers here for a name that other libraries use.
 pub fn number_type(name: &str) -> Option<&'static str> {
     Some(match name {
-        "int" | "long" | "int64" | "isize" | "usize" | "uint32" | "u32" | "uint64" | "u64" => "i64",
+        "int" | "Int" | "long" | "int64" | "Int64" | "LongTensor" | "isize" | "usize" | "uint32" | "u32"
+        | "uint64" | "u64" => "i64",
         "int32" | "uint16" | "u16" => "i32",
         "int16" | "short" => "i16",
         "int8" => "i8",
         "uint8" | "byte" | "char" => "u8",
         "boolean" | "bool_" | "Bool" => "bool",
-        "float" | "float32" | "single" => "f32",
+        "float" | "Float" | "float32" | "Float32" | "FloatTensor" | "single" => "f32",
         "float64" | "double" => "f64",
         "float16" | "half" => "f16",
         "bfloat16" => "bf16",
         _ => return None,
     })
+}
+
+/// The type of numbers here for a name that other libraries or this one use.
+pub fn number_type_or_own(name: &str) -> Option<&str> {
+    const OWN: [&str; 10] = ["bool", "u8", "i8", "i16", "i32", "i64", "f16", "bf16", "f32", "f64"];
+    let name = if OWN.contains(&name) { name } else { number_type(name)? };
+    Some(name)
 }
 
 /// Returns true if Python programs commonly call a library by this name.
@@ -504,15 +521,23 @@ pub fn bound_name(before: &str) -> Option<(&str, &str)> {
 
 /// Fills the arguments into an expression, with names of its own where there are none.
 pub fn filled(template: &str, arguments: &[String]) -> String {
-    let all = match arguments {
+    let is_first = |given: &String| matches!(&**given, "dim = 0" | "axis = 0" | "0");
+    let along = if arguments.iter().any(is_first) { ", along = \"batch\"" } else { "" };
+    // What is given by its name says how, and not what; and so does a number behind a list.
+    let is_list = arguments.first().is_some_and(|first| first.starts_with('['));
+    let is_name = |text: &str| text.chars().all(|letter| letter.is_alphanumeric() || letter == '_');
+    let is_named = |given: &&String| given.split_once(" = ").is_some_and(|(name, _)| is_name(name));
+    let plain = arguments.iter().filter(|given| !is_named(given)).cloned();
+    let plain: Vec<String> = plain.take(if is_list { 1 } else { usize::MAX }).collect();
+    let all = match &plain[..] {
         [] => "linear(64), relu, linear(10)".to_string(),
         // They may stand in a list already.
         [list] if let Some(items) = list.strip_prefix('[').and_then(|list| list.strip_suffix(']')) => {
             items.to_string()
         }
-        _ => arguments.join(", "),
+        _ => plain.join(", "),
     };
-    let mut text = template.replace("$*", &all);
+    let mut text = template.replace("$*", &all).replace("$along", along);
     for (at, other) in ["x", "y", "z"].iter().enumerate() {
         let given = arguments.get(at).map_or(*other, |given| given);
         text = text.replace(&format!("${}", at + 1), given);

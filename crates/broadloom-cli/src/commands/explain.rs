@@ -2,12 +2,12 @@
 //! tensor in question.
 
 use broadloom_diagnostics::Paint;
-use broadloom_ide::{Analysis, Explanation, Text, explain, signatures};
+use broadloom_ide::{Analysis, Explanation, Text, explain, of_language, signatures};
 use broadloom_lang::Asked;
 
 use crate::console::{Console, Look};
 use crate::json;
-use crate::output::Output;
+use crate::output::{Output, Status};
 use crate::program::{ProgramArgs, status, unusable};
 
 /// Lines are cut to this width where nobody tells how wide they may be.
@@ -81,8 +81,11 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
     output
 }
 
-/// Explains a function by its signature, if one is meant.
+/// Explains a function by its signature, if one is meant, or one of the language by what it gives.
 fn signed(args: &Args, text: &Text, console: &mut Console<'_>) -> Option<Output> {
+    if let Some((call, about)) = of_language(&args.name).filter(|_| !args.program.json) {
+        return Some(Output { stdout: format!("{call}\n  {about}\n"), ..Output::new(Status::Fine) });
+    }
     let found = signatures(text, &Asked::One(args.name.clone()));
     // What is written like a call can only be a function: what is wrong with it is worth saying.
     if found.answer.signatures.is_empty() && !args.name.contains('(') {

@@ -36,7 +36,7 @@ What is said:
   W0508  a number in the result of a spec, a position that looks like a size
   W0509  a name in the shape of data that stands for no size
   W0510  numbers in the order of another library: `layer_norm(64)` sets `epsilon`
-  W0511  a composition that contracts nothing: `x @ {w}`
+  W0511  a composition that contracts nothing: `x @ {w}`, `x @ x.T`
   W0512  a name or a layer that is new in each turn of `for`
   W0513  an argument that fits and is meant otherwise: `softmax` before `cross_entropy`
 

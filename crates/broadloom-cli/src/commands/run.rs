@@ -85,7 +85,7 @@ enum WantedBackend {
 }
 
 pub(crate) const HELP: &str = "\
-Lines that the program prints go to standard output, progress and the plot of the losses to standard
+Lines that the program prints go to standard output, warnings, progress and the plot of the losses to standard
 error. Equal seeds give equal numbers, however many threads there are.
 
 `--data` takes what `verify --inputs` takes: every array of a file is the values of the `data` of its name. The array of a `.npy`
@@ -132,7 +132,7 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
         return Output { stderr: message, ..Output::new(Status::Fine) };
     }
     let start = Instant::now();
-    let program = Analysis::open(&text).program;
+    let mut program = Analysis::open(&text).program;
     let look = console.stderr();
     let mut output = Output::new(status(&program.diagnostics));
     let (options, foreign) = match args.options(&program) {
@@ -142,6 +142,7 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
     };
     let mut diagnostics = program.diagnostics.clone();
     if output.status == Status::Fine {
+        diagnostics.extend(broadloom_lang::warnings(&mut program));
         diagnostics.extend(foreign);
     }
     let sources = program.sources.clone();

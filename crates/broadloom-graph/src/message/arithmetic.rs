@@ -217,7 +217,8 @@ impl Graph {
         };
         let error = self.error_at(ErrorKind::Arithmetic, case.refused, &message);
         let AxisPlace { tensor, kind, spot } = axis.place;
-        let error = match self.declarations.contains_key(&tensor.0) {
+        let is_shown = self.declarations.contains_key(&tensor.0) || matches!(axis.rule, Rule::Concat(_));
+        let error = match is_shown {
             true => error.with_end(self.written_end(tensor, kind, Some(spot), &whole.to_string())),
             false => error,
         };

@@ -174,7 +174,7 @@ impl Graph {
                 _ => format!("axis `{text}` of {made}, with {}", axis.known_parts()),
             });
         }
-        let at = (0..axis.parts.len()).find(|at| axis.rest(*at) == Some(end))?;
+        let at = (0..axis.parts.len()).rev().find(|at| axis.rest(*at) == Some(end))?;
         let others: Vec<String> = axis
             .parts
             .iter()

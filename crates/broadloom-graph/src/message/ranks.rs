@@ -164,7 +164,31 @@ impl Graph {
         self.error_at(ErrorKind::Mismatch, step, &message)
             .with_end(self.row_end((operand, kind)))
             .with_end(self.row_end((target, kind)))
-            .with_help(format!("give `{assigned}` these axes, or sum over them before they are assigned"))
+            .with_help(self.reduced_first((operand, target), kind))
+    }
+
+    /// Advice for something with axes that what it is assigned to lacks.
+    fn reduced_first(&self, (operand, target): (Tensor, Tensor), kind: Kind) -> String {
+        let [name, assigned] = [operand, target].map(|tensor| self.told_as(tensor));
+        let shape = self.shape(operand);
+        let is_plain = name.chars().all(|letter| letter.is_alphanumeric() || letter == '_');
+        let [own, wanted] = [operand, target].map(|tensor| self.known_row(tensor, Kind::Output));
+        let is_same = wanted.is_none() || own == wanted;
+        let is_number = Kind::ALL.iter().all(|kind| self.written(target, *kind) == 0);
+        match (kind, self.written(target, kind), self.written(operand, Kind::Input)) {
+            _ if is_number && is_plain => format!(
+                "`{assigned}` is one number: write `mean({name})`, or `sum`, in place of `{name}`; to keep them all, declare `{assigned}` as `{shape}`"
+            ),
+            (Kind::Batch, 0, 0) if is_plain && is_same => format!(
+                "`{assigned}` has no batch: write `mean(\"..b.. | ... => ...\", {name})`, or `sum`, in place of `{name}`; for one of each example, declare `{assigned}` as `{shape}`"
+            ),
+            (Kind::Output, 0, 0) if is_plain => format!(
+                "`{assigned}` has no output axes: write `mean(\"... | ..i.. => ... |\", {name})`, or `sum`, in place of `{name}`; to keep them all, declare `{assigned}` as `{shape}`"
+            ),
+            _ => format!(
+                "declare `{assigned}` with these axes, or take a sum or a mean over them first: `mean(\"..b.. | ... => ...\", x)` leaves out the batch"
+            ),
+        }
     }
 
     /// The number of axes of a row that are written out.

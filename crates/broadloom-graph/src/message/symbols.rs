@@ -20,11 +20,14 @@ impl Graph {
         let [a, b] = ends.map(|symbol| self.symbol_name(symbol));
         let message = format!("`{a}` and `{b}` are different sizes, and this axis would be both");
         let mut error = self.error_at(ErrorKind::Mismatch, case.refused, &message);
+        let mut shown = None;
         for (name, other) in [(&a, &b), (&b, &a)] {
             // A declaration with both names would not tell them apart.
-            let alone = self.declared_with(case, name, Some(other));
-            if let Some(text) = alone.or_else(|| self.declared_with(case, name, None)) {
-                error = error.with_end(text);
+            let alone = self.declared_with(case, name, |leaf, has| shown != Some(leaf) && !has(other));
+            let leaf = alone.or_else(|| self.declared_with(case, name, |leaf, _| shown != Some(leaf)));
+            if let Some(leaf) = leaf {
+                shown = Some(leaf);
+                error = error.with_end(self.declared_end(leaf));
             }
         }
         error.with_help("a named size is itself or a number, never another name: declare both axes with one name, or keep them apart")
@@ -58,11 +61,9 @@ impl Graph {
                 error = error.with_end(error::Part::at(step, format!("declared {}", self.subject(step))));
             }
         }
-        if let Some(text) = self.declared_with(case, &name, None) {
-            error = error.with_end(text);
-        }
-        if let Some(text) = size.and_then(|size| self.declared_with(case, &size.to_string(), None)) {
-            error = error.with_end(text);
+        let words = [Some(name), size.map(|size| size.to_string())];
+        for leaf in words.iter().flatten().filter_map(|word| self.declared_with(case, word, |_, _| true)) {
+            error = error.with_end(self.declared_end(leaf));
         }
         error.with_help(match size {
             Some(_) => {
@@ -94,8 +95,14 @@ impl Graph {
         )
     }
 
-    /// A leaf of the case whose declaration has a word in it, and not another one.
-    fn declared_with(&self, case: Case<'_>, word: &str, other: Option<&String>) -> Option<error::Part> {
+    /// A leaf of the case whose declaration has a word in it, and that suits otherwise: it is told which other words the
+    /// declaration has.
+    fn declared_with(
+        &self,
+        case: Case<'_>,
+        word: &str,
+        suits: impl Fn(Tensor, &dyn Fn(&str) -> bool) -> bool,
+    ) -> Option<Tensor> {
         let used = self.steps_of(case).into_iter().flat_map(|step| self.tensors_of(step));
         // The row of a result may be that of a leaf further back.
         let rows = used.flat_map(|tensor| Kind::ALL.map(|kind| self.walk_back((tensor, kind)).0));
@@ -107,8 +114,7 @@ impl Graph {
             let is_word = |each: &str| each.split(':').next() == Some(word);
             declared.is_some_and(|declared| declared.shape.split(|c: char| " ,|->=".contains(c)).any(is_word))
         };
-        let suits = |tensor: &Tensor| has(tensor, word) && !other.is_some_and(|other| has(tensor, other));
-        leaves.into_iter().find(suits).map(|tensor| self.declared_end(tensor))
+        leaves.into_iter().find(|leaf| has(leaf, word) && suits(*leaf, &|word| has(leaf, word)))
     }
 
     /// The steps of a case, in order.

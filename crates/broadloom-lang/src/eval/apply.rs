@@ -93,8 +93,10 @@ impl Eval<'_> {
             _ => self.expr(callee)?,
         };
         let mut given = Vec::with_capacity(args.len());
-        for arg in args {
-            let value = self.expr(arg.value)?;
+        for (at, arg) in args.iter().enumerate() {
+            let Ok(value) = self.expr(arg.value) else {
+                return Err(self.look_at(&mut args[at + 1..].iter().map(|arg| arg.value)));
+            };
             given.push(Given { name: arg.name, value, span: self.span_of(arg.value) });
         }
         let at = self.span_of(callee);
@@ -134,6 +136,7 @@ impl Eval<'_> {
                 // Rules of the library have a rate that is a number.
                 let list = match &*list {
                     "rate" => "0.01",
+                    "size" | "hidden" | "width" | "features" | "units" => "64",
                     // These do without.
                     "epsilon" | "momentum" | "slope" | "base" | "delta" => "",
                     list => list,
@@ -291,12 +294,20 @@ impl Eval<'_> {
         });
         self.calls.pop();
         self.application = outer;
-        // In messages, what the library has made is called as the program writes it.
-        if let (Ok(Value::Tensor(tensor)), true) = (&made, library && self.place(span) == span) {
-            let text = Some(self.quote(span)).filter(|text| text != "…");
-            self.graph.applied_as(*tensor, text.as_deref());
+        if let (Ok(Value::Tensor(tensor)), true) = (&made, library) {
+            self.tell_as_written(*tensor, layer, span);
         }
         made
+    }
+
+    /// In messages, what the library has made is called as the program writes it. Apart, because applications nest deeply.
+    fn tell_as_written(&mut self, tensor: broadloom::Tensor, layer: &Layer, span: Span) {
+        if self.place(span) == span {
+            let text = Some(self.quote(span)).filter(|text| text != "…");
+            let name = self.text(layer.function.def.name.name);
+            let text = text.unwrap_or_else(|| format!("{name}(…)"));
+            self.graph.applied_as(tensor, Some(&text));
+        }
     }
 
     /// Binds the given values to the arguments of a function, and returns them in order.
@@ -379,6 +390,7 @@ impl Eval<'_> {
         let mut slots: Vec<Option<Given>> = arguments.iter().map(|_| None).collect();
         let all: Vec<Given> = given.iter().filter(|each| each.name.is_none()).cloned().collect();
         let mut next = 0;
+        let mut is_known = Ok(());
         for each in given {
             let slot = match each.name {
                 None if next < slots.len() => {
@@ -389,7 +401,8 @@ impl Eval<'_> {
                 Some(name) => match arguments.iter().position(|known| known.name.name == name.name) {
                     Some(slot) => slot,
                     None => {
-                        return self.no_such_argument(function, arguments, name, (each.span, next));
+                        is_known = self.no_such_argument(function, arguments, name, (each.span, next));
+                        continue;
                     }
                 },
             };
@@ -400,7 +413,7 @@ impl Eval<'_> {
             }
             slots[slot] = Some(each);
         }
-        Ok(slots)
+        is_known.map(|()| slots)
     }
 
     /// Reports an argument with a name that the function does not have, behind so many without names.

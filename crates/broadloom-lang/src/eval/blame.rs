@@ -4,6 +4,7 @@ use broadloom::{Error, ErrorKind, PartialRow, Remedy, Tensor};
 use broadloom_diagnostics::{Diagnostic, Span};
 
 use super::Eval;
+use super::makers::labelled;
 use crate::signature::Argument;
 use crate::value::{Scope, Value};
 
@@ -30,7 +31,8 @@ impl Taken {
         let wanted =
             |each: &&Argument| format!("`{} : {}`", each.name, each.shape.as_deref().unwrap_or("..."));
         let given: Vec<String> = arguments.iter().filter_map(given).collect();
-        let wanted: Vec<String> = arguments.iter().map(wanted).collect();
+        let shaped = arguments.iter().filter(|each| each.shape.is_some());
+        let wanted: Vec<String> = shaped.map(wanted).collect();
         let conditions = match conditions.is_empty() {
             true => String::new(),
             false => format!(", where {}", conditions.join(" and ")),
@@ -85,10 +87,14 @@ impl Eval<'_> {
         if wants.is_empty() || wants.len() == 1 && wants.iter().all(anything) {
             return diagnostic;
         }
-        let taken = Taken::new(self, &name, &wants, &scope, &scheme.conditions);
+        let all: Vec<&Argument> = signature.arguments.iter().collect();
+        let taken = Taken::new(self, &name, &all, &scope, &scheme.conditions);
         diagnostic = match error.kind() {
             ErrorKind::Arithmetic if place != span && !taken.conditions.is_empty() => {
-                self.refused_by_conditions(diagnostic, error, &taken, (&signature.arguments, &scope))
+                let outer = self.applied.get(at.unwrap_or_default()).and_then(|applied| applied.outer);
+                let shown =
+                    self.refused_by_conditions(diagnostic, error, &taken, (&signature.arguments, &scope));
+                self.with_numbers(shown, outer)
             }
             _ => diagnostic.with_note(format!("{}; here, {}", taken.wanted(), taken.given)),
         };
@@ -126,6 +132,21 @@ impl Eval<'_> {
             let given = self.names.find(&argument.name).and_then(|name| scope.own(name));
             let Some(Value::Tensor(tensor)) = given else { continue };
             diagnostic = self.with_shape(diagnostic, self.source_of(tensor).unwrap_or(tensor));
+        }
+        diagnostic
+    }
+
+    /// Shows where functions around an application were given the numbers that a message speaks of.
+    fn with_numbers(&self, mut diagnostic: Diagnostic, outer: Option<u32>) -> Diagnostic {
+        let message = diagnostic.message.clone();
+        let mut numbers: Vec<&str> = message
+            .split(|letter: char| !letter.is_alphanumeric())
+            .filter(|word| word.bytes().all(|digit| digit.is_ascii_digit()))
+            .collect();
+        numbers.sort_unstable();
+        numbers.dedup();
+        for (made, given) in numbers.into_iter().filter_map(|number| self.giver(outer?, number)) {
+            diagnostic = labelled(diagnostic, made, given);
         }
         diagnostic
     }

@@ -5,7 +5,7 @@ use broadloom_diagnostics::Span;
 
 use super::Eval;
 use crate::lint::arguments::{channels_first, channels_last};
-use crate::lint::compositions::{advice, idle, outer_product};
+use crate::lint::compositions::{ALL_PAIRS, advice, idle, outer_product, short};
 use crate::syntax::ast::ExprKind;
 use crate::value::Value;
 
@@ -51,10 +51,9 @@ impl Eval<'_> {
         let near = || concerned.iter().rev().take(NEAR);
         if let Some((a, b)) = near().find_map(|tensor| outer_product(&self.graph, *tensor)) {
             // Inside of a function, names have its own before them.
-            let short = |name: String| name.rsplit('.').next().unwrap_or(&name).to_string();
-            let [a, b] = [a, b].map(|tensor| short(self.graph.told_as(tensor)));
+            let [a, b] = [a, b].map(|tensor| short(&self.graph.told_as(tensor)).to_string());
             return Some(format!(
-                "`{a} @ {b}.T` contracts nothing, because `{a}` has no input axes: write `einsum(\"... s | d; ... t | d => ... s | t\", {a}, {b})` for products of all pairs"
+                "`{a} @ {b}.T` contracts nothing, because `{a}` has no input axes: write `einsum(\"{ALL_PAIRS}\", {a}, {b})` for products of all pairs"
             ));
         }
         let (a, w, step) = near().find_map(|tensor| idle(&self.graph, *tensor))?;

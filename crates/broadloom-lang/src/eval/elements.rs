@@ -30,15 +30,29 @@ impl Eval<'_> {
         if let Some(made) = self.where_made(&Value::Tensor(tensor)).filter(|made| *made != span) {
             diagnostic = diagnostic.with_label(made, format!("`{name}` is made here"));
         }
-        let [_, _, output] = &shape.rows;
-        let axes: Vec<String> = output.lead.iter().map(ToString::to_string).collect();
-        let help = match &axes[..] {
-            [first, rest @ ..] => {
-                format!("the axis that is looked up stands before `|`: `{first} | {}`", rest.join(", "))
-            }
-            [] => "the axis that is looked up stands before `|`: `10 | 3`".into(),
+        let [_, input, output] =
+            shape.rows.each_ref().map(|row| row.lead.iter().map(ToString::to_string).collect::<Vec<_>>());
+        let rows = match (&input[..], &output[..]) {
+            ([], [first, rest @ ..]) => Some((first.clone(), rest.join(", "))),
+            ([], []) => None,
+            _ => Some((input.join(", "), output.join(", "))),
         };
-        self.fail(diagnostic.with_help(help.trim_end_matches(' ').replace("| `", "|`")))
+        let looked_up = "the axis that is looked up stands before `|`";
+        let help = match rows {
+            Some((first, rest)) => {
+                format!("{looked_up}: declare `{name}` as `{}`", format!("{first} | {rest}").trim_end())
+            }
+            None => format!("{looked_up}: `10 | 3`"),
+        };
+        let index = written.strip_prefix(&*name).map(|index| index.trim_matches(['[', ']']));
+        let help = match index.filter(|_| input.len() == 1) {
+            Some(index) => format!(
+                "write `gather({name}, {index})`, which looks up an input of a map; for `{written}`, {looked_up}{}",
+                help.trim_start_matches(looked_up)
+            ),
+            None => help,
+        };
+        self.fail(diagnostic.with_help(help))
     }
 
     /// Whole numbers that are positions: a tensor with batch axes only, or a list.

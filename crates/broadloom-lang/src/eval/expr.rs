@@ -35,9 +35,14 @@ impl Eval<'_> {
     fn compound(&mut self, id: ExprId, kind: &ExprKind, span: Span) -> Evaluated<Value> {
         match kind {
             ExprKind::List(items) => {
-                let items: Vec<Value> =
-                    items.iter().map(|item| self.expr(*item)).collect::<Result<_, _>>()?;
-                Ok(Value::List(items.into()))
+                let mut values = Vec::with_capacity(items.len());
+                for (at, item) in items.iter().enumerate() {
+                    let Ok(value) = self.expr(*item) else {
+                        return Err(self.look_at(&mut items[at + 1..].iter().copied()));
+                    };
+                    values.push(value);
+                }
+                Ok(Value::List(values.into()))
             }
             ExprKind::Each { item, name, list } => self.each(*item, *name, *list),
             ExprKind::Range(low, high) => {
@@ -88,6 +93,23 @@ impl Eval<'_> {
         }
     }
 
+    /// Looks at what stands beside a mistake, so that all mistakes are reported at once. Apart, because calls nest deeply.
+    pub(super) fn look_at(&mut self, rest: &mut dyn Iterator<Item = ExprId>) -> Reported {
+        for expr in rest {
+            if !self.goes_on() {
+                break;
+            }
+            let (Ok(_) | Err(Reported)) = self.expr(expr);
+        }
+        Reported
+    }
+
+    /// Returns true if what stands beside the last mistake is worth a look: sizes that do not fit are often one mistake.
+    fn goes_on(&self) -> bool {
+        let last = self.diagnostics.last();
+        last.is_some_and(|last| !last.code.starts_with("E03"))
+    }
+
     /// Evaluates operators that group from the left without recursion: sums may be long.
     fn chain(&mut self, id: ExprId) -> Evaluated<Value> {
         let file = self.frame.file.clone();
@@ -97,17 +119,19 @@ impl Eval<'_> {
             steps.push((*sign, *b, file.expr(left).span));
             left = *a;
         }
-        let mut value = self.expr(left)?;
+        let mut value = self.expr(left);
         let mut at = file.expr(left).span;
-        while let Some((sign, right, span)) = steps.pop() {
-            let other = self.expr(right)?;
-            value = match sign {
-                Binary::Pipe => self.pipe(value, &other, (at, file.expr(right).span), span)?,
-                _ => self.binary(sign, &value, &other, (at, file.expr(right).span), span)?,
+        loop {
+            let Ok(before) = value else {
+                return Err(self.look_at(&mut steps.into_iter().rev().map(|(_, right, _)| right)));
             };
+            let Some((sign, right, span)) = steps.pop() else { return Ok(before) };
+            value = self.expr(right).and_then(|other| match sign {
+                Binary::Pipe => self.pipe(before, &other, (at, file.expr(right).span), span),
+                _ => self.binary(sign, &before, &other, (at, file.expr(right).span), span),
+            });
             at = span;
         }
-        Ok(value)
     }
 
     pub(super) fn lookup(&mut self, name: Name, span: Span) -> Evaluated<Value> {

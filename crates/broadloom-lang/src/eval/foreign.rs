@@ -28,15 +28,15 @@ impl Eval<'_> {
                 let span = file.expr(callee).span;
                 let is_foreign = !self.is_defined_elsewhere(*name, span);
                 if let Some(advice) = self.translated_call(callee, args).filter(|_| is_foreign) {
-                    let message = format!("there is no function `{}`", self.text(*name));
-                    let place = self.place(span);
-                    let diagnostic = Diagnostic::error(codes::UNKNOWN, message, place, "not known here");
-                    return Some(self.told(self.advised(diagnostic, advice, span, span)));
+                    return Some(self.told(self.advised(self.no_function(*name, span), advice, span, span)));
                 }
                 let arguments: Vec<String> = match suggest::is_in_a_row(self.text(*name)) {
                     true => self.layers_in_a_row(args),
                     false => args.iter().map(|arg| self.quote(self.span_of(arg.value))).collect(),
                 };
+                if let Some(advice) = self.reordered_first(self.text(*name), args).filter(|_| is_foreign) {
+                    return Some(self.told(self.advised(self.no_function(*name, span), advice, span, span)));
+                }
                 Some(self.unknown_function(*name, &arguments, span))
             }
             ExprKind::Field(_, field) => {
@@ -49,11 +49,29 @@ impl Eval<'_> {
                     false => args.iter().map(argument).collect(),
                 };
                 let translated = self.translated_call(callee, args);
+                let translated = translated.or_else(|| self.reordered_first(self.text(field.name), args));
                 let reported = self.prefixed(callee, Some(&arguments), translated);
                 reported.or_else(|| self.method_of_nothing(callee))
             }
             _ => None,
         }
+    }
+
+    /// Advice for a function that orders the axes of its first argument.
+    fn reordered_first(&self, function: &str, args: &[Arg]) -> Option<Advice> {
+        let first = args.first()?.value;
+        let ExprKind::Name(name) = self.frame.file.expr(first).kind else { return None };
+        match self.frame.scope.find(name)? {
+            Value::Tensor(tensor) => {
+                self.reordered(function, (tensor, &self.quote(self.span_of(first))), args)
+            }
+            _ => None,
+        }
+    }
+
+    fn no_function(&self, name: Name, span: Span) -> Diagnostic {
+        let message = format!("there is no function `{}`", self.text(name));
+        Diagnostic::error(codes::UNKNOWN, message, self.place(span), "not known here")
     }
 
     /// Reports `np.exp` and the like, if a library of Python is meant.
@@ -165,9 +183,7 @@ impl Eval<'_> {
     fn unknown_function(&mut self, name: Name, arguments: &[String], span: Span) -> Reported {
         let text = self.text(name).to_string();
         if let Some(way) = suggest::foreign(&text).filter(|_| !self.is_defined_elsewhere(name, span)) {
-            let message = format!("there is no function `{text}`");
-            let place = self.place(span);
-            let diagnostic = Diagnostic::error(codes::UNKNOWN, message, place, "not known here");
+            let diagnostic = self.no_function(name, span);
             if let Some(values) = suggest::first_values(&text).filter(|_| !arguments.is_empty()) {
                 return self.told(self.declared_first(diagnostic, span, arguments, values));
             }
@@ -191,6 +207,7 @@ impl Eval<'_> {
         let mut diagnostic = Diagnostic::error(codes::UNKNOWN, message, place, "not known here");
         let known = self.frame.scope.all();
         let near = suggest::nearest(&text, known.iter().map(|name| self.names.text(*name)));
+        let near = self.name_here(&text).or(near);
         if place == span
             && let Some(Elsewhere { label, at, help, kind }) = self.elsewhere(name, span)
         {
@@ -286,6 +303,16 @@ impl Eval<'_> {
                     && let Some(advice) = self.list_of_loop(list, item, field.span) =>
             {
                 Advice::say(advice)
+            }
+            (_, Some(_), Value::Tensor(tensor))
+                if let Some(advice) = self.reordered(&text, (*tensor, &owner), args.unwrap_or(&[])) =>
+            {
+                advice
+            }
+            (_, Some(_), Value::Tensor(_))
+                if text == "transpose" && args.is_some_and(|args| !args.is_empty()) =>
+            {
+                Advice::from_way(suggest::BY_SPEC, &arguments)
             }
             (_, Some(way), _) => Advice::from_way(way, &arguments),
             (Some(_), _, Value::Tensor(tensor)) if arguments.len() > 1 && REDUCTIONS.contains(&&*text) => {

@@ -36,14 +36,19 @@ impl Eval<'_> {
         diagnostic
     }
 
-    /// Where a function of the program around an application was configured with the number that a text begins with.
-    fn giver(&self, at: u32, text: &str) -> Option<(Span, String)> {
+    /// Where a function of the program around an application was configured with the number that a text begins with: where
+    /// the number is written, if it is.
+    pub(super) fn giver(&self, at: u32, text: &str) -> Option<(Span, String)> {
         let (made, applied) = self.maker(at)?;
-        if applied.is_of_library() {
-            return self.giver(applied.outer?, text);
+        let given = self.given_number(applied, text).filter(|_| !applied.is_of_library());
+        let number = text.split(' ').next();
+        let mut words = self.sources.slice(made).split(|letter: char| !letter.is_alphanumeric());
+        let is_written = words.any(|word| Some(word) == number);
+        let further = || self.giver(applied.outer?, text);
+        match given.map(|given| (made, given)) {
+            Some(given) if is_written => Some(given),
+            given => further().or(given),
         }
-        let given = self.given_number(applied, text);
-        given.map(|given| (made, given)).or_else(|| self.giver(applied.outer?, text))
     }
 
     /// Where the program configured the layer of an application, or one around it.
@@ -74,10 +79,16 @@ impl Eval<'_> {
     }
 }
 
-/// Adds a label, unless the place has one.
-fn labelled(diagnostic: Diagnostic, span: Span, text: String) -> Diagnostic {
-    match diagnostic.labels.iter().any(|label| label.span == span) {
-        true => diagnostic,
-        false => diagnostic.with_label(span, text),
+/// Adds a label, unless the place has one that says something else than what was given.
+pub(super) fn labelled(mut diagnostic: Diagnostic, span: Span, text: String) -> Diagnostic {
+    match diagnostic.labels.iter_mut().find(|label| label.span == span) {
+        Some(label) => {
+            if let Some(before) = label.text.strip_suffix(" here").filter(|before| !text.starts_with(*before))
+            {
+                label.text = format!("{before}, {text}");
+            }
+            diagnostic
+        }
+        None => diagnostic.with_label(span, text),
     }
 }

@@ -21,7 +21,7 @@
 //! | `traps` | specs and shapes in texts that are easily misread |
 //! | `action` | statements that act when the program runs |
 //! | `foreign`, `elsewhere` | nothing: they explain names that do not exist, or not here |
-//! | `habits`, `printed`, `grouped` | nothing: they explain what other libraries write otherwise |
+//! | `habits`, `printed`, `grouped`, `reordered` | nothing: they explain what other libraries write otherwise |
 //! | `report` | errors of the graph, as diagnostics |
 //! | `checkpoint` | nothing: it keeps the state between two statements, for the check after an edit |
 
@@ -48,6 +48,7 @@ mod leaf;
 mod makers;
 mod misgiven;
 mod printed;
+mod reordered;
 mod report;
 mod rules;
 mod scheme;

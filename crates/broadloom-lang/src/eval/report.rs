@@ -31,15 +31,31 @@ impl Eval<'_> {
         if self.names_insides(&diagnostic.message) {
             diagnostic = by_its_sizes(diagnostic, error);
         }
+        // Nobody can change what the library writes.
+        diagnostic.help.retain(|help| match place == span {
+            true => !help.contains("declare `") || !self.names_insides(help),
+            false => !help.contains("declare `") && !help.contains(" @ "),
+        });
         if let Some(advice) = self.cause(error.kind(), span) {
             diagnostic.help = vec![advice];
         }
         if matches!(error.kind(), ErrorKind::Mismatch | ErrorKind::Arithmetic) {
+            if self.is_same_whole(&diagnostic) {
+                return Err(Reported);
+            }
             diagnostic = self.with_makers(diagnostic, error);
+            diagnostic = self.with_strides(diagnostic, error, span);
             diagnostic = self.blamed(diagnostic, error, place, span);
             diagnostic.help.extend(self.without_padding(error, span));
         }
         self.fail(diagnostic)
+    }
+
+    /// Returns true if an axis that is too small for its parts has been reported.
+    fn is_same_whole(&self, wrong: &Diagnostic) -> bool {
+        let whole = |message: &str| message.split_once(" the rest of ").map(|(_, whole)| whole.to_string());
+        let own = whole(&wrong.message);
+        own.is_some() && self.diagnostics.iter().any(|known| whole(&known.message) == own)
     }
 
     /// Returns true if a message names something that the body of a function of the library has made.

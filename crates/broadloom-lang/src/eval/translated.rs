@@ -41,8 +41,23 @@ impl Eval<'_> {
     pub(super) fn translated_call(&self, callee: ExprId, args: &[Arg]) -> Option<Advice> {
         let name = self.foreign_name(callee)?;
         // The function itself may be all that is wrong: `ReLU(x)`.
-        let is_type = self.text(name.name).starts_with(char::is_uppercase);
-        let given = args.iter().any(|arg| arg.name.is_some() || self.literal_number(arg.value).is_some());
+        let layer = suggest::layer(self.text(name.name));
+        let is_type = self.text(name.name).starts_with(char::is_uppercase) || layer.is_some();
+        let is_number = |arg: &Arg| match self.frame.file.expr(arg.value).kind {
+            ExprKind::Name(name) => !matches!(self.frame.scope.find(name), Some(Value::Tensor(_)) | None),
+            _ => self.literal_number(arg.value).is_some(),
+        };
+        // As a function of other libraries it is applied at once: `max_pool2d(x, 2)`.
+        if let (Some(_), [x, rest @ ..]) = (layer, args)
+            && !is_number(x)
+            && !rest.is_empty()
+            && rest.iter().all(|arg| arg.name.is_some() || is_number(arg))
+        {
+            let written =
+                format!("{}({})", self.configured_here(name, rest)?, self.quote(self.span_of(x.value)));
+            return Some(Advice::write(written));
+        }
+        let given = args.iter().any(|arg| arg.name.is_some() || is_number(arg));
         if !is_type || !given && !args.is_empty() {
             return None;
         }
@@ -94,7 +109,7 @@ impl Eval<'_> {
     }
 
     /// The name that a function of another library has here.
-    fn name_here(&self, name: &str) -> Option<String> {
+    pub(super) fn name_here(&self, name: &str) -> Option<String> {
         if let Some((here, _)) = suggest::layer(name) {
             return Some(here.to_string());
         }

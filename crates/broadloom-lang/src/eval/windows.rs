@@ -1,7 +1,7 @@
 //! Windows that stay inside of an image, and leave less of it than is wanted.
 
 use broadloom::{Error, ErrorKind, Remedy, Tensor};
-use broadloom_diagnostics::Span;
+use broadloom_diagnostics::{Diagnostic, Span};
 
 use super::Eval;
 use super::apply::Applied;
@@ -48,6 +48,33 @@ impl Eval<'_> {
             let (advice, name) = (self.pads(first).unwrap_or_default(), &first.name);
             format!("for both {}, {advice}: `{name}` then keeps the size of the image", a.max(b))
         })
+    }
+
+    /// Shows the layers that have made one of two sizes from the other, by a stride.
+    pub(super) fn with_strides(&self, mut diagnostic: Diagnostic, error: &Error, span: Span) -> Diagnostic {
+        let sizes: Vec<u64> = error.ends().iter().filter_map(|end| end.size()).collect();
+        let &[a, b] = &sizes[..] else { return diagnostic };
+        let (large, small) = (a.max(b), a.min(b));
+        for at in self.applications_of(&self.graph.computed_from(&self.read_at(span))) {
+            let Some(applied) = self.applied.get(at as usize).filter(|applied| applied.is_of_library())
+            else {
+                continue;
+            };
+            let stride = self.config(applied, "stride").filter(|stride| *stride > 1);
+            let given = self.names.find("x").and_then(|x| applied.scope.own(x));
+            let (Some(stride), Some(Value::Tensor(x))) = (stride, given) else { continue };
+            let is_large = |axis: &_| ToString::to_string(axis) == large.to_string();
+            let made = applied.layer.made_at.get().filter(|made| !self.library.contains(&made.source));
+            let makes =
+                large.div_ceil(stride) == small && self.graph.shape(x).rows[2].lead.iter().any(is_large);
+            if let Some(made) = made.filter(|_| makes)
+                && diagnostic.labels.iter().all(|label| label.span != made)
+            {
+                diagnostic =
+                    diagnostic.with_label(made, format!("`{}` makes {small} of {large}", applied.name));
+            }
+        }
+        diagnostic
     }
 
     /// How a layer of the library is told to pad, if it has a choice and does not.

@@ -21,13 +21,48 @@ pub(super) fn compositions(program: &Program, shapes: &Shapes) -> Vec<Diagnostic
         else {
             continue;
         };
-        let [a, w] = [a, w].map(|tensor| program.graph.label_of(tensor));
+        let [a, w] = [a, w].map(|tensor| program.graph.told_as(tensor));
         let message = format!("`{a} @ {w}` contracts nothing, and `{w}` is a single number");
         let label = format!("`{a}` has no input axes");
         let diagnostic = Diagnostic::warning(codes::IDLE, message, origin.span, label);
         found.push(diagnostic.with_help(advice(&w, &a)));
     }
     found
+}
+
+/// Products `a @ b.T` that contract nothing, of tensors that others would take for matrices.
+pub(super) fn outer_products(program: &Program, shapes: &Shapes) -> Vec<Diagnostic> {
+    let graph = &program.graph;
+    let mut found = Vec::new();
+    for tensor in graph.tensors() {
+        let origin = graph.step_of(tensor).and_then(|step| program.origins.get(step));
+        let (Some((a, b)), Some(origin)) = (outer_product(graph, tensor), origin) else { continue };
+        if origin.span != origin.inner {
+            continue;
+        }
+        let [left, right] = [a, b].map(|tensor| short(&graph.told_as(tensor)).to_string());
+        let (shape, made) = (shapes.get(a), shapes.get(tensor));
+        let message =
+            format!("`{left} @ {right}.T` contracts nothing: `{left}` is `{shape}`, and has no input axes");
+        let (each, spec) = match shape.batch().is_empty() {
+            true => ("", "s, d; t, d => s, t"),
+            false => (" for each example", ALL_PAIRS),
+        };
+        let label = format!("an outer product{each}, `{made}`");
+        let help = format!(
+            "for products of all pairs, as of a Gram matrix, write `einsum(\"{spec}\", {left}, {right})`"
+        );
+        found.push(Diagnostic::warning(codes::IDLE, message, origin.span, label).with_help(help));
+    }
+    found
+}
+
+/// The spec of products of all pairs of vectors.
+pub(crate) const ALL_PAIRS: &str = "... s | d; ... t | d => ... s | t";
+
+/// A name without those of the functions around it.
+pub(crate) fn short(name: &str) -> &str {
+    name.rsplit('.').next().unwrap_or(name)
 }
 
 /// Transposes of tensors without inputs, as matrices are transposed elsewhere. As an operand of `@`, a row vector may be meant.
@@ -59,7 +94,7 @@ pub(super) fn transposes(program: &Program, shapes: &Shapes) -> Vec<Diagnostic> 
             (_, 2, 0) => "... | a, b => ... | b, a",
             _ => continue,
         };
-        let name = graph.label_of(x);
+        let name = graph.told_as(x);
         let message = format!("`{name}.T` exchanges inputs and outputs, and `{name}` has no inputs");
         let diagnostic =
             Diagnostic::warning(codes::IDLE, message, origin.span, format!("`{name}` is `{shape}`"));
@@ -87,8 +122,8 @@ pub(crate) fn idle(graph: &Graph, tensor: Tensor) -> Option<(Tensor, Tensor, usi
     (none(&input) && !none(&output)).then_some((*a, *w, step))
 }
 
-/// The operands of `a @ b.T` where neither has inputs, and both have a batch: as products of queries and keys are written
-/// elsewhere.
+/// The operands of `a @ b.T` where neither has inputs, and both have a batch or several outputs: as products of queries and
+/// keys, and of matrices, are written elsewhere.
 pub(crate) fn outer_product(graph: &Graph, tensor: Tensor) -> Option<(Tensor, Tensor)> {
     let Some(Node::Operation { name, operands: &[a, transposed], .. }) = graph.node(tensor) else {
         return None;
@@ -99,7 +134,7 @@ pub(crate) fn outer_product(graph: &Graph, tensor: Tensor) -> Option<(Tensor, Te
     let none = |row: &PartialRow| !row.open && row.lead.is_empty() && row.trail.is_empty();
     let is_plain = |tensor: Tensor| {
         let [batch, input, output] = graph.shape(tensor).rows;
-        none(&input) && !none(&batch) && !none(&output)
+        none(&input) && !none(&output) && (!none(&batch) || output.lead.len() == 2)
     };
     (name.starts_with('@') && is_plain(a) && is_plain(b)).then_some((a, b))
 }

@@ -105,6 +105,28 @@ impl Mutual {
     }
 }
 
+/// Returns true if operands of an operation that begins at a place of the program broadcast into each other: whatever
+/// shapes they have, they fit then.
+pub(crate) fn multiplies(program: &mut Program, start: u32) -> bool {
+    let (Ok(all), Ok(shapes)) = (program.graph.broadcasts(), program.graph.final_shapes()) else {
+        return false;
+    };
+    let mutual = Mutual::new(program, &shapes);
+    let here = |step: usize| {
+        program
+            .origins
+            .get(step)
+            .is_some_and(|origin| origin.span.source == program.main && origin.span.start == start)
+    };
+    let is_repeated = |each: &&Broadcast| {
+        let own = each.axes.iter().any(|(_, size)| *size > 1);
+        own && shapes.elements(each.operand) > 1 && !mutual.generated[each.operand.index()] && here(each.step)
+    };
+    let sides: Vec<(usize, usize)> =
+        all.iter().filter(is_repeated).map(|each| (each.step, each.slot)).collect();
+    sides.iter().any(|(step, slot)| sides.iter().any(|(other, side)| other == step && side != slot))
+}
+
 /// Advice for two tensors of which one has all its axes among the last ones of the other, counted through `|`: as `20, 32` and
 /// `8, 20 | 32`.
 pub(super) fn other_bar(program: &Program, shapes: &Shapes, (a, b): (Tensor, Tensor)) -> Option<String> {
@@ -121,7 +143,7 @@ pub(super) fn other_bar(program: &Program, shapes: &Shapes, (a, b): (Tensor, Ten
         let before = all.strip_suffix(&own[..]).filter(|_| is_leaf)?.len();
         let (batch, output) = own.split_at(bar.checked_sub(before)?);
         let shape = format!("{} | {}", batch.join(", "), output.join(", "));
-        let [name, other] = [one, other].map(|tensor| program.graph.label_of(tensor));
+        let [name, other] = [one, other].map(|tensor| program.graph.told_as(tensor));
         Some(format!(
             "to pair them up, declare `{name}` as `{}`, with its batch before `|`, like `{other}`",
             shape.trim_end()

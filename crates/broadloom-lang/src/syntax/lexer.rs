@@ -376,7 +376,8 @@ impl Lexer<'_> {
             .take_while(|letter| letter.is_alphanumeric() || *letter == '_')
             .map(char::len_utf8)
             .sum();
-        if tail > 0 {
+        // The parser reports `tensor<32x784xf32>` as a whole.
+        if tail > 0 && !self.text[..self.at].ends_with("tensor<") {
             let span = self.span(self.at, self.at + end + tail);
             let message = format!("`{}` is neither a number nor a name", &rest[..end + tail]);
             let help = format!(

@@ -38,6 +38,10 @@ impl Lexer<'_> {
 
     pub(super) fn unknown(&mut self, rest: &str, letter: char) -> (TokenKind, usize) {
         let length = unknown_length(rest, letter);
+        // The parser reports `x .^ 2`, with all such operators of the line.
+        if letter == '^' && self.text[..self.at].ends_with('.') {
+            return (TokenKind::Unknown, length);
+        }
         let span = self.span(self.at, self.at + length);
         let written;
         let ends_operand = |letter: char| letter.is_alphanumeric() || matches!(letter, '_' | ')' | ']');

@@ -122,8 +122,11 @@ impl Parser<'_> {
                     if self.dotted(left) {
                         return None;
                     }
-                    if self.dotted_call(left) {
-                        continue;
+                    if self.kind() == TokenKind::Open {
+                        match self.dotted_call(left) {
+                            true => continue,
+                            false => return None,
+                        }
                     }
                     let field = self.ident("after `.`")?;
                     self.push(ExprKind::Field(left, field), start.to(field.span))
@@ -191,7 +194,7 @@ impl Parser<'_> {
             TokenKind::OpenList => return self.list(),
             TokenKind::OpenBrace => return self.param(),
             _ => {
-                self.expected("an expression");
+                self.no_expression();
                 return None;
             }
         };

@@ -133,7 +133,8 @@ impl Parser<'_> {
                 Some(self.expr().map(StatementKind::Expr))
             }
             "minimize" if operand || next == TokenKind::Open => {
-                replace(self, "the word is `minimise`", format!("write `minimise {rest}`"), "minimise");
+                let by = rest.replace(" with ", " by ").replace(" using ", " by ");
+                replace(self, "the word is `minimise`", format!("write `minimise {by}`"), "minimise");
                 Some(self.minimise())
             }
             "param" | "parameter" if next == TokenKind::Name => {
@@ -309,6 +310,17 @@ impl Parser<'_> {
         let edits = vec![Edit::new(open.span, gap), Edit::new(close, "")];
         self.report(Diagnostic::error(codes::EXPECTED, message, word, "").with_edits(help, edits));
         true
+    }
+
+    /// Reports that an expression is missing here.
+    pub(super) fn no_expression(&mut self) {
+        if !self.is_word(Keyword::Repeat) || self.ahead(1).kind != TokenKind::Open {
+            return self.expected("an expression");
+        }
+        let message = "`repeat` begins a loop, and is no function";
+        let help = "leave it out: axes that are missing broadcast, and a spec with `0` in its result makes an axis that does, `einsum(\"... | c => ... | 0, c\", x)`";
+        let span = self.token().span;
+        self.report(Diagnostic::error(codes::EXPECTED, message, span, "").with_help(help));
     }
 
     /// Reports two values to print without a comma between them.

@@ -39,6 +39,9 @@ impl Parser<'_> {
             self.bracketed(open);
             return None;
         }
+        if self.typed_shape() || place == ShapeContext::Alone && self.type_alone() {
+            return None;
+        }
         let mut shape = Shape::default();
         // As numbers are shown: no axes.
         if self.kind() == TokenKind::Open && self.ahead(1).kind == TokenKind::Close {

@@ -52,16 +52,76 @@ impl Parser<'_> {
         let close = self.closing(open.kind, closed);
         let inner = Span { start: open.span.end, end: close.start, ..open.span };
         let axes: Vec<String> = self.slice(inner).split(',').map(|axis| axis.trim().to_string()).collect();
-        let help = match &axes[..] {
-            [] | [_] => format!("write `{}`", axes.join("")),
+        self.plain_axes("the axes of a shape stand without brackets", open.span.to(close), &axes, "");
+    }
+
+    /// Reports `f32[32, 784]`, `Float[Array, "32 784"]` and `tensor<32x784xf32>` in place of a shape, at the name.
+    pub(in super::super) fn typed_shape(&mut self) -> bool {
+        let (name, open) = (self.token(), self.ahead(1));
+        let sign = self.slice(open.span);
+        let is_apart = name.kind != TokenKind::Name || name.span.end != open.span.start;
+        if is_apart || !matches!(sign, "[" | "<" | "(") {
+            return false;
+        }
+        let rest = self.rest_of_line(open.span.end);
+        let close = if sign == "[" {
+            ']'
+        } else if sign == "<" {
+            '>'
+        } else {
+            ')'
+        };
+        let Some((inside, _)) = rest.split_once(close) else { return false };
+        let length = self.text[open.span.end as usize..].find(close).unwrap_or_default() as u32;
+        let whole = Span { end: open.span.end + length + 1, ..name.span };
+        let word = self.slice(name.span).to_string();
+        let separators: &[char] = if sign == "<" { &[',', 'x', ' '] } else { &[',', ' ', '"'] };
+        let words = inside.split(separators).filter(|word| !word.is_empty());
+        let is_size = |word: &str| word.bytes().all(|digit| digit.is_ascii_digit());
+        let (mut axes, mut types) = (Vec::new(), vec![word]);
+        for word in words {
+            match is_size(word)
+                || suggest::number_type_or_own(word).is_none()
+                    && !word.ends_with("rray")
+                    && !word.ends_with("ensor")
+            {
+                true => axes.push(word.to_string()),
+                false => types.push(word.to_string()),
+            }
+        }
+        let behind = types.iter().find_map(|word| suggest::number_type_or_own(word));
+        let behind = behind.map_or(String::new(), |known| format!(" as {known}"));
+        let message = "the axes of a shape stand without brackets, and their type behind them";
+        self.plain_axes(message, whole, &axes, &behind);
+        true
+    }
+
+    /// Reports a type in place of a shape: `data x : float = 1`.
+    pub(in super::super) fn type_alone(&mut self) -> bool {
+        let token = self.token();
+        let ends = matches!(self.ahead(1).kind, TokenKind::Equals | TokenKind::Newline | TokenKind::End);
+        let word = self.slice(token.span).to_string();
+        let Some(own) = suggest::number_type_or_own(&word).filter(|_| ends && token.kind == TokenKind::Name)
+        else {
+            return false;
+        };
+        let message = format!("after `:` stands a shape, and `{word}` is a type");
+        let help = format!("write `| as {own}` for one number, `3 as {own}` for three");
+        let diagnostic = Diagnostic::error(codes::SHAPE, message, token.span, "");
+        self.report(diagnostic.with_fix(help, token.span, format!("| as {own}")));
+        true
+    }
+
+    /// Reports axes that are written otherwise, with what stands behind them.
+    fn plain_axes(&mut self, message: &str, whole: Span, axes: &[String], behind: &str) {
+        let plain = format!("{}{behind}", axes.join(", "));
+        let help = match axes {
+            [] | [_] => format!("write `{plain}`"),
             [first, rest @ ..] => format!(
-                "write `{}`, or `{first} | {}` if the first axis counts a batch",
-                axes.join(", "),
+                "write `{plain}`, or `{first} | {}{behind}` if the first axis counts a batch",
                 rest.join(", ")
             ),
         };
-        let message = "the axes of a shape stand without brackets";
-        let (whole, plain) = (open.span.to(close), axes.join(", "));
         self.report(Diagnostic::error(codes::SHAPE, message, whole, "").with_fix(help, whole, plain));
     }
 
@@ -80,20 +140,21 @@ impl Parser<'_> {
         self.token().span
     }
 
-    /// Reports `f.(x)`, behind the dot. Returns true if the call can be parsed as if the dot were not there.
+    /// Reports `f.(x)`, behind the dot. Returns true if the call can be parsed as if the dot were not there, which has to be
+    /// the only one of its line.
     pub(in super::super) fn dotted_call(&mut self, function: ExprId) -> bool {
-        if self.kind() != TokenKind::Open {
-            return false;
-        }
         let (dot, function) = (self.tokens[self.at - 1].span, self.quote(self.file.expr(function).span));
-        let open = self.next();
-        let close = self.closing(TokenKind::Open, TokenKind::Close);
-        self.at -= 1;
-        let arguments = self.quote(Span { start: open.span.end, end: close.start, ..open.span });
+        let rest = self.rest_of_line(dot.end);
+        let plain = without_dots(&rest);
         let message = "functions work element by element, without a dot";
         let diagnostic = Diagnostic::error(codes::EXPECTED, message, dot, "");
-        self.report(diagnostic.with_fix(format!("write `{function}({arguments})`"), dot, ""));
-        true
+        let help = format!("write `{function}{plain}`");
+        let is_only = plain == rest;
+        self.report(match is_only {
+            true => diagnostic.with_fix(help, dot, ""),
+            false => diagnostic.with_help(help),
+        });
+        is_only
     }
 
     /// Reports `a .* b`, behind the dot.
@@ -103,10 +164,15 @@ impl Parser<'_> {
             TokenKind::Star | TokenKind::Slash | TokenKind::Plus | TokenKind::Minus | TokenKind::StarStar => {
                 token.kind.text()
             }
-            TokenKind::Unknown if self.slice(token.span) == "^" => "**",
+            TokenKind::Unknown if self.slice(token.span) == "^" => {
+                // The lexer leaves it to be reported here.
+                self.tokens[self.at].kind = TokenKind::StarStar;
+                "**"
+            }
             _ => return false,
         };
-        let (left, right) = (self.quote(self.file.expr(left).span), self.rest_of_line(token.span.end));
+        let (left, right) =
+            (self.quote(self.file.expr(left).span), without_dots(&self.rest_of_line(token.span.end)));
         let message = format!("`{sign}` works element by element, without a dot");
         let help = format!("write `{left} {sign} {right}`; the product of matrices is `@`");
         self.report(Diagnostic::error(codes::EXPECTED, message, dot.to(token.span), "").with_help(help));
@@ -134,6 +200,24 @@ impl Parser<'_> {
             _ => None,
         }
     }
+}
+
+/// A line without the dots of operators and calls that work element by element.
+fn without_dots(line: &str) -> String {
+    let mut plain = String::new();
+    let mut letters = line.chars().peekable();
+    while let Some(letter) = letters.next() {
+        let is_number = plain.ends_with(|last: char| last.is_ascii_digit());
+        match letters.peek() {
+            Some('^') if letter == '.' => {
+                letters.next();
+                plain.push_str("**");
+            }
+            Some('*' | '+' | '-' | '/' | '(') if letter == '.' && !is_number => {}
+            _ => plain.push(letter),
+        }
+    }
+    plain
 }
 
 /// For an index that has no short form here.
