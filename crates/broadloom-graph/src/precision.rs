@@ -177,7 +177,7 @@ impl Types<'_> {
         let Some(Step::Op { op, .. }) = graph.steps.get(step as usize) else { return false };
         let counts = |tensor: &Tensor| matches!(graph.leaf(*tensor), Some(Leaf::Size(_) | Leaf::Range));
         match *op {
-            _ if matches!(graph.facts.lookups.get(&step), Some(Lookup::Columns | Lookup::Elements)) => false,
+            _ if matches!(graph.facts.lookups.get(&step), Some(Lookup::Taken(_))) => false,
             Op::Pointwise(_) => {
                 let operation = self.operations[step as usize];
                 let selects = operation.is_some_and(Operation::is_selection);

@@ -125,14 +125,29 @@ const BUILTINS: &[(&str, &str, &str)] = &[
         "The elements of `x : … | …` at whole numbers `ids : … |` along a new first batch axis of a size; elements with equal numbers are added up, or what `reduce` says.",
     ),
     (
+        "take",
+        "take(axis, x, ids)",
+        "The elements of `x` at whole numbers `ids : … |` along the axis that a shape names, `take(\"... | t\", x, ids)`.",
+    ),
+    (
+        "take_along",
+        "take_along(axis, x, ids)",
+        "The elements of `x` along the axis that a shape names, at whole numbers that `ids` has for each row.",
+    ),
+    (
+        "positions",
+        "positions(axis, x)",
+        "0, 1, 2, … along a batch axis `t`, as many as `x` has elements along the axis that a shape names.",
+    ),
+    (
         "concat",
         "concat(a, b, …, along = \"output\")",
-        "Tensors one after another along the first axis of a kind: `\"batch\"`, `\"input\"` or `\"output\"`.",
+        "Tensors one after another along the first axis of a kind, `\"batch\"`, `\"input\"` or `\"output\"`, or along the axis that a shape names: `\"... | t\"`.",
     ),
     (
         "stack",
         "stack(a, b, …, along = \"output\")",
-        "Tensors one after another along a new axis of a kind: `\"batch\"`, `\"input\"` or `\"output\"`.",
+        "Tensors one after another along a new first axis of a kind, `\"batch\"`, `\"input\"` or `\"output\"`, or in the place that a shape names: `\"..., t\"`.",
     ),
     (
         "reshape",

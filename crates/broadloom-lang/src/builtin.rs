@@ -1,7 +1,8 @@
 //! The functions that are part of the language. All others are the library's, written with these.
 
+mod axis;
 mod initials;
-mod moves;
+pub(crate) mod moves;
 mod turns;
 
 use std::rc::Rc;
@@ -77,7 +78,7 @@ pub(crate) fn all() -> &'static [Builtin] {
 const SIGNS: [&str; 6] = ["neg", "not", "and", "or", "mod", "floor_div"];
 
 /// The functions that are not just a pointwise operation.
-const OWN: [Builtin; 30] = [
+const OWN: [Builtin; 33] = [
     function("max", greatest),
     function("min", least),
     function("where", choose),
@@ -89,6 +90,9 @@ const OWN: [Builtin; 30] = [
     function("transpose", moves::transpose),
     function("gather", moves::gather),
     function("scatter", moves::scatter),
+    function("take", axis::take),
+    function("take_along", axis::take_along),
+    function("positions", axis::positions),
     function("concat", |eval, call| moves::joined(eval, call, false)),
     function("stack", |eval, call| moves::joined(eval, call, true)),
     function("reshape", moves::reshape),

@@ -205,7 +205,7 @@ impl Lowering<'_> {
             Some(Lookup::Scattered) if at == place.result => {
                 return (Some(piece.accumulate.and_then(Binary::neutral).unwrap_or(0.0)), false);
             }
-            Some(Lookup::Columns | Lookup::Elements) => return (None, true),
+            Some(Lookup::Taken(_)) => return (None, true),
             _ => {}
         }
         let key = (at, piece.accumulate);
@@ -254,8 +254,7 @@ impl Lowering<'_> {
     fn looked_up_axis(&self, place: &AssignContext) -> Option<(usize, usize)> {
         let lookup = self.graph.lookup(place.step)?;
         let at = if lookup == Lookup::Scattered { place.result } else { place.at(1) };
-        let axes = place.nest.projection.maps[at].len();
-        Some((at, if lookup == Lookup::Columns { axes.checked_sub(1)? } else { 0 }))
+        Some((at, lookup.axis().in_memory(self.layout.ranks(place.nest.tensors[at]))?))
     }
 
     /// The loop over the axis that is looked up, which a lookup replaces.
@@ -402,9 +401,8 @@ impl Lowering<'_> {
         let &[operand, ids] = self.graph.step_operands(step) else { return };
         let Some(lookup) = self.graph.lookup(step) else { return };
         let table = if lookup == Lookup::Scattered { self.graph.first_result(step) } else { operand };
-        let axes = self.layout.axes(table);
-        let below = if lookup == Lookup::Columns { axes.last() } else { axes.first() };
-        let below = below.copied().unwrap_or(Size::ZERO);
+        let axis = lookup.axis().in_memory(self.layout.ranks(table)).unwrap_or(0);
+        let below = self.layout.axes(table).get(axis).copied().unwrap_or(Size::ZERO);
         let (of, buffer) = (self.buffer(self.node(table)), self.buffer(self.node(ids)));
         let sizes = self.layout.axes(ids);
         let loops: Vec<(u32, Size)> =
