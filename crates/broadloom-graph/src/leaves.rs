@@ -24,6 +24,7 @@ use crate::error::{Error, ErrorKind};
 use crate::initial::Initial;
 use crate::lookup::Lookup;
 use crate::size_expr::SizeSum;
+use crate::sort::Sorting;
 use crate::step::{Aspect, Leaf, RowRef, Rows, Step, Tensor, place};
 
 impl Graph {
@@ -601,6 +602,8 @@ pub(crate) struct Facts {
     pub gradients: FxHashMap<Tensor, Tensor>,
     /// Steps that look something up.
     pub lookups: FxHashMap<u32, Lookup>,
+    /// The steps that sort.
+    pub sorts: FxHashMap<u32, Sorting>,
     pub precisions: FxHashMap<Tensor, Dtype>,
     pub default_precision: Dtype,
     pub initials: FxHashMap<Tensor, Initial>,

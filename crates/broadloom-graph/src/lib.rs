@@ -36,6 +36,7 @@ mod shape;
 mod shape_source;
 mod size;
 mod size_expr;
+mod sort;
 mod spec_axis;
 mod step;
 mod symbols;

@@ -58,6 +58,11 @@ fn inferred(graph: &Graph, known: Vec<Option<Dtype>>) -> Vec<Dtype> {
             types.known[ids.index()].get_or_insert(Dtype::I64);
         }
     }
+    for step in graph.facts.sorts.keys() {
+        for places in graph.step_results(*step) {
+            types.known[places.index()] = Some(Dtype::I64);
+        }
+    }
     let default = graph.facts.default_precision;
     let steps = 0..graph.steps.len() as u32;
     steps.clone().for_each(|step| {

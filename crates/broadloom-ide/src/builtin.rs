@@ -140,6 +140,11 @@ const BUILTINS: &[(&str, &str, &str)] = &[
         "0, 1, 2, … along a batch axis `t`, as many as `x` has elements along the axis that a shape names.",
     ),
     (
+        "argsort",
+        "argsort(axis, x, descending = false)",
+        "The positions of the elements of `x` along the axis that a shape names, in the order of the elements; equal ones in the order of their positions, what is not a number last.",
+    ),
+    (
         "concat",
         "concat(a, b, …, along = \"output\")",
         "Tensors one after another along the first axis of a kind, `\"batch\"`, `\"input\"` or `\"output\"`, or along the axis that a shape names: `\"... | t\"`.",

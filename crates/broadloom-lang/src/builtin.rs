@@ -78,7 +78,7 @@ pub(crate) fn all() -> &'static [Builtin] {
 const SIGNS: [&str; 6] = ["neg", "not", "and", "or", "mod", "floor_div"];
 
 /// The functions that are not just a pointwise operation.
-const OWN: [Builtin; 33] = [
+const OWN: [Builtin; 34] = [
     function("max", greatest),
     function("min", least),
     function("where", choose),
@@ -93,6 +93,7 @@ const OWN: [Builtin; 33] = [
     function("take", axis::take),
     function("take_along", axis::take_along),
     function("positions", axis::positions),
+    function("argsort", axis::argsort),
     function("concat", |eval, call| moves::joined(eval, call, false)),
     function("stack", |eval, call| moves::joined(eval, call, true)),
     function("reshape", moves::reshape),
@@ -134,9 +135,6 @@ const OWN: [Builtin; 33] = [
 /// The words for accumulations.
 const ACCUMULATES: [(&str, Accumulate); 4] =
     [("+", Accumulate::Sum), ("*", Accumulate::Product), ("max", Accumulate::Max), ("min", Accumulate::Min)];
-
-/// The names of all axes of a kind in specs that the language makes: batch, input, output.
-pub(crate) const ROWS: [&str; 3] = ["b", "i", "o"];
 
 /// Names that stand for values.
 pub(crate) fn values() -> [(&'static str, Value); 6] {

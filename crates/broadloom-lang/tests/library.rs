@@ -136,12 +136,31 @@ fn along_an_axis() {
         ("pad_reflect", "pad_reflect(\"... | t, ...\", 3, 9)(x)"),
         ("tril", "tril(x, 1)"),
         ("triu", "triu(x)"),
+        ("sort", "sort(\"... | t, ...\")(x)"),
+        ("sort_descending", "sort(\"... | t, ...\", descending = true)(x)"),
+        ("topk", "topk(\"... | t, ...\", 3)(x)[0]"),
         ("interleave", "interleave(\"... | t, ...\")(x, flip(\"... | t, ...\")(x))"),
     ];
     for (name, call) in cases {
         let text = format!("data x : ... | _, _ = load(\"CASE\", \"x\")\nlet y = {call}");
         for backend in [Backend::Reference, Backend::Native] {
             check_by(backend, name, &text, &[("x", "x")]);
+        }
+    }
+}
+
+#[test]
+fn places_among_sorted_numbers() {
+    let text = "data edges : _ = load(\"searchsorted.npz\", \"edges\")
+data x : _ = load(\"searchsorted.npz\", \"x\")
+let left, right = [searchsorted(\"t\")(edges, x), searchsorted(\"t\", right = true)(edges, x)]
+print left, right";
+    for backend in [Backend::Reference, Backend::Native] {
+        let program = compiled(text);
+        let both = ["left", "right"].map(|name| found(&program, name));
+        let (mut session, _) = run_by(backend, program, Vec::new());
+        for (tensor, key) in both.into_iter().zip(["left", "right"]) {
+            close(key, &session.get(tensor).unwrap().to_f64s(), &array("searchsorted", key).to_f64s());
         }
     }
 }

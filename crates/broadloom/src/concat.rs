@@ -68,9 +68,9 @@ pub fn layer(along: Along) -> Option<Spec> {
     build.finish(vec![operand], vec![result])
 }
 
-/// The spec of some positions of the first axis of one kind: the part before them has a given size,
-/// the part behind them any. The positions are the axis `part`.
-pub fn part(before: u64, along: Kind, rows: [&str; 3]) -> Option<Spec> {
+/// The spec of some positions of an axis: the part before them has a given size, the part behind them any. The positions are the axis
+/// `part`.
+pub fn part(before: u64, along: Along) -> Option<Spec> {
     let mut build = spec::Builder::new();
     let before = NonZeroU64::new(before).map(spec::ConcatPart::Size);
     let parts: Vec<spec::ConcatPart<'_>> = before
@@ -78,8 +78,8 @@ pub fn part(before: u64, along: Kind, rows: [&str; 3]) -> Option<Spec> {
         .chain([spec::ConcatPart::Label("part"), spec::ConcatPart::Label("rest")])
         .collect();
     let (whole, part) = (build.parts(&parts), build.label("part"));
-    let operand = build.all_rows(rows, along, Some(whole));
-    let result = build.all_rows(rows, along, Some(part));
+    let operand = along.shape(&mut build, &[whole]);
+    let result = along.shape(&mut build, &[part]);
     build.finish(vec![operand], vec![result])
 }
 
@@ -89,7 +89,6 @@ mod tests {
 
     #[test]
     fn specs() {
-        let rows = ["b", "i", "o"];
         let text = |spec: Option<Spec>| spec.map(|spec| spec.to_string()).unwrap_or_default();
         assert_eq!(
             text(concatenation(2, Along::first(Kind::Output))),
@@ -102,8 +101,8 @@ mod tests {
             text(layer(Along::first(Kind::Input))),
             "..b.. | ..i.. -> ..o.. => ..b.. | layer, ..i.. -> ..o.."
         );
-        let cut = text(part(2, Kind::Batch, rows));
+        let cut = text(part(2, Along::first(Kind::Batch)));
         assert_eq!(cut, "2^part^rest, ..b.. | ..i.. -> ..o.. => part, ..b.. | ..i.. -> ..o..");
-        assert!(text(part(0, Kind::Batch, rows)).starts_with("part^rest, ..b.. | "));
+        assert!(text(part(0, Along::first(Kind::Batch))).starts_with("part^rest, ..b.. | "));
     }
 }

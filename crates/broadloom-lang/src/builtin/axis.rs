@@ -1,6 +1,6 @@
 //! Functions along one axis, which a shape names: `take("... | t", x, ids)`.
 
-use broadloom::{Along, Kind, StatedNames, Tensor};
+use broadloom::{Along, Kind, Node, StatedNames, Tensor};
 use broadloom_diagnostics::{Diagnostic, Span};
 use broadloom_spec::{AxisKind, parse_over};
 
@@ -91,7 +91,7 @@ struct Taken<'c, const N: usize> {
 
 /// Reads the shape that names an axis, the tensor, and `N` other arguments. Without a shape it is the first batch axis, as in `x[ids]`.
 fn taken<'c, const N: usize>(eval: &mut Eval<'_>, call: &'c Call, behind: &str) -> Evaluated<Taken<'c, N>> {
-    eval.only(call, &[])?;
+    eval.only(call, if call.name == "argsort" { &["descending"] } else { &[] })?;
     let mut plain = call.plain();
     let along = match plain.first().map(|given| (&given.value, given.span)) {
         Some((Value::Text(text), span)) => {
@@ -116,10 +116,36 @@ fn taken<'c, const N: usize>(eval: &mut Eval<'_>, call: &'c Call, behind: &str) 
 /// `take("... | t", x, ids)`: elements at whole numbers along an axis.
 pub(super) fn take(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
     let Taken { along, tensor, rest: [ids] } = taken(eval, call, "x, ids")?;
+    if let Value::Range(from, to) = ids.value {
+        beyond(eval, call, tensor, along, to)?;
+        return eval.cut(tensor, along, (from, to), call.span);
+    }
     let ids = eval.whole_positions(&ids.value, ids.span)?;
     let made = eval.ask(call.span, |graph| graph.take(tensor, ids, along))?;
     eval.show_as_written(made, call.span, "take(…)");
     Ok(Value::Tensor(made))
+}
+
+/// Reports a range that ends behind an axis, where its size is known already.
+fn beyond(eval: &mut Eval<'_>, call: &Call, tensor: Tensor, along: Along, to: i64) -> Evaluated<()> {
+    let row = &eval.graph.shape(tensor).rows[along.kind as usize];
+    let mut axes = row.lead.iter().chain(&row.trail);
+    let axis = if along.leads { axes.next() } else { axes.next_back() };
+    let size = axis.and_then(|axis| axis.to_string().parse::<i64>().ok()).filter(|_| !row.open);
+    let Some(size) = size.filter(|size| *size < to) else { return Ok(()) };
+    // Positions in order are as many as the elements, which the program knows by a name.
+    let tensor = match eval.graph.node(tensor) {
+        Some(Node::Operation { name: "argsort", operands: &[x], .. }) => x,
+        _ => tensor,
+    };
+    let (name, shape) = (eval.graph.told_as(tensor), eval.graph.shape(tensor));
+    let message = format!("`{name}` has {size} elements along this axis, and {to} are needed");
+    let mut diagnostic = Diagnostic::error(codes::ARITHMETIC, message, eval.place(call.span), "");
+    if let Some(made) = eval.where_made(&Value::Tensor(tensor)).filter(|made| *made != eval.place(call.span))
+    {
+        diagnostic = diagnostic.with_label(made, format!("`{name}` is `{shape}`"));
+    }
+    eval.fail(diagnostic.with_help(format!("take at most {size}: the end of a range is not part of it")))
 }
 
 /// `take_along("... | t", x, ids)`: elements at whole numbers along an axis, others in each row.
@@ -147,4 +173,19 @@ pub(super) fn positions(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
         graph.state_shape(range, &format!("{label} |"), &[], &mut names)?;
         Ok(range)
     })?))
+}
+
+/// `argsort("... | t", x, descending = true)`: positions along an axis in the order of the elements.
+pub(super) fn argsort(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
+    let descending = match eval.named(call, "descending") {
+        Some(Given { value, span, .. }) => {
+            let (value, span) = (value.clone(), *span);
+            eval.number(&value, span)? != 0.0
+        }
+        None => false,
+    };
+    let Taken { along, tensor, rest: [] } = taken(eval, call, "x")?;
+    let made = eval.ask(call.span, |graph| graph.argsort(tensor, along, descending))?;
+    eval.show_as_written(made, call.span, "argsort(…)");
+    Ok(Value::Tensor(made))
 }

@@ -4,7 +4,7 @@ use std::cell::{OnceCell, RefCell};
 use std::sync::Arc;
 
 use broadloom_core::projection::{Component, Index as AxisIndex, Verdict};
-use broadloom_graph::lowering::{Face, Formula, Lookup, Slot, accumulated};
+use broadloom_graph::lowering::{Face, Formula, Lookup, Slot, Sorting, accumulated};
 use broadloom_graph::{Error, ErrorKind, Fill, Graph, Projected, Tensor};
 use broadloom_loops::{Binary, BufferId, Cell, Index, Nest, Scalar, Size, Statement, Unary};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -76,6 +76,10 @@ impl AssignContext {
 impl Lowering<'_> {
     /// Lowers everything that a step computes.
     pub(super) fn forward(&mut self, step: u32) -> Result<(), Error> {
+        if let Some(sorting) = self.graph.sorting(step) {
+            self.sort(step, sorting);
+            return Ok(());
+        }
         let nest = self.layout.nest(step)?;
         self.check_indices(step);
         for result in 0..nest.results {
@@ -411,6 +415,39 @@ impl Lowering<'_> {
         let check = Statement::Check { cell: Cell { buffer, index }, below, of };
         let comment = format!("indices of {}", self.graph.short_name(table));
         self.program.nests.push(Nest { comment, body: vec![check.within(loops.into_iter())] });
+    }
+
+    /// Sorts the rows of a tensor along an axis.
+    fn sort(&mut self, step: u32, sorting: Sorting) {
+        let (Some(&x), result) = (self.graph.step_operands(step).first(), self.graph.first_result(step))
+        else {
+            return;
+        };
+        let axis = sorting.along.in_memory(self.layout.ranks(x)).unwrap_or(0);
+        if let Some(number) = self.number(x)
+            && !self.written.contains(&Node::Value(x))
+        {
+            self.positions(x, |_| number.clone());
+        }
+        let (keys, places) = (self.buffer(self.node(x)), self.buffer(self.node(result)));
+        let (mut loops, mut index, mut count) = (Vec::new(), Vec::new(), Size::ONE);
+        for (at, size) in self.layout.axes(x).into_iter().enumerate() {
+            if at == axis {
+                count = size;
+                index.push(Index::At(Component::fixed(0)));
+            } else {
+                let var = self.program.add_var("i");
+                loops.push((var, size));
+                index.push(Index::At(Component::iterate(var)));
+            }
+        }
+        let [keys, places] = [keys, places].map(|buffer| Cell { buffer, index: index.clone() });
+        let Sorting { descending, .. } = sorting;
+        let sort = Statement::Sort { keys, places, axis: axis as u32, count, descending };
+        let comment = self.graph.subject(step).replace('`', "");
+        self.program.nests.push(Nest { comment, body: vec![sort.within(loops.into_iter())] });
+        self.written.insert(self.node(result));
+        self.belong_to(step);
     }
 
     /// Ends the run if an element of a tensor is infinite or NaN: then its difference with itself

@@ -135,6 +135,9 @@ fn factors<'a>(graph: &Graph, step: u32, parts: &'a [u32]) -> &'a [u32] {
 
 /// The operands that can get a gradient, numbered from 1.
 pub(super) fn differentiable(graph: &Graph, step: u32) -> Vec<u32> {
+    if graph.sorting(step).is_some() {
+        return Vec::new();
+    }
     let places: Vec<u32> = (1..=graph.step_operands(step).len() as u32).collect();
     // All that is combined; the formulas, each of which mentions all, are not needed for that.
     if let Ok(Rule::Product { .. }) = rule(graph, step) {
