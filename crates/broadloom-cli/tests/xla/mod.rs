@@ -53,9 +53,29 @@ pub fn trials() -> Vec<Trial> {
             move || in_file(name, text).and_then(|file| same_values(&file, Dtype::F32)).map_err(Failed::from);
         trials.push(Trial::test(format!("xla::cases::{name}"), run).with_ignored_flag(missing));
     }
+    for (name, text) in SORTED {
+        let run =
+            move || in_file(name, text).and_then(|file| same_values(&file, Dtype::F32)).map_err(Failed::from);
+        trials.push(Trial::test(format!("xla::cases::{name}"), run).with_ignored_flag(missing));
+    }
     trials.extend(mesh::trials(missing));
     trials
 }
+
+/// Programs that sort, which MLIR has no operation for.
+const SORTED: &[(&str, &str)] = &[(
+    "sorted",
+    "let x = {w : 3, 5 -> 4 = normal(1)}
+data ids : 6 as i64 = [3, -1, 3, 0, -1, 2]
+data odd : 5 = [1, 0, -1, 2, 0]
+let values, places = topk(\"..., t -> ...\", 2)(x)
+let sorted = sort(\"... -> t\")(x) + sort(\"t, ... -> ...\", descending = true)(x)
+let loss = sum(square(values)) + sum(sorted ** 3)
+backward loss
+print loss, x.grad, places, argsort(\"t\", ids), argsort(\"t\", ids > 0, descending = true)
+print argsort(\"t\", odd / odd), argsort(\"t\", 1 / odd, descending = true), searchsorted(\"t\")([-1, 0, 2], odd)
+",
+)];
 
 /// A case in a file.
 fn in_file(name: &str, text: &str) -> Result<PathBuf, String> {
