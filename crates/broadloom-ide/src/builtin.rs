@@ -42,6 +42,8 @@ const BUILTINS: &[(&str, &str, &str)] = &[
     ("sign", "sign(x)", "-1, 0 or 1 for each element."),
     ("square", "square(x)", "`x * x` of each element."),
     ("erf", "erf(x)", "The error function of each element."),
+    ("lgamma", "lgamma(x)", "The logarithm of the absolute value of the gamma function of each element."),
+    ("digamma", "digamma(x)", "The derivative of `lgamma` at each element."),
     ("floor", "floor(x)", "The next whole number below each element."),
     ("ceil", "ceil(x)", "The next whole number above each element."),
     ("round", "round(x)", "The nearest whole number of each element."),

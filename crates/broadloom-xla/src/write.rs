@@ -201,6 +201,19 @@ impl Text {
         self.define(operation, first.sizes.clone(), first.of)
     }
 
+    /// A function of each element that StableHLO has beside its operations, in the dialect `chlo`, from which compilers make them.
+    pub fn of_library(&mut self, op: &str, x: &Tensor) -> Tensor {
+        let operation = format!("chlo.{op} {} : {} -> {}", x.name, x.text(), x.text());
+        self.define(operation, x.sizes.clone(), x.of)
+    }
+
+    /// The derivatives of `digamma`, as many as another tensor says, in the same dialect.
+    pub fn polygamma(&mut self, order: &Tensor, x: &Tensor) -> Tensor {
+        let t = x.text();
+        let operation = format!("chlo.polygamma {}, {} : {t}, {t} -> {t}", order.name, x.name);
+        self.define(operation, x.sizes.clone(), x.of)
+    }
+
     /// A comparison of elements: `LT`, `LE`, `EQ`, `NE`, `GE`, `GT`.
     pub fn compare(&mut self, direction: &str, a: &Tensor, b: &Tensor) -> Tensor {
         let made = tensor_text(&a.sizes, Element::BOOL);
