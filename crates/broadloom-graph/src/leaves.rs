@@ -191,6 +191,11 @@ impl Graph {
         self.undeclared(Some(name), Leaf::Uniform, [Some(Role::Filler); 3])
     }
 
+    /// The same, with mean 0 and deviation 1.
+    pub fn normal(&mut self, name: &str) -> Tensor {
+        self.undeclared(Some(name), Leaf::Normal, [Some(Role::Filler); 3])
+    }
+
     /// The gradient of a tensor, as a tensor: it has the same shape. Routines that go
     /// backward compute it.
     pub fn gradient(&mut self, tensor: Tensor) -> Result<Tensor, Error> {

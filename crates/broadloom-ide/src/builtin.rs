@@ -169,7 +169,11 @@ const BUILTINS: &[(&str, &str, &str)] = &[
     ("fold", "fold(f, first, x, …)", "The last value that `scan(f, first, x)` would make."),
     ("constant", "constant(number)", "A number in every place of a shape that the context asks for."),
     ("range", "range(shape)", "0, 1, 2, … along the one axis of a shape: `range(\"t ->\")`."),
-    ("noise", "noise()", "Uniform numbers from 0 to 1, new in every run."),
+    (
+        "noise",
+        "noise(distribution, shape)",
+        "Numbers that are new in every run: uniform from 0 to 1, or from a distribution, `noise(normal(2))`; as many as are needed, or of a shape.",
+    ),
     ("load", "load(path, name)", "Numbers from a `.npy`, `.npz`, `.safetensors` or `.csv` file."),
     ("params", "params(loss)", "The parameters that a tensor depends on, a list."),
     ("len", "len(list)", "The number of items of a list."),

@@ -101,7 +101,7 @@ const OWN: [Builtin; 34] = [
     function("fold", |eval, call| turns::recurrence(eval, call, turns::Wanted::Last)),
     function("constant", constant),
     function("range", range),
-    function("noise", noise),
+    function("noise", initials::noise),
     function("load", crate::load::load),
     function("params", params),
     function("len", len),
@@ -447,12 +447,6 @@ fn range(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
         }
         Ok(range)
     })?))
-}
-
-fn noise(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
-    let [] = eval.exactly(call, "noise()")?;
-    let name = eval.fresh_name("noise");
-    Ok(Value::Tensor(eval.ask(call.span, |graph| Ok(graph.uniform(&name)))?))
 }
 
 /// `params(loss)`: the parameters that a tensor depends on.

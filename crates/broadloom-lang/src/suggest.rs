@@ -69,7 +69,7 @@ const CASTS: Way = Say(
 );
 
 /// Normal numbers that are new in every repetition.
-const NORMAL_NOISE: &str = "sqrt(-2 * log(noise())) * cos(2 * pi * noise())";
+const NORMAL_NOISE: &str = "noise(normal)";
 
 /// `a`, `a and b`, `a, b and c`.
 pub fn listed(items: &[String]) -> String {
