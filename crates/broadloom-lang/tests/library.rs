@@ -150,6 +150,14 @@ fn along_an_axis() {
 }
 
 #[test]
+fn products_with_zeros() {
+    let text = "data x : ... | _ = load(\"CASE\", \"x\")\nlet y = product(\"b | n => b |\", x)\n# flat";
+    for backend in [Backend::Reference, Backend::Native] {
+        check_by(backend, "product", text, &[("x", "x")]);
+    }
+}
+
+#[test]
 fn places_among_sorted_numbers() {
     let text = "data edges : _ = load(\"searchsorted.npz\", \"edges\")
 data x : _ = load(\"searchsorted.npz\", \"x\")

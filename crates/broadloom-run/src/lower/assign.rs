@@ -10,7 +10,7 @@ use broadloom_loops::{Binary, BufferId, Cell, Index, Nest, Scalar, Size, Stateme
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::backward::own_name;
-use super::law::LawAssignment;
+use super::law::{DIVISORS, LawAssignment};
 use super::law::{check_margins, forward_pieces};
 use super::{Lowering, Node, slice_symbol, start_in};
 
@@ -325,9 +325,10 @@ impl Lowering<'_> {
                 if self.written.contains(&before) { before } else { self.node(tensor) }
             }
             Slot::Gradient(_) => Node::Gradient(place.tensor(slot)),
-            // A step without a law of its own keeps the number of ties, for each result.
-            Slot::Own(..) if self.graph.law(place.step).is_none() => {
-                Node::Own(place.step, place.result as u32, place.backward)
+            // A step without a law of its own keeps the number of ties for each result, and then the divisors.
+            Slot::Own(name, _) if self.graph.law(place.step).is_none() => {
+                let other = if **name == *DIVISORS { place.nest.results } else { 0 };
+                Node::Own(place.step, (place.result + other) as u32, place.backward)
             }
             Slot::Own(..) => {
                 let at = slots.iter().position(|known| known == slot).unwrap_or(0);

@@ -400,7 +400,17 @@ def moved_backward(places: Callable[[Array], Array]) -> Callable[..., Arrays]:
     return backward
 
 
+def product_backward(dy: Array, x: Array) -> Arrays:
+    """The gradient of a product along the last axis: the product of all other elements, without a division."""
+    others = [np.prod(np.delete(x, at, axis=-1), axis=-1) for at in range(x.shape[-1])]
+    return {"x": dy[..., None] * np.stack(others, axis=-1)}
+
+
 def axis_cases() -> None:
+    x = draws("product")(4, 5)
+    x[1, 2] = x[2, 0] = x[2, 4] = 0.0
+    x[3] = 0.0
+    record("product", {"x": x}, lambda x: np.prod(x, axis=-1), product_backward)
     moves: dict[str, tuple[Callable[[Array], Array], Callable[[Array], Array] | None]] = {
         "flip": (lambda x: np.flip(x, 1), None),
         "flip_batch": (lambda x: np.flip(x, 0), None),
