@@ -373,6 +373,9 @@ impl Graph {
             }
             Some(Step::Op { op: Op::Pointwise(name), .. }) => read.join(&format!(" {name} ")),
             Some(Step::Op { op: Op::Einsum { combine: crate::Combine::Sum, .. }, .. }) => read.join(" + "),
+            Some(Step::Op { op: Op::Einsum { combine: crate::Combine::Where, .. }, .. }) => {
+                format!("where({})", read.join(", "))
+            }
             _ => read.join(" * "),
         };
         for at in results {

@@ -23,7 +23,7 @@
 use broadloom_array::{Array, Dtype};
 
 use crate::Graph;
-use crate::logic::Accumulate;
+use crate::logic::{Accumulate, Combine};
 use crate::lookup::Lookup;
 use crate::operation::Operation;
 use crate::step::{Leaf, Op, Step, Tensor};
@@ -110,7 +110,7 @@ impl Types<'_> {
         let operation = self.operations[step as usize];
         if graph.facts.lookups.contains_key(&step) {
             operands = &operands[..1];
-        } else if operation.is_some_and(Operation::is_choice) {
+        } else if operation.is_some_and(Operation::is_choice) || chooses(graph, step) {
             operands = &operands[1..];
         }
         let all_integers = self.are_integers(operands);
@@ -225,7 +225,7 @@ impl Types<'_> {
         }
         if self.is_truth(step) {
             wanted = operands.iter().filter_map(|tensor| self.known[tensor.index()]).reduce(join);
-        } else if self.operations[step as usize].is_some_and(Operation::is_choice) {
+        } else if self.operations[step as usize].is_some_and(Operation::is_choice) || chooses(graph, step) {
             operands = &operands[1..];
         }
         let Some(wanted) = wanted else { return };
@@ -240,6 +240,14 @@ impl Types<'_> {
             }
         }
     }
+}
+
+/// Returns true if the first operand of a spec chooses between the others.
+fn chooses(graph: &Graph, step: u32) -> bool {
+    matches!(
+        graph.steps.get(step as usize),
+        Some(Step::Op { op: Op::Einsum { combine: Combine::Where, .. }, .. })
+    )
 }
 
 /// The operation of a step, if it has a formula.

@@ -358,7 +358,7 @@ fn with_spec(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Call> {
 /// `einsum("i j; j k => i k", a, b, reduce = "max", combine = "+", padding = "valid")`
 fn einsum(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
     eval.only(call, &["reduce", "combine", "padding"])?;
-    let combines = [("*", Combine::Product), ("+", Combine::Sum)];
+    let combines = [("*", Combine::Product), ("+", Combine::Sum), ("where", Combine::Where)];
     let accumulate = one_of(eval, call, "reduce", &ACCUMULATES)?.unwrap_or_default();
     let combine = one_of(eval, call, "combine", &combines)?.unwrap_or_default();
     let padding = padding(eval, call)?;

@@ -29,6 +29,9 @@ pub(super) fn forward_pieces(graph: &Graph, step: u32, parts: &[u32]) -> Result<
         }
         Rule::BuiltIn(operation) => pieces(operation.forward_law()),
         Rule::Product { accumulate, combine } => {
+            if combine == Combine::Where {
+                all_take_part(graph, step, parts)?;
+            }
             let (value, slots) = combined(combine, factors(graph, step, parts));
             vec![LawAssignment {
                 own_loops: true,
@@ -102,7 +105,8 @@ pub(super) fn gradient_pieces(
             // The only candidate of a cell is the value of the cell, like a sum of one term.
             let chosen = !shared && matches!(accumulate, Binary::Max | Binary::Min | Binary::Mul);
             let accumulate = if chosen { Binary::Add } else { accumulate };
-            parts.iter().map(|part| partial(accumulate, combine, *part, parts)).collect()
+            let through = if combine == Combine::Where { &parts[1..] } else { parts };
+            through.iter().map(|part| partial(accumulate, combine, *part, parts)).collect()
         }
         Rule::Collect => vec![partial(Binary::Add, Combine::Product, 1, &[1])],
         Rule::ProductAndSum => {
@@ -161,8 +165,10 @@ pub(super) fn differentiable(graph: &Graph, step: u32) -> Vec<u32> {
     }
     let places: Vec<u32> = (1..=graph.step_operands(step).len() as u32).collect();
     // All that is combined; the formulas, each of which mentions all, are not needed for that.
-    if let Ok(Rule::Product { .. }) = rule(graph, step) {
-        return factors(graph, step, &places).to_vec();
+    if let Ok(Rule::Product { combine, .. }) = rule(graph, step) {
+        // A condition has no gradient.
+        let first = usize::from(combine == Combine::Where);
+        return factors(graph, step, &places)[first..].to_vec();
     }
     let pieces = gradient_pieces(graph, step, &places, true).unwrap_or_default();
     let target = |piece: &LawAssignment| match piece.target {
@@ -249,13 +255,17 @@ fn pieces(law: &Law) -> Vec<LawAssignment> {
 
 /// Combines all operands that take part.
 fn combined(combine: Combine, parts: &[u32]) -> (Formula, Vec<Slot>) {
+    let slots = parts.iter().map(|part| Slot::Value(*part)).collect();
     let function = match combine {
         Combine::Product => Binary::Mul,
         Combine::Sum => Binary::Add,
+        Combine::Where => {
+            return (Formula::select(Formula::Name(0), Formula::Name(1), Formula::Name(2)), slots);
+        }
     };
     let names = (0..parts.len() as u32).map(Formula::Name);
     let value = names.reduce(|a, b| Formula::binary(function, a, b)).unwrap_or(Formula::Number(0.0));
-    (value, parts.iter().map(|part| Slot::Value(*part)).collect())
+    (value, slots)
 }
 
 /// The slot for the number of candidates that are the greatest or least of a cell of the result.
@@ -279,7 +289,7 @@ pub(super) const DIVISORS: &str = "divisors";
 /// | product | `g · (v / (this · others)) · others`; if `this · others` is 0 or not finite, `g · divisors · others` if it alone is, and else `g · v · others` |
 /// | greatest, least | `g / ties · others` where `this · others` is the result |
 ///
-/// `others` is their product; where operands are added, it is 1. `ties` is the number of candidates
+/// `others` is their product; where operands are added, it is 1, and where one chooses between two, it is 1 or 0. `ties` is the number of candidates
 /// that equal the result, so that they share the gradient and its total is preserved; in a product, it is the number of those that are 0 or not
 /// finite, and `divisors` is the product of all others.
 fn partial(accumulate: Binary, combine: Combine, part: u32, parts: &[u32]) -> LawAssignment {
@@ -302,6 +312,11 @@ fn partial(accumulate: Binary, combine: Combine, part: u32, parts: &[u32]) -> La
             Formula::select(Formula::binary(Binary::Equal, all, v), share, Formula::Number(0.0))
         }
         _ => g,
+    };
+    let incoming = match (combine, part) {
+        (Combine::Where, 2) => Formula::select(Formula::Name(0), incoming, Formula::Number(0.0)),
+        (Combine::Where, _) => Formula::select(Formula::Name(0), Formula::Number(0.0), incoming),
+        _ => incoming,
     };
     let others = parts.iter().enumerate().filter(|(_, other)| combine == Combine::Product && **other != part);
     let value =
