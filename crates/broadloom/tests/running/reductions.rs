@@ -104,7 +104,7 @@ impl Case {
         let mut gradients: Vec<Vec<f64>> = self.values.iter().map(|values| vec![0.0; values.len()]).collect();
         for at in &points {
             let cell = offset(&self.result, at);
-            let rivals = points.iter().filter(|other| offset(&self.result, *other) == cell);
+            let rivals = points.iter().filter(|other| offset(&self.result, other) == cell);
             let others = rivals.clone().filter(|other| *other != at).map(|other| self.candidate(other));
             let rivals: Vec<f64> = rivals.map(|other| self.candidate(other)).collect();
             let own = self.candidate(at);
