@@ -24,6 +24,7 @@ use crate::error::{Error, ErrorKind};
 use crate::initial::Initial;
 use crate::lookup::Lookup;
 use crate::size_expr::SizeSum;
+use crate::sort::Sorting;
 use crate::step::{Aspect, Leaf, RowRef, Rows, Step, Tensor, place};
 
 impl Graph {
@@ -188,6 +189,11 @@ impl Graph {
     /// every run. They depend only on the name, the seed and the number of the run.
     pub fn uniform(&mut self, name: &str) -> Tensor {
         self.undeclared(Some(name), Leaf::Uniform, [Some(Role::Filler); 3])
+    }
+
+    /// The same, with mean 0 and deviation 1.
+    pub fn normal(&mut self, name: &str) -> Tensor {
+        self.undeclared(Some(name), Leaf::Normal, [Some(Role::Filler); 3])
     }
 
     /// The gradient of a tensor, as a tensor: it has the same shape. Routines that go
@@ -601,6 +607,8 @@ pub(crate) struct Facts {
     pub gradients: FxHashMap<Tensor, Tensor>,
     /// Steps that look something up.
     pub lookups: FxHashMap<u32, Lookup>,
+    /// The steps that sort.
+    pub sorts: FxHashMap<u32, Sorting>,
     pub precisions: FxHashMap<Tensor, Dtype>,
     pub default_precision: Dtype,
     pub initials: FxHashMap<Tensor, Initial>,

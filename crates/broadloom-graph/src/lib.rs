@@ -5,6 +5,7 @@
 //! [`Error`] in the names of the program. Code that runs a graph reads it through [`lowering`], and
 //! nothing else.
 
+mod along;
 mod assigned;
 mod broadcasts;
 mod capture;
@@ -35,11 +36,13 @@ mod shape;
 mod shape_source;
 mod size;
 mod size_expr;
+mod sort;
 mod spec_axis;
 mod step;
 mod symbols;
 mod undetermined;
 
+pub use along::Along;
 pub use assigned::Assigned;
 pub use broadcasts::Broadcast;
 pub use broadloom_core::Padding;

@@ -116,6 +116,8 @@ pub enum Combine {
     Product,
     /// They are added.
     Sum,
+    /// The second where the first is not 0, the third elsewhere. There are three operands.
+    Where,
 }
 
 /// The operation that combines values that meet in one cell.
@@ -401,6 +403,13 @@ impl Graph {
         operands: &[Tensor],
         options: &Options<'_>,
     ) -> Result<Tensor, Error> {
+        if options.combine == Combine::Where && operands.len() != 3 {
+            let message =
+                format!("`where` combines a condition and two tensors, and there are {}", operands.len());
+            return Err(self
+                .misuse(message)
+                .with_help("write `einsum(\"i; i j; j => i j\", condition, a, b, combine = \"where\")`"));
+        }
         let results = self.by_spec(spec.into(), operands, options, Some(1))?;
         results.first().copied().ok_or_else(|| Error::new(ErrorKind::Use, "the spec has no result"))
     }

@@ -4,14 +4,17 @@
 //! |---|---|---|
 //! | columns of a table | `v -> ..d..; ..b.. \| => ..b.. \| ..d..` | `r[b, d] = table[d, ids[b]]` |
 //! | elements | `v, ..r.. \| …; ..b.. \| => ..b.., ..r.. \| …` | `r[b, …] = x[ids[b], …]` |
+//! | taken along an axis | `… \| ..o.., v; k \| => … \| ..o.., k` | `r[…, k] = x[…, ids[k]]` |
+//! | taken in each row | `… \| ..o.., v; … \| ..o.., n => … \| ..o.., n` | `r[…, n] = x[…, ids[…, n]]` |
 //! | scattered | `..b.. \| …; ..b.. \| => n \| …` | `r[ids[b], …] += x[b, …]` |
 //!
-//! The labels `v` and `n` stand for the axis that is looked up; there is no loop over it. Integers are checked when a program runs.
+//! The labels `v` (of scattering: `n`) stand for the axis that is looked up; there is no loop over it. Integers are checked when a program runs.
 
 use broadloom_array::Dtype;
-use broadloom_spec::{Builder, Row, Shape, Spec};
+use broadloom_spec::{Axis, Builder, Kind, Row, Shape, Spec};
 
 use crate::Graph;
+use crate::along::Along;
 use crate::error::{Error, ErrorKind, Remedy};
 use crate::logic::{Accumulate, Options};
 use crate::precision::is_truth;
@@ -20,12 +23,20 @@ use crate::step::{Leaf, Tensor};
 /// The axis that the integers of the second operand are positions on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Lookup {
-    /// The input axis of the first operand, a table.
-    Columns,
-    /// The first batch axis of the first operand.
-    Elements,
-    /// The first batch axis of the result.
+    /// An axis of the first operand, which is read.
+    Taken(Along),
+    /// The first batch axis of the result, which is written.
     Scattered,
+}
+
+impl Lookup {
+    /// The axis that is looked up.
+    pub fn axis(self) -> Along {
+        match self {
+            Lookup::Taken(along) => along,
+            Lookup::Scattered => Along::first(Kind::Batch),
+        }
+    }
 }
 
 impl Graph {
@@ -43,7 +54,7 @@ impl Graph {
         self.are_integers(ids)?;
         let options = Options { name: Some("gather"), ..Options::default() };
         let result = self.einsum_with("v -> ..d..; ..b.. | => ..b.. | ..d..", &[table, ids], &options)?;
-        Ok(self.looked_up(result, Lookup::Columns))
+        Ok(self.looked_up(result, Lookup::Taken(Along::last(Kind::Input))))
     }
 
     /// The elements of a tensor along its first batch axis, at integers: `ids` has only batch axes, which come in the place of that
@@ -63,7 +74,65 @@ impl Graph {
         let options = Options { name: Some("elements"), ..Options::default() };
         let spec = spec.ok_or_else(|| self.misuse("there is nothing to look up"))?;
         let result = self.einsum_with(&spec, &[x, ids], &options)?;
-        Ok(self.looked_up(result, Lookup::Elements))
+        Ok(self.looked_up(result, Lookup::Taken(Along::first(Kind::Batch))))
+    }
+
+    /// The elements of a tensor along an axis, at integers: `ids` has only batch axes, which come in the place of that axis.
+    ///
+    /// ```
+    /// use broadloom::{Along, Kind};
+    /// let mut g = broadloom::Graph::new();
+    /// let (x, ids) = (g.data("x", "32 | 7, 3")?, g.data("ids", "5 |")?);
+    /// let chosen = g.take(x, ids, Along::first(Kind::Output))?;
+    /// assert_eq!(g.final_shape(chosen)?.to_string(), "32 | 5, 3");
+    /// # Ok::<(), broadloom::Error>(())
+    /// ```
+    pub fn take(&mut self, x: Tensor, ids: Tensor, along: Along) -> Result<Tensor, Error> {
+        if along == Along::first(Kind::Batch) {
+            return self.elements(x, ids);
+        }
+        let [batch, ..] = self.shape(ids).rows;
+        let rank = if batch.open { 1 } else { batch.lead.len() + batch.trail.len() };
+        let mut build = Builder::new();
+        let position = build.label("v");
+        let own: Vec<Axis> = (0..rank).map(|at| build.label(&format!("k{at}"))).collect();
+        let (whole, result) = (along.shape(&mut build, &[position]), along.shape(&mut build, &own));
+        let chosen = Shape::new(Some(Row::closed(own)), None, Row::closed([]));
+        self.taken("take", build.finish(vec![whole, chosen], vec![result]), (x, ids), along)
+    }
+
+    /// The elements of a tensor along an axis, at integers of their own in each row: `ids` has all other axes of the tensor, too.
+    ///
+    /// ```
+    /// use broadloom::{Along, Kind};
+    /// let mut g = broadloom::Graph::new();
+    /// let (x, ids) = (g.data("x", "32 | 7")?, g.data("ids", "32 | 5")?);
+    /// let chosen = g.take_along(x, ids, Along::last(Kind::Output))?;
+    /// assert_eq!(g.final_shape(chosen)?.to_string(), "32 | 5");
+    /// # Ok::<(), broadloom::Error>(())
+    /// ```
+    pub fn take_along(&mut self, x: Tensor, ids: Tensor, along: Along) -> Result<Tensor, Error> {
+        let mut build = Builder::new();
+        let [position, place] = ["v", "n"].map(|name| build.label(name));
+        let whole = along.shape(&mut build, &[position]);
+        let chosen = along.shape(&mut build, &[place]);
+        let spec = build.finish(vec![whole, chosen.clone()], vec![chosen]);
+        self.taken("take_along", spec, (x, ids), along)
+    }
+
+    fn taken(
+        &mut self,
+        name: &'static str,
+        spec: Option<Spec>,
+        (x, ids): (Tensor, Tensor),
+        along: Along,
+    ) -> Result<Tensor, Error> {
+        self.begin(&[x, ids])?;
+        self.are_integers(ids)?;
+        let options = Options { name: Some(name), ..Options::default() };
+        let spec = spec.ok_or_else(|| self.misuse("there is nothing to look up"))?;
+        let result = self.einsum_with(&spec, &[x, ids], &options)?;
+        Ok(self.looked_up(result, Lookup::Taken(along)))
     }
 
     /// Puts the elements of a tensor at integers along a new first batch axis, `n`, whose size is to be [set](Graph::set). Elements
@@ -137,7 +206,7 @@ impl Graph {
         let [row, of_ids] = ["r", "b"].map(|name| build.row(name));
         let (input, output) = (Row::open([], build.row("i"), []), Row::open([], build.row("o"), []));
         let position = build.label("v");
-        let labels = |build: &mut Builder, name: &str, count: usize| -> Vec<broadloom_spec::Axis> {
+        let labels = |build: &mut Builder, name: &str, count: usize| -> Vec<Axis> {
             (0..count).map(|at| build.label(&format!("{name}{at}"))).collect()
         };
         let shape = |batch| Shape::new(Some(batch), Some(input.clone()), output.clone());

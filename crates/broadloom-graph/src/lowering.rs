@@ -18,6 +18,7 @@ pub use crate::precision::{accumulated, precisions};
 pub use crate::project::MEMORY;
 pub use crate::scan::{Carried, Scan};
 pub use crate::size::{list, range_text};
+pub use crate::sort::Sorting;
 pub use crate::step::{Leaf, Op};
 pub use crate::symbols::{SymbolData, contains, out_of_range};
 
@@ -45,6 +46,8 @@ pub trait Face {
     fn law(&self, step: u32) -> Option<&Arc<Operation>>;
     /// The axis that a step looks up, if it looks something up.
     fn lookup(&self, step: u32) -> Option<Lookup>;
+    /// The order of a step that sorts.
+    fn sorting(&self, step: u32) -> Option<Sorting>;
     /// The text of an assignment, as it was written.
     fn assignment_text(&self, step: u32) -> Option<&str>;
     /// The loop nest of each step at some shapes; `None` for a step that is no operation.
@@ -138,6 +141,10 @@ impl Face for Graph {
 
     fn lookup(&self, step: u32) -> Option<Lookup> {
         self.facts.lookups.get(&step).copied()
+    }
+
+    fn sorting(&self, step: u32) -> Option<Sorting> {
+        self.facts.sorts.get(&step).copied()
     }
 
     fn assignment_text(&self, step: u32) -> Option<&str> {

@@ -12,6 +12,7 @@ use broadloom_spec::Kind;
 use rustc_hash::FxHashSet;
 
 use crate::logic::{contraction, sources};
+use crate::lookup::Lookup;
 use crate::project::Projected;
 use crate::step::{Leaf, Op, Step, Tensor};
 use crate::{Error, Graph};
@@ -358,13 +359,23 @@ impl Graph {
         let (results, reads) = phase.maps.split_at(phase.maps.partition_point(|at| *at < nest.results));
         let cell = |at: &usize| self.cell_in_phase(nest, names, *at, &phase.loops);
         let read: Vec<String> = reads.iter().map(cell).collect();
-        let combined = match self.steps.get(self.tensors[nest.tensors[0].index()].step as usize) {
+        let step = self.tensors[nest.tensors[0].index()].step;
+        let combined = match self.steps.get(step as usize) {
             _ if read.is_empty() => "0".into(),
+            _ if self.facts.sorts.contains_key(&step) => format!("argsort({})", read.join(", ")),
+            // The axis that is looked up has this label in the specs of lookups.
+            _ if let (Some(lookup), [x, ids]) = (self.facts.lookups.get(&step), &read[..]) => {
+                let axis = if *lookup == Lookup::Scattered { "n" } else { "v" };
+                format!("{x} where {axis} == {ids}")
+            }
             Some(Step::Op { op: Op::Pointwise(name), .. }) if name.starts_with(char::is_alphabetic) => {
                 format!("{name}({})", read.join(", "))
             }
             Some(Step::Op { op: Op::Pointwise(name), .. }) => read.join(&format!(" {name} ")),
             Some(Step::Op { op: Op::Einsum { combine: crate::Combine::Sum, .. }, .. }) => read.join(" + "),
+            Some(Step::Op { op: Op::Einsum { combine: crate::Combine::Where, .. }, .. }) => {
+                format!("where({})", read.join(", "))
+            }
             _ => read.join(" * "),
         };
         for at in results {

@@ -198,7 +198,7 @@ impl From<Leaf> for LeafKind {
             Leaf::State => LeafKind::State,
             Leaf::Carried => LeafKind::Carried,
             Leaf::Range => LeafKind::Range,
-            Leaf::Uniform => LeafKind::Uniform,
+            Leaf::Uniform | Leaf::Normal => LeafKind::Uniform,
         }
     }
 }

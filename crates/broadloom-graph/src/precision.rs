@@ -23,7 +23,7 @@
 use broadloom_array::{Array, Dtype};
 
 use crate::Graph;
-use crate::logic::Accumulate;
+use crate::logic::{Accumulate, Combine};
 use crate::lookup::Lookup;
 use crate::operation::Operation;
 use crate::step::{Leaf, Op, Step, Tensor};
@@ -56,6 +56,11 @@ fn inferred(graph: &Graph, known: Vec<Option<Dtype>>) -> Vec<Dtype> {
     for step in graph.facts.lookups.keys() {
         if let [_, ids] = graph.step_operands(*step) {
             types.known[ids.index()].get_or_insert(Dtype::I64);
+        }
+    }
+    for step in graph.facts.sorts.keys() {
+        for places in graph.step_results(*step) {
+            types.known[places.index()] = Some(Dtype::I64);
         }
     }
     let default = graph.facts.default_precision;
@@ -105,7 +110,7 @@ impl Types<'_> {
         let operation = self.operations[step as usize];
         if graph.facts.lookups.contains_key(&step) {
             operands = &operands[..1];
-        } else if operation.is_some_and(Operation::is_choice) {
+        } else if operation.is_some_and(Operation::is_choice) || chooses(graph, step) {
             operands = &operands[1..];
         }
         let all_integers = self.are_integers(operands);
@@ -177,7 +182,7 @@ impl Types<'_> {
         let Some(Step::Op { op, .. }) = graph.steps.get(step as usize) else { return false };
         let counts = |tensor: &Tensor| matches!(graph.leaf(*tensor), Some(Leaf::Size(_) | Leaf::Range));
         match *op {
-            _ if matches!(graph.facts.lookups.get(&step), Some(Lookup::Columns | Lookup::Elements)) => false,
+            _ if matches!(graph.facts.lookups.get(&step), Some(Lookup::Taken(_))) => false,
             Op::Pointwise(_) => {
                 let operation = self.operations[step as usize];
                 let selects = operation.is_some_and(Operation::is_selection);
@@ -220,7 +225,7 @@ impl Types<'_> {
         }
         if self.is_truth(step) {
             wanted = operands.iter().filter_map(|tensor| self.known[tensor.index()]).reduce(join);
-        } else if self.operations[step as usize].is_some_and(Operation::is_choice) {
+        } else if self.operations[step as usize].is_some_and(Operation::is_choice) || chooses(graph, step) {
             operands = &operands[1..];
         }
         let Some(wanted) = wanted else { return };
@@ -240,6 +245,14 @@ impl Types<'_> {
 /// Returns true if a step compares numbers or combines conditions.
 pub(crate) fn is_truth(graph: &Graph, step: u32) -> bool {
     operation_of(graph, step).is_some_and(Operation::is_truth)
+}
+
+/// Returns true if the first operand of a spec chooses between the others.
+fn chooses(graph: &Graph, step: u32) -> bool {
+    matches!(
+        graph.steps.get(step as usize),
+        Some(Step::Op { op: Op::Einsum { combine: Combine::Where, .. }, .. })
+    )
 }
 
 /// The operation of a step, if it has a formula.

@@ -278,8 +278,9 @@ impl Graph {
 
     /// Refuses random numbers that a body draws: every turn would get the same ones.
     fn refuse_noise(&self, start: u32) -> Result<(), Error> {
-        let drawn = (start..self.steps.len() as u32)
-            .find(|step| matches!(self.steps[*step as usize], Step::Leaf { leaf: Leaf::Uniform, .. }));
+        let drawn = (start..self.steps.len() as u32).find(|step| {
+            matches!(self.steps[*step as usize], Step::Leaf { leaf: Leaf::Uniform | Leaf::Normal, .. })
+        });
         let Some(step) = drawn else { return Ok(()) };
         Err(Error::new(
             ErrorKind::Use,

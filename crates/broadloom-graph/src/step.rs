@@ -87,6 +87,8 @@ pub enum Leaf {
     Range,
     /// Random numbers in `[0, 1)`, new ones in every run.
     Uniform,
+    /// Random numbers with mean 0 and deviation 1, new ones in every run.
+    Normal,
 }
 
 /// An operation.

@@ -51,6 +51,8 @@ const BUILTINS: &[(&str, &str, &str)] = &[
     ("sign", "sign(x)", "-1, 0 or 1 for each element."),
     ("square", "square(x)", "`x * x` of each element."),
     ("erf", "erf(x)", "The error function of each element."),
+    ("lgamma", "lgamma(x)", "The logarithm of the absolute value of the gamma function of each element."),
+    ("digamma", "digamma(x)", "The derivative of `lgamma` at each element."),
     ("floor", "floor(x)", "The next whole number below each element."),
     ("ceil", "ceil(x)", "The next whole number above each element."),
     ("round", "round(x)", "The nearest whole number of each element."),
@@ -134,14 +136,34 @@ const BUILTINS: &[(&str, &str, &str)] = &[
         "The elements of `x : … | …` at whole numbers `ids : … |` along a new first batch axis of a size; elements with equal numbers are added up, or what `reduce` says.",
     ),
     (
+        "take",
+        "take(axis, x, ids)",
+        "The elements of `x` at whole numbers `ids : … |` along the axis that a shape names, `take(\"... | t\", x, ids)`.",
+    ),
+    (
+        "take_along",
+        "take_along(axis, x, ids)",
+        "The elements of `x` along the axis that a shape names, at whole numbers that `ids` has for each row.",
+    ),
+    (
+        "positions",
+        "positions(axis, x)",
+        "0, 1, 2, … along a batch axis `t`, as many as `x` has elements along the axis that a shape names.",
+    ),
+    (
+        "argsort",
+        "argsort(axis, x, descending = false)",
+        "The positions of the elements of `x` along the axis that a shape names, in the order of the elements; equal ones in the order of their positions, what is not a number last.",
+    ),
+    (
         "concat",
         "concat(a, b, …, along = \"output\")",
-        "Tensors one after another along the first axis of a kind: `\"batch\"`, `\"input\"` or `\"output\"`.",
+        "Tensors one after another along the first axis of a kind, `\"batch\"`, `\"input\"` or `\"output\"`, or along the axis that a shape names: `\"... | t\"`.",
     ),
     (
         "stack",
         "stack(a, b, …, along = \"output\")",
-        "Tensors one after another along a new axis of a kind: `\"batch\"`, `\"input\"` or `\"output\"`.",
+        "Tensors one after another along a new first axis of a kind, `\"batch\"`, `\"input\"` or `\"output\"`, or in the place that a shape names: `\"..., t\"`.",
     ),
     (
         "reshape",
@@ -156,7 +178,11 @@ const BUILTINS: &[(&str, &str, &str)] = &[
     ("fold", "fold(f, first, x, …)", "The last value that `scan(f, first, x)` would make."),
     ("constant", "constant(number)", "A number in every place of a shape that the context asks for."),
     ("range", "range(shape)", "0, 1, 2, … along the one axis of a shape: `range(\"t ->\")`."),
-    ("noise", "noise()", "Uniform numbers from 0 to 1, new in every run."),
+    (
+        "noise",
+        "noise(distribution, shape)",
+        "Numbers that are new in every run: uniform from 0 to 1, or from a distribution, `noise(normal(2))`; as many as are needed, or of a shape.",
+    ),
     ("load", "load(path, name)", "Numbers from a `.npy`, `.npz`, `.safetensors` or `.csv` file."),
     ("params", "params(loss)", "The parameters that a tensor depends on, a list."),
     ("len", "len(list)", "The number of items of a list."),

@@ -1,7 +1,8 @@
 //! The functions that are part of the language. All others are the library's, written with these.
 
+mod axis;
 mod initials;
-mod moves;
+pub(crate) mod moves;
 mod turns;
 
 use std::rc::Rc;
@@ -77,7 +78,7 @@ pub(crate) fn all() -> &'static [Builtin] {
 const SIGNS: [&str; 6] = ["neg", "not", "and", "or", "mod", "floor_div"];
 
 /// The functions that are not just a pointwise operation.
-const OWN: [Builtin; 30] = [
+const OWN: [Builtin; 34] = [
     function("max", greatest),
     function("min", least),
     function("where", choose),
@@ -89,6 +90,10 @@ const OWN: [Builtin; 30] = [
     function("transpose", moves::transpose),
     function("gather", moves::gather),
     function("scatter", moves::scatter),
+    function("take", axis::take),
+    function("take_along", axis::take_along),
+    function("positions", axis::positions),
+    function("argsort", axis::argsort),
     function("concat", |eval, call| moves::joined(eval, call, false)),
     function("stack", |eval, call| moves::joined(eval, call, true)),
     function("reshape", moves::reshape),
@@ -96,7 +101,7 @@ const OWN: [Builtin; 30] = [
     function("fold", |eval, call| turns::recurrence(eval, call, turns::Wanted::Last)),
     function("constant", constant),
     function("range", range),
-    function("noise", noise),
+    function("noise", initials::noise),
     function("load", crate::load::load),
     function("params", params),
     function("len", len),
@@ -130,9 +135,6 @@ const OWN: [Builtin; 30] = [
 /// The words for accumulations.
 const ACCUMULATES: [(&str, Accumulate); 4] =
     [("+", Accumulate::Sum), ("*", Accumulate::Product), ("max", Accumulate::Max), ("min", Accumulate::Min)];
-
-/// The names of all axes of a kind in specs that the language makes: batch, input, output.
-pub(crate) const ROWS: [&str; 3] = ["b", "i", "o"];
 
 /// Names that stand for values.
 pub(crate) fn values() -> [(&'static str, Value); 6] {
@@ -356,7 +358,7 @@ fn with_spec(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Call> {
 /// `einsum("i j; j k => i k", a, b, reduce = "max", combine = "+", padding = "valid")`
 fn einsum(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
     eval.only(call, &["reduce", "combine", "padding"])?;
-    let combines = [("*", Combine::Product), ("+", Combine::Sum)];
+    let combines = [("*", Combine::Product), ("+", Combine::Sum), ("where", Combine::Where)];
     let accumulate = one_of(eval, call, "reduce", &ACCUMULATES)?.unwrap_or_default();
     let combine = one_of(eval, call, "combine", &combines)?.unwrap_or_default();
     let padding = padding(eval, call)?;
@@ -445,12 +447,6 @@ fn range(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
         }
         Ok(range)
     })?))
-}
-
-fn noise(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
-    let [] = eval.exactly(call, "noise()")?;
-    let name = eval.fresh_name("noise");
-    Ok(Value::Tensor(eval.ask(call.span, |graph| Ok(graph.uniform(&name)))?))
 }
 
 /// `params(loss)`: the parameters that a tensor depends on.

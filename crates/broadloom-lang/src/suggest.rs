@@ -69,7 +69,7 @@ const CASTS: Way = Say(
 );
 
 /// Normal numbers that are new in every repetition.
-const NORMAL_NOISE: &str = "sqrt(-2 * log(noise())) * cos(2 * pi * noise())";
+const NORMAL_NOISE: &str = "noise(normal)";
 
 /// `a`, `a and b`, `a, b and c`.
 pub fn listed(items: &[String]) -> String {
@@ -131,7 +131,6 @@ const FOREIGN: &[(&str, Way)] = &[
             "a spec takes an axis apart: `split(\"... | a^b^c => ... | a; ... | b; ... | c\", x)`, with sizes `set`; or write three layers",
         ),
     ),
-    ("argmin", Write("argmax(-$1)")),
     ("absolute", Write("abs($1)")),
     ("fabs", Write("abs($1)")),
     ("negative", Write("-$1")),
@@ -147,8 +146,11 @@ const FOREIGN: &[(&str, Way)] = &[
     ("concatenate", Write("concat($*$along)")),
     ("hstack", Write("concat($*)")),
     ("vstack", Write("concat($*, along = \"batch\")")),
-    ("take", Write("gather($1, $2)")),
-    ("index_select", Write("gather($1, $2)")),
+    ("index_select", Write("take(\"... | t\", $1, $2)")),
+    ("take_along_axis", Write("take_along(\"... | t\", $1, $2)")),
+    ("fliplr", Write("flip(\"..., t\")($1)")),
+    ("flipud", Write("flip(\"t, ...\")($1)")),
+    ("reverse", Write("flip(\"... | t\")($1)")),
     ("zeros_like", Write("0 * $1")),
     ("ones_like", Write("0 * $1 + 1")),
     ("rand_like", Because("numbers are drawn as many as are needed", "noise()")),

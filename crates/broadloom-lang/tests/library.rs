@@ -49,8 +49,12 @@ fn found(program: &Program, name: &str) -> Tensor {
 }
 
 fn run(program: Program, inputs: Vec<(String, Array)>) -> (Session, Vec<String>) {
+    run_by(Backend::Reference, program, inputs)
+}
+
+fn run_by(backend: Backend, program: Program, inputs: Vec<(String, Array)>) -> (Session, Vec<String>) {
     let sources = program.sources.clone();
-    let settings = Settings { backend: Backend::Reference, ..Settings::default() };
+    let settings = Settings { backend, ..Settings::default() };
     let mut printed = Vec::<String>::new();
     match program.run(&RunOptions { settings, inputs, ..RunOptions::default() }, &mut printed) {
         Ok(session) => (session, printed),
@@ -71,6 +75,11 @@ fn close(what: &str, found: &[f64], wanted: &[f64]) {
 /// parameters and data of the program to the names of their golden values.
 #[track_caller]
 fn check(case: &str, text: &str, leaves: &[(&str, &str)]) {
+    check_by(Backend::Reference, case, text, leaves);
+}
+
+#[track_caller]
+fn check_by(backend: Backend, case: &str, text: &str, leaves: &[(&str, &str)]) {
     let rows = match array(case, "y").sizes().len() {
         0 => "|",
         _ if text.contains("# flat") => "... |",
@@ -95,7 +104,7 @@ fn check(case: &str, text: &str, leaves: &[(&str, &str)]) {
     }
     let y = found(&program, "y");
     let inputs = leaves.iter().map(|(name, key)| (name.to_string(), array(case, key))).collect();
-    let (mut session, _) = run(program, inputs);
+    let (mut session, _) = run_by(backend, program, inputs);
     close(&format!("{case}: y"), &session.get(y).unwrap().to_f64s(), &array(case, "y").to_f64s());
     for (gradient, key) in gradients {
         let values = session.get(gradient).unwrap().to_f64s();
@@ -112,6 +121,55 @@ fn activations() {
     for name in ["softmax", "log_softmax"] {
         let text = format!("data x : ... | _ = load(\"CASE\", \"x\")\nlet y = {name}(\"... | v\")(x)");
         check(name, &text, &[("x", "x")]);
+    }
+}
+
+#[test]
+fn along_an_axis() {
+    let cases = [
+        ("flip", "flip(\"... | t, ...\")(x)"),
+        ("flip_batch", "flip(\"t | ...\")(x)"),
+        ("roll", "roll(\"... | t, ...\", 2)(x)"),
+        ("roll_back", "roll(\"... | t, ...\", -12)(x)"),
+        ("pad", "pad(\"... | t, ...\", 1, 2, value = 9)(x)"),
+        ("pad_edge", "pad_edge(\"... | ..., t\", 2, 1)(x)"),
+        ("pad_reflect", "pad_reflect(\"... | t, ...\", 3, 9)(x)"),
+        ("tril", "tril(x, 1)"),
+        ("triu", "triu(x)"),
+        ("sort", "sort(\"... | t, ...\")(x)"),
+        ("sort_descending", "sort(\"... | t, ...\", descending = true)(x)"),
+        ("topk", "topk(\"... | t, ...\", 3)(x)[0]"),
+        ("interleave", "interleave(\"... | t, ...\")(x, flip(\"... | t, ...\")(x))"),
+    ];
+    for (name, call) in cases {
+        let text = format!("data x : ... | _, _ = load(\"CASE\", \"x\")\nlet y = {call}");
+        for backend in [Backend::Reference, Backend::Native] {
+            check_by(backend, name, &text, &[("x", "x")]);
+        }
+    }
+}
+
+#[test]
+fn products_with_zeros() {
+    let text = "data x : ... | _ = load(\"CASE\", \"x\")\nlet y = product(\"b | n => b |\", x)\n# flat";
+    for backend in [Backend::Reference, Backend::Native] {
+        check_by(backend, "product", text, &[("x", "x")]);
+    }
+}
+
+#[test]
+fn places_among_sorted_numbers() {
+    let text = "data edges : _ = load(\"searchsorted.npz\", \"edges\")
+data x : _ = load(\"searchsorted.npz\", \"x\")
+let left, right = [searchsorted(\"t\")(edges, x), searchsorted(\"t\", right = true)(edges, x)]
+print left, right";
+    for backend in [Backend::Reference, Backend::Native] {
+        let program = compiled(text);
+        let both = ["left", "right"].map(|name| found(&program, name));
+        let (mut session, _) = run_by(backend, program, Vec::new());
+        for (tensor, key) in both.into_iter().zip(["left", "right"]) {
+            close(key, &session.get(tensor).unwrap().to_f64s(), &array("searchsorted", key).to_f64s());
+        }
     }
 }
 

@@ -12,6 +12,7 @@
 //! ```
 
 use crate::Dtype;
+use crate::gamma;
 use crate::mlir::{Body, modulo as mlir_modulo, not as mlir_not, recip as mlir_recip};
 use crate::mlir::{floor_div as mlir_floor_div, sigmoid as mlir_sigmoid, sign as mlir_sign};
 use crate::reference::round;
@@ -108,6 +109,8 @@ pub(crate) enum Mlir {
     Compare(&'static str),
     /// An operation on conditions.
     Connect(&'static str),
+    /// It has none.
+    Nothing,
     /// Several operations, the last of which has the value.
     Several(fn(&mut Body<'_>, &[&str]) -> String),
 }
@@ -219,6 +222,10 @@ unary! {
     Tanh,    "tanh",    f64::tanh,            C1::Call("tanh"),    Op("math.tanh"),       Fractions, false,  All,           20,  8.0;
     Sigmoid, "sigmoid", sigmoid,              C1::Call("sigmoid"), Several(mlir_sigmoid), Fractions, false,  All,           20,  8.0;
     Erf,     "erf",     libm::erf,            C1::Call("erf"),     Op("math.erf"),        Fractions, false,  All,           20,  8.0;
+    Lgamma,  "lgamma",  libm::lgamma,         C1::Call("lgamma"),  Mlir::Nothing,         Fractions, false,  Positive,      40,  40.0;
+    Digamma, "digamma", gamma::digamma,       C1::Call("digamma"), Mlir::Nothing,         Fractions, false,  Positive,      40,  40.0;
+    /// The derivative of `digamma`.
+    Trigamma, "trigamma", gamma::trigamma,    C1::Call("trigamma"), Mlir::Nothing,        Fractions, false,  Positive,      40,  40.0;
     Floor,   "floor",   f64::floor,           C1::Call("floor"),   Op("math.floor"),      Exact,     true,   All,           1,   8.0;
     Ceil,    "ceil",    f64::ceil,            C1::Call("ceil"),    Op("math.ceil"),       Exact,     true,   All,           1,   8.0;
     Round,   "round",   f64::round_ties_even, C1::Call("round"),   Op("math.roundeven"),  Exact,     true,   All,           1,   8.0;

@@ -4,6 +4,7 @@
 //! obviously; [`optimise`](optimise::optimise) rewrites it; `broadloom-native` compiles it to machine code.
 
 pub mod function;
+mod gamma;
 mod lent;
 pub mod memory;
 pub mod mlir;

@@ -157,6 +157,20 @@ pub enum Statement {
         /// The buffer that the number is an index of; the cell's own buffer if it is not an index.
         of: BufferId,
     },
+    /// Sets a row of cells along an axis to the positions of the numbers of another row in ascending order: first that of the
+    /// least. Equal numbers stay in the order of their positions, and what is not a number comes last.
+    Sort {
+        /// The first cell of the row of numbers.
+        keys: Cell,
+        /// The first cell of the row of positions, in a buffer of integers.
+        places: Cell,
+        /// The axis of both rows.
+        axis: u32,
+        /// The number of cells of a row: the size of the axis.
+        count: Size,
+        /// True if the greatest comes first.
+        descending: bool,
+    },
     /// Sets all cells of a buffer, margins included.
     Fill {
         /// The buffer.
@@ -412,6 +426,11 @@ impl At<'_> {
                 self.cell(cell);
                 self.size(below);
             }
+            Statement::Sort { keys, places, count, .. } => {
+                self.cell(keys);
+                self.cell(places);
+                self.size(count);
+            }
             Statement::Fill { .. } | Statement::FillMargins { .. } => {}
         }
     }
@@ -487,6 +506,11 @@ impl Statement {
                 visit(cell);
                 inside(cell, visit);
             }
+            Statement::Sort { keys, places, .. } => {
+                visit(keys);
+                inside(keys, visit);
+                inside(places, visit);
+            }
             _ => {}
         }
     }
@@ -494,7 +518,7 @@ impl Statement {
     /// The buffer that the statement itself writes, if any.
     pub fn written(&self) -> Option<BufferId> {
         match self {
-            Statement::Store { cell, .. } => Some(cell.buffer),
+            Statement::Store { cell, .. } | Statement::Sort { places: cell, .. } => Some(cell.buffer),
             Statement::Fill { buffer, .. } | Statement::FillMargins { buffer, .. } => Some(*buffer),
             _ => None,
         }

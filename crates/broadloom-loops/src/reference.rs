@@ -5,6 +5,7 @@
 //! they have. Integers, and what is computed from integers alone by functions whose values are integers, are computed as integers: what is too
 //! large is the nearest there is. Every address is checked; what a local buffer holds before it is written is not a number, so that reading it shows.
 
+use std::cmp::{Ordering, Reverse};
 use std::ops::Range;
 
 use half::{bf16, f16};
@@ -448,6 +449,14 @@ impl Run<'_> {
                 };
             }
             Statement::Check { cell, below, of } => self.check(cell, below.get(), *of)?,
+            Statement::Sort { keys, places, axis, count, descending } => {
+                let order = self.order(keys, *axis as usize, count.get(), *descending)?;
+                let (start, step) = (self.address(places)?, self.stride(places.buffer, *axis as usize));
+                let cells = &mut self.memory.buffers[places.buffer.index()];
+                for (at, place) in order.into_iter().enumerate() {
+                    cells.set_whole(start + at * step, place);
+                }
+            }
             Statement::Fill { buffer, value } => {
                 let value = round(self.program.buffer(*buffer).dtype, *value);
                 self.memory.buffers[buffer.index()].fill(value);
@@ -464,6 +473,30 @@ impl Run<'_> {
             }
         }
         Ok(())
+    }
+
+    /// The distance between neighbours along an axis of a buffer.
+    fn stride(&self, buffer: BufferId, axis: usize) -> usize {
+        self.program.buffer(buffer).strides()[axis].get() as usize
+    }
+
+    /// The positions of a row of numbers in the order of the numbers.
+    fn order(&self, keys: &Cell, axis: usize, count: u64, descending: bool) -> Result<Vec<i64>, Stop> {
+        let (start, step) = (self.address(keys)?, self.stride(keys.buffer, axis));
+        let cells = &self.memory.buffers[keys.buffer.index()];
+        let at = |place: &i64| start + *place as usize * step;
+        let mut order: Vec<i64> = (0..count as i64).collect();
+        match cells {
+            Cells::Whole(_) if descending => order.sort_by_key(|place| Reverse(cells.whole(at(place)))),
+            Cells::Whole(_) => order.sort_by_key(|place| cells.whole(at(place))),
+            Cells::Real(_) => order.sort_by(|a, b| {
+                let (a, b) = (cells.get(at(a)), cells.get(at(b)));
+                let by_size = || if descending { b.partial_cmp(&a) } else { a.partial_cmp(&b) };
+                // What is not a number comes last, in either order.
+                a.is_nan().cmp(&b.is_nan()).then_with(|| by_size().unwrap_or(Ordering::Equal))
+            }),
+        }
+        Ok(order)
     }
 
     /// Rounds the sums that a nest has accumulated.

@@ -122,6 +122,11 @@ impl LoopNames<'_> {
                 let of = &self.program.buffer(*of).name;
                 format!("check {} < {below}, an index of {of}", self.cell(cell))
             }
+            Statement::Sort { keys, places, axis, count, descending } => {
+                let order = if *descending { "descending" } else { "ascending" };
+                let (places, keys) = (self.cell(places), self.cell(keys));
+                format!("{places} = {order} order of {count} cells from {keys} along axis {axis}")
+            }
             Statement::Fill { buffer, value } => {
                 format!("{} = {value} everywhere", self.program.buffer(*buffer).name)
             }

@@ -202,6 +202,10 @@ fn turn_statement(statement: &mut Statement, turn: &dyn Fn(&mut Component)) {
         }
         Statement::Declare { value, .. } | Statement::Update { value, .. } => turn_scalar(value, turn),
         Statement::Check { cell, .. } => turn_cell(cell, turn),
+        Statement::Sort { keys, places, .. } => {
+            turn_cell(keys, turn);
+            turn_cell(places, turn);
+        }
         Statement::Fill { .. } | Statement::FillMargins { .. } => {}
     }
 }

@@ -69,6 +69,7 @@ fn inside<'p>(
         }
         Statement::Store { cell, accumulate, .. } => (cell, Kind::Store(*accumulate)),
         Statement::Check { cell, .. } => (cell, Kind::Check),
+        Statement::Sort { places, .. } => (places, Kind::Store(None)),
         _ => return,
     };
     let mut reads = Vec::new();

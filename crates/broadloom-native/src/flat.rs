@@ -10,10 +10,10 @@
 //! Subtraction from a cell or a variable becomes the addition of the opposite, so that there are fewer cases later.
 
 use broadloom_core::projection::Component;
-use broadloom_loops::Size;
 use broadloom_loops::function::{Binary, Unary};
 use broadloom_loops::program::{BufferId, Cell, Index, Program, Statement};
 use broadloom_loops::scalar::Scalar;
+use broadloom_loops::{Dtype, Size};
 use rustc_hash::FxHashSet;
 
 use crate::Error;
@@ -82,7 +82,19 @@ pub(crate) enum Step {
     Declare { local: u32, value: Value },
     Update { local: u32, accumulate: Option<Binary>, value: Value },
     Check { cell: Access, below: Size, of: BufferId },
+    Sort(Sorted),
     Margins { buffer: BufferId, value: f64 },
+}
+
+/// Rows that are sorted: the first cell and the distance to the next, of numbers and of positions.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Sorted {
+    pub keys: Access,
+    pub key_stride: Size,
+    pub places: Access,
+    pub place_stride: Size,
+    pub count: Size,
+    pub descending: bool,
 }
 
 /// A nest with flat addresses.
@@ -205,6 +217,19 @@ impl Lower<'_> {
                 self.known(*of)?;
                 Step::Check { cell: self.access(cell, false)?, below: *below, of: *of }
             }
+            Statement::Sort { keys, places, axis, count, descending } => {
+                if *count == 0 {
+                    return Ok(());
+                }
+                let [key_stride, place_stride] =
+                    [self.row(keys, *axis, *count)?, self.row(places, *axis, *count)?];
+                if self.program.buffer(places.buffer).dtype != Dtype::I64 {
+                    return Err(Error::program("positions are 64-bit integers"));
+                }
+                let (keys, places) = (self.access(keys, false)?, self.access(places, false)?);
+                let descending = *descending;
+                Step::Sort(Sorted { keys, key_stride, places, place_stride, count: *count, descending })
+            }
             Statement::Fill { buffer, value } => {
                 self.known(*buffer)?;
                 let cells = self.program.buffer(*buffer).cells();
@@ -235,6 +260,19 @@ impl Lower<'_> {
             }
         });
         Ok(())
+    }
+
+    /// The distance between the cells of a row that begins with a cell and goes through an axis.
+    fn row(&self, start: &Cell, axis: u32, count: Size) -> Result<Size, Error> {
+        self.known(start.buffer)?;
+        let buffer = self.program.buffer(start.buffer);
+        let axis = axis as usize;
+        let whole = start.index.get(axis) == Some(&Index::At(Component::fixed(0)))
+            && buffer.sizes.get(axis) == Some(&count);
+        match buffer.strides().get(axis) {
+            Some(stride) if whole => Ok(*stride),
+            _ => Err(Error::program(format!("a row of `{}` is not one of its axes", buffer.name))),
+        }
     }
 
     fn known(&self, buffer: BufferId) -> Result<(), Error> {
@@ -503,7 +541,7 @@ impl Step {
             Step::Store { value, .. } | Step::Declare { value, .. } | Step::Update { value, .. } => {
                 Some(value)
             }
-            Step::Loop(_) | Step::Check { .. } | Step::Margins { .. } => None,
+            Step::Loop(_) | Step::Check { .. } | Step::Sort(_) | Step::Margins { .. } => None,
         }
     }
 
@@ -515,6 +553,12 @@ impl Step {
         if let Step::Store { to: place, .. } | Step::Check { cell: place, .. } = self {
             visit(matches!(self, Step::Store { .. }), place);
             place.each_inner(&mut |inner| visit(false, inner));
+        }
+        if let Step::Sort(sorted) = self {
+            for (writes, place) in [(false, &sorted.keys), (true, &sorted.places)] {
+                visit(writes, place);
+                place.each_inner(&mut |inner| visit(false, inner));
+            }
         }
     }
 
@@ -528,6 +572,10 @@ impl Step {
             }
             Step::Declare { value, .. } | Step::Update { value, .. } => value.each_access_mut(change),
             Step::Check { cell, .. } => cell.each_mut(change),
+            Step::Sort(Sorted { keys, places, .. }) => {
+                keys.each_mut(change);
+                places.each_mut(change);
+            }
             Step::Margins { .. } => {}
         }
     }
@@ -541,6 +589,10 @@ impl Step {
             }
             Step::Declare { value, .. } | Step::Update { value, .. } => value.each_sum_mut(change),
             Step::Check { cell, .. } => cell.each_sum_mut(change),
+            Step::Sort(Sorted { keys, places, .. }) => {
+                keys.each_sum_mut(change);
+                places.each_sum_mut(change);
+            }
             Step::Loop(_) | Step::Margins { .. } => {}
         }
     }

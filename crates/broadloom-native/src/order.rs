@@ -144,7 +144,7 @@ pub(crate) fn split(step: &Step) -> Option<Split> {
 pub(crate) fn is_independent(each: &Looped) -> bool {
     let mut accesses = Vec::new();
     for step in &each.body {
-        if matches!(step, Step::Loop(_) | Step::Check { .. } | Step::Margins { .. }) {
+        if matches!(step, Step::Loop(_) | Step::Check { .. } | Step::Sort(_) | Step::Margins { .. }) {
             return false;
         }
         step.each_access(&mut |writes, access| accesses.push((writes, access)));
@@ -164,6 +164,10 @@ pub(crate) fn work(step: &Step) -> f64 {
             times as f64 * each.body.iter().map(work).sum::<f64>()
         }
         Step::Margins { .. } | Step::Check { .. } => 1.0,
+        Step::Sort(sorted) => {
+            let count = sorted.count.typical().max(2) as f64;
+            5.0 * count * count.log2()
+        }
         Step::Store { value, .. } | Step::Declare { value, .. } | Step::Update { value, .. } => {
             let mut total = 1.0;
             value.each(&mut |value| {
@@ -223,7 +227,7 @@ fn suits_abreast(each: &Looped) -> bool {
     whole.each(&mut |step| {
         fits &= match step {
             Step::Loop(inner) => inner.block.is_none() && !inner.abreast,
-            Step::Check { .. } | Step::Margins { .. } => false,
+            Step::Check { .. } | Step::Sort(_) | Step::Margins { .. } => false,
             Step::Store { .. } | Step::Declare { .. } | Step::Update { .. } => true,
         };
         step.each_access(&mut |_, access| {
@@ -247,7 +251,7 @@ fn is_free(program: &Program, loops: &[Bare], leaf: &[Step]) -> bool {
     let mut declared = Vec::new();
     for step in leaf {
         match step {
-            Step::Check { .. } | Step::Margins { .. } | Step::Loop(_) => return false,
+            Step::Check { .. } | Step::Sort(_) | Step::Margins { .. } | Step::Loop(_) => return false,
             Step::Declare { local, .. } => declared.push(*local),
             // A variable from outside: another order would change its last value or its rounding.
             Step::Update { local, accumulate, .. } if !declared.contains(local) => {
@@ -316,7 +320,7 @@ pub(crate) fn is_distinct(step: &Step, var: u32, carried: &[u32]) -> bool {
             Step::Margins { .. } => fine = false,
             Step::Declare { local, .. } => declared.push(*local),
             Step::Update { local, .. } => fine &= declared.contains(local),
-            Step::Store { .. } | Step::Check { .. } => {}
+            Step::Store { .. } | Step::Check { .. } | Step::Sort(_) => {}
         }
         inner.each_access(&mut |writes, access| accesses.push((writes, access)));
     });

@@ -24,7 +24,7 @@ use broadloom_loops::{BufferId, Dtype, Program, Size};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::expression::{Level, converted, whole_binary};
-use crate::flat::{Access, Looped, Step, Value};
+use crate::flat::{Access, Looped, Sorted, Step, Value};
 use crate::names::Names;
 use crate::order::{Split, is_independent};
 use crate::rows::Row;
@@ -234,6 +234,13 @@ impl Printer<'_> {
                 self.line(depth, &text);
             }
             Step::Check { cell, below, .. } => self.check(cell, *below, depth),
+            Step::Sort(sorted) => {
+                let Sorted { keys, key_stride, places, place_stride, count, descending } = sorted;
+                let name = format!("sort_{}", self.program.buffer(keys.buffer).dtype);
+                let (keys, places) = (self.place(keys), self.place(places));
+                let rows = format!("&{keys}, {key_stride}, &{places}, {place_stride}, {count}");
+                self.line(depth, &format!("{name}({rows}, {});", u8::from(*descending)));
+            }
             Step::Margins { buffer, value } => {
                 let name = self.buffer(*buffer);
                 let text = margins(self.program, *buffer, *value, &name);

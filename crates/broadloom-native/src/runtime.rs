@@ -5,14 +5,35 @@
 //! long, it can also be a file of its own that is compiled once and linked to many programs. What it costs to take
 //! everything is in `ARCHITECTURE.md`.
 
+use std::sync::LazyLock;
+
+use broadloom_loops::Dtype;
 use rustc_hash::FxHashSet;
 
-use crate::types::Real;
+use crate::types::{Real, stored};
 
 /// Helpers of the code around nests.
 const SMALL: &str = include_str!("small.c");
 /// Functions of numbers.
 const MATH: &str = include_str!("runtime/math.c");
+/// The function that sorts, for one type of numbers.
+const SORT: &str = include_str!("runtime/sort.c");
+/// The functions that sort, for all types.
+static SORTS: LazyLock<String> = LazyLock::new(|| {
+    let of = |(dtype, key, load): &(Dtype, &str, &str)| {
+        let text = SORT.replace("NAME", &format!("sort_{dtype}")).replace("TYPE", stored(*dtype));
+        text.replace("KEY", key).replace("LOAD", load)
+    };
+    let integers = [Dtype::Bool, Dtype::U8, Dtype::I8, Dtype::I16, Dtype::I32, Dtype::I64];
+    let floats = [
+        (Dtype::Bf16, "float", "bf16_to_f32"),
+        (Dtype::F16, "float", "f16_to_f32"),
+        (Dtype::F32, "float", ""),
+        (Dtype::F64, "double", ""),
+    ];
+    let integers = integers.iter().map(|dtype| (*dtype, "int64_t", ""));
+    integers.chain(floats).map(|each| of(&each)).collect::<Vec<_>>().join("\n")
+});
 /// The kernel of contractions, for 32-bit or 64-bit floats.
 const CONTRACT: &str = include_str!("runtime/contract.c");
 /// Types that the kernel and its callers share.
@@ -104,7 +125,8 @@ fn contract(real: Real) -> String {
 /// The small functions that some code needs.
 fn needed<'a>(code: impl Iterator<Item = &'a str>) -> String {
     let mut needed: FxHashSet<&str> = code.flat_map(words).collect();
-    let definitions: Vec<Definition> = definitions(SMALL).into_iter().chain(definitions(MATH)).collect();
+    let definitions: Vec<Definition> =
+        [SMALL, SORTS.as_str(), MATH].into_iter().flat_map(definitions).collect();
     let mut taken = vec![false; definitions.len()];
     loop {
         let next = (0..definitions.len()).find(|place| {

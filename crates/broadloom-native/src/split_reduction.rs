@@ -106,7 +106,9 @@ fn in_parts(program: &mut Program, fresh: &mut Fresh, steps: &[Step]) -> Option<
     let place = steps.iter().position(|step| matches!(step, Step::Loop(_)))?;
     let (before, after) = (&steps[..place], &steps[place + 1..]);
     if !before.iter().all(|step| matches!(step, Step::Declare { .. }))
-        || after.iter().any(|step| matches!(step, Step::Loop(_) | Step::Check { .. } | Step::Margins { .. }))
+        || after.iter().any(|step| {
+            matches!(step, Step::Loop(_) | Step::Check { .. } | Step::Sort(_) | Step::Margins { .. })
+        })
     {
         return None;
     }
@@ -182,7 +184,7 @@ fn carried(before: &[Step], whole: &Step) -> Option<Vec<(u32, Binary, f64)>> {
                 None => fits = false,
             }
         }
-        Step::Check { .. } | Step::Margins { .. } => fits = false,
+        Step::Check { .. } | Step::Sort(_) | Step::Margins { .. } => fits = false,
         _ => {}
     });
     whole.each(&mut |step| {

@@ -102,7 +102,8 @@ fn combine(py: Python<'_>, sign: &str) -> PyResult<Combine> {
     match sign {
         "*" => Ok(Combine::Product),
         "+" => Ok(Combine::Sum),
-        other => Err(plain(py, &format!("`combine` is \"*\" or \"+\", not \"{other}\""))),
+        "where" => Ok(Combine::Where),
+        other => Err(plain(py, &format!("`combine` is \"*\", \"+\" or \"where\", not \"{other}\""))),
     }
 }
 

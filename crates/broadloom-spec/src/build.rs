@@ -19,7 +19,7 @@ use crate::mode::Mode;
 use crate::names::Names;
 use crate::span::Span;
 use crate::tree::{
-    Affine, Axis, AxisKind, Coefficient, Component, ComponentKind, Hole, Kernel, Kind, Opening, Padding, Row,
+    Affine, Axis, AxisKind, Coefficient, Component, ComponentKind, Hole, Kernel, Opening, Padding, Row,
     RowVariable, Shape, Spec, Term,
 };
 
@@ -89,16 +89,6 @@ impl Builder {
         };
         let (over, kernel) = (term(over), Kernel { term: term(kernel), padding });
         Axis::new(AxisKind::Affine(Affine { over, offset: 0, kernel: Some(kernel) }))
-    }
-
-    /// All rows of a tensor, by name for batch, input and output, with an axis before those of one kind.
-    pub fn all_rows(&mut self, names: [&str; 3], along: Kind, first: Option<Axis>) -> Shape<Axis> {
-        let mut first = first;
-        let [batch, input, output] = [0, 1, 2].map(|at| {
-            let lead = if Kind::ALL[at] == along { first.take() } else { None };
-            Row::open(lead, self.row(names[at]), [])
-        });
-        Shape::new(Some(batch), Some(input), output)
     }
 
     /// The spec that relates operands to results. None if one side has no shape, or if a name is

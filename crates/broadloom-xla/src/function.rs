@@ -263,6 +263,13 @@ impl Writer<'_> {
                 Ok(())
             }
             Statement::Check { .. } if !runs => Ok(()),
+            // The loops go through all rows.
+            Statement::Sort { keys, places, axis, descending, .. } => {
+                let keys = self.content(keys.buffer)?;
+                let order = self.text.argsort(&keys, *axis as usize, *descending);
+                self.contents[places.buffer.index()] = Content::Tensor(order);
+                Ok(())
+            }
             Statement::Store { cell, accumulate, value } => {
                 let real = real(self.program, inner);
                 let exact =

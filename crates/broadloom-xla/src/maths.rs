@@ -29,6 +29,12 @@ impl Writer<'_> {
                 Unary::Asinh | Unary::Acosh | Unary::Atanh => self.inverse_hyperbolic(function, &x),
                 Unary::Erf if nest.real == Dtype::F64 => self.erf_long(&x),
                 Unary::Erf => self.erf(&x),
+                Unary::Lgamma => self.text.of_library("lgamma", &x),
+                Unary::Digamma => self.text.of_library("digamma", &x),
+                Unary::Trigamma => {
+                    let one = self.text.splat(1.0, &x.sizes, x.of);
+                    self.text.polygamma(&one, &x)
+                }
                 _ if let Some(dtype) = function.cast_to() => self.cast(&x, dtype),
                 _ => {
                     let zero = self.text.splat(0.0, &x.sizes, x.of);

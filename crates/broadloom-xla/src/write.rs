@@ -201,6 +201,19 @@ impl Text {
         self.define(operation, first.sizes.clone(), first.of)
     }
 
+    /// A function of each element that StableHLO has beside its operations, in the dialect `chlo`, from which compilers make them.
+    pub fn of_library(&mut self, op: &str, x: &Tensor) -> Tensor {
+        let operation = format!("chlo.{op} {} : {} -> {}", x.name, x.text(), x.text());
+        self.define(operation, x.sizes.clone(), x.of)
+    }
+
+    /// The derivatives of `digamma`, as many as another tensor says, in the same dialect.
+    pub fn polygamma(&mut self, order: &Tensor, x: &Tensor) -> Tensor {
+        let t = x.text();
+        let operation = format!("chlo.polygamma {}, {} : {t}, {t} -> {t}", order.name, x.name);
+        self.define(operation, x.sizes.clone(), x.of)
+    }
+
     /// A comparison of elements: `LT`, `LE`, `EQ`, `NE`, `GE`, `GT`.
     pub fn compare(&mut self, direction: &str, a: &Tensor, b: &Tensor) -> Tensor {
         let made = tensor_text(&a.sizes, Element::BOOL);
@@ -435,6 +448,36 @@ impl Text {
             tensor_text(&sizes, a.of)
         );
         self.define(operation, sizes, a.of)
+    }
+
+    /// The positions of the elements of a tensor along an axis, in the order of the elements. Equal ones stay in the order of
+    /// their positions, and what is not a number comes last.
+    pub fn argsort(&mut self, a: &Tensor, axis: usize, descending: bool) -> Tensor {
+        let places = self.iota(axis, &a.sizes, Element::I64);
+        let (key, place) = (tensor_text(&[], a.of), tensor_text(&[], Element::I64));
+        let sign = tensor_text(&[], Element::BOOL);
+        let compare = |name: &str, direction: &str, x: &str, y: &str| {
+            let by = a.of.comparison();
+            format!("%${name} = stablehlo.compare {direction}, %${x}, %${y}, {by} : ({key}, {key}) -> {sign}")
+        };
+        let truth = |name: &str, op: &str, x: &str, y: &str| {
+            format!("%${name} = stablehlo.{op} %${x}, %${y} : {sign}")
+        };
+        let mut body = vec![compare("l", if descending { "GT" } else { "LT" }, "a", "b")];
+        let mut first = "l";
+        if a.of.comparison() == "FLOAT" {
+            body.extend([compare("n", "NE", "b", "b"), compare("m", "EQ", "a", "a")]);
+            body.extend([truth("o", "and", "n", "m"), truth("f", "or", "l", "o")]);
+            first = "f";
+        }
+        let result = self.fresh();
+        let (names, types) = (list([&a.name, &places.name]), list([a.text(), places.text()]));
+        self.line(&format!(
+            "{result}:2 = \"stablehlo.sort\"({names}) <{{dimension = {axis} : i64, is_stable = true}}> ({{ ^bb0(%$a: {key}, %$b: \
+             {key}, %$c: {place}, %$d: {place}): {} stablehlo.return %${first} : {sign} }}) : ({types}) -> ({types})",
+            body.join(" ")
+        ));
+        Tensor { name: format!("{result}#1"), ..places }
     }
 
     /// A tensor whose elements at positions on some of its axes are put together with updates, or replaced. The axes of

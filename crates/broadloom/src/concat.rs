@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU64;
 
-use broadloom_graph::{Error, ErrorKind};
+use broadloom_graph::{Along, Error, ErrorKind};
 use broadloom_spec::{self as spec, Axis, Kind, Spec};
 
 use crate::expr::{Builder, Expr};
@@ -22,7 +22,7 @@ impl Builder {
     /// ```
     #[track_caller]
     pub fn concat<'b>(&'b self, parts: &[Expr<'b>], along: Kind) -> Expr<'b> {
-        match concatenation(parts.len(), along, ROWS) {
+        match concatenation(parts.len(), Along::first(along)) {
             Some(spec) => self.einsum(&spec, parts),
             None => self.with(|_| Err(Error::new(ErrorKind::Use, "there is nothing to put together"))),
         }
@@ -40,41 +40,37 @@ impl Builder {
     /// ```
     #[track_caller]
     pub fn stack<'b>(&'b self, layers: &[Expr<'b>], along: Kind) -> Expr<'b> {
-        let Some(spec) = layer(along, ROWS) else { return self.concat(&[], along) };
+        let Some(spec) = layer(Along::first(along)) else { return self.concat(&[], along) };
         let raised: Vec<Expr<'b>> =
             layers.iter().map(|layer| layer.einsum(&spec, &[]).set_size("layer", 1)).collect();
         self.concat(&raised, along)
     }
 }
 
-/// The names of all rows of a tensor if the caller gives none.
-const ROWS: [&str; 3] = ["batch", "input", "output"];
-
-/// The spec of a concatenation along a new first axis of one kind, with names for all other axes by
-/// kind. None if there are no tensors.
-pub fn concatenation(parts: usize, along: Kind, rows: [&str; 3]) -> Option<Spec> {
+/// The spec of a concatenation along an axis, of which the parts are called `part0`, `part1`, …. None if there are no tensors.
+pub fn concatenation(parts: usize, along: Along) -> Option<Spec> {
     let labels: Vec<String> = (0..parts).map(|at| format!("part{at}")).collect();
     let labels: Vec<&str> = labels.iter().map(String::as_str).collect();
     let mut build = spec::Builder::new();
-    let firsts: Vec<Axis> = labels.iter().map(|label| build.label(label)).collect();
-    let operands = firsts.into_iter().map(|first| build.all_rows(rows, along, Some(first))).collect();
+    let own: Vec<Axis> = labels.iter().map(|label| build.label(label)).collect();
+    let operands = own.into_iter().map(|axis| along.shape(&mut build, &[axis])).collect();
     let both = build.concat(&labels);
-    let result = build.all_rows(rows, along, Some(both));
+    let result = along.shape(&mut build, &[both]);
     build.finish(operands, vec![result])
 }
 
-/// The spec of a tensor with a new first axis `layer` of one kind.
-pub fn layer(along: Kind, rows: [&str; 3]) -> Option<Spec> {
+/// The spec of a tensor with a new axis `layer` in the place of an axis.
+pub fn layer(along: Along) -> Option<Spec> {
     let mut build = spec::Builder::new();
-    let operand = build.all_rows(rows, along, None);
-    let first = build.label("layer");
-    let result = build.all_rows(rows, along, Some(first));
+    let operand = along.shape(&mut build, &[]);
+    let layer = build.label("layer");
+    let result = along.shape(&mut build, &[layer]);
     build.finish(vec![operand], vec![result])
 }
 
-/// The spec of some positions of the first axis of one kind: the part before them has a given size,
-/// the part behind them any. The positions are the axis `part`.
-pub fn part(before: u64, along: Kind, rows: [&str; 3]) -> Option<Spec> {
+/// The spec of some positions of an axis: the part before them has a given size, the part behind them any. The positions are the axis
+/// `part`.
+pub fn part(before: u64, along: Along) -> Option<Spec> {
     let mut build = spec::Builder::new();
     let before = NonZeroU64::new(before).map(spec::ConcatPart::Size);
     let parts: Vec<spec::ConcatPart<'_>> = before
@@ -82,8 +78,8 @@ pub fn part(before: u64, along: Kind, rows: [&str; 3]) -> Option<Spec> {
         .chain([spec::ConcatPart::Label("part"), spec::ConcatPart::Label("rest")])
         .collect();
     let (whole, part) = (build.parts(&parts), build.label("part"));
-    let operand = build.all_rows(rows, along, Some(whole));
-    let result = build.all_rows(rows, along, Some(part));
+    let operand = along.shape(&mut build, &[whole]);
+    let result = along.shape(&mut build, &[part]);
     build.finish(vec![operand], vec![result])
 }
 
@@ -93,18 +89,20 @@ mod tests {
 
     #[test]
     fn specs() {
-        let rows = ["b", "i", "o"];
         let text = |spec: Option<Spec>| spec.map(|spec| spec.to_string()).unwrap_or_default();
         assert_eq!(
-            text(concatenation(2, Kind::Output, rows)),
+            text(concatenation(2, Along::first(Kind::Output))),
             "..b.. | ..i.. -> part0, ..o..; ..b.. | ..i.. -> part1, ..o.. => ..b.. | ..i.. -> part0^part1, ..o.."
         );
-        let one = text(concatenation(1, Kind::Batch, rows));
-        assert_eq!(one, "part0, ..b.. | ..i.. -> ..o.. => part0, ..b.. | ..i.. -> ..o..");
-        assert_eq!(text(concatenation(0, Kind::Batch, rows)), "");
-        assert_eq!(text(layer(Kind::Input, rows)), "..b.. | ..i.. -> ..o.. => ..b.. | layer, ..i.. -> ..o..");
-        let cut = text(part(2, Kind::Batch, rows));
+        let one = text(concatenation(1, Along::last(Kind::Batch)));
+        assert_eq!(one, "..b.., part0 | ..i.. -> ..o.. => ..b.., part0 | ..i.. -> ..o..");
+        assert_eq!(text(concatenation(0, Along::first(Kind::Batch))), "");
+        assert_eq!(
+            text(layer(Along::first(Kind::Input))),
+            "..b.. | ..i.. -> ..o.. => ..b.. | layer, ..i.. -> ..o.."
+        );
+        let cut = text(part(2, Along::first(Kind::Batch)));
         assert_eq!(cut, "2^part^rest, ..b.. | ..i.. -> ..o.. => part, ..b.. | ..i.. -> ..o..");
-        assert!(text(part(0, Kind::Batch, rows)).starts_with("part^rest, ..b.. | "));
+        assert!(text(part(0, Along::first(Kind::Batch))).starts_with("part^rest, ..b.. | "));
     }
 }

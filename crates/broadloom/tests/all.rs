@@ -25,6 +25,7 @@ mod run_sizes;
 mod running;
 mod scan;
 mod sequences;
+mod sorting;
 mod support;
 mod symbolic;
 mod threads;

@@ -314,6 +314,10 @@ mod accumulations {
             let scaled = a * -0.7;
             m.by(Min, Combine::Sum, "a; q => q", &[scaled, a * scaled])
         };
+        sum_of_choices ["3, 4", "4", "3, 4"] |m, [a, b, c]| m.by(Sum, Combine::Where, "i j; j; i j => i", &[a.greater(0.1), b, c]);
+        greatest_choice ["3, 4", "4", "3, 4"] |m, [a, b, c]| m.by(Max, Combine::Where, "i j; j; i j => i", &[a.greater(0.1), b, c]);
+        product_of_choices ["3, 4", "4", "3, 4"] |m, [a, b, c]| m.by(Product, Combine::Where, "i j; j; i j => i", &[a.greater(0.1), b, c]);
+        product_with_zeros ["3, 4"] |_, [a]| (a * a.greater(0.1)).product("i j => i");
         product_on_a_diagonal ["3, 3"] |_, [a]| a.product("i i =>");
     }
 }

@@ -14,6 +14,17 @@ print sign(0 * x), x ** 2, p ** x
 ",
     ),
     (
+        "along_an_axis",
+        "let x = {w : 2, 3 -> 4 = normal(1)}
+let y = x |> flip(\"t, ... -> ...\") |> roll(\"... -> t\", 1)
+let z = pad_reflect(\"..., t -> ...\", 1)(pad_edge(\"... -> t\", 1)(y)) + pad(\"... -> t\", 1, value = 2)(take(\"..., t -> ...\", x, [2, 0, 1, 1, 2]))
+let rows = take_along(\"... -> t\", z, 5 * (z > 0))
+let loss = sum(square(z)) + sum(interleave(\"... -> t\")(z, 2 * z) ** 3) + sum([x, 3 * x] * stack(x, x)) + sum(rows)
+backward loss
+print loss, x.grad, tril([[1, 2], [3, 4]])
+",
+    ),
+    (
         "functions_of_two",
         "data x : 6 = [-2.5, -1, 0, 0.25, 1.5, 3]
 data y : 6 = [1, -1, 2, -0.25, 1.5, 0.5]

@@ -53,9 +53,45 @@ pub fn trials() -> Vec<Trial> {
             move || in_file(name, text).and_then(|file| same_values(&file, Dtype::F32)).map_err(Failed::from);
         trials.push(Trial::test(format!("xla::cases::{name}"), run).with_ignored_flag(missing));
     }
+    for (name, text) in NOT_IN_MLIR {
+        let run =
+            move || in_file(name, text).and_then(|file| same_values(&file, Dtype::F32)).map_err(Failed::from);
+        trials.push(Trial::test(format!("xla::cases::{name}"), run).with_ignored_flag(missing));
+    }
     trials.extend(mesh::trials(missing));
     trials
 }
+
+/// Programs with what MLIR has no operation for: they sort, or use functions that it does not have.
+const NOT_IN_MLIR: &[(&str, &str)] = &[
+(
+    "gamma",
+    "let l = sum(lgamma({w : 6 = [0.5, 1.25, 2.5, 7, 100, -1.5]})) + sum(digamma(w))
+backward l
+print l, w.grad, lgamma(w), digamma(w)
+",
+),
+(
+        "draws",
+        "let n : 3 | 5 = noise(normal(1, 2))
+let u = noise(uniform(-1, 1), \"4, 2\")
+data logits : 50 | 3 = normal(1)
+print n, u, bernoulli([0.2, 0.5, 0.9]), permutation(20), categorical(logits)
+",
+    ),
+    (
+    "sorted",
+    "let x = {w : 3, 5 -> 4 = normal(1)}
+data ids : 6 as i64 = [3, -1, 3, 0, -1, 2]
+data odd : 5 = [1, 0, -1, 2, 0]
+let values, places = topk(\"..., t -> ...\", 2)(x)
+let sorted = sort(\"... -> t\")(x) + sort(\"t, ... -> ...\", descending = true)(x)
+let loss = sum(square(values)) + sum(sorted ** 3)
+backward loss
+print loss, x.grad, places, argsort(\"t\", ids), argsort(\"t\", ids > 0, descending = true)
+print argsort(\"t\", odd / odd), argsort(\"t\", 1 / odd, descending = true), searchsorted(\"t\")([-1, 0, 2], odd)
+",
+)];
 
 /// A case in a file.
 fn in_file(name: &str, text: &str) -> Result<PathBuf, String> {

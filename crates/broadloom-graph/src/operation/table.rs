@@ -224,6 +224,12 @@ macro_rules! pointwise_operations {
             erf(a) as erf = "erf":
                 // Its derivative is 2/√π · e^(−x²).
                 "v = erf(v1)"; "g1 =+ 1.1283791670955126 * g * exp(-(v1 * v1))";
+            /// The logarithm of the absolute value of the gamma function.
+            lgamma(a) as lgamma = "lgamma":
+                "v = lgamma(v1)"; "g1 =+ g * digamma(v1)";
+            /// The derivative of `lgamma`.
+            digamma(a) as digamma = "digamma":
+                "v = digamma(v1)"; "g1 =+ g * trigamma(v1)";
             /// The greatest integer that is not greater than `a`.
             floor(a) as floor = "floor":
                 "v = floor(v1)"; "";

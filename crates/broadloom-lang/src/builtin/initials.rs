@@ -1,10 +1,11 @@
-//! Distributions that parameters are drawn from: `uniform`, `normal`, and those that depend on the shape.
+//! Distributions that parameters are drawn from: `uniform`, `normal`, and those that depend on the shape; and `noise`, which draws from
+//! them when a program runs.
 
 use std::rc::Rc;
 
 use broadloom::Initial;
 
-use super::Call;
+use super::{Call, Given};
 use crate::eval::{Eval, Evaluated};
 use crate::value::Value;
 
@@ -46,4 +47,49 @@ pub(super) fn gained(eval: &mut Eval<'_>, call: &Call, of: fn(f64) -> Initial) -
             eval.wrong_call(call, message, format!("write `{}(1.4)`", call.name))
         }
     }
+}
+
+/// `noise()`, `noise(normal(2))`, `noise(uniform(-1, 1), "3 | 4")`: numbers that are drawn anew in every run.
+pub(super) fn noise(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
+    eval.only(call, &[])?;
+    let mut plain = call.plain();
+    let shape = plain.pop_if(|given| matches!(given.value, Value::Text(_)));
+    let initial = match plain[..] {
+        [] => Some(Initial::Uniform { low: 0.0, high: 1.0 }),
+        [Given { value: Value::Initial(initial), .. }] => Some((**initial).clone()),
+        [Given { value: Value::Builtin(builtin), .. }] => (builtin.initial)(),
+        _ => None,
+    };
+    let (is_normal, from, scale) = match initial {
+        Some(Initial::Uniform { low, high }) => (false, low, high - low),
+        Some(Initial::Normal { mean, deviation }) => (true, mean, deviation),
+        _ => {
+            let message = "`noise` is drawn from `uniform` or `normal`, and has a shape as a text";
+            let help = "write `noise()`, `noise(normal(2))`, `noise(uniform(-1, 1), \"3 | 4\")`";
+            return eval.wrong_call(call, message, help);
+        }
+    };
+    let name = eval.fresh_name("noise");
+    let drawn = eval.ask(call.span, |graph| {
+        let drawn = if is_normal { graph.normal(&name) } else { graph.uniform(&name) };
+        Ok(drawn)
+    })?;
+    if let Some(Given { value, span, .. }) = shape {
+        let text = eval.words(value, *span)?;
+        let text = eval.filled(&text, *span)?;
+        let (text, sizes) = eval.shape_text(&text, *span)?;
+        let sizes: Vec<_> = sizes.iter().map(|(label, size)| (label.as_str(), size)).collect();
+        eval.ask(*span, |graph| graph.declare_shape_with(drawn, &text, &sizes))?;
+    }
+    let made = eval.ask(call.span, |graph| {
+        let mut made = drawn;
+        for (function, number, neutral) in [("*", scale, 1.0), ("+", from, 0.0)] {
+            if number != neutral {
+                let number = graph.number(number);
+                made = graph.pointwise(function, &[made, number])?;
+            }
+        }
+        Ok(made)
+    })?;
+    Ok(Value::Tensor(made))
 }

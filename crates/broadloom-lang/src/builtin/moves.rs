@@ -1,11 +1,12 @@
 //! Functions that compute nothing: they put elements side by side, look them up, or arrange them in another shape.
 
-use broadloom::{Kind, PartialAxis, PartialRow, PartialShape, Tensor, concat};
+use broadloom::{Along, Kind, PartialAxis, PartialRow, PartialShape, Tensor, concat};
 use broadloom_diagnostics::{Diagnostic, Span};
 
-use super::{Call, Given, ROWS, one_of};
+use super::axis::along;
+use super::{Call, Given, one_of};
 use crate::codes;
-use crate::eval::{Eval, Evaluated};
+use crate::eval::{Eval, Evaluated, Reported};
 use crate::value::Value;
 
 pub(super) fn transpose(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
@@ -71,8 +72,7 @@ pub(super) fn scatter(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
 /// `concat(a, b, along = "output")` and `stack`.
 pub(super) fn joined(eval: &mut Eval<'_>, call: &Call, stacked: bool) -> Evaluated<Value> {
     eval.only(call, &["along"])?;
-    let kinds = Kind::ALL.map(|kind| (kind.name(), kind));
-    let along = one_of(eval, call, "along", &kinds)?.unwrap_or(Kind::Output);
+    let along = joined_along(eval, call)?;
     if let Some(text) = call.plain().iter().find(|given| matches!(given.value, Value::Text(_))) {
         let message = format!("`{}` takes tensors, and no spec", call.name);
         let help = format!("write `{}(a, b)`, or `{}(a, b, along = \"batch\")`", call.name, call.name);
@@ -80,19 +80,31 @@ pub(super) fn joined(eval: &mut Eval<'_>, call: &Call, stacked: bool) -> Evaluat
     }
     let parts = parts(eval, call)?;
     unfit(eval, call, &parts, stacked)?;
-    if !stacked {
-        other_axes(eval, call, &parts, along)?;
+    if !stacked && along.leads {
+        other_axes(eval, call, &parts, along.kind)?;
     }
-    let mut parts: Vec<Tensor> = parts.iter().map(|part| part.tensor).collect();
-    let (whole, layer) = (concat::concatenation(parts.len(), along, ROWS), concat::layer(along, ROWS));
-    let (Some(whole), Some(layer)) = (whole, layer) else {
-        return eval.wrong_call(
-            call,
-            "there is nothing to put together",
-            format!("write `{}(a, b)`", call.name),
-        );
-    };
-    let made = eval.ask(call.span, |graph| {
+    let parts: Vec<Tensor> = parts.iter().map(|part| part.tensor).collect();
+    if parts.is_empty() {
+        let help = format!("write `{}(a, b)`", call.name);
+        return eval.wrong_call(call, "there is nothing to put together", help);
+    }
+    let made = put_together(eval, call.name, parts, along, stacked, call.span)?;
+    eval.show_as_written(made, call.span, &format!("{}(…)", call.name));
+    Ok(Value::Tensor(made))
+}
+
+/// Puts tensors together along an axis, or along a new one in its place.
+fn put_together(
+    eval: &mut Eval<'_>,
+    name: &'static str,
+    mut parts: Vec<Tensor>,
+    along: Along,
+    stacked: bool,
+    span: Span,
+) -> Evaluated<Tensor> {
+    let (whole, layer) = (concat::concatenation(parts.len(), along), concat::layer(along));
+    let (Some(whole), Some(layer)) = (whole, layer) else { return Err(Reported) };
+    eval.ask(span, |graph| {
         if stacked {
             for part in &mut parts {
                 *part = graph.einsum(&layer, &[*part])?;
@@ -100,11 +112,45 @@ pub(super) fn joined(eval: &mut Eval<'_>, call: &Call, stacked: bool) -> Evaluat
                 graph.set(layer, 1)?;
             }
         }
-        let options = broadloom::Options { name: Some(call.name), ..Default::default() };
+        let options = broadloom::Options { name: Some(name), ..Default::default() };
         graph.einsum_with(&whole, &parts, &options)
-    })?;
-    eval.show_as_written(made, call.span, &format!("{}(…)", call.name));
-    Ok(Value::Tensor(made))
+    })
+}
+
+/// A list with tensors in it as a tensor: its items one after another along a new first output axis.
+pub(crate) fn block(eval: &mut Eval<'_>, items: &[Value], span: Span) -> Evaluated<Tensor> {
+    let mut given = Vec::with_capacity(items.len());
+    for item in items {
+        let value = Value::Tensor(eval.tensor(item, span)?);
+        given.push(Given { name: None, value, span });
+    }
+    match joined(eval, &Call { name: "stack", given, span }, true)? {
+        Value::Tensor(tensor) => Ok(tensor),
+        _ => Err(Reported),
+    }
+}
+
+/// The axis that parts are put together along: the first of a kind, or the one that a shape names. A word is the name of the one
+/// axis of vectors.
+fn joined_along(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Along> {
+    let has_others = call.plain().iter().any(|given| match given.value {
+        Value::Tensor(tensor) => {
+            let rows = eval.graph.shape(tensor).rows;
+            rows.iter().all(|row| !row.open)
+                && rows.each_ref().map(|row| row.lead.len() + row.trail.len()) != [0, 0, 1]
+        }
+        _ => false,
+    });
+    if let Some(given) = eval.named(call, "along")
+        && let Value::Text(text) = &given.value
+        && Kind::ALL.iter().all(|kind| *kind.name() != **text)
+        && (!has_others || text.contains(['.', '|', '>', ',']))
+    {
+        let (text, span) = (text.clone(), given.span);
+        return along(eval, call, &text, span, "along");
+    }
+    let kinds = Kind::ALL.map(|kind| (kind.name(), kind));
+    Ok(Along::first(one_of(eval, call, "along", &kinds)?.unwrap_or(Kind::Output)))
 }
 
 /// Sizes with `|` behind the first, if that is the only batch axis of a tensor.

@@ -1,10 +1,10 @@
 //! Recurrences: `scan` and `fold` apply a function to the elements of an axis in turn, and to what it made before.
 
-use broadloom::{Kind, OpenScan, Tensor};
+use broadloom::{Along, Kind, OpenScan, Tensor};
 use broadloom_diagnostics::{Diagnostic, Span};
-use broadloom_spec::{AxisKind, Builder, Row, Shape, Spec, parse_over};
 
-use super::{Call, Given, ROWS};
+use super::axis::{along, no_axis};
+use super::{Call, Given};
 use crate::codes;
 use crate::eval::{Eval, Evaluated};
 use crate::value::Value;
@@ -24,54 +24,6 @@ struct Recurrence<'c> {
     first: &'c Given,
     over: Vec<&'c Given>,
     along: Along,
-}
-
-/// The axis that is gone through: the first or the last one of a kind.
-struct Along {
-    kind: Kind,
-    leads: bool,
-    /// The rows of a tensor that may have axes besides it.
-    open: [bool; 3],
-}
-
-impl Default for Along {
-    /// The last batch axis, as of a sequence.
-    fn default() -> Along {
-        Along { kind: Kind::Batch, leads: false, open: [true; 3] }
-    }
-}
-
-impl Along {
-    /// A shape with this axis in its place, among others where a row is open.
-    fn shape(&self, build: &mut Builder, open: [bool; 3]) -> Shape<broadloom_spec::Axis> {
-        let axis = build.label("t");
-        let [batch, input, output] = Kind::ALL.map(|kind| {
-            let axis = (kind == self.kind).then(|| axis.clone());
-            let row = build.row(ROWS[kind as usize]);
-            match (open[kind as usize], self.leads) {
-                (false, _) => Row::closed(axis),
-                (true, true) => Row::open(axis, row, []),
-                (true, false) => Row::open([], row, axis),
-            }
-        });
-        Shape::new(Some(batch), Some(input), output)
-    }
-
-    /// The spec that makes it the first batch axis.
-    fn to_front(&self) -> Option<Spec> {
-        let mut build = Builder::new();
-        let own = self.shape(&mut build, self.open);
-        let front = Along { kind: Kind::Batch, leads: true, open: self.open }.shape(&mut build, self.open);
-        build.finish(vec![own], vec![front])
-    }
-
-    /// The spec that puts the first batch axis back to its place.
-    fn back(&self) -> Option<Spec> {
-        let mut build = Builder::new();
-        let front = Along { kind: Kind::Batch, leads: true, open: [true; 3] }.shape(&mut build, [true; 3]);
-        let own = self.shape(&mut build, [true; 3]);
-        build.finish(vec![front], vec![own])
-    }
 }
 
 /// `scan(f, first, x)`, `fold(f, first, x)`.
@@ -124,9 +76,10 @@ fn read<'c>(eval: &mut Eval<'_>, call: &'c Call) -> Evaluated<Recurrence<'c>> {
     let along = match plain.first().map(|given| (&given.value, given.span)) {
         Some((Value::Text(text), span)) => {
             plain.remove(0);
-            along(eval, call, text, span)?
+            along(eval, call, text, span, "f, first, x")?
         }
-        _ => Along::default(),
+        // The positions of a sequence.
+        _ => Along::last(Kind::Batch),
     };
     let [function, first, over @ ..] = &plain[..] else {
         let message = format!("`{}` takes a function, a first value and what it goes through", call.name);
@@ -158,64 +111,13 @@ fn read<'c>(eval: &mut Eval<'_>, call: &'c Call) -> Evaluated<Recurrence<'c>> {
     Ok(Recurrence { function, first, over: over.to_vec(), along })
 }
 
-/// The axis that a shape names, as `"... | t"` does.
-fn along(eval: &mut Eval<'_>, call: &Call, text: &str, span: Span) -> Evaluated<Along> {
-    let spec = parse_over(text).ok();
-    let shape = spec.as_ref().and_then(|spec| spec.operands.first());
-    let found = shape.and_then(|shape| {
-        let mut found = None;
-        let mut open = [false; 3];
-        for (kind, row) in shape.rows() {
-            open[kind as usize] = row.hole().is_some();
-            let (lead, trail) = (row.lead(), &row.trail[..]);
-            let leads = match (lead, trail) {
-                ([], []) => continue,
-                ([axis], []) if matches!(axis.kind, AxisKind::Label(_)) => true,
-                ([], [axis]) if matches!(axis.kind, AxisKind::Label(_)) => false,
-                _ => return None,
-            };
-            if found.replace((kind, leads)).is_some() {
-                return None;
-            }
-        }
-        found.map(|(kind, leads)| Along { kind, leads, open })
-    });
-    match found {
-        Some(along) => Ok(along),
-        None => {
-            let message =
-                format!("`\"{text}\"` does not name one axis, first or last of its kind, to go along");
-            let name = call.name;
-            let help = format!(
-                "write `{name}(\"..., t | ...\", f, first, x)` for the last batch axis, `{name}(\"... | t, ...\", f, first, x)` for the first output axis"
-            );
-            eval.wrong(codes::ARGUMENTS, message, span, help)
-        }
-    }
-}
-
 /// A tensor with the axis that is gone through as its first batch axis.
 fn gone_through(eval: &mut Eval<'_>, call: &Call, given: &Given, along: &Along) -> Evaluated<Tensor> {
     let tensor = eval.tensor(&given.value, given.span)?;
     let row = &eval.graph.shape(tensor).rows[along.kind as usize];
     let axes = (!row.open).then(|| row.lead.len() + row.trail.len());
     match axes {
-        Some(0) => {
-            let (name, kind) = (eval.quote(given.span), along.kind.name());
-            let message = format!("`{name}` has no {kind} axis that `{}` could go along", call.name);
-            let shape = eval.graph.shape(tensor);
-            let diagnostic =
-                Diagnostic::error(codes::MISMATCH, message, eval.place(given.span), format!("`{shape}`"));
-            let function = call.name;
-            let help = match shape.rows[2].lead.len() + shape.rows[2].trail.len() {
-                0 => "it needs an axis with an element for each turn".to_string(),
-                1 => format!("name its output axis: `{function}(\"t\", …)`"),
-                _ => format!(
-                    "name an output axis: `{function}(\"t, ...\", …)` for the first, `{function}(\"..., t\", …)` for the last"
-                ),
-            };
-            eval.fail(diagnostic.with_help(help))
-        }
+        Some(0) => no_axis(eval, call, given, tensor, along),
         Some(1) if along.kind == Kind::Batch => Ok(tensor),
         _ => {
             let Some(spec) = along.to_front() else { return Ok(tensor) };

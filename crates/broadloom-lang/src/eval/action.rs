@@ -9,6 +9,7 @@ use broadloom::{Graph, LeafKind, Node, Routine, Sign, Tensor};
 use broadloom_diagnostics::{Diagnostic, Span};
 use rustc_hash::FxHashSet;
 
+use super::convert::has_tensors;
 use super::formula::Draft;
 use super::spec::ReadSpec;
 use super::{Eval, Evaluated, Frame, Reported};
@@ -432,6 +433,11 @@ impl Eval<'_> {
                 Value::Text(text) => Piece::Text(self.filled_for_print(&text, at)?),
                 Value::Number(number) => Piece::Text(crate::show::number(number)),
                 Value::Position(position) => Piece::Position((*position).clone()),
+                // A block is written where it is printed; a list that has a name is a list.
+                value @ Value::List(_) if has_tensors(&value) && !self.quote(at).starts_with('[') => {
+                    self.array(&value, None, at)?;
+                    return Err(Reported);
+                }
                 value => Piece::Tensor(self.tensor(&value, at)?),
             });
         }

@@ -4,6 +4,7 @@ use broadloom::{Error, Graph, SizeSum, Tensor};
 use broadloom_diagnostics::Span;
 
 use super::{Eval, Evaluated, Reported};
+use crate::builtin::moves;
 use crate::codes;
 use crate::position::Position;
 use crate::size::Size;
@@ -17,6 +18,7 @@ impl Eval<'_> {
             Value::Number(number) => self.ask(span, |graph| Ok(graph.number(*number))),
             Value::Size(size) => self.sized(size, span),
             Value::Position(position) => self.counted(position, span),
+            Value::List(items) if items.iter().any(has_tensors) => moves::block(self, items, span),
             Value::List(_) => {
                 let array = self.array(value, None, span)?;
                 let name = self.free_name("literal");
@@ -133,6 +135,15 @@ impl Eval<'_> {
                 self.wrong(codes::KIND, message, span, "texts stand in quotes: `\"i j => j\"`")
             }
         }
+    }
+}
+
+/// Returns true of a tensor, and of a list with tensors in it.
+pub(super) fn has_tensors(value: &Value) -> bool {
+    match value {
+        Value::Tensor(_) => true,
+        Value::List(items) => items.iter().any(has_tensors),
+        _ => false,
     }
 }
 

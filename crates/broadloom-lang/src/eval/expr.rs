@@ -3,7 +3,7 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use broadloom::{Index, Kind, concat};
+use broadloom::{Along, Index, Kind, concat};
 use broadloom_diagnostics::{Diagnostic, Span};
 
 use super::{Eval, Evaluated, Frame, Reported};
@@ -368,7 +368,7 @@ impl Eval<'_> {
         let tensor = self.tensor(value, span)?;
         let position = match index {
             Value::Position(position) => position.clone(),
-            Value::Range(from, to) => return self.cut(tensor, *from, *to, span),
+            Value::Range(from, to) => return self.cut(tensor, Along::first(Kind::Batch), (*from, *to), span),
             Value::Tensor(_) | Value::List(_) | Value::Numbers(_) | Value::Array(_) => {
                 return self.elements(tensor, index, span);
             }
@@ -420,13 +420,19 @@ impl Eval<'_> {
         Ok(Value::Tensor(slice))
     }
 
-    /// `x[2..5]`: some elements along the first batch axis.
-    fn cut(&mut self, tensor: broadloom::Tensor, from: i64, to: i64, span: Span) -> Evaluated<Value> {
+    /// `x[2..5]`: some elements along an axis, for `x[2..5]` the first batch axis.
+    pub(crate) fn cut(
+        &mut self,
+        tensor: broadloom::Tensor,
+        along: Along,
+        (from, to): (i64, i64),
+        span: Span,
+    ) -> Evaluated<Value> {
         if from < 0 || to <= from {
             let message = format!("from {from} up to {to} there is no element");
             return self.wrong(codes::RANGE, message, span, "the end of a range is not part of it");
         }
-        let Some(spec) = concat::part(from as u64, Kind::Batch, builtin::ROWS) else { return Err(Reported) };
+        let Some(spec) = concat::part(from as u64, along) else { return Err(Reported) };
         let before = self.diagnostics.len();
         let part = self.ask(span, |graph| {
             let part = graph.einsum(&spec, &[tensor]).and_then(|part| {
@@ -435,7 +441,11 @@ impl Eval<'_> {
                 Ok(part)
             });
             // Usually the last element does not exist, and that error is clearer without the spec.
-            part.map_err(|error| graph.slice(tensor, Index::At((to - 1) as u64)).err().unwrap_or(error))
+            let last = Index::At((to - 1) as u64);
+            part.map_err(|error| match along == Along::first(Kind::Batch) {
+                true => graph.slice(tensor, last).err().unwrap_or(error),
+                false => error,
+            })
         });
         if let (Err(_), Some(told)) = (&part, self.diagnostics.get_mut(before)) {
             told.help = vec![format!("`{from}..{to}` goes up to {}: its end is not part of it", to - 1)];

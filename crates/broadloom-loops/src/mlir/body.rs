@@ -140,6 +140,10 @@ impl<'a> Body<'a> {
             },
             Scalar::Uniform { key, stream, at } => self.uniform(*key, *stream, at)?,
             Scalar::Unary(function, _) if function.yields() == Yields::Truth => self.as_number(scalar)?,
+            Scalar::Unary(function, _) if matches!(function.mlir(), Mlir::Nothing) => {
+                let name = function.name();
+                return Err(format!("MLIR has no operation for `{name}`: XLA has, `emit --stablehlo`"));
+            }
             Scalar::Unary(function, a) => {
                 let a = self.scalar(a)?;
                 self.function(function.mlir(), &[&a])
@@ -209,6 +213,8 @@ impl<'a> Body<'a> {
     fn function(&mut self, mlir: Mlir, operands: &[&str]) -> String {
         match mlir {
             Mlir::Op(name) => self.op(name, operands),
+            // Refused where it occurs in an expression.
+            Mlir::Nothing => String::new(),
             Mlir::Several(write) => write(self, operands),
             Mlir::Compare(predicate) => {
                 let truth = self.op(&format!("arith.cmpf {predicate},"), operands);

@@ -186,6 +186,9 @@ impl<'a> Writer<'a> {
             }
             Statement::Check { .. } if !runs => Ok(()),
             Statement::Check { cell, below, of } => self.check(&loops, cell, below.get(), *of),
+            Statement::Sort { .. } => {
+                Err("MLIR has no operation that sorts: XLA sorts, `emit --stablehlo`".into())
+            }
             _ => Err("it has variables, which only optimised nests have".into()),
         }
     }

@@ -311,6 +311,10 @@ pub fn each_cell<'a>(statement: &'a Statement, visit: &mut dyn FnMut(&'a Cell)) 
     if let Statement::Store { cell, .. } | Statement::Check { cell, .. } = statement {
         inside(cell, visit);
     }
+    if let Statement::Sort { keys, places, .. } = statement {
+        inside(keys, visit);
+        inside(places, visit);
+    }
 }
 
 /// Returns true if different iterations of the loops of `places`, which are all in one buffer,

@@ -102,6 +102,9 @@ fn dead_stores(program: &Program, nest: &mut Nest, live: &[Live]) -> usize {
                     let margins = live.margins && !is_inside(program, cell, scope);
                     !live.inside && !margins && !read.contains(&cell.buffer)
                 }
+                Statement::Sort { places, .. } => {
+                    !live[places.buffer.index()].inside && !read.contains(&places.buffer)
+                }
                 Statement::Fill { buffer, .. } => {
                     let live = live[buffer.index()];
                     let margins = live.margins && program.buffer(*buffer).has_margins();

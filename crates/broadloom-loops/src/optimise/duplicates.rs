@@ -82,7 +82,10 @@ fn target(program: &Program, uses: &Uses, at: usize) -> Option<BufferId> {
         statement.each(&mut |inner| {
             fills |= matches!(
                 inner,
-                Statement::Fill { .. } | Statement::FillMargins { .. } | Statement::Check { .. }
+                Statement::Fill { .. }
+                    | Statement::FillMargins { .. }
+                    | Statement::Check { .. }
+                    | Statement::Sort { .. }
             );
         });
     });
@@ -90,6 +93,17 @@ fn target(program: &Program, uses: &Uses, at: usize) -> Option<BufferId> {
     nest.body.iter().for_each(|statement| {
         statement.each(&mut |inner| stores += usize::from(matches!(inner, Statement::Store { .. })));
     });
+    let sorted = |at: &usize| {
+        let mut found = false;
+        let body = &program.nests[*at].body;
+        body.iter().for_each(|statement| {
+            statement.each(&mut |inner| found |= matches!(inner, Statement::Sort { .. }));
+        });
+        found
+    };
+    if uses.readers[id.index()].iter().any(sorted) {
+        return None;
+    }
     let whole = simple_axes(cell, &buffer.sizes, &loops).is_some();
     (alone && later && whole && !fills && stores == 1 && !buffer.has_margins()).then_some(id)
 }
@@ -132,7 +146,10 @@ impl Key<'_> {
                     self.scalar(value);
                 }
                 // Nests with these are not compared.
-                Statement::Check { .. } | Statement::Fill { .. } | Statement::FillMargins { .. } => {
+                Statement::Check { .. }
+                | Statement::Sort { .. }
+                | Statement::Fill { .. }
+                | Statement::FillMargins { .. } => {
                     self.tokens.push(5);
                 }
             }

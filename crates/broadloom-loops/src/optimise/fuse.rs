@@ -72,7 +72,10 @@ impl Group {
             statement.each(&mut |inner| {
                 plain &= !matches!(
                     inner,
-                    Statement::Fill { .. } | Statement::FillMargins { .. } | Statement::Check { .. }
+                    Statement::Fill { .. }
+                        | Statement::FillMargins { .. }
+                        | Statement::Check { .. }
+                        | Statement::Sort { .. }
                 );
             });
         }

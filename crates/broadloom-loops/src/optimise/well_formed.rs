@@ -68,6 +68,10 @@ impl Check<'_> {
             }
             Statement::Update { local, value, .. } => self.locals.contains(&local.0) && self.scalar(value),
             Statement::Check { cell, of, .. } => self.cell(cell) && of.index() < self.program.buffers.len(),
+            Statement::Sort { keys, places, axis, .. } => {
+                let places_well = self.cell(keys) && self.cell(places);
+                places_well && [keys, places].iter().all(|cell| (*axis as usize) < cell.index.len())
+            }
             Statement::Fill { buffer, .. } | Statement::FillMargins { buffer, .. } => {
                 buffer.index() < self.program.buffers.len()
             }

@@ -409,4 +409,103 @@ static inline double f64_atanh(double x) { return atanh(x); }
 static inline float f32_atan2(float y, float x) { return (float)atan2((double)y, (double)x); }
 static inline double f64_atan2(double y, double x) { return atan2(y, x); }
 
+/* ---- The gamma function ----
+ *
+ * `gamma.rs` of the loops has the same polynomials, and says where they come from.
+ */
+
+static inline float f32_lgamma(float x) { return (float)lgamma((double)x); }
+static inline double f64_lgamma(double x) { return lgamma(x); }
+
+/* From 2 on: what is left beside log(x - 1/2). */
+static inline double f64_digamma_above(double x)
+{
+    double z = x - 0.5, y = 1.0 / (z * z);
+    double p = 0.014210694804086457;
+    p = p * y + 0.6951330947298276;
+    p = p * y + 3.4860244530729014;
+    p = p * y + 5.143578734631839;
+    p = p * y + 2.847483998143777;
+    p = p * y + 0.6109387733645413;
+    p = p * y + 0.04166666666666134;
+    double q = 1.672728730144368;
+    q = q * y + 26.953481646904308;
+    q = q * y + 101.96954928544254;
+    q = q * y + 134.57385495719362;
+    q = q * y + 70.84392191335158;
+    q = q * y + 14.8375305606488;
+    q = q * y + 1.0;
+    return log(z) + y * (p / q);
+}
+
+/* Between 1 and 2: the quotient by the distance from the root. */
+static inline double f64_digamma_near(double x)
+{
+    double s = x - 1.5;
+    double p = -2.1371909144303333e-7;
+    p = p * s + 1.9227634434238662e-5;
+    p = p * s + 0.0035369185229135415;
+    p = p * s + 0.06552136794893776;
+    p = p * s + 0.41869245850949033;
+    p = p * s + 1.0786473286494878;
+    p = p * s + 0.9510558760318328;
+    double q = 0.000857691360255349;
+    q = q * s + 0.023995076433558565;
+    q = q * s + 0.22226135682897646;
+    q = q * s + 0.8909108601153678;
+    q = q * s + 1.5795862133768737;
+    q = q * s + 1.0;
+    return (x - 1.4616321325302124 - 1.2438149938918909e-8) * (p / q);
+}
+
+static inline double f64_digamma(double x)
+{
+    double at = x > 0.0 ? x : 1.0 - x;
+    double value = at >= 2.0 ? f64_digamma_above(at) : f64_digamma_near(at < 1.0 ? at + 1.0 : at);
+    value = at < 1.0 ? value - 1.0 / at : value;
+    if (x > 0.0 || x != x)
+        return value;
+    double part = x - round(x);
+    if (x == 0.0)
+        return -1.0 / x;
+    return part == 0.0 ? __builtin_nan("") : value - 3.141592653589793 / tan(3.141592653589793 * part);
+}
+static inline float f32_digamma(float x) { return (float)f64_digamma((double)x); }
+
+static inline double f64_trigamma(double x)
+{
+    double at = x > 0.0 ? x : 1.0 - x, first = 0.0, second = 0.0;
+    if (at < 2.0) {
+        first = 1.0 / (at * at);
+        at = at + 1.0;
+        if (at < 2.0) {
+            second = 1.0 / (at * at);
+            at = at + 1.0;
+        }
+    }
+    double z = at - 0.5, y = 1.0 / (z * z);
+    double p = 0.06278933185376341;
+    p = p * y + 5.72525436858474;
+    p = p * y + 34.457177016853244;
+    p = p * y + 61.65002487891478;
+    p = p * y + 43.998560433198996;
+    p = p * y + 13.751813907505975;
+    p = p * y + 1.835191186820074;
+    p = p * y + 0.0833333333333298;
+    double q = 11.736841625364589;
+    q = q * y + 164.04698744264482;
+    q = q * y + 619.8296104645391;
+    q = q * y + 903.9116685756197;
+    q = q * y + 582.5886174678394;
+    q = q * y + 172.57528416907058;
+    q = q * y + 22.372294241796574;
+    q = q * y + 1.0;
+    double value = (1.0 - y * (p / q)) / z + second + first;
+    if (x > 0.0 || x != x)
+        return value;
+    double sine = sin(3.141592653589793 * (x - round(x))) / 3.141592653589793;
+    return sine == 0.0 ? __builtin_inf() : 1.0 / (sine * sine) - value;
+}
+static inline float f32_trigamma(float x) { return (float)f64_trigamma((double)x); }
+
 #endif /* MATH_ONCE */

@@ -4,13 +4,13 @@ use std::cell::{OnceCell, RefCell};
 use std::sync::Arc;
 
 use broadloom_core::projection::{Component, Index as AxisIndex, Verdict};
-use broadloom_graph::lowering::{Face, Formula, Lookup, Slot, accumulated};
+use broadloom_graph::lowering::{Face, Formula, Lookup, Slot, Sorting, accumulated};
 use broadloom_graph::{Error, ErrorKind, Fill, Graph, Projected, Tensor};
 use broadloom_loops::{Binary, BufferId, Cell, Index, Nest, Scalar, Size, Statement, Unary};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::backward::own_name;
-use super::law::LawAssignment;
+use super::law::{DIVISORS, LawAssignment};
 use super::law::{check_margins, forward_pieces};
 use super::{Lowering, Node, slice_symbol, start_in};
 
@@ -76,6 +76,10 @@ impl AssignContext {
 impl Lowering<'_> {
     /// Lowers everything that a step computes.
     pub(super) fn forward(&mut self, step: u32) -> Result<(), Error> {
+        if let Some(sorting) = self.graph.sorting(step) {
+            self.sort(step, sorting);
+            return Ok(());
+        }
         let nest = self.layout.nest(step)?;
         self.check_indices(step);
         for result in 0..nest.results {
@@ -205,7 +209,7 @@ impl Lowering<'_> {
             Some(Lookup::Scattered) if at == place.result => {
                 return (Some(piece.accumulate.and_then(Binary::neutral).unwrap_or(0.0)), false);
             }
-            Some(Lookup::Columns | Lookup::Elements) => return (None, true),
+            Some(Lookup::Taken(_)) => return (None, true),
             _ => {}
         }
         let key = (at, piece.accumulate);
@@ -254,8 +258,7 @@ impl Lowering<'_> {
     fn looked_up_axis(&self, place: &AssignContext) -> Option<(usize, usize)> {
         let lookup = self.graph.lookup(place.step)?;
         let at = if lookup == Lookup::Scattered { place.result } else { place.at(1) };
-        let axes = place.nest.projection.maps[at].len();
-        Some((at, if lookup == Lookup::Columns { axes.checked_sub(1)? } else { 0 }))
+        Some((at, lookup.axis().in_memory(self.layout.ranks(place.nest.tensors[at]))?))
     }
 
     /// The loop over the axis that is looked up, which a lookup replaces.
@@ -322,9 +325,10 @@ impl Lowering<'_> {
                 if self.written.contains(&before) { before } else { self.node(tensor) }
             }
             Slot::Gradient(_) => Node::Gradient(place.tensor(slot)),
-            // A step without a law of its own keeps the number of ties, for each result.
-            Slot::Own(..) if self.graph.law(place.step).is_none() => {
-                Node::Own(place.step, place.result as u32, place.backward)
+            // A step without a law of its own keeps the number of ties for each result, and then the divisors.
+            Slot::Own(name, _) if self.graph.law(place.step).is_none() => {
+                let other = if **name == *DIVISORS { place.nest.results } else { 0 };
+                Node::Own(place.step, (place.result + other) as u32, place.backward)
             }
             Slot::Own(..) => {
                 let at = slots.iter().position(|known| known == slot).unwrap_or(0);
@@ -402,9 +406,8 @@ impl Lowering<'_> {
         let &[operand, ids] = self.graph.step_operands(step) else { return };
         let Some(lookup) = self.graph.lookup(step) else { return };
         let table = if lookup == Lookup::Scattered { self.graph.first_result(step) } else { operand };
-        let axes = self.layout.axes(table);
-        let below = if lookup == Lookup::Columns { axes.last() } else { axes.first() };
-        let below = below.copied().unwrap_or(Size::ZERO);
+        let axis = lookup.axis().in_memory(self.layout.ranks(table)).unwrap_or(0);
+        let below = self.layout.axes(table).get(axis).copied().unwrap_or(Size::ZERO);
         let (of, buffer) = (self.buffer(self.node(table)), self.buffer(self.node(ids)));
         let sizes = self.layout.axes(ids);
         let loops: Vec<(u32, Size)> =
@@ -413,6 +416,39 @@ impl Lowering<'_> {
         let check = Statement::Check { cell: Cell { buffer, index }, below, of };
         let comment = format!("indices of {}", self.graph.short_name(table));
         self.program.nests.push(Nest { comment, body: vec![check.within(loops.into_iter())] });
+    }
+
+    /// Sorts the rows of a tensor along an axis.
+    fn sort(&mut self, step: u32, sorting: Sorting) {
+        let (Some(&x), result) = (self.graph.step_operands(step).first(), self.graph.first_result(step))
+        else {
+            return;
+        };
+        let axis = sorting.along.in_memory(self.layout.ranks(x)).unwrap_or(0);
+        if let Some(number) = self.number(x)
+            && !self.written.contains(&Node::Value(x))
+        {
+            self.positions(x, |_| number.clone());
+        }
+        let (keys, places) = (self.buffer(self.node(x)), self.buffer(self.node(result)));
+        let (mut loops, mut index, mut count) = (Vec::new(), Vec::new(), Size::ONE);
+        for (at, size) in self.layout.axes(x).into_iter().enumerate() {
+            if at == axis {
+                count = size;
+                index.push(Index::At(Component::fixed(0)));
+            } else {
+                let var = self.program.add_var("i");
+                loops.push((var, size));
+                index.push(Index::At(Component::iterate(var)));
+            }
+        }
+        let [keys, places] = [keys, places].map(|buffer| Cell { buffer, index: index.clone() });
+        let Sorting { descending, .. } = sorting;
+        let sort = Statement::Sort { keys, places, axis: axis as u32, count, descending };
+        let comment = self.graph.subject(step).replace('`', "");
+        self.program.nests.push(Nest { comment, body: vec![sort.within(loops.into_iter())] });
+        self.written.insert(self.node(result));
+        self.belong_to(step);
     }
 
     /// Ends the run if an element of a tensor is infinite or NaN: then its difference with itself

@@ -8,7 +8,7 @@ use broadloom_loops::{Nest, Size, Statement};
 use rustc_hash::FxHashSet;
 
 use super::assign::AssignContext;
-use super::law::{differentiable, gradient_pieces, ties};
+use super::law::{DIVISORS, differentiable, gradient_pieces, ties};
 use super::scan::{scans, steps_of};
 use super::{Lowering, Node};
 
@@ -121,8 +121,8 @@ impl Lowering<'_> {
     /// are counted before any gets its share.
     fn count_ties(&mut self, place: &AssignContext, phases: &[(Vec<u32>, Vec<u32>)]) -> Result<(), Error> {
         for (number, (phase, parts)) in phases.iter().enumerate() {
-            if let Some(ties) = ties(self.graph, place.step, parts)? {
-                self.assign(place, phase, &ties, number == 0)?;
+            for piece in ties(self.graph, place.step, parts)? {
+                self.assign(place, phase, &piece, number == 0)?;
             }
         }
         Ok(())
@@ -262,7 +262,10 @@ fn reached(graph: &Graph, tensor: Tensor) -> Vec<bool> {
 
 /// The name of a tensor that an operation keeps for itself, and the place of the tensor whose indices it has.
 fn own(graph: &Graph, step: u32, slot: u32, backward: bool) -> Option<(&str, usize)> {
-    let Some(law) = graph.law(step) else { return Some(("ties", 0)) };
+    let Some(law) = graph.law(step) else {
+        let results = graph.step_results(step).count();
+        return Some((if (slot as usize) < results { "ties" } else { DIVISORS }, 0));
+    };
     let law = if backward { law.gradient_law() } else { law.forward_law() };
     match law.slots.get(slot as usize)? {
         Slot::Own(name, place) => Some((&**name, *place as usize)),
@@ -277,7 +280,8 @@ pub(crate) fn own_name(graph: &Graph, step: u32, slot: u32, backward: bool) -> S
 pub(crate) fn own_like(graph: &Graph, step: u32, slot: u32, backward: bool) -> Tensor {
     let result = graph.first_result(step);
     if graph.law(step).is_none() {
-        return graph.step_results(step).nth(slot as usize).unwrap_or(result);
+        let results: Vec<Tensor> = graph.step_results(step).collect();
+        return results.get(slot as usize % results.len().max(1)).copied().unwrap_or(result);
     }
     let place = own(graph, step, slot, backward).map_or(0, |(_, place)| place);
     let operand = place.checked_sub(1).and_then(|at| graph.step_operands(step).get(at).copied());

@@ -29,6 +29,9 @@ pub(super) fn forward_pieces(graph: &Graph, step: u32, parts: &[u32]) -> Result<
         }
         Rule::BuiltIn(operation) => pieces(operation.forward_law()),
         Rule::Product { accumulate, combine } => {
+            if combine == Combine::Where {
+                all_take_part(graph, step, parts)?;
+            }
             let (value, slots) = combined(combine, factors(graph, step, parts));
             vec![LawAssignment {
                 own_loops: true,
@@ -49,17 +52,38 @@ pub(super) fn forward_pieces(graph: &Graph, step: u32, parts: &[u32]) -> Result<
     })
 }
 
-/// Counts the candidates that are the greatest or the least of their cell, before gradients go back
-/// through a step: they share the gradient.
-pub(super) fn ties(graph: &Graph, step: u32, parts: &[u32]) -> Result<Option<LawAssignment>, Error> {
-    let Rule::Product { accumulate: Binary::Max | Binary::Min, combine } = rule(graph, step)? else {
-        return Ok(None);
-    };
+/// What has to be known of all candidates of a cell before gradients go back through a step. Where the greatest or the least is taken, the
+/// number of those that are it: they share the gradient. In a product, the number of those that cannot be divided by, and the product of
+/// the others.
+pub(super) fn ties(graph: &Graph, step: u32, parts: &[u32]) -> Result<Vec<LawAssignment>, Error> {
+    let Rule::Product { accumulate, combine } = rule(graph, step)? else { return Ok(Vec::new()) };
     let (all, mut slots) = combined(combine, factors(graph, step, parts));
-    slots.push(Slot::Value(0));
-    let counts = Formula::binary(Binary::Equal, all, Formula::Name(slots.len() as u32 - 1));
-    let counted = piece(ties_slot(), true, Some(Binary::Add), counts, slots);
-    Ok(Some(LawAssignment { own_loops: true, ..counted }))
+    let kept = |target, function, value, slots| LawAssignment {
+        own_loops: true,
+        ..piece(target, true, Some(function), value, slots)
+    };
+    Ok(match accumulate {
+        Binary::Max | Binary::Min => {
+            slots.push(Slot::Value(0));
+            let counts = Formula::binary(Binary::Equal, all, Formula::Name(slots.len() as u32 - 1));
+            vec![kept(ties_slot(), Binary::Add, counts, slots)]
+        }
+        Binary::Mul => {
+            let regular = Formula::select(is_no_divisor(all.clone()), Formula::Number(1.0), all.clone());
+            vec![
+                kept(ties_slot(), Binary::Add, is_no_divisor(all), slots.clone()),
+                kept(divisors_slot(), Binary::Mul, regular, slots),
+            ]
+        }
+        _ => Vec::new(),
+    })
+}
+
+/// Whether a number is 0, infinite or not a number.
+fn is_no_divisor(number: Formula) -> Formula {
+    let difference = Formula::binary(Binary::Sub, number.clone(), number.clone());
+    let not_finite = Formula::binary(Binary::NotEqual, difference, Formula::Number(0.0));
+    Formula::binary(Binary::Or, Formula::binary(Binary::Equal, number, Formula::Number(0.0)), not_finite)
 }
 
 /// The gradients of a step when the operands at some places take part. If several candidates meet
@@ -79,9 +103,10 @@ pub(super) fn gradient_pieces(
         Rule::Product { accumulate, combine } => {
             let parts = factors(graph, step, parts);
             // The only candidate of a cell is the value of the cell, like a sum of one term.
-            let chosen = !shared && matches!(accumulate, Binary::Max | Binary::Min);
+            let chosen = !shared && matches!(accumulate, Binary::Max | Binary::Min | Binary::Mul);
             let accumulate = if chosen { Binary::Add } else { accumulate };
-            parts.iter().map(|part| partial(accumulate, combine, *part, parts)).collect()
+            let through = if combine == Combine::Where { &parts[1..] } else { parts };
+            through.iter().map(|part| partial(accumulate, combine, *part, parts)).collect()
         }
         Rule::Collect => vec![partial(Binary::Add, Combine::Product, 1, &[1])],
         Rule::ProductAndSum => {
@@ -135,10 +160,15 @@ fn factors<'a>(graph: &Graph, step: u32, parts: &'a [u32]) -> &'a [u32] {
 
 /// The operands that can get a gradient, numbered from 1.
 pub(super) fn differentiable(graph: &Graph, step: u32) -> Vec<u32> {
+    if graph.sorting(step).is_some() {
+        return Vec::new();
+    }
     let places: Vec<u32> = (1..=graph.step_operands(step).len() as u32).collect();
     // All that is combined; the formulas, each of which mentions all, are not needed for that.
-    if let Ok(Rule::Product { .. }) = rule(graph, step) {
-        return factors(graph, step, &places).to_vec();
+    if let Ok(Rule::Product { combine, .. }) = rule(graph, step) {
+        // A condition has no gradient.
+        let first = usize::from(combine == Combine::Where);
+        return factors(graph, step, &places)[first..].to_vec();
     }
     let pieces = gradient_pieces(graph, step, &places, true).unwrap_or_default();
     let target = |piece: &LawAssignment| match piece.target {
@@ -225,13 +255,17 @@ fn pieces(law: &Law) -> Vec<LawAssignment> {
 
 /// Combines all operands that take part.
 fn combined(combine: Combine, parts: &[u32]) -> (Formula, Vec<Slot>) {
+    let slots = parts.iter().map(|part| Slot::Value(*part)).collect();
     let function = match combine {
         Combine::Product => Binary::Mul,
         Combine::Sum => Binary::Add,
+        Combine::Where => {
+            return (Formula::select(Formula::Name(0), Formula::Name(1), Formula::Name(2)), slots);
+        }
     };
     let names = (0..parts.len() as u32).map(Formula::Name);
     let value = names.reduce(|a, b| Formula::binary(function, a, b)).unwrap_or(Formula::Number(0.0));
-    (value, parts.iter().map(|part| Slot::Value(*part)).collect())
+    (value, slots)
 }
 
 /// The slot for the number of candidates that are the greatest or least of a cell of the result.
@@ -239,16 +273,25 @@ fn ties_slot() -> Slot {
     Slot::Own("ties".into(), 0)
 }
 
+/// The slot for the product of the candidates of a cell that can be divided by.
+fn divisors_slot() -> Slot {
+    Slot::Own(DIVISORS.into(), 0)
+}
+
+/// The name of that product.
+pub(super) const DIVISORS: &str = "divisors";
+
 /// The gradient of one operand, from the gradient of the result and the other operands.
 ///
 /// | accumulated by | contribution |
 /// |---|---|
 /// | sum | `g · others` |
-/// | product | `g · v / (this · others) · others`: not for zeros |
+/// | product | `g · (v / (this · others)) · others`; if `this · others` is 0 or not finite, `g · divisors · others` if it alone is, and else `g · v · others` |
 /// | greatest, least | `g / ties · others` where `this · others` is the result |
 ///
-/// `others` is their product; where operands are added, it is 1. `ties` is the number of candidates
-/// that equal the result, so that they share the gradient and its total is preserved.
+/// `others` is their product; where operands are added, it is 1, and where one chooses between two, it is 1 or 0. `ties` is the number of candidates
+/// that equal the result, so that they share the gradient and its total is preserved; in a product, it is the number of those that are 0 or not
+/// finite, and `divisors` is the product of all others.
 fn partial(accumulate: Binary, combine: Combine, part: u32, parts: &[u32]) -> LawAssignment {
     let (all, mut slots) = combined(combine, parts);
     let mut name = |slot: Slot| {
@@ -257,12 +300,23 @@ fn partial(accumulate: Binary, combine: Combine, part: u32, parts: &[u32]) -> La
     };
     let (g, v) = (name(Slot::Gradient(0)), name(Slot::Value(0)));
     let incoming = match accumulate {
-        Binary::Mul => Formula::binary(Binary::Div, Formula::binary(Binary::Mul, g, v), all),
+        Binary::Mul => {
+            let times = |a: &Formula, b: Formula| Formula::binary(Binary::Mul, a.clone(), b);
+            let divided = times(&g, Formula::binary(Binary::Div, v.clone(), all.clone()));
+            let alone = Formula::binary(Binary::Equal, name(ties_slot()), Formula::Number(1.0));
+            let undivided = Formula::select(alone, times(&g, name(divisors_slot())), times(&g, v));
+            Formula::select(is_no_divisor(all), undivided, divided)
+        }
         Binary::Max | Binary::Min => {
             let share = Formula::binary(Binary::Div, g, name(ties_slot()));
             Formula::select(Formula::binary(Binary::Equal, all, v), share, Formula::Number(0.0))
         }
         _ => g,
+    };
+    let incoming = match (combine, part) {
+        (Combine::Where, 2) => Formula::select(Formula::Name(0), incoming, Formula::Number(0.0)),
+        (Combine::Where, _) => Formula::select(Formula::Name(0), Formula::Number(0.0), incoming),
+        _ => incoming,
     };
     let others = parts.iter().enumerate().filter(|(_, other)| combine == Combine::Product && **other != part);
     let value =

@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use broadloom_core as core;
 use broadloom_graph::lowering::{Face, Inferred, Leaf, MEMORY, Op, accumulated, precisions};
 use broadloom_graph::{
-    Error, ErrorKind, Extent, Fill, Graph, Margins, Operation, Projected, Remedy, Shapes, Tensor,
+    Error, ErrorKind, Extent, Fill, Graph, Kind, Margins, Operation, Projected, Remedy, Shapes, Tensor,
 };
 use broadloom_loops::{Buffer, Dtype, Size, Storage};
 
@@ -165,6 +165,11 @@ impl Layout {
     /// The sizes of a tensor in memory order.
     pub fn sizes_of(&self, tensor: Tensor) -> Vec<u64> {
         MEMORY.iter().flat_map(|kind| self.shapes.sizes(tensor, *kind)).collect()
+    }
+
+    /// The number of axes of a tensor of each kind.
+    pub fn ranks(&self, tensor: Tensor) -> [usize; 3] {
+        Kind::ALL.map(|kind| self.shapes.extents(tensor, kind).count())
     }
 
     /// The sizes of a tensor in memory order for loops and buffers: expressions if sizes are

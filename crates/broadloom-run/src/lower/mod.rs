@@ -14,11 +14,12 @@ mod shown;
 
 use std::sync::Arc;
 
+use broadloom_array::random::key_of;
 use broadloom_core::projection::Component;
 use broadloom_graph::lowering::{Face, Leaf, Op};
 use broadloom_graph::{Error, Graph, Index as Position, Tensor};
 use broadloom_loops::{
-    Buffer, BufferId, Cell, Dtype, Index, Nest, Program, Scalar, Size, Statement, Storage,
+    Binary, Buffer, BufferId, Cell, Dtype, Index, Nest, Program, Scalar, Size, Statement, Storage, Unary,
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -308,8 +309,15 @@ impl Lowering<'_> {
             Leaf::Range => self.positions(tensor, Scalar::Position),
             Leaf::Uniform => {
                 let key = self.symbol(Symbol::Key, "key");
-                let stream = broadloom_array::random::key_of(0, &self.graph.short_name(tensor));
+                let stream = key_of(0, &self.graph.short_name(tensor));
                 self.positions(tensor, |at| Scalar::Uniform { key, stream, at });
+            }
+            Leaf::Normal => {
+                let key = self.symbol(Symbol::Key, "key");
+                let name = self.graph.short_name(tensor);
+                // Another stream has the angles.
+                let streams = [key_of(0, &name), key_of(1, &name)];
+                self.positions(tensor, |at| normal(key, streams, at));
             }
             // A scan gives it its values.
             Leaf::Carried => {}
@@ -395,6 +403,17 @@ impl Lowering<'_> {
             }
         }
     }
+}
+
+/// A normal number by Box and Muller's transformation of two uniform numbers: `√(−2 ln(1 − u)) · cos(2π v)`.
+fn normal(key: u32, [first, second]: [u64; 2], at: Component) -> Scalar {
+    let number = |value: f64| Scalar::Number(value);
+    let of = |function, a, b| Scalar::binary(function, a, b);
+    // 1 − u is never 0.
+    let left = of(Binary::Sub, number(1.0), Scalar::Uniform { key, stream: first, at: at.clone() });
+    let radius = of(Binary::Mul, number(-2.0), Scalar::unary(Unary::Log, left));
+    let angle = of(Binary::Mul, number(std::f64::consts::TAU), Scalar::Uniform { key, stream: second, at });
+    of(Binary::Mul, Scalar::unary(Unary::Sqrt, radius), Scalar::unary(Unary::Cos, angle))
 }
 
 /// The number that cells of a type hold before values are accumulated into them. The least number of `bool` is false, whereas the least

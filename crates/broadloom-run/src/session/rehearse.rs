@@ -110,7 +110,7 @@ impl Rehearsal {
                 return None;
             }
             let sizes = layout.sizes_of(table);
-            let rows = *if lookup == Lookup::Columns { sizes.last() } else { sizes.first() }?;
+            let rows = *sizes.get(lookup.axis().in_memory(layout.ranks(table))?)?;
             let numbers = values.to_f64s();
             let (at, value) = numbers.iter().enumerate().find(|(_, id)| !(0.0..rows as f64).contains(*id))?;
             let mut rest = at as u64;

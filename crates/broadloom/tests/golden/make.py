@@ -382,6 +382,74 @@ def softmax_cases() -> None:
     assert np.allclose(CASES[both[0][0]]["y"], CASES[both[1][0]]["y"], rtol=1e-14, atol=0)
 
 
+# Elements in another order, some of them several times or not at all.
+
+
+def moved_backward(places: Callable[[Array], Array]) -> Callable[..., Arrays]:
+    """The gradient of a function that moves elements: each gets the weights of the places where it ends.
+
+    `places` does to whole numbers what the function does to elements; 0 stands where there is no element.
+    """
+
+    def backward(dy: Array, x: Array) -> Arrays:
+        ends = places(np.arange(1, x.size + 1).reshape(x.shape))
+        gradient = np.zeros(x.size + 1)
+        np.add.at(gradient, ends, dy)
+        return {"x": gradient[1:].reshape(x.shape)}
+
+    return backward
+
+
+def product_backward(dy: Array, x: Array) -> Arrays:
+    """The gradient of a product along the last axis: the product of all other elements, without a division."""
+    others = [np.prod(np.delete(x, at, axis=-1), axis=-1) for at in range(x.shape[-1])]
+    return {"x": dy[..., None] * np.stack(others, axis=-1)}
+
+
+def axis_cases() -> None:
+    x = draws("product")(4, 5)
+    x[1, 2] = x[2, 0] = x[2, 4] = 0.0
+    x[3] = 0.0
+    record("product", {"x": x}, lambda x: np.prod(x, axis=-1), product_backward)
+    moves: dict[str, tuple[Callable[[Array], Array], Callable[[Array], Array] | None]] = {
+        "flip": (lambda x: np.flip(x, 1), None),
+        "flip_batch": (lambda x: np.flip(x, 0), None),
+        "roll": (lambda x: np.roll(x, 2, axis=1), None),
+        "roll_back": (lambda x: np.roll(x, -12, axis=1), None),
+        "pad": (
+            lambda x: np.pad(x, ((0, 0), (1, 2), (0, 0)), constant_values=9.0),
+            lambda at: np.pad(at, ((0, 0), (1, 2), (0, 0))),
+        ),
+        "pad_edge": (lambda x: np.pad(x, ((0, 0), (0, 0), (2, 1)), mode="edge"), None),
+        "pad_reflect": (lambda x: np.pad(x, ((0, 0), (3, 9), (0, 0)), mode="reflect"), None),
+        "tril": (lambda x: np.tril(x, 1), None),
+        "triu": (lambda x: np.triu(x), None),
+        "interleave": (lambda x: np.stack([x, x[:, ::-1]], axis=2).reshape(3, 10, 4), None),
+    }
+    for name, (forward, places) in moves.items():
+        record(name, {"x": draws(name)(3, 5, 4)}, forward, moved_backward(places or forward))
+
+    def sorted_by(order: Callable[[Array], Array]) -> tuple[Callable[[Array], Array], Callable[..., Arrays]]:
+        def backward(dy: Array, x: Array) -> Arrays:
+            gradient = np.zeros_like(x)
+            np.put_along_axis(gradient, order(x), dy, axis=1)
+            return {"x": gradient}
+
+        return lambda x: np.take_along_axis(x, order(x), axis=1), backward
+
+    orders: dict[str, Callable[[Array], Array]] = {
+        "sort": lambda x: np.argsort(x, axis=1, kind="stable"),
+        "sort_descending": lambda x: np.argsort(-x, axis=1, kind="stable"),
+        "topk": lambda x: np.argsort(-x, axis=1, kind="stable")[:, :3],
+    }
+    for name, order in orders.items():
+        forward, backward = sorted_by(order)
+        record(name, {"x": draws(name)(3, 50, 4)}, forward, backward)
+    edges, x = np.sort(np.round(2 * draws("edges")(40))), np.round(2 * draws("searched")(30))
+    both = {"left": np.searchsorted(edges, x), "right": np.searchsorted(edges, x, side="right")}
+    keep("searchsorted", {"edges": edges, "x": x, **{key: value.astype(np.float64) for key, value in both.items()}})
+
+
 # Normalization. Variances are biased: divided by the number of elements.
 
 
@@ -877,6 +945,7 @@ def main() -> None:
     convolution_cases()
     pooling_cases()
     softmax_cases()
+    axis_cases()
     normalization_cases()
     pointwise_cases()
     attention_cases()

@@ -59,10 +59,8 @@ impl Case {
         let operands: Vec<Vec<char>> = left.split(';').map(labels).collect();
         let result = labels(right);
         let count = |labels: &[char]| labels.iter().map(|label| size(*label)).product::<usize>();
-        // Small whole numbers, so that candidates are often equal; no zeros in products, because
-        // gradients divide by them.
-        let numbers: &[f64] =
-            if reduce == Accumulate::Product { &[1.0, 2.0, 3.0] } else { &[1.0, 2.0, 0.0, -1.0, -2.0] };
+        // Small whole numbers, so that candidates are often equal, and products have some zeros.
+        let numbers: &[f64] = &[1.0, 2.0, 0.0, -1.0, -2.0];
         let mut drawn =
             |labels: &[char]| (0..count(labels)).map(|_| *dice.one(numbers)).collect::<Vec<f64>>();
         let values = operands.iter().map(|operand| drawn(operand)).collect();
@@ -96,6 +94,7 @@ impl Case {
         match self.combine {
             Combine::Product => factors.product(),
             Combine::Sum => factors.sum(),
+            Combine::Where => self.factor(if self.factor(0, at) != 0.0 { 1 } else { 2 }, at),
         }
     }
 
@@ -105,11 +104,9 @@ impl Case {
         let mut gradients: Vec<Vec<f64>> = self.values.iter().map(|values| vec![0.0; values.len()]).collect();
         for at in &points {
             let cell = offset(&self.result, at);
-            let rivals: Vec<f64> = points
-                .iter()
-                .filter(|other| offset(&self.result, other) == cell)
-                .map(|other| self.candidate(other))
-                .collect();
+            let rivals = points.iter().filter(|other| offset(&self.result, other) == cell);
+            let others = rivals.clone().filter(|other| *other != at).map(|other| self.candidate(other));
+            let rivals: Vec<f64> = rivals.map(|other| self.candidate(other)).collect();
             let own = self.candidate(at);
             let share = |best: f64| {
                 let equals = rivals.iter().filter(|rival| **rival == best).count();
@@ -117,7 +114,7 @@ impl Case {
             };
             let by_candidate = match self.reduce {
                 Accumulate::Sum => 1.0,
-                Accumulate::Product => rivals.iter().product::<f64>() / own,
+                Accumulate::Product => others.product(),
                 Accumulate::Max => share(rivals.iter().copied().fold(f64::NEG_INFINITY, f64::max)),
                 Accumulate::Min => share(rivals.iter().copied().fold(f64::INFINITY, f64::min)),
             };
@@ -126,6 +123,7 @@ impl Case {
                 let by_operand = match self.combine {
                     Combine::Product => others.map(|other| self.factor(other, at)).product(),
                     Combine::Sum => 1.0,
+                    Combine::Where => f64::from(operand == if self.factor(0, at) != 0.0 { 1 } else { 2 }),
                 };
                 gradient[offset(&self.operands[operand], at)] +=
                     self.weights[cell] * by_candidate * by_operand;
@@ -167,7 +165,9 @@ fn gradients_of_every_reduction() -> Result<(), Error> {
     let mut dice = Dice::new(15);
     let mut cases = Vec::new();
     for spec in SPECS {
-        for combine in [Combine::Product, Combine::Sum] {
+        let three = spec.matches(';').count() == 2;
+        let choice = if three { &[Combine::Where][..] } else { &[] };
+        for combine in [Combine::Product, Combine::Sum].iter().chain(choice).copied() {
             cases.extend(REDUCTIONS.map(|reduce| Case::new(spec, combine, reduce, &mut dice)));
         }
     }

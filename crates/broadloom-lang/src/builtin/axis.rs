@@ -1,0 +1,191 @@
+//! Functions along one axis, which a shape names: `take("... | t", x, ids)`.
+
+use broadloom::{Along, Kind, Node, StatedNames, Tensor};
+use broadloom_diagnostics::{Diagnostic, Span};
+use broadloom_spec::{AxisKind, parse_over};
+
+use super::{Call, Given};
+use crate::codes;
+use crate::eval::{Eval, Evaluated};
+use crate::value::Value;
+
+/// The axis that a shape names, as `"... | t"` does: the first or the last of its kind. What the function takes behind the shape is
+/// for the message.
+pub(super) fn along(
+    eval: &mut Eval<'_>,
+    call: &Call,
+    text: &str,
+    span: Span,
+    behind: &str,
+) -> Evaluated<Along> {
+    if let Some(along) = read(text) {
+        return Ok(along);
+    }
+    let message = format!("`\"{text}\"` does not name one axis, first or last of its kind, to go along");
+    // Inside of the library, the function is not the one that the program calls.
+    let shown = |shape: &str| match behind {
+        "along" => format!("along = \"{shape}\""),
+        _ if eval.place(span) != span => format!("\"{shape}\""),
+        _ => format!("{}(\"{shape}\", {behind})", call.name),
+    };
+    let (batch, output) = (shown("..., t | ..."), shown("... | t, ..."));
+    let help = format!("write `{batch}` for the last batch axis, `{output}` for the first output axis");
+    eval.wrong(codes::ARGUMENTS, message, span, help)
+}
+
+fn read(text: &str) -> Option<Along> {
+    let spec = parse_over(text).ok()?;
+    let mut found = None;
+    let mut open = [false; 3];
+    for (kind, row) in spec.operands.first()?.rows() {
+        open[kind as usize] = row.hole().is_some();
+        let leads = match (row.lead(), &row.trail[..]) {
+            ([], []) => continue,
+            ([axis], []) if matches!(axis.kind, AxisKind::Label(_)) => true,
+            ([], [axis]) if matches!(axis.kind, AxisKind::Label(_)) => false,
+            _ => return None,
+        };
+        if found.replace((kind, leads)).is_some() {
+            return None;
+        }
+    }
+    found.map(|(kind, leads)| Along { kind, leads, open })
+}
+
+/// Reports a tensor without axes of the kind that a function goes along.
+pub(super) fn no_axis<T>(
+    eval: &mut Eval<'_>,
+    call: &Call,
+    given: &Given,
+    tensor: Tensor,
+    along: &Along,
+) -> Evaluated<T> {
+    let (name, kind, function) = (eval.quote(given.span), along.kind.name(), call.name);
+    let message = format!("`{name}` has no {kind} axis that `{function}` could go along");
+    let shape = eval.graph.shape(tensor);
+    let diagnostic =
+        Diagnostic::error(codes::MISMATCH, message, eval.place(given.span), format!("`{shape}`"));
+    let inside = eval.place(given.span) != given.span;
+    let shown = |axis: &str| match inside {
+        true => format!("`\"{axis}\"`"),
+        false => format!("`{function}(\"{axis}\", …)`"),
+    };
+    let help = match shape.rows[2].lead.len() + shape.rows[2].trail.len() {
+        0 => "it needs an axis with an element for each turn".to_string(),
+        1 => format!("name its output axis: {}", shown("t")),
+        _ => format!(
+            "name an output axis: {} for the first, {} for the last",
+            shown("t, ..."),
+            shown("..., t")
+        ),
+    };
+    eval.fail(diagnostic.with_help(help))
+}
+
+/// A call of a function along an axis: the axis, the tensor, and the other arguments.
+struct Taken<'c, const N: usize> {
+    along: Along,
+    tensor: Tensor,
+    rest: [&'c Given; N],
+}
+
+/// Reads the shape that names an axis, the tensor, and `N` other arguments. Without a shape it is the first batch axis, as in `x[ids]`.
+fn taken<'c, const N: usize>(eval: &mut Eval<'_>, call: &'c Call, behind: &str) -> Evaluated<Taken<'c, N>> {
+    eval.only(call, if call.name == "argsort" { &["descending"] } else { &[] })?;
+    let mut plain = call.plain();
+    let along = match plain.first().map(|given| (&given.value, given.span)) {
+        Some((Value::Text(text), span)) => {
+            plain.remove(0);
+            along(eval, call, text, span, behind)?
+        }
+        _ => Along::first(Kind::Batch),
+    };
+    let (Some(x), Ok(rest)) = (plain.first(), <[&Given; N]>::try_from(plain.get(1..).unwrap_or_default()))
+    else {
+        let message = format!("`{}` takes the name of an axis, and `{behind}`", call.name);
+        return eval.wrong_call(call, message, format!("write `{}(\"... | t\", {behind})`", call.name));
+    };
+    let tensor = eval.tensor(&x.value, x.span)?;
+    let row = &eval.graph.shape(tensor).rows[along.kind as usize];
+    if !row.open && row.lead.is_empty() && row.trail.is_empty() {
+        return no_axis(eval, call, x, tensor, &along);
+    }
+    Ok(Taken { along, tensor, rest })
+}
+
+/// `take("... | t", x, ids)`: elements at whole numbers along an axis.
+pub(super) fn take(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
+    let Taken { along, tensor, rest: [ids] } = taken(eval, call, "x, ids")?;
+    if let Value::Range(from, to) = ids.value {
+        beyond(eval, call, tensor, along, to)?;
+        return eval.cut(tensor, along, (from, to), call.span);
+    }
+    let ids = eval.whole_positions(&ids.value, ids.span)?;
+    let made = eval.ask(call.span, |graph| graph.take(tensor, ids, along))?;
+    eval.show_as_written(made, call.span, "take(…)");
+    Ok(Value::Tensor(made))
+}
+
+/// Reports a range that ends behind an axis, where its size is known already.
+fn beyond(eval: &mut Eval<'_>, call: &Call, tensor: Tensor, along: Along, to: i64) -> Evaluated<()> {
+    let row = &eval.graph.shape(tensor).rows[along.kind as usize];
+    let mut axes = row.lead.iter().chain(&row.trail);
+    let axis = if along.leads { axes.next() } else { axes.next_back() };
+    let size = axis.and_then(|axis| axis.to_string().parse::<i64>().ok()).filter(|_| !row.open);
+    let Some(size) = size.filter(|size| *size < to) else { return Ok(()) };
+    // Positions in order are as many as the elements, which the program knows by a name.
+    let tensor = match eval.graph.node(tensor) {
+        Some(Node::Operation { name: "argsort", operands: &[x], .. }) => x,
+        _ => tensor,
+    };
+    let (name, shape) = (eval.graph.told_as(tensor), eval.graph.shape(tensor));
+    let message = format!("`{name}` has {size} elements along this axis, and {to} are needed");
+    let mut diagnostic = Diagnostic::error(codes::ARITHMETIC, message, eval.place(call.span), "");
+    if let Some(made) = eval.where_made(&Value::Tensor(tensor)).filter(|made| *made != eval.place(call.span))
+    {
+        diagnostic = diagnostic.with_label(made, format!("`{name}` is `{shape}`"));
+    }
+    eval.fail(diagnostic.with_help(format!("take at most {size}: the end of a range is not part of it")))
+}
+
+/// `take_along("... | t", x, ids)`: elements at whole numbers along an axis, others in each row.
+pub(super) fn take_along(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
+    let Taken { along, tensor, rest: [ids] } = taken(eval, call, "x, ids")?;
+    let ids = eval.tensor(&ids.value, ids.span)?;
+    let made = eval.ask(call.span, |graph| graph.take_along(tensor, ids, along))?;
+    eval.show_as_written(made, call.span, "take_along(…)");
+    Ok(Value::Tensor(made))
+}
+
+/// `positions("... | t", x)`: 0, 1, 2, …, as many as a tensor has elements along an axis. Its size is captured as `t`.
+pub(super) fn positions(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
+    let Taken { along, tensor, rest: [] } = taken(eval, call, "x")?;
+    let name = eval.fresh_name("positions");
+    Ok(Value::Tensor(eval.ask(call.span, |graph| {
+        let range = graph.range(&name, "t |")?;
+        // The name of a named size would be that size.
+        let mut label = "t".to_string();
+        while graph.captured_dim(&label).is_ok() {
+            label.push('_');
+        }
+        let mut names = StatedNames::default();
+        graph.state_shape(tensor, &along.declared(&label), &[], &mut names)?;
+        graph.state_shape(range, &format!("{label} |"), &[], &mut names)?;
+        Ok(range)
+    })?))
+}
+
+/// `argsort("... | t", x, descending = true)`: positions along an axis in the order of the elements.
+pub(super) fn argsort(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
+    let descending = match eval.named(call, "descending") {
+        Some(Given { value, span, .. }) => {
+            let (value, span) = (value.clone(), *span);
+            eval.number(&value, span)? != 0.0
+        }
+        None => false,
+    };
+    let Taken { along, tensor, rest: [] } = taken(eval, call, "x")?;
+    let made = eval.ask(call.span, |graph| graph.argsort(tensor, along, descending))?;
+    eval.show_as_written(made, call.span, "argsort(…)");
+    Ok(Value::Tensor(made))
+}
