@@ -13,6 +13,7 @@
 //! | `leaf` | data, states, parameters and their declared shapes |
 //! | `axis_names` | names that declared shapes have for axes |
 //! | `expr` | expressions |
+//! | `path` | fields of layers: their parameters, and the layers inside of them |
 //! | `apply` | functions: configuration, layers, application |
 //! | `contract` | written signatures |
 //! | `scheme` | bodies of functions with open arguments, aside from the program |
@@ -47,6 +48,7 @@ mod habits;
 mod leaf;
 mod makers;
 mod misgiven;
+mod path;
 mod printed;
 mod report;
 mod rules;
