@@ -14,7 +14,9 @@ use crate::value::Value;
 
 /// `load("x.npy")`, `load("data.npz", "x")`
 pub(crate) fn load(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
-    eval.only(call, &[])?;
+    if call.given.iter().any(|given| given.name.is_some()) {
+        return eval.load_weights(call);
+    }
     let plain = call.plain();
     let (path, key) = match plain[..] {
         [path] => (path, None),

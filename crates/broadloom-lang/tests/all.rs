@@ -17,3 +17,4 @@ mod running;
 mod schemes;
 mod suite_support;
 mod syntax;
+mod weights;

@@ -21,6 +21,7 @@
 //! | `spec` | operations by a spec, and captured sizes |
 //! | `traps` | specs and shapes in texts that are easily misread |
 //! | `action` | statements that act when the program runs |
+//! | `weights` | statements that load weights into parameters |
 //! | `foreign`, `elsewhere` | nothing: they explain names that do not exist, or not here |
 //! | `habits`, `printed`, `grouped` | nothing: they explain what other libraries write otherwise |
 //! | `report` | errors of the graph, as diagnostics |
@@ -60,6 +61,7 @@ mod traps;
 mod unapplied;
 mod wanted;
 mod windows;
+mod weights;
 mod written;
 
 pub(crate) use apply::Applied;
@@ -175,6 +177,8 @@ pub(crate) struct Eval<'o> {
     is_brief: bool,
     /// True if numbers were read from files.
     pub reads_data: bool,
+    /// The statements that load weights, and what they load into.
+    weights: Vec<(Value, crate::weights::Load)>,
 }
 
 /// The context of evaluation: the current file, scope and function.
@@ -253,6 +257,7 @@ impl<'o> Eval<'o> {
             aside: None,
             is_brief: false,
             reads_data: false,
+            weights: Vec::new(),
         }
     }
 
