@@ -11,6 +11,7 @@ mod laws;
 mod library;
 mod lint;
 mod memory;
+mod models;
 mod parsing;
 mod recovery;
 mod running;

@@ -359,6 +359,9 @@ fn sizes_of<'n>(shape: &Shape, rows: &[Vec<&'n str>; 3]) -> Result<Vec<(&'n str,
             return Err(Misfit::Spec(format!("the parameter is `{shape}`, with other axes than the spec")));
         }
         for (name, axis) in names.iter().zip(axes) {
+            if *name == "1" && axis.size() != 1 {
+                return Err(Misfit::Spec(format!("an axis of `{shape}` is `1` in the spec, and has another size")));
+            }
             if known.iter().any(|(own, size)| own == name && *own != "1" && *size != axis.size()) {
                 return Err(Misfit::Spec(format!("`{name}` has two sizes in `{shape}`")));
             }

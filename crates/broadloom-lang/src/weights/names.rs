@@ -6,8 +6,8 @@
 //! ```
 //!
 //! In a pattern, `*` stands for one or more characters without a dot, and its texts take the places of `*` in the targets, in
-//! order; `**` stands for any text, also for none, and is not carried over. `blocks[*]` is the same as `blocks.*`. A target
-//! without a dot lies beside the first one.
+//! order; `**` stands for any text, also for none, and is not carried over; `(weight|gamma)` stands for one of these. `blocks[*]` is
+//! the same as `blocks.*`. A target without a dot lies beside the first one.
 
 /// A line, as it was read.
 #[derive(Clone, Debug)]
@@ -23,7 +23,8 @@ pub(crate) struct Line {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Pattern {
     pub text: String,
-    pieces: Vec<Piece>,
+    /// The pieces of each alternative.
+    ways: Vec<Vec<Piece>>,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -35,8 +36,9 @@ enum Piece {
     Any,
 }
 
-/// The most `*` that a pattern may have, so that matching takes no time.
+/// The most `*` that a pattern may have, and the most ways to choose, so that matching takes no time.
 const MOST_STARS: usize = 6;
+const MOST_WAYS: usize = 16;
 
 impl Line {
     /// Reads a line, or says what is wrong with it.
@@ -100,65 +102,89 @@ impl Pattern {
         if text.is_empty() {
             return Err("before `->` stands the name of an array".into());
         }
-        let mut pieces = Vec::new();
-        for (at, part) in text.split("**").enumerate() {
-            if at > 0 {
-                pieces.push(Piece::Any);
-            }
-            for (at, plain) in part.split('*').enumerate() {
-                if at > 0 {
-                    pieces.push(Piece::Part);
-                }
-                if !plain.is_empty() {
-                    pieces.push(Piece::Text(plain.to_string()));
-                }
-            }
-        }
-        let pattern = Pattern { text: text.to_string(), pieces };
-        let any = pattern.pieces.iter().filter(|piece| **piece == Piece::Any).count();
-        if any > 1 || pattern.parts() > MOST_STARS {
+        let ways: Vec<Vec<Piece>> = alternatives(text)?.iter().map(|text| pieces(text)).collect();
+        let count = |way: &[Piece], wanted: &Piece| way.iter().filter(|piece| *piece == wanted).count();
+        if ways.iter().any(|way| count(way, &Piece::Any) > 1 || count(way, &Piece::Part) > MOST_STARS) {
             return Err(format!("a pattern has at most one `**` and {MOST_STARS} of `*`"));
         }
-        Ok(pattern)
+        Ok(Pattern { text: text.to_string(), ways })
     }
 
     /// How many texts are carried over.
     fn parts(&self) -> usize {
-        self.pieces.iter().filter(|piece| **piece == Piece::Part).count()
+        let parts = |way: &Vec<Piece>| way.iter().filter(|piece| **piece == Piece::Part).count();
+        self.ways.iter().map(parts).min().unwrap_or(0)
     }
 
-    /// The texts that `*` stands for, if a name is one that the pattern describes. Of several ways, the one with the
-    /// shortest texts.
+    /// The texts that `*` stands for, if a name is one that the pattern describes.
     pub fn matches(&self, name: &str) -> Option<Vec<String>> {
-        let mut waiting = vec![(0, name, Vec::new())];
-        while let Some((at, rest, texts)) = waiting.pop() {
-            let ends = |rest: &str, any: bool| -> Vec<usize> {
-                let all = rest.char_indices().map(|(at, letter)| (at + letter.len_utf8(), letter));
-                let part = all.take_while(|(_, letter)| any || *letter != '.').map(|(end, _)| end);
-                part.collect()
-            };
-            match self.pieces.get(at) {
-                None if rest.is_empty() => return Some(texts),
-                None => {}
-                Some(Piece::Text(text)) => {
-                    waiting.extend(rest.strip_prefix(text.as_str()).map(|rest| (at + 1, rest, texts)));
-                }
-                Some(Piece::Part) => {
-                    for end in ends(rest, false).into_iter().rev() {
-                        let mut texts = texts.clone();
-                        texts.push(rest[..end].to_string());
-                        waiting.push((at + 1, &rest[end..], texts));
-                    }
-                }
-                Some(Piece::Any) => {
-                    for end in ends(rest, true).into_iter().rev().chain([0]) {
-                        waiting.push((at + 1, &rest[end..], texts.clone()));
-                    }
-                }
+        self.ways.iter().find_map(|way| matched(way, name))
+    }
+}
+
+/// A pattern without parentheses for each way to choose one of `(weight|gamma)`.
+fn alternatives(text: &str) -> Result<Vec<String>, String> {
+    let mut ways = vec![String::new()];
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('(') {
+        let Some((inside, after)) = after.split_once(')') else {
+            return Err(format!("`(` is not closed in `{text}`"));
+        };
+        ways = ways.iter().flat_map(|way| inside.split('|').map(move |one| format!("{way}{before}{one}"))).collect();
+        if ways.len() > MOST_WAYS {
+            return Err(format!("a pattern has at most {MOST_WAYS} ways to choose"));
+        }
+        rest = after;
+    }
+    Ok(ways.into_iter().map(|way| way + rest).collect())
+}
+
+/// The pieces of a pattern without parentheses.
+fn pieces(text: &str) -> Vec<Piece> {
+    let mut pieces = Vec::new();
+    for (at, part) in text.split("**").enumerate() {
+        if at > 0 {
+            pieces.push(Piece::Any);
+        }
+        for (at, plain) in part.split('*').enumerate() {
+            if at > 0 {
+                pieces.push(Piece::Part);
+            }
+            if !plain.is_empty() {
+                pieces.push(Piece::Text(plain.to_string()));
             }
         }
-        None
     }
+    pieces
+}
+
+/// The texts that `*` stands for in a name. Of several ways, the one with the shortest texts.
+fn matched(pieces: &[Piece], name: &str) -> Option<Vec<String>> {
+    let ends = |rest: &str, any: bool| -> Vec<usize> {
+        let all = rest.char_indices().map(|(at, letter)| (at + letter.len_utf8(), letter));
+        all.take_while(|(_, letter)| any || *letter != '.').map(|(end, _)| end).collect()
+    };
+    let mut waiting = vec![(0, name, Vec::new())];
+    while let Some((at, rest, texts)) = waiting.pop() {
+        match pieces.get(at) {
+            None if rest.is_empty() => return Some(texts),
+            None => {}
+            Some(Piece::Text(text)) => {
+                waiting.extend(rest.strip_prefix(text.as_str()).map(|rest| (at + 1, rest, texts)));
+            }
+            Some(Piece::Part) => {
+                for end in ends(rest, false).into_iter().rev() {
+                    let texts = [texts.as_slice(), &[rest[..end].to_string()]].concat();
+                    waiting.push((at + 1, &rest[end..], texts));
+                }
+            }
+            Some(Piece::Any) => {
+                let all = ends(rest, true).into_iter().rev().chain([0]);
+                waiting.extend(all.map(|end| (at + 1, &rest[end..], texts.clone())));
+            }
+        }
+    }
+    None
 }
 
 #[cfg(test)]
@@ -183,6 +209,10 @@ mod tests {
         assert_eq!(matched("a.*.b* -> x.*.*", "a.1.b2"), Some(vec!["x.1.2".into()]));
         assert_eq!(matched("** -> _", "anything.at.all"), Some(Vec::new()));
         assert_eq!(matched("w -> v", "w"), Some(vec!["v".into()]));
+        let either = "**LayerNorm.(weight|gamma) -> norm.gain";
+        assert_eq!(matched(either, "bert.LayerNorm.gamma"), Some(vec!["norm.gain".into()]));
+        assert_eq!(matched(either, "LayerNorm.weight"), Some(vec!["norm.gain".into()]));
+        assert_eq!(matched(either, "LayerNorm.beta"), None);
     }
 
     #[test]
@@ -193,6 +223,7 @@ mod tests {
         assert_eq!(wrong("a -> b.*"), "`b.*` has more `*` than `a`, whose texts take their places");
         assert_eq!(wrong("a -> "), "`` is no path of a parameter, such as `blocks.0.query`");
         assert_eq!(wrong("a -> b c"), "`b c` is no path of a parameter, such as `blocks.0.query`");
+        assert_eq!(wrong("a(b -> c"), "`(` is not closed in `a(b`");
         assert_eq!(wrong("**a**b -> c"), "a pattern has at most one `**` and 6 of `*`");
     }
 }
