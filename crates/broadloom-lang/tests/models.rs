@@ -103,6 +103,16 @@ fn resnet() {
     check("resnet", "resnet", "images", ("logits", "logits"));
 }
 
+#[test]
+fn unet() {
+    check("unet", "unet", "image", ("noise", "noise"));
+}
+
+#[test]
+fn diffusion() {
+    check_run("diffusion", "unet", ("start", "image"), ("sample", "sample"));
+}
+
 /// A checkpoint in several files with an index.
 #[test]
 fn a_checkpoint_in_several_files() {

@@ -56,7 +56,7 @@ impl Eval<'_> {
         Ok(Value::Nothing)
     }
 
-    /// Reads the lines that say which arrays are which parameters.
+    /// Reads the lines that say which arrays are which parameters: a list of texts, and of lists of them.
     fn lines(&mut self, names: &Given) -> Evaluated<Vec<(Line, String, Span)>> {
         let Value::List(items) = &names.value else {
             let message = format!("a list of texts is needed here, not {}", names.value.kind());
@@ -65,9 +65,14 @@ impl Eval<'_> {
         };
         let spans = self.item_spans(names.span, items.len());
         let mut lines = Vec::new();
-        for (item, span) in items.iter().zip(spans) {
-            let text = self.words(item, span)?;
-            let text = self.filled(&text, span)?;
+        let mut waiting: Vec<(Value, Span)> = items.iter().cloned().zip(spans).rev().collect();
+        while let Some((item, span)) = waiting.pop() {
+            if let Value::List(inner) = &item {
+                waiting.extend(inner.iter().rev().map(|item| (item.clone(), span)));
+                continue;
+            }
+            let text = self.words(&item, span)?;
+            let text = text.to_string();
             match Line::read(&text) {
                 Ok(line) => lines.push((line, text, self.place(span))),
                 Err(wrong) => {

@@ -129,10 +129,10 @@ def unet() -> None:
     model = shaken(
         UNet2DModel(
             sample_size=16,
-            block_out_channels=(8, 16, 16, 16),
+            block_out_channels=(4, 8, 8, 8),
             down_block_types=("DownBlock2D", "AttnDownBlock2D", "DownBlock2D", "DownBlock2D"),
             up_block_types=("UpBlock2D", "UpBlock2D", "AttnUpBlock2D", "UpBlock2D"),
-            norm_num_groups=4,
+            norm_num_groups=2,
             norm_eps=1e-6,
             attention_head_dim=None,
             downsample_padding=0,
