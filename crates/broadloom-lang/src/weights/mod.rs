@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use broadloom::files::OpenTensors;
-use broadloom::{Error, Session, Tensor};
+use broadloom::{Error, Graph, LeafKind, Node, Session, Tensor};
 use broadloom_diagnostics::{Diagnostic, Span};
 
 use crate::codes;
@@ -55,6 +55,16 @@ struct Placed {
 }
 
 impl Weights {
+    /// Parameters that the file from outside leaves as they are, by name.
+    pub fn left_out(&self, graph: &Graph) -> Vec<String> {
+        let is_left = |tensor: &Tensor| {
+            let is_param = matches!(graph.node(*tensor), Some(Node::Leaf { kind: LeafKind::Param }));
+            is_param && !self.placed.iter().any(|placed| placed.tensor == *tensor)
+        };
+        let params = graph.tensors().filter(|_| self.outside).filter(is_left);
+        params.map(|tensor| format!("`{}`", graph.label_of(tensor))).collect()
+    }
+
     /// Sets parameters to the numbers in the files.
     pub fn give_to(&self, session: &mut Session) -> Result<(), Box<Diagnostic>> {
         let mut read: Option<(&Placed, broadloom::Array)> = None;
