@@ -24,7 +24,9 @@ impl Array {
             last.checked_add(size.saturating_sub(1).checked_mul(*stride)?)
         });
         if last.is_none_or(|last| last >= self.len() as u64) {
-            return Err(ArrayError { message: format!("an array of {} numbers has no such part", self.len()) });
+            return Err(ArrayError {
+                message: format!("an array of {} numbers has no such part", self.len()),
+            });
         }
         let axes = joined(axes);
         let start = start as usize;

@@ -148,7 +148,11 @@ const BUILTINS: &[(&str, &str, &str)] = &[
     ("constant", "constant(number)", "A number in every place of a shape that the context asks for."),
     ("range", "range(shape)", "0, 1, 2, … along the one axis of a shape: `range(\"t ->\")`."),
     ("noise", "noise()", "Uniform numbers from 0 to 1, new in every run."),
-    ("load", "load(path, name)", "Numbers from a `.npy`, `.npz`, `.safetensors` or `.csv` file; with `into = net`, weights of a model."),
+    (
+        "load",
+        "load(path, name)",
+        "Numbers from a `.npy`, `.npz`, `.safetensors` or `.csv` file; with `into = net`, weights of a model.",
+    ),
     ("params", "params(loss)", "The parameters that a tensor depends on, or that layers have made: a list."),
     ("len", "len(list)", "The number of items of a list."),
     ("inference", "inference(f)", "`f` applied as after training: inside it `training` is 0."),

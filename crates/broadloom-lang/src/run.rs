@@ -70,7 +70,11 @@ impl Program {
         let is_read = self.weights.outside;
         let left_out = self.weights.left_out(&self.graph);
         if let Some(first) = left_out.first() {
-            let names = if left_out.len() == 1 { first.clone() } else { format!("{first} and {} others", left_out.len() - 1) };
+            let names = if left_out.len() == 1 {
+                first.clone()
+            } else {
+                format!("{first} and {} others", left_out.len() - 1)
+            };
             observer.notice(&format!("no weights are loaded into {names}: they begin as the program says"));
         }
         for unused in self.weights.unused.iter().filter(|unused| !crate::lint::is_allowed(&self, unused)) {

@@ -43,7 +43,10 @@ fn given(program: Program, weights: &str, input: (&str, &str)) -> Ready {
 fn close(example: &str, ours: &Array, theirs: &Array) {
     assert_eq!(ours.sizes(), theirs.sizes(), "{example}");
     for (at, (a, b)) in ours.to_f64s().into_iter().zip(theirs.to_f64s()).enumerate() {
-        assert!((a - b).abs() <= TOLERANCE * b.abs().max(1.0), "{example}: element {at} is {a}, and {b} in PyTorch");
+        assert!(
+            (a - b).abs() <= TOLERANCE * b.abs().max(1.0),
+            "{example}: element {at} is {a}, and {b} in PyTorch"
+        );
     }
 }
 
@@ -128,6 +131,7 @@ fn a_checkpoint_in_several_files() {
         entries.extend(part.iter().map(|name| format!("\"{name}\": \"{file}\"")));
     }
     let index = place.join("model.safetensors.index.json");
-    std::fs::write(&index, format!("{{\"metadata\": {{}}, \"weight_map\": {{{}}}}}", entries.join(", "))).unwrap();
+    std::fs::write(&index, format!("{{\"metadata\": {{}}, \"weight_map\": {{{}}}}}", entries.join(", ")))
+        .unwrap();
     check_file("llama", &index, "llama", "prompt", ("logits", "logits"));
 }

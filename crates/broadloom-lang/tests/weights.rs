@@ -61,7 +61,8 @@ fn check(name: &str, text: &str, expect: Expect) {
     let mut program = read(name, text);
     let mut told = program.diagnostics.clone();
     told.extend(warnings(&mut program));
-    let rendered = told.iter().map(|each| broadloom_diagnostics::render(&program.sources, each, Default::default()));
+    let rendered =
+        told.iter().map(|each| broadloom_diagnostics::render(&program.sources, each, Default::default()));
     expect.assert_eq(&rendered.collect::<String>());
 }
 
@@ -99,7 +100,9 @@ fn a_file_from_outside() {
     let text = format!("{MODEL}load(into = model, names = {NAMES})\n{PRINT}");
     let folder = checkpoint("outside");
     let file = folder.join("m.safetensors");
-    let open = |file: &PathBuf| compile("test.loom", &text, &Options { load: Some(file.clone()), ..Options::default() });
+    let open = |file: &PathBuf| {
+        compile("test.loom", &text, &Options { load: Some(file.clone()), ..Options::default() })
+    };
     let saved = folder.join("own.safetensors");
     let options = |load: &PathBuf, save: Option<&PathBuf>| RunOptions {
         load: Some(load.clone()),
@@ -117,7 +120,10 @@ fn a_file_from_outside() {
 #[test]
 fn files_that_are_missing_or_damaged() {
     let gone = load(NAMES).replace("m.safetensors", "n.safetensors");
-    check("gone", &gone, expect![[r#"
+    check(
+        "gone",
+        &gone,
+        expect![[r#"
         error[E0402]: there is no file `n.safetensors`, so nothing is known of its weights
           --> test.loom:13:6
            |
@@ -125,7 +131,8 @@ fn files_that_are_missing_or_damaged() {
            |      ^^^^^^^^^^^^^^^
            |
            = help: paths are relative to the folder of this file; `load(into = net, names = …)` leaves it to `run --load FILE`
-    "#]]);
+    "#]],
+    );
     let folder = checkpoint("damaged");
     let whole = std::fs::read(folder.join("m.safetensors")).unwrap();
     std::fs::write(folder.join("m.safetensors"), &whole[..whole.len() - 1]).unwrap();
@@ -136,7 +143,10 @@ fn files_that_are_missing_or_damaged() {
 
 #[test]
 fn axes_that_fit_in_several_ways() {
-    check("several", &load(&NAMES.replace(" by m (p h d) => m -> h, d", "")), expect![[r#"
+    check(
+        "several",
+        &load(&NAMES.replace(" by m (p h d) => m -> h, d", "")),
+        expect![[r#"
         error[E0401]: `h.0.attn.weight` has axes 4, 8, which make `blocks.0.query : 4 -> 2, 2` and `blocks.0.key : 4 -> 2, 2` in several ways
           --> test.loom:14:3
            |
@@ -147,12 +157,16 @@ fn axes_that_fit_in_several_ways() {
            |   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ axes 4, 8 in `m.safetensors`
            |
            = help: say which axis is which: `by (p o1) (o2 i) => i -> o1, o2`, or `by (o1 o2) (p i) => i -> o1, o2`
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn axes_that_do_not_fit() {
-    check("misfit", &load(&NAMES.replace("**mlp.weight -> feed", "h.0.mask -> feed")), expect![[r#"
+    check(
+        "misfit",
+        &load(&NAMES.replace("**mlp.weight -> feed", "h.0.mask -> feed")),
+        expect![[r#"
         error[E0401]: `h.0.mask` has axes 2, 2, which do not make `feed : 4 -> 3`
           --> test.loom:16:3
            |
@@ -163,8 +177,12 @@ fn axes_that_do_not_fit() {
            |   ^^^^^^^^^^^^^^^^^^ axes 2, 2 in `m.safetensors`
            |
            = help: give the model the sizes of the file, or say how the axes are related: `by o i => i -> o`
-    "#]]);
-    check("spec", &load(&NAMES.replace("=> m -> h, d", "=> m, h, d")), expect![[r#"
+    "#]],
+    );
+    check(
+        "spec",
+        &load(&NAMES.replace("=> m -> h, d", "=> m, h, d")),
+        expect![[r#"
         error[E0304]: the parameter is `4 -> 2, 2`, with other axes than the spec, for `h.0.attn.weight` with axes 4, 8
           --> test.loom:14:3
            |
@@ -175,12 +193,16 @@ fn axes_that_do_not_fit() {
            |   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ axes 4, 8 in `m.safetensors`
            |
            = help: it becomes `blocks.0.query : 4 -> 2, 2` and `blocks.0.key : 4 -> 2, 2`
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn names_that_lead_nowhere() {
-    check("path", &load(&NAMES.replace("-> feed", "-> fed")), expect![[r#"
+    check(
+        "path",
+        &load(&NAMES.replace("-> feed", "-> fed")),
+        expect![[r#"
         error[E0402]: `model` has no parameter `fed`, which `model.mlp.weight` is to be
           --> test.loom:16:3
            |
@@ -188,8 +210,12 @@ fn names_that_lead_nowhere() {
            |   ^^^^^^^^^^^^^^^^^^^^^
            |
            = help: is `feed` meant?
-    "#]]);
-    check("array", &load(&NAMES.replace("**mlp.weight", "mlp.wieght")), expect![[r#"
+    "#]],
+    );
+    check(
+        "array",
+        &load(&NAMES.replace("**mlp.weight", "mlp.wieght")),
+        expect![[r#"
         error[E0402]: nothing in `m.safetensors` is called `mlp.wieght`
           --> test.loom:16:3
            |
@@ -197,8 +223,12 @@ fn names_that_lead_nowhere() {
            |   ^^^^^^^^^^^^^^^^^^^^
            |
            = help: it has `h.0.attn.bias`, `h.0.attn.weight`, `h.0.mask` and `model.mlp.weight`
-    "#]]);
-    check("missing", &load(&NAMES.replace("  \"**mlp.weight -> feed\",\n", "")), expect![[r#"
+    "#]],
+    );
+    check(
+        "missing",
+        &load(&NAMES.replace("  \"**mlp.weight -> feed\",\n", "")),
+        expect![[r#"
         error[E0402]: `feed` has no weights in `m.safetensors`
           --> test.loom:13:30
            |
@@ -209,8 +239,12 @@ fn names_that_lead_nowhere() {
            |                              ^^^^^ all parameters of `model`
            |
            = help: say which array it is, as in `model.mlp.weight -> feed`; left are `model.mlp.weight`
-    "#]]);
-    check("twice", &load(&NAMES.replace("h.*.mask -> _", "h.*.mask -> feed")), expect![[r#"
+    "#]],
+    );
+    check(
+        "twice",
+        &load(&NAMES.replace("h.*.mask -> _", "h.*.mask -> feed")),
+        expect![[r#"
         error[E0402]: `feed` has two arrays: `model.mlp.weight` and `h.0.mask`
           --> test.loom:17:3
            |
@@ -218,8 +252,12 @@ fn names_that_lead_nowhere() {
            |   ^^^^^^^^^^^^^^^^^^
            |
            = help: leave one of them out: `h.0.mask -> _`
-    "#]]);
-    check("line", &load(&NAMES.replace("mask -> _", "mask = _")), expect![[r#"
+    "#]],
+    );
+    check(
+        "line",
+        &load(&NAMES.replace("mask -> _", "mask = _")),
+        expect![[r#"
         error[E0304]: the arrays and the parameters stand on two sides of `->`: `h.*.mask = _`
           --> test.loom:17:3
            |
@@ -227,12 +265,16 @@ fn names_that_lead_nowhere() {
            |   ^^^^^^^^^^^^^^
            |
            = help: write `h.*.mlp.weight -> blocks.*.feed.weight by i o => i -> o`; `-> _` leaves arrays out
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn arrays_that_nothing_takes() {
-    check("unused", &load(&NAMES.replace("  \"h.*.mask -> _\",\n", "")), expect![[r#"
+    check(
+        "unused",
+        &load(&NAMES.replace("  \"h.*.mask -> _\",\n", "")),
+        expect![[r#"
         warning[W0514]: an array of `m.safetensors` is not used: `h.0.mask`
           --> test.loom:13:6
            |
@@ -240,14 +282,18 @@ fn arrays_that_nothing_takes() {
            |      ^^^^^^^^^^^^^^^
            |
            = help: write `h.0.mask -> _` for what is left out on purpose
-    "#]]);
+    "#]],
+    );
     let allowed = load(&NAMES.replace("  \"h.*.mask -> _\",\n", "")).replace("load(", "# allow W0514\nload(");
     check("allowed", &allowed, expect![""]);
 }
 
 #[test]
 fn calls_that_are_wrong() {
-    check("kind", &format!("{MODEL}load(\"m.safetensors\", into = x)\n"), expect![[r#"
+    check(
+        "kind",
+        &format!("{MODEL}load(\"m.safetensors\", into = x)\n"),
+        expect![[r#"
         error[E0203]: weights are loaded into a layer, not into a tensor
           --> test.loom:13:30
            |
@@ -255,8 +301,12 @@ fn calls_that_are_wrong() {
            |                              ^
            |
            = help: write the name of a layer, `let net = linear(10)`, of a parameter, or a list of them
-    "#]]);
-    check("into", &format!("{MODEL}load(\"m.safetensors\", names = [])\n"), expect![[r#"
+    "#]],
+    );
+    check(
+        "into",
+        &format!("{MODEL}load(\"m.safetensors\", names = [])\n"),
+        expect![[r#"
         error[E0202]: `names` say what arrays are called in a model
           --> test.loom:13:1
            |
@@ -264,8 +314,12 @@ fn calls_that_are_wrong() {
            | ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
            |
            = help: say into which: `into = net`
-    "#]]);
-    check("list", &format!("{MODEL}load(\"m.safetensors\", into = model, names = \"a -> b\")\n"), expect![[r#"
+    "#]],
+    );
+    check(
+        "list",
+        &format!("{MODEL}load(\"m.safetensors\", into = model, names = \"a -> b\")\n"),
+        expect![[r#"
         error[E0203]: a list of texts is needed here, not a text
           --> test.loom:13:45
            |
@@ -273,8 +327,12 @@ fn calls_that_are_wrong() {
            |                                             ^^^^^^^^
            |
            = help: write `names = ["wte.weight -> words.table", …]`
-    "#]]);
-    check("unapplied", "let net = linear(3)\nload(\"m.safetensors\", into = net)\n", expect![[r#"
+    "#]],
+    );
+    check(
+        "unapplied",
+        "let net = linear(3)\nload(\"m.safetensors\", into = net)\n",
+        expect![[r#"
         error[E0402]: `net` has no parameters to load weights into
          --> test.loom:2:30
           |
@@ -282,5 +340,6 @@ fn calls_that_are_wrong() {
           |                              ^^^
           |
           = help: parameters are made when a function is applied for the first time
-    "#]]);
+    "#]],
+    );
 }

@@ -4,7 +4,9 @@ use std::path::Path;
 
 use crate::Array;
 
-use super::{CsvHeader, FileError, FileErrorKind, OpenTensors, read_csv, read_npy, read_npz, read_safetensors};
+use super::{
+    CsvHeader, FileError, FileErrorKind, OpenTensors, read_csv, read_npy, read_npz, read_safetensors,
+};
 
 /// The arrays of a `.npy`, `.npz`, `.safetensors` or `.csv` file, with their names. The array of a
 /// `.npy` file and the table of a `.csv` file have no name: they come first, with an empty one; the

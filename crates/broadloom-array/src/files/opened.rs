@@ -207,9 +207,8 @@ fn described(
     (file, first, numbers): (usize, u64, u64),
 ) -> Result<(Described, u64), FileError> {
     let wrong = || not_json(entry.to_string().chars().take(80).collect());
-    let whole = |key: &str| -> Option<Vec<u64>> {
-        entry.get(key)?.as_array()?.iter().map(Value::as_u64).collect()
-    };
+    let whole =
+        |key: &str| -> Option<Vec<u64>> { entry.get(key)?.as_array()?.iter().map(Value::as_u64).collect() };
     let stored_as = entry.get("dtype").and_then(Value::as_str).ok_or_else(wrong)?.to_string();
     let sizes = whole("shape").ok_or_else(wrong)?;
     let offsets = whole("data_offsets").ok_or_else(wrong)?;
@@ -292,11 +291,7 @@ fn unreadable(error: std::io::Error) -> FileError {
 }
 
 fn not_json(found: String) -> FileError {
-    FileError::new(
-        FileErrorKind::Header,
-        "a header in JSON, of types, shapes and places that agree",
-        found,
-    )
+    FileError::new(FileErrorKind::Header, "a header in JSON, of types, shapes and places that agree", found)
 }
 
 #[cfg(test)]
@@ -349,8 +344,10 @@ mod tests {
     fn arrays_are_read_one_at_a_time() {
         let folder = Folder::new("one");
         let path = folder.0.join("m.safetensors");
-        let (a, b) =
-            (Array::from_slice(&[2, 2], &[1.0f32, 2.0, 3.0, 4.0]).unwrap(), Array::zeros(Dtype::Bf16, &[3]).unwrap());
+        let (a, b) = (
+            Array::from_slice(&[2, 2], &[1.0f32, 2.0, 3.0, 4.0]).unwrap(),
+            Array::zeros(Dtype::Bf16, &[3]).unwrap(),
+        );
         let text = BTreeMap::from([("key".to_string(), "value".to_string())]);
         write_safetensors(&path, [("a", &a), ("b", &b)], &text).unwrap();
         let opened = OpenTensors::open(&path).unwrap();

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use broadloom::files::check_writable;
 use broadloom::{Backend, Settings};
 use broadloom_diagnostics::{Diagnostic, escaped};
-use broadloom_ide::{Analysis, Text, Front, arrays};
+use broadloom_ide::{Analysis, Front, Text, arrays};
 use broadloom_lang::{Observer, Program, RunOptions};
 use clap::ValueEnum;
 use serde::Serialize;

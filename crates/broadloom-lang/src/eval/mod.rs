@@ -60,8 +60,8 @@ mod translated;
 mod traps;
 mod unapplied;
 mod wanted;
-mod windows;
 mod weights;
+mod windows;
 mod written;
 
 pub(crate) use apply::Applied;

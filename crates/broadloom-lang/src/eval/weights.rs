@@ -40,7 +40,12 @@ impl Eval<'_> {
             }
             [_, second, ..] => {
                 let message = "weights of a whole file are loaded into a model";
-                return self.wrong(codes::ARGUMENTS, message, second.span, "say which arrays are meant by `names`");
+                return self.wrong(
+                    codes::ARGUMENTS,
+                    message,
+                    second.span,
+                    "say which arrays are meant by `names`",
+                );
             }
         };
         let lines = match named(self, "names") {
@@ -78,7 +83,9 @@ impl Eval<'_> {
                 Err(wrong) => {
                     let message = format!("{wrong}: `{text}`");
                     let help = "write `h.*.mlp.weight -> blocks.*.feed.weight by i o => i -> o`; `-> _` leaves arrays out";
-                    return self.fail(Diagnostic::error(codes::NOTATION, message, self.place(span), "").with_help(help));
+                    return self.fail(
+                        Diagnostic::error(codes::NOTATION, message, self.place(span), "").with_help(help),
+                    );
                 }
             }
         }

@@ -227,7 +227,8 @@ fn by_spec(sizes: &[u64], shapes: &[Shape], spec: &str) -> Result<Vec<Layout>, M
     let rows = right_side(right)?;
     if groups.len() != sizes.len() {
         let axes = |count: usize| if count == 1 { "1 axis".to_string() } else { format!("{count} axes") };
-        let message = format!("the spec has {} before `=>`, and the array {}", axes(groups.len()), axes(sizes.len()));
+        let message =
+            format!("the spec has {} before `=>`, and the array {}", axes(groups.len()), axes(sizes.len()));
         return Err(Misfit::Spec(message));
     }
     let mut names: Vec<&str> = groups.iter().flatten().copied().filter(|name| *name != "1").collect();
@@ -242,14 +243,20 @@ fn by_spec(sizes: &[u64], shapes: &[Shape], spec: &str) -> Result<Vec<Layout>, M
     let mut counts = names.iter().filter(|name| !all.contains(name));
     let count = counts.next().copied();
     if let Some(other) = counts.next() {
-        return Err(Misfit::Spec(format!("the parameter lacks both `{}` and `{other}`", count.unwrap_or_default())));
+        return Err(Misfit::Spec(format!(
+            "the parameter lacks both `{}` and `{other}`",
+            count.unwrap_or_default()
+        )));
     }
     match (count, shapes.len()) {
         (Some(count), 1) => {
-            return Err(Misfit::Spec(format!("`{count}` is not behind `=>`: all axes of the array are needed")));
+            return Err(Misfit::Spec(format!(
+                "`{count}` is not behind `=>`: all axes of the array are needed"
+            )));
         }
         (None, 2..) => {
-            let message = "no name counts the parameters: one that is only before `=>` does, `(p o) i => i -> o`";
+            let message =
+                "no name counts the parameters: one that is only before `=>` does, `(p o) i => i -> o`";
             return Err(Misfit::Spec(message.into()));
         }
         _ => {}
@@ -259,7 +266,8 @@ fn by_spec(sizes: &[u64], shapes: &[Shape], spec: &str) -> Result<Vec<Layout>, M
 
 /// The names of each axis of the array: several if it joins several axes.
 fn left_side(text: &str) -> Result<Vec<Vec<&str>>, Misfit> {
-    let wrong = |what: &str| Err(Misfit::Spec(format!("`{what}` is no axis of an array: write `o`, `(h d)` or `1`")));
+    let wrong =
+        |what: &str| Err(Misfit::Spec(format!("`{what}` is no axis of an array: write `o`, `(h d)` or `1`")));
     let mut groups = Vec::new();
     let mut rest = text.trim();
     while !rest.is_empty() {
@@ -360,7 +368,9 @@ fn sizes_of<'n>(shape: &Shape, rows: &[Vec<&'n str>; 3]) -> Result<Vec<(&'n str,
         }
         for (name, axis) in names.iter().zip(axes) {
             if *name == "1" && axis.size() != 1 {
-                return Err(Misfit::Spec(format!("an axis of `{shape}` is `1` in the spec, and has another size")));
+                return Err(Misfit::Spec(format!(
+                    "an axis of `{shape}` is `1` in the spec, and has another size"
+                )));
             }
             if known.iter().any(|(own, size)| own == name && *own != "1" && *size != axis.size()) {
                 return Err(Misfit::Spec(format!("`{name}` has two sizes in `{shape}`")));
@@ -387,7 +397,10 @@ mod tests {
         let numbers: Vec<f64> = (0..sizes.iter().product::<u64>()).map(|number| number as f64).collect();
         let array = Array::from_slice(sizes, &numbers).unwrap();
         let layouts = layouts(sizes, &shapes, by)?;
-        Ok(layouts.iter().map(|layout| array.arranged(layout.start, &layout.axes).unwrap().to_f64s()).collect())
+        Ok(layouts
+            .iter()
+            .map(|layout| array.arranged(layout.start, &layout.axes).unwrap().to_f64s())
+            .collect())
     }
 
     fn numbers(list: &[i32]) -> Vec<f64> {
@@ -412,7 +425,8 @@ mod tests {
         assert_eq!(check(&[2, 2], &["2 -> 2"], None), Err(several));
         assert_eq!(check(&[2, 2], &["2 -> 2"], Some("T")), Ok(vec![numbers(&[0, 2, 1, 3])]));
         assert_eq!(check(&[2, 2], &["2 -> 2"], Some("o i => i -> o")), Ok(vec![numbers(&[0, 1, 2, 3])]));
-        let heads = Misfit::Several(vec!["(o1 o2) i => i -> o1, o2".into(), "i (o1 o2) => i -> o1, o2".into()]);
+        let heads =
+            Misfit::Several(vec!["(o1 o2) i => i -> o1, o2".into(), "i (o1 o2) => i -> o1, o2".into()]);
         assert_eq!(check(&[4, 4], &["4 -> 2, 2"], None), Err(heads));
     }
 
@@ -436,13 +450,28 @@ mod tests {
             Err(Misfit::Spec(message)) => message,
             other => format!("{other:?}"),
         };
-        assert_eq!(wrong(&[2, 2], &["2 -> 2"], "o i"), "behind `by` stands how axes are related, `o i => i -> o`, or `T`");
-        assert_eq!(wrong(&[2, 2], &["2 -> 2"], "o => o"), "the spec has 1 axis before `=>`, and the array 2 axes");
+        assert_eq!(
+            wrong(&[2, 2], &["2 -> 2"], "o i"),
+            "behind `by` stands how axes are related, `o i => i -> o`, or `T`"
+        );
+        assert_eq!(
+            wrong(&[2, 2], &["2 -> 2"], "o => o"),
+            "the spec has 1 axis before `=>`, and the array 2 axes"
+        );
         assert_eq!(wrong(&[2, 2], &["2 -> 2"], "o o => o -> o"), "`o` is twice before `=>`");
         assert_eq!(wrong(&[2, 2], &["2 -> 2"], "o i => i -> u"), "`u` is not before `=>`");
-        assert_eq!(wrong(&[2, 2], &["2"], "o i => o"), "`i` is not behind `=>`: all axes of the array are needed");
-        assert_eq!(wrong(&[2, 2], &["2 -> 2"], "o i => i, o"), "the parameter is `2 -> 2`, with other axes than the spec");
-        assert_eq!(wrong(&[2, 2], &["2 -> 2"], "(o i => i -> o"), "`(o i` is no axis of an array: write `o`, `(h d)` or `1`");
+        assert_eq!(
+            wrong(&[2, 2], &["2"], "o i => o"),
+            "`i` is not behind `=>`: all axes of the array are needed"
+        );
+        assert_eq!(
+            wrong(&[2, 2], &["2 -> 2"], "o i => i, o"),
+            "the parameter is `2 -> 2`, with other axes than the spec"
+        );
+        assert_eq!(
+            wrong(&[2, 2], &["2 -> 2"], "(o i => i -> o"),
+            "`(o i` is no axis of an array: write `o`, `(h d)` or `1`"
+        );
         assert_eq!(
             wrong(&[4, 2], &["2 -> 2"; 2], "o i => i -> o"),
             "no name counts the parameters: one that is only before `=>` does, `(p o) i => i -> o`"

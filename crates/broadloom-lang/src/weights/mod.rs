@@ -71,7 +71,8 @@ impl Weights {
         for placed in &self.placed {
             let at = |error: String| Box::new(Diagnostic::error(codes::FILE, error, placed.span, ""));
             // Several parameters may lie in one array.
-            let is_read = |known: &Placed| Arc::ptr_eq(&known.file, &placed.file) && known.array == placed.array;
+            let is_read =
+                |known: &Placed| Arc::ptr_eq(&known.file, &placed.file) && known.array == placed.array;
             if !read.as_ref().is_some_and(|(known, _)| is_read(known)) {
                 let array = placed.file.read(&placed.array).map_err(|error| at(error.to_string()))?;
                 let gone = || at(format!("`{}` is no longer in its file", placed.array));

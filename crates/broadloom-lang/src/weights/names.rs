@@ -130,7 +130,10 @@ fn alternatives(text: &str) -> Result<Vec<String>, String> {
         let Some((inside, after)) = after.split_once(')') else {
             return Err(format!("`(` is not closed in `{text}`"));
         };
-        ways = ways.iter().flat_map(|way| inside.split('|').map(move |one| format!("{way}{before}{one}"))).collect();
+        ways = ways
+            .iter()
+            .flat_map(|way| inside.split('|').map(move |one| format!("{way}{before}{one}")))
+            .collect();
         if ways.len() > MOST_WAYS {
             return Err(format!("a pattern has at most {MOST_WAYS} ways to choose"));
         }

@@ -24,7 +24,8 @@ const OWN: &str = "broadloom.runs";
 impl Program {
     /// Holds the files of weights against the parameters, and keeps where the numbers are.
     pub(crate) fn look_at_weights(&mut self, loads: Vec<Load>, outside: Option<&Path>) {
-        let Some(shapes) = self.graph.final_shapes().ok().filter(|_| self.is_ok() && !loads.is_empty()) else {
+        let Some(shapes) = self.graph.final_shapes().ok().filter(|_| self.is_ok() && !loads.is_empty())
+        else {
             return;
         };
         for load in loads {
@@ -114,7 +115,8 @@ impl Matching<'_> {
     /// Finds the arrays of a line. Of several mistakes of one kind the first is told.
     fn line(&mut self, line: &Line, text: &str, span: Span) {
         let file = self.file.clone();
-        let matching = file.arrays().filter_map(|(name, array)| Some((name, array, line.from.matches(name)?)));
+        let matching =
+            file.arrays().filter_map(|(name, array)| Some((name, array, line.from.matches(name)?)));
         let mut is_met = line.to.is_empty();
         for (name, array, texts) in matching {
             is_met = true;
@@ -166,7 +168,8 @@ impl Matching<'_> {
             }
         }
         if !array.is_readable() {
-            let message = format!("`{name}` has numbers of the type {}, which cannot be read", array.stored_as);
+            let message =
+                format!("`{name}` has numbers of the type {}, which cannot be read", array.stored_as);
             let help = "save it with floats of 16 or 32 bits, or as BF16";
             return Err(Box::new(Diagnostic::error(codes::FILE, message, span, "").with_help(help)));
         }
@@ -178,7 +181,8 @@ impl Matching<'_> {
             }
             _ => layouts(&array.sizes, &shapes, by),
         };
-        let layouts = layouts.map_err(|misfit| self.misfit(&misfit, (name, array), (&tensors, targets), span))?;
+        let layouts =
+            layouts.map_err(|misfit| self.misfit(&misfit, (name, array), (&tensors, targets), span))?;
         self.place(name, &tensors, layouts, span);
         Ok(())
     }
@@ -220,7 +224,8 @@ impl Matching<'_> {
         let place = self.param(first).and_then(|tensor| self.made_at(tensor));
         let help = self.for_missing(first, it);
         let (span, written) = &self.load.into;
-        let mut wrong = Diagnostic::error(codes::FILE, message, *span, format!("all parameters of `{written}`"));
+        let mut wrong =
+            Diagnostic::error(codes::FILE, message, *span, format!("all parameters of `{written}`"));
         if let Some(place) = place.filter(|place| place != span) {
             wrong = wrong.with_label(place, format!("`{first}` is made here"));
         }
@@ -234,9 +239,14 @@ impl Matching<'_> {
         let left: Vec<&str> = self.left().map(|(name, _)| name).collect();
         let likely = self.left().find(|(_, array)| Some(count(&array.sizes)) == wanted);
         match likely.map(|(name, _)| name).or(left.first().copied()) {
-            None => format!("load into a part that does without {it}, as in `into = {}.head`", self.load.into.1),
+            None => {
+                format!("load into a part that does without {it}, as in `into = {}.head`", self.load.into.1)
+            }
             Some(likely) => {
-                format!("say which array it is, as in `{likely} -> {missing}`; left are {}", some(left.iter().copied()))
+                format!(
+                    "say which array it is, as in `{likely} -> {missing}`; left are {}",
+                    some(left.iter().copied())
+                )
             }
         }
     }
@@ -247,12 +257,19 @@ impl Matching<'_> {
         let Some((first, _)) = left.first() else { return };
         let message = match left.len() {
             1 => format!("an array of {} is not used: `{first}`", self.shown_file()),
-            count => format!("{count} arrays of {} are not used: {}", self.shown_file(), some(left.iter().map(|(name, _)| *name))),
+            count => format!(
+                "{count} arrays of {} are not used: {}",
+                self.shown_file(),
+                some(left.iter().map(|(name, _)| *name))
+            ),
         };
         let help = format!("write `{first} -> _` for what is left out on purpose");
         let mut warning = Diagnostic::warning(codes::UNUSED_WEIGHTS, message, self.load.span, "");
-        let unread: Vec<&str> =
-            left.iter().filter(|(_, array)| !array.is_readable()).map(|(_, array)| array.stored_as.as_str()).collect();
+        let unread: Vec<&str> = left
+            .iter()
+            .filter(|(_, array)| !array.is_readable())
+            .map(|(_, array)| array.stored_as.as_str())
+            .collect();
         if let Some(first) = unread.first() {
             warning = warning.with_note(format!("{} of them could not be read: type {first}", unread.len()));
         }
@@ -265,7 +282,9 @@ impl Matching<'_> {
     }
 
     fn param(&self, name: &str) -> Option<Tensor> {
-        let known = |(own, tensor): &&(String, Tensor)| own == name || self.program.graph.name_of(*tensor) == Some(name);
+        let known = |(own, tensor): &&(String, Tensor)| {
+            own == name || self.program.graph.name_of(*tensor) == Some(name)
+        };
         self.load.params.iter().find(known).map(|(_, tensor)| *tensor)
     }
 
@@ -281,7 +300,8 @@ impl Matching<'_> {
         let near = suggest::nearest(target, names.iter().copied());
         // Those that end alike are elsewhere, or the model is not as deep.
         let last = target.rsplit('.').next().unwrap_or(target);
-        let alike: Vec<&str> = names.iter().copied().filter(|name| name.rsplit('.').next() == Some(last)).collect();
+        let alike: Vec<&str> =
+            names.iter().copied().filter(|name| name.rsplit('.').next() == Some(last)).collect();
         let help = match (near, alike.is_empty()) {
             (Some(near), _) => format!("is `{near}` meant?"),
             (None, false) => format!("there is {}", some(alike.into_iter())),
@@ -299,28 +319,37 @@ impl Matching<'_> {
         span: Span,
     ) -> Box<Diagnostic> {
         let sizes: Vec<String> = array.sizes.iter().map(u64::to_string).collect();
-        let sizes = if sizes.is_empty() { "no axes".to_string() } else { format!("axes {}", sizes.join(", ")) };
+        let sizes =
+            if sizes.is_empty() { "no axes".to_string() } else { format!("axes {}", sizes.join(", ")) };
         let shape = |tensor: &Tensor| self.shapes.get(*tensor).to_string();
-        let params: Vec<String> =
-            tensors.iter().zip(targets).map(|(tensor, target)| format!("`{target} : {}`", shape(tensor))).collect();
+        let params: Vec<String> = tensors
+            .iter()
+            .zip(targets)
+            .map(|(tensor, target)| format!("`{target} : {}`", shape(tensor)))
+            .collect();
         let params = suggest::listed(&params);
         let (code, message, help) = match misfit {
             Misfit::None => (
                 codes::VALUE,
                 format!("`{name}` has {sizes}, which do not make {params}"),
-                "give the model the sizes of the file, or say how the axes are related: `by o i => i -> o`".to_string(),
+                "give the model the sizes of the file, or say how the axes are related: `by o i => i -> o`"
+                    .to_string(),
             ),
             Misfit::Several(ways) => (
                 codes::VALUE,
                 format!("`{name}` has {sizes}, which make {params} in several ways"),
                 format!("say which axis is which: `by {}`, or `by {}`", ways[0], ways[1]),
             ),
-            Misfit::Spec(wrong) => {
-                (codes::NOTATION, format!("{wrong}, for `{name}` with {sizes}"), format!("it becomes {params}"))
-            }
+            Misfit::Spec(wrong) => (
+                codes::NOTATION,
+                format!("{wrong}, for `{name}` with {sizes}"),
+                format!("it becomes {params}"),
+            ),
         };
         let mut wrong = Diagnostic::error(code, message, span, format!("{sizes} in {}", self.shown_file()));
-        if let Some(place) = tensors.first().and_then(|tensor| self.made_at(*tensor)).filter(|place| *place != span) {
+        if let Some(place) =
+            tensors.first().and_then(|tensor| self.made_at(*tensor)).filter(|place| *place != span)
+        {
             let first = &targets[0];
             wrong = wrong.with_label(place, format!("`{first}` is `{}`", shape(&tensors[0])));
         }
