@@ -205,7 +205,7 @@ impl Matching<'_> {
             let name = [own.as_str(), full].into_iter().find(|name| file.get(name).is_some());
             let Some((name, array)) = name.and_then(|name| Some((name, file.get(name)?))) else { continue };
             if self.used.insert(name.to_string())
-                && let Err(wrong) = self.array(name, array, &[own.clone()], None, self.load.span)
+                && let Err(wrong) = self.array(name, array, std::slice::from_ref(own), None, self.load.span)
             {
                 self.told.push(*wrong);
                 return;
