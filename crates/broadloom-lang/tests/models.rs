@@ -1,6 +1,8 @@
 //! The models of `examples/models` with the weights of small checkpoints, held against what PyTorch computes with them.
 //! `models/make.py` makes both.
 
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+
 use std::path::{Path, PathBuf};
 
 use broadloom::files::{OpenTensors, write_safetensors};

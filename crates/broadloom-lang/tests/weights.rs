@@ -1,5 +1,7 @@
 //! Weights of other programs: what a header says about them, and the numbers that parameters begin with.
 
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
