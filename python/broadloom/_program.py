@@ -22,7 +22,7 @@ from ._shapes import Shapes
 
 __all__ = ["Program", "load", "program"]
 
-_Source = tuple[str, str, str, dict[str, int], int, str, int | None]
+_Source = tuple[str, str, str, dict[str, int], int, str, int | None, str | None]
 
 
 class Program:
@@ -45,13 +45,15 @@ class Program:
         seed: int = 0,
         backend: str = "auto",
         threads: int | None = None,
+        weights: str | os.PathLike[str] | None = None,
     ) -> None:
         if not isinstance(text, str):
             raise TypeError(f"a program is a text, not {type(text).__name__}; `bl.load` reads one from a file")
         if text.strip().endswith(".loom") and "\n" not in text.strip():
             raise Error._plain(f"`{text.strip()}` is the name of a file", "`bl.load` reads a program from a file")
-        self._source: _Source = (text, name, os.fspath(folder), dict(sizes or {}), seed, backend, threads)
-        self._program = _broadloom.Program(text, name, os.fspath(folder), list((sizes or {}).items()))
+        file = None if weights is None else os.fspath(weights)
+        self._source: _Source = (text, name, os.fspath(folder), dict(sizes or {}), seed, backend, threads, file)
+        self._program = _broadloom.Program(text, name, os.fspath(folder), list((sizes or {}).items()), file)
         self._data = self._program.data()
         self._lock = threading.Lock()
         self._session: _broadloom.Running | None = None
@@ -391,8 +393,12 @@ def _warn(notices: list[str], level: int) -> None:
 
 def _read(source: _Source, learned: bytes | None) -> Program:
     """A program that was pickled."""
-    text, name, folder, sizes, seed, backend, threads = source
-    made = Program(text, name=name, folder=folder, sizes=sizes, seed=seed, backend=backend, threads=threads)
+    text, name, folder, sizes, seed, backend, threads, weights = source
+    # What was learned takes the place of the weights that it began with.
+    weights = weights if learned is None else None
+    made = Program(
+        text, name=name, folder=folder, sizes=sizes, seed=seed, backend=backend, threads=threads, weights=weights
+    )
     if learned is not None:
         with tempfile.TemporaryDirectory() as place:
             path = os.path.join(place, "learned.safetensors")
@@ -411,6 +417,7 @@ def program(
     seed: int = 0,
     backend: str = "auto",
     threads: int | None = None,
+    weights: str | os.PathLike[str] | None = None,
 ) -> Program:
     """Reads a program from a text. Mistakes are one `Error`, with all of them.
 
@@ -423,13 +430,17 @@ def program(
         backend: `"native"` for machine code, which needs a C compiler; `"reference"` for the slow evaluator that needs none;
             `"auto"` for the first if there is a compiler.
         threads: How many threads compute; by default one for each processor.
+        weights: A `.safetensors` file for parameters to begin with, under the names of `load(into = net, names = …)` in the
+            program.
 
     >>> import broadloom as bl
     >>> p = bl.program("data x : 32 | 784\\nlet y = relu({w} @ x + {b : 64})\\n")
     >>> p.shapes["w"]
     '784 -> 64'
     """
-    return Program(text, name=name, folder=folder, sizes=sizes, seed=seed, backend=backend, threads=threads)
+    return Program(
+        text, name=name, folder=folder, sizes=sizes, seed=seed, backend=backend, threads=threads, weights=weights
+    )
 
 
 def load(
@@ -439,6 +450,7 @@ def load(
     seed: int = 0,
     backend: str = "auto",
     threads: int | None = None,
+    weights: str | os.PathLike[str] | None = None,
 ) -> Program:
     """Reads a program from a `.loom` file. Files that it names are found beside it. See `program` for the arguments."""
     path = os.fspath(path)
@@ -448,4 +460,6 @@ def load(
     except UnicodeDecodeError as error:
         raise Error._plain(f"{path} is not a text: byte {error.start} is not UTF-8") from None
     folder = os.path.dirname(path) or "."
-    return Program(text, name=path, folder=folder, sizes=sizes, seed=seed, backend=backend, threads=threads)
+    return Program(
+        text, name=path, folder=folder, sizes=sizes, seed=seed, backend=backend, threads=threads, weights=weights
+    )

@@ -5,6 +5,7 @@
 //! - `files`: NumPy's `.npy` and `.npz`, safetensors and CSV, with the feature of that name, which is on by default.
 //! - [`replace`]: files that are complete or not there.
 
+mod arranged;
 mod array;
 mod dtype;
 #[cfg(feature = "files")]

@@ -304,7 +304,7 @@ mod tests {
              help: write 2 values, declare the parameter with 3, or give one number for all"
         );
         assert_eq!(
-            error(Initial::Values(Array::zeros(Dtype::F32, &[2]).unwrap()), Dtype::I64),
+            error(Initial::Values(Array::from_slice(&[2], &[1.5f32, 2.0]).unwrap()), Dtype::I64),
             "the initial values of `w`: values of type f32 would lose their fractions as i64\n\
              help: convert them: `array.convert(Dtype::I64)`"
         );

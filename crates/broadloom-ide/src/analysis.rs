@@ -18,6 +18,8 @@ pub struct Text {
     pub folder: PathBuf,
     /// Sizes that replace those of `dim` lines.
     pub sizes: Vec<(String, u64)>,
+    /// The file of weights for statements that load them and name no file.
+    pub load: Option<PathBuf>,
     /// Who asks about it.
     pub front: Front,
     /// Texts of files that an editor has not written yet: imports read these instead. Paths are canonical.
@@ -46,6 +48,7 @@ impl Text {
             folder: self.folder.clone(),
             sizes: self.sizes.clone(),
             until,
+            load: self.load.clone(),
             unsaved: self.unsaved.clone(),
         }
     }

@@ -68,6 +68,7 @@ pub fn completion(analysis: &Analysis, offset: u32) -> Vec<Completion> {
         }
         Where::Type => TYPES.iter().map(|name| Completion::new(*name, "type", "")).collect(),
         Where::Field { owner } => fields::fields(analysis, owner),
+        Where::Part { path } => fields::parameters(analysis, &path),
         Where::Spec { text } => specs::specs(analysis, text, offset),
         Where::Filled => numbers(analysis, offset),
     };
@@ -93,6 +94,8 @@ enum Where {
     Type,
     /// After a name and a dot.
     Field { owner: Span },
+    /// After a path into a layer and a dot: `net.blocks[0].`.
+    Part { path: String },
     /// In the text of a spec.
     Spec { text: Span },
     /// In braces in a text.
@@ -139,8 +142,11 @@ impl Written {
         let known: Vec<&Token> = words.take_while(|token| token.span.end <= start).collect();
         let line = text.get(..start as usize)?.rsplit(['\n', '\r']).next().unwrap_or_default();
         match known[..] {
-            [.., owner, dot] if dot.kind == TokenKind::Dot && dot.span.end == start => {
-                (owner.kind == TokenKind::Name).then_some(Where::Field { owner: owner.span })
+            [ref before @ .., dot] if dot.kind == TokenKind::Dot && dot.span.end == start => {
+                match fields::path(text, before)?[..] {
+                    [_] => before.last().map(|owner| Where::Field { owner: owner.span }),
+                    ref parts => Some(Where::Part { path: parts.join(".") }),
+                }
             }
             [.., word] if word.kind == TokenKind::Keyword(Keyword::As) => Some(Where::Type),
             _ if line.ends_with('.') => None,

@@ -215,6 +215,11 @@ fn completions_know_their_place() {
     // Sizes of specs and shapes after a dot, labels in specs, numbers in their braces.
     assert_eq!(completed("data x : 3\nlet y = x.▮\n", &["T", "grad"]), 2);
     completed("data x : n | 2\nlet y = x.▮\n", &["n"]);
+    // Paths into layers.
+    let model = "def f(x) =\n  let parts = [linear(2), linear(2)]\n  parts(x)\nlet y = f([1, 2])\n";
+    assert_eq!(completed(&format!("{model}let z = f.▮\n"), &["parts"]), 1);
+    completed(&format!("{model}let z = f.parts[1].▮\n"), &["weight", "bias"]);
+    assert_eq!(completed(&format!("{model}let z = f.parts.▮\n"), &[]), 0);
     completed("let y = einsum(\"i j => ▮\", 1)\n", &["i", "j"]);
     assert_eq!(completed("let stride = 2\nlet y = sum(\"{st▮}*o+k => o\", 1)\n", &["stride"]), 1);
     completed("let y = 1 |> linear(▮)\n", &["size = "]);

@@ -449,12 +449,17 @@ fn range(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
     })?))
 }
 
-/// `params(loss)`: the parameters that a tensor depends on.
+/// `params(loss)`: the parameters that a tensor depends on; `params(net)`: those that a layer has made.
 fn params(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
     let [of] = eval.exactly(call, "params(loss)")?;
-    let of = eval.tensor(&of.value, of.span)?;
-    let params: Vec<Value> = eval.params_of(of).into_iter().map(Value::Tensor).collect();
-    Ok(Value::List(params.into()))
+    let params = match &of.value {
+        Value::Layer(_) | Value::Inference(_) | Value::List(_) => eval.made_inside(&of.value, of.span)?,
+        _ => {
+            let of = eval.tensor(&of.value, of.span)?;
+            eval.params_of(of)
+        }
+    };
+    Ok(Value::List(params.into_iter().map(Value::Tensor).collect()))
 }
 
 fn len(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {

@@ -63,4 +63,5 @@ codes! {
     IDLE = "W0511", "a composition that contracts nothing";
     TURN = "W0512", "something that is new in each turn";
     MEANT = "W0513", "an argument that fits and is meant otherwise";
+    UNUSED_WEIGHTS = "W0514", "weights in a file that nothing uses";
 }

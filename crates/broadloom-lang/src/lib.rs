@@ -33,6 +33,7 @@ mod size;
 mod suggest;
 pub mod syntax;
 mod value;
+mod weights;
 
 pub use editing::Editing;
 pub use library::builtins;

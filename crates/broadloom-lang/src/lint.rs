@@ -17,6 +17,7 @@
 //! | W0511 | warning | a composition contracts nothing: `x @ {w}` makes its parameter a single number, `x @ x.T` is an outer product |
 //! | W0512 | warning | a name that a turn of `for` makes anew is read as if it were carried on; training in `for` |
 //! | W0513 | warning | probabilities where a loss takes logits, a condition in the wrong place |
+//! | W0514 | warning | arrays in a file of weights that no parameter takes |
 //!
 //! [`warnings`] are the lints that point to mistakes: they are shown whenever a program is checked.
 //! A comment `# allow W0505` on the line or above it silences one.
@@ -111,7 +112,13 @@ fn mistakes(program: &mut Program, shapes: &Shapes) -> Vec<Diagnostic> {
     found.extend(compositions::transposes(program, shapes));
     found.extend(compositions::outer_products(program, shapes));
     found.extend(arguments::arguments(program, shapes));
+    found.extend(program.weights.unused.iter().cloned());
     found
+}
+
+/// Returns true if a comment says that something is meant.
+pub(crate) fn is_allowed(program: &Program, warning: &Diagnostic) -> bool {
+    allow::allowed(&program.sources, warning)
 }
 
 /// Gives errors the advice of a warning about the same call: a layer that is configured as elsewhere often fits nothing.

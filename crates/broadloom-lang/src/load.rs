@@ -14,7 +14,9 @@ use crate::value::Value;
 
 /// `load("x.npy")`, `load("data.npz", "x")`
 pub(crate) fn load(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
-    eval.only(call, &[])?;
+    if call.given.iter().any(|given| given.name.is_some()) {
+        return eval.load_weights(call);
+    }
     let plain = call.plain();
     let (path, key) = match plain[..] {
         [path] => (path, None),
@@ -59,8 +61,8 @@ pub(crate) fn load(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
 
 /// The array with a name, or the only one if no name is given, and the names of all arrays.
 fn read(path: &Path, key: Option<&str>) -> Result<(Option<Array>, Vec<String>), FileError> {
-    // Only the array that is read is inflated.
-    if path.extension().is_some_and(|ending| ending == "npz") {
+    // Only the array that is asked for is read.
+    if path.extension().is_some_and(|ending| ending == "npz" || ending == "safetensors") {
         let (array, names) = read_array(path, key.unwrap_or_default())?;
         let is_meant = key.is_none_or(|key| names.iter().any(|name| name == key));
         return Ok((array.filter(|_| is_meant), names));

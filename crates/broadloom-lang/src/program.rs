@@ -11,6 +11,7 @@ use crate::eval::{Eval, diagnosed, left_out};
 use crate::plan::Plan;
 use crate::signature::Signature;
 use crate::syntax::ast::{File, Names};
+use crate::weights::Weights;
 
 /// Options for reading a program.
 #[derive(Clone, Debug, Default)]
@@ -21,6 +22,8 @@ pub struct Options {
     pub sizes: Vec<(String, u64)>,
     /// The last line to read, to look at a part of a program.
     pub until: Option<u32>,
+    /// The file of weights for statements that name none: `load(into = net, names = …)`.
+    pub load: Option<PathBuf>,
     /// Texts of files that an editor has not written yet: imports read these instead. Paths are canonical.
     pub unsaved: BTreeMap<PathBuf, String>,
 }
@@ -59,6 +62,8 @@ pub struct Program {
     pub names: Names,
     /// Its syntax tree, in these names.
     pub file: Arc<File>,
+    /// The parameters that begin with weights from files.
+    pub(crate) weights: Weights,
     /// The number of evaluation steps: a measure of the time it took to build.
     pub work: u64,
 }
@@ -215,6 +220,7 @@ impl Program {
             eval.unassigned_states();
         }
         let main = eval.main();
+        let loads = eval.loads();
         let plan = Plan { actions: eval.finish_plan(), ..std::mem::take(&mut eval.plan) };
         let makers: Vec<Option<Span>> =
             (0..eval.applied.len() as u32).map(|at| eval.configured_at(at)).collect();
@@ -237,12 +243,14 @@ impl Program {
             specs: eval.specs,
             names: eval.names,
             file: eval.own_file,
+            weights: Weights::default(),
             work: eval.work,
         };
         if options.until.is_none() {
             program.close();
             program.look_at_numbers();
             program.look_at_bits();
+            program.look_at_weights(loads, options.load.as_deref());
             program.rehearse();
         }
         program.look_at_dims();

@@ -72,6 +72,7 @@ impl Program {
         let sizes: Vec<(&str, u64)> = self.sizes.iter().map(|(name, size)| (name.as_str(), *size)).collect();
         let set = session.set_sizes(&sizes);
         set.map_err(|error| Box::new(diagnosed(&error, main, &self.origins)))?;
+        self.weights.give_to(&mut session)?;
         Ok(Ready {
             session,
             advice: |_| None,

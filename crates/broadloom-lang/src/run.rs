@@ -67,6 +67,19 @@ impl Program {
         if let Some(wrong) = self.missing_folder() {
             return Err(Box::new(wrong));
         }
+        let is_read = self.weights.outside;
+        let left_out = self.weights.left_out(&self.graph);
+        if let Some(first) = left_out.first() {
+            let names = if left_out.len() == 1 {
+                first.clone()
+            } else {
+                format!("{first} and {} others", left_out.len() - 1)
+            };
+            observer.notice(&format!("no weights are loaded into {names}: they begin as the program says"));
+        }
+        for unused in self.weights.unused.iter().filter(|unused| !crate::lint::is_allowed(&self, unused)) {
+            observer.notice(&unused.message);
+        }
         let (routines, sharding) = (self.routines(), options.mesh.as_ref().map(|on| self.sharding(on)));
         let mut ready = self.ready(&options.settings)?;
         ready.pass_on(observer);
@@ -76,7 +89,7 @@ impl Program {
         if let Some(sharding) = &sharding {
             ready.divide(&routines, sharding)?;
         }
-        if let Some(file) = &options.load {
+        if let Some(file) = options.load.as_ref().filter(|_| !is_read) {
             ready.session.load(file).map_err(|error| ready.about_file(&error))?;
             ready.pass_on(observer);
         }

@@ -202,6 +202,7 @@ enum Change {
     Made(Rc<Layer>, MadeAt, Option<Value>),
     Called(Rc<Layer>, Rc<str>),
     Placed(Rc<Layer>, Option<Rc<str>>),
+    Part(Rc<Layer>, Name, Option<Value>),
 }
 
 impl Journal {
@@ -240,6 +241,8 @@ impl Change {
             Change::Made(layer, place, None) => _ = layer.made.borrow_mut().remove(&place),
             Change::Called(layer, name) => *layer.name.borrow_mut() = name,
             Change::Placed(layer, path) => *layer.path.borrow_mut() = path,
+            Change::Part(layer, name, Some(value)) => _ = layer.parts.borrow_mut().insert(name, value),
+            Change::Part(layer, name, None) => _ = layer.parts.borrow_mut().remove(&name),
         }
     }
 }
@@ -264,6 +267,8 @@ pub(crate) struct Layer {
     pub config: Vec<Value>,
     /// The value that each place of the body has made: it is shared by all applications.
     pub made: RefCell<FxHashMap<MadeAt, Value>>,
+    /// The layers, and lists of layers, that its body has bound to names: its fields beside its parameters.
+    pub parts: RefCell<FxHashMap<Name, Value>>,
     /// The path of the layer in which this one was made: the first part of its parameters' names.
     pub outer: Rc<str>,
     pub name: RefCell<Rc<str>>,
@@ -278,6 +283,12 @@ impl Layer {
     pub fn keep(self: &Rc<Self>, place: MadeAt, value: Value) {
         let before = self.made.borrow_mut().insert(place.clone(), value);
         self.scope.journal.note(|| Change::Made(self.clone(), place, before));
+    }
+
+    /// Keeps a layer that the body has bound to a name, so that it is a field.
+    pub fn keep_part(self: &Rc<Self>, name: Name, value: Value) {
+        let before = self.parts.borrow_mut().insert(name, value);
+        self.scope.journal.note(|| Change::Part(self.clone(), name, before));
     }
 
     /// Names the layer, unless it has been used under another name.

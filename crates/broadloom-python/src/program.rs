@@ -55,15 +55,16 @@ fn refused(py: Python<'_>, analysis: &Analysis, diagnostics: &[Diagnostic]) -> P
 #[pymethods]
 impl Program {
     #[new]
-    #[pyo3(signature = (text, name, folder, sizes))]
+    #[pyo3(signature = (text, name, folder, sizes, load))]
     fn new(
         py: Python<'_>,
         text: String,
         name: String,
         folder: PathBuf,
         sizes: Vec<(String, u64)>,
+        load: Option<PathBuf>,
     ) -> PyResult<Program> {
-        let text = Text { folder, sizes, front: Front::Python, ..Text::new(name, text) };
+        let text = Text { folder, sizes, load, front: Front::Python, ..Text::new(name, text) };
         let analysis = detached(py, || Analysis::new(&text))?;
         refused(py, &analysis, analysis.diagnostics())?;
         Ok(Program { text, analysis: Mutex::new(analysis) })

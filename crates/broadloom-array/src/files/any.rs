@@ -4,7 +4,9 @@ use std::path::Path;
 
 use crate::Array;
 
-use super::{CsvHeader, FileError, FileErrorKind, read_csv, read_npy, read_npz, read_safetensors};
+use super::{
+    CsvHeader, FileError, FileErrorKind, OpenTensors, read_csv, read_npy, read_npz, read_safetensors,
+};
 
 /// The arrays of a `.npy`, `.npz`, `.safetensors` or `.csv` file, with their names. The array of a
 /// `.npy` file and the table of a `.csv` file have no name: they come first, with an empty one; the
@@ -82,11 +84,17 @@ pub fn read_wanted(
 
 /// The array for a name, and the names of all arrays in the file: of a `.npy` or `.csv` file the
 /// whole; of a file with several arrays the one of that name, or the only one. Nothing else of a
-/// `.npz` file is inflated.
+/// `.npz` or `.safetensors` file is read.
 pub fn read_array(path: impl AsRef<Path>, name: &str) -> Result<(Option<Array>, Vec<String>), FileError> {
     let path = path.as_ref();
     if path.extension().is_some_and(|ending| ending == "npz") {
         return super::npz::read_one(path, name);
+    }
+    if path.extension().is_some_and(|ending| ending == "safetensors") {
+        let opened = OpenTensors::open(path)?;
+        let names: Vec<String> = opened.arrays().map(|(name, _)| name.to_string()).collect();
+        let name = if let [only] = &names[..] { only } else { name };
+        return Ok((opened.read(name)?, names.clone()));
     }
     let arrays = read_arrays(path)?;
     let names = arrays.iter().map(|(name, _)| name.clone()).collect();

@@ -33,6 +33,7 @@ mod any;
 mod csv;
 mod npy;
 mod npz;
+mod opened;
 mod safetensors;
 
 use std::fmt;
@@ -48,6 +49,7 @@ pub use any::{read_array, read_arrays, read_wanted};
 pub use csv::{CsvHeader, Table, csv_from_text, read_csv, write_csv};
 pub use npy::{npy_from_bytes, npy_to_bytes, read_npy, write_npy};
 pub use npz::{npz_from_bytes, npz_to_bytes, read_npz, write_npz};
+pub use opened::{Described, OpenTensors};
 pub use safetensors::{
     Tensors, read_safetensors, safetensors_from_bytes, safetensors_to_bytes, write_safetensors,
 };

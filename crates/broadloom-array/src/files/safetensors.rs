@@ -18,9 +18,9 @@ use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
 use super::{FileError, FileErrorKind, Stored, bytes_of, read, to_bytes, write, write_values};
 
 /// The longest header that readers accept.
-const LONGEST_HEADER: u64 = 100_000_000;
+pub(super) const LONGEST_HEADER: u64 = 100_000_000;
 /// The key of the text in the header, which no array may have.
-const TEXT_KEY: &str = "__metadata__";
+pub(super) const TEXT_KEY: &str = "__metadata__";
 
 /// The contents of a safetensors file.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -89,10 +89,7 @@ pub fn safetensors_from_bytes(bytes: &[u8]) -> Result<Tensors, FileError> {
     let length = u64::from_le_bytes(*length);
     // Another format, in all likelihood: it would have to start with a length, and then with a brace.
     if length > LONGEST_HEADER || rest.first().is_some_and(|byte| *byte != b'{') {
-        let expected =
-            "a safetensors file: the length of the header, of at most 100 MB, and the header in JSON";
-        let start = super::quote(&bytes[..bytes.len().min(12)]);
-        return Err(FileError::new(FileErrorKind::Format, expected, format!("one that starts with {start}")));
+        return Err(another_format(bytes));
     }
     let split = usize::try_from(length).ok().and_then(|length| rest.split_at_checked(length));
     let Some((header, numbers)) = split else {
@@ -109,7 +106,7 @@ pub fn safetensors_from_bytes(bytes: &[u8]) -> Result<Tensors, FileError> {
     let text = str::from_utf8(header).map_err(|error| unread(error.to_string()))?;
     // Of two arrays of one name the crate would take the last, where another reader may take the
     // first.
-    if let Some(name) = serde_json::from_str::<Twice>(text).ok().and_then(|twice| twice.0) {
+    if let Some(name) = name_twice(text) {
         return Err(FileError::new(FileErrorKind::Name, "different names", format!("`{name}` twice")));
     }
     let header: Metadata = serde_json::from_str(text).map_err(|error| unread(error.to_string()))?;
@@ -139,6 +136,18 @@ pub fn safetensors_from_bytes(bytes: &[u8]) -> Result<Tensors, FileError> {
     let metadata = header.metadata().iter().flatten();
     tensors.metadata = metadata.map(|(key, value)| (key.clone(), value.clone())).collect();
     Ok(tensors)
+}
+
+/// The error for bytes that are no safetensors file, by how they start.
+pub(super) fn another_format(bytes: &[u8]) -> FileError {
+    let expected = "a safetensors file: the length of the header, of at most 100 MB, and the header in JSON";
+    let start = super::quote(&bytes[..bytes.len().min(12)]);
+    FileError::new(FileErrorKind::Format, expected, format!("one that starts with {start}"))
+}
+
+/// A name that a header has twice.
+pub(super) fn name_twice(header: &str) -> Option<String> {
+    serde_json::from_str::<Twice>(header).ok().and_then(|twice| twice.0)
 }
 
 /// A name that an object in JSON has twice.

@@ -1,5 +1,6 @@
 //! `broadloom check`: all shapes in a table, or the mistakes.
 
+use std::path::PathBuf;
 use std::time::Instant;
 
 use broadloom_diagnostics::{Column, Table};
@@ -26,6 +27,9 @@ pub struct Args {
     /// Show which shapes the functions of the program take and give, instead of the table of shapes
     #[arg(long)]
     signatures: bool,
+    /// Hold the weights of a `.safetensors` file, of which only the header is read, against `load(into = …)`
+    #[arg(long, value_name = "FILE")]
+    load: Option<PathBuf>,
     /// Say how long it took, and how much work it was
     #[arg(long)]
     verbose: bool,
@@ -67,7 +71,7 @@ Example:
 /// Checks a program.
 pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
     let text = match args.program.read("check", console) {
-        Ok(text) => text,
+        Ok(text) => Text { load: args.load.clone(), ..text },
         Err(output) => return output,
     };
     if args.signatures {

@@ -39,8 +39,9 @@ What is said:
   W0511  a composition that contracts nothing: `x @ {w}`, `x @ x.T`
   W0512  a name or a layer that is new in each turn of `for`
   W0513  an argument that fits and is meant otherwise: `softmax` before `cross_entropy`
+  W0514  weights in a file that nothing uses
 
-`broadloom check` shows the warnings W0501 and W0505 to W0513, too. A comment `# allow W0505` on the
+`broadloom check` shows the warnings W0501 and W0505 to W0514, too. A comment `# allow W0505` on the
 line, or above it, says that it is meant.
 
 Warnings are told in full. Notes, such as each place where a bias broadcasts, have a line each.

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use broadloom::files::check_writable;
 use broadloom::{Backend, Settings};
 use broadloom_diagnostics::{Diagnostic, escaped};
-use broadloom_ide::{Analysis, Front, arrays};
+use broadloom_ide::{Analysis, Front, Text, arrays};
 use broadloom_lang::{Observer, Program, RunOptions};
 use clap::ValueEnum;
 use serde::Serialize;
@@ -121,7 +121,7 @@ Example:
 /// Runs a program.
 pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
     let text = match args.program.read("run", console) {
-        Ok(text) => text,
+        Ok(text) => Text { load: args.load.clone(), ..text },
         Err(output) => return output,
     };
     if let Some(message) = args.unusable_files() {

@@ -1,6 +1,7 @@
 //! Completions after a dot: sizes, gradients, parameters of layers, names of modules.
 
 use broadloom_diagnostics::Span;
+use broadloom_lang::syntax::token::{Token, TokenKind};
 
 use super::Completion;
 use crate::analysis::Analysis;
@@ -46,8 +47,36 @@ fn captured(analysis: &Analysis, span: Span) -> Vec<Completion> {
     names.filter_map(field).collect()
 }
 
-/// The parameters and layers that a layer has made.
-fn parameters(analysis: &Analysis, layer: &str) -> Vec<Completion> {
+/// The parts of the path that some tokens end with: `net`, `blocks` and `0` for `net.blocks[0]`.
+pub(super) fn path<'t>(text: &'t str, tokens: &[&Token]) -> Option<Vec<&'t str>> {
+    let mut parts = Vec::new();
+    let mut rest = tokens;
+    loop {
+        rest = match rest {
+            [before @ .., open, index, close]
+                if (open.kind, index.kind, close.kind)
+                    == (TokenKind::OpenList, TokenKind::Int, TokenKind::CloseList) =>
+            {
+                parts.push(index.span.slice(text));
+                before
+            }
+            [before @ .., name] if name.kind == TokenKind::Name => {
+                parts.push(name.span.slice(text));
+                match before {
+                    [before @ .., dot] if dot.kind == TokenKind::Dot => before,
+                    _ => {
+                        parts.reverse();
+                        return Some(parts);
+                    }
+                }
+            }
+            _ => return None,
+        };
+    }
+}
+
+/// The parameters and layers that a layer has made, by its path.
+pub(super) fn parameters(analysis: &Analysis, layer: &str) -> Vec<Completion> {
     let prefix = format!("{layer}.");
     let field = |made: &broadloom_lang::Made| {
         let rest = made.name.strip_prefix(&prefix)?;
@@ -56,5 +85,7 @@ fn parameters(analysis: &Analysis, layer: &str) -> Vec<Completion> {
             None => Completion::new(rest, "parameter", analysis.program.graph.shape(made.tensor).to_string()),
         })
     };
-    analysis.program.made.iter().filter_map(field).collect()
+    // The layers of a list are not its fields.
+    let is_name = |each: &Completion| !each.label.starts_with(|first: char| first.is_ascii_digit());
+    analysis.program.made.iter().filter_map(field).filter(is_name).collect()
 }

@@ -185,9 +185,22 @@ impl Eval<'_> {
         Ok(chosen)
     }
 
+    /// The parameters that layers have made, in the order in which they were made.
+    pub(crate) fn made_inside(&mut self, value: &Value, span: Span) -> Evaluated<Vec<Tensor>> {
+        let mut made = FxHashSet::default();
+        if !self.parameters_in(value, &mut made) {
+            let message = format!("a layer or a tensor is needed here, not {}", value.kind());
+            let help = "write `params(loss)`, the parameters of a loss, or `params(net)`, those of a layer";
+            return self.wrong(codes::KIND, message, span, help);
+        }
+        let mut made: Vec<Tensor> = made.into_iter().collect();
+        made.sort();
+        Ok(made)
+    }
+
     /// Collects the parameters of a value. Returns false
     /// if it is not something that has parameters.
-    fn parameters_in(&self, value: &Value, made: &mut FxHashSet<Tensor>) -> bool {
+    pub(super) fn parameters_in(&self, value: &Value, made: &mut FxHashSet<Tensor>) -> bool {
         match value {
             Value::Tensor(tensor) if self.params.contains(tensor) => {
                 made.insert(*tensor);

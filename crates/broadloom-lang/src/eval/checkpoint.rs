@@ -161,6 +161,7 @@ impl Eval<'_> {
             aside: None,
             is_brief: self.is_brief,
             reads_data: self.reads_data,
+            weights: self.weights.clone(),
         }
     }
 }

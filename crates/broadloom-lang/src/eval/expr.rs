@@ -13,7 +13,7 @@ use crate::position::{Position, whole};
 use crate::size::{Size, is_arithmetic};
 use crate::suggest;
 use crate::syntax::ast::{Binary, ExprId, ExprKind, Ident, Name, Unary};
-use crate::value::{Layer, Scope, Value};
+use crate::value::{Scope, Value};
 
 impl Eval<'_> {
     /// Evaluates an expression.
@@ -304,14 +304,8 @@ impl Eval<'_> {
                     )
                 }
             },
-            Value::Layer(layer) => match layer.scope.own(field.name) {
-                Some(value) => Ok(value),
-                None => {
-                    let message = format!("the function has no parameter `{text}`");
-                    let help = self.parts_of(layer, &text);
-                    self.wrong(codes::FIELD, message, field.span, help)
-                }
-            },
+            Value::Layer(layer) => self.part(layer, field),
+            Value::Inference(inner) => self.field(inner, field, span),
             Value::Tensor(tensor) => match text.as_str() {
                 "grad" => Ok(Value::Tensor(self.ask(span, |graph| graph.gradient(*tensor))?)),
                 "T" => Ok(Value::Tensor(self.ask(span, |graph| graph.transpose(*tensor))?)),
@@ -325,29 +319,7 @@ impl Eval<'_> {
                 }
             },
             Value::Mistake => Err(Reported),
-            other => {
-                let message = format!("{} has no fields", other.kind());
-                let help = "fields are sizes of tensors (`y.h`), gradients (`w.grad`), parameters of functions and names of modules";
-                self.wrong(codes::FIELD, message, span, help)
-            }
-        }
-    }
-
-    /// What a function has as fields, where another name was written.
-    fn parts_of(&self, layer: &Layer, wanted: &str) -> String {
-        let is_part = |value: &Value| matches!(value, Value::Tensor(_) | Value::Layer(_));
-        let mut known: Vec<&str> =
-            layer.scope.own_names(is_part).into_iter().map(|name| self.names.text(name)).collect();
-        known.sort_unstable();
-        if known.is_empty() {
-            return "parameters are made when a function is applied for the first time".into();
-        }
-        let near = suggest::nearest(wanted, known.iter().copied());
-        let all: Vec<String> = known.iter().map(|name| format!("`{name}`")).collect();
-        let all = suggest::listed(&all);
-        match near {
-            Some(near) => format!("is `{near}` meant? there is {all}"),
-            None => format!("there is {all}"),
+            other => self.no_fields(other, field, span),
         }
     }
 

@@ -251,7 +251,7 @@ impl Eval<'_> {
     ) -> Option<Reported> {
         let text = self.text(field.name).to_string();
         if let (Value::Layer(layer), Some(args)) = (value, args) {
-            let known = layer.scope.own(field.name).is_some();
+            let known = self.has_part(layer, field.name);
             return self.method_of_layer(of, field, &text, args).filter(|_| !known);
         }
         // A list of layers is a layer.

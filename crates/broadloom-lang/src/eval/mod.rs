@@ -13,6 +13,7 @@
 //! | `leaf` | data, states, parameters and their declared shapes |
 //! | `axis_names` | names that declared shapes have for axes |
 //! | `expr` | expressions |
+//! | `path` | fields of layers: their parameters, and the layers inside of them |
 //! | `apply` | functions: configuration, layers, application |
 //! | `contract` | written signatures |
 //! | `scheme` | bodies of functions with open arguments, aside from the program |
@@ -20,6 +21,7 @@
 //! | `spec` | operations by a spec, and captured sizes |
 //! | `traps` | specs and shapes in texts that are easily misread |
 //! | `action` | statements that act when the program runs |
+//! | `weights` | statements that load weights into parameters |
 //! | `foreign`, `elsewhere` | nothing: they explain names that do not exist, or not here |
 //! | `habits`, `printed`, `grouped`, `reordered` | nothing: they explain what other libraries write otherwise |
 //! | `report` | errors of the graph, as diagnostics |
@@ -47,6 +49,7 @@ mod habits;
 mod leaf;
 mod makers;
 mod misgiven;
+mod path;
 mod printed;
 mod reordered;
 mod report;
@@ -58,6 +61,7 @@ mod translated;
 mod traps;
 mod unapplied;
 mod wanted;
+mod weights;
 mod windows;
 mod written;
 
@@ -174,6 +178,8 @@ pub(crate) struct Eval<'o> {
     is_brief: bool,
     /// True if numbers were read from files.
     pub reads_data: bool,
+    /// The statements that load weights, and what they load into.
+    weights: Vec<(Value, crate::weights::Load)>,
 }
 
 /// The context of evaluation: the current file, scope and function.
@@ -252,6 +258,7 @@ impl<'o> Eval<'o> {
             aside: None,
             is_brief: false,
             reads_data: false,
+            weights: Vec::new(),
         }
     }
 

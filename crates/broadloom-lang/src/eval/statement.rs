@@ -244,6 +244,7 @@ impl Eval<'_> {
             }
             _ => {}
         }
+        self.note_part(name.name, &value);
         self.frame.scope.bind(name.name, value);
     }
 
@@ -279,6 +280,7 @@ impl Eval<'_> {
             scope,
             config,
             made: Default::default(),
+            parts: Default::default(),
             outer,
             name: std::cell::RefCell::new(name),
             path: Default::default(),

@@ -1,0 +1,113 @@
+//! Fields of layers: `net.blocks[0].attend.query`.
+//!
+//! A layer has as fields its configuration, the parameters that its body has made, and the layers inside of it. The latter
+//! are called as the body calls them (`let blocks = [block(8) for i in 0..2]` is `net.blocks`) or, if the body gives them no
+//! name, as the tables of shapes do: after `x |> dense(64) |> dense(10)` there are `net.dense` and `net.dense2`.
+
+use std::rc::Rc;
+
+use broadloom_diagnostics::Span;
+
+use super::{Eval, Evaluated};
+use crate::codes;
+use crate::suggest;
+use crate::syntax::ast::{Ident, Name};
+use crate::value::{Layer, Value};
+
+impl Eval<'_> {
+    /// Makes layers that a body binds to a name a field of the layer whose body it is.
+    pub(super) fn note_part(&mut self, name: Name, value: &Value) {
+        if let Some(layer) = self.frame.layer.as_ref().filter(|_| has_layer(value)) {
+            layer.keep_part(name, value.clone());
+        }
+    }
+
+    /// The field of a layer.
+    pub(super) fn part(&mut self, layer: &Rc<Layer>, field: Ident) -> Evaluated<Value> {
+        if let Some(value) = self.find_part(layer, field.name) {
+            return Ok(value);
+        }
+        let text = self.text(field.name).to_string();
+        let name = layer.name.borrow().to_string();
+        let message = format!("`{name}` has no parameter and no layer called `{text}`");
+        let help = self.parts_of(layer, &text);
+        self.wrong(codes::FIELD, message, field.span, help)
+    }
+
+    fn find_part(&self, layer: &Layer, name: Name) -> Option<Value> {
+        let named = || layer.parts.borrow().get(&name).cloned();
+        layer.scope.own(name).or_else(named).or_else(|| unnamed(layer, self.text(name)))
+    }
+
+    /// Returns true if a layer has a field.
+    pub(super) fn has_part(&self, layer: &Layer, name: Name) -> bool {
+        self.find_part(layer, name).is_some()
+    }
+
+    /// Reports a field of something that has none.
+    pub(super) fn no_fields<T>(&mut self, value: &Value, field: Ident, span: Span) -> Evaluated<T> {
+        let message = format!("{} has no fields", value.kind());
+        let help = match value {
+            Value::List(items) if items.iter().any(has_layer) => {
+                let field_text = self.text(field.name);
+                let of = self.quote(Span { end: field.span.start.saturating_sub(1), ..span });
+                format!("say which of its {} layers: `{of}[0].{field_text}`", items.len())
+            }
+            _ => {
+                "fields are sizes of tensors (`y.h`), gradients (`w.grad`), parameters and layers of functions, and names of modules".into()
+            }
+        };
+        self.wrong(codes::FIELD, message, span, help)
+    }
+
+    /// The fields that a layer has, where another one was written.
+    fn parts_of(&self, layer: &Layer, wanted: &str) -> String {
+        let is_part = |value: &Value| matches!(value, Value::Tensor(_)) || has_layer(value);
+        let mut known = layer.scope.own_names(is_part);
+        known.extend(layer.parts.borrow().keys().copied());
+        let mut known: Vec<String> = known.into_iter().map(|name| self.text(name).to_string()).collect();
+        for inner in layer.made.borrow().values() {
+            if let Value::Layer(inner) = inner {
+                known.extend(own_name(layer, inner).filter(|name| !name.contains('.')));
+            }
+        }
+        known.sort_unstable();
+        known.dedup();
+        if known.is_empty() {
+            return "parameters are made when a function is applied for the first time".into();
+        }
+        let near = suggest::nearest(wanted, known.iter().map(String::as_str));
+        let all: Vec<String> = known.iter().map(|name| format!("`{name}`")).collect();
+        let all = suggest::listed(&all);
+        match near {
+            Some(near) => format!("is `{near}` meant? there is {all}"),
+            None => format!("there is {all}"),
+        }
+    }
+}
+
+/// Returns true if a value is a layer, or a list with one in it.
+fn has_layer(value: &Value) -> bool {
+    match value {
+        Value::Layer(_) | Value::Inference(_) => true,
+        Value::List(items) => items.iter().any(has_layer),
+        _ => false,
+    }
+}
+
+/// A layer inside of another one to which the body gives no name of its own.
+fn unnamed(layer: &Layer, wanted: &str) -> Option<Value> {
+    let made = layer.made.borrow();
+    let is_wanted = |value: &&Value| match value {
+        Value::Layer(inner) => own_name(layer, inner).is_some_and(|name| name == wanted),
+        _ => false,
+    };
+    made.values().find(is_wanted).cloned()
+}
+
+/// The path of a layer inside of another one, once it has made something.
+fn own_name(layer: &Layer, inner: &Layer) -> Option<String> {
+    let (outer, path) = (layer.path.borrow(), inner.path.borrow());
+    let name = path.as_deref()?.strip_prefix(outer.as_deref()?)?.strip_prefix('.')?;
+    Some(name.to_string())
+}
