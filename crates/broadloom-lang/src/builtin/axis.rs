@@ -70,7 +70,11 @@ pub(super) fn no_axis<T>(
         true => format!("`\"{axis}\"`"),
         false => format!("`{function}(\"{axis}\", …)`"),
     };
-    let help = match shape.rows[2].lead.len() + shape.rows[2].trail.len() {
+    let axes = |kind: usize| shape.rows[kind].lead.len() + shape.rows[kind].trail.len();
+    let help = match axes(2) {
+        0 if axes(0) > 0 && along.kind != Kind::Batch => {
+            format!("its axes are batch axes: write {} for the last", shown("..., t |"))
+        }
         0 => "it needs an axis with an element for each turn".to_string(),
         1 => format!("name its output axis: {}", shown("t")),
         _ => format!(
