@@ -80,6 +80,12 @@ impl Eval<'_> {
             let name = self.names.intern(decl.names.axes.text(name));
             let label = match self.frame.scope.find(name) {
                 Some(value @ (Value::Number(_) | Value::Mistake)) => self.size_of(&value, span)?.to_string(),
+                Some(Value::Text(_)) => {
+                    let name = self.names.text(name).to_string();
+                    let message = format!("`{name}` is a text here, and a size is a number");
+                    let help = format!("give `{name}` a number, such as 5, or the name of a `dim`");
+                    return self.wrong(codes::KIND, message, span, help);
+                }
                 Some(Value::Size(size)) => match (self.dim_name(&size), size.sum()) {
                     (Some(dim), _) => dim,
                     (None, Some(sum)) => {
