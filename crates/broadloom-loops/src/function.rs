@@ -52,6 +52,8 @@ pub enum Domain {
     BelowOne,
     /// 1 and numbers greater than 1.
     FromOne,
+    /// Numbers that are not 0, -1, -2, …, where the gamma function has poles.
+    NoPole,
 }
 
 impl Domain {
@@ -66,6 +68,7 @@ impl Domain {
             Domain::UpToOne => x.abs() <= 1.0,
             Domain::BelowOne => x.abs() < 1.0,
             Domain::FromOne => x >= 1.0,
+            Domain::NoPole => x > 0.0 || x.fract() != 0.0,
         };
         inside && x.is_finite()
     }
@@ -222,10 +225,10 @@ unary! {
     Tanh,    "tanh",    f64::tanh,            C1::Call("tanh"),    Op("math.tanh"),       Fractions, false,  All,           20,  8.0;
     Sigmoid, "sigmoid", sigmoid,              C1::Call("sigmoid"), Several(mlir_sigmoid), Fractions, false,  All,           20,  8.0;
     Erf,     "erf",     libm::erf,            C1::Call("erf"),     Op("math.erf"),        Fractions, false,  All,           20,  8.0;
-    Lgamma,  "lgamma",  libm::lgamma,         C1::Call("lgamma"),  Mlir::Nothing,         Fractions, false,  Positive,      40,  40.0;
-    Digamma, "digamma", gamma::digamma,       C1::Call("digamma"), Mlir::Nothing,         Fractions, false,  Positive,      40,  40.0;
+    Lgamma,  "lgamma",  libm::lgamma,         C1::Call("lgamma"),  Mlir::Nothing,         Fractions, false,  NoPole,        40,  40.0;
+    Digamma, "digamma", gamma::digamma,       C1::Call("digamma"), Mlir::Nothing,         Fractions, false,  NoPole,        40,  40.0;
     /// The derivative of `digamma`.
-    Trigamma, "trigamma", gamma::trigamma,    C1::Call("trigamma"), Mlir::Nothing,        Fractions, false,  Positive,      40,  40.0;
+    Trigamma, "trigamma", gamma::trigamma,    C1::Call("trigamma"), Mlir::Nothing,        Fractions, false,  NoPole,        40,  40.0;
     Floor,   "floor",   f64::floor,           C1::Call("floor"),   Op("math.floor"),      Exact,     true,   All,           1,   8.0;
     Ceil,    "ceil",    f64::ceil,            C1::Call("ceil"),    Op("math.ceil"),       Exact,     true,   All,           1,   8.0;
     Round,   "round",   f64::round_ties_even, C1::Call("round"),   Op("math.roundeven"),  Exact,     true,   All,           1,   8.0;

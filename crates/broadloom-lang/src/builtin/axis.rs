@@ -124,6 +124,14 @@ pub(super) fn take(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
         beyond(eval, call, tensor, along, to)?;
         return eval.cut(tensor, along, (from, to), call.span);
     }
+    if let Value::Number(number) = ids.value {
+        let message =
+            format!("`take` takes elements at a list of whole numbers, and {number} is one of them");
+        let help = format!(
+            "write `[{number}]`, which keeps the axis, or leave it out by a spec: `einsum(\"... | {number} => ... |\", x)`"
+        );
+        return eval.wrong(codes::KIND, message, ids.span, help);
+    }
     let ids = eval.whole_positions(&ids.value, ids.span)?;
     let made = eval.ask(call.span, |graph| graph.take(tensor, ids, along))?;
     eval.show_as_written(made, call.span, "take(…)");
