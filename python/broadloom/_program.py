@@ -361,7 +361,7 @@ class Program:
         if session is None:
             with self._lock:
                 if self._session is None:
-                    seed, backend, threads = self._source[4:]
+                    seed, backend, threads = self._source[4:7]
                     self._session = _broadloom.Running(self._program, backend, seed, threads)
                 session = self._session
         return session

@@ -82,7 +82,7 @@ class Module(torch.nn.Module):
         return f"{self._program.name}, outputs={', '.join(self._outputs)}"
 
     def _differentiated(self) -> _broadloom.Differentiated:
-        seed, backend, threads = self._program._source[4:]
+        seed, backend, threads = self._program._source[4:7]
         return _broadloom.Differentiated(self._program._program, self._outputs, backend, seed, threads)
 
     def __getstate__(self) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from pathlib import Path
 
 import broadloom as bl
@@ -72,3 +73,14 @@ def test_a_file_that_does_not_fit_changes_nothing(tmp_path: Path) -> None:
     with pytest.raises(bl.Error):
         p.parameters.load(path, partly=True)
     assert all(np.array_equal(p.parameters[name], array) for name, array in before.items())
+
+
+def test_weights_of_other_programs() -> None:
+    root = Path(__file__).parents[2]
+    model, file = root / "examples/models/gpt2.loom", root / "crates/broadloom-lang/tests/models/gpt2.safetensors"
+    p = bl.load(model, weights=file)
+    gain = p.parameters["gpt2.norm.gain"]
+    assert not np.array_equal(gain, bl.load(model).parameters["gpt2.norm.gain"])
+    assert np.array_equal(pickle.loads(pickle.dumps(p)).parameters["gpt2.norm.gain"], gain)
+    with pytest.raises(bl.Error, match="which do not make"):
+        bl.load(model, weights=file, sizes={"width": 48})

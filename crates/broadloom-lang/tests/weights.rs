@@ -149,17 +149,17 @@ fn axes_that_fit_in_several_ways() {
         "several",
         &load(&NAMES.replace(" by m (p h d) => m -> h, d", "")),
         expect![[r#"
-        error[E0401]: `h.0.attn.weight` has axes 4, 8, which make `blocks.0.query : 4 -> 2, 2` and `blocks.0.key : 4 -> 2, 2` in several ways
-          --> test.loom:14:3
-           |
-         5 |   let q = einsum(project, {query : ... -> heads, 2}, x) + {query_bias : heads, 2}
-           |                            ----- `blocks.0.query` is `4 -> 2, 2`
-        ...
-        14 |   "h.*.attn.weight -> blocks[*].query, key",
-           |   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ axes 4, 8 in `m.safetensors`
-           |
-           = help: say which axis is which: `by (p o1) (o2 i) => i -> o1, o2`, or `by (o1 o2) (p i) => i -> o1, o2`
-    "#]],
+            error[E0401]: `h.0.attn.weight` has axes 4, 8, which make `blocks.0.query : 4 -> 2, 2` and `blocks.0.key : 4 -> 2, 2` in several ways
+              --> test.loom:14:3
+               |
+             5 |   let q = einsum(project, {query : ... -> heads, 2}, x) + {query_bias : heads, 2}
+               |                            ----- `blocks.0.query` is `4 -> 2, 2`
+            ...
+            14 |   "h.*.attn.weight -> blocks[*].query, key",
+               |   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ axes 4, 8 in `m.safetensors`
+               |
+               = help: say which axis is which: `by (o1 o2) (p i) => i -> o1, o2`, or `by i (p o1 o2) => i -> o1, o2`
+        "#]],
     );
 }
 
