@@ -240,8 +240,9 @@ fn first_values() -> Result<(), Error> {
     refused(
         session.get(c),
         &expect![[r#"
-        Use: the initial values of `c`: 0.5 is not a number of type i64
-    "#]],
+            Use: the initial values of `c`: 0.5 is not a number of type i64
+            help: write a number that it has, or give it a wider type
+        "#]],
     );
     refused(
         session.get(d),
