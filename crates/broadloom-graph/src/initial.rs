@@ -310,7 +310,8 @@ mod tests {
         );
         assert_eq!(
             error(Initial::Constant(0.5), Dtype::I32),
-            "the initial values of `w`: 0.5 is not a number of type i32"
+            "the initial values of `w`: 0.5 is not a number of type i32\n\
+             help: write a number that it has, or give it a wider type"
         );
         assert_eq!(
             error(Initial::Uniform { low: 1.0, high: 0.0 }, Dtype::F32),
