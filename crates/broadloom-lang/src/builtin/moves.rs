@@ -117,8 +117,27 @@ fn put_together(
     })
 }
 
+/// The number of parts from which on a list is not put together.
+const MOST_PARTS: usize = 10_000;
+
+/// The number of items of a list and of those inside of it, lists included, if it is below a limit.
+fn parts_below(items: &[Value], limit: usize) -> Option<usize> {
+    items.iter().try_fold(0, |sum, item| {
+        let inside = match item {
+            Value::List(items) => parts_below(items, limit - sum)?,
+            _ => 0,
+        };
+        Some(sum + inside + 1).filter(|sum| *sum < limit)
+    })
+}
+
 /// A list with tensors in it as a tensor: its items one after another along a new first output axis.
 pub(crate) fn block(eval: &mut Eval<'_>, items: &[Value], span: Span) -> Evaluated<Tensor> {
+    if parts_below(items, MOST_PARTS).is_none() {
+        let message =
+            format!("this list has {MOST_PARTS} parts and more, too many to be put together one by one");
+        return eval.wrong(codes::VALUE, message, span, "compute them as one tensor, along an axis");
+    }
     let mut given = Vec::with_capacity(items.len());
     for item in items {
         let value = Value::Tensor(eval.tensor(item, span)?);

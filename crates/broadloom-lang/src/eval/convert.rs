@@ -2,6 +2,7 @@
 
 use broadloom::{Error, Graph, SizeSum, Tensor};
 use broadloom_diagnostics::Span;
+use rustc_hash::FxHashSet;
 
 use super::{Eval, Evaluated, Reported};
 use crate::builtin::moves;
@@ -140,11 +141,15 @@ impl Eval<'_> {
 
 /// Returns true of a tensor, and of a list with tensors in it.
 pub(super) fn has_tensors(value: &Value) -> bool {
-    match value {
-        Value::Tensor(_) => true,
-        Value::List(items) => items.iter().any(has_tensors),
-        _ => false,
+    // A list may be in another one many times, and so on: each is looked at once.
+    fn inside(value: &Value, seen: &mut FxHashSet<*const Value>) -> bool {
+        match value {
+            Value::Tensor(_) => true,
+            Value::List(items) => seen.insert(items.as_ptr()) && items.iter().any(|item| inside(item, seen)),
+            _ => false,
+        }
     }
+    inside(value, &mut FxHashSet::default())
 }
 
 /// Computes a sum of products of sizes as a tensor: the added terms, minus the subtracted ones,
