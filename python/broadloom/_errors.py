@@ -92,6 +92,7 @@ class Error(Exception):
       |         ^^^^^
       |
       = help: make both 3 or both 4: axes are matched from the last one backwards, and only missing axes broadcast
+      = help: for both 4, declare `x` as `4`, or for both 3, declare `y` as `3`
     <BLANKLINE>
     1 error
 

@@ -23,11 +23,13 @@ __all__ = [
     "ceil",
     "cos",
     "cosh",
+    "digamma",
     "equals",
     "erf",
     "exp",
     "expm1",
     "floor",
+    "lgamma",
     "log",
     "log1p",
     "maximum",
@@ -207,6 +209,16 @@ def where(condition: Operand, a: Operand, b: Operand) -> Expr:
     array([-0.1,  0. ,  2. ], dtype=float32)
     """
     return _apply("where", condition, a, b)
+
+
+def lgamma(a: Expr) -> Expr:
+    """The logarithm of the absolute value of the gamma function."""
+    return _apply("lgamma", a)
+
+
+def digamma(a: Expr) -> Expr:
+    """The derivative of `lgamma`."""
+    return _apply("digamma", a)
 
 
 def expm1(a: Expr) -> Expr:

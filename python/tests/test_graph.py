@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import sys
 from pathlib import Path
@@ -54,6 +55,8 @@ def test_functions() -> None:
     for name, function in others.items():
         np.testing.assert_allclose(value(getattr(bl, name), a=small), function(small), rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(value(bl.acosh, a=a + 1), np.arccosh(a + 1), rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(value(bl.lgamma, a=a), np.vectorize(math.lgamma)(a), rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(value(bl.digamma, a=np.array([1, 2], "float32")), [-0.5772157, 0.4227843], rtol=1e-5)
     np.testing.assert_allclose(value(lambda a: bl.atan2(a, 0.5), a=small), np.arctan2(small, 0.5), rtol=1e-5)
     np.testing.assert_allclose(value(bl.round_, a=a), np.round(a))
     np.testing.assert_allclose(value(bl.recip, a=a), 1 / a, rtol=1e-6)
