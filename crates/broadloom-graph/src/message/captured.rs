@@ -86,22 +86,42 @@ impl Graph {
     }
 }
 
+/// The number of divisors that are tried on either side: sizes may be large.
+const NEIGHBOURS: usize = 1000;
+
 /// The multiples of a factor next to a size, and the divisors of the size next to the factor.
 fn multiples(size: u64, factor: u64) -> String {
     let below = size / factor * factor;
     let above = below.saturating_add(factor);
     let sizes = if below == 0 { above.to_string() } else { format!("{below} or {above}") };
     let divides = |other: &u64| size.is_multiple_of(*other);
-    let (less, more) = (factor / 2..factor, factor + 1..=factor.saturating_mul(2).min(size));
+    let less = factor / 2..factor;
+    let more = factor.saturating_add(1)..=factor.saturating_mul(2).min(size);
     let factors: Vec<String> = less
         .rev()
+        .take(NEIGHBOURS)
         .find(|other| *other > 1 && divides(other))
         .into_iter()
-        .chain(more.into_iter().find(divides))
+        .chain(more.into_iter().take(NEIGHBOURS).find(divides))
         .map(|factor| factor.to_string())
         .collect();
     match factors.is_empty() {
         true => format!("{sizes} would do"),
         false => format!("{sizes} would do, or {} in place of {factor}", factors.join(" or ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::multiples;
+
+    #[test]
+    fn large_sizes_are_answered_at_once() {
+        assert_eq!(multiples(64, 6), "60 or 66 would do, or 4 or 8 in place of 6");
+        assert_eq!(multiples(7, 1 << 40), "1099511627776 would do");
+        assert_eq!(
+            multiples(u64::MAX, u64::MAX - 1),
+            "18446744073709551614 or 18446744073709551615 would do, or 18446744073709551615 in place of 18446744073709551614"
+        );
     }
 }
