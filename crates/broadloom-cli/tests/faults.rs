@@ -283,17 +283,19 @@ fn what_is_read_stays() {
 /// already. The run can go on from there.
 #[test]
 fn half_a_repetition_is_undone() {
-    let program = "state n : | as i64 = 0\nlet loss = sum(log({w : 2 = 1}))\n\
-        repeat 5:\n  n =+ 1\n  minimise loss by sgd(0.6)\n  print n\n";
+    // What is written behind the loss could be computed together with what is written before it.
+    let program = "state n : | as i64 = 0\nstate k : 2 = 1\nstate q : 2 = 0\nlet loss = sum(log({w : 2 = 1}))\n\
+        repeat 5:\n  n =+ 1\n  q = 3 * k\n  minimise loss by sgd(0.6)\n  k = k * 2\n  print n, k\n";
     for backend in ["native", "reference"] {
         let world = World::new(&format!("undone_{backend}"));
         world.write("p.loom", program);
         let run = ["run", "--backend", backend, "p.loom", "--save", "s.safetensors"];
         let ended = world.output(&run);
-        assert_eq!(text(&ended.stdout), "1\n2\n", "{backend}");
+        assert_eq!(text(&ended.stdout), "1 [2 2]\n2 [4 4]\n", "{backend}");
         assert!(text(&ended.stderr).contains("`log(w)` is not a number"), "{}", text(&ended.stderr));
         let on = world.output(&[&run[..], &["--resume", "--keep-going"]].concat());
-        assert_eq!(text(&on.stdout), "3\n4\n5\n", "{backend}: {}", text(&on.stderr));
+        let wanted = "3 [8 8]\n4 [16 16]\n5 [32 32]\n";
+        assert_eq!(text(&on.stdout), wanted, "{backend}: {}", text(&on.stderr));
     }
 }
 

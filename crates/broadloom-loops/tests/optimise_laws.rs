@@ -4,7 +4,7 @@ use crate::support;
 
 use broadloom_core::projection::Component;
 use broadloom_loops::optimise::{Options, optimise};
-use broadloom_loops::reference::Stop;
+use broadloom_loops::reference::{Memory, Stop, evaluate};
 use broadloom_loops::{Cell, Dtype, Index, Program, Scalar, Statement};
 use support::random::sample;
 use support::{Sample, difference, run};
@@ -98,6 +98,43 @@ fn checks_stay_in_front() {
         assert!(matches!(result, Err(Stop::Index { .. })), "seed {seed}: {result:?}\n{optimised}");
     }
     assert!(stopped * 50 > count(), "{stopped}");
+}
+
+/// A run that a check stops has not written what comes behind the check: sessions put back the rest.
+#[test]
+fn nothing_is_kept_before_a_check() {
+    let mut compared = 0;
+    for seed in 0..4 * count() {
+        let mut sample = sample(seed);
+        for (id, values) in &mut sample.inputs {
+            if sample.program.buffer(*id).dtype == Dtype::I64 {
+                values[0] = 1000.0;
+            }
+        }
+        let before = stopped(&Program { nests: Vec::new(), ..sample.program.clone() }, &sample).0;
+        let (expected, true) = stopped(&sample.program, &sample) else { continue };
+        let optimised = optimise(&sample.program, &Options::all());
+        let (found, _) = stopped(&optimised, &sample);
+        for ((id, before), ((_, expected), (_, found))) in before.iter().zip(expected.iter().zip(&found)) {
+            let same = |a: &[f64], b: &[f64]| a.iter().zip(b).all(|(a, b)| a.to_bits() == b.to_bits());
+            if same(before, expected) {
+                let name = &sample.program.buffer(*id).name;
+                assert!(same(before, found), "seed {seed}, {name}\n{}\n=====\n{optimised}", sample.program);
+                compared += 1;
+            }
+        }
+    }
+    assert!(compared > count() / 10, "{compared}");
+}
+
+/// The contents of kept buffers after a run, and true if a check has stopped it.
+fn stopped(program: &Program, sample: &Sample) -> (Vec<(broadloom_loops::BufferId, Vec<f64>)>, bool) {
+    let mut memory = Memory::new(program).expect("there is room");
+    for (id, values) in &sample.inputs {
+        memory.write(program, *id, values);
+    }
+    let stopped = evaluate(program, &mut memory, &sample.symbols).is_err();
+    (support::kept(program).map(|id| (id, memory.read(program, id))).collect(), stopped)
 }
 
 #[test]

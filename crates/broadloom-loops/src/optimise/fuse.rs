@@ -9,13 +9,14 @@
 //!
 //! A nest moves to a partner past others that it has no dependence with: forwards to the nests it
 //! reads from, in a first sweep, backwards to those that read from it, in a second. Contractions,
-//! fills and checks are left alone. A nest that looks up an index does not cross a check.
+//! fills and checks are left alone. A nest that looks up an index does not cross a check, and one that writes a kept buffer
+//! does not come before one: a run that the check stops must not have written it.
 
 use super::access::{Touch, places, separates};
 use super::cost::is_contraction;
 use super::parallel::is_independent;
 use super::rewrite::{loop_vars, rename};
-use crate::program::{Local, Loop, Nest, Program, Statement};
+use crate::program::{Local, Loop, Nest, Program, Statement, Storage};
 use crate::scalar::Scalar;
 
 /// Bounds on the size of nests.
@@ -93,6 +94,8 @@ struct Last {
     write: Vec<Option<usize>>,
     check: Option<usize>,
     lookup: Option<usize>,
+    /// Marks buffers that may not be written before a check that precedes the writer; empty if nests move to later places only.
+    kept: Vec<bool>,
 }
 
 impl Last {
@@ -100,7 +103,8 @@ impl Last {
     fn obstacle(&self, touch: &Touch) -> Option<usize> {
         let reads = touch.reads.iter().map(|buffer| self.write[buffer.index()]);
         let writes = touch.writes.iter().map(|buffer| self.touch[buffer.index()]);
-        let checks = [self.check.filter(|_| touch.looks_up), self.lookup.filter(|_| touch.checks)];
+        let keeps = touch.writes.iter().any(|buffer| self.kept.get(buffer.index()) == Some(&true));
+        let checks = [self.check.filter(|_| touch.looks_up || keeps), self.lookup.filter(|_| touch.checks)];
         reads.chain(writes).chain(checks).max().flatten()
     }
 
@@ -128,7 +132,11 @@ fn sweep(program: &mut Program, limits: &Limits, direction: Direction) {
         nests.reverse();
     }
     let none = vec![None; program.buffers.len()];
-    let mut last = Last { touch: none.clone(), write: none, check: None, lookup: None };
+    let kept = match direction {
+        Direction::Forwards => program.buffers.iter().map(|each| each.storage == Storage::Kept).collect(),
+        Direction::Backwards => Vec::new(),
+    };
+    let mut last = Last { touch: none.clone(), write: none, check: None, lookup: None, kept };
     let mut groups: Vec<Group> = Vec::with_capacity(nests.len());
     for nest in nests {
         let group = Group::of(nest);

@@ -14,8 +14,8 @@
 //! The contents of kept buffers after a run that does not stop stay the same, up to the order in
 //! which sums are added up, the rounding of 32-bit floats in statements with wider ones (a float that is not
 //! stored is not rounded) and the sign of zeros. The ids of buffers do not change; a buffer that is no longer
-//! needed is simply not mentioned by any nest, and new ones are local and come last. After a run that stops at a check, the contents of
-//! written buffers are unspecified.
+//! needed is simply not mentioned by any nest, and new ones are local and come last. A run that stops at a check has not written
+//! kept buffers that are written behind it only; the contents of other written buffers are then unspecified.
 
 mod access;
 mod common;
