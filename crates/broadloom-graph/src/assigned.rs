@@ -15,6 +15,20 @@ pub struct Assigned {
     pub made: Vec<Tensor>,
 }
 
+/// The numbers of an assignment: see [`Graph::assigned_numbers`].
+#[derive(Debug)]
+pub struct AssignedNumbers<'a> {
+    /// The values of the greatest parts of its formula that are numbers.
+    pub numbers: Vec<f64>,
+    /// The tensors that it reads.
+    pub reads: &'a [Tensor],
+    /// The tensor that it writes.
+    pub target: Tensor,
+}
+
+/// The name of the law of an assignment.
+const ASSIGNMENT: &str = "assignment";
+
 impl Graph {
     /// Adds assignments, all of them or none: each adds its own constraints. `shown` stands for the text in messages.
     pub fn assign(
@@ -52,6 +66,26 @@ impl Graph {
             }
         }
         Ok(assigned)
+    }
+
+    /// The numbers that the formula of an assignment has, with the tensors that it reads and the one that it writes. `None` for another step.
+    ///
+    /// ```
+    /// use broadloom::{Graph, Routine};
+    /// let mut g = Graph::new();
+    /// let x = g.data("x", "3")?;
+    /// let made = Routine::new("twice").assign(&mut g, "{y} = 2 * 8 * x + 1", &[("x", x)])?;
+    /// let assigned = g.assigned_numbers(g.steps() - 1).expect("it is an assignment");
+    /// assert_eq!((assigned.numbers, assigned.reads, assigned.target), (vec![16.0, 1.0], &[x][..], made[0]));
+    /// # Ok::<(), broadloom::Error>(())
+    /// ```
+    pub fn assigned_numbers(&self, step: usize) -> Option<AssignedNumbers<'_>> {
+        let step = u32::try_from(step).ok()?;
+        let law = self.laws.get(&step).filter(|law| law.name() == ASSIGNMENT)?;
+        let mut numbers = Vec::new();
+        law.forward.assignments.iter().for_each(|each| each.value.numbers(&mut numbers));
+        let target = self.step_results(step).next()?;
+        Some(AssignedNumbers { numbers, reads: self.step_operands(step), target })
     }
 
     /// Adds one assignment: its constraints, its law, and its target if that is new. Returns its step.
@@ -149,7 +183,7 @@ fn assignment_law(assignment: &Assignment, order: &[u32]) -> Operation {
     slots.push(Slot::Value(0));
     assignment.target = slots.len() as u32 - 1;
     let forward = Law { slots, assignments: vec![assignment] };
-    Operation { forward, ..Operation::new("assignment", order.len()) }
+    Operation { forward, ..Operation::new(ASSIGNMENT, order.len()) }
 }
 
 fn unknown(name: &str) -> Error {

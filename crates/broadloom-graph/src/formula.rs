@@ -257,6 +257,43 @@ impl Formula {
         }
     }
 
+    /// The value of a formula without names.
+    pub(crate) fn value(&self) -> Option<f64> {
+        Some(match self {
+            Formula::Number(number) => *number,
+            Formula::Name(_) => return None,
+            Formula::Unary(function, a) => function.of(a.value()?),
+            Formula::Binary(function, a, b) => function.of(a.value()?, b.value()?),
+            Formula::Select(a, b, c) => if a.value()? == 0.0 { c } else { b }.value()?,
+        })
+    }
+
+    /// The numbers in it that meet its names as they are: the values of its greatest parts without names. A cast has a type of its own, and so has
+    /// what it meets.
+    pub(crate) fn numbers(&self, found: &mut Vec<f64>) {
+        if let Some(number) = self.value() {
+            return found.push(number);
+        }
+        match self {
+            Formula::Number(_) | Formula::Name(_) => {}
+            Formula::Binary(_, a, b) if a.is_cast() || b.is_cast() => {}
+            Formula::Unary(_, a) => a.numbers(found),
+            Formula::Binary(_, a, b) => [a, b].into_iter().for_each(|each| each.numbers(found)),
+            Formula::Select(condition, a, b) if a.is_cast() || b.is_cast() => condition.numbers(found),
+            Formula::Select(a, b, c) => [a, b, c].into_iter().for_each(|each| each.numbers(found)),
+        }
+    }
+
+    /// Returns true if the type of its value is that of a cast in it.
+    fn is_cast(&self) -> bool {
+        match self {
+            Formula::Number(_) | Formula::Name(_) => false,
+            Formula::Unary(function, a) => function.cast_to().is_some() || a.is_cast(),
+            Formula::Binary(_, a, b) => a.is_cast() || b.is_cast(),
+            Formula::Select(_, a, b) => a.is_cast() || b.is_cast(),
+        }
+    }
+
     /// One of two formulas, by a condition.
     pub fn select(condition: Formula, a: Formula, b: Formula) -> Formula {
         Formula::Select(Box::new(condition), Box::new(a), Box::new(b))

@@ -43,7 +43,7 @@ mod symbols;
 mod undetermined;
 
 pub use along::Along;
-pub use assigned::Assigned;
+pub use assigned::{Assigned, AssignedNumbers};
 pub use broadcasts::Broadcast;
 pub use broadloom_core::Padding;
 pub use broadloom_spec::Kind;

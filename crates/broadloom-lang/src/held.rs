@@ -64,12 +64,14 @@ impl Program {
             let node = self.graph.node(*tensor);
             matches!(node, Some(Node::Leaf { kind: LeafKind::Number(_) | LeafKind::Constant(_) }))
         };
-        if !tensors.iter().any(is_number) {
+        let assigns = |step| self.graph.assigned_numbers(step).is_some();
+        if !tensors.iter().any(is_number) && !(0..self.graph.steps()).any(assigns) {
             return;
         }
         let types = self.graph.dtypes();
-        let found: Vec<Diagnostic> =
-            tensors.into_iter().filter_map(|tensor| self.unheld(tensor, &types)).collect();
+        let computed = tensors.into_iter().filter_map(|tensor| self.unheld(tensor, &types));
+        let assigned = (0..self.graph.steps()).filter_map(|step| self.unheld_by_assignment(step, &types));
+        let found: Vec<Diagnostic> = computed.chain(assigned).collect();
         self.diagnostics.extend(found);
     }
 
@@ -124,6 +126,43 @@ impl Program {
             false => types[tensor.index()],
         };
         let value = operands.iter().filter_map(number).find(|value| !holds(dtype, *value))?;
+        let met = operands.iter().rfind(|operand| number(operand).is_none()).copied();
+        self.does_not_hold(step, dtype, value, met)
+    }
+
+    /// A number in an assignment: alone it becomes one of the target's, otherwise it meets what is read.
+    fn unheld_by_assignment(&self, step: usize, types: &[Dtype]) -> Option<Diagnostic> {
+        let assigned = self.graph.assigned_numbers(step)?;
+        let dtype_of = |tensor: &Tensor| types[tensor.index()];
+        let dtype = assigned.reads.iter().map(dtype_of).max().unwrap_or(dtype_of(&assigned.target));
+        let value = assigned.numbers.into_iter().find(|value| !holds(dtype, *value))?;
+        let met = assigned.reads.iter().rfind(|tensor| dtype_of(tensor) == dtype).copied();
+        let is_widest =
+            if dtype.is_float() { dtype != Dtype::F16 } else { dtype == Dtype::I64 && value.fract() == 0.0 };
+        if met.is_some() || is_widest {
+            return self.does_not_hold(step, dtype, value, met);
+        }
+        let (origin, label) = (self.origins.get(step)?, self.graph.label_of(assigned.target));
+        let message = format!("`{dtype}` does not hold {}", number_text(value));
+        let help = match range_text(dtype) {
+            // Alone a fraction would lose its digits; one that meets integers makes floats of them.
+            Some(_) if value.fract() != 0.0 => format!("write a whole number, or declare `{label}` `as f32`"),
+            Some(range) => format!("{range}: declare `{label}` `as {}`", wider(dtype, value)),
+            None => format!("declare `{label}` `as f32`"),
+        };
+        let label = format!("`{label}` holds `{dtype}`");
+        let is_own = origin.inner.source == self.main;
+        is_own.then(|| Diagnostic::error(codes::VALUE, message, origin.inner, label).with_help(help))
+    }
+
+    /// Reports a number that meets a tensor of a type that does not hold it, unless it is a fraction, which makes floats of integers.
+    fn does_not_hold(
+        &self,
+        step: usize,
+        dtype: Dtype,
+        value: f64,
+        met: Option<Tensor>,
+    ) -> Option<Diagnostic> {
         let origin = self.origins.get(step)?;
         if origin.inner.source != self.main || (!dtype.is_float() && value.fract() != 0.0) {
             return None;
@@ -140,10 +179,9 @@ impl Program {
             }
             Dtype::I32 => wider("i64"),
             _ if let Some(range) = range_text(dtype) => {
-                let (wide, met) =
-                    (self::wider(dtype, value), operands.iter().rfind(|operand| number(operand).is_none())?);
+                let (wide, met) = (self::wider(dtype, value), met?);
                 let (label, is_leaf) =
-                    (self.graph.label_of(*met), matches!(self.graph.node(*met), Some(Node::Leaf { .. })));
+                    (self.graph.label_of(met), matches!(self.graph.node(met), Some(Node::Leaf { .. })));
                 match is_leaf {
                     true => format!("{range}: write `{wide}({label})`, or declare `{label}` `as {wide}`"),
                     false => format!("{range}: write `{wide}({label})`"),

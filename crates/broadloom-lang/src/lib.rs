@@ -15,6 +15,7 @@ pub mod codes;
 mod editing;
 mod eval;
 mod held;
+mod last_look;
 mod library;
 mod lint;
 mod load;

@@ -211,6 +211,7 @@ impl Program {
     pub(crate) fn of(eval: Eval<'_>, options: &Options) -> Program {
         let mut program = Program::as_read(eval, options);
         crate::remedies::find(&mut program, options);
+        program.look_at_messages();
         program
     }
 

@@ -7,8 +7,9 @@
 
 mod calls;
 mod shapes;
+mod sizes;
 
-use broadloom_diagnostics::{Diagnostic, Edit, Fix, Span};
+use broadloom_diagnostics::{Diagnostic, Edit, Fix, Label, Span};
 
 use crate::codes;
 use crate::eval::Eval;
@@ -25,7 +26,9 @@ const MOST_ERRORS: usize = 3;
 const ABOUT_SHAPES: [&str; 4] = [codes::BROADCASTS, codes::TARGETS, codes::IDLE, codes::MEANT];
 
 /// How advice begins that says what the rule is, and not what to write.
-const RULES: [&str; 13] = [
+const RULES: [&str; 15] = [
+    "positions count from",
+    "indices are 0 to",
     "make both",
     "set it to",
     "an axis has one size",
@@ -68,11 +71,13 @@ struct Attempt {
     is_choice: bool,
     /// True if it is better than advice that an error has already.
     is_certain: bool,
+    /// What is said of the place of the change, if the error does not show it.
+    label: &'static str,
 }
 
 impl Attempt {
     fn new(reason: impl Into<String>, changes: Vec<Change>) -> Attempt {
-        Attempt { reason: reason.into(), changes, is_choice: false, is_certain: false }
+        Attempt { reason: reason.into(), changes, is_choice: false, is_certain: false, label: "" }
     }
 }
 
@@ -85,19 +90,29 @@ pub(crate) fn find(program: &mut Program, options: &Options) {
     let mut trials = Trials { options, left: MOST_TRIALS };
     for at in 0..program.diagnostics.len() {
         let wrong = &program.diagnostics[at];
-        let is_of_shapes = wrong.code == codes::MISMATCH || wrong.code == codes::ARITHMETIC;
+        let is_of_shapes =
+            [codes::MISMATCH, codes::ARITHMETIC, codes::VALUE, codes::UNDETERMINED].contains(&wrong.code);
         let place = wrong.primary().map(|label| label.span);
         let Some(place) = place.filter(|place| is_of_shapes && place.source == program.main) else {
             continue;
         };
         let is_open = wrong.help.iter().all(|help| is_rule(help));
-        let attempts =
-            calls::attempts(program, wrong, place).into_iter().chain(shapes::attempts(program, wrong, place));
-        let mut wanted = attempts.filter(|attempt| is_open || attempt.is_certain);
-        let Some((help, fitting)) = wanted.find_map(|attempt| trials.of(program, place, attempt)) else {
-            continue;
-        };
+        let mut attempts = calls::attempts(program, wrong, place);
+        attempts.extend(sizes::attempts(program, wrong));
+        attempts.extend(shapes::attempts(program, wrong, place));
+        let mut wanted = attempts.into_iter().filter(|attempt| is_open || attempt.is_certain);
+        let found = wanted.find_map(|attempt| {
+            let label = attempt.label;
+            trials.of(program, place, attempt).map(|found| (label, found))
+        });
+        let Some((label, (help, fitting))) = found else { continue };
         let wrong = &mut program.diagnostics[at];
+        if let ([Change { edits, .. }], false) = (&fitting[..], label.is_empty())
+            && let [edit] = &edits[..]
+            && !wrong.labels.iter().any(|label| label.span.contains(edit.span))
+        {
+            wrong.labels.push(Label { span: edit.span, text: label.to_string(), primary: false });
+        }
         // What to do to make both one size follows the sentence that says so.
         if !help.starts_with("for ") {
             wrong.help.clear();

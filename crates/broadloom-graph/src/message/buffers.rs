@@ -42,7 +42,7 @@ fn buffer_advice(name: &str, shape: &str, axes: &[u64]) -> String {
     let Ok(declared) = broadloom_spec::parse_shape(shape) else { return SAME_AXES.into() };
     if let Some((rows, columns)) = turned(&declared, axes) {
         return format!(
-            "the values are turned around: write {columns} rows of {rows}, one for each example, or declare it `{rows}, {columns}` and turn it: `einsum(\"i b => b | i\", {name})`"
+            "if each of the {rows} rows is an example, declare `{name}` as `{rows} | {columns}`; otherwise the values are turned around: write {columns} rows of {rows}, or declare it `{rows}, {columns}` and turn it: `einsum(\"i b => b | i\", {name})`"
         );
     }
     match fitting(shape, &declared, axes).or_else(|| regrouped(&declared, axes)) {

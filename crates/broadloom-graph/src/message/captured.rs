@@ -106,8 +106,10 @@ fn multiples(size: u64, factor: u64) -> String {
         .map(|factor| factor.to_string())
         .collect();
     match factors.is_empty() {
-        true => format!("{sizes} would do"),
-        false => format!("{sizes} would do, or {} in place of {factor}", factors.join(" or ")),
+        true => format!("{sizes} in place of {size} would do"),
+        false => {
+            format!("{} in place of {factor} would do, or {sizes} in place of {size}", factors.join(" or "))
+        }
     }
 }
 
@@ -117,8 +119,8 @@ mod tests {
 
     #[test]
     fn large_sizes_are_answered_at_once() {
-        assert_eq!(multiples(64, 6), "60 or 66 would do, or 4 or 8 in place of 6");
-        assert_eq!(multiples(7, 1 << 40), "1099511627776 would do");
+        assert_eq!(multiples(64, 6), "4 or 8 in place of 6 would do, or 60 or 66 in place of 64");
+        assert_eq!(multiples(7, 1 << 40), "1099511627776 in place of 7 would do");
         assert_eq!(
             multiples(u64::MAX, u64::MAX - 1),
             "18446744073709551614 or 18446744073709551615 would do, or 18446744073709551615 in place of 18446744073709551614"

@@ -65,11 +65,16 @@ impl Graph {
     /// The shape that is wanted, with the one size changed that does not fit; or what differs, if the batch is the same.
     fn one_other_size(&self, wanted: Tensor, from: Tensor, elements: u64) -> Option<String> {
         let [batch, output] = self.declared_sizes(wanted)?;
+        let list = |sizes: &[u64]| sizes.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
+        let rows = [Kind::Batch, Kind::Output].map(|kind| self.known_row(from, kind));
+        let own_batch = rows[0].as_ref().map(|row| row.join(", "));
+        let same = !batch.is_empty() && own_batch == Some(list(&batch));
         let mut all = [&batch[..], &output[..]].concat();
         let others = |at: usize| [&all[..at], &all[at + 1..]].concat().iter().product::<u64>();
         let fits = |at: &usize| others(*at) > 0 && elements.is_multiple_of(others(*at));
-        let mut fitting = (0..all.len()).filter(fits).map(|at| (at, elements / others(at)));
-        let list = |sizes: &[u64]| sizes.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
+        // A batch that is right stays.
+        let first = if same { batch.len() } else { 0 };
+        let mut fitting = (first..all.len()).filter(fits).map(|at| (at, elements / others(at)));
         if let (Some((at, size)), None) = (fitting.next(), fitting.next()) {
             all[at] = size;
             let (batch, output) = all.split_at(batch.len());
@@ -77,11 +82,9 @@ impl Graph {
             let (name, shape) = (self.told_as(from), self.shape(from));
             return Some(format!("`{name}` is `{shape}`; write `{}{bar}{}`", list(batch), list(output)));
         }
-        let rows = [Kind::Batch, Kind::Output].map(|kind| self.known_row(from, kind));
-        let [Some(own_batch), Some(own)] = rows else { return None };
+        let [_, Some(own)] = rows else { return None };
         let own: Option<Vec<u64>> = own.iter().map(|size| size.parse().ok()).collect();
         let (wide, own) = (output.iter().product::<u64>(), own?.iter().product::<u64>());
-        let same = !batch.is_empty() && own_batch.join(", ") == list(&batch);
         let name = self.told_as(from);
         same.then(|| {
             format!(

@@ -157,7 +157,14 @@ fn beyond(eval: &mut Eval<'_>, call: &Call, tensor: Tensor, along: Along, to: i6
     {
         diagnostic = diagnostic.with_label(made, format!("`{name}` is `{shape}`"));
     }
-    eval.fail(diagnostic.with_help(format!("take at most {size}: the end of a range is not part of it")))
+    if let Some((applied, given)) = eval.given_as_argument(to as f64) {
+        diagnostic = diagnostic.with_label(applied, given);
+    }
+    let mut unquoted = eval.sources.slice(eval.place(call.span)).split('"').step_by(2);
+    eval.fail(diagnostic.with_help(match unquoted.any(|text| text.contains("..")) {
+        true => format!("take at most {size}: the end of a range is not part of it"),
+        false => format!("take at most {size}"),
+    }))
 }
 
 /// `take_along("... | t", x, ids)`: elements at whole numbers along an axis, others in each row.

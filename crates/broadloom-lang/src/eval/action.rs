@@ -276,27 +276,7 @@ impl Eval<'_> {
             && matches!(self.graph.node(*tensor), Some(Node::Operation { .. }))
             && !self.assigned.contains(tensor)
         {
-            let message = "only states, parameters and data can be assigned to, not what is computed";
-            let at = self.span_of(*target);
-            let (place, made) = (self.place(at), self.where_made(&Value::Tensor(*tensor)));
-            let name = self.quote(at);
-            let help = match self.graph.name_of(*tensor) == Some(name.as_str()) {
-                true => {
-                    format!("write `state {name} : …` in place of its `let`, or `let` and another name here")
-                }
-                false => match name.split_once('[') {
-                    Some((whole, index)) => format!(
-                        "all of a state is assigned: `{whole} = where(range(\"i |\") == {}, 1, {whole})` changes one row",
-                        index.trim_end_matches(']')
-                    ),
-                    None => "declare a `state`, or write `{name} = …` for a new tensor".to_string(),
-                },
-            };
-            let mut diagnostic = Diagnostic::error(codes::KIND, message, place, "").with_help(help);
-            if let Some(made) = made.filter(|made| place == at && *made != at) {
-                diagnostic = diagnostic.with_label(made, "computed here");
-            }
-            return self.fail(diagnostic);
+            return self.computed_target(*target, *tensor, assign);
         }
         if let Target::New(name) = &assign.target
             && matches!(self.frame.scope.own(name.name), Some(Value::Tensor(_)))

@@ -9,6 +9,7 @@ use broadloom_diagnostics::{Diagnostic, Span};
 use super::{Eval, Evaluated, Frame, Reported};
 use crate::builtin;
 use crate::codes;
+use crate::last_look::IF_OF_TENSOR;
 use crate::position::{Position, whole};
 use crate::size::{Size, is_arithmetic};
 use crate::suggest;
@@ -78,9 +79,7 @@ impl Eval<'_> {
             ExprKind::If { condition, yes, no } => {
                 let value = self.expr(*condition)?;
                 if let Value::Tensor(_) = value {
-                    let message = "`if` is decided when the program is built, and a tensor is not known then";
-                    let help = "write `where(condition, a, b)` to choose element by element";
-                    return self.wrong(codes::KIND, message, self.span_of(*condition), help);
+                    return self.if_of_tensor([*condition, *yes, *no], span);
                 }
                 let holds = self.number(&value, self.span_of(*condition))? != 0.0;
                 self.expr(if holds { *yes } else { *no })
@@ -91,6 +90,20 @@ impl Eval<'_> {
             | ExprKind::Binary(..)
             | ExprKind::Missing => Err(Reported),
         }
+    }
+
+    /// Reports a choice that depends on a tensor.
+    fn if_of_tensor<T>(&mut self, parts: [ExprId; 3], span: Span) -> Evaluated<T> {
+        let at = self.span_of(parts[0]);
+        let quoted = parts.map(|part| self.quote(self.span_of(part)));
+        let help = format!("to choose element by element, write `where({})`", quoted.join(", "));
+        let [condition, yes, no] = parts.map(|part| self.sources.slice(self.span_of(part)));
+        let meant = format!("where({condition}, {yes}, {no})");
+        let diagnostic = Diagnostic::error(codes::KIND, IF_OF_TENSOR, self.place(at), "");
+        self.fail(match self.place(at) == at {
+            true => diagnostic.with_fix(help, span, meant),
+            false => diagnostic.with_help(help),
+        })
     }
 
     /// Looks at what stands beside a mistake, so that all mistakes are reported at once. Apart, because calls nest deeply.

@@ -218,6 +218,14 @@ impl Eval<'_> {
                 None => diagnostic.with_help(help),
             });
         }
+        if let Some(module) = self.module_with(name) {
+            let written = format!("{module}.{text}");
+            let help = format!("`{module}` has it: write `{written}`");
+            return self.told(match place == span {
+                true => diagnostic.with_fix(help, span, written),
+                false => diagnostic.with_help(help),
+            });
+        }
         let help = match (suggest::foreign(&text), near) {
             (Some(way), _) => said(way, &[]),
             (None, Some(near)) if place == span => {
@@ -232,6 +240,16 @@ impl Eval<'_> {
             }
         };
         self.told(diagnostic.with_help(help))
+    }
+
+    /// The first of the modules here, by name, that has a name of its own.
+    fn module_with(&self, name: Name) -> Option<String> {
+        let has_it = |module: &Name| match self.frame.scope.find(*module) {
+            Some(Value::Module(scope)) => scope.own(name).is_some(),
+            _ => false,
+        };
+        let modules = self.frame.scope.all().into_iter().filter(has_it);
+        modules.map(|module| self.text(module).to_string()).min()
     }
 
     /// Reports a mistake where no value is needed.

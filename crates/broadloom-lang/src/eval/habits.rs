@@ -6,9 +6,10 @@ use broadloom_diagnostics::{Diagnostic, Edit, Span};
 use super::foreign::list_length;
 use super::{Eval, Evaluated, Reported};
 use crate::codes;
+use crate::last_look::COMPUTED_TARGET;
 use crate::suggest;
 use crate::syntax::ast::{
-    Axis, AxisKind, ExprId, ExprKind, File, Ident, LeafKind, Shape, Statement, StatementKind,
+    Assign, Axis, AxisKind, ExprId, ExprKind, File, Ident, LeafKind, Shape, Statement, StatementKind,
 };
 use crate::value::Value;
 
@@ -97,6 +98,50 @@ impl Eval<'_> {
         })
     }
 
+    /// Reports an assignment to something that is computed.
+    pub(super) fn computed_target<T>(
+        &mut self,
+        target: ExprId,
+        tensor: Tensor,
+        assign: &Assign,
+    ) -> Evaluated<T> {
+        let at = self.span_of(target);
+        let (place, made) = (self.place(at), self.where_made(&Value::Tensor(tensor)));
+        let name = self.quote(at);
+        let (sign, value) =
+            (assign.sign.text.trim_start_matches('=').to_string(), self.quote(self.span_of(assign.value)));
+        let is_own = self.graph.name_of(tensor) == Some(name.as_str());
+        let file = self.frame.file.clone();
+        let around = loop_around(&file.statements, at);
+        let help = match name.split_once('[') {
+            _ if is_own
+                && sign == "+"
+                && let Some((each, list, _)) = around =>
+            {
+                let header = format!("for {} in {}", self.text(each.name), self.quote(self.span_of(list)));
+                format!(
+                    "what a name stands for does not change: write `let total = {name} + sum([{value} {header}])` in place of the loop, and use `total`"
+                )
+            }
+            _ if is_own && ["+", "-", "*", "/"].contains(&sign.as_str()) => format!(
+                "what a name stands for does not change: write `let total = {name} {sign} {value}`, and use `total`; for numbers that are kept from repetition to repetition, declare a `state`"
+            ),
+            _ if is_own => {
+                format!("write `state {name} : …` in place of its `let`, or `let` and another name here")
+            }
+            Some((whole, index)) => format!(
+                "all of a state is assigned: `{whole} = where(range(\"i |\") == {}, 1, {whole})` changes one row",
+                index.trim_end_matches(']')
+            ),
+            None => "declare a `state`, or write `{name} = …` for a new tensor".to_string(),
+        };
+        let mut diagnostic = Diagnostic::error(codes::KIND, COMPUTED_TARGET, place, "").with_help(help);
+        if let Some(made) = made.filter(|made| place == at && *made != at) {
+            diagnostic = diagnostic.with_label(made, "computed here");
+        }
+        self.fail(diagnostic)
+    }
+
     /// What a method is called of somewhere in this file.
     pub(super) fn owner_of(&self, method: &str) -> Option<String> {
         let file = &self.frame.file;
@@ -174,6 +219,18 @@ impl Eval<'_> {
             .map(|size| size.trim().to_string())
             .collect();
         let sizes = suggest::sizes(&sizes);
+        let line = before.rsplit(['\n', '\r']).next().unwrap_or_default();
+        let is_declared = ["data ", "state "].iter().any(|word| line.trim_start().starts_with(word));
+        if line.trim_end().ends_with('=') && (is_declared || line.rfind('{') > line.rfind('}')) {
+            // A shape stands before the sign, so that a fraction is the deviation.
+            let written = match arguments {
+                [deviation] if values == "normal(1)" && deviation.contains('.') => {
+                    format!("normal({deviation})")
+                }
+                _ => values.to_string(),
+            };
+            return diagnostic.with_help(format!("the sizes stand before `=`: write `{written}`"));
+        }
         let name = bound.map(|(name, _)| name);
         let diagnostic = diagnostic.with_help(suggest::declared(name, &sizes, values));
         let behind = text.get(function.end as usize..).unwrap_or_default();

@@ -5,6 +5,7 @@ use broadloom_diagnostics::{Diagnostic, Label, Span};
 
 use super::Eval;
 use super::apply::Applied;
+use crate::syntax::ast::Name;
 use crate::value::Value;
 
 impl Eval<'_> {
@@ -49,6 +50,23 @@ impl Eval<'_> {
             Some(given) if is_written => Some(given),
             given => further().or(given),
         }
+    }
+
+    /// Where a function that is being applied was given a number as an argument, and the argument.
+    pub(crate) fn given_as_argument(&self, number: f64) -> Option<(Span, String)> {
+        let mut at = self.application;
+        while let Some(applied) = at.and_then(|at| self.applied.get(at as usize)) {
+            let is_it =
+                |name: Name| matches!(applied.scope.own(name), Some(Value::Number(own)) if own == number);
+            let mut arguments = applied.layer.function.def.arguments.iter();
+            let found =
+                arguments.find(|argument| is_it(argument.name.name)).filter(|_| !applied.is_of_library());
+            if let Some(argument) = found {
+                return Some((applied.span, format!("`{}` is {number} here", self.text(argument.name.name))));
+            }
+            at = applied.outer;
+        }
+        None
     }
 
     /// Where the program configured the layer of an application, or one around it.

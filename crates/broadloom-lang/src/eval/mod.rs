@@ -97,6 +97,9 @@ const DEEPEST: usize = 300;
 /// itself without end.
 const MOST_WORK: u64 = 4_000_000;
 
+/// The longest comment of a function of the library that a message quotes, unless it is one sentence.
+const LONGEST_COMMENT: usize = 240;
+
 /// The number of errors after which evaluation stops.
 const MOST_ERRORS: usize = 50;
 
@@ -454,7 +457,16 @@ impl<'o> Eval<'o> {
         let words: Vec<&str> =
             above.iter().rev().map(|line| source.line(*line).trim_start_matches("# ").trim()).collect();
         let name = self.sources.slice(name);
-        (!words.is_empty()).then(|| format!("about `{name}`: {}", words.join(" ")))
+        // The first sentences say what it is for, and `explain` shows the rest. Dots inside of a shape do not end one.
+        let about = words.join(" ");
+        let ends = |at: &usize| {
+            let (before, behind) = (&about[..*at], &about[*at + 2..]);
+            !before.ends_with('.') && behind.starts_with(|first: char| first.is_uppercase() || first == '`')
+        };
+        let sentences = about.match_indices(". ").map(|(at, _)| at).filter(ends).chain([about.len()]);
+        let sentences: Vec<usize> = sentences.map(|at| (at + 1).min(about.len())).collect();
+        let end = sentences.iter().rev().find(|end| **end <= LONGEST_COMMENT).or(sentences.first());
+        end.filter(|end| **end > 0).map(|end| format!("about `{name}`: {}", &about[..*end]))
     }
 
     /// The text of a name.

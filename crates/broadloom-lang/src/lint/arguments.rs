@@ -27,6 +27,10 @@ pub(super) fn arguments(program: &Program, shapes: &Shapes) -> Vec<Diagnostic> {
                 let is_query = program.graph.label_of(*query).ends_with("query");
                 is_query.then(|| positions(program, shapes, *x, origin.span)).flatten()
             }
+            ("@", [read, x]) if program.graph.label_of(*read).ends_with("read") => {
+                let layer = ["lstm", "gru"].into_iter().find(|layer| is_within(program, origin, &[*layer]));
+                layer.and_then(|layer| steps(layer, shapes, *x, origin.span))
+            }
             ("where", [mask, ..]) if is_within(program, origin, &["attention"]) => {
                 key_mask(program, shapes, *mask, origin.span)
             }
@@ -42,6 +46,8 @@ pub(super) fn arguments(program: &Program, shapes: &Shapes) -> Vec<Diagnostic> {
             _ => None,
         });
     }
+    // The gates of a recurrent layer read the same.
+    found.dedup_by(|a, b| a.message == b.message && a.labels.first() == b.labels.first());
     found
 }
 
@@ -80,6 +86,21 @@ fn positions(program: &Program, shapes: &Shapes, x: Tensor, span: Span) -> Optio
         "if {positions} counts the positions, they are a batch axis: `{count}, {positions} | {width}`"
     );
     Some(Diagnostic::warning(codes::MEANT, message, span, format!("`{name}` is `{shape}`")).with_help(help))
+}
+
+/// Warns of a recurrent layer that goes through the only batch axis of something with several output axes: one step of it has no batch axis.
+fn steps(layer: &str, shapes: &Shapes, x: Tensor, span: Span) -> Option<Diagnostic> {
+    let shape = shapes.get(x);
+    let ([], [steps, width]) = (shape.batch(), shape.output()) else { return None };
+    let message =
+        format!("`{layer}` goes along the only batch axis here, and reads `{steps}, {width}` in each step");
+    let help = format!(
+        "if {steps} counts the steps, they are the last batch axis: declare it `…, {steps} | {width}`"
+    );
+    Some(
+        Diagnostic::warning(codes::MEANT, message, span, "the last batch axis counts the steps")
+            .with_help(help),
+    )
 }
 
 /// Warns of a mask without an axis for what is looked at.

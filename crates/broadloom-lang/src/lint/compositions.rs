@@ -49,9 +49,15 @@ pub(super) fn outer_products(program: &Program, shapes: &Shapes) -> Vec<Diagnost
             false => (" for each example", ALL_PAIRS),
         };
         let label = format!("an outer product{each}, `{made}`");
-        let help = format!(
-            "for products of all pairs, as of a Gram matrix, write `einsum(\"{spec}\", {left}, {right})`"
-        );
+        let is_attention = program.applications.iter().any(|each| each.library && each.function == "softmax");
+        let help = match is_attention && !shape.batch().is_empty() {
+            true => format!(
+                "in attention, those that are read are an input axis of the scores: write `einsum(\"{ALL_PAIRS} ->\", {left}, {right})`, `softmax(\"... | t -> ...\")` of it, and `einsum(\"... s | t ->; ... t | d => ... s | d\", weights, values)`"
+            ),
+            false => format!(
+                "for products of all pairs, as of a Gram matrix, write `einsum(\"{spec}\", {left}, {right})`"
+            ),
+        };
         found.push(Diagnostic::warning(codes::IDLE, message, origin.span, label).with_help(help));
     }
     found
@@ -105,6 +111,7 @@ pub(super) fn transposes(program: &Program, shapes: &Shapes) -> Vec<Diagnostic> 
 
 /// What to write instead.
 pub(crate) fn advice(w: &str, a: &str) -> String {
+    let (w, a) = (short(w), short(a));
     format!("a map stands before what it is applied to: write `{{{w}}} @ {a}`; for a product, write `*`")
 }
 

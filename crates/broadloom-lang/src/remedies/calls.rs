@@ -2,10 +2,11 @@
 
 use broadloom_diagnostics::{Diagnostic, Edit, Span};
 
-use super::{Attempt, Change, FOR_BOTH};
+use super::{Attempt, Change, sizes};
+use crate::codes;
 use crate::lint::compositions::ALL_PAIRS;
 use crate::program::Program;
-use crate::syntax::ast::{Arg, Binary, Def, Expr, ExprId, ExprKind, Statement, StatementKind};
+use crate::syntax::ast::{Binary, Def, ExprId, ExprKind, Statement, StatementKind};
 
 /// Layers of the library that make images smaller.
 const SHRINKING: [&str; 5] = ["max_pool", "avg_pool", "conv2d", "depthwise_conv2d", "separable_conv2d"];
@@ -19,7 +20,7 @@ const OVER: [(&str, &str); 4] = [
 ];
 
 /// The longest call that advice quotes.
-const LONGEST_QUOTE: usize = 48;
+pub(super) const LONGEST_QUOTE: usize = 48;
 
 /// What is tried with the calls and operators that an error is about.
 pub(super) fn attempts(program: &Program, wrong: &Diagnostic, place: Span) -> Vec<Attempt> {
@@ -28,8 +29,39 @@ pub(super) fn attempts(program: &Program, wrong: &Diagnostic, place: Span) -> Ve
     all.extend(transposed(program, place));
     all.extend(over_other_axes(program, wrong, place));
     all.extend(images(program, wrong, place));
-    all.extend(units(program, place));
+    all.extend(second_list(program, wrong));
+    all.extend(units(program, wrong, place));
     all
+}
+
+/// A function with one list of arguments, and so with one set of parameters, that is applied to different shapes.
+fn second_list(program: &Program, wrong: &Diagnostic) -> Option<Attempt> {
+    let map = wrong.help.first()?.strip_prefix('`')?.split_once("` is one map, wherever it is applied")?.0;
+    let def = definition(program, &program.file.statements, map.split('.').next()?)?;
+    let (last, configuration) = def.arguments.split_last().filter(|(_, others)| !others.is_empty())?;
+    if def.config.is_some() {
+        return None;
+    }
+    let function = program.names.text(def.name.name);
+    let between = |from: Span, to: Span| Span { start: from.end, end: to.start, ..from };
+    let mut edits = vec![Edit::new(between(configuration.last()?.name.span, last.name.span), ")(")];
+    for expr in &program.file.exprs {
+        let ExprKind::Call { callee, args } = &expr.kind else { continue };
+        if name(program, *callee) == Some(function)
+            && let [.., before, last] = &args[..]
+        {
+            let [before, last] = [before, last].map(|arg| program.file.expr(arg.value).span);
+            edits.push(Edit::new(between(before, last), ")("));
+        }
+    }
+    let names = configuration.iter().map(|each| program.sources.slice(each.name.span));
+    let list = names.collect::<Vec<_>>().join(", ");
+    let x = program.sources.slice(last.name.span);
+    let help = format!(
+        "write `def {function}({list})({x})`, and each `{function}(…)` that is given its first list has its own"
+    );
+    let reason = format!("`{map}` is one map, wherever `{function}` is applied: ");
+    Some(Attempt { is_certain: true, ..Attempt::new(reason, vec![Change { help, edits }]) })
 }
 
 /// Functions for `scan` and `fold` that take what is carried first.
@@ -102,7 +134,7 @@ fn over_other_axes(program: &Program, wrong: &Diagnostic, place: Span) -> Option
 
 /// Images of which one is a multiple of the other.
 fn images(program: &Program, wrong: &Diagnostic, place: Span) -> Option<Attempt> {
-    let [a, b] = sizes(wrong)?;
+    let [a, b] = sizes::sizes(wrong)?;
     let factor =
         a.max(b).checked_div(a.min(b)).filter(|factor| *factor > 1 && factor * a.min(b) == a.max(b))?;
     let shrinks = |name: &str| SHRINKING.contains(&name);
@@ -117,7 +149,10 @@ fn images(program: &Program, wrong: &Diagnostic, place: Span) -> Option<Attempt>
 }
 
 /// An operand that has lost the last batch axis, as a mean over positions does.
-fn units(program: &Program, place: Span) -> Option<Attempt> {
+fn units(program: &Program, wrong: &Diagnostic, place: Span) -> Option<Attempt> {
+    if wrong.code != codes::MISMATCH {
+        return None;
+    }
     let expr = program.file.exprs.iter().find(|expr| expr.span == place)?;
     let ExprKind::Binary(..) = expr.kind else { return None };
     let changes =
@@ -148,77 +183,8 @@ fn each_operand(
     changes.filter(|change| change.help.len() <= 2 * LONGEST_QUOTE).collect()
 }
 
-/// The two sizes that an error is about, as its labels say.
-fn sizes(wrong: &Diagnostic) -> Option<[u64; 2]> {
-    let mut sizes: Vec<u64> = Vec::new();
-    for line in wrong.labels.iter().flat_map(|label| label.text.split("; ")) {
-        let size = line.split_once(" because of ").and_then(|(size, _)| size.parse().ok());
-        sizes.extend(size.filter(|size| !sizes.contains(size)));
-    }
-    <[u64; 2]>::try_from(sizes).ok()
-}
-
-/// The pairs of a size and of the one that is wanted in its place, and how advice about them begins.
-pub(super) fn pairs(wrong: &Diagnostic) -> (Vec<[u64; 2]>, &'static str) {
-    if let Some([a, b]) = sizes(wrong) {
-        return (vec![[a, b], [b, a]], FOR_BOTH);
-    }
-    // The size of what is divided up, and what its parts add up to.
-    let last = |text: &str| -> Option<u64> { text.split(' ').next_back()?.parse().ok() };
-    let mut texts = wrong.labels.iter().map(|label| &*label.text);
-    let because =
-        texts.clone().find_map(|text| Some((text.split_once(" because of ")?.0.parse::<u64>().ok()?, text)));
-    let pair = because.and_then(|(size, text)| match text.contains(" leaves of ") {
-        true => {
-            let part = texts.find_map(|text| text.split_once(": ")?.0.parse::<u64>().ok())?;
-            Some([last(text)?, (last(text)? + part).checked_sub(size)?])
-        }
-        false => Some([size, wrong.help.iter().find_map(|help| last(help))?]),
-    });
-    (pair.into_iter().collect(), "for ")
-}
-
-/// The calls at the places of an error that would be given another number.
-pub(super) fn resized(program: &Program, wrong: &Diagnostic, [size, wanted]: [u64; 2]) -> Vec<Change> {
-    let file = &program.file;
-    let is_shown = |expr: &&Expr| wrong.labels.iter().any(|label| label.span.contains(expr.span));
-    let changes = file.exprs.iter().filter(is_shown).flat_map(|call| {
-        let args: &[Arg] = if let ExprKind::Call { args, .. } = &call.kind { args } else { &[] };
-        let given = args.iter().filter_map(move |arg| number_in(program, arg.value, [size, wanted]));
-        given.map(move |(given, wanted)| {
-            let before = Span { end: given.start, ..call.span };
-            let behind = Span { start: given.end, ..call.span };
-            let [before, behind] = [before, behind].map(|span| program.sources.slice(span));
-            Change {
-                help: format!("write `{before}{wanted}{behind}`"),
-                edits: vec![Edit::new(given, wanted)],
-            }
-        })
-    });
-    changes.filter(|change| change.help.len() <= LONGEST_QUOTE).collect()
-}
-
-/// The number in an expression that would have to change, if the expression is a size: the number itself, or a factor.
-fn number_in(program: &Program, expr: ExprId, [size, wanted]: [u64; 2]) -> Option<(Span, String)> {
-    let expr = program.file.expr(expr);
-    match expr.kind {
-        ExprKind::Number(number) if number == size as f64 => Some((expr.span, wanted.to_string())),
-        ExprKind::Binary(Binary::Mul, factor, other) => {
-            let other_text = program.sources.slice(program.file.expr(other).span);
-            let factor = program.file.expr(factor);
-            let ExprKind::Number(number) = factor.kind else { return None };
-            let other = wanted.checked_mul(number as u64)?;
-            match other / size {
-                1 if other == size => Some((expr.span, other_text.to_string())),
-                times => (other % size == 0).then(|| (factor.span, times.to_string())),
-            }
-        }
-        _ => None,
-    }
-}
-
 /// The name that an expression is.
-fn name(program: &Program, expr: ExprId) -> Option<&str> {
+pub(super) fn name(program: &Program, expr: ExprId) -> Option<&str> {
     match program.file.expr(expr).kind {
         ExprKind::Name(name) => Some(program.names.text(name)),
         _ => None,

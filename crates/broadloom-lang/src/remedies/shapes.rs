@@ -2,7 +2,7 @@
 
 use broadloom_diagnostics::{Diagnostic, Edit, Span};
 
-use super::{Attempt, Change, calls};
+use super::{Attempt, Change, sizes};
 use crate::program::Program;
 use crate::syntax::ast::{Axis, AxisKind, Body, ExprKind, File, Shape, Statement, StatementKind};
 
@@ -196,14 +196,9 @@ fn concerned<'p>(program: &'p Program, wrong: &Diagnostic, place: Span) -> Vec<D
     let mut all = Vec::new();
     declarations(program, &program.file.statements, &mut all);
     parameters(program, &program.file, &mut all);
-    let is_read = |declaration: &Declaration<'_>| {
-        let mut parts = program.file.exprs.iter().filter(|expr| place.contains(expr.span));
-        let is_it = |kind: &ExprKind| match kind {
-            ExprKind::Name(name) => program.names.text(*name) == declaration.name,
-            _ => false,
-        };
-        declaration.rest.is_none() && parts.any(|part| is_it(&part.kind))
-    };
+    let read = names_read(program, place);
+    let is_read =
+        |declaration: &Declaration<'_>| declaration.rest.is_none() && read.contains(&declaration.name);
     let line = |span: Span| program.sources.position(span).0;
     let is_shown = |span: Span| {
         let mut labels = wrong.labels.iter().filter(|label| label.span.source == program.main);
@@ -213,6 +208,30 @@ fn concerned<'p>(program: &'p Program, wrong: &Diagnostic, place: Span) -> Vec<D
     // What was declared first is the rule, and what follows has to fit.
     all.sort_by_key(|declaration| std::cmp::Reverse(declaration.span.start));
     all
+}
+
+/// The names that are read at a place, and by the `let`s of those.
+fn names_read(program: &Program, place: Span) -> Vec<&str> {
+    let file = &program.file;
+    let (mut names, mut places) = (Vec::new(), vec![place]);
+    while let Some(place) = places.pop() {
+        for expr in file.exprs.iter().filter(|expr| place.contains(expr.span)) {
+            let ExprKind::Name(name) = expr.kind else { continue };
+            let name = program.names.text(name);
+            if names.contains(&name) {
+                continue;
+            }
+            names.push(name);
+            places.extend(file.statements.iter().filter_map(|statement| match &statement.kind {
+                StatementKind::Let { names, value, .. } => {
+                    let is_it = names.iter().any(|own| program.names.text(own.name) == name);
+                    is_it.then(|| file.expr(*value).span)
+                }
+                _ => None,
+            }));
+        }
+    }
+    names
 }
 
 /// Two names for one size, with one of them in place of the other.
@@ -228,10 +247,10 @@ fn renamed(all: &[Declaration<'_>], wrong: &Diagnostic) -> Vec<Change> {
 
 /// Two sizes that do not agree, with one of them in place of the other: in a declaration, or in a call.
 fn resized(all: &[Declaration<'_>], program: &Program, wrong: &Diagnostic) -> Vec<Change> {
-    let (pairs, begins) = calls::pairs(wrong);
+    let (pairs, begins) = sizes::pairs(wrong);
     let of_pair = |pair: [u64; 2]| {
         let declared = all.iter().flat_map(move |each| each.resized(pair));
-        let changes = declared.chain(calls::resized(program, wrong, pair));
+        let changes = declared.chain(sizes::resized(program, wrong, pair));
         changes.map(move |change| Change { help: format!("{begins}{}, {}", pair[1], change.help), ..change })
     };
     pairs.into_iter().flat_map(of_pair).collect()

@@ -4,38 +4,53 @@
 //! `x ** 0.5` of minus infinity becomes NaN, as its square root is. In particular `x * 0` and
 //! `x - x` stay, because `x` may be infinite or NaN; `x + 0` and `0 - x` stay, because `x` may be a
 //! zero whose sign they change; and a division by a constant becomes a product only if its inverse
-//! is exact.
+//! is exact. Constants are folded in the type that their statement computes in, as if they were not constant.
 
 use broadloom_core::projection::Component;
 
 use super::cost::Cost;
 use super::rewrite::{substitute_body, value_mut};
+use crate::Dtype;
 use crate::function::{Binary, Unary};
 use crate::program::{Index, Nest, Program, Statement};
+use crate::reference::{Reals, round};
 use crate::scalar::Scalar;
 
 /// Simplifies every nest. Returns how many scalars and loops were changed.
 pub fn simplify(program: &mut Program) -> usize {
     let mut changes = 0;
-    for nest in &mut program.nests {
-        block(&mut nest.body, &mut changes);
+    let mut nests = std::mem::take(&mut program.nests);
+    for nest in &mut nests {
+        let mut reals = reals(program, &nest.body).into_iter();
+        block(&mut nest.body, &mut reals, &mut changes);
     }
-    program.nests.retain(|nest: &Nest| !nest.body.is_empty());
+    nests.retain(|nest: &Nest| !nest.body.is_empty());
+    program.nests = nests;
     changes
 }
 
-fn block(body: &mut Vec<Statement>, changes: &mut usize) {
+/// The type that each statement computes in, with those inside it behind it.
+fn reals(program: &Program, body: &[Statement]) -> Vec<Dtype> {
+    let (reals, mut types) = (Reals::of(program, body), Vec::new());
+    for statement in body {
+        statement.each(&mut |inner| types.push(reals.of_statement(inner)));
+    }
+    types
+}
+
+fn block(body: &mut Vec<Statement>, reals: &mut impl Iterator<Item = Dtype>, changes: &mut usize) {
     let mut result = Vec::with_capacity(body.len());
     for mut statement in std::mem::take(body) {
+        let real = reals.next().unwrap_or(Dtype::F64);
         if let Some(value) = value_mut(&mut statement) {
-            scalar(value, changes);
+            scalar(value, real, changes);
         }
         match statement {
             Statement::Loop(mut each) => {
                 // The variable of a loop that runs once is 0.
                 let zero = vec![(each.var, Index::At(Component::fixed(0)))];
                 let once = each.extent == 1 && substitute_body(&mut each.body, &zero).is_some();
-                block(&mut each.body, changes);
+                block(&mut each.body, reals, changes);
                 if each.extent == 0 || each.body.is_empty() {
                     *changes += 1;
                 } else if once {
@@ -64,26 +79,26 @@ fn keeps_left(function: Binary, value: &Scalar) -> bool {
     !truth && function.neutral().is_some_and(|neutral| neutral == *value)
 }
 
-/// Simplifies a scalar and all scalars inside it.
-pub fn scalar(scalar: &mut Scalar, changes: &mut usize) {
+/// Simplifies a scalar and all scalars inside it, which are computed in a type of floats.
+fn scalar(scalar: &mut Scalar, real: Dtype, changes: &mut usize) {
     for child in scalar.children_mut() {
-        self::scalar(child, changes);
+        self::scalar(child, real, changes);
     }
     // Each rule makes the scalar smaller or moves it further down this list, so the loop ends.
-    while let Some(simpler) = step(scalar) {
+    while let Some(simpler) = step(scalar, real) {
         *scalar = simpler;
         *changes += 1;
     }
 }
 
 /// One rule, if one applies.
-fn step(scalar: &Scalar) -> Option<Scalar> {
+fn step(scalar: &Scalar, real: Dtype) -> Option<Scalar> {
     match scalar {
         Scalar::Position(sum) if sum.terms.is_empty() => {
             sum.offset.as_number().map(|offset| Scalar::Number(offset as f64))
         }
-        Scalar::Unary(function, a) => unary(*function, a),
-        Scalar::Binary(function, a, b) => binary(*function, a, b),
+        Scalar::Unary(function, a) => unary(*function, a, real),
+        Scalar::Binary(function, a, b) => binary(*function, a, b, real),
         Scalar::Select(condition, a, b) => match &**condition {
             Scalar::Number(value) => Some(if *value == 0.0 { (**b).clone() } else { (**a).clone() }),
             // where(not c, a, b) = where(c, b, a)
@@ -95,9 +110,11 @@ fn step(scalar: &Scalar) -> Option<Scalar> {
     }
 }
 
-fn unary(function: Unary, a: &Scalar) -> Option<Scalar> {
+fn unary(function: Unary, a: &Scalar, real: Dtype) -> Option<Scalar> {
     match (function, a) {
-        (function, Scalar::Number(value)) => Some(Scalar::Number(function.of(*value))),
+        (function, Scalar::Number(value)) => {
+            Some(Scalar::Number(round(real, function.of(round(real, *value)))))
+        }
         // -(-x) = x
         (Unary::Neg, Scalar::Unary(Unary::Neg, x)) => Some((**x).clone()),
         // -(x - y) = y - x but for the sign of zero, which a division can show: it stays.
@@ -110,9 +127,11 @@ fn unary(function: Unary, a: &Scalar) -> Option<Scalar> {
     }
 }
 
-fn binary(function: Binary, a: &Scalar, b: &Scalar) -> Option<Scalar> {
+fn binary(function: Binary, a: &Scalar, b: &Scalar, real: Dtype) -> Option<Scalar> {
     match (a, b) {
-        (Scalar::Number(x), Scalar::Number(y)) => return Some(Scalar::Number(function.of(*x, *y))),
+        (Scalar::Number(x), Scalar::Number(y)) => {
+            return Some(Scalar::Number(round(real, function.of(round(real, *x), round(real, *y)))));
+        }
         (_, Scalar::Number(y)) => {
             if let Some(result) = constant_right(function, a, *y) {
                 return Some(result);
@@ -247,7 +266,7 @@ mod tests {
     fn changes(before: Scalar) -> bool {
         let mut after = before.clone();
         let mut changes = 0;
-        scalar(&mut after, &mut changes);
+        scalar(&mut after, Dtype::F64, &mut changes);
         for a in VALUES {
             for b in VALUES {
                 let (old, new) = (value(&before, [a, b]), value(&after, [a, b]));
@@ -317,7 +336,7 @@ mod tests {
         for _ in 0..40 {
             tower = Scalar::binary(Binary::Pow, tower, Scalar::Number(2.0));
         }
-        scalar(&mut tower, &mut 0);
+        scalar(&mut tower, Dtype::F64, &mut 0);
         assert!(Cost::of(&tower).total() < 2000);
     }
 }

@@ -1,7 +1,7 @@
 //! Positions in a sequence: sinusoidal, rotary and learned.
 
 use super::axis;
-use crate::{Builder, Expr, Initial};
+use crate::{Builder, Combine, Expr, Initial, Options};
 
 /// Waves of many lengths (Vaswani et al., *Attention Is All You Need*), to be added to a sequence `... s | d`.
 ///
@@ -123,7 +123,11 @@ impl<'b> LearnedPositions<'b> {
     #[must_use]
     #[track_caller]
     pub fn apply(&self, x: Expr<'b>) -> Expr<'b> {
-        // A longer table has positions beyond the end of the sequence.
-        x + if self.longer { self.table.einsum("s^beyond | ... => s | ...", &[]) } else { self.table }
+        if !self.longer {
+            return x + self.table;
+        }
+        // The table may have positions beyond the end of the sequence. One spec for both says that it has no fewer: a slice of it, added, could broadcast.
+        let options = Options { combine: Combine::Sum, ..Options::default() };
+        x.builder().einsum_with("..., s | ...; s^beyond | ... => ..., s | ...", &[x, self.table], &options)
     }
 }

@@ -300,6 +300,49 @@ fn folding_agrees() -> Result<(), Error> {
     Ok(())
 }
 
+/// Constants are folded in the type that they would be computed in, which is `f32` where nothing else is said.
+#[test]
+fn constants_are_folded_in_their_type() -> Result<(), Error> {
+    let numbers = [7.0, 0.1, 3.0, 16_777_217.0, -2.5, 1e-3];
+    for (treatment, settings) in treatments() {
+        let mut g = Graph::new();
+        let mut routine = Routine::new("all");
+        let mut results = Vec::new();
+        // The number of a cast is of its type.
+        let is_cast =
+            |operation: &Operation| Dtype::ALL.iter().any(|dtype| dtype.to_string() == operation.name());
+        for operation in Operation::all().iter().filter(|each| !each.is_bitwise() && !is_cast(each)) {
+            for turn in 0..numbers.len() {
+                let operands: Vec<f64> =
+                    (0..operation.arity()).map(|at| numbers[(turn + at) % numbers.len()]).collect();
+                let constants: Vec<Tensor> = operands.iter().map(|number| g.constant(*number)).collect();
+                let mut arrays = Vec::new();
+                for number in &operands {
+                    arrays.push(g.array(
+                        "x",
+                        "",
+                        Array::from_slice(&[], &[*number as f32]).expect("one number"),
+                    )?);
+                }
+                let pair = [constants, arrays].map(|operands| g.pointwise(operation.name(), &operands));
+                let [folded, computed] = pair;
+                let (folded, computed) = (folded?, computed?);
+                results.push((operation, operands, folded, computed));
+                routine.forward(folded);
+                routine.forward(computed);
+            }
+        }
+        let mut session = Session::with(g, settings)?;
+        session.run(&routine)?;
+        for (operation, operands, folded, computed) in results {
+            let (folded, computed) = (session.get(folded)?.to_f64s()[0], session.get(computed)?.to_f64s()[0]);
+            let agree = same(folded, computed, Dtype::F32, !operation.is_correct());
+            assert!(agree, "{} of {operands:?}: folded {folded}, {treatment} {computed}", operation.name());
+        }
+    }
+    Ok(())
+}
+
 /// A function of two integers.
 type OfTwo<'a> = &'a dyn Fn(i64, i64) -> i64;
 

@@ -216,22 +216,43 @@ impl Parser<'_> {
         };
         // These may well be files of the program.
         let is_file = matches!(name, "layers" | "functional" | "optim" | "random" | "math" | "time");
+        let imported = self.imported_names();
+        let dotted: Vec<String> =
+            imported.iter().map(|span| format!("`{name}.{}`", self.slice(*span))).collect();
+        let dotted = match dotted.is_empty() {
+            true => String::new(),
+            false => format!(", and {} for what it has", dotted.join(", ")),
+        };
         let help = match crate::suggest::is_library(name) {
             true if is_file => {
-                format!("write `import \"{name}.loom\"` for a file; what the language has needs no import")
+                format!(
+                    "write `import \"{name}.loom\"` for a file{dotted}; what the language has needs no import"
+                )
             }
             true => {
                 "leave out this line: `exp`, `sum`, `einsum`, `linear` and all others are there".to_string()
             }
-            false => format!("write `import \"{name}.loom\"`"),
+            false => format!("write `import \"{name}.loom\"`{dotted}"),
         };
         if is_file || !crate::suggest::is_library(name) {
             let name = name.to_string();
             let name = self.names.intern(&name);
             self.file.mistaken.push(name);
+            for span in imported {
+                let text = self.slice(span).to_string();
+                let name = self.names.intern(&text);
+                self.file.mistaken.push(name);
+            }
         }
         let message = "a file is imported by its path, in double quotes";
         self.report(Diagnostic::error(codes::EXPECTED, message, span, "").with_help(help));
+    }
+
+    /// The names behind `import` in the rest of the line, as in `from layers import a, b`.
+    fn imported_names(&self) -> Vec<Span> {
+        let line = self.tokens[self.at..].iter().take_while(|token| token.kind != TokenKind::Newline);
+        let behind = line.skip_while(|token| self.slice(token.span) != "import").skip(1);
+        behind.filter(|token| token.kind == TokenKind::Name).map(|token| token.span).collect()
     }
 
     /// Reports `f"…"`, and skips the letter.

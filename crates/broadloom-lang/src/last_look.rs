@@ -1,0 +1,123 @@
+//! Messages once all of them are known: one for each mistake, with advice in names that can be written at its place.
+
+use broadloom_diagnostics::{Diagnostic, Span};
+
+use crate::codes;
+use crate::program::Program;
+use crate::syntax::ast::{Body, Statement, StatementKind};
+
+/// Said of a condition that is a tensor.
+pub(crate) const IF_OF_TENSOR: &str =
+    "`if` is decided when the program is built, and a tensor is not known then";
+/// Said of an assignment to a tensor that is computed.
+pub(crate) const COMPUTED_TARGET: &str =
+    "only states, parameters and data can be assigned to, not what is computed";
+
+impl Program {
+    /// Looks at all messages together.
+    pub(crate) fn look_at_messages(&mut self) {
+        self.drop_repeated();
+        let mut diagnostics = std::mem::take(&mut self.diagnostics);
+        for diagnostic in &mut diagnostics {
+            let Some(place) = diagnostic.primary().map(|label| label.span) else { continue };
+            let Some(function) = self.function_around(place) else { continue };
+            let fixes = diagnostic.fixes.iter_mut().map(|fix| &mut fix.title);
+            for advice in diagnostic.help.iter_mut().chain(fixes) {
+                *advice = written_inside(advice, function);
+            }
+        }
+        self.diagnostics = diagnostics;
+    }
+
+    /// Drops messages about how a line is written where it cannot be written in that way either.
+    fn drop_repeated(&mut self) {
+        let line = |diagnostic: &Diagnostic| {
+            let span = diagnostic.primary()?.span;
+            Some((span.source, self.sources.position(span).0))
+        };
+        let is_deeper = |each: &&Diagnostic| [IF_OF_TENSOR, COMPUTED_TARGET].contains(&each.message.as_str());
+        let deeper: Vec<_> = self.diagnostics.iter().filter(is_deeper).filter_map(line).collect();
+        let is_repeated = |each: &Diagnostic| {
+            each.code == codes::EXPECTED && line(each).is_some_and(|line| deeper.contains(&line))
+        };
+        let keep: Vec<bool> = self.diagnostics.iter().map(|each| !is_repeated(each)).collect();
+        let mut keep = keep.into_iter();
+        self.diagnostics.retain(|_| keep.next().unwrap_or(true));
+    }
+
+    /// The name of the innermost function of the program around a place.
+    fn function_around(&self, place: Span) -> Option<&str> {
+        fn innermost(statements: &[Statement], place: Span) -> Option<&crate::syntax::ast::Def> {
+            let around = statements.iter().find(|statement| statement.span.contains(place))?;
+            match &around.kind {
+                StatementKind::Def(def) => match &def.body {
+                    Body::Block(body) => innermost(body, place).or(Some(def)),
+                    _ => Some(def),
+                },
+                StatementKind::For { body, .. } | StatementKind::Repeat { body, .. } => {
+                    innermost(body, place)
+                }
+                _ => None,
+            }
+        }
+        let def = innermost(&self.file.statements, place).filter(|_| place.source == self.main)?;
+        Some(self.names.text(def.name.name))
+    }
+}
+
+/// Advice with names as they are written inside a function: `head.weights` is `weights` there, and so is `net.head2.weights`.
+fn written_inside(advice: &str, function: &str) -> String {
+    let is_part = |letter: char| letter.is_alphanumeric() || letter == '_' || letter == '.';
+    let mut written = String::new();
+    for (at, piece) in advice.split('`').enumerate() {
+        if at > 0 {
+            written.push('`');
+        }
+        // Every other piece stands between quotes.
+        if at % 2 == 0 {
+            written.push_str(piece);
+            continue;
+        }
+        let mut rest = piece;
+        while let Some(start) = rest.find(is_part) {
+            let end = rest[start..].find(|letter| !is_part(letter)).map_or(rest.len(), |end| start + end);
+            written.push_str(&rest[..start]);
+            written.push_str(inside(&rest[start..end], function));
+            rest = &rest[end..];
+        }
+        written.push_str(rest);
+    }
+    written
+}
+
+/// The part of a path behind the last function of a name.
+fn inside<'p>(path: &'p str, function: &str) -> &'p str {
+    let is_it = |part: &str| {
+        part.strip_prefix(function).is_some_and(|number| number.chars().all(|digit| digit.is_ascii_digit()))
+    };
+    let mut from = 0;
+    let mut found = path;
+    for part in path.split('.') {
+        from += part.len() + 1;
+        if is_it(part) && from < path.len() {
+            found = &path[from..];
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::written_inside;
+
+    #[test]
+    fn names_inside_of_functions() {
+        let inside = |advice| written_inside(advice, "head");
+        assert_eq!(inside("write `head.weights @ head.v`"), "write `weights @ v`");
+        assert_eq!(inside("`{net.head2.w : 3} @ x`, head.w"), "`{w : 3} @ x`, head.w");
+        assert_eq!(
+            inside("write `head(3)`, `header.w`, `... | t`"),
+            "write `head(3)`, `header.w`, `... | t`"
+        );
+    }
+}
