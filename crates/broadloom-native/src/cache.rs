@@ -104,6 +104,11 @@ impl Cache {
         }
     }
 
+    /// What is wrong with the limit that the user has set, and what holds instead.
+    pub fn wrong_limit(&self) -> Option<String> {
+        limit().err().map(|reason| format!("{reason}; that many are kept"))
+    }
+
     /// Returns true if there is neither a cache nor a temporary folder to compile in.
     pub fn is_nowhere(&self) -> bool {
         self.used().is_none()
@@ -201,6 +206,11 @@ impl Cache {
             let reason = distrust(folder).unwrap_or("it cannot be used");
             return Err(format!("{reason}; remove it, or name another folder in BROADLOOM_CACHE"));
         }
+        if is_of_others(folder) {
+            return Err(
+                "it is no cache: it holds other files, and no compiled code; nothing was changed".into()
+            );
+        }
         make_private(folder, &found).map_err(|error| error.to_string())?;
         let removed = self.usage()?;
         for path in entries(folder).into_values().flat_map(|entry| entry.files) {
@@ -245,6 +255,15 @@ fn key_of(name: &str) -> Option<&str> {
     let key = name.get(..KEY)?;
     let ends = name[KEY..].chars().next().is_none_or(|c| matches!(c, '.' | '-'));
     (ends && key.bytes().all(|c| c.is_ascii_hexdigit())).then_some(key)
+}
+
+/// Returns true if a folder holds files, and nothing of a cache.
+fn is_of_others(folder: &Path) -> bool {
+    let mut names =
+        fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.file_name()).peekable();
+    let is_ours =
+        |name: &std::ffi::OsString| name.to_str().is_some_and(|name| key_of(name).is_some() || is_work(name));
+    names.peek().is_some() && !names.any(|name| is_ours(&name))
 }
 
 /// All code in a folder, by key. Files with other names do not belong to the cache.

@@ -155,6 +155,20 @@ fn caches_of_other_users() {
     assert!(said.contains("is not used") && said.contains("another user"), "{said}");
 }
 
+/// A folder of other files is not taken for a cache that can be emptied, and a limit that is no number is said to be wrong.
+#[test]
+fn folders_that_are_no_caches() {
+    let world = World::new("no_cache");
+    std::fs::create_dir(world.path("cache")).expect("a folder");
+    world.write("cache/letters.txt", "dear\n");
+    let ended = world.output(&["cache", "--clear"]);
+    assert_eq!(ended.status.code(), Some(2));
+    assert!(text(&ended.stderr).contains("it is no cache"), "{}", text(&ended.stderr));
+    let (status, printed, said) = run_with(&world, &[("BROADLOOM_CACHE_LIMIT", "abc")]);
+    assert_eq!((status, printed.as_str()), (Some(0), "[2 4 6 8]\n"), "{said}");
+    assert!(said.contains("BROADLOOM_CACHE_LIMIT is \"abc\"") && said.contains("1073741824"), "{said}");
+}
+
 /// Whatever is wrong with a file in the cache, and whatever is left there by the dead, programs run.
 #[test]
 fn caches_that_are_broken() {

@@ -214,6 +214,7 @@ fn compiler_for(backend: Backend, notices: &mut Vec<String>) -> Result<Option<Co
             if let Some(reason) = compiler.cache().unusable() {
                 notices.push(unusable_cache(compiler.cache().folder(), reason));
             }
+            notices.extend(compiler.cache().wrong_limit());
             Ok(Some(compiler))
         }
         // A compiler that the user names must not be replaced by another.

@@ -85,14 +85,18 @@ impl Session {
                     at.saturating_sub(ids.margin(axis).0).to_string()
                 };
                 let place: Vec<String> = ids.strides().iter().enumerate().map(index).collect();
+                let nodes = &self.prepared[at].lowered.nodes;
+                // What has no name is called as it is written.
+                let [by, whole] =
+                    [(buffer, ids), (of, table)].map(|(id, buffer)| match nodes.get(id.index()) {
+                        Some(Node::Value(tensor)) => self.graph.told_as(*tensor),
+                        _ => buffer.name.to_string(),
+                    });
                 let message = format!(
-                    "index {value} at [{}] of `{}` is outside `{}`, which has {below} rows",
+                    "index {value} at [{}] of `{by}` is outside `{whole}`, which has {below} rows",
                     place.join(", "),
-                    ids.name,
-                    table.name
                 );
                 let help = format!("indices are 0 to {}", below - 1);
-                let nodes = &self.prepared[at].lowered.nodes;
                 let ends = [buffer, of].into_iter().filter_map(|id| match nodes.get(id.index()) {
                     Some(Node::Value(tensor)) => Some(self.graph.declared_end(*tensor)),
                     _ => None,

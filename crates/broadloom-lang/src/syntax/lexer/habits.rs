@@ -12,6 +12,9 @@ const LONGEST_QUOTE: usize = 48;
 /// Words that stand between two expressions, or behind one.
 const BETWEEN: [&str; 8] = ["and", "or", "if", "then", "else", "for", "in", "every"];
 
+/// Statements with words of their own behind an expression.
+const STATEMENTS: [(&str, &[&str]); 2] = [("save", &["to"]), ("minimise", &["of", "by"])];
+
 impl Lexer<'_> {
     /// The length of a `//` comment, as other languages
     /// have it. Returns `None` if `//` is a whole quotient.
@@ -19,7 +22,12 @@ impl Lexer<'_> {
         let line = rest.strip_prefix("//")?;
         let line = line[..line.find(LINE_ENDS).unwrap_or(line.len())].trim_end();
         let words: Vec<&str> = line.split_whitespace().collect();
-        let begins = |word: &str| word.starts_with(char::is_alphanumeric) && !BETWEEN.contains(&word);
+        let before = self.text[..self.at].rsplit(LINE_ENDS).next().unwrap_or_default();
+        let first = before.split_whitespace().next();
+        let own = STATEMENTS.iter().find(|(statement, _)| Some(*statement) == first);
+        let is_between =
+            |word: &&str| BETWEEN.contains(word) || own.is_some_and(|(_, words)| words.contains(word));
+        let begins = |word: &str| word.starts_with(char::is_alphanumeric) && !is_between(&word);
         let ends = |word: &str| {
             begins(word) && word.ends_with(|end: char| end.is_alphanumeric() || "_.:!?".contains(end))
         };
