@@ -56,7 +56,7 @@ pub use graph::{Graph, Stats};
 pub use initial::Initial;
 pub use leaves::StatedNames;
 pub use logic::{Accumulate, Combine, Index, Options};
-pub use message::Why;
+pub use message::{Why, multiples};
 pub use nest::{ShownAccess, ShownLoop, ShownNest};
 pub use node::{LeafKind, Node};
 pub use notation::Notation;

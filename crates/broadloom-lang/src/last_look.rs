@@ -4,7 +4,7 @@ use broadloom_diagnostics::{Diagnostic, Span};
 
 use crate::codes;
 use crate::program::Program;
-use crate::syntax::ast::{Body, Statement, StatementKind};
+use crate::syntax::ast::{Binary, Body, Def, ExprKind, Statement, StatementKind};
 
 /// Said of a condition that is a tensor.
 pub(crate) const IF_OF_TENSOR: &str =
@@ -19,6 +19,9 @@ impl Program {
         self.drop_repeated();
         let mut diagnostics = std::mem::take(&mut self.diagnostics);
         for diagnostic in &mut diagnostics {
+            for label in &mut diagnostic.labels {
+                label.span = self.last_stage(label.span);
+            }
             let Some(place) = diagnostic.primary().map(|label| label.span) else { continue };
             let Some(function) = self.function_around(place) else { continue };
             let fixes = diagnostic.fixes.iter_mut().map(|fix| &mut fix.title);
@@ -27,6 +30,18 @@ impl Program {
             }
         }
         self.diagnostics = diagnostics;
+    }
+
+    /// For a pipe over several lines, its last stage: the others are evaluated already.
+    fn last_stage(&self, span: Span) -> Span {
+        if span.source != self.main || !self.sources.slice(span).contains('\n') {
+            return span;
+        }
+        let pipe = self.file.exprs.iter().find_map(|expr| match expr.kind {
+            ExprKind::Binary(Binary::Pipe, _, stage) if expr.span == span => Some(stage),
+            _ => None,
+        });
+        pipe.map_or(span, |stage| self.file.expr(stage).span)
     }
 
     /// Drops messages about how a line is written where it cannot be written in that way either.
@@ -47,7 +62,7 @@ impl Program {
 
     /// The name of the innermost function of the program around a place.
     fn function_around(&self, place: Span) -> Option<&str> {
-        fn innermost(statements: &[Statement], place: Span) -> Option<&crate::syntax::ast::Def> {
+        fn innermost(statements: &[Statement], place: Span) -> Option<&Def> {
             let around = statements.iter().find(|statement| statement.span.contains(place))?;
             match &around.kind {
                 StatementKind::Def(def) => match &def.body {

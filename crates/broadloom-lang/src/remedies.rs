@@ -26,7 +26,8 @@ const MOST_ERRORS: usize = 3;
 const ABOUT_SHAPES: [&str; 4] = [codes::BROADCASTS, codes::TARGETS, codes::IDLE, codes::MEANT];
 
 /// How advice begins that says what the rule is, and not what to write.
-const RULES: [&str; 15] = [
+const RULES: [&str; 16] = [
+    "what is carried has one shape",
     "positions count from",
     "indices are 0 to",
     "make both",
@@ -124,7 +125,8 @@ pub(crate) fn find(program: &mut Program, options: &Options) {
 
 /// Returns true if advice says no more than what the rule is.
 fn is_rule(help: &str) -> bool {
-    RULES.iter().any(|rule| help.starts_with(rule)) && !help.contains("einsum(")
+    let is_known = |rule: &&str| help.starts_with(*rule) || help == rule.trim_end_matches([';', ' ']);
+    RULES.iter().any(|rule| is_known(&rule)) && !help.contains("einsum(")
 }
 
 /// Programs that are read with a change.

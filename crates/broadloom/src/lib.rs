@@ -44,7 +44,7 @@ pub use broadloom_graph::{
     Margins, Misfit, Name, Node, Notation, OpenScan, Operation, Options, Padding, Part, PartialAxis,
     PartialRow, PartialShape, Projected, Remedy, RuntimeCheck, Said, Scanned, Scheme, Shape, Shapes,
     ShownAccess, ShownLoop, ShownNest, Sign, SizeSum, StatedNames, Stats, SymbolicSize, Tensor, Why,
-    certificate, example_shape, logic,
+    certificate, example_shape, logic, multiples,
 };
 pub use broadloom_native::{Cache, CacheUsage};
 pub use broadloom_run::{

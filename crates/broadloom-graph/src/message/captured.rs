@@ -89,8 +89,12 @@ impl Graph {
 /// The number of divisors that are tried on either side: sizes may be large.
 const NEIGHBOURS: usize = 1000;
 
-/// The multiples of a factor next to a size, and the divisors of the size next to the factor.
-fn multiples(size: u64, factor: u64) -> String {
+/// The multiples of a factor next to a size, and the divisors of the size next to the factor, as advice.
+///
+/// ```
+/// assert_eq!(broadloom_graph::multiples(64, 6), "4 or 8 in place of 6 would do, or 60 or 66 in place of 64");
+/// ```
+pub fn multiples(size: u64, factor: u64) -> String {
     let below = size / factor * factor;
     let above = below.saturating_add(factor);
     let sizes = if below == 0 { above.to_string() } else { format!("{below} or {above}") };

@@ -74,8 +74,11 @@ impl Graph {
         let fits = |at: &usize| others(*at) > 0 && elements.is_multiple_of(others(*at));
         // A batch that is right stays.
         let first = if same { batch.len() } else { 0 };
-        let mut fitting = (first..all.len()).filter(fits).map(|at| (at, elements / others(at)));
-        if let (Some((at, size)), None) = (fitting.next(), fitting.next()) {
+        let fitting: Vec<(usize, u64)> =
+            (first..all.len()).filter(fits).map(|at| (at, elements / others(at))).collect();
+        // Of several, the last axis: it is the one that layers make.
+        let last = fitting.last().filter(|(at, _)| fitting.len() == 1 || *at + 1 == all.len());
+        if let Some(&(at, size)) = last {
             all[at] = size;
             let (batch, output) = all.split_at(batch.len());
             let bar = if batch.is_empty() { "" } else { " | " };

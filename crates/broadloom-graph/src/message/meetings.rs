@@ -61,21 +61,28 @@ impl Graph {
                 let others = |at: usize| operands[at + 1..].iter().map(move |other| (operands[at], *other));
                 let mut pairs = (0..operands.len()).flat_map(others);
                 pairs.find_map(|(a, b)| {
-                    Kind::ALL.into_iter().find_map(|kind| self.rows_that_meet((a, kind), (b, kind)))
+                    Kind::ALL
+                        .into_iter()
+                        .find_map(|kind| self.rows_that_meet((a, kind), (b, kind), |_| false))
                 })
             }
             Op::Compose | Op::ComposeAccumulate => {
                 let own = case.core.constraints.iter().filter(|id| self.origin(**id).step == step);
                 let rows: Vec<(Tensor, Kind)> = own.flat_map(|id| self.rows_read(*id)).collect();
                 let &[a, b] = &rows[..] else { return None };
-                self.rows_that_meet(a, b)
+                self.rows_that_meet(a, b, |_| false)
             }
             _ => None,
         }
     }
 
     /// Two sizes that face each other in rows which are matched from the last axis backwards.
-    fn rows_that_meet(&self, a: (Tensor, Kind), b: (Tensor, Kind)) -> Option<Meeting> {
+    fn rows_that_meet(
+        &self,
+        a: (Tensor, Kind),
+        b: (Tensor, Kind),
+        may_differ: impl Fn(AxisPlace) -> bool,
+    ) -> Option<Meeting> {
         let side = |(tensor, kind): (Tensor, Kind), at: usize| {
             let place = AxisPlace { tensor, kind, spot: Spot::Back(at) };
             Some((self.claimed_size(place)?, place))
@@ -84,7 +91,7 @@ impl Graph {
         let most = [a, b].map(written).iter().map(|row| row.lead.len() + row.trail.len()).min()?;
         (0..most).find_map(|at| {
             let sides = [side(a, at)?, side(b, at)?];
-            (sides[0].0 != sides[1].0).then_some(Meeting { label: None, sides })
+            (sides[0].0 != sides[1].0 && !may_differ(sides[0].1)).then_some(Meeting { label: None, sides })
         })
     }
 
@@ -92,16 +99,23 @@ impl Graph {
     fn parts_that_meet(&self, step: u32) -> Option<Meeting> {
         let (known, _) = self.spec_of_step(step)?;
         let joined = known.spec.results.first()?.rows().find_map(|(kind, row)| {
-            row.axes().any(|axis| matches!(axis.kind, AxisKind::Concat(_))).then_some(kind)
+            let (_, spot) = row_spots(row).find(|(axis, _)| matches!(axis.kind, AxisKind::Concat(_)))?;
+            Some((kind, spot))
         });
         let (first, others) = self.step_operands(step).split_first()?;
+        let is_joined = |kind: Kind, place: AxisPlace| {
+            let count = self.known_row(*first, kind).map(|row| row.len());
+            let (own, spot) = joined?;
+            let spot = match spot {
+                Spot::Front(at) => Spot::Back(count?.checked_sub(at + 1)?),
+                spot => spot,
+            };
+            Some(own == kind && place.spot == spot)
+        };
+        let is_joined = |kind: Kind, place: AxisPlace| is_joined(kind, place).unwrap_or(false);
         others.iter().find_map(|other| {
             Kind::ALL.into_iter().find_map(|kind| {
-                let met = self.rows_that_meet((*first, kind), (*other, kind))?;
-                let count = self.known_row(*first, kind)?.len();
-                // Parts are joined along the first axis of their row.
-                let is_joined = joined == Some(kind) && met.sides[0].1.spot == Spot::Back(count - 1);
-                (!is_joined).then_some(met)
+                self.rows_that_meet((*first, kind), (*other, kind), |place| is_joined(kind, place))
             })
         })
     }

@@ -38,6 +38,7 @@ mod repairs;
 mod symbols;
 mod why;
 
+pub use captured::multiples;
 pub use why::Why;
 
 use broadloom_core::order::Dim;

@@ -52,6 +52,20 @@ impl Eval<'_> {
         self.elsewhere(name, span).is_some() || self.frame.file.mistaken.contains(&name)
     }
 
+    /// The number of a repetition that the line of a definition reads.
+    fn counts(&self, defined: Span) -> Option<&str> {
+        let file = &self.frame.file;
+        let (turn, body) = file.statements.iter().find_map(|statement| match &statement.kind {
+            StatementKind::Repeat { name: Some(turn), body, .. } if statement.span.contains(defined) => {
+                Some((turn.name, body))
+            }
+            _ => None,
+        })?;
+        let line = body.iter().find(|statement| statement.span.contains(defined))?.span;
+        let mut names = file.exprs.iter().filter(|expr| line.contains(expr.span));
+        names.any(|expr| matches!(expr.kind, ExprKind::Name(name) if name == turn)).then(|| self.text(turn))
+    }
+
     /// Finds a place where a name is known, with a label for it and advice.
     pub(super) fn elsewhere(&self, name: Name, used: Span) -> Option<Elsewhere> {
         let file = self.frame.file.clone();
@@ -102,9 +116,14 @@ impl Eval<'_> {
             ),
             Inside::Repeat => (
                 "known only inside of this `repeat`".to_string(),
-                format!(
-                    "use `{text}` inside, or move its line before the `repeat`: it is computed again whenever it is needed"
-                ),
+                match self.counts(span) {
+                    Some(turn) => format!(
+                        "use `{text}` inside: its line reads `{turn}`, which there is only there; to keep the last one, declare `state last : |` before the `repeat`, and write `last = {text}` in it"
+                    ),
+                    None => format!(
+                        "use `{text}` inside, or move its line before the `repeat`: it is computed again whenever it is needed"
+                    ),
+                },
             ),
             Inside::For => (
                 "known only inside of this `for`, where each turn has its own".to_string(),

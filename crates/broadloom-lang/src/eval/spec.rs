@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use broadloom::{Accumulate, Combine, Notation, Operation, Options, Padding, Tensor};
+use broadloom::{Accumulate, Combine, Notation, Operation, Options, Padding, Tensor, multiples};
 use broadloom_diagnostics::{Diagnostic, Span};
 use broadloom_spec::{Axis, AxisId, Kind, RowId, RowVariable, Shape, Spec, parse_over, parse_spec};
 
@@ -10,7 +10,7 @@ use super::{Eval, Evaluated, Reported};
 use crate::builtin::{Call, Given};
 use crate::codes;
 use crate::position::whole;
-use crate::syntax::ast::{ExprId, ExprKind, Ident};
+use crate::syntax::ast::{Binary, Body, ExprId, ExprKind, Ident, StatementKind};
 use crate::value::Value;
 
 /// The greatest length of a text after others are filled into it.
@@ -152,10 +152,43 @@ impl Eval<'_> {
                 Some(number) => Ok(number.to_string()),
                 None => {
                     let message = format!("`{name}` is {number}, and a spec has whole numbers");
-                    eval.wrong(codes::RANGE, message, span, "")
+                    match eval.quotient(name, span) {
+                        Some([of, by]) => {
+                            let message = format!("{of} is not a multiple of {by}");
+                            eval.wrong(codes::ARITHMETIC, message, span, multiples(of, by))
+                        }
+                        None => eval.wrong(codes::RANGE, message, span, ""),
+                    }
                 }
             }
         })
+    }
+
+    /// The numbers that a name of the function around is the quotient of.
+    fn quotient(&mut self, name: &str, span: Span) -> Option<[u64; 2]> {
+        let file = self.frame.file.clone();
+        let around = file.statements.iter().filter(|statement| statement.span.contains(span));
+        let defs = around.filter_map(|statement| match &statement.kind {
+            StatementKind::Def(def) => Some(&def.body),
+            _ => None,
+        });
+        let blocks = defs.filter_map(|body| if let Body::Block(block) = body { Some(block) } else { None });
+        let lets = blocks.flatten().filter_map(|statement| match &statement.kind {
+            StatementKind::Let { names, value, .. } => match &names[..] {
+                [own] if self.text(own.name) == name => Some(*value),
+                _ => None,
+            },
+            _ => None,
+        });
+        let value = lets.last()?;
+        let ExprKind::Binary(Binary::Div, of, by) = file.expr(value).kind else { return None };
+        let mut numbers = [of, by].into_iter().map(|side| {
+            let before = self.diagnostics.len();
+            let number = self.expr(side).and_then(|value| self.number(&value, self.span_of(side)));
+            self.diagnostics.truncate(before);
+            number.ok().and_then(whole).and_then(|number| u64::try_from(number).ok())
+        });
+        Some([numbers.next()??, numbers.next()??]).filter(|[_, by]| *by > 0)
     }
 
     /// The same for a text that is printed: any number will do.

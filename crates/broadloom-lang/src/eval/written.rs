@@ -8,6 +8,7 @@ use broadloom_diagnostics::{Diagnostic, Span};
 use super::{Eval, Evaluated, Reported};
 use crate::codes;
 use crate::held::{LARGEST_WRITTEN, holds, number_text, range_text, wider};
+use crate::syntax::ast::{ExprId, ExprKind};
 use crate::value::Value;
 
 impl Eval<'_> {
@@ -98,6 +99,17 @@ impl Eval<'_> {
         Ok(written.convert(to))
     }
 
+    /// The places of the first part of a list and of another one, if it is written at a place and these are its own parts.
+    fn written_parts(&self, value: &Value, span: Span, at: usize) -> Option<[Span; 2]> {
+        let file = &self.frame.file;
+        let list = file.exprs.iter().find(|expr| expr.span == span && self.place(span) == span)?;
+        let (ExprKind::List(parts), Value::List(items)) = (&list.kind, value) else { return None };
+        let is_list = |part: ExprId| matches!(file.expr(part).kind, ExprKind::List(_));
+        let (first, other) = (*parts.first()?, *parts.get(at)?);
+        let is_it = parts.len() == items.len() && is_list(first) && is_list(other);
+        is_it.then(|| [first, other].map(|part| file.expr(part).span))
+    }
+
     /// The numbers of nested lists, as 64-bit floats.
     fn literal(&mut self, value: &Value, span: Span) -> Evaluated<Array> {
         let (mut sizes, mut numbers) = (Vec::new(), Vec::new());
@@ -121,9 +133,17 @@ impl Eval<'_> {
             }
             let message = match uneven(value) {
                 Some((first, other, at)) => {
-                    format!(
+                    let message = format!(
                         "the parts of this list are not equally long: part 0 has {first} items, part {at} has {other}"
-                    )
+                    );
+                    if let Some([whole, part]) = self.written_parts(value, span, at) {
+                        let label = format!("{other} {}", if other == 1 { "item" } else { "items" });
+                        let help = format!("write {first} items in each part, or as many in all of them");
+                        let diagnostic = Diagnostic::error(codes::KIND, message, part, label);
+                        return self
+                            .fail(diagnostic.with_label(whole, format!("{first} items")).with_help(help));
+                    }
+                    message
                 }
                 None => "the parts of this list are not all numbers, or not of one shape".to_string(),
             };

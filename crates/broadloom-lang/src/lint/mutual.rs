@@ -1,6 +1,6 @@
 //! Tensors that broadcast into each other, so that every element is paired with every other.
 
-use broadloom::{Axis, Broadcast, LeafKind, Node, Shapes, Tensor};
+use broadloom::{Axis, Broadcast, LeafKind, Node, Shape, Shapes, Tensor};
 use rustc_hash::FxHashSet;
 
 use crate::program::{Origin, Program};
@@ -157,6 +157,23 @@ fn pairs_up(program: &Program, origin: &Origin) -> bool {
     application.is_some_and(|each| each.library && PAIRING.contains(&each.function.as_str()))
 }
 
+/// Returns true if a shape is another one with some axes of size 1 left out.
+fn shortened(from: &Shape, to: &Shape) -> bool {
+    let rows = |shape: &Shape| [shape.batch().to_vec(), shape.output().to_vec(), shape.input().to_vec()];
+    let is_shorter = |(from, to): (Vec<Axis>, Vec<Axis>)| {
+        let mut rest = to.iter().peekable();
+        for axis in &from {
+            if rest.peek().is_some_and(|next| next.size() == axis.size()) {
+                rest.next();
+            } else if axis.size() != 1 {
+                return false;
+            }
+        }
+        rest.next().is_none()
+    };
+    from != to && rows(from).into_iter().zip(rows(to)).all(is_shorter)
+}
+
 /// Returns true if a spec or a transpose that computes nothing arranged the axes of a tensor,
 /// directly or below a few pointwise operations.
 fn arranged(program: &Program, shapes: &Shapes, tensor: Tensor) -> bool {
@@ -166,6 +183,10 @@ fn arranged(program: &Program, shapes: &Shapes, tensor: Tensor) -> bool {
         let Some(Node::Operation { name, operands, .. }) = program.graph.node(tensor) else { continue };
         match (name, operands) {
             ("transpose", _) => return true,
+            // Leaving out a unit arranges nothing.
+            ("einsum", [operand]) if shortened(&shapes.get(*operand), &shapes.get(tensor)) => {
+                waiting.push((*operand, depth + 1));
+            }
             ("einsum", [operand]) if elements(*operand) == elements(tensor) => return true,
             ("einsum" | "sum" | "mean" | "max" | "min" | "product" | "@", _) => {}
             // An arrangement further away than this is not visible where the tensor is used.

@@ -29,6 +29,7 @@ pub(super) fn attempts(program: &Program, wrong: &Diagnostic, place: Span) -> Ve
     all.extend(transposed(program, place));
     all.extend(over_other_axes(program, wrong, place));
     all.extend(images(program, wrong, place));
+    all.extend(padded(program, wrong));
     all.extend(second_list(program, wrong));
     all.extend(units(program, wrong, place));
     all
@@ -139,13 +140,48 @@ fn images(program: &Program, wrong: &Diagnostic, place: Span) -> Option<Attempt>
         a.max(b).checked_div(a.min(b)).filter(|factor| *factor > 1 && factor * a.min(b) == a.max(b))?;
     let shrinks = |name: &str| SHRINKING.contains(&name);
     program.applications.iter().find(|each| each.library && shrinks(&each.function))?;
-    let mut changes =
-        each_operand(program, place, "enlarge the smaller one, ", |x| format!("upsample({factor})({x})"));
+    let mut changes = strides(program, wrong, factor);
+    changes.extend(each_operand(program, place, "enlarge the smaller one, ", |x| {
+        format!("upsample({factor})({x})")
+    }));
     changes.extend(each_operand(program, place, "shrink the larger one, ", |x| {
         format!("max_pool({factor})({x})")
     }));
     let reason = format!("one image is {factor} times as large as the other: ");
     Some(Attempt { is_choice: true, ..Attempt::new(reason, changes) })
+}
+
+/// Layers at the places of an error with a stride in addition.
+fn strides(program: &Program, wrong: &Diagnostic, factor: u64) -> Vec<Change> {
+    let is_shown = |span: Span| wrong.labels.iter().any(|label| label.span.contains(span));
+    let calls = program.file.exprs.iter().filter(|expr| is_shown(expr.span)).filter_map(|expr| {
+        let ExprKind::Call { callee, args } = &expr.kind else { return None };
+        let layer = name(program, *callee).filter(|name| name.ends_with("conv2d"))?;
+        let has_stride =
+            args.iter().any(|arg| arg.name.is_some_and(|name| program.names.text(name.name) == "stride"));
+        let last = program.file.expr(args.last().filter(|_| !has_stride)?.value).span;
+        let written =
+            format!("{}, stride = {factor})", program.sources.slice(Span { end: last.end, ..expr.span }));
+        let edits = vec![Edit::new(expr.span, written.clone())];
+        Some(Change { help: format!("give {layer} the same stride, `{written}`"), edits })
+    });
+    calls.collect()
+}
+
+/// Windows that stay inside of an axis, and make it shorter.
+fn padded(program: &Program, wrong: &Diagnostic) -> Option<Attempt> {
+    let is_shown = |span: Span| wrong.labels.iter().any(|label| label.span.contains(span));
+    let specs = program.file.exprs.iter().filter_map(|expr| match &expr.kind {
+        ExprKind::Text(text) if text.contains("<+") && is_shown(expr.span) => Some(expr.span),
+        _ => None,
+    });
+    let change = |span: Span| {
+        let written = program.sources.slice(span).replace("<+", "=+");
+        Change { help: format!("write `{written}`"), edits: vec![Edit::new(span, written)] }
+    };
+    let changes: Vec<Change> = specs.map(change).collect();
+    (!changes.is_empty())
+        .then(|| Attempt::new("windows of `=+` reach beyond the axis, which keeps its size: ", changes))
 }
 
 /// An operand that has lost the last batch axis, as a mean over positions does.

@@ -186,6 +186,7 @@ pub(super) fn attempts(program: &Program, wrong: &Diagnostic, place: Span) -> Ve
             each(&|each| if is_mask(program, each) { each.with_inputs() } else { Vec::new() }),
         ),
         Attempt::new("for one name, ", renamed(&all, wrong)),
+        Attempt::new("with the size of what it meets, ", by_other_names(&all)),
         Attempt::new("the same axes in another order fit: ", each(&|each| each.in_other_orders(&all))),
         Attempt { is_choice: true, ..Attempt::new("", resized(&all, program, wrong)) },
     ]
@@ -243,6 +244,23 @@ fn renamed(all: &[Declaration<'_>], wrong: &Diagnostic) -> Vec<Change> {
         }
         _ => Vec::new(),
     }
+}
+
+/// Parameters with one name of a size in place of another: both stand in what the error shows.
+fn by_other_names(all: &[Declaration<'_>]) -> Vec<Change> {
+    let is_name = |axis: &&str| axis.starts_with(char::is_alphabetic) && !axis.contains([' ', ':']);
+    let mut names: Vec<&str> = all.iter().flat_map(|each| each.rows.concat()).filter(is_name).collect();
+    names.sort_unstable();
+    names.dedup();
+    let parameters = all.iter().filter(|each| each.rest.is_some());
+    parameters
+        .flat_map(|each| {
+            let own: Vec<&str> = each.rows.concat().into_iter().filter(is_name).collect();
+            let pairs = own.into_iter().flat_map(|own| names.iter().map(move |other| (own, *other)));
+            let pairs = pairs.filter(|(own, other)| own != other).collect::<Vec<_>>();
+            pairs.into_iter().filter_map(|(own, other)| each.replaced(own, other))
+        })
+        .collect()
 }
 
 /// Two sizes that do not agree, with one of them in place of the other: in a declaration, or in a call.
