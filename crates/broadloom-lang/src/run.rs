@@ -104,10 +104,16 @@ impl Program {
                 }
             }
         }
-        let Ended { outcome, ran, stopped, place } = ready.go(&way, observer);
+        let Ended { outcome, ran, stopped, place, saved } = ready.go(&way, observer);
         // The values from before a loss that was not finite are kept.
         let lost = outcome.as_ref().is_err_and(|wrong| wrong.code != codes::NOT_FINITE || !ran);
         if lost {
+            if let (Some(file), Some(saved)) = (&options.save, saved) {
+                observer.notice(&format!(
+                    "{} has the values after repetition {saved}; the run can go on from there",
+                    file.display()
+                ));
+            }
             return outcome.map(|()| ready.session);
         }
         if let Some(file) = &options.save {
@@ -168,6 +174,8 @@ pub struct Ended {
     pub stopped: bool,
     /// How far it has come.
     pub place: Progress,
+    /// The repetition after which values were last saved on the way, if they were.
+    pub saved: Option<u64>,
 }
 
 impl Ready {
@@ -176,7 +184,7 @@ impl Ready {
         let wrong = self.too_many_steps(way).map(Box::new).or_else(|| self.draw().err());
         if let Some(wrong) = wrong {
             let place = way.from;
-            return Ended { outcome: Err(wrong), ran: false, stopped: false, place };
+            return Ended { outcome: Err(wrong), ran: false, stopped: false, place, saved: None };
         }
         let mut running = Running {
             plan: &self.plan,
@@ -192,10 +200,11 @@ impl Ready {
             way: way.clone(),
             turns: Vec::new(),
             place: way.from,
+            saved: None,
         };
         let outcome = running.all();
-        let Running { ran, stopped, place, .. } = running;
-        Ended { outcome, ran, stopped, place }
+        let Running { ran, stopped, place, saved, .. } = running;
+        Ended { outcome, ran, stopped, place, saved }
     }
 
     /// Refuses a number of repetitions that the program cannot have.
@@ -255,6 +264,8 @@ struct Running<'p> {
     turns: Vec<(u64, u64)>,
     /// How far it has come.
     place: Progress,
+    /// The repetition after which values were last saved on the way.
+    saved: Option<u64>,
 }
 
 impl Running<'_> {
@@ -296,7 +307,9 @@ impl Running<'_> {
         }
         self.place.note(self.session);
         let saved = self.session.save(file);
-        self.told(saved, span)
+        self.told(saved, span)?;
+        self.saved = Some(self.place.repetitions);
+        Ok(())
     }
 
     /// Carries out actions; `turn` is the number of the repetition around them, from 0.

@@ -7,7 +7,7 @@ use broadloom_lang::{Observer, OnMesh, Options, Program, RunOptions, compile};
 use libtest_mimic::{Failed, Trial};
 
 /// A transformer of the library that learns to count.
-const PROGRAM: &str = "\
+pub const PROGRAM: &str = "\
 dim batch = 8
 data text : batch, 4 | = [[0, 1, 2, 3], [1, 2, 3, 4], [2, 3, 4, 5], [3, 4, 5, 6], [4, 5, 6, 7], [5, 6, 7, 8], [6, 7, 8, 9], [7, 8, 9, 10]]
 let logits = decoder_only(16, 32, layers = 1, heads = 8, hidden = 64)(text)
@@ -77,7 +77,7 @@ fn trained(on: Option<&OnMesh>) -> Result<(Vec<f64>, Session), String> {
 /// The losses of one device, which every test compares with.
 static ALONE: Mutex<Vec<f64>> = Mutex::new(Vec::new());
 
-fn alone() -> Result<Vec<f64>, String> {
+pub fn alone() -> Result<Vec<f64>, String> {
     let mut known = ALONE.lock().map_err(|_| "training on one device has failed")?;
     if known.is_empty() {
         *known = trained(None)?.0;

@@ -4,6 +4,7 @@
 //! They run where `BROADLOOM_PYTHON` names a Python with JAX. Where it is not set they are shown as ignored, with a notice.
 
 mod mesh;
+mod processes;
 
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -59,6 +60,7 @@ pub fn trials() -> Vec<Trial> {
         trials.push(Trial::test(format!("xla::cases::{name}"), run).with_ignored_flag(missing));
     }
     trials.extend(mesh::trials(missing));
+    trials.extend(processes::trials(missing));
     trials
 }
 
