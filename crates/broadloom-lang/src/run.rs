@@ -181,7 +181,7 @@ pub struct Ended {
 impl Ready {
     /// Carries out the plan of the program: everything that it does when it runs. Parameters and states begin as they are now.
     pub fn go(&mut self, way: &Way, observer: &mut dyn Observer) -> Ended {
-        let wrong = self.too_many_steps(way).map(Box::new).or_else(|| self.draw().err());
+        let wrong = self.unfit_steps(way).map(Box::new).or_else(|| self.draw().err());
         if let Some(wrong) = wrong {
             let place = way.from;
             return Ended { outcome: Err(wrong), ran: false, stopped: false, place, saved: None };
@@ -208,11 +208,11 @@ impl Ready {
     }
 
     /// Refuses a number of repetitions that the program cannot have.
-    fn too_many_steps(&self, way: &Way) -> Option<Diagnostic> {
+    fn unfit_steps(&self, way: &Way) -> Option<Diagnostic> {
         let steps = way.steps?;
         let loops = self.plan.actions.iter().filter_map(|action| match action {
             Action::Repeat(repeat) => Some(repeat),
-            Action::Run(..) | Action::Print { .. } | Action::Save { .. } => None,
+            Action::Run { .. } | Action::Print { .. } | Action::Save { .. } => None,
         });
         let loops: Vec<&Repeat> = loops.collect();
         if loops.is_empty() {
@@ -223,6 +223,19 @@ impl Ready {
         }
         let positions = self.plan.slices.iter().map(|(_, position)| position);
         let counted = |repeat: &&&Repeat| positions.clone().any(|position| position.mentions(repeat.counter));
+        let averaged = loops.iter().find_map(|repeat| {
+            let every = |action: &Action| match action {
+                Action::Run { every, span, .. } => every.map(|every| (every, *span)),
+                Action::Print { .. } | Action::Save { .. } | Action::Repeat(_) => None,
+            };
+            repeat.body.iter().filter_map(every).find(|(every, _)| !steps.is_multiple_of(*every))
+        });
+        if let Some((every, span)) = averaged {
+            let message =
+                format!("{steps} steps are no multiple of the {every} whose gradients are averaged here");
+            let help = format!("ask for {} steps", steps.next_multiple_of(every));
+            return Some(Diagnostic::error(codes::VALUE, message, span, "").with_help(help));
+        }
         let short = loops.iter().filter(counted).find(|repeat| steps > repeat.total())?;
         let message = format!("{steps} steps are more than the {} that this loop can have", short.total());
         let wrong = Diagnostic::error(codes::VALUE, message, short.span, "");
@@ -316,9 +329,11 @@ impl Running<'_> {
     fn actions(&mut self, actions: &[Action], turn: u64) -> Result<(), Box<Diagnostic>> {
         for action in actions {
             match action {
-                Action::Run(routine, span) => {
-                    self.routine(*routine, *span)?;
-                    self.ran = true;
+                Action::Run { routine, every, span } => {
+                    if every.is_none_or(|every| (turn + 1).is_multiple_of(every)) {
+                        self.routine(*routine, *span)?;
+                        self.ran = true;
+                    }
                 }
                 Action::Print { routine, pieces, every, span } => {
                     if every.is_none_or(|every| (turn + 1).is_multiple_of(every) || turn == 0) {

@@ -67,6 +67,17 @@ pub fn trials() -> Vec<Trial> {
 /// Programs with what MLIR has no operation for: they sort, or use functions that it does not have.
 const NOT_IN_MLIR: &[(&str, &str)] = &[
 (
+    "averaged",
+    "data x : 4, 8 | 3 = normal(1)
+let w = {w : 3 as bf16 = [0.5, -1, 2]}
+let b = {b : 2 = 0}
+repeat part in 0..4:
+  let loss = mean(\"... | ... => |\", square(tanh(sum(\"... | i => ... |\", w * x[part])) + b - [1, 2]))
+  minimise loss by adamw(0.02) every 4
+print w, b
+",
+),
+(
     "gamma",
     "let l = sum(lgamma({w : 6 = [0.5, 1.25, 2.5, 7, 100, -1.5]})) + sum(digamma(w))
 backward l
@@ -160,7 +171,8 @@ fn same_results(routine: &Routine, judge: &mut Session, session: &mut Session) -
         }
     }
     for tensor in assigned {
-        let values = judge.get(tensor).map_err(|error| error.to_string())?;
+        // A gradient that is assigned to may not last.
+        let Ok(values) = judge.get(tensor) else { continue };
         // A computed tensor that is assigned to cannot be set; it is computed anew.
         let _ = session.set(tensor, &values);
     }
