@@ -78,6 +78,16 @@ print w, b
 ",
 ),
 (
+    // What is lost when parameters are rounded is not lost by a compiler that leaves out conversions there and back.
+    "master",
+    "let b = {b : 2 as bf16 = [100, 1]}
+let h = {h : 2 as f16 = [100, 1]}
+repeat 3:
+  minimise sum(b * [1, 0.25]) + sum(h * [1, 0.25]) by master(sgd(0.015625))
+print b, h
+",
+),
+(
     "gamma",
     "let l = sum(lgamma({w : 6 = [0.5, 1.25, 2.5, 7, 100, -1.5]})) + sum(digamma(w))
 backward l
