@@ -116,6 +116,7 @@ module.exports = grammar({
         optional(seq("of", field("of", $.expression))),
         "by",
         field("rule", $.expression),
+        optional(seq("every", field("every", $.expression))),
       ),
     print: ($) =>
       seq("print", orMissing($, $.expression), repeat(seq(",", orMissing($, $.expression))), optional(seq("every", field("every", $.expression)))),

@@ -22,6 +22,7 @@ mod log;
 mod mesh;
 mod output;
 mod plot;
+mod processes;
 mod program;
 mod progress;
 mod streams;

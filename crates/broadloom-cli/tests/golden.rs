@@ -101,6 +101,16 @@ const CASES: &[(&str, &str)] = &[
         "emit --stablehlo --routine step1 mesh.loom --mesh data=4,model=2 --shard batch=data --shard hidden=model",
     ),
     ("emit_mesh_c", "emit mesh.loom --json --mesh data=2"),
+    ("run_processes_uneven", "run mesh.loom --backend xla --mesh data=4 --shard batch=data --processes 3"),
+    ("run_processes_no_mesh", "run mesh.loom --backend xla --processes 2"),
+    (
+        "run_processes_none",
+        "run mesh.loom --backend xla --mesh data=4 --processes 2 --coordinator node0:7000 --process 2",
+    ),
+    (
+        "run_processes_place",
+        "run mesh.loom --backend xla --mesh data=4 --processes 2 --coordinator node0 --process 1",
+    ),
     ("run_mesh_native", "run mesh.loom --mesh data=2 --shard batch=data"),
     ("check_stdin", "check - < mismatch.loom"),
     ("check_terminal", "tty100 check mlp.loom"),

@@ -10,6 +10,8 @@
 //! - Integers stay integers, also with literals that are whole. With floats, with fractions
 //!   (`i * 0.5`), in divisions and in functions such as `exp`, the result is a float: that of the
 //!   other operand, or the default. The formula of an operation decides, not its name.
+//! - States that parameters are updated by, such as numbers of steps, are not shorter than 32 bits, though the parameters may be:
+//!   what is added up there would not grow beyond a few hundred.
 //! - What a scan carries has the widest type among its first value and what a turn makes of it.
 //! - Sums and products over axes of `bool`, `u8`, `i8` and `i16` are `i64`, and so is arithmetic on `bool` alone,
 //!   because the results would seldom fit; so is what a size or a range does to such numbers. Copies,
@@ -234,7 +236,10 @@ impl Types<'_> {
         {
             return;
         }
+        let is_update = matches!(graph.leaf(Tensor(*result)), Some(Leaf::Param));
         for tensor in operands {
+            let is_state = matches!(graph.leaf(*tensor), Some(Leaf::State));
+            let wanted = if is_update && is_state { accumulated(wanted) } else { wanted };
             if wanted.is_float() || self.whole[tensor.index()] && graph.facts.arrays.contains_key(tensor) {
                 self.known[tensor.index()].get_or_insert(wanted);
             }

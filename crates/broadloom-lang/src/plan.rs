@@ -32,7 +32,7 @@ impl Plan {
             match actions.next() {
                 Some(Action::Save { path, span, .. }) => found.push((path.as_str(), *span)),
                 Some(Action::Repeat(repeat)) => waiting.push(repeat.body.iter()),
-                Some(Action::Run(..) | Action::Print { .. }) => {}
+                Some(Action::Run { .. } | Action::Print { .. }) => {}
                 None => _ = waiting.pop(),
             }
         }
@@ -57,7 +57,14 @@ pub struct Drawn {
 #[derive(Clone, Debug)]
 pub enum Action {
     /// Runs a routine.
-    Run(usize, Span),
+    Run {
+        /// The routine.
+        routine: usize,
+        /// Runs it only in repetitions whose number is a multiple of this, counted from 1.
+        every: Option<u64>,
+        /// The span of the statement.
+        span: Span,
+    },
     /// Prints a line.
     Print {
         /// The routine for the printed tensors that have not been computed yet.

@@ -125,7 +125,7 @@ impl Walk<'_> {
     fn actions(&mut self, actions: &[Action]) {
         for action in actions {
             match action {
-                Action::Run(routine, span) => self.routine(*routine, *span),
+                Action::Run { routine, span, .. } => self.routine(*routine, *span),
                 Action::Print { routine, pieces, span, .. } => {
                     routine.iter().for_each(|routine| self.routine(*routine, *span));
                     for piece in pieces {

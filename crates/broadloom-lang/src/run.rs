@@ -104,10 +104,16 @@ impl Program {
                 }
             }
         }
-        let Ended { outcome, ran, stopped, place } = ready.go(&way, observer);
+        let Ended { outcome, ran, stopped, place, saved } = ready.go(&way, observer);
         // The values from before a loss that was not finite are kept.
         let lost = outcome.as_ref().is_err_and(|wrong| wrong.code != codes::NOT_FINITE || !ran);
         if lost {
+            if let (Some(file), Some(saved)) = (&options.save, saved) {
+                observer.notice(&format!(
+                    "{} has the values after repetition {saved}; the run can go on from there",
+                    file.display()
+                ));
+            }
             return outcome.map(|()| ready.session);
         }
         if let Some(file) = &options.save {
@@ -168,15 +174,17 @@ pub struct Ended {
     pub stopped: bool,
     /// How far it has come.
     pub place: Progress,
+    /// The repetition after which values were last saved on the way, if they were.
+    pub saved: Option<u64>,
 }
 
 impl Ready {
     /// Carries out the plan of the program: everything that it does when it runs. Parameters and states begin as they are now.
     pub fn go(&mut self, way: &Way, observer: &mut dyn Observer) -> Ended {
-        let wrong = self.too_many_steps(way).map(Box::new).or_else(|| self.draw().err());
+        let wrong = self.unfit_steps(way).map(Box::new).or_else(|| self.draw().err());
         if let Some(wrong) = wrong {
             let place = way.from;
-            return Ended { outcome: Err(wrong), ran: false, stopped: false, place };
+            return Ended { outcome: Err(wrong), ran: false, stopped: false, place, saved: None };
         }
         let mut running = Running {
             plan: &self.plan,
@@ -192,18 +200,19 @@ impl Ready {
             way: way.clone(),
             turns: Vec::new(),
             place: way.from,
+            saved: None,
         };
         let outcome = running.all();
-        let Running { ran, stopped, place, .. } = running;
-        Ended { outcome, ran, stopped, place }
+        let Running { ran, stopped, place, saved, .. } = running;
+        Ended { outcome, ran, stopped, place, saved }
     }
 
     /// Refuses a number of repetitions that the program cannot have.
-    fn too_many_steps(&self, way: &Way) -> Option<Diagnostic> {
+    fn unfit_steps(&self, way: &Way) -> Option<Diagnostic> {
         let steps = way.steps?;
         let loops = self.plan.actions.iter().filter_map(|action| match action {
             Action::Repeat(repeat) => Some(repeat),
-            Action::Run(..) | Action::Print { .. } | Action::Save { .. } => None,
+            Action::Run { .. } | Action::Print { .. } | Action::Save { .. } => None,
         });
         let loops: Vec<&Repeat> = loops.collect();
         if loops.is_empty() {
@@ -214,6 +223,19 @@ impl Ready {
         }
         let positions = self.plan.slices.iter().map(|(_, position)| position);
         let counted = |repeat: &&&Repeat| positions.clone().any(|position| position.mentions(repeat.counter));
+        let averaged = loops.iter().find_map(|repeat| {
+            let every = |action: &Action| match action {
+                Action::Run { every, span, .. } => every.map(|every| (every, *span)),
+                Action::Print { .. } | Action::Save { .. } | Action::Repeat(_) => None,
+            };
+            repeat.body.iter().filter_map(every).find(|(every, _)| !steps.is_multiple_of(*every))
+        });
+        if let Some((every, span)) = averaged {
+            let message =
+                format!("{steps} steps are no multiple of the {every} whose gradients are averaged here");
+            let help = format!("ask for {} steps", steps.next_multiple_of(every));
+            return Some(Diagnostic::error(codes::VALUE, message, span, "").with_help(help));
+        }
         let short = loops.iter().filter(counted).find(|repeat| steps > repeat.total())?;
         let message = format!("{steps} steps are more than the {} that this loop can have", short.total());
         let wrong = Diagnostic::error(codes::VALUE, message, short.span, "");
@@ -255,6 +277,8 @@ struct Running<'p> {
     turns: Vec<(u64, u64)>,
     /// How far it has come.
     place: Progress,
+    /// The repetition after which values were last saved on the way.
+    saved: Option<u64>,
 }
 
 impl Running<'_> {
@@ -296,16 +320,20 @@ impl Running<'_> {
         }
         self.place.note(self.session);
         let saved = self.session.save(file);
-        self.told(saved, span)
+        self.told(saved, span)?;
+        self.saved = Some(self.place.repetitions);
+        Ok(())
     }
 
     /// Carries out actions; `turn` is the number of the repetition around them, from 0.
     fn actions(&mut self, actions: &[Action], turn: u64) -> Result<(), Box<Diagnostic>> {
         for action in actions {
             match action {
-                Action::Run(routine, span) => {
-                    self.routine(*routine, *span)?;
-                    self.ran = true;
+                Action::Run { routine, every, span } => {
+                    if every.is_none_or(|every| (turn + 1).is_multiple_of(every)) {
+                        self.routine(*routine, *span)?;
+                        self.ran = true;
+                    }
                 }
                 Action::Print { routine, pieces, every, span } => {
                     if every.is_none_or(|every| (turn + 1).is_multiple_of(every) || turn == 0) {

@@ -171,3 +171,42 @@ fn steps_are_counted() {
     let mut sliced = self::ready("data x : 3 | 1 = [[1], [2], [3]]\nrepeat i in 0..3:\n  print x[i]\n");
     assert!(sliced.go(&way(4), &mut Vec::new()).outcome.unwrap_err().message.contains("more than the 3"));
 }
+
+/// Gradients that are averaged over several steps are not left over, and not lost between runs.
+#[test]
+fn steps_whose_gradients_are_averaged() {
+    let text = "data x : 8 | = [1, 2, 3, 4, 5, 6, 7, 8]\nlet w = {w : | = 1}\nrepeat i in 0..8:\n  \
+                minimise square(w * x[i] - 1) by adam(0.1) every 4\n  print w\n";
+    let wrong = ready(text).go(&Way { steps: Some(6), ..Way::default() }, &mut Vec::new()).outcome;
+    assert_eq!(
+        wrong.unwrap_err().message,
+        "6 steps are no multiple of the 4 whose gradients are averaged here"
+    );
+
+    /// Collects lines, and stops after some repetitions.
+    struct Stops(u64, Vec<String>);
+    impl Observer for Stops {
+        fn printed(&mut self, line: &str) {
+            self.1.push(line.to_string());
+        }
+
+        fn stops(&mut self) -> bool {
+            self.1.len() as u64 >= self.0
+        }
+    }
+    let file = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("averaged.safetensors");
+    let _ = std::fs::remove_file(&file);
+    let run = |resume: bool, stops: u64| {
+        let mut lines = Stops(stops, Vec::new());
+        let options = RunOptions { save: Some(file.clone()), resume, ..RunOptions::default() };
+        read(text, &[]).run(&options, &mut lines).unwrap();
+        lines.1
+    };
+    let all = run(false, 100);
+    assert_eq!(all.len(), 8);
+    assert!(all[2] == "1" && all[3] != all[2] && all[6] == all[3] && all[7] != all[6], "{all:?}");
+    // The third gradient of four is the last one before the break.
+    let mut parts = run(false, 3);
+    parts.extend(run(true, 100));
+    assert_eq!(parts, all);
+}

@@ -1,9 +1,10 @@
-//! A Python process that runs modules with JAX. One process serves all sessions that are there at a time.
+//! Python that runs modules with JAX. One process serves all sessions that are there at a time; a session may also have several of its
+//! own, which run modules together.
 
-use std::io::{self, BufReader, BufWriter, Read, Write};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use crate::group::{Group, with_length};
 
 /// The program that the process runs, in Python. The Python package takes from it how JAX is told about modules.
 pub const PROGRAM: &str = include_str!("driver.py");
@@ -11,21 +12,21 @@ pub const PROGRAM: &str = include_str!("driver.py");
 /// The process, kept while somebody uses it.
 static SHARED: Mutex<Weak<Driver>> = Mutex::new(Weak::new());
 
-/// The option of XLA that makes a CPU look like several devices.
-const VIRTUAL_DEVICES: &str = "--xla_force_host_platform_device_count";
-
-/// A running Python process.
+/// Running Python.
 pub struct Driver {
-    process: Mutex<Process>,
+    group: Mutex<Group>,
     next: AtomicU32,
     /// The number of devices that a CPU looks like.
     devices: u64,
 }
 
-struct Process {
-    child: Child,
-    input: Option<BufWriter<ChildStdin>>,
-    output: BufReader<ChildStdout>,
+/// Several processes that run modules together, each with as many devices.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Processes {
+    /// How many there are.
+    pub count: u32,
+    /// Where the others [follow](follow) this one, `HOST:PORT`. Without it, all are started on this machine.
+    pub coordinator: Option<String>,
 }
 
 /// A module that JAX has compiled.
@@ -40,7 +41,7 @@ fn python() -> String {
 }
 
 /// The reason why there is no JAX, and what to do.
-fn without_jax(python: &str, reason: &str) -> String {
+pub(crate) fn without_jax(python: &str, reason: &str) -> String {
     format!(
         "XLA runs through Python with JAX, and `{python}` has none: {reason}. Install it with `{python} -m pip install jax`, or name a Python that \
          has it in BROADLOOM_PYTHON"
@@ -59,43 +60,40 @@ impl Driver {
         if let Some(driver) = shared.upgrade().filter(|driver| driver.devices >= devices) {
             return Ok(driver);
         }
-        let driver = Arc::new(Driver::start(&python(), devices)?);
+        let driver = Arc::new(Driver::of(Group::alone(&python(), devices)?, devices));
         *shared = Arc::downgrade(&driver);
         Ok(driver)
     }
 
-    fn start(python: &str, devices: u64) -> Result<Driver, String> {
-        let mut command = Command::new(python);
-        let flags = std::env::var("XLA_FLAGS").unwrap_or_default();
-        if devices > 1 && !flags.contains(VIRTUAL_DEVICES) {
-            command.env("XLA_FLAGS", format!("{flags} {VIRTUAL_DEVICES}={devices}").trim());
+    /// Several processes that together have so many devices. Nobody else shares them.
+    pub fn several(devices: u64, processes: &Processes) -> Result<Arc<Driver>, String> {
+        let count = u64::from(processes.count.max(1));
+        if !devices.is_multiple_of(count) {
+            return Err(format!(
+                "{count} processes cannot share {devices} devices evenly: let the mesh have a multiple of {count}"
+            ));
         }
-        let spawned = command
-            .args(["-c", PROGRAM])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn();
-        let mut child = spawned.map_err(|error| without_jax(python, &error.to_string()))?;
-        let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
-            return Err(without_jax(python, "its streams are closed"));
-        };
-        let (input, output) = (Some(BufWriter::new(input)), BufReader::new(output));
-        let mut process = Process { child, input, output };
-        process.answer().map_err(|reason| without_jax(python, &reason))?;
-        Ok(Driver { process: Mutex::new(process), next: AtomicU32::new(0), devices })
+        let python = python();
+        let mut group = match &processes.coordinator {
+            None => Group::here(&python, processes.count, devices / count),
+            Some(coordinator) => Group::led(&python, processes.count, coordinator),
+        }?;
+        group.join(devices / count)?;
+        Ok(Arc::new(Driver::of(group, devices)))
+    }
+
+    fn of(group: Group, devices: u64) -> Driver {
+        Driver { group: Mutex::new(group), next: AtomicU32::new(0), devices }
     }
 
     /// Compiles a module for some devices.
     pub fn compile(self: &Arc<Driver>, text: &str, devices: u64) -> Result<Compiled, String> {
         let id = self.next.fetch_add(1, Ordering::Relaxed);
-        let mut process = held(&self.process);
         let devices = u32::try_from(devices).map_err(|_| "no machine has so many devices")?;
-        process.send(b'C', id, |input| {
+        held(&self.group).ask(b'C', id, &|input| {
             input.write_all(&devices.to_le_bytes())?;
             with_length(input, text.as_bytes())
         })?;
-        process.answer()?;
         Ok(Compiled { driver: Arc::clone(self), id })
     }
 }
@@ -113,18 +111,14 @@ impl OnDevice {
 
     /// The bytes of the array.
     pub fn bytes(&self) -> Result<Vec<u8>, String> {
-        let mut process = held(&self.driver.process);
-        process.send(b'G', self.key, |_| Ok(()))?;
-        process.answer()?;
-        let bytes = process.bytes();
-        bytes.map_err(|error| process.ended(&error))
+        first(held(&self.driver.group).ask(b'G', self.key, &|_| Ok(()))?)
     }
 }
 
 impl Drop for OnDevice {
     fn drop(&mut self) {
         // If the process is gone, so is the array.
-        let _ = held(&self.driver.process).send(b'D', self.key, |_| Ok(()));
+        let _ = held(&self.driver.group).tell(b'D', self.key, &|_| Ok(()));
     }
 }
 
@@ -157,8 +151,7 @@ impl Compiled {
             .map(|each| matches!(each, Argument::Bytes(_)).then(|| OnDevice::new(&self.driver)))
             .collect();
         let kept: Vec<OnDevice> = (0..kept).map(|_| OnDevice::new(&self.driver)).collect();
-        let mut process = held(&self.driver.process);
-        process.send(b'R', self.id, |input| {
+        let rest = held(&self.driver.group).ask(b'R', self.id, &|input| {
             input.write_all(&(arguments.len() as u32).to_le_bytes())?;
             for (argument, given) in arguments.iter().zip(&given) {
                 match (argument, given) {
@@ -176,20 +169,12 @@ impl Compiled {
             input.write_all(&(kept.len() as u32).to_le_bytes())?;
             kept.iter().try_for_each(|array| input.write_all(&array.key.to_le_bytes()))
         })?;
-        process.answer()?;
-        let rest = process.results();
-        let rest = rest.map_err(|error| process.ended(&error))?;
-        drop(process);
         Ok(Made { given, kept, rest })
     }
 
     /// The text of the module in the language of XLA, after it was divided over devices and compiled.
     pub fn compiled_text(&self) -> Result<String, String> {
-        let mut process = held(&self.driver.process);
-        process.send(b'T', self.id, |_| Ok(()))?;
-        process.answer()?;
-        let text = process.bytes();
-        let text = text.map_err(|error| process.ended(&error))?;
+        let text = first(held(&self.driver.group).ask(b'T', self.id, &|_| Ok(()))?)?;
         Ok(String::from_utf8_lossy(&text).into_owned())
     }
 }
@@ -197,73 +182,16 @@ impl Compiled {
 impl Drop for Compiled {
     fn drop(&mut self) {
         // If the process is gone, so is the module.
-        let _ = held(&self.driver.process).send(b'F', self.id, |_| Ok(()));
+        let _ = held(&self.driver.group).tell(b'F', self.id, &|_| Ok(()));
     }
 }
 
-fn with_length(input: &mut impl Write, bytes: &[u8]) -> io::Result<()> {
-    input.write_all(&(bytes.len() as u64).to_le_bytes())?;
-    input.write_all(bytes)
+/// The only part of an answer.
+fn first(answer: Vec<Vec<u8>>) -> Result<Vec<u8>, String> {
+    answer.into_iter().next().ok_or_else(|| "the Python process has given no answer; this is a defect".into())
 }
 
-impl Process {
-    fn send(
-        &mut self,
-        order: u8,
-        id: u32,
-        rest: impl FnOnce(&mut BufWriter<ChildStdin>) -> io::Result<()>,
-    ) -> Result<(), String> {
-        let Some(input) = &mut self.input else { return Err("the Python process has ended".into()) };
-        let write = || {
-            input.write_all(&[order])?;
-            input.write_all(&id.to_le_bytes())?;
-            rest(input)?;
-            input.flush()
-        };
-        let written = write();
-        written.map_err(|error| self.ended(&error))
-    }
-
-    /// Waits for the beginning of an answer: that something was done, or why it was not.
-    fn answer(&mut self) -> Result<(), String> {
-        let mut kind = [0];
-        let read = self.output.read_exact(&mut kind);
-        read.map_err(|error| self.ended(&error))?;
-        if kind == *b"K" {
-            return Ok(());
-        }
-        let message = self.bytes();
-        let message = message.map_err(|error| self.ended(&error))?;
-        Err(String::from_utf8_lossy(&message).into_owned())
-    }
-
-    fn bytes(&mut self) -> io::Result<Vec<u8>> {
-        let mut length = [0; 8];
-        self.output.read_exact(&mut length)?;
-        let length = u64::from_le_bytes(length);
-        let mut bytes = Vec::new();
-        self.output.by_ref().take(length).read_to_end(&mut bytes)?;
-        if bytes.len() as u64 == length { Ok(bytes) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
-    }
-
-    fn results(&mut self) -> io::Result<Vec<Vec<u8>>> {
-        let mut count = [0; 4];
-        self.output.read_exact(&mut count)?;
-        (0..u32::from_le_bytes(count)).map(|_| self.bytes()).collect()
-    }
-
-    /// What is said if the process ends before its time.
-    fn ended(&mut self, error: &io::Error) -> String {
-        self.input = None;
-        let status = self.child.wait().map_or_else(|error| error.to_string(), |status| status.to_string());
-        format!("the Python process has ended ({status}; {error}); `python3 -c 'import jax'` may say why")
-    }
-}
-
-impl Drop for Process {
-    fn drop(&mut self) {
-        // Without input the process ends by itself.
-        self.input = None;
-        let _ = self.child.wait();
-    }
+/// Lends the devices of this machine to a run on another one, as a process other than 0 of several, until that run ends.
+pub fn follow(coordinator: &str, process: u32, count: u32) -> Result<(), String> {
+    crate::follow::follow(&python(), coordinator, process, count)
 }

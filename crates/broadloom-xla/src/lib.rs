@@ -26,10 +26,12 @@
 //! | `product`, `window` | contractions and convolutions; windows that move along axes |
 //! | `shard` | divisions over a mesh of devices, as attributes of Shardy |
 //! | `write`, `tensor` | the text of operations; values with their types |
-//! | `driver` | a Python process that runs modules with JAX |
+//! | `driver`, `group`, `follow` | Python that runs modules with JAX: one process, or several; how those on other machines are found |
 
 mod driver;
+mod follow;
 mod function;
+mod group;
 mod load;
 mod maths;
 mod nest;
@@ -48,7 +50,7 @@ use broadloom_loops::BufferId;
 use broadloom_loops::mlir::Function;
 pub use broadloom_loops::mlir::Refusal;
 
-pub use driver::{Argument, Compiled, Driver, Made, OnDevice, PROGRAM as DRIVER};
+pub use driver::{Argument, Compiled, Driver, Made, OnDevice, PROGRAM as DRIVER, Processes, follow};
 pub use shard::Sharded;
 
 /// A module with the meaning of its arguments and results.

@@ -19,6 +19,7 @@ use crate::log::Log;
 use crate::mesh::MeshArgs;
 use crate::output::{Output, Status};
 use crate::plot::Curve;
+use crate::processes::ProcessArgs;
 use crate::program::{ProgramArgs, overwrites, reason, shown_path, status, unusable};
 use crate::progress::Progress;
 
@@ -73,6 +74,8 @@ pub struct Args {
     verbose: bool,
     #[command(flatten)]
     mesh: MeshArgs,
+    #[command(flatten)]
+    processes: ProcessArgs,
 }
 
 /// The choice of a backend.
@@ -98,6 +101,11 @@ saved where `--save` says so. `--keep-going` goes on.
 one that BROADLOOM_PYTHON names. With `--mesh` and `--shard` it is divided over the devices that JAX has, as `check --mesh` shows it. A
 CPU looks like as many devices as the mesh has.
 
+`--processes 2` shares the devices of the mesh out among two processes of this machine. On several machines, the same command is run on
+each, with `--process 0` on the first one, `--process 1` on the next, and `--coordinator` the name of the first one and a port that is
+free there. Process 0 reads, prints and saves; the others lend their devices. If a process is lost, the run ends with an error, and
+`--resume` goes on from what was last saved, with as many devices and processes as you like.
+
 Ctrl-C ends a run with `--save` after the step that is under way, and saves what there is; a second Ctrl-C ends it at once.
 The file is complete or as it was before, whatever happens. It also says how far the run had come: the same command with
 `--resume` goes on from there, with the numbers that the run would have had without the break. `--save-every 100` saves after every hundred
@@ -120,6 +128,11 @@ Example:
 
 /// Runs a program.
 pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
+    if args.backend == WantedBackend::Xla
+        && let Some(output) = args.processes.follow(args.program.json)
+    {
+        return output;
+    }
     let text = match args.program.read("run", console) {
         Ok(text) => Text { load: args.load.clone(), ..text },
         Err(output) => return output,
@@ -221,7 +234,8 @@ impl Args {
             return Err("only XLA runs programs on several devices: write `--backend xla --mesh …`".into());
         }
         let threads = self.threads.map(|threads| threads as usize);
-        let settings = Settings { backend, seed: self.seed, threads, ..Settings::default() };
+        let processes = self.processes.several();
+        let settings = Settings { backend, seed: self.seed, threads, processes, ..Settings::default() };
         for name in self.data.iter().filter_map(|source| source.name.as_ref()) {
             if arrays::declared(program).all(|made| made.name != *name) {
                 let known: Vec<String> =

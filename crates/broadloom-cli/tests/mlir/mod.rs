@@ -11,7 +11,7 @@ mod tools;
 use std::path::PathBuf;
 
 use crate::support::{World, broadloom, examples, loom_files, programs};
-use broadloom::{Array, Dtype, Node, Routine, Session, Settings, Tensor, random};
+use broadloom::{Array, Dtype, LeafKind, Node, Routine, Session, Settings, Tensor, random};
 use broadloom_lang::{Observer, Options, Program, RunOptions, compile};
 pub use cases::CASES;
 use libtest_mimic::{Failed, Trial};
@@ -149,6 +149,12 @@ pub fn results(routine: &Routine, session: &mut Session) -> Result<Vec<(String, 
     tensors.sort_unstable();
     tensors.dedup();
     let graph = session.graph();
+    // A gradient that is assigned to does not last, unless somebody keeps it.
+    let lasts = |tensor: &Tensor| {
+        let is_gradient = matches!(graph.node(*tensor), Some(Node::Leaf { kind: LeafKind::Gradient(_), .. }));
+        !is_gradient || routine.kept().contains(tensor)
+    };
+    tensors.retain(lasts);
     tensors.retain(|tensor| {
         matches!(graph.node(*tensor), Some(Node::Operation { .. })) || routine.assigns(graph, *tensor)
     });

@@ -7,7 +7,7 @@ use broadloom_lang::{Observer, OnMesh, Options, Program, RunOptions, compile};
 use libtest_mimic::{Failed, Trial};
 
 /// A transformer of the library that learns to count.
-const PROGRAM: &str = "\
+pub const PROGRAM: &str = "\
 dim batch = 8
 data text : batch, 4 | = [[0, 1, 2, 3], [1, 2, 3, 4], [2, 3, 4, 5], [3, 4, 5, 6], [4, 5, 6, 7], [5, 6, 7, 8], [6, 7, 8, 9], [7, 8, 9, 10]]
 let logits = decoder_only(16, 32, layers = 1, heads = 8, hidden = 64)(text)
@@ -44,7 +44,9 @@ pub fn trials(missing: bool) -> Vec<Trial> {
         Trial::test(format!("xla::mesh::{name}"), move || same(&on).map_err(Failed::from))
             .with_ignored_flag(missing)
     };
-    WAYS.iter().map(trial).collect()
+    let averaged = || averages_what_is_divided().map_err(Failed::from);
+    let averaged = Trial::test("xla::mesh::averaged", averaged).with_ignored_flag(missing);
+    WAYS.iter().map(trial).chain([averaged]).collect()
 }
 
 /// Collects losses.
@@ -77,7 +79,7 @@ fn trained(on: Option<&OnMesh>) -> Result<(Vec<f64>, Session), String> {
 /// The losses of one device, which every test compares with.
 static ALONE: Mutex<Vec<f64>> = Mutex::new(Vec::new());
 
-fn alone() -> Result<Vec<f64>, String> {
+pub fn alone() -> Result<Vec<f64>, String> {
     let mut known = ALONE.lock().map_err(|_| "training on one device has failed")?;
     if known.is_empty() {
         *known = trained(None)?.0;
@@ -98,6 +100,41 @@ fn same(on: &OnMesh) -> Result<(), String> {
         }
     }
     sends_what_is_predicted(on, &mut several)
+}
+
+/// Two batches whose gradients are averaged, with everything divided over eight devices, have the losses of one batch on one device.
+fn averages_what_is_divided() -> Result<(), String> {
+    super::keep_running()?;
+    let halves = "\
+dim batch = 8
+data text : 2, batch, 4 | = [
+  [[0, 1, 2, 3], [1, 2, 3, 4], [2, 3, 4, 5], [3, 4, 5, 6], [4, 5, 6, 7], [5, 6, 7, 8], [6, 7, 8, 9], [7, 8, 9, 10]],
+  [[3, 2, 1, 0], [4, 3, 2, 1], [5, 4, 3, 2], [6, 5, 4, 3], [7, 6, 5, 4], [8, 7, 6, 5], [9, 8, 7, 6], [9, 8, 7, 6]]]
+let model = decoder_only(16, 32, layers = 1, heads = 8, hidden = 64)
+let whole = next_token_loss(model(text), text)
+";
+    let as_one = format!("{halves}repeat 10:\n  minimise whole by adamw(0.003)\nprint whole\n");
+    let by_parts = format!(
+        "{halves}repeat 10:\n  repeat part in 0..2:\n    let loss = next_token_loss(model(text[part]), text[part])\n    \
+         minimise loss by adamw(0.003) every 2\nprint whole\n"
+    );
+    let shard = Shard { axes: "batch".into(), over: "data".into() };
+    let mesh = Mesh { axes: vec![("data".into(), 8)] };
+    let on = OnMesh { mesh, shards: vec![shard], stored_over: Some("data".into()) };
+    let last = |text: &str, backend: Backend, mesh: Option<OnMesh>| -> Result<f64, String> {
+        let settings = Settings { backend, ..Settings::default() };
+        let options = RunOptions { settings, mesh, ..RunOptions::default() };
+        let mut lines: Vec<String> = Vec::new();
+        let program = compile("parts.loom", text, &Options::default());
+        program.run(&options, &mut lines).map_err(|wrong| wrong.message.clone())?;
+        lines.first().and_then(|line| line.parse().ok()).ok_or_else(|| format!("{lines:?}"))
+    };
+    let expected = last(&as_one, Backend::Auto, None)?;
+    let made = last(&by_parts, Backend::Xla, Some(on))?;
+    match (made - expected).abs() < 1e-4 * expected {
+        true => Ok(()),
+        false => Err(format!("the last loss is {made}, and {expected} of one batch")),
+    }
 }
 
 /// The collectives of each compiled routine are those of the table: their kinds, mesh axes and bytes.

@@ -101,8 +101,8 @@ impl Walk<'_> {
             StatementKind::Assign(assign) => self.assign(assign, span, ends),
             StatementKind::Set { target, value } => self.exprs([*target, *value], ends),
             StatementKind::Backward(value) | StatementKind::Expr(value) => self.exprs([*value], ends),
-            StatementKind::Minimise { loss, of, rule } => {
-                self.exprs([*loss, *rule].into_iter().chain(*of), ends);
+            StatementKind::Minimise { loss, of, rule, every } => {
+                self.exprs([*loss, *rule].into_iter().chain(*of).chain(*every), ends);
             }
             StatementKind::Print { parts, every } => self.exprs(parts.iter().copied().chain(*every), ends),
             StatementKind::Save { value, .. } => self.exprs([*value], ends),

@@ -36,6 +36,8 @@ pub(crate) struct Planned {
     losses: Vec<(String, Tensor)>,
     /// The counter of the repetitions of this body, and the tensor that holds their number.
     counter: Option<(Counter, Ident, Option<Tensor>)>,
+    /// The number of its repetitions.
+    repetitions: u64,
 }
 
 impl Eval<'_> {
@@ -48,7 +50,7 @@ impl Eval<'_> {
     }
 
     /// Adds to the current routine, beginning one if there is none; the graph may change, too.
-    fn with_routine<T>(
+    pub(super) fn with_routine<T>(
         &mut self,
         span: Span,
         make: impl FnOnce(&mut Routine, &mut broadloom::Graph) -> Result<T, broadloom::Error>,
@@ -67,6 +69,11 @@ impl Eval<'_> {
 
     /// Ends the current routine.
     pub(super) fn close_routine(&mut self) {
+        self.close_routine_for(None);
+    }
+
+    /// Ends the current routine, which runs only once in so many repetitions if a number is given.
+    fn close_routine_for(&mut self, every: Option<u64>) {
         if let Some((routine, span)) = self.planned().routine.take() {
             let at = self.plan.routines.len();
             self.plan.routines.push(routine);
@@ -75,7 +82,7 @@ impl Eval<'_> {
             if std::mem::take(&mut self.planned().backward) {
                 self.last_backward = Some(at);
             }
-            self.planned().actions.push(Action::Run(at, span));
+            self.planned().actions.push(Action::Run { routine: at, every, span });
         }
     }
 
@@ -99,15 +106,15 @@ impl Eval<'_> {
         Ok(tensor)
     }
 
-    /// `minimise loss of net by rule`: computes gradients, and then applies the rule to each
+    /// `minimise loss of net by rule every 4`: computes gradients, and then applies the rule to each
     /// parameter that the loss depends on and that the net has made.
     pub(super) fn minimise(
         &mut self,
         loss: ExprId,
-        of: Option<ExprId>,
-        rule: ExprId,
+        (of, rule, every): (Option<ExprId>, ExprId, Option<ExprId>),
         span: Span,
     ) -> Evaluated<()> {
+        let every = self.averaged_over(every)?;
         let (value, at) = (self.expr(loss)?, self.span_of(loss));
         let loss = self.tensor(&value, at)?;
         // Parameters keep their values if the loss is not finite: there is nothing to learn from.
@@ -154,9 +161,24 @@ impl Eval<'_> {
         };
         let place = self.place(span);
         self.plan.minimised.push((loss, place));
+        let Some(every) = every else { return self.apply_rule(&rule, &params, at) };
+        let means = self.average_gradients(&params, every, span)?;
+        self.close_routine();
+        // Gradients are set, so that those of the routine before need not be kept for the rule.
+        self.planned().backward = true;
+        self.set_gradients(&params, &means, span)?;
+        self.apply_rule(&rule, &params, at)?;
+        self.forget_gradients(&means, span)?;
+        self.planned().backward = false;
+        self.close_routine_for(Some(every));
+        Ok(())
+    }
+
+    /// Applies a rule to each of some parameters.
+    fn apply_rule(&mut self, rule: &Value, params: &[Tensor], at: Span) -> Evaluated<()> {
         for param in params {
-            let given = vec![Given { name: None, value: Value::Tensor(param), span: at }];
-            self.apply(&rule, given, (at, at))?;
+            let given = vec![Given { name: None, value: Value::Tensor(*param), span: at }];
+            self.apply(rule, given, (at, at))?;
         }
         Ok(())
     }
@@ -370,7 +392,12 @@ impl Eval<'_> {
         let counter = Counter(self.plan.counters);
         self.plan.counters += 1;
         let ident = name.unwrap_or(Ident { name: self.names.intern("repetition"), span });
-        self.bodies.push(Planned { counter: Some((counter, ident, None)), ..Planned::default() });
+        let repetitions = to.saturating_sub(from).max(0).cast_unsigned();
+        self.bodies.push(Planned {
+            counter: Some((counter, ident, None)),
+            repetitions,
+            ..Planned::default()
+        });
         let scope = Scope::new(Some(self.frame.scope.clone()));
         if let Some(name) = name {
             scope.bind(name.name, Value::Position(Arc::new(Position::Counter(counter, from, to))));
@@ -435,24 +462,7 @@ impl Eval<'_> {
             });
         }
         let every = match every {
-            Some(every) => {
-                let (value, at) = (self.expr(every)?, self.span_of(every));
-                if let Value::Tensor(_) | Value::Position(_) = value {
-                    let message = "`every` is followed by a number of repetitions, not by a condition";
-                    return self.wrong(codes::KIND, message, at, "write `every 10` for each tenth of them");
-                }
-                let count = self.whole(every)?;
-                if count < 1 {
-                    let message = format!("`every` counts repetitions, from 1 upwards, not {count}");
-                    return self.wrong(
-                        codes::RANGE,
-                        message,
-                        at,
-                        "leave `every` out to print in each of them",
-                    );
-                }
-                Some(count as u64)
-            }
+            Some(every) => Some(self.repetitions(every, "leave `every` out to print in each of them")?),
             None => None,
         };
         let tensors: Vec<Tensor> = pieces
@@ -466,6 +476,26 @@ impl Eval<'_> {
         let span = self.place(span);
         self.planned().actions.push(Action::Print { routine, pieces, every, span });
         Ok(())
+    }
+
+    /// The number of repetitions behind `every`.
+    pub(super) fn repetitions(&mut self, every: ExprId, without: &str) -> Evaluated<u64> {
+        let (value, at) = (self.expr(every)?, self.span_of(every));
+        if let Value::Tensor(_) | Value::Position(_) = value {
+            let message = "`every` is followed by a number of repetitions, not by a condition";
+            return self.wrong(codes::KIND, message, at, "write `every 10` for each tenth of them");
+        }
+        let count = self.whole(every)?;
+        if count < 1 {
+            let message = format!("`every` counts repetitions, from 1 upwards, not {count}");
+            return self.wrong(codes::RANGE, message, at, without);
+        }
+        Ok(count.cast_unsigned())
+    }
+
+    /// The number of repetitions of the block around what is being planned.
+    pub(super) fn repetitions_around(&self) -> u64 {
+        self.bodies.last().map_or(0, |body| body.repetitions)
     }
 
     /// Makes the last routine that computes gradients

@@ -256,10 +256,13 @@ impl Eval<'_> {
         let function = layer.function.clone();
         let scope = Scope::new(Some(layer.scope.clone()));
         let subject = given.first().and_then(|first| match first.value {
-            Value::Tensor(tensor) if self.params.contains(&tensor) => self.graph.name_of(tensor),
+            Value::Tensor(tensor) if self.params.contains(&tensor) => {
+                self.graph.name_of(tensor).map(Rc::from)
+            }
+            // A rule that is applied to what another rule has made is still about the same parameter.
+            Value::Tensor(tensor) if self.assigned.contains(&tensor) => self.frame.subject.clone(),
             _ => None,
         });
-        let subject = subject.map(Rc::from);
         let places = Places::new(&function.def.arguments, &given);
         self.bound(&function, &function.def.arguments, given, &scope, (span, span))?;
         let frame = Frame {

@@ -29,6 +29,7 @@
 
 mod action;
 mod apply;
+mod averaged;
 mod axis_names;
 mod blame;
 mod causes;

@@ -98,7 +98,9 @@ impl Eval<'_> {
             StatementKind::For { name, list, body } => self.unrolled(*name, *list, body, span),
             StatementKind::Repeat { name, count, body } => self.repeat(*name, *count, body, span),
             StatementKind::Backward(loss) => self.backward(*loss, span).map(|_| ()),
-            StatementKind::Minimise { loss, of, rule } => self.minimise(*loss, *of, *rule, span),
+            StatementKind::Minimise { loss, of, rule, every } => {
+                self.minimise(*loss, (*of, *rule, *every), span)
+            }
             StatementKind::Print { parts, every } => self.print(parts, *every, span),
             StatementKind::Save { value, path } => self.save(*value, path, span),
             StatementKind::Assign(assign) => self.assign(assign, span),

@@ -182,9 +182,9 @@ impl Reader<'_> {
                 self.block(*name, body);
             }
             StatementKind::Backward(value) | StatementKind::Expr(value) => self.exprs([*value]),
-            StatementKind::Minimise { loss, of, rule } => {
+            StatementKind::Minimise { loss, of, rule, every } => {
                 self.exprs([*loss, *rule]);
-                self.exprs(*of);
+                self.exprs(of.iter().chain(every).copied());
             }
             StatementKind::Print { parts, every } => self.exprs(parts.iter().copied().chain(*every)),
             StatementKind::Save { value, path } => {

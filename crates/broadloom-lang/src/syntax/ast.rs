@@ -190,7 +190,7 @@ pub enum StatementKind {
     },
     /// `backward loss`
     Backward(ExprId),
-    /// `minimise loss by sgd(0.1)`, `minimise loss of net by sgd(0.1)`
+    /// `minimise loss by sgd(0.1)`, `minimise loss of net by sgd(0.1) every 4`
     Minimise {
         /// The loss: one number.
         loss: ExprId,
@@ -199,6 +199,8 @@ pub enum StatementKind {
         of: Option<ExprId>,
         /// The rule that is applied to each parameter.
         rule: ExprId,
+        /// The number of repetitions whose gradients are averaged before it is applied.
+        every: Option<ExprId>,
     },
     /// `print "loss", loss every 100`
     Print {

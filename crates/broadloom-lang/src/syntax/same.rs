@@ -42,9 +42,10 @@ impl Pair<'_> {
                 self.expr(*s, *t) && self.expr(*a, *b)
             }
             (Backward(a), Backward(b)) | (Expr(a), Expr(b)) => self.expr(*a, *b),
-            (Minimise { loss: l, of: o, rule: a }, Minimise { loss: m, of: p, rule: b }) => {
-                self.expr(*l, *m) && self.maybe(*o, *p) && self.expr(*a, *b)
-            }
+            (
+                Minimise { loss: l, of: o, rule: a, every: e },
+                Minimise { loss: m, of: p, rule: b, every: f },
+            ) => self.expr(*l, *m) && self.maybe(*o, *p) && self.expr(*a, *b) && self.maybe(*e, *f),
             (Print { parts: p, every: a }, Print { parts: q, every: b }) => {
                 each(p, q, |a, b| self.expr(*a, *b)) && self.maybe(*a, *b)
             }

@@ -142,8 +142,8 @@ impl Reader<'_> {
                 body.iter().for_each(|statement| self.statement(statement));
             }
             StatementKind::Backward(loss) => self.act(&[*loss]),
-            StatementKind::Minimise { loss, of, rule } => {
-                let parts: Vec<_> = [*loss, *rule].into_iter().chain(*of).collect();
+            StatementKind::Minimise { loss, of, rule, every } => {
+                let parts: Vec<_> = [*loss, *rule].into_iter().chain(*of).chain(*every).collect();
                 self.act(&parts)
             }
             StatementKind::Print { parts, .. } => self.act(parts),

@@ -91,9 +91,10 @@ impl Tree<'_> {
                 format!("repeat{} {}", self.maybe(" ", *name), self.expr(*count))
             }
             StatementKind::Backward(value) => format!("backward {}", self.expr(*value)),
-            StatementKind::Minimise { loss, of, rule } => {
+            StatementKind::Minimise { loss, of, rule, every } => {
                 let of = of.map_or(String::new(), |of| format!(" of {}", self.expr(of)));
-                format!("minimise {}{of} by {}", self.expr(*loss), self.expr(*rule))
+                let every = every.map_or(String::new(), |every| format!(" every {}", self.expr(every)));
+                format!("minimise {}{of} by {}{every}", self.expr(*loss), self.expr(*rule))
             }
             StatementKind::Print { parts, every } => {
                 let every = every.map_or(String::new(), |every| format!(" every {}", self.expr(every)));

@@ -5,10 +5,11 @@ use std::sync::Arc;
 use broadloom_graph::Error;
 use broadloom_loops::{BufferId, Storage};
 use broadloom_mesh::{Axis, Division, Groups, Mesh, Routine as Code, Stored, collectives, reads};
+use broadloom_xla::Driver;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::memory::needed;
-use super::{HAS_PROCESSES, MemoryRole, Session};
+use super::{Backend, HAS_PROCESSES, MemoryRole, Session};
 use crate::lower::{Lowered, Node, written_node};
 use crate::mesh::{
     DeviceMemory, Divided, DividedAxis, DividedTensor, NeededCollective, Nodes, Sharding, candidates,
@@ -122,8 +123,13 @@ impl Session {
 
     /// Runs routines from now on as they were divided, if the backend is XLA. It is an error if there are not enough devices.
     pub fn set_division(&mut self, divided: Divided) -> Result<(), Error> {
-        if let Some(driver) = self.driver.as_mut().filter(|_| HAS_PROCESSES) {
-            *driver = broadloom_xla::Driver::shared(divided.mesh.devices()).map_err(Error::run)?;
+        if self.settings.backend == Backend::Xla && HAS_PROCESSES {
+            let devices = divided.mesh.devices();
+            let driver = match &self.settings.processes {
+                Some(processes) => Driver::several(devices, processes),
+                None => Driver::shared(devices),
+            };
+            self.driver = Some(driver.map_err(Error::run)?);
         }
         // What is on devices is divided as it was before, and may be on those of another process.
         self.store.bring_all_back()?;

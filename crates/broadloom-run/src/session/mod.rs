@@ -27,7 +27,7 @@ use broadloom_graph::lowering::{Face, Inferred, Leaf};
 use broadloom_graph::{Error, ErrorKind, Graph, Remedy, Tensor};
 use broadloom_loops::Program;
 use broadloom_native::{self as native, Compiled, Compiler};
-use broadloom_xla::Driver;
+use broadloom_xla::{Driver, Processes};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::lower::is_run_time_slice;
@@ -85,6 +85,8 @@ pub struct Settings {
     /// True if a run fails when any tensor has an element that is NaN. Costs time: every tensor is
     /// kept and inspected.
     pub guard: bool,
+    /// The processes that share the devices of a [mesh](Session::set_division) if the backend is XLA; by default there is one.
+    pub processes: Option<Processes>,
 }
 
 impl Default for Settings {
@@ -96,6 +98,7 @@ impl Default for Settings {
             optimise: true,
             specialise: false,
             guard: false,
+            processes: None,
         }
     }
 }
@@ -266,6 +269,8 @@ impl Session {
             Backend::Xla if !HAS_PROCESSES => {
                 return Err(Error::run("XLA runs through Python, which is not on this machine".into()));
             }
+            // Several processes start when it is known how many devices they share.
+            Backend::Xla if settings.processes.is_some() => None,
             Backend::Xla => Some(Driver::shared(1).map_err(Error::run)?),
             _ => None,
         };

@@ -99,6 +99,12 @@ impl Session {
             let code = xla::Code::new(driver, &self.graph, &self.layout, routine, divided)?;
             return Ok(Code::Xla(Box::new(code)));
         }
+        if self.settings.backend == Backend::Xla {
+            let message = "several processes share the devices of a mesh, and the session has none";
+            return Err(
+                Error::new(ErrorKind::Use, message).with_help("divide it first: `Session::set_division`")
+            );
+        }
         // Only a program that runs at these sizes alone is optimised for them.
         let own = || self.optimised(&lowered.program);
         let Some(compiler) = self.compiler.as_ref().filter(|_| HAS_PROCESSES) else {

@@ -55,7 +55,7 @@ impl<'a> Formatter<'a> {
     fn action(&mut self, kind: &'a StatementKind) {
         match kind {
             StatementKind::Backward(value) => self.keyword_expr("backward", *value),
-            StatementKind::Minimise { loss, of, rule } => {
+            StatementKind::Minimise { loss, of, rule, every } => {
                 self.keyword_expr("minimise", *loss);
                 if let Some(of) = of {
                     self.line.push([Item::Space]);
@@ -63,6 +63,7 @@ impl<'a> Formatter<'a> {
                 }
                 self.line.push([Item::Space]);
                 self.keyword_expr("by", *rule);
+                self.every(*every);
             }
             StatementKind::Print { parts, every } => self.print(parts, *every),
             StatementKind::Save { value, path } => {
@@ -187,6 +188,10 @@ impl<'a> Formatter<'a> {
             self.expr(*part, ANY);
         }
         self.line.push([Item::Out, Item::Close]);
+        self.every(every);
+    }
+
+    fn every(&mut self, every: Option<ExprId>) {
         if let Some(every) = every {
             self.line.push([Item::Space]);
             self.keyword_expr("every", every);

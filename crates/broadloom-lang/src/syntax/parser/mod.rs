@@ -14,7 +14,7 @@
 //!             | "def" NAME [ arguments ] arguments [ ":" shape ] "=" ( expr | block )
 //!             | "set" expr "=" expr
 //!             | "backward" expr
-//!             | "minimise" expr [ "of" expr ] "by" expr
+//!             | "minimise" expr [ "of" expr ] "by" expr [ "every" expr ]
 //!             | "print" expr { "," expr } [ "every" expr ]
 //!             | "save" expr "to" TEXT
 //!             | ( expr | "{" NAME "}" ) SIGN expr [ "by" TEXT ]

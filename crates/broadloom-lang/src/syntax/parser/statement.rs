@@ -199,7 +199,9 @@ impl Parser<'_> {
             return None;
         }
         self.next();
-        Some(StatementKind::Minimise { loss, of, rule: self.expr()? })
+        let rule = self.expr()?;
+        let every = self.every()?;
+        Some(StatementKind::Minimise { loss, of, rule, every })
     }
 
     fn import(&mut self) -> Option<StatementKind> {
@@ -494,11 +496,16 @@ impl Parser<'_> {
         if like_a_call {
             self.take(TokenKind::Close)?;
         }
-        let every = match self.take_word(Keyword::Every) {
-            Some(_) => Some(self.expr()?),
-            None => None,
-        };
+        let every = self.every()?;
         Some(StatementKind::Print { parts, every })
+    }
+
+    /// `every 100`, or nothing. There is no result if something is wrong.
+    fn every(&mut self) -> Option<Option<ExprId>> {
+        match self.take_word(Keyword::Every) {
+            Some(_) => Some(Some(self.expr()?)),
+            None => Some(None),
+        }
     }
 
     fn assignment_or_expr(&mut self) -> Option<StatementKind> {

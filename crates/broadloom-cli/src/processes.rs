@@ -1,0 +1,72 @@
+//! The arguments that share the devices of a mesh out among processes.
+
+use broadloom::Processes;
+
+use crate::output::{Output, Status};
+use crate::program::unusable;
+
+/// The arguments that share the devices of a mesh out among processes.
+#[derive(clap::Args, Clone, Debug)]
+pub struct ProcessArgs {
+    /// Share the devices of the mesh out among so many processes, all on this machine if nothing else is said
+    #[arg(long, value_name = "N", requires = "mesh", value_parser = clap::value_parser!(u32).range(1..=MOST))]
+    processes: Option<u32>,
+    /// The place where processes on several machines meet: the name of the first machine, and a port that is free there
+    #[arg(long, value_name = "HOST:PORT", requires = "processes", requires = "process", value_parser = coordinator)]
+    coordinator: Option<String>,
+    /// The number of the process that runs here, from 0
+    #[arg(long, value_name = "I", requires = "coordinator")]
+    process: Option<u32>,
+}
+
+/// More processes than anybody starts.
+const MOST: i64 = 1 << 16;
+
+/// `HOST:PORT`
+fn coordinator(text: &str) -> Result<String, String> {
+    let help = "write the name of a machine and a port, such as `10.0.0.1:7000`";
+    let (host, port) = text.rsplit_once(':').ok_or(help)?;
+    match port.parse::<u16>() {
+        Ok(1..) if !host.is_empty() => Ok(text.into()),
+        _ => Err(help.into()),
+    }
+}
+
+impl ProcessArgs {
+    /// The processes, if there are several or they are on several machines.
+    pub fn several(&self) -> Option<Processes> {
+        Some(Processes { count: self.processes?, coordinator: self.coordinator.clone() })
+    }
+
+    /// Follows process 0 until its run ends, if this is another process.
+    pub fn follow(&self, json: bool) -> Option<Output> {
+        let (count, process, coordinator) = (self.processes?, self.process?, self.coordinator.as_ref()?);
+        if process >= count {
+            let message = format!("`--process {process}` is none of {count}: they are counted from 0");
+            return Some(unusable("run", message, json));
+        }
+        if process == 0 {
+            return None;
+        }
+        Some(match broadloom::follow(coordinator, process, count) {
+            Ok(()) => Output::new(Status::Fine),
+            Err(message) => {
+                let message = format!("process {process} of {count}: {message}");
+                Output { status: Status::Wrong, ..unusable("run", message, json) }
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::coordinator;
+
+    #[test]
+    fn places_are_read_or_refused() {
+        assert_eq!(coordinator("node0:7000"), Ok("node0:7000".to_string()));
+        for wrong in ["", "node0", ":7000", "node0:", "node0:0", "node0:70000"] {
+            assert!(coordinator(wrong).is_err(), "{wrong}");
+        }
+    }
+}
