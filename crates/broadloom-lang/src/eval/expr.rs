@@ -305,6 +305,7 @@ impl Eval<'_> {
                 }
             },
             Value::Layer(layer) => self.part(layer, field),
+            Value::Stream(stream, None) => self.array_of_stream(*stream, field),
             Value::Inference(inner) => self.field(inner, field, span),
             Value::Tensor(tensor) => match text.as_str() {
                 "grad" => Ok(Value::Tensor(self.ask(span, |graph| graph.gradient(*tensor))?)),

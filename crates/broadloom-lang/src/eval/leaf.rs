@@ -105,6 +105,9 @@ impl Eval<'_> {
                 });
                 tensor
             }
+            Some(Value::Stream(stream, array)) => {
+                return self.streamed(name, declared, (stream, array), dtype, (span, at));
+            }
             Some(given) => {
                 let values = self.array(&given, dtype, at)?;
                 let shape = shape.unwrap_or("...").to_string();
@@ -135,7 +138,12 @@ impl Eval<'_> {
     }
 
     /// Labels the values as the other end of the conflict if data was refused.
-    fn at_values<T>(&mut self, made: Evaluated<T>, sizes: &[u64], (span, at): (Span, Span)) -> Evaluated<T> {
+    pub(super) fn at_values<T>(
+        &mut self,
+        made: Evaluated<T>,
+        sizes: &[u64],
+        (span, at): (Span, Span),
+    ) -> Evaluated<T> {
         let (place, at) = (self.place(span), self.place(at));
         let sizes: Vec<String> = sizes.iter().map(u64::to_string).collect();
         if made.is_err()
