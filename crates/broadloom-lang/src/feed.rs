@@ -6,7 +6,7 @@ use broadloom_diagnostics::{Diagnostic, Span};
 use crate::codes;
 use crate::plan::Plan;
 use crate::progress::Progress;
-use crate::stream::{Batches, Stream};
+use crate::stream::{Batches, HAS_STREAMS, Stream};
 
 /// The batches that are read before somebody asks for them.
 #[cfg(not(target_family = "wasm"))]
@@ -49,7 +49,7 @@ impl Feeds {
         session: &mut Session,
         given: &[Tensor],
     ) -> Result<(), Box<Diagnostic>> {
-        for (at, stream) in plan.streams.iter().enumerate() {
+        for (at, stream) in plan.streams.iter().enumerate().filter(|_| HAS_STREAMS) {
             let batch = self.feeds[at].taken.saturating_sub(1);
             self.give(at, stream, batch, session, given)?;
         }

@@ -14,7 +14,7 @@ use crate::program::{Origin, Program};
 use crate::progress::{Progress, Step};
 use crate::ready::{Ready, diagnose};
 use crate::show;
-use crate::stream::Stream;
+use crate::stream::{HAS_STREAMS, Stream};
 
 /// Options for running a program.
 #[derive(Clone, Debug, Default)]
@@ -178,10 +178,10 @@ pub struct Ended {
 impl Ready {
     /// Carries out the plan of the program: everything that it does when it runs. Parameters and states begin as they are now.
     pub fn go(&mut self, way: &Way, observer: &mut dyn Observer) -> Ended {
-        if way.from != Progress::default() {
+        if HAS_STREAMS && way.from != Progress::default() {
             self.feeds.go_to(&self.plan, &way.from);
         }
-        if !std::mem::replace(&mut self.feeds.told, true) {
+        if HAS_STREAMS && !std::mem::replace(&mut self.feeds.told, true) {
             let notices = self.plan.streams.iter().flat_map(Stream::notices);
             notices.for_each(|notice| observer.notice(&notice));
         }
@@ -430,7 +430,7 @@ impl Running<'_> {
             self.told(set, repeat.span)?;
         }
         let goes_on = self.resuming.len() > self.depth;
-        for stream in repeat.streams.iter().filter(|_| !goes_on) {
+        for stream in repeat.streams.iter().filter(|_| HAS_STREAMS && !goes_on) {
             self.feeds.next(self.plan, *stream, self.session, self.given)?;
         }
         Ok(())

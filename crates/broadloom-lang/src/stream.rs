@@ -15,6 +15,9 @@ use crate::plan::{Action, Piece, Plan, Repeat};
 use crate::program::Program;
 use crate::progress::Progress;
 
+/// A web page has no files to stream from, and does not carry the code for it.
+pub(crate) const HAS_STREAMS: bool = !cfg!(target_family = "wasm");
+
 /// A stream of batches.
 #[derive(Clone, Debug)]
 pub struct Stream {
@@ -216,7 +219,7 @@ impl Program {
     /// Decides which loops take batches: the innermost ones that use the data of a stream. Looks at the last batch of an epoch,
     /// which may be smaller.
     pub(crate) fn look_at_streams(&mut self) {
-        if self.plan.streams.is_empty() {
+        if !HAS_STREAMS || self.plan.streams.is_empty() {
             return;
         }
         let mut actions = std::mem::take(&mut self.plan.actions);

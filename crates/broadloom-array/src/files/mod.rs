@@ -34,8 +34,6 @@ mod csv;
 mod npy;
 mod npz;
 mod opened;
-// A web page has no files to stream from.
-#[cfg(not(target_family = "wasm"))]
 mod rows;
 mod safetensors;
 
@@ -53,7 +51,6 @@ pub use csv::{CsvHeader, Table, csv_from_text, read_csv, write_csv};
 pub use npy::{npy_from_bytes, npy_to_bytes, read_npy, write_npy};
 pub use npz::{npz_from_bytes, npz_to_bytes, read_npz, write_npz};
 pub use opened::{Described, OpenTensors};
-#[cfg(not(target_family = "wasm"))]
 pub use rows::{OpenRows, Rows};
 pub use safetensors::{
     Tensors, read_safetensors, safetensors_from_bytes, safetensors_to_bytes, write_safetensors,

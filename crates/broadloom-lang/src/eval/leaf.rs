@@ -8,6 +8,7 @@ use super::first_values::first_values;
 use super::{Eval, Evaluated, Reported};
 use crate::codes;
 use crate::plan::Drawn;
+use crate::stream::HAS_STREAMS;
 use crate::syntax::ast::{ExprId, Ident, LeafKind, Param, Shape};
 use crate::value::{Scope, Value};
 
@@ -105,7 +106,7 @@ impl Eval<'_> {
                 });
                 tensor
             }
-            Some(Value::Stream(stream, array)) => {
+            Some(Value::Stream(stream, array)) if HAS_STREAMS => {
                 return self.streamed(name, declared, (stream, array), dtype, (span, at));
             }
             Some(given) => {

@@ -9,7 +9,7 @@ use super::declared::Declared;
 use super::{Eval, Evaluated, Reported};
 use crate::builtin::{Call, Given};
 use crate::codes;
-use crate::stream::{Part, PartFrom, Stream};
+use crate::stream::{HAS_STREAMS, Part, PartFrom, Stream};
 use crate::suggest;
 use crate::syntax::ast::Ident;
 use crate::value::Value;
@@ -18,6 +18,10 @@ const EXAMPLE: &str = "write `batches(\"train.npz\", size = 32, shuffle = true)`
 
 /// `batches("train.npz", size = 32, shuffle = true, of = ["x", "y"])`
 pub(crate) fn batches(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
+    if !HAS_STREAMS {
+        let message = "a page has no files that data could be streamed from";
+        return eval.wrong_call(call, message, "run the program with the command: `broadloom run`");
+    }
     eval.only(call, &["size", "shuffle", "of"])?;
     let plain = call.plain();
     let named = eval.named(call, "size");
@@ -131,8 +135,7 @@ impl Eval<'_> {
 
     #[cfg(target_family = "wasm")]
     fn file_parts(&mut self, text: &str, span: Span) -> Evaluated<Vec<Part>> {
-        let message = format!("there is no file `{text}`");
-        self.wrong(codes::FILE, message, span, "a page has no files: give `batches` a list of rows")
+        self.wrong(codes::FILE, format!("there is no file `{text}`"), span, "")
     }
 
     /// `of = ["x", "y"]`
