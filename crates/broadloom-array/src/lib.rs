@@ -12,6 +12,7 @@ mod dtype;
 pub mod files;
 pub mod random;
 pub mod replace;
+mod rows;
 mod shown;
 mod threefry;
 

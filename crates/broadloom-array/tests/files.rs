@@ -139,6 +139,12 @@ fn archives_of_numpy() {
     ];
     for name in ["stored.npz", "deflated.npz", "wide.npz"] {
         assert_eq!(files::read_npz(fixture(name)).unwrap(), expected, "{name}");
+        let rows = files::OpenRows::open(fixture(name)).unwrap();
+        for (at, (_, array)) in expected.iter().enumerate() {
+            let last = array.sizes()[0] - 1;
+            assert_eq!(rows.arrays()[at].is_held(), name == "deflated.npz");
+            assert_eq!(rows.read(at, &[last, 0]).unwrap(), array.rows(&[last, 0]).unwrap(), "{name}");
+        }
     }
 }
 

@@ -10,11 +10,14 @@ use broadloom_lang::codes;
 
 use crate::program::{reason, shown_path};
 
+/// The names of the columns.
+const HEADER: &str = "repetition,loss,value\n";
+
 /// A file of losses.
 pub(crate) struct Log {
     path: PathBuf,
-    /// True if it goes on with a file that is there.
-    goes_on: bool,
+    /// If it goes on with a file that is there, the number of losses to keep.
+    keep: Option<u64>,
     /// Opened when there is something to write: a run that cannot begin leaves an old file as it is.
     file: Option<File>,
     /// The first error, after which nothing more is written.
@@ -22,24 +25,44 @@ pub(crate) struct Log {
 }
 
 impl Log {
-    /// A file that is begun, or gone on with, when the first loss comes.
-    pub fn new(path: &Path, goes_on: bool) -> Log {
-        let goes_on = goes_on && path.metadata().is_ok_and(|file| file.len() > 0);
-        Log { path: path.to_path_buf(), goes_on, file: None, error: None }
+    /// A file that is begun when the first loss comes.
+    pub fn new(path: &Path) -> Log {
+        Log { path: path.to_path_buf(), keep: None, file: None, error: None }
     }
 
-    /// Opens the file for losses from a repetition on. What a run that was killed had written beyond its last save comes again,
-    /// and is left out.
-    fn open(&self, repetition: u64) -> std::io::Result<File> {
-        let mut text = String::from("repetition,loss,value\n");
-        if self.goes_on {
-            text = std::fs::read_to_string(&self.path)?;
-            let number = |line: &str| line.split(',').next()?.parse::<u64>().ok();
-            let comes_again = |line: &&str| number(line).is_some_and(|number| number >= repetition);
-            let end: usize = text.split_inclusive('\n').rev().take_while(comes_again).map(str::len).sum();
-            text.truncate(text.len() - end);
+    /// Goes on with the file that is there, behind so many losses. What a run that was killed had written beyond its last save
+    /// comes again, and is left out.
+    pub fn go_on(&mut self, losses: u64) {
+        self.keep = Some(losses);
+    }
+
+    /// The text that is kept of the file that is there.
+    fn kept(&self) -> std::io::Result<String> {
+        match self.keep.map(|losses| (std::fs::read_to_string(&self.path), losses)) {
+            Some((Ok(text), losses)) if text.starts_with(HEADER) => {
+                let lines = text.split_inclusive('\n').filter(|line| line.ends_with('\n'));
+                Ok(lines.take(usize::try_from(losses).unwrap_or(usize::MAX).saturating_add(1)).collect())
+            }
+            Some((Err(error), _)) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
+            _ => Ok(HEADER.to_string()),
         }
-        write_text(&self.path, &text).map_err(std::io::Error::other)?;
+    }
+
+    /// The losses that are kept, with their names, in order.
+    pub fn losses(&self) -> Vec<(String, f64)> {
+        let text = self.kept().unwrap_or_default();
+        let loss = |line: &str| {
+            let (_, rest) = line.split_once(',')?;
+            let (name, value) = rest.rsplit_once(',')?;
+            let quoted = name.strip_prefix('"').and_then(|name| name.strip_suffix('"'));
+            let name = quoted.map_or(name.to_string(), |name| name.replace("\"\"", "\""));
+            Some((name, value.parse().ok()?))
+        };
+        text.lines().skip(1).filter_map(loss).collect()
+    }
+
+    fn open(&self) -> std::io::Result<File> {
+        write_text(&self.path, &self.kept()?).map_err(std::io::Error::other)?;
         OpenOptions::new().append(true).open(&self.path)
     }
 
@@ -57,7 +80,7 @@ impl Log {
         };
         let mut file = match self.file.take() {
             Some(file) => file,
-            None => self.open(repetition)?,
+            None => self.open()?,
         };
         let written = file.write_all(format!("{repetition},{loss},{value}\n").as_bytes());
         self.file = Some(file);

@@ -1,4 +1,4 @@
-//! Plots of losses in a terminal.
+//! Plots of losses in a terminal; [`svg`] draws the same curves as pictures.
 //!
 //! ```text
 //! loss
@@ -10,6 +10,8 @@
 //!
 //! A braille character has two columns and four rows of dots. Each column of dots spans the least
 //! to the greatest loss of the repetitions that fall into it.
+
+pub(crate) mod svg;
 
 use broadloom_lang::show::number;
 
@@ -46,6 +48,18 @@ impl Curve {
         Curve { name: name.into(), every: 1, ..Curve::default() }
     }
 
+    /// Goes on after so many repetitions whose losses are not known.
+    pub fn after(mut self, repetitions: u64) -> Curve {
+        self.seen = repetitions;
+        self
+    }
+
+    /// The kept points and the last one.
+    fn all(&self) -> Vec<(u64, f64)> {
+        let end = Some(self.last).filter(|last| self.points.last().is_some_and(|kept| kept != last));
+        self.points.iter().copied().chain(end).collect()
+    }
+
     /// Adds the loss after the next repetition.
     pub fn push(&mut self, loss: f64) {
         self.seen += 1;
@@ -53,7 +67,7 @@ impl Curve {
         if self.least.is_none_or(|(_, least)| loss < least) && !loss.is_nan() {
             self.least = Some(self.last);
         }
-        if (self.seen - 1).is_multiple_of(self.every) {
+        if self.points.is_empty() || (self.seen - 1).is_multiple_of(self.every) {
             self.points.push(self.last);
         }
         if self.points.len() >= POINTS {
@@ -68,9 +82,7 @@ impl Curve {
 
     /// The plot and a line below it; every line ends with a newline.
     pub fn draw(&self, look: Look) -> String {
-        let end = Some(self.last).filter(|last| self.points.last() != Some(last));
-        let all = self.points.iter().copied().chain(end);
-        let finite: Vec<(u64, f64)> = all.filter(|(_, loss)| loss.is_finite()).collect();
+        let finite: Vec<(u64, f64)> = self.all().into_iter().filter(|(_, loss)| loss.is_finite()).collect();
         let mut out = String::new();
         if finite.len() >= 2 {
             self.picture(&finite, look, &mut out);

@@ -216,10 +216,10 @@ fn what_is_killed_goes_on() {
         repeat 60: minimise loss by sgd(0.01)\nprint loss\n";
     world.write("p.loom", program);
     let run = ["run", "--backend", "reference", "p.loom", "--save"];
-    let left_alone = world.output(&[&run[..], &["whole.safetensors"]].concat());
+    let left_alone = world.output(&[&run[..], &["whole.safetensors", "--curve", "whole.svg"]].concat());
     assert_eq!(left_alone.status.code(), Some(0), "{}", text(&left_alone.stderr));
-    let again =
-        [&run[..], &["parts.safetensors", "--save-every", "1", "--resume", "--log", "log.csv"]].concat();
+    let kept = ["--save-every", "1", "--resume", "--log", "log.csv", "--curve", "parts.svg"];
+    let again = [&run[..], &["parts.safetensors"], &kept].concat();
     let (mut killed, mut last) = (0, String::new());
     for wait in 0..200u64 {
         let mut child = world.spawn(&again);
@@ -241,12 +241,57 @@ fn what_is_killed_goes_on() {
     let log = text(&world.read("log.csv"));
     assert!(log.starts_with("repetition,loss,value\n1,loss,"));
     assert_eq!(log.lines().count(), 121, "each repetition once: {log}");
+    assert!(world.read("whole.svg") == world.read("parts.svg"), "the same picture");
     let over = world.output(&again);
     let said = text(&over.stderr);
     assert!(said.contains("parts.safetensors is of a run that has come to its end"), "{said}");
     world.write("p.loom", "print 1\n");
     let other = world.output(&again);
     assert_ne!(other.status.code(), Some(0), "{}", text(&other.stderr));
+}
+
+/// A run that takes batches of a stream goes on at the batch that it had come to: with shuffled rows, over epochs, with a smaller
+/// last batch and with another stream inside.
+#[test]
+fn streams_go_on() {
+    let program = "dim batch in 1..8 = 8\nlet train = batches(\"train.npz\", batch, shuffle = true)\n\
+        data x = train.x\ndata y : batch | 1 = train.y\ndata held = batches(\"train.npz\", 3, of = \"x\").x\n\
+        state seen : | = 0\nlet net = mlp([4], 1)\nlet loss = mse(net(x), y)\n\
+        repeat step in 0..40:\n  minimise loss by adam(0.01)\n  repeat 2: seen =+ sum(held)\n\
+        repeat 30: minimise loss by sgd(0.01)\nprint loss, seen\n";
+    let x = broadloom::Array::new(&[21, 3], (0..63).map(|at| at as f32 / 60.0).collect::<Vec<f32>>());
+    let y = broadloom::Array::new(&[21, 1], (0..21).map(|at| (at as f32).sin()).collect::<Vec<f32>>());
+    let arrays = [("x", x.expect("an array")), ("y", y.expect("an array"))];
+    let archive = broadloom::files::npz_to_bytes(arrays).expect("an archive");
+    for backend in ["native", "reference"] {
+        let world = World::new(&format!("streams_{backend}"));
+        world.write("p.loom", program);
+        world.write("train.npz", &archive);
+        let run = ["run", "--backend", backend, "--seed", "3", "p.loom", "--save"];
+        let left_alone = world.output(&[&run[..], &["whole.safetensors"]].concat());
+        assert_eq!(left_alone.status.code(), Some(0), "{}", text(&left_alone.stderr));
+        let again = [&run[..], &["parts.safetensors", "--save-every", "1", "--resume"]].concat();
+        let killed = killed_until_the_end(&world, &again);
+        assert!(killed > 0, "it was killed at least once");
+        assert!(world.read("whole.safetensors") == world.read("parts.safetensors"), "the same numbers");
+    }
+}
+
+/// Starts a run again and again, and ends it after ever longer times, until it comes to its end. Returns how often it was ended.
+fn killed_until_the_end(world: &World, arguments: &[&str]) -> u64 {
+    for wait in 0..200u64 {
+        let mut child = world.spawn(arguments);
+        std::thread::sleep(Duration::from_millis(20 + 7 * wait));
+        if child.try_wait().expect("a child").is_some() {
+            return wait;
+        }
+        match wait % 2 {
+            0 => signal(&child, "INT"),
+            _ => child.kill().expect("a child to be killed"),
+        }
+        child.wait().expect("its end");
+    }
+    panic!("it does not come to its end");
 }
 
 /// Nothing that is read is overwritten, and what cannot begin leaves old files as they are.

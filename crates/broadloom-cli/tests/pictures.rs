@@ -43,6 +43,30 @@ fn unescaped(text: &str) -> String {
     text.replace("&lt;", "<").replace("&gt;", ">").replace("&quot;", "\"").replace("&amp;", "&")
 }
 
+/// The picture of the losses of a run has a panel for each of them.
+#[test]
+fn losses_are_drawn() {
+    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("losses_are_drawn");
+    std::fs::create_dir_all(&folder).expect("a folder for the test");
+    let (program, picture) = (folder.join("p.loom"), folder.join("p.svg"));
+    let text = "let loss = square({w : | = 1})\nlet other = exp({v : | = 0})\n\
+        repeat 20:\n  minimise loss by sgd(0.25)\n  minimise other by sgd(1)\n";
+    std::fs::write(&program, text).expect("a program");
+    let run = |program: &std::path::Path| {
+        let arguments = ["run", "--backend", "reference", program.to_str().unwrap_or_default(), "--curve"];
+        broadloom(&[&arguments[..], &[picture.to_str().unwrap_or_default()]].concat(), &World::default())
+    };
+    let ran = run(&program);
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    let shown = texts(&std::fs::read_to_string(&picture).expect("a picture"), "text");
+    for wanted in ["loss, logarithmic", "3.64e-12 in repetition 20", "other", "repetition", "20"] {
+        assert!(shown.iter().any(|text| text == wanted), "{wanted}: {shown:?}");
+    }
+    std::fs::write(&program, "print 1\n").expect("a program");
+    let ran = run(&program);
+    assert!(ran.stderr.contains("no loop minimises anything"), "{}", ran.stderr);
+}
+
 #[test]
 fn everything_is_in_the_picture() {
     let folders = [programs(), examples()];

@@ -58,6 +58,26 @@ impl Graph {
         self.declared(name, shape, Leaf::Data, Given::Axes(axes.into()))
     }
 
+    /// The same, where the first axis is a [named size](Graph::dim) and the others are these.
+    ///
+    /// ```
+    /// let mut g = broadloom::Graph::new();
+    /// g.dim("batch", 1..=64, 32)?;
+    /// let x = g.data_in_batches("x", "... | n", "batch", &[784])?;
+    /// assert_eq!(g.final_shape(x)?.to_string(), "batch | 784");
+    /// # Ok::<(), broadloom::Error>(())
+    /// ```
+    pub fn data_in_batches(
+        &mut self,
+        name: &str,
+        shape: &str,
+        rows: &str,
+        row: &[u64],
+    ) -> Result<Tensor, Error> {
+        self.symbol_at(rows).ok_or_else(|| self.no_such_size(rows))?;
+        self.declared(name, shape, Leaf::Data, Given::Rows(rows.into(), row.into()))
+    }
+
     /// Data with this many elements, in the shape that its uses ask for.
     pub fn data_with_count(&mut self, name: &str, shape: &str, count: u64) -> Result<Tensor, Error> {
         self.declared(name, shape, Leaf::Data, Given::Count(count))
@@ -338,7 +358,9 @@ impl Graph {
         let about = |error: Error| error.about(&format!("the shape of `{name}`"));
         let decl = parse_shape(shape).map_err(|error| about(Error::notation(shape, &error)))?;
         check_units(&decl).map_err(about)?;
-        if matches!(given, Given::Count(0)) || matches!(&given, Given::Axes(axes) if axes.contains(&0)) {
+        if matches!(given, Given::Count(0))
+            || matches!(&given, Given::Axes(axes) | Given::Rows(_, axes) if axes.contains(&0))
+        {
             return Err(Error::new(ErrorKind::Use, format!("`{name}` would have no elements"))
                 .with_help("every axis has at least one element"));
         }
@@ -549,6 +571,12 @@ impl Graph {
                 let axes: Vec<DimTerm> = axes.iter().map(|size| self.solver.size(*size)).collect();
                 self.say(Constraint::Exact { pieces: &pieces, axes: &axes, rest }, 0, Aspect::Whole);
             }
+            Given::Rows(rows, row) => {
+                let rows = self.symbol_at(rows).map(|at| self.symbols[at].var.into());
+                let row: Vec<DimTerm> = row.iter().map(|size| self.solver.size(*size)).collect();
+                let axes: Vec<DimTerm> = rows.into_iter().chain(row).collect();
+                self.say(Constraint::Exact { pieces: &pieces, axes: &axes, rest }, 0, Aspect::Whole);
+            }
             Given::Count(count) => {
                 let numerator = Numerator::literal(*count);
                 self.say(
@@ -664,6 +692,8 @@ pub(crate) enum Given {
     Nothing,
     /// Its axes in memory order.
     Axes(Box<[u64]>),
+    /// The named size that its first axis is, and the other axes.
+    Rows(Box<str>, Box<[u64]>),
     /// The number of its elements.
     Count(u64),
 }

@@ -106,7 +106,8 @@ impl Graph {
         let (rows, leaf) = (self.rows(tensor), self.leaf(tensor));
         let is_number = matches!(leaf, Some(Leaf::Number(_) | Leaf::Size(_)));
         let declared = self.declarations.get(&tensor.0);
-        let listed = declared.is_some_and(|declared| matches!(declared.given, Given::Axes(_)));
+        let listed =
+            declared.is_some_and(|declared| matches!(declared.given, Given::Axes(_) | Given::Rows(..)));
         // A named size counts as written, like a number.
         let named = |axis: DimTerm| self.symbols.iter().any(|data| axis == data.var.into());
         let written = |axis: &DimTerm| self.solver.ground(*axis).is_some() || named(*axis);

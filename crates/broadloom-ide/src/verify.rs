@@ -249,8 +249,9 @@ impl VerifiedTensor {
 /// an assignment.
 fn has_values(program: &Program, tensor: Tensor) -> bool {
     let drawn = program.plan.drawn.iter().any(|drawn| drawn.tensor == tensor);
+    let streamed = || program.plan.streams.iter().any(|stream| stream.feeds(tensor));
     let assigned = || program.plan.routines.iter().any(|routine| routine.assigns(&program.graph, tensor));
-    drawn || program.graph.has_values(tensor) || assigned()
+    drawn || program.graph.has_values(tensor) || streamed() || assigned()
 }
 
 /// The error for a named size that no array and no sample decides.

@@ -78,7 +78,7 @@ pub(crate) fn all() -> &'static [Builtin] {
 const SIGNS: [&str; 6] = ["neg", "not", "and", "or", "mod", "floor_div"];
 
 /// The functions that are not just a pointwise operation.
-const OWN: [Builtin; 34] = [
+const OWN: [Builtin; 35] = [
     function("max", greatest),
     function("min", least),
     function("where", choose),
@@ -103,6 +103,7 @@ const OWN: [Builtin; 34] = [
     function("range", range),
     function("noise", initials::noise),
     function("load", crate::load::load),
+    function("batches", crate::eval::streams::batches),
     function("params", params),
     function("len", len),
     function("inference", inference),
@@ -183,7 +184,7 @@ impl Eval<'_> {
     }
 
     /// An argument by its name. [`Eval::only`] checks which names there are.
-    fn named<'c>(&self, call: &'c Call, name: &str) -> Option<&'c Given> {
+    pub fn named<'c>(&self, call: &'c Call, name: &str) -> Option<&'c Given> {
         call.given.iter().find(|given| given.name.is_some_and(|ident| self.names.text(ident.name) == name))
     }
 
@@ -467,6 +468,7 @@ fn len(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
     match &list.value {
         Value::List(items) => Ok(Value::Number(items.len() as f64)),
         Value::Range(from, to) => Ok(Value::Number(to.saturating_sub(*from).max(0) as f64)),
+        Value::Stream(stream, _) => Ok(Value::Number(eval.plan.streams[*stream].batches() as f64)),
         Value::Mistake => Err(Reported),
         other => {
             let message = format!("a list is needed here, not {}", other.kind());

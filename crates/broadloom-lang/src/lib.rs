@@ -14,6 +14,7 @@ mod builtin;
 pub mod codes;
 mod editing;
 mod eval;
+mod feed;
 mod held;
 mod last_look;
 mod library;
@@ -31,6 +32,7 @@ mod run;
 pub mod show;
 pub mod signature;
 mod size;
+mod stream;
 mod suggest;
 pub mod syntax;
 mod value;
@@ -44,9 +46,10 @@ pub use position::{Counter, Position};
 pub use program::{
     Application, Asked, Dim, Made, Options, Origin, Program, Signatures, Written, compile, signatures,
 };
-pub use progress::Progress;
+pub use progress::{Progress, Step};
 pub use ready::{Available, Ready, diagnose};
 pub use run::{Ended, Observer, RunOptions, Way};
+pub use stream::Stream;
 pub use suggest::nearest;
 
 /// The README of the crate, so that its example is run.

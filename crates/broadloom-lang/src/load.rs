@@ -75,7 +75,7 @@ fn read(path: &Path, key: Option<&str>) -> Result<(Option<Array>, Vec<String>), 
     Ok((found.map(|(_, array)| array), names))
 }
 
-fn unreadable<T>(eval: &mut Eval<'_>, text: &str, error: &FileError, span: Span) -> Evaluated<T> {
+pub(crate) fn unreadable<T>(eval: &mut Eval<'_>, text: &str, error: &FileError, span: Span) -> Evaluated<T> {
     if error.kind() == FileErrorKind::Missing {
         let help = "paths are relative to the folder of this file";
         return eval.wrong(codes::FILE, format!("there is no file `{text}`"), span, help);

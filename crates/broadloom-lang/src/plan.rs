@@ -4,6 +4,7 @@ use broadloom::{Initial, Routine, Tensor};
 use broadloom_diagnostics::Span;
 
 use crate::position::{Counter, Position};
+use crate::stream::Stream;
 
 /// The plan of a program: everything that happens when it runs.
 #[derive(Clone, Debug, Default)]
@@ -20,6 +21,8 @@ pub struct Plan {
     pub slices: Vec<(Tensor, Position)>,
     /// Data whose numbers are drawn before anything runs.
     pub drawn: Vec<Drawn>,
+    /// Data of which a batch is taken at a time.
+    pub streams: Vec<Stream>,
     /// The number of repetitions that count.
     pub counters: u32,
 }
@@ -105,6 +108,8 @@ pub struct Repeat {
     pub to: i64,
     /// The actions of each repetition.
     pub body: Vec<Action>,
+    /// The streams of which each repetition takes the next batch, as indices into [`Plan::streams`].
+    pub streams: Vec<usize>,
     /// The losses minimised in the body, with their names, so that they can be shown as it runs.
     pub losses: Vec<(String, Tensor)>,
     /// The span of the statement.

@@ -252,6 +252,7 @@ impl Program {
             program.look_at_numbers();
             program.look_at_bits();
             program.look_at_weights(loads, options.load.as_deref());
+            program.look_at_streams();
             program.rehearse();
         }
         program.look_at_dims();

@@ -8,6 +8,7 @@ use broadloom_diagnostics::{Diagnostic, SourceId, Span};
 
 use crate::codes;
 use crate::eval::diagnosed;
+use crate::feed::Feeds;
 use crate::plan::{Drawn, Plan};
 use crate::program::{Application, Made, Origin, Program};
 use crate::run::{Observer, notice};
@@ -28,7 +29,9 @@ pub struct Ready {
     main: SourceId,
     seed: u64,
     /// The data whose values are from outside now.
-    given: Vec<Tensor>,
+    pub(crate) given: Vec<Tensor>,
+    /// How far the streams have come.
+    pub(crate) feeds: Feeds,
 }
 
 /// What can be computed from the values that there are.
@@ -75,6 +78,7 @@ impl Program {
         self.weights.give_to(&mut session)?;
         Ok(Ready {
             session,
+            feeds: Feeds::of(&self.plan),
             advice: |_| None,
             plan: self.plan,
             origins: self.origins,

@@ -7,12 +7,14 @@ use broadloom::{Array, Error, ErrorKind, Given, Remedy, Session, Settings, Tenso
 use broadloom_diagnostics::{Diagnostic, Severity, Span};
 
 use crate::codes;
+use crate::feed::Feeds;
 use crate::mesh::OnMesh;
 use crate::plan::{Action, Piece, Plan, Repeat};
 use crate::program::{Origin, Program};
-use crate::progress::Progress;
+use crate::progress::{Progress, Step};
 use crate::ready::{Ready, diagnose};
 use crate::show;
+use crate::stream::{HAS_STREAMS, Stream};
 
 /// Options for running a program.
 #[derive(Clone, Debug, Default)]
@@ -42,6 +44,9 @@ pub trait Observer {
     /// Called after a repetition of the outermost loop,
     /// with the number done, the total, and the losses.
     fn repeated(&mut self, _done: u64, _of: u64, _losses: &[(String, f64)]) {}
+    /// Called before a run goes on from where another had come, with the number of calls of `repeated` there, and of the losses
+    /// that it was called with.
+    fn resumed(&mut self, _repetitions: u64, _losses: u64) {}
     /// Called when the outermost loop has ended.
     fn ended(&mut self) {}
     /// Called with a remark about the run, such as one about the compiler.
@@ -98,7 +103,7 @@ impl Program {
             way.checkpoints = options.save_every.map(|every| (file.clone(), every));
             if options.resume {
                 way.from = ready.resume(file, observer)?;
-                if way.from == ready.end() {
+                if ready.is_end(&way.from) {
                     observer.notice(&format!("{} is of a run that has come to its end", file.display()));
                     return Ok(ready.session);
                 }
@@ -181,9 +186,17 @@ pub struct Ended {
 impl Ready {
     /// Carries out the plan of the program: everything that it does when it runs. Parameters and states begin as they are now.
     pub fn go(&mut self, way: &Way, observer: &mut dyn Observer) -> Ended {
+        if HAS_STREAMS && way.from != Progress::default() {
+            self.feeds.go_to(&self.plan, &way.from);
+        }
+        if HAS_STREAMS && !std::mem::replace(&mut self.feeds.told, true) {
+            let notices = self.plan.streams.iter().flat_map(Stream::notices);
+            notices.for_each(|notice| observer.notice(&notice));
+        }
         let wrong = self.unfit_steps(way).map(Box::new).or_else(|| self.draw().err());
+        let wrong = wrong.or_else(|| self.feeds.current(&self.plan, &mut self.session, &self.given).err());
         if let Some(wrong) = wrong {
-            let place = way.from;
+            let place = way.from.clone();
             return Ended { outcome: Err(wrong), ran: false, stopped: false, place, saved: None };
         }
         let mut running = Running {
@@ -195,11 +208,14 @@ impl Ready {
             values: vec![0; self.plan.counters as usize],
             depth: 0,
             noticed: &mut self.noticed,
+            feeds: &mut self.feeds,
+            given: &self.given,
             ran: false,
             stopped: false,
             way: way.clone(),
             turns: Vec::new(),
-            place: way.from,
+            resuming: way.from.steps.clone(),
+            place: way.from.clone(),
             saved: None,
         };
         let outcome = running.all();
@@ -268,6 +284,9 @@ struct Running<'p> {
     depth: usize,
     /// The number of the session's notices that have been passed on.
     noticed: &'p mut usize,
+    feeds: &'p mut Feeds,
+    /// The data whose values are from outside.
+    given: &'p [Tensor],
     /// True once a routine that may have changed saved values has ended.
     ran: bool,
     /// True once the observer has stopped the run.
@@ -275,6 +294,8 @@ struct Running<'p> {
     way: Way,
     /// The current repetitions, outermost first: the number of each, from 1, and the total.
     turns: Vec<(u64, u64)>,
+    /// The rest of the way to the place where it begins; nothing once it is there.
+    resuming: Vec<Step>,
     /// How far it has come.
     place: Progress,
     /// The repetition after which values were last saved on the way.
@@ -285,49 +306,46 @@ impl Running<'_> {
     /// Carries out the whole plan, or the part before the observer stops it.
     fn all(&mut self) -> Result<(), Box<Diagnostic>> {
         let plan = self.plan;
-        match self.outermost(&plan.actions) {
+        match self.actions(&plan.actions, 0) {
             // The signal that stops a program may have stopped its compiler too.
             Err(_) if self.observer.stops() => {
                 self.stopped = true;
+                Ok(())
+            }
+            Ok(()) if !self.stopped => {
+                self.place = Progress::at(plan.actions.len());
                 Ok(())
             }
             done => done,
         }
     }
 
-    /// Carries out the actions of the program from the place where it begins.
-    fn outermost(&mut self, actions: &[Action]) -> Result<(), Box<Diagnostic>> {
-        for (at, action) in actions.iter().enumerate().skip(self.way.from.action) {
-            if at > self.place.action {
-                self.place = Progress { action: at, repetitions: 0 };
-            }
-            self.actions(std::slice::from_ref(action), 0)?;
-            if self.stopped {
-                let is_loop = matches!(action, Action::Repeat(_));
-                self.place.action += usize::from(!is_loop);
-                return Ok(());
-            }
-        }
-        self.place = Progress { action: actions.len(), repetitions: 0 };
-        Ok(())
-    }
-
     /// Saves parameters and states after a repetition of the outermost loop, if it is time.
     fn checkpoint(&mut self, span: Span) -> Result<(), Box<Diagnostic>> {
         let Some((file, every)) = &self.way.checkpoints else { return Ok(()) };
-        if !self.place.repetitions.is_multiple_of(*every) {
+        if !self.place.steps.first().is_some_and(|step| step.repetitions.is_multiple_of(*every)) {
             return Ok(());
         }
         self.place.note(self.session);
         let saved = self.session.save(file);
         self.told(saved, span)?;
-        self.saved = Some(self.place.repetitions);
+        self.saved = self.place.steps.first().map(|step| step.repetitions);
         Ok(())
     }
 
     /// Carries out actions; `turn` is the number of the repetition around them, from 0.
     fn actions(&mut self, actions: &[Action], turn: u64) -> Result<(), Box<Diagnostic>> {
-        for action in actions {
+        let begin = self.resuming.get(self.depth).copied();
+        if self.resuming.len() <= self.depth + 1 {
+            self.resuming.clear();
+        }
+        for (at, action) in actions.iter().enumerate().skip(begin.map_or(0, |begin| begin.action)) {
+            let done = begin.filter(|begin| begin.action == at).map_or(0, |begin| begin.repetitions);
+            let is_loop = matches!(action, Action::Repeat(_));
+            if is_loop || self.depth == 0 {
+                self.place.steps.truncate(self.depth);
+                self.place.steps.push(Step { action: at, repetitions: done });
+            }
             match action {
                 Action::Run { routine, every, span } => {
                     if every.is_none_or(|every| (turn + 1).is_multiple_of(every)) {
@@ -341,10 +359,13 @@ impl Running<'_> {
                     }
                 }
                 Action::Save { routine, tensor, path, span } => self.save(*routine, *tensor, path, *span)?,
-                Action::Repeat(repeat) => self.repeat(repeat)?,
+                Action::Repeat(repeat) => self.repeat(repeat, done)?,
             }
             // Inside a loop a step ends with the repetition.
-            self.stopped = self.stopped || (self.depth == 0 && self.observer.stops());
+            if self.depth == 0 && !self.stopped && self.observer.stops() {
+                self.stopped = true;
+                self.place = Progress::at(at + 1);
+            }
             if self.stopped {
                 break;
             }
@@ -395,27 +416,29 @@ impl Running<'_> {
         wrong.with_help("keep the function inside of where it has a value, or learn more slowly")
     }
 
-    fn repeat(&mut self, repeat: &Repeat) -> Result<(), Box<Diagnostic>> {
+    /// Repeats actions, after so many repetitions that are done.
+    fn repeat(&mut self, repeat: &Repeat, done: u64) -> Result<(), Box<Diagnostic>> {
         self.depth += 1;
         let total = self.way.steps.filter(|_| self.depth == 1).unwrap_or(repeat.total());
-        let done = if self.depth == 1 { self.place.repetitions } else { 0 };
         let numbers = (repeat.from..repeat.from.saturating_add_unsigned(total)).enumerate();
         for (turn, number) in numbers.skip(usize::try_from(done).unwrap_or(usize::MAX)) {
-            self.values[repeat.counter.0 as usize] = number;
-            if let Some(leaf) = repeat.leaf {
-                let set = self.set_number(leaf, number);
-                self.told(set, repeat.span)?;
-            }
+            self.begin_turn(repeat, number)?;
             self.turns.push((turn as u64 + 1, total));
             self.actions(&repeat.body, turn as u64)?;
             self.turns.pop();
+            if self.stopped {
+                break;
+            }
+            self.place.steps.truncate(self.depth);
+            if let Some(step) = self.place.steps.last_mut() {
+                step.repetitions = turn as u64 + 1;
+            }
             if self.depth == 1 {
                 let losses = self.losses(repeat);
                 self.observer.repeated(turn as u64 + 1, total, &losses);
-                self.place.repetitions = turn as u64 + 1;
                 self.checkpoint(repeat.span)?;
             }
-            self.stopped = self.stopped || self.observer.stops();
+            self.stopped = self.observer.stops();
             if self.stopped {
                 break;
             }
@@ -423,6 +446,20 @@ impl Running<'_> {
         self.depth -= 1;
         if self.depth == 0 {
             self.observer.ended();
+        }
+        Ok(())
+    }
+
+    /// Sets the number of a repetition, and takes the next batches, unless the repetition was under way before.
+    fn begin_turn(&mut self, repeat: &Repeat, number: i64) -> Result<(), Box<Diagnostic>> {
+        self.values[repeat.counter.0 as usize] = number;
+        if let Some(leaf) = repeat.leaf {
+            let set = self.set_number(leaf, number);
+            self.told(set, repeat.span)?;
+        }
+        let goes_on = self.resuming.len() > self.depth;
+        for stream in repeat.streams.iter().filter(|_| HAS_STREAMS && !goes_on) {
+            self.feeds.next(self.plan, *stream, self.session, self.given)?;
         }
         Ok(())
     }

@@ -38,6 +38,8 @@ pub(crate) enum Value {
     /// the tensor that will hold them is known.
     Numbers(Rc<Array>),
     Module(Rc<Scope>),
+    /// A stream of batches, by its index in the plan, and the array in it that is meant, if one is named.
+    Stream(usize, Option<usize>),
     /// A number that depends on the current repetition of a loop.
     Position(Arc<Position>),
     /// The result of a call made only for its effect.
@@ -61,6 +63,7 @@ impl Value {
             Value::Initial(_) => "an initialiser",
             Value::Array(_) | Value::Numbers(_) => "an array",
             Value::Module(_) => "a module",
+            Value::Stream(..) => "a stream of batches",
             Value::Position(_) => "the number of a repetition",
             Value::Nothing => "nothing",
             Value::Mistake => "a mistake",
@@ -88,6 +91,7 @@ impl Value {
             (Value::Range(a, b), Value::Range(c, d)) => (a, b) != (c, d),
             (Value::Position(a), Value::Position(b)) => a != b,
             (Value::Size(a), Value::Size(b)) => a != b,
+            (Value::Stream(a, b), Value::Stream(c, d)) => (a, b) != (c, d),
             (Value::Inference(a), Value::Inference(b)) => a.differs(b),
             (Value::Initial(a), Value::Initial(b)) => !Rc::ptr_eq(a, b) && a != b,
             (Value::Array(a), Value::Array(b)) | (Value::Numbers(a), Value::Numbers(b)) => {

@@ -445,9 +445,31 @@ fn language_model() {
 /// Optimisers after one, two and three steps.
 #[test]
 fn optimisers() {
-    for case in ["sgd", "adam", "adam_decay", "adamw"] {
+    for case in ["sgd", "adam", "adam_decay", "adamw", "adafactor", "adafactor_vector", "muon", "muon_tall"] {
         let setting = |key: &str| number(case, key);
+        // Rows of a matrix are outputs, and columns are inputs.
+        let shape = match case {
+            "adafactor" | "muon" | "muon_tall" => "_ -> _",
+            "adafactor_vector" => "_",
+            _ => "_, _",
+        };
         let rule = match case {
+            "adafactor" | "adafactor_vector" => format!(
+                "adafactor({}, power = {}, epsilon = {:e}, least = {}, clip = {}, decay = {})",
+                setting("lr"),
+                setting("power"),
+                setting("eps"),
+                setting("least"),
+                setting("clip"),
+                setting("weight_decay")
+            ),
+            "muon" | "muon_tall" => format!(
+                "muon({}, decay = {}, momentum = {}, nesterov = {})",
+                setting("lr"),
+                setting("weight_decay"),
+                setting("momentum"),
+                setting("nesterov")
+            ),
             "sgd" => format!("sgd({}, {}, {})", setting("lr"), setting("momentum"), setting("weight_decay")),
             _ => {
                 let name = if setting("decoupled") == 1.0 { "adamw" } else { "adam" };
@@ -463,8 +485,8 @@ fn optimisers() {
         };
         for steps in 1..4 {
             let text = format!(
-                "let p = {{p : _, _ as f64 = load(\"{case}.npz\", \"parameter\")}}\n\
-                 data gradients : _ | _, _ = load(\"{case}.npz\", \"gradients\")\n\
+                "let p = {{p : {shape} as f64 = load(\"{case}.npz\", \"parameter\")}}\n\
+                 data gradients : _ | {shape} = load(\"{case}.npz\", \"gradients\")\n\
                  repeat t in 0..{steps}:\n  let loss = sum(p * gradients[t])\n  minimise loss by {rule}\n"
             );
             let program = compiled(&text);

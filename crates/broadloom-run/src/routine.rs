@@ -130,6 +130,16 @@ impl Routine {
         self.actions.iter().any(to)
     }
 
+    /// The tensors that its actions begin with: what is computed, and what is assigned. It is computed from these and from what
+    /// they are computed from.
+    pub fn asked(&self, graph: &Graph) -> Vec<Tensor> {
+        let asked = |action: &Action| match action {
+            Action::Assign(step) => graph.step_operands(*step).to_vec(),
+            Action::Forward(tensor) | Action::Backward(tensor) | Action::Finite(tensor) => vec![*tensor],
+        };
+        self.actions.iter().flat_map(asked).collect()
+    }
+
     /// The tensors that it assigns to.
     pub fn assigned(&self, graph: &Graph) -> Vec<Tensor> {
         let results = |action: &Action| match action {

@@ -85,67 +85,102 @@ pub fn write_csv<N: AsRef<str>>(path: impl AsRef<Path>, names: &[N], array: &Arr
 }
 
 fn from_bytes(bytes: &[u8], header: CsvHeader) -> Result<Table, FileError> {
-    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-    let mut names: Vec<String> = Vec::new();
-    let mut columns = None;
+    let bytes = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes);
+    let mut reader = Reader::new(header);
     let mut numbers = Vec::new();
     let mut integers = Integers::default();
     let mut rows = 0;
     for (line, text) in (1u64..).zip(bytes.split(|byte| *byte == b'\n')) {
-        let text = text.strip_suffix(b"\r").unwrap_or(text);
-        if text.trim_ascii().is_empty() {
-            continue;
-        }
-        let at_line = |error: FileError| error.in_part(format!("line {line}"));
-        let not_text = || FileError::new(FileErrorKind::Format, "text in UTF-8", quote(text));
-        let text = str::from_utf8(text).map_err(|_| at_line(not_text()))?;
-        let cells = cells(text).map_err(at_line)?;
-        let first = columns.is_none();
-        let wanted = *columns.get_or_insert(cells.len());
-        if cells.len() != wanted {
-            let count = |cells: usize| format!("{cells} {}", if cells == 1 { "cell" } else { "cells" });
-            return Err(at_line(FileError::new(FileErrorKind::Shape, count(wanted), count(cells.len()))));
-        }
-        let named = first
-            && match header {
-                CsvHeader::Present => true,
-                CsvHeader::Absent => false,
-                CsvHeader::Detect => cells.iter().all(|cell| cell.parse::<f64>().is_err()),
-            };
-        if named {
-            names = cells;
-            continue;
-        }
-        for (column, cell) in (1u64..).zip(&cells) {
-            let number = cell.parse::<f64>().map_err(|_| {
-                let found = if cell.is_empty() { "an empty cell".to_owned() } else { quote(cell.as_bytes()) };
-                let name =
-                    names.get(column as usize - 1).map(|name| format!(" (`{name}`)")).unwrap_or_default();
-                let mut error = FileError::new(FileErrorKind::Number, "a number", found);
-                error.0.place = Some((line, column));
-                error.in_part(format!("line {line}, column {column}{name}"))
-            })?;
-            integers.read(cell, number);
-            numbers.push(number);
-        }
-        rows += 1;
+        rows += u64::from(reader.read(line, text, &mut numbers, &mut integers)?);
     }
-    let Some(columns) = columns else {
-        return Err(FileError::new(FileErrorKind::Format, "rows of numbers", "nothing but empty lines"));
-    };
-    let sizes = [rows, columns as u64];
+    let sizes = [rows, reader.columns()?];
     let values = match integers.needed() {
         Some(integers) => Array::new(&sizes, integers),
         None => Array::new(&sizes, numbers),
     };
     let values =
         values.map_err(|error| FileError::new(FileErrorKind::Shape, "rows of one length", error.message))?;
-    Ok(Table { names, values })
+    Ok(Table { names: reader.names, values })
+}
+
+/// Some programs begin a text with it.
+pub(super) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// Reads lines, one after another.
+pub(super) struct Reader {
+    header: CsvHeader,
+    pub names: Vec<String>,
+    columns: Option<usize>,
+}
+
+impl Reader {
+    pub fn new(header: CsvHeader) -> Reader {
+        Reader { header, names: Vec::new(), columns: None }
+    }
+
+    /// The number of columns, if there was a line that is not empty.
+    pub fn columns(&self) -> Result<u64, FileError> {
+        let none = || FileError::new(FileErrorKind::Format, "rows of numbers", "nothing but empty lines");
+        self.columns.map(|columns| columns as u64).ok_or_else(none)
+    }
+
+    /// Adds the numbers of a line. Returns false if it has none: it is empty, or has the names.
+    pub fn read(
+        &mut self,
+        line: u64,
+        text: &[u8],
+        numbers: &mut Vec<f64>,
+        integers: &mut Integers,
+    ) -> Result<bool, FileError> {
+        let Some(cells) = self.cells(line, text)? else { return Ok(false) };
+        for (column, cell) in (1u64..).zip(&cells) {
+            let number = cell.parse::<f64>().map_err(|_| self.no_number(cell, line, column))?;
+            integers.read(cell, number);
+            numbers.push(number);
+        }
+        Ok(true)
+    }
+
+    fn cells(&mut self, line: u64, text: &[u8]) -> Result<Option<Vec<String>>, FileError> {
+        let text = text.strip_suffix(b"\r").unwrap_or(text);
+        if text.trim_ascii().is_empty() {
+            return Ok(None);
+        }
+        let at_line = |error: FileError| error.in_part(format!("line {line}"));
+        let not_text = || FileError::new(FileErrorKind::Format, "text in UTF-8", quote(text));
+        let text = str::from_utf8(text).map_err(|_| at_line(not_text()))?;
+        let cells = cells(text).map_err(at_line)?;
+        let first = self.columns.is_none();
+        let wanted = *self.columns.get_or_insert(cells.len());
+        if cells.len() != wanted {
+            let count = |cells: usize| format!("{cells} {}", if cells == 1 { "cell" } else { "cells" });
+            return Err(at_line(FileError::new(FileErrorKind::Shape, count(wanted), count(cells.len()))));
+        }
+        let named = first
+            && match self.header {
+                CsvHeader::Present => true,
+                CsvHeader::Absent => false,
+                CsvHeader::Detect => cells.iter().all(|cell| cell.parse::<f64>().is_err()),
+            };
+        if named {
+            self.names = cells;
+            return Ok(None);
+        }
+        Ok(Some(cells))
+    }
+
+    fn no_number(&self, cell: &str, line: u64, column: u64) -> FileError {
+        let found = if cell.is_empty() { "an empty cell".to_owned() } else { quote(cell.as_bytes()) };
+        let name = self.names.get(column as usize - 1).map(|name| format!(" (`{name}`)")).unwrap_or_default();
+        let mut error = FileError::new(FileErrorKind::Number, "a number", found);
+        error.0.place = Some((line, column));
+        error.in_part(format!("line {line}, column {column}{name}"))
+    }
 }
 
 /// The numbers of a table as integers, as long as all of them are.
 #[derive(Default)]
-struct Integers {
+pub(super) struct Integers {
     numbers: Vec<i64>,
     /// Set if there is a number that is no integer of 64 bits.
     others: bool,
@@ -164,8 +199,18 @@ impl Integers {
         }
     }
 
+    /// The integers that were read.
+    pub fn all(self) -> Vec<i64> {
+        self.numbers
+    }
+
+    /// Forgets the numbers that were read, and keeps what they have shown.
+    pub fn forget(&mut self) {
+        self.numbers.clear();
+    }
+
     /// The integers, if the digits of some would be lost in floats.
-    fn needed(self) -> Option<Vec<i64>> {
+    pub fn needed(self) -> Option<Vec<i64>> {
         (self.long && !self.others).then_some(self.numbers)
     }
 }

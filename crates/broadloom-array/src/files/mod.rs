@@ -34,6 +34,7 @@ mod csv;
 mod npy;
 mod npz;
 mod opened;
+mod rows;
 mod safetensors;
 
 use std::fmt;
@@ -42,7 +43,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use crate::replace::{check_replace, replace, replace_text};
-use crate::{Element, Values, bf16, f16, shown_path};
+use crate::{Dtype, Element, Values, bf16, f16, shown_path};
 
 pub use crate::replace::ReplaceError;
 pub use any::{read_array, read_arrays, read_wanted};
@@ -50,6 +51,7 @@ pub use csv::{CsvHeader, Table, csv_from_text, read_csv, write_csv};
 pub use npy::{npy_from_bytes, npy_to_bytes, read_npy, write_npy};
 pub use npz::{npz_from_bytes, npz_to_bytes, read_npz, write_npz};
 pub use opened::{Described, OpenTensors};
+pub use rows::{OpenRows, Rows};
 pub use safetensors::{
     Tensors, read_safetensors, safetensors_from_bytes, safetensors_to_bytes, write_safetensors,
 };
@@ -261,6 +263,22 @@ impl Stored {
             Stored::I16 | Stored::U16 | Stored::F16 | Stored::Bf16 => 2,
             Stored::I32 | Stored::U32 | Stored::F32 => 4,
             Stored::I64 | Stored::U64 | Stored::F64 => 8,
+        }
+    }
+
+    /// The type of the numbers once they are read.
+    fn dtype(self) -> Dtype {
+        match self {
+            Stored::Bool => Dtype::Bool,
+            Stored::I8 => Dtype::I8,
+            Stored::U8 => Dtype::U8,
+            Stored::I16 => Dtype::I16,
+            Stored::U16 | Stored::I32 => Dtype::I32,
+            Stored::U32 | Stored::I64 | Stored::U64 => Dtype::I64,
+            Stored::F16 => Dtype::F16,
+            Stored::Bf16 => Dtype::Bf16,
+            Stored::F32 => Dtype::F32,
+            Stored::F64 => Dtype::F64,
         }
     }
 

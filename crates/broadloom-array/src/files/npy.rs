@@ -50,19 +50,39 @@ pub fn npy_to_bytes(array: &Array) -> Vec<u8> {
 /// # Ok::<(), broadloom_array::files::FileError>(())
 /// ```
 pub fn npy_from_bytes(bytes: &[u8]) -> Result<Array, FileError> {
+    let Layout { sizes, stored, big_endian, fortran_order, start } = layout(bytes, bytes.len() as u64)?;
+    let numbers = &bytes[start as usize..];
+    let values = stored.decode(numbers, big_endian)?;
+    let values = if fortran_order && sizes.len() > 1 { row_major(&sizes, &values) } else { values };
+    Array::new(&sizes, values).map_err(|error| {
+        FileError::new(FileErrorKind::Header, "as many numbers as the shape says", error.message)
+    })
+}
+
+/// An array as its header describes it.
+pub(super) struct Layout {
+    pub sizes: Vec<u64>,
+    pub stored: Stored,
+    pub big_endian: bool,
+    /// True if the first axis is the fastest.
+    pub fortran_order: bool,
+    /// The place of the first number.
+    pub start: u64,
+}
+
+/// What the beginning of a `.npy` file of some length says: its first bytes, or all of them.
+pub(super) fn layout(bytes: &[u8], length: u64) -> Result<Layout, FileError> {
     check_magic(bytes, MAGIC, "a .npy file")?;
     let too_short = |expected: &str| {
-        FileError::new(
-            FileErrorKind::Truncated,
-            expected,
-            format!("{} in all", bytes_of(bytes.len() as u64, "")),
-        )
+        FileError::new(FileErrorKind::Truncated, expected, format!("{} in all", bytes_of(length, "")))
     };
+    // The bytes from a place on, those that were not read included.
+    let length_after = |rest: &[u8]| length.saturating_sub((bytes.len() - rest.len()) as u64);
     let rest = &bytes[MAGIC.len()..];
     let [major, minor, rest @ ..] = rest else {
         return Err(too_short("the version of the .npy format"));
     };
-    let (length, rest) = match (major, rest) {
+    let (header_length, rest) = match (major, rest) {
         (1, [a, b, rest @ ..]) => (u64::from(u16::from_le_bytes([*a, *b])), rest),
         (2 | 3, [a, b, c, d, rest @ ..]) => (u64::from(u32::from_le_bytes([*a, *b, *c, *d])), rest),
         (1..=3, _) => return Err(too_short("the length of the header")),
@@ -75,15 +95,15 @@ pub fn npy_from_bytes(bytes: &[u8]) -> Result<Array, FileError> {
             ));
         }
     };
-    let split = usize::try_from(length).ok().and_then(|length| rest.split_at_checked(length));
+    let split = usize::try_from(header_length).ok().and_then(|length| rest.split_at_checked(length));
     let Some((header, numbers)) = split else {
-        let found = bytes_of(rest.len() as u64, "");
-        return Err(FileError::new(FileErrorKind::Truncated, bytes_of(length, " of header"), found));
+        let found = bytes_of(length_after(rest), "");
+        return Err(FileError::new(FileErrorKind::Truncated, bytes_of(header_length, " of header"), found));
     };
 
     let Header { descr, fortran_order, sizes } = Parser { text: header, at: 0 }.header()?;
     let (stored, big_endian) = stored(&descr)?;
-    let found = numbers.len() as u64;
+    let found = length_after(numbers);
     let wanted = stored.size(&sizes);
     if wanted != Some(found) {
         let shown = format!(" of numbers for {} of `{descr}`", tuple(&sizes));
@@ -95,11 +115,8 @@ pub fn npy_from_bytes(bytes: &[u8]) -> Result<Array, FileError> {
         let kind = if less { FileErrorKind::Truncated } else { FileErrorKind::Surplus };
         return Err(FileError::new(kind, expected, bytes_of(found, "")));
     }
-    let values = stored.decode(numbers, big_endian)?;
-    let values = if fortran_order && sizes.len() > 1 { row_major(&sizes, &values) } else { values };
-    Array::new(&sizes, values).map_err(|error| {
-        FileError::new(FileErrorKind::Header, "as many numbers as the shape says", error.message)
-    })
+    let start = (bytes.len() - numbers.len()) as u64;
+    Ok(Layout { sizes, stored, big_endian, fortran_order, start })
 }
 
 /// Writes header and numbers.

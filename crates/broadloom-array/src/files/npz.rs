@@ -6,7 +6,7 @@
 //! stored. Archives beyond 4 GiB have the 64-bit fields of zip64 (PKWARE's APPNOTE, 4.5.3), only
 //! where they are needed.
 
-use std::borrow::Borrow;
+use std::borrow::{Borrow, Cow};
 use std::collections::HashSet;
 use std::io::{self, Write};
 use std::path::Path;
@@ -93,13 +93,32 @@ pub fn npz_from_bytes(bytes: &[u8]) -> Result<Vec<(String, Array)>, FileError> {
     members.map(|(name, member)| member.named(&name, bytes).map(|array| (name, array))).collect()
 }
 
-/// The members of an archive, by the names of their arrays.
-fn members(bytes: &[u8]) -> Result<Vec<(String, Member)>, FileError> {
-    // An archive without members starts with its end.
-    if !bytes.starts_with(END) {
-        check_magic(bytes, LOCAL, "a .npz file")?;
+/// Where the bytes of an archive are: in memory or in a file.
+pub(super) trait Place {
+    /// The number of bytes.
+    fn length(&self) -> u64;
+    /// Some bytes, if they are there.
+    fn part(&self, start: u64, length: u64) -> Option<Cow<'_, [u8]>>;
+}
+
+impl Place for [u8] {
+    fn length(&self) -> u64 {
+        self.len() as u64
     }
-    let members = directory(bytes)?;
+
+    fn part(&self, start: u64, length: u64) -> Option<Cow<'_, [u8]>> {
+        self.get(range(start, length)?).map(Cow::Borrowed)
+    }
+}
+
+/// The members of an archive, by the names of their arrays.
+pub(super) fn members<P: Place + ?Sized>(archive: &P) -> Result<Vec<(String, Member)>, FileError> {
+    // An archive without members starts with its end.
+    let first = archive.part(0, archive.length().min(LOCAL.len() as u64)).unwrap_or_default();
+    if !first.starts_with(END) {
+        check_magic(&first, LOCAL, "a .npz file")?;
+    }
+    let members = directory(archive)?;
     let mut named: Vec<(String, Member)> = Vec::with_capacity(members.len());
     let mut seen = HashSet::new();
     for member in members {
@@ -117,7 +136,7 @@ fn members(bytes: &[u8]) -> Result<Vec<(String, Member)>, FileError> {
 }
 
 /// A member of an archive, as the directory describes it.
-struct Member {
+pub(super) struct Member {
     name: String,
     flags: u16,
     method: u16,
@@ -131,30 +150,33 @@ struct Member {
 }
 
 /// The members in the directory at the end of an archive.
-fn directory(bytes: &[u8]) -> Result<Vec<Member>, FileError> {
+fn directory<P: Place + ?Sized>(archive: &P) -> Result<Vec<Member>, FileError> {
     let lost =
         |what: &str| FileError::new(FileErrorKind::Truncated, format!("{what} of the archive"), "none");
     let broken = |what: &str| {
         FileError::new(FileErrorKind::Header, format!("{what} of the archive"), "something else")
     };
+    let all = archive.length();
     // The end record is followed by a comment, whose length is its last field.
-    let earliest = bytes.len().saturating_sub(22 + usize::from(u16::MAX));
+    let earliest = all.saturating_sub(22 + u64::from(u16::MAX));
+    let tail = archive.part(earliest, all - earliest).ok_or_else(|| lost("the end record"))?;
     let is_end = |at: &usize| {
-        let record = Fields(&bytes[*at..]);
-        record.starts_with(END) && record.u16(20).map(usize::from) == Some(bytes.len() - at - 22)
+        let record = Fields(&tail[*at..]);
+        record.starts_with(END) && record.u16(20).map(usize::from) == Some(tail.len() - at - 22)
     };
-    let last = bytes.len().checked_sub(22).ok_or_else(|| lost("the end record"))?;
-    let end = (earliest..=last).rev().find(is_end).ok_or_else(|| lost("the end record"))?;
-    let record = Fields(&bytes[end..]);
+    let last = tail.len().checked_sub(22).ok_or_else(|| lost("the end record"))?;
+    let end = (0..=last).rev().find(is_end).ok_or_else(|| lost("the end record"))?;
+    let record = Fields(&tail[end..]);
+    let end = earliest + end as u64;
     let field = |at: usize| record.u32(at).map(u64::from);
     let mut count = record.u16(10).map(u64::from);
     let (mut length, mut start) = (field(12), field(16));
     let mut disks = record.u16(4).map(u32::from);
-    let locator = end.checked_sub(20).map(|at| Fields(&bytes[at..end]));
-    if let Some(locator) = locator.filter(|locator| locator.starts_with(LOCATOR64)) {
-        let wide = locator.u64(8).and_then(|at| bytes.get(usize::try_from(at).ok()?..end)).map(Fields);
-        let wide =
-            wide.filter(|wide| wide.starts_with(END64)).ok_or_else(|| broken("the wide end record"))?;
+    let locator = end.checked_sub(20).and_then(|at| archive.part(at, 20));
+    if let Some(locator) = locator.as_deref().map(Fields).filter(|locator| locator.starts_with(LOCATOR64)) {
+        let wide = locator.u64(8).and_then(|at| archive.part(at, 56.min(end.checked_sub(at)?)));
+        let wide = wide.as_deref().map(Fields).filter(|wide| wide.starts_with(END64));
+        let wide = wide.ok_or_else(|| broken("the wide end record"))?;
         (count, length, start) = (wide.u64(32), wide.u64(40), wide.u64(48));
         disks = wide.u32(16);
     }
@@ -165,8 +187,9 @@ fn directory(bytes: &[u8]) -> Result<Vec<Member>, FileError> {
             "one of several parts",
         ));
     }
-    let range = start.zip(length).and_then(|(start, length)| range(start, length));
-    let mut rest = range.and_then(|range| bytes.get(range)).ok_or_else(|| broken("the directory"))?;
+    let listed = start.zip(length).and_then(|(start, length)| archive.part(start, length));
+    let listed = listed.ok_or_else(|| broken("the directory"))?;
+    let mut rest = &listed[..];
     let mut members = Vec::new();
     let mut packed = 0u64;
     for _ in 0..count.unwrap_or(0) {
@@ -176,8 +199,8 @@ fn directory(bytes: &[u8]) -> Result<Vec<Member>, FileError> {
         rest = after;
     }
     // Members that share their bytes could unpack to far more than the file.
-    if packed > bytes.len() as u64 {
-        let (expected, found) = (bytes_of(packed, " in members"), bytes_of(bytes.len() as u64, " in all"));
+    if packed > all {
+        let (expected, found) = (bytes_of(packed, " in members"), bytes_of(all, " in all"));
         return Err(FileError::new(FileErrorKind::Header, expected, found));
     }
     Ok(members)
@@ -231,24 +254,15 @@ impl Member {
     }
 
     /// The array of this member.
-    fn array(&self, archive: &[u8]) -> Result<Array, FileError> {
-        let packed = self.bytes(archive).ok_or_else(|| {
-            let expected = format!("{} at byte {}", bytes_of(self.packed, ""), self.offset);
-            FileError::new(FileErrorKind::Truncated, expected, bytes_of(archive.len() as u64, " in all"))
-        })?;
-        if self.flags & 1 != 0 {
-            return Err(FileError::new(
-                FileErrorKind::Unsupported,
-                "an array that is not encrypted",
-                "one that is",
-            ));
-        }
+    pub(super) fn array<P: Place + ?Sized>(&self, archive: &P) -> Result<Array, FileError> {
+        let place = self.place(archive).and_then(|start| archive.part(start, self.packed));
+        let packed = place.ok_or_else(|| self.cut_off(archive.length()))?;
         let unpacked;
-        let bytes = match self.method {
-            0 => packed,
-            8 => {
+        let bytes = match self.is_compressed()? {
+            false => &packed[..],
+            true => {
                 let limit = usize::try_from(self.size).unwrap_or(usize::MAX);
-                let result = miniz_oxide::inflate::decompress_to_vec_with_limit(packed, limit);
+                let result = miniz_oxide::inflate::decompress_to_vec_with_limit(&packed, limit);
                 unpacked = result.map_err(|error| {
                     let expected = format!("{} in deflate compression", bytes_of(self.size, ""));
                     let found =
@@ -256,10 +270,6 @@ impl Member {
                     FileError::new(FileErrorKind::Checksum, expected, found)
                 })?;
                 &unpacked
-            }
-            method => {
-                let found = format!("compression method {method}");
-                return Err(FileError::new(FileErrorKind::Unsupported, "stored or deflated contents", found));
             }
         };
         if bytes.len() as u64 != self.size {
@@ -275,14 +285,51 @@ impl Member {
         npy_from_bytes(bytes)
     }
 
-    /// Its bytes, as they are in the archive.
-    fn bytes<'a>(&self, archive: &'a [u8]) -> Option<&'a [u8]> {
-        let header = Fields(archive.get(usize::try_from(self.offset).ok()?..)?);
+    /// Returns true if its bytes are deflated. Other ways to pack them are refused.
+    pub(super) fn is_compressed(&self) -> Result<bool, FileError> {
+        let refused =
+            |expected: &str, found: String| Err(FileError::new(FileErrorKind::Unsupported, expected, found));
+        match self.method {
+            _ if self.flags & 1 != 0 => refused("an array that is not encrypted", "one that is".into()),
+            0 => Ok(false),
+            8 => Ok(true),
+            method => refused("stored or deflated contents", format!("compression method {method}")),
+        }
+    }
+
+    /// The place of its bytes in the archive.
+    pub(super) fn place<P: Place + ?Sized>(&self, archive: &P) -> Option<u64> {
+        let header = archive.part(self.offset, 30)?;
+        let header = Fields(&header);
         if !header.starts_with(LOCAL) {
             return None;
         }
         let before = 30 + u64::from(header.u16(26)?) + u64::from(header.u16(28)?);
-        archive.get(range(self.offset.checked_add(before)?, self.packed)?)
+        self.offset.checked_add(before)
+    }
+
+    /// The first bytes of its `.npy` file, and the length of all of them.
+    pub(super) fn beginning<P: Place + ?Sized>(
+        &self,
+        archive: &P,
+        most: u64,
+    ) -> Result<(Vec<u8>, u64), FileError> {
+        let place = self.place(archive).and_then(|start| archive.part(start, self.packed.min(most)));
+        let packed = place.ok_or_else(|| self.cut_off(archive.length()))?;
+        let first = match self.is_compressed()? {
+            false => packed.into_owned(),
+            // What is cut off is an error, and its beginning is there.
+            true => match miniz_oxide::inflate::decompress_to_vec_with_limit(&packed, most as usize) {
+                Ok(all) => all,
+                Err(error) => error.output,
+            },
+        };
+        Ok((first, self.size))
+    }
+
+    fn cut_off(&self, length: u64) -> FileError {
+        let expected = format!("{} at byte {}", bytes_of(self.packed, ""), self.offset);
+        FileError::new(FileErrorKind::Truncated, expected, bytes_of(length, " in all"))
     }
 }
 

@@ -32,9 +32,9 @@ pub struct Described {
     pub sizes: Vec<u64>,
     /// The type of its numbers, as the file has it: `F32`, `BF16`, `F8_E4M3`.
     pub stored_as: String,
-    stored: Option<Stored>,
+    pub(super) stored: Option<Stored>,
     file: usize,
-    start: u64,
+    pub(super) start: u64,
     bytes: u64,
 }
 
@@ -273,7 +273,7 @@ fn stored(name: &str) -> Option<Stored> {
 }
 
 /// Reads so many bytes. Memory is taken as they arrive, not as a damaged header says.
-fn read_exactly(file: &mut File, bytes: u64) -> Result<Vec<u8>, FileError> {
+pub(super) fn read_exactly(file: &mut File, bytes: u64) -> Result<Vec<u8>, FileError> {
     let mut read = Vec::new();
     file.take(bytes).read_to_end(&mut read).map_err(unreadable)?;
     match read.len() as u64 == bytes {
@@ -286,7 +286,7 @@ fn read_exactly(file: &mut File, bytes: u64) -> Result<Vec<u8>, FileError> {
     }
 }
 
-fn unreadable(error: std::io::Error) -> FileError {
+pub(super) fn unreadable(error: std::io::Error) -> FileError {
     FileError::system(error, "a file to read")
 }
 

@@ -4,11 +4,11 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use broadloom::files::check_writable;
+use broadloom::files::{check_writable, write_text};
 use broadloom::{Backend, Settings};
-use broadloom_diagnostics::{Diagnostic, escaped};
+use broadloom_diagnostics::{Diagnostic, Severity, escaped};
 use broadloom_ide::{Analysis, Front, Text, arrays};
-use broadloom_lang::{Observer, Program, RunOptions};
+use broadloom_lang::{Observer, Program, RunOptions, codes};
 use clap::ValueEnum;
 use serde::Serialize;
 
@@ -19,6 +19,7 @@ use crate::log::Log;
 use crate::mesh::MeshArgs;
 use crate::output::{Output, Status};
 use crate::plot::Curve;
+use crate::plot::svg::svg;
 use crate::processes::ProcessArgs;
 use crate::program::{ProgramArgs, overwrites, reason, shown_path, status, unusable};
 use crate::progress::Progress;
@@ -60,6 +61,9 @@ pub struct Args {
     /// Write the losses after each repetition to a `.csv` file
     #[arg(long, value_name = "FILE")]
     log: Option<PathBuf>,
+    /// Draw the losses as a picture, a `.svg` file
+    #[arg(long, value_name = "FILE.svg")]
+    curve: Option<PathBuf>,
     /// Go on when a loss is infinite or not a number
     #[arg(long)]
     keep_going: bool,
@@ -111,8 +115,12 @@ The file is complete or as it was before, whatever happens. It also says how far
 `--resume` goes on from there, with the numbers that the run would have had without the break. `--save-every 100` saves after every hundred
 repetitions of the outermost loop, for runs that are ended by something else.
 
+Data of `batches(\"train.npz\", 32)` is read from the file a batch at a time, two batches ahead. Rows that fill no batch are left out in each
+epoch, and a note says how many. A run with `--resume` goes on with the next batch.
+
 `--log run.csv` has a line for each loss after each repetition of the outermost loop: the repetition, the loss, its value. With `--resume`
-lines are added to it.
+lines are added to it. `--curve run.svg` draws the same losses as a picture, twice a minute and in the end; with `--resume`, those of
+the runs before are in it if `--log` has them.
 
 Exit status: 0 fine, 1 the program has errors or cannot be run, 2 a file cannot be read or written, 130 interrupted,
 141 nobody reads standard output any more.
@@ -161,7 +169,7 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
     let sources = program.sources.clone();
     let mut watcher = Watcher::new(args, look, console.live);
     if output.status == Status::Fine {
-        watcher.log = args.log.as_ref().map(|path| Log::new(path, args.resume));
+        watcher.log = args.log.as_ref().map(|path| Log::new(path));
     }
     if output.status == Status::Fine {
         if args.save.is_some() {
@@ -183,6 +191,13 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
         }
         watcher.clear();
         if let Some(wrong) = watcher.log.take().and_then(Log::close) {
+            diagnostics.push(wrong);
+            output.status = Status::Unusable;
+        }
+        if watcher.picture.is_some() && watcher.curves.is_empty() && output.status == Status::Fine {
+            watcher.notice("no loop minimises anything, so that there is no curve to be drawn");
+        }
+        if let Some(wrong) = watcher.draw() {
             diagnostics.push(wrong);
             output.status = Status::Unusable;
         }
@@ -287,14 +302,16 @@ impl Args {
             std::iter::once(self.program.file.as_path())
                 .chain(self.data.iter().map(|source| source.file.as_path()))
         };
-        let written = self.save.iter().chain(&self.log);
+        let written = self.save.iter().chain(&self.log).chain(&self.curve);
         if let Some(message) = written.clone().find_map(|output| overwrites(output, read())) {
             return Some(message);
         }
-        if let (Some(save), Some(log)) = (&self.save, &self.log)
-            && save == log
-        {
-            return Some(format!("`--save` and `--log` would both write {}", shown_path(save)));
+        let named = [("--save", &self.save), ("--log", &self.log), ("--curve", &self.curve)];
+        for (at, (option, file)) in named.iter().enumerate() {
+            let same = |(_, other): &&(&str, &Option<PathBuf>)| file.is_some() && *other == *file;
+            if let (Some((other, _)), Some(file)) = (named[..at].iter().find(same), file) {
+                return Some(format!("`{other}` and `{option}` would both write {}", shown_path(file)));
+            }
         }
         written.into_iter().find_map(unwritable)
     }
@@ -315,6 +332,9 @@ fn unwritable(file: &PathBuf) -> Option<String> {
     }
 }
 
+/// The time between two pictures of a run that goes on.
+const BETWEEN_PICTURES: Duration = Duration::from_secs(30);
+
 /// Watches the program run.
 struct Watcher<'c> {
     live: &'c mut dyn Live,
@@ -329,6 +349,10 @@ struct Watcher<'c> {
     printed: Vec<String>,
     notices: Vec<String>,
     curves: Vec<Curve>,
+    /// The number of repetitions before a run that goes on.
+    before: u64,
+    /// The picture of the curves, if one is drawn, and when that was done last.
+    picture: Option<(PathBuf, Instant)>,
     /// The file of losses, if one is written.
     log: Option<Log>,
     /// The reason why the program was asked to stop.
@@ -348,9 +372,20 @@ impl<'c> Watcher<'c> {
             printed: Vec::new(),
             notices: Vec::new(),
             curves: Vec::new(),
+            before: 0,
+            picture: args.curve.clone().map(|file| (file, Instant::now())),
             log: None,
             stopped: None,
         }
+    }
+
+    /// Draws the losses, if there are any and a picture is wanted. Returns what went wrong, if anything did.
+    fn draw(&mut self) -> Option<Diagnostic> {
+        let (file, drawn) = self.picture.as_mut().filter(|_| !self.curves.is_empty())?;
+        *drawn = Instant::now();
+        let error = write_text(&*file, &svg(&self.curves, "Losses")).err()?;
+        let message = format!("cannot write {}: {error}", shown_path(file));
+        Some(Diagnostic::new(Severity::Error, codes::FILE, message))
     }
 
     /// Clears the progress line.
@@ -389,7 +424,7 @@ impl Observer for Watcher<'_> {
     fn repeated(&mut self, done: u64, of: u64, losses: &[(String, f64)]) {
         for (name, loss) in losses {
             let at = self.curves.iter().position(|curve| curve.name == *name).unwrap_or_else(|| {
-                self.curves.push(Curve::new(name));
+                self.curves.push(Curve::new(name).after(self.before));
                 self.curves.len() - 1
             });
             self.curves[at].push(*loss);
@@ -397,10 +432,27 @@ impl Observer for Watcher<'_> {
                 log.add(done, name, *loss);
             }
         }
+        if self.picture.as_ref().is_some_and(|(_, drawn)| drawn.elapsed() >= BETWEEN_PICTURES) {
+            // What cannot be written now may be in the end.
+            let _ = self.draw();
+        }
         let Some(columns) = self.columns else { return };
         let now: Duration = self.start.elapsed();
         if let Some(line) = self.progress.after(now, (done, of), losses, columns) {
             self.show(line);
+        }
+    }
+
+    fn resumed(&mut self, repetitions: u64, losses: u64) {
+        self.before = repetitions;
+        let Some(log) = &mut self.log else { return };
+        log.go_on(losses);
+        for (name, loss) in log.losses() {
+            let at = self.curves.iter().position(|curve| curve.name == name).unwrap_or_else(|| {
+                self.curves.push(Curve::new(&name));
+                self.curves.len() - 1
+            });
+            self.curves[at].push(loss);
         }
     }
 

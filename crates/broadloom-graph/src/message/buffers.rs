@@ -3,7 +3,7 @@
 use broadloom_spec::{Kind, ShapeDecl};
 
 use super::Case;
-use super::counts::list;
+use super::counts::{list, rows_text};
 use crate::Graph;
 use crate::error::{Error, ErrorKind};
 use crate::leaves::{Declaration, Given};
@@ -27,6 +27,11 @@ impl Graph {
                 };
                 let message = format!("`{name}` is declared `{shape}`, but its data {has}");
                 Error::new(ErrorKind::Arithmetic, message).with_help(buffer_advice(&name, shape, axes))
+            }
+            Given::Rows(rows, row) => {
+                let has = rows_text(rows, row);
+                let message = format!("`{name}` is declared `{shape}`, but its data has the axes {has}");
+                Error::new(ErrorKind::Arithmetic, message).with_help(SAME_AXES)
             }
             Given::Count(count) => {
                 let message = format!("{count} elements do not divide into `{shape}`");

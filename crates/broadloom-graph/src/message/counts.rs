@@ -23,8 +23,14 @@ pub(super) fn given(declaration: &Declaration) -> String {
     match &declaration.given {
         Given::Nothing => String::new(),
         Given::Axes(axes) => format!(", with the axes {}", list(axes)),
+        Given::Rows(rows, row) => format!(", with the axes {}", rows_text(rows, row)),
         Given::Count(count) => format!(", with {count} elements"),
     }
+}
+
+/// The axes of data in batches.
+pub(super) fn rows_text(rows: &str, row: &[u64]) -> String {
+    std::iter::once(rows.to_string()).chain(row.iter().map(u64::to_string)).collect::<Vec<_>>().join(", ")
 }
 
 impl Graph {

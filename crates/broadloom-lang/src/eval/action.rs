@@ -409,7 +409,15 @@ impl Eval<'_> {
         else {
             return Err(Reported);
         };
-        let repeat = Repeat { counter, leaf, from, to, body: actions, losses, span: self.place(span) };
+        let span = self.place(span);
+        // Which streams it takes batches of is decided when all of the program is known.
+        let repeat = Repeat { counter, leaf, from, to, body: actions, streams: Vec::new(), losses, span };
+        // What an inner loop minimises shows how far the loops around it have come.
+        for (name, loss) in &repeat.losses {
+            if !self.planned().losses.iter().any(|(_, known)| known == loss) {
+                self.planned().losses.push((name.clone(), *loss));
+            }
+        }
         // Values computed before the repetition may have changed.
         self.planned().fresh.clear();
         self.planned().actions.push(Action::Repeat(repeat));

@@ -63,6 +63,9 @@ impl Eval<'_> {
                     Value::Initial(_) => {
                         "first values stand in a declaration: `state s : 3 = zeros`, `{w : 3 = ones}`".into()
                     }
+                    Value::Stream(..) => {
+                        format!("declare data that has a batch of it at a time: `data x = {written}`")
+                    }
                     _ => String::new(),
                 };
                 self.wrong(codes::KIND, message, span, help)

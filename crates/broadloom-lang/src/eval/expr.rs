@@ -12,6 +12,7 @@ use crate::codes;
 use crate::last_look::IF_OF_TENSOR;
 use crate::position::{Position, whole};
 use crate::size::{Size, is_arithmetic};
+use crate::stream::HAS_STREAMS;
 use crate::suggest;
 use crate::syntax::ast::{Binary, ExprId, ExprKind, Ident, Name, Unary};
 use crate::value::{Scope, Value};
@@ -318,6 +319,7 @@ impl Eval<'_> {
                 }
             },
             Value::Layer(layer) => self.part(layer, field),
+            Value::Stream(stream, None) if HAS_STREAMS => self.array_of_stream(*stream, field),
             Value::Inference(inner) => self.field(inner, field, span),
             Value::Tensor(tensor) => match text.as_str() {
                 "grad" => Ok(Value::Tensor(self.ask(span, |graph| graph.gradient(*tensor))?)),

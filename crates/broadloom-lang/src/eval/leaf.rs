@@ -8,6 +8,7 @@ use super::first_values::first_values;
 use super::{Eval, Evaluated, Reported};
 use crate::codes;
 use crate::plan::Drawn;
+use crate::stream::HAS_STREAMS;
 use crate::syntax::ast::{ExprId, Ident, LeafKind, Param, Shape};
 use crate::value::{Scope, Value};
 
@@ -105,6 +106,9 @@ impl Eval<'_> {
                 });
                 tensor
             }
+            Some(Value::Stream(stream, array)) if HAS_STREAMS => {
+                return self.streamed(name, declared, (stream, array), dtype, (span, at));
+            }
             Some(given) => {
                 let values = self.array(&given, dtype, at)?;
                 let shape = shape.unwrap_or("...").to_string();
@@ -135,7 +139,12 @@ impl Eval<'_> {
     }
 
     /// Labels the values as the other end of the conflict if data was refused.
-    fn at_values<T>(&mut self, made: Evaluated<T>, sizes: &[u64], (span, at): (Span, Span)) -> Evaluated<T> {
+    pub(super) fn at_values<T>(
+        &mut self,
+        made: Evaluated<T>,
+        sizes: &[u64],
+        (span, at): (Span, Span),
+    ) -> Evaluated<T> {
         let (place, at) = (self.place(span), self.place(at));
         let sizes: Vec<String> = sizes.iter().map(u64::to_string).collect();
         if made.is_err()

@@ -58,6 +58,7 @@ mod rules;
 mod scheme;
 pub(crate) mod spec;
 mod statement;
+pub(crate) mod streams;
 mod translated;
 mod traps;
 mod unapplied;

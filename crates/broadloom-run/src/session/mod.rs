@@ -314,6 +314,11 @@ impl Session {
         &mut self.graph
     }
 
+    /// The seed of initial values and random numbers: that of the settings, or of the file that was loaded.
+    pub fn seed(&self) -> u64 {
+        self.settings.seed
+    }
+
     /// The number of times that routines have run.
     pub fn runs(&self) -> u64 {
         self.runs

@@ -905,20 +905,68 @@ def adam(
     return {"parameters": np.stack(parameters), "m": np.stack(ms), "v": np.stack(vs)}
 
 
-def optimizer_cases() -> None:
-    def inputs(name: str) -> Arrays:
-        normal = draws(name)
-        return {"parameter": normal(2, 4), "gradients": normal(3, 2, 4)}
+def adafactor(
+    parameter: Array, gradients: Array, lr: float, power: float, eps: float, least: float, clip: float, weight_decay: float
+) -> Arrays:
+    """Rows are outputs, columns are inputs; a vector has a variance for each element."""
+    p = parameter.copy()
+    rows, columns = np.zeros(p.shape[:1] + (1,) * (p.ndim - 1)), np.zeros((1,) + p.shape[1:])
+    variance = np.zeros_like(p)
+    parameters = []
+    for t, g in enumerate(gradients, start=1):
+        new = t**power
+        own = max(least, np.linalg.norm(p) / p.size**0.5)
+        p = p - lr * weight_decay * p
+        if p.ndim > 1:
+            rows = (1 - new) * rows + new * (g**2).mean(axis=1, keepdims=True)
+            columns = (1 - new) * columns + new * (g**2).mean(axis=0, keepdims=True)
+            estimate = rows @ columns / max(rows.mean(), eps)
+        else:
+            variance = (1 - new) * variance + new * g**2
+            estimate = variance
+        update = g / np.sqrt(np.maximum(estimate, eps**2))
+        most = max(1.0, np.linalg.norm(update) / (p.size**0.5 * clip))
+        p = p - own * min(lr, 1 / t**0.5) / most * update
+        parameters.append(p)
+    return {"parameters": np.stack(parameters)}
 
-    def steps(name: str, optimizer: Callable[..., Arrays], **settings: float) -> None:
-        outputs = optimizer(**inputs(name), **settings)
-        keep(name, {**inputs(name), **{key: np.float64(value) for key, value in settings.items()}, **outputs})
+
+def muon(parameter: Array, gradients: Array, lr: float, momentum: float, weight_decay: float, nesterov: bool) -> Arrays:
+    """In full precision: PyTorch makes matrices orthogonal in 16 bits."""
+    p, average = parameter.copy(), np.zeros_like(parameter)
+    parameters = []
+    for g in gradients:
+        average = momentum * average + (1 - momentum) * g
+        x = momentum * average + (1 - momentum) * g if nesterov else average
+        x = x / max(np.linalg.norm(x), 1e-7)
+        for _ in range(5):
+            a = x @ x.T
+            x = 3.4445 * x + (-4.775 * a + 2.0315 * a @ a) @ x
+        p = p - lr * weight_decay * p - lr * max(1, p.shape[0] / p.shape[1]) ** 0.5 * x
+        parameters.append(p)
+    return {"parameters": np.stack(parameters)}
+
+
+def optimizer_cases() -> None:
+    def inputs(name: str, *sizes: int) -> Arrays:
+        normal = draws(name)
+        return {"parameter": normal(*sizes), "gradients": normal(3, *sizes)}
+
+    def steps(name: str, optimizer: Callable[..., Arrays], *sizes: int, **settings: float) -> None:
+        given = inputs(name, *(sizes or (2, 4)))
+        outputs = optimizer(**given, **settings)
+        keep(name, {**given, **{key: np.float64(value) for key, value in settings.items()}, **outputs})
 
     steps("sgd", sgd, lr=0.1, momentum=0.9, weight_decay=0.01)
     betas = {"lr": 0.01, "beta1": 0.9, "beta2": 0.999, "eps": 1e-8}
     steps("adam", adam, **betas, weight_decay=0.0, decoupled=False)
     steps("adam_decay", adam, **betas, weight_decay=0.1, decoupled=False)
     steps("adamw", adam, **betas, weight_decay=0.1, decoupled=True)
+    factored = {"lr": 0.1, "power": -0.8, "eps": 1e-5, "least": 0.001, "clip": 1.0}
+    steps("adafactor", adafactor, **factored, weight_decay=0.1)
+    steps("adafactor_vector", adafactor, 5, **factored, weight_decay=0.0)
+    steps("muon", muon, lr=0.02, momentum=0.95, weight_decay=0.1, nesterov=True)
+    steps("muon_tall", muon, 5, 3, lr=0.02, momentum=0.9, weight_decay=0.0, nesterov=False)
 
 
 def check() -> None:
