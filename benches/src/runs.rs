@@ -2,7 +2,7 @@
 
 use broadloom::random::{key_of, normal_f64};
 use broadloom::{
-    Accumulate, Array, Builder, Error, Expr, Initial, Options, Padding, Routine, Session, Settings, Sgd,
+    Accumulate, Array, Builder, Error, Expr, Initial, Padding, Routine, Session, Settings, Sgd, SpecOptions,
 };
 use broadloom::{Graph, Tensor};
 
@@ -99,7 +99,7 @@ fn conv2d(settings: Settings, side: u64, channels: u64) -> Result<(Session, Rout
     );
     let kernel = normal("kernel", &[channels, 3, 3, channels], 1.0)?;
     let kernel = b.array("kernel", &format!("3, 3, {channels} -> {channels}"), kernel);
-    let options = Options { padding: Some(Padding::Padded), ..Options::default() };
+    let options = SpecOptions { padding: Some(Padding::Padded), ..SpecOptions::default() };
     let spec = "... | oh+kh, ow+kw, ..ic..; kh, kw, ..ic.. -> ..oc.. => ... | oh, ow, ..oc..";
     let y = b.einsum_with(spec, &[x, kernel], &options).named("y").tensor();
     forward(b.finish()?, settings, y)

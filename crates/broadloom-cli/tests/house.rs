@@ -201,7 +201,7 @@ fn the_core_does_no_input_or_output() {
 /// The output shown in the README is that of the command, up to a line `…`.
 #[test]
 fn the_readme_shows_what_is_printed() {
-    use broadloom_rows::solve::{Options, run};
+    use broadloom_rows::solve::{SolveOptions, run};
     let readme = fs::read_to_string(root().join("README.md")).expect("the README");
     let mut shown = 0;
     for block in readme.split("```console\n").skip(1) {
@@ -211,7 +211,8 @@ fn the_readme_shows_what_is_printed() {
         let (file, flags) = arguments.split_once(' ').unwrap_or((arguments, ""));
         let text = fs::read_to_string(root().join(file)).expect("an example");
         let explain = flags.split_whitespace().skip_while(|flag| *flag != "--explain").skip(1).take(1);
-        let options = Options { explain: explain.map(str::to_owned).collect(), ..Options::default() };
+        let options =
+            SolveOptions { explain: explain.map(str::to_owned).collect(), ..SolveOptions::default() };
         let printed = run(file, &text, &options);
         let printed = printed.stdout + &printed.stderr;
         let expected = output.split("…\n").next().unwrap_or_default();

@@ -11,11 +11,14 @@ use std::cmp::Ordering;
 
 use smallvec::SmallVec;
 
+use crate::ids::numbers;
 use crate::number::gcd;
 
 /// A named or dynamic size of a [`Solver`](crate::Solver), numbered in the order they were made.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Symbol(pub u32);
+
+numbers!(Symbol);
 
 /// Steps after which an expression is left as it is.
 const MOST_REDUCTIONS: usize = 1000;

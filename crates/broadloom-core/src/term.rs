@@ -16,57 +16,16 @@
 use std::fmt;
 
 use crate::affine::Affine;
+use crate::ids::{AtomId, ids, words};
 
-/// A dimension variable of a [`Solver`](crate::Solver).
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct DimVar(pub(crate) u32);
-
-/// A row variable of a [`Solver`](crate::Solver).
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct RowVar(pub(crate) u32);
-
-/// A constraint of a [`Solver`](crate::Solver), numbered in the order of addition.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ConstraintId(pub(crate) u32);
-
-impl DimVar {
-    /// Position in the order in which the solver's dimension variables were made by the caller
-    /// and by the solver itself.
-    pub fn index(self) -> usize {
-        self.0 as usize
-    }
-}
-
-impl RowVar {
-    /// Position in the order in which the solver's row variables were made.
-    pub fn index(self) -> usize {
-        self.0 as usize
-    }
-}
-
-impl ConstraintId {
-    /// Position in the order of addition, from zero.
-    pub fn index(self) -> usize {
-        self.0 as usize
-    }
-}
-
-impl fmt::Debug for DimVar {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "d{}", self.0)
-    }
-}
-
-impl fmt::Debug for RowVar {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "r{}", self.0)
-    }
-}
-
-impl fmt::Debug for ConstraintId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "c{}", self.0)
-    }
+ids! {
+    /// A dimension variable of a [`Solver`](crate::Solver), made by the caller or by the solver itself: a node of its
+    /// classes.
+    pub DimVar "d";
+    /// A row variable of a [`Solver`](crate::Solver).
+    pub RowVar "r";
+    /// A constraint of a [`Solver`](crate::Solver), numbered in the order of addition.
+    pub ConstraintId "c";
 }
 
 /// A dimension term (Def. 3.1): a variable, an atom or the unit, packed in one word.
@@ -76,6 +35,8 @@ impl fmt::Debug for ConstraintId {
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct DimTerm(pub(crate) u32);
 
+words!(DimTerm);
+
 impl DimTerm {
     const GROUND: u32 = 1 << 31;
     /// The claim-free unit, top of the broadcast order.
@@ -83,8 +44,8 @@ impl DimTerm {
     /// Not a term: an axis that nothing has spoken about yet.
     pub(crate) const NONE: DimTerm = DimTerm(u32::MAX);
 
-    pub(crate) fn interned(index: usize) -> DimTerm {
-        DimTerm(Self::GROUND + 1 + index as u32)
+    pub(crate) fn interned(atom: AtomId) -> DimTerm {
+        DimTerm(Self::GROUND + 1 + atom.0)
     }
 
     pub(crate) fn is_none(self) -> bool {
@@ -95,15 +56,9 @@ impl DimTerm {
         self.0 & Self::GROUND != 0
     }
 
-    /// The node behind a variable term.
-    pub(crate) fn node(self) -> Option<u32> {
-        (!self.is_ground()).then_some(self.0)
-    }
-
-    /// The index of an interned atom.
-    pub(crate) fn atom_index(self) -> Option<usize> {
-        (self.is_ground() && self != Self::UNIT && !self.is_none())
-            .then(|| (self.0 - Self::GROUND - 1) as usize)
+    /// The interned atom, if the term is one.
+    pub(crate) fn atom(self) -> Option<AtomId> {
+        (self.is_ground() && self != Self::UNIT && !self.is_none()).then(|| AtomId(self.0 - Self::GROUND - 1))
     }
 
     /// A small number for a ground term, the same for the same dimension; the place of the dimension in
@@ -114,7 +69,7 @@ impl DimTerm {
 
     /// The variable, if the term is one.
     pub fn var(self) -> Option<DimVar> {
-        self.node().map(DimVar)
+        (!self.is_ground()).then_some(DimVar(self.0))
     }
 }
 
@@ -126,9 +81,9 @@ impl From<DimVar> for DimTerm {
 
 impl fmt::Debug for DimTerm {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (self.node(), self.atom_index()) {
-            (Some(node), _) => write!(f, "d{node}"),
-            (None, Some(atom)) => write!(f, "atom{atom}"),
+        match (self.var(), self.atom()) {
+            (Some(var), _) => var.fmt(f),
+            (None, Some(atom)) => atom.fmt(f),
             (None, None) if self.is_none() => f.write_str("?"),
             (None, None) => f.write_str("_"),
         }

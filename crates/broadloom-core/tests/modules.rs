@@ -15,10 +15,10 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("ids", &[]),
     ("number", &[]),
     ("affine", &[]),
-    ("order", &[]),
-    ("form", &["number"]),
+    ("order", &["ids"]),
+    ("form", &["ids", "number"]),
     ("size", &["form"]),
-    ("term", &["affine"]),
+    ("term", &["affine", "ids"]),
     ("projection", &["affine", "size"]),
     // The facts, and readings of them.
     ("solver::components", &["ids"]),
@@ -26,7 +26,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("solver::known", &["form", "ids", "order", "solver::stores", "term"]),
     ("solver::forms", &["form", "ids", "solver::known", "solver::stores", "term"]),
     ("solver::canonical", &["order", "solver::stores", "term"]),
-    ("solver::stated", &["ids", "solver::stores", "term"]),
+    ("solver::stated", &["solver::stores", "term"]),
     // Semantic steps.
     (
         "solver::propagate",
@@ -36,7 +36,6 @@ const ALLOWED: &[(&str, &[&str])] = &[
     (
         "solver::report",
         &[
-            "ids",
             "order",
             "solver::canonical",
             "solver::components",
@@ -46,8 +45,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "term",
         ],
     ),
-    ("solver::subsystem", &["ids", "solver::propagate", "solver::report", "solver::stores", "term"]),
-    ("solver::explain", &["form", "ids", "solver::propagate", "solver::report", "solver::stores", "term"]),
+    ("solver::subsystem", &["solver::propagate", "solver::report", "solver::stores", "term"]),
+    ("solver::explain", &["ids", "solver::propagate", "solver::report", "solver::stores", "term"]),
     // Policy steps.
     (
         "solver::closing",

@@ -2,7 +2,7 @@
 //! exactly (a), (b) and (c), and the labels are those of Def. 7.3, judged by a naive closure.
 
 use broadloom_core::Size;
-use broadloom_core::projection::{AxisId, Equations, Failure, Index, Pin, Projection};
+use broadloom_core::projection::{AxisId, AxisIndex, Equations, Failure, Pin, Projection};
 
 /// A small generator: the tests need variety, not quality.
 struct Dice(u64);
@@ -139,28 +139,28 @@ fn labels_and_failures_are_those_of_the_definition() {
             assert!(solved.is_err() && expected.is_none(), "{system:?}: {solved:?}");
             continue;
         };
-        let maps: Vec<&Index> = solved.maps.iter().flatten().collect();
+        let maps: Vec<&AxisIndex> = solved.maps.iter().flatten().collect();
         let axes: Vec<usize> = system.tensors.iter().flatten().copied().collect();
         for (axis, index) in axes.iter().zip(&maps) {
             let (class_of, size) = (class[*axis], system.sizes[*axis]);
             match (pins[class_of], index) {
-                (Some(Pin::Symbol(symbol)), Index::Symbol(found)) => assert_eq!(symbol, *found),
-                (Some(Pin::At(at)), Index::Sum(sum)) => {
+                (Some(Pin::Symbol(symbol)), AxisIndex::Symbol(found)) => assert_eq!(symbol, *found),
+                (Some(Pin::At(at)), AxisIndex::Sum(sum)) => {
                     assert!(sum.terms.is_empty() && sum.offset == at as i64, "{system:?}")
                 }
-                (None, Index::Sum(sum)) if visited[class_of] && size > 1 => {
+                (None, AxisIndex::Sum(sum)) if visited[class_of] && size > 1 => {
                     // One loop of the class's extent, and the same for the whole class.
                     let [(Size::ONE, index)] = sum.terms.as_slice() else { panic!("{system:?}: {sum:?}") };
                     assert_eq!(solved.loops[*index as usize].extent, size);
                     for (other, found) in axes.iter().zip(&maps) {
                         assert_eq!(
                             class[*other] == class_of,
-                            **found == Index::Sum(sum.clone()),
+                            **found == AxisIndex::Sum(sum.clone()),
                             "{system:?}"
                         );
                     }
                 }
-                (None, Index::Sum(sum)) => assert!(sum.terms.is_empty() && sum.offset == 0, "{system:?}"),
+                (None, AxisIndex::Sum(sum)) => assert!(sum.terms.is_empty() && sum.offset == 0, "{system:?}"),
                 other => panic!("{system:?}: {other:?}"),
             }
         }

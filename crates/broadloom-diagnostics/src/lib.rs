@@ -45,7 +45,7 @@ pub use diagnostic::{Diagnostic, Edit, Fix, Label, Link, Severity};
 pub use escape::escaped;
 pub use ink::Paint;
 pub use render::{Style, excerpt, render, render_all, summary};
-pub use shown::{Place, Shown, ShownLabel, ShownLink};
+pub use shown::{Shown, ShownLabel, ShownLink, ShownPlace};
 pub use source::{BYTE_ORDER_MARK, Source, SourceId, Sources, Span};
 pub use story::{Said, tell};
 pub use table::{Column, Cut, Table};

@@ -27,7 +27,7 @@ pub struct Shown<'a> {
     pub message: &'a str,
     /// The place to look first.
     #[cfg_attr(feature = "serde", serde(flatten))]
-    pub place: Option<Place<'a>>,
+    pub place: Option<ShownPlace<'a>>,
     /// All places, the first one included.
     pub labels: Vec<ShownLabel<'a>>,
     /// Further facts.
@@ -41,7 +41,7 @@ pub struct Shown<'a> {
 /// A span in lines and columns, as people count them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
-pub struct Place<'a> {
+pub struct ShownPlace<'a> {
     /// The name of the source.
     pub file: &'a str,
     /// The line of the first character, from 1.
@@ -60,7 +60,7 @@ pub struct Place<'a> {
 pub struct ShownLabel<'a> {
     /// Its place.
     #[cfg_attr(feature = "serde", serde(flatten))]
-    pub place: Place<'a>,
+    pub place: ShownPlace<'a>,
     /// The words for it.
     pub text: &'a str,
     /// True if it is the place to look first.
@@ -75,7 +75,7 @@ pub struct ShownLink<'a> {
     pub text: &'a str,
     /// The place where it is written, if it is.
     #[cfg_attr(feature = "serde", serde(flatten))]
-    pub place: Option<Place<'a>>,
+    pub place: Option<ShownPlace<'a>>,
 }
 
 impl<'a> Shown<'a> {
@@ -93,7 +93,7 @@ impl<'a> Shown<'a> {
     /// assert_eq!((place.column, place.end_column), (5, 6));
     /// ```
     pub fn new(sources: &'a Sources, diagnostic: &'a Diagnostic) -> Shown<'a> {
-        let place = |span: Span| Place::new(sources, span);
+        let place = |span: Span| ShownPlace::new(sources, span);
         let link = |link: &'a Link| ShownLink { text: &link.text, place: link.span.map(place) };
         let labels = diagnostic.labels.iter();
         Shown {
@@ -115,12 +115,12 @@ impl<'a> Shown<'a> {
     }
 }
 
-impl<'a> Place<'a> {
+impl<'a> ShownPlace<'a> {
     /// Finds the position of a span.
-    pub fn new(sources: &'a Sources, span: Span) -> Place<'a> {
+    pub fn new(sources: &'a Sources, span: Span) -> ShownPlace<'a> {
         let source = sources.get(span.source);
         let (line, column) = source.position(span.start);
         let (end_line, end_column) = source.position(span.end.max(span.start));
-        Place { file: source.name(), line, column, end_line, end_column }
+        ShownPlace { file: source.name(), line, column, end_line, end_column }
     }
 }

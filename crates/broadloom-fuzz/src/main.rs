@@ -14,7 +14,7 @@ use clap::{Args, Parser, Subcommand};
 #[command(name = "broadloom-fuzz", args_conflicts_with_subcommands = true)]
 struct Cli {
     #[command(subcommand)]
-    command: Option<Step>,
+    command: Option<Subtask>,
     /// The kinds of input; all of them if nothing is said
     kinds: Vec<Kind>,
     #[command(flatten)]
@@ -35,7 +35,7 @@ struct Effort {
 }
 
 #[derive(Subcommand)]
-enum Step {
+enum Subtask {
     /// Check one input, such as a find
     Replay { kind: Kind, file: PathBuf },
     /// Check inputs until one of them ends the process (for the runner itself)
@@ -87,13 +87,13 @@ fn main() -> ExitCode {
 fn obey(cli: &Cli) -> Result<bool, String> {
     match &cli.command {
         None => campaigns(&cli.kinds, &cli.effort),
-        Some(Step::Replay { kind, file }) => {
+        Some(Subtask::Replay { kind, file }) => {
             let input = std::fs::read(file).map_err(|error| format!("{}: {error}", file.display()))?;
             worker::one(*kind, input);
             println!("{}: nothing is wrong", file.display());
             Ok(true)
         }
-        Some(Step::Work { kind, current, effort }) => {
+        Some(Subtask::Work { kind, current, effort }) => {
             let counts = worker::work(effort.task(*kind)?, current).map_err(|error| error.to_string())?;
             println!("{} {} {}", counts.replayed, counts.mutated, counts.outcomes);
             Ok(true)

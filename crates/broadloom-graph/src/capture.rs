@@ -2,7 +2,7 @@
 //! read.
 
 use broadloom_core::{Affine, Closed, Constraint, DimTerm, Form, Numerator, Piece, Symbol};
-use broadloom_spec::Names;
+use broadloom_spec::SpecNames;
 
 use crate::Graph;
 use crate::error::{Error, ErrorKind, Remedy};
@@ -37,7 +37,7 @@ pub(crate) enum Size {
 /// The spec that a tensor was made with, or the shape of its declaration.
 pub(crate) struct Source<'a> {
     text: &'a str,
-    names: &'a Names,
+    names: &'a SpecNames,
     /// Marks the rows that have a plain `...`; not used for specs.
     plain: [bool; 3],
     is_spec: bool,

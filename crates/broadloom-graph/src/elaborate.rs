@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 use crate::Graph;
 use crate::error::{Error, ErrorKind};
 use crate::graph::KnownSpec;
-use crate::logic::{Accumulate, Options};
+use crate::logic::{Accumulate, SpecOptions};
 use crate::notation::Notation;
 use crate::step::{Aspect, Choice, Op, RowRef, Rows, Tensor, place};
 
@@ -31,7 +31,7 @@ impl Graph {
         &mut self,
         text: Notation<'_>,
         operands: &[Tensor],
-        options: &Options<'_>,
+        options: &SpecOptions<'_>,
         results: Option<usize>,
     ) -> Result<Vec<Tensor>, Error> {
         let made = self.by_spec_to(text, operands, options, results, None);
@@ -46,7 +46,7 @@ impl Graph {
         target: Option<Tensor>,
         accumulate: Accumulate,
     ) -> Result<Tensor, Error> {
-        let options = Options { name: Some("assign"), accumulate, ..Options::default() };
+        let options = SpecOptions { name: Some("assign"), accumulate, ..SpecOptions::default() };
         let made = self.by_spec_to(text, operands, &options, Some(1), target);
         let made = self.refusing(made)?;
         made.first().copied().ok_or_else(|| Error::new(ErrorKind::Use, "the spec has no result"))
@@ -56,7 +56,7 @@ impl Graph {
         &mut self,
         text: Notation<'_>,
         operands: &[Tensor],
-        options: &Options<'_>,
+        options: &SpecOptions<'_>,
         results: Option<usize>,
         target: Option<Tensor>,
     ) -> Result<Vec<Tensor>, Error> {
@@ -108,7 +108,7 @@ impl Graph {
 
     /// The number of these options among the graph's choices, counted from 1; 0 if nothing was
     /// chosen. A program repeats a few, so a linear search is enough, the latest first.
-    fn choice(&mut self, options: &Options<'_>) -> Result<u16, Error> {
+    fn choice(&mut self, options: &SpecOptions<'_>) -> Result<u16, Error> {
         if options.padding.is_none() && options.coefficients.is_empty() {
             return Ok(0);
         }
@@ -177,7 +177,7 @@ impl Graph {
         &mut self,
         known: &KnownSpec,
         operands: &[Tensor],
-        options: &Options<'_>,
+        options: &SpecOptions<'_>,
         vars: &mut Vars,
     ) -> Result<SmallVec<[Rows; 1]>, Error> {
         let mut place = 0;
@@ -230,7 +230,7 @@ impl Graph {
         kind: Kind,
         slot: usize,
         place: &mut u16,
-        options: &Options<'_>,
+        options: &SpecOptions<'_>,
         vars: &mut Vars,
     ) -> Result<RowRef, Error> {
         let mut axes: SmallVec<[DimTerm; 6]> = SmallVec::new();
@@ -272,7 +272,7 @@ impl Graph {
         axis: &spec::Axis,
         slot: usize,
         place: u16,
-        options: &Options<'_>,
+        options: &SpecOptions<'_>,
         vars: &Vars,
     ) -> Result<DimTerm, Error> {
         let label = |id: spec::AxisId| vars.labels[id.0 as usize];
@@ -321,7 +321,7 @@ impl Graph {
         &self,
         known: &KnownSpec,
         affine: &spec::Affine,
-        options: &Options<'_>,
+        options: &SpecOptions<'_>,
         vars: &Vars,
     ) -> Result<Window, Error> {
         let value = |name: &str| Some(options.coefficients.iter().find(|(given, _)| *given == name)?.1);
@@ -377,7 +377,7 @@ pub(crate) fn hole_index(hole: spec::Hole, kind: Kind) -> usize {
 }
 
 /// Refuses options that the spec has no use for.
-fn check_options(known: &KnownSpec, options: &Options<'_>) -> Result<(), Error> {
+fn check_options(known: &KnownSpec, options: &SpecOptions<'_>) -> Result<(), Error> {
     let (text, names) = (&known.text, &known.spec.names.coefficients);
     let given = options.coefficients;
     if let Some((name, _)) = given.iter().find(|(_, value)| *value == 0) {
@@ -407,7 +407,7 @@ fn check_options(known: &KnownSpec, options: &Options<'_>) -> Result<(), Error> 
     Ok(())
 }
 
-fn missing_value(known: &KnownSpec, name: &str, options: &Options<'_>) -> Error {
+fn missing_value(known: &KnownSpec, name: &str, options: &SpecOptions<'_>) -> Error {
     let message = format!("the spec `{}` does not say how large `{name}` is", known.text);
     let error = Error::new(ErrorKind::Use, message);
     let given: Vec<String> = options.coefficients.iter().map(|(given, _)| format!("`{given}`")).collect();

@@ -136,8 +136,8 @@ struct Data {
     /// The tensor whose numbers it is about, and its name.
     tensor: Option<(Tensor, String)>,
     step: Option<usize>,
-    ends: Vec<Part>,
-    chain: Vec<Part>,
+    ends: Vec<MessageLine>,
+    chain: Vec<MessageLine>,
     help: Vec<String>,
     remedy: Option<Remedy>,
 }
@@ -145,7 +145,7 @@ struct Data {
 /// A line of an [`Error`] or of an explanation: a text, and the step that it is about.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
-pub struct Part {
+pub struct MessageLine {
     /// The line in full.
     pub text: String,
     /// The [number](crate::Graph::steps) of the step that it is about.
@@ -157,22 +157,22 @@ pub struct Part {
     pub reason: Option<String>,
 }
 
-impl Part {
+impl MessageLine {
     /// A line about a step.
-    pub(crate) fn at(step: u32, text: impl Into<String>) -> Part {
-        Part { text: text.into(), step: Some(step as usize), short: None, reason: None }
+    pub(crate) fn at(step: u32, text: impl Into<String>) -> MessageLine {
+        MessageLine { text: text.into(), step: Some(step as usize), short: None, reason: None }
     }
 
-    pub(crate) fn with_short(self, short: impl Into<String>) -> Part {
-        Part { short: Some(short.into()), ..self }
+    pub(crate) fn with_short(self, short: impl Into<String>) -> MessageLine {
+        MessageLine { short: Some(short.into()), ..self }
     }
 
-    pub(crate) fn with_reason(self, reason: impl Into<String>) -> Part {
-        Part { reason: Some(reason.into()), ..self }
+    pub(crate) fn with_reason(self, reason: impl Into<String>) -> MessageLine {
+        MessageLine { reason: Some(reason.into()), ..self }
     }
 }
 
-impl Part {
+impl MessageLine {
     /// The line for a label at the step itself: `64 because of the output axis of x`.
     pub fn label(&self) -> String {
         match (&self.short, &self.reason) {
@@ -184,20 +184,20 @@ impl Part {
     }
 }
 
-impl Part {
+impl MessageLine {
     /// The size that an end of a conflict claims, if it is a number.
     pub fn size(&self) -> Option<u64> {
         self.short.as_deref().unwrap_or(&self.text).split([' ', ':']).next()?.parse().ok()
     }
 }
 
-impl<T: Into<String>> From<T> for Part {
-    fn from(text: T) -> Part {
-        Part { text: text.into(), step: None, short: None, reason: None }
+impl<T: Into<String>> From<T> for MessageLine {
+    fn from(text: T) -> MessageLine {
+        MessageLine { text: text.into(), step: None, short: None, reason: None }
     }
 }
 
-impl fmt::Display for Part {
+impl fmt::Display for MessageLine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)
     }
@@ -293,13 +293,13 @@ impl Error {
     }
 
     /// Adds an end of the conflict.
-    pub fn with_end(mut self, end: impl Into<Part>) -> Error {
+    pub fn with_end(mut self, end: impl Into<MessageLine>) -> Error {
         self.0.ends.push(end.into());
         self
     }
 
     /// Sets the operations that connect the ends.
-    pub fn with_chain(mut self, chain: Vec<Part>) -> Error {
+    pub fn with_chain(mut self, chain: Vec<MessageLine>) -> Error {
         self.0.chain = chain;
         self
     }
@@ -349,12 +349,12 @@ impl Error {
     }
 
     /// The origins of the parts of the conflict.
-    pub fn ends(&self) -> &[Part] {
+    pub fn ends(&self) -> &[MessageLine] {
         &self.0.ends
     }
 
     /// The operations that connect them, in order.
-    pub fn chain(&self) -> &[Part] {
+    pub fn chain(&self) -> &[MessageLine] {
         &self.0.chain
     }
 

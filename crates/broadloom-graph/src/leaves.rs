@@ -15,7 +15,7 @@ use std::sync::Arc;
 use broadloom_array::{Array, Dtype};
 use broadloom_core::order::{Atom, Basis};
 use broadloom_core::{Constraint, DimTerm, Numerator, Role, RowVar};
-use broadloom_spec::{DeclAxis, Kind, Names, Row, RowVariable, ShapeDecl, parse_shape};
+use broadloom_spec::{DeclAxis, Kind, Row, RowVariable, ShapeDecl, SpecNames, parse_shape};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::Graph;
@@ -678,7 +678,7 @@ pub(crate) struct Declaration {
 /// The names of a declaration, and the places in the graph of the labels and rows they stand for.
 #[derive(Clone)]
 pub(crate) struct Named {
-    pub names: Names,
+    pub names: SpecNames,
     /// Marks the rows that have a plain `...`.
     pub plain: [bool; 3],
     /// The first of its labels among the graph's, and of its rows.

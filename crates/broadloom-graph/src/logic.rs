@@ -70,7 +70,7 @@ pub(crate) fn contraction(op: Op) -> Option<[(usize, Kind); 2]> {
 
 /// The batch element that a slice takes.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Index {
+pub enum SliceIndex {
     /// A position, counted from zero.
     At(u64),
     /// A position supplied when the program runs, below this bound if one is known.
@@ -84,7 +84,7 @@ pub enum Index {
 
 /// The choices that a spec leaves to its user.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Options<'a> {
+pub struct SpecOptions<'a> {
     /// The padding of windows without a marker (`o+k`).
     pub padding: Option<Padding>,
     /// The values of strides and dilations given by name.
@@ -100,11 +100,11 @@ pub struct Options<'a> {
 /// The operation that combines the operands of a spec at each point.
 ///
 /// ```
-/// use broadloom::{Accumulate, Combine, Graph, Options};
+/// use broadloom::{Accumulate, Combine, Graph, SpecOptions};
 /// let mut g = Graph::new();
 /// let (a, b) = (g.data("a", "3, 4")?, g.data("b", "4, 5")?);
 /// // Least sums instead of sums of products: the tropical product, one step of shortest paths.
-/// let options = Options { accumulate: Accumulate::Min, combine: Combine::Sum, ..Options::default() };
+/// let options = SpecOptions { accumulate: Accumulate::Min, combine: Combine::Sum, ..SpecOptions::default() };
 /// let paths = g.einsum_with("i j; j k => i k", &[a, b], &options)?;
 /// assert_eq!(g.final_shape(paths)?.to_string(), "3, 5");
 /// # Ok::<(), broadloom::Error>(())
@@ -198,13 +198,13 @@ impl Graph {
     /// result does not mention.
     ///
     /// ```
-    /// use broadloom::{Graph, Operation, Options};
+    /// use broadloom::{Graph, Operation, SpecOptions};
     /// let distance = Operation::new("distance", 2)
     ///     .forward("v =:+ (v1 - v2) * (v1 - v2)")?
     ///     .gradient("g1 =+ 2 * g * (v1 - v2); g2 =- 2 * g * (v1 - v2)")?;
     /// let mut g = Graph::new();
     /// let (a, b) = (g.data("a", "10, 3")?, g.data("b", "20, 3")?);
-    /// let d = g.apply_by(&distance, "i k; j k => i j", &[a, b], &Options::default())?;
+    /// let d = g.apply_by(&distance, "i k; j k => i j", &[a, b], &SpecOptions::default())?;
     /// assert_eq!(g.final_shape(d)?.to_string(), "10, 20");
     /// # Ok::<(), broadloom::Error>(())
     /// ```
@@ -213,11 +213,11 @@ impl Graph {
         operation: &Operation,
         spec: impl Into<Notation<'s>>,
         operands: &[Tensor],
-        options: &Options<'_>,
+        options: &SpecOptions<'_>,
     ) -> Result<Tensor, Error> {
         operation.takes(operands.len())?;
         let accumulate = operation.forward.accumulate();
-        let named = Options { name: Some(operation.name), accumulate, ..*options };
+        let named = SpecOptions { name: Some(operation.name), accumulate, ..*options };
         let result = self.einsum_with(spec, operands, &named)?;
         self.laws.insert(self.steps.len() as u32 - 1, Arc::new(operation.clone()));
         Ok(result)
@@ -383,16 +383,16 @@ impl Graph {
         spec: impl Into<Notation<'s>>,
         operands: &[Tensor],
     ) -> Result<Tensor, Error> {
-        self.einsum_with(spec, operands, &Options::default())
+        self.einsum_with(spec, operands, &SpecOptions::default())
     }
 
     /// An operation by a spec that leaves strides, dilations or padding to its user.
     ///
     /// ```
-    /// use broadloom::{Graph, Options, Padding};
+    /// use broadloom::{Graph, Padding, SpecOptions};
     /// let mut g = Graph::new();
     /// let (x, kernel) = (g.data("x", "8")?, g.data("kernel", "3")?);
-    /// let options = Options { padding: Some(Padding::Padded), coefficients: &[("s", 2)], ..Options::default() };
+    /// let options = SpecOptions { padding: Some(Padding::Padded), coefficients: &[("s", 2)], ..SpecOptions::default() };
     /// let y = g.einsum_with("s*o+k; k => o", &[x, kernel], &options)?;
     /// assert_eq!(g.final_shape(y)?.to_string(), "4");
     /// # Ok::<(), broadloom::Error>(())
@@ -401,7 +401,7 @@ impl Graph {
         &mut self,
         spec: impl Into<Notation<'s>>,
         operands: &[Tensor],
-        options: &Options<'_>,
+        options: &SpecOptions<'_>,
     ) -> Result<Tensor, Error> {
         if options.combine == Combine::Where && operands.len() != 3 {
             let message =
@@ -430,7 +430,8 @@ impl Graph {
         operands: &[Tensor],
         over: &[T],
     ) -> Result<Tensor, Error> {
-        let sum = self.einsum_with(spec, operands, &Options { name: Some("mean"), ..Options::default() })?;
+        let sum =
+            self.einsum_with(spec, operands, &SpecOptions { name: Some("mean"), ..SpecOptions::default() })?;
         let mut mean = sum;
         for name in over {
             let size = self.captured(sum, name.as_ref())?;
@@ -460,37 +461,37 @@ impl Graph {
         spec: impl Into<Notation<'s>>,
         operands: &[Tensor],
     ) -> Result<Vec<Tensor>, Error> {
-        self.by_spec(spec.into(), operands, &Options::default(), None)
+        self.by_spec(spec.into(), operands, &SpecOptions::default(), None)
     }
 
     /// Takes one element of the leading batch axis.
     ///
     /// ```
-    /// use broadloom::{Graph, Index};
+    /// use broadloom::{Graph, SliceIndex};
     /// let mut g = Graph::new();
     /// let x = g.data("x", "32, 8 | 3")?;
-    /// let step = g.slice(x, Index::Run { range: Some(32) })?;
+    /// let step = g.slice(x, SliceIndex::Run { range: Some(32) })?;
     /// assert_eq!(g.final_shape(step)?.to_string(), "8 | 3");
     /// # Ok::<(), broadloom::Error>(())
     /// ```
-    pub fn slice(&mut self, a: Tensor, index: Index) -> Result<Tensor, Error> {
+    pub fn slice(&mut self, a: Tensor, index: SliceIndex) -> Result<Tensor, Error> {
         let before = self.begin(&[a])?;
         let [batch, input, output] = self.rows(a);
         let axis = self.solver.dim_var(Role::Interior).into();
         match index {
-            Index::At(at) => self.say(Constraint::AtLeast(axis, at.saturating_add(1)), 0, Aspect::Whole),
-            Index::Run { range: Some(0) } => {
+            SliceIndex::At(at) => self.say(Constraint::AtLeast(axis, at.saturating_add(1)), 0, Aspect::Whole),
+            SliceIndex::Run { range: Some(0) } => {
                 self.take_back(before);
                 return Err(self
                     .misuse("a slice over no positions")
                     .with_help("the range of an index is at least 1"));
             }
-            Index::Run { range: Some(range) } => {
+            SliceIndex::Run { range: Some(range) } => {
                 let size = self.solver.size(range);
                 self.say(Constraint::DimEq(axis, size), 0, Aspect::Whole);
             }
-            Index::Run { range: None } => {}
-            Index::Turn => {
+            SliceIndex::Run { range: None } => {}
+            SliceIndex::Turn => {
                 self.take_back(before);
                 return Err(self.misuse("only a scan takes the elements of its turns"));
             }

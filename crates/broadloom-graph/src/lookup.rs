@@ -16,7 +16,7 @@ use broadloom_spec::{Axis, Builder, Kind, Row, Shape, Spec};
 use crate::Graph;
 use crate::along::Along;
 use crate::error::{Error, ErrorKind, Remedy};
-use crate::logic::{Accumulate, Options};
+use crate::logic::{Accumulate, SpecOptions};
 use crate::precision::is_truth;
 use crate::step::{Leaf, Tensor};
 
@@ -52,7 +52,7 @@ impl Graph {
     /// ```
     pub fn gather(&mut self, table: Tensor, ids: Tensor) -> Result<Tensor, Error> {
         self.are_integers(ids)?;
-        let options = Options { name: Some("gather"), ..Options::default() };
+        let options = SpecOptions { name: Some("gather"), ..SpecOptions::default() };
         let result = self.einsum_with("v -> ..d..; ..b.. | => ..b.. | ..d..", &[table, ids], &options)?;
         Ok(self.looked_up(result, Lookup::Taken(Along::last(Kind::Input))))
     }
@@ -71,7 +71,7 @@ impl Graph {
         self.begin(&[x, ids])?;
         self.are_integers(ids)?;
         let spec = self.elements_spec(x, ids);
-        let options = Options { name: Some("elements"), ..Options::default() };
+        let options = SpecOptions { name: Some("elements"), ..SpecOptions::default() };
         let spec = spec.ok_or_else(|| self.misuse("there is nothing to look up"))?;
         let result = self.einsum_with(&spec, &[x, ids], &options)?;
         Ok(self.looked_up(result, Lookup::Taken(Along::first(Kind::Batch))))
@@ -129,7 +129,7 @@ impl Graph {
     ) -> Result<Tensor, Error> {
         self.begin(&[x, ids])?;
         self.are_integers(ids)?;
-        let options = Options { name: Some(name), ..Options::default() };
+        let options = SpecOptions { name: Some(name), ..SpecOptions::default() };
         let spec = spec.ok_or_else(|| self.misuse("there is nothing to look up"))?;
         let result = self.einsum_with(&spec, &[x, ids], &options)?;
         Ok(self.looked_up(result, Lookup::Taken(along)))
@@ -152,7 +152,7 @@ impl Graph {
     pub fn scatter(&mut self, x: Tensor, ids: Tensor, accumulate: Accumulate) -> Result<Tensor, Error> {
         self.begin(&[x, ids])?;
         self.are_integers(ids)?;
-        let options = Options { name: Some("scatter"), accumulate, ..Options::default() };
+        let options = SpecOptions { name: Some("scatter"), accumulate, ..SpecOptions::default() };
         let spec = "..b.. | ..i.. -> ..o..; ..b.. | => n | ..i.. -> ..o..";
         let result = self.einsum_with(spec, &[x, ids], &options)?;
         Ok(self.looked_up(result, Lookup::Scattered))

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use broadloom_array::Array;
 
 use crate::step::Step;
-use crate::{Error, Graph, Initial, Operation, Part, Projected, Shapes, Tensor};
+use crate::{Error, Graph, Initial, MessageLine, Operation, Projected, Shapes, Tensor};
 
 pub use crate::formula::{Assignment, Formula};
 pub use crate::inferred::Inferred;
@@ -67,9 +67,9 @@ pub trait Face {
     /// The words that messages use for a step.
     fn subject(&self, step: u32) -> String;
     /// A text about a tensor, as one end of an error.
-    fn about_tensor(&self, tensor: Tensor, text: String) -> Part;
+    fn about_tensor(&self, tensor: Tensor, text: String) -> MessageLine;
     /// A leaf and how it is declared, as one end of an error.
-    fn declared_end(&self, tensor: Tensor) -> Part;
+    fn declared_end(&self, tensor: Tensor) -> MessageLine;
     /// Refuses tensors of other graphs.
     fn known(&self, tensor: Tensor) -> Result<(), Error>;
     /// Refuses tensors whose values cannot come from outside.
@@ -183,11 +183,11 @@ impl Face for Graph {
         self.subject(step)
     }
 
-    fn about_tensor(&self, tensor: Tensor, text: String) -> Part {
+    fn about_tensor(&self, tensor: Tensor, text: String) -> MessageLine {
         self.about_tensor(tensor, text)
     }
 
-    fn declared_end(&self, tensor: Tensor) -> Part {
+    fn declared_end(&self, tensor: Tensor) -> MessageLine {
         self.declared_end(tensor)
     }
 

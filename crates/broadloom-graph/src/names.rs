@@ -10,7 +10,7 @@ use broadloom_core::Padding;
 
 use crate::Graph;
 use crate::capture::Captured;
-use crate::logic::Index;
+use crate::logic::SliceIndex;
 use crate::size::range_text;
 use crate::step::{Choice, Leaf, NONE, Op, Step, Tensor};
 
@@ -127,10 +127,10 @@ impl Graph {
                     format!("{name}(…, {list})")
                 }
             }
-            (Op::Slice(Index::At(at)), _) => format!("slice({list}, {at})"),
-            (Op::Slice(Index::Run { range: Some(range) }), _) => format!("slice({list}, range {range})"),
-            (Op::Slice(Index::Run { range: None }), _) => format!("slice({list})"),
-            (Op::Slice(Index::Turn), _) => format!("{list}, in turn"),
+            (Op::Slice(SliceIndex::At(at)), _) => format!("slice({list}, {at})"),
+            (Op::Slice(SliceIndex::Run { range: Some(range) }), _) => format!("slice({list}, range {range})"),
+            (Op::Slice(SliceIndex::Run { range: None }), _) => format!("slice({list})"),
+            (Op::Slice(SliceIndex::Turn), _) => format!("{list}, in turn"),
             (Op::Collect, _) => format!("{list} of all turns"),
             (Op::Convert { factor, divisor }, _) if factor == divisor => format!("reshape({list})"),
             (Op::Convert { factor, divisor }, _) => format!("convert({list}, {factor}, {divisor})"),

@@ -7,7 +7,7 @@ use std::fmt::{self, Write};
 use std::sync::Arc;
 
 use broadloom_core::Size;
-use broadloom_core::projection::{Index, Phase, Verdict};
+use broadloom_core::projection::{AxisIndex, Phase, Verdict};
 use broadloom_spec::Kind;
 use rustc_hash::FxHashSet;
 
@@ -127,13 +127,13 @@ impl Projected {
     /// ```
     pub fn margins(&self, tensor: usize) -> Vec<(u64, u64)> {
         let extent = |index: u32| self.projection.loops.get(index as usize).map(|each| each.extent);
-        let reach = |(index, size): (&Index, &Size)| match index {
+        let reach = |(index, size): (&AxisIndex, &Size)| match index {
             // A reach that is negative, or not known to be a number, is no margin: code with
             // addresses beyond it is refused.
-            Index::Sum(sum) => {
+            AxisIndex::Sum(sum) => {
                 sum.range(extent).map_or((0, 0), |(low, high)| ((-low).get(), (high + 1 - *size).get()))
             }
-            Index::Symbol(_) | Index::Concat(_) => (0, 0),
+            AxisIndex::Symbol(_) | AxisIndex::Concat(_) => (0, 0),
         };
         self.projection.maps[tensor].iter().zip(&self.sizes[tensor]).map(reach).collect()
     }
@@ -308,9 +308,9 @@ impl Graph {
                     driven[index as usize].push(format!("axis {} of {name}", axis + 1));
                 };
                 match index {
-                    Index::Sum(sum) => sum.terms.iter().for_each(|(_, index)| drives(*index)),
-                    Index::Symbol(_) => {}
-                    Index::Concat(segments) => segments.iter().for_each(|segment| drives(segment.index)),
+                    AxisIndex::Sum(sum) => sum.terms.iter().for_each(|(_, index)| drives(*index)),
+                    AxisIndex::Symbol(_) => {}
+                    AxisIndex::Concat(segments) => segments.iter().for_each(|segment| drives(segment.index)),
                 }
             }
         }
@@ -429,11 +429,11 @@ fn extent_text(nest: &Projected, sizes: &[Option<String>], index: u32) -> String
 }
 
 /// An index in words: `2*o + k - 1`.
-fn index_text(names: &[String], index: &Index) -> String {
+fn index_text(names: &[String], index: &AxisIndex) -> String {
     match index {
-        Index::Sum(sum) => sum.text(&|index| names[index as usize].clone()),
-        Index::Symbol(symbol) => format!("${symbol}"),
-        Index::Concat(segments) => {
+        AxisIndex::Sum(sum) => sum.text(&|index| names[index as usize].clone()),
+        AxisIndex::Symbol(symbol) => format!("${symbol}"),
+        AxisIndex::Concat(segments) => {
             let part = |segment: &broadloom_core::projection::Segment| {
                 let name = &names[segment.index as usize];
                 if segment.offset == 0 { name.clone() } else { format!("{name} + {}", segment.offset) }

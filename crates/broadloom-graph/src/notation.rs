@@ -1,6 +1,6 @@
 //! Specs as operations take them: text that somebody wrote, or a tree that a program built.
 
-use broadloom_spec::{Node, Span, Spec};
+use broadloom_spec::{Span, Spec, SpecNode};
 
 use crate::graph::KnownSpec;
 
@@ -82,7 +82,7 @@ impl<'s> From<&'s Spec> for Notation<'s> {
 
 impl KnownSpec {
     /// A part of the spec as it was written, or as it prints if it was built.
-    pub(crate) fn written(&self, part: &impl Node, span: Span) -> String {
+    pub(crate) fn written(&self, part: &impl SpecNode, span: Span) -> String {
         match span == Span::default() {
             true => self.spec.show(part).to_string(),
             false => span.slice(&self.text).trim().to_string(),

@@ -32,7 +32,7 @@ use crate::Graph;
 use crate::elaborate::{hole_index, window_form};
 use crate::error::Error;
 use crate::graph::KnownSpec;
-use crate::logic::{Accumulate, Index, contraction, sources};
+use crate::logic::{Accumulate, SliceIndex, contraction, sources};
 use crate::shape::Shapes;
 use crate::step::{Choice, Op, Step, Tensor, place};
 
@@ -234,12 +234,12 @@ impl Graph {
     /// that accumulate differently need different values in it: then each sets the margin before it reads.
     ///
     /// ```
-    /// use broadloom::{Accumulate, Fill, Graph, Options};
+    /// use broadloom::{Accumulate, Fill, Graph, SpecOptions};
     /// let mut g = Graph::new();
     /// let (x, kernel) = (g.data("x", "8")?, g.data("kernel", "3")?);
     /// g.einsum("o=+k; k => o", &[x, kernel])?;
     /// assert_eq!(g.margins()?[x.index()].fill, Fill::Value(0.0));
-    /// let options = Options { accumulate: Accumulate::Max, ..Options::default() };
+    /// let options = SpecOptions { accumulate: Accumulate::Max, ..SpecOptions::default() };
     /// g.einsum_with("o=+2*k; k => o", &[x, kernel], &options)?;
     /// let margins = &g.margins()?[x.index()];
     /// assert_eq!((margins.axes[0], margins.fill), ((2, 2), Fill::ByReader));
@@ -351,7 +351,7 @@ impl<'a> Reading<'a> {
             }
             Op::Slice(index) => self.slice(index, &made[0], &read[0]),
             // The same the other way round: one position of the result is written.
-            Op::Collect => self.slice(Index::Turn, &read[0], &made[0]),
+            Op::Collect => self.slice(SliceIndex::Turn, &read[0], &made[0]),
             Op::Convert { factor, divisor } if factor == divisor => self.reshape(&made[0], &read[0]),
             Op::Convert { .. } => {
                 return Err(refusal::conversion(graph, self.shapes, step, tensors[1], tensors[0]));
@@ -392,13 +392,13 @@ impl<'a> Reading<'a> {
     }
 
     /// The rest of the batch, the input and the output are the operand's; its first batch axis is pinned.
-    fn slice(&mut self, index: Index, result: &Occurrence, read: &Occurrence) {
+    fn slice(&mut self, index: SliceIndex, result: &Occurrence, read: &Occurrence) {
         let Some((first, rest)) = read[place(Kind::Batch)].split_first() else { return };
         self.equations.pin(
             *first,
             match index {
-                Index::At(at) => Pin::At(at),
-                Index::Run { .. } | Index::Turn => Pin::Symbol(0),
+                SliceIndex::At(at) => Pin::At(at),
+                SliceIndex::Run { .. } | SliceIndex::Turn => Pin::Symbol(0),
             },
         );
         self.equal_rows(&result[place(Kind::Batch)], rest);

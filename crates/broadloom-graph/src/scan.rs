@@ -22,7 +22,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::Graph;
 use crate::error::{Error, ErrorKind};
-use crate::logic::Index;
+use crate::logic::SliceIndex;
 use crate::operation::Operation;
 use crate::step::{Aspect, Leaf, Op, RowRef, Step, Tensor, place};
 
@@ -198,7 +198,7 @@ impl Graph {
         self.axes.push(turns);
         let whole = RowRef { start, lead: 1, trail: 0, hole: Some(rest) };
         self.equate_rows(whole, batch, 0, Aspect::Row(Kind::Batch));
-        self.finish_op(before, Op::Slice(Index::Turn), &[a], [RowRef::var(rest), input, output])
+        self.finish_op(before, Op::Slice(SliceIndex::Turn), &[a], [RowRef::var(rest), input, output])
     }
 
     /// The values of a tensor in all turns.
@@ -250,7 +250,8 @@ impl Graph {
         let mut steps = Vec::new();
         for step in scan.start..self.steps.len() as u32 {
             let into_carried = self.step_results(step).any(|result| scan.carried.contains(&result));
-            let is_element = matches!(self.steps[step as usize], Step::Op { op: Op::Slice(Index::Turn), .. });
+            let is_element =
+                matches!(self.steps[step as usize], Step::Op { op: Op::Slice(SliceIndex::Turn), .. });
             let reads = self.step_operands(step).iter().any(|operand| changing.contains(operand));
             if !into_carried && (is_element || reads) {
                 steps.push(step);

@@ -12,7 +12,7 @@ use broadloom_spec::Builder;
 use crate::Graph;
 use crate::along::Along;
 use crate::error::Error;
-use crate::logic::Options;
+use crate::logic::SpecOptions;
 use crate::step::Tensor;
 
 /// The axis along which a step sorts, and the order.
@@ -43,7 +43,7 @@ impl Graph {
         let shape = along.shape(&mut build, &axis);
         let spec = build.finish(vec![shape.clone()], vec![shape]);
         let spec = spec.ok_or_else(|| self.misuse("there is nothing to sort"))?;
-        let options = Options { name: Some("argsort"), ..Options::default() };
+        let options = SpecOptions { name: Some("argsort"), ..SpecOptions::default() };
         let result = self.einsum_with(&spec, &[x], &options)?;
         self.facts.sorts.insert(self.steps.len() as u32 - 1, Sorting { along, descending });
         Ok(result)

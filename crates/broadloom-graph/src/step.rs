@@ -121,7 +121,7 @@ pub enum Op {
         combine: crate::logic::Combine,
     },
     /// A part of a tensor at a place of its first axis.
-    Slice(crate::logic::Index),
+    Slice(crate::logic::SliceIndex),
     /// The values of all turns of a scan, on a new leading batch axis.
     Collect,
     /// Elements in memory order under another shape.

@@ -43,7 +43,7 @@ pub struct Explanation {
     /// True if the program allows no other size.
     pub forced: bool,
     /// The steps that lead to it.
-    pub steps: Vec<Step>,
+    pub steps: Vec<ChainStep>,
     /// The tensor it is a part of.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tensor: Option<String>,
@@ -76,7 +76,7 @@ impl Explanation {
 
 /// One step towards a size.
 #[derive(Clone, Debug, Serialize)]
-pub struct Step {
+pub struct ChainStep {
     /// The fact or the operation.
     pub text: String,
     /// The place where that is written, if there is one.
@@ -87,9 +87,9 @@ pub struct Step {
     pub span: Option<Span>,
 }
 
-impl Step {
-    fn new(program: &Program, text: String, span: Option<Span>) -> Step {
-        Step { text, place: span.map(|span| Place::new(&program.sources, span)), span }
+impl ChainStep {
+    fn new(program: &Program, text: String, span: Option<Span>) -> ChainStep {
+        ChainStep { text, place: span.map(|span| Place::new(&program.sources, span)), span }
     }
 }
 
@@ -221,7 +221,7 @@ impl PartOf {
             kind: if axis { "axis" } else { "row" },
             size: why.size,
             forced: why.forced,
-            steps: parts.map(|part| Step::new(program, part.text, origin(program, part.step))).collect(),
+            steps: parts.map(|part| ChainStep::new(program, part.text, origin(program, part.step))).collect(),
             place: Place::new(&program.sources, self.made.span),
             is: format!("{size}, {how}"),
             end: format!("so `{name}` is `{shape}`"),

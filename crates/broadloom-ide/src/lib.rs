@@ -81,7 +81,7 @@ pub use check::{Checked, CheckedTensor, Parameters, check, diagnostics};
 pub use completion::{Completion, completion};
 pub use definition::definition;
 pub use dims::{NamedSize, Range, dims, range_text};
-pub use explain::{Explained, Explanation, Step, explain};
+pub use explain::{ChainStep, Explained, Explanation, explain};
 pub use folding::{Fold, folds};
 pub use format::{format, format_edits, format_range};
 pub use graph::{GraphOf, NoPicture, Picture, graph};

@@ -38,8 +38,8 @@ pub struct Place {
 impl Place {
     /// The position of a span.
     pub fn new(sources: &Sources, span: Span) -> Place {
-        let broadloom_diagnostics::Place { file, line, column, end_line, end_column } =
-            broadloom_diagnostics::Place::new(sources, span);
+        let broadloom_diagnostics::ShownPlace { file, line, column, end_line, end_column } =
+            broadloom_diagnostics::ShownPlace::new(sources, span);
         Place { file: file.to_string(), line, column, end_line, end_column }
     }
 }

@@ -73,7 +73,7 @@ pub enum Action {
         /// The routine for the printed tensors that have not been computed yet.
         routine: Option<usize>,
         /// The parts of the line.
-        pieces: Vec<Piece>,
+        pieces: Vec<PrintedPiece>,
         /// Prints in the first repetition and in every
         /// repetition whose number is a multiple of this.
         every: Option<u64>,
@@ -118,7 +118,7 @@ pub struct Repeat {
 
 /// A part of a printed line.
 #[derive(Clone, Debug)]
-pub enum Piece {
+pub enum PrintedPiece {
     /// Fixed text.
     Text(String),
     /// The numbers of a tensor.

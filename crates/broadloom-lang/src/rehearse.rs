@@ -9,7 +9,7 @@ use broadloom::{Error, ErrorKind, Initial, LeafKind, Node, Rehearsal, Remedy, Te
 use broadloom_diagnostics::Span;
 
 use crate::eval::diagnosed;
-use crate::plan::{Action, Piece, Plan};
+use crate::plan::{Action, Plan, PrintedPiece};
 use crate::program::{Made, Program};
 
 impl Program {
@@ -129,7 +129,7 @@ impl Walk<'_> {
                 Action::Print { routine, pieces, span, .. } => {
                     routine.iter().for_each(|routine| self.routine(*routine, *span));
                     for piece in pieces {
-                        if let Piece::Tensor(tensor) = piece {
+                        if let PrintedPiece::Tensor(tensor) = piece {
                             let got = self.rehearsal.get(*tensor);
                             self.missing(got, *span);
                         }

@@ -9,7 +9,7 @@ use broadloom_diagnostics::{Diagnostic, Severity, Span};
 use crate::codes;
 use crate::feed::Feeds;
 use crate::mesh::OnMesh;
-use crate::plan::{Action, Piece, Plan, Repeat};
+use crate::plan::{Action, Plan, PrintedPiece, Repeat};
 use crate::program::{Origin, Program};
 use crate::progress::{Progress, Step};
 use crate::ready::{Ready, diagnose};
@@ -479,16 +479,23 @@ impl Running<'_> {
         found.collect()
     }
 
-    fn print(&mut self, routine: Option<usize>, pieces: &[Piece], span: Span) -> Result<(), Box<Diagnostic>> {
+    fn print(
+        &mut self,
+        routine: Option<usize>,
+        pieces: &[PrintedPiece],
+        span: Span,
+    ) -> Result<(), Box<Diagnostic>> {
         if let Some(routine) = routine {
             self.routine(routine, span)?;
         }
         let (mut line, mut after_block) = (String::new(), false);
         for piece in pieces {
             let text = match piece {
-                Piece::Text(text) => show::text(text),
-                Piece::Position(position) => show::number(position.number(&self.values).unwrap_or(f64::NAN)),
-                Piece::Tensor(tensor) => {
+                PrintedPiece::Text(text) => show::text(text),
+                PrintedPiece::Position(position) => {
+                    show::number(position.number(&self.values).unwrap_or(f64::NAN))
+                }
+                PrintedPiece::Tensor(tensor) => {
                     let values = self.session.get(*tensor);
                     show::array(&self.told(values, span)?)
                 }

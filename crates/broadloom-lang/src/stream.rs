@@ -11,7 +11,7 @@ use broadloom_diagnostics::{Diagnostic, Span};
 use rustc_hash::FxHashSet;
 
 use crate::codes;
-use crate::plan::{Action, Piece, Plan, Repeat};
+use crate::plan::{Action, Plan, PrintedPiece, Repeat};
 use crate::program::Program;
 use crate::progress::Progress;
 
@@ -265,8 +265,8 @@ impl Uses<'_> {
                 Action::Print { routine, pieces, .. } => {
                     self.routine(*routine, &mut own);
                     let shown = pieces.iter().filter_map(|piece| match piece {
-                        Piece::Tensor(tensor) => Some(*tensor),
-                        Piece::Text(_) | Piece::Position(_) => None,
+                        PrintedPiece::Tensor(tensor) => Some(*tensor),
+                        PrintedPiece::Text(_) | PrintedPiece::Position(_) => None,
                     });
                     self.note(&shown.collect::<Vec<_>>(), &mut own);
                 }

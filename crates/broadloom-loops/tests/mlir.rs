@@ -2,7 +2,7 @@
 
 use broadloom_core::projection::Component;
 use broadloom_loops::mlir::{Function, module};
-use broadloom_loops::optimise::{Options, optimise};
+use broadloom_loops::optimise::{PassOptions, optimise};
 use broadloom_loops::{
     Binary, Buffer, BufferId, Cell, Dtype, Index, Nest, Program, Scalar, Statement, Storage, Unary,
 };
@@ -93,7 +93,7 @@ fn optimised_programs_are_refused() {
     let body = vec![store.within([(i, 4)].into_iter())];
     program.nests.push(Nest { comment: "a sum".into(), body });
     assert!(written(&program, &[x], &[y]).is_ok());
-    let refused = written(&optimise(&program, &Options::all()), &[x], &[y]).expect_err("variables");
+    let refused = written(&optimise(&program, &PassOptions::all()), &[x], &[y]).expect_err("variables");
     assert!(refused.contains("only optimised nests have"), "{refused}");
 }
 

@@ -2,7 +2,7 @@
 
 use crate::support;
 
-use broadloom_loops::optimise::{Options, optimise, optimise_with_report};
+use broadloom_loops::optimise::{PassOptions, optimise, optimise_with_report};
 use expect_test::expect;
 use support::check;
 use support::parse::parse;
@@ -582,7 +582,7 @@ fn equal_nests_are_computed_once() {
 
 #[test]
 fn the_text_of_a_program_is_read_back() {
-    for program in [parse(SOFTMAX), optimise(&parse(SOFTMAX), &Options::all())] {
+    for program in [parse(SOFTMAX), optimise(&parse(SOFTMAX), &PassOptions::all())] {
         assert_eq!(parse(&program.to_string()).to_string(), program.to_string());
     }
 }
@@ -592,7 +592,7 @@ fn the_text_of_a_program_is_read_back() {
 fn every_pass_has_work() {
     let mut work: Vec<(&str, usize)> = Vec::new();
     for seed in 0..1000 {
-        let (_, report) = optimise_with_report(&sample(seed).program, &Options::all());
+        let (_, report) = optimise_with_report(&sample(seed).program, &PassOptions::all());
         assert!(!report.passes.is_empty(), "seed {seed} is not well-formed");
         for (name, changes) in report.passes {
             match work.iter_mut().find(|(known, _)| *known == name) {
@@ -621,6 +621,6 @@ fn long_programs() {
     }
     text.push_str(&format!("for i in 0..8\n  for j in 0..8\n    y[i, j] = x{layers}[i, j]\n"));
     let program = parse(&text);
-    let optimised = optimise(&program, &Options::all());
+    let optimised = optimise(&program, &PassOptions::all());
     assert!(optimised.nests.len() < program.nests.len());
 }

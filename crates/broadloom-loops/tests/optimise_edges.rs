@@ -2,7 +2,7 @@
 
 use crate::support;
 
-use broadloom_loops::optimise::{Options, optimise};
+use broadloom_loops::optimise::{PassOptions, optimise};
 use expect_test::expect;
 use support::parse::parse;
 use support::{Sample, check, run};
@@ -147,12 +147,12 @@ fn loops_that_never_run() {
         "#]],
     );
     for name in ["first write", "inline", "fuse", "contract"] {
-        let options = Options {
+        let options = PassOptions {
             first_write: name == "first write",
             inline: name == "inline",
             fuse: name == "fuse",
             contract: name == "contract",
-            ..Options::none()
+            ..PassOptions::none()
         };
         let program = parse(EMPTY);
         let sample = Sample { symbols: vec![], inputs: vec![], tolerance: 0.0, program };

@@ -3,14 +3,14 @@
 use crate::support;
 
 use broadloom_core::projection::Component;
-use broadloom_loops::optimise::{Options, optimise};
+use broadloom_loops::optimise::{PassOptions, optimise};
 use broadloom_loops::reference::{Memory, Stop, evaluate};
 use broadloom_loops::{Cell, Dtype, Index, Program, Scalar, Statement};
 use support::random::sample;
 use support::{Sample, difference, run};
 
 /// The difference between the results of the optimised and the original program, if there is one.
-fn mistake(sample: &Sample, options: &Options) -> Option<String> {
+fn mistake(sample: &Sample, options: &PassOptions) -> Option<String> {
     let expected = match run(&sample.program, sample) {
         Ok(values) => values,
         Err(stop) => return Some(format!("the program itself stops: {stop:?}")),
@@ -31,7 +31,7 @@ fn compare(
 }
 
 /// Removes nests as long as the mistake remains.
-fn shrink(mut sample: Sample, options: &Options) -> Sample {
+fn shrink(mut sample: Sample, options: &PassOptions) -> Sample {
     let usable = |sample: &Sample| {
         let results = run(&sample.program, sample);
         results.is_ok_and(|values| values.iter().all(|(_, values)| !values.iter().any(|x| x.is_nan())))
@@ -55,7 +55,7 @@ fn count() -> u64 {
 }
 
 /// Checks programs from a seed on, so that every test has its own.
-fn check(from: u64, options: &Options) {
+fn check(from: u64, options: &PassOptions) {
     for seed in from..from + count() {
         let sample = sample(seed);
         if mistake(&sample, options).is_some() {
@@ -70,7 +70,7 @@ fn check(from: u64, options: &Options) {
 /// The programs themselves are valid: they run, and nearly all results are numbers.
 #[test]
 fn nothing() {
-    check(0, &Options::none());
+    check(0, &PassOptions::none());
     let numbers = |seed: &u64| {
         let sample = sample(*seed);
         let results = run(&sample.program, &sample).unwrap();
@@ -93,7 +93,7 @@ fn checks_stay_in_front() {
         }
         let Err(Stop::Index { .. }) = run(&sample.program, &sample) else { continue };
         stopped += 1;
-        let optimised = optimise(&sample.program, &Options::all());
+        let optimised = optimise(&sample.program, &PassOptions::all());
         let result = run(&optimised, &sample);
         assert!(matches!(result, Err(Stop::Index { .. })), "seed {seed}: {result:?}\n{optimised}");
     }
@@ -113,7 +113,7 @@ fn nothing_is_kept_before_a_check() {
         }
         let before = stopped(&Program { nests: Vec::new(), ..sample.program.clone() }, &sample).0;
         let (expected, true) = stopped(&sample.program, &sample) else { continue };
-        let optimised = optimise(&sample.program, &Options::all());
+        let optimised = optimise(&sample.program, &PassOptions::all());
         let (found, _) = stopped(&optimised, &sample);
         for ((id, before), ((_, expected), (_, found))) in before.iter().zip(expected.iter().zip(&found)) {
             let same = |a: &[f64], b: &[f64]| a.iter().zip(b).all(|(a, b)| a.to_bits() == b.to_bits());
@@ -139,69 +139,69 @@ fn stopped(program: &Program, sample: &Sample) -> (Vec<(broadloom_loops::BufferI
 
 #[test]
 fn simplify_alone() {
-    check(1_000_000, &Options { simplify: true, ..Options::none() });
+    check(1_000_000, &PassOptions { simplify: true, ..PassOptions::none() });
 }
 
 #[test]
 fn products_alone() {
-    check(13_000_000, &Options { products: true, ..Options::none() });
+    check(13_000_000, &PassOptions { products: true, ..PassOptions::none() });
 }
 
 #[test]
 fn first_write_alone() {
-    check(2_000_000, &Options { first_write: true, ..Options::none() });
+    check(2_000_000, &PassOptions { first_write: true, ..PassOptions::none() });
 }
 
 #[test]
 fn dead_alone() {
-    check(3_000_000, &Options { dead: true, ..Options::none() });
+    check(3_000_000, &PassOptions { dead: true, ..PassOptions::none() });
 }
 
 #[test]
 fn inline_alone() {
-    check(4_000_000, &Options { inline: true, ..Options::none() });
+    check(4_000_000, &PassOptions { inline: true, ..PassOptions::none() });
 }
 
 #[test]
 fn duplicates_alone() {
-    check(5_000_000, &Options { duplicates: true, ..Options::none() });
+    check(5_000_000, &PassOptions { duplicates: true, ..PassOptions::none() });
 }
 
 #[test]
 fn fuse_alone() {
-    check(6_000_000, &Options { fuse: true, ..Options::none() });
+    check(6_000_000, &PassOptions { fuse: true, ..PassOptions::none() });
 }
 
 #[test]
 fn fuse_reductions() {
-    check(7_000_000, &Options { fuse: true, first_write: true, ..Options::none() });
+    check(7_000_000, &PassOptions { fuse: true, first_write: true, ..PassOptions::none() });
 }
 
 #[test]
 fn factors_after_inline() {
-    check(8_000_000, &Options { factors: true, inline: true, first_write: true, ..Options::none() });
+    check(8_000_000, &PassOptions { factors: true, inline: true, first_write: true, ..PassOptions::none() });
 }
 
 #[test]
 fn contract_alone() {
-    check(9_000_000, &Options { contract: true, ..Options::none() });
+    check(9_000_000, &PassOptions { contract: true, ..PassOptions::none() });
 }
 
 #[test]
 fn contract_after_fuse() {
-    check(10_000_000, &Options { fuse: true, contract: true, first_write: true, ..Options::none() });
+    check(10_000_000, &PassOptions { fuse: true, contract: true, first_write: true, ..PassOptions::none() });
 }
 
 #[test]
 fn common_after_inline() {
-    check(11_000_000, &Options { common: true, ..Options::none() });
-    check(12_000_000, &Options { inline: true, fuse: true, common: true, ..Options::none() });
+    check(11_000_000, &PassOptions { common: true, ..PassOptions::none() });
+    check(12_000_000, &PassOptions { inline: true, fuse: true, common: true, ..PassOptions::none() });
 }
 
 /// Loops marked as parallel run backwards here: results must not change.
 #[test]
 fn parallel_in_any_order() {
-    for options in [Options { parallel: true, ..Options::none() }, Options::all()] {
+    for options in [PassOptions { parallel: true, ..PassOptions::none() }, PassOptions::all()] {
         for seed in 0..count() {
             let sample = sample(seed);
             let Ok(expected) = run(&sample.program, &sample) else { panic!("seed {seed} stops") };
@@ -267,7 +267,7 @@ fn turn_scalar(scalar: &mut Scalar, turn: &dyn Fn(&mut Component)) {
 
 #[test]
 fn all_together() {
-    check(13_000_000, &Options::all());
+    check(13_000_000, &PassOptions::all());
 }
 
 #[test]
@@ -275,8 +275,8 @@ fn twice() {
     for seed in 0..count() {
         let sample = sample(seed);
         let Ok(expected) = run(&sample.program, &sample) else { panic!("seed {seed} stops") };
-        let once = optimise(&sample.program, &Options::all());
-        let twice = optimise(&once, &Options::all());
+        let once = optimise(&sample.program, &PassOptions::all());
+        let twice = optimise(&once, &PassOptions::all());
         if let Some(words) = compare(&sample, &expected, &twice) {
             panic!(
                 "seed {seed}: {words}\n{}\n===== once =====\n{once}\n===== twice =====\n{twice}",

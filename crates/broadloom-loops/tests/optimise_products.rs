@@ -2,15 +2,15 @@
 
 use crate::support;
 
-use broadloom_loops::optimise::{Options, optimise};
+use broadloom_loops::optimise::{PassOptions, optimise};
 use broadloom_loops::{Program, Statement};
 use expect_test::expect;
 use support::parse::parse;
 use support::random::Random;
 use support::{Sample, check, difference, kept, run};
 
-fn products() -> Options {
-    Options { products: true, ..Options::none() }
+fn products() -> PassOptions {
+    PassOptions { products: true, ..PassOptions::none() }
 }
 
 /// The number of factors that are read, in all iterations together.
@@ -217,7 +217,7 @@ fn random_products() {
             "seed {seed}:\n{}\n===== in steps =====\n{steps}",
             sample.program
         );
-        for optimised in [steps, optimise(&sample.program, &Options::all())] {
+        for optimised in [steps, optimise(&sample.program, &PassOptions::all())] {
             let found = run(&optimised, &sample).unwrap();
             if let Some(words) = difference(&optimised, &expected, &found, sample.tolerance) {
                 panic!("seed {seed}: {words}\n{}\n===== in steps =====\n{optimised}", sample.program);

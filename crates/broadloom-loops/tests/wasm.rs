@@ -3,7 +3,7 @@
 mod host;
 
 use broadloom_core::projection::Component;
-use broadloom_loops::optimise::{Options, optimise};
+use broadloom_loops::optimise::{PassOptions, optimise};
 use broadloom_loops::reference::{Memory, Stop, evaluate, evaluate_with};
 use broadloom_loops::{
     Binary, Buffer, BufferId, Cell, Dtype, Index, Nest, Program, Scalar, Statement, Storage, Unary, wasm,
@@ -45,7 +45,7 @@ fn random_programs() {
     let (mut compiled, mut all) = (0, 0);
     for seed in 0..count() {
         let sample = sample(seed);
-        for program in [sample.program.clone(), optimise(&sample.program, &Options::all())] {
+        for program in [sample.program.clone(), optimise(&sample.program, &PassOptions::all())] {
             let mut host = Host::new(&program);
             all += host.nests.len();
             compiled += host.nests.iter().filter(|has| **has).count();

@@ -124,7 +124,7 @@ impl Document {
             let found = match self.language {
                 Language::Loom => broadloom_ide::diagnostics(self.analysis(unsaved)),
                 Language::Rows => {
-                    let options = broadloom_rows::solve::Options::default();
+                    let options = broadloom_rows::solve::SolveOptions::default();
                     broadloom_rows::solve::solve(self.source.name(), self.source.text(), &options).diagnostics
                 }
             };

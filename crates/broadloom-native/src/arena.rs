@@ -12,7 +12,7 @@ use broadloom_loops::{Buffer, BufferId, Program, Storage};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::Error;
-use crate::flat::{Flat, Step};
+use crate::flat::{Flat, FlatStatement};
 use crate::plan::Plan;
 
 /// The places of local buffers.
@@ -90,7 +90,7 @@ pub(crate) fn needs(program: &Program, nests: &[Flat], except: &FxHashSet<Buffer
         for step in &nest.body {
             step.each(&mut |step| {
                 step.each_access(&mut |_, access| see(access.buffer));
-                if let Step::Margins { buffer, .. } = step {
+                if let FlatStatement::Margins { buffer, .. } = step {
                     see(*buffer);
                 }
             });

@@ -12,7 +12,7 @@ use broadloom_core::projection::Component;
 use broadloom_loops::{Binary, Buffer, BufferId, Dtype, Program, Size, Storage};
 
 use crate::contract::{Unit, contraction};
-use crate::flat::{Access, Looped, Step, Value};
+use crate::flat::{Access, FlatStatement, Looped, Value};
 use crate::order::{Bare, Fresh, best_innermost, chain, has_blocks, is_injective, nested};
 use crate::spread::spread;
 
@@ -33,7 +33,11 @@ struct Columns {
 
 /// Rewrites long sums of a step in wider numbers, if it has any. If the number of terms depends on
 /// arguments, there is one part.
-pub(crate) fn in_columns(program: &mut Program, fresh: &mut Fresh, step: &Step) -> Option<Vec<Step>> {
+pub(crate) fn in_columns(
+    program: &mut Program,
+    fresh: &mut Fresh,
+    step: &FlatStatement,
+) -> Option<Vec<FlatStatement>> {
     if has_blocks(step) || contraction(program, step).is_some() {
         return None;
     }
@@ -54,10 +58,12 @@ pub(crate) fn in_columns(program: &mut Program, fresh: &mut Fresh, step: &Step) 
     found.then_some(all)
 }
 
-fn columns(program: &Program, step: &Step) -> Option<Columns> {
-    let Step::Loop(each) = step else { return None };
+fn columns(program: &Program, step: &FlatStatement) -> Option<Columns> {
+    let FlatStatement::Loop(each) = step else { return None };
     let (loops, leaf) = chain(each.clone());
-    let [Step::Store { to, accumulate: Some(Binary::Add), value }] = leaf.as_slice() else { return None };
+    let [FlatStatement::Store { to, accumulate: Some(Binary::Add), value }] = leaf.as_slice() else {
+        return None;
+    };
     let mut fits = program.buffer(to.buffer).dtype == Dtype::F32 && to.is_affine();
     value.each(&mut |value| fits &= !matches!(value, Value::Local(_)));
     value.each_access(&mut |access| fits &= access.buffer != to.buffer);
@@ -79,7 +85,7 @@ fn columns(program: &Program, step: &Step) -> Option<Columns> {
 }
 
 impl Columns {
-    fn widened(self, program: &mut Program, fresh: &mut Fresh) -> Vec<Step> {
+    fn widened(self, program: &mut Program, fresh: &mut Fresh) -> Vec<FlatStatement> {
         let Columns { cells, terms, to, value } = self;
         let count: Size = cells.iter().map(|(_, extent, _)| *extent).product();
         let (first, extent, _) = terms[0];
@@ -101,11 +107,14 @@ impl Columns {
         });
         fresh.vars.extend(["part".to_string(), "part".to_string()]);
         let (part, again) = (fresh.vars.len() as u32 - 2, fresh.vars.len() as u32 - 1);
-        let store =
-            |accumulate, value| Step::Store { to: cell(partial, part, count, &cells), accumulate, value };
+        let store = |accumulate, value| FlatStatement::Store {
+            to: cell(partial, part, count, &cells),
+            accumulate,
+            value,
+        };
         let begin = nested(cells.clone(), vec![store(None, Value::Number(0.0))]);
         let rest: Vec<Bare> = terms[1..].iter().chain(&cells).copied().collect();
-        let summed = Step::Loop(Looped {
+        let summed = FlatStatement::Loop(Looped {
             var: first,
             extent,
             parallel: false,
@@ -126,15 +135,15 @@ impl Columns {
         fresh.locals += 1;
         let value = Value::Load(cell(partial, again, count, &cells));
         let gathered = vec![
-            Step::Declare { local, value: Value::Number(0.0) },
-            Step::Loop(looped(
+            FlatStatement::Declare { local, value: Value::Number(0.0) },
+            FlatStatement::Loop(looped(
                 again,
                 false,
-                vec![Step::Update { local, accumulate: Some(Binary::Add), value }],
+                vec![FlatStatement::Update { local, accumulate: Some(Binary::Add), value }],
             )),
-            Step::Store { to, accumulate: Some(Binary::Add), value: Value::Local(local) },
+            FlatStatement::Store { to, accumulate: Some(Binary::Add), value: Value::Local(local) },
         ];
-        let mut all = vec![Step::Loop(looped(part, true, body))];
+        let mut all = vec![FlatStatement::Loop(looped(part, true, body))];
         all.extend(nested(cells, gathered));
         all
     }

@@ -18,7 +18,7 @@ use broadloom_core::projection::is_in_order;
 use broadloom_loops::function::Unary;
 use broadloom_loops::{Binary, Dtype, Program, Size};
 
-use crate::flat::{Access, Looped, Step, Value};
+use crate::flat::{Access, FlatStatement, Looped, Value};
 use crate::order::{Bare, chain, is_injective, nested};
 use crate::types::{self, Real};
 
@@ -47,7 +47,7 @@ pub(crate) struct Contraction {
 /// A part of a nest that has a function, or a kernel, of its own.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) enum Unit {
-    Loops(Vec<Step>),
+    Loops(Vec<FlatStatement>),
     Contraction(Box<Contraction>),
 }
 
@@ -58,7 +58,7 @@ const MOST_ENTRIES: i64 = 1 << 24;
 
 /// A step as a contraction with the parts before and after it, if it is one and the kernel pays
 /// off.
-pub(crate) fn contraction(program: &Program, step: &Step) -> Option<Vec<Unit>> {
+pub(crate) fn contraction(program: &Program, step: &FlatStatement) -> Option<Vec<Unit>> {
     let worth = |unit: &Unit| match unit {
         Unit::Contraction(found) => found.is_worth_it(),
         Unit::Loops(_) => true,
@@ -67,18 +67,18 @@ pub(crate) fn contraction(program: &Program, step: &Step) -> Option<Vec<Unit>> {
 }
 
 /// A step as a contraction with the parts before and after it, if it is one.
-fn contracted(program: &Program, step: &Step) -> Option<Vec<Unit>> {
-    let Step::Loop(each) = step else { return None };
+fn contracted(program: &Program, step: &FlatStatement) -> Option<Vec<Unit>> {
+    let FlatStatement::Loop(each) = step else { return None };
     let (outer, leaf) = chain(each.clone());
     match leaf.as_slice() {
-        [Step::Store { to, accumulate: Some(Binary::Add), value }] => {
+        [FlatStatement::Store { to, accumulate: Some(Binary::Add), value }] => {
             let found = classify(program, &outer, to, true, value)?;
             Some(vec![Unit::Contraction(Box::new(found))])
         }
         [
-            Step::Declare { local, value: start },
-            Step::Loop(sum),
-            Step::Store { to, accumulate, value: finish },
+            FlatStatement::Declare { local, value: start },
+            FlatStatement::Loop(sum),
+            FlatStatement::Store { to, accumulate, value: finish },
         ] => {
             let real = types::local(program, step, *local);
             summed(program, &outer, (*local, real, start), sum, (to, *accumulate, finish))
@@ -96,7 +96,8 @@ fn summed(
     (to, accumulate, finish): (&Access, Option<Binary>, &Value),
 ) -> Option<Vec<Unit>> {
     let (inner, leaf) = chain(sum.clone());
-    let [Step::Update { local: updated, accumulate: Some(Binary::Add), value }] = leaf.as_slice() else {
+    let [FlatStatement::Update { local: updated, accumulate: Some(Binary::Add), value }] = leaf.as_slice()
+    else {
         return None;
     };
     if *updated != local || !is_injective(to, outer) {
@@ -112,7 +113,7 @@ fn summed(
     let loops: Vec<Bare> = outer.iter().chain(&inner).copied().collect();
     let found = classify(program, &loops, to, accumulates || !from_zero, value)?;
     let everywhere = |value: Value| {
-        let store = Step::Store { to: to.clone(), accumulate: None, value };
+        let store = FlatStatement::Store { to: to.clone(), accumulate: None, value };
         Unit::Loops(nested(outer.to_vec(), vec![store]))
     };
     if (!plain || !from_zero) && !may_hold(program, to, real, local, [start, finish]) {

@@ -23,8 +23,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::arena::{self, Arena, Need};
 use crate::compiler::advice;
 use crate::contract::Contraction;
-use crate::flat::{Access, FlatProgram, Step, Value};
-use crate::names::{Names, comment, inline_comment};
+use crate::flat::{Access, FlatProgram, FlatStatement, Value};
+use crate::names::{CNames, comment, inline_comment};
 use crate::order::{LEAST_WORK, Split, work};
 use crate::plan::{Plan, Planned};
 use crate::plans::Plans;
@@ -160,12 +160,12 @@ impl Writer<'_> {
         for step in flat.nests.iter().flat_map(|nest| &nest.body) {
             step.each(&mut |step| {
                 step.each_access(&mut |_, access| seen[access.buffer.index()] = true);
-                if let Step::Margins { buffer, .. } = step {
+                if let FlatStatement::Margins { buffer, .. } = step {
                     seen[buffer.index()] = true;
                 }
             });
         }
-        let mut names = Names::default();
+        let mut names = CNames::default();
         for storage in [Storage::Kept, Storage::Local] {
             for (number, buffer) in self.program.buffers.iter().enumerate() {
                 let id = BufferId(number as u32);
@@ -222,14 +222,21 @@ impl Writer<'_> {
         self.run.push_str("    }\n");
     }
 
-    fn unit(&mut self, nest: usize, title: &str, steps: &[Step], split: Option<&Split>, rows: &[Row]) {
+    fn unit(
+        &mut self,
+        nest: usize,
+        title: &str,
+        steps: &[FlatStatement],
+        split: Option<&Split>,
+        rows: &[Row],
+    ) {
         // Turns are short: threads that wait for each other in every nest take longer than one alone.
         let worth_it = !self.repeats || steps.iter().map(work).sum::<f64>() >= LEAST_WORK_OF_TURN;
         let split = split.filter(|_| worth_it);
         let first_check = self.checks.len();
         for step in steps {
             step.each(&mut |step| {
-                if let Step::Check { cell, below, of } = step {
+                if let FlatStatement::Check { cell, below, of } = step {
                     self.checks.push((cell.buffer, *below, *of));
                 }
             });

@@ -71,12 +71,12 @@ pub(crate) struct Looped {
     pub block: Option<(u32, u64)>,
     /// True if many of its iterations go through its body in lockstep.
     pub abreast: bool,
-    pub body: Vec<Step>,
+    pub body: Vec<FlatStatement>,
 }
 
 /// A part of a nest: a [`Statement`] with flat addresses.
 #[derive(Clone, PartialEq, Debug)]
-pub(crate) enum Step {
+pub(crate) enum FlatStatement {
     Loop(Looped),
     Store { to: Access, accumulate: Option<Binary>, value: Value },
     Declare { local: u32, value: Value },
@@ -101,7 +101,7 @@ pub(crate) struct Sorted {
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Flat {
     pub comment: String,
-    pub body: Vec<Step>,
+    pub body: Vec<FlatStatement>,
 }
 
 /// A program with flat addresses.
@@ -157,7 +157,7 @@ struct Lower<'a> {
 }
 
 impl Lower<'_> {
-    fn block(&mut self, body: &[Statement]) -> Result<Vec<Step>, Error> {
+    fn block(&mut self, body: &[Statement]) -> Result<Vec<FlatStatement>, Error> {
         let outside = self.declared.clone();
         let mut steps = Vec::new();
         for statement in body {
@@ -167,7 +167,7 @@ impl Lower<'_> {
         Ok(steps)
     }
 
-    fn statement(&mut self, statement: &Statement, steps: &mut Vec<Step>) -> Result<(), Error> {
+    fn statement(&mut self, statement: &Statement, steps: &mut Vec<FlatStatement>) -> Result<(), Error> {
         steps.push(match statement {
             // Loops that never run need no code and no checks.
             Statement::Loop(each) if each.extent == 0 => return Ok(()),
@@ -180,7 +180,7 @@ impl Lower<'_> {
                 *known = Some(each.extent);
                 let body = self.block(&each.body)?;
                 self.extents[each.var as usize] = None;
-                Step::Loop(Looped {
+                FlatStatement::Loop(Looped {
                     var: each.var,
                     extent: each.extent,
                     parallel: each.parallel,
@@ -193,7 +193,7 @@ impl Lower<'_> {
                 let value = self.value(value, false)?;
                 let to = self.access(cell, false)?;
                 let (accumulate, value) = without_subtraction(*accumulate, value);
-                Step::Store { to, accumulate, value }
+                FlatStatement::Store { to, accumulate, value }
             }
             Statement::Declare { local, value } => {
                 let value = self.value(value, false)?;
@@ -202,20 +202,20 @@ impl Lower<'_> {
                 }
                 // A variable that is declared again is the same variable.
                 if self.declared.insert(local.0) {
-                    Step::Declare { local: local.0, value }
+                    FlatStatement::Declare { local: local.0, value }
                 } else {
-                    Step::Update { local: local.0, accumulate: None, value }
+                    FlatStatement::Update { local: local.0, accumulate: None, value }
                 }
             }
             Statement::Update { local, accumulate, value } => {
                 self.in_scope(local.0)?;
                 let value = self.value(value, false)?;
                 let (accumulate, value) = without_subtraction(*accumulate, value);
-                Step::Update { local: local.0, accumulate, value }
+                FlatStatement::Update { local: local.0, accumulate, value }
             }
             Statement::Check { cell, below, of } => {
                 self.known(*of)?;
-                Step::Check { cell: self.access(cell, false)?, below: *below, of: *of }
+                FlatStatement::Check { cell: self.access(cell, false)?, below: *below, of: *of }
             }
             Statement::Sort { keys, places, axis, count, descending } => {
                 if *count == 0 {
@@ -228,7 +228,14 @@ impl Lower<'_> {
                 }
                 let (keys, places) = (self.access(keys, false)?, self.access(places, false)?);
                 let descending = *descending;
-                Step::Sort(Sorted { keys, key_stride, places, place_stride, count: *count, descending })
+                FlatStatement::Sort(Sorted {
+                    keys,
+                    key_stride,
+                    places,
+                    place_stride,
+                    count: *count,
+                    descending,
+                })
             }
             Statement::Fill { buffer, value } => {
                 self.known(*buffer)?;
@@ -241,8 +248,8 @@ impl Lower<'_> {
                 let at = Component::iterate(var);
                 let to =
                     Access { buffer: *buffer, at, symbols: Vec::new(), gathers: Vec::new(), guarded: false };
-                let store = Step::Store { to, accumulate: None, value: Value::Number(*value) };
-                Step::Loop(Looped {
+                let store = FlatStatement::Store { to, accumulate: None, value: Value::Number(*value) };
+                FlatStatement::Loop(Looped {
                     var,
                     extent: cells,
                     parallel: true,
@@ -256,7 +263,7 @@ impl Lower<'_> {
                 if !self.program.buffer(*buffer).has_margins() {
                     return Ok(());
                 }
-                Step::Margins { buffer: *buffer, value: *value }
+                FlatStatement::Margins { buffer: *buffer, value: *value }
             }
         });
         Ok(())
@@ -526,11 +533,11 @@ impl Value {
     }
 }
 
-impl Step {
+impl FlatStatement {
     /// Visits this step and those inside it, outermost first.
-    pub fn each<'a>(&'a self, visit: &mut impl FnMut(&'a Step)) {
+    pub fn each<'a>(&'a self, visit: &mut impl FnMut(&'a FlatStatement)) {
         visit(self);
-        if let Step::Loop(each) = self {
+        if let FlatStatement::Loop(each) = self {
             each.body.iter().for_each(|inner| inner.each(visit));
         }
     }
@@ -538,10 +545,13 @@ impl Step {
     /// The value that the step itself computes.
     pub fn value(&self) -> Option<&Value> {
         match self {
-            Step::Store { value, .. } | Step::Declare { value, .. } | Step::Update { value, .. } => {
-                Some(value)
-            }
-            Step::Loop(_) | Step::Check { .. } | Step::Sort(_) | Step::Margins { .. } => None,
+            FlatStatement::Store { value, .. }
+            | FlatStatement::Declare { value, .. }
+            | FlatStatement::Update { value, .. } => Some(value),
+            FlatStatement::Loop(_)
+            | FlatStatement::Check { .. }
+            | FlatStatement::Sort(_)
+            | FlatStatement::Margins { .. } => None,
         }
     }
 
@@ -550,11 +560,11 @@ impl Step {
         if let Some(value) = self.value() {
             value.each_access(&mut |access| visit(false, access));
         }
-        if let Step::Store { to: place, .. } | Step::Check { cell: place, .. } = self {
-            visit(matches!(self, Step::Store { .. }), place);
+        if let FlatStatement::Store { to: place, .. } | FlatStatement::Check { cell: place, .. } = self {
+            visit(matches!(self, FlatStatement::Store { .. }), place);
             place.each_inner(&mut |inner| visit(false, inner));
         }
-        if let Step::Sort(sorted) = self {
+        if let FlatStatement::Sort(sorted) = self {
             for (writes, place) in [(false, &sorted.keys), (true, &sorted.places)] {
                 visit(writes, place);
                 place.each_inner(&mut |inner| visit(false, inner));
@@ -565,35 +575,39 @@ impl Step {
     /// Changes every access of the step and those inside it, those in indices included.
     pub fn each_access_mut(&mut self, change: &mut impl FnMut(&mut Access)) {
         match self {
-            Step::Loop(each) => each.body.iter_mut().for_each(|step| step.each_access_mut(change)),
-            Step::Store { to, value, .. } => {
+            FlatStatement::Loop(each) => each.body.iter_mut().for_each(|step| step.each_access_mut(change)),
+            FlatStatement::Store { to, value, .. } => {
                 to.each_mut(change);
                 value.each_access_mut(change);
             }
-            Step::Declare { value, .. } | Step::Update { value, .. } => value.each_access_mut(change),
-            Step::Check { cell, .. } => cell.each_mut(change),
-            Step::Sort(Sorted { keys, places, .. }) => {
+            FlatStatement::Declare { value, .. } | FlatStatement::Update { value, .. } => {
+                value.each_access_mut(change)
+            }
+            FlatStatement::Check { cell, .. } => cell.each_mut(change),
+            FlatStatement::Sort(Sorted { keys, places, .. }) => {
                 keys.each_mut(change);
                 places.each_mut(change);
             }
-            Step::Margins { .. } => {}
+            FlatStatement::Margins { .. } => {}
         }
     }
 
     /// Changes every sum of loops of the step itself.
     pub fn each_sum_mut(&mut self, change: &mut impl FnMut(&mut Component)) {
         match self {
-            Step::Store { to, value, .. } => {
+            FlatStatement::Store { to, value, .. } => {
                 to.each_sum_mut(change);
                 value.each_sum_mut(change);
             }
-            Step::Declare { value, .. } | Step::Update { value, .. } => value.each_sum_mut(change),
-            Step::Check { cell, .. } => cell.each_sum_mut(change),
-            Step::Sort(Sorted { keys, places, .. }) => {
+            FlatStatement::Declare { value, .. } | FlatStatement::Update { value, .. } => {
+                value.each_sum_mut(change)
+            }
+            FlatStatement::Check { cell, .. } => cell.each_sum_mut(change),
+            FlatStatement::Sort(Sorted { keys, places, .. }) => {
                 keys.each_sum_mut(change);
                 places.each_sum_mut(change);
             }
-            Step::Loop(_) | Step::Margins { .. } => {}
+            FlatStatement::Loop(_) | FlatStatement::Margins { .. } => {}
         }
     }
 }

@@ -26,11 +26,11 @@ fn is_taken(word: &str) -> bool {
 
 /// Hands out identifiers, each once.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Names {
+pub(crate) struct CNames {
     given: FxHashSet<String>,
 }
 
-impl Names {
+impl CNames {
     /// An identifier that resembles a name and was not given before.
     pub fn fresh(&mut self, name: &str) -> String {
         let base = identifier(name);
@@ -96,7 +96,7 @@ mod tests {
 
     #[test]
     fn identifiers() {
-        let mut names = Names::default();
+        let mut names = CNames::default();
         let mut check = |name: &str, expected: &str| assert_eq!(names.fresh(name), expected);
         check("x", "x");
         check("x", "x_2");

@@ -23,7 +23,7 @@
 use broadloom_core::projection::is_in_order;
 use broadloom_loops::{Binary, Dtype, Program, Size};
 
-use crate::flat::{Access, Looped, Step, Value};
+use crate::flat::{Access, FlatStatement, Looped, Value};
 use crate::types;
 
 /// The division of a unit among threads: the range of a loop is cut into parts.
@@ -77,10 +77,10 @@ impl Blocks {
 }
 
 /// Brings the loops of a step into a good order, where that is possible.
-pub(crate) fn arrange(program: &Program, fresh: &mut Fresh, step: Step) -> Vec<Step> {
-    let Step::Loop(each) = step else { return vec![step] };
-    if has_blocks(&Step::Loop(each.clone())) {
-        return vec![Step::Loop(each)];
+pub(crate) fn arrange(program: &Program, fresh: &mut Fresh, step: FlatStatement) -> Vec<FlatStatement> {
+    let FlatStatement::Loop(each) = step else { return vec![step] };
+    if has_blocks(&FlatStatement::Loop(each.clone())) {
+        return vec![FlatStatement::Loop(each)];
     }
     let (mut loops, leaf) = chain(each);
     if leaf.iter().any(is_loop) {
@@ -88,7 +88,7 @@ pub(crate) fn arrange(program: &Program, fresh: &mut Fresh, step: Step) -> Vec<S
         let Some((var, extent, parallel)) = loops.pop() else { return leaf };
         let mut inner = Looped { var, extent, parallel, block: None, abreast: false, body: leaf };
         inner.abreast = suits_abreast(&inner);
-        return nested(loops, vec![Step::Loop(inner)]);
+        return nested(loops, vec![FlatStatement::Loop(inner)]);
     }
     if !is_free(program, &loops, &leaf) {
         return nested(loops, leaf);
@@ -101,15 +101,15 @@ pub(crate) fn arrange(program: &Program, fresh: &mut Fresh, step: Step) -> Vec<S
 }
 
 /// The loop along which a unit of one outermost step can be shared among threads, if it is worth it.
-pub(crate) fn split(step: &Step) -> Option<Split> {
-    let Step::Loop(outermost) = step else { return None };
+pub(crate) fn split(step: &FlatStatement) -> Option<Split> {
+    let FlatStatement::Loop(outermost) = step else { return None };
     if work(step) < LEAST_WORK {
         return None;
     }
     let mut candidates = vec![(outermost.var, outermost.extent, outermost.parallel)];
     let mut blocks = Vec::new();
     let mut body = &outermost.body;
-    while let [Step::Loop(inner)] = body.as_slice() {
+    while let [FlatStatement::Loop(inner)] = body.as_slice() {
         match inner.block {
             Some((block, _)) => blocks.push((block, inner.var)),
             None => candidates.push((inner.var, inner.extent, inner.parallel)),
@@ -129,7 +129,7 @@ pub(crate) fn split(step: &Step) -> Option<Split> {
     let chosen = enough.or(candidates.iter().max_by_key(|(_, extent, _)| extent.typical()))?;
     let mut abreast = false;
     step.each(&mut |step| {
-        abreast |= matches!(step, Step::Loop(each) if each.var == chosen.0 && each.abreast);
+        abreast |= matches!(step, FlatStatement::Loop(each) if each.var == chosen.0 && each.abreast);
     });
     let grain = match abreast {
         true => 64,
@@ -144,7 +144,13 @@ pub(crate) fn split(step: &Step) -> Option<Split> {
 pub(crate) fn is_independent(each: &Looped) -> bool {
     let mut accesses = Vec::new();
     for step in &each.body {
-        if matches!(step, Step::Loop(_) | Step::Check { .. } | Step::Sort(_) | Step::Margins { .. }) {
+        if matches!(
+            step,
+            FlatStatement::Loop(_)
+                | FlatStatement::Check { .. }
+                | FlatStatement::Sort(_)
+                | FlatStatement::Margins { .. }
+        ) {
             return false;
         }
         step.each_access(&mut |writes, access| accesses.push((writes, access)));
@@ -157,18 +163,20 @@ pub(crate) fn is_independent(each: &Looped) -> bool {
 }
 
 /// The approximate number of simple operations that a step takes.
-pub(crate) fn work(step: &Step) -> f64 {
+pub(crate) fn work(step: &FlatStatement) -> f64 {
     match step {
-        Step::Loop(each) => {
+        FlatStatement::Loop(each) => {
             let times = each.block.map_or(each.extent.typical(), |(_, length)| length as i64);
             times as f64 * each.body.iter().map(work).sum::<f64>()
         }
-        Step::Margins { .. } | Step::Check { .. } => 1.0,
-        Step::Sort(sorted) => {
+        FlatStatement::Margins { .. } | FlatStatement::Check { .. } => 1.0,
+        FlatStatement::Sort(sorted) => {
             let count = sorted.count.typical().max(2) as f64;
             5.0 * count * count.log2()
         }
-        Step::Store { value, .. } | Step::Declare { value, .. } | Step::Update { value, .. } => {
+        FlatStatement::Store { value, .. }
+        | FlatStatement::Declare { value, .. }
+        | FlatStatement::Update { value, .. } => {
             let mut total = 1.0;
             value.each(&mut |value| {
                 total += match value {
@@ -185,19 +193,19 @@ pub(crate) fn work(step: &Step) -> f64 {
     }
 }
 
-fn is_loop(step: &Step) -> bool {
-    matches!(step, Step::Loop(_))
+fn is_loop(step: &FlatStatement) -> bool {
+    matches!(step, FlatStatement::Loop(_))
 }
 
 /// A loop without its body.
 pub(crate) type Bare = (u32, Size, bool);
 
 /// Splits perfectly nested loops from the body of the innermost.
-pub(crate) fn chain(each: Looped) -> (Vec<Bare>, Vec<Step>) {
+pub(crate) fn chain(each: Looped) -> (Vec<Bare>, Vec<FlatStatement>) {
     let mut loops = vec![(each.var, each.extent, each.parallel)];
     let mut body = each.body;
-    while let [Step::Loop(_)] = body.as_slice() {
-        if let Some(Step::Loop(inner)) = body.pop() {
+    while let [FlatStatement::Loop(_)] = body.as_slice() {
+        if let Some(FlatStatement::Loop(inner)) = body.pop() {
             loops.push((inner.var, inner.extent, inner.parallel));
             body = inner.body;
         }
@@ -206,35 +214,37 @@ pub(crate) fn chain(each: Looped) -> (Vec<Bare>, Vec<Step>) {
 }
 
 /// The opposite of [`chain`]: the body inside the loops.
-pub(crate) fn nested(loops: Vec<Bare>, leaf: Vec<Step>) -> Vec<Step> {
+pub(crate) fn nested(loops: Vec<Bare>, leaf: Vec<FlatStatement>) -> Vec<FlatStatement> {
     loops.into_iter().rev().fold(leaf, |body, (var, extent, parallel)| {
-        vec![Step::Loop(Looped { var, extent, parallel, block: None, abreast: false, body })]
+        vec![FlatStatement::Loop(Looped { var, extent, parallel, block: None, abreast: false, body })]
     })
 }
 
 /// Returns true if a loop in it runs in blocks.
-pub(crate) fn has_blocks(step: &Step) -> bool {
+pub(crate) fn has_blocks(step: &FlatStatement) -> bool {
     let mut blocks = false;
-    step.each(&mut |step| blocks |= matches!(step, Step::Loop(each) if each.block.is_some()));
+    step.each(&mut |step| blocks |= matches!(step, FlatStatement::Loop(each) if each.block.is_some()));
     blocks
 }
 
 /// Returns true if the iterations of a loop with loops inside should go through its body in
 /// lockstep: they are independent and neighbours in memory, and those of a loop inside are not.
 fn suits_abreast(each: &Looped) -> bool {
-    let whole = Step::Loop(each.clone());
+    let whole = FlatStatement::Loop(each.clone());
     let (mut fits, mut far) = (each.extent.typical() >= 32, false);
     whole.each(&mut |step| {
         fits &= match step {
-            Step::Loop(inner) => inner.block.is_none() && !inner.abreast,
-            Step::Check { .. } | Step::Sort(_) | Step::Margins { .. } => false,
-            Step::Store { .. } | Step::Declare { .. } | Step::Update { .. } => true,
+            FlatStatement::Loop(inner) => inner.block.is_none() && !inner.abreast,
+            FlatStatement::Check { .. } | FlatStatement::Sort(_) | FlatStatement::Margins { .. } => false,
+            FlatStatement::Store { .. } | FlatStatement::Declare { .. } | FlatStatement::Update { .. } => {
+                true
+            }
         };
         step.each_access(&mut |_, access| {
             fits &= matches!(access.stride(each.var), Size::ZERO | Size::ONE);
             fits &= !access.gathers.iter().any(|gather| gather.at.depends_on(each.var));
         });
-        if let Step::Loop(inner) = step {
+        if let FlatStatement::Loop(inner) = step {
             inner.body.iter().for_each(|step| {
                 step.each_access(&mut |_, access| {
                     far |= access.stride(each.var) == 1 && access.stride(inner.var).typical().abs() > 1;
@@ -246,30 +256,33 @@ fn suits_abreast(each: &Looped) -> bool {
 }
 
 /// Returns true if the iterations of a perfect nest may run in any order.
-fn is_free(program: &Program, loops: &[Bare], leaf: &[Step]) -> bool {
+fn is_free(program: &Program, loops: &[Bare], leaf: &[FlatStatement]) -> bool {
     let mut accesses = Vec::new();
     let mut declared = Vec::new();
     for step in leaf {
         match step {
-            Step::Check { .. } | Step::Sort(_) | Step::Margins { .. } | Step::Loop(_) => return false,
-            Step::Declare { local, .. } => declared.push(*local),
+            FlatStatement::Check { .. }
+            | FlatStatement::Sort(_)
+            | FlatStatement::Margins { .. }
+            | FlatStatement::Loop(_) => return false,
+            FlatStatement::Declare { local, .. } => declared.push(*local),
             // A variable from outside: another order would change its last value or its rounding.
-            Step::Update { local, accumulate, .. } if !declared.contains(local) => {
+            FlatStatement::Update { local, accumulate, .. } if !declared.contains(local) => {
                 let commutes = accumulate.is_some_and(Binary::is_commutative);
-                let read = leaf.iter().filter_map(Step::value).any(|value| value.uses(*local));
-                let updates = leaf
-                    .iter()
-                    .filter(|other| matches!(other, Step::Update { local: known, .. } if known == local));
+                let read = leaf.iter().filter_map(FlatStatement::value).any(|value| value.uses(*local));
+                let updates = leaf.iter().filter(
+                    |other| matches!(other, FlatStatement::Update { local: known, .. } if known == local),
+                );
                 if !commutes || read || updates.count() > 1 {
                     return false;
                 }
             }
-            Step::Update { .. } | Step::Store { .. } => {}
+            FlatStatement::Update { .. } | FlatStatement::Store { .. } => {}
         }
         step.each_access(&mut |_, access| accesses.push(access));
     }
     leaf.iter().all(|step| {
-        let Step::Store { to, accumulate, .. } = step else { return true };
+        let FlatStatement::Store { to, accumulate, .. } = step else { return true };
         let mut others = accesses.iter().filter(|access| access.buffer == to.buffer);
         let alone = others.clone().count() == 1;
         let commutes = accumulate.is_some_and(Binary::is_commutative);
@@ -309,18 +322,18 @@ pub(crate) fn span<'a>(
 /// Returns true if different values of a loop never share a cell that one of them writes: every
 /// written buffer is accessed through one injective map, or in ranges that this loop moves by more
 /// than their length. They must not share a variable either, except those that are `carried`.
-pub(crate) fn is_distinct(step: &Step, var: u32, carried: &[u32]) -> bool {
+pub(crate) fn is_distinct(step: &FlatStatement, var: u32, carried: &[u32]) -> bool {
     let mut loops: Vec<Bare> = Vec::new();
     let mut accesses: Vec<(bool, &Access)> = Vec::new();
     let mut declared = carried.to_vec();
     let mut fine = true;
     step.each(&mut |inner| {
         match inner {
-            Step::Loop(each) => loops.push((each.var, each.extent, each.parallel)),
-            Step::Margins { .. } => fine = false,
-            Step::Declare { local, .. } => declared.push(*local),
-            Step::Update { local, .. } => fine &= declared.contains(local),
-            Step::Store { .. } | Step::Check { .. } | Step::Sort(_) => {}
+            FlatStatement::Loop(each) => loops.push((each.var, each.extent, each.parallel)),
+            FlatStatement::Margins { .. } => fine = false,
+            FlatStatement::Declare { local, .. } => declared.push(*local),
+            FlatStatement::Update { local, .. } => fine &= declared.contains(local),
+            FlatStatement::Store { .. } | FlatStatement::Check { .. } | FlatStatement::Sort(_) => {}
         }
         inner.each_access(&mut |writes, access| accesses.push((writes, access)));
     });
@@ -345,7 +358,7 @@ pub(crate) fn is_distinct(step: &Step, var: u32, carried: &[u32]) -> bool {
 }
 
 /// The loops of a free nest in a good order, in which loops that act as one long loop are joined.
-fn collapse_and_sort(loops: Vec<Bare>, mut leaf: Vec<Step>) -> (Vec<Bare>, Vec<Step>) {
+fn collapse_and_sort(loops: Vec<Bare>, mut leaf: Vec<FlatStatement>) -> (Vec<Bare>, Vec<FlatStatement>) {
     let mut loops: Vec<Bare> = loops
         .into_iter()
         .filter(|(var, extent, _)| {
@@ -365,7 +378,7 @@ fn collapse_and_sort(loops: Vec<Bare>, mut leaf: Vec<Step>) -> (Vec<Bare>, Vec<S
     let stride = |var: u32| {
         leaf.iter()
             .filter_map(|step| match step {
-                Step::Store { to, .. } => Some(to.stride(var).typical().unsigned_abs()),
+                FlatStatement::Store { to, .. } => Some(to.stride(var).typical().unsigned_abs()),
                 _ => None,
             })
             .max()
@@ -387,7 +400,7 @@ fn collapse_and_sort(loops: Vec<Bare>, mut leaf: Vec<Step>) -> (Vec<Bare>, Vec<S
 }
 
 /// Returns true if two directly nested loops move everything as one long loop would.
-fn is_one_loop(outer: Bare, inner: Bare, leaf: &[Step]) -> bool {
+fn is_one_loop(outer: Bare, inner: Bare, leaf: &[FlatStatement]) -> bool {
     let mut fits = true;
     for mut step in leaf.iter().cloned() {
         step.each_sum_mut(&mut |sum| {
@@ -399,7 +412,7 @@ fn is_one_loop(outer: Bare, inner: Bare, leaf: &[Step]) -> bool {
 
 /// Removes a loop from all sums: because it is 0, or because the loop it is joined with counts for
 /// both.
-fn forget(leaf: &mut [Step], var: u32) {
+fn forget(leaf: &mut [FlatStatement], var: u32) {
     for step in leaf {
         step.each_sum_mut(&mut |sum| sum.terms.retain(|(_, known)| *known != var));
     }
@@ -410,7 +423,7 @@ const BLOCK: i64 = 32;
 
 /// The position of a loop along which neighbours are accessed that the innermost loop visits in
 /// long strides, as in a transposition.
-fn crossing(loops: &[Bare], leaf: &[Step]) -> Option<usize> {
+fn crossing(loops: &[Bare], leaf: &[FlatStatement]) -> Option<usize> {
     let (innermost, others) = loops.split_last()?;
     let mut found = None;
     for step in leaf {
@@ -428,7 +441,12 @@ fn crossing(loops: &[Bare], leaf: &[Step]) -> Option<usize> {
 
 /// A nest in which the innermost loop and another run in blocks, so that the cells that one visits
 /// are still in the cache when the other needs their neighbours.
-fn in_blocks(fresh: &mut Fresh, mut loops: Vec<Bare>, other: usize, leaf: Vec<Step>) -> Vec<Step> {
+fn in_blocks(
+    fresh: &mut Fresh,
+    mut loops: Vec<Bare>,
+    other: usize,
+    leaf: Vec<FlatStatement>,
+) -> Vec<FlatStatement> {
     let other = loops.remove(other);
     let Some(innermost) = loops.pop() else { return nested(vec![other], leaf) };
     let mut body = leaf;
@@ -438,13 +456,13 @@ fn in_blocks(fresh: &mut Fresh, mut loops: Vec<Bare>, other: usize, leaf: Vec<St
         fresh.vars.push(format!("{name}_block"));
         loops.push((block, fresh.blocks.of(extent, BLOCK as u64), false));
         let block = Some((block, BLOCK as u64));
-        body = vec![Step::Loop(Looped { var, extent, parallel, block, abreast: false, body })];
+        body = vec![FlatStatement::Loop(Looped { var, extent, parallel, block, abreast: false, body })];
     }
     nested(loops, body)
 }
 
 /// The position of the loop that should be innermost.
-pub(crate) fn best_innermost(loops: &[Bare], leaf: &[Step]) -> usize {
+pub(crate) fn best_innermost(loops: &[Bare], leaf: &[FlatStatement]) -> usize {
     let mut accesses = Vec::new();
     for step in leaf {
         step.each_access(&mut |writes, access| accesses.push((writes, access)));
@@ -484,7 +502,7 @@ pub(crate) fn best_innermost(loops: &[Bare], leaf: &[Step]) -> usize {
 }
 
 /// Returns true if a variable that is accumulated into holds as many digits as a cell.
-pub(crate) fn holds(program: &Program, to: &Access, update: &Step) -> bool {
+pub(crate) fn holds(program: &Program, to: &Access, update: &FlatStatement) -> bool {
     let dtype = program.buffer(to.buffer).dtype;
     let wide = types::real(program, &types::Locals::default(), update) == types::Real::F64;
     dtype.is_float() && (dtype != Dtype::F64 || wide)
@@ -496,23 +514,24 @@ fn accumulate_in_variable(
     program: &Program,
     locals: &mut u32,
     loops: Vec<Bare>,
-    leaf: Vec<Step>,
-) -> Vec<Step> {
-    let [Step::Store { to, accumulate: Some(function), value }] = leaf.as_slice() else {
+    leaf: Vec<FlatStatement>,
+) -> Vec<FlatStatement> {
+    let [FlatStatement::Store { to, accumulate: Some(function), value }] = leaf.as_slice() else {
         return nested(loops, leaf);
     };
     let moving = loops.iter().rposition(|(var, ..)| to.depends_on(*var)).map_or(0, |place| place + 1);
     let (Some(neutral), true) = (function.neutral(), function.is_commutative()) else {
         return nested(loops, leaf);
     };
-    let update = Step::Update { local: *locals, accumulate: Some(*function), value: value.clone() };
+    let update = FlatStatement::Update { local: *locals, accumulate: Some(*function), value: value.clone() };
     if moving == loops.len() || !holds(program, to, &update) {
         return nested(loops, leaf);
     }
     let local = *locals;
     *locals += 1;
-    let store = Step::Store { to: to.clone(), accumulate: Some(*function), value: Value::Local(local) };
-    let mut body = vec![Step::Declare { local, value: Value::Number(neutral) }];
+    let store =
+        FlatStatement::Store { to: to.clone(), accumulate: Some(*function), value: Value::Local(local) };
+    let mut body = vec![FlatStatement::Declare { local, value: Value::Number(neutral) }];
     body.extend(nested(loops[moving..].to_vec(), vec![update]));
     body.push(store);
     nested(loops[..moving].to_vec(), body)

@@ -7,7 +7,7 @@ use rustc_hash::FxHashSet;
 use crate::Error;
 use crate::arena::{self, Need};
 use crate::contract::{Contraction, Unit, contraction};
-use crate::flat::{Flat, FlatProgram, Step, flatten};
+use crate::flat::{Flat, FlatProgram, FlatStatement, flatten};
 use crate::order::{Blocks, Fresh, Split, arrange, has_blocks, split};
 use crate::rows::{Row, rows};
 use crate::split_reduction::{self, units};
@@ -56,7 +56,7 @@ impl Plan {
 /// A part of a nest in the form in which it will be written.
 pub(crate) enum Planned {
     /// A function, its division among threads, and the rows on its stack.
-    Loops { steps: Vec<Step>, split: Option<Split>, rows: Vec<Row> },
+    Loops { steps: Vec<FlatStatement>, split: Option<Split>, rows: Vec<Row> },
     /// A call of the kernel.
     Contraction(Box<Contraction>),
 }
@@ -78,7 +78,7 @@ fn planned(program: &Program, fresh: &mut Fresh, alone: &[BufferId], nest: &Flat
                     continue;
                 }
             };
-            let mut steps: Vec<Step> =
+            let mut steps: Vec<FlatStatement> =
                 steps.into_iter().flat_map(|step| arrange(program, fresh, step)).collect();
             let (split, rows) = match steps.as_mut_slice() {
                 [step] => (split(step), if whole { rows(program, alone, step) } else { Vec::new() }),
@@ -99,7 +99,7 @@ fn alone(program: &Program, flat: &FlatProgram) -> Vec<BufferId> {
             step.each_access(&mut |_, access| {
                 used.insert(access.buffer);
             });
-            if let Step::Margins { buffer, .. } = step {
+            if let FlatStatement::Margins { buffer, .. } = step {
                 used.insert(*buffer);
             }
         });

@@ -24,8 +24,8 @@ use broadloom_loops::{BufferId, Dtype, Program, Size};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::expression::{Level, converted, whole_binary};
-use crate::flat::{Access, Looped, Sorted, Step, Value};
-use crate::names::Names;
+use crate::flat::{Access, FlatStatement, Looped, Sorted, Value};
+use crate::names::CNames;
 use crate::order::{Split, is_independent};
 use crate::rows::Row;
 use crate::types::{self, Locals, Real, stored};
@@ -72,7 +72,7 @@ pub(crate) enum Naming<'a> {
 /// The steps of a unit as the body of a function.
 pub(crate) fn function(
     program: &Program,
-    steps: &[Step],
+    steps: &[FlatStatement],
     split: Option<&Split>,
     rows: &[Row],
     naming: Naming,
@@ -80,7 +80,7 @@ pub(crate) fn function(
     let mut printer = Printer {
         program,
         naming,
-        names: Names::default(),
+        names: CNames::default(),
         locals: types::locals(program, steps),
         vars: FxHashMap::default(),
         local_names: FxHashMap::default(),
@@ -117,7 +117,7 @@ const LEAST_DIVISIONS: i64 = 16;
 pub(super) struct Printer<'a> {
     pub(super) program: &'a Program,
     naming: Naming<'a>,
-    names: Names,
+    names: CNames,
     pub(super) locals: Locals,
     pub(super) vars: FxHashMap<u32, String>,
     local_names: FxHashMap<u32, String>,
@@ -136,7 +136,7 @@ pub(super) struct Printer<'a> {
 
 impl Printer<'_> {
     /// Finds the parameters of the function, and declares the rows on its stack.
-    fn parameters(&mut self, steps: &[Step], rows: &[Row]) {
+    fn parameters(&mut self, steps: &[FlatStatement], rows: &[Row]) {
         let mut buffers: Vec<(BufferId, bool)> = Vec::new();
         let mut see = |buffer: BufferId, writes: bool| match buffers.iter_mut().find(|(id, _)| *id == buffer)
         {
@@ -151,8 +151,8 @@ impl Printer<'_> {
                     see(access.buffer, writes);
                 });
                 match step {
-                    Step::Margins { buffer, .. } => see(*buffer, true),
-                    Step::Check { .. } => checks = true,
+                    FlatStatement::Margins { buffer, .. } => see(*buffer, true),
+                    FlatStatement::Check { .. } => checks = true,
                     _ => {}
                 }
                 let Some(value) = step.value() else { return };
@@ -208,18 +208,18 @@ impl Printer<'_> {
         let _ = writeln!(self.function.body, "{}{text}", "    ".repeat(depth));
     }
 
-    fn block(&mut self, body: &[Step], depth: usize) {
+    fn block(&mut self, body: &[FlatStatement], depth: usize) {
         for step in body {
             self.step(step, depth);
         }
     }
 
-    fn step(&mut self, step: &Step, depth: usize) {
+    fn step(&mut self, step: &FlatStatement, depth: usize) {
         let real = types::real(self.program, &self.locals, step);
         match step {
-            Step::Loop(each) => self.looped(each, depth),
-            Step::Store { to, accumulate, value } => self.store(to, *accumulate, value, real, depth),
-            Step::Declare { local, value } => {
+            FlatStatement::Loop(each) => self.looped(each, depth),
+            FlatStatement::Store { to, accumulate, value } => self.store(to, *accumulate, value, real, depth),
+            FlatStatement::Declare { local, value } => {
                 let real = self.locals.get(local).copied().unwrap_or(real);
                 let name = format!("t{}", self.declared);
                 self.declared += 1;
@@ -227,21 +227,21 @@ impl Printer<'_> {
                 self.local_names.insert(*local, name.clone());
                 self.line(depth, &format!("{} {name} = {value};", real.name()));
             }
-            Step::Update { local, accumulate, value } => {
+            FlatStatement::Update { local, accumulate, value } => {
                 let real = self.locals.get(local).copied().unwrap_or(real);
                 let name = self.local(*local);
                 let text = self.accumulated(&name, Level::Atom, *accumulate, value, real);
                 self.line(depth, &text);
             }
-            Step::Check { cell, below, .. } => self.check(cell, *below, depth),
-            Step::Sort(sorted) => {
+            FlatStatement::Check { cell, below, .. } => self.check(cell, *below, depth),
+            FlatStatement::Sort(sorted) => {
                 let Sorted { keys, key_stride, places, place_stride, count, descending } = sorted;
                 let name = format!("sort_{}", self.program.buffer(keys.buffer).dtype);
                 let (keys, places) = (self.place(keys), self.place(places));
                 let rows = format!("&{keys}, {key_stride}, &{places}, {place_stride}, {count}");
                 self.line(depth, &format!("{name}({rows}, {});", u8::from(*descending)));
             }
-            Step::Margins { buffer, value } => {
+            FlatStatement::Margins { buffer, value } => {
                 let name = self.buffer(*buffer);
                 let text = margins(self.program, *buffer, *value, &name);
                 self.line(depth, &text);
@@ -353,7 +353,7 @@ impl Printer<'_> {
             }
             _ => ("0".to_string(), each.extent.to_string()),
         };
-        let innermost = !each.body.iter().any(|step| matches!(step, Step::Loop(_)));
+        let innermost = !each.body.iter().any(|step| matches!(step, FlatStatement::Loop(_)));
         if each.abreast {
             self.abreast(each, &name, (&begin, &end), depth);
             return self.names.release(&name);
@@ -497,7 +497,9 @@ impl Printer<'_> {
         for divisor in constant_divisors(each) {
             let narrow = each.body.iter().all(|step| {
                 let local = match step {
-                    Step::Declare { local, .. } | Step::Update { local, .. } => self.locals.get(local),
+                    FlatStatement::Declare { local, .. } | FlatStatement::Update { local, .. } => {
+                        self.locals.get(local)
+                    }
                     _ => None,
                 };
                 let real = local.copied().unwrap_or_else(|| types::real(self.program, &self.locals, step));

@@ -11,7 +11,7 @@
 use broadloom_core::projection::is_in_order;
 use broadloom_loops::{BufferId, Program, Size};
 
-use crate::flat::{Access, Looped, Step};
+use crate::flat::{Access, FlatStatement, Looped};
 use crate::order::span;
 
 /// A row: the buffer that it replaces, and its number of cells.
@@ -22,7 +22,7 @@ const MOST_BYTES: u64 = 64 << 10;
 
 /// Turns suitable buffers of a nest into rows, among candidates that nothing else uses and that
 /// hold nothing before. The size of a row must be known, because it is on the stack.
-pub(crate) fn rows(program: &Program, candidates: &[BufferId], step: &mut Step) -> Vec<Row> {
+pub(crate) fn rows(program: &Program, candidates: &[BufferId], step: &mut FlatStatement) -> Vec<Row> {
     let outer = around(step);
     let mut rows = Vec::new();
     let mut room = MOST_BYTES;
@@ -50,23 +50,25 @@ pub(crate) fn rows(program: &Program, candidates: &[BufferId], step: &mut Step) 
 
 /// The loops around everything else, with their extents. Empty if there are no loops inside: such a
 /// nest already has a suitable order.
-fn around(step: &Step) -> Vec<(u32, Size)> {
+fn around(step: &FlatStatement) -> Vec<(u32, Size)> {
     let mut loops = Vec::new();
     let mut body = std::slice::from_ref(step);
-    while let [Step::Loop(Looped { var, extent, block: None, abreast: false, body: inner, .. })] = body {
+    while let [FlatStatement::Loop(Looped { var, extent, block: None, abreast: false, body: inner, .. })] =
+        body
+    {
         loops.push((*var, *extent));
         body = inner;
     }
-    if body.iter().any(|step| matches!(step, Step::Loop(_))) { loops } else { Vec::new() }
+    if body.iter().any(|step| matches!(step, FlatStatement::Loop(_))) { loops } else { Vec::new() }
 }
 
 /// If each iteration of the outer loops has its own part of the buffer: the number of these loops,
 /// the least place in the part of the first iteration, and the number of cells of a part.
-fn row(step: &Step, outer: &[(u32, Size)], buffer: BufferId) -> Option<(usize, Size, Size)> {
+fn row(step: &FlatStatement, outer: &[(u32, Size)], buffer: BufferId) -> Option<(usize, Size, Size)> {
     let mut extents = Vec::new();
     let mut accesses: Vec<&Access> = Vec::new();
     step.each(&mut |step| {
-        if let Step::Loop(each) = step {
+        if let FlatStatement::Loop(each) = step {
             extents.push((each.var, each.extent));
         }
         step.each_access(&mut |_, access| {

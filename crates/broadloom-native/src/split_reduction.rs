@@ -12,7 +12,7 @@ use broadloom_core::projection::Component;
 use broadloom_loops::{Binary, Buffer, BufferId, Dtype, Program, Storage};
 
 use crate::columns::in_columns;
-use crate::flat::{Access, FlatProgram, Looped, Step, Value};
+use crate::flat::{Access, FlatProgram, FlatStatement, Looped, Value};
 use crate::order::{Blocks, Fresh, LEAST_WORK, arrange, chain, has_blocks, holds, is_distinct, nested, work};
 use crate::types::{self, Real};
 
@@ -33,11 +33,11 @@ pub(crate) fn divide(program: &mut Program, flat: &mut FlatProgram) {
 }
 
 /// The steps of a nest, in groups: steps that share a variable are in the same group.
-pub(crate) fn units(body: Vec<Step>) -> Vec<Vec<Step>> {
+pub(crate) fn units(body: Vec<FlatStatement>) -> Vec<Vec<FlatStatement>> {
     let mut units = Vec::new();
     let (mut unit, mut last) = (Vec::new(), 0);
     for (place, step) in body.iter().enumerate() {
-        if let Step::Declare { local, .. } = step {
+        if let FlatStatement::Declare { local, .. } = step {
             last = body.iter().rposition(|step| mentions(step, *local)).map_or(last, |place| last.max(place));
         }
         unit.push(step.clone());
@@ -49,17 +49,17 @@ pub(crate) fn units(body: Vec<Step>) -> Vec<Vec<Step>> {
 }
 
 /// Returns true if a step, or one inside it, mentions a local.
-fn mentions(step: &Step, local: u32) -> bool {
+fn mentions(step: &FlatStatement, local: u32) -> bool {
     let mut found = false;
     step.each(&mut |step| {
-        found |= matches!(step, Step::Declare { local: known, .. } | Step::Update { local: known, .. } if *known == local);
+        found |= matches!(step, FlatStatement::Declare { local: known, .. } | FlatStatement::Update { local: known, .. } if *known == local);
         found |= step.value().is_some_and(|value| value.uses(local));
     });
     found
 }
 
 /// A unit, divided if it is a large reduction.
-fn divided(program: &mut Program, fresh: &mut Fresh, steps: Vec<Step>) -> Vec<Step> {
+fn divided(program: &mut Program, fresh: &mut Fresh, steps: Vec<FlatStatement>) -> Vec<FlatStatement> {
     if let [step] = steps.as_slice()
         && let Some(steps) = in_columns(program, fresh, step)
     {
@@ -74,52 +74,64 @@ fn divided(program: &mut Program, fresh: &mut Fresh, steps: Vec<Step>) -> Vec<St
 }
 
 /// Returns true if the extent of a loop in it depends on an argument.
-fn is_open(step: &Step) -> bool {
+fn is_open(step: &FlatStatement) -> bool {
     let mut open = false;
-    step.each(&mut |step| open |= matches!(step, Step::Loop(each) if each.extent.is_open()));
+    step.each(&mut |step| open |= matches!(step, FlatStatement::Loop(each) if each.extent.is_open()));
     open
 }
 
 /// `for i: s += x[i]` as `let t = 0; for i: t += x[i]; s += t`.
-fn in_variable(program: &Program, fresh: &mut Fresh, steps: Vec<Step>) -> Vec<Step> {
-    let [Step::Loop(each)] = steps.as_slice() else { return steps };
+fn in_variable(program: &Program, fresh: &mut Fresh, steps: Vec<FlatStatement>) -> Vec<FlatStatement> {
+    let [FlatStatement::Loop(each)] = steps.as_slice() else { return steps };
     if has_blocks(&steps[0]) {
         return steps;
     }
     let (loops, leaf) = chain(each.clone());
-    let [Step::Store { to, accumulate: Some(function), value }] = leaf.as_slice() else { return steps };
+    let [FlatStatement::Store { to, accumulate: Some(function), value }] = leaf.as_slice() else {
+        return steps;
+    };
     let local = fresh.locals;
-    let update = Step::Update { local, accumulate: Some(*function), value: value.clone() };
+    let update = FlatStatement::Update { local, accumulate: Some(*function), value: value.clone() };
     let mut fits = function.is_commutative() && holds(program, to, &update);
     fits &= loops.iter().all(|(var, ..)| !to.depends_on(*var)) && to.is_affine();
     value.each_access(&mut |access| fits &= access.buffer != to.buffer);
     let (true, Some(neutral)) = (fits, function.neutral()) else { return steps };
     fresh.locals += 1;
-    let mut body = vec![Step::Declare { local, value: Value::Number(neutral) }];
+    let mut body = vec![FlatStatement::Declare { local, value: Value::Number(neutral) }];
     body.extend(nested(loops, vec![update]));
-    body.push(Step::Store { to: to.clone(), accumulate: Some(*function), value: Value::Local(local) });
+    body.push(FlatStatement::Store {
+        to: to.clone(),
+        accumulate: Some(*function),
+        value: Value::Local(local),
+    });
     body
 }
 
 /// The loop of `let …; for …; …` in parts.
-fn in_parts(program: &mut Program, fresh: &mut Fresh, steps: &[Step]) -> Option<Vec<Step>> {
-    let place = steps.iter().position(|step| matches!(step, Step::Loop(_)))?;
+fn in_parts(program: &mut Program, fresh: &mut Fresh, steps: &[FlatStatement]) -> Option<Vec<FlatStatement>> {
+    let place = steps.iter().position(|step| matches!(step, FlatStatement::Loop(_)))?;
     let (before, after) = (&steps[..place], &steps[place + 1..]);
-    if !before.iter().all(|step| matches!(step, Step::Declare { .. }))
+    if !before.iter().all(|step| matches!(step, FlatStatement::Declare { .. }))
         || after.iter().any(|step| {
-            matches!(step, Step::Loop(_) | Step::Check { .. } | Step::Sort(_) | Step::Margins { .. })
+            matches!(
+                step,
+                FlatStatement::Loop(_)
+                    | FlatStatement::Check { .. }
+                    | FlatStatement::Sort(_)
+                    | FlatStatement::Margins { .. }
+            )
         })
     {
         return None;
     }
     let arranged = arrange(program, fresh, steps[place].clone());
-    let [whole @ Step::Loop(each)] = arranged.as_slice() else { return None };
+    let [whole @ FlatStatement::Loop(each)] = arranged.as_slice() else { return None };
     let carried = carried(before, whole)?;
     let locals: Vec<u32> = carried.iter().map(|(local, ..)| *local).collect();
     if carried.is_empty() || !is_distinct(whole, each.var, &locals) || !may_repeat(before, &locals, whole) {
         return None;
     }
-    let innermost = !each.body.iter().any(|step| matches!(step, Step::Loop(_)));
+    let innermost = !each.body.iter().any(|step| matches!(step, FlatStatement::Loop(_)));
     let grain = if innermost { GRAIN } else { 1 };
     let extent = each.extent.get();
     let length = extent.div_ceil(PARTS).next_multiple_of(grain);
@@ -134,9 +146,9 @@ fn in_parts(program: &mut Program, fresh: &mut Fresh, steps: &[Step]) -> Option<
     };
     let (part, again) = (variable("part"), variable("part"));
     let mut within = each.body.clone();
-    let mut body: Vec<Step> = before
+    let mut body: Vec<FlatStatement> = before
         .iter()
-        .filter(|step| !matches!(step, Step::Declare { local, .. } if locals.contains(local)))
+        .filter(|step| !matches!(step, FlatStatement::Declare { local, .. } if locals.contains(local)))
         .cloned()
         .collect();
     let (mut results, mut gathered) = (Vec::new(), Vec::new());
@@ -152,16 +164,20 @@ fn in_parts(program: &mut Program, fresh: &mut Fresh, steps: &[Step]) -> Option<
         let inner = fresh.locals;
         fresh.locals += 1;
         within.iter_mut().for_each(|step| rename(step, local, inner));
-        body.push(Step::Declare { local: inner, value: Value::Number(neutral) });
-        results.push(Step::Store { to: cell(partial, part), accumulate: None, value: Value::Local(inner) });
+        body.push(FlatStatement::Declare { local: inner, value: Value::Number(neutral) });
+        results.push(FlatStatement::Store {
+            to: cell(partial, part),
+            accumulate: None,
+            value: Value::Local(inner),
+        });
         let value = Value::Load(cell(partial, again));
-        gathered.push(Step::Update { local, accumulate: Some(function), value });
+        gathered.push(FlatStatement::Update { local, accumulate: Some(function), value });
     }
     let block = Some((part, length));
-    body.push(Step::Loop(Looped { block, body: within, ..each.clone() }));
+    body.push(FlatStatement::Loop(Looped { block, body: within, ..each.clone() }));
     body.extend(results);
     let looped = |var, parallel, body| {
-        Step::Loop(Looped { var, extent: parts.into(), parallel, block: None, abreast: false, body })
+        FlatStatement::Loop(Looped { var, extent: parts.into(), parallel, block: None, abreast: false, body })
     };
     let mut all = vec![looped(part, true, body)];
     all.extend(before.iter().cloned());
@@ -172,11 +188,13 @@ fn in_parts(program: &mut Program, fresh: &mut Fresh, steps: &[Step]) -> Option<
 
 /// The variables that a loop reduces into, with the functions and their neutral numbers, or None if
 /// it uses a variable from outside in any other way.
-fn carried(before: &[Step], whole: &Step) -> Option<Vec<(u32, Binary, f64)>> {
+fn carried(before: &[FlatStatement], whole: &FlatStatement) -> Option<Vec<(u32, Binary, f64)>> {
     let mut carried: Vec<(u32, Binary, f64)> = Vec::new();
     let mut fits = true;
     whole.each(&mut |step| match step {
-        Step::Update { local, accumulate, .. } if before.iter().any(|step| mentions(step, *local)) => {
+        FlatStatement::Update { local, accumulate, .. }
+            if before.iter().any(|step| mentions(step, *local)) =>
+        {
             let function = accumulate.filter(|function| function.is_commutative());
             match function.and_then(|function| Some((*local, function, function.neutral()?))) {
                 Some(new) if !carried.iter().any(|(known, ..)| known == local) => carried.push(new),
@@ -184,7 +202,7 @@ fn carried(before: &[Step], whole: &Step) -> Option<Vec<(u32, Binary, f64)>> {
                 None => fits = false,
             }
         }
-        Step::Check { .. } | Step::Sort(_) | Step::Margins { .. } => fits = false,
+        FlatStatement::Check { .. } | FlatStatement::Sort(_) | FlatStatement::Margins { .. } => fits = false,
         _ => {}
     });
     whole.each(&mut |step| {
@@ -197,7 +215,7 @@ fn carried(before: &[Step], whole: &Step) -> Option<Vec<(u32, Binary, f64)>> {
 
 /// Returns true if the variables declared before a loop, other than those it reduces into, may be
 /// computed again in each part.
-fn may_repeat(before: &[Step], carried: &[u32], whole: &Step) -> bool {
+fn may_repeat(before: &[FlatStatement], carried: &[u32], whole: &FlatStatement) -> bool {
     let mut written: Vec<BufferId> = Vec::new();
     whole.each(&mut |step| {
         step.each_access(&mut |writes, access| {
@@ -207,17 +225,17 @@ fn may_repeat(before: &[Step], carried: &[u32], whole: &Step) -> bool {
         });
     });
     before.iter().all(|step| {
-        let Step::Declare { local, value } = step else { return false };
+        let FlatStatement::Declare { local, value } = step else { return false };
         let mut fits = !carried.iter().any(|local| value.uses(*local));
         value.each_access(&mut |access| fits &= !written.contains(&access.buffer));
         fits || carried.contains(local)
     })
 }
 
-fn rename(step: &mut Step, from: u32, to: u32) {
+fn rename(step: &mut FlatStatement, from: u32, to: u32) {
     match step {
-        Step::Loop(each) => each.body.iter_mut().for_each(|step| rename(step, from, to)),
-        Step::Update { local, .. } if *local == from => *local = to,
+        FlatStatement::Loop(each) => each.body.iter_mut().for_each(|step| rename(step, from, to)),
+        FlatStatement::Update { local, .. } if *local == from => *local = to,
         _ => {}
     }
 }

@@ -11,24 +11,25 @@
 use broadloom_loops::Program;
 
 use crate::contract::{Unit, may_hold, with_local};
-use crate::flat::{Step, Value};
+use crate::flat::{FlatStatement, Value};
 use crate::order::{Bare, best_innermost, chain, is_injective, nested};
 use crate::types;
 
 /// A reduction in a variable, rewritten as nests without one, if that is better.
-pub(crate) fn spread(program: &Program, step: &Step) -> Option<Vec<Unit>> {
-    let Step::Loop(each) = step else { return None };
+pub(crate) fn spread(program: &Program, step: &FlatStatement) -> Option<Vec<Unit>> {
+    let FlatStatement::Loop(each) = step else { return None };
     let (outer, leaf) = chain(each.clone());
     let [
-        Step::Declare { local, value: start },
-        Step::Loop(sum),
-        Step::Store { to, accumulate: stored, value: finish },
+        FlatStatement::Declare { local, value: start },
+        FlatStatement::Loop(sum),
+        FlatStatement::Store { to, accumulate: stored, value: finish },
     ] = leaf.as_slice()
     else {
         return None;
     };
     let (inner, summed) = chain(sum.clone());
-    let [Step::Update { local: updated, accumulate: Some(function), value }] = summed.as_slice() else {
+    let [FlatStatement::Update { local: updated, accumulate: Some(function), value }] = summed.as_slice()
+    else {
         return None;
     };
     let mut reads_it = value.uses(*local);
@@ -38,7 +39,7 @@ pub(crate) fn spread(program: &Program, step: &Step) -> Option<Vec<Unit>> {
         return None;
     }
     let loops: Vec<Bare> = outer.iter().chain(&inner).copied().collect();
-    let reduce = Step::Store { to: to.clone(), accumulate: Some(*function), value: value.clone() };
+    let reduce = FlatStatement::Store { to: to.clone(), accumulate: Some(*function), value: value.clone() };
     if best_innermost(&loops, std::slice::from_ref(&reduce)) >= outer.len() {
         return None;
     }
@@ -48,7 +49,7 @@ pub(crate) fn spread(program: &Program, step: &Step) -> Option<Vec<Unit>> {
         return None;
     }
     let everywhere = |value: Value| {
-        let store = Step::Store { to: to.clone(), accumulate: None, value };
+        let store = FlatStatement::Store { to: to.clone(), accumulate: None, value };
         Unit::Loops(nested(outer.clone(), vec![store]))
     };
     let reduction = Unit::Loops(nested(loops, vec![reduce]));

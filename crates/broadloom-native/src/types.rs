@@ -7,7 +7,7 @@
 use broadloom_loops::{Dtype, Program, Unary};
 use rustc_hash::FxHashMap;
 
-use crate::flat::{Step, Value};
+use crate::flat::{FlatStatement, Value};
 
 /// A type to compute in.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -52,7 +52,7 @@ impl Real {
 pub(crate) type Locals = FxHashMap<u32, Real>;
 
 /// The types of the variables in some steps.
-pub(crate) fn locals(program: &Program, steps: &[Step]) -> Locals {
+pub(crate) fn locals(program: &Program, steps: &[FlatStatement]) -> Locals {
     let mut locals = Locals::default();
     loop {
         let mut changed = false;
@@ -63,7 +63,7 @@ pub(crate) fn locals(program: &Program, steps: &[Step]) -> Locals {
         };
         each_step(steps, &mut |step| {
             let wanted = real(program, &locals, step);
-            if let Step::Declare { local, .. } | Step::Update { local, .. } = step {
+            if let FlatStatement::Declare { local, .. } | FlatStatement::Update { local, .. } = step {
                 want(&mut locals, *local, wanted);
             }
             each_local(step, &mut |local| want(&mut locals, local, wanted));
@@ -74,12 +74,12 @@ pub(crate) fn locals(program: &Program, steps: &[Step]) -> Locals {
     }
 }
 
-fn each_step<'a>(steps: &'a [Step], visit: &mut impl FnMut(&'a Step)) {
+fn each_step<'a>(steps: &'a [FlatStatement], visit: &mut impl FnMut(&'a FlatStatement)) {
     steps.iter().for_each(|step| step.each(visit));
 }
 
 /// Visits the variables that a step itself reads.
-fn each_local(step: &Step, visit: &mut impl FnMut(u32)) {
+fn each_local(step: &FlatStatement, visit: &mut impl FnMut(u32)) {
     if let Some(value) = step.value() {
         value.each(&mut |value| {
             if let Value::Local(local) = value {
@@ -90,12 +90,12 @@ fn each_local(step: &Step, visit: &mut impl FnMut(u32)) {
 }
 
 /// The type of one variable in a step.
-pub(crate) fn local(program: &Program, step: &Step, local: u32) -> Real {
+pub(crate) fn local(program: &Program, step: &FlatStatement, local: u32) -> Real {
     locals(program, std::slice::from_ref(step)).get(&local).copied().unwrap_or(Real::F32)
 }
 
 /// The type that a step is computed in.
-pub(crate) fn real(program: &Program, locals: &Locals, step: &Step) -> Real {
+pub(crate) fn real(program: &Program, locals: &Locals, step: &FlatStatement) -> Real {
     let mut real = Real::F32;
     let mut widen = |is: bool| real = if is { Real::F64 } else { real };
     step.each_access(&mut |writes, access| {
@@ -105,7 +105,7 @@ pub(crate) fn real(program: &Program, locals: &Locals, step: &Step) -> Real {
     if let Some(value) = step.value() {
         value.each(&mut |value| widen(matches!(value, Value::Unary(Unary::AsF64, _))));
     }
-    if let Step::Declare { local, .. } | Step::Update { local, .. } = step {
+    if let FlatStatement::Declare { local, .. } | FlatStatement::Update { local, .. } = step {
         widen(locals.get(local) == Some(&Real::F64));
     }
     each_local(step, &mut |local| widen(locals.get(&local) == Some(&Real::F64)));

@@ -3,7 +3,7 @@
 
 use crate::language as support;
 
-use broadloom_loops::optimise::{Options, optimise};
+use broadloom_loops::optimise::{PassOptions, optimise};
 use broadloom_loops::{Block, BufferId, Program};
 use broadloom_native::{ArenaPlan, Compiler};
 use expect_test::expect;
@@ -49,7 +49,7 @@ fn compiled(open: &Program, sizes: &[u64], sample: &Sample) -> Vec<(BufferId, Ve
 
 fn check(text: &str) -> Program {
     let program = parse(text);
-    let optimised = optimise(&program, &Options::all());
+    let optimised = optimise(&program, &PassOptions::all());
     for sizes in SIZES {
         let sizes = &sizes[..program.arguments.len()];
         let at = program.at(sizes).expect("its sizes are numbers");

@@ -3,15 +3,15 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use broadloom::{
-    Accumulate, Adam, Combine, Error, Graph as Tensors, Index, Operation, Options, Padding, Routine, Sgd,
-    Tensor,
+    Accumulate, Adam, Combine, Error, Graph as Tensors, Operation, Padding, Routine, Sgd, SliceIndex,
+    SpecOptions, Tensor,
 };
 use pyo3::prelude::*;
 
 use crate::arrays::received;
 use crate::data::object;
 use crate::errors::{detached, plain};
-use crate::places::{Place, Places};
+use crate::places::{Places, PythonPlace};
 
 /// A graph under construction.
 #[pyclass(frozen, module = "broadloom._broadloom")]
@@ -54,7 +54,7 @@ impl Graph {
     fn make<T: Send>(
         &self,
         py: Python<'_>,
-        place: &Place,
+        place: &PythonPlace,
         make: impl FnOnce(&mut Inner) -> Result<T, Error> + Send,
     ) -> PyResult<T> {
         let made = detached(py, || {
@@ -76,7 +76,7 @@ impl Graph {
     fn tensor(
         &self,
         py: Python<'_>,
-        place: &Place,
+        place: &PythonPlace,
         make: impl FnOnce(&mut Inner) -> Result<Tensor, Error> + Send,
     ) -> PyResult<usize> {
         self.make(py, place, make).map(Tensor::index)
@@ -141,7 +141,7 @@ impl Graph {
         least: u64,
         most: Option<u64>,
         usual: Option<u64>,
-        place: Place,
+        place: PythonPlace,
     ) -> PyResult<()> {
         self.make(py, &place, |inner| match most {
             Some(most) => inner.tensors.dim(name, least..=most, usual),
@@ -149,7 +149,7 @@ impl Graph {
         })
     }
 
-    fn data(&self, py: Python<'_>, name: &str, shape: &str, place: Place) -> PyResult<usize> {
+    fn data(&self, py: Python<'_>, name: &str, shape: &str, place: PythonPlace) -> PyResult<usize> {
         self.tensor(py, &place, |inner| inner.tensors.data(name, shape))
     }
 
@@ -159,29 +159,29 @@ impl Graph {
         name: &str,
         shape: &str,
         array: &Bound<'_, PyAny>,
-        place: Place,
+        place: PythonPlace,
     ) -> PyResult<usize> {
         let values = received(array)?.copied().map_err(|message| plain(py, &message))?;
         self.tensor(py, &place, |inner| inner.tensors.array(name, shape, values))
     }
 
-    fn param(&self, py: Python<'_>, name: &str, shape: Option<&str>, place: Place) -> PyResult<usize> {
+    fn param(&self, py: Python<'_>, name: &str, shape: Option<&str>, place: PythonPlace) -> PyResult<usize> {
         self.tensor(py, &place, |inner| match shape {
             Some(shape) => inner.tensors.param_shaped(name, shape),
             None => Ok(inner.tensors.param(name)),
         })
     }
 
-    fn state(&self, py: Python<'_>, name: &str, shape: &str, place: Place) -> PyResult<usize> {
+    fn state(&self, py: Python<'_>, name: &str, shape: &str, place: PythonPlace) -> PyResult<usize> {
         self.tensor(py, &place, |inner| inner.tensors.state_shaped(name, shape))
     }
 
-    fn number(&self, py: Python<'_>, value: f64, place: Place) -> PyResult<usize> {
+    fn number(&self, py: Python<'_>, value: f64, place: PythonPlace) -> PyResult<usize> {
         self.tensor(py, &place, |inner| Ok(inner.tensors.number(value)))
     }
 
     /// A pointwise operation by its name; `@` composes, and `T` swaps input and output.
-    fn apply(&self, py: Python<'_>, name: &str, operands: Vec<usize>, place: Place) -> PyResult<usize> {
+    fn apply(&self, py: Python<'_>, name: &str, operands: Vec<usize>, place: PythonPlace) -> PyResult<usize> {
         self.tensor(py, &place, |inner| {
             let tensors = inner.all(&operands)?;
             match (name, tensors.as_slice()) {
@@ -206,13 +206,13 @@ impl Graph {
         combined: &str,
         padded: Option<&str>,
         sizes: Vec<(String, u64)>,
-        place: Place,
+        place: PythonPlace,
     ) -> PyResult<usize> {
-        let options = Options {
+        let options = SpecOptions {
             accumulate: accumulate(py, reduce)?,
             combine: combine(py, combined)?,
             padding: padding(py, padded)?,
-            ..Options::default()
+            ..SpecOptions::default()
         };
         self.tensor(py, &place, |inner| {
             let tensors = inner.all(&operands)?;
@@ -231,7 +231,7 @@ impl Graph {
         spec: &str,
         operands: Vec<usize>,
         over: Vec<String>,
-        place: Place,
+        place: PythonPlace,
     ) -> PyResult<usize> {
         self.tensor(py, &place, |inner| {
             let tensors = inner.all(&operands)?;
@@ -239,7 +239,13 @@ impl Graph {
         })
     }
 
-    fn split(&self, py: Python<'_>, spec: &str, operands: Vec<usize>, place: Place) -> PyResult<Vec<usize>> {
+    fn split(
+        &self,
+        py: Python<'_>,
+        spec: &str,
+        operands: Vec<usize>,
+        place: PythonPlace,
+    ) -> PyResult<Vec<usize>> {
         let made = self.make(py, &place, |inner| {
             let tensors = inner.all(&operands)?;
             inner.tensors.split(spec, &tensors)
@@ -247,14 +253,14 @@ impl Graph {
         Ok(made.into_iter().map(Tensor::index).collect())
     }
 
-    fn slice(&self, py: Python<'_>, of: usize, at: u64, place: Place) -> PyResult<usize> {
+    fn slice(&self, py: Python<'_>, of: usize, at: u64, place: PythonPlace) -> PyResult<usize> {
         self.tensor(py, &place, |inner| {
             let tensor = inner.tensor(of)?;
-            inner.tensors.slice(tensor, Index::At(at))
+            inner.tensors.slice(tensor, SliceIndex::At(at))
         })
     }
 
-    fn reshape(&self, py: Python<'_>, of: usize, shape: Option<&str>, place: Place) -> PyResult<usize> {
+    fn reshape(&self, py: Python<'_>, of: usize, shape: Option<&str>, place: PythonPlace) -> PyResult<usize> {
         self.tensor(py, &place, |inner| {
             let tensor = inner.tensor(of)?;
             let made = inner.tensors.reshape(tensor)?;
@@ -265,7 +271,7 @@ impl Graph {
         })
     }
 
-    fn name(&self, py: Python<'_>, of: usize, name: &str, place: Place) -> PyResult<()> {
+    fn name(&self, py: Python<'_>, of: usize, name: &str, place: PythonPlace) -> PyResult<()> {
         self.make(py, &place, |inner| {
             let tensor = inner.tensor(of)?;
             inner.tensors.name(tensor, name);
@@ -280,7 +286,12 @@ impl Graph {
     }
 
     /// The final shape of a tensor: its text and its rows.
-    fn shape<'py>(&self, py: Python<'py>, of: usize, place: Place) -> PyResult<(String, Bound<'py, PyAny>)> {
+    fn shape<'py>(
+        &self,
+        py: Python<'py>,
+        of: usize,
+        place: PythonPlace,
+    ) -> PyResult<(String, Bound<'py, PyAny>)> {
         let shape = self.make(py, &place, |inner| {
             let tensor = inner.tensor(of)?;
             inner.tensors.final_shape(tensor)
@@ -309,7 +320,7 @@ impl Graph {
     }
 
     /// What computes some tensors.
-    fn forward(&self, py: Python<'_>, of: Vec<usize>, place: Place) -> PyResult<usize> {
+    fn forward(&self, py: Python<'_>, of: Vec<usize>, place: PythonPlace) -> PyResult<usize> {
         self.make(py, &place, |inner| {
             let tensors = inner.all(&of)?;
             let mut routine = Routine::new("forward");
@@ -320,7 +331,7 @@ impl Graph {
     }
 
     /// What computes the gradients of a number with respect to some tensors.
-    fn gradients(&self, py: Python<'_>, loss: usize, of: Vec<usize>, place: Place) -> PyResult<usize> {
+    fn gradients(&self, py: Python<'_>, loss: usize, of: Vec<usize>, place: PythonPlace) -> PyResult<usize> {
         self.make(py, &place, |inner| {
             let (loss, of) = (inner.tensor(loss)?, inner.all(&of)?);
             let mut routine = Routine::new("gradients");
@@ -343,7 +354,7 @@ impl Graph {
         of: Vec<usize>,
         rate: usize,
         settings: (f64, f64),
-        place: Place,
+        place: PythonPlace,
     ) -> PyResult<usize> {
         let (momentum, weight_decay) = settings;
         let update = Sgd { momentum, weight_decay };
@@ -360,7 +371,7 @@ impl Graph {
         of: Vec<usize>,
         rate: usize,
         settings: (f64, f64, f64, f64, bool),
-        place: Place,
+        place: PythonPlace,
     ) -> PyResult<usize> {
         let (beta1, beta2, epsilon, weight_decay, decoupled) = settings;
         let update = Adam { beta1, beta2, epsilon, weight_decay, decoupled };
@@ -377,7 +388,7 @@ impl Graph {
         loss: usize,
         of: Vec<usize>,
         rate: usize,
-        place: &Place,
+        place: &PythonPlace,
         update: impl FnOnce(&mut Tensors, &mut Routine, &[Tensor], Tensor) -> Result<(), Error> + Send,
     ) -> PyResult<usize> {
         self.make(py, place, |inner| {

@@ -12,33 +12,33 @@ use crate::errors::raised;
 
 /// A piece of a line of Python: the file, the line from 1, and the columns in bytes; without columns it is the whole line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct PythonPlace {
     file: Arc<str>,
     line: usize,
     columns: Option<(usize, usize)>,
 }
 
-impl<'py> FromPyObject<'_, 'py> for Place {
+impl<'py> FromPyObject<'_, 'py> for PythonPlace {
     type Error = PyErr;
 
-    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Place> {
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<PythonPlace> {
         let (file, line, columns): (String, usize, Option<(usize, usize)>) = object.extract()?;
-        Ok(Place { file: file.into(), line, columns })
+        Ok(PythonPlace { file: file.into(), line, columns })
     }
 }
 
 /// The places of the steps of a graph, by their numbers.
 #[derive(Clone, Default)]
-pub struct Places(Vec<Place>);
+pub struct Places(Vec<PythonPlace>);
 
 impl Places {
     /// Notes that the steps up to a number were written at a place.
-    pub fn until(&mut self, steps: usize, place: &Place) {
+    pub fn until(&mut self, steps: usize, place: &PythonPlace) {
         self.0.resize(steps, place.clone());
     }
 
     /// The exception for an error, at the place that led to it or, without one, at the step it is about.
-    pub fn raised(&self, py: Python<'_>, error: &Error, at: Option<&Place>) -> PyErr {
+    pub fn raised(&self, py: Python<'_>, error: &Error, at: Option<&PythonPlace>) -> PyErr {
         let mut texts = Texts::default();
         let origins = self.0.iter().map(|place| texts.span(py, place));
         let origins: PyResult<Vec<Span>> = origins.collect();
@@ -90,7 +90,7 @@ struct Texts {
 }
 
 impl Texts {
-    fn span(&mut self, py: Python<'_>, place: &Place) -> PyResult<Span> {
+    fn span(&mut self, py: Python<'_>, place: &PythonPlace) -> PyResult<Span> {
         let id = match self.known.get(&place.file) {
             Some(id) => *id,
             None => {

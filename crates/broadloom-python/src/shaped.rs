@@ -17,7 +17,7 @@ use array::{ArrayType, Elements};
 use entered::Entered;
 pub use entered::entered_sizes;
 use matching::{Found, Outcome};
-use pattern::{Names, Pattern};
+use pattern::{Pattern, ShapeNames};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyTuple};
@@ -28,7 +28,7 @@ use want::{Failure, Reason, Slot, Want};
 /// The annotations of one function, ready to be held against arguments.
 #[pyclass(frozen, module = "broadloom._broadloom")]
 pub struct Checker {
-    names: Names,
+    names: ShapeNames,
     slots: Vec<Slot>,
     parameters: Vec<Parameter>,
     result: Option<Want>,
@@ -76,7 +76,7 @@ impl Checker {
         taken: Vec<String>,
         report: Py<PyAny>,
     ) -> PyResult<Checker> {
-        let mut builder = Builder { names: Names::default(), slots: Vec::new() };
+        let mut builder = Builder { names: ShapeNames::default(), slots: Vec::new() };
         let mut made = Vec::new();
         for (name, place, position, want) in parameters {
             let want = builder.want(&want, &name.to_string())?;
@@ -257,7 +257,7 @@ impl Checker {
 }
 
 struct Builder {
-    names: Names,
+    names: ShapeNames,
     slots: Vec<Slot>,
 }
 

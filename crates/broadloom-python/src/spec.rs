@@ -2,7 +2,7 @@
 //! operations of the library that the arrays come from.
 //!
 //! ```text
-//! text → notation::Equation (groups) → ranks::Flat → sizes (bind) → plan::plan → step::Node
+//! text → notation::Equation (groups) → ranks::Flat → sizes (bind) → plan::plan → step::Recipe
 //! ```
 //!
 //! Nothing here looks at the elements of an array. A plan is made for exact shapes, and Python keeps it.
@@ -77,7 +77,7 @@ fn named_sizes(text: &str, given: &Given) -> Result<Vec<(String, Value)>, Mistak
     Ok(found)
 }
 
-fn make(text: &str, given: &Given, usage: Usage) -> Result<Vec<step::Node>, Mistake> {
+fn make(text: &str, given: &Given, usage: Usage) -> Result<Vec<step::Recipe>, Mistake> {
     let equation = notation::read(text, usage.takes_shape())?;
     usage.check(&equation)?;
     let flat = ranks::expand(&equation, given)?;

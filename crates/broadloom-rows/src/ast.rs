@@ -10,7 +10,7 @@
 //! leading flank `3`, the hole `r` and the trailing flank `4`, and whose operand
 //! has an empty leading flank, the marker and the trailing flank `5`.
 
-use super::names::{Bases, BasisId, NameId, Names, Tag};
+use super::names::{Bases, BasisId, NameId, Tag, Variables};
 use broadloom_diagnostics::Span;
 use std::ops::Range;
 
@@ -20,7 +20,7 @@ pub struct System {
     /// The statements in the order of the file, without those that have mistakes.
     pub statements: Vec<Statement>,
     /// The variables that occur in the statements.
-    pub names: Names,
+    pub names: Variables,
     /// The bases that occur in the statements.
     pub bases: Bases,
     /// The flank terms of all rows.

@@ -58,7 +58,7 @@ pub mod solve;
 mod tests;
 
 pub use ast::{Constraint, Dim, DimKind, Hole, HoleKind, Row, Statement, StatementKind, System};
-pub use names::{Bases, BasisId, Name, NameId, NameKind, Names, Tag};
+pub use names::{Bases, BasisId, Name, NameId, NameKind, Tag, Variables};
 pub use parser::{MAX_DIAGNOSTICS, Parsed, parse};
 pub use print::Show;
 

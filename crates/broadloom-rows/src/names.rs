@@ -12,7 +12,7 @@
 use broadloom_diagnostics::Span;
 use std::hash::{BuildHasher, RandomState};
 
-/// A variable of the system: an index into [`Names`].
+/// A variable of the system: an index into [`Variables`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct NameId(pub u32);
 
@@ -68,12 +68,12 @@ pub struct Name {
 
 /// The variables of a system in order of first use.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Names {
+pub struct Variables {
     spellings: Interner,
     entries: Vec<Name>,
 }
 
-impl Names {
+impl Variables {
     /// The number of variables.
     pub fn len(&self) -> usize {
         self.entries.len()

@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex};
 
-use broadloom_rows::solve::{Options, run};
+use broadloom_rows::solve::{SolveOptions, run};
 use broadloom_rows::{StatementKind, parse};
 use libtest_mimic::{Arguments, Failed, Trial};
 use serde_json::Value;
@@ -138,8 +138,8 @@ fn check(case: &Case, updates: Option<&Updates>) -> Result<(), Failed> {
 }
 
 /// The options in an info string.
-fn options(flags: &str, json: bool) -> Result<Options, String> {
-    let mut options = Options { json, ..Options::default() };
+fn options(flags: &str, json: bool) -> Result<SolveOptions, String> {
+    let mut options = SolveOptions { json, ..SolveOptions::default() };
     let mut words = flags.split_whitespace();
     while let Some(word) = words.next() {
         let value = words.next().ok_or_else(|| format!("`{word}` needs a value"))?;

@@ -7,7 +7,7 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use broadloom_rows::solve::Status::{self, *};
-use broadloom_rows::solve::{Options, run};
+use broadloom_rows::solve::{SolveOptions, run};
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 
@@ -23,7 +23,7 @@ fn large(text: String) -> Status {
     let (send, receive) = mpsc::channel();
     let start = Instant::now();
     std::thread::spawn(move || {
-        let json = run("large.rows", &text, &Options { json: true, ..small_budget() });
+        let json = run("large.rows", &text, &SolveOptions { json: true, ..small_budget() });
         let people = run("large.rows", &text, &small_budget());
         assert_eq!(json.status, people.status);
         let _ = send.send(people.status);
@@ -53,8 +53,8 @@ fn most_memory_kib() -> u64 {
     line.and_then(|rest| rest.split_whitespace().next()?.parse().ok()).unwrap_or(0)
 }
 
-fn small_budget() -> Options {
-    Options { branches: 200, ..Options::default() }
+fn small_budget() -> SolveOptions {
+    SolveOptions { branches: 200, ..SolveOptions::default() }
 }
 
 /// One line for each number.
@@ -210,13 +210,13 @@ large! {
 fn survives(text: &str) {
     let people = run("small.rows", text, &small_budget());
     assert_eq!(run("small.rows", text, &small_budget()), people, "two runs differ");
-    let json = run("small.rows", text, &Options { json: true, ..small_budget() });
+    let json = run("small.rows", text, &SolveOptions { json: true, ..small_budget() });
     assert_eq!(json.status, people.status);
     assert_eq!(people.stderr.is_empty(), people.status == Solved, "{}", people.stderr);
     let explain =
         ["r0", "r1", "a", "b"].into_iter().filter(|name| json.stdout.contains(&format!("\"{name}\":")));
     let explain = explain.map(String::from).collect();
-    let explained = run("small.rows", text, &Options { explain, ..small_budget() });
+    let explained = run("small.rows", text, &SolveOptions { explain, ..small_budget() });
     assert_eq!(explained.status, people.status);
 }
 

@@ -16,7 +16,7 @@
 use std::num::NonZeroU64;
 
 use crate::mode::Mode;
-use crate::names::Names;
+use crate::names::SpecNames;
 use crate::span::Span;
 use crate::tree::{
     Affine, Axis, AxisKind, Coefficient, Component, ComponentKind, Hole, Kernel, Opening, Padding, Row,
@@ -26,7 +26,7 @@ use crate::tree::{
 /// The names of a spec that is being built.
 #[derive(Clone, Debug, Default)]
 pub struct Builder {
-    names: Names,
+    names: SpecNames,
 }
 
 /// One part of a concatenation that is being built.
@@ -118,7 +118,7 @@ impl Builder {
 
 impl Spec {
     /// The spec that accumulates over the names of a shape.
-    pub(crate) fn over(mode: Mode, names: Names, operand: Shape<Axis>) -> Spec {
+    pub(crate) fn over(mode: Mode, names: SpecNames, operand: Shape<Axis>) -> Spec {
         let row = |row: &Row<Axis>| {
             let units = |axes: &[Axis]| axes.iter().map(|_| Axis::fixed(0)).collect::<Vec<Axis>>();
             let (lead, trail) = (units(row.lead()), units(&row.trail));

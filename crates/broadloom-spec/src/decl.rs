@@ -14,7 +14,7 @@
 //! operation that reads an omitted row otherwise (for instance as "infer it") can distinguish the
 //! two in the tree.
 
-use crate::names::{AxisId, BasisId, Names};
+use crate::names::{AxisId, BasisId, SpecNames};
 use crate::span::Span;
 use crate::tree::Shape;
 use std::num::NonZeroU64;
@@ -23,7 +23,7 @@ use std::num::NonZeroU64;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ShapeDecl {
     /// The names that occur.
-    pub names: Names,
+    pub names: SpecNames,
     /// The rows.
     pub shape: Shape<DeclAxis>,
 }

@@ -73,9 +73,9 @@ pub use build::{Builder, ConcatPart};
 pub use decl::{DeclAxis, ShapeDecl, Size};
 pub use error::{Error, ErrorKind, Related};
 pub use mode::Mode;
-pub use names::{AxisId, BasisId, CoefficientId, Name, NameId, Names, RowId, Table};
+pub use names::{AxisId, BasisId, CoefficientId, Name, NameId, RowId, SpecNames, Table};
 pub use parser::{MAX_LENGTH, count_results, parse_over, parse_shape, parse_spec};
-pub use print::{Node, Shown};
+pub use print::{Shown, SpecNode};
 pub use span::Span;
 pub use tree::{
     Affine, Axis, AxisKind, Coefficient, Component, ComponentKind, Hole, Kernel, Kind, Opening, Padding, Row,

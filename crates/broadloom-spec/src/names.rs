@@ -137,7 +137,7 @@ impl<I: NameId> Table<I> {
 
 /// All names of a spec or a declaration.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Names {
+pub struct SpecNames {
     /// Labels of axes.
     pub axes: Table<AxisId>,
     /// Row variables written `..name..`; the plain `...` is not among them.
@@ -148,7 +148,7 @@ pub struct Names {
     pub bases: Table<BasisId>,
 }
 
-impl Names {
+impl SpecNames {
     pub(crate) fn erase_spans(&mut self) {
         self.axes.erase_spans();
         self.rows.erase_spans();

@@ -7,7 +7,7 @@
 
 use crate::decl::{DeclAxis, ShapeDecl, Size};
 use crate::mode::Mode;
-use crate::names::Names;
+use crate::names::SpecNames;
 use crate::tree::*;
 use std::fmt::{self, Display, Formatter, Write};
 
@@ -20,7 +20,7 @@ pub struct Shown<'a, T> {
     context: Context<'a>,
 }
 
-impl<T: Node> Display for Shown<'_, T> {
+impl<T: SpecNode> Display for Shown<'_, T> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         self.node.print(self.context, f)
     }
@@ -36,7 +36,7 @@ impl Spec {
     /// assert_eq!(spec.show(axis).to_string(), "2*o<+k");
     /// assert_eq!(spec.show(&spec.results[0]).to_string(), "... | o");
     /// ```
-    pub fn show<'a, T: Node>(&'a self, node: &'a T) -> Shown<'a, T> {
+    pub fn show<'a, T: SpecNode>(&'a self, node: &'a T) -> Shown<'a, T> {
         Shown { node, context: self.context() }
     }
 
@@ -52,7 +52,7 @@ impl ShapeDecl {
     /// let decl = broadloom_spec::parse_shape("28 28 c=3:rgb").unwrap();
     /// assert_eq!(decl.show(&decl.shape.output.trail[2]).to_string(), "c=3:rgb");
     /// ```
-    pub fn show<'a, T: Node>(&'a self, node: &'a T) -> Shown<'a, T> {
+    pub fn show<'a, T: SpecNode>(&'a self, node: &'a T) -> Shown<'a, T> {
         Shown { node, context: Context { names: &self.names, mode: Mode::Multi } }
     }
 }
@@ -60,12 +60,12 @@ impl ShapeDecl {
 /// The facts about the whole that a node needs to print.
 #[derive(Clone, Copy, Debug)]
 pub struct Context<'a> {
-    names: &'a Names,
+    names: &'a SpecNames,
     mode: Mode,
 }
 
 /// A part of a tree that can be printed. Other crates cannot implement it.
-pub trait Node {
+pub trait SpecNode {
     #[doc(hidden)]
     fn print(&self, context: Context<'_>, f: &mut Formatter<'_>) -> fmt::Result;
 
@@ -108,14 +108,14 @@ impl Display for ShapeDecl {
     }
 }
 
-impl<A: Node> Node for Shape<A> {
+impl<A: SpecNode> SpecNode for Shape<A> {
     fn print(&self, context: Context<'_>, f: &mut Formatter<'_>) -> fmt::Result {
         print_shape(self, false, context, f)
     }
 }
 
 /// The rows with their signs; the comma, if asked for, goes after the first row that is not empty.
-fn print_shape<A: Node>(
+fn print_shape<A: SpecNode>(
     shape: &Shape<A>,
     mut comma: bool,
     context: Context<'_>,
@@ -145,12 +145,12 @@ fn print_shape<A: Node>(
     Ok(())
 }
 
-impl<A: Node> Node for Row<A> {
+impl<A: SpecNode> SpecNode for Row<A> {
     fn print(&self, context: Context<'_>, f: &mut Formatter<'_>) -> fmt::Result {
-        let mut items: Vec<&dyn Node> = Vec::new();
-        items.extend(self.lead().iter().map(|axis| axis as &dyn Node));
-        items.extend(self.opening.iter().map(|opening| &opening.hole as &dyn Node));
-        items.extend(self.trail.iter().map(|axis| axis as &dyn Node));
+        let mut items: Vec<&dyn SpecNode> = Vec::new();
+        items.extend(self.lead().iter().map(|axis| axis as &dyn SpecNode));
+        items.extend(self.opening.iter().map(|opening| &opening.hole as &dyn SpecNode));
+        items.extend(self.trail.iter().map(|axis| axis as &dyn SpecNode));
         for (index, item) in items.iter().enumerate() {
             let previous = index.checked_sub(1).map(|previous| items[previous]);
             match (previous, context.mode) {
@@ -167,7 +167,7 @@ impl<A: Node> Node for Row<A> {
     }
 }
 
-impl Node for Hole {
+impl SpecNode for Hole {
     fn print(&self, context: Context<'_>, f: &mut Formatter<'_>) -> fmt::Result {
         match self.variable {
             RowVariable::Ellipsis => f.write_str("..."),
@@ -176,7 +176,7 @@ impl Node for Hole {
     }
 }
 
-impl Node for Axis {
+impl SpecNode for Axis {
     fn print(&self, context: Context<'_>, f: &mut Formatter<'_>) -> fmt::Result {
         match &self.kind {
             AxisKind::Label(label) => f.write_str(context.names.axes.text(*label)),
@@ -197,7 +197,7 @@ impl Node for Axis {
     }
 }
 
-impl Node for Affine {
+impl SpecNode for Affine {
     fn print(&self, context: Context<'_>, f: &mut Formatter<'_>) -> fmt::Result {
         self.over.print(context, f)?;
         if let Some(kernel) = &self.kernel {
@@ -229,14 +229,14 @@ impl Padding {
 }
 
 /// Prints with the marker that stands before it: `=+3*k`.
-impl Node for Kernel {
+impl SpecNode for Kernel {
     fn print(&self, context: Context<'_>, f: &mut Formatter<'_>) -> fmt::Result {
         write!(f, "{}+", self.padding.marker())?;
         self.term.print(context, f)
     }
 }
 
-impl Node for Term {
+impl SpecNode for Term {
     fn print(&self, context: Context<'_>, f: &mut Formatter<'_>) -> fmt::Result {
         if self.coefficient != Coefficient::ONE {
             self.coefficient.print(context, f)?;
@@ -246,7 +246,7 @@ impl Node for Term {
     }
 }
 
-impl Node for Coefficient {
+impl SpecNode for Coefficient {
     fn print(&self, context: Context<'_>, f: &mut Formatter<'_>) -> fmt::Result {
         match *self {
             Coefficient::Literal(number) => number.fmt(f),
@@ -255,7 +255,7 @@ impl Node for Coefficient {
     }
 }
 
-impl Node for Component {
+impl SpecNode for Component {
     fn print(&self, context: Context<'_>, f: &mut Formatter<'_>) -> fmt::Result {
         match self.kind {
             ComponentKind::Label(label) => f.write_str(context.names.axes.text(label)),
@@ -265,7 +265,7 @@ impl Node for Component {
     }
 }
 
-impl Node for DeclAxis {
+impl SpecNode for DeclAxis {
     fn print(&self, context: Context<'_>, f: &mut Formatter<'_>) -> fmt::Result {
         let name = self.name.map(|name| context.names.axes.text(name));
         match (name, &self.size) {
@@ -280,7 +280,7 @@ impl Node for DeclAxis {
     }
 }
 
-impl Node for Size {
+impl SpecNode for Size {
     fn print(&self, context: Context<'_>, f: &mut Formatter<'_>) -> fmt::Result {
         self.size.fmt(f)?;
         match self.basis {

@@ -18,7 +18,7 @@
 //! only.
 
 use crate::mode::Mode;
-use crate::names::{AxisId, CoefficientId, Names, RowId};
+use crate::names::{AxisId, CoefficientId, RowId, SpecNames};
 use crate::span::Span;
 use std::collections::HashSet;
 use std::num::NonZeroU64;
@@ -29,7 +29,7 @@ pub struct Spec {
     /// The notation of axes: letters or words.
     pub mode: Mode,
     /// The names that occur.
-    pub names: Names,
+    pub names: SpecNames,
     /// The shapes before `=>`; at least one.
     pub operands: Vec<Shape<Axis>>,
     /// The shapes after `=>`; at least one, and more only for operations that split (`a^b => a; b`).

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use broadloom_loops::mlir::{Names, number};
+use broadloom_loops::mlir::{MlirNames, number};
 use rustc_hash::FxHashMap;
 
 use crate::tensor::{Element, Tensor, tensor_text};
@@ -53,7 +53,7 @@ pub(crate) type Span = (u64, u64, u64);
 pub(crate) struct Text {
     lines: String,
     known: FxHashMap<String, String>,
-    pub names: Names,
+    pub names: MlirNames,
     count: usize,
     /// The results of the loops that are open, and what was known before each.
     open: Vec<(String, FxHashMap<String, String>)>,

@@ -13,7 +13,7 @@ use broadloom_graph::Initial;
 use broadloom_graph::Notation;
 use broadloom_graph::Operation;
 use broadloom_graph::Tensor;
-use broadloom_graph::{Accumulate, Index, Options};
+use broadloom_graph::{Accumulate, SliceIndex, SpecOptions};
 use broadloom_graph::{Error, ErrorKind};
 
 use crate::{Dtype, Graph};
@@ -205,7 +205,7 @@ impl Builder {
     /// An operation by a spec: see [`Graph::einsum`].
     #[track_caller]
     pub fn einsum<'b, 's>(&'b self, spec: impl Into<Notation<'s>>, operands: &[Expr<'b>]) -> Expr<'b> {
-        self.einsum_with(spec, operands, &Options::default())
+        self.einsum_with(spec, operands, &SpecOptions::default())
     }
 
     /// An operation by a spec, with options: see [`Graph::einsum_with`].
@@ -214,7 +214,7 @@ impl Builder {
         &'b self,
         spec: impl Into<Notation<'s>>,
         operands: &[Expr<'b>],
-        options: &Options<'_>,
+        options: &SpecOptions<'_>,
     ) -> Expr<'b> {
         self.all(operands, |graph, tensors| graph.einsum_with(spec, tensors, options))
     }
@@ -356,7 +356,7 @@ impl<'b> Expr<'b> {
     #[must_use]
     #[track_caller]
     pub fn reduce<'s>(self, accumulate: Accumulate, spec: impl Into<Notation<'s>>) -> Expr<'b> {
-        let options = Options { accumulate, ..Options::default() };
+        let options = SpecOptions { accumulate, ..SpecOptions::default() };
         self.builder.einsum_with(spec, &[self], &options)
     }
 
@@ -426,7 +426,7 @@ impl<'b> Expr<'b> {
     /// Takes one element of the leading batch axis: see [`Graph::slice`].
     #[must_use]
     #[track_caller]
-    pub fn slice(self, index: Index) -> Expr<'b> {
+    pub fn slice(self, index: SliceIndex) -> Expr<'b> {
         self.builder.all(&[self], |graph, tensors| graph.slice(tensors[0], index))
     }
 

@@ -15,8 +15,8 @@ use crate::numbers;
 use std::cell::RefCell;
 
 use broadloom::{
-    Accumulate, Array, Builder, Combine, Dtype, Error, Expr, Graph, Index, Initial, Operation, Options,
-    Padding, Routine, Session, Settings, Tensor,
+    Accumulate, Array, Builder, Combine, Dtype, Error, Expr, Graph, Initial, Operation, Padding, Routine,
+    Session, Settings, SliceIndex, SpecOptions, Tensor,
 };
 use numbers::{Random, array, close, declared, memory, treatments};
 
@@ -53,12 +53,14 @@ impl<'b> Made<'b> {
     }
 
     fn by(&self, accumulate: Accumulate, combine: Combine, spec: &str, operands: &[Expr<'b>]) -> Expr<'b> {
-        let options = Options { accumulate, combine, ..Options::default() };
+        let options = SpecOptions { accumulate, combine, ..SpecOptions::default() };
         self.builder.einsum_with(spec, operands, &options)
     }
 
     fn apply_by(&self, operation: &Operation, spec: &str, operands: &[Expr<'b>]) -> Expr<'b> {
-        self.graph(operands, |graph, tensors| graph.apply_by(operation, spec, tensors, &Options::default()))
+        self.graph(operands, |graph, tensors| {
+            graph.apply_by(operation, spec, tensors, &SpecOptions::default())
+        })
     }
 
     fn ids(&self, shape: &str, sizes: &[u64], ids: &[i64]) -> Expr<'b> {
@@ -66,7 +68,7 @@ impl<'b> Made<'b> {
     }
 
     fn slice_when_run(&self, operand: Expr<'b>, range: Option<u64>, position: u64) -> Expr<'b> {
-        let slice = operand.slice(Index::Run { range });
+        let slice = operand.slice(SliceIndex::Run { range });
         self.positions.borrow_mut().push((slice.tensor(), position));
         slice
     }

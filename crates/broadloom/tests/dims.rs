@@ -196,7 +196,7 @@ fn a_slice_of_something_computed_narrows_a_range() {
     g.dim("batch", 2.., None).expect("a new name");
     let x = g.data("x", "batch |").expect("a shape");
     let y = g.relu(x).expect("any shape");
-    let third = g.slice(y, broadloom::Index::At(2)).expect("some sizes do");
+    let third = g.slice(y, broadloom::SliceIndex::At(2)).expect("some sizes do");
     assert_eq!(g.final_shape(y).expect("closes").to_string(), "batch |");
     assert_eq!(g.final_shape(third).expect("closes").to_string(), "()");
     let checks: Vec<String> =

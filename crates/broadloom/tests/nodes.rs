@@ -1,6 +1,6 @@
 //! Queries about a tensor: the operation that made it, its readers, and its broadcasts.
 
-use broadloom::{Broadcast, Error, Graph, Index, Kind, LeafKind, Node, Operation, Routine, Tensor};
+use broadloom::{Broadcast, Error, Graph, Kind, LeafKind, Node, Operation, Routine, SliceIndex, Tensor};
 
 fn kind(graph: &Graph, tensor: Tensor) -> Option<LeafKind> {
     match graph.node(tensor) {
@@ -54,7 +54,7 @@ fn operations() -> Result<(), Error> {
     assert_eq!(made(&g, sum), ("einsum(\"... | i => i\", y)".into(), "einsum".into(), vec![y]));
     let transposed = g.transpose(w)?;
     assert_eq!(made(&g, transposed).1, "transpose");
-    let slice = g.slice(x, Index::At(2))?;
+    let slice = g.slice(x, SliceIndex::At(2))?;
     assert_eq!(made(&g, slice), ("slice(x, 2)".into(), "slice".into(), vec![x]));
     let soft = Operation::new("soft", 1).forward("v = v1 / (1 + abs(v1))")?;
     let own = g.apply(&soft, &[y])?;

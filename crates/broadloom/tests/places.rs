@@ -1,9 +1,9 @@
 //! Errors name the steps they refer to, so that a front end can show the places in the source.
 
-use broadloom::{Error, ErrorKind, Graph, Options, Part, Routine, Tensor};
+use broadloom::{Error, ErrorKind, Graph, MessageLine, Routine, SpecOptions, Tensor};
 
 /// The steps and short texts of some parts.
-fn places(parts: &[Part]) -> Vec<(Option<usize>, Option<&str>)> {
+fn places(parts: &[MessageLine]) -> Vec<(Option<usize>, Option<&str>)> {
     parts.iter().map(|part| (part.step, part.short.as_deref())).collect()
 }
 
@@ -49,7 +49,11 @@ fn what_never_becomes_a_step() -> Result<(), Error> {
     refused(&mut g, |g| g.einsum("i; j => i j", &[x]));
     refused(&mut g, |g| g.einsum("... | 2*o+k; k => o", &[x, x]));
     refused(&mut g, |g| {
-        g.einsum_with("i | j => i", &[x], &Options { coefficients: &[("s", 2)], ..Options::default() })
+        g.einsum_with(
+            "i | j => i",
+            &[x],
+            &SpecOptions { coefficients: &[("s", 2)], ..SpecOptions::default() },
+        )
     });
     refused(&mut g, |g| g.add(x, other));
     refused(&mut g, |g| g.pointwise("+", &[]));

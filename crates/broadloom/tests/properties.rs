@@ -10,7 +10,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
-use broadloom::{Error, Graph, Index, Tensor};
+use broadloom::{Error, Graph, SliceIndex, Tensor};
 use libtest_mimic::{Failed, Trial};
 
 use crate::support::case::{Case, cases};
@@ -149,7 +149,7 @@ fn wrong_operation(
             let spec = "... | ... -> ...; ... | ..., a^2; ... | ..., a => ... | ... -> ..., a";
             ("a part larger than the whole", done(graph.einsum(spec, &[tensor, three, five])))
         }
-        5 => ("a slice without batch", done(graph.slice(three, Index::At(0)))),
+        5 => ("a slice without batch", done(graph.slice(three, SliceIndex::At(0)))),
         6 => ("a spec with too few operands", done(graph.einsum("i; i => i", &[tensor]))),
         _ => ("a size set twice", set_twice(graph, three)),
     }

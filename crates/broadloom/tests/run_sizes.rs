@@ -2,7 +2,7 @@
 //! numbers as the program written for that size; and they refuse data that does not fit.
 
 use broadloom::blocks::{Mode, TransformerConfig, decoder_only, softmax};
-use broadloom::{Array, Backend, Builder, Dtype, Graph, Index, Routine, Session, Settings, Sgd, Tensor};
+use broadloom::{Array, Backend, Builder, Dtype, Graph, Routine, Session, Settings, Sgd, SliceIndex, Tensor};
 
 /// A network over `batch` and perhaps `seq`: its data, and its loss.
 type Network = fn(&Builder) -> (Vec<Tensor>, Tensor);
@@ -298,7 +298,7 @@ fn what_fits_at_every_size_is_compiled_once() {
     let (x, y) = (g.data("x", "seq | 3").expect("a shape"), g.data("y", "seq").expect("a shape"));
     let (kernel, ids) = (g.data("kernel", "3").expect("a shape"), g.data("ids", "4 |").expect("a shape"));
     let table = g.data("table", "seq -> 2").expect("a shape");
-    let third = g.slice(x, Index::At(2)).expect("it has three");
+    let third = g.slice(x, SliceIndex::At(2)).expect("it has three");
     let windows = g.einsum("o<+k; k => o", &[y, kernel]).expect("a window");
     let rows = g.gather(table, ids).expect("a lookup");
     let mut routine = Routine::new("it");

@@ -1,6 +1,6 @@
 //! Scans: their values and gradients are those of the same turns written out one after another, on every backend.
 
-use broadloom::{Array, Error, Graph, Index, Routine, Session, Settings, Tensor};
+use broadloom::{Array, Error, Graph, Routine, Session, Settings, SliceIndex, Tensor};
 
 use crate::dice::Dice;
 use crate::numbers::treatments;
@@ -117,8 +117,8 @@ fn program(body: Body, scanned: bool) -> Result<(Graph, Leaves, Tensor), Error> 
         let mut carried = [g.add(leaves.firsts[0], zeros)?, g.add(leaves.firsts[1], zeros)?];
         let mut all = Vec::new();
         for turn in 0..TURNS {
-            let x = g.slice(leaves.x, Index::At(turn))?;
-            let noise = g.slice(leaves.noise, Index::At(turn))?;
+            let x = g.slice(leaves.x, SliceIndex::At(turn))?;
+            let noise = g.slice(leaves.noise, SliceIndex::At(turn))?;
             carried = body.turn(&mut g, &leaves, carried, x, noise)?;
             all.push(carried[0]);
         }

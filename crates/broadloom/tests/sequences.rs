@@ -1,7 +1,7 @@
 //! The order of assignments, of values that depend on them, and of gradients.
 
 use broadloom::{
-    Array, Backend, Builder, Dtype, Error, Graph, Operation, Options, Routine, Session, Settings, Tensor,
+    Array, Backend, Builder, Dtype, Error, Graph, Operation, Routine, Session, Settings, SpecOptions, Tensor,
 };
 
 /// Every way to run a program.
@@ -165,7 +165,7 @@ fn a_maximum_divides_its_gradient_among_ties_in_padded_windows() {
             .forward("v =:max v1")?
             .gradient("ties =:+ v1 == v; g1 =+ where(v1 == v, g / ties, 0)")?;
         let (mut g, made) = graph(&[("x", "3", &[3], &[2.0, 2.0, 1.0])])?;
-        let found = g.apply_by(&greatest, "o=+k => o", &[made[0]], &Options::default())?;
+        let found = g.apply_by(&greatest, "o=+k => o", &[made[0]], &SpecOptions::default())?;
         let k = g.captured(found, "k")?;
         g.set(k, 3)?;
         let loss = g.einsum("o => 0", &[found])?;

@@ -2,13 +2,13 @@
 
 use crate::support;
 
-use broadloom::{Error, Graph, How, Index, Kind, Part, Routine, Tensor, Why};
+use broadloom::{Error, Graph, How, Kind, MessageLine, Routine, SliceIndex, Tensor, Why};
 use support::case::cases;
 use support::run::Run;
 
 /// The lines of an explanation, each with its step.
 fn lines(why: &Why) -> Vec<String> {
-    let line = |part: &Part| match part.step {
+    let line = |part: &MessageLine| match part.step {
         Some(step) => format!("{step}: {part}"),
         None => part.to_string(),
     };
@@ -132,7 +132,7 @@ fn windows_and_parts() -> Result<(), Error> {
 fn rows_that_are_passed_on() -> Result<(), Error> {
     let mut g = Graph::new();
     let x = g.data("x", "32, 8 | 3")?; // 0
-    let each = g.slice(x, Index::Run { range: None })?; // 1
+    let each = g.slice(x, SliceIndex::Run { range: None })?; // 1
     g.name(each, "each");
     let sum = g.einsum("... | i => ... | 0", &[each])?; // 2
     g.name(sum, "sum");

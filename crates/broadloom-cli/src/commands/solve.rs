@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use broadloom_diagnostics::Sources;
-use broadloom_rows::solve::{self, Options};
+use broadloom_rows::solve::{self, SolveOptions};
 use serde::Serialize;
 
 use crate::console::Console;
@@ -54,7 +54,7 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
             return unusable_with("solve", why, args.json, unread);
         }
     };
-    let options = Options {
+    let options = SolveOptions {
         json: args.json,
         explain: args.explain.clone(),
         branches: args.branches,

@@ -15,6 +15,8 @@
 //! assert_eq!(Bounded::from(two).meet(three.into()), Bounded::Bottom);
 //! ```
 
+use crate::ids::{numbers, words};
+
 /// The tag that distinguishes axes of equal size (Formal Core, Def. 1.1).
 ///
 /// It is an index that the caller hands out; the core never sees the name.
@@ -27,6 +29,8 @@
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Basis(pub u32);
+
+words!(Basis);
 
 impl Basis {
     /// The basis of an axis that names none (Formal Core, Def. 1.1).
@@ -63,6 +67,8 @@ pub struct Atom {
 /// ([`Solver::form`](crate::Solver::form)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FormId(pub u32);
+
+numbers!(FormId);
 
 /// A symbolic size in a basis: a claim like an atom's, of a size that is known by name only
 /// (*Tensor Dimension Inference*, "Named").

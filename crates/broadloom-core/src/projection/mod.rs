@@ -22,4 +22,4 @@ pub use classes::{AxisId, ConcatPart, Equations, Failure};
 pub use maps::{Component, Verdict, is_in_order, is_injective, is_positional, is_surjective};
 pub use phases::Phase;
 pub use scratch::Pin;
-pub use solve::{Index, Loop, Projection, Segment};
+pub use solve::{AxisIndex, Loop, Projection, Segment};

@@ -9,7 +9,7 @@ use std::ops::Range;
 use rustc_hash::FxHashMap;
 
 use super::maps::Component;
-use super::solve::{Index, Projection, Segment};
+use super::solve::{AxisIndex, Projection, Segment};
 
 /// One loop from each factor, and who is there while they run.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -144,15 +144,15 @@ impl Projection {
         let mut wanted: BTreeMap<u32, Wanted> = BTreeMap::new();
         for index in &self.maps[map] {
             match index {
-                Index::Symbol(_) => {}
-                Index::Sum(sum) => {
+                AxisIndex::Symbol(_) => {}
+                AxisIndex::Sum(sum) => {
                     for (_, index) in &sum.terms {
                         let of = wanted.entry(self.loops[*index as usize].factor).or_default();
                         of.torn |= of.needed.is_some_and(|other| other != *index);
                         of.needed = Some(*index);
                     }
                 }
-                Index::Concat(segments) => {
+                AxisIndex::Concat(segments) => {
                     let Some(first) = segments.first() else { continue };
                     // Parts of one axis are coupled, and so of one factor.
                     let of = wanted.entry(self.loops[first.index as usize].factor).or_default();
@@ -166,16 +166,16 @@ impl Projection {
 
     /// Whether an axis of a tensor consists of parts, none of which has a loop.
     fn lacks_parts(&self, map: usize) -> bool {
-        self.maps[map].iter().any(|index| matches!(index, Index::Concat(segments) if segments.is_empty()))
+        self.maps[map].iter().any(|index| matches!(index, AxisIndex::Concat(segments) if segments.is_empty()))
     }
 
     /// True if a tensor takes part in a phase: every axis has what drives it. A concatenated axis needs one of
     /// its loops to run, any other axis all of them.
     pub fn takes_part(&self, map: usize, phase: &[u32]) -> bool {
         self.maps[map].iter().all(|index| match index {
-            Index::Sum(sum) => sum.terms.iter().all(|(_, index)| self.runs(phase, *index)),
-            Index::Symbol(_) => true,
-            Index::Concat(segments) => self.running(segments, phase).is_some(),
+            AxisIndex::Sum(sum) => sum.terms.iter().all(|(_, index)| self.runs(phase, *index)),
+            AxisIndex::Symbol(_) => true,
+            AxisIndex::Concat(segments) => self.running(segments, phase).is_some(),
         })
     }
 
@@ -197,10 +197,10 @@ impl Projection {
     /// The index map of a tensor in a phase, in which each concatenated axis is the part that runs; none if
     /// an index is supplied at run time.
     pub fn in_phase(&self, map: usize, phase: &[u32]) -> Option<Vec<Component>> {
-        let sum = |index: &Index| match index {
-            Index::Sum(sum) => Some(sum.clone()),
-            Index::Symbol(_) => None,
-            Index::Concat(segments) => {
+        let sum = |index: &AxisIndex| match index {
+            AxisIndex::Sum(sum) => Some(sum.clone()),
+            AxisIndex::Symbol(_) => None,
+            AxisIndex::Concat(segments) => {
                 let at = |segment: &Segment| Component::new(segment.offset, [(1, segment.index)]);
                 Some(self.running(segments, phase).map_or(Component::fixed(0), at))
             }
@@ -213,9 +213,9 @@ impl Projection {
         let mut loops = Vec::new();
         for index in &self.maps[map] {
             match index {
-                Index::Sum(sum) => loops.extend(sum.terms.iter().map(|(_, index)| *index)),
-                Index::Symbol(_) => {}
-                Index::Concat(segments) => {
+                AxisIndex::Sum(sum) => loops.extend(sum.terms.iter().map(|(_, index)| *index)),
+                AxisIndex::Symbol(_) => {}
+                AxisIndex::Concat(segments) => {
                     loops.extend(self.running(segments, phase).map(|segment| segment.index));
                 }
             }

@@ -30,7 +30,7 @@ pub struct Loop {
 
 /// The index of one axis of one tensor.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Index {
+pub enum AxisIndex {
     /// A sum of loops; a constant and a single loop are sums too.
     Sum(Component),
     /// A number supplied when the program runs.
@@ -54,7 +54,7 @@ pub struct Projection {
     /// The loops, outermost first; those of one factor stand together.
     pub loops: Vec<Loop>,
     /// The index maps: of the results, then of the operands, as they were asked for.
-    pub maps: Vec<Vec<Index>>,
+    pub maps: Vec<Vec<AxisIndex>>,
 }
 
 impl Projection {
@@ -74,9 +74,9 @@ impl Projection {
     pub fn each_mentioned(&self, map: usize, mut visit: impl FnMut(u32)) {
         for axis in &self.maps[map] {
             match axis {
-                Index::Sum(sum) => sum.terms.iter().for_each(|(_, index)| visit(*index)),
-                Index::Symbol(_) => {}
-                Index::Concat(segments) => segments.iter().for_each(|segment| visit(segment.index)),
+                AxisIndex::Sum(sum) => sum.terms.iter().for_each(|(_, index)| visit(*index)),
+                AxisIndex::Symbol(_) => {}
+                AxisIndex::Concat(segments) => segments.iter().for_each(|segment| visit(segment.index)),
             }
         }
     }
@@ -125,7 +125,8 @@ impl Solving<'_> {
         solver.couple()?;
         solver.name_loops(tensors);
         for axes in tensors {
-            let map: Result<Vec<Index>, Failure> = axes.iter().map(|axis| solver.index(*axis, 0)).collect();
+            let map: Result<Vec<AxisIndex>, Failure> =
+                axes.iter().map(|axis| solver.index(*axis, 0)).collect();
             solver.projection.maps.push(map?);
         }
         solver.check_derived()
@@ -287,18 +288,18 @@ impl Solving<'_> {
     }
 
     /// The index of an axis.
-    fn index(&self, axis: AxisId, depth: u32) -> Result<Index, Failure> {
+    fn index(&self, axis: AxisId, depth: u32) -> Result<AxisIndex, Failure> {
         let root = self.equations.find(axis.0);
         Ok(match self.scratch.labels[root as usize] {
-            Label::Unknown => Index::Sum(Component::fixed(0)),
-            Label::Pin(Pin::At(at)) => Index::Sum(Component::fixed(at)),
-            Label::Pin(Pin::Symbol(symbol)) => Index::Symbol(symbol),
-            Label::Loop(index) => Index::Sum(Component::iterate(index)),
+            Label::Unknown => AxisIndex::Sum(Component::fixed(0)),
+            Label::Pin(Pin::At(at)) => AxisIndex::Sum(Component::fixed(at)),
+            Label::Pin(Pin::Symbol(symbol)) => AxisIndex::Symbol(symbol),
+            Label::Loop(index) => AxisIndex::Sum(Component::iterate(index)),
             Label::Derived(at) => return self.derived_index(at, axis, depth),
         })
     }
 
-    fn derived_index(&self, at: u32, axis: AxisId, depth: u32) -> Result<Index, Failure> {
+    fn derived_index(&self, at: u32, axis: AxisId, depth: u32) -> Result<AxisIndex, Failure> {
         if depth > self.equations.derived.len() as u32 {
             return Err(Failure::Derived(axis));
         }
@@ -318,11 +319,11 @@ impl Solving<'_> {
                 if let Some(window) = &window {
                     sum = sum.plus(&window.scaled(dilation.into()));
                 }
-                Ok(Index::Sum(sum))
+                Ok(AxisIndex::Sum(sum))
             }
             Derived::Joined { slow, fast, .. } => {
                 let (slow, size) = (self.sum_of(AxisId(*slow), depth)?, self.equations.size(AxisId(*fast)));
-                Ok(Index::Sum(slow.scaled(size).plus(&self.sum_of(AxisId(*fast), depth)?)))
+                Ok(AxisIndex::Sum(slow.scaled(size).plus(&self.sum_of(AxisId(*fast), depth)?)))
             }
             Derived::Concat { parts, .. } => {
                 let (mut segments, mut offset) = (SmallVec::new(), Size::ZERO);
@@ -338,7 +339,7 @@ impl Solving<'_> {
                         }
                     }
                 }
-                Ok(Index::Concat(segments))
+                Ok(AxisIndex::Concat(segments))
             }
         }
     }
@@ -346,8 +347,8 @@ impl Solving<'_> {
     /// The index of an axis that an affine form is built on.
     fn sum_of(&self, axis: AxisId, depth: u32) -> Result<Component, Failure> {
         match self.index(axis, depth + 1)? {
-            Index::Sum(sum) => Ok(sum),
-            Index::Symbol(_) | Index::Concat(_) => Err(Failure::Derived(axis)),
+            AxisIndex::Sum(sum) => Ok(sum),
+            AxisIndex::Symbol(_) | AxisIndex::Concat(_) => Err(Failure::Derived(axis)),
         }
     }
 

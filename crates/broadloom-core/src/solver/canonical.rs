@@ -16,7 +16,7 @@ pub(crate) fn canonical_order(state: &State) -> Vec<ConstraintId> {
 
 /// A term as numbers that do not depend on the order of constraints.
 pub(crate) fn canonical_dim(state: &State, term: DimTerm) -> [u64; 3] {
-    match (term.node(), state.ground(term)) {
+    match (term.var(), state.ground(term)) {
         (Some(node), _) => {
             let made = state.dim_vars.binary_search_by_key(&node, |(node, _)| *node);
             [0, made.unwrap_or_else(|at| at) as u64, 0]
@@ -32,7 +32,7 @@ pub(crate) fn canonical_dim(state: &State, term: DimTerm) -> [u64; 3] {
 fn canonical_key(state: &State, id: ConstraintId) -> (u8, Vec<[u64; 3]>, Vec<[u64; 3]>) {
     let dim = |term: &DimTerm| canonical_dim(state, *term);
     let row = |term: Term| {
-        let mut key = vec![[u64::from(term.hole), u64::from(term.lead), u64::from(term.trail)]];
+        let mut key = vec![[term.hole.0.into(), u64::from(term.lead), u64::from(term.trail)]];
         key.extend(state.rows.literals(term).iter().map(dim));
         key
     };
@@ -52,7 +52,7 @@ fn canonical_key(state: &State, id: ConstraintId) -> (u8, Vec<[u64; 3]>, Vec<[u6
         Stored::Support(support) => {
             let mut terms: Vec<_> = state.supports.terms(support).iter().map(|term| row(*term)).collect();
             terms.sort_unstable();
-            let res = u64::from(state.supports.get(support).res);
+            let res = state.supports.get(support).res.0.into();
             (9, vec![[res, 0, 0]], terms.concat())
         }
         Stored::Arith(con) => {
@@ -71,7 +71,7 @@ fn canonical_key(state: &State, id: ConstraintId) -> (u8, Vec<[u64; 3]>, Vec<[u6
                 Arith::Count { numerator, .. } => (6, vec![[numerator.coeff, numerator.denom, 0]]),
                 Arith::Exact { .. } => (7, Vec::new()),
             };
-            let rows = arith.rows().map(|row| [3, u64::from(row), 0]);
+            let rows = arith.rows().map(|row| [3, row.0.into(), 0]);
             (kind, arith.dims().iter().map(dim).chain(rows).collect(), numbers)
         }
     }

@@ -1,6 +1,6 @@
 //! Closing as a whole: the policy, search where it fails, and the answer.
 
-use crate::ids::{NIL, StepId};
+use crate::ids::{IdVec, StepId};
 use crate::solver::canonical::canonical_order;
 use crate::solver::closed::{Answer, Closed, Closing};
 use crate::solver::closing::close_policy;
@@ -56,14 +56,14 @@ pub(crate) fn close(state: &mut State, history: bool) -> Answer<'_> {
     // constraints: the search runs on a copy in canonical order, and its decisions are taken over.
     let mut copy = subsystem(state, &canonical_order(state));
     let mut search = Search::new(state.budget.branches);
-    let mut verdict = settle_choices(&mut copy.state, &mut search, &mut Vec::new());
+    let mut verdict = settle_choices(&mut copy.state, &mut search, &mut IdVec::default());
     state.branches = search.failed;
     // A role chooses among solutions. If looking for the choice is too much, any solution will do.
     if verdict == Verdict::Unknown(Limit::Branches) && !state.rows.leaves().is_empty() {
         copy = subsystem(state, &canonical_order(state));
         copy.state.rows.forget_roles();
         search = Search::new(state.budget.branches);
-        verdict = settle_choices(&mut copy.state, &mut search, &mut Vec::new());
+        verdict = settle_choices(&mut copy.state, &mut search, &mut IdVec::default());
         state.branches += search.failed;
     }
     match verdict {
@@ -104,7 +104,7 @@ fn abandon(state: &mut State, mark: Mark) {
 /// Decides as a copy of the system did. If markers are declared, only what the copy had to choose against the policy is
 /// taken over, where that can be, and the policy decides the rest anew: what it preferred was asked for row by row, before
 /// later rows had got their axes.
-fn take_over(state: &mut State, copy: &Subsystem, markers: &mut Vec<u32>) -> Outcome {
+fn take_over(state: &mut State, copy: &Subsystem, markers: &mut IdVec<RowVar, u32>) -> Outcome {
     if state.rows.all_declared() {
         let mark = state.mark();
         match take_over_ranks(state, copy).and_then(|()| close_policy(state, markers)) {
@@ -124,8 +124,8 @@ fn take_over(state: &mut State, copy: &Subsystem, markers: &mut Vec<u32>) -> Out
 
 /// Takes over the ranks that the policy would not have chosen.
 fn take_over_ranks(state: &mut State, copy: &Subsystem) -> Outcome {
-    for row in 0..state.rows.len() as u32 {
-        let Some(RowVar(twin)) = copy.row(RowVar(row)) else { continue };
+    for row in state.rows.ids() {
+        let Some(twin) = copy.row(row) else { continue };
         let Some((Policy::SearchRank, theirs)) = copy.state.rank_policy(twin) else { continue };
         let step = adopt(state, copy, Policy::SearchRank, theirs, row);
         let rank = copy.state.ranks.lo(twin);
@@ -136,16 +136,16 @@ fn take_over_ranks(state: &mut State, copy: &Subsystem) -> Outcome {
 }
 
 /// Decides all ranks and markers as a copy of the system did.
-fn take_over_all(state: &mut State, copy: &Subsystem, markers: &mut Vec<u32>) -> Outcome {
+fn take_over_all(state: &mut State, copy: &Subsystem, markers: &mut IdVec<RowVar, u32>) -> Outcome {
     close_symbols(state)?;
-    let least = state.choose(Policy::LeastRank, NIL);
-    for row in 0..state.rows.len() as u32 {
+    let least = state.choose(Policy::LeastRank, RowVar::NIL);
+    for row in state.rows.ids() {
         if state.rows.is_fixed(row) {
             continue;
         }
-        let (rank, step) = match copy.row(RowVar(row)) {
+        let (rank, step) = match copy.row(row) {
             None => (state.ranks.lo(row), least),
-            Some(RowVar(twin)) => {
+            Some(twin) => {
                 let chosen = copy.state.rank_policy(twin).filter(|(policy, _)| *policy != Policy::LeastRank);
                 let step = chosen.map_or(least, |(policy, theirs)| adopt(state, copy, policy, theirs, row));
                 (copy.state.ranks.lo(twin), step)
@@ -155,13 +155,13 @@ fn take_over_all(state: &mut State, copy: &Subsystem, markers: &mut Vec<u32>) ->
         state.ranks.at_most(&mut state.trail, row, i64::from(rank), Pred::policy(step))?;
     }
     propagate(state)?;
-    for row in 0..state.rows.len() as u32 {
-        if let Some(RowVar(twin)) = copy.row(RowVar(row))
+    for row in state.rows.ids() {
+        if let Some(twin) = copy.row(row)
             && state.rows.declared(row).is_none()
             && let Some(marker) = copy.state.rows.marker(twin)
         {
             let theirs = copy.state.rows.marker_policy(twin);
-            let policy = copy.state.policies.get(theirs.index()).map(|choice| choice.policy);
+            let policy = copy.state.policies.get(theirs).map(|choice| choice.policy);
             let step = adopt(state, copy, policy.unwrap_or(Policy::PreferredMarker), theirs, row);
             state.rows.set_marker(&mut state.trail, row, marker, step);
             state.rows.wake(&state.ranks, row, &mut state.queue);
@@ -173,7 +173,7 @@ fn take_over_all(state: &mut State, copy: &Subsystem, markers: &mut Vec<u32>) ->
 }
 
 /// Records a policy step of a copy, with the failure that led to it, as one of this system.
-fn adopt(state: &mut State, copy: &Subsystem, policy: Policy, theirs: StepId, row: u32) -> StepId {
+fn adopt(state: &mut State, copy: &Subsystem, policy: Policy, theirs: StepId, row: RowVar) -> StepId {
     let step = state.choose(policy, row);
     if let Some(because) = copy.state.failures.get(&theirs) {
         state.failures.insert(step, because.iter().map(|id| copy.original_id(*id)).collect());
@@ -207,12 +207,12 @@ fn finish_closing(state: &mut State, mark: Mark, mut closing: Closing) -> Answer
 
 fn forced_values(state: &State) -> Closing {
     let ground = |term: DimTerm| state.dims.resolve(term).is_ground();
-    let row_is_ground = |row: u32| {
+    let row_is_ground = |row: RowVar| {
         state.rows.is_fixed(row) && (0..state.ranks.lo(row)).all(|at| ground(state.rows.axis(row, at)))
     };
     Closing {
-        forced_dims: state.dim_vars.iter().map(|(node, _)| ground(DimTerm(*node))).collect(),
-        forced_rows: (0..state.rows.len() as u32).map(row_is_ground).collect(),
+        forced_dims: state.dim_vars.iter().map(|(node, _)| ground((*node).into())).collect(),
+        forced_rows: state.rows.ids().map(row_is_ground).collect(),
         ..Closing::default()
     }
 }

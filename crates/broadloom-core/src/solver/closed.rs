@@ -1,7 +1,7 @@
 //! The answer of closing, and a closed system to read values and reasons from.
 
 use crate::form::{Form, Symbol};
-use crate::ids::StepId;
+use crate::ids::{IdVec, StepId};
 use crate::order::{Dim, FormId, Row};
 use crate::solver::closing::holes::{Gaps, Silence, Unfilled};
 use crate::solver::closing::short::Short;
@@ -92,7 +92,7 @@ pub struct Closed<'a> {
 #[derive(Debug, Default)]
 pub(crate) struct Closing {
     /// The preferred marker of each row variable.
-    pub markers: Vec<u32>,
+    pub markers: IdVec<RowVar, u32>,
     /// Marks the caller's dimension variables, in their order, that were ground before closing.
     pub forced_dims: Vec<bool>,
     /// Marks the rows that were.
@@ -118,15 +118,15 @@ impl Closed<'_> {
 
     /// The marker of a row variable, which may have fewer axes.
     pub(crate) fn marker(&self, var: RowVar) -> u32 {
-        let chosen = || self.closing.markers.get(var.index()).copied().unwrap_or(0);
-        self.state.rows.marker(var.0).unwrap_or_else(chosen)
+        let chosen = || self.closing.markers.get(var).copied().unwrap_or(0);
+        self.state.rows.marker(var).unwrap_or_else(chosen)
     }
 
     /// The value of a row variable.
     pub fn row(&self, var: RowVar) -> Row {
         let state = &*self.state;
-        let rank = state.ranks.lo(var.0);
-        let axes = (0..rank).map(|at| closed_dim(state, state.row_axis(var.0, at)));
+        let rank = state.ranks.lo(var);
+        let axes = (0..rank).map(|at| closed_dim(state, state.row_axis(var, at)));
         let marker = self.marker(var).min(rank) as usize;
         let axes: Vec<Dim> = axes.collect();
         Row::new(axes[..marker].iter().copied(), axes[marker..].iter().copied())
@@ -140,7 +140,7 @@ impl Closed<'_> {
     /// All dimensions that occur, by [`DimTerm::ground_index`].
     pub fn dims(&self) -> Vec<Dim> {
         let state = &*self.state;
-        let atoms = (0..state.atoms.len()).map(DimTerm::interned);
+        let atoms = state.atoms.ids().map(DimTerm::interned);
         let atoms = atoms.map(|atom| state.ground(atom).unwrap_or(Dim::Unit));
         std::iter::once(Dim::Unit).chain(atoms).collect()
     }
@@ -154,7 +154,7 @@ impl Closed<'_> {
             if value.is_ground() && !value.is_none() { value } else { DimTerm::UNIT }
         };
         row.lead.iter().for_each(|axis| each(value(*axis)));
-        if let Hole::Var(RowVar(var)) = row.hole {
+        if let Hole::Var(var) = row.hole {
             state.each_row_axis(var, |axis| each(value(axis)));
         }
         row.trail.iter().for_each(|axis| each(value(*axis)));
@@ -184,17 +184,17 @@ impl Closed<'_> {
     /// The way in which a dimension variable got its value.
     pub fn how_dim(&self, var: DimVar) -> How {
         let state = &*self.state;
-        let made = state.dim_vars.binary_search_by_key(&var.0, |(node, _)| *node);
+        let made = state.dim_vars.binary_search_by_key(&var, |(node, _)| *node);
         if made.is_ok_and(|at| self.closing.forced_dims.get(at) == Some(&true)) {
             return How::Forced;
         }
         let role = state.dim_role(var);
         let closed = if role == Role::Interior { How::Interior } else { How::Leaf };
-        if state.dims.value(state.dims.find(var.0)).is_none() {
+        if state.dims.value(state.dims.find(var)).is_none() {
             return closed;
         }
         let searched = |link: &Link| matches!(link.cause, Cause::Policy(policy, _) if policy.is_search());
-        match state.dims.reason_at(state.dims.value_reason(state.dims.value_node(var.0))) {
+        match state.dims.reason_at(state.dims.value_reason(state.dims.value_node(var))) {
             Some(Reason::Policy(_)) => How::Leaf,
             _ if self.closing.searched && self.why_dim(var).iter().any(searched) => How::Search,
             Some(Reason::FlowDown { .. } | Reason::FlowUp { .. }) => How::Leaf,
@@ -205,18 +205,18 @@ impl Closed<'_> {
     /// The way in which a row variable got its value.
     pub fn how_row(&self, var: RowVar) -> How {
         let state = &*self.state;
-        let policy = |step: StepId| state.policies.get(step.index()).map(|choice| choice.policy);
-        if policy(state.rows.marker_policy(var.0)) == Some(Policy::SearchMarker) {
+        let policy = |step: StepId| state.policies.get(step).map(|choice| choice.policy);
+        if policy(state.rows.marker_policy(var)) == Some(Policy::SearchMarker) {
             return How::Search;
         }
         if self.closing.forced_rows.get(var.index()) == Some(&true) {
             return How::Forced;
         }
         let by = |cause| if let RankCause::Policy(step) = cause { policy(step) } else { None };
-        match (by(state.ranks.lo_cause(var.0)), by(state.ranks.hi_cause(var.0))) {
+        match (by(state.ranks.lo_cause(var)), by(state.ranks.hi_cause(var))) {
             (Some(Policy::SearchRank), _) | (_, Some(Policy::SearchRank)) => How::Search,
             (Some(Policy::LeafRank), _) | (_, Some(Policy::LeafRank)) => How::Leaf,
-            _ if state.rows.role(var.0) != Role::Interior => How::Leaf,
+            _ if state.rows.role(var) != Role::Interior => How::Leaf,
             _ => How::Interior,
         }
     }
@@ -279,7 +279,7 @@ impl Closed<'_> {
 
     /// The policy step that decided how many axes a row variable has, if one did directly.
     pub fn rank_policy_of(&self, row: RowVar) -> Option<Policy> {
-        self.state.rank_policy(row.0).map(|(policy, _)| policy)
+        self.state.rank_policy(row).map(|(policy, _)| policy)
     }
 
     /// True if anything was decided without a reason: a size that arithmetic leaves open, the axes of what is only
@@ -292,6 +292,6 @@ impl Closed<'_> {
 
     /// The number of axes of a row variable.
     pub fn rank(&self, row: RowVar) -> u32 {
-        self.state.ranks.lo(row.0)
+        self.state.ranks.lo(row)
     }
 }

@@ -1,25 +1,25 @@
 //! Sizes as expressions over symbols, as far as the constraints so far give them: readings of the stores.
 
 use crate::form::{Form, Symbol};
-use crate::ids::{ArithId, NIL};
+use crate::ids::ArithId;
 use crate::solver::known::size_bounds;
 use crate::solver::stores::ariths::Arith;
 use crate::solver::stores::reason::{Reason, ReasonId};
 use crate::solver::stores::sizes::Watcher;
 use crate::solver::stores::state::State;
-use crate::term::{ConstraintId, DimTerm};
+use crate::term::{ConstraintId, DimTerm, DimVar};
 
 /// The most equations that an expression may take before closing.
 const MOST_EQUATIONS: u32 = 4;
 
 /// The size of a term as an expression, if it is known; its class if it is not.
-pub(crate) fn expressed(state: &State, term: DimTerm) -> Result<Form, u32> {
+pub(crate) fn expressed(state: &State, term: DimTerm) -> Result<Form, DimVar> {
     let resolved = state.dims.resolve(term);
     if let Some(form) = state.symbols.form_of(resolved) {
         return Ok(form.clone());
     }
     let (lo, hi) = size_bounds(state, resolved);
-    match resolved.node() {
+    match resolved.var() {
         Some(root) if lo != hi => Err(root),
         _ => Ok(Form::constant(lo.into())),
     }
@@ -36,10 +36,10 @@ pub(crate) fn observe_form(state: &State, term: DimTerm) -> Option<Form> {
 
 /// The expression of a dimension by so many equations, or its number.
 fn form_within(state: &State, term: DimTerm, equations: u32) -> Option<Form> {
-    let Some(node) = term.node().filter(|_| !term.is_none()) else { return expressed(state, term).ok() };
+    let Some(node) = term.var().filter(|_| !term.is_none()) else { return expressed(state, term).ok() };
     let root = state.dims.find(node);
     if let Some(symbol) = state.dims.tag(root) {
-        return Some(Form::symbol(Symbol(symbol)));
+        return Some(Form::symbol(symbol));
     }
     let less = equations.checked_sub(1);
     let watchers = state.dims.extra_of(root).filter(|_| less.is_some());
@@ -53,12 +53,12 @@ fn form_within(state: &State, term: DimTerm, equations: u32) -> Option<Form> {
 }
 
 /// The expression that a linear equation gives a class, if all others in it have a name or a number, and one a name.
-fn form_by(state: &State, con: ArithId, class: u32, equations: u32) -> Option<Form> {
+fn form_by(state: &State, con: ArithId, class: DimVar, equations: u32) -> Option<Form> {
     let arith = state.ariths.get(con);
     let Arith::Linear { items, constant, .. } = arith else { return None };
     let (mut sum, mut own) = (Form::constant(*constant), 0i128);
     for item in items {
-        if item.dim.node().is_some_and(|node| state.dims.find(node) == class) {
+        if item.dim.var().is_some_and(|node| state.dims.find(node) == class) {
             own += item.coeff;
         } else {
             sum = sum.plus(&form_within(state, item.dim, equations)?.scaled(item.coeff, 1)?)?;
@@ -96,8 +96,8 @@ pub(crate) fn names_open_symbol(state: &State, con: ArithId) -> bool {
 pub(crate) fn is_open_form(state: &State, dim: DimTerm) -> bool {
     let open = |symbol: Symbol| {
         let node = state.symbols.node(symbol);
-        if node == NIL || state.dims.value(state.dims.find(node)).is_none() {
-            return node != NIL;
+        if node == DimVar::NIL || state.dims.value(state.dims.find(node)).is_none() {
+            return node != DimVar::NIL;
         }
         // A value that only arithmetic or bounds have left is no written literal.
         let reason = state.dims.value_reason(state.dims.value_node(node));
@@ -108,9 +108,12 @@ pub(crate) fn is_open_form(state: &State, dim: DimTerm) -> bool {
 }
 
 /// The constraint that last moved the bounds of a class.
-pub(crate) fn bounded_by(state: &State, root: u32) -> Option<ConstraintId> {
+pub(crate) fn bounded_by(state: &State, root: DimVar) -> Option<ConstraintId> {
     let steps = state.dims.sizes.steps(state.dims.extra_of(root)?);
-    let id = |(_, reason): &(u32, ReasonId)| match reason.as_constraint().filter(|_| reason.0 != NIL) {
+    let id = |(_, reason): &(DimVar, ReasonId)| match reason
+        .as_constraint()
+        .filter(|_| *reason != ReasonId::NIL)
+    {
         Some(id) => Some(id),
         None => match state.dims.reason_at(*reason)? {
             Reason::Arith { con } => Some(state.ariths.id(con)),

@@ -1,16 +1,16 @@
 //! Readings of the stores: the known size of a dimension and the range of a symbol.
 
 use crate::form::{Form, Symbol};
-use crate::ids::{ArithId, NIL};
+use crate::ids::ArithId;
 use crate::order::{Atom, Basis};
 use crate::solver::stores::sizes::ANY;
 use crate::solver::stores::state::State;
 use crate::term::{DimTerm, DimVar};
 
-/// One factor or summand: its class (or `NIL` if ground) and the bounds on its size.
+/// One factor or summand: its class or its symbolic size (or `NONE`, if its size is known) and the bounds on its size.
 #[derive(Clone, Copy)]
 pub(crate) struct Known {
-    pub root: u32,
+    pub root: DimTerm,
     pub lo: u64,
     pub hi: u64,
 }
@@ -26,24 +26,24 @@ pub(crate) fn ground_size(state: &State, term: DimTerm) -> (u64, u64) {
     if let Some(form) = state.symbols.form_of(term) {
         return form_bounds(state, form);
     }
-    let size = term.atom_index().map_or(1, |atom| state.atoms[atom].size);
+    let size = term.atom().map_or(1, |atom| state.atoms[atom].size);
     (size, size)
 }
 
 /// The known bounds on the size of a term.
 pub(crate) fn size_of(state: &State, term: DimTerm) -> Known {
     let resolved = state.dims.resolve(term);
-    match resolved.node() {
+    match resolved.var() {
         None => {
             let (lo, hi) = ground_size(state, resolved);
             // A symbolic size is an unknown that nothing narrows.
-            Known { root: if lo == hi { NIL } else { resolved.0 }, lo, hi }
+            Known { root: if lo == hi { DimTerm::NONE } else { resolved }, lo, hi }
         }
         Some(root) => match state.dims.extra_of(root) {
-            None => Known { root, lo: 1, hi: ANY },
+            None => Known { root: resolved, lo: 1, hi: ANY },
             Some(extra) => {
                 let bounds = state.dims.sizes.get(extra);
-                Known { root, lo: bounds.lo, hi: bounds.hi }
+                Known { root: resolved, lo: bounds.lo, hi: bounds.hi }
             }
         },
     }
@@ -68,13 +68,12 @@ pub(crate) fn known_sizes(state: &State, con: ArithId) -> Vec<Option<u64>> {
 
 /// The variable of a symbol.
 pub(crate) fn symbol_var(state: &State, symbol: Symbol) -> Option<DimVar> {
-    let node = state.symbols.node(symbol);
-    (node != NIL).then_some(DimVar(node))
+    state.symbols.node(symbol).some()
 }
 
 /// The symbol that a dimension is known to be, specialised or not. Changes nothing.
 pub(crate) fn observe_symbol(state: &State, term: DimTerm) -> Option<Symbol> {
-    state.dims.tag(state.dims.find(term.node().filter(|_| !state.symbols.is_empty())?)).map(Symbol)
+    state.dims.tag(state.dims.find(term.var().filter(|_| !state.symbols.is_empty())?))
 }
 
 /// The atom of an expression.
@@ -84,10 +83,9 @@ pub(crate) fn symbolic_atom(state: &mut State, form: Form, basis: Basis) -> DimT
         return *term;
     }
     // The number is never read: callers that need one ask for the bounds.
-    let place = state.atoms.len();
-    state.atoms.push(Atom { size: 1, basis });
-    let term = DimTerm::interned(place);
-    state.symbols.of_atom.insert(place, id);
+    let atom = state.atoms.push(Atom { size: 1, basis });
+    let term = DimTerm::interned(atom);
+    state.symbols.of_atom.insert(atom, id);
     state.symbols.atoms.insert((id, basis), term);
     term
 }
@@ -102,7 +100,7 @@ fn form_bounds(state: &State, form: &Form) -> (u64, u64) {
 /// The range of a symbol, as far as the constraints narrow it.
 pub(crate) fn symbol_bounds(state: &State, symbol: Symbol) -> (u64, Option<u64>) {
     let node = state.symbols.node(symbol);
-    if node == NIL {
+    if node == DimVar::NIL {
         return (1, None);
     }
     let root = state.dims.find(node);
@@ -112,7 +110,7 @@ pub(crate) fn symbol_bounds(state: &State, symbol: Symbol) -> (u64, Option<u64>)
         (lo, hi) = (bounds.lo, bounds.hi);
     }
     if let Some(atom) = state.dims.value(root).filter(|value| state.symbols.form_of(*value).is_none()) {
-        let size = atom.atom_index().map_or(1, |atom| state.atoms[atom].size);
+        let size = atom.atom().map_or(1, |atom| state.atoms[atom].size);
         (lo, hi) = (size, size);
     }
     (lo, (hi != ANY).then_some(hi))
@@ -121,7 +119,7 @@ pub(crate) fn symbol_bounds(state: &State, symbol: Symbol) -> (u64, Option<u64>)
 /// The range of a symbol when closing began: closing may put it into one class with others, whose bounds are then
 /// its own.
 pub(crate) fn range_before_closing(state: &State, symbol: Symbol) -> (u64, Option<u64>) {
-    let known = state.symbols.ranges.get(symbol.0 as usize);
+    let known = state.symbols.ranges.get(symbol);
     known.copied().unwrap_or_else(|| symbol_bounds(state, symbol))
 }
 

@@ -137,7 +137,7 @@ impl Solver {
 
     /// The role that a row variable was made with.
     pub fn role(&self, row: RowVar) -> Role {
-        self.state.rows.role(row.0)
+        self.state.rows.role(row)
     }
 
     /// The atom of a size with the default basis. Sizes are at least one; the unit is

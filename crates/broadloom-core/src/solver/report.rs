@@ -5,10 +5,9 @@
 //! they are collapsed here, where they are visible, by one pass over the strongly connected
 //! components.
 
-use crate::ids::NIL;
 use crate::order::Dim;
 use crate::solver::canonical::canonical_dim;
-use crate::solver::components::{Components, components};
+use crate::solver::components::{ComponentId, Components, components};
 use crate::solver::forms::observe_form;
 use crate::solver::propagate::support::supports_settled;
 use crate::solver::stores::ranks::UNBOUNDED;
@@ -129,9 +128,9 @@ struct Nested {
 
 /// ClassNames for unresolved classes.
 struct ClassNames {
-    shapes: FxHashMap<u32, DimShape>,
+    shapes: FxHashMap<DimVar, DimShape>,
     /// Class to the representative of its adjacency cycle.
-    cycles: FxHashMap<u32, u32>,
+    cycles: FxHashMap<DimVar, DimVar>,
 }
 
 /// The value of a dimension variable, if it is known by now. Changes nothing.
@@ -141,7 +140,7 @@ pub(crate) fn observe_dim(state: &State, var: DimVar) -> Option<Dim> {
 
 /// The axes of a row variable, as far as they are known by now. Changes nothing, and costs no more than the row.
 pub(crate) fn observe_row(state: &State, var: RowVar) -> RowShape {
-    let term = Term { start: 0, lead: 0, trail: 0, hole: var.0 };
+    let term = Term::var(var);
     let mut shape =
         shape(state, term, &ClassNames { shapes: FxHashMap::default(), cycles: FxHashMap::default() });
     // An axis without a size is named by its place: which variable stands for it is no fact.
@@ -182,9 +181,9 @@ pub(crate) fn report(state: &State) -> Report {
 
 fn bind_dims(state: &State, names: &ClassNames, report: &mut Report) {
     for (node, _) in &state.dim_vars {
-        let shape = dim_shape(state, DimTerm(*node), names);
-        if shape != DimShape::Var(DimVar(*node)) {
-            report.bindings.push(Binding::Dim(DimVar(*node), shape));
+        let shape = dim_shape(state, (*node).into(), names);
+        if shape != DimShape::Var(*node) {
+            report.bindings.push(Binding::Dim(*node, shape));
         }
     }
 }
@@ -193,13 +192,17 @@ fn bind_dims(state: &State, names: &ClassNames, report: &mut Report) {
 /// a row that another row is nested in. Equations that have no such form stay residual.
 fn bind_rows(state: &State, names: &ClassNames, report: &mut Report) {
     let aliases = row_aliases(state);
-    let first = |row: u32| aliases.get(&row).copied().unwrap_or(row);
+    let first = |row: RowVar| aliases.get(&row).copied().unwrap_or(row);
     let nested = nested_rows(state, &first);
     // An equation that is said twice is told once.
     let equation = |con: &RowCon| {
         let mut sides = [con.res, con.opnd].map(|term| {
             let literals = state.rows.literals(term).iter().map(|axis| canonical_dim(state, *axis));
-            (if term.hole == NIL { NIL } else { first(term.hole) }, term.lead, literals.collect::<Vec<_>>())
+            (
+                if term.hole == RowVar::NIL { RowVar::NIL } else { first(term.hole) },
+                term.lead,
+                literals.collect::<Vec<_>>(),
+            )
         });
         sides.sort();
         sides
@@ -207,13 +210,13 @@ fn bind_rows(state: &State, names: &ClassNames, report: &mut Report) {
     let cons: Vec<RowCon> = state.rows.cons().collect();
     let told: FxHashSet<_> = nested.values().map(|nested| equation(&cons[nested.con as usize])).collect();
     let mut axes = 0;
-    for row in 0..state.rows.len() as u32 {
+    for row in state.rows.ids() {
         let mut shape = shape(state, Term { start: 0, lead: 0, trail: 0, hole: row }, names);
         if shape.middle != Middle::Closed && first(row) != row {
             if !same_ends(state, row, first(row), nested.get(&first(row)), names) {
                 keep_ends(row, &shape, report);
             }
-            shape.middle = Middle::Var(RowVar(first(row)));
+            shape.middle = Middle::Var(first(row));
             (shape.lead, shape.trail) = (Vec::new(), Vec::new());
         } else if shape.middle != Middle::Closed
             && let Some(Nested { outer, lead, trail, .. }) = nested.get(&row)
@@ -226,15 +229,15 @@ fn bind_rows(state: &State, names: &ClassNames, report: &mut Report) {
             }
             shape.lead = front[*lead as usize..].iter().map(name).collect();
             shape.trail = back[..back.len() - *trail as usize].iter().map(name).collect();
-            shape.middle = Middle::Var(RowVar(first(outer.hole)));
+            shape.middle = Middle::Var(first(outer.hole));
         }
         axes += shape.lead.len() + shape.trail.len();
         if axes > MOST_AXES {
             report.complete = false;
             break;
         }
-        if shape.middle != Middle::Var(RowVar(row)) {
-            report.bindings.push(Binding::Row(RowVar(row), shape));
+        if shape.middle != Middle::Var(row) {
+            report.bindings.push(Binding::Row(row, shape));
         }
     }
     for con in cons {
@@ -249,16 +252,16 @@ fn bind_rows(state: &State, names: &ClassNames, report: &mut Report) {
 }
 
 /// Reports as a bound of its own what is known of a row's ends and its binding does not say.
-fn keep_ends(row: u32, ends: &RowShape, report: &mut Report) {
+fn keep_ends(row: RowVar, ends: &RowShape, report: &mut Report) {
     let (lead, trail) = (Vec::new(), Vec::new());
-    let bare = RowShape { lead, middle: Middle::Var(RowVar(row)), trail, ..ends.clone() };
+    let bare = RowShape { lead, middle: Middle::Var(row), trail, ..ends.clone() };
     report.residual.push(Bound::RowEq(bare, ends.clone()));
 }
 
 /// True if the known ends of an open row are also reported for the row it equals: by the term that
 /// one is nested in, or by its own ends.
-fn same_ends(state: &State, row: u32, other: u32, nested: Option<&Nested>, names: &ClassNames) -> bool {
-    let slot = |row: u32, side: Side, at: u32| state.rows.slot(Slot::Edge { row, side, at }).term;
+fn same_ends(state: &State, row: RowVar, other: RowVar, nested: Option<&Nested>, names: &ClassNames) -> bool {
+    let slot = |row: RowVar, side: Side, at: u32| state.rows.slot(Slot::Edge { row, side, at }).term;
     let told = |side: Side, at: u32| {
         let literal = nested.and_then(|nested| {
             let own = if side == Side::Left { nested.lead } else { nested.trail };
@@ -278,7 +281,7 @@ fn same_ends(state: &State, row: u32, other: u32, nested: Option<&Nested>, names
 }
 
 /// The numbers of known axes of a row of open rank, from the front and from the back.
-fn known(state: &State, row: u32, names: &ClassNames) -> (usize, usize) {
+fn known(state: &State, row: RowVar, names: &ClassNames) -> (usize, usize) {
     let reach =
         |list: &[Axis]| list.iter().rposition(|axis| tells(state, axis.term, names)).map_or(0, |at| at + 1);
     state.rows.partial(row).map_or((0, 0), |ends| (reach(&ends.front), reach(&ends.back)))
@@ -290,9 +293,9 @@ fn tells(state: &State, axis: DimTerm, names: &ClassNames) -> bool {
     if axis.is_none() {
         return false;
     }
-    let Some(root) = state.dims.resolve(axis).node() else { return true };
+    let Some(root) = state.dims.resolve(axis).var() else { return true };
     let named = names.cycles.get(&root).copied().unwrap_or(root);
-    let open = |node: u32| state.dims.value(state.dims.find(node)).is_none();
+    let open = |node: DimVar| state.dims.value(state.dims.find(node)).is_none();
     matches!(names.shapes.get(&named), Some(DimShape::Var(_)))
         || state.dims.cap(root).is_some()
         || state.dims.up(root).any(|edge| open(state.dims.edge(edge).hi))
@@ -305,12 +308,12 @@ fn face_alike(state: &State, a: Term, b: Term) -> bool {
 }
 
 fn is_open_row(state: &State, term: Term) -> bool {
-    term.hole != NIL && !state.rows.is_fixed(term.hole)
+    term.hole != RowVar::NIL && !state.rows.is_fixed(term.hole)
 }
 
 /// Open rows that equal an earlier one: equated flank for flank, or on a cycle of such inequalities.
 /// The ranks on a cycle agree, so nothing broadcasts, and mutual `⊑¹` is `≈` (Remark 2.15).
-fn row_aliases(state: &State) -> FxHashMap<u32, u32> {
+fn row_aliases(state: &State) -> FxHashMap<RowVar, RowVar> {
     let Components { of: component, .. } = components(state.rows.len(), |row, out| {
         for con in state.rows.watchers(row) {
             let RowCon { res, opnd, kind, .. } = state.rows.con(con);
@@ -319,10 +322,10 @@ fn row_aliases(state: &State) -> FxHashMap<u32, u32> {
             }
         }
     });
-    let mut first: FxHashMap<u32, u32> = FxHashMap::default();
+    let mut first: FxHashMap<ComponentId, RowVar> = FxHashMap::default();
     let mut aliases = FxHashMap::default();
-    for row in (0..state.rows.len() as u32).filter(|row| !state.rows.is_fixed(*row)) {
-        let smallest = *first.entry(component[row as usize]).or_insert(row);
+    for row in state.rows.ids().filter(|row| !state.rows.is_fixed(*row)) {
+        let smallest = *first.entry(component[row]).or_insert(row);
         if smallest != row {
             aliases.insert(row, smallest);
         }
@@ -332,8 +335,8 @@ fn row_aliases(state: &State) -> FxHashMap<u32, u32> {
 
 /// For each open row at most one term it is nested in: the one that says most, then the smallest.
 /// Ranks grow outward, so there are no cycles.
-fn nested_rows(state: &State, first: &dyn Fn(u32) -> u32) -> FxHashMap<u32, Nested> {
-    let mut nested: FxHashMap<u32, Nested> = FxHashMap::default();
+fn nested_rows(state: &State, first: &dyn Fn(RowVar) -> RowVar) -> FxHashMap<RowVar, Nested> {
+    let mut nested: FxHashMap<RowVar, Nested> = FxHashMap::default();
     for (at, con) in state.rows.cons().enumerate().filter(|(_, con)| con.kind == Kind::Eq) {
         for (inner, outer) in [(con.res, con.opnd), (con.opnd, con.res)] {
             let fits = inner.lead <= outer.lead && inner.trail <= outer.trail && inner.hole != outer.hole;
@@ -361,11 +364,11 @@ fn nested_rows(state: &State, first: &dyn Fn(u32) -> u32) -> FxHashMap<u32, Nest
 }
 
 fn dim_bounds(state: &State, names: &ClassNames, report: &mut Report) {
-    for root in (0..state.dims.len() as u32).filter(|node| state.dims.find(*node) == *node) {
+    for root in state.dims.ids().filter(|node| state.dims.find(*node) == *node) {
         if state.dims.value(root).is_some() {
             continue;
         }
-        let here = dim_shape(state, DimTerm(root), names);
+        let here = dim_shape(state, root.into(), names);
         if let Some(cap) = state.dims.cap(root).and_then(|cap| state.ground(cap))
             && names.cycles.get(&root).is_none_or(|first| *first == root)
         {
@@ -373,7 +376,7 @@ fn dim_bounds(state: &State, names: &ClassNames, report: &mut Report) {
         }
         for edge in state.dims.up(root) {
             let above = state.dims.find(state.dims.edge(edge).hi);
-            let there = dim_shape(state, DimTerm(above), names);
+            let there = dim_shape(state, above.into(), names);
             if state.dims.value(above).is_none() && here != there {
                 report.residual.push(Bound::Below(here, there));
             }
@@ -384,7 +387,7 @@ fn dim_bounds(state: &State, names: &ClassNames, report: &mut Report) {
 /// Inequalities that wait: adjacencies between open rows of which nothing is known, and caps.
 fn row_bounds(state: &State, names: &ClassNames, report: &mut Report) {
     let aliases = row_aliases(state);
-    let first = |row: u32| aliases.get(&row).copied().unwrap_or(row);
+    let first = |row: RowVar| aliases.get(&row).copied().unwrap_or(row);
     for con in state.rows.cons().filter(|con| !con.done && con.kind == Kind::Le) {
         let RowCon { res, opnd, .. } = con;
         let alike = face_alike(state, res, opnd) && first(res.hole) == first(opnd.hole);
@@ -405,7 +408,7 @@ fn implied(state: &State, res: Term, opnd: Term, names: &ClassNames) -> bool {
     let operand = shape(state, opnd, names);
     let axes: Vec<DimShape> = operand.lead.into_iter().chain(operand.trail).collect();
     let inside = axes.len() as u32 - opnd.flanks();
-    let decided = if opnd.hole == NIL { Some(0) } else { state.rows.marker(opnd.hole) };
+    let decided = if opnd.hole == RowVar::NIL { Some(0) } else { state.rows.marker(opnd.hole) };
     let markers = decided.map_or(0..=inside, |marker| marker.min(inside)..=marker.min(inside));
     let faces = |at: usize, marker: u32| {
         if at < (opnd.lead + marker) as usize { result.front(at) } else { result.back(axes.len() - 1 - at) }
@@ -419,7 +422,7 @@ fn implied(state: &State, res: Term, opnd: Term, names: &ClassNames) -> bool {
 
 /// Rows whose known ends overlap at the least rank: the front is a bound of its own.
 fn overlap_bounds(state: &State, names: &ClassNames, report: &mut Report) {
-    for row in (0..state.rows.len() as u32).filter(|row| !state.rows.is_fixed(*row)) {
+    for row in state.rows.ids().filter(|row| !state.rows.is_fixed(*row)) {
         let (front, back) = known(state, row, names);
         if front + back <= state.ranks.lo(row) as usize {
             continue;
@@ -443,12 +446,12 @@ fn overlap_bounds(state: &State, names: &ClassNames, report: &mut Report) {
 /// spelled out around the variable they would also fix where the row broadcasts.
 fn written(state: &State, term: Term, names: &ClassNames) -> RowShape {
     let mut shape = shape(state, term, names);
-    if term.hole != NIL {
+    if term.hole != RowVar::NIL {
         let (front, back) = state.rows.literals(term).split_at(term.lead as usize);
         let name = |axis: &DimTerm| dim_shape(state, *axis, names);
         shape.lead = front.iter().map(name).collect();
         shape.trail = back.iter().map(name).collect();
-        shape.middle = Middle::Var(RowVar(term.hole));
+        shape.middle = Middle::Var(term.hole);
     }
     shape
 }
@@ -461,8 +464,8 @@ fn shape(state: &State, term: Term, names: &ClassNames) -> RowShape {
     let mut trail: Vec<DimShape> = Vec::new();
     let flanks = term.flanks();
     let (mut middle, mut least, mut greatest) = (Middle::Closed, flanks, Some(flanks));
-    if term.hole != NIL {
-        let (row, var) = (term.hole, RowVar(term.hole));
+    if term.hole != RowVar::NIL {
+        let (row, var) = (term.hole, term.hole);
         least = flanks + state.ranks.lo(row);
         greatest = match state.ranks.hi(row) {
             UNBOUNDED => None,
@@ -490,7 +493,7 @@ fn shape(state: &State, term: Term, names: &ClassNames) -> RowShape {
 /// front as cannot overlap them, and the rest of the least rank between.
 fn known_ends(
     state: &State,
-    row: u32,
+    row: RowVar,
     names: &ClassNames,
     lead: &mut Vec<DimShape>,
     trail: &mut Vec<DimShape>,
@@ -503,57 +506,53 @@ fn known_ends(
 }
 
 /// The axis at a place from an edge of a row of open rank.
-fn end(state: &State, row: u32, side: Side, at: usize, names: &ClassNames) -> DimShape {
+fn end(state: &State, row: RowVar, side: Side, at: usize, names: &ClassNames) -> DimShape {
     let at = at as u32;
     match (state.rows.slot(Slot::Edge { row, side, at }).term, side) {
-        (DimTerm::NONE, Side::Left) => DimShape::Front(RowVar(row), at),
-        (DimTerm::NONE, Side::Right) => DimShape::Back(RowVar(row), at),
+        (DimTerm::NONE, Side::Left) => DimShape::Front(row, at),
+        (DimTerm::NONE, Side::Right) => DimShape::Back(row, at),
         (axis, _) => dim_shape(state, axis, names),
     }
 }
 
 fn dim_shape(state: &State, term: DimTerm, names: &ClassNames) -> DimShape {
     let resolved = state.dims.resolve(term);
-    match (state.ground(resolved), resolved.node()) {
+    match (state.ground(resolved), resolved.var()) {
         (Some(dim), _) => DimShape::Ground(dim),
         (None, Some(root)) => {
             let root = names.cycles.get(&root).copied().unwrap_or(root);
-            names.shapes.get(&root).copied().unwrap_or(DimShape::Var(DimVar(root)))
+            names.shapes.get(&root).copied().unwrap_or(DimShape::Var(root))
         }
         (None, None) => DimShape::Ground(Dim::Unit),
     }
 }
 
 /// The first of the caller's variables, or else the first axis, that stands for a node's class.
-pub(crate) fn name_of(state: &State, node: u32) -> Option<DimShape> {
+pub(crate) fn name_of(state: &State, node: DimVar) -> Option<DimShape> {
     let class = state.dims.find(node);
-    let same = |term: DimTerm| term.node().is_some_and(|node| state.dims.find(node) == class);
-    let var = state
-        .dim_vars
-        .iter()
-        .find(|(var, _)| same(DimTerm(*var)))
-        .map(|(var, _)| DimShape::Var(DimVar(*var)));
-    let axis = |row: u32| {
+    let same = |term: DimTerm| term.var().is_some_and(|node| state.dims.find(node) == class);
+    let var = state.dim_vars.iter().find(|(var, _)| same((*var).into())).map(|(var, _)| DimShape::Var(*var));
+    let axis = |row: RowVar| {
         let known = if state.rows.is_fixed(row) { state.ranks.lo(row) } else { 0 };
         let front = (0..known).find(|at| same(state.rows.axis(row, *at)));
-        front.map(|at| DimShape::Front(RowVar(row), at))
+        front.map(|at| DimShape::Front(row, at))
     };
-    var.or_else(|| (0..state.rows.len() as u32).find_map(axis))
+    var.or_else(|| state.rows.ids().find_map(axis))
 }
 
 /// ClassNames unresolved classes: by the caller's first variable, else by the first axis.
 fn names(state: &State) -> ClassNames {
     let mut names = ClassNames { shapes: FxHashMap::default(), cycles: dim_cycles(state) };
     let root_of = |names: &ClassNames, term: DimTerm| {
-        let root = state.dims.resolve(term).node()?;
+        let root = state.dims.resolve(term).var()?;
         Some(names.cycles.get(&root).copied().unwrap_or(root))
     };
     for (node, _) in &state.dim_vars {
-        if let Some(root) = root_of(&names, DimTerm(*node)) {
-            names.shapes.entry(root).or_insert(DimShape::Var(DimVar(*node)));
+        if let Some(root) = root_of(&names, (*node).into()) {
+            names.shapes.entry(root).or_insert(DimShape::Var(*node));
         }
     }
-    for row in 0..state.rows.len() as u32 {
+    for row in state.rows.ids() {
         let mut name = |axis: DimTerm, shape: DimShape| {
             if !axis.is_none()
                 && let Some(root) = root_of(&names, axis)
@@ -563,14 +562,14 @@ fn names(state: &State) -> ClassNames {
         };
         if state.rows.is_fixed(row) {
             for at in 0..state.ranks.lo(row) {
-                name(state.rows.axis(row, at), DimShape::Front(RowVar(row), at));
+                name(state.rows.axis(row, at), DimShape::Front(row, at));
             }
         } else if let Some(partial) = state.rows.partial(row) {
             for (at, axis) in partial.front.iter().enumerate() {
-                name(axis.term, DimShape::Front(RowVar(row), at as u32));
+                name(axis.term, DimShape::Front(row, at as u32));
             }
             for (at, axis) in partial.back.iter().enumerate() {
-                name(axis.term, DimShape::Back(RowVar(row), at as u32));
+                name(axis.term, DimShape::Back(row, at as u32));
             }
         }
     }
@@ -579,20 +578,19 @@ fn names(state: &State) -> ClassNames {
 
 /// The adjacency-cycle rule: classes on a cycle of `⊑` are equal. Maps every class of a cycle to
 /// its smallest member.
-fn dim_cycles(state: &State) -> FxHashMap<u32, u32> {
-    let open = |root: u32| state.dims.find(root) == root && state.dims.value(root).is_none();
+fn dim_cycles(state: &State) -> FxHashMap<DimVar, DimVar> {
+    let open = |root: DimVar| state.dims.find(root) == root && state.dims.value(root).is_none();
     let Components { of: component, .. } = components(state.dims.len(), |root, out| {
         if open(root) {
             let above = state.dims.up(root).map(|edge| state.dims.find(state.dims.edge(edge).hi));
             out.extend(above.filter(|above| *above != root && open(*above)));
         }
     });
-    let mut first: FxHashMap<u32, u32> = FxHashMap::default();
+    let mut first: FxHashMap<ComponentId, DimVar> = FxHashMap::default();
     let mut cycles = FxHashMap::default();
-    let linked =
-        (0..state.dims.len() as u32).filter(|root| open(*root) && state.dims.up(*root).next().is_some());
+    let linked = state.dims.ids().filter(|root| open(*root) && state.dims.up(*root).next().is_some());
     for root in linked {
-        let smallest = *first.entry(component[root as usize]).or_insert(root);
+        let smallest = *first.entry(component[root]).or_insert(root);
         if smallest != root {
             cycles.insert(root, smallest);
         }

@@ -1,6 +1,5 @@
 //! The constraints read back, for those who check an answer on their own.
 
-use crate::ids::NIL;
 use crate::solver::stores::ariths::Arith;
 use crate::solver::stores::constraints::Stored;
 use crate::solver::stores::rows::{Kind, RowCon, Term};
@@ -27,7 +26,7 @@ pub(crate) fn each_constraint(state: &State, mut each: impl FnMut(Constraint<'_>
             Stored::Support(support) => {
                 let opnds = state.supports.terms(support).iter().map(|term| row_term(state, *term));
                 let opnds: Vec<RowTerm<'_>> = opnds.collect();
-                each(Constraint::MadeOf { res: RowVar(state.supports.get(support).res), opnds: &opnds });
+                each(Constraint::MadeOf { res: state.supports.get(support).res, opnds: &opnds });
             }
         }
     }
@@ -36,12 +35,12 @@ pub(crate) fn each_constraint(state: &State, mut each: impl FnMut(Constraint<'_>
 /// True if a dimension variable may have size zero, because
 /// [`discardable_var`](crate::Solver::discardable_var) made it.
 pub(crate) fn is_discardable(state: &State, var: DimVar) -> bool {
-    state.discardable.contains(&var.0)
+    state.discardable.contains(&var)
 }
 
 fn row_term(state: &State, term: Term) -> RowTerm<'_> {
     let (lead, trail) = state.rows.literals(term).split_at(term.lead as usize);
-    let hole = if term.hole == NIL { Hole::Marker } else { Hole::Var(RowVar(term.hole)) };
+    let hole = if term.hole == RowVar::NIL { Hole::Marker } else { Hole::Var(term.hole) };
     RowTerm { lead, hole, trail }
 }
 

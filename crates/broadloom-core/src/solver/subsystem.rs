@@ -1,6 +1,5 @@
 //! Some of the constraints of a system as a system of their own; systems without their last constraints.
 
-use crate::ids::NIL;
 use crate::solver::propagate::add::{add, add_stored};
 use crate::solver::propagate::held::{hold, release};
 use crate::solver::report::DimShape;
@@ -18,30 +17,30 @@ const MANY: usize = 1024;
 pub(crate) struct Subsystem {
     pub state: State,
     /// The original variables, in their order, with their copies.
-    dims: Vec<(u32, DimVar)>,
-    rows: Vec<(u32, RowVar)>,
+    dims: Vec<(DimVar, DimVar)>,
+    rows: Vec<(RowVar, RowVar)>,
     ids: Vec<ConstraintId>,
 }
 
 impl Subsystem {
     /// The copy of a dimension variable, if a constraint mentions it.
     pub fn dim(&self, var: DimVar) -> Option<DimVar> {
-        let at = self.dims.binary_search_by_key(&var.0, |(node, _)| *node).ok()?;
+        let at = self.dims.binary_search_by_key(&var, |(node, _)| *node).ok()?;
         Some(self.dims[at].1)
     }
 
     /// The copy of a row variable, if a constraint mentions it.
     pub fn row(&self, var: RowVar) -> Option<RowVar> {
-        let at = self.rows.binary_search_by_key(&var.0, |(row, _)| *row).ok()?;
+        let at = self.rows.binary_search_by_key(&var, |(row, _)| *row).ok()?;
         Some(self.rows[at].1)
     }
 
     pub fn original_dim(&self, copy: DimVar) -> Option<DimVar> {
-        self.dims.iter().find(|(_, var)| *var == copy).map(|(node, _)| DimVar(*node))
+        self.dims.iter().find(|(_, var)| *var == copy).map(|(node, _)| *node)
     }
 
     pub fn original_row(&self, copy: RowVar) -> Option<RowVar> {
-        self.rows.iter().find(|(_, var)| *var == copy).map(|(row, _)| RowVar(*row))
+        self.rows.iter().find(|(_, var)| *var == copy).map(|(row, _)| *row)
     }
 
     /// A dimension in the names of the original system.
@@ -78,7 +77,7 @@ pub(crate) fn subsystem(state: &State, ids: &[ConstraintId]) -> Subsystem {
     rows.sort_unstable();
     rows.dedup();
     for node in dims {
-        let role = state.dim_role(DimVar(node));
+        let role = state.dim_role(node);
         let discardable = state.discardable.contains(&node);
         let symbol = state.symbols.made_at(node);
         let copy = if let Some(symbol) = symbol {
@@ -97,11 +96,11 @@ pub(crate) fn subsystem(state: &State, ids: &[ConstraintId]) -> Subsystem {
         }
         sub.rows.push((row, copy));
     }
-    let dim_map: FxHashMap<u32, DimVar> = sub.dims.iter().copied().collect();
-    let row_map: FxHashMap<u32, RowVar> = sub.rows.iter().copied().collect();
+    let dim_map: FxHashMap<DimVar, DimVar> = sub.dims.iter().copied().collect();
+    let row_map: FxHashMap<RowVar, RowVar> = sub.rows.iter().copied().collect();
     let dim =
-        |term: DimTerm| term.node().and_then(|node| dim_map.get(&node)).map_or(term, |var| (*var).into());
-    let row = |row: RowVar| row_map.get(&row.0).copied().unwrap_or(row);
+        |term: DimTerm| term.var().and_then(|node| dim_map.get(&node)).map_or(term, |var| (*var).into());
+    let row = |row: RowVar| row_map.get(&row).copied().unwrap_or(row);
     if ids.len() > MANY {
         hold(&mut sub.state);
     }
@@ -123,7 +122,7 @@ pub(crate) fn add_copy(
     let axes =
         |term: Term| -> Vec<DimTerm> { state.rows.literals(term).iter().map(|axis| dim(*axis)).collect() };
     fn split<'a>(term: Term, axes: &'a [DimTerm], row: &impl Fn(RowVar) -> RowVar) -> RowTerm<'a> {
-        let hole = if term.hole == NIL { Hole::Marker } else { Hole::Var(row(RowVar(term.hole))) };
+        let hole = if term.hole == RowVar::NIL { Hole::Marker } else { Hole::Var(row(term.hole)) };
         let (lead, trail) = axes.split_at(term.lead as usize);
         RowTerm { lead, hole, trail }
     }
@@ -138,7 +137,7 @@ pub(crate) fn add_copy(
             let written: Vec<Vec<DimTerm>> = terms.iter().map(|term| axes(*term)).collect();
             let opnds = terms.iter().zip(&written).map(|(term, axes)| split(*term, axes, row));
             let opnds: Vec<RowTerm<'_>> = opnds.collect();
-            let res = row(RowVar(state.supports.get(support).res));
+            let res = row(state.supports.get(support).res);
             add(to, Constraint::MadeOf { res, opnds: &opnds })
         }
         Stored::Row(con) => {
@@ -157,36 +156,36 @@ pub(crate) fn add_copy(
 }
 
 /// The row variables some constraints mention, with repetitions.
-pub(crate) fn rows_of(state: &State, ids: &[ConstraintId]) -> Vec<u32> {
+pub(crate) fn rows_of(state: &State, ids: &[ConstraintId]) -> Vec<RowVar> {
     variables(state, ids).1
 }
 
 /// The variables some constraints mention, with repetitions.
-fn variables(state: &State, ids: &[ConstraintId]) -> (Vec<u32>, Vec<u32>) {
+fn variables(state: &State, ids: &[ConstraintId]) -> (Vec<DimVar>, Vec<RowVar>) {
     let (mut dims, mut rows) = (Vec::new(), Vec::new());
     for id in ids {
         match state.constraints.get(*id) {
             Stored::DimEq(a, b) | Stored::DimLe(a, b) => {
-                dims.extend([a, b].iter().filter_map(|term| term.node()))
+                dims.extend([a, b].iter().filter_map(|term| term.var()))
             }
             Stored::Row(con) => {
                 let RowCon { res, opnd, .. } = state.rows.con(con);
                 for term in [res, opnd] {
-                    dims.extend(state.rows.literals(term).iter().filter_map(|axis| axis.node()));
-                    rows.extend((term.hole != NIL).then_some(term.hole));
+                    dims.extend(state.rows.literals(term).iter().filter_map(|axis| axis.var()));
+                    rows.extend((term.hole != RowVar::NIL).then_some(term.hole));
                 }
             }
-            Stored::AtLeast(term, _) | Stored::AtMost(term, _) => dims.extend(term.node()),
+            Stored::AtLeast(term, _) | Stored::AtMost(term, _) => dims.extend(term.var()),
             Stored::Arith(con) => {
                 let arith = state.ariths.get(con);
-                dims.extend(arith.dims().iter().filter_map(|term| term.node()));
+                dims.extend(arith.dims().iter().filter_map(|term| term.var()));
                 rows.extend(arith.rows());
             }
             Stored::Support(support) => {
                 rows.push(state.supports.get(support).res);
                 for term in state.supports.terms(support) {
-                    dims.extend(state.rows.literals(*term).iter().filter_map(|axis| axis.node()));
-                    rows.extend((term.hole != NIL).then_some(term.hole));
+                    dims.extend(state.rows.literals(*term).iter().filter_map(|axis| axis.var()));
+                    rows.extend((term.hole != RowVar::NIL).then_some(term.hole));
                 }
             }
         }
@@ -230,15 +229,15 @@ pub(crate) fn retract(state: &mut State, point: Point) {
     let symbols = state.symbols.clone();
     fresh.symbols = std::mem::take(&mut state.symbols).without_nodes();
     for row in (0..point.rows as u32).map(RowVar) {
-        let copy = fresh.row_var(state.rows.role(row.0));
-        if let Some(lead) = state.rows.declared(row.0) {
+        let copy = fresh.row_var(state.rows.role(row));
+        if let Some(lead) = state.rows.declared(row) {
             fresh.declare_marker(copy, lead);
         }
     }
     // The solver's own nodes come between the caller's; made in the same order, all are the same.
     let mut dims = state.dim_vars[..point.dims].iter().peekable();
     let mut make = |fresh: &mut State, all: bool| {
-        while let Some((node, role)) = dims.next_if(|(node, _)| all || *node == fresh.dims.len() as u32) {
+        while let Some((node, role)) = dims.next_if(|(node, _)| all || node.index() == fresh.dims.len()) {
             let discardable = state.discardable.contains(node);
             if let Some(symbol) = symbols.made_at(*node) {
                 fresh.make_symbol(symbol, symbols.is_dynamic(symbol))

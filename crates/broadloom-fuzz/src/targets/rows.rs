@@ -2,7 +2,7 @@
 
 use broadloom_diagnostics::{Sources, Style, decode, render_all};
 use broadloom_rows::parse;
-use broadloom_rows::solve::{Options, Output, Status, run};
+use broadloom_rows::solve::{Output, SolveOptions, Status, run};
 
 use super::{about, fingerprint};
 
@@ -39,9 +39,9 @@ fn read(text: &str) {
 /// Asserts that the answers for people and for programs
 /// agree, in repeated runs and with explanations.
 fn solve(text: &str) -> u64 {
-    let solve = |options: &Options| -> Output { run("fuzz.rows", text, options) };
-    let options = Options { branches: BRANCHES, ..Options::default() };
-    let json = solve(&Options { json: true, ..options.clone() });
+    let solve = |options: &SolveOptions| -> Output { run("fuzz.rows", text, options) };
+    let options = SolveOptions { branches: BRANCHES, ..SolveOptions::default() };
+    let json = solve(&SolveOptions { json: true, ..options.clone() });
     let people = solve(&options);
     assert_eq!(json.status, people.status);
     let silent = matches!(people.status, Status::Solved);
@@ -50,7 +50,7 @@ fn solve(text: &str) -> u64 {
     if matches!(people.status, Status::Solved | Status::Underdetermined) {
         let known = |name: &&str| json.stdout.contains(&format!("\"{name}\":"));
         let explain = NAMES.into_iter().filter(known).map(String::from).collect();
-        let explained = solve(&Options { explain, ..options });
+        let explained = solve(&SolveOptions { explain, ..options });
         assert_eq!(explained.status, people.status);
     }
     // The beginning of the first line of a message stands for the kind of the answer.

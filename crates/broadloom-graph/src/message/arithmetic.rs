@@ -6,14 +6,14 @@ use broadloom_spec::Kind;
 use super::{Case, axes};
 use crate::Graph;
 use crate::error::{self, Error, ErrorKind, Remedy};
-use crate::logic::Index;
+use crate::logic::SliceIndex;
 use crate::spec_axis::{AxisPlace, Rule, SizedAxis, Spot};
 use crate::step::{Aspect, Leaf, Op, Origin, Step, Tensor};
 
 impl SizedAxis {
     /// Its formula, as an end of a conflict.
-    fn sized(&self) -> error::Part {
-        error::Part::at(self.step, format!("`{}` has the size {}", self.text, self.formula()))
+    fn sized(&self) -> error::MessageLine {
+        error::MessageLine::at(self.step, format!("`{}` has the size {}", self.text, self.formula()))
     }
 }
 
@@ -163,7 +163,7 @@ impl Graph {
     /// The axis from which a slice takes one element, if a constraint is about that.
     fn sliced(&self, id: ConstraintId) -> Option<SizedAxis> {
         let Origin { step, part: Aspect::Whole, .. } = self.origin(id) else { return None };
-        let Some(Op::Slice(Index::At(at))) = self.op(step) else { return None };
+        let Some(Op::Slice(SliceIndex::At(at))) = self.op(step) else { return None };
         let place = AxisPlace { tensor: self.slot_tensor(step, 0)?, kind: Kind::Batch, spot: Spot::Front(0) };
         let whole = self.size_at(place);
         Some(SizedAxis {

@@ -53,7 +53,7 @@ impl Graph {
     }
 
     /// The declaration that a captured size comes from, if a declared operand of the spec has it.
-    fn captured_end(&self, captured: Captured) -> Option<error::Part> {
+    fn captured_end(&self, captured: Captured) -> Option<error::MessageLine> {
         let tensor = captured.tensor?;
         let step = self.tensors.get(tensor.index())?.step;
         if self.declarations.contains_key(&tensor.0) {

@@ -31,7 +31,11 @@ enum Joint {
 
 impl Graph {
     /// The lines of a chain from one end to the other; none if it would only repeat the message.
-    pub(super) fn chain(&self, case: Case<'_>, sources: [Option<ConstraintId>; 2]) -> Vec<error::Part> {
+    pub(super) fn chain(
+        &self,
+        case: Case<'_>,
+        sources: [Option<ConstraintId>; 2],
+    ) -> Vec<error::MessageLine> {
         let mut order = self.in_order(&case.core.constraints, sources);
         // Leaves are ends, and the message begins with the refused step.
         order.retain(|id| match self.steps.get(self.origin(*id).step as usize) {
@@ -51,7 +55,7 @@ impl Graph {
             return Vec::new();
         }
         let by_step = order.chunk_by(|a, b| self.origin(*a).step == self.origin(*b).step);
-        let mut lines: Vec<error::Part> = Vec::new();
+        let mut lines: Vec<error::MessageLine> = Vec::new();
         let mut met = false;
         for links in by_step {
             let here = links.iter().any(|id| self.origin(*id).step == case.refused);
@@ -81,7 +85,7 @@ impl Graph {
         &self,
         links: &[ConstraintId],
         first: Option<ConstraintId>,
-    ) -> (Vec<error::Part>, Vec<error::Part>) {
+    ) -> (Vec<error::MessageLine>, Vec<error::MessageLine>) {
         let (mut before, mut after) = (Vec::new(), Vec::new());
         let at = links.iter().position(|id| Some(*id) == first).unwrap_or(0);
         for (place, id) in links.iter().enumerate() {
@@ -98,7 +102,7 @@ impl Graph {
     }
 
     /// The links of one operation as one line.
-    fn line(&self, case: Case<'_>, links: &[ConstraintId]) -> error::Part {
+    fn line(&self, case: Case<'_>, links: &[ConstraintId]) -> error::MessageLine {
         let mut said: Vec<String> = Vec::new();
         for id in links {
             let text = self.said(*id);
@@ -113,7 +117,7 @@ impl Graph {
             Some(Step::Op { .. }) => format!("{}: {text}", self.called(step)),
             _ => text.clone(),
         };
-        error::Part::at(step, line).with_short(text)
+        error::MessageLine::at(step, line).with_short(text)
     }
 
     /// The text of a constraint, without its operation.

@@ -7,7 +7,7 @@ use broadloom_spec::{AxisKind, Kind, RowVariable};
 use super::Case;
 use crate::Graph;
 use crate::error;
-use crate::logic::Index;
+use crate::logic::SliceIndex;
 use crate::shape::elements;
 use crate::spec_axis::{AxisPlace, Rule, Spot, row_spots};
 use crate::step::{Aspect, Op, Origin, RowRef, Step, Tensor};
@@ -30,7 +30,7 @@ impl Graph {
         what: Option<DimShape>,
         ends: [Dim; 2],
         sources: [Option<ConstraintId>; 2],
-    ) -> Vec<error::Part> {
+    ) -> Vec<error::MessageLine> {
         let found: Vec<(Dim, End)> = match self.facing(ends, sources) {
             Some(pair) => ends.into_iter().zip(pair).collect(),
             None => {
@@ -79,7 +79,7 @@ impl Graph {
         kind: Kind,
         spot: Option<Spot>,
         claim: &str,
-    ) -> error::Part {
+    ) -> error::MessageLine {
         let text = format!("{claim}: {}", self.written_text(tensor, kind, spot));
         let end = self.about_tensor(tensor, text).with_short(claim.replace('`', ""));
         end.with_reason(self.axis_text(tensor, kind, spot))
@@ -136,7 +136,7 @@ impl Graph {
             }
         }
         let text = match (self.steps.get(step as usize), part) {
-            (Some(Step::Op { op: Op::Slice(Index::Run { range: Some(_) }), .. }), Aspect::Whole) => {
+            (Some(Step::Op { op: Op::Slice(SliceIndex::Run { range: Some(_) }), .. }), Aspect::Whole) => {
                 "the range of the index".into()
             }
             (Some(Step::Leaf { tensor, .. }), _) => return End::Declared(Tensor(*tensor)),
@@ -344,11 +344,11 @@ fn from_end(kind: Kind, at: usize) -> (&'static str, String) {
 }
 
 /// A statement of a step as the end of a conflict, with the size that follows.
-pub(super) fn said_end(step: u32, size: &str, reason: String) -> error::Part {
+pub(super) fn said_end(step: u32, size: &str, reason: String) -> error::MessageLine {
     declared_size(step, size, &reason).with_reason(reason)
 }
 
 /// A declaration as the end of a conflict, with the size that follows.
-fn declared_size(step: u32, size: &str, sentence: &str) -> error::Part {
-    error::Part::at(step, format!("{size}: {sentence}")).with_short(size)
+fn declared_size(step: u32, size: &str, sentence: &str) -> error::MessageLine {
+    error::MessageLine::at(step, format!("{size}: {sentence}")).with_short(size)
 }

@@ -5,7 +5,7 @@ use broadloom_spec::{self as spec, AxisKind};
 
 use super::holes::{EXAMPLE_WINDOW, example_size};
 use crate::Graph;
-use crate::error::{Error, ErrorKind, Part, Remedy, example_shape};
+use crate::error::{Error, ErrorKind, MessageLine, Remedy, example_shape};
 use crate::spec_axis::{Rule, SizedAxis, spec_axes};
 use crate::undetermined::Guess;
 
@@ -57,7 +57,7 @@ impl Graph {
     }
 
     /// The line for an axis whose size is known and whose parts are not.
-    fn several_fit(&self, axis: &SizedAxis, label: &str) -> Part {
+    fn several_fit(&self, axis: &SizedAxis, label: &str) -> MessageLine {
         let (kind, tensor) = (axis.place.kind.name(), self.told_as(axis.place.tensor));
         let whole = axis.whole.unwrap_or_default();
         let why = if axis.is_padded() {
@@ -76,7 +76,8 @@ impl Graph {
         let mut error = Error::new(ErrorKind::Undetermined, message).about_step(step);
         let elements = self.step_operands(step).first().and_then(|operand| self.elements_of(*operand));
         if let Some(elements) = elements {
-            error = error.with_end(Part::at(step, format!("it has {elements} elements, in memory order")));
+            error =
+                error.with_end(MessageLine::at(step, format!("it has {elements} elements, in memory order")));
         }
         error.with_remedy(Remedy::Shape(elements), "state its shape, or use it with something that has one")
     }
@@ -90,7 +91,7 @@ impl Graph {
         let message = format!("nothing says what shape {name} has");
         let error = Error::new(ErrorKind::Undetermined, message)
             .about_step(leaf.map_or(step, |leaf| self.tensors[leaf.index()].step))
-            .with_end(Part::at(step, format!("{count}read here in memory order, whatever its shape")));
+            .with_end(MessageLine::at(step, format!("{count}read here in memory order, whatever its shape")));
         error.with_help(format!("declare its shape, for example `{}`", example_shape(elements)))
     }
 }

@@ -7,7 +7,7 @@ use rustc_hash::FxHashSet;
 
 use super::transposed;
 use crate::Graph;
-use crate::error::{Error, ErrorKind, Part, Remedy};
+use crate::error::{Error, ErrorKind, MessageLine, Remedy};
 use crate::step::{Op, Origin, Step, Tensor};
 
 /// Sizes for examples: of an axis, and of a window.
@@ -53,8 +53,8 @@ impl Graph {
         }
         let known = self.shape(*tensor).to_string();
         if known.chars().any(|letter| letter.is_ascii_digit()) {
-            error =
-                error.with_end(Part::at(own_step, format!("known of `{name}`: {known}")).with_short(known));
+            error = error
+                .with_end(MessageLine::at(own_step, format!("known of `{name}`: {known}")).with_short(known));
         }
         for end in self.readers(*tensor, kind).into_iter().take(4) {
             error = error.with_end(end);
@@ -87,7 +87,7 @@ impl Graph {
                     None => format!("set `{name}` of {made}"),
                 };
                 error
-                    .with_end(Part::at(step, format!("what is missing is `{written}` of {made}")))
+                    .with_end(MessageLine::at(step, format!("what is missing is `{written}` of {made}")))
                     .with_help(format!("{set}, or {state}"))
             }
             None => error.with_help(format!("{state}, or give a size to what it is combined with")),
@@ -163,7 +163,8 @@ impl Graph {
         for id in short.because.iter().filter(|id| self.origin(**id).step != step).take(4) {
             let step = self.origin(*id).step;
             let said = self.said(*id);
-            error = error.with_end(Part::at(step, format!("{}: {said}", self.called(step))).with_short(said));
+            error = error
+                .with_end(MessageLine::at(step, format!("{}: {said}", self.called(step))).with_short(said));
         }
         error.with_help("state the shape of the one that has it")
     }
@@ -184,7 +185,7 @@ impl Graph {
     }
 
     /// Lines for the operations that read a row of a tensor, and the rows they relate it to.
-    fn readers(&self, tensor: Tensor, kind: Kind) -> Vec<Part> {
+    fn readers(&self, tensor: Tensor, kind: Kind) -> Vec<MessageLine> {
         let mut found = Vec::new();
         for (step, said) in (0..).zip(&self.steps) {
             let Step::Op { op, .. } = said else { continue };
@@ -206,7 +207,7 @@ impl Graph {
                 (Op::Einsum { .. }, ..) => continue,
                 _ => "uses it and leaves it open".into(),
             };
-            found.push(Part::at(step, format!("{called} {said}")).with_short(said));
+            found.push(MessageLine::at(step, format!("{called} {said}")).with_short(said));
         }
         found
     }

@@ -9,7 +9,7 @@ use broadloom_spec::{AxisKind, Kind};
 use super::ends::said_end;
 use super::{Case, is_joined};
 use crate::Graph;
-use crate::error::{Error, ErrorKind, Part, Remedy};
+use crate::error::{Error, ErrorKind, MessageLine, Remedy};
 use crate::spec_axis::{AxisPlace, Rule, Spot, row_spots, spec_axes};
 use crate::step::{Op, Tensor};
 
@@ -151,7 +151,7 @@ impl Graph {
     }
 
     /// A side of a meeting, as an end of a conflict.
-    fn met_end(&self, case: Case<'_>, size: u64, place: AxisPlace) -> Part {
+    fn met_end(&self, case: Case<'_>, size: u64, place: AxisPlace) -> MessageLine {
         let AxisPlace { tensor, kind, spot } = place;
         let ((source, from), _) = self.walk_back((tensor, kind));
         if self.declarations.contains_key(&source.0) {

@@ -192,7 +192,7 @@ impl Graph {
                 );
                 let help =
                     "give the named size a number, `dim n = 8`, or write a window that fits, without `~`";
-                error.about_step(step).with_end(error::Part::at(step, text)).with_help(help)
+                error.about_step(step).with_end(error::MessageLine::at(step, text)).with_help(help)
             }
             None => error.with_help(help),
         }
@@ -210,17 +210,17 @@ impl Graph {
     }
 
     /// A line about a tensor.
-    pub(crate) fn about_tensor(&self, tensor: Tensor, text: String) -> error::Part {
-        error::Part::at(self.tensors[tensor.index()].step, text)
+    pub(crate) fn about_tensor(&self, tensor: Tensor, text: String) -> error::MessageLine {
+        error::MessageLine::at(self.tensors[tensor.index()].step, text)
     }
 
     /// A leaf and its declaration, as an end of a conflict.
-    pub(crate) fn declared_end(&self, tensor: Tensor) -> error::Part {
+    pub(crate) fn declared_end(&self, tensor: Tensor) -> error::MessageLine {
         self.about_tensor(tensor, self.declared_text(tensor))
     }
 
     /// The tensor that a row comes from, and its declaration, as an end of a conflict.
-    fn row_end(&self, row: (Tensor, Kind)) -> error::Part {
+    fn row_end(&self, row: (Tensor, Kind)) -> error::MessageLine {
         self.declared_end(self.walk_back(row).0.0)
     }
 

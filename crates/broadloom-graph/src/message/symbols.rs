@@ -58,7 +58,8 @@ impl Graph {
         };
         for step in self.steps_of(case) {
             if let Some(Step::Dim(..)) = self.steps.get(step as usize) {
-                error = error.with_end(error::Part::at(step, format!("declared {}", self.subject(step))));
+                error =
+                    error.with_end(error::MessageLine::at(step, format!("declared {}", self.subject(step))));
             }
         }
         let words = [Some(name), size.map(|size| size.to_string())];

@@ -20,7 +20,7 @@ use rustc_hash::FxHashSet;
 use super::axes;
 use crate::Graph;
 use crate::capture::Captured;
-use crate::error::{Error, ErrorKind, Part};
+use crate::error::{Error, ErrorKind, MessageLine};
 use crate::shape::{PartialAxis, PartialRow};
 use crate::size::range_text;
 use crate::spec_axis::Spot;
@@ -35,7 +35,7 @@ pub struct Why {
     pub forced: bool,
     /// The steps from the origin of the size to the tensor in question. Lines about closing have
     /// the kind of the rule as their short text: `leaf`, `interior`, `arithmetic` or `search`.
-    pub parts: Vec<Part>,
+    pub parts: Vec<MessageLine>,
 }
 
 /// A row of a tensor.
@@ -130,16 +130,16 @@ impl Graph {
 
     /// Explains a size that depends on named ones: as if they had numbers, beginning with their
     /// declarations.
-    fn why_named(&mut self, goal: TensorRow, axis: usize, asked: &Asked) -> Option<Vec<Part>> {
+    fn why_named(&mut self, goal: TensorRow, axis: usize, asked: &Asked) -> Option<Vec<MessageLine>> {
         let sizes = self.some_sizes().ok()?;
         let sizes: Vec<(&str, u64)> = self.dims().zip(sizes).collect();
         let mut numbered = self.with_sizes(&sizes).ok()?;
         let told = numbered.why(goal.0, goal.1, axis).ok()?;
-        let declared = |part: Part| match part.step.map(|step| &numbered.steps[step]) {
+        let declared = |part: MessageLine| match part.step.map(|step| &numbered.steps[step]) {
             Some(Step::Size(at, _)) => self.declared_size(*at),
             _ => part,
         };
-        let mut parts: Vec<Part> = told.parts.into_iter().map(declared).collect();
+        let mut parts: Vec<MessageLine> = told.parts.into_iter().map(declared).collect();
         if parts.len() == 1 {
             // The name is in the row of a declaration.
             parts.append(&mut self.own_size(goal, axis, asked));
@@ -148,14 +148,14 @@ impl Graph {
     }
 
     /// The declaration of a named size.
-    fn declared_size(&self, at: u32) -> Part {
+    fn declared_size(&self, at: u32) -> MessageLine {
         let step = self.steps.iter().position(|step| matches!(step, Step::Dim(known, _) if *known == at));
         let data = &self.symbols[at as usize];
         let text = match data.dynamic {
             true => format!("`{}`, a size that is known when the program runs", data.name),
             false => format!("`{}`, a named size in {}", data.name, range_text(data.range)),
         };
-        Part { text, step, short: Some(data.name.to_string()), reason: None }
+        MessageLine { text, step, short: Some(data.name.to_string()), reason: None }
     }
 
     /// Explains why a row of the closed program has its number of axes, in the same way.
@@ -235,7 +235,7 @@ impl Graph {
     }
 
     /// The origin of a size that the row of a tensor writes itself.
-    fn own_size(&self, goal: TensorRow, axis: usize, asked: &Asked) -> Vec<Part> {
+    fn own_size(&self, goal: TensorRow, axis: usize, asked: &Asked) -> Vec<MessageLine> {
         let (first, mut passed) = self.walk_back(goal);
         passed.reverse();
         let spot = self.spot(first, axis, asked.rank);
@@ -247,7 +247,7 @@ impl Graph {
     }
 
     /// The origin of a row that is written in full.
-    fn own_axes(&self, goal: TensorRow, rank: u32) -> Vec<Part> {
+    fn own_axes(&self, goal: TensorRow, rank: u32) -> Vec<MessageLine> {
         let (first, mut passed) = self.walk_back(goal);
         passed.reverse();
         let mut parts = vec![self.rank_origin(first, rank)];
@@ -256,7 +256,7 @@ impl Graph {
     }
 
     /// The line for the number of axes of a row, and the place where it is written.
-    fn rank_origin(&self, (tensor, kind): TensorRow, rank: u32) -> Part {
+    fn rank_origin(&self, (tensor, kind): TensorRow, rank: u32) -> MessageLine {
         let step = self.tensors[tensor.index()].step;
         let results = self.step_operands(step).len();
         let (name, kind_name) = (self.told_as(tensor), kind.name());
@@ -273,13 +273,13 @@ impl Graph {
         } else {
             format!("`{name}` is a number, which has no axes")
         };
-        Part::at(step, text).with_short(axes(rank))
+        MessageLine::at(step, text).with_short(axes(rank))
     }
 
     /// A chain in words: one line for consecutive links of one step, and lines for the steps that
     /// pass rows on unchanged.
-    fn told(&self, chain: &[Derived], goal: TensorRow) -> Vec<Part> {
-        let mut parts: Vec<Part> = Vec::new();
+    fn told(&self, chain: &[Derived], goal: TensorRow) -> Vec<MessageLine> {
+        let mut parts: Vec<MessageLine> = Vec::new();
         // The rows that have the axis which the last link reached, and that link.
         let mut reached: Vec<TensorRow> = Vec::new();
         let mut before: Option<&Derived> = None;
@@ -311,17 +311,17 @@ impl Graph {
         }
         // The way to the tensor may be the way that led to the choice.
         let last = self.bridge(&reached, &[goal]);
-        let new = |part: &Part| parts.iter().all(|known| known.text != part.text);
-        let last: Vec<Part> = last.into_iter().filter(new).collect();
+        let new = |part: &MessageLine| parts.iter().all(|known| known.text != part.text);
+        let last: Vec<MessageLine> = last.into_iter().filter(new).collect();
         parts.extend(last);
         parts
     }
 
     /// Adds the text of a constraint as a line, or to the last line if that is about the same step.
-    fn add_link(&self, parts: &mut Vec<Part>, id: ConstraintId) {
+    fn add_link(&self, parts: &mut Vec<MessageLine>, id: ConstraintId) {
         let (step, said) = (self.origin(id).step, self.said(id));
         let is_op = matches!(self.steps.get(step as usize), Some(Step::Op { .. }));
-        if let Some(Part { text, step: last, short: Some(short), .. }) = parts.last_mut()
+        if let Some(MessageLine { text, step: last, short: Some(short), .. }) = parts.last_mut()
             && (*last == Some(step as usize) && is_op && text.ends_with(&*short))
         {
             if !short.split("; ").any(|known| known == said) {
@@ -331,14 +331,14 @@ impl Graph {
             return;
         }
         let part = if is_op {
-            Part::at(step, format!("{}: {said}", self.called(step))).with_short(said)
+            MessageLine::at(step, format!("{}: {said}", self.called(step))).with_short(said)
         } else {
             let short = if let Some(Step::Set(_, size)) = self.steps.get(step as usize) {
                 size.to_string()
             } else {
                 said.clone()
             };
-            Part::at(step, said).with_short(short)
+            MessageLine::at(step, said).with_short(short)
         };
         if parts.last().is_none_or(|known| known.text != part.text) {
             parts.push(part);
@@ -347,7 +347,7 @@ impl Graph {
 
     /// The origin of the size, or of the number of axes, that a chain begins with, and the steps
     /// from there to the first link.
-    fn origin_of(&self, id: ConstraintId, written: Written, is_axis: bool) -> Vec<Part> {
+    fn origin_of(&self, id: ConstraintId, written: Written, is_axis: bool) -> Vec<MessageLine> {
         let Written { at, of, .. } = written;
         let writes = |row: &TensorRow| {
             let row = self.rows(row.0)[place(row.1)];
@@ -428,7 +428,7 @@ impl Graph {
 
     /// The steps that pass a row on unchanged, from one of some rows to one of others; none if they
     /// have one in common.
-    fn bridge(&self, from: &[TensorRow], to: &[TensorRow]) -> Vec<Part> {
+    fn bridge(&self, from: &[TensorRow], to: &[TensorRow]) -> Vec<MessageLine> {
         if from.is_empty() || to.iter().any(|row| from.contains(row)) {
             return Vec::new();
         }
@@ -440,7 +440,7 @@ impl Graph {
     }
 
     /// The steps by which a tensor got its row, back to one of some rows.
-    fn walk_to(&self, mut row: TensorRow, goals: &[TensorRow]) -> Option<Vec<Part>> {
+    fn walk_to(&self, mut row: TensorRow, goals: &[TensorRow]) -> Option<Vec<MessageLine>> {
         let mut passed = Vec::new();
         while !goals.contains(&row) {
             let (source, part) = self.passed_from(row)?;
@@ -451,7 +451,7 @@ impl Graph {
     }
 
     /// The steps by which a tensor got its row, back to where it was made.
-    pub(super) fn walk_back(&self, mut row: TensorRow) -> (TensorRow, Vec<Part>) {
+    pub(super) fn walk_back(&self, mut row: TensorRow) -> (TensorRow, Vec<MessageLine>) {
         let mut passed = Vec::new();
         while let Some((source, part)) = self.passed_from(row) {
             passed.push(part);
@@ -461,7 +461,7 @@ impl Graph {
     }
 
     /// The row that a tensor shares because an operation, or a gradient, passes it on unchanged.
-    pub(super) fn passed_from(&self, (tensor, kind): TensorRow) -> Option<(TensorRow, Part)> {
+    pub(super) fn passed_from(&self, (tensor, kind): TensorRow) -> Option<(TensorRow, MessageLine)> {
         let row = self.rows(tensor)[place(kind)];
         let same = |(other, kind): &TensorRow| {
             let other = self.rows(*other)[place(*kind)];
@@ -471,7 +471,7 @@ impl Graph {
         if let Some(Leaf::Gradient(of)) = self.leaf(tensor) {
             let (own, of) = (self.told_as(tensor), of);
             let text = format!("`{own}` has the shape of `{}`", self.told_as(of));
-            return Some(((of, kind), Part::at(step, text)));
+            return Some(((of, kind), MessageLine::at(step, text)));
         }
         // Without axes nothing shows which row was meant, except that a slice passes on all but the
         // batch.
@@ -484,18 +484,18 @@ impl Graph {
             .find(|row| same(row) && (row.1 == kind || !self.rows(row.0)[place(row.1)].is_empty()))?;
         let said =
             format!("the {} of `{}` becomes its {}", source.1.name(), self.told_as(source.0), kind.name());
-        Some((source, Part::at(step, format!("{}: {said}", self.called(step))).with_short(said)))
+        Some((source, MessageLine::at(step, format!("{}: {said}", self.called(step))).with_short(said)))
     }
 
     /// A choice in words.
-    fn chosen(&self, link: &Derived) -> Part {
-        let Cause::Policy(policy, _) = link.cause else { return Part::from(String::new()) };
+    fn chosen(&self, link: &Derived) -> MessageLine {
+        let Cause::Policy(policy, _) = link.cause else { return MessageLine::from(String::new()) };
         let owner = self.chosen_for(link);
         let name = owner.map_or("it".into(), |tensor| format!("`{}`", self.told_as(tensor)));
         let (rule, text) = policy_words(policy, &name);
         let part = match owner {
             Some(tensor) => self.about_tensor(tensor, text),
-            None => Part::from(text),
+            None => MessageLine::from(text),
         };
         part.with_short(rule)
     }
@@ -510,7 +510,7 @@ impl Graph {
     }
 
     /// The line for an axis whose size nothing gives.
-    fn nothing_said(&self, what: DimShape) -> Part {
+    fn nothing_said(&self, what: DimShape) -> MessageLine {
         let owner = self.owner(what);
         let leaf = owner.filter(|tensor| self.leaf(*tensor).is_some());
         let (rule, text) = match leaf {
@@ -523,7 +523,9 @@ impl Graph {
         // A parameter should have one.
         let is_hole = leaf.is_some_and(|tensor| self.leaf(tensor) == Some(Leaf::Param));
         let text = if is_hole { text } else { format!("{text}, so it has one element and broadcasts") };
-        owner.map_or(Part::from(text.clone()), |tensor| self.about_tensor(tensor, text)).with_short(rule)
+        owner
+            .map_or(MessageLine::from(text.clone()), |tensor| self.about_tensor(tensor, text))
+            .with_short(rule)
     }
 
     /// The tensor that a place in the solver belongs to: the first that has it.

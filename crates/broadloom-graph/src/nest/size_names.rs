@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use broadloom_core::Size;
-use broadloom_core::projection::Index;
+use broadloom_core::projection::AxisIndex;
 use broadloom_spec::{Kind, parse_shape};
 use rustc_hash::FxHashMap;
 
@@ -187,7 +187,7 @@ fn axis_names(nest: &Projected, result: usize, loops: &AxisNames) -> AxisNames {
 /// same size by rule. A padded window has the size of its axis too, but a loop over a kernel of the
 /// same length is no reason to give either a name.
 fn runs_along(nest: &Projected, tensor: usize, axis: usize) -> Option<u32> {
-    let Index::Sum(sum) = nest.projection.maps[tensor].get(axis)? else { return None };
+    let AxisIndex::Sum(sum) = nest.projection.maps[tensor].get(axis)? else { return None };
     let size = nest.sizes[tensor][axis];
     let whole = |(coefficient, index): &&(Size, u32)| {
         *coefficient == 1 && nest.projection.loops[*index as usize].extent == size

@@ -17,13 +17,13 @@
 
 use std::collections::hash_map::Entry;
 
-use broadloom_core::projection::{AxisId, Failure, Index as AxisIndex, Phase};
+use broadloom_core::projection::{AxisId, AxisIndex, Failure, Phase};
 use broadloom_spec::{AxisKind, ComponentKind, Kind};
 use rustc_hash::FxHashMap;
 
 use super::{MEMORY, Occurrence, Projected, Reading};
 use crate::Graph;
-use crate::error::{Error, ErrorKind, Part, Remedy};
+use crate::error::{Error, ErrorKind, MessageLine, Remedy};
 use crate::logic::Accumulate;
 use crate::shape::Shapes;
 use crate::spec_axis::{Spot, spec_axes};
@@ -291,11 +291,11 @@ impl Words<'_> {
     }
 
     /// An axis with what is written for it and its size.
-    fn axis(&self, site: Site) -> Part {
+    fn axis(&self, site: Site) -> MessageLine {
         let written = self.written(site).map_or(String::new(), |text| format!("`{text}`: "));
         let size = self.row(site.entry, site.kind).get(site.at).copied().unwrap_or(0);
         let step = self.graph.tensors[self.tensors[site.entry].index()].step;
-        Part::at(step, format!("{written}{}, of size {size}", self.site(site)))
+        MessageLine::at(step, format!("{written}{}, of size {size}", self.site(site)))
     }
 
     /// The text that the spec has for an axis, or `None` if a hole stands for it.

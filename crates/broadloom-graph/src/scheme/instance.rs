@@ -2,7 +2,7 @@
 
 use broadloom_core::order::Dim;
 use broadloom_core::{Closed, Constraint, DimTerm, DimVar, Need, Role, RowTerm, Symbol};
-use broadloom_spec::{Kind, Names};
+use broadloom_spec::{Kind, SpecNames};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{Choices, Made, RowVariable, Variable, forms, fresh_symbol, one_symbol};
@@ -361,7 +361,7 @@ impl Instance {
     /// which they were written.
     fn written_names(&mut self) -> Result<Vec<(Symbol, String)>, Error> {
         let graph = &mut self.graph;
-        let mut tables: Vec<(Names, u32, u32)> = Vec::new();
+        let mut tables: Vec<(SpecNames, u32, u32)> = Vec::new();
         for step in &graph.steps {
             match step {
                 Step::Op { op: Op::Einsum { spec, labels, rows, .. }, .. } => {

@@ -13,7 +13,7 @@
 use broadloom_diagnostics::Span;
 use broadloom_lang::{Dim, Program};
 
-use super::{Explanation, Step, origin};
+use super::{ChainStep, Explanation, origin};
 use crate::dims::{Range, left, range_text};
 use crate::place::Place;
 use crate::words::counted;
@@ -61,7 +61,7 @@ pub(super) fn explain(program: &mut Program, dim: &Dim) -> Explanation {
         kind: "dim",
         size: if dim.symbolic { dim.name.clone() } else { dim.size.to_string() },
         forced: !dim.symbolic,
-        steps: steps.into_iter().map(|(text, span)| Step::new(program, text, span)).collect(),
+        steps: steps.into_iter().map(|(text, span)| ChainStep::new(program, text, span)).collect(),
         tensor: None,
         shape: None,
         place: Place::new(&program.sources, dim.span),

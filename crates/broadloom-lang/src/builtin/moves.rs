@@ -112,7 +112,7 @@ fn put_together(
                 graph.set(layer, 1)?;
             }
         }
-        let options = broadloom::Options { name: Some(name), ..Default::default() };
+        let options = broadloom::SpecOptions { name: Some(name), ..Default::default() };
         graph.einsum_with(&whole, &parts, &options)
     })
 }

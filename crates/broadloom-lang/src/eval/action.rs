@@ -15,7 +15,7 @@ use super::spec::ReadSpec;
 use super::{Eval, Evaluated, Frame, Reported};
 use crate::builtin::Given;
 use crate::codes;
-use crate::plan::{Action, Piece, Repeat};
+use crate::plan::{Action, PrintedPiece, Repeat};
 use crate::position::{Counter, Position, whole};
 use crate::syntax::ast::{Assign, ExprId, ExprKind, Ident, Quoted, Statement, Target};
 use crate::value::{Scope, Value};
@@ -454,19 +454,19 @@ impl Eval<'_> {
         for part in parts {
             let (file, at) = (self.frame.file.clone(), self.span_of(*part));
             if let ExprKind::Text(text) = &file.expr(*part).kind {
-                pieces.push(Piece::Text(self.filled_for_print(text, at)?));
+                pieces.push(PrintedPiece::Text(self.filled_for_print(text, at)?));
                 continue;
             }
             pieces.push(match self.expr(*part)? {
-                Value::Text(text) => Piece::Text(self.filled_for_print(&text, at)?),
-                Value::Number(number) => Piece::Text(crate::show::number(number)),
-                Value::Position(position) => Piece::Position((*position).clone()),
+                Value::Text(text) => PrintedPiece::Text(self.filled_for_print(&text, at)?),
+                Value::Number(number) => PrintedPiece::Text(crate::show::number(number)),
+                Value::Position(position) => PrintedPiece::Position((*position).clone()),
                 // A block is written where it is printed; a list that has a name is a list.
                 value @ Value::List(_) if has_tensors(&value) && !self.quote(at).starts_with('[') => {
                     self.array(&value, None, at)?;
                     return Err(Reported);
                 }
-                value => Piece::Tensor(self.tensor(&value, at)?),
+                value => PrintedPiece::Tensor(self.tensor(&value, at)?),
             });
         }
         let every = match every {
@@ -476,7 +476,7 @@ impl Eval<'_> {
         let tensors: Vec<Tensor> = pieces
             .iter()
             .filter_map(|piece| match piece {
-                Piece::Tensor(tensor) => Some(*tensor),
+                PrintedPiece::Tensor(tensor) => Some(*tensor),
                 _ => None,
             })
             .collect();

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use broadloom::{Along, Index, Kind, concat};
+use broadloom::{Along, Kind, SliceIndex, concat};
 use broadloom_diagnostics::{Diagnostic, Span};
 
 use super::{Eval, Evaluated, Frame, Reported};
@@ -377,7 +377,7 @@ impl Eval<'_> {
             return self.wrong(codes::RANGE, message, span, help);
         };
         if let Position::Number(_) = *position {
-            let slice = self.ask(span, |graph| graph.slice(tensor, Index::At(low as u64)))?;
+            let slice = self.ask(span, |graph| graph.slice(tensor, SliceIndex::At(low as u64)))?;
             return Ok(Value::Tensor(slice));
         }
         // The axis must be at least as long as the greatest
@@ -400,8 +400,8 @@ impl Eval<'_> {
             return self.fail(diagnostic.with_help(help));
         }
         let slice = self.ask(span, |graph| {
-            graph.slice(tensor, Index::At(high as u64))?;
-            graph.slice(tensor, Index::Run { range: None })
+            graph.slice(tensor, SliceIndex::At(high as u64))?;
+            graph.slice(tensor, SliceIndex::Run { range: None })
         })?;
         self.plan.slices.push((slice, (*position).clone()));
         Ok(Value::Tensor(slice))
@@ -428,7 +428,7 @@ impl Eval<'_> {
                 Ok(part)
             });
             // Usually the last element does not exist, and that error is clearer without the spec.
-            let last = Index::At((to - 1) as u64);
+            let last = SliceIndex::At((to - 1) as u64);
             part.map_err(|error| match along == Along::first(Kind::Batch) {
                 true => graph.slice(tensor, last).err().unwrap_or(error),
                 false => error,

@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use broadloom::{Error, ErrorKind, Node, Part, Remedy, Tensor, example_shape};
+use broadloom::{Error, ErrorKind, MessageLine, Node, Remedy, Tensor, example_shape};
 use broadloom_diagnostics::{Diagnostic, Link, Span};
 
 use super::{Eval, Evaluated, Reported};
@@ -224,7 +224,7 @@ impl Program {
 
 /// An error of the graph as a diagnostic.
 pub(crate) fn diagnosed(error: &Error, span: Span, origins: &[Origin]) -> Diagnostic {
-    let origin = |part: &Part| part.step.and_then(|step| origins.get(step)).copied();
+    let origin = |part: &MessageLine| part.step.and_then(|step| origins.get(step)).copied();
     // The sentences of these errors name a routine, and routines have no names in the text.
     let message = match (error.kind(), error.tensor()) {
         (ErrorKind::NoValues, Some((_, name))) => format!("`{name}` has no values"),

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use broadloom::{Accumulate, Combine, Notation, Operation, Options, Padding, Tensor, multiples};
+use broadloom::{Accumulate, Combine, Notation, Operation, Padding, SpecOptions, Tensor, multiples};
 use broadloom_diagnostics::{Diagnostic, Span};
 use broadloom_spec::{Axis, AxisId, Kind, RowId, RowVariable, Shape, Spec, parse_over, parse_spec};
 
@@ -60,7 +60,8 @@ impl Eval<'_> {
         padding: Option<Padding>,
     ) -> Evaluated<Tensor> {
         let (spec, operands) = self.spec_and_operands(call, by)?;
-        let options = Options { accumulate, combine, padding, name: Some(call.name), ..Options::default() };
+        let options =
+            SpecOptions { accumulate, combine, padding, name: Some(call.name), ..SpecOptions::default() };
         self.ask(call.span, |graph| graph.einsum_with(&spec, &operands, &options))
     }
 
@@ -407,7 +408,7 @@ impl Eval<'_> {
             let call = Call { name: "einsum", given: given.to_vec(), span };
             let (spec, operands) = self.spec_and_operands(&call, By::Spec)?;
             let made =
-                self.ask(span, |graph| graph.apply_by(operation, &spec, &operands, &Options::default()))?;
+                self.ask(span, |graph| graph.apply_by(operation, &spec, &operands, &SpecOptions::default()))?;
             return Ok(Value::Tensor(made));
         }
         let operands: Vec<Tensor> =

@@ -24,11 +24,11 @@ pub(crate) struct Line {
 pub(crate) struct Pattern {
     pub text: String,
     /// The pieces of each alternative.
-    ways: Vec<Vec<Piece>>,
+    ways: Vec<Vec<PatternPiece>>,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
-enum Piece {
+enum PatternPiece {
     Text(String),
     /// Some characters without a dot.
     Part,
@@ -102,9 +102,13 @@ impl Pattern {
         if text.is_empty() {
             return Err("before `->` stands the name of an array".into());
         }
-        let ways: Vec<Vec<Piece>> = alternatives(text)?.iter().map(|text| pieces(text)).collect();
-        let count = |way: &[Piece], wanted: &Piece| way.iter().filter(|piece| *piece == wanted).count();
-        if ways.iter().any(|way| count(way, &Piece::Any) > 1 || count(way, &Piece::Part) > MOST_STARS) {
+        let ways: Vec<Vec<PatternPiece>> = alternatives(text)?.iter().map(|text| pieces(text)).collect();
+        let count =
+            |way: &[PatternPiece], wanted: &PatternPiece| way.iter().filter(|piece| *piece == wanted).count();
+        if ways
+            .iter()
+            .any(|way| count(way, &PatternPiece::Any) > 1 || count(way, &PatternPiece::Part) > MOST_STARS)
+        {
             return Err(format!("a pattern has at most one `**` and {MOST_STARS} of `*`"));
         }
         Ok(Pattern { text: text.to_string(), ways })
@@ -112,7 +116,8 @@ impl Pattern {
 
     /// How many texts are carried over.
     fn parts(&self) -> usize {
-        let parts = |way: &Vec<Piece>| way.iter().filter(|piece| **piece == Piece::Part).count();
+        let parts =
+            |way: &Vec<PatternPiece>| way.iter().filter(|piece| **piece == PatternPiece::Part).count();
         self.ways.iter().map(parts).min().unwrap_or(0)
     }
 
@@ -143,18 +148,18 @@ fn alternatives(text: &str) -> Result<Vec<String>, String> {
 }
 
 /// The pieces of a pattern without parentheses.
-fn pieces(text: &str) -> Vec<Piece> {
+fn pieces(text: &str) -> Vec<PatternPiece> {
     let mut pieces = Vec::new();
     for (at, part) in text.split("**").enumerate() {
         if at > 0 {
-            pieces.push(Piece::Any);
+            pieces.push(PatternPiece::Any);
         }
         for (at, plain) in part.split('*').enumerate() {
             if at > 0 {
-                pieces.push(Piece::Part);
+                pieces.push(PatternPiece::Part);
             }
             if !plain.is_empty() {
-                pieces.push(Piece::Text(plain.to_string()));
+                pieces.push(PatternPiece::Text(plain.to_string()));
             }
         }
     }
@@ -162,7 +167,7 @@ fn pieces(text: &str) -> Vec<Piece> {
 }
 
 /// The texts that `*` stands for in a name. Of several ways, the one with the shortest texts.
-fn matched(pieces: &[Piece], name: &str) -> Option<Vec<String>> {
+fn matched(pieces: &[PatternPiece], name: &str) -> Option<Vec<String>> {
     let ends = |rest: &str, any: bool| -> Vec<usize> {
         let all = rest.char_indices().map(|(at, letter)| (at + letter.len_utf8(), letter));
         all.take_while(|(_, letter)| any || *letter != '.').map(|(end, _)| end).collect()
@@ -172,16 +177,16 @@ fn matched(pieces: &[Piece], name: &str) -> Option<Vec<String>> {
         match pieces.get(at) {
             None if rest.is_empty() => return Some(texts),
             None => {}
-            Some(Piece::Text(text)) => {
+            Some(PatternPiece::Text(text)) => {
                 waiting.extend(rest.strip_prefix(text.as_str()).map(|rest| (at + 1, rest, texts)));
             }
-            Some(Piece::Part) => {
+            Some(PatternPiece::Part) => {
                 for end in ends(rest, false).into_iter().rev() {
                     let texts = [texts.as_slice(), &[rest[..end].to_string()]].concat();
                     waiting.push((at + 1, &rest[end..], texts));
                 }
             }
-            Some(Piece::Any) => {
+            Some(PatternPiece::Any) => {
                 let all = ends(rest, true).into_iter().rev().chain([0]);
                 waiting.extend(all.map(|end| (at + 1, &rest[end..], texts.clone())));
             }

@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 
 use super::body::{Store, Symbol};
 use super::helper::Helper;
-use super::names::{Names, identifier};
+use super::names::{MlirNames, identifier};
 use super::types::{element, number, tensor};
 use super::{Function, Refusal, Supplied};
 use crate::program::{Buffer, BufferId, Nest, Program, Statement};
@@ -47,7 +47,7 @@ fn refusal(program: &Program, at: usize, reason: String) -> Refusal {
 /// A function that is being written.
 pub(super) struct Writer<'a> {
     pub program: &'a Program,
-    pub names: Names,
+    pub names: MlirNames,
     pub symbols: Vec<Symbol>,
     /// The value that holds the contents of each buffer now, if it has any.
     pub values: Vec<Option<String>>,
@@ -64,7 +64,7 @@ impl<'a> Writer<'a> {
     fn new(program: &'a Program, helpers: &'a mut BTreeSet<Helper>) -> Writer<'a> {
         Writer {
             program,
-            names: Names::default(),
+            names: MlirNames::default(),
             symbols: Vec::new(),
             values: vec![None; program.buffers.len()],
             margins: program.buffers.iter().map(|buffer| Some(buffer.fill)).collect(),

@@ -48,7 +48,7 @@ use crate::program::{BufferId, Program};
 
 pub(crate) use body::{Body, floor_div, modulo, not, recip, sigmoid, sign};
 pub use function::in_quotes;
-pub use names::{Names, identifier};
+pub use names::{MlirNames, identifier};
 pub use types::{element, number};
 
 /// A program that becomes a function.

@@ -4,12 +4,12 @@ use rustc_hash::FxHashMap;
 
 /// The names of the values of one function. Each is given out once.
 #[derive(Debug, Default)]
-pub struct Names {
+pub struct MlirNames {
     /// Names that are taken, each with the last number that was tried behind it.
     taken: FxHashMap<String, u32>,
 }
 
-impl Names {
+impl MlirNames {
     /// A name for a value that no other has, with its sign: `%w`, `%w_1`.
     pub fn fresh(&mut self, wanted: &str) -> String {
         let base = format!("%{}", identifier(wanted));
@@ -81,7 +81,7 @@ mod tests {
 
     #[test]
     fn names_are_told_apart() {
-        let mut names = Names::default();
+        let mut names = MlirNames::default();
         assert_eq!(names.fresh("layer.w"), "%layer.w");
         assert_eq!(names.fresh("layer.w"), "%layer.w_1");
         assert_eq!(names.fresh("θ 1"), "%__1");

@@ -51,7 +51,7 @@ fn block(body: &mut Vec<Statement>, program: &mut Program) {
 
 /// A value, given by the way it is built from other values.
 #[derive(Clone, PartialEq, Eq, Hash)]
-enum Node {
+enum ValueNode {
     Number(u64),
     /// With the time of the last write to any buffer involved.
     Load(Cell, u32),
@@ -66,7 +66,7 @@ enum Node {
 
 #[derive(Default)]
 struct Values {
-    numbers: FxHashMap<Node, u32>,
+    numbers: FxHashMap<ValueNode, u32>,
     /// For each value, the number of values and statements that use it, and whether it is needed
     /// for certain.
     uses: Vec<u32>,
@@ -92,15 +92,15 @@ impl Values {
     fn number_above(&mut self, scalar: &Scalar, children: [u32; 3], certain: bool) -> u32 {
         let [a, b, c] = children;
         let node = match scalar {
-            Scalar::Number(value) => Node::Number(value.to_bits()),
-            Scalar::Load(cell) => Node::Load(cell.clone(), self.written(cell)),
-            Scalar::Local(local) => Node::Local(*local, self.locals.get(local).copied().unwrap_or(0)),
-            Scalar::Position(sum) => Node::Position(sum.clone()),
-            Scalar::Symbol(symbol) => Node::Symbol(*symbol),
-            Scalar::Uniform { key, stream, at } => Node::Uniform(*key, *stream, at.clone()),
-            Scalar::Unary(function, _) => Node::Unary(*function, a),
-            Scalar::Binary(function, ..) => Node::Binary(*function, a, b),
-            Scalar::Select(..) => Node::Select(a, b, c),
+            Scalar::Number(value) => ValueNode::Number(value.to_bits()),
+            Scalar::Load(cell) => ValueNode::Load(cell.clone(), self.written(cell)),
+            Scalar::Local(local) => ValueNode::Local(*local, self.locals.get(local).copied().unwrap_or(0)),
+            Scalar::Position(sum) => ValueNode::Position(sum.clone()),
+            Scalar::Symbol(symbol) => ValueNode::Symbol(*symbol),
+            Scalar::Uniform { key, stream, at } => ValueNode::Uniform(*key, *stream, at.clone()),
+            Scalar::Unary(function, _) => ValueNode::Unary(*function, a),
+            Scalar::Binary(function, ..) => ValueNode::Binary(*function, a, b),
+            Scalar::Select(..) => ValueNode::Select(a, b, c),
         };
         let next = self.uses.len() as u32;
         let number = *self.numbers.entry(node).or_insert(next);

@@ -45,7 +45,7 @@ use crate::program::Program;
 
 /// The passes that run, and their limits.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Options {
+pub struct PassOptions {
     /// Constants, neutral elements, powers, loops that run once.
     pub simplify: bool,
     /// Sums of products of several factors are computed in steps.
@@ -76,16 +76,16 @@ pub struct Options {
     pub samples: Vec<u64>,
 }
 
-impl Default for Options {
-    fn default() -> Options {
-        Options::all()
+impl Default for PassOptions {
+    fn default() -> PassOptions {
+        PassOptions::all()
     }
 }
 
-impl Options {
+impl PassOptions {
     /// Every pass.
-    pub fn all() -> Options {
-        Options {
+    pub fn all() -> PassOptions {
+        PassOptions {
             simplify: true,
             products: true,
             first_write: true,
@@ -104,8 +104,8 @@ impl Options {
     }
 
     /// No pass.
-    pub fn none() -> Options {
-        Options {
+    pub fn none() -> PassOptions {
+        PassOptions {
             simplify: false,
             products: false,
             first_write: false,
@@ -145,7 +145,7 @@ impl Report {
 }
 
 /// Returns the optimised program.
-pub fn optimise(program: &Program, options: &Options) -> Program {
+pub fn optimise(program: &Program, options: &PassOptions) -> Program {
     optimise_with_report(program, options).0
 }
 
@@ -153,7 +153,7 @@ pub fn optimise(program: &Program, options: &Options) -> Program {
 type Pass<'a> = &'a dyn Fn(&mut Program) -> usize;
 
 /// Returns the optimised program and a report of the changes.
-pub fn optimise_with_report(program: &Program, options: &Options) -> (Program, Report) {
+pub fn optimise_with_report(program: &Program, options: &PassOptions) -> (Program, Report) {
     let mut report = Report::default();
     if !well_formed::is_well_formed(program) {
         return (program.clone(), report);

@@ -10,11 +10,11 @@ use std::ops::Range;
 use broadloom_core::Size;
 use rustc_hash::FxHashSet;
 
-use super::{Options, Report, locals, optimise_with_report};
+use super::{PassOptions, Report, locals, optimise_with_report};
 use crate::program::{BufferId, Index, Program, Repeat, Statement, Storage};
 
 /// The program in which each group of nests is optimised by itself.
-pub fn optimised(program: &Program, options: &Options) -> (Program, Report) {
+pub fn optimised(program: &Program, options: &PassOptions) -> (Program, Report) {
     let mut result = Program { nests: Vec::new(), repeats: Vec::new(), ..program.clone() };
     let mut report = Report::default();
     for (nests, repeat) in program.groups() {

@@ -5,7 +5,7 @@
 pub mod parse;
 pub mod random;
 
-use broadloom_loops::optimise::{Options, optimise};
+use broadloom_loops::optimise::{PassOptions, optimise};
 use broadloom_loops::reference::{Memory, Stop, evaluate};
 use broadloom_loops::{BufferId, Program, Storage};
 use expect_test::Expect;
@@ -68,7 +68,7 @@ pub fn nests(program: &Program) -> String {
 /// Optimises a program, compares its nests with the expected text, and runs both on some data.
 pub fn check(text: &str, expected: Expect) {
     let program = parse::parse(text);
-    let optimised = optimise(&program, &Options::all());
+    let optimised = optimise(&program, &PassOptions::all());
     expected.assert_eq(&nests(&optimised));
     let mut random = random::Random(7);
     let numbers = |program: &Program, id| program.buffer(id).shape().iter().product::<u64>();

@@ -3,7 +3,7 @@
 use broadloom_loops::function::Binary;
 
 use super::BLOCK;
-use crate::flat::{Looped, Step, Value};
+use crate::flat::{FlatStatement, Looped, Value};
 
 /// Functions for which compilers find no vector form.
 pub(super) fn has_no_vector_form(function: Binary) -> bool {
@@ -19,13 +19,15 @@ pub(super) fn is_sum(function: Binary) -> bool {
 pub(super) fn reductions(each: &Looped, suits: fn(Binary) -> bool) -> Vec<(u32, Binary)> {
     let mut found = Vec::new();
     for step in &each.body {
-        let Step::Update { local, accumulate: Some(function), .. } = step else { continue };
-        let others = |other: &&Step| !std::ptr::eq(*other, step);
+        let FlatStatement::Update { local, accumulate: Some(function), .. } = step else { continue };
+        let others = |other: &&FlatStatement| !std::ptr::eq(*other, step);
         let touched = each.body.iter().filter(others).any(|other| match other {
-            Step::Update { local: known, .. } | Step::Declare { local: known, .. } => known == local,
+            FlatStatement::Update { local: known, .. } | FlatStatement::Declare { local: known, .. } => {
+                known == local
+            }
             _ => false,
         });
-        let read = each.body.iter().filter_map(Step::value).any(|value| value.uses(*local));
+        let read = each.body.iter().filter_map(FlatStatement::value).any(|value| value.uses(*local));
         if suits(*function) && !touched && !read {
             found.push((*local, *function));
         }
@@ -48,9 +50,13 @@ pub(super) fn long_sums(each: &Looped) -> Vec<u32> {
                 });
             }
             match step {
-                Step::Loop(inner) => visit(inner, terms, found, other),
-                Step::Update { local, accumulate: Some(Binary::Add), .. } => found.push((*local, terms)),
-                Step::Update { local, .. } | Step::Declare { local, .. } => other.push(*local),
+                FlatStatement::Loop(inner) => visit(inner, terms, found, other),
+                FlatStatement::Update { local, accumulate: Some(Binary::Add), .. } => {
+                    found.push((*local, terms))
+                }
+                FlatStatement::Update { local, .. } | FlatStatement::Declare { local, .. } => {
+                    other.push(*local)
+                }
                 _ => {}
             }
         }
@@ -73,10 +79,10 @@ pub(super) fn constant_divisors(each: &Looped) -> Vec<Value> {
                 Value::Position(sum) => sum.coefficient(each.var) == 0,
                 Value::Uniform { .. } => false,
                 Value::Local(local) => !each.body.iter().any(|step| {
-                    matches!(step, Step::Declare { local: known, .. } | Step::Update { local: known, .. } if known == local)
+                    matches!(step, FlatStatement::Declare { local: known, .. } | FlatStatement::Update { local: known, .. } if known == local)
                 }),
                 Value::Load(access) => {
-                    let written = |step: &Step| matches!(step, Step::Store { to, .. } if to.buffer == access.buffer);
+                    let written = |step: &FlatStatement| matches!(step, FlatStatement::Store { to, .. } if to.buffer == access.buffer);
                     !access.depends_on(each.var) && access.gathers.is_empty() && !each.body.iter().any(written)
                 }
                 Value::Number(_) | Value::Symbol(_) => true,
@@ -85,7 +91,7 @@ pub(super) fn constant_divisors(each: &Looped) -> Vec<Value> {
         });
         steady
     };
-    for value in each.body.iter().filter_map(Step::value) {
+    for value in each.body.iter().filter_map(FlatStatement::value) {
         value.each(&mut |value| {
             if let Value::Binary(Binary::Div, a, divisor) = value
                 && !steady(a)

@@ -4,7 +4,7 @@ use broadloom_loops::function::Binary;
 
 use super::Printer;
 use crate::expression::Level;
-use crate::flat::{Looped, Step};
+use crate::flat::{FlatStatement, Looped};
 use crate::order::is_independent;
 use crate::types::Real;
 
@@ -26,11 +26,12 @@ impl Printer<'_> {
     }
 
     /// A body for many iterations of the loop of some name: loops around lanes.
-    fn lane_block(&mut self, body: &[Step], name: &str, depth: usize) {
-        let apart = body.iter().any(|step| matches!(step, Step::Loop(_)));
-        let stretches = body.chunk_by(|a, b| !matches!(a, Step::Loop(_)) && !matches!(b, Step::Loop(_)));
+    fn lane_block(&mut self, body: &[FlatStatement], name: &str, depth: usize) {
+        let apart = body.iter().any(|step| matches!(step, FlatStatement::Loop(_)));
+        let stretches = body
+            .chunk_by(|a, b| !matches!(a, FlatStatement::Loop(_)) && !matches!(b, FlatStatement::Loop(_)));
         for stretch in stretches {
-            if let [Step::Loop(each)] = stretch {
+            if let [FlatStatement::Loop(each)] = stretch {
                 let inner = self.loop_name(each.var);
                 let header = format!("for (int64_t {inner} = 0; {inner} < {}; {inner}++) {{", each.extent);
                 self.line(depth, &header);
@@ -42,13 +43,13 @@ impl Printer<'_> {
             // What is needed in another stretch is kept for each lane.
             let mut steps = stretch.to_vec();
             for step in &mut steps {
-                if let (true, Step::Declare { local, value }) = (apart, &*step) {
+                if let (true, FlatStatement::Declare { local, value }) = (apart, &*step) {
                     let real = self.locals.get(local).copied().unwrap_or(Real::F32);
                     let array = format!("t{}", self.declared);
                     self.declared += 1;
                     self.line(depth, &format!("{} {array}[{ABREAST}];", real.name()));
                     self.local_names.insert(*local, format!("{array}[lane]"));
-                    *step = Step::Update { local: *local, accumulate: None, value: value.clone() };
+                    *step = FlatStatement::Update { local: *local, accumulate: None, value: value.clone() };
                 }
             }
             self.line(depth, "#pragma GCC ivdep");

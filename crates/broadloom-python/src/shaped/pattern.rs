@@ -6,7 +6,7 @@ use broadloom_spec::{DeclAxis, Error, Kind, Row, RowVariable, Shape, parse_shape
 
 /// The names of a function: labels and rows are one size, or the same axes, in all its annotations.
 #[derive(Debug, Default)]
-pub struct Names {
+pub struct ShapeNames {
     /// Names of sizes.
     pub labels: Vec<String>,
     /// Names of rows.
@@ -58,7 +58,7 @@ fn intern(names: &mut Vec<String>, name: &str) -> usize {
 
 impl Pattern {
     /// Reads the text of an annotation; the message of a mistake shows it.
-    pub fn read(text: &str, names: &mut Names) -> Result<Pattern, String> {
+    pub fn read(text: &str, names: &mut ShapeNames) -> Result<Pattern, String> {
         let mut mentioned = Vec::new();
         let taken = mask(text, |name| intern(&mut mentioned, name)).map_err(|(start, end, message)| {
             shown(text, Diagnostic::error("", message, Place::new(SourceId(0), start as u32, end as u32), ""))

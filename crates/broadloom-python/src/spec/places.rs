@@ -1,6 +1,6 @@
 //! Steps that only move elements: room for indices and strides, diagonals, the order of axes.
 
-use super::step::Step;
+use super::step::ArrayStep;
 
 /// A reshape that makes room for indices and strides, the padding that fills it, and the reshape that joins axes.
 #[derive(Default)]
@@ -37,11 +37,11 @@ impl Spread {
     }
 
     /// The steps from the array as it is to the result.
-    pub fn steps(self, steps: &mut Vec<Step>) {
+    pub fn steps(self, steps: &mut Vec<ArrayStep>) {
         let mut shape = self.plain;
-        let reshape = |from: &mut Vec<u64>, to: Vec<u64>, steps: &mut Vec<Step>| {
+        let reshape = |from: &mut Vec<u64>, to: Vec<u64>, steps: &mut Vec<ArrayStep>| {
             if *from != to {
-                steps.push(Step::Reshape(to.clone()));
+                steps.push(ArrayStep::Reshape(to.clone()));
                 *from = to;
             }
         };
@@ -50,17 +50,17 @@ impl Spread {
             for (size, (before, after)) in shape.iter_mut().zip(&self.margins) {
                 *size += before + after;
             }
-            steps.push(Step::Pad { margins: self.margins, fill: "sum" });
+            steps.push(ArrayStep::Pad { margins: self.margins, fill: "sum" });
         }
         reshape(&mut shape, self.joined, steps);
         if self.front.iter().any(|margin| *margin != (0, 0)) {
-            steps.push(Step::Pad { margins: self.front, fill: "sum" });
+            steps.push(ArrayStep::Pad { margins: self.front, fill: "sum" });
         }
     }
 }
 
 /// Takes diagonals until no label stands twice.
-pub fn diagonals(labels: &mut Vec<usize>, steps: &mut Vec<Step>) {
+pub fn diagonals(labels: &mut Vec<usize>, steps: &mut Vec<ArrayStep>) {
     let twice = |labels: &[usize]| {
         (0..labels.len()).find_map(|first| {
             let second = (first + 1..labels.len()).find(|second| labels[first] == labels[*second])?;
@@ -68,7 +68,7 @@ pub fn diagonals(labels: &mut Vec<usize>, steps: &mut Vec<Step>) {
         })
     };
     while let Some((first, second)) = twice(labels) {
-        steps.push(Step::Diagonal(first, second));
+        steps.push(ArrayStep::Diagonal(first, second));
         labels.remove(second);
         let label = labels.remove(first);
         labels.push(label);
@@ -76,7 +76,7 @@ pub fn diagonals(labels: &mut Vec<usize>, steps: &mut Vec<Step>) {
 }
 
 /// Brings axes into the order `to`; a label that stands several times is taken from the left.
-pub fn permute(from: &[usize], to: &[usize], steps: &mut Vec<Step>) {
+pub fn permute(from: &[usize], to: &[usize], steps: &mut Vec<ArrayStep>) {
     let mut used = vec![false; from.len()];
     let mut order = Vec::new();
     for label in to {
@@ -86,6 +86,6 @@ pub fn permute(from: &[usize], to: &[usize], steps: &mut Vec<Step>) {
         }
     }
     if order.iter().enumerate().any(|(at, axis)| at != *axis) {
-        steps.push(Step::Permute(order));
+        steps.push(ArrayStep::Permute(order));
     }
 }

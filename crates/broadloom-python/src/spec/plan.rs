@@ -11,7 +11,7 @@ use super::mistake::Mistake;
 use super::phases::{Phase, phases};
 use super::places::{Spread, diagonals, permute};
 use super::ranks::{Axis, AxisForm, Flat};
-use super::step::{Node, Pick, Step};
+use super::step::{ArrayStep, Pick, Recipe};
 use broadloom_core::{Affine, Padding};
 
 /// What a spec is used for.
@@ -22,7 +22,7 @@ pub struct Use {
 }
 
 /// The plans of all results.
-pub fn plan(flat: &Flat, shapes: &[Vec<u64>], sizes: &[u64], usage: Use) -> Result<Vec<Node>, Mistake> {
+pub fn plan(flat: &Flat, shapes: &[Vec<u64>], sizes: &[u64], usage: Use) -> Result<Vec<Recipe>, Mistake> {
     let planner = Planner { flat, shapes, sizes, usage };
     let phases = phases(flat)?;
     flat.results.iter().map(|result| planner.result(result, &phases)).collect()
@@ -36,7 +36,7 @@ struct Planner<'a> {
 }
 
 impl Planner<'_> {
-    fn result(&self, result: &[Axis], phases: &[Phase]) -> Result<Node, Mistake> {
+    fn result(&self, result: &[Axis], phases: &[Phase]) -> Result<Recipe, Mistake> {
         let written: Vec<&Phase> = phases.iter().filter(|phase| phase.has(result)).collect();
         let parts: Vec<(usize, &[usize])> = result
             .iter()
@@ -55,7 +55,7 @@ impl Planner<'_> {
         result: &[Axis],
         parts: &[(usize, &[usize])],
         phases: &[&Phase],
-    ) -> Result<Node, Mistake> {
+    ) -> Result<Recipe, Mistake> {
         let Some(((axis, labels), rest)) = parts.split_first() else {
             return self.block(result, phases);
         };
@@ -64,10 +64,10 @@ impl Planner<'_> {
             let chosen: Vec<&Phase> = phases.iter().copied().filter(|phase| phase.runs(*label)).collect();
             pieces.push(self.blocks(result, rest, &chosen)?);
         }
-        Ok(Node::Concat(*axis, pieces))
+        Ok(Recipe::Concat(*axis, pieces))
     }
 
-    fn block(&self, result: &[Axis], phases: &[&Phase]) -> Result<Node, Mistake> {
+    fn block(&self, result: &[Axis], phases: &[&Phase]) -> Result<Recipe, Mistake> {
         let mut nodes = Vec::new();
         for phase in phases {
             let operands: Vec<usize> = (0..self.flat.operands.len())
@@ -89,13 +89,13 @@ impl Planner<'_> {
             .with_help("take the sum, and divide by the number of elements"));
         }
         match nodes.len() {
-            0 => self.needs_sum(result).map(|()| Node::Zeros(shape())),
+            0 => self.needs_sum(result).map(|()| Recipe::Zeros(shape())),
             1 => Ok(nodes.remove(0)),
-            _ => Ok(Node::Accumulate(nodes)),
+            _ => Ok(Recipe::Accumulate(nodes)),
         }
     }
 
-    fn compute(&self, result: &[Axis], phase: &Phase, operands: &[usize]) -> Result<Node, Mistake> {
+    fn compute(&self, result: &[Axis], phase: &Phase, operands: &[usize]) -> Result<Recipe, Mistake> {
         let order: Vec<usize> =
             phase.order(result).into_iter().flat_map(|label| self.flat.parts(label)).collect();
         let mut unique: Vec<usize> = Vec::new();
@@ -122,7 +122,7 @@ impl Planner<'_> {
         };
         self.repeat(&present, &unique, &mut write);
         self.write(result, phase, unique, &order, &mut write)?;
-        Ok(Node::Compute { reads, kept, write })
+        Ok(Recipe::Compute { reads, kept, write })
     }
 
     /// Refuses the greatest and the least of no elements, which no number is.
@@ -139,12 +139,12 @@ impl Planner<'_> {
     }
 
     /// The steps that read an operand, and the labels of the axes that they leave.
-    fn read(&self, operand: usize, phase: &Phase) -> (Vec<Step>, Vec<usize>) {
+    fn read(&self, operand: usize, phase: &Phase) -> (Vec<ArrayStep>, Vec<usize>) {
         let mut steps = Vec::new();
         let forms = self.take_apart(operand, &mut steps);
         let picks: Vec<Pick> = forms.iter().map(|form| self.pick(form, phase)).collect();
         if picks.iter().any(|pick| *pick != Pick::All) {
-            steps.push(Step::Index(picks));
+            steps.push(ArrayStep::Index(picks));
         }
         let forms: Vec<AxisForm> =
             forms.into_iter().filter(|form| !matches!(form, AxisForm::Fixed(_))).collect();
@@ -162,7 +162,7 @@ impl Planner<'_> {
         }
         let parts: Vec<usize> = labels.iter().flat_map(|label| self.flat.parts(*label)).collect();
         if parts != labels {
-            steps.push(Step::Reshape(self.sizes_of(&parts)));
+            steps.push(ArrayStep::Reshape(self.sizes_of(&parts)));
             labels = parts;
         }
         diagonals(&mut labels, &mut steps);
@@ -170,7 +170,7 @@ impl Planner<'_> {
     }
 
     /// Takes composed axes apart.
-    fn take_apart(&self, operand: usize, steps: &mut Vec<Step>) -> Vec<AxisForm> {
+    fn take_apart(&self, operand: usize, steps: &mut Vec<ArrayStep>) -> Vec<AxisForm> {
         let axes = &self.flat.operands[operand];
         let mut shape = Vec::new();
         let mut forms = Vec::new();
@@ -188,7 +188,7 @@ impl Planner<'_> {
         }
         let has_groups = axes.iter().any(|axis| matches!(axis.form, AxisForm::Group(_)));
         if has_groups {
-            steps.push(Step::Reshape(shape));
+            steps.push(ArrayStep::Reshape(shape));
         }
         forms
     }
@@ -212,7 +212,7 @@ impl Planner<'_> {
         }
     }
 
-    fn pad_windows(&self, forms: &[AxisForm], steps: &mut Vec<Step>) {
+    fn pad_windows(&self, forms: &[AxisForm], steps: &mut Vec<ArrayStep>) {
         let margins = |form: &AxisForm| match form {
             AxisForm::Affine(affine, _, Some(kernel)) => affine.margins(self.sizes[*kernel]),
             _ => (0, 0),
@@ -220,12 +220,12 @@ impl Planner<'_> {
         let margins: Vec<(u64, u64)> = forms.iter().map(margins).collect();
         if margins.iter().any(|margin| *margin != (0, 0)) {
             let fill = if self.usage.reduce == "mean" { "sum" } else { self.usage.reduce };
-            steps.push(Step::Pad { margins, fill });
+            steps.push(ArrayStep::Pad { margins, fill });
         }
     }
 
-    fn window(&self, axis: usize, affine: &Affine, over: usize, kernel: usize) -> Step {
-        Step::Window {
+    fn window(&self, axis: usize, affine: &Affine, over: usize, kernel: usize) -> ArrayStep {
+        ArrayStep::Window {
             axis,
             start: affine.offset,
             over: self.sizes[over],
@@ -236,17 +236,17 @@ impl Planner<'_> {
     }
 
     /// Reduces `labels` to `present`, in that order.
-    fn reduce(&self, labels: &[usize], present: &[usize], steps: &mut Vec<Step>) {
+    fn reduce(&self, labels: &[usize], present: &[usize], steps: &mut Vec<ArrayStep>) {
         let gone: Vec<usize> = (0..labels.len()).filter(|axis| !present.contains(&labels[*axis])).collect();
         if !gone.is_empty() {
-            steps.push(Step::Reduce(self.usage.reduce, gone));
+            steps.push(ArrayStep::Reduce(self.usage.reduce, gone));
         }
         let left: Vec<usize> = labels.iter().copied().filter(|label| present.contains(label)).collect();
         permute(&left, present, steps);
     }
 
     /// Repeats along the labels that no operand has.
-    fn repeat(&self, present: &[usize], unique: &[usize], steps: &mut Vec<Step>) {
+    fn repeat(&self, present: &[usize], unique: &[usize], steps: &mut Vec<ArrayStep>) {
         if present.len() == unique.len() {
             return;
         }
@@ -254,9 +254,9 @@ impl Planner<'_> {
         let narrow = unique.iter().map(|label| if present.contains(label) { self.sizes[*label] } else { 1 });
         let narrow: Vec<u64> = narrow.collect();
         let widens = narrow != full;
-        steps.push(Step::Reshape(narrow));
+        steps.push(ArrayStep::Reshape(narrow));
         if widens {
-            steps.push(Step::Broadcast(full));
+            steps.push(ArrayStep::Broadcast(full));
         }
     }
 
@@ -286,7 +286,7 @@ impl Planner<'_> {
         phase: &Phase,
         mut have: Vec<usize>,
         order: &[usize],
-        steps: &mut Vec<Step>,
+        steps: &mut Vec<ArrayStep>,
     ) -> Result<(), Mistake> {
         if order.len() > have.len()
             || result.iter().any(|axis| !matches!(axis.form, AxisForm::Concat(_)) && self.leaves_gaps(axis))
@@ -296,21 +296,21 @@ impl Planner<'_> {
         for (at, label) in order.iter().enumerate().skip(1) {
             if order[..at].contains(label) {
                 let axis = have.iter().position(|other| other == label).unwrap_or(0);
-                steps.push(Step::Embed(axis));
+                steps.push(ArrayStep::Embed(axis));
                 have.push(*label);
             }
         }
         permute(&have, order, steps);
         let whole = phase.order(result);
         if whole != order {
-            steps.push(Step::Reshape(self.sizes_of(&whole)));
+            steps.push(ArrayStep::Reshape(self.sizes_of(&whole)));
         }
         self.fold_windows(result, phase, steps);
         self.compose(result, phase, steps);
         Ok(())
     }
 
-    fn fold_windows(&self, result: &[Axis], phase: &Phase, steps: &mut Vec<Step>) {
+    fn fold_windows(&self, result: &[Axis], phase: &Phase, steps: &mut Vec<ArrayStep>) {
         let mut at: usize = result.iter().map(|axis| phase.labels(axis).len()).sum();
         let mut picks = Vec::new();
         let mut margins = Vec::new();
@@ -323,7 +323,7 @@ impl Planner<'_> {
                 continue;
             };
             let dilation = affine.window.map_or(1, |window| window.dilation);
-            steps.push(Step::Fold { axis: at, stride: affine.stride, dilation });
+            steps.push(ArrayStep::Fold { axis: at, stride: affine.stride, dilation });
             let (over, kernel) = (self.sizes[*over], self.sizes[*kernel]);
             let size = affine.size(over, Some(kernel));
             let full = Affine {
@@ -347,15 +347,15 @@ impl Planner<'_> {
         margins.reverse();
         picks.reverse();
         if margins.iter().any(|margin| *margin != (0, 0)) {
-            steps.push(Step::Pad { margins, fill: "sum" });
+            steps.push(ArrayStep::Pad { margins, fill: "sum" });
         }
         if picks.iter().any(|pick| *pick != Pick::All) {
-            steps.push(Step::Index(picks));
+            steps.push(ArrayStep::Index(picks));
         }
     }
 
     /// Puts composed axes together, and writes indices and strides.
-    fn compose(&self, result: &[Axis], phase: &Phase, steps: &mut Vec<Step>) {
+    fn compose(&self, result: &[Axis], phase: &Phase, steps: &mut Vec<ArrayStep>) {
         let mut spread = Spread::default();
         for axis in result {
             match &axis.form {

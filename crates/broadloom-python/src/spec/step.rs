@@ -8,7 +8,7 @@ use pyo3::types::{PyList, PyTuple};
 
 /// One operation on one array.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum ArrayStep {
     /// Another shape, with the elements in the same order.
     Reshape(Vec<u64>),
     /// Other places for the axes.
@@ -44,51 +44,53 @@ pub enum Pick {
 
 /// How one result is made.
 #[derive(Clone, Debug)]
-pub enum Node {
+pub enum Recipe {
     /// Zeros.
     Zeros(Vec<u64>),
     /// Pieces one after another along an axis.
-    Concat(usize, Vec<Node>),
+    Concat(usize, Vec<Recipe>),
     /// Pieces that are accumulated.
-    Accumulate(Vec<Node>),
+    Accumulate(Vec<Recipe>),
     /// Operands that are read, combined and written.
     Compute {
         /// The operand, its steps, and the labels of its axes afterwards.
-        reads: Vec<(usize, Vec<Step>, Vec<usize>)>,
+        reads: Vec<(usize, Vec<ArrayStep>, Vec<usize>)>,
         /// The labels that remain, in order, if operands are combined.
         kept: Option<Vec<usize>>,
         /// The steps afterwards.
-        write: Vec<Step>,
+        write: Vec<ArrayStep>,
     },
 }
 
-impl Step {
+impl ArrayStep {
     /// The tuple for Python.
     pub fn to_python<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         let tuple = |items: Vec<u64>| PyTuple::new(py, items)?.into_bound_py_any(py);
         let axes = |items: &[usize]| PyTuple::new(py, items)?.into_bound_py_any(py);
         let items = match self {
-            Step::Reshape(shape) => vec!["reshape".into_bound_py_any(py)?, tuple(shape.clone())?],
-            Step::Permute(order) => vec!["permute".into_bound_py_any(py)?, axes(order)?],
-            Step::Index(picks) => {
+            ArrayStep::Reshape(shape) => vec!["reshape".into_bound_py_any(py)?, tuple(shape.clone())?],
+            ArrayStep::Permute(order) => vec!["permute".into_bound_py_any(py)?, axes(order)?],
+            ArrayStep::Index(picks) => {
                 let picks: PyResult<Vec<_>> = picks.iter().map(|pick| pick.to_python(py)).collect();
                 vec!["index".into_bound_py_any(py)?, PyTuple::new(py, picks?)?.into_bound_py_any(py)?]
             }
-            Step::Pad { margins, fill } => {
+            ArrayStep::Pad { margins, fill } => {
                 let margins = PyTuple::new(py, margins.iter().copied())?.into_bound_py_any(py)?;
                 vec!["pad".into_bound_py_any(py)?, margins, fill.into_bound_py_any(py)?]
             }
-            Step::Window { axis, start, over, kernel, stride, dilation } => {
+            ArrayStep::Window { axis, start, over, kernel, stride, dilation } => {
                 let numbers = [*axis as u64, *start, *over, *kernel, *stride, *dilation];
                 named(py, "window", &numbers)?
             }
-            Step::Fold { axis, stride, dilation } => named(py, "fold", &[*axis as u64, *stride, *dilation])?,
-            Step::Diagonal(first, second) => named(py, "diagonal", &[*first as u64, *second as u64])?,
-            Step::Embed(axis) => named(py, "embed", &[*axis as u64])?,
-            Step::Reduce(name, over) => {
+            ArrayStep::Fold { axis, stride, dilation } => {
+                named(py, "fold", &[*axis as u64, *stride, *dilation])?
+            }
+            ArrayStep::Diagonal(first, second) => named(py, "diagonal", &[*first as u64, *second as u64])?,
+            ArrayStep::Embed(axis) => named(py, "embed", &[*axis as u64])?,
+            ArrayStep::Reduce(name, over) => {
                 vec!["reduce".into_bound_py_any(py)?, name.into_bound_py_any(py)?, axes(over)?]
             }
-            Step::Broadcast(shape) => vec!["broadcast".into_bound_py_any(py)?, tuple(shape.clone())?],
+            ArrayStep::Broadcast(shape) => vec!["broadcast".into_bound_py_any(py)?, tuple(shape.clone())?],
         };
         PyTuple::new(py, items)
     }
@@ -115,22 +117,22 @@ fn named<'py>(py: Python<'py>, name: &str, numbers: &[u64]) -> PyResult<Vec<Boun
     Ok(items)
 }
 
-impl Node {
+impl Recipe {
     /// Nested tuples for Python, the name of the node first.
     pub fn to_python<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let nodes = |nodes: &[Node]| -> PyResult<Bound<'py, PyList>> {
+        let nodes = |nodes: &[Recipe]| -> PyResult<Bound<'py, PyList>> {
             let nodes: PyResult<Vec<_>> = nodes.iter().map(|node| node.to_python(py)).collect();
             PyList::new(py, nodes?)
         };
-        let steps = |steps: &[Step]| -> PyResult<Bound<'py, PyList>> {
+        let steps = |steps: &[ArrayStep]| -> PyResult<Bound<'py, PyList>> {
             let steps: PyResult<Vec<_>> = steps.iter().map(|step| step.to_python(py)).collect();
             PyList::new(py, steps?)
         };
         match self {
-            Node::Zeros(shape) => ("zeros", PyTuple::new(py, shape)?).into_bound_py_any(py),
-            Node::Concat(axis, pieces) => ("concat", *axis, nodes(pieces)?).into_bound_py_any(py),
-            Node::Accumulate(pieces) => ("accumulate", nodes(pieces)?).into_bound_py_any(py),
-            Node::Compute { reads, kept, write } => {
+            Recipe::Zeros(shape) => ("zeros", PyTuple::new(py, shape)?).into_bound_py_any(py),
+            Recipe::Concat(axis, pieces) => ("concat", *axis, nodes(pieces)?).into_bound_py_any(py),
+            Recipe::Accumulate(pieces) => ("accumulate", nodes(pieces)?).into_bound_py_any(py),
+            Recipe::Compute { reads, kept, write } => {
                 let mut entries = Vec::new();
                 for (operand, read, labels) in reads {
                     entries.push((*operand, steps(read)?, PyTuple::new(py, labels)?).into_bound_py_any(py)?);

@@ -6,7 +6,7 @@ use broadloom_diagnostics::{Diagnostic, Span};
 
 use super::explain::{self, Explanation};
 use super::problem::{Problem, Var};
-use super::{Options, Status, notation};
+use super::{SolveOptions, Status, notation};
 use crate::{NameId, error};
 
 /// Labels shown in one message; a longer core is cut.
@@ -34,7 +34,7 @@ pub struct Answered {
 
 impl Answered {
     /// Closes the system.
-    pub fn new(problem: &mut Problem, options: &Options) -> Answered {
+    pub fn new(problem: &mut Problem, options: &SolveOptions) -> Answered {
         let report = problem.solver.report();
         let mut answered = Answered {
             status: Status::GaveUp,
@@ -171,7 +171,7 @@ impl Answered {
         self.core = explain::lines_about(problem, id);
     }
 
-    fn gave_up(&mut self, problem: &Problem, limit: Limit, options: &Options) {
+    fn gave_up(&mut self, problem: &Problem, limit: Limit, options: &SolveOptions) {
         let first = problem.system.statements.first();
         let span = first.map_or(Span::default(), |statement| statement.span);
         let (message, note, help) = match limit {

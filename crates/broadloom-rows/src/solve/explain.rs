@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use broadloom_core::{Cause, Closed, ConstraintId, Link, Policy, RowVar};
 
 use super::problem::{Problem, Var};
-use super::{Options, notation};
+use super::{SolveOptions, notation};
 use crate::{Constraint, DimKind, HoleKind, NameId, StatementKind};
 
 /// The product of lines and variables beyond which a chain is shown without facts.
@@ -26,11 +26,11 @@ pub struct Explanation {
     /// The chain as closing left it.
     links: Vec<Link>,
     /// The lines to print, sources first.
-    pub steps: Vec<Step>,
+    pub steps: Vec<ChainStep>,
 }
 
 /// One link, in words.
-pub struct Step {
+pub struct ChainStep {
     /// The line, if the link is a constraint.
     pub line: Option<u32>,
     /// The constraint as it would be printed, or the policy in a sentence.
@@ -40,7 +40,7 @@ pub struct Step {
 }
 
 /// The chains of the asked-for variables, read while the answer is closed.
-pub fn closed(problem: &Problem, closed: &Closed<'_>, options: &Options) -> Vec<Explanation> {
+pub fn closed(problem: &Problem, closed: &Closed<'_>, options: &SolveOptions) -> Vec<Explanation> {
     let found = options.explain.iter().filter_map(|wanted| problem.find(wanted));
     found
         .map(|(name, var)| {
@@ -84,12 +84,12 @@ pub fn forced(problem: &Problem, explanations: &mut [Explanation]) {
             } else {
                 "policy: nothing fixes its size, so the interior variable closes to the unit"
             };
-            explanation.steps.push(Step { line: None, what: what.into(), so: Vec::new() });
+            explanation.steps.push(ChainStep { line: None, what: what.into(), so: Vec::new() });
         }
     }
 }
 
-fn replay(problem: &Problem, links: &[Link]) -> Vec<Step> {
+fn replay(problem: &Problem, links: &[Link]) -> Vec<ChainStep> {
     let mut replayed = Problem::empty(problem.system, 0);
     // Facts are read off the whole system after each line: too much where both are large.
     let brief = links.len().saturating_mul(problem.vars.len()) > MOST_WORK;
@@ -104,12 +104,12 @@ fn replay(problem: &Problem, links: &[Link]) -> Vec<Step> {
                 let new = facts.iter().filter(|fact| !known.contains(*fact) && **fact != what);
                 let so = new.take(MOST_FACTS).cloned().collect();
                 known = facts.into_iter().collect();
-                steps.push(Step { line: Some(problem.line(id)), what, so });
+                steps.push(ChainStep { line: Some(problem.line(id)), what, so });
             }
             Cause::Policy(policy, row) => {
                 let what = policy_text(problem, policy, row);
-                if steps.last().is_none_or(|step: &Step| step.what != what) {
-                    steps.push(Step { line: None, what, so: Vec::new() });
+                if steps.last().is_none_or(|step: &ChainStep| step.what != what) {
+                    steps.push(ChainStep { line: None, what, so: Vec::new() });
                 }
             }
         }

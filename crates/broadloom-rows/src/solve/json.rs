@@ -32,11 +32,11 @@ struct Answer<'a> {
 #[derive(Serialize)]
 struct Explanation<'a> {
     variable: &'a str,
-    steps: Vec<Step<'a>>,
+    steps: Vec<ShownStep<'a>>,
 }
 
 #[derive(Serialize)]
-struct Step<'a> {
+struct ShownStep<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     line: Option<u32>,
     what: &'a str,
@@ -52,7 +52,7 @@ pub fn answer(problem: &Problem, answered: &Answered) -> Map<String, Value> {
         steps: explanation
             .steps
             .iter()
-            .map(|step| Step { line: step.line, what: &step.what, so: &step.so })
+            .map(|step| ShownStep { line: step.line, what: &step.what, so: &step.so })
             .collect(),
     });
     object(&Answer {

@@ -2,8 +2,8 @@
 //! with a status.
 //!
 //! ```
-//! use broadloom_rows::solve::{Options, Status, run};
-//! let options = Options { json: true, ..Options::default() };
+//! use broadloom_rows::solve::{SolveOptions, Status, run};
+//! let options = SolveOptions { json: true, ..SolveOptions::default() };
 //! let output = run("example.rows", "leaf a\n3 <= a\n", &options);
 //! assert_eq!(output.status, Status::Solved);
 //! assert!(output.stdout.contains(r#""solution":{"a":"3"}"#));
@@ -24,7 +24,7 @@ use problem::Problem;
 
 /// The options of a call.
 #[derive(Clone, Debug)]
-pub struct Options {
+pub struct SolveOptions {
     /// One JSON object instead of a table.
     pub json: bool,
     /// Variables to explain, as a person writes them.
@@ -35,10 +35,10 @@ pub struct Options {
     pub color: bool,
 }
 
-impl Default for Options {
-    fn default() -> Options {
+impl Default for SolveOptions {
+    fn default() -> SolveOptions {
         let branches = broadloom_core::Budget::default().branches;
-        Options { json: false, explain: Vec::new(), branches, color: false }
+        SolveOptions { json: false, explain: Vec::new(), branches, color: false }
     }
 }
 
@@ -107,7 +107,7 @@ pub struct Output {
 }
 
 /// Solves the system in `text`; `name` is shown in messages.
-pub fn solve(name: &str, text: &str, options: &Options) -> Solved {
+pub fn solve(name: &str, text: &str, options: &SolveOptions) -> Solved {
     let parsed = crate::parse(text);
     let malformed = |diagnostics: Vec<Diagnostic>, suppressed| {
         let message = diagnostics.first().map_or("malformed", |diagnostic| diagnostic.message.as_str());
@@ -135,7 +135,7 @@ pub fn solve(name: &str, text: &str, options: &Options) -> Solved {
 }
 
 /// Solves the system in `text`, and prints the answer: a table and messages, or one JSON object.
-pub fn run(name: &str, text: &str, options: &Options) -> Output {
+pub fn run(name: &str, text: &str, options: &SolveOptions) -> Output {
     let mut solved = solve(name, text, options);
     let (status, sources) = (solved.status, Sources::one(name, text));
     if options.json {

@@ -3,7 +3,7 @@
 use std::cell::{OnceCell, RefCell};
 use std::sync::Arc;
 
-use broadloom_core::projection::{Component, Index as AxisIndex, Verdict};
+use broadloom_core::projection::{AxisIndex, Component, Verdict};
 use broadloom_graph::lowering::{Face, Formula, Lookup, Slot, Sorting, accumulated};
 use broadloom_graph::{Error, ErrorKind, Fill, Graph, Projected, Tensor};
 use broadloom_loops::{Binary, BufferId, Cell, Index, Nest, Scalar, Size, Statement, Unary};
@@ -12,7 +12,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::backward::own_name;
 use super::law::{DIVISORS, LawAssignment};
 use super::law::{check_margins, forward_pieces};
-use super::{Lowering, Node, slice_symbol, start_in};
+use super::{Content, Lowering, slice_symbol, start_in};
 
 /// The context of an assignment: its step, the projections, and the index of its result.
 #[derive(Clone)]
@@ -119,27 +119,33 @@ impl Lowering<'_> {
         let maps = &nest.projection.maps;
         let elsewhere = reads.iter().any(|at| maps[*at] != maps[place.result]);
         if elsewhere || !nest.writes_plainly(place.result) || nest.needs_initialisation(place.result) {
-            self.copy(self.node(target), Node::Before(target, place.step), self.comment(place));
+            self.copy(self.node(target), Content::Before(target, place.step), self.comment(place));
         }
     }
 
     /// Copies sums that were kept in wider numbers to their tensor.
     fn narrow(&mut self, place: &AssignContext) {
         let tensor = place.nest.tensors[place.result];
-        if self.written.remove(&Node::Wide(tensor)) {
-            self.copy(Node::Wide(tensor), self.node(tensor), self.comment(place));
+        if self.written.remove(&Content::Wide(tensor)) {
+            self.copy(Content::Wide(tensor), self.node(tensor), self.comment(place));
         }
     }
 
     /// The node that an assignment accumulates in: a wider one beside its target, if that is too
     /// narrow for sums.
-    fn accumulator(&mut self, node: Node, place: &AssignContext, piece: &LawAssignment, plain: bool) -> Node {
-        let Node::Value(tensor) = node else { return node };
+    fn accumulator(
+        &mut self,
+        node: Content,
+        place: &AssignContext,
+        piece: &LawAssignment,
+        plain: bool,
+    ) -> Content {
+        let Content::Value(tensor) = node else { return node };
         let dtype = self.layout.dtypes[tensor.index()];
         if plain || piece.accumulate.is_none() || accumulated(dtype) == dtype {
             return node;
         }
-        let wide = Node::Wide(tensor);
+        let wide = Content::Wide(tensor);
         if !piece.clear && !self.written.contains(&wide) {
             self.need(node);
             self.copy(node, wide, self.comment(place));
@@ -309,7 +315,7 @@ impl Lowering<'_> {
     }
 
     /// The node that an assignment writes to.
-    fn target_node(&self, place: &AssignContext, piece: &LawAssignment) -> Node {
+    fn target_node(&self, place: &AssignContext, piece: &LawAssignment) -> Content {
         match piece.target {
             Slot::Value(_) => self.node(place.tensor(&piece.target)),
             _ => self.slot_node(place, &piece.target, &piece.slots),
@@ -317,22 +323,22 @@ impl Lowering<'_> {
     }
 
     /// The node that an assignment reads for a slot.
-    fn slot_node(&self, place: &AssignContext, slot: &Slot, slots: &[Slot]) -> Node {
+    fn slot_node(&self, place: &AssignContext, slot: &Slot, slots: &[Slot]) -> Content {
         match slot {
             Slot::Value(_) => {
                 let tensor = place.tensor(slot);
-                let before = Node::Before(tensor, place.step);
+                let before = Content::Before(tensor, place.step);
                 if self.written.contains(&before) { before } else { self.node(tensor) }
             }
-            Slot::Gradient(_) => Node::Gradient(place.tensor(slot)),
+            Slot::Gradient(_) => Content::Gradient(place.tensor(slot)),
             // A step without a law of its own keeps the number of ties for each result, and then the divisors.
             Slot::Own(name, _) if self.graph.law(place.step).is_none() => {
                 let other = if **name == *DIVISORS { place.nest.results } else { 0 };
-                Node::Own(place.step, (place.result + other) as u32, place.backward)
+                Content::Own(place.step, (place.result + other) as u32, place.backward)
             }
             Slot::Own(..) => {
                 let at = slots.iter().position(|known| known == slot).unwrap_or(0);
-                Node::Own(place.step, at as u32, place.backward)
+                Content::Own(place.step, at as u32, place.backward)
             }
         }
     }
@@ -361,7 +367,7 @@ impl Lowering<'_> {
                     if place.nest.margins(place.at(slot.place())).iter().all(|margin| *margin == (0, 0)) {
                         return Ok(number);
                     }
-                    if !self.written.contains(&Node::Value(place.tensor(slot))) {
+                    if !self.written.contains(&Content::Value(place.tensor(slot))) {
                         self.positions(place.tensor(slot), |_| number.clone());
                     }
                 }
@@ -426,7 +432,7 @@ impl Lowering<'_> {
         };
         let axis = sorting.along.in_memory(self.layout.ranks(x)).unwrap_or(0);
         if let Some(number) = self.number(x)
-            && !self.written.contains(&Node::Value(x))
+            && !self.written.contains(&Content::Value(x))
         {
             self.positions(x, |_| number.clone());
         }
@@ -455,7 +461,7 @@ impl Lowering<'_> {
     /// is not 0.
     pub(super) fn check_finite(&mut self, tensor: Tensor) -> Result<(), Error> {
         self.value(tensor)?;
-        let (values, flags) = (self.buffer(self.node(tensor)), self.buffer(Node::NotFinite(tensor)));
+        let (values, flags) = (self.buffer(self.node(tensor)), self.buffer(Content::NotFinite(tensor)));
         let comment = format!("whether {} is finite", self.graph.short_name(tensor));
         let mut each = |make: &dyn Fn(Vec<Index>) -> Statement| {
             let sizes = self.layout.axes(tensor).into_iter();

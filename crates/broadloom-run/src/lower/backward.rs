@@ -10,7 +10,7 @@ use rustc_hash::FxHashSet;
 use super::assign::AssignContext;
 use super::law::{DIVISORS, differentiable, gradient_pieces, ties};
 use super::scan::{scans, steps_of};
-use super::{Lowering, Node};
+use super::{Content, Lowering};
 
 impl Lowering<'_> {
     /// The part of a sum or a product that is more than one number, where all else is one.
@@ -50,7 +50,7 @@ impl Lowering<'_> {
                 .about_step(self.graph.made_by(loss))
                 .with_remedy(Remedy::Parameter, "ask for the gradient of other tensors with `gradient`"));
         }
-        self.fill(Node::Gradient(loss), 1.0, "the gradient of the loss by itself is 1");
+        self.fill(Content::Gradient(loss), 1.0, "the gradient of the loss by itself is 1");
         // Gradients start from 0 in every pass.
         let mut begun = FxHashSet::from_iter([loss]);
         let mut done: Vec<Arc<Scan>> = Vec::new();
@@ -103,7 +103,7 @@ impl Lowering<'_> {
                         if begun.insert(tensor) {
                             let name = self.graph.told_as(tensor);
                             self.fill(
-                                Node::Gradient(tensor),
+                                Content::Gradient(tensor),
                                 0.0,
                                 &format!("the gradient of {name} begins at 0"),
                             );
@@ -128,7 +128,7 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    pub(super) fn fill(&mut self, node: Node, value: f64, comment: &str) {
+    pub(super) fn fill(&mut self, node: Content, value: f64, comment: &str) {
         let buffer = self.buffer(node);
         let body = vec![Statement::Fill { buffer, value }];
         self.program.nests.push(Nest { comment: comment.into(), body });
@@ -140,7 +140,7 @@ impl Lowering<'_> {
         let mut asked = self.graph.with_gradients();
         asked.sort_unstable();
         for tensor in asked {
-            let node = Node::Gradient(tensor);
+            let node = Content::Gradient(tensor);
             if !self.written.contains(&node) && !self.needs.contains(&node) {
                 self.fill(node, 0.0, "a gradient that nothing contributes to");
             }

@@ -9,7 +9,7 @@ use broadloom_graph::{
 };
 use broadloom_loops::{Buffer, Dtype, Size, Storage};
 
-use super::{Node, own_like, own_name, start_in};
+use super::{Content, own_like, own_name, start_in};
 
 /// The data that all routines of a graph share at some sizes: final shapes, projections, margins
 /// and types.
@@ -179,39 +179,43 @@ impl Layout {
     }
 
     /// The buffer of a node, without its lifetime.
-    pub fn buffer(&self, graph: &Graph, node: Node) -> Buffer {
+    pub fn buffer(&self, graph: &Graph, node: Content) -> Buffer {
         let (tensor, name, dtype, fill) = match node {
-            Node::Value(tensor) => {
+            Content::Value(tensor) => {
                 let fill = match self.margins(tensor).fill {
                     Fill::Value(value) => start_in(self.dtypes[tensor.index()], value),
                     Fill::Nothing | Fill::ByReader => 0.0,
                 };
                 (tensor, graph.short_name(tensor), self.dtypes[tensor.index()], fill)
             }
-            Node::Gradient(tensor) => {
+            Content::Gradient(tensor) => {
                 let name = format!("{}.grad", graph.short_name(tensor));
                 (tensor, name, accumulated(self.dtypes[tensor.index()]), 0.0)
             }
-            Node::Own(step, slot, backward) => {
+            Content::Own(step, slot, backward) => {
                 let tensor = own_like(graph, step, slot, backward);
                 let name = format!("{}.{}", graph.short_name(tensor), own_name(graph, step, slot, backward));
                 (tensor, name, accumulated(self.dtypes[tensor.index()]), 0.0)
             }
-            Node::Before(tensor, _) => {
+            Content::Before(tensor, _) => {
                 let name = format!("{}.before", graph.short_name(tensor));
-                return Buffer { name, storage: Storage::Local, ..self.buffer(graph, Node::Value(tensor)) };
+                return Buffer {
+                    name,
+                    storage: Storage::Local,
+                    ..self.buffer(graph, Content::Value(tensor))
+                };
             }
-            Node::Wide(tensor) => {
+            Content::Wide(tensor) => {
                 let name = format!("{}.sum", graph.short_name(tensor));
                 (tensor, name, accumulated(self.dtypes[tensor.index()]), 0.0)
             }
-            Node::Notes(tensor) => {
+            Content::Notes(tensor) => {
                 let name = format!("{}.notes", graph.short_name(tensor));
-                let mut buffer = self.buffer(graph, Node::Value(tensor));
+                let mut buffer = self.buffer(graph, Content::Value(tensor));
                 buffer.sizes.insert(0, self.turns_of(graph, tensor));
                 return Buffer { name, margins: Vec::new(), fill: 0.0, ..buffer };
             }
-            Node::NotFinite(tensor) => {
+            Content::NotFinite(tensor) => {
                 let name = format!("{}.not_finite", graph.short_name(tensor));
                 let (sizes, margins) = (self.axes(tensor), Vec::new());
                 return Buffer {
@@ -236,9 +240,9 @@ impl Layout {
 
     /// The margins of a node that has the shape of a tensor. A gradient is written as far as its
     /// tensor is read, and read as far as the tensor that stands for it.
-    fn margins_of(&self, graph: &Graph, node: Node, tensor: Tensor) -> Vec<(u64, u64)> {
+    fn margins_of(&self, graph: &Graph, node: Content, tensor: Tensor) -> Vec<(u64, u64)> {
         let mut margins = self.margins(tensor).axes.clone();
-        if let (Node::Gradient(_), Some(leaf)) = (node, graph.gradient_leaf(tensor)) {
+        if let (Content::Gradient(_), Some(leaf)) = (node, graph.gradient_leaf(tensor)) {
             let read = &self.margins(leaf).axes;
             margins.resize(margins.len().max(read.len()), (0, 0));
             for (margin, read) in margins.iter_mut().zip(read) {

@@ -7,7 +7,7 @@ use broadloom_loops::mlir::{self, Function, Supplied};
 use broadloom_xla::Module;
 use rustc_hash::FxHashMap;
 
-use super::{Layout, Lowered, Lowering, Node, Symbol};
+use super::{Content, Layout, Lowered, Lowering, Symbol};
 use crate::mesh::Divided;
 use crate::routine::Routine;
 use crate::session::Sizes;
@@ -74,10 +74,10 @@ struct Ports {
 
 impl Lowered {
     fn ports(&self, graph: &Graph, layout: &Layout) -> Ports {
-        let ids: FxHashMap<Node, BufferId> = self.nodes.iter().copied().zip((0..).map(BufferId)).collect();
-        let argument = |node: Node| Some((*ids.get(&node)?, layout.note(graph, node, true)));
-        let result = |node: Node| Some((*ids.get(&node)?, layout.note(graph, node, false)));
-        let watched: Vec<Node> = self.watched.iter().copied().collect();
+        let ids: FxHashMap<Content, BufferId> = self.nodes.iter().copied().zip((0..).map(BufferId)).collect();
+        let argument = |node: Content| Some((*ids.get(&node)?, layout.note(graph, node, true)));
+        let result = |node: Content| Some((*ids.get(&node)?, layout.note(graph, node, false)));
+        let watched: Vec<Content> = self.watched.iter().copied().collect();
         Ports {
             arguments: in_order(&self.needs).into_iter().filter_map(argument).collect(),
             results: in_order(&self.gives).into_iter().chain(in_order(&watched)).filter_map(result).collect(),
@@ -86,15 +86,16 @@ impl Lowered {
 }
 
 /// Values in the order in which the program makes them, then gradients.
-fn in_order(nodes: &[Node]) -> Vec<Node> {
+fn in_order(nodes: &[Content]) -> Vec<Content> {
     let mut nodes = nodes.to_vec();
     nodes.sort_by_key(|node| match node {
-        Node::Value(tensor) => (0, tensor.index()),
-        Node::Gradient(tensor) => (1, tensor.index()),
-        Node::Own(step, ..) => (2, *step as usize),
-        Node::Before(tensor, _) | Node::Wide(tensor) | Node::Notes(tensor) | Node::NotFinite(tensor) => {
-            (3, tensor.index())
-        }
+        Content::Value(tensor) => (0, tensor.index()),
+        Content::Gradient(tensor) => (1, tensor.index()),
+        Content::Own(step, ..) => (2, *step as usize),
+        Content::Before(tensor, _)
+        | Content::Wide(tensor)
+        | Content::Notes(tensor)
+        | Content::NotFinite(tensor) => (3, tensor.index()),
     });
     nodes
 }
@@ -111,12 +112,12 @@ impl Layout {
     }
 
     /// A note on a node: `data, 4 | 2` if its name is shown already, `hidden, 4 | 8` if it is not.
-    fn note(&self, graph: &Graph, node: Node, is_named: bool) -> String {
+    fn note(&self, graph: &Graph, node: Content, is_named: bool) -> String {
         let (kind, name, tensor) = match node {
-            Node::Value(tensor) => {
+            Content::Value(tensor) => {
                 (graph.leaf(tensor).map_or("a tensor", kind), graph.label_of(tensor), tensor)
             }
-            Node::Gradient(tensor) => ("a gradient", format!("{}.grad", graph.label_of(tensor)), tensor),
+            Content::Gradient(tensor) => ("a gradient", format!("{}.grad", graph.label_of(tensor)), tensor),
             _ => return self.buffer(graph, node).name,
         };
         format!("{}, {}", if is_named { kind } else { &name }, self.shapes.get(tensor))
@@ -164,7 +165,7 @@ pub fn nest_linalg(graph: &mut Graph, result: Tensor) -> Result<String, Error> {
     for operand in graph.step_operands(step) {
         match graph.leaf(*operand) {
             Some(leaf) => lowering.leaf(*operand, leaf),
-            None => lowering.need(Node::Value(*operand)),
+            None => lowering.need(Content::Value(*operand)),
         }
     }
     lowering.forward(step)?;

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use broadloom_array::random::key_of;
 use broadloom_core::projection::Component;
 use broadloom_graph::lowering::{Face, Leaf, Op};
-use broadloom_graph::{Error, Graph, Index as Position, Tensor};
+use broadloom_graph::{Error, Graph, SliceIndex as Position, Tensor};
 use broadloom_loops::{
     Binary, Buffer, BufferId, Cell, Dtype, Index, Nest, Program, Scalar, Size, Statement, Storage, Unary,
 };
@@ -35,7 +35,7 @@ pub use shown::{show_assignments, show_backward};
 
 /// The contents of a buffer.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(crate) enum Node {
+pub(crate) enum Content {
     /// The value of a tensor.
     Value(Tensor),
     /// The gradient of a tensor.
@@ -53,17 +53,17 @@ pub(crate) enum Node {
     NotFinite(Tensor),
 }
 
-impl Node {
+impl Content {
     /// The step that it belongs to.
     pub fn step(self, graph: &Graph) -> u32 {
         match self {
-            Node::Own(step, ..) => step,
-            Node::Value(tensor)
-            | Node::Gradient(tensor)
-            | Node::Before(tensor, _)
-            | Node::Wide(tensor)
-            | Node::Notes(tensor)
-            | Node::NotFinite(tensor) => graph.made_by(tensor),
+            Content::Own(step, ..) => step,
+            Content::Value(tensor)
+            | Content::Gradient(tensor)
+            | Content::Before(tensor, _)
+            | Content::Wide(tensor)
+            | Content::Notes(tensor)
+            | Content::NotFinite(tensor) => graph.made_by(tensor),
         }
     }
 }
@@ -85,14 +85,14 @@ pub(crate) enum Symbol {
 pub(crate) struct Lowered {
     pub program: Program,
     /// The node that each buffer holds.
-    pub nodes: Vec<Node>,
+    pub nodes: Vec<Content>,
     pub symbols: Vec<Symbol>,
     /// Kept nodes that the program reads before it writes them.
-    pub needs: Vec<Node>,
+    pub needs: Vec<Content>,
     /// Kept nodes that it writes.
-    pub gives: Vec<Node>,
+    pub gives: Vec<Content>,
     /// Nodes that are kept only for inspection after the run.
-    pub watched: FxHashSet<Node>,
+    pub watched: FxHashSet<Content>,
     /// The step that each nest belongs to.
     pub steps: Vec<u32>,
 }
@@ -134,20 +134,20 @@ struct Lowering<'a> {
     routine: &'a Routine,
     keep_all: bool,
     program: Program,
-    nodes: Vec<Node>,
-    buffers: FxHashMap<Node, BufferId>,
+    nodes: Vec<Content>,
+    buffers: FxHashMap<Content, BufferId>,
     symbols: Vec<Symbol>,
     /// Tensors whose values have been computed.
     computed: FxHashSet<Tensor>,
     /// Nodes that have been written.
-    written: FxHashSet<Node>,
+    written: FxHashSet<Content>,
     /// Nodes whose margins have been written to by windows that reach beyond the ends.
-    spilled: FxHashSet<Node>,
+    spilled: FxHashSet<Content>,
     /// Tensors that were assigned to since their dependents were last invalidated.
     changed: FxHashSet<Tensor>,
     /// Nodes that are kept only for inspection after the run.
-    watched: FxHashSet<Node>,
-    needs: Vec<Node>,
+    watched: FxHashSet<Content>,
+    needs: Vec<Content>,
     /// The step that each nest belongs to.
     steps: Vec<u32>,
 }
@@ -183,7 +183,7 @@ impl Lowering<'_> {
 
     fn finish(self) -> Lowered {
         let Lowering { program, nodes, symbols, needs, written, watched, steps, .. } = self;
-        let kept = |(node, buffer): &(&Node, &Buffer)| {
+        let kept = |(node, buffer): &(&Content, &Buffer)| {
             buffer.storage == Storage::Kept && written.contains(node) && !watched.contains(node)
         };
         let gives = nodes.iter().zip(&program.buffers).filter(kept).map(|(node, _)| *node).collect();
@@ -191,7 +191,7 @@ impl Lowering<'_> {
     }
 
     /// The buffer of a node.
-    fn buffer(&mut self, node: Node) -> BufferId {
+    fn buffer(&mut self, node: Content) -> BufferId {
         if let Some(known) = self.buffers.get(&node) {
             return *known;
         }
@@ -209,14 +209,18 @@ impl Lowering<'_> {
     }
 
     /// Returns true if a node outlives the run.
-    fn is_kept(&self, node: Node) -> bool {
+    fn is_kept(&self, node: Content) -> bool {
         match node {
-            Node::Own(..) | Node::Before(..) | Node::Wide(_) | Node::Notes(_) | Node::NotFinite(_) => false,
-            Node::Value(tensor) => {
+            Content::Own(..)
+            | Content::Before(..)
+            | Content::Wide(_)
+            | Content::Notes(_)
+            | Content::NotFinite(_) => false,
+            Content::Value(tensor) => {
                 let lasting = matches!(self.graph.leaf(tensor), Some(Leaf::Data | Leaf::Param | Leaf::State));
                 lasting || self.routine.kept.contains(&tensor)
             }
-            Node::Gradient(tensor) => {
+            Content::Gradient(tensor) => {
                 let asked = self.graph.gradient_leaf(tensor);
                 asked.is_some_and(|gradient| self.routine.kept.contains(&gradient))
             }
@@ -224,7 +228,7 @@ impl Lowering<'_> {
     }
 
     /// Reads a node that the routine has not written: its numbers come from before the run.
-    fn need(&mut self, node: Node) {
+    fn need(&mut self, node: Content) {
         if !self.written.contains(&node) && !self.needs.contains(&node) {
             let buffer = self.buffer(node);
             self.program.buffers[buffer.index()].storage = Storage::Kept;
@@ -234,10 +238,10 @@ impl Lowering<'_> {
     }
 
     /// The node that a tensor stands for.
-    fn node(&self, tensor: Tensor) -> Node {
+    fn node(&self, tensor: Tensor) -> Content {
         match self.graph.leaf(tensor) {
-            Some(Leaf::Gradient(of)) => Node::Gradient(of),
-            _ => Node::Value(tensor),
+            Some(Leaf::Gradient(of)) => Content::Gradient(of),
+            _ => Content::Value(tensor),
         }
     }
 
@@ -327,11 +331,11 @@ impl Lowering<'_> {
 
     /// Sets each element of a tensor to a function of its position in memory.
     fn positions(&mut self, tensor: Tensor, value: impl Fn(Component) -> Scalar) {
-        self.each_cell(Node::Value(tensor), self.graph.short_name(tensor), |_, at| value(at));
+        self.each_cell(Content::Value(tensor), self.graph.short_name(tensor), |_, at| value(at));
     }
 
     /// Sets each element of a node to a function of its index, and of its position in memory.
-    fn each_cell(&mut self, node: Node, comment: String, value: impl Fn(&[Index], Component) -> Scalar) {
+    fn each_cell(&mut self, node: Content, comment: String, value: impl Fn(&[Index], Component) -> Scalar) {
         let buffer = self.buffer(node);
         let sizes = self.program.buffer(buffer).sizes.clone();
         let loops: Vec<(u32, Size)> = sizes.iter().map(|size| (self.program.add_var("i"), *size)).collect();
@@ -349,7 +353,7 @@ impl Lowering<'_> {
     }
 
     /// Copies one node to another of the same sizes.
-    fn copy(&mut self, from: Node, to: Node, comment: String) {
+    fn copy(&mut self, from: Content, to: Content, comment: String) {
         let buffer = self.buffer(from);
         self.each_cell(to, comment, |index, _| Scalar::Load(Cell { buffer, index: index.to_vec() }));
     }

@@ -23,7 +23,7 @@ use broadloom_loops::{Cell, Index, Nest, Repeat, Scalar, Size, Statement};
 use rustc_hash::FxHashSet;
 
 use super::law::differentiable;
-use super::{Lowering, Node, Symbol};
+use super::{Content, Lowering, Symbol};
 use crate::routine::Action;
 
 /// The scans among some steps, each once.
@@ -66,15 +66,15 @@ impl Lowering<'_> {
         let turn = self.turn(scan);
         if self.routine.actions.iter().any(|action| matches!(action, Action::Backward(_))) {
             for carried in &scan.carried {
-                let notes = Node::Notes(carried.tensor);
-                self.copy_at((Node::Value(carried.tensor), None), (notes, Some(turn)));
+                let notes = Content::Notes(carried.tensor);
+                self.copy_at((Content::Value(carried.tensor), None), (notes, Some(turn)));
             }
         }
         for step in scan.body.iter().chain(&scan.collected) {
             self.forward(*step)?;
         }
         for Carried { tensor, next, .. } in &scan.carried {
-            self.copy_at((self.node(*next), None), (Node::Value(*tensor), None));
+            self.copy_at((self.node(*next), None), (Content::Value(*tensor), None));
         }
         self.repeat(scan, start, false);
         scan.last.iter().try_for_each(|step| self.forward(*step))
@@ -92,24 +92,24 @@ impl Lowering<'_> {
         scan.last.iter().try_for_each(|step| self.backward_step(*step, wanted, begun))?;
         for Carried { tensor, next, .. } in &carried {
             match begun.remove(next) {
-                true => self.copy_at((Node::Gradient(*next), None), (Node::Gradient(*tensor), None)),
-                false => self.fill(Node::Gradient(*tensor), 0.0, "nothing reads the last value"),
+                true => self.copy_at((Content::Gradient(*next), None), (Content::Gradient(*tensor), None)),
+                false => self.fill(Content::Gradient(*tensor), 0.0, "nothing reads the last value"),
             }
         }
         self.begin_outer(scan, wanted, begun);
         let start = self.program.nests.len();
         let turn = self.turn(scan);
         for Carried { tensor, .. } in &scan.carried {
-            self.copy_at((Node::Notes(*tensor), Some(turn)), (Node::Value(*tensor), None));
+            self.copy_at((Content::Notes(*tensor), Some(turn)), (Content::Value(*tensor), None));
         }
         scan.body.iter().try_for_each(|step| self.forward(*step))?;
         let mut inside = begun.clone();
         for Carried { tensor, next, .. } in &carried {
-            self.copy_at((Node::Gradient(*tensor), None), (Node::Gradient(*next), None));
+            self.copy_at((Content::Gradient(*tensor), None), (Content::Gradient(*next), None));
             inside.extend([*tensor, *next]);
         }
         for Carried { tensor, .. } in &carried {
-            self.fill(Node::Gradient(*tensor), 0.0, "the gradient of what the turn before carried over");
+            self.fill(Content::Gradient(*tensor), 0.0, "the gradient of what the turn before carried over");
         }
         for step in scan.collected.iter().chain(scan.body.iter().rev()) {
             if self.graph.step_results(*step).any(|result| wanted[result.index()]) {
@@ -132,7 +132,7 @@ impl Lowering<'_> {
                 let tensor = operands[place as usize - 1];
                 if wanted[tensor.index()] && scan.outer.contains(&tensor) && begun.insert(tensor) {
                     let name = self.graph.label_of(tensor);
-                    self.fill(Node::Gradient(tensor), 0.0, &format!("the gradient of {name} begins at 0"));
+                    self.fill(Content::Gradient(tensor), 0.0, &format!("the gradient of {name} begins at 0"));
                 }
             }
         }
@@ -161,7 +161,7 @@ impl Lowering<'_> {
     }
 
     /// Copies one node to another; either may be a part of its buffer, at the position of a turn.
-    fn copy_at(&mut self, (from, at): (Node, Option<u32>), (to, place): (Node, Option<u32>)) {
+    fn copy_at(&mut self, (from, at): (Content, Option<u32>), (to, place): (Content, Option<u32>)) {
         let (read, written) = (self.buffer(from), self.buffer(to));
         let sizes: Vec<Size> =
             self.program.buffer(written).sizes.iter().skip(usize::from(place.is_some())).copied().collect();

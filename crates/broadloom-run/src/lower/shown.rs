@@ -16,7 +16,7 @@ use broadloom_graph::{Error, Graph, Tensor};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::backward::{own_like, own_name, wants_gradient};
-use super::{Layout, Lowering, Node};
+use super::{Content, Layout, Lowering};
 use crate::routine::{Action, Routine};
 use crate::session::Sizes;
 
@@ -129,17 +129,17 @@ fn nest_texts(graph: &Graph, lowering: Lowering<'_>, names: &FxHashMap<u64, Stri
 }
 
 /// A value or a gradient in a formula.
-pub(crate) fn written_node(graph: &Graph, node: Node) -> Option<String> {
+pub(crate) fn written_node(graph: &Graph, node: Content) -> Option<String> {
     match node {
-        Node::Value(tensor) => Some(written_name(graph, tensor)),
-        Node::Gradient(tensor) => Some(format!("{}.grad", written_name(graph, tensor))),
-        Node::Own(step, slot, backward) => {
+        Content::Value(tensor) => Some(written_name(graph, tensor)),
+        Content::Gradient(tensor) => Some(format!("{}.grad", written_name(graph, tensor))),
+        Content::Own(step, slot, backward) => {
             let like = written_name(graph, own_like(graph, step, slot, backward));
             Some(format!("{like}.{}", own_name(graph, step, slot, backward)))
         }
-        Node::NotFinite(tensor) => Some(format!("{}.not_finite", written_name(graph, tensor))),
-        Node::Notes(tensor) => Some(format!("{}.notes", written_name(graph, tensor))),
-        Node::Before(..) | Node::Wide(_) => None,
+        Content::NotFinite(tensor) => Some(format!("{}.not_finite", written_name(graph, tensor))),
+        Content::Notes(tensor) => Some(format!("{}.notes", written_name(graph, tensor))),
+        Content::Before(..) | Content::Wide(_) => None,
     }
 }
 

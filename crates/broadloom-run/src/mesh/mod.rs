@@ -8,7 +8,7 @@ use broadloom_graph::{Error, ErrorKind, Graph, Kind, Tensor};
 use broadloom_mesh::{Axis, Claim, Conflict, Division, Groups, Mesh, Request};
 use rustc_hash::FxHashMap;
 
-use crate::lower::{Layout, Lowered, Node};
+use crate::lower::{Content, Layout, Lowered};
 
 pub(crate) use names::{candidates, mesh_axis, resolve};
 pub use table::{DeviceMemory, Divided, DividedAxis, DividedTensor, NeededCollective};
@@ -73,8 +73,8 @@ impl RowPlace {
 
 /// The nodes of some routines, numbered.
 pub(crate) struct Nodes {
-    pub list: Vec<Node>,
-    pub numbers: FxHashMap<Node, usize>,
+    pub list: Vec<Content>,
+    pub numbers: FxHashMap<Content, usize>,
     /// The tensor number of each buffer, by routine.
     pub of: Vec<Vec<usize>>,
 }
@@ -82,7 +82,7 @@ pub(crate) struct Nodes {
 impl Nodes {
     pub fn new(routines: &[Lowered]) -> Nodes {
         let (mut list, mut numbers) = (Vec::new(), FxHashMap::default());
-        let mut number = |node: &Node| {
+        let mut number = |node: &Content| {
             *numbers.entry(*node).or_insert_with(|| {
                 list.push(*node);
                 list.len() - 1
@@ -94,7 +94,7 @@ impl Nodes {
 }
 
 /// An axis of a node in words: `w.output.0`, as `broadloom explain` writes it.
-pub(crate) fn axis_text(graph: &Graph, layout: &Layout, node: Node, place: usize) -> String {
+pub(crate) fn axis_text(graph: &Graph, layout: &Layout, node: Content, place: usize) -> String {
     let name = crate::lower::written_node(graph, node);
     let (tensor, name) = (node_tensor(graph, node), name.unwrap_or_else(|| layout.buffer(graph, node).name));
     match row_of(layout, tensor, place) {
@@ -104,15 +104,15 @@ pub(crate) fn axis_text(graph: &Graph, layout: &Layout, node: Node, place: usize
 }
 
 /// The tensor whose shape a node has.
-pub(crate) fn node_tensor(graph: &Graph, node: Node) -> Tensor {
+pub(crate) fn node_tensor(graph: &Graph, node: Content) -> Tensor {
     match node {
-        Node::Value(tensor)
-        | Node::Gradient(tensor)
-        | Node::Before(tensor, _)
-        | Node::Wide(tensor)
-        | Node::Notes(tensor)
-        | Node::NotFinite(tensor) => tensor,
-        Node::Own(step, slot, backward) => crate::lower::own_like(graph, step, slot, backward),
+        Content::Value(tensor)
+        | Content::Gradient(tensor)
+        | Content::Before(tensor, _)
+        | Content::Wide(tensor)
+        | Content::Notes(tensor)
+        | Content::NotFinite(tensor) => tensor,
+        Content::Own(step, slot, backward) => crate::lower::own_like(graph, step, slot, backward),
     }
 }
 

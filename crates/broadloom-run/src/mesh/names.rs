@@ -1,12 +1,12 @@
 //! Names of axes: what `batch`, `blocks.*.attend.heads` and `w[output, 0]` mean.
 
-use broadloom_core::projection::Index;
+use broadloom_core::projection::AxisIndex;
 use broadloom_graph::lowering::{Face, Op};
 use broadloom_graph::{Error, ErrorKind, Graph, Kind, Shapes};
 use broadloom_mesh::{Axis, Groups, Mesh, Request};
 
 use super::{AxisName, Nodes, Shard, Sharding, place_of, row_of};
-use crate::lower::{Layout, Node};
+use crate::lower::{Content, Layout};
 
 /// An axis with one of its names.
 #[derive(Clone, Debug)]
@@ -108,7 +108,7 @@ pub(crate) fn candidates(
 ) -> Vec<Candidate> {
     let mut found = Vec::new();
     for (number, node) in nodes.list.iter().enumerate() {
-        let Node::Value(tensor) = *node else { continue };
+        let Content::Value(tensor) = *node else { continue };
         let path = graph.name_of(tensor);
         let rank = layout.sizes_of(tensor).len();
         for place in 0..rank {
@@ -127,7 +127,7 @@ pub(crate) fn candidates(
     for AxisName { tensor, kind, place, name, is_size } in names {
         let length = layout.shapes.sizes(*tensor, *kind).count();
         let at = place.within(length).and_then(|at| place_of(layout, *tensor, *kind, at));
-        let (Some(place), Some(number)) = (at, nodes.numbers.get(&Node::Value(*tensor))) else { continue };
+        let (Some(place), Some(number)) = (at, nodes.numbers.get(&Content::Value(*tensor))) else { continue };
         let axis = Axis { tensor: *number, place };
         if *is_size {
             found.push(Candidate { axis, name: Name::Size(name.clone()) });
@@ -144,10 +144,10 @@ fn labels(
     graph: &Graph,
     layout: &Layout,
     nodes: &Nodes,
-    (node, path): (Node, &str),
+    (node, path): (Content, &str),
     found: &mut Vec<Candidate>,
 ) {
-    let Node::Value(tensor) = node else { return };
+    let Content::Value(tensor) = node else { return };
     let step = graph.made_by(tensor);
     if graph.is_leaf(tensor) || !matches!(graph.op(step), Some((Op::Einsum { .. }, _))) {
         return;
@@ -158,9 +158,9 @@ fn labels(
             continue;
         }
         for (map, tensor) in nest.projection.maps.iter().zip(&nest.tensors) {
-            let Some(numbered) = nodes.numbers.get(&Node::Value(*tensor)) else { continue };
-            let along = |index: &Index| match index {
-                Index::Sum(sum) => {
+            let Some(numbered) = nodes.numbers.get(&Content::Value(*tensor)) else { continue };
+            let along = |index: &AxisIndex| match index {
+                AxisIndex::Sum(sum) => {
                     sum.offset.as_number() == Some(0)
                         && matches!(sum.terms[..], [(one, each)] if one.as_number() == Some(1) && each as usize == number)
                 }

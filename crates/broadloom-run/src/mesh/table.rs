@@ -6,7 +6,7 @@ use broadloom_mesh::{CollectiveKind, Division, Mesh, Routine};
 use broadloom_xla::Sharded;
 use rustc_hash::FxHashMap;
 
-use crate::lower::{Lowered, Node};
+use crate::lower::{Content, Lowered};
 use crate::session::MemoryRole;
 
 /// The division of a program over the devices of a mesh.
@@ -23,7 +23,7 @@ pub struct Divided {
     /// The names of tensors that last and were to be divided, and have no axis that the devices can share evenly.
     pub whole: Vec<String>,
     /// The division of the contents of buffers.
-    pub(crate) nodes: FxHashMap<Node, Division>,
+    pub(crate) nodes: FxHashMap<Content, Division>,
 }
 
 /// A tensor, divided.
@@ -97,8 +97,9 @@ impl Divided {
     /// The division of a lowered routine, as its module says it. Tensors that no routine mentioned before are on every device.
     pub(crate) fn sharded(&self, lowered: &Lowered) -> Sharded<'_> {
         let whole = |buffer: &Buffer| vec![None; buffer.sizes.len()];
-        let of =
-            |(node, buffer): (&Node, &Buffer)| self.nodes.get(node).cloned().unwrap_or_else(|| whole(buffer));
+        let of = |(node, buffer): (&Content, &Buffer)| {
+            self.nodes.get(node).cloned().unwrap_or_else(|| whole(buffer))
+        };
         let divisions: Vec<Division> = lowered.nodes.iter().zip(&lowered.program.buffers).map(of).collect();
         let tensors: Vec<usize> = (0..divisions.len()).collect();
         let routine = Routine { program: &lowered.program, tensors: &tensors, results: &[] };

@@ -9,7 +9,7 @@ use broadloom_graph::{Error, ErrorKind, Tensor};
 
 use super::Session;
 use super::prepare::lasting;
-use crate::lower::Node;
+use crate::lower::Content;
 
 impl Session {
     /// Writes all parameters and states to a safetensors file, with what is needed to go on as if nothing had
@@ -18,8 +18,8 @@ impl Session {
         self.refresh()?;
         let mut arrays = Vec::new();
         for tensor in lasting(&self.graph) {
-            self.initialise(Node::Value(tensor))?;
-            if let Some(values) = self.store.read(Node::Value(tensor))? {
+            self.initialise(Content::Value(tensor))?;
+            if let Some(values) = self.store.read(Content::Value(tensor))? {
                 arrays.push((self.graph.short_name(tensor), values));
             }
         }
@@ -51,7 +51,7 @@ impl Session {
             match file.get(&self.graph.short_name(tensor)) {
                 Some(values) => {
                     let facts = (values.sizes(), values.dtype());
-                    match self.store.fits(&self.graph, &self.layout, Node::Value(tensor), facts) {
+                    match self.store.fits(&self.graph, &self.layout, Content::Value(tensor), facts) {
                         Ok(()) => found.push((tensor, values)),
                         Err(error) => misfits.push((tensor, values.sizes(), error)),
                     }
@@ -67,7 +67,7 @@ impl Session {
         }
         self.check_loaded(path, &file, &missing)?;
         for (tensor, values) in found {
-            self.store.write(&self.graph, &self.layout, Node::Value(tensor), values)?;
+            self.store.write(&self.graph, &self.layout, Content::Value(tensor), values)?;
         }
         let number = |key: &str| file.metadata.get(key).and_then(|text| text.parse().ok());
         self.runs = number("broadloom.runs").unwrap_or(self.runs);
@@ -78,7 +78,7 @@ impl Session {
 
     /// Adds which size of a parameter is another one in a file, and which other parameters do not fit.
     fn explain_misfit(&self, error: Error, tensor: Tensor, sizes: &[u64], others: &[String]) -> Error {
-        let own = self.layout.buffer(&self.graph, Node::Value(tensor)).shape();
+        let own = self.layout.buffer(&self.graph, Content::Value(tensor)).shape();
         let mut differing = own.iter().zip(sizes).filter(|(own, other)| own != other);
         let mut error = error;
         if let (Some((own, other)), None, true) =

@@ -5,7 +5,7 @@ use broadloom_graph::lowering::{Face, Leaf};
 use broadloom_graph::{Error, ErrorKind, Tensor};
 use broadloom_loops::reference::Stop;
 
-use super::{Node, Session};
+use super::{Content, Session};
 use crate::routine::Routine;
 
 impl Session {
@@ -13,7 +13,7 @@ impl Session {
     pub(super) fn not_finite(&self, at: usize, stop: &Stop) -> Option<Tensor> {
         let Stop::Index { buffer, .. } = stop else { return None };
         match self.prepared[at].lowered.nodes.get(buffer.index()) {
-            Some(Node::NotFinite(tensor)) => Some(*tensor),
+            Some(Content::NotFinite(tensor)) => Some(*tensor),
             _ => None,
         }
     }
@@ -44,7 +44,7 @@ impl Session {
         let tensors: Vec<Tensor> = self.graph.tensors().collect();
         let mut computed = Vec::new();
         for tensor in tensors {
-            let node = Node::Value(tensor);
+            let node = Content::Value(tensor);
             // What cannot be read says nothing, and the error says less.
             let seen = self.store.seen(node).ok().flatten();
             let values = seen.or_else(|| self.store.read(node).ok().flatten());

@@ -8,7 +8,7 @@ use broadloom_graph::{Error, ErrorKind, Graph, Tensor};
 use broadloom_loops::{Block, Lent};
 
 use super::Session;
-use crate::lower::Node;
+use crate::lower::Content;
 
 /// Values that are given to a session.
 #[derive(Clone, Debug)]
@@ -94,7 +94,7 @@ impl Session {
         };
         for (tensor, values) in inputs {
             let suits = self.graph.settable(*tensor).and_then(|()| {
-                self.store.suits(&self.graph, &self.layout, Node::Value(*tensor), values.dtype())
+                self.store.suits(&self.graph, &self.layout, Content::Value(*tensor), values.dtype())
             });
             suits.map_err(|error| about(&self.graph, *tensor, error))?;
         }
@@ -103,16 +103,17 @@ impl Session {
         self.follow(&sizes)?;
         for (tensor, values) in inputs {
             let facts = (values.sizes(), values.dtype());
-            let fits = self.store.fits(&self.graph, &self.layout, Node::Value(*tensor), facts);
+            let fits = self.store.fits(&self.graph, &self.layout, Content::Value(*tensor), facts);
             let fits = fits.and_then(|()| self.holds(*tensor, values));
             fits.map_err(|error| about(&self.graph, *tensor, error))?;
         }
         let mut copied = Vec::with_capacity(inputs.len());
         for (tensor, values) in inputs {
             let held = match values {
-                Given::Copied(values) => {
-                    self.store.write(&self.graph, &self.layout, Node::Value(*tensor), values).map(|()| None)
-                }
+                Given::Copied(values) => self
+                    .store
+                    .write(&self.graph, &self.layout, Content::Value(*tensor), values)
+                    .map(|()| None),
                 Given::Lent(lent) => self.lend(*tensor, lent),
             };
             copied.push(held.map_err(|error| about(&self.graph, *tensor, error))?);
@@ -143,7 +144,7 @@ impl Session {
 
     /// Reads values where they are, or copies them and says why.
     fn lend(&mut self, tensor: Tensor, lent: &Lent) -> Result<Option<Copied>, Error> {
-        let (node, stored) = (Node::Value(tensor), self.layout.dtypes[tensor.index()]);
+        let (node, stored) = (Content::Value(tensor), self.layout.dtypes[tensor.index()]);
         let why = match self.graph.leaf(tensor) {
             Some(Leaf::Data) if stored != lent.dtype() => Copied::Type { given: lent.dtype(), stored },
             Some(Leaf::Data) => {
@@ -165,12 +166,12 @@ impl Session {
 
     /// Forgets the values that some data was given. Data with values of its own has these again.
     pub fn forget(&mut self, tensor: Tensor) {
-        self.store.forget(Node::Value(tensor));
+        self.store.forget(Content::Value(tensor));
     }
 
     /// Returns true if a tensor has values now.
     pub fn has_values(&self, tensor: Tensor) -> bool {
-        self.store.has_values(Node::Value(tensor))
+        self.store.has_values(Content::Value(tensor))
     }
 
     /// Takes the values of a tensor out of the session, with the memory that they are in. Those of a leaf are copied, and
@@ -180,7 +181,7 @@ impl Session {
         self.graph.known(tensor)?;
         let taken = match self.graph.leaf(tensor) {
             Some(_) => None,
-            None => self.store.take(Node::Value(tensor))?,
+            None => self.store.take(Content::Value(tensor))?,
         };
         match taken {
             Some(block) => Ok(block),

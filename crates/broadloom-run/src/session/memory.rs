@@ -15,7 +15,7 @@ use broadloom_native::{ArenaPlan, bytes_of};
 use rustc_hash::FxHashSet;
 
 use super::{Code, Session};
-use crate::lower::{Layout, Lowered, Node};
+use crate::lower::{Content, Layout, Lowered};
 use crate::lower::{own_like, written_node};
 use crate::routine::Routine;
 
@@ -245,21 +245,21 @@ impl Session {
     }
 
     /// The tensor of a node and its purpose.
-    pub(super) fn role(&self, node: Node) -> (Tensor, MemoryRole) {
+    pub(super) fn role(&self, node: Content) -> (Tensor, MemoryRole) {
         let tensor = match node {
-            Node::Value(tensor)
-            | Node::Gradient(tensor)
-            | Node::Before(tensor, _)
-            | Node::Wide(tensor)
-            | Node::Notes(tensor)
-            | Node::NotFinite(tensor) => tensor,
-            Node::Own(step, slot, backward) => own_like(&self.graph, step, slot, backward),
+            Content::Value(tensor)
+            | Content::Gradient(tensor)
+            | Content::Before(tensor, _)
+            | Content::Wide(tensor)
+            | Content::Notes(tensor)
+            | Content::NotFinite(tensor) => tensor,
+            Content::Own(step, slot, backward) => own_like(&self.graph, step, slot, backward),
         };
         let role = match (node, self.graph.leaf(tensor)) {
-            (Node::Value(_), Some(Leaf::Param)) => MemoryRole::Parameter,
-            (Node::Value(_), Some(Leaf::State)) => MemoryRole::State,
-            (Node::Value(_), Some(Leaf::Data)) => MemoryRole::Data,
-            (Node::Gradient(_), Some(Leaf::Param)) => MemoryRole::Gradient,
+            (Content::Value(_), Some(Leaf::Param)) => MemoryRole::Parameter,
+            (Content::Value(_), Some(Leaf::State)) => MemoryRole::State,
+            (Content::Value(_), Some(Leaf::Data)) => MemoryRole::Data,
+            (Content::Gradient(_), Some(Leaf::Param)) => MemoryRole::Gradient,
             _ => MemoryRole::Activation,
         };
         (tensor, role)

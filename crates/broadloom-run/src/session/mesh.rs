@@ -10,7 +10,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::memory::needed;
 use super::{Backend, HAS_PROCESSES, MemoryRole, Session};
-use crate::lower::{Lowered, Node, written_node};
+use crate::lower::{Content, Lowered, written_node};
 use crate::mesh::{
     DeviceMemory, Divided, DividedAxis, DividedTensor, NeededCollective, Nodes, Sharding, candidates,
     divided, mesh_axis, node_tensor, resolve, row_of,
@@ -88,7 +88,7 @@ impl Session {
         }
         let tensors = self.divided_tensors(&mesh, &lowered, &nodes, &divisions);
         let memory = self.device_memory(&mesh, (routines, &lowered), &nodes, &divisions);
-        let nodes: FxHashMap<Node, Division> = nodes.list.into_iter().zip(divisions).collect();
+        let nodes: FxHashMap<Content, Division> = nodes.list.into_iter().zip(divisions).collect();
         Ok(Divided { mesh, tensors, collectives: sent, memory, whole, nodes })
     }
 
@@ -115,7 +115,7 @@ impl Session {
             .filter(|tensor| !divisions[*tensor].is_empty());
         let tensors: Vec<usize> = parameters.iter().copied().chain(states).collect();
         let fixed: Vec<bool> =
-            nodes.list.iter().map(|node| !matches!(node, Node::Value(_) | Node::Before(..))).collect();
+            nodes.list.iter().map(|node| !matches!(node, Content::Value(_) | Content::Before(..))).collect();
         let stored = Stored { tensors: &tensors, fixed: &fixed, over };
         let whole = broadloom_mesh::divide_stored(&stored, of, routines, divisions);
         whole.into_iter().map(|tensor| self.node_name(nodes.list[tensor])).collect()
@@ -138,7 +138,7 @@ impl Session {
         Ok(())
     }
 
-    fn node_name(&self, node: Node) -> String {
+    fn node_name(&self, node: Content) -> String {
         written_node(&self.graph, node).unwrap_or_else(|| self.layout.buffer(&self.graph, node).name)
     }
 
@@ -149,14 +149,14 @@ impl Session {
         nodes: &Nodes,
         divisions: &[Division],
     ) -> Vec<DividedTensor> {
-        let lasts = |node: &Node| {
+        let lasts = |node: &Content| {
             let kept = |lowered: &Lowered| {
                 let at = lowered.nodes.iter().position(|known| known == node);
                 at.is_some_and(|at| lowered.program.buffers[at].storage == Storage::Kept)
             };
             routines.iter().any(kept)
         };
-        let tensor = |(node, division): (&Node, &Division)| {
+        let tensor = |(node, division): (&Content, &Division)| {
             let (tensor, role) = self.role(*node);
             let buffer = self.layout.buffer(&self.graph, *node);
             let bytes = buffer.shape().iter().product::<u64>() * buffer.dtype.bytes() as u64;
@@ -169,7 +169,7 @@ impl Session {
                 tensor,
                 role,
                 lasts: lasts(node),
-                is_named: matches!(node, Node::Value(tensor) if self.graph.name_of(*tensor).is_some()),
+                is_named: matches!(node, Content::Value(tensor) if self.graph.name_of(*tensor).is_some()),
                 axes: buffer.shape().into_iter().zip(division).enumerate().filter_map(axis).collect(),
                 bytes,
                 bytes_per_device: bytes / mesh.parts(division),
@@ -228,6 +228,6 @@ fn copied(lowered: &Lowered, numbers: &[usize], mesh: &Mesh, divisions: &[Divisi
 
 /// The buffers that are read after a routine has run.
 fn results(lowered: &Lowered) -> Vec<BufferId> {
-    let kept = |node: &Node| lowered.gives.contains(node) || lowered.watched.contains(node);
+    let kept = |node: &Content| lowered.gives.contains(node) || lowered.watched.contains(node);
     (0..).map(BufferId).zip(&lowered.nodes).filter(|(_, node)| kept(node)).map(|(id, _)| id).collect()
 }

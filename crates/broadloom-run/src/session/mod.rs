@@ -31,7 +31,7 @@ use broadloom_xla::{Driver, Processes};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::lower::is_run_time_slice;
-use crate::lower::{Layout, Lowered, Node, Symbol};
+use crate::lower::{Content, Layout, Lowered, Symbol};
 use crate::mesh::Divided;
 use crate::routine::Routine;
 use host::Evaluated;
@@ -158,7 +158,7 @@ struct Prepared {
     /// The block of each kept buffer.
     places: Vec<usize>,
     /// What it writes before its last check.
-    early: Vec<Node>,
+    early: Vec<Content>,
     code: Code,
 }
 
@@ -343,8 +343,8 @@ impl Session {
         self.refresh()?;
         self.graph.known(tensor)?;
         let node = match self.graph.leaf(tensor) {
-            Some(Leaf::Gradient(of)) => Node::Gradient(of),
-            _ => Node::Value(tensor),
+            Some(Leaf::Gradient(of)) => Content::Gradient(of),
+            _ => Content::Value(tensor),
         };
         self.initialise(node)?;
         if let Some(values) = self.store.read(node)? {
@@ -381,7 +381,7 @@ impl Session {
         })
     }
 
-    /// Sets the position that a slice made with [`Index::Run`](broadloom_graph::Index::Run) takes.
+    /// Sets the position that a slice made with [`SliceIndex::Run`](broadloom_graph::SliceIndex::Run) takes.
     pub fn set_position(&mut self, slice: Tensor, position: u64) -> Result<(), Error> {
         self.graph.known(slice)?;
         if !is_run_time_slice(&self.graph, slice) {
@@ -529,21 +529,22 @@ impl Session {
     /// The first tensor with an element that is not a number, in the order in which they are written.
     fn guard(&mut self, at: usize) -> Result<(), Error> {
         let Lowered { program, nodes, .. } = &self.prepared[at].lowered;
-        let mut order: Vec<Node> = Vec::new();
+        let mut order: Vec<Content> = Vec::new();
         for statement in program.nests.iter().flat_map(|nest| &nest.body) {
             statement.each(&mut |inner| order.extend(inner.written().map(|buffer| nodes[buffer.index()])));
         }
         // Data first, because the NaN may have come with it.
         let mut seen = FxHashSet::default();
         let all = self.prepared[at].lowered.needs.iter().copied().filter(|node| !order.contains(node));
-        let order: Vec<Node> = all.chain(order.iter().copied()).filter(|node| seen.insert(*node)).collect();
+        let order: Vec<Content> =
+            all.chain(order.iter().copied()).filter(|node| seen.insert(*node)).collect();
         for node in order {
-            let (Node::Value(tensor) | Node::Gradient(tensor)) = node else { continue };
+            let (Content::Value(tensor) | Content::Gradient(tensor)) = node else { continue };
             let watched = self.prepared[at].lowered.watched.contains(&node);
             let values = if watched { self.store.seen(node)? } else { self.store.read(node)? };
             let Some(values) = values else { continue };
             if let Some(place) = values.to_f64s().iter().position(|value| value.is_nan()) {
-                let of = if matches!(node, Node::Gradient(_)) { "the gradient of " } else { "" };
+                let of = if matches!(node, Content::Gradient(_)) { "the gradient of " } else { "" };
                 let name = self.graph.label_of(tensor);
                 let message = format!("{of}`{name}` is not a number at element {place}");
                 return Err(Error::new(ErrorKind::Value, message).with_help(

@@ -13,7 +13,7 @@ use super::host::Evaluated;
 use super::sizes::Sizes;
 use super::store::Store;
 use super::{Backend, Code, Family, HAS_PROCESSES, Prepared, Session, xla};
-use crate::lower::{Arguments, Layout, Lowered, Node, lower};
+use crate::lower::{Arguments, Content, Layout, Lowered, lower};
 use crate::routine::Routine;
 
 impl Session {
@@ -86,8 +86,8 @@ impl Session {
     /// The optimised program, where costs are compared at some sizes of its arguments.
     fn optimised_at(&self, program: &Program, samples: Vec<u64>) -> Program {
         let all = self.settings.optimise;
-        let options = if all { optimise::Options::all() } else { optimise::Options::none() };
-        optimise(program, &optimise::Options { samples, ..options })
+        let options = if all { optimise::PassOptions::all() } else { optimise::PassOptions::none() };
+        optimise(program, &optimise::PassOptions { samples, ..options })
     }
 
     /// The code of a routine: for all sizes if sizes have names and that is possible, else for
@@ -177,8 +177,8 @@ impl Session {
     }
 
     /// Sets the initial values of a leaf, if it has any and does not have values yet.
-    pub(super) fn initialise(&mut self, node: Node) -> Result<(), Error> {
-        let Node::Value(tensor) = node else { return Ok(()) };
+    pub(super) fn initialise(&mut self, node: Content) -> Result<(), Error> {
+        let Content::Value(tensor) = node else { return Ok(()) };
         if self.store.has_values(node) {
             return Ok(());
         }

@@ -6,7 +6,7 @@ use broadloom_loops::Size;
 use broadloom_loops::reference::Stop;
 
 use super::Session;
-use crate::lower::Node;
+use crate::lower::Content;
 use crate::routine::Routine;
 
 impl Session {
@@ -27,13 +27,13 @@ impl Session {
     }
 
     /// Something is read that is not there.
-    pub(super) fn no_values(&self, node: Node, routine: &Routine) -> Error {
-        let (Node::Value(tensor) | Node::Gradient(tensor)) = node else {
+    pub(super) fn no_values(&self, node: Content, routine: &Routine) -> Error {
+        let (Content::Value(tensor) | Content::Gradient(tensor)) = node else {
             return Error::run("an operation reads a tensor of its own before it is assigned".into());
         };
         let (name, routine) = (self.graph.label_of(tensor), routine.name());
         match node {
-            Node::Gradient(_) => {
+            Content::Gradient(_) => {
                 let message = format!("`{routine}` reads the gradient of `{name}`, which is not there");
                 Error::new(ErrorKind::NoGradient, message).about_values_of(tensor, &name).with_remedy(
                     Remedy::Backward,
@@ -89,7 +89,7 @@ impl Session {
                 // What has no name is called as it is written.
                 let [by, whole] =
                     [(buffer, ids), (of, table)].map(|(id, buffer)| match nodes.get(id.index()) {
-                        Some(Node::Value(tensor)) => self.graph.told_as(*tensor),
+                        Some(Content::Value(tensor)) => self.graph.told_as(*tensor),
                         _ => buffer.name.to_string(),
                     });
                 let message = format!(
@@ -98,7 +98,7 @@ impl Session {
                 );
                 let help = format!("indices are 0 to {}", below - 1);
                 let ends = [buffer, of].into_iter().filter_map(|id| match nodes.get(id.index()) {
-                    Some(Node::Value(tensor)) => Some(self.graph.declared_end(*tensor)),
+                    Some(Content::Value(tensor)) => Some(self.graph.declared_end(*tensor)),
                     _ => None,
                 });
                 ends.fold(Error::new(ErrorKind::Value, message), Error::with_end).with_help(help)

@@ -15,7 +15,7 @@ use broadloom_graph::{Error, ErrorKind, Graph, Initial, Tensor};
 
 use super::prepare::{check_memory, in_type};
 use super::{Backend, Session, Settings};
-use crate::lower::{Layout, Node, lower_each};
+use crate::lower::{Content, Layout, lower_each};
 use crate::routine::Routine;
 
 /// A run of a program without numbers.
@@ -157,7 +157,7 @@ impl Rehearsal {
     }
 
     /// The index of the first action of a routine that reads a node from before it.
-    fn first_reader(&self, node: Node, routine: &Routine) -> usize {
+    fn first_reader(&self, node: Content, routine: &Routine) -> usize {
         let Session { graph, layout, .. } = &self.session;
         let reads = |actions: &usize| {
             let part = Routine { actions: routine.actions[..=*actions].to_vec(), ..routine.clone() };
@@ -169,8 +169,8 @@ impl Rehearsal {
     /// Reads the values of a tensor, as [`Session::get`] does.
     pub fn get(&mut self, tensor: Tensor) -> Result<(), Error> {
         let node = match self.session.graph.leaf(tensor) {
-            Some(Leaf::Gradient(of)) => Node::Gradient(of),
-            _ => Node::Value(tensor),
+            Some(Leaf::Gradient(of)) => Content::Gradient(of),
+            _ => Content::Value(tensor),
         };
         let is_there = self.session.store.has_values(node) || begins_with_values(&self.session.graph, node);
         if is_there { Ok(()) } else { self.session.get(tensor).map(|_| ()) }
@@ -192,7 +192,7 @@ impl Rehearsal {
             Some(Leaf::Data) => match graph.array(tensor) {
                 Some(values) => {
                     let values = in_type(values, self.dtype(tensor));
-                    store.fits(graph, layout, Node::Value(tensor), (values.sizes(), values.dtype()))
+                    store.fits(graph, layout, Content::Value(tensor), (values.sizes(), values.dtype()))
                 }
                 None => Ok(()),
             },
@@ -203,7 +203,7 @@ impl Rehearsal {
 
 /// Returns true if a node has values without being computed: parameters, states, and data, which
 /// may be set from outside.
-fn begins_with_values(graph: &Graph, node: Node) -> bool {
-    let Node::Value(tensor) = node else { return false };
+fn begins_with_values(graph: &Graph, node: Content) -> bool {
+    let Content::Value(tensor) = node else { return false };
     matches!(graph.leaf(tensor), Some(Leaf::Param | Leaf::State | Leaf::Data))
 }

@@ -430,7 +430,7 @@ impl Session {
     /// Refuses sizes that would discard learned values.
     fn refuse_to_forget(&self, layout: &Layout) -> Result<(), Error> {
         let changes = |tensor: &Tensor| {
-            let node = crate::lower::Node::Value(*tensor);
+            let node = crate::lower::Content::Value(*tensor);
             self.store.has_values(node) && layout.sizes_of(*tensor) != self.layout.sizes_of(*tensor)
         };
         let Some(tensor) = lasting(&self.graph).into_iter().find(changes) else { return Ok(()) };

@@ -8,22 +8,22 @@ use broadloom_xla::OnDevice;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::xla::numbers;
-use crate::lower::{Layout, Node};
+use crate::lower::{Content, Layout};
 use crate::session::host::Evaluated;
 
 /// A block of memory for each node that was ever needed, and the set of those that hold values.
 #[derive(Default)]
 pub(super) struct Store {
     blocks: Vec<Block>,
-    places: FxHashMap<Node, usize>,
-    filled: FxHashSet<Node>,
+    places: FxHashMap<Content, usize>,
+    filled: FxHashSet<Content>,
     /// Blocks of nodes that are kept only for inspection after a run. They are separate from those
     /// of routines that really keep them.
-    watched: FxHashMap<Node, usize>,
+    watched: FxHashMap<Content, usize>,
     /// The sizes of values that were dropped when a size changed.
-    gone: FxHashMap<Node, Vec<u64>>,
+    gone: FxHashMap<Content, Vec<u64>>,
     /// The nodes whose values are read from memory of somebody else, and their places.
-    lent: Vec<(Node, usize)>,
+    lent: Vec<(Content, usize)>,
     /// The blocks whose numbers are on the devices of XLA, by their places.
     remote: FxHashMap<usize, Remote>,
 }
@@ -75,21 +75,21 @@ impl Store {
         Ok(())
     }
 
-    pub fn has_values(&self, node: Node) -> bool {
+    pub fn has_values(&self, node: Content) -> bool {
         self.filled.contains(&node)
     }
 
-    pub fn has_now(&mut self, node: Node) {
+    pub fn has_now(&mut self, node: Content) {
         self.filled.insert(node);
     }
 
     /// The sizes that the dropped values of a node had before a size changed.
-    pub fn gone(&self, node: Node) -> Option<&[u64]> {
+    pub fn gone(&self, node: Content) -> Option<&[u64]> {
         self.gone.get(&node).filter(|_| !self.has_values(node)).map(Vec::as_slice)
     }
 
     /// The block of a node.
-    pub fn place(&mut self, graph: &Graph, layout: &Layout, node: Node) -> Result<usize, Error> {
+    pub fn place(&mut self, graph: &Graph, layout: &Layout, node: Content) -> Result<usize, Error> {
         if let Some(known) = self.places.get(&node) {
             return Ok(*known);
         }
@@ -99,7 +99,7 @@ impl Store {
     }
 
     /// The block of a node that is only inspected.
-    pub fn watch(&mut self, graph: &Graph, layout: &Layout, node: Node) -> Result<usize, Error> {
+    pub fn watch(&mut self, graph: &Graph, layout: &Layout, node: Content) -> Result<usize, Error> {
         if let Some(known) = self.watched.get(&node) {
             return Ok(*known);
         }
@@ -109,13 +109,13 @@ impl Store {
     }
 
     /// The contents of a node that is only inspected.
-    pub fn seen(&mut self, node: Node) -> Result<Option<Array>, Error> {
+    pub fn seen(&mut self, node: Content) -> Result<Option<Array>, Error> {
         let Some(place) = self.watched.get(&node).copied() else { return Ok(None) };
         self.bring_back(place)?;
         Ok(Some(self.blocks[place].read()))
     }
 
-    pub fn read(&mut self, node: Node) -> Result<Option<Array>, Error> {
+    pub fn read(&mut self, node: Content) -> Result<Option<Array>, Error> {
         let place = self.places.get(&node).copied().filter(|_| self.filled.contains(&node));
         let Some(place) = place else { return Ok(None) };
         self.bring_back(place)?;
@@ -123,7 +123,7 @@ impl Store {
     }
 
     /// Refuses values that are floats for a node of integers.
-    pub fn suits(&self, graph: &Graph, layout: &Layout, node: Node, dtype: Dtype) -> Result<(), Error> {
+    pub fn suits(&self, graph: &Graph, layout: &Layout, node: Content, dtype: Dtype) -> Result<(), Error> {
         let buffer = layout.buffer(graph, node);
         let name = &buffer.name;
         if !buffer.dtype.is_float() && dtype.is_float() {
@@ -139,17 +139,19 @@ impl Store {
         &self,
         graph: &Graph,
         layout: &Layout,
-        node: Node,
+        node: Content,
         (sizes, dtype): (&[u64], Dtype),
     ) -> Result<(), Error> {
         let buffer = layout.buffer(graph, node);
         let name = &buffer.name;
         if sizes != buffer.shape() {
             let shape = match node {
-                Node::Value(tensor) | Node::Gradient(tensor) => layout.shapes.get(tensor).to_string(),
-                Node::Own(..) | Node::Before(..) | Node::Wide(_) | Node::Notes(_) | Node::NotFinite(_) => {
-                    String::new()
-                }
+                Content::Value(tensor) | Content::Gradient(tensor) => layout.shapes.get(tensor).to_string(),
+                Content::Own(..)
+                | Content::Before(..)
+                | Content::Wide(_)
+                | Content::Notes(_)
+                | Content::NotFinite(_) => String::new(),
             };
             let message = format!(
                 "the values for `{name}` have sizes {}, but its shape is `{shape}`: sizes {}",
@@ -174,7 +176,13 @@ impl Store {
         self.suits(graph, layout, node, dtype)
     }
 
-    pub fn write(&mut self, graph: &Graph, layout: &Layout, node: Node, values: &Array) -> Result<(), Error> {
+    pub fn write(
+        &mut self,
+        graph: &Graph,
+        layout: &Layout,
+        node: Content,
+        values: &Array,
+    ) -> Result<(), Error> {
         self.fits(graph, layout, node, (values.sizes(), values.dtype()))?;
         let place = self.place(graph, layout, node)?;
         self.blocks[place].write(values)?;
@@ -185,7 +193,13 @@ impl Store {
 
     /// Reads the values of a node from where they are, until they are [given back](Store::give_back). Returns false if the
     /// memory of the node is not laid out like them.
-    pub fn lend(&mut self, graph: &Graph, layout: &Layout, node: Node, lent: &Lent) -> Result<bool, Error> {
+    pub fn lend(
+        &mut self,
+        graph: &Graph,
+        layout: &Layout,
+        node: Content,
+        lent: &Lent,
+    ) -> Result<bool, Error> {
         let place = self.place(graph, layout, node)?;
         let fits = self.blocks[place].lend(lent);
         if fits {
@@ -208,12 +222,12 @@ impl Store {
     }
 
     /// Forgets the values of a node.
-    pub fn forget(&mut self, node: Node) {
+    pub fn forget(&mut self, node: Content) {
         self.filled.remove(&node);
     }
 
     /// Takes the values of a node out of the store.
-    pub fn take(&mut self, node: Node) -> Result<Option<Block>, Error> {
+    pub fn take(&mut self, node: Content) -> Result<Option<Block>, Error> {
         let Some(place) = self.places.get(&node).copied().filter(|_| self.filled.contains(&node)) else {
             return Ok(None);
         };
@@ -228,7 +242,7 @@ impl Store {
 
     /// Makes sure that a run can read and write: places that are vacant have memory, and those that it writes have memory of
     /// their own.
-    pub fn furnish(&mut self, places: &[usize], written: &[Node]) -> Result<(), Error> {
+    pub fn furnish(&mut self, places: &[usize], written: &[Content]) -> Result<(), Error> {
         for place in places {
             if self.blocks[*place].is_vacant() {
                 self.blocks[*place].furnish()?;
@@ -250,9 +264,13 @@ impl Store {
     /// Called after the graph or a named size has changed: nodes with the same sizes keep their
     /// numbers, with other margins if necessary.
     pub fn move_to(&mut self, graph: &Graph, layout: &Layout) -> Result<(), Error> {
-        let there = |node: &Node| match node {
-            Node::Value(tensor) | Node::Gradient(tensor) => tensor.index() < graph.len(),
-            Node::Own(..) | Node::Before(..) | Node::Wide(_) | Node::Notes(_) | Node::NotFinite(_) => false,
+        let there = |node: &Content| match node {
+            Content::Value(tensor) | Content::Gradient(tensor) => tensor.index() < graph.len(),
+            Content::Own(..)
+            | Content::Before(..)
+            | Content::Wide(_)
+            | Content::Notes(_)
+            | Content::NotFinite(_) => false,
         };
         if !self.places.keys().all(there) {
             // Another graph: nothing carries over.

@@ -6,11 +6,11 @@ use broadloom_graph::lowering::{Face, Leaf};
 use broadloom_loops::{Nest, Statement};
 
 use super::{Code, Session};
-use crate::lower::{Lowered, Node};
+use crate::lower::{Content, Lowered};
 
 impl Session {
     /// The parameters and states that a routine writes before its last check.
-    pub(super) fn written_early(&self, lowered: &Lowered) -> Vec<Node> {
+    pub(super) fn written_early(&self, lowered: &Lowered) -> Vec<Content> {
         let nests = &lowered.program.nests;
         let Some(last) = nests.iter().rposition(has_check) else { return Vec::new() };
         let mut early = Vec::new();
@@ -30,12 +30,12 @@ impl Session {
         early
     }
 
-    fn lasts(&self, node: Node) -> bool {
-        matches!(node, Node::Value(tensor) if matches!(self.graph.leaf(tensor), Some(Leaf::Param | Leaf::State)))
+    fn lasts(&self, node: Content) -> bool {
+        matches!(node, Content::Value(tensor) if matches!(self.graph.leaf(tensor), Some(Leaf::Param | Leaf::State)))
     }
 
     /// The values that a run may have to put back. XLA returns new values, and keeps the old ones until it has them.
-    pub(super) fn before(&mut self, at: usize) -> Result<Vec<(Node, Array)>, Error> {
+    pub(super) fn before(&mut self, at: usize) -> Result<Vec<(Content, Array)>, Error> {
         let prepared = &self.prepared[at];
         if matches!(prepared.code, Code::Xla(_)) {
             return Ok(Vec::new());
@@ -48,7 +48,7 @@ impl Session {
     }
 
     /// Puts values back.
-    pub(super) fn put_back(&mut self, before: Vec<(Node, Array)>) -> Result<(), Error> {
+    pub(super) fn put_back(&mut self, before: Vec<(Content, Array)>) -> Result<(), Error> {
         for (node, values) in before {
             self.store.write(&self.graph, &self.layout, node, &values)?;
         }

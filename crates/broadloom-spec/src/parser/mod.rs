@@ -21,7 +21,7 @@ use crate::decl::ShapeDecl;
 use crate::error::{Error, ErrorKind, clip, quote};
 use crate::lexer::{Token, TokenKind, lex};
 use crate::mode::{Mode, multi_trigger};
-use crate::names::{AxisId, CoefficientId, Names, RowId};
+use crate::names::{AxisId, CoefficientId, RowId, SpecNames};
 use crate::span::Span;
 use crate::tree::{Hole, Opening, Row, RowVariable, Shape, Spec};
 
@@ -129,12 +129,12 @@ struct Parser<'a> {
     position: usize,
     subject: Subject,
     mode: Mode,
-    names: Names,
+    names: SpecNames,
 }
 
 impl<'a> Parser<'a> {
     fn new(text: &'a str, tokens: &'a [Token], subject: Subject, mode: Mode) -> Parser<'a> {
-        Parser { text, tokens, position: 0, subject, mode, names: Names::default() }
+        Parser { text, tokens, position: 0, subject, mode, names: SpecNames::default() }
     }
 
     /// The token here. The last one, which is [`TokenKind::End`], is never passed.
@@ -305,7 +305,7 @@ impl<'a> Parser<'a> {
     /// Refuses a name that already has another meaning.
     fn check_meaning(&self, span: Span, meaning: Meaning) -> Result<(), Error> {
         let text = span.slice(self.text);
-        let Names { axes, rows, coefficients, .. } = &self.names;
+        let SpecNames { axes, rows, coefficients, .. } = &self.names;
         let first_use = |meaning| match meaning {
             Meaning::Axis => axes.find(text).map(|id| axes.get(id).first_use),
             Meaning::Row => rows.find(text).map(|id| rows.get(id).first_use),

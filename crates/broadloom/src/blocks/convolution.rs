@@ -3,7 +3,7 @@
 //! They are correlations, as is usual in deep learning: the kernel is not flipped.
 
 use super::axis;
-use crate::{Builder, Expr, Options, Padding};
+use crate::{Builder, Expr, Padding, SpecOptions};
 
 /// The positions of the taps of a convolution or a pool: output position `o` and tap `k` meet at
 /// `stride·o + dilation·k − left`.
@@ -71,11 +71,11 @@ impl Window {
         &self,
         spec: &str,
         operands: &[Expr<'b>],
-        options: &Options<'_>,
+        options: &SpecOptions<'_>,
         b: &'b Builder,
     ) -> Expr<'b> {
         let coefficients = [("stride", self.stride), ("dilation", self.dilation)];
-        let options = Options { padding: Some(self.padding), coefficients: &coefficients, ..*options };
+        let options = SpecOptions { padding: Some(self.padding), coefficients: &coefficients, ..*options };
         b.einsum_with(spec, operands, &options)
     }
 }
@@ -130,7 +130,7 @@ impl<'b> Conv2d<'b> {
     #[must_use]
     #[track_caller]
     pub fn apply(&self, x: Expr<'b>) -> Expr<'b> {
-        let options = Options { name: Some("conv2d"), ..Options::default() };
+        let options = SpecOptions { name: Some("conv2d"), ..SpecOptions::default() };
         let spec = "... | stride*oh+dilation*kh, stride*ow+dilation*kw, ..ic..; kh, kw, ..ic.. -> oc \
                     => ... | oh, ow, oc";
         self.window.einsum(spec, &[x, self.kernel], &options, x.builder()) + self.bias
@@ -176,7 +176,7 @@ impl<'b> DepthwiseConv2d<'b> {
     #[must_use]
     #[track_caller]
     pub fn apply(&self, x: Expr<'b>) -> Expr<'b> {
-        let options = Options { name: Some("depthwise_conv2d"), ..Options::default() };
+        let options = SpecOptions { name: Some("depthwise_conv2d"), ..SpecOptions::default() };
         let spec = "... | stride*oh+dilation*kh, stride*ow+dilation*kw, ..c..; kh, kw -> ..c.. \
                     => ... | oh, ow, ..c..";
         self.window.einsum(spec, &[x, self.kernel], &options, x.builder())

@@ -1,7 +1,7 @@
 //! Pools over images `... | h, w, ..c..`.
 
 use super::Window;
-use crate::{Accumulate, Expr, Options};
+use crate::{Accumulate, Expr, SpecOptions};
 
 /// The maximum of each window, for each channel.
 ///
@@ -22,7 +22,8 @@ use crate::{Accumulate, Expr, Options};
 #[must_use]
 #[track_caller]
 pub fn max_pool(x: Expr<'_>, window: Window) -> Expr<'_> {
-    let options = Options { name: Some("max_pool"), accumulate: Accumulate::Max, ..Options::default() };
+    let options =
+        SpecOptions { name: Some("max_pool"), accumulate: Accumulate::Max, ..SpecOptions::default() };
     pool(x, window, &options)
 }
 
@@ -41,13 +42,13 @@ pub fn max_pool(x: Expr<'_>, window: Window) -> Expr<'_> {
 #[must_use]
 #[track_caller]
 pub fn avg_pool(x: Expr<'_>, window: Window) -> Expr<'_> {
-    let options = Options { name: Some("avg_pool"), ..Options::default() };
+    let options = SpecOptions { name: Some("avg_pool"), ..SpecOptions::default() };
     let [height, width] = window.taps;
     pool(x, window, &options) / (height as f64 * width as f64)
 }
 
 #[track_caller]
-fn pool<'b>(x: Expr<'b>, window: Window, options: &Options<'_>) -> Expr<'b> {
+fn pool<'b>(x: Expr<'b>, window: Window, options: &SpecOptions<'_>) -> Expr<'b> {
     let spec = "... | stride*oh+dilation*kh, stride*ow+dilation*kw, ..c.. => ... | oh, ow, ..c..";
     let [height, width] = window.taps;
     window.einsum(spec, &[x], options, x.builder()).set_size("kh", height).set_size("kw", width)

@@ -1,7 +1,7 @@
 //! Positions in a sequence: sinusoidal, rotary and learned.
 
 use super::axis;
-use crate::{Builder, Combine, Expr, Initial, Options};
+use crate::{Builder, Combine, Expr, Initial, SpecOptions};
 
 /// Waves of many lengths (Vaswani et al., *Attention Is All You Need*), to be added to a sequence `... s | d`.
 ///
@@ -127,7 +127,7 @@ impl<'b> LearnedPositions<'b> {
             return x + self.table;
         }
         // The table may have positions beyond the end of the sequence. One spec for both says that it has no fewer: a slice of it, added, could broadcast.
-        let options = Options { combine: Combine::Sum, ..Options::default() };
+        let options = SpecOptions { combine: Combine::Sum, ..SpecOptions::default() };
         x.builder().einsum_with("..., s | ...; s^beyond | ... => ..., s | ...", &[x, self.table], &options)
     }
 }

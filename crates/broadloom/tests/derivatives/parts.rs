@@ -38,8 +38,8 @@ cases! {
         let parts = m.builder.split("a^b; a^b => a; b", &[a, b]);
         parts[0].set_size("a", 2).sum("i =>") * parts[1]
     };
-    slice_at_a_place ["4, 2 | 3"] |_, [a]| a.slice(Index::At(2));
-    slice_of_something_computed ["4 | 3 -> 2"] |_, [a]| a.square().slice(Index::At(3));
+    slice_at_a_place ["4, 2 | 3"] |_, [a]| a.slice(SliceIndex::At(2));
+    slice_of_something_computed ["4 | 3 -> 2"] |_, [a]| a.square().slice(SliceIndex::At(3));
     slice_when_run ["4, 2 | 3"] |m, [a]| m.slice_when_run(a, Some(4), 1);
     slice_when_run_of_something_computed ["4 | 3"] |m, [a]| {
         m.slice_when_run(a.exp(), None, 3) * m.slice_when_run(a, None, 0)

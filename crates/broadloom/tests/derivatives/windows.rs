@@ -19,7 +19,7 @@ cases! {
     padded_and_dilated ["8", "3"] |m, [a, k]| m.einsum("o=+2*k; k => o", &[a, k]);
     strided_and_dilated ["9", "3"] |m, [a, k]| m.einsum("2*o<+3*k; k => o", &[a, k]);
     window_left_to_the_caller ["8", "3"] |m, [a, k]| {
-        let options = Options { padding: Some(Padding::Padded), coefficients: &[("s", 2)], ..Options::default() };
+        let options = SpecOptions { padding: Some(Padding::Padded), coefficients: &[("s", 2)], ..SpecOptions::default() };
         m.builder.einsum_with("s*o+k; k => o", &[a, k], &options)
     };
     two_dimensions ["2 | 4, 5, 2", "2, 3, 2 -> 3"] |m, [a, k]| {

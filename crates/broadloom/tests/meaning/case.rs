@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use broadloom::{Error, Graph, Index, Options, Padding, Projected, Tensor};
+use broadloom::{Error, Graph, Padding, Projected, SliceIndex, SpecOptions, Tensor};
 use broadloom_core::projection::Verdict;
 
 use crate::meaning::array::{Array, Form, Random};
@@ -31,7 +31,7 @@ pub enum Source {
 #[derive(Clone, Debug)]
 pub enum Operation {
     Broadcast(Broadcast),
-    Slice { position: u64, index: Index },
+    Slice { position: u64, index: SliceIndex },
     Einsum(Use),
 }
 
@@ -250,7 +250,7 @@ pub fn einsum(graph: &mut Graph, usage: &Use, tensors: &[Tensor]) -> Result<Vec<
         graph.split(&usage.spec, tensors)?
     } else {
         let padding = usage.padding.map(|padded| if padded { Padding::Padded } else { Padding::Valid });
-        let options = Options { padding, coefficients: &usage.coefficients, ..Options::default() };
+        let options = SpecOptions { padding, coefficients: &usage.coefficients, ..SpecOptions::default() };
         vec![graph.einsum_with(&usage.spec, tensors, &options)?]
     };
     for (name, size) in &usage.sizes {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use broadloom::{Graph, Projected};
-use broadloom_core::projection::Index;
+use broadloom_core::projection::AxisIndex;
 
 use crate::meaning::array::Random;
 use crate::meaning::case::{Case, Outcome};
@@ -20,7 +20,7 @@ fn mistake(nest: &mut Projected, random: &mut Random) -> Option<&'static str> {
     }
     let axis = random.below(map.len());
     match &mut map[axis] {
-        Index::Sum(sum) => {
+        AxisIndex::Sum(sum) => {
             let terms: Vec<usize> =
                 (0..sum.terms.len()).filter(|term| extents[sum.terms[*term].1 as usize] > 1).collect();
             if terms.is_empty() || random.chance(25) {
@@ -39,12 +39,12 @@ fn mistake(nest: &mut Projected, random: &mut Random) -> Option<&'static str> {
             sum.terms.remove(term);
             Some("a loop forgotten")
         }
-        Index::Concat(segments) => {
+        AxisIndex::Concat(segments) => {
             let segment = random.below(segments.len());
             segments[segment].offset = segments[segment].offset.get().checked_sub(1).unwrap_or(1).into();
             Some("another beginning")
         }
-        Index::Symbol(_) => None,
+        AxisIndex::Symbol(_) => None,
     }
 }
 

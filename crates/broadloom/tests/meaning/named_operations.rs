@@ -1,7 +1,7 @@
 //! Operations with explicit values: diagonals, windows, pools, parts, slices, and rows that
 //! broadcast inside.
 
-use broadloom::{Index, Tensor};
+use broadloom::{SliceIndex, Tensor};
 use broadloom_core::projection::Verdict::{No, Yes};
 
 use crate::meaning::array::table;
@@ -248,8 +248,8 @@ fn blocks() {
 fn slices() {
     let mut sheet = Sheet::default();
     let parent = sheet.data("2 | 3", &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
-    let first = sheet.slice(parent, Index::At(0), 0);
-    let second = sheet.slice(parent, Index::Run { range: Some(2) }, 1);
+    let first = sheet.slice(parent, SliceIndex::At(0), 0);
+    let second = sheet.slice(parent, SliceIndex::Run { range: Some(2) }, 1);
     assert_eq!(sheet.shape(second), "3");
     assert_eq!((sheet.values(first), sheet.values(second)), (vec![1.0, 2.0, 3.0], vec![4.0, 5.0, 6.0]));
 }

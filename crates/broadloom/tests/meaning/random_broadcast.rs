@@ -1,6 +1,6 @@
 //! Random operations that broadcast, and slices.
 
-use broadloom::Index;
+use broadloom::SliceIndex;
 
 use crate::meaning::array::{Form, Random, Size};
 use crate::meaning::broadcast::{Broadcast, numpy_row};
@@ -171,9 +171,9 @@ pub fn slice(random: &mut Random) -> Case {
     let sources = vec![source(random, rows)];
     let position = random.below(first as usize) as u64;
     let index = match random.below(3) {
-        0 => Index::Run { range: Some(first) },
-        1 => Index::Run { range: None },
-        _ => Index::At(position),
+        0 => SliceIndex::Run { range: Some(first) },
+        1 => SliceIndex::Run { range: None },
+        _ => SliceIndex::At(position),
     };
     Case { sources, operation: Operation::Slice { position, index }, expected, reader: None }
 }

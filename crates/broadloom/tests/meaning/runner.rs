@@ -10,7 +10,7 @@
 //! is lost.
 
 use broadloom::Projected;
-use broadloom_core::projection::Index;
+use broadloom_core::projection::AxisIndex;
 
 use crate::meaning::array::{Array, each_point};
 
@@ -128,11 +128,11 @@ fn loops_of(nest: &Projected, entry: usize) -> Vec<u32> {
     nest.projection.maps[entry].iter().flat_map(loops_of_index).collect()
 }
 
-fn loops_of_index(index: &Index) -> Vec<u32> {
+fn loops_of_index(index: &AxisIndex) -> Vec<u32> {
     match index {
-        Index::Sum(sum) => sum.terms.iter().map(|(_, index)| *index).collect(),
-        Index::Symbol(_) => Vec::new(),
-        Index::Concat(segments) => segments.iter().map(|segment| segment.index).collect(),
+        AxisIndex::Sum(sum) => sum.terms.iter().map(|(_, index)| *index).collect(),
+        AxisIndex::Symbol(_) => Vec::new(),
+        AxisIndex::Concat(segments) => segments.iter().map(|segment| segment.index).collect(),
     }
 }
 
@@ -151,14 +151,14 @@ fn spot(
     let mut outside = false;
     for (axis, (index, size)) in map.iter().zip(sizes).enumerate() {
         let position = match index {
-            Index::Symbol(_) => Some(symbol as i64),
-            Index::Sum(sum) => {
+            AxisIndex::Symbol(_) => Some(symbol as i64),
+            AxisIndex::Sum(sum) => {
                 let start = sum.offset.as_number().unwrap_or_default();
                 sum.terms.iter().try_fold(start, |total, (coefficient, index)| {
                     Some(total + coefficient.as_number()? * at[*index as usize]? as i64)
                 })
             }
-            Index::Concat(segments) => {
+            AxisIndex::Concat(segments) => {
                 let mut running = segments.iter().filter_map(|segment| {
                     at[segment.index as usize].map(|position| (segment.offset.get() + position) as i64)
                 });

@@ -1,6 +1,6 @@
 //! A few operations on explicit numbers: every tensor is computed by running its nest.
 
-use broadloom::{Graph, Index, Tensor};
+use broadloom::{Graph, SliceIndex, Tensor};
 use broadloom_core::projection::Verdict;
 
 use crate::meaning::array::{Array, Form};
@@ -95,7 +95,7 @@ impl Sheet {
         self.add(a, one)
     }
 
-    pub fn slice(&mut self, a: Tensor, index: Index, position: u64) -> Tensor {
+    pub fn slice(&mut self, a: Tensor, index: SliceIndex, position: u64) -> Tensor {
         let result = self.graph.slice(a, index).expect("the operation is accepted");
         self.origins.push((result, Origin::Other(vec![a], SUM, position)));
         result

@@ -3,7 +3,8 @@
 use std::fmt;
 
 use broadloom::{
-    Accumulate, Array, Combine, Dtype, Error, Graph, Index, Options, Routine, Session, Settings, Sgd, Tensor,
+    Accumulate, Array, Combine, Dtype, Error, Graph, Routine, Session, Settings, Sgd, SliceIndex,
+    SpecOptions, Tensor,
 };
 
 use crate::numbers::{Random, memory};
@@ -152,7 +153,8 @@ impl Made {
             Op::ComposeAccumulate => vec![graph.compose_accumulate(operands[0], operands[1], operands[2])?],
             Op::Transpose => vec![graph.transpose(operands[0])?],
             Op::Einsum { spec, accumulate, combine, sizes } => {
-                let options = Options { accumulate: *accumulate, combine: *combine, ..Options::default() };
+                let options =
+                    SpecOptions { accumulate: *accumulate, combine: *combine, ..SpecOptions::default() };
                 let result = graph.einsum_with(spec, &operands, &options)?;
                 set(graph, result, sizes)?;
                 vec![result]
@@ -162,9 +164,9 @@ impl Made {
                 set(graph, parts[0], sizes)?;
                 parts
             }
-            Op::Slice(at) => vec![graph.slice(operands[0], Index::At(*at))?],
+            Op::Slice(at) => vec![graph.slice(operands[0], SliceIndex::At(*at))?],
             Op::SliceRun(at) => {
-                let slice = graph.slice(operands[0], Index::Run { range: None })?;
+                let slice = graph.slice(operands[0], SliceIndex::Run { range: None })?;
                 self.positions.push((slice, *at));
                 vec![slice]
             }

@@ -1,6 +1,8 @@
 //! Runs that cannot be prepared, or that stop.
 
-use broadloom::{Array, Builder, Error, Graph, Index, Operation, Options, Routine, Session, Settings};
+use broadloom::{
+    Array, Builder, Error, Graph, Operation, Routine, Session, Settings, SliceIndex, SpecOptions,
+};
 use expect_test::{Expect, expect};
 
 use crate::numbers::{array, treatments};
@@ -82,7 +84,7 @@ fn positions() -> Result<(), Error> {
     let messages = in_every_way(|settings| {
         let mut g = Graph::new();
         let x = g.array("x", "4 | 2", array(&[4, 2], &[0.0; 8]))?;
-        let slice = g.slice(x, Index::Run { range: None })?;
+        let slice = g.slice(x, SliceIndex::Run { range: None })?;
         g.name(slice, "batch");
         let mut routine = Routine::new("slice");
         routine.forward(slice);
@@ -108,7 +110,7 @@ fn positions() -> Result<(), Error> {
 fn positions_of_what_is_no_slice() -> Result<(), Error> {
     let mut g = Graph::new();
     let x = g.data("x", "4 | 2")?;
-    let fixed = g.slice(x, Index::At(1))?;
+    let fixed = g.slice(x, SliceIndex::At(1))?;
     let mut session = session(g);
     assert!(session.set_position(x, 1).is_err());
     assert!(session.set_position(fixed, 2).is_err());
@@ -120,7 +122,7 @@ fn positions_that_are_fixed() -> Result<(), Error> {
     let mut g = Graph::new();
     let x = g.data("x", "4 | 2")?;
     refused(
-        g.slice(x, Index::At(4)),
+        g.slice(x, SliceIndex::At(4)),
         &expect![[r#"
         Arithmetic: `slice(x, 4)`: position 4 is beyond the batch axis of `x`, of size 4 (0 to 3)
           4: the batch axis of `x`, declared `4 | 2`
@@ -128,7 +130,7 @@ fn positions_that_are_fixed() -> Result<(), Error> {
     "#]],
     );
     refused(
-        g.slice(x, Index::Run { range: Some(5) }),
+        g.slice(x, SliceIndex::Run { range: Some(5) }),
         &expect![[r#"
         Mismatch: `slice(x, range 5)`: 5 and 4 do not agree
           5: the range of the index
@@ -243,7 +245,7 @@ fn operations_that_are_wrongly_used() -> Result<(), Error> {
         "#]],
     );
     refused(
-        g.apply_by(&double, "i; i => i", &[x, y], &Options::default()),
+        g.apply_by(&double, "i; i => i", &[x, y], &SpecOptions::default()),
         &expect![[r#"
             Use: the operation `double` takes 1 operand, 2 given
         "#]],

@@ -2,7 +2,7 @@
 //! among them: in each way to run them, compared with the definition, which enumerates all
 //! candidates.
 
-use broadloom::{Accumulate, Array, Combine, Dtype, Error, Graph, Options, Routine, Session, Tensor};
+use broadloom::{Accumulate, Array, Combine, Dtype, Error, Graph, Routine, Session, SpecOptions, Tensor};
 
 use crate::dice::Dice;
 use crate::numbers::treatments;
@@ -147,7 +147,8 @@ impl Case {
         for (at, labels) in self.operands.iter().enumerate() {
             operands.push(g.param_shaped(&format!("p{number}_{at}"), &Case::shape(labels))?);
         }
-        let options = Options { accumulate: self.reduce, combine: self.combine, ..Options::default() };
+        let options =
+            SpecOptions { accumulate: self.reduce, combine: self.combine, ..SpecOptions::default() };
         let made = g.einsum_with(self.spec, &operands, &options)?;
         let name = format!("weights{number}");
         let weights = g.array(&name, "...", Case::array(&self.result, &self.weights).convert(Dtype::F64))?;

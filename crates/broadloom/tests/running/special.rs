@@ -4,7 +4,7 @@
 //! outermost in an expression, within a few units of the last place. `BROADLOOM_EXPRESSIONS=n`
 //! tries that many.
 
-use broadloom::{Accumulate, Array, Dtype, Error, Graph, Operation, Options, Routine, Session, Tensor};
+use broadloom::{Accumulate, Array, Dtype, Error, Graph, Operation, Routine, Session, SpecOptions, Tensor};
 
 use crate::dice::Dice;
 use crate::numbers::treatments;
@@ -410,7 +410,7 @@ fn integers_are_exact() -> Result<(), Error> {
         let chosen = g.pointwise("where", &[less, one, two])?;
         // Reductions, without what is too large on the way.
         let small = g.array("small", "...", array(WHOLE[..8].to_vec()))?;
-        let one_by_one = |accumulate| Options { accumulate, ..Options::default() };
+        let one_by_one = |accumulate| SpecOptions { accumulate, ..SpecOptions::default() };
         for (accumulate, value) in [
             (Accumulate::Sum, WHOLE[..8].iter().sum::<i64>()),
             (Accumulate::Max, (1 << 53) + 3),

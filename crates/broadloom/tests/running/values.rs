@@ -3,7 +3,9 @@
 //! A case has operands with whole numbers, the operation, and its definition: the result at each
 //! index, in memory order (batch, output, input).
 
-use broadloom::{Accumulate, Array, Builder, Combine, Error, Expr, Index, Options, Routine, Session};
+use broadloom::{
+    Accumulate, Array, Builder, Combine, Error, Expr, Routine, Session, SliceIndex, SpecOptions,
+};
 
 use crate::numbers::{Random, memory, treatments};
 
@@ -112,7 +114,7 @@ fn by<'b>(
     spec: &str,
     operands: &[Expr<'b>],
 ) -> Vec<Expr<'b>> {
-    vec![b.einsum_with(spec, operands, &Options { accumulate, combine, ..Options::default() })]
+    vec![b.einsum_with(spec, operands, &SpecOptions { accumulate, combine, ..SpecOptions::default() })]
 }
 
 fn accumulated<'b>(b: &'b Builder, a: Expr<'b>, c: Expr<'b>, d: Expr<'b>) -> Vec<Expr<'b>> {
@@ -141,7 +143,7 @@ mod broadcasting {
             |[a, b, c]| vec![table([2, 3, 4], |[n, o, i]| a.at([n]) * b.at([o]) + c.at([o, i]))];
         in_the_middle ["3, 4", "3, 2, 4"] |_, [a, b]| vec![a.sum("a, ..., b => a, ..., b") - b],
             |[a, b]| vec![table([3, 2, 4], |[i, j, k]| a.at([i, k]) - b.at([i, j, k]))];
-        slice ["4, 2 | 3"] |_, [a]| vec![a.slice(Index::At(2))],
+        slice ["4, 2 | 3"] |_, [a]| vec![a.slice(SliceIndex::At(2))],
             |[a]| vec![table([2, 3], |[n, o]| a.at([2, n, o]))];
         means ["2 | 4, 2"] |_, [a]| vec![a.mean("... | ..d.. => ... |", &["d"])],
             |[a]| vec![table([2], |[n]| sum(4, |i| sum(2, |j| a.at([n, i, j]))) / 8.0)];
@@ -353,7 +355,7 @@ fn slices_at_a_position_supplied_to_the_run() -> Result<(), Error> {
         let b = Builder::new();
         let x = b.array("x", "3 | 2", Array::from_slice(&[3, 2], &[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0])?);
         let (first, second) =
-            (x.slice(Index::Run { range: None }), (x * 10.0).slice(Index::Run { range: Some(3) }));
+            (x.slice(SliceIndex::Run { range: None }), (x * 10.0).slice(SliceIndex::Run { range: Some(3) }));
         let (first, second, both) = (first.tensor(), second.tensor(), (first + second).tensor());
         let mut session = Session::with(b.finish()?, settings)?;
         let mut routine = Routine::new("slices");

@@ -1,6 +1,6 @@
 //! The functions and operators of test programs, each a call of the library.
 
-use broadloom::{Accumulate, Error, Graph, Index, Options, Padding, Tensor};
+use broadloom::{Accumulate, Error, Graph, Padding, SliceIndex, SpecOptions, Tensor};
 
 use super::run::Stop;
 
@@ -114,16 +114,21 @@ fn by_spec(graph: &mut Graph, name: &'static str, given: &[Given]) -> Result<Res
         }
     }
     let accumulate = if name == "maximum" { Accumulate::Max } else { Accumulate::Sum };
-    let options =
-        Options { padding, coefficients: &coefficients, name: Some(name), accumulate, ..Options::default() };
+    let options = SpecOptions {
+        padding,
+        coefficients: &coefficients,
+        name: Some(name),
+        accumulate,
+        ..SpecOptions::default()
+    };
     Ok(graph.einsum_with(spec, &operands, &options))
 }
 
 fn slice(graph: &mut Graph, given: &[Given]) -> Result<Result<Tensor, Error>, Stop> {
     let (tensor, index) = match given {
-        [Given::Tensor(tensor)] => (tensor, Index::Run { range: None }),
-        [Given::Tensor(tensor), Given::Range(range)] => (tensor, Index::Run { range: Some(*range) }),
-        [Given::Tensor(tensor), Given::Number(at)] => (tensor, Index::At(*at as u64)),
+        [Given::Tensor(tensor)] => (tensor, SliceIndex::Run { range: None }),
+        [Given::Tensor(tensor), Given::Range(range)] => (tensor, SliceIndex::Run { range: Some(*range) }),
+        [Given::Tensor(tensor), Given::Number(at)] => (tensor, SliceIndex::At(*at as u64)),
         _ => return Err(Stop::language("a slice is `slice(a)`, `slice(a, 3)` or `slice(a, range 5)`")),
     };
     Ok(graph.slice(*tensor, index))

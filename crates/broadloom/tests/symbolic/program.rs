@@ -5,7 +5,7 @@
 use std::fmt;
 
 use broadloom::{
-    Accumulate, Array, Captured, Combine, Dtype, Error, Graph, Index, Options, Routine, Sgd, Tensor,
+    Accumulate, Array, Captured, Combine, Dtype, Error, Graph, Routine, Sgd, SliceIndex, SpecOptions, Tensor,
 };
 
 /// The named sizes of a program.
@@ -237,7 +237,8 @@ impl Made {
                 operands[0]
             }
             Op::Einsum { spec, accumulate, combine, said } => {
-                let options = Options { accumulate: *accumulate, combine: *combine, ..Options::default() };
+                let options =
+                    SpecOptions { accumulate: *accumulate, combine: *combine, ..SpecOptions::default() };
                 let result = graph.einsum_with(spec, &operands, &options)?;
                 say(graph, result, said)?;
                 result
@@ -258,16 +259,16 @@ impl Made {
                 mean
             }
             Op::Softmax(spec) => {
-                let options = Options { accumulate: Accumulate::Max, ..Options::default() };
+                let options = SpecOptions { accumulate: Accumulate::Max, ..SpecOptions::default() };
                 let greatest = graph.einsum_with(spec, &operands, &options)?;
                 let shifted = graph.sub(operands[0], greatest)?;
                 let exponentials = graph.exp(shifted)?;
                 let sum = graph.einsum(spec, &[exponentials])?;
                 graph.div(exponentials, sum)?
             }
-            Op::Slice(at) => graph.slice(operands[0], Index::At(*at))?,
+            Op::Slice(at) => graph.slice(operands[0], SliceIndex::At(*at))?,
             Op::SliceRun(at) => {
-                let slice = graph.slice(operands[0], Index::Run { range: None })?;
+                let slice = graph.slice(operands[0], SliceIndex::Run { range: None })?;
                 self.positions.push((slice, *at));
                 slice
             }

@@ -11,10 +11,10 @@ use crate::term::RowVar;
 /// rest get no further axes, then that one gets what is missing.
 /// Returns whether there were any.
 pub(crate) fn close_counted_ranks(state: &mut State) -> Outcome<bool> {
-    let mut rows: Vec<(bool, u32)> = Vec::new();
+    let mut rows: Vec<(bool, RowVar)> = Vec::new();
     for con in state.ariths.pending() {
         let arith = state.ariths.get(con);
-        rows.extend(arith.rows().map(|row| (arith.rest() == Some(RowVar(row)), row)));
+        rows.extend(arith.rows().map(|row| (arith.rest() == Some(row), row)));
     }
     rows.sort_unstable();
     let mut decided = false;

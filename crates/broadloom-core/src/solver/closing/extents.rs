@@ -4,7 +4,7 @@
 //! the shorter flank on each side, says how many axes it takes, and where its marker stands. (Rows with declared
 //! markers grow at one place; [`leaf_ranks`](super::leaf_ranks) is about those.)
 
-use crate::ids::NIL;
+use crate::ids::IdVec;
 use crate::solver::components::{Components, components};
 use crate::solver::propagate::arith::count::counted_rank;
 use crate::solver::propagate::fixpoint::propagate;
@@ -13,7 +13,7 @@ use crate::solver::stores::reason::{Outcome, Policy};
 use crate::solver::stores::rows::{Kind, RowCon, Term};
 use crate::solver::stores::state::State;
 use crate::solver::stores::trail::Cell;
-use crate::term::Role;
+use crate::term::{Role, RowVar};
 
 /// The join of a leaf row's caps: how many axes before and after the marker.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -46,16 +46,16 @@ pub(crate) enum Below {
 }
 
 /// The leaves that commit next, each to its extent: those whose caps can no longer grow, or else all.
-fn ready_leaves(leaves: &[u32], extents: &[Option<Extent>]) -> Vec<(u32, Extent)> {
-    let known = leaves.iter().filter_map(|row| Some((*row, extents[*row as usize]?)));
+fn ready_leaves(leaves: &[RowVar], extents: &IdVec<RowVar, Option<Extent>>) -> Vec<(RowVar, Extent)> {
+    let known = leaves.iter().filter_map(|row| Some((*row, extents[*row]?)));
     let firm = known.clone().any(|(_, extent)| extent.firm);
     known.filter(|(_, extent)| extent.firm || !firm).collect()
 }
 
 /// Step 1 of closing. Each leaf commits once; the extents are computed anew only if a commitment moved the
 /// rank of another row.
-pub(crate) fn join_leaf_ranks(state: &mut State, markers: &mut [u32]) -> Outcome {
-    let mut leaves: Vec<u32> = state.rows.leaves().to_vec();
+pub(crate) fn join_leaf_ranks(state: &mut State, markers: &mut IdVec<RowVar, u32>) -> Outcome {
+    let mut leaves: Vec<RowVar> = state.rows.leaves().to_vec();
     leaves.retain(|row| !state.rows.is_fixed(*row));
     if leaves.is_empty() {
         return Ok(());
@@ -75,7 +75,7 @@ pub(crate) fn join_leaf_ranks(state: &mut State, markers: &mut [u32]) -> Outcome
             }
             let rank = (extent.lead + extent.trail).clamp(state.ranks.lo(row), state.ranks.hi(row));
             if state.rows.declared(row).is_none() {
-                markers[row as usize] = markers[row as usize].max(extent.lead);
+                markers[row] = markers[row].max(extent.lead);
             }
             let step = state.choose(Policy::LeafRank, row);
             state.ranks.at_least(&mut state.trail, row, rank, Pred::policy(step))?;
@@ -96,18 +96,21 @@ fn others_moved(state: &State, logged: usize) -> bool {
         state.trail.entries[logged..].iter().filter(|entry| matches!(entry.cell, Cell::Lo | Cell::Axes));
     moved
         .into_iter()
-        .any(|entry| state.rows.role(entry.at) == Role::Interior || !state.rows.is_fixed(entry.at))
+        .map(|entry| RowVar(entry.at))
+        .any(|row| state.rows.role(row) == Role::Interior || !state.rows.is_fixed(row))
 }
 
 /// The number of axes that each open row could take from below: the join of its caps (Prop. 2.7). Caps travel
 /// up through open rows, so rows are visited from below; among rows on a cycle, which are equal,
 /// only caps from outside count.
-fn find_extents(state: &State, markers: &[u32]) -> Vec<Option<Extent>> {
-    let above = |row: u32| {
+fn find_extents(state: &State, markers: &IdVec<RowVar, u32>) -> IdVec<RowVar, Option<Extent>> {
+    let above = |row: RowVar| {
         state.rows.watchers(row).filter_map(move |con| {
             let RowCon { res, opnd, kind, .. } = state.rows.con(con);
-            let open =
-                kind == Kind::Le && res.hole == row && opnd.hole != NIL && !state.rows.is_fixed(opnd.hole);
+            let open = kind == Kind::Le
+                && res.hole == row
+                && opnd.hole != RowVar::NIL
+                && !state.rows.is_fixed(opnd.hole);
             open.then_some(opnd.hole)
         })
     };
@@ -116,14 +119,10 @@ fn find_extents(state: &State, markers: &[u32]) -> Vec<Option<Extent>> {
             out.extend(above(row));
         }
     });
-    let mut joins = vec![None; state.rows.len()];
+    let mut joins = IdVec::filled(None, state.rows.len());
     for row in order.into_iter().rev().filter(|row| !state.rows.is_fixed(*row)) {
-        joins[row as usize] = join_extent(state, row, markers, |below| {
-            if component[below as usize] == component[row as usize] {
-                Below::Cycle
-            } else {
-                Below::Join(joins[below as usize])
-            }
+        joins[row] = join_extent(state, row, markers, |below| {
+            if component[below] == component[row] { Below::Cycle } else { Below::Join(joins[below]) }
         });
     }
     joins
@@ -131,14 +130,19 @@ fn find_extents(state: &State, markers: &[u32]) -> Vec<Option<Extent>> {
 
 /// The join of the caps of one row, given what is known of the open rows below it. An adjacency to
 /// a row of which nothing is known is no cap (Def. 4.1).
-fn join_extent(state: &State, row: u32, markers: &[u32], below: impl Fn(u32) -> Below) -> Option<Extent> {
+fn join_extent(
+    state: &State,
+    row: RowVar,
+    markers: &IdVec<RowVar, u32>,
+    below: impl Fn(RowVar) -> Below,
+) -> Option<Extent> {
     let mut join: Option<Extent> = None;
     for con in state.rows.watchers(row) {
         let RowCon { res, opnd, kind, .. } = state.rows.con(con);
         if kind != Kind::Le || opnd.hole != row || res.hole == row {
             continue;
         }
-        let under = if res.hole == NIL { Below::Firm } else { below(res.hole) };
+        let under = if res.hole == RowVar::NIL { Below::Firm } else { below(res.hole) };
         let Some(cap) = residue(state, res, opnd, markers, under) else { continue };
         join = Some(join.map_or(cap, |join| join.with(cap)));
     }
@@ -146,12 +150,18 @@ fn join_extent(state: &State, row: u32, markers: &[u32], below: impl Fn(u32) -> 
 }
 
 /// The extent that a result offers to the row variable of its operand.
-fn residue(state: &State, res: Term, opnd: Term, markers: &[u32], below: Below) -> Option<Extent> {
+fn residue(
+    state: &State,
+    res: Term,
+    opnd: Term,
+    markers: &IdVec<RowVar, u32>,
+    below: Below,
+) -> Option<Extent> {
     let (inner, marker, firm) = match res.hole {
-        NIL => (0, 0, true),
+        RowVar::NIL => (0, 0, true),
         row => {
             let least = state.ranks.lo(row);
-            let split = markers[row as usize].min(least);
+            let split = markers[row].min(least);
             match below {
                 _ if state.rows.is_fixed(row) => (least, split, true),
                 Below::Firm => (least, split, true),
@@ -165,7 +175,7 @@ fn residue(state: &State, res: Term, opnd: Term, markers: &[u32], below: Below) 
     };
     let axes = (res.flanks() + inner).saturating_sub(opnd.flanks());
     // A row that may still grow and offers nothing is no cap.
-    if !firm && axes == 0 && res.hole != NIL {
+    if !firm && axes == 0 && res.hole != RowVar::NIL {
         return None;
     }
     let lead = (res.lead + marker).saturating_sub(opnd.lead).min(axes);
@@ -173,12 +183,12 @@ fn residue(state: &State, res: Term, opnd: Term, markers: &[u32], below: Below) 
 }
 
 /// The marker of the join of a row's caps.
-pub(crate) fn join_lead(state: &State, row: u32, markers: &[u32]) -> Option<u32> {
+pub(crate) fn join_lead(state: &State, row: RowVar, markers: &IdVec<RowVar, u32>) -> Option<u32> {
     join_extent(state, row, markers, |_| Below::Join(None)).map(|extent| extent.lead)
 }
 
 /// The rank the policy prefers for a row variable.
-pub(crate) fn preferred_rank(state: &State, row: u32, markers: &[u32]) -> u32 {
+pub(crate) fn preferred_rank(state: &State, row: RowVar, markers: &IdVec<RowVar, u32>) -> u32 {
     let (lo, hi) = (state.ranks.lo(row), state.ranks.hi(row));
     let lo = counted_rank(state, row).map_or(lo, |rank| rank.clamp(lo, hi));
     if state.rows.role(row) == Role::Interior {

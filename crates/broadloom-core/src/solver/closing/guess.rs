@@ -12,7 +12,6 @@
 //! A guess that contradicts an equation is undone and the next size is tried, so a guess is never the
 //! reason for a failure.
 
-use crate::ids::NIL;
 use crate::order::{Atom, Basis};
 use crate::solver::closing::joint::solve_jointly;
 use crate::solver::closing::leaf_dims::close_leaf_dims;
@@ -23,7 +22,7 @@ use crate::solver::stores::ariths::Arith;
 use crate::solver::stores::reason::{Conflict, Limit, Outcome, Policy, Reason};
 use crate::solver::stores::sizes::ANY;
 use crate::solver::stores::state::{Mark, State};
-use crate::term::{DimTerm, Role};
+use crate::term::{DimTerm, DimVar, Role, RowVar};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The number of sizes to try where nothing bounds them.
@@ -35,7 +34,7 @@ type Key = ((bool, bool), (u32, u32));
 
 /// A size under decision.
 struct SizeDecision {
-    node: u32,
+    node: DimVar,
     options: Vec<(Policy, DimTerm)>,
     next: usize,
     /// True if greater sizes exist that are not tried.
@@ -44,14 +43,14 @@ struct SizeDecision {
 }
 
 /// The dimensions of parameters in arithmetic that have no size yet.
-fn open_params(state: &State) -> Vec<u32> {
+fn open_params(state: &State) -> Vec<DimVar> {
     let named = state.leaf_dims.iter().filter(|(_, role)| *role == Role::Param).map(|(node, _)| *node);
     let rows = state.rows.leaves().iter().copied().filter(|row| state.rows.role(*row) == Role::Param);
     let axes =
-        rows.flat_map(|row| (0..state.ranks.lo(row)).filter_map(move |at| state.row_axis(row, at).node()));
-    let open = |node: &u32| {
+        rows.flat_map(|row| (0..state.ranks.lo(row)).filter_map(move |at| state.row_axis(row, at).var()));
+    let open = |node: &DimVar| {
         let root = state.dims.find(*node);
-        let (lo, hi) = size_bounds(state, DimTerm(root));
+        let (lo, hi) = size_bounds(state, root.into());
         state.dims.extra_of(root).is_some() && state.dims.value(root).is_none() && lo != hi
     };
     named.chain(axes).filter(open).collect()
@@ -145,8 +144,8 @@ fn settle_size(state: &mut State, levels: &mut Vec<SizeDecision>) -> Outcome {
     }
 }
 
-fn try_size(state: &mut State, node: u32, policy: Policy, value: DimTerm) -> Outcome {
-    let step = state.choose(policy, NIL);
+fn try_size(state: &mut State, node: DimVar, policy: Policy, value: DimTerm) -> Outcome {
+    let step = state.choose(policy, RowVar::NIL);
     let reason = state.dims.reason(Reason::Policy(step));
     state.dims.commit(&mut state.trail, node, value, reason)?;
     state.symbols.guessing = true;
@@ -156,21 +155,21 @@ fn try_size(state: &mut State, node: u32, policy: Policy, value: DimTerm) -> Out
 }
 
 /// The first dimension without a value: known sizes first, then those with a cap.
-fn next_size(state: &State, order: &[u32]) -> Option<u32> {
-    let open = |node: &&u32| state.dims.value(state.dims.find(**node)).is_none();
-    let known = |node: &&u32| {
-        let (lo, hi) = size_bounds(state, DimTerm(**node));
+fn next_size(state: &State, order: &[DimVar]) -> Option<DimVar> {
+    let open = |node: &&DimVar| state.dims.value(state.dims.find(**node)).is_none();
+    let known = |node: &&DimVar| {
+        let (lo, hi) = size_bounds(state, (**node).into());
         lo == hi
     };
-    let capped = |node: &&u32| state.dims.cap(state.dims.find(**node)).is_some();
-    let find = |wanted: &dyn Fn(&&u32) -> bool| order.iter().filter(open).find(|node| wanted(node));
+    let capped = |node: &&DimVar| state.dims.cap(state.dims.find(**node)).is_some();
+    let find = |wanted: &dyn Fn(&&DimVar) -> bool| order.iter().filter(open).find(|node| wanted(node));
     find(&known).or_else(|| find(&capped)).or_else(|| find(&|_| true)).copied()
 }
 
 /// The values to try for a dimension, and whether there are more.
-fn size_options(state: &mut State, node: u32) -> (Vec<(Policy, DimTerm)>, bool) {
+fn size_options(state: &mut State, node: DimVar) -> (Vec<(Policy, DimTerm)>, bool) {
     let root = state.dims.find(node);
-    let (lo, hi) = size_bounds(state, DimTerm(root));
+    let (lo, hi) = size_bounds(state, root.into());
     let claims = state.dims.extra_of(root).is_some_and(|extra| state.dims.sizes.claims(extra));
     let policy = if lo == hi { Policy::DefaultBasis } else { Policy::GuessedSize };
     let unit = (!claims && lo <= 1 && hi >= 1).then_some(DimTerm::UNIT);
@@ -195,7 +194,7 @@ fn size_options(state: &mut State, node: u32) -> (Vec<(Policy, DimTerm)>, bool) 
 
 /// The bases to try for a class: the one it is known to have, else the default one and then every
 /// basis that occurs in a constraint.
-fn likely_bases(state: &State, root: u32) -> Vec<Basis> {
+fn likely_bases(state: &State, root: DimVar) -> Vec<Basis> {
     let mut bases: Vec<Basis> = state.atoms.iter().map(|atom| atom.basis).collect();
     bases.push(Basis::DEFAULT);
     bases.sort_unstable();
@@ -208,15 +207,15 @@ fn likely_bases(state: &State, root: u32) -> Vec<Basis> {
 
 /// Names for classes that depend on the caller's variables alone: the first dimension variable, or
 /// else the first axis of a row variable.
-fn class_names(state: &State) -> FxHashMap<u32, (u32, u32)> {
-    let mut names: FxHashMap<u32, (u32, u32)> = FxHashMap::default();
+fn class_names(state: &State) -> FxHashMap<DimVar, (u32, u32)> {
+    let mut names: FxHashMap<DimVar, (u32, u32)> = FxHashMap::default();
     for (index, (node, _)) in state.dim_vars.iter().enumerate() {
         names.entry(state.dims.find(*node)).or_insert((0, index as u32));
     }
-    for row in 0..state.rows.len() as u32 {
+    for row in state.rows.ids() {
         for at in 0..state.ranks.lo(row) {
-            if let Some(node) = state.row_axis(row, at).node() {
-                names.entry(state.dims.find(node)).or_insert((row + 1, at));
+            if let Some(node) = state.row_axis(row, at).var() {
+                names.entry(state.dims.find(node)).or_insert((row.0 + 1, at));
             }
         }
     }
@@ -225,34 +224,34 @@ fn class_names(state: &State) -> FxHashMap<u32, (u32, u32)> {
 
 /// The dimensions that arithmetic mentions: what follows from others last, otherwise in an order that
 /// depends on the caller's variables alone.
-fn size_order(state: &State) -> Vec<u32> {
+fn size_order(state: &State) -> Vec<DimVar> {
     let names = class_names(state);
     let rows = state.ariths.pending().flat_map(|con| state.ariths.get(con).rows());
-    let rows: Vec<u32> = rows.filter(|row| state.rows.is_fixed(*row)).collect();
+    let rows: Vec<RowVar> = rows.filter(|row| state.rows.is_fixed(*row)).collect();
     let axes = rows.iter().flat_map(|row| (0..state.ranks.lo(*row)).map(move |at| (*row, at)));
-    let axes: Vec<u32> = axes.filter_map(|(row, at)| state.row_axis(row, at).node()).collect();
+    let axes: Vec<DimVar> = axes.filter_map(|(row, at)| state.row_axis(row, at).var()).collect();
     let derived = state.ariths.pending().filter_map(|con| match state.ariths.get(con) {
         Arith::Linear { items, .. } => items.first().map(|item| item.dim),
         Arith::Count { numerator, .. } => numerator.over,
         Arith::Exact { .. } => None,
     });
-    let derived = derived.filter_map(|dim| dim.node()).map(|node| (node, true));
-    let mentioned = state.ariths.mentioned().iter().filter_map(|dim| dim.node());
+    let derived = derived.filter_map(|dim| dim.var()).map(|node| (node, true));
+    let mentioned = state.ariths.mentioned().iter().filter_map(|dim| dim.var());
     let mentioned = mentioned.chain(axes.iter().copied()).map(|node| (node, false));
     let open = derived.chain(mentioned).filter_map(|(node, derived)| {
         let root = state.dims.find(node);
         let open = state.dims.value(root).is_none() && state.dims.extra_of(root).is_some();
         // Classes that may be empty go before those that may not.
-        let firm = (size_bounds(state, DimTerm(root)).0 > 0, derived);
-        open.then(|| ((firm, names.get(&root).copied().unwrap_or((u32::MAX, node))), root))
+        let firm = (size_bounds(state, root.into()).0 > 0, derived);
+        open.then(|| ((firm, names.get(&root).copied().unwrap_or((u32::MAX, node.0))), root))
     });
-    let mut keyed: Vec<(Key, u32)> = open.collect();
+    let mut keyed: Vec<(Key, DimVar)> = open.collect();
     // A class that follows from others somewhere goes last everywhere.
-    let last: FxHashSet<u32> =
+    let last: FxHashSet<DimVar> =
         keyed.iter().filter(|(((_, derived), _), _)| *derived).map(|(_, root)| *root).collect();
     keyed.retain(|(((_, derived), _), root)| *derived || !last.contains(root));
     keyed.sort_unstable();
-    let mut order: Vec<u32> = keyed.into_iter().map(|(_, root)| root).collect();
+    let mut order: Vec<DimVar> = keyed.into_iter().map(|(_, root)| root).collect();
     order.dedup();
     order
 }

@@ -9,7 +9,7 @@
 //! anywhere, and is no answer.) It meets the rows beside it in a result, and in the results that
 //! this one goes into. An axis is a hole if nothing gave it a size, or only a guess did.
 
-use crate::ids::NIL;
+use crate::ids::IdVec;
 use crate::solver::stores::reason::Policy;
 use crate::solver::stores::rows::{Kind, RowCon, Term};
 use crate::solver::stores::state::State;
@@ -30,46 +30,45 @@ pub enum Unfilled {
 #[derive(Debug, Default)]
 pub(crate) struct Silence {
     /// The rows of parameters that no constraint restricts.
-    params: Vec<u32>,
+    params: Vec<RowVar>,
     /// True if a row could have had axes, for all rows if there are such parameters.
-    open: Vec<bool>,
+    open: IdVec<RowVar, bool>,
 }
 
 /// Finds the parameters that no constraint restricts; to be called before closing.
 pub(crate) fn find_silence(state: &State) -> Silence {
-    let silent = |row: &u32| state.rows.role(*row) == Role::Param && is_silent(state, *row);
-    let params: Vec<u32> = state.rows.leaves().iter().copied().filter(silent).collect();
-    let is_open = |row: u32| state.ranks.hi(row) > 0;
-    let open =
-        if params.is_empty() { Vec::new() } else { (0..state.rows.len() as u32).map(is_open).collect() };
+    let silent = |row: &RowVar| state.rows.role(*row) == Role::Param && is_silent(state, *row);
+    let params: Vec<RowVar> = state.rows.leaves().iter().copied().filter(silent).collect();
+    let is_open = |row: RowVar| state.ranks.hi(row) > 0;
+    let open = if params.is_empty() { IdVec::default() } else { state.rows.ids().map(is_open).collect() };
     Silence { params, open }
 }
 
-fn is_silent(state: &State, row: u32) -> bool {
+fn is_silent(state: &State, row: RowVar) -> bool {
     !state.rows.is_fixed(row) && state.ranks.lo(row) == 0 && state.ariths.of_row(row).is_empty()
 }
 
 /// The silent rows that have no axes, and that meet no row for which that is known.
-fn unanswered_rows(state: &State, Silence { params, open }: &Silence) -> Vec<u32> {
-    let mut rows: Vec<u32> = params.iter().copied().filter(|row| state.ranks.lo(*row) == 0).collect();
+fn unanswered_rows(state: &State, Silence { params, open }: &Silence) -> Vec<RowVar> {
+    let mut rows: Vec<RowVar> = params.iter().copied().filter(|row| state.ranks.lo(*row) == 0).collect();
     if !rows.is_empty() {
         let answered = answered_rows(state, open);
-        rows.retain(|row| !answered[*row as usize]);
+        rows.retain(|row| !answered[*row]);
     }
     rows
 }
 
 /// The rows that have axes, or meet a row with axes or a tensor that has axes elsewhere only; `open` are those
 /// whose rank closing chose.
-fn answered_rows(state: &State, open: &[bool]) -> Vec<bool> {
-    let has_axes = |row: u32| state.ranks.lo(row) > 0 || !state.ariths.of_row(row).is_empty();
-    let mut answered: Vec<bool> = (0..state.rows.len() as u32).map(has_axes).collect();
+fn answered_rows(state: &State, open: &IdVec<RowVar, bool>) -> IdVec<RowVar, bool> {
+    let has_axes = |row: RowVar| state.ranks.lo(row) > 0 || !state.ariths.of_row(row).is_empty();
+    let mut answered: IdVec<RowVar, bool> = state.rows.ids().map(has_axes).collect();
     loop {
         let said = said_rows(state, open, &answered);
         let mut more = false;
         for absence in state.absences.iter().filter(|absence| state.is_absent(absence)) {
-            let own = absence.own == NIL || said[absence.own as usize];
-            more |= own && !std::mem::replace(&mut answered[absence.row as usize], true);
+            let own = absence.own == RowVar::NIL || said[absence.own];
+            more |= own && !std::mem::replace(&mut answered[absence.row], true);
         }
         more |= pass_answers(state, &mut answered);
         if !more {
@@ -80,10 +79,10 @@ fn answered_rows(state: &State, open: &[bool]) -> Vec<bool> {
 
 /// Takes answers from results to operands. A leaf passes on its axes, but not what others say about it, except to its
 /// equals: it might as well have been declared. Returns whether anything is new.
-fn pass_answers(state: &State, answered: &mut [bool]) -> bool {
-    let passes = |answered: &[bool], row: u32, kind: Kind| {
+fn pass_answers(state: &State, answered: &mut IdVec<RowVar, bool>) -> bool {
+    let passes = |answered: &IdVec<RowVar, bool>, row: RowVar, kind: Kind| {
         let heard = kind == Kind::Eq || state.rows.role(row) == Role::Interior || state.ranks.lo(row) > 0;
-        answered[row as usize] && heard
+        answered[row] && heard
     };
     let (mut any, mut more) = (false, true);
     while std::mem::take(&mut more) {
@@ -91,15 +90,16 @@ fn pass_answers(state: &State, answered: &mut [bool]) -> bool {
         for con in state.rows.con_ids().rev() {
             let RowCon { res, opnd, kind, .. } = state.rows.con(con);
             let mut pass = |from: Term, to: Term| {
-                let says = from.flanks() > 0 || (from.hole != NIL && passes(answered, from.hole, kind));
-                more |= to.hole != NIL && says && !std::mem::replace(&mut answered[to.hole as usize], true);
+                let says =
+                    from.flanks() > 0 || (from.hole != RowVar::NIL && passes(answered, from.hole, kind));
+                more |= to.hole != RowVar::NIL && says && !std::mem::replace(&mut answered[to.hole], true);
             };
             pass(res, opnd);
             if kind == Kind::Eq {
                 pass(opnd, res);
-            } else if opnd.hole == NIL && res.hole != NIL {
+            } else if opnd.hole == RowVar::NIL && res.hole != RowVar::NIL {
                 // Somebody wrote down that there need be no axes.
-                more |= !std::mem::replace(&mut answered[res.hole as usize], true);
+                more |= !std::mem::replace(&mut answered[res.hole], true);
             }
         }
         any |= more;
@@ -109,11 +109,17 @@ fn pass_answers(state: &State, answered: &mut [bool]) -> bool {
 
 /// The rows that are known to have no axes, rather than assumed to for want of an answer:
 /// constraints require it, or they are leaves that were answered, or made of such rows.
-fn said_rows(state: &State, open: &[bool], answered: &[bool]) -> Vec<bool> {
-    let mut said: Vec<bool> = (0..state.rows.len() as u32)
+fn said_rows(
+    state: &State,
+    open: &IdVec<RowVar, bool>,
+    answered: &IdVec<RowVar, bool>,
+) -> IdVec<RowVar, bool> {
+    let mut said: IdVec<RowVar, bool> = state
+        .rows
+        .ids()
         .map(|row| {
             let leaf = matches!(state.rows.role(row), Role::Leaf | Role::Param);
-            !open[row as usize] || (leaf && answered[row as usize])
+            !open[row] || (leaf && answered[row])
         })
         .collect();
     let mut more = true;
@@ -121,8 +127,8 @@ fn said_rows(state: &State, open: &[bool], answered: &[bool]) -> Vec<bool> {
         // Results are usually made after their operands.
         for support in state.supports.ids() {
             let mut terms = state.supports.terms(support).iter();
-            let all = terms.all(|term| term.hole == NIL || said[term.hole as usize]);
-            let res = state.supports.get(support).res as usize;
+            let all = terms.all(|term| term.hole == RowVar::NIL || said[term.hole]);
+            let res = state.supports.get(support).res;
             more |= all && !std::mem::replace(&mut said[res], true);
         }
     }
@@ -142,15 +148,15 @@ pub(crate) struct Gaps {
 pub(crate) fn find_gaps(state: &State, silence: &Silence) -> Gaps {
     let mut gaps = Gaps::default();
     for (node, role) in &state.leaf_dims {
-        let at = Unfilled::Dim(DimVar(*node));
-        judge_leaf(state, *role, DimTerm(*node), at, &mut gaps);
+        let at = Unfilled::Dim(*node);
+        judge_leaf(state, *role, (*node).into(), at, &mut gaps);
     }
     let unanswered = unanswered_rows(state, silence);
-    gaps.unfilled.extend(unanswered.into_iter().map(|row| Unfilled::Row(RowVar(row))));
+    gaps.unfilled.extend(unanswered.into_iter().map(Unfilled::Row));
     for row in state.rows.leaves().iter().copied() {
         for at in 0..state.ranks.lo(row) {
             let (role, axis) = (state.rows.role(row), state.row_axis(row, at));
-            let at = Unfilled::Axis(RowVar(row), at);
+            let at = Unfilled::Axis(row, at);
             judge_leaf(state, role, axis, at, &mut gaps);
         }
     }
@@ -169,7 +175,7 @@ fn judge_leaf(state: &State, role: Role, term: DimTerm, at: Unfilled, gaps: &mut
 }
 
 fn lacks_size(state: &State, term: DimTerm) -> bool {
-    let Some(node) = term.node().filter(|_| !term.is_none()) else { return term.is_none() };
+    let Some(node) = term.var().filter(|_| !term.is_none()) else { return term.is_none() };
     let root = state.dims.find(node);
     if state.dims.value(root).is_none() {
         return true;

@@ -4,7 +4,7 @@
 //! without noticing that `2·a = 1` has no whole solution. Before sizes are guessed, the open equations are
 //! therefore eliminated as a system: exactly, in integers.
 
-use crate::ids::{ArithId, NIL};
+use crate::ids::ArithId;
 use crate::number::gcd;
 use crate::solver::known::{observe_symbol, size_bounds};
 use crate::solver::propagate::fixpoint::propagate;
@@ -12,7 +12,7 @@ use crate::solver::stores::ariths::Arith;
 use crate::solver::stores::reason::{Conflict, Outcome, Policy, Reason};
 use crate::solver::stores::sizes::ANY;
 use crate::solver::stores::state::State;
-use crate::term::DimTerm;
+use crate::term::{DimVar, RowVar};
 use smallvec::SmallVec;
 
 /// Larger systems are left to propagation and search.
@@ -21,19 +21,19 @@ const MOST_ROWS: usize = 64;
 /// `0 = constant + Σ coefficient·class`.
 #[derive(Clone)]
 struct Equation {
-    terms: SmallVec<[(u32, i128); 4]>,
+    terms: SmallVec<[(DimVar, i128); 4]>,
     constant: i128,
     con: ArithId,
 }
 
 impl Equation {
-    fn coefficient(&self, class: u32) -> i128 {
+    fn coefficient(&self, class: DimVar) -> i128 {
         self.terms.iter().find(|(other, _)| *other == class).map_or(0, |(_, coeff)| *coeff)
     }
 
     /// Adds to the row `factor` times another, after multiplying it by `own`; none if numbers overflow.
     fn combine(&self, own: i128, other: &Equation, factor: i128) -> Option<Equation> {
-        let mut terms: SmallVec<[(u32, i128); 4]> = SmallVec::new();
+        let mut terms: SmallVec<[(DimVar, i128); 4]> = SmallVec::new();
         for (class, coeff) in &self.terms {
             terms.push((*class, coeff.checked_mul(own)?));
         }
@@ -90,7 +90,7 @@ pub(crate) fn solve_jointly(state: &mut State) -> Outcome {
             }
             let size = u64::try_from(-row.constant / coeff).ok().filter(|size| *size < ANY);
             let Some(size) = size else { return Err(Conflict::Arith { con: row.con }) };
-            let step = state.choose(Policy::JointSizes, NIL);
+            let step = state.choose(Policy::JointSizes, RowVar::NIL);
             let reason = state.dims.reason(Reason::Policy(step));
             state.dims.narrow(&mut state.trail, *class, (size, size), reason)?;
         }
@@ -101,8 +101,8 @@ pub(crate) fn solve_jointly(state: &mut State) -> Outcome {
 /// True if a row says that two different named symbols are equal.
 fn equates_symbols(state: &State, row: &Equation) -> bool {
     let [(a, x), (b, y)] = row.terms.as_slice() else { return false };
-    let named = |class: u32| {
-        let symbol = observe_symbol(state, DimTerm(class))?;
+    let named = |class: DimVar| {
+        let symbol = observe_symbol(state, class.into())?;
         (!state.is_dynamic(symbol)).then_some(symbol)
     };
     row.constant == 0 && *x == -*y && named(*a).zip(named(*b)).is_some_and(|(a, b)| a != b)
@@ -112,7 +112,7 @@ fn equates_symbols(state: &State, row: &Equation) -> bool {
 fn within_bounds(state: &State, row: &Equation) -> bool {
     let (mut least, mut most) = (Some(row.constant), Some(row.constant));
     for (class, coeff) in &row.terms {
-        let (lo, hi) = size_bounds(state, DimTerm(*class));
+        let (lo, hi) = size_bounds(state, (*class).into());
         let (lo, hi) = (Some(i128::from(lo)), (hi != ANY).then_some(i128::from(hi)));
         let (down, up) = if *coeff > 0 { (lo, hi) } else { (hi, lo) };
         least = least.zip(down).map(|(sum, size)| sum.saturating_add(coeff.saturating_mul(size)));
@@ -136,7 +136,7 @@ fn open_rows(state: &State) -> Vec<Equation> {
                 row.constant = row.constant.checked_add(item.coeff.checked_mul(i128::from(lo))?)?;
                 continue;
             }
-            let class = state.dims.find(item.dim.node()?);
+            let class = state.dims.find(item.dim.var()?);
             match row.terms.iter_mut().find(|(known, _)| *known == class) {
                 Some((_, sum)) => *sum = sum.checked_add(item.coeff)?,
                 None => row.terms.push((class, item.coeff)),

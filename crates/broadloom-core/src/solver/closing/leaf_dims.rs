@@ -10,15 +10,20 @@
 //! For example `3 <= a`, `5 <= b`, `c <= a`, `c <= b` with leaves `a` and `b`: either could keep its cap, not
 //! both; both become the unit.
 
-use crate::ids::NIL;
+use crate::ids::{AdjacencyId, IdVec, ids};
 use crate::solver::propagate::fixpoint::propagate;
 use crate::solver::stores::reason::{Conflict, Limit, Outcome, Policy, Reason, ReasonId, Rivalry};
 use crate::solver::stores::state::State;
-use crate::term::{DimTerm, Role};
+use crate::term::{DimTerm, DimVar, Role, RowVar};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+ids! {
+    /// Leaves that share what refines them.
+    FamilyId "family";
+}
+
 /// A value to be committed.
-type Commitment = (u32, DimTerm, ReasonId);
+type Commitment = (DimVar, DimTerm, ReasonId);
 
 /// Step 5: leaves first, then fillers.
 pub(crate) fn close_leaf_dims(state: &mut State) {
@@ -29,14 +34,14 @@ pub(crate) fn close_leaf_dims(state: &mut State) {
 /// Commits the leaves of a role: families that disagree relax, the others take their caps in rounds,
 /// until no leaf has a cap it has not taken.
 fn commit_leaf_dims(state: &mut State, wanted: impl Fn(Role) -> bool) {
-    let mut leaf = vec![false; state.dims.len()];
+    let mut leaf = IdVec::filled(false, state.dims.len());
     let classes = leaf_classes(state, wanted, &mut leaf);
     state.dims.capped.clear();
     let mut round = classes.clone();
     while !round.is_empty() {
         relax_rivals(state, &classes);
         round.retain(|root| {
-            leaf[*root as usize] && state.dims.value(*root).is_none() && state.dims.cap(*root).is_some()
+            leaf[*root] && state.dims.value(*root).is_none() && state.dims.cap(*root).is_some()
         });
         round.sort_unstable();
         round.dedup();
@@ -46,18 +51,18 @@ fn commit_leaf_dims(state: &mut State, wanted: impl Fn(Role) -> bool) {
 }
 
 /// The classes that contain a leaf dimension of a role, each once; marks them.
-fn leaf_classes(state: &State, wanted: impl Fn(Role) -> bool, leaf: &mut [bool]) -> Vec<u32> {
+fn leaf_classes(state: &State, wanted: impl Fn(Role) -> bool, leaf: &mut IdVec<DimVar, bool>) -> Vec<DimVar> {
     let named = state.leaf_dims.iter().filter(|(_, role)| wanted(*role)).map(|(node, _)| *node);
     let rows = state.rows.leaves().iter().copied().filter(|row| wanted(state.rows.role(*row)));
     let axes =
-        rows.flat_map(|row| (0..state.ranks.lo(row)).filter_map(move |at| state.row_axis(row, at).node()));
+        rows.flat_map(|row| (0..state.ranks.lo(row)).filter_map(move |at| state.row_axis(row, at).var()));
     let classes = named.chain(axes).map(|node| state.dims.find(node));
     let open = classes.filter(|root| state.dims.value(*root).is_none());
-    open.filter(|root| !std::mem::replace(&mut leaf[*root as usize], true)).collect()
+    open.filter(|root| !std::mem::replace(&mut leaf[*root], true)).collect()
 }
 
-fn take_caps(state: &mut State, leaves: &[u32]) {
-    let step = state.choose(Policy::LeafCap, NIL);
+fn take_caps(state: &mut State, leaves: &[DimVar]) {
+    let step = state.choose(Policy::LeafCap, RowVar::NIL);
     let reason = state.dims.reason(Reason::Policy(step));
     let caps = leaves.iter().filter_map(|root| Some((*root, state.dims.cap(*root)?, reason)));
     commit_together(state, caps.collect());
@@ -107,10 +112,10 @@ fn commit_all(state: &mut State, wanted: &[Commitment]) -> Outcome {
 }
 
 /// Families whose caps are different sizes relax to the unit.
-fn relax_rivals(state: &mut State, classes: &[u32]) {
+fn relax_rivals(state: &mut State, classes: &[DimVar]) {
     let families = families(state, classes);
-    let mut caps: FxHashMap<u32, (u32, DimTerm)> = FxHashMap::default();
-    let mut rivals: FxHashMap<u32, Rivalry> = FxHashMap::default();
+    let mut caps: FxHashMap<FamilyId, (DimVar, DimTerm)> = FxHashMap::default();
+    let mut rivals: FxHashMap<FamilyId, Rivalry> = FxHashMap::default();
     for (root, family) in &families {
         let Some(cap) = state.dims.cap(*root) else { continue };
         let (first, known) = *caps.entry(*family).or_insert((*root, cap));
@@ -125,7 +130,7 @@ fn relax_rivals(state: &mut State, classes: &[u32]) {
     let mut wanted = Vec::new();
     for (root, family) in families {
         if let Some(rivalry) = rivals.get(&family) {
-            let step = state.choose(Policy::RelaxedLeaf, NIL);
+            let step = state.choose(Policy::RelaxedLeaf, RowVar::NIL);
             state.rivalries.insert(step, rivalry.clone());
             wanted.push((root, DimTerm::UNIT, state.dims.reason(Reason::Policy(step))));
         }
@@ -135,13 +140,13 @@ fn relax_rivals(state: &mut State, classes: &[u32]) {
 
 /// The open leaves among some classes, each with a number that it shares with its family. A leaf that
 /// nothing open refines is a family of its own, and left out.
-fn families(state: &State, classes: &[u32]) -> Vec<(u32, u32)> {
-    let open = |root: &u32| state.dims.value(*root).is_none();
-    let mut owner: FxHashMap<u32, u32> = FxHashMap::default();
-    let mut parent: Vec<u32> = Vec::new();
-    let find = |parent: &[u32], mut at: u32| {
-        while parent[at as usize] != at {
-            at = parent[at as usize];
+fn families(state: &State, classes: &[DimVar]) -> Vec<(DimVar, FamilyId)> {
+    let open = |root: &DimVar| state.dims.value(*root).is_none();
+    let mut owner: FxHashMap<DimVar, FamilyId> = FxHashMap::default();
+    let mut parent: IdVec<FamilyId, FamilyId> = IdVec::default();
+    let find = |parent: &IdVec<FamilyId, FamilyId>, mut at: FamilyId| {
+        while parent[at] != at {
+            at = parent[at];
         }
         at
     };
@@ -151,15 +156,14 @@ fn families(state: &State, classes: &[u32]) -> Vec<(u32, u32)> {
         if below(state, *root).next().is_none() {
             continue;
         }
-        let number = parent.len() as u32;
-        parent.push(number);
+        let number = parent.push(parent.next());
         leaves.push((*root, number));
         stack.push(*root);
         while let Some(class) = stack.pop() {
             match owner.get(&class) {
                 Some(other) => {
                     let (a, b) = (find(&parent, *other), find(&parent, number));
-                    parent[a.max(b) as usize] = a.min(b);
+                    parent[a.max(b)] = a.min(b);
                 }
                 None => {
                     owner.insert(class, number);
@@ -172,21 +176,23 @@ fn families(state: &State, classes: &[u32]) -> Vec<(u32, u32)> {
 }
 
 /// The open classes just below a class.
-fn below(state: &State, class: u32) -> impl Iterator<Item = u32> + '_ {
+fn below(state: &State, class: DimVar) -> impl Iterator<Item = DimVar> + '_ {
     let below = state.dims.down(class).map(|edge| state.dims.find(state.dims.edge(edge).lo));
     below.filter(move |below| *below != class && state.dims.value(*below).is_none())
 }
 
 /// Adjacencies that lead from one leaf of a family to another.
-fn path_between(state: &State, from: u32, to: u32) -> Vec<u32> {
-    let mut seen: FxHashSet<u32> = [from].into_iter().collect();
-    let mut found: Vec<(u32, u32, usize)> = vec![(from, NIL, usize::MAX)];
+fn path_between(state: &State, from: DimVar, to: DimVar) -> Vec<AdjacencyId> {
+    let mut seen: FxHashSet<DimVar> = [from].into_iter().collect();
+    let mut found: Vec<(DimVar, AdjacencyId, usize)> = vec![(from, AdjacencyId::NIL, usize::MAX)];
     let mut at = 0;
     while let Some((class, ..)) = found.get(at).copied() {
         if class == to {
             let mut path = Vec::new();
             let mut step = at;
-            while let Some((_, edge, before)) = found.get(step).filter(|(_, edge, _)| *edge != NIL) {
+            while let Some((_, edge, before)) =
+                found.get(step).filter(|(_, edge, _)| *edge != AdjacencyId::NIL)
+            {
                 path.push(*edge);
                 step = *before;
             }

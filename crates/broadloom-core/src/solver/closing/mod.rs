@@ -37,7 +37,7 @@ pub(crate) mod markers;
 pub(crate) mod short;
 pub(crate) mod symbols;
 
-use crate::ids::NIL;
+use crate::ids::IdVec;
 use crate::solver::closing::counted::close_counted_ranks;
 use crate::solver::closing::extents::join_leaf_ranks;
 use crate::solver::closing::guess::close_sizes;
@@ -49,16 +49,17 @@ use crate::solver::propagate::fixpoint::propagate;
 use crate::solver::stores::ranks::Pred;
 use crate::solver::stores::reason::{Outcome, Policy};
 use crate::solver::stores::state::State;
+use crate::term::RowVar;
 
 /// Named sizes, ranks, markers and sizes, with every choice at its first value.
-pub(crate) fn close_policy(state: &mut State, markers: &mut Vec<u32>) -> Outcome {
+pub(crate) fn close_policy(state: &mut State, markers: &mut IdVec<RowVar, u32>) -> Outcome {
     close_symbols(state)?;
     close_ranks(state, markers)?;
     close_sizes(state)
 }
 
 /// Steps 1-4, with every choice at its first value.
-fn close_ranks(state: &mut State, markers: &mut Vec<u32>) -> Outcome {
+fn close_ranks(state: &mut State, markers: &mut IdVec<RowVar, u32>) -> Outcome {
     if state.rows.all_declared() {
         return close_ranks_in_place(state);
     }
@@ -66,8 +67,8 @@ fn close_ranks(state: &mut State, markers: &mut Vec<u32>) -> Outcome {
     join_leaf_ranks(state, markers)?;
     close_counted_ranks(state)?;
     all_long_enough(state)?;
-    let step = state.choose(Policy::LeastRank, NIL);
-    for row in 0..state.rows.len() as u32 {
+    let step = state.choose(Policy::LeastRank, RowVar::NIL);
+    for row in state.rows.ids() {
         if !state.rows.is_fixed(row) {
             let least = i64::from(state.ranks.lo(row));
             state.ranks.at_most(&mut state.trail, row, least, Pred::policy(step))?;

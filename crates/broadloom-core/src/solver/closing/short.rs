@@ -1,6 +1,6 @@
 //! Results that claim more than closing gives to their operands.
 
-use crate::ids::{NIL, SupportId};
+use crate::ids::SupportId;
 use crate::solver::explain::blame::blame_least;
 use crate::solver::explain::chain::chain_dim;
 use crate::solver::propagate::support::facing_place;
@@ -26,7 +26,7 @@ pub struct Short {
 /// True if every supported row has an operand as long as itself, at the least ranks.
 pub(crate) fn all_long_enough(state: &State) -> Outcome {
     let length = |term: &Term| {
-        let inner = if term.hole == NIL { 0 } else { state.ranks.lo(term.hole) };
+        let inner = if term.hole == RowVar::NIL { 0 } else { state.ranks.lo(term.hole) };
         term.flanks() + inner
     };
     let short = |support: &SupportId| {
@@ -40,7 +40,7 @@ pub(crate) fn all_long_enough(state: &State) -> Outcome {
 pub(crate) fn short_row(state: &State, support: SupportId) -> Short {
     let Support { res, id, .. } = state.supports.get(support);
     let because = blame_least(state, res).constraints;
-    Short { row: RowVar(res), at: None, made_of: id, because }
+    Short { row: res, at: None, made_of: id, because }
 }
 
 /// A size that a supported row claims and none of its operands, once everything is closed.
@@ -56,13 +56,13 @@ pub(crate) fn short_axis(state: &State) -> Option<Short> {
                 axis.is_some_and(|axis| value(axis) == own)
             };
             let supported = own == DimTerm::UNIT
-                || own.node().is_some()
+                || own.var().is_some()
                 || state.supports.terms(support).iter().any(claimed);
             if !supported {
                 let because = state.row_axis(res, at).var().map_or(Vec::new(), |var| {
                     chain_dim(state, var).iter().filter_map(|link| link.constraint()).collect()
                 });
-                let (row, made_of) = (RowVar(res), id);
+                let (row, made_of) = (res, id);
                 return Some(Short { row, at: Some(at), made_of, because });
             }
         }
@@ -73,7 +73,7 @@ pub(crate) fn short_axis(state: &State) -> Option<Short> {
 /// The axis of an operand that faces an axis of its result, at the least ranks.
 fn operand_axis(state: &State, term: Term, rank: u32, at: u32) -> Option<DimTerm> {
     let (side, place) = facing_place(state, term, rank, at)?;
-    let inner = if term.hole == NIL { 0 } else { state.ranks.lo(term.hole) };
+    let inner = if term.hole == RowVar::NIL { 0 } else { state.ranks.lo(term.hole) };
     let place = if side == Side::Left { place } else { term.flanks() + inner - 1 - place };
     let literals = state.rows.literals(term);
     Some(if place < term.lead {

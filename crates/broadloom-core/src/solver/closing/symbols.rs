@@ -1,7 +1,6 @@
 //! Closing of named sizes, and the checks that closing leaves for run time.
 
-use crate::form::{Form, Symbol, independent};
-use crate::ids::NIL;
+use crate::form::{Form, independent};
 use crate::order::{Basis, FormId};
 use crate::solver::closing::joint::solve_jointly;
 use crate::solver::known::{may_be_zero, range_before_closing, symbol_bounds, symbolic_atom};
@@ -9,7 +8,7 @@ use crate::solver::propagate::fixpoint::propagate;
 use crate::solver::stores::reason::{Conflict, Limit, Outcome, Policy, Reason, ReasonId};
 use crate::solver::stores::state::State;
 use crate::solver::stores::symbols::{Check, Need};
-use crate::term::{ConstraintId, DimTerm};
+use crate::term::{ConstraintId, DimTerm, DimVar, RowVar};
 use rustc_hash::FxHashMap;
 
 /// The first step of closing: what has no size by now stays symbolic. Named symbols go first, because a
@@ -18,14 +17,14 @@ pub(crate) fn close_symbols(state: &mut State) -> Outcome {
     if state.symbols.is_empty() {
         return Ok(());
     }
-    let symbols = (0..state.symbols.nodes.len() as u32).map(Symbol);
+    let symbols = state.symbols.nodes.ids();
     state.symbols.ranges = symbols.map(|symbol| symbol_bounds(state, symbol)).collect();
     check_identities(state)?;
     solve_jointly(state)?;
     for dynamic in [false, true] {
-        for at in 0..state.symbols.nodes.len() {
-            let (node, symbol) = (state.symbols.nodes[at], Symbol(at as u32));
-            if node == NIL || state.symbols.is_dynamic(symbol) != dynamic {
+        for symbol in state.symbols.nodes.ids() {
+            let node = state.symbols.nodes[symbol];
+            if node == DimVar::NIL || state.symbols.is_dynamic(symbol) != dynamic {
                 continue;
             }
             let root = state.dims.find(node);
@@ -34,7 +33,7 @@ pub(crate) fn close_symbols(state: &mut State) -> Outcome {
             }
             let basis = state.dims.basis(root).unwrap_or(Basis::DEFAULT);
             let value = symbolic_atom(state, Form::symbol(symbol), basis);
-            let step = state.choose(Policy::Symbolic, NIL);
+            let step = state.choose(Policy::Symbolic, RowVar::NIL);
             let reason = state.dims.reason(Reason::Policy(step));
             state.dims.commit(&mut state.trail, node, value, reason)?;
             if dynamic {
@@ -111,43 +110,43 @@ pub(crate) fn final_form(state: &State, id: FormId) -> Form {
 /// sizes that were known already force them to be one dimension, they are not. Those are looked at here,
 /// because propagation is done with an inequality as soon as both its ends have a size.
 fn check_identities(state: &State) -> Outcome {
-    let named = (0..state.symbols.nodes.len() as u32).map(Symbol);
+    let named = state.symbols.nodes.ids();
     let named = named.filter(|symbol| !state.symbols.is_dynamic(*symbol));
-    let nodes = named.map(|symbol| state.symbols.node(symbol)).filter(|node| *node != NIL);
-    let specialised: Vec<u32> =
+    let nodes = named.map(|symbol| state.symbols.node(symbol)).filter(|node| *node != DimVar::NIL);
+    let specialised: Vec<DimVar> =
         nodes.filter(|node| state.dims.value(state.dims.find(*node)).is_some()).collect();
     if specialised.len() < 2 {
         return Ok(());
     }
     let mut groups = Groups(FxHashMap::default());
-    for edge in (0..state.dims.edge_count()).map(|edge| state.dims.edge(edge)) {
+    for edge in state.dims.edges() {
         let (below, above) = (state.dims.find(edge.lo), state.dims.find(edge.hi));
         if state.dims.value(above).is_some_and(|value| value != DimTerm::UNIT) {
             groups.join(below, above);
         }
     }
-    let mut first: FxHashMap<u32, u32> = FxHashMap::default();
+    let mut first: FxHashMap<DimVar, DimVar> = FxHashMap::default();
     for node in specialised {
         let other = *first.entry(groups.find(state.dims.find(node))).or_insert(node);
         if state.dims.tag(state.dims.find(other)) != state.dims.tag(state.dims.find(node)) {
-            return Err(Conflict::Symbols { a: other, b: node, reason: ReasonId(NIL) });
+            return Err(Conflict::Symbols { a: other, b: node, reason: ReasonId::NIL });
         }
     }
     Ok(())
 }
 
 /// Classes joined by inequalities, by representative.
-struct Groups(FxHashMap<u32, u32>);
+struct Groups(FxHashMap<DimVar, DimVar>);
 
 impl Groups {
-    fn find(&self, mut class: u32) -> u32 {
+    fn find(&self, mut class: DimVar) -> DimVar {
         while let Some(parent) = self.0.get(&class) {
             class = *parent;
         }
         class
     }
 
-    fn join(&mut self, a: u32, b: u32) {
+    fn join(&mut self, a: DimVar, b: DimVar) {
         let (a, b) = (self.find(a), self.find(b));
         if a != b {
             self.0.insert(a.max(b), a.min(b));

@@ -1,7 +1,7 @@
 //! The two ends of a contradiction, in the names of the system it was found in.
 
 use crate::form::{Form, Symbol};
-use crate::ids::{ArithId, NIL};
+use crate::ids::{ArithId, IdVec};
 use crate::order::Dim;
 use crate::solver::closing::close_policy;
 use crate::solver::explain::blame::{aligned_axis, sources};
@@ -12,7 +12,7 @@ use crate::solver::stores::reason::Conflict;
 use crate::solver::stores::rows::{Kind, RowCon};
 use crate::solver::stores::state::State;
 use crate::solver::subsystem::Subsystem;
-use crate::term::{ConstraintId, DimTerm, RowVar};
+use crate::term::{ConstraintId, DimTerm, DimVar, RowVar};
 
 /// The two ends of a contradiction.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -93,20 +93,20 @@ pub(crate) fn clash(sub: &mut Subsystem) -> Clash {
     // With named sizes, the first thing that closing cannot do is worth telling.
     let closing = if sub.state.conflict.is_none() && !sub.state.symbols.is_empty() {
         sub.state.mark();
-        close_policy(&mut sub.state, &mut Vec::new()).err()
+        close_policy(&mut sub.state, &mut IdVec::default()).err()
     } else {
         None
     };
     let state = &sub.state;
-    let value = |node: u32| state.dims.value(state.dims.find(node)).unwrap_or(DimTerm::UNIT);
+    let value = |node: DimVar| state.dims.value(state.dims.find(node)).unwrap_or(DimTerm::UNIT);
     let Some(conflict) = state.conflict.or(closing) else { return Clash::Exhausted };
     let (node, ends) = match conflict {
-        Conflict::Value { node, have, want, .. } => (node, [DimTerm(have), DimTerm(want)]),
-        Conflict::Cap { node, cap, want, .. } => (node, [DimTerm(cap), DimTerm(want)]),
+        Conflict::Value { node, have, want, .. } => (node, [have, want]),
+        Conflict::Cap { node, cap, want, .. } => (node, [cap, want]),
         Conflict::Merge { a, b, .. } => (a, [value(a), value(b)]),
-        Conflict::Ground { a, b, .. } => (NIL, [DimTerm(a), DimTerm(b)]),
+        Conflict::Ground { a, b, .. } => (DimVar::NIL, [a, b]),
         Conflict::Rank { row, lo, hi } => {
-            return sub.original_row(RowVar(row)).map_or(Clash::Exhausted, |row| Clash::Rank { row, lo, hi });
+            return sub.original_row(row).map_or(Clash::Exhausted, |row| Clash::Rank { row, lo, hi });
         }
         Conflict::RankCycle { .. } => return Clash::RankCycle,
         Conflict::Overflow { con } => {
@@ -116,7 +116,7 @@ pub(crate) fn clash(sub: &mut Subsystem) -> Clash {
             return Clash::Overflow { written, available, equal: kind == Kind::Eq };
         }
         Conflict::Symbols { a, b, .. } => {
-            let symbol = |node: u32| state.dims.tag(state.dims.find(node)).map(Symbol);
+            let symbol = |node: DimVar| state.dims.tag(state.dims.find(node));
             return match (symbol(a), symbol(b)) {
                 (Some(a), Some(b)) => Clash::Symbols { ends: [a.min(b), a.max(b)] },
                 _ => Clash::Exhausted,
@@ -131,7 +131,7 @@ pub(crate) fn clash(sub: &mut Subsystem) -> Clash {
                 return Clash::Expressions { constraint, sizes: known_forms(state, con) };
             }
             let what = name_of(state, node).and_then(|shape| sub.original_shape(shape));
-            return Clash::Size { what, bounds: size_bounds(state, DimTerm(node)) };
+            return Clash::Size { what, bounds: size_bounds(state, node.into()) };
         }
         Conflict::TooSmall { size, least, .. } => {
             return Clash::Size { what: None, bounds: (least, size) };
@@ -149,7 +149,7 @@ pub(crate) fn clash(sub: &mut Subsystem) -> Clash {
         }
         Conflict::Contents | Conflict::Short { .. } | Conflict::TooMuch(_) => return Clash::Exhausted,
     };
-    let what = if node == NIL { aligned_axis(state, conflict) } else { name_of(state, node) };
+    let what = if node == DimVar::NIL { aligned_axis(state, conflict) } else { name_of(state, node) };
     let what = what.and_then(|shape| sub.original_shape(shape));
     let sources = sources(state, conflict, ends).map(|id| id.map(|id| sub.original_id(id)));
     let ends = ends.map(|end| state.ground(end).unwrap_or(Dim::Unit));
@@ -157,12 +157,12 @@ pub(crate) fn clash(sub: &mut Subsystem) -> Clash {
 }
 
 /// The clash of a symbol whose bounds exclude each other, or its value.
-fn range_clash(state: &State, node: u32) -> Option<Clash> {
+fn range_clash(state: &State, node: DimVar) -> Option<Clash> {
     let root = state.dims.find(node);
-    let symbol = Symbol(state.dims.tag(root)?);
+    let symbol = state.dims.tag(root)?;
     let bounds = state.dims.sizes.get(state.dims.extra_of(root)?);
     let value = state.dims.value(root).filter(|value| *value != DimTerm::UNIT);
-    let size = value.and_then(|value| value.atom_index()).map(|atom| state.atoms[atom].size);
+    let size = value.and_then(|value| value.atom()).map(|atom| state.atoms[atom].size);
     let size = size.filter(|_| bounds.lo <= bounds.hi);
     let inside = size.is_some_and(|size| (bounds.lo..=bounds.hi).contains(&size));
     (!inside && (size.is_some() || bounds.lo > bounds.hi)).then_some(Clash::Range {
@@ -173,8 +173,8 @@ fn range_clash(state: &State, node: u32) -> Option<Clash> {
 }
 
 /// The equation that bounds a class which is an expression over symbols without a size.
-fn open_equation(state: &State, node: u32) -> Option<(ConstraintId, ArithId)> {
+fn open_equation(state: &State, node: DimVar) -> Option<(ConstraintId, ArithId)> {
     let root = state.dims.find(node);
-    let id = bounded_by(state, root).filter(|_| is_open_form(state, DimTerm(root)))?;
+    let id = bounded_by(state, root).filter(|_| is_open_form(state, root.into()))?;
     Some((id, state.constraints.arith(id)?))
 }

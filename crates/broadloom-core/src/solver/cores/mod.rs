@@ -7,6 +7,7 @@
 pub(crate) mod chains;
 pub(crate) mod clash;
 
+use crate::ids::IdVec;
 use crate::solver::cores::clash::{Clash, clash};
 use crate::solver::search::{Search, Verdict, settle_choices};
 use crate::solver::stores::state::State;
@@ -44,7 +45,8 @@ pub(crate) fn core_from(state: &mut State, mut ids: Vec<ConstraintId>) -> Core {
     let (mut work, mut unknown) = (0, false);
     let mut judge = |ids: &[ConstraintId]| {
         let mut sub = subsystem(state, ids).state;
-        let verdict = settle_choices(&mut sub, &mut Search::new(state.budget.branches), &mut Vec::new());
+        let verdict =
+            settle_choices(&mut sub, &mut Search::new(state.budget.branches), &mut IdVec::default());
         work += sub.stats().steps + ids.len() as u64;
         unknown |= matches!(verdict, Verdict::Unknown(_));
         (verdict, work < MOST_WORK)

@@ -1,18 +1,17 @@
 //! The constraints and policy steps behind a conflict.
 
-use crate::form::Symbol;
-use crate::ids::{NIL, RowConId, StepId};
+use crate::ids::{RowConId, StepId};
 use crate::solver::explain::walk::{Fact, Walked, walk};
 use crate::solver::report::DimShape;
 use crate::solver::stores::constraints::Stored;
 use crate::solver::stores::reason::{Conflict, Reason, ReasonId, Side};
 use crate::solver::stores::rows::{RowCon, Slot, Term};
 use crate::solver::stores::state::State;
-use crate::term::{ConstraintId, DimTerm, RowVar};
+use crate::term::{ConstraintId, DimTerm, DimVar, RowVar};
 
 /// The constraints and policy steps behind a conflict.
 pub(crate) fn blame(state: &State, conflict: Conflict) -> Walked {
-    let value_of = |node: u32| {
+    let value_of = |node: DimVar| {
         let at = state.dims.value_node(node);
         [Fact::ValueAt(at), Fact::Equal(node, at)]
     };
@@ -21,17 +20,17 @@ pub(crate) fn blame(state: &State, conflict: Conflict) -> Walked {
         match conflict {
             Conflict::Value { node, reason, .. } => {
                 let [value, equal] = value_of(node);
-                vec![value, equal, Fact::Reason(reason.0)]
+                vec![value, equal, Fact::Reason(reason)]
             }
             Conflict::Cap { node, reason, .. } => {
                 let at = state.dims.cap_node(node);
-                vec![Fact::CapAt(at), Fact::Equal(node, at), Fact::Reason(reason.0)]
+                vec![Fact::CapAt(at), Fact::Equal(node, at), Fact::Reason(reason)]
             }
             Conflict::Merge { a, b, reason } => {
                 let ([value_a, equal_a], [value_b, equal_b]) = (value_of(a), value_of(b));
-                vec![value_a, equal_a, value_b, equal_b, Fact::Reason(reason.0)]
+                vec![value_a, equal_a, value_b, equal_b, Fact::Reason(reason)]
             }
-            Conflict::Ground { reason, .. } => vec![Fact::Reason(reason.0)],
+            Conflict::Ground { reason, .. } => vec![Fact::Reason(reason)],
             Conflict::Rank { row, .. } => vec![Fact::LoRank(row), Fact::HiRank(row)],
             Conflict::RankCycle { row, con } => vec![Fact::LoRank(row), Fact::RowCon(con)],
             Conflict::Overflow { con } => vec![Fact::RowCon(con)],
@@ -39,9 +38,9 @@ pub(crate) fn blame(state: &State, conflict: Conflict) -> Walked {
                 let [value, equal] = if state.dims.value(state.dims.find(node)).is_some() {
                     value_of(node)
                 } else {
-                    [Fact::Reason(reason.0), Fact::Equal(node, node)]
+                    [Fact::Reason(reason), Fact::Equal(node, node)]
                 };
-                vec![Fact::Size(node), value, equal, Fact::Reason(reason.0)]
+                vec![Fact::Size(node), value, equal, Fact::Reason(reason)]
             }
             Conflict::Size { node } => {
                 let mut facts = vec![Fact::Size(node)];
@@ -52,12 +51,12 @@ pub(crate) fn blame(state: &State, conflict: Conflict) -> Walked {
             }
             Conflict::Arith { con } => vec![Fact::Arith(con)],
             Conflict::TooSmall { reason, .. } | Conflict::TooLarge { reason, .. } => {
-                vec![Fact::Reason(reason.0)]
+                vec![Fact::Reason(reason)]
             }
             Conflict::Symbols { a, b, reason } => {
-                let symbol = |node: u32| state.dims.tag(state.dims.find(node));
-                let named = |node: u32| symbol(node).map_or(node, |tag| state.symbols.node(Symbol(tag)));
-                vec![Fact::Equal(a, named(a)), Fact::Equal(b, named(b)), Fact::Reason(reason.0)]
+                let symbol = |node: DimVar| state.dims.tag(state.dims.find(node));
+                let named = |node: DimVar| symbol(node).map_or(node, |tag| state.symbols.node(tag));
+                vec![Fact::Equal(a, named(a)), Fact::Equal(b, named(b)), Fact::Reason(reason)]
             }
             Conflict::Short { support } => {
                 vec![Fact::LoRank(state.supports.get(support).res), Fact::Support(support)]
@@ -73,12 +72,12 @@ pub(crate) fn blame(state: &State, conflict: Conflict) -> Walked {
 }
 
 /// The constraints and policy steps behind a row's rank bounds: the domain of a choice.
-pub(crate) fn blame_rank(state: &State, row: u32) -> Walked {
+pub(crate) fn blame_rank(state: &State, row: RowVar) -> Walked {
     walk(state, vec![Fact::LoRank(row), Fact::HiRank(row)])
 }
 
 /// The constraints and policy steps behind a row's least rank.
-pub(crate) fn blame_least(state: &State, row: u32) -> Walked {
+pub(crate) fn blame_least(state: &State, row: RowVar) -> Walked {
     walk(state, vec![Fact::LoRank(row)])
 }
 
@@ -90,11 +89,11 @@ pub(crate) fn sources(state: &State, conflict: Conflict, ends: [DimTerm; 2]) -> 
         let writer = chain.iter().find(|id| writes(state, **id, end)).or(chain.first());
         writer.copied()
     };
-    let value = |node: u32, end: DimTerm| {
+    let value = |node: DimVar, end: DimTerm| {
         let at = state.dims.value_node(node);
         source(vec![Fact::ValueAt(at), Fact::Equal(node, at)], end)
     };
-    let demand = |reason: ReasonId, end: DimTerm| source(vec![Fact::Reason(reason.0)], end);
+    let demand = |reason: ReasonId, end: DimTerm| source(vec![Fact::Reason(reason)], end);
     match conflict {
         Conflict::Value { node, reason, .. } => [value(node, ends[0]), demand(reason, ends[1])],
         Conflict::Cap { node, reason, .. } => {
@@ -118,7 +117,9 @@ pub(crate) fn sources(state: &State, conflict: Conflict, ends: [DimTerm; 2]) -> 
 /// The facts that name the dimension at a position of a term, without the proof that it exists.
 fn named_by(state: &State, term: Term, side: Side, at: u32) -> Vec<Fact> {
     let row = term.hole;
-    let Some(inner) = at.checked_sub(term.near(side)).filter(|_| row != NIL) else { return Vec::new() };
+    let Some(inner) = at.checked_sub(term.near(side)).filter(|_| row != RowVar::NIL) else {
+        return Vec::new();
+    };
     let rank = state.ranks.lo(row);
     if state.rows.is_fixed(row) && state.rows.source(row) != RowConId::NIL {
         return vec![Fact::RowCon(state.rows.source(row))];
@@ -134,7 +135,7 @@ fn named_by(state: &State, term: Term, side: Side, at: u32) -> Vec<Fact> {
         if let Some((con, ..)) = aligned(state, why) {
             facts.push(Fact::RowCon(con));
         }
-        facts.push(Fact::Reason(why.0));
+        facts.push(Fact::Reason(why));
     }
     facts
 }
@@ -155,8 +156,8 @@ pub(crate) fn aligned_axis(state: &State, conflict: Conflict) -> Option<DimShape
     let (con, side, at) = aligned(state, reason)?;
     let RowCon { res, opnd, .. } = state.rows.con(con);
     [res, opnd].into_iter().find_map(|term| {
-        let (row, inner) = (RowVar(term.hole), at.checked_sub(term.near(side))?);
-        let inside = term.hole != NIL && inner < state.ranks.lo(term.hole);
+        let (row, inner) = (term.hole, at.checked_sub(term.near(side))?);
+        let inside = term.hole != RowVar::NIL && inner < state.ranks.lo(term.hole);
         inside.then_some(match side {
             Side::Left => DimShape::Front(row, inner),
             Side::Right => DimShape::Back(row, inner),

@@ -1,8 +1,8 @@
 //! The chain of constraints and policy steps behind the value of a variable.
 
-use crate::ids::NIL;
 use crate::solver::explain::walk::{Ended, Fact, Walked, walk_with};
 use crate::solver::stores::reason::{Choice, Policy};
+use crate::solver::stores::rows::Term;
 use crate::solver::stores::state::State;
 use crate::term::{ConstraintId, DimVar, RowVar};
 
@@ -32,19 +32,18 @@ impl Link {
 
 /// The chain behind the value of a dimension variable, as it stands.
 pub(crate) fn chain_dim(state: &State, var: DimVar) -> Vec<Link> {
-    let root = state.dims.find(var.0);
+    let root = state.dims.find(var);
     if state.dims.value(root).is_none() {
         // Closed to the unit; what bounds it is all there is to tell.
-        let bounded = state.dims.cap(root).map(|_| Fact::CapAt(state.dims.cap_node(var.0)));
+        let bounded = state.dims.cap(root).map(|_| Fact::CapAt(state.dims.cap_node(var)));
         return links(state, walk_with(state, bounded.into_iter().collect(), true));
     }
-    let at = state.dims.value_node(var.0);
-    links(state, walk_with(state, vec![Fact::ValueAt(at), Fact::Equal(var.0, at)], true))
+    let at = state.dims.value_node(var);
+    links(state, walk_with(state, vec![Fact::ValueAt(at), Fact::Equal(var, at)], true))
 }
 
 /// The chain behind the rank, the axes and the marker of a row variable, as they stand.
-pub(crate) fn chain_row(state: &State, var: RowVar) -> Vec<Link> {
-    let row = var.0;
+pub(crate) fn chain_row(state: &State, row: RowVar) -> Vec<Link> {
     let mut facts = vec![Fact::LoRank(row), Fact::HiRank(row)];
     let rank = state.ranks.lo(row);
     for at in 0..rank {
@@ -52,8 +51,8 @@ pub(crate) fn chain_row(state: &State, var: RowVar) -> Vec<Link> {
         let front = state.rows.is_fixed(row)
             || state.rows.partial(row).is_some_and(|partial| (at as usize) < partial.front.len());
         let position = if front { at } else { rank - 1 - at };
-        facts.push(Fact::Position { term: [0, 0, 0, row], right: !front, at: position });
-        if let Some(node) = state.row_axis(row, at).node()
+        facts.push(Fact::Position { term: Term::var(row), right: !front, at: position });
+        if let Some(node) = state.row_axis(row, at).var()
             && state.dims.value(state.dims.find(node)).is_some()
         {
             let named = state.dims.value_node(node);
@@ -69,9 +68,9 @@ pub(crate) fn chain_row(state: &State, var: RowVar) -> Vec<Link> {
 fn links(state: &State, walked: Walked) -> Vec<Link> {
     let cause = |ended: &Ended| match *ended {
         Ended::Constraint(id) => Some(Cause::Constraint(id)),
-        Ended::Policy(step) => state.policies.get(step.index()).map(|choice| {
+        Ended::Policy(step) => state.policies.get(step).map(|choice| {
             let Choice { policy, row, .. } = *choice;
-            Cause::Policy(policy, (row != NIL).then_some(RowVar(row)))
+            Cause::Policy(policy, (row != RowVar::NIL).then_some(row))
         }),
     };
     walked.links.iter().filter_map(cause).map(|cause| Link { cause }).collect()

@@ -8,7 +8,7 @@
 //! recorded it takes the rank's whole proof. Cores and chains of forced values are
 //! therefore shrunk by deletion.
 
-use crate::ids::{ArithId, ClauseId, NIL, RowConId, StepId, SupportId};
+use crate::ids::{AdjacencyId, ArithId, ClauseId, RowConId, StepId, SupportId};
 use crate::solver::propagate::support::facing_place;
 use crate::solver::stores::dims::Adjacency;
 use crate::solver::stores::ranks::RankCause;
@@ -16,27 +16,27 @@ use crate::solver::stores::reason::{Policy, Reason, ReasonId, Side};
 use crate::solver::stores::rows::{Kind, RowCon, Slot, Term};
 use crate::solver::stores::state::State;
 use crate::solver::stores::supports::Clause;
-use crate::term::{ConstraintId, DimTerm};
+use crate::term::{ConstraintId, DimTerm, DimVar, RowVar};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Fact {
-    Reason(u32),
-    ValueAt(u32),
-    CapAt(u32),
-    Equal(u32, u32),
+    Reason(ReasonId),
+    ValueAt(DimVar),
+    CapAt(DimVar),
+    Equal(DimVar, DimVar),
     Position {
-        term: [u32; 4],
+        term: Term,
         right: bool,
         at: u32,
     },
-    LoRank(u32),
-    HiRank(u32),
-    Marker(u32),
+    LoRank(RowVar),
+    HiRank(RowVar),
+    Marker(RowVar),
     RowCon(RowConId),
     PolicyStep(StepId),
     /// The bounds on the size of a node's class.
-    Size(u32),
+    Size(DimVar),
     /// An arithmetic constraint and all it knows of what it mentions.
     Arith(ArithId),
     /// A support and the bounds of all its rows.
@@ -51,7 +51,7 @@ pub(crate) struct Walked {
     /// Policy steps in derivation order.
     pub policies: Vec<StepId>,
     /// For each row whose marker mattered: the first and last marker with the same consequences.
-    pub markers: FxHashMap<u32, (u32, u32)>,
+    pub markers: FxHashMap<RowVar, (u32, u32)>,
     /// Both, interleaved.
     pub links: Vec<Ended>,
 }
@@ -93,8 +93,8 @@ impl Walk<'_> {
     /// Notes the constraint or policy a fact itself rests on.
     fn end(&mut self, fact: Fact) {
         let ended = match fact {
-            Fact::Reason(bits) => match ReasonId(bits).as_constraint() {
-                Some(id) if bits != NIL => Ended::Constraint(id),
+            Fact::Reason(reason) => match reason.as_constraint() {
+                Some(id) if reason != ReasonId::NIL => Ended::Constraint(id),
                 _ => return,
             },
             Fact::RowCon(con) => Ended::Constraint(self.state.rows.con(con).id),
@@ -118,8 +118,8 @@ impl Walk<'_> {
         let dims = &state.dims;
         match fact {
             // What was taken back has no record.
-            Fact::ValueAt(NIL) | Fact::CapAt(NIL) | Fact::Equal(_, NIL) => {}
-            Fact::Reason(bits) => self.expand_reason(bits, out),
+            Fact::ValueAt(DimVar::NIL) | Fact::CapAt(DimVar::NIL) | Fact::Equal(_, DimVar::NIL) => {}
+            Fact::Reason(reason) => self.expand_reason(reason, out),
             Fact::ValueAt(node) => {
                 let reason = dims.value_reason(node);
                 match self.reason(reason) {
@@ -130,14 +130,13 @@ impl Walk<'_> {
                     }
                     _ => {}
                 }
-                out.push(Fact::Reason(reason.0));
+                out.push(Fact::Reason(reason));
             }
-            Fact::CapAt(node) => out.push(Fact::Reason(dims.cap_reason(node).0)),
-            Fact::Equal(a, b) => out.extend(dims.path(a, b).into_iter().map(|reason| Fact::Reason(reason.0))),
+            Fact::CapAt(node) => out.push(Fact::Reason(dims.cap_reason(node))),
+            Fact::Equal(a, b) => out.extend(dims.path(a, b).into_iter().map(Fact::Reason)),
             Fact::Position { term, right, at } => {
-                let [start, lead, trail, hole] = term;
                 let side = if right { Side::Right } else { Side::Left };
-                self.expand_position(Term { start, lead, trail, hole }, side, at, out);
+                self.expand_position(term, side, at, out);
             }
             Fact::LoRank(row) => match self.state.ranks.lo_cause(row) {
                 RankCause::Edge(edge) => {
@@ -161,7 +160,7 @@ impl Walk<'_> {
                 let searched = self.policy(step).is_some_and(Policy::is_search);
                 if self.beyond_policy && searched {
                     let because = state.failures.get(&step).into_iter().flatten();
-                    out.extend(because.map(|id| Fact::Reason(ReasonId::constraint(*id).0)));
+                    out.extend(because.map(|id| Fact::Reason(ReasonId::constraint(*id))));
                 }
             }
             Fact::RowCon(_) => {}
@@ -174,7 +173,7 @@ impl Walk<'_> {
     /// The bounds that a support relies on.
     fn expand_support(&self, support: SupportId, out: &mut Vec<Fact>) {
         let State { supports, .. } = self.state;
-        let holes = supports.terms(support).iter().map(|term| term.hole).filter(|hole| *hole != NIL);
+        let holes = supports.terms(support).iter().map(|term| term.hole).filter(|hole| *hole != RowVar::NIL);
         for row in holes.chain([supports.get(support).res]) {
             out.extend([Fact::LoRank(row), Fact::HiRank(row)]);
         }
@@ -186,27 +185,26 @@ impl Walk<'_> {
         let Clause { support, at, result, .. } = supports.clause(clause);
         let res = supports.get(support).res;
         out.push(Fact::Support(support));
-        out.push(Fact::Position { term: [0, 0, 0, res], right: false, at });
+        out.push(Fact::Position { term: Term::var(res), right: false, at });
         for term in supports.terms(support) {
             if let Some((side, place)) = facing_place(self.state, *term, ranks.lo(res), at) {
-                let key = [term.start, term.lead, term.trail, term.hole];
-                out.push(Fact::Position { term: key, right: side == Side::Right, at: place });
+                out.push(Fact::Position { term: *term, right: side == Side::Right, at: place });
             }
         }
         for dim in supports.facing(clause).iter().chain([&result]) {
             self.expand_known(*dim, out);
-            let cap = dim.node().map(|node| self.state.dims.cap_node(node));
-            if let (Some(node), Some(cap)) = (dim.node(), cap.filter(|cap| *cap != NIL)) {
+            let cap = dim.var().map(|node| self.state.dims.cap_node(node));
+            if let (Some(node), Some(cap)) = (dim.var(), cap.filter(|cap| *cap != DimVar::NIL)) {
                 out.extend([Fact::Equal(node, cap), Fact::CapAt(cap)]);
             }
         }
     }
 
-    fn expand_size(&self, node: u32, out: &mut Vec<Fact>) {
+    fn expand_size(&self, node: DimVar, out: &mut Vec<Fact>) {
         let dims = &self.state.dims;
         let Some(extra) = dims.extra_of(dims.find(node)) else { return };
         for (at, reason) in dims.sizes.steps(extra) {
-            out.extend([Fact::Equal(node, at), Fact::Reason(reason.0)]);
+            out.extend([Fact::Equal(node, at), Fact::Reason(reason)]);
         }
     }
 
@@ -218,7 +216,7 @@ impl Walk<'_> {
             if rows.is_fixed(row) {
                 // A rank that was pushed beyond what was laid out is itself the conflict.
                 for at in 0..ranks.lo(row).min(ranks.hi(row)) {
-                    out.push(Fact::Position { term: [0, 0, 0, row], right: false, at });
+                    out.push(Fact::Position { term: Term::var(row), right: false, at });
                     self.expand_known(rows.axis(row, at), out);
                 }
             }
@@ -230,7 +228,7 @@ impl Walk<'_> {
 
     /// The facts that fixed or bounded the size of a dimension.
     fn expand_known(&self, dim: DimTerm, out: &mut Vec<Fact>) {
-        let Some(node) = dim.node().filter(|_| !dim.is_none()) else { return };
+        let Some(node) = dim.var().filter(|_| !dim.is_none()) else { return };
         let dims = &self.state.dims;
         if dims.value(dims.find(node)).is_some() {
             let at = dims.value_node(node);
@@ -239,26 +237,26 @@ impl Walk<'_> {
         out.push(Fact::Size(node));
     }
 
-    fn expand_reason(&mut self, bits: u32, out: &mut Vec<Fact>) {
+    fn expand_reason(&mut self, reason: ReasonId, out: &mut Vec<Fact>) {
         let state = self.state;
         let dims = &state.dims;
-        let mut flow = |edge: u32, end: fn(&Adjacency) -> u32, from: u32, premise: Fact| {
+        let mut flow = |edge: AdjacencyId, end: fn(&Adjacency) -> DimVar, from: DimVar, premise: Fact| {
             let edge = dims.edge(edge);
-            out.extend([premise, Fact::Equal(end(&edge), from), Fact::Reason(edge.reason.0)]);
+            out.extend([premise, Fact::Equal(end(&edge), from), Fact::Reason(edge.reason)]);
         };
-        match self.reason(ReasonId(bits)) {
+        match self.reason(reason) {
             None => {}
             Some(Reason::FlowDown { edge, from }) => flow(edge, |edge| edge.hi, from, Fact::ValueAt(from)),
             Some(Reason::FlowUp { edge, from }) => flow(edge, |edge| edge.lo, from, Fact::ValueAt(from)),
             Some(Reason::FlowCap { edge, from }) => flow(edge, |edge| edge.lo, from, Fact::CapAt(from)),
-            Some(Reason::TwoCaps { node, second }) => out.extend([Fact::CapAt(node), Fact::Reason(second.0)]),
+            Some(Reason::TwoCaps { node, second }) => out.extend([Fact::CapAt(node), Fact::Reason(second)]),
             Some(Reason::Align { con, side, at }) => self.expand_align(con, side, at, out),
             Some(Reason::Pinned { con, side, at }) => {
                 self.expand_align(con, side, at, out);
                 let opnd = state.rows.con(con).opnd;
-                if let Some(node) = state.rows.spot(&state.ranks, opnd, side, at).node() {
+                if let Some(node) = state.rows.spot(&state.ranks, opnd, side, at).var() {
                     let named = dims.value_node(node);
-                    if named != NIL {
+                    if named != DimVar::NIL {
                         out.extend([Fact::ValueAt(named), Fact::Equal(node, named)]);
                     }
                 }
@@ -266,7 +264,7 @@ impl Walk<'_> {
             Some(Reason::Arith { con }) => out.push(Fact::Arith(con)),
             Some(Reason::Claimed { edge }) => {
                 let edge = dims.edge(edge);
-                out.extend([Fact::Size(edge.hi), Fact::Reason(edge.reason.0)]);
+                out.extend([Fact::Size(edge.hi), Fact::Reason(edge.reason)]);
             }
             Some(Reason::ClaimedCap { node }) => out.extend([Fact::CapAt(node), Fact::Size(node)]),
             Some(Reason::OnlyUnit { node }) => {
@@ -279,12 +277,12 @@ impl Walk<'_> {
             Some(Reason::Unsupported { clause }) => self.expand_clause(clause, out),
             Some(Reason::Sole { clause, edge }) => {
                 self.expand_clause(clause, out);
-                if edge != NIL {
+                if edge != AdjacencyId::NIL {
                     let edge = dims.edge(edge);
-                    out.push(Fact::Reason(edge.reason.0));
+                    out.push(Fact::Reason(edge.reason));
                     let Clause { result, .. } = state.supports.clause(clause);
-                    out.extend(result.node().map(|node| Fact::Equal(node, edge.lo)));
-                    let above = state.supports.facing(clause).iter().filter_map(|term| term.node());
+                    out.extend(result.var().map(|node| Fact::Equal(node, edge.lo)));
+                    let above = state.supports.facing(clause).iter().filter_map(|term| term.var());
                     let above = above.filter(|node| dims.find(*node) == dims.find(edge.hi));
                     out.extend(above.map(|node| Fact::Equal(node, edge.hi)));
                 }
@@ -295,7 +293,7 @@ impl Walk<'_> {
                     Slot::Edge { row, side: Side::Left, at },
                     Slot::Edge { row, side: Side::Right, at: rank - 1 - at },
                 ] {
-                    out.push(Fact::Reason(self.state.rows.slot(slot).why.0));
+                    out.push(Fact::Reason(self.state.rows.slot(slot).why));
                 }
                 out.extend([Fact::LoRank(row), Fact::HiRank(row)]);
             }
@@ -305,7 +303,7 @@ impl Walk<'_> {
                     && self.policy(step) == Some(Policy::RelaxedLeaf)
                 {
                     out.extend(rivalry.leaves.iter().map(|leaf| Fact::CapAt(dims.cap_node(*leaf))));
-                    out.extend(rivalry.edges.iter().map(|edge| Fact::Reason(dims.edge(*edge).reason.0)));
+                    out.extend(rivalry.edges.iter().map(|edge| Fact::Reason(dims.edge(*edge).reason)));
                 }
                 out.push(Fact::PolicyStep(step));
             }
@@ -316,8 +314,7 @@ impl Walk<'_> {
         let State { rows, ranks, .. } = self.state;
         let RowCon { res, opnd, kind, .. } = rows.con(con);
         for term in [res, opnd] {
-            let key = [term.start, term.lead, term.trail, term.hole];
-            out.push(Fact::Position { term: key, right: side == Side::Right, at });
+            out.push(Fact::Position { term, right: side == Side::Right, at });
         }
         out.push(Fact::RowCon(con));
         if kind == Kind::Eq || at < opnd.near(side) {
@@ -340,7 +337,7 @@ impl Walk<'_> {
                 out.push(Fact::Marker(opnd.hole));
             }
             _ => {
-                for hole in [res.hole, opnd.hole].into_iter().filter(|hole| *hole != NIL) {
+                for hole in [res.hole, opnd.hole].into_iter().filter(|hole| *hole != RowVar::NIL) {
                     out.extend([Fact::LoRank(hole), Fact::HiRank(hole)]);
                 }
             }
@@ -350,14 +347,14 @@ impl Walk<'_> {
     /// The facts that identify the dimension at a position of a term.
     fn expand_position(&self, term: Term, side: Side, at: u32, out: &mut Vec<Fact>) {
         let near = term.near(side);
-        if at < near || term.hole == NIL {
+        if at < near || term.hole == RowVar::NIL {
             return;
         }
         let (row, inner) = (term.hole, at - near);
         let rows = &self.state.rows;
         out.push(Fact::LoRank(row));
         if !rows.is_fixed(row) {
-            out.push(Fact::Reason(rows.slot(Slot::Edge { row, side, at: inner }).why.0));
+            out.push(Fact::Reason(rows.slot(Slot::Edge { row, side, at: inner }).why));
             return;
         }
         let rank = self.state.ranks.lo(row);
@@ -370,10 +367,10 @@ impl Walk<'_> {
             return;
         }
         // The value recorded from this edge while the rank was open is a reason of its own.
-        out.push(Fact::Reason(rows.slot(Slot::Edge { row, side, at: inner }).why.0));
+        out.push(Fact::Reason(rows.slot(Slot::Edge { row, side, at: inner }).why));
         let index = if side == Side::Left { inner } else { rank - 1 - inner };
         let why = rows.slot(Slot::Axis { row, at: index }).why;
-        out.push(Fact::Reason(why.0));
+        out.push(Fact::Reason(why));
         // Named from the same edge, the axis is the same at every rank.
         let same_edge = matches!(self.reason(why), Some(Reason::Align { side: named, .. } | Reason::Pinned { side: named, .. }) if named == side);
         if !same_edge {
@@ -382,11 +379,11 @@ impl Walk<'_> {
     }
 
     fn reason(&self, id: ReasonId) -> Option<Reason> {
-        if id.0 == NIL || id.as_constraint().is_some() { None } else { self.state.dims.reason_at(id) }
+        if id == ReasonId::NIL || id.as_constraint().is_some() { None } else { self.state.dims.reason_at(id) }
     }
 
     fn policy(&self, step: StepId) -> Option<Policy> {
-        self.state.policies.get(step.index()).map(|choice| choice.policy)
+        self.state.policies.get(step).map(|choice| choice.policy)
     }
 }
 

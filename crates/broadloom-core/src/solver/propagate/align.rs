@@ -9,12 +9,12 @@
 //! result's first axes, its trailing flank the last ones, and the axes of the operand's row
 //! variable face one or the other depending on its marker, unless the ranks agree.
 
-use crate::ids::{NIL, RowConId};
+use crate::ids::RowConId;
 use crate::solver::stores::ranks::Pred;
 use crate::solver::stores::reason::{Conflict, Outcome, Reason, ReasonId, Side};
 use crate::solver::stores::rows::{Kind, RowCon, Slot, Spot, Term};
 use crate::solver::stores::state::State;
-use crate::term::DimTerm;
+use crate::term::{DimTerm, RowVar};
 
 /// The rank facts of a row constraint (Def. 5.2.1).
 pub(crate) fn rank_facts(state: &mut State, con: RowConId) -> Outcome {
@@ -28,10 +28,10 @@ fn rank_fact(state: &mut State, con: RowConId, res: Term, opnd: Term) -> Outcome
     let k = i64::from(opnd.flanks()) - i64::from(res.flanks());
     let State { ranks, trail, .. } = state;
     match (res.hole, opnd.hole) {
-        (NIL, NIL) if k > 0 => Err(Conflict::Overflow { con }),
-        (NIL, NIL) => Ok(()),
-        (res, NIL) => ranks.at_least(trail, res, k.max(0) as u32, Pred::constraint(con)),
-        (NIL, opnd) => ranks.at_most(trail, opnd, -k, Pred::constraint(con)),
+        (RowVar::NIL, RowVar::NIL) if k > 0 => Err(Conflict::Overflow { con }),
+        (RowVar::NIL, RowVar::NIL) => Ok(()),
+        (res, RowVar::NIL) => ranks.at_least(trail, res, k.max(0) as u32, Pred::constraint(con)),
+        (RowVar::NIL, opnd) => ranks.at_most(trail, opnd, -k, Pred::constraint(con)),
         (res, opnd) => ranks.add_edge(trail, opnd, res, k as i32, con),
     }
 }
@@ -41,9 +41,9 @@ fn rank_fact(state: &mut State, con: RowConId, res: Term, opnd: Term) -> Outcome
 pub(crate) fn bind_middle(state: &mut State, con: RowConId) -> Outcome {
     let RowCon { res, opnd, id, .. } = state.rows.con(con);
     let (open, closed) = match (res.hole, opnd.hole) {
-        (NIL, NIL) => return Ok(()),
-        (_, NIL) => (res, opnd),
-        (NIL, _) => (opnd, res),
+        (RowVar::NIL, RowVar::NIL) => return Ok(()),
+        (_, RowVar::NIL) => (res, opnd),
+        (RowVar::NIL, _) => (opnd, res),
         _ => return Ok(()),
     };
     let row = open.hole;
@@ -92,14 +92,14 @@ fn align_refine(state: &mut State, con: RowConId) -> Outcome {
     let row_con = state.rows.con(con);
     let RowCon { res, opnd, .. } = row_con;
     let (mut left, mut right) = (opnd.lead, opnd.trail);
-    let mut complete = opnd.hole == NIL;
-    if let Some(marker) = (opnd.hole != NIL).then(|| state.rows.declared(opnd.hole)).flatten() {
+    let mut complete = opnd.hole == RowVar::NIL;
+    if let Some(marker) = (opnd.hole != RowVar::NIL).then(|| state.rows.declared(opnd.hole)).flatten() {
         // Axes that are certain to lie before, or after, a declared marker need not wait for the rank.
         let least = state.ranks.lo(opnd.hole);
         left += marker.min(least);
         right += least.saturating_sub(marker);
         complete = state.rows.is_fixed(opnd.hole);
-    } else if opnd.hole != NIL && state.rows.is_fixed(opnd.hole) {
+    } else if opnd.hole != RowVar::NIL && state.rows.is_fixed(opnd.hole) {
         let rank = state.ranks.lo(opnd.hole);
         let tight = state.rows.rank(&state.ranks, res) == Some(opnd.flanks() + rank);
         // At equal ranks nothing is inserted, so the marker is not consulted.
@@ -132,7 +132,7 @@ pub(crate) fn align_fresh(state: &mut State, con: RowConId) -> Outcome {
 
 /// True if [`align_fresh`](align_fresh) applies to a constraint about to be added.
 pub(crate) fn is_fresh_result(state: &State, res: Term, opnd: Term) -> bool {
-    res.hole != NIL
+    res.hole != RowVar::NIL
         && res.flanks() == 0
         && res.hole != opnd.hole
         && state.rows.is_unmentioned(res.hole)
@@ -193,7 +193,7 @@ fn relate_equal(state: &mut State, a: Spot, b: Spot, reason: Reason) -> Outcome 
 }
 
 fn relate_refine(state: &mut State, below: Spot, above: Spot, reason: Reason) -> Outcome {
-    if let (Spot::Known(opnd), Some(_)) = (above, above.node()) {
+    if let (Spot::Known(opnd), Some(_)) = (above, above.var()) {
         let value = state.dims.resolve(opnd);
         match below {
             // DI-top.
@@ -243,8 +243,8 @@ pub(crate) fn term_at(state: &mut State, spot: Spot) -> DimTerm {
 
 /// Names an axis by a new variable: no claim, hence no reason.
 pub(crate) fn fresh_axis(state: &mut State, slot: Slot) -> DimTerm {
-    let term = DimTerm(state.dims.fresh());
-    state.rows.fill(&mut state.trail, slot, term, ReasonId(NIL));
+    let term = state.dims.fresh().into();
+    state.rows.fill(&mut state.trail, slot, term, ReasonId::NIL);
     term
 }
 
@@ -257,7 +257,7 @@ fn record_axis(state: &mut State, slot: Slot, term: DimTerm, reason: Reason) -> 
 
 /// An axis of a row has elements, whatever else may be empty.
 pub(crate) fn require_elements(state: &mut State, term: DimTerm, why: ReasonId) -> Outcome {
-    match term.node() {
+    match term.var() {
         Some(node) if !state.discardable.is_empty() => state.dims.not_empty(&mut state.trail, node, why),
         _ => Ok(()),
     }

@@ -5,6 +5,7 @@ use crate::solver::propagate::arith::{check_bounds, run_arith};
 use crate::solver::propagate::support::{run_clause, run_support};
 use crate::solver::stores::reason::{Outcome, Reason};
 use crate::solver::stores::state::State;
+use crate::term::RowVar;
 
 pub(crate) fn record_failure(state: &mut State, outcome: Outcome) {
     if let Err(conflict) = outcome {
@@ -44,7 +45,7 @@ pub(crate) fn propagate(state: &mut State) -> Outcome {
 }
 
 /// A row's least rank rose, or its rank became fixed: lay out its axes and wake who waits.
-fn settle_row(state: &mut State, row: u32) -> Outcome {
+fn settle_row(state: &mut State, row: RowVar) -> Outcome {
     if let Some(rank) = state.ranks.fixed(row)
         && !state.rows.is_fixed(row)
     {

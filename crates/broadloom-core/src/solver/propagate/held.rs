@@ -5,12 +5,13 @@
 //! its last line only. Constraints that are all there before anybody asks are better looked at together: the
 //! ranks of all rows are found in one pass ([`Ranks::settle`](crate::solver::stores::ranks::Ranks::settle)), before any axes are spoken of.
 
-use crate::ids::{NIL, RowConId};
+use crate::ids::RowConId;
 use crate::solver::propagate::align::{bind_middle, rank_facts};
 use crate::solver::propagate::fixpoint::{propagate, record_failure};
 use crate::solver::stores::reason::Outcome;
 use crate::solver::stores::rows::{Kind, RowCon};
 use crate::solver::stores::state::State;
+use crate::term::RowVar;
 
 /// Holds the constraints that follow, until [`release`](release) or [`close`](crate::Solver::close). The solver then
 /// knows the same as if they had come one by one; of large systems it knows it sooner. Until then nothing is
@@ -30,7 +31,7 @@ pub(crate) fn release(state: &mut State) {
 /// Records the rank facts of a row constraint without moving any rank.
 pub(crate) fn hold_row(state: &mut State, con: RowConId) -> Outcome {
     let RowCon { res, opnd, kind, .. } = state.rows.con(con);
-    if res.hole == NIL || opnd.hole == NIL {
+    if res.hole == RowVar::NIL || opnd.hole == RowVar::NIL {
         state.held_bounds.push(con);
         return Ok(());
     }

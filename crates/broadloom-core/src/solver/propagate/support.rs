@@ -14,7 +14,7 @@
 //! For example `z` made of `a` and `[3, _]`, read as `[3, 4]`: only `a` can have the 4, so `a` has two axes,
 //! and its last one is 4.
 
-use crate::ids::{ClauseId, NIL, SupportId};
+use crate::ids::{AdjacencyId, ClauseId, SupportId};
 use crate::solver::propagate::align::{fresh_axis, term_at};
 use crate::solver::stores::ranks::{Pred, UNBOUNDED};
 use crate::solver::stores::reason::{Outcome, Reason, Side};
@@ -22,7 +22,7 @@ use crate::solver::stores::rows::{Slot, Term};
 use crate::solver::stores::sizes::Watcher;
 use crate::solver::stores::state::State;
 use crate::solver::stores::supports::Support;
-use crate::term::{ConstraintId, DimTerm, RowTerm, RowVar};
+use crate::term::{ConstraintId, DimTerm, DimVar, RowTerm, RowVar};
 use smallvec::SmallVec;
 
 /// The present standing of a clause.
@@ -46,17 +46,17 @@ pub(crate) fn add_support(
 ) -> Outcome {
     let mut terms: SmallVec<[Term; 4]> = SmallVec::new();
     for opnd in opnds {
-        terms.push(stored_operand(state, res.0, *opnd).unwrap_or_else(|| state.rows.store(*opnd)));
+        terms.push(stored_operand(state, res, *opnd).unwrap_or_else(|| state.rows.store(*opnd)));
     }
-    let support = state.supports.push(res.0, id, &terms);
+    let support = state.supports.push(res, id, &terms);
     for hole in terms.iter().map(|term| term.hole) {
-        if hole != NIL && !state.rows.is_fixed(hole) {
+        if hole != RowVar::NIL && !state.rows.is_fixed(hole) {
             state.supports.wait_for(hole, support);
             state.ranks.watch_bounds(hole);
         }
     }
-    state.supports.wait_for(res.0, support);
-    state.ranks.watch_bounds(res.0);
+    state.supports.wait_for(res, support);
+    state.ranks.watch_bounds(res);
     if state.conflict.is_some() {
         return Ok(());
     }
@@ -65,7 +65,7 @@ pub(crate) fn add_support(
 }
 
 /// A term that the row refines already, as it is stored.
-fn stored_operand(state: &State, res: u32, opnd: RowTerm<'_>) -> Option<Term> {
+fn stored_operand(state: &State, res: RowVar, opnd: RowTerm<'_>) -> Option<Term> {
     let same = |term: &Term| {
         let (lead, trail) = state.rows.literals(*term).split_at(term.lead as usize);
         state.rows.hole_of(opnd) == term.hole && lead == opnd.lead && trail == opnd.trail
@@ -85,7 +85,7 @@ pub(crate) fn run_support(state: &mut State, support: SupportId) -> Outcome {
     if let Some((row, least)) = sole {
         state.ranks.at_least(&mut state.trail, row, least, Pred::support(support))?;
     }
-    let open = |row: u32| row != NIL && !state.rows.is_fixed(row);
+    let open = |row: RowVar| row != RowVar::NIL && !state.rows.is_fixed(row);
     let waits = open(res) || state.supports.terms(support).iter().any(|term| open(term.hole));
     // Rows that just moved are aligned first.
     if spread || waits || !state.ranks.touched.is_empty() {
@@ -97,13 +97,13 @@ pub(crate) fn run_support(state: &mut State, support: SupportId) -> Outcome {
 
 /// The greatest rank that the operands allow, if there is one; and the row that has to be longer if it
 /// is the only one that can be, with its least rank.
-fn reach(state: &State, support: SupportId) -> (Option<u32>, Option<(u32, u32)>) {
+fn reach(state: &State, support: SupportId) -> (Option<u32>, Option<(RowVar, u32)>) {
     let least = state.ranks.lo(state.supports.get(support).res);
     let (mut most, mut bounded) = (0, true);
     // The rows that can be long enough, each with the most axes written around it.
-    let mut able: SmallVec<[(u32, u32); 4]> = SmallVec::new();
+    let mut able: SmallVec<[(RowVar, u32); 4]> = SmallVec::new();
     for term in state.supports.terms(support) {
-        let hi = if term.hole == NIL { 0 } else { state.ranks.hi(term.hole) };
+        let hi = if term.hole == RowVar::NIL { 0 } else { state.ranks.hi(term.hole) };
         bounded &= hi != UNBOUNDED;
         let reach = hi.saturating_add(term.flanks());
         most = most.max(reach);
@@ -115,7 +115,7 @@ fn reach(state: &State, support: SupportId) -> (Option<u32>, Option<(u32, u32)>)
         }
     }
     let sole = match able[..] {
-        [(row, flanks)] if row != NIL && least > flanks => Some((row, least - flanks)),
+        [(row, flanks)] if row != RowVar::NIL && least > flanks => Some((row, least - flanks)),
         _ => None,
     };
     (bounded.then_some(most), sole)
@@ -151,9 +151,10 @@ fn support_axis(state: &mut State, support: SupportId, at: u32) -> Outcome {
 /// The axis of an operand that faces an axis of its result, and the edge from which it is counted,
 /// if there is one.
 pub(crate) fn facing_place(state: &State, term: Term, rank: u32, at: u32) -> Option<(Side, u32)> {
-    let inner = if term.hole == NIL { 0 } else { state.ranks.lo(term.hole) };
+    let inner = if term.hole == RowVar::NIL { 0 } else { state.ranks.lo(term.hole) };
     let own = term.flanks() + inner;
-    let marker = if term.hole == NIL { 0 } else { state.rows.marker(term.hole).unwrap_or(0).min(inner) };
+    let marker =
+        if term.hole == RowVar::NIL { 0 } else { state.rows.marker(term.hole).unwrap_or(0).min(inner) };
     let split = term.lead + marker;
     let behind = rank - 1 - at;
     if at < split || own >= rank {
@@ -173,8 +174,8 @@ fn add_clause(
     let clause = state.supports.push_clause(support, at, result, facing);
     run_clause(state, clause)?;
     if matches!(judge_clause(state, clause), Standing::Open) {
-        let nodes = facing.iter().chain([&result]).filter_map(|term| term.node());
-        for node in nodes.collect::<SmallVec<[u32; 4]>>() {
+        let nodes = facing.iter().chain([&result]).filter_map(|term| term.var());
+        for node in nodes.collect::<SmallVec<[DimVar; 4]>>() {
             let extra = state.dims.extra(&mut state.trail, node);
             state.dims.sizes.watch(&mut state.trail, extra, Watcher::Clause(clause));
         }
@@ -195,7 +196,7 @@ fn judge_clause(state: &State, clause: ClauseId) -> Standing {
             return Standing::Supported;
         }
         let other = |atom: DimTerm| result.is_ground() && atom != result;
-        let unable = match value.node() {
+        let unable = match value.var() {
             None => value == DimTerm::UNIT || other(value),
             Some(root) => state.dims.cap(root).is_some_and(other),
         };
@@ -233,12 +234,12 @@ pub(crate) fn run_clause(state: &mut State, clause: ClauseId) -> Outcome {
         Standing::Sole(other) => {
             // The axis claims a size, so the operand claims it; or the axis is below the operand, so
             // they are units together, or one size.
-            let claims = result.node().is_none_or(|root| state.dims.claims(root));
+            let claims = result.var().is_none_or(|root| state.dims.claims(root));
             let below = edge_between(state, result, other);
             if !claims && below.is_none() {
                 return Ok(());
             }
-            let edge = if claims { NIL } else { below.unwrap_or(NIL) };
+            let edge = if claims { AdjacencyId::NIL } else { below.unwrap_or(AdjacencyId::NIL) };
             let reason = state.dims.reason(Reason::Sole { clause, edge });
             let same = |term: &&DimTerm| state.dims.resolve(**term) == other;
             let other = state.supports.facing(clause).iter().find(same).copied().unwrap_or(other);
@@ -248,7 +249,7 @@ pub(crate) fn run_clause(state: &mut State, clause: ClauseId) -> Outcome {
 }
 
 /// The adjacency by which one class lies below another.
-fn edge_between(state: &State, below: DimTerm, above: DimTerm) -> Option<u32> {
-    let (below, above) = (below.node()?, above.node()?);
+fn edge_between(state: &State, below: DimTerm, above: DimTerm) -> Option<AdjacencyId> {
+    let (below, above) = (below.var()?, above.var()?);
     state.dims.up(below).find(|edge| state.dims.find(state.dims.edge(*edge).hi) == above)
 }

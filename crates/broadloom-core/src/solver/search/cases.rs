@@ -13,7 +13,7 @@ use crate::solver::search::contents::contents_fit;
 use crate::solver::search::residues::find_moduli;
 use crate::solver::stores::reason::{Outcome, Reason};
 use crate::solver::stores::state::State;
-use crate::term::DimTerm;
+use crate::term::{DimTerm, DimVar, RowVar};
 use rustc_hash::FxHashMap;
 
 /// More combinations of values than this are not distinguished.
@@ -22,11 +22,11 @@ const MOST_VALUATIONS: u64 = 4096;
 /// The cases to distinguish; none in a plain search.
 #[derive(Default)]
 pub(super) struct Cases {
-    dims: Vec<u32>,
+    dims: Vec<DimVar>,
     /// The values that dimensions are given.
     pub values: Vec<DimTerm>,
     /// Rows whose residues are distinguished, with their moduli.
-    moduli: Vec<(u32, u32)>,
+    moduli: Vec<(RowVar, u32)>,
 }
 
 /// True if sizes and residues are all there is to tell apart: not so if arithmetic relates sizes.
@@ -40,10 +40,10 @@ pub(crate) fn find_cases(state: &State) -> Cases {
     let terms = waiting.flat_map(|con| [con.res, con.opnd]);
     let axes = terms.flat_map(|term| state.rows.literals(term));
     let open = axes.map(|axis| state.dims.resolve(*axis)).filter(|axis| !axis.is_ground());
-    let mut dims: Vec<u32> = open.filter_map(|axis| axis.node()).collect();
+    let mut dims: Vec<DimVar> = open.filter_map(|axis| axis.var()).collect();
     dims.sort_unstable();
     dims.dedup();
-    let mut values: Vec<DimTerm> = (0..state.atoms.len()).map(DimTerm::interned).collect();
+    let mut values: Vec<DimTerm> = state.atoms.ids().map(DimTerm::interned).collect();
     values.sort_by_cached_key(|value| canonical_dim(state, *value));
     values.push(DimTerm::UNIT);
     let valuations = (values.len() as u64).checked_pow(dims.len() as u32);
@@ -55,29 +55,30 @@ pub(crate) fn find_cases(state: &State) -> Cases {
 
 /// The next thing to tell apart, after the decisions made so far.
 pub(crate) fn next_case(state: &State, cases: &Cases, levels: &[Level]) -> Option<Level> {
-    let (mut what, mut start) = levels.last().map_or((Subject::Value, 0), |last| (last.what, last.place + 1));
-    if what == Subject::Value {
-        let open = |dim: u32| state.dims.value(state.dims.find(dim)).is_none();
+    let (next_value, next_residue) = match levels.last() {
+        None => (Some(0), 0),
+        Some(Level { what: Subject::Value(_), place, .. }) => (Some(place + 1), 0),
+        Some(Level { what: Subject::Residue(_), place, .. }) => (None, place + 1),
+        Some(_) => return None,
+    };
+    if let Some(start) = next_value {
+        let open = |dim: DimVar| state.dims.value(state.dims.find(dim)).is_none();
         if let Some(place) = (start..cases.dims.len()).find(|at| open(cases.dims[*at])) {
             let last = cases.values.len() as u32 - 1;
-            return Some(Level::new(cases.dims[place], Subject::Value, place, 0, (0, last)));
+            return Some(Level::new(Subject::Value(cases.dims[place]), place, 0, (0, last)));
         }
-        (what, start) = (Subject::Residue, 0);
-    }
-    if what != Subject::Residue {
-        return None;
     }
     let open = |at: &usize| !state.rows.is_fixed(cases.moduli[*at].0);
-    let place = (start..cases.moduli.len()).find(open)?;
+    let place = (next_residue..cases.moduli.len()).find(open)?;
     let (row, modulus) = cases.moduli[place];
     let preferred = state.ranks.lo(row) % modulus;
-    Some(Level::new(row, Subject::Residue, place, preferred, (0, modulus - 1)))
+    Some(Level::new(Subject::Residue(row), place, preferred, (0, modulus - 1)))
 }
 
 /// Gives a dimension variable a value, by a policy step.
-pub(crate) fn assume_value(state: &mut State, dim: u32, value: DimTerm, step: StepId) -> Outcome {
+pub(crate) fn assume_value(state: &mut State, dim: DimVar, value: DimTerm, step: StepId) -> Outcome {
     let reason = state.dims.reason(Reason::Policy(step));
-    state.dims.equate(&mut state.trail, DimTerm(dim), value, reason)
+    state.dims.equate(&mut state.trail, dim.into(), value, reason)
 }
 
 /// Checks what rows can be made of, after a decision about sizes or residues.
@@ -85,8 +86,10 @@ pub(crate) fn cases_fit(state: &State, levels: &[Level]) -> Outcome {
     if levels.last().is_none_or(|last| !last.what.is_case()) {
         return Ok(());
     }
-    let residues = levels.iter().filter(|level| level.what == Subject::Residue);
-    let residues: FxHashMap<u32, (u32, u32)> =
-        residues.map(|level| (level.row, (level.value, level.last + 1))).collect();
+    let residue = |level: &Level| match level.what {
+        Subject::Residue(row) => Some((row, (level.value, level.last + 1))),
+        _ => None,
+    };
+    let residues: FxHashMap<RowVar, (u32, u32)> = levels.iter().filter_map(residue).collect();
     contents_fit(state, &residues)
 }

@@ -9,12 +9,12 @@
 //! For example `[2, ..r..] ~ [..r.., 2]` makes `r` a word of twos; with `[..r..] <= [..s..]`, `s` has twos and units; and
 //! `[..s..] <= [3]` then has no solution. A search over ranks would not come to an end before its bound.
 
-use crate::ids::NIL;
+use crate::ids::IdVec;
 use crate::solver::search::residues::Shifted;
 use crate::solver::stores::reason::{Conflict, Outcome};
 use crate::solver::stores::rows::{Kind, RowCon, Term};
 use crate::solver::stores::state::State;
-use crate::term::DimTerm;
+use crate::term::{DimTerm, RowVar};
 use rustc_hash::FxHashMap;
 use std::cmp::Ordering;
 
@@ -30,14 +30,14 @@ struct Contents<'a> {
     state: &'a State,
     bits: FxHashMap<DimTerm, u32>,
     /// The values that the axes of each row can have.
-    rows: Vec<Values>,
+    rows: IdVec<RowVar, Values>,
     /// The rows whose residue is assumed: residue and modulus.
-    residues: &'a FxHashMap<u32, (u32, u32)>,
+    residues: &'a FxHashMap<RowVar, (u32, u32)>,
 }
 
 /// Checks that every flank can be made of what faces it, given the residues of some ranks.
-pub(crate) fn contents_fit(state: &State, residues: &FxHashMap<u32, (u32, u32)>) -> Outcome {
-    let mut contents = Contents { state, bits: FxHashMap::default(), rows: Vec::new(), residues };
+pub(crate) fn contents_fit(state: &State, residues: &FxHashMap<RowVar, (u32, u32)>) -> Outcome {
+    let mut contents = Contents { state, bits: FxHashMap::default(), rows: IdVec::default(), residues };
     for con in state.rows.cons() {
         for term in [con.res, con.opnd] {
             for axis in state.rows.literals(term) {
@@ -48,7 +48,7 @@ pub(crate) fn contents_fit(state: &State, residues: &FxHashMap<u32, (u32, u32)>)
     if contents.bits.len() >= Values::BITS as usize {
         return Ok(());
     }
-    contents.rows = vec![ALL; state.rows.len()];
+    contents.rows = IdVec::filled(ALL, state.rows.len());
     if contents.narrow() { Ok(()) } else { Err(Conflict::Contents) }
 }
 
@@ -72,7 +72,7 @@ impl Contents<'_> {
 
     /// The values that the axes of a term can have.
     fn word(&self, term: Term) -> Values {
-        let inner = if term.hole == NIL { 0 } else { self.rows[term.hole as usize] };
+        let inner = if term.hole == RowVar::NIL { 0 } else { self.rows[term.hole] };
         self.state.rows.literals(term).iter().fold(inner, |all, axis| all | self.of(*axis))
     }
 
@@ -85,12 +85,11 @@ impl Contents<'_> {
                     return false;
                 }
             }
-            let starved =
-                |(row, values): (usize, &Values)| *values == 0 && self.state.ranks.lo(row as u32) > 0;
-            if self.rows.iter().enumerate().any(starved) {
+            let starved = |row: RowVar| self.rows[row] == 0 && self.state.ranks.lo(row) > 0;
+            if self.rows.ids().any(starved) {
                 return false;
             }
-            if self.rows == before {
+            if self.rows.iter().eq(before.iter()) {
                 return true;
             }
         }
@@ -98,9 +97,9 @@ impl Contents<'_> {
 
     fn narrow_by(&mut self, con: RowCon) -> bool {
         if let Some(shifted) = Shifted::new(con) {
-            self.rows[con.res.hole as usize] &= self.on_chains(shifted);
+            self.rows[con.res.hole] &= self.on_chains(shifted);
         } else if let Some(source) = self.source(con) {
-            self.rows[con.res.hole as usize] &= source | UNIT;
+            self.rows[con.res.hole] &= source | UNIT;
         }
         let RowCon { res, opnd, kind, .. } = con;
         match kind {
@@ -113,7 +112,7 @@ impl Contents<'_> {
     /// that flank, on whichever side of the marker it stands.
     fn source(&self, con: RowCon) -> Option<Values> {
         let RowCon { res, opnd, .. } = con;
-        if res.hole == NIL || res.hole != opnd.hole {
+        if res.hole == RowVar::NIL || res.hole != opnd.hole {
             return None;
         }
         let (lead, trail) = self.state.rows.literals(res).split_at(res.lead as usize);
@@ -127,8 +126,8 @@ impl Contents<'_> {
 
     /// Allows the axes of a term some values only. False if one has none of them.
     fn made_of(&mut self, term: Term, values: Values) -> bool {
-        if term.hole != NIL {
-            self.rows[term.hole as usize] &= values;
+        if term.hole != RowVar::NIL {
+            self.rows[term.hole] &= values;
         }
         self.state.rows.literals(term).iter().all(|axis| self.of(*axis) & values != 0)
     }

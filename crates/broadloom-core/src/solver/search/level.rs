@@ -2,34 +2,40 @@
 
 use crate::ids::StepId;
 use crate::solver::stores::state::Mark;
-use crate::term::ConstraintId;
+use crate::term::{ConstraintId, DimVar, RowVar};
 use rustc_hash::FxHashSet;
 
 /// The subject of a decision.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Subject {
     /// The value of a dimension variable: a place in a list of values.
-    Value,
+    Value(DimVar),
     /// The rank of a row, modulo what its shifted constraints with itself ask for.
-    Residue,
-    Rank,
-    Marker,
+    Residue(RowVar),
+    Rank(RowVar),
+    Marker(RowVar),
 }
 
 impl Subject {
     /// True if it is decided before any rank.
     pub fn is_case(self) -> bool {
-        matches!(self, Subject::Value | Subject::Residue)
+        matches!(self, Subject::Value(_) | Subject::Residue(_))
+    }
+
+    /// The row that it is about, or `NIL`.
+    pub fn row(self) -> RowVar {
+        match self {
+            Subject::Value(_) => RowVar::NIL,
+            Subject::Residue(row) | Subject::Rank(row) | Subject::Marker(row) => row,
+        }
     }
 }
 
 /// Values that fail whatever else is decided.
-pub(super) type Impossible = FxHashSet<(u32, Subject, u32)>;
+pub(super) type Impossible = FxHashSet<(Subject, u32)>;
 
 /// A decision under way.
 pub(super) struct Level {
-    /// The row variable, or the dimension variable.
-    pub row: u32,
     pub what: Subject,
     pub preferred: u32,
     /// The next value to try, besides the preferred one.
@@ -56,9 +62,8 @@ pub(super) struct Level {
 }
 
 impl Level {
-    pub fn new(row: u32, what: Subject, place: usize, preferred: u32, (next, last): (u32, u32)) -> Level {
+    pub fn new(what: Subject, place: usize, preferred: u32, (next, last): (u32, u32)) -> Level {
         Level {
-            row,
             what,
             preferred,
             next,
@@ -92,7 +97,7 @@ impl Level {
             };
             let (residue, modulus) = self.residue;
             let dead = self.dead.iter().any(|(first, last)| (*first..=*last).contains(&value));
-            if value % modulus == residue && !dead && !impossible.contains(&(self.row, self.what, value)) {
+            if value % modulus == residue && !dead && !impossible.contains(&(self.what, value)) {
                 return Some(value);
             }
         }

@@ -11,12 +11,11 @@
 //! periodic in every shift, hence in `P`. Cutting `P` axes there from every long row keeps every
 //! relation, and gives a smaller solution.
 
-use crate::ids::NIL;
 use crate::solver::search::cases::{Cases, find_cases};
 use crate::solver::stores::ranks::UNBOUNDED;
 use crate::solver::stores::rows::{Kind, RowCon, Term};
 use crate::solver::stores::state::State;
-use crate::term::Role;
+use crate::term::{Role, RowVar};
 use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 
@@ -26,10 +25,10 @@ const LONGEST: u32 = 4096;
 /// Upper limits on ranks that the facts leave unbounded.
 pub(super) struct Limits {
     /// The order of decisions: rows that matter, then the rest; leaves first, then fillers.
-    pub order: Vec<u32>,
+    pub order: Vec<RowVar>,
     /// Per row variable, the greatest least rank of its component and the distance to go beyond it;
     /// absent for rows whose rank no open question depends on.
-    pub limit: FxHashMap<u32, (u32, u32)>,
+    pub limit: FxHashMap<RowVar, (u32, u32)>,
     /// The cases that are decided before ranks.
     pub cases: Cases,
     /// True if exhausting them proves anything.
@@ -37,14 +36,14 @@ pub(super) struct Limits {
 }
 
 /// The limits described in the module's header. With weights, rows are ordered by them, and cases are distinguished.
-pub(crate) fn rank_limits(state: &State, weights: Option<&FxHashMap<u32, u64>>) -> Limits {
+pub(crate) fn rank_limits(state: &State, weights: Option<&FxHashMap<RowVar, u64>>) -> Limits {
     let waiting: Vec<RowCon> = state.rows.cons().filter(|con| !con.done).collect();
     let mut component = RowGroups::default();
     for con in &waiting {
         component.join(state, con);
     }
     // A row whose known ends overlap at its least rank waits only for itself.
-    for row in (0..state.rows.len() as u32).filter(|row| !state.rows.is_fixed(*row)) {
+    for row in state.rows.ids().filter(|row| !state.rows.is_fixed(*row)) {
         if state.rows.partial(row).is_some() {
             component.place(row);
         }
@@ -57,21 +56,21 @@ pub(crate) fn rank_limits(state: &State, weights: Option<&FxHashMap<u32, u64>>) 
         let more = if most == UNBOUNDED { 1 } else { most.saturating_sub(least).min(LONGEST) };
         limits.limit.insert(row, (least, beyond.max(more)));
     }
-    limits.order = (0..state.rows.len() as u32).filter(|row| !state.rows.is_fixed(*row)).collect();
+    limits.order = state.rows.ids().filter(|row| !state.rows.is_fixed(*row)).collect();
     if let Some(weights) = weights {
         limits.cases = find_cases(state);
         let heights = state.ranks.heights();
-        let weight = |row: &u32| Reverse(weights.get(row).copied().unwrap_or(0));
-        let key = |row: &u32| (!limits.limit.contains_key(row), weight(row), heights[*row as usize], *row);
+        let weight = |row: &RowVar| Reverse(weights.get(row).copied().unwrap_or(0));
+        let key = |row: &RowVar| (!limits.limit.contains_key(row), weight(row), heights[*row], *row);
         limits.order.sort_unstable_by_key(key);
         return limits;
     }
-    let late = |row: &u32| match state.rows.role(*row) {
+    let late = |row: &RowVar| match state.rows.role(*row) {
         Role::Leaf | Role::Param => 0,
         Role::Filler => 1,
         Role::Interior => 2,
     };
-    let key = |row: &u32| (!limits.limit.contains_key(row), late(row), *row);
+    let key = |row: &RowVar| (!limits.limit.contains_key(row), late(row), *row);
     limits.order.sort_unstable_by_key(key);
     limits
 }
@@ -80,15 +79,15 @@ pub(crate) fn rank_limits(state: &State, weights: Option<&FxHashMap<u32, u64>>) 
 #[derive(Default)]
 struct RowGroups {
     /// Open row variable to (component, offset from the left, offset from the right).
-    place: FxHashMap<u32, (usize, i64, i64)>,
+    place: FxHashMap<RowVar, (usize, i64, i64)>,
     /// Members of each component; a component merged into another is left empty.
-    members: Vec<Vec<u32>>,
+    members: Vec<Vec<RowVar>>,
     /// Shifts found around cycles.
     shifts: Vec<Vec<i64>>,
 }
 
 impl RowGroups {
-    fn place(&mut self, row: u32) -> (usize, i64, i64) {
+    fn place(&mut self, row: RowVar) -> (usize, i64, i64) {
         let next = self.members.len();
         let place = *self.place.entry(row).or_insert((next, 0, 0));
         if place.0 == next {
@@ -99,7 +98,7 @@ impl RowGroups {
     }
 
     fn open(&mut self, state: &State, term: Term) -> Option<(usize, i64, i64)> {
-        (term.hole != NIL && !state.rows.is_fixed(term.hole)).then(|| self.place(term.hole))
+        (term.hole != RowVar::NIL && !state.rows.is_fixed(term.hole)).then(|| self.place(term.hole))
     }
 
     fn join(&mut self, state: &State, con: &RowCon) {
@@ -133,7 +132,7 @@ impl RowGroups {
         const LONGEST: u64 = self::LONGEST as u64;
         let mut flanks = vec![0u64; self.members.len()];
         let length = |term: Term| {
-            let fixed = term.hole != NIL && state.rows.is_fixed(term.hole);
+            let fixed = term.hole != RowVar::NIL && state.rows.is_fixed(term.hole);
             u64::from(term.flanks()) + if fixed { u64::from(state.ranks.lo(term.hole)) } else { 0 }
         };
         for con in waiting {

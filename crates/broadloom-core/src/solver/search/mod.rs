@@ -22,6 +22,7 @@ mod level;
 mod limits;
 mod residues;
 
+use crate::ids::IdVec;
 use crate::solver::closing::close_policy;
 use crate::solver::closing::extents::preferred_rank;
 use crate::solver::closing::guess::close_sizes;
@@ -37,7 +38,7 @@ use crate::solver::stores::ranks::Pred;
 use crate::solver::stores::reason::{Conflict, Limit, Outcome, Policy};
 use crate::solver::stores::state::State;
 use crate::solver::subsystem::{rows_of, subsystem};
-use crate::term::{ConstraintId, Role};
+use crate::term::{ConstraintId, Role, RowVar};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The verdict on a set of constraints.
@@ -63,11 +64,11 @@ pub(crate) struct Search {
     /// True if sizes and residues are decided before ranks.
     by_cases: bool,
     /// The number of conflicts that each row was part of.
-    weights: FxHashMap<u32, u64>,
+    weights: FxHashMap<RowVar, u64>,
     /// The ranks that the policy gave to leaves with declared markers, each the preferred one of its row.
-    policy_ranks: FxHashMap<u32, u32>,
+    policy_ranks: FxHashMap<RowVar, u32>,
     /// The preferred markers, while all ranks are decided.
-    preferred: Option<Vec<u32>>,
+    preferred: Option<IdVec<RowVar, u32>>,
     /// Constraints proved to have no solution together.
     pub refuted: Option<Vec<ConstraintId>>,
 }
@@ -100,7 +101,7 @@ impl Search {
 
 /// Decides every open rank and marker, or proves that it cannot be done. On success the
 /// decisions stay on the trail, above the caller's mark.
-fn run_search(state: &mut State, search: &mut Search, markers: &mut Vec<u32>) -> Verdict {
+fn run_search(state: &mut State, search: &mut Search, markers: &mut IdVec<RowVar, u32>) -> Verdict {
     let limits = rank_limits(state, search.by_cases.then_some(&search.weights));
     let mut levels: Vec<Level> = Vec::new();
     *markers = preferred_markers(state, state.rows.declared_markers());
@@ -165,8 +166,8 @@ fn settle_level(
                         fail_branch(state, search, walked.constraints)?;
                         let blamed = levels_of(levels, &walked.policies);
                         if let Some(level) = blamed.iter().max().and_then(|blame| levels.get_mut(blame.level))
-                            && let Some(same) = walked.markers.get(&level.row)
-                            && level.what == Subject::Marker
+                            && let Subject::Marker(row) = level.what
+                            && let Some(same) = walked.markers.get(&row)
                         {
                             level.dead.push(*same);
                         }
@@ -180,8 +181,8 @@ fn settle_level(
                 }
                 let mut blamed = std::mem::take(&mut top.blamed);
                 let because = std::mem::take(&mut top.because);
-                if !top.what.is_case() {
-                    let steps = blame_rank(state, top.row).policies;
+                if let Subject::Rank(row) | Subject::Marker(row) = top.what {
+                    let steps = blame_rank(state, row).policies;
                     blamed.extend(levels_of(levels, &steps));
                 }
                 levels.pop();
@@ -215,7 +216,7 @@ fn isolate(state: &State, search: &mut Search, mut blamed: Vec<ConstraintId>) ->
         return Ok(());
     }
     let mut own = Search { isolating: false, ..Search::new(search.branches / Search::SHARE) };
-    let verdict = settle_choices(&mut subsystem(state, &blamed).state, &mut own, &mut Vec::new());
+    let verdict = settle_choices(&mut subsystem(state, &blamed).state, &mut own, &mut IdVec::default());
     search.branches = search.branches.saturating_sub(own.failed);
     if verdict == Verdict::Unsatisfiable {
         search.refuted = Some(blamed);
@@ -226,7 +227,11 @@ fn isolate(state: &State, search: &mut Search, mut blamed: Vec<ConstraintId>) ->
 
 /// Decides every open rank and marker: the policy's first choices if they do, else by search. On
 /// success the decisions stay; a caller that wants them undone holds a mark.
-pub(crate) fn settle_choices(state: &mut State, search: &mut Search, markers: &mut Vec<u32>) -> Verdict {
+pub(crate) fn settle_choices(
+    state: &mut State,
+    search: &mut Search,
+    markers: &mut IdVec<RowVar, u32>,
+) -> Verdict {
     match state.conflict {
         Some(Conflict::TooMuch(limit)) => return Verdict::Unknown(limit),
         Some(_) => return Verdict::Unsatisfiable,
@@ -250,7 +255,7 @@ pub(crate) fn settle_choices(state: &mut State, search: &mut Search, markers: &m
 }
 
 /// Searches plainly; if that takes long, by cases, with a better order of rows in each turn.
-fn search_in_turns(state: &mut State, search: &mut Search, markers: &mut Vec<u32>) -> Verdict {
+fn search_in_turns(state: &mut State, search: &mut Search, markers: &mut IdVec<RowVar, u32>) -> Verdict {
     let mut left = search.branches;
     let mut turn = if has_cases(state) { left / Search::PLAIN } else { left };
     loop {
@@ -271,7 +276,7 @@ fn search_in_turns(state: &mut State, search: &mut Search, markers: &mut Vec<u32
 }
 
 /// Searches until the branches are used up. The caller holds a mark, so that what search does and undoes is logged.
-fn search_once(state: &mut State, search: &mut Search, markers: &mut Vec<u32>) -> Verdict {
+fn search_once(state: &mut State, search: &mut Search, markers: &mut IdVec<RowVar, u32>) -> Verdict {
     match close_symbols(state) {
         Ok(()) => run_search(state, search, markers),
         Err(Conflict::TooMuch(limit)) => Verdict::Unknown(limit),
@@ -292,13 +297,13 @@ fn jump(state: &mut State, search: &mut Search, levels: &mut Vec<Level>, mut bla
     }
     if let Some(level) = levels.last_mut() {
         if blamed.is_empty() {
-            search.impossible.insert((level.row, level.what, level.value));
+            search.impossible.insert((level.what, level.value));
         }
         match (level.what, half) {
-            (Subject::Rank, Half::Lower) if !both => {
+            (Subject::Rank(_), Half::Lower) if !both => {
                 level.last = level.last.min(level.value.saturating_sub(1))
             }
-            (Subject::Rank, Half::Upper) if !both => level.next = level.next.max(level.value + 1),
+            (Subject::Rank(_), Half::Upper) if !both => level.next = level.next.max(level.value + 1),
             _ => {}
         }
         level.blamed.append(&mut blamed);
@@ -316,21 +321,21 @@ fn next_level(
     search: &mut Search,
     limits: &Limits,
     levels: &[Level],
-    markers: &[u32],
+    markers: &IdVec<RowVar, u32>,
 ) -> Option<Level> {
     if search.by_cases {
         return (next_case(state, &limits.cases, levels))
-            .or_else(|| next_marker(state, 0, markers))
+            .or_else(|| next_marker(state, RowVar(0), markers))
             .or_else(|| next_rank(state, search, limits, levels, markers));
     }
     let start = match levels.last() {
-        Some(last) if last.what == Subject::Marker => last.place as u32 + 1,
+        Some(Level { what: Subject::Marker(last), .. }) => RowVar::new(last.index() + 1),
         _ => {
             if let Some(level) = next_rank(state, search, limits, levels, markers) {
                 return Some(level);
             }
             search.preferred = None;
-            0
+            RowVar(0)
         }
     };
     let preferred = search.preferred.get_or_insert_with(|| final_markers(state, markers));
@@ -343,10 +348,10 @@ fn next_rank(
     search: &Search,
     limits: &Limits,
     levels: &[Level],
-    markers: &[u32],
+    markers: &IdVec<RowVar, u32>,
 ) -> Option<Level> {
     // Subject stands before the last decision is settled.
-    let decided = levels.iter().rfind(|level| level.what == Subject::Rank);
+    let decided = levels.iter().rfind(|level| matches!(level.what, Subject::Rank(_)));
     let mut places = decided.map_or(0, |level| level.place + 1)..limits.order.len();
     let place = places.find(|place| !state.rows.is_fixed(limits.order[*place]))?;
     let row = limits.order[place];
@@ -357,9 +362,9 @@ fn next_rank(
         None => preferred_rank(state, row, markers),
     };
     let limit = least.max(lo).saturating_add(beyond).max(preferred);
-    let mut level = Level::new(row, Subject::Rank, place, preferred, (lo, hi.min(limit)));
+    let mut level = Level::new(Subject::Rank(row), place, preferred, (lo, hi.min(limit)));
     level.cut = hi > limit;
-    let own = |level: &Level| level.what == Subject::Residue && level.row == row;
+    let own = |level: &Level| level.what == Subject::Residue(row);
     if let Some(at) = levels.iter().position(own) {
         // Ranks of other residues are left out because of that decision.
         level.residue = (levels[at].value, levels[at].last + 1);
@@ -369,37 +374,36 @@ fn next_rank(
 }
 
 /// The first row from a place on whose marker a constraint waits for.
-fn next_marker(state: &State, start: u32, preferred: &[u32]) -> Option<Level> {
-    let awaits = |row: &u32| state.rows.watchers(*row).any(|con| awaited_marker(state, con) == Some(*row));
-    let row = (start..state.rows.len() as u32).find(awaits)?;
+fn next_marker(state: &State, start: RowVar, preferred: &IdVec<RowVar, u32>) -> Option<Level> {
+    let awaits = |row: &RowVar| state.rows.watchers(*row).any(|con| awaited_marker(state, con) == Some(*row));
+    let row = state.rows.ids().skip(start.index()).find(awaits)?;
     let rank = state.ranks.lo(row);
-    Some(Level::new(row, Subject::Marker, row as usize, preferred[row as usize].min(rank), (0, rank)))
+    Some(Level::new(Subject::Marker(row), row.index(), preferred[row].min(rank), (0, rank)))
 }
 
 fn decide_level(state: &mut State, limits: &Limits, level: &mut Level, value: u32) -> Outcome {
-    let row = level.row;
     level.mark = Some(state.mark());
     level.value = value;
     let policy = match (level.what, value == level.preferred) {
-        (Subject::Value | Subject::Residue, _) | (Subject::Rank, false) => Policy::SearchRank,
-        (Subject::Rank, true) if state.rows.role(row) == Role::Interior => Policy::LeastRank,
-        (Subject::Rank, true) => Policy::LeafRank,
-        (Subject::Marker, true) => Policy::PreferredMarker,
-        (Subject::Marker, false) => Policy::SearchMarker,
+        (Subject::Value(_) | Subject::Residue(_), _) | (Subject::Rank(_), false) => Policy::SearchRank,
+        (Subject::Rank(row), true) if state.rows.role(row) == Role::Interior => Policy::LeastRank,
+        (Subject::Rank(_), true) => Policy::LeafRank,
+        (Subject::Marker(_), true) => Policy::PreferredMarker,
+        (Subject::Marker(_), false) => Policy::SearchMarker,
     };
-    level.step = state.choose(policy, row);
+    level.step = state.choose(policy, level.what.row());
     if value != level.preferred {
         state.failures.insert(level.step, level.because.clone());
     }
     match level.what {
-        Subject::Value => assume_value(state, row, limits.cases.values[value as usize], level.step)?,
-        Subject::Residue => assume_residue(state, row, (value, level.last + 1), level.step)?,
-        Subject::Rank => {
+        Subject::Value(dim) => assume_value(state, dim, limits.cases.values[value as usize], level.step)?,
+        Subject::Residue(row) => assume_residue(state, row, (value, level.last + 1), level.step)?,
+        Subject::Rank(row) => {
             let upper = state.choose(policy, row);
             state.ranks.at_least(&mut state.trail, row, value, Pred::policy(level.step))?;
             state.ranks.at_most(&mut state.trail, row, i64::from(value), Pred::policy(upper))?;
         }
-        Subject::Marker => {
+        Subject::Marker(row) => {
             state.rows.set_marker(&mut state.trail, row, value, level.step);
             state.rows.wake(&state.ranks, row, &mut state.queue);
         }

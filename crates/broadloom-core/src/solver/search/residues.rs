@@ -9,10 +9,11 @@
 //! For example `[3, 5, ..r..] ~ [..r.., 5, 3]` excludes even ranks at once: their residue asks for `3 = 5`.
 //! [`Search`](super::Search) can therefore decide residues before it tries ranks, one by one, without an end.
 
-use crate::ids::{NIL, RowConId, StepId};
+use crate::ids::{RowConId, StepId};
 use crate::solver::stores::reason::{Outcome, Reason};
 use crate::solver::stores::rows::{Kind, RowCon};
 use crate::solver::stores::state::State;
+use crate::term::RowVar;
 use rustc_hash::FxHashMap;
 
 /// Greater moduli have too many residues to try them all.
@@ -29,7 +30,7 @@ pub(crate) struct Shifted {
 impl Shifted {
     pub fn new(con: RowCon) -> Option<Shifted> {
         let RowCon { res, opnd, done, .. } = con;
-        let own = !done && res.hole != NIL && res.hole == opnd.hole && res.flanks() == opnd.flanks();
+        let own = !done && res.hole != RowVar::NIL && res.hole == opnd.hole && res.flanks() == opnd.flanks();
         let period = res.lead.abs_diff(opnd.lead);
         (own && period > 0).then_some(Shifted { con, period })
     }
@@ -53,8 +54,8 @@ impl Shifted {
 
 /// The open rows with shifted self-constraints, in their order, each with the modulus that decides how
 /// the flanks of all of them face each other.
-pub(crate) fn find_moduli(state: &State) -> Vec<(u32, u32)> {
-    let mut moduli: FxHashMap<u32, u32> = FxHashMap::default();
+pub(crate) fn find_moduli(state: &State) -> Vec<(RowVar, u32)> {
+    let mut moduli: FxHashMap<RowVar, u32> = FxHashMap::default();
     for Shifted { con, period } in state.rows.cons().filter_map(Shifted::new) {
         if !state.rows.is_fixed(con.res.hole) {
             let modulus = moduli.entry(con.res.hole).or_insert(1);
@@ -62,7 +63,7 @@ pub(crate) fn find_moduli(state: &State) -> Vec<(u32, u32)> {
             *modulus = if both <= MOST { both } else { *modulus };
         }
     }
-    let mut moduli: Vec<(u32, u32)> = moduli.into_iter().filter(|(_, modulus)| *modulus > 1).collect();
+    let mut moduli: Vec<(RowVar, u32)> = moduli.into_iter().filter(|(_, modulus)| *modulus > 1).collect();
     moduli.sort_unstable();
     moduli
 }
@@ -71,7 +72,7 @@ pub(crate) fn find_moduli(state: &State) -> Vec<(u32, u32)> {
 /// residue, by policy step `step`.
 pub(crate) fn assume_residue(
     state: &mut State,
-    row: u32,
+    row: RowVar,
     (residue, modulus): (u32, u32),
     step: StepId,
 ) -> Outcome {

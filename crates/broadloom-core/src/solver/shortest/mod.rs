@@ -31,7 +31,7 @@ pub(crate) fn shortest_dim(state: &State, marker: impl Fn(RowVar) -> u32, dim: D
 
 /// The shortest chain that leads to the number of axes of a row variable.
 pub(crate) fn shortest_rank(state: &State, row: RowVar) -> Vec<Derived> {
-    ranks::shortest(state, row.0)
+    ranks::shortest(state, row)
 }
 
 /// The policy step that gave an axis its value, if one did directly.
@@ -41,12 +41,12 @@ pub(crate) fn policy_of(state: &State, dim: DimShape) -> Option<Policy> {
 
 /// The term that stands for a dimension.
 fn term_of(state: &State, dim: DimShape) -> DimTerm {
-    let rank = |row: RowVar| state.ranks.lo(row.0);
+    let rank = |row: RowVar| state.ranks.lo(row);
     match dim {
         DimShape::Ground(_) => DimTerm::NONE,
         DimShape::Var(var) => var.into(),
-        DimShape::Front(row, at) if at < rank(row) => state.row_axis(row.0, at),
-        DimShape::Back(row, at) if at < rank(row) => state.row_axis(row.0, rank(row) - 1 - at),
+        DimShape::Front(row, at) if at < rank(row) => state.row_axis(row, at),
+        DimShape::Back(row, at) if at < rank(row) => state.row_axis(row, rank(row) - 1 - at),
         DimShape::Front(..) | DimShape::Back(..) => DimTerm::NONE,
     }
 }

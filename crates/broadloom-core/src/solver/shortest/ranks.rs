@@ -21,22 +21,22 @@ struct RankLink {
 }
 
 /// The row has no fewer axes than it has.
-fn least(row: u32) -> Fact {
-    3 * row
+fn least(row: RowVar) -> Fact {
+    3 * row.0
 }
 
 /// It has no more.
-fn most(row: u32) -> Fact {
-    3 * row + 1
+fn most(row: RowVar) -> Fact {
+    3 * row.0 + 1
 }
 
 /// It is used with so many.
-fn offered(row: u32) -> Fact {
-    3 * row + 2
+fn offered(row: RowVar) -> Fact {
+    3 * row.0 + 2
 }
 
 /// The shortest chain to the number of axes of a row.
-pub(super) fn shortest(state: &State, row: u32) -> Vec<Derived> {
+pub(super) fn shortest(state: &State, row: RowVar) -> Vec<Derived> {
     let mut ways = Ways::new(3 * state.rows.len());
     let edges = edges(state);
     for edge in edges.iter().filter(|edge| edge.from == NIL) {
@@ -54,8 +54,8 @@ pub(super) fn shortest(state: &State, row: u32) -> Vec<Derived> {
         if goals.iter().all(|goal| ways.settled[*goal as usize]) {
             break;
         }
-        if fact % 3 == 2 && is_chosen_leaf(state, fact / 3) {
-            ways.by(least(fact / 3), Inference::Policy(Policy::LeafRank), fact);
+        if fact % 3 == 2 && is_chosen_leaf(state, RowVar(fact / 3)) {
+            ways.by(least(RowVar(fact / 3)), Inference::Policy(Policy::LeafRank), fact);
         }
         for edge in &sorted[starts[fact as usize] as usize..starts[fact as usize + 1] as usize] {
             ways.by(edge.to, edge.step, fact);
@@ -74,7 +74,7 @@ pub(super) fn shortest(state: &State, row: u32) -> Vec<Derived> {
 
 /// Starts from the bounds that need no row constraint.
 fn begin(state: &State, ways: &mut Ways) {
-    for row in 0..state.rows.len() as u32 {
+    for row in state.rows.ids() {
         if state.ranks.lo(row) == 0 {
             ways.start(least(row), Inference::Silent);
         }
@@ -86,7 +86,7 @@ fn begin(state: &State, ways: &mut Ways) {
                     ways.start(fact, Inference::Constraint(state.supports.get(support).id, None));
                 }
                 RankCause::Policy(step) => {
-                    let policy = state.policies.get(step.index()).map(|choice| choice.policy);
+                    let policy = state.policies.get(step).map(|choice| choice.policy);
                     if let Some(policy) = policy.filter(|policy| *policy != Policy::LeafRank) {
                         ways.start(fact, Inference::Policy(policy));
                     }
@@ -98,26 +98,27 @@ fn begin(state: &State, ways: &mut Ways) {
     }
 }
 
-fn is_chosen_leaf(state: &State, row: u32) -> bool {
+fn is_chosen_leaf(state: &State, row: RowVar) -> bool {
     state.rank_policy(row).is_some_and(|(policy, _)| policy == Policy::LeafRank)
 }
 
 fn edges(state: &State) -> Vec<RankLink> {
     let mut edges = Vec::new();
-    let rank = |term: Term| term.flanks() + if term.hole == NIL { 0 } else { state.ranks.lo(term.hole) };
+    let rank =
+        |term: Term| term.flanks() + if term.hole == RowVar::NIL { 0 } else { state.ranks.lo(term.hole) };
     for RowCon { res, opnd, kind, id, .. } in state.rows.cons() {
         let of = rank(res);
         if of != rank(opnd) || res.hole == opnd.hole {
             continue;
         }
-        let mut edge = |from: Term, to: Term, facts: [fn(u32) -> Fact; 2]| {
-            if to.hole == NIL {
+        let mut edge = |from: Term, to: Term, facts: [fn(RowVar) -> Fact; 2]| {
+            if to.hole == RowVar::NIL {
                 return;
             }
             let second = from == opnd;
-            let written = Some(Written { second, at: of, of }).filter(|_| from.hole == NIL);
+            let written = Some(Written { second, at: of, of }).filter(|_| from.hole == RowVar::NIL);
             let (start, goal) = (facts[0], facts[1]);
-            let from = if from.hole == NIL { NIL } else { start(from.hole) };
+            let from = if from.hole == RowVar::NIL { NIL } else { start(from.hole) };
             edges.push(RankLink { from, to: goal(to.hole), step: Inference::Constraint(id, written) });
         };
         edge(opnd, res, [least, least]);

@@ -17,7 +17,7 @@
 //! | all sizes of an equation but one | the equation | that one |
 
 use super::ways::{Derived, Fact, Inference, Way, Ways, Written};
-use crate::ids::{ArithId, NIL, SupportId};
+use crate::ids::{ArithId, IdVec, SupportId};
 use crate::solver::propagate::support::facing_place;
 use crate::solver::report::DimShape;
 use crate::solver::stores::ariths::Arith;
@@ -27,6 +27,7 @@ use crate::solver::stores::rows::{Kind, RowCon, Term};
 use crate::solver::stores::state::State;
 use crate::term::{ConstraintId, DimTerm, DimVar, Piece, Role, RowVar};
 use rustc_hash::FxHashMap;
+use std::ops::Range;
 
 /// A place by its number, or, with the highest bit, a ground term.
 type End = u32;
@@ -54,7 +55,7 @@ struct Equation {
 struct Places<'a> {
     state: &'a State,
     /// The first place of each row, after those of the dimension variables.
-    rows: Vec<u32>,
+    rows: IdVec<RowVar, u32>,
     pairs: Vec<Pair>,
     /// The place in `of_place` at which the pairs of each place begin.
     starts: Vec<u32>,
@@ -95,8 +96,8 @@ fn is_ground(end: End) -> bool {
 impl<'a> Places<'a> {
     fn new(state: &'a State, marker: impl Fn(RowVar) -> u32) -> Places<'a> {
         let mut next = state.dims.len() as u32;
-        let mut rows = Vec::with_capacity(state.rows.len() + 1);
-        for row in 0..state.rows.len() as u32 {
+        let mut rows = IdVec::default();
+        for row in state.rows.ids() {
             rows.push(next);
             next += state.ranks.lo(row);
         }
@@ -133,8 +134,8 @@ impl<'a> Places<'a> {
                 let RowCon { res, opnd, kind, .. } = state.rows.con(con);
                 let [below, above] = [res, opnd].map(|term| self.rank(term));
                 let of = [below, above];
-                let rank = |hole: u32| if hole == NIL { 0 } else { state.ranks.lo(hole) };
-                let inner = if opnd.hole == NIL { 0 } else { marker(RowVar(opnd.hole)).min(rank(opnd.hole)) };
+                let rank = |hole: RowVar| if hole == RowVar::NIL { 0 } else { state.ranks.lo(hole) };
+                let inner = if opnd.hole == RowVar::NIL { 0 } else { marker(opnd.hole).min(rank(opnd.hole)) };
                 let (split, surplus) = (opnd.lead + inner, below.saturating_sub(above));
                 for at in 0..above {
                     let facing = if kind == Kind::Eq || at < split { at } else { at + surplus };
@@ -155,7 +156,7 @@ impl<'a> Places<'a> {
         let res = state.supports.get(support).res;
         let rank = state.ranks.lo(res);
         for at in 0..rank {
-            let own = self.rows[res as usize] + at;
+            let own = self.rows[res] + at;
             let mut claims = Vec::new();
             for term in state.supports.terms(support) {
                 let length = self.rank(*term);
@@ -201,24 +202,29 @@ impl<'a> Places<'a> {
         for piece in pieces {
             match piece {
                 Piece::Dim(dim) => ends.push(dim.0),
-                Piece::Row(row) => ends.extend(self.rows[row.index()]..self.rows[row.index() + 1]),
+                Piece::Row(row) => ends.extend(self.places_of(*row)),
             }
         }
         ends
     }
 
+    /// The places of the axes of a row.
+    fn places_of(&self, row: RowVar) -> Range<u32> {
+        self.rows[row]..self.rows[RowVar::new(row.index() + 1)]
+    }
+
     fn rank(&self, term: Term) -> u32 {
-        term.flanks() + if term.hole == NIL { 0 } else { self.state.ranks.lo(term.hole) }
+        term.flanks() + if term.hole == RowVar::NIL { 0 } else { self.state.ranks.lo(term.hole) }
     }
 
     /// The end at a position of a term.
     fn end(&self, term: Term, at: u32) -> End {
         let literals = self.state.rows.literals(term);
-        let rank = if term.hole == NIL { 0 } else { self.state.ranks.lo(term.hole) };
+        let rank = if term.hole == RowVar::NIL { 0 } else { self.state.ranks.lo(term.hole) };
         if at < term.lead {
             literals[at as usize].0
         } else if at < term.lead + rank {
-            self.rows[term.hole as usize] + at - term.lead
+            self.rows[term.hole] + at - term.lead
         } else {
             literals[(at - rank) as usize].0
         }
@@ -260,8 +266,8 @@ impl<'a> Places<'a> {
     }
 
     fn place_of(&self, dim: DimShape) -> Option<u32> {
-        let axis = |row: RowVar, at: u32| Some(self.rows[row.index()] + at);
-        let rank = |row: RowVar| self.state.ranks.lo(row.0);
+        let axis = |row: RowVar, at: u32| Some(self.rows[row] + at);
+        let rank = |row: RowVar| self.state.ranks.lo(row);
         match dim {
             DimShape::Ground(_) => None,
             DimShape::Var(var) => Some(var.0),
@@ -272,20 +278,20 @@ impl<'a> Places<'a> {
 
     fn shape_of(&self, place: u32) -> DimShape {
         match self.row_of(place) {
-            Some(row) => DimShape::Front(RowVar(row), place - self.rows[row as usize]),
+            Some(row) => DimShape::Front(row, place - self.rows[row]),
             None => DimShape::Var(DimVar(place)),
         }
     }
 
     /// The row that a place is an axis of.
-    fn row_of(&self, place: u32) -> Option<u32> {
-        let row = self.rows.partition_point(|first| *first <= place).checked_sub(1)?;
-        (place >= self.state.dims.len() as u32).then_some(row as u32)
+    fn row_of(&self, place: u32) -> Option<RowVar> {
+        let row = self.rows.iter().as_slice().partition_point(|first| *first <= place).checked_sub(1)?;
+        (place >= self.state.dims.len() as u32).then_some(RowVar::new(row))
     }
 
     fn term(&self, place: u32) -> DimTerm {
         match self.row_of(place) {
-            Some(row) => self.state.row_axis(row, place - self.rows[row as usize]),
+            Some(row) => self.state.row_axis(row, place - self.rows[row]),
             None => DimTerm(place),
         }
     }
@@ -385,7 +391,7 @@ impl<'a> Places<'a> {
     /// A place that takes its cap: because it has to have a size, or because it is a leaf.
     fn take_cap(&self, ways: &mut Ways, place: u32, cap: Fact) {
         let (state, term) = (self.state, self.term(place));
-        let claims = term.node().is_some_and(|node| state.dims.claims(state.dims.find(node)));
+        let claims = term.var().is_some_and(|node| state.dims.claims(state.dims.find(node)));
         let role = match self.row_of(place) {
             Some(row) => state.rows.role(row),
             None => state.dim_role(DimVar(place)),

@@ -72,12 +72,12 @@ fn entails(closed: &Closed<'_>, links: &[&Derived], dim: DimShape) -> bool {
     copy.atoms.clone_from(&state.atoms);
     copy.atom_ids.clone_from(&state.atom_ids);
     // The solver's own variables stand between the caller's.
-    for node in 0..state.dims.len() as u32 {
-        copy.dim_var(state.dim_role(DimVar(node)));
+    for node in state.dims.ids() {
+        copy.dim_var(state.dim_role(node));
     }
-    for row in 0..state.rows.len() as u32 {
+    for row in state.rows.ids() {
         let var = copy.row_var(state.rows.role(row));
-        copy.declare_marker(var, closed.marker(RowVar(row)));
+        copy.declare_marker(var, closed.marker(row));
         let axes: Vec<DimTerm> =
             (0..state.ranks.lo(row)).map(|_| copy.dim_var(Role::Interior).into()).collect();
         add(&mut copy, Constraint::RowEq(RowTerm::var(var), RowTerm::closed(&axes)));

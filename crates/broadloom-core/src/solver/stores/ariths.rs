@@ -1,7 +1,7 @@
 //! The store of arithmetic constraints: their forms, who waits for them, and the queue.
 
 use crate::affine::Affine;
-use crate::ids::ArithId;
+use crate::ids::{ArithId, IdVec};
 use crate::solver::stores::trail::{Cell, Trail};
 use crate::term::{ConstraintId, DimTerm, Numerator, Piece, RowVar};
 use rustc_hash::FxHashMap;
@@ -57,8 +57,8 @@ impl Arith {
     }
 
     /// The row variables, in order.
-    pub fn rows(&self) -> impl Iterator<Item = u32> + '_ {
-        self.pieces().iter().filter_map(|piece| if let Piece::Row(row) = piece { Some(row.0) } else { None })
+    pub fn rows(&self) -> impl Iterator<Item = RowVar> + '_ {
+        self.pieces().iter().filter_map(|piece| if let Piece::Row(row) = piece { Some(*row) } else { None })
     }
 
     /// The dimensions written out.
@@ -98,12 +98,12 @@ const MOST_PUSHES: u32 = 256;
 /// The store of arithmetic constraints.
 #[derive(Clone, Default)]
 pub(crate) struct Ariths {
-    cons: Vec<Con>,
+    cons: IdVec<ArithId, Con>,
     queue: Vec<ArithId>,
     /// The dimensions that arithmetic mentions by name.
     mentioned: Vec<DimTerm>,
     /// Row variables in counts and lists.
-    rows: FxHashMap<u32, SmallVec<[ArithId; 2]>>,
+    rows: FxHashMap<RowVar, SmallVec<[ArithId; 2]>>,
 }
 
 impl Ariths {
@@ -140,37 +140,37 @@ impl Ariths {
 
     /// The number that the next constraint gets.
     pub fn next(&self) -> ArithId {
-        ArithId::new(self.cons.len())
+        self.cons.next()
     }
 
     pub fn get(&self, con: ArithId) -> &Arith {
-        &self.cons[con.index()].what
+        &self.cons[con].what
     }
 
     /// The constraint's id.
     pub fn id(&self, con: ArithId) -> ConstraintId {
-        self.cons[con.index()].id
+        self.cons[con].id
     }
 
     /// The constraints that are not settled.
     pub fn pending(&self) -> impl Iterator<Item = ArithId> + '_ {
-        (0..self.cons.len()).map(ArithId::new).filter(|con| !self.cons[con.index()].done)
+        self.cons.ids().filter(|con| !self.cons[*con].done)
     }
 
     /// The counts and lists about a row variable.
-    pub fn of_row(&self, row: u32) -> &[ArithId] {
+    pub fn of_row(&self, row: RowVar) -> &[ArithId] {
         if self.rows.is_empty() { &[] } else { self.rows.get(&row).map_or(&[], |cons| cons.as_slice()) }
     }
 
     pub fn enqueue(&mut self, con: ArithId) {
-        let entry = &mut self.cons[con.index()];
+        let entry = &mut self.cons[con];
         if !entry.done && !entry.queued {
             entry.queued = true;
             self.queue.push(con);
         }
     }
 
-    pub fn enqueue_row(&mut self, row: u32) {
+    pub fn enqueue_row(&mut self, row: RowVar) {
         if let Some(cons) = self.rows.get(&row) {
             for con in cons.clone() {
                 self.enqueue(con);
@@ -180,7 +180,7 @@ impl Ariths {
 
     pub fn pop(&mut self) -> Option<ArithId> {
         let con = self.queue.pop()?;
-        self.cons[con.index()].queued = false;
+        self.cons[con].queued = false;
         Some(con)
     }
 
@@ -191,38 +191,38 @@ impl Ariths {
 
     /// Notes that the axes of its rows are watched. Returns whether that is news.
     pub fn expand(&mut self, trail: &mut Trail, con: ArithId) -> bool {
-        if self.cons[con.index()].expanded {
+        if self.cons[con].expanded {
             return false;
         }
         self.save(trail, con);
-        self.cons[con.index()].expanded = true;
+        self.cons[con].expanded = true;
         true
     }
 
     /// Counts a bound that is narrowed without being fixed. Returns whether there were not too many of them.
     pub fn may_push(&mut self, trail: &mut Trail, con: ArithId) -> bool {
-        if self.cons[con.index()].narrowed >= MOST_PUSHES {
+        if self.cons[con].narrowed >= MOST_PUSHES {
             return false;
         }
         self.save(trail, con);
-        self.cons[con.index()].narrowed += 1;
+        self.cons[con].narrowed += 1;
         true
     }
 
     /// Notes that a constraint has nothing left to say.
     pub fn finish(&mut self, trail: &mut Trail, con: ArithId) {
         self.save(trail, con);
-        self.cons[con.index()].done = true;
+        self.cons[con].done = true;
     }
 
     fn save(&self, trail: &mut Trail, con: ArithId) {
-        let Con { done, expanded, narrowed, .. } = self.cons[con.index()];
-        trail.save_pair(Cell::Arith, con.0, u32::from(done) | u32::from(expanded) << 1, narrowed);
+        let Con { done, expanded, narrowed, .. } = self.cons[con];
+        trail.save_pair(Cell::Arith, con, u32::from(done) | u32::from(expanded) << 1, narrowed);
     }
 
     /// Puts a logged word back.
-    pub fn restore(&mut self, at: u32, flags: u32, narrowed: u32) {
-        let con = &mut self.cons[at as usize];
+    pub fn restore(&mut self, con: ArithId, flags: u32, narrowed: u32) {
+        let con = &mut self.cons[con];
         (con.done, con.expanded, con.narrowed) = (flags & 1 != 0, flags & 2 != 0, narrowed);
     }
 }

@@ -3,19 +3,21 @@
 //! A [`ReasonId`] is either a constraint (no record needed) or an index into the solver's list of
 //! [`Reason`]s. Reading reasons is rare and happens in `explain`; writing one is a push.
 
-use crate::ids::{ArithId, ClauseId, RowConId, StepId, SupportId};
-use crate::term::ConstraintId;
+use crate::ids::{AdjacencyId, ArithId, ClauseId, RowConId, StepId, SupportId, ids};
+use crate::term::{ConstraintId, DimTerm, DimVar, RowVar};
+
 /// The reason why a leaf had to give way: two leaves with different caps, and the adjacencies
 /// between them.
 #[derive(Clone)]
 pub(crate) struct Rivalry {
-    pub leaves: Vec<u32>,
-    pub edges: Vec<u32>,
+    pub leaves: Vec<DimVar>,
+    pub edges: Vec<AdjacencyId>,
 }
 
-/// A constraint, or the index of a [`Reason`].
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct ReasonId(pub u32);
+ids! {
+    /// A constraint, or the number of a [`Reason`].
+    pub(crate) ReasonId "reason";
+}
 
 impl ReasonId {
     const CONSTRAINT: u32 = 1 << 31;
@@ -46,31 +48,31 @@ pub(crate) enum Reason {
     /// The same, where the operand's axis is an atom: so the result's axis is that atom.
     Pinned { con: RowConId, side: Side, at: u32 },
     /// An atom moved down adjacency `edge` from the class whose value was recorded at `from`.
-    FlowDown { edge: u32, from: u32 },
+    FlowDown { edge: AdjacencyId, from: DimVar },
     /// A value moved up adjacency `edge` from the class whose value was recorded at `from`.
-    FlowUp { edge: u32, from: u32 },
+    FlowUp { edge: AdjacencyId, from: DimVar },
     /// A cap moved up along adjacency `edge` from the class whose cap was recorded at `from`.
-    FlowCap { edge: u32, from: u32 },
+    FlowCap { edge: AdjacencyId, from: DimVar },
     /// DI-cap collapse: the cap recorded at `node` met a different one.
-    TwoCaps { node: u32, second: ReasonId },
+    TwoCaps { node: DimVar, second: ReasonId },
     /// The known front and back of `row` share axis `at` once its rank is fixed.
-    Overlap { row: u32, at: u32 },
+    Overlap { row: RowVar, at: u32 },
     /// Row constraint `con` of a row with itself relates its flanks, because policy step `step` assumes a residue of the rank.
     Chain { con: RowConId, step: StepId },
     /// A policy step; the index of a [`Policy`].
     Policy(StepId),
     /// The upper end of adjacency `edge` claims a size, so the lower end equals it.
-    Claimed { edge: u32 },
+    Claimed { edge: AdjacencyId },
     /// The class claims a size, so it is the cap recorded at `node`.
-    ClaimedCap { node: u32 },
+    ClaimedCap { node: DimVar },
     /// Arithmetic constraint `con`, from what it knows of everything it mentions.
     Arith { con: ArithId },
     /// The bounds on the size of the class of `node` leave only the unit, or only one size.
-    OnlyUnit { node: u32 },
+    OnlyUnit { node: DimVar },
     /// No operand can claim a size at the axis of `clause`, so it is the unit.
     Unsupported { clause: ClauseId },
     /// Only one operand can: because the axis claims a size, or lies below the operand by `edge`, they are one.
-    Sole { clause: ClauseId, edge: u32 },
+    Sole { clause: ClauseId, edge: AdjacencyId },
 }
 
 /// A choice among solutions (policy step, Lemma 5.1), as opposed to an entailed fact.
@@ -132,23 +134,23 @@ pub enum Limit {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Conflict {
     /// The class of `node` has one ground value and `reason` demands another.
-    Value { node: u32, have: u32, want: u32, reason: ReasonId },
+    Value { node: DimVar, have: DimTerm, want: DimTerm, reason: ReasonId },
     /// The class of `node` has an atom cap and `reason` gives it a different atom.
-    Cap { node: u32, cap: u32, want: u32, reason: ReasonId },
+    Cap { node: DimVar, cap: DimTerm, want: DimTerm, reason: ReasonId },
     /// Two valued classes are equated.
-    Merge { a: u32, b: u32, reason: ReasonId },
+    Merge { a: DimVar, b: DimVar, reason: ReasonId },
     /// Two ground terms are compared and disagree.
-    Ground { a: u32, b: u32, reason: ReasonId },
+    Ground { a: DimTerm, b: DimTerm, reason: ReasonId },
     /// The least rank of `row` exceeds the greatest.
-    Rank { row: u32, lo: u32, hi: u32 },
+    Rank { row: RowVar, lo: u32, hi: u32 },
     /// A positive cycle of rank facts through `row`, closed by constraint `con`.
-    RankCycle { row: u32, con: RowConId },
+    RankCycle { row: RowVar, con: RowConId },
     /// One row of constraint `con` writes more axes than the other can have.
     Overflow { con: RowConId },
     /// The class of `node` claims a size and `reason` makes it the unit.
-    Claim { node: u32, reason: ReasonId },
+    Claim { node: DimVar, reason: ReasonId },
     /// The bounds on the size of the class of `node` exclude each other, or its value, or its cap.
-    Size { node: u32 },
+    Size { node: DimVar },
     /// The known sizes of its dimensions contradict an arithmetic constraint.
     Arith { con: ArithId },
     /// A ground dimension is smaller than `reason` asks for.
@@ -156,7 +158,7 @@ pub(crate) enum Conflict {
     /// A ground dimension is larger than `reason` allows.
     TooLarge { size: u64, most: u64, reason: ReasonId },
     /// The classes of `a` and `b` belong to different symbols, and `reason` equates them.
-    Symbols { a: u32, b: u32, reason: ReasonId },
+    Symbols { a: DimVar, b: DimVar, reason: ReasonId },
     /// A flank asks for what no axis that faces it can be, at any rank.
     Contents,
     /// Not a contradiction: closing gives the last axes of a supported row to none of its operands.
@@ -173,5 +175,5 @@ pub(crate) type Outcome<T = ()> = Result<T, Conflict>;
 pub(crate) struct Choice {
     pub policy: Policy,
     /// The row variable it is about, or `NIL`.
-    pub row: u32,
+    pub row: RowVar,
 }

@@ -10,24 +10,29 @@
 //! is fixed they become one block of axes. An axis that has no term yet is
 //! [`DimTerm::NONE`], so no variable is made before a rule needs one.
 
-use crate::ids::{NIL, RowConId, StepId};
+use crate::ids::{IdVec, NIL, RowConId, StepId};
 use crate::solver::stores::ranks::Ranks;
 use crate::solver::stores::reason::{ReasonId, Side};
 use crate::solver::stores::trail::{Cell, Entry, Trail, set};
-use crate::term::{ConstraintId, DimTerm, Hole, Role, RowTerm};
+use crate::term::{ConstraintId, DimTerm, DimVar, Hole, Role, RowTerm, RowVar};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 /// A row term, stored: a range of the literal arena and a row variable (or `NIL`).
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Term {
     pub start: u32,
     pub lead: u32,
     pub trail: u32,
-    pub hole: u32,
+    pub hole: RowVar,
 }
 
 impl Term {
+    /// A bare row variable.
+    pub fn var(row: RowVar) -> Term {
+        Term { start: 0, lead: 0, trail: 0, hole: row }
+    }
+
     /// The number of axes written out.
     pub fn flanks(self) -> u32 {
         self.lead + self.trail
@@ -73,7 +78,7 @@ struct PackedCon {
     start: u32,
     /// Lead and trail of the result, then of the operand.
     flanks: [u32; 4],
-    holes: [u32; 2],
+    holes: [RowVar; 2],
     id: ConstraintId,
     left: u32,
     right: u32,
@@ -91,7 +96,7 @@ pub(crate) struct Axis {
     pub why: ReasonId,
 }
 
-const UNNAMED: Axis = Axis { term: DimTerm::NONE, why: ReasonId(NIL) };
+const UNNAMED: Axis = Axis { term: DimTerm::NONE, why: ReasonId::NIL };
 
 /// Axes known from either edge while the rank is open; each list reaches at most to the least rank.
 #[derive(Clone, Default)]
@@ -117,9 +122,9 @@ struct RowState {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Slot {
     /// Counted from the given edge of a row of open rank.
-    Edge { row: u32, side: Side, at: u32 },
+    Edge { row: RowVar, side: Side, at: u32 },
     /// Counted from the front of a row of fixed rank.
-    Axis { row: u32, at: u32 },
+    Axis { row: RowVar, at: u32 },
 }
 
 /// The content of a position of a row term.
@@ -134,8 +139,8 @@ pub(crate) enum Spot {
 
 impl Spot {
     /// The node of a variable term.
-    pub fn node(self) -> Option<u32> {
-        if let Spot::Known(term) = self { term.node() } else { None }
+    pub fn var(self) -> Option<DimVar> {
+        if let Spot::Known(term) = self { term.var() } else { None }
     }
 }
 
@@ -145,14 +150,14 @@ pub(crate) struct Rows {
     literals: Vec<DimTerm>,
     blocks: Vec<Axis>,
     partials: Vec<Partial>,
-    states: Vec<RowState>,
-    cons: Vec<PackedCon>,
+    states: IdVec<RowVar, RowState>,
+    cons: IdVec<RowConId, PackedCon>,
     /// The rows of leaves and parameters.
-    leaves: Vec<u32>,
+    leaves: Vec<RowVar>,
     /// Rows whose marker is not declared.
     undeclared: u32,
     /// Decided markers and the policy steps that decided them: few rows have one.
-    markers: FxHashMap<u32, (u32, StepId)>,
+    markers: FxHashMap<RowVar, (u32, StepId)>,
 }
 
 /// Lengths to cut back to on undo.
@@ -175,8 +180,8 @@ impl Rows {
         self.markers.clear();
     }
 
-    pub fn fresh(&mut self, role: Role) -> u32 {
-        self.states.push(RowState {
+    pub fn fresh(&mut self, role: Role) -> RowVar {
+        let row = self.states.push(RowState {
             axes: NIL,
             source: RowConId::NIL,
             partial: NIL,
@@ -184,7 +189,6 @@ impl Rows {
             declared: NIL,
             role,
         });
-        let row = self.states.len() as u32 - 1;
         self.undeclared += 1;
         if role != Role::Interior {
             self.leaves.push(row);
@@ -193,14 +197,14 @@ impl Rows {
     }
 
     /// The rows of leaves and parameters, in the order they were made.
-    pub fn leaves(&self) -> &[u32] {
+    pub fn leaves(&self) -> &[RowVar] {
         &self.leaves
     }
 
     /// Makes every row an interior one.
     pub fn forget_roles(&mut self) {
         for row in std::mem::take(&mut self.leaves) {
-            self.states[row as usize].role = Role::Interior;
+            self.states[row].role = Role::Interior;
         }
     }
 
@@ -213,45 +217,50 @@ impl Rows {
         self.states.len()
     }
 
+    /// All rows, in the order they were made.
+    pub fn ids(&self) -> impl DoubleEndedIterator<Item = RowVar> + use<> {
+        self.states.ids()
+    }
+
     pub fn axis_count(&self) -> u32 {
         self.blocks.len() as u32
     }
 
-    pub fn role(&self, row: u32) -> Role {
-        self.states[row as usize].role
+    pub fn role(&self, row: RowVar) -> Role {
+        self.states[row].role
     }
 
     /// True if the rank is fixed and the axes laid out.
     #[inline]
-    pub fn is_fixed(&self, row: u32) -> bool {
-        self.states[row as usize].axes != NIL
+    pub fn is_fixed(&self, row: RowVar) -> bool {
+        self.states[row].axes != NIL
     }
 
     /// True if no constraint mentions a row variable.
-    pub fn is_unmentioned(&self, row: u32) -> bool {
-        let RowState { axes, partial, watch, .. } = self.states[row as usize];
+    pub fn is_unmentioned(&self, row: RowVar) -> bool {
+        let RowState { axes, partial, watch, .. } = self.states[row];
         axes == NIL && partial == NIL && watch == RowConId::NIL
     }
 
     /// The row constraint whose literal axes are this row's axes, if it was bound in bulk.
-    pub fn source(&self, row: u32) -> RowConId {
-        self.states[row as usize].source
+    pub fn source(&self, row: RowVar) -> RowConId {
+        self.states[row].source
     }
 
-    pub fn declare_marker(&mut self, row: u32, lead: u32) {
-        let declared = &mut self.states[row as usize].declared;
+    pub fn declare_marker(&mut self, row: RowVar, lead: u32) {
+        let declared = &mut self.states[row].declared;
         self.undeclared -= u32::from(*declared == NIL);
         *declared = lead;
     }
 
     /// The declared place of the marker, not yet cut to the rank.
-    pub fn declared(&self, row: u32) -> Option<u32> {
-        let declared = self.states[row as usize].declared;
+    pub fn declared(&self, row: RowVar) -> Option<u32> {
+        let declared = self.states[row].declared;
         (declared != NIL).then_some(declared)
     }
 
     /// The marker, if it was declared or decided.
-    pub fn marker(&self, row: u32) -> Option<u32> {
+    pub fn marker(&self, row: RowVar) -> Option<u32> {
         if let Some(declared) = self.declared(row) {
             return Some(declared);
         }
@@ -259,7 +268,7 @@ impl Rows {
     }
 
     /// The declared markers of all rows; the left edge where none is declared.
-    pub fn declared_markers(&self) -> Vec<u32> {
+    pub fn declared_markers(&self) -> IdVec<RowVar, u32> {
         self.states.iter().map(|state| if state.declared == NIL { 0 } else { state.declared }).collect()
     }
 
@@ -269,19 +278,19 @@ impl Rows {
     }
 
     /// The policy step that decided the marker, or `NIL`.
-    pub fn marker_policy(&self, row: u32) -> StepId {
+    pub fn marker_policy(&self, row: RowVar) -> StepId {
         self.markers.get(&row).map_or(StepId::NIL, |(_, policy)| *policy)
     }
 
-    pub fn set_marker(&mut self, trail: &mut Trail, row: u32, marker: u32, step: StepId) {
+    pub fn set_marker(&mut self, trail: &mut Trail, row: RowVar, marker: u32, step: StepId) {
         let (old, before) = self.markers.insert(row, (marker, step)).unwrap_or((NIL, StepId::NIL));
-        trail.save_pair(Cell::Marker, row, old, before.0);
+        trail.save_pair(Cell::Marker, row, old, before);
     }
 
     /// A row constraint, unpacked.
     #[inline]
     pub fn con(&self, con: RowConId) -> RowCon {
-        let PackedCon { start, flanks, holes, id, left, right, kind, done, .. } = self.cons[con.index()];
+        let PackedCon { start, flanks, holes, id, left, right, kind, done, .. } = self.cons[con];
         let res = Term { start, lead: flanks[0], trail: flanks[1], hole: holes[0] };
         let opnd = Term { start: start + res.flanks(), lead: flanks[2], trail: flanks[3], hole: holes[1] };
         RowCon { res, opnd, id, left, right, kind, done }
@@ -289,7 +298,7 @@ impl Rows {
 
     /// The number that the next row constraint gets.
     pub fn next_con(&self) -> RowConId {
-        RowConId::new(self.cons.len())
+        self.cons.next()
     }
 
     /// The numbers of all row constraints, in the order of addition.
@@ -310,16 +319,16 @@ impl Rows {
     /// Records how far an alignment has come.
     #[inline]
     pub fn advance(&mut self, trail: &mut Trail, con: RowConId, left: u32, right: u32, done: bool) {
-        let entry = &mut self.cons[con.index()];
+        let entry = &mut self.cons[con];
         if (entry.left, entry.right, entry.done) != (left, right, done) {
-            trail.save_pair(Cell::Progress, con.0, entry.left, entry.right);
+            trail.save_pair(Cell::Progress, con, entry.left, entry.right);
             (entry.left, entry.right, entry.done) = (left, right, done);
         }
     }
 
     /// Notes that a constraint is queued, or no longer.
     pub fn set_queued(&mut self, con: RowConId, queued: bool) {
-        self.cons[con.index()].queued = queued;
+        self.cons[con].queued = queued;
     }
 
     /// Copies a term into the store.
@@ -334,10 +343,10 @@ impl Rows {
     }
 
     /// The row variable of a term, or `NIL`.
-    pub fn hole_of(&self, term: RowTerm<'_>) -> u32 {
+    pub fn hole_of(&self, term: RowTerm<'_>) -> RowVar {
         match term.hole {
-            Hole::Marker => NIL,
-            Hole::Var(row) => row.0,
+            Hole::Marker => RowVar::NIL,
+            Hole::Var(row) => row,
         }
     }
 
@@ -352,8 +361,8 @@ impl Rows {
         let con = self.next_con();
         let mut next = [RowConId::NIL; 2];
         for (at, hole) in [res.hole, opnd.hole].into_iter().enumerate() {
-            if hole != NIL && !(at == 1 && hole == res.hole) {
-                next[at] = std::mem::replace(&mut self.states[hole as usize].watch, con);
+            if hole != RowVar::NIL && !(at == 1 && hole == res.hole) {
+                next[at] = std::mem::replace(&mut self.states[hole].watch, con);
             }
         }
         debug_assert_eq!(
@@ -378,14 +387,14 @@ impl Rows {
 
     /// The constraint after `con` in the watch list of `row`.
     #[inline]
-    fn next_watch(&self, con: RowConId, row: u32) -> RowConId {
-        let PackedCon { holes, next, .. } = self.cons[con.index()];
+    fn next_watch(&self, con: RowConId, row: RowVar) -> RowConId {
+        let PackedCon { holes, next, .. } = self.cons[con];
         if holes[0] == row { next[0] } else { next[1] }
     }
 
     /// The constraints that mention a row variable.
-    pub fn watchers(&self, row: u32) -> impl Iterator<Item = RowConId> + '_ {
-        let mut next = self.states[row as usize].watch;
+    pub fn watchers(&self, row: RowVar) -> impl Iterator<Item = RowConId> + '_ {
+        let mut next = self.states[row].watch;
         std::iter::from_fn(move || {
             let con = (next != RowConId::NIL).then_some(next)?;
             next = self.next_watch(con, row);
@@ -395,20 +404,20 @@ impl Rows {
 
     /// Queues the unfinished constraints that mention a row variable, except inequalities in which all
     /// that is certain is aligned and that wait for a rank to be fixed while this one only rose.
-    pub fn wake(&mut self, ranks: &Ranks, row: u32, queue: &mut Vec<RowConId>) {
+    pub fn wake(&mut self, ranks: &Ranks, row: RowVar, queue: &mut Vec<RowConId>) {
         let fixed = self.is_fixed(row);
-        let mut con = self.states[row as usize].watch;
+        let mut con = self.states[row].watch;
         while con != RowConId::NIL {
-            let PackedCon { kind, left, right, flanks, holes, done, queued, .. } = self.cons[con.index()];
+            let PackedCon { kind, left, right, flanks, holes, done, queued, .. } = self.cons[con];
             if !done
                 && !queued
                 && (fixed || kind == Kind::Eq || {
-                    let declared = holes[1] != NIL && self.states[holes[1] as usize].declared != NIL;
+                    let declared = holes[1] != RowVar::NIL && self.states[holes[1]].declared != NIL;
                     let certain = if declared { ranks.lo(holes[1]) } else { 0 };
                     left < flanks[2] || right < flanks[3] || left + right < flanks[2] + flanks[3] + certain
                 })
             {
-                self.cons[con.index()].queued = true;
+                self.cons[con].queued = true;
                 queue.push(con);
             }
             con = self.next_watch(con, row);
@@ -416,15 +425,15 @@ impl Rows {
     }
 
     /// Takes the literal axes of a closed term as the axes of `row`, without copying them.
-    pub fn bind_literals(&mut self, trail: &mut Trail, row: u32, start: u32, con: RowConId) {
-        let state = &mut self.states[row as usize];
-        trail.save_pair(Cell::Axes, row, state.axes, state.source.0);
+    pub fn bind_literals(&mut self, trail: &mut Trail, row: RowVar, start: u32, con: RowConId) {
+        let state = &mut self.states[row];
+        trail.save_pair(Cell::Axes, row, state.axes, state.source);
         (state.axes, state.source) = (start, con);
     }
 
     /// True if anything is known of the axes of a row of open rank.
-    pub fn partial(&self, row: u32) -> Option<&Partial> {
-        self.partials.get(self.states[row as usize].partial as usize)
+    pub fn partial(&self, row: RowVar) -> Option<&Partial> {
+        self.partials.get(self.states[row].partial as usize)
     }
 
     /// Lays out the axes of a row whose rank is now fixed. Returns the axes claimed both by the
@@ -432,13 +441,13 @@ impl Rows {
     pub fn lay_out(
         &mut self,
         trail: &mut Trail,
-        row: u32,
+        row: RowVar,
         rank: u32,
     ) -> SmallVec<[(u32, DimTerm, DimTerm); 2]> {
         let start = self.blocks.len();
         self.blocks.resize(start + rank as usize, UNNAMED);
         let mut overlaps = SmallVec::new();
-        if let Some(partial) = self.partials.get(self.states[row as usize].partial as usize) {
+        if let Some(partial) = self.partials.get(self.states[row].partial as usize) {
             let block = &mut self.blocks[start..];
             for (at, axis) in partial.front.iter().enumerate().take(rank as usize) {
                 block[at] = *axis;
@@ -452,15 +461,15 @@ impl Rows {
                 }
             }
         }
-        let state = &mut self.states[row as usize];
-        trail.save_pair(Cell::Axes, row, state.axes, state.source.0);
+        let state = &mut self.states[row];
+        trail.save_pair(Cell::Axes, row, state.axes, state.source);
         state.axes = start as u32;
         overlaps
     }
 
     /// The axes of a row of fixed rank.
-    pub fn axis(&self, row: u32, at: u32) -> DimTerm {
-        let RowState { axes, source, .. } = self.states[row as usize];
+    pub fn axis(&self, row: RowVar, at: u32) -> DimTerm {
+        let RowState { axes, source, .. } = self.states[row];
         let index = (axes + at) as usize;
         if source == RowConId::NIL { self.blocks[index].term } else { self.literals[index] }
     }
@@ -476,14 +485,14 @@ impl Rows {
                 list.get(at as usize).copied().unwrap_or(UNNAMED)
             }),
             Slot::Axis { row, at } => {
-                let RowState { axes, source, .. } = self.states[row as usize];
+                let RowState { axes, source, .. } = self.states[row];
                 let index = (axes + at) as usize;
                 // A rank that was pushed beyond what was laid out is a conflict under explanation.
                 if source == RowConId::NIL {
                     self.blocks.get(index).copied().unwrap_or(UNNAMED)
                 } else {
                     let term = self.literals.get(index).copied().unwrap_or(DimTerm::NONE);
-                    Axis { term, why: ReasonId(NIL) }
+                    Axis { term, why: ReasonId::NIL }
                 }
             }
         }
@@ -493,12 +502,12 @@ impl Rows {
     pub fn fill(&mut self, trail: &mut Trail, slot: Slot, term: DimTerm, why: ReasonId) {
         match slot {
             Slot::Axis { row, at } => {
-                let index = self.states[row as usize].axes + at;
+                let index = self.states[row].axes + at;
                 trail.save(Cell::Axis, index, 0);
                 self.blocks[index as usize] = Axis { term, why };
             }
             Slot::Edge { row, side, at } => {
-                let state = &mut self.states[row as usize];
+                let state = &mut self.states[row];
                 if state.partial == NIL {
                     set!(trail, Partial, row, state.partial, self.partials.len() as u32);
                     self.partials.push(Partial::default());
@@ -530,7 +539,7 @@ impl Rows {
             Side::Left => term.start + at,
             Side::Right => term.start + term.flanks() - 1 - at,
         };
-        if at < near || term.hole == NIL {
+        if at < near || term.hole == RowVar::NIL {
             return literal(from_edge(at));
         }
         let (row, inner) = (term.hole, at - near);
@@ -560,7 +569,7 @@ impl Rows {
 
     /// The rank of a term, if its row variable's rank is fixed (or it has none).
     pub fn rank(&self, ranks: &Ranks, term: Term) -> Option<u32> {
-        if term.hole == NIL {
+        if term.hole == RowVar::NIL {
             Some(term.flanks())
         } else if self.is_fixed(term.hole) {
             Some(term.flanks() + ranks.lo(term.hole))
@@ -584,18 +593,18 @@ impl Rows {
         let index = at as usize;
         match cell {
             Cell::Axes => {
-                let state = &mut self.states[index];
+                let state = &mut self.states[RowVar(at)];
                 (state.axes, state.source) = (old, RowConId(more));
             }
-            Cell::Partial => self.states[index].partial = old,
+            Cell::Partial => self.states[RowVar(at)].partial = old,
             Cell::Marker if old == NIL => {
-                self.markers.remove(&at);
+                self.markers.remove(&RowVar(at));
             }
             Cell::Marker => {
-                self.markers.insert(at, (old, StepId(more)));
+                self.markers.insert(RowVar(at), (old, StepId(more)));
             }
             Cell::Progress => {
-                let con = &mut self.cons[index];
+                let con = &mut self.cons[RowConId(at)];
                 (con.left, con.right, con.done) = (old, more, false);
             }
             Cell::Axis => self.blocks[index] = UNNAMED,
@@ -610,8 +619,8 @@ impl Rows {
         self.literals.capacity() * size_of::<DimTerm>()
             + self.blocks.capacity() * size_of::<Axis>()
             + self.partials.capacity() * size_of::<Partial>()
-            + self.states.capacity() * size_of::<RowState>()
-            + self.cons.capacity() * size_of::<PackedCon>()
+            + self.states.bytes()
+            + self.cons.bytes()
     }
 }
 

@@ -5,9 +5,12 @@
 //! that take part in arithmetic. A class *claims* a size if it is not the unit; what lies below such a
 //! class is equal to it.
 
-use crate::ids::{ArithId, ClauseId, NIL};
+use crate::form::Symbol;
+use crate::ids::{ArithId, ClauseId, IdVec, NIL, SizeId, ids};
+use crate::order::Basis;
 use crate::solver::stores::reason::ReasonId;
 use crate::solver::stores::trail::{Cell, Entry, Trail, set};
+use crate::term::DimVar;
 
 /// No upper bound.
 pub(crate) const ANY: u64 = u64::MAX;
@@ -19,14 +22,17 @@ pub(crate) struct SizeRecord {
     pub hi: u64,
     /// Not the unit: zero or one.
     claims: u32,
-    /// The basis it has unless it is the unit or empty, or `NIL`.
-    basis: u32,
+    /// The basis it has unless it is the unit or empty, or [`NO_BASIS`].
+    basis: Basis,
     /// The symbol it is, or `NIL`: see [`DYNAMIC`].
     tag: u32,
-    head: u32,
-    tail: u32,
-    history: u32,
+    head: WatchId,
+    tail: WatchId,
+    history: HistoryId,
 }
+
+/// No basis that a size could have.
+const NO_BASIS: Basis = Basis(NIL);
 
 /// A tag with this bit is of a dynamic size: it gives way to any other.
 const DYNAMIC: u32 = 1 << 30;
@@ -61,25 +67,32 @@ impl PackedWatcher {
     }
 }
 
+ids! {
+    /// An entry in the list of those that wait for a class.
+    WatchId "watch";
+    /// A reason why a bound moved.
+    HistoryId "history";
+}
+
 /// An entry in the list of those that wait for a class.
 #[derive(Clone, Copy)]
 struct Watch {
     watcher: PackedWatcher,
-    next: u32,
+    next: WatchId,
 }
 
 /// The reason why a bound moved: a step, or all steps of two classes that became one.
 #[derive(Clone, Copy)]
 enum History {
-    Step { node: u32, reason: ReasonId, before: u32 },
-    Both(u32, u32),
+    Step { node: DimVar, reason: ReasonId, before: HistoryId },
+    Both(HistoryId, HistoryId),
 }
 
 #[derive(Clone, Default)]
 pub(crate) struct Sizes {
-    extras: Vec<SizeRecord>,
-    watches: Vec<Watch>,
-    history: Vec<History>,
+    extras: IdVec<SizeId, SizeRecord>,
+    watches: IdVec<WatchId, Watch>,
+    history: IdVec<HistoryId, History>,
 }
 
 /// Lengths to cut back to on undo.
@@ -98,59 +111,58 @@ impl Sizes {
     }
 
     /// A new record: any size from `lo` on.
-    pub fn fresh(&mut self, lo: u64) -> u32 {
+    pub fn fresh(&mut self, lo: u64) -> SizeId {
         self.extras.push(SizeRecord {
             lo,
             hi: ANY,
             claims: 0,
-            basis: NIL,
+            basis: NO_BASIS,
             tag: NIL,
-            head: NIL,
-            tail: NIL,
-            history: NIL,
-        });
-        self.extras.len() as u32 - 1
+            head: WatchId::NIL,
+            tail: WatchId::NIL,
+            history: HistoryId::NIL,
+        })
     }
 
     /// A new record of a symbol, which claims a size in a basis.
-    pub fn fresh_symbol(&mut self, symbol: u32, dynamic: bool, basis: u32) -> u32 {
+    pub fn fresh_symbol(&mut self, symbol: Symbol, dynamic: bool, basis: Basis) -> SizeId {
         let extra = self.fresh(1);
-        let record = &mut self.extras[extra as usize];
+        let record = &mut self.extras[extra];
         (record.claims, record.basis) = (1, basis);
-        record.tag = if dynamic { symbol | DYNAMIC } else { symbol };
+        record.tag = if dynamic { symbol.0 | DYNAMIC } else { symbol.0 };
         extra
     }
 
     /// The symbol that a class is, if it is one.
-    pub fn tag(&self, extra: u32) -> Option<u32> {
-        let tag = self.extras[extra as usize].tag;
-        (tag != NIL).then_some(tag & !DYNAMIC)
+    pub fn tag(&self, extra: SizeId) -> Option<Symbol> {
+        let tag = self.extras[extra].tag;
+        (tag != NIL).then_some(Symbol(tag & !DYNAMIC))
     }
 
     /// True if two classes are different named symbols.
-    pub fn name_two(&self, a: u32, b: u32) -> bool {
-        let (a, b) = (self.extras[a as usize].tag, self.extras[b as usize].tag);
+    pub fn name_two(&self, a: SizeId, b: SizeId) -> bool {
+        let (a, b) = (self.extras[a].tag, self.extras[b].tag);
         a != b && (a | b) & DYNAMIC == 0
     }
 
-    pub fn get(&self, extra: u32) -> SizeRecord {
-        self.extras[extra as usize]
+    pub fn get(&self, extra: SizeId) -> SizeRecord {
+        self.extras[extra]
     }
 
-    pub fn claims(&self, extra: u32) -> bool {
-        self.extras[extra as usize].claims != 0
+    pub fn claims(&self, extra: SizeId) -> bool {
+        self.extras[extra].claims != 0
     }
 
     /// Narrows the bounds. Returns whether they moved.
     pub fn narrow(
         &mut self,
         trail: &mut Trail,
-        extra: u32,
+        extra: SizeId,
         (lo, hi): (u64, u64),
-        node: u32,
+        node: DimVar,
         reason: ReasonId,
     ) -> bool {
-        let have = self.extras[extra as usize];
+        let have = self.extras[extra];
         if lo <= have.lo && hi >= have.hi {
             return false;
         }
@@ -160,44 +172,43 @@ impl Sizes {
     }
 
     /// Notes that the class is not the unit. Returns whether that is news.
-    pub fn claim(&mut self, trail: &mut Trail, extra: u32, node: u32, reason: ReasonId) -> bool {
+    pub fn claim(&mut self, trail: &mut Trail, extra: SizeId, node: DimVar, reason: ReasonId) -> bool {
         if self.claims(extra) {
             return false;
         }
         self.record(trail, extra, node, reason);
-        set!(trail, Claims, extra, self.extras[extra as usize].claims, 1);
+        set!(trail, Claims, extra, self.extras[extra].claims, 1);
         true
     }
 
     /// The basis of a class, if it is known apart from its value.
-    pub fn basis(&self, extra: u32) -> Option<u32> {
-        let basis = self.extras[extra as usize].basis;
-        (basis != NIL).then_some(basis)
+    pub fn basis(&self, extra: SizeId) -> Option<Basis> {
+        let basis = self.extras[extra].basis;
+        (basis != NO_BASIS).then_some(basis)
     }
 
     /// Notes the basis of a class that had none. Returns whether that is news.
     pub fn set_basis(
         &mut self,
         trail: &mut Trail,
-        extra: u32,
-        basis: u32,
-        node: u32,
+        extra: SizeId,
+        basis: Basis,
+        node: DimVar,
         reason: ReasonId,
     ) -> bool {
-        if self.extras[extra as usize].basis != NIL {
+        if self.extras[extra].basis != NO_BASIS {
             return false;
         }
         self.record(trail, extra, node, reason);
-        set!(trail, Basis, extra, self.extras[extra as usize].basis, basis);
+        set!(trail, Basis, extra, self.extras[extra].basis, basis);
         true
     }
 
     /// Two classes became one: `gone` is left to itself.
-    pub fn join(&mut self, trail: &mut Trail, keep: u32, gone: u32) {
+    pub fn join(&mut self, trail: &mut Trail, keep: SizeId, gone: SizeId) {
         let (kept, lost) = (self.get(keep), self.get(gone));
         self.set_bounds(trail, keep, kept.lo.max(lost.lo), kept.hi.min(lost.hi));
-        let at = keep as usize;
-        set!(trail, Claims, keep, self.extras[at].claims, kept.claims | lost.claims);
+        set!(trail, Claims, keep, self.extras[keep].claims, kept.claims | lost.claims);
         // A dynamic tag gives way; of two dynamic ones the first stays.
         let tag = if kept.tag == NIL || lost.tag == NIL || kept.tag & DYNAMIC != 0 && lost.tag & DYNAMIC == 0
         {
@@ -207,57 +218,52 @@ impl Sizes {
         } else {
             kept.tag
         };
-        set!(trail, Tag, keep, self.extras[at].tag, tag);
-        if kept.basis == NIL {
-            set!(trail, Basis, keep, self.extras[at].basis, lost.basis);
+        set!(trail, Tag, keep, self.extras[keep].tag, tag);
+        if kept.basis == NO_BASIS {
+            set!(trail, Basis, keep, self.extras[keep].basis, lost.basis);
         }
-        if lost.history != NIL {
+        if lost.history != HistoryId::NIL {
             let both = match kept.history {
-                NIL => lost.history,
-                history => {
-                    self.history.push(History::Both(history, lost.history));
-                    self.history.len() as u32 - 1
-                }
+                HistoryId::NIL => lost.history,
+                history => self.history.push(History::Both(history, lost.history)),
             };
-            set!(trail, History, keep, self.extras[at].history, both);
+            set!(trail, History, keep, self.extras[keep].history, both);
         }
-        if lost.head != NIL {
+        if lost.head != WatchId::NIL {
             match kept.tail {
-                NIL => set!(trail, WatchHead, keep, self.extras[at].head, lost.head),
-                tail => set!(trail, WatchNext, tail, self.watches[tail as usize].next, lost.head),
+                WatchId::NIL => set!(trail, WatchHead, keep, self.extras[keep].head, lost.head),
+                tail => set!(trail, WatchNext, tail, self.watches[tail].next, lost.head),
             }
-            set!(trail, WatchTail, keep, self.extras[at].tail, lost.tail);
+            set!(trail, WatchTail, keep, self.extras[keep].tail, lost.tail);
         }
     }
 
     /// Adds a watcher to those that wait for a class.
-    pub fn watch(&mut self, trail: &mut Trail, extra: u32, watcher: Watcher) {
-        let watch = self.watches.len() as u32;
-        self.watches.push(Watch { watcher: PackedWatcher::pack(watcher), next: NIL });
-        let at = extra as usize;
-        match self.extras[at].tail {
-            NIL => set!(trail, WatchHead, extra, self.extras[at].head, watch),
-            tail => set!(trail, WatchNext, tail, self.watches[tail as usize].next, watch),
+    pub fn watch(&mut self, trail: &mut Trail, extra: SizeId, watcher: Watcher) {
+        let watch = self.watches.push(Watch { watcher: PackedWatcher::pack(watcher), next: WatchId::NIL });
+        match self.extras[extra].tail {
+            WatchId::NIL => set!(trail, WatchHead, extra, self.extras[extra].head, watch),
+            tail => set!(trail, WatchNext, tail, self.watches[tail].next, watch),
         }
-        set!(trail, WatchTail, extra, self.extras[at].tail, watch);
+        set!(trail, WatchTail, extra, self.extras[extra].tail, watch);
     }
 
     /// The watchers that wait for a class.
-    pub fn watchers(&self, extra: u32) -> impl Iterator<Item = Watcher> + '_ {
-        let mut next = self.extras[extra as usize].head;
+    pub fn watchers(&self, extra: SizeId) -> impl Iterator<Item = Watcher> + '_ {
+        let mut next = self.extras[extra].head;
         std::iter::from_fn(move || {
-            let watch = self.watches.get(next as usize)?;
+            let watch = self.watches.get(next)?;
             next = watch.next;
             Some(watch.watcher.unpack())
         })
     }
 
     /// Every step that moved the bounds of a class: where it was recorded, and why.
-    pub fn steps(&self, extra: u32) -> Vec<(u32, ReasonId)> {
+    pub fn steps(&self, extra: SizeId) -> Vec<(DimVar, ReasonId)> {
         let mut steps = Vec::new();
-        let mut stack = vec![self.extras[extra as usize].history];
+        let mut stack = vec![self.extras[extra].history];
         while let Some(history) = stack.pop() {
-            match self.history.get(history as usize) {
+            match self.history.get(history) {
                 Some(History::Step { node, reason, before }) => {
                     steps.push((*node, *reason));
                     stack.push(*before);
@@ -269,14 +275,14 @@ impl Sizes {
         steps
     }
 
-    fn record(&mut self, trail: &mut Trail, extra: u32, node: u32, reason: ReasonId) {
-        let before = self.extras[extra as usize].history;
-        self.history.push(History::Step { node, reason, before });
-        set!(trail, History, extra, self.extras[extra as usize].history, self.history.len() as u32 - 1);
+    fn record(&mut self, trail: &mut Trail, extra: SizeId, node: DimVar, reason: ReasonId) {
+        let before = self.extras[extra].history;
+        let step = self.history.push(History::Step { node, reason, before });
+        set!(trail, History, extra, self.extras[extra].history, step);
     }
 
-    fn set_bounds(&mut self, trail: &mut Trail, extra: u32, lo: u64, hi: u64) {
-        let have = &mut self.extras[extra as usize];
+    fn set_bounds(&mut self, trail: &mut Trail, extra: SizeId, lo: u64, hi: u64) {
+        let have = &mut self.extras[extra];
         if have.lo != lo {
             trail.save_pair(Cell::SizeLo, extra, have.lo as u32, (have.lo >> 32) as u32);
             have.lo = lo;
@@ -301,25 +307,23 @@ impl Sizes {
     pub fn restore(&mut self, entry: Entry) {
         let Entry { cell, at, old, more } = entry;
         let wide = u64::from(old) | u64::from(more) << 32;
-        let index = at as usize;
+        let extra = SizeId(at);
         match cell {
-            Cell::SizeLo => self.extras[index].lo = wide,
-            Cell::SizeHi => self.extras[index].hi = wide,
-            Cell::Claims => self.extras[index].claims = old,
-            Cell::Basis => self.extras[index].basis = old,
-            Cell::Tag => self.extras[index].tag = old,
-            Cell::History => self.extras[index].history = old,
-            Cell::WatchHead => self.extras[index].head = old,
-            Cell::WatchTail => self.extras[index].tail = old,
-            Cell::WatchNext => self.watches[index].next = old,
+            Cell::SizeLo => self.extras[extra].lo = wide,
+            Cell::SizeHi => self.extras[extra].hi = wide,
+            Cell::Claims => self.extras[extra].claims = old,
+            Cell::Basis => self.extras[extra].basis = Basis(old),
+            Cell::Tag => self.extras[extra].tag = old,
+            Cell::History => self.extras[extra].history = HistoryId(old),
+            Cell::WatchHead => self.extras[extra].head = WatchId(old),
+            Cell::WatchTail => self.extras[extra].tail = WatchId(old),
+            Cell::WatchNext => self.watches[WatchId(at)].next = WatchId(old),
             _ => {}
         }
     }
 
     /// Bytes held, for the benchmarks.
     pub fn bytes(&self) -> usize {
-        self.extras.capacity() * size_of::<SizeRecord>()
-            + self.watches.capacity() * size_of::<Watch>()
-            + self.history.capacity() * size_of::<History>()
+        self.extras.bytes() + self.watches.bytes() + self.history.bytes()
     }
 }

@@ -1,7 +1,7 @@
 //! The state of a solver: its stores, the variables and atoms of the caller, the budget, and marks to return to.
 
 use crate::form::{Form, Symbol};
-use crate::ids::{NIL, RowConId, StepId, SupportId};
+use crate::ids::{ArithId, AtomId, IdVec, RowConId, StepId, SupportId};
 use crate::order::{Atom, Basis, Dim, FormId};
 use crate::solver::stores::ariths::Ariths;
 use crate::solver::stores::constraints::Constraints;
@@ -70,13 +70,13 @@ pub(crate) struct State {
     pub symbols: Symbols,
     pub trail: Trail,
     /// Variables that may have size zero.
-    pub discardable: FxHashSet<u32>,
+    pub discardable: FxHashSet<DimVar>,
     /// Role of each dimension variable the caller made; the solver's own nodes come between them.
-    pub dim_vars: Vec<(u32, Role)>,
+    pub dim_vars: Vec<(DimVar, Role)>,
     /// Those of leaves and parameters.
-    pub leaf_dims: Vec<(u32, Role)>,
-    pub atoms: Vec<Atom>,
-    pub atom_ids: FxHashMap<Atom, u32>,
+    pub leaf_dims: Vec<(DimVar, Role)>,
+    pub atoms: IdVec<AtomId, Atom>,
+    pub atom_ids: FxHashMap<Atom, AtomId>,
     pub constraints: Constraints,
     /// Row constraints to align.
     pub queue: Vec<RowConId>,
@@ -84,13 +84,13 @@ pub(crate) struct State {
     pub held: Option<RowConId>,
     pub held_bounds: Vec<RowConId>,
     pub conflict: Option<Conflict>,
-    pub policies: Vec<Choice>,
+    pub policies: IdVec<StepId, Choice>,
     /// Per policy step that search took, the constraints behind the failure of its last rival.
     pub failures: FxHashMap<StepId, Vec<ConstraintId>>,
     /// Per policy step that relaxed a leaf, why it had to give way.
     pub rivalries: FxHashMap<StepId, Rivalry>,
     /// Dimensions of parameters that had no size when guessing began.
-    pub undecided: Option<Vec<u32>>,
+    pub undecided: Option<Vec<DimVar>>,
     pub absences: Vec<Absence>,
     /// Closed terms whose marker is not at the left edge; without any, markers need no thought.
     pub declared_markers: bool,
@@ -110,11 +110,11 @@ impl std::fmt::Debug for State {
 /// A row that meets an operand which may have no axes there: see [`Solver::meets_no_axes`](crate::Solver::meets_no_axes).
 #[derive(Clone)]
 pub(crate) struct Absence {
-    pub row: u32,
+    pub row: RowVar,
     /// The operand's row, or `NIL` if it certainly has no axes.
-    pub own: u32,
+    pub own: RowVar,
     /// Its other rows, or none if it certainly has axes there.
-    pub beside: SmallVec<[u32; 2]>,
+    pub beside: SmallVec<[RowVar; 2]>,
 }
 
 /// A point in the history of a solver, to return to.
@@ -144,18 +144,17 @@ pub(crate) struct Mark {
 
 impl State {
     /// The policy step that decided a row's rank, if one did directly.
-    pub fn rank_policy(&self, row: u32) -> Option<(Policy, StepId)> {
+    pub fn rank_policy(&self, row: RowVar) -> Option<(Policy, StepId)> {
         let by = |cause| match cause {
-            RankCause::Policy(step) => self.policies.get(step.index()).map(|choice| (choice.policy, step)),
+            RankCause::Policy(step) => self.policies.get(step).map(|choice| (choice.policy, step)),
             _ => None,
         };
         by(self.ranks.lo_cause(row)).or_else(|| by(self.ranks.hi_cause(row)))
     }
 
     /// Records a policy step.
-    pub fn choose(&mut self, policy: Policy, row: u32) -> StepId {
-        self.policies.push(Choice { policy, row });
-        StepId::new(self.policies.len() - 1)
+    pub fn choose(&mut self, policy: Policy, row: RowVar) -> StepId {
+        self.policies.push(Choice { policy, row })
     }
 
     /// True if any constraint is about sizes.
@@ -165,13 +164,13 @@ impl State {
 
     /// True if an operand has axes, and none in the row it was met by.
     pub fn is_absent(&self, Absence { own, beside, .. }: &Absence) -> bool {
-        (*own == NIL || self.ranks.lo(*own) == 0)
+        (*own == RowVar::NIL || self.ranks.lo(*own) == 0)
             && (beside.is_empty() || beside.iter().any(|row| self.ranks.lo(*row) > 0))
     }
 
     /// An axis of a row, read at its least rank if the rank is open.
     #[inline]
-    pub fn row_axis(&self, row: u32, at: u32) -> DimTerm {
+    pub fn row_axis(&self, row: RowVar, at: u32) -> DimTerm {
         if self.rows.is_fixed(row) {
             return self.rows.axis(row, at);
         }
@@ -186,7 +185,7 @@ impl State {
 
     /// Every axis of a row, from the front, read at its least rank if the rank is open.
     #[inline]
-    pub fn each_row_axis(&self, row: u32, mut each: impl FnMut(DimTerm)) {
+    pub fn each_row_axis(&self, row: RowVar, mut each: impl FnMut(DimTerm)) {
         let rank = self.ranks.lo(row);
         if rank > 0 {
             (0..rank).for_each(|at| each(self.row_axis(row, at)));
@@ -231,12 +230,12 @@ impl State {
         self.name_dim(node, role)
     }
 
-    pub fn name_dim(&mut self, node: u32, role: Role) -> DimVar {
+    pub fn name_dim(&mut self, node: DimVar, role: Role) -> DimVar {
         self.dim_vars.push((node, role));
         if role != Role::Interior {
             self.leaf_dims.push((node, role));
         }
-        DimVar(node)
+        node
     }
 
     /// A new dimension variable that may have size zero: a component of a concatenation that its
@@ -251,12 +250,12 @@ impl State {
     /// them if it has fewer. An undeclared marker is chosen by closing.
     pub fn declare_marker(&mut self, row: RowVar, lead: u32) {
         self.declared_markers |= lead > 0;
-        self.rows.declare_marker(row.0, lead);
+        self.rows.declare_marker(row, lead);
     }
 
     /// The declared place of a row variable's marker, if there is one.
     pub fn declared_marker(&self, row: RowVar) -> Option<u32> {
-        self.rows.declared(row.0)
+        self.rows.declared(row)
     }
 
     /// Records that a row meets an operand: by which row of it (none, if it has no axes there), and
@@ -264,8 +263,8 @@ impl State {
     /// turns out to have axes, but none here, then no axes is an answer, and not a hole of a
     /// parameter; and a filler takes none.
     pub fn meets_no_axes(&mut self, row: RowVar, own: Option<RowVar>, beside: &[RowVar]) {
-        let own = own.map_or(NIL, |own| own.0);
-        self.absences.push(Absence { row: row.0, own, beside: beside.iter().map(|row| row.0).collect() });
+        let own = own.unwrap_or(RowVar::NIL);
+        self.absences.push(Absence { row, own, beside: beside.into() });
     }
 
     /// The current point; [`retract`](crate::Solver::retract) returns to it.
@@ -281,7 +280,7 @@ impl State {
     /// A new row variable.
     pub fn row_var(&mut self, role: Role) -> RowVar {
         self.ranks.fresh();
-        RowVar(self.rows.fresh(role))
+        self.rows.fresh(role)
     }
 
     /// The atom of a size with the default basis. Sizes are at least one; the unit is
@@ -292,9 +291,9 @@ impl State {
 
     /// An atom as a term.
     pub fn atom(&mut self, atom: Atom) -> DimTerm {
-        let next = self.atoms.len() as u32;
+        let next = self.atoms.next();
         let id = *self.atom_ids.entry(atom).or_insert(next);
-        let term = DimTerm::interned(id as usize);
+        let term = DimTerm::interned(id);
         if id == next {
             self.atoms.push(atom);
             if atom.size == 0 {
@@ -306,7 +305,7 @@ impl State {
 
     /// The ground dimension of a term, if it is one.
     pub fn ground(&self, term: DimTerm) -> Option<Dim> {
-        match term.atom_index() {
+        match term.atom() {
             Some(atom) => {
                 let atom = self.atoms[atom];
                 Some(self.symbols.dim(term, atom.basis).map_or(Dim::Atom(atom), Dim::Symbolic))
@@ -328,7 +327,7 @@ impl State {
 
     /// The role a dimension variable was made with; the solver's own are interior.
     pub fn dim_role(&self, var: DimVar) -> Role {
-        let made = self.dim_vars.binary_search_by_key(&var.0, |(node, _)| *node);
+        let made = self.dim_vars.binary_search_by_key(&var, |(node, _)| *node);
         made.map_or(Role::Interior, |at| self.dim_vars[at].1)
     }
 
@@ -411,7 +410,7 @@ impl State {
             use crate::solver::stores::trail::Cell::*;
             match entry.cell {
                 Lo | Hi => self.ranks.restore(entry),
-                Arith => self.ariths.restore(entry.at, entry.old, entry.more),
+                Arith => self.ariths.restore(ArithId(entry.at), entry.old, entry.more),
                 Spread => self.supports.restore(SupportId(entry.at)),
                 SizeLo | SizeHi | Claims | Basis | Tag | History | WatchHead | WatchTail | WatchNext => {
                     self.dims.sizes.restore(entry)
@@ -433,10 +432,10 @@ impl State {
 
     /// The policy step that gave a term its value.
     pub fn value_policy(&self, term: DimTerm) -> Option<Policy> {
-        let node = term.node()?;
+        let node = term.var()?;
         self.dims.value(self.dims.find(node))?;
         match self.dims.reason_at(self.dims.value_reason(self.dims.value_node(node)))? {
-            Reason::Policy(step) => self.policies.get(step.index()).map(|choice| choice.policy),
+            Reason::Policy(step) => self.policies.get(step).map(|choice| choice.policy),
             _ => None,
         }
     }
@@ -445,29 +444,28 @@ impl State {
     /// given by [`Constraint::AtLeast`](crate::Constraint::AtLeast) and
     /// [`Constraint::AtMost`](crate::Constraint::AtMost).
     pub fn symbol(&mut self) -> DimVar {
-        self.make_symbol(Symbol(self.symbols.nodes.len() as u32), false)
+        self.make_symbol(self.symbols.nodes.next(), false)
     }
 
     /// A new dynamic size: unknown until run time, unless something gives it a size or a name.
     pub fn dynamic(&mut self) -> DimVar {
-        self.make_symbol(Symbol(self.symbols.nodes.len() as u32), true)
+        self.make_symbol(self.symbols.nodes.next(), true)
     }
 
     /// Makes the variable of a symbol; in a copy of a system, of one that is there.
     pub fn make_symbol(&mut self, symbol: Symbol, dynamic: bool) -> DimVar {
-        let at = symbol.0 as usize;
         let Symbols { nodes, by_node, dynamic: kinds, .. } = &mut self.symbols;
-        nodes.resize(nodes.len().max(at + 1), NIL);
+        nodes.resize(nodes.len().max(symbol.0 as usize + 1), DimVar::NIL);
         kinds.resize(nodes.len(), false);
-        let node = self.dims.fresh_symbol(symbol.0, dynamic);
-        (nodes[at], kinds[at]) = (node, dynamic);
+        let node = self.dims.fresh_symbol(symbol, dynamic);
+        (nodes[symbol], kinds[symbol]) = (node, dynamic);
         by_node.insert(node, symbol);
         self.name_dim(node, Role::Interior)
     }
 
     /// The symbol that a variable was made as, if it is one.
     pub fn symbol_of(&self, var: DimVar) -> Option<Symbol> {
-        self.symbols.made_at(var.0)
+        self.symbols.made_at(var)
     }
 
     /// True if a symbol is a dynamic size.
@@ -477,6 +475,6 @@ impl State {
 
     /// An expression over symbols that a final dimension refers to.
     pub fn form(&self, id: FormId) -> &Form {
-        &self.symbols.forms[id.0 as usize]
+        &self.symbols.forms[id]
     }
 }

@@ -1,14 +1,14 @@
 //! The store of supports: rows that are made of their operands, and the clauses about their axes.
 
-use crate::ids::{ClauseId, NIL, SupportId};
+use crate::ids::{ClauseId, IdVec, SupportId, ids};
 use crate::solver::stores::rows::Term;
 use crate::solver::stores::trail::{Cell, Trail};
-use crate::term::{ConstraintId, DimTerm};
+use crate::term::{ConstraintId, DimTerm, RowVar};
 
 /// A row, and the operands it is made of.
 #[derive(Clone, Copy)]
 pub(crate) struct Support {
-    pub res: u32,
+    pub res: RowVar,
     /// The constraint's id.
     pub id: ConstraintId,
     start: u32,
@@ -30,16 +30,21 @@ pub(crate) struct Clause {
     queued: bool,
 }
 
+ids! {
+    /// An entry in the list of supports that wait for a row.
+    EntryId "entry";
+}
+
 /// The store of supports.
 #[derive(Clone, Default)]
 pub(crate) struct Supports {
-    supports: Vec<Support>,
+    supports: IdVec<SupportId, Support>,
     terms: Vec<Term>,
-    clauses: Vec<Clause>,
+    clauses: IdVec<ClauseId, Clause>,
     facing: Vec<DimTerm>,
     /// The supports that wait for the bounds of a row: a list for each row, by its first entry.
-    heads: Vec<u32>,
-    entries: Vec<(SupportId, u32)>,
+    heads: IdVec<RowVar, EntryId>,
+    entries: IdVec<EntryId, (SupportId, EntryId)>,
     queue: Vec<SupportId>,
     clause_queue: Vec<ClauseId>,
 }
@@ -57,12 +62,10 @@ impl Supports {
     }
 
     /// Keeps a support of a row by some terms.
-    pub fn push(&mut self, res: u32, id: ConstraintId, terms: &[Term]) -> SupportId {
-        let support = self.next();
+    pub fn push(&mut self, res: RowVar, id: ConstraintId, terms: &[Term]) -> SupportId {
         let (start, len) = (self.terms.len() as u32, terms.len() as u32);
         self.terms.extend_from_slice(terms);
-        self.supports.push(Support { res, id, start, len, queued: false, spread: false });
-        support
+        self.supports.push(Support { res, id, start, len, queued: false, spread: false })
     }
 
     /// Keeps a clause about an axis of a supported row.
@@ -73,68 +76,66 @@ impl Supports {
         result: DimTerm,
         facing: &[DimTerm],
     ) -> ClauseId {
-        let clause = ClauseId::new(self.clauses.len());
         let (start, len) = (self.facing.len() as u32, facing.len() as u32);
         self.facing.extend_from_slice(facing);
-        self.clauses.push(Clause { support, at, result, start, len, queued: false });
-        clause
+        self.clauses.push(Clause { support, at, result, start, len, queued: false })
     }
 
     /// The number that the next support gets.
     pub fn next(&self) -> SupportId {
-        SupportId::new(self.supports.len())
+        self.supports.next()
     }
 
     /// The numbers of all supports.
     pub fn ids(&self) -> impl Iterator<Item = SupportId> + use<> {
-        (0..self.supports.len()).map(SupportId::new)
+        self.supports.ids()
     }
 
     pub fn get(&self, support: SupportId) -> Support {
-        self.supports[support.index()]
+        self.supports[support]
     }
 
     /// The operands of a support.
     pub fn terms(&self, support: SupportId) -> &[Term] {
-        let Support { start, len, .. } = self.supports[support.index()];
+        let Support { start, len, .. } = self.supports[support];
         &self.terms[start as usize..(start + len) as usize]
     }
 
     pub fn clause(&self, clause: ClauseId) -> Clause {
-        self.clauses[clause.index()]
+        self.clauses[clause]
     }
 
     /// The numbers of all clauses.
     pub fn clause_ids(&self) -> impl Iterator<Item = ClauseId> + use<> {
-        (0..self.clauses.len()).map(ClauseId::new)
+        self.clauses.ids()
     }
 
     /// The axes of operands that face the axis of a clause.
     pub fn facing(&self, clause: ClauseId) -> &[DimTerm] {
-        let Clause { start, len, .. } = self.clauses[clause.index()];
+        let Clause { start, len, .. } = self.clauses[clause];
         &self.facing[start as usize..(start + len) as usize]
     }
 
     /// Makes a support wait for the bounds of a row.
-    pub fn wait_for(&mut self, row: u32, support: SupportId) {
-        if self.heads.len() <= row as usize {
-            self.heads.resize(row as usize + 1, NIL);
+    pub fn wait_for(&mut self, row: RowVar, support: SupportId) {
+        if self.heads.len() <= row.index() {
+            self.heads.resize(row.index() + 1, EntryId::NIL);
         }
-        let next = std::mem::replace(&mut self.heads[row as usize], self.entries.len() as u32);
-        self.entries.push((support, next));
+        let entry = self.entries.push((support, self.heads[row]));
+        self.heads[row] = entry;
     }
 
     /// The bounds of a row moved: its supports are looked at again.
-    pub fn wake(&mut self, row: u32) {
-        let mut next = self.heads.get(row as usize).copied().unwrap_or(NIL);
-        while let Some((support, after)) = self.entries.get(next as usize).copied() {
+    pub fn wake(&mut self, row: RowVar) {
+        let mut next = self.heads.get(row).copied().unwrap_or(EntryId::NIL);
+        while let Some((support, after)) = self.entries.get(next).copied() {
             self.enqueue(support);
             next = after;
         }
     }
 
     pub fn enqueue(&mut self, support: SupportId) {
-        let entry = &mut self.supports[support.index()];
+        let entry = &mut self.supports[support];
         if !std::mem::replace(&mut entry.queued, true) {
             self.queue.push(support);
         }
@@ -142,20 +143,20 @@ impl Supports {
 
     /// Queues a clause to be looked at again.
     pub fn enqueue_clause(&mut self, clause: ClauseId) {
-        if !std::mem::replace(&mut self.clauses[clause.index()].queued, true) {
+        if !std::mem::replace(&mut self.clauses[clause].queued, true) {
             self.clause_queue.push(clause);
         }
     }
 
     pub fn pop(&mut self) -> Option<SupportId> {
         let support = self.queue.pop()?;
-        self.supports[support.index()].queued = false;
+        self.supports[support].queued = false;
         Some(support)
     }
 
     pub fn pop_clause(&mut self) -> Option<ClauseId> {
         let clause = self.clause_queue.pop()?;
-        self.clauses[clause.index()].queued = false;
+        self.clauses[clause].queued = false;
         Some(clause)
     }
 
@@ -176,22 +177,22 @@ impl Supports {
 
     /// Notes that the axes of a supported row have clauses.
     pub fn set_spread(&mut self, trail: &mut Trail, support: SupportId) {
-        trail.save(Cell::Spread, support.0, 0);
-        self.supports[support.index()].spread = true;
+        trail.save(Cell::Spread, support, 0);
+        self.supports[support].spread = true;
     }
 
     /// Puts a logged word back.
     pub fn restore(&mut self, support: SupportId) {
-        self.supports[support.index()].spread = false;
+        self.supports[support].spread = false;
     }
 
     /// Bytes held, for the benchmarks.
     pub fn bytes(&self) -> usize {
-        self.supports.capacity() * size_of::<Support>()
+        self.supports.bytes()
             + self.terms.capacity() * size_of::<Term>()
-            + self.clauses.capacity() * size_of::<Clause>()
+            + self.clauses.bytes()
             + self.facing.capacity() * size_of::<DimTerm>()
-            + self.heads.capacity() * size_of::<u32>()
-            + self.entries.capacity() * size_of::<(SupportId, u32)>()
+            + self.heads.bytes()
+            + self.entries.bytes()
     }
 }

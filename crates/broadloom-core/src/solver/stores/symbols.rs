@@ -15,9 +15,9 @@
 //! interned by their [`Form`]. What it relies on and cannot prove is recorded as a [`Check`], for run time.
 
 use crate::form::{Form, Symbol};
-use crate::ids::NIL;
+use crate::ids::{AtomId, IdVec};
 use crate::order::{Basis, FormId, Symbolic};
-use crate::term::{ConstraintId, DimTerm};
+use crate::term::{ConstraintId, DimTerm, DimVar};
 use rustc_hash::FxHashMap;
 
 /// Something that holds only for some sizes of the symbols: to be checked when they are known.
@@ -74,20 +74,20 @@ impl Need {
 #[derive(Clone, Default)]
 pub(crate) struct Symbols {
     /// The node of each symbol, or `NIL` if a copy of the system does not mention it.
-    pub nodes: Vec<u32>,
+    pub nodes: IdVec<Symbol, DimVar>,
     /// The symbol of each of these nodes.
-    pub by_node: FxHashMap<u32, Symbol>,
+    pub by_node: FxHashMap<DimVar, Symbol>,
     /// Marks those that are dynamic.
-    pub dynamic: Vec<bool>,
-    pub forms: Vec<Form>,
-    ids: FxHashMap<Form, u32>,
+    pub dynamic: IdVec<Symbol, bool>,
+    pub forms: IdVec<FormId, Form>,
+    ids: FxHashMap<Form, FormId>,
     /// The form of each symbolic atom, by the place of the atom.
-    pub of_atom: FxHashMap<usize, u32>,
-    pub atoms: FxHashMap<(u32, Basis), DimTerm>,
+    pub of_atom: FxHashMap<AtomId, FormId>,
+    pub atoms: FxHashMap<(FormId, Basis), DimTerm>,
     /// The checks that closing relies on so far.
     pub checks: Vec<Check>,
     /// The range of each symbol when closing began: what narrows it further is a choice, and has to be checked.
-    pub ranges: Vec<(u64, Option<u64>)>,
+    pub ranges: IdVec<Symbol, (u64, Option<u64>)>,
     /// True if sizes are being chosen: a choice must not ask for anything to be checked.
     pub guessing: bool,
     /// True if a choice was given up for that.
@@ -105,8 +105,8 @@ impl Symbols {
     }
 
     /// The number of an expression.
-    pub fn intern(&mut self, form: Form) -> u32 {
-        let next = self.forms.len() as u32;
+    pub fn intern(&mut self, form: Form) -> FormId {
+        let next = self.forms.next();
         let id = *self.ids.entry(form.clone()).or_insert(next);
         if id == next {
             self.forms.push(form);
@@ -117,7 +117,7 @@ impl Symbols {
     /// The same symbols for a copy of the system, none of them mentioned yet.
     pub fn unmentioned(&self) -> Symbols {
         Symbols {
-            nodes: vec![NIL; self.nodes.len()],
+            nodes: IdVec::filled(DimVar::NIL, self.nodes.len()),
             by_node: FxHashMap::default(),
             checks: Vec::new(),
             ..self.clone()
@@ -127,9 +127,9 @@ impl Symbols {
     /// The same expressions, without the symbols.
     pub fn without_nodes(self) -> Symbols {
         Symbols {
-            nodes: Vec::new(),
+            nodes: IdVec::default(),
             by_node: FxHashMap::default(),
-            dynamic: Vec::new(),
+            dynamic: IdVec::default(),
             checks: Vec::new(),
             ..self
         }
@@ -141,17 +141,17 @@ impl Symbols {
     }
 
     /// The symbol that a node was made as.
-    pub fn made_at(&self, node: u32) -> Option<Symbol> {
+    pub fn made_at(&self, node: DimVar) -> Option<Symbol> {
         self.by_node.get(&node).copied()
     }
 
     /// The node of a symbol.
-    pub fn node(&self, symbol: Symbol) -> u32 {
-        self.nodes.get(symbol.0 as usize).copied().unwrap_or(NIL)
+    pub fn node(&self, symbol: Symbol) -> DimVar {
+        self.nodes.get(symbol).copied().unwrap_or(DimVar::NIL)
     }
 
     pub fn is_dynamic(&self, symbol: Symbol) -> bool {
-        self.dynamic.get(symbol.0 as usize) == Some(&true)
+        self.dynamic.get(symbol) == Some(&true)
     }
 
     /// The form of a ground term, if it is symbolic.
@@ -159,7 +159,7 @@ impl Symbols {
         if self.of_atom.is_empty() {
             return None;
         }
-        self.of_atom.get(&term.atom_index()?).map(|form| &self.forms[*form as usize])
+        self.of_atom.get(&term.atom()?).map(|form| &self.forms[*form])
     }
 
     /// A ground term as a symbolic dimension, if it is one.
@@ -167,7 +167,7 @@ impl Symbols {
         if self.of_atom.is_empty() {
             return None;
         }
-        let form = *self.of_atom.get(&term.atom_index()?)?;
-        Some(Symbolic { form: FormId(form), basis })
+        let form = *self.of_atom.get(&term.atom()?)?;
+        Some(Symbolic { form, basis })
     }
 }

@@ -5,6 +5,8 @@
 //! branch, so the monotone online phase pays nothing. Vectors that only grow are cut back to the
 //! lengths noted in the mark.
 
+use crate::ids::Word;
+
 /// The column of the state that a logged word belongs to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Cell {
@@ -80,13 +82,14 @@ pub(crate) struct Floor {
 impl Trail {
     /// Logs a word about to be overwritten, if anybody may want it back.
     #[inline]
-    pub fn save(&mut self, cell: Cell, at: u32, old: u32) {
+    pub fn save(&mut self, cell: Cell, at: impl Word, old: impl Word) {
         self.save_pair(cell, at, old, 0);
     }
 
     /// Logs the two words of a cell about to be overwritten.
     #[inline]
-    pub fn save_pair(&mut self, cell: Cell, at: u32, old: u32, more: u32) {
+    pub fn save_pair(&mut self, cell: Cell, at: impl Word, old: impl Word, more: impl Word) {
+        let (at, old, more) = (at.word(), old.word(), more.word());
         if self.open > 0 && at < self.floor_of(cell) {
             self.entries.push(Entry { cell, at, old, more });
         }

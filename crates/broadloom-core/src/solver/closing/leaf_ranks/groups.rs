@@ -1,14 +1,20 @@
 //! Rows that equalities tie: one group, counted in the axes of its shortest row.
 
-use crate::ids::NIL;
+use crate::ids::{IdVec, ids};
 use crate::solver::stores::rows::{Kind, RowCon};
 use crate::solver::stores::state::State;
+use crate::term::RowVar;
 use rustc_hash::FxHashMap;
 
-/// A row in terms of the one that stands for its group.
+ids! {
+    /// Rows that equalities tie.
+    pub(super) GroupId "group";
+}
+
+/// A row in terms of its group: of the row that stands for it, until groups have numbers.
 #[derive(Clone, Copy)]
-pub(super) struct Member {
-    pub group: u32,
+pub(super) struct Member<G = GroupId> {
+    pub group: G,
     /// The number of axes it has more.
     pub longer: i64,
     /// The distance of its last axis from the back of the group's row.
@@ -16,10 +22,10 @@ pub(super) struct Member {
 }
 
 /// The row that stands for each row, where equalities tie them.
-pub(crate) fn equal_rows(state: &State) -> Vec<Member> {
-    let is_open = |row: u32| row != NIL && !state.rows.is_fixed(row);
-    let alone = |row: u32| Member { group: row, longer: 0, behind: 0 };
-    let mut groups = Groups { parent: (0..state.rows.len() as u32).map(alone).collect() };
+pub(crate) fn equal_rows(state: &State) -> IdVec<RowVar, Member<RowVar>> {
+    let is_open = |row: RowVar| row != RowVar::NIL && !state.rows.is_fixed(row);
+    let alone = |row: RowVar| Member { group: row, longer: 0, behind: 0 };
+    let mut groups = Groups { parent: state.rows.ids().map(alone).collect() };
     for RowCon { res, opnd, .. } in state.rows.cons().filter(|con| con.kind == Kind::Eq) {
         if is_open(res.hole) && is_open(opnd.hole) && res.hole != opnd.hole {
             let longer = i64::from(res.flanks()) - i64::from(opnd.flanks());
@@ -27,16 +33,16 @@ pub(crate) fn equal_rows(state: &State) -> Vec<Member> {
             groups.join(res.hole, Member { group: opnd.hole, longer, behind });
         }
     }
-    let mut members: Vec<Member> = (0..state.rows.len() as u32).map(|row| groups.find(row)).collect();
+    let mut members: IdVec<RowVar, Member<RowVar>> = state.rows.ids().map(|row| groups.find(row)).collect();
     count_in_the_shortest(&mut members);
     members
 }
 
 /// Counts each group in the axes of its shortest row, and among those in the one furthest to the back: which row was
 /// made first does not matter.
-fn count_in_the_shortest(members: &mut [Member]) {
-    let mut least: FxHashMap<u32, (i64, i64)> = FxHashMap::default();
-    for (row, Member { group, longer, behind }) in (0..).zip(members.iter()) {
+fn count_in_the_shortest(members: &mut IdVec<RowVar, Member<RowVar>>) {
+    let mut least: FxHashMap<RowVar, (i64, i64)> = FxHashMap::default();
+    for (row, Member { group, longer, behind }) in members.each() {
         if *group != row {
             let least = least.entry(*group).or_insert((0, 0));
             *least = (*least).min((*longer, *behind));
@@ -50,40 +56,44 @@ fn count_in_the_shortest(members: &mut [Member]) {
 }
 
 /// The groups of the rows that take part, numbered one after the other, and how many there are; no others have one.
-pub(super) fn numbered(mut members: Vec<Member>, taking_part: &[bool]) -> (Vec<Member>, usize) {
-    let mut numbers: Vec<u32> = vec![NIL; members.len()];
+pub(super) fn numbered(
+    members: &IdVec<RowVar, Member<RowVar>>,
+    taking_part: &IdVec<RowVar, bool>,
+) -> (IdVec<RowVar, Member>, usize) {
+    let mut numbers: IdVec<RowVar, GroupId> = IdVec::filled(GroupId::NIL, members.len());
     let mut count = 0;
-    for (member, takes_part) in members.iter_mut().zip(taking_part) {
-        if !takes_part {
-            member.group = NIL;
-            continue;
+    let number = |(row, member): (RowVar, &Member<RowVar>)| {
+        let Member { group, longer, behind } = *member;
+        if !taking_part[row] {
+            return Member { group: GroupId::NIL, longer, behind };
         }
-        let number = &mut numbers[member.group as usize];
-        if *number == NIL {
-            *number = count;
+        let number = &mut numbers[group];
+        if *number == GroupId::NIL {
+            *number = GroupId::new(count);
             count += 1;
         }
-        member.group = *number;
-    }
-    (members, count as usize)
+        Member { group: *number, longer, behind }
+    };
+    let members = members.each().map(number).collect();
+    (members, count)
 }
 
 /// Rows that equalities tie, each in terms of its parent.
 struct Groups {
-    parent: Vec<Member>,
+    parent: IdVec<RowVar, Member<RowVar>>,
 }
 
 impl Groups {
-    fn find(&mut self, row: u32) -> Member {
+    fn find(&mut self, row: RowVar) -> Member<RowVar> {
         let mut found = Member { group: row, longer: 0, behind: 0 };
-        while self.parent[found.group as usize].group != found.group {
-            let Member { group, longer, behind } = self.parent[found.group as usize];
+        while self.parent[found.group].group != found.group {
+            let Member { group, longer, behind } = self.parent[found.group];
             found = Member { group, longer: found.longer + longer, behind: found.behind + behind };
         }
         // Everything on the way points to the root from now on.
         let (mut at, mut left) = (row, found);
-        while self.parent[at as usize].group != found.group {
-            let Member { group, longer, behind } = std::mem::replace(&mut self.parent[at as usize], left);
+        while self.parent[at].group != found.group {
+            let Member { group, longer, behind } = std::mem::replace(&mut self.parent[at], left);
             left = Member { longer: left.longer - longer, behind: left.behind - behind, ..left };
             at = group;
         }
@@ -92,15 +102,15 @@ impl Groups {
 
     /// Ties two rows: `b.group` is the other row, in terms of `a`. The smaller number stands for both: it was
     /// made first.
-    fn join(&mut self, a: u32, b: Member) {
+    fn join(&mut self, a: RowVar, b: Member<RowVar>) {
         let (own, other) = (self.find(a), self.find(b.group));
         // The root of the other row in terms of the root of this one.
         let longer = own.longer + b.longer - other.longer;
         let behind = own.behind + b.behind - other.behind;
         if own.group < other.group {
-            self.parent[other.group as usize] = Member { group: own.group, longer, behind };
+            self.parent[other.group] = Member { group: own.group, longer, behind };
         } else if other.group < own.group {
-            self.parent[own.group as usize] = Member { group: other.group, longer: -longer, behind: -behind };
+            self.parent[own.group] = Member { group: other.group, longer: -longer, behind: -behind };
         }
     }
 }

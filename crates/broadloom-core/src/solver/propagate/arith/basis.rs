@@ -6,7 +6,7 @@ use crate::solver::known::size_of;
 use crate::solver::stores::ariths::Arith;
 use crate::solver::stores::reason::{Conflict, Outcome, Reason, ReasonId};
 use crate::solver::stores::state::State;
-use crate::term::DimTerm;
+use crate::term::DimVar;
 use smallvec::SmallVec;
 
 /// Shares the basis of an equation among the dimensions that carry it: known of one, it is known of all, and
@@ -14,11 +14,11 @@ use smallvec::SmallVec;
 pub(crate) fn share_basis(state: &mut State, con: ArithId, holds: bool) -> Outcome {
     let Arith::Linear { items, .. } = state.ariths.get(con) else { return Ok(()) };
     let mut basis: Option<Basis> = None;
-    let (mut open, mut settled) = (SmallVec::<[u32; 3]>::new(), true);
+    let (mut open, mut settled) = (SmallVec::<[DimVar; 3]>::new(), true);
     for item in items {
         let resolved = state.dims.resolve(item.dim);
         settled &= resolved.is_ground();
-        let own = match (resolved.node(), resolved.atom_index()) {
+        let own = match (resolved.var(), resolved.atom()) {
             _ if !item.carries => None,
             // A component that may turn out to be the unit, or empty, is no evidence.
             (Some(root), _) => {
@@ -51,18 +51,18 @@ pub(crate) fn share_basis(state: &mut State, con: ArithId, holds: bool) -> Outco
 }
 
 /// True if a class without a value is certain to be an atom with elements.
-fn is_atom(state: &State, root: u32) -> bool {
-    let known = size_of(state, DimTerm(root));
+fn is_atom(state: &State, root: DimVar) -> bool {
+    let known = size_of(state, root.into());
     known.lo >= 2 || (known.lo == 1 && state.dims.claims(root))
 }
 
 /// The value of a class whose size and basis are both known.
-fn value_from_size(state: &mut State, root: u32, reason: ReasonId) -> Outcome {
+fn value_from_size(state: &mut State, root: DimVar, reason: ReasonId) -> Outcome {
     let root = state.dims.find(root);
     let (Some(basis), true) = (state.dims.basis(root), state.dims.value(root).is_none()) else {
         return Ok(());
     };
-    let fixed = size_of(state, DimTerm(root)).fixed().filter(|size| *size > 0 && state.dims.claims(root));
+    let fixed = size_of(state, root.into()).fixed().filter(|size| *size > 0 && state.dims.claims(root));
     let Some(size) = fixed else { return Ok(()) };
     let value = state.atom(Atom { size, basis });
     state.dims.commit(&mut state.trail, root, value, reason)

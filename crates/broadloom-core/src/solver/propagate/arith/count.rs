@@ -1,6 +1,6 @@
 //! Element counts: an equation between products of sizes.
 
-use crate::ids::{ArithId, NIL};
+use crate::ids::ArithId;
 use crate::number::gcd;
 use crate::solver::known::{Known, size_of};
 use crate::solver::propagate::align::fresh_axis;
@@ -21,7 +21,7 @@ fn flatten(state: &mut State, con: ArithId) -> Option<Vec<DimTerm>> {
     for piece in pieces {
         match piece {
             Piece::Dim(dim) => axes.push(dim),
-            Piece::Row(RowVar(row)) if state.rows.is_fixed(row) => {
+            Piece::Row(row) if state.rows.is_fixed(row) => {
                 for at in 0..state.ranks.lo(row) {
                     let axis = state.rows.axis(row, at);
                     axes.push(if axis.is_none() { fresh_axis(state, Slot::Axis { row, at }) } else { axis });
@@ -37,7 +37,7 @@ fn flatten(state: &mut State, con: ArithId) -> Option<Vec<DimTerm>> {
 pub(crate) fn run_count(state: &mut State, con: ArithId) -> Outcome {
     let Some(axes) = flatten(state, con) else { return Ok(()) };
     if state.ariths.expand(&mut state.trail, con) {
-        for node in axes.iter().filter_map(|axis| axis.node()) {
+        for node in axes.iter().filter_map(|axis| axis.var()) {
             let extra = state.dims.extra(&mut state.trail, node);
             state.dims.sizes.watch(&mut state.trail, extra, Watcher::Arith(con));
         }
@@ -52,7 +52,7 @@ pub(crate) fn run_count(state: &mut State, con: ArithId) -> Outcome {
     for (dim, exponent) in axes.iter().chain(divided_by).map(|dim| (*dim, 1)).chain(over.map(|dim| (dim, -1)))
     {
         let known = size_of(state, dim);
-        settled &= known.root == NIL;
+        settled &= known.root.is_none();
         if !product.multiply(known, exponent) {
             return Err(Conflict::Arith { con });
         }
@@ -71,20 +71,20 @@ pub(crate) fn run_count(state: &mut State, con: ArithId) -> Outcome {
 
 /// The rank that a count or a list leaves to one of its rows, when all other rows have theirs: no
 /// further axes if that can do, else one axis of the size that is missing.
-pub(crate) fn counted_rank(state: &State, row: u32) -> Option<u32> {
+pub(crate) fn counted_rank(state: &State, row: RowVar) -> Option<u32> {
     let least = state.ranks.lo(row);
     let counted = |con: &ArithId| {
         let arith = state.ariths.get(*con);
         let Arith::Count { pieces, numerator, divided_by, .. } = arith else { return least };
         let others_open = arith.rows().any(|other| other != row && !state.rows.is_fixed(other));
-        if others_open && arith.rest() != Some(RowVar(row)) {
+        if others_open && arith.rest() != Some(row) {
             return least;
         }
         let Numerator { coeff, over, denom } = *numerator;
         let mut product =
             Product { left: u128::from(denom), right: u128::from(coeff), open: SmallVec::new() };
         let mut multiply = |dim: DimTerm, exponent: i32| {
-            let unnamed = Known { root: NIL, lo: 1, hi: ANY };
+            let unnamed = Known { root: DimTerm::NONE, lo: 1, hi: ANY };
             let known = if dim.is_none() { unnamed } else { size_of(state, dim) };
             product.multiply(known, exponent)
         };
@@ -93,7 +93,7 @@ pub(crate) fn counted_rank(state: &State, row: u32) -> Option<u32> {
         for piece in pieces {
             match *piece {
                 Piece::Dim(dim) => fits &= multiply(dim, 1),
-                Piece::Row(RowVar(row)) => {
+                Piece::Row(row) => {
                     let term = Term { start: 0, lead: 0, trail: 0, hole: row };
                     for at in 0..state.ranks.lo(row) {
                         fits &= match state.rows.spot(&state.ranks, term, Side::Left, at) {
@@ -130,7 +130,7 @@ impl Product {
             None => {
                 // A factor that may be zero does not cancel out: it is kept for each side.
                 let same = |(other, sum): &&mut (Known, i32)| {
-                    other.root == known.root && known.root != NIL && (known.lo > 0 || *sum * exponent > 0)
+                    other.root == known.root && !known.root.is_none() && (known.lo > 0 || *sum * exponent > 0)
                 };
                 match self.open.iter_mut().find(same) {
                     Some((_, sum)) => *sum += exponent,

@@ -17,10 +17,10 @@ pub(crate) fn run_exact(state: &mut State, con: ArithId) -> Outcome {
     let total = axes.len() as i64;
     let least = |piece: &Piece| match piece {
         Piece::Dim(_) => 1,
-        Piece::Row(row) => i64::from(state.ranks.lo(row.0)),
+        Piece::Row(row) => i64::from(state.ranks.lo(*row)),
     };
     let needed: i64 = pieces.iter().map(least).sum();
-    let open: SmallVec<[u32; 3]> =
+    let open: SmallVec<[RowVar; 3]> =
         state.ariths.get(con).rows().filter(|row| !state.rows.is_fixed(*row)).collect();
     if open.is_empty() && needed != total || needed > total {
         return Err(Conflict::Arith { con });
@@ -60,7 +60,7 @@ fn align_exact<'a>(
                 let reason = state.dims.reason(Reason::Arith { con });
                 state.dims.equate(&mut state.trail, dim, *axis, reason)?;
             }
-            Piece::Row(RowVar(row)) if state.rows.is_fixed(row) => {
+            Piece::Row(row) if state.rows.is_fixed(row) => {
                 let rank = state.ranks.lo(row);
                 for at in 0..rank {
                     let at = if back { rank - 1 - at } else { at };

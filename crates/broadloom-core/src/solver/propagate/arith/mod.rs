@@ -28,7 +28,7 @@ use crate::solver::stores::ariths::Arith;
 use crate::solver::stores::reason::{Conflict, Outcome, Reason, ReasonId};
 use crate::solver::stores::sizes::{ANY, Watcher};
 use crate::solver::stores::state::State;
-use crate::term::{ConstraintId, DimTerm};
+use crate::term::{ConstraintId, DimTerm, DimVar};
 use smallvec::SmallVec;
 
 /// Adds an arithmetic constraint and makes it wait for what it mentions.
@@ -44,14 +44,14 @@ pub(crate) fn add_arith(state: &mut State, what: Arith, id: ConstraintId) -> Out
         return Ok(());
     }
     if waits {
-        for node in dims.into_iter().filter_map(|dim| dim.node()) {
+        for node in dims.into_iter().filter_map(|dim| dim.var()) {
             let extra = state.dims.extra(&mut state.trail, node);
             state.dims.sizes.watch(&mut state.trail, extra, Watcher::Arith(con));
         }
     }
     let reason = state.dims.reason(Reason::Arith { con });
     for dim in claimed {
-        match dim.node() {
+        match dim.var() {
             Some(node) => state.dims.claim(&mut state.trail, node, reason)?,
             None if dim == DimTerm::UNIT => return Err(Conflict::Arith { con }),
             None => {}
@@ -65,7 +65,7 @@ pub(crate) fn add_arith(state: &mut State, what: Arith, id: ConstraintId) -> Out
 pub(crate) fn require_at_least(state: &mut State, dim: DimTerm, least: u64, id: ConstraintId) -> Outcome {
     let reason = ReasonId::constraint(id);
     state.ariths.mention(&[dim]);
-    match dim.node() {
+    match dim.var() {
         Some(node) => state.dims.narrow(&mut state.trail, node, (least, ANY), reason)?,
         None if size_of(state, dim).lo < least => {
             return Err(Conflict::TooSmall { size: size_of(state, dim).lo, least, reason });
@@ -79,7 +79,7 @@ pub(crate) fn require_at_least(state: &mut State, dim: DimTerm, least: u64, id: 
 pub(crate) fn require_at_most(state: &mut State, dim: DimTerm, most: u64, id: ConstraintId) -> Outcome {
     let reason = ReasonId::constraint(id);
     state.ariths.mention(&[dim]);
-    match dim.node() {
+    match dim.var() {
         Some(node) => state.dims.narrow(&mut state.trail, node, (0, most), reason)?,
         None if size_of(state, dim).hi > most => {
             return Err(Conflict::TooLarge { size: size_of(state, dim).hi, most, reason });
@@ -90,7 +90,7 @@ pub(crate) fn require_at_most(state: &mut State, dim: DimTerm, most: u64, id: Co
 }
 
 /// Something became known of a class in arithmetic: check it against its bounds, and wake who waits.
-pub(crate) fn check_bounds(state: &mut State, root: u32) -> Outcome {
+pub(crate) fn check_bounds(state: &mut State, root: DimVar) -> Outcome {
     let root = state.dims.find(root);
     let Some(extra) = state.dims.extra_of(root) else { return Ok(()) };
     state.steps += 1;
@@ -110,7 +110,7 @@ pub(crate) fn check_bounds(state: &mut State, root: u32) -> Outcome {
         }
         (None, Some(cap)) => {
             let (least, most) = ground_size(state, cap);
-            let basis = cap.atom_index().map(|atom| state.atoms[atom].basis);
+            let basis = cap.atom().map(|atom| state.atoms[atom].basis);
             let other = state.dims.basis(root).is_some_and(|own| Some(own) != basis && most > 0);
             let literal = bounds.lo == bounds.hi && least != most;
             if most < bounds.lo || least > bounds.hi || other || literal {
@@ -133,7 +133,7 @@ pub(crate) fn check_bounds(state: &mut State, root: u32) -> Outcome {
         (None, None) => {}
     }
     if let (Some(value), Some(basis)) = (state.dims.value(root), state.dims.basis(root))
-        && let Some(atom) = value.atom_index()
+        && let Some(atom) = value.atom()
         && state.atoms[atom].basis != basis
         && state.atoms[atom].size > 0
     {

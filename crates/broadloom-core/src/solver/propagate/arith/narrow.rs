@@ -6,10 +6,14 @@ use crate::solver::stores::state::State;
 use crate::term::DimTerm;
 
 /// Narrows the bounds of a class. An equation that has pushed bounds too often without fixing one passes on fixed sizes only.
-pub(crate) fn narrow(state: &mut State, con: ArithId, root: u32, bounds: (u64, u64), fixes: bool) -> Outcome {
-    if DimTerm(root).is_ground() {
-        return Ok(());
-    }
+pub(crate) fn narrow(
+    state: &mut State,
+    con: ArithId,
+    class: DimTerm,
+    bounds: (u64, u64),
+    fixes: bool,
+) -> Outcome {
+    let Some(root) = class.var() else { return Ok(()) };
     if !fixes && !state.ariths.may_push(&mut state.trail, con) {
         return Ok(());
     }

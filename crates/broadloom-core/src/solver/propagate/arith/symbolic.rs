@@ -28,13 +28,13 @@ use crate::solver::stores::reason::{Conflict, Limit, Outcome, Reason};
 use crate::solver::stores::sizes::ANY;
 use crate::solver::stores::state::State;
 use crate::solver::stores::symbols::{Check, Need};
-use crate::term::{ConstraintId, DimTerm, Numerator};
+use crate::term::{ConstraintId, DimTerm, DimVar, Numerator};
 use smallvec::SmallVec;
 
 /// Sizes that are not known even symbolically: their classes, and the number of times each occurs.
-type Open = SmallVec<[(u32, i128); 4]>;
+type Open = SmallVec<[(DimVar, i128); 4]>;
 
-fn occurs(open: &mut Open, class: u32, times: i128) {
+fn occurs(open: &mut Open, class: DimVar, times: i128) {
     match open.iter_mut().find(|(own, _)| *own == class) {
         Some((_, sum)) => *sum += times,
         None => open.push((class, times)),
@@ -127,13 +127,13 @@ pub(crate) fn run_count_symbolic(state: &mut State, con: ArithId, axes: &[DimTer
 }
 
 /// Gives a class the size that follows from an equation.
-fn set_expressed(state: &mut State, con: ArithId, class: u32, value: Form) -> Outcome {
+fn set_expressed(state: &mut State, con: ArithId, class: DimVar, value: Form) -> Outcome {
     let impossible = Err(Conflict::Arith { con });
-    let (lo, hi) = size_bounds(state, DimTerm(class));
+    let (lo, hi) = size_bounds(state, class.into());
     if let Some((numerator, denominator)) = value.as_constant() {
         let size = (numerator % denominator == 0).then(|| u64::try_from(numerator / denominator).ok());
         return match size.flatten() {
-            Some(size) if (lo..=hi).contains(&size) => narrow(state, con, class, (size, size), true),
+            Some(size) if (lo..=hi).contains(&size) => narrow(state, con, class.into(), (size, size), true),
             _ => impossible,
         };
     }
@@ -178,7 +178,12 @@ fn demand_zero(state: &mut State, con: ArithId, form: Form) -> Outcome {
 
 /// Checks the bounds of a class with a symbolic size: they hold for all sizes of the symbols, or a
 /// check is left for run time.
-pub(crate) fn symbol_within(state: &mut State, root: u32, value: DimTerm, (lo, hi): (u64, u64)) -> Outcome {
+pub(crate) fn symbol_within(
+    state: &mut State,
+    root: DimVar,
+    value: DimTerm,
+    (lo, hi): (u64, u64),
+) -> Outcome {
     let Some(form) = state.symbols.form_of(value).cloned() else { return Ok(()) };
     let (least, most) = form.bounds(|symbol| range_before_closing(state, symbol));
     let short = least.is_none_or(|least| least < i128::from(lo));

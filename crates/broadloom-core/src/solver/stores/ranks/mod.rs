@@ -13,10 +13,11 @@
 
 mod settle;
 
-use crate::ids::{ArithId, NIL, RowConId, StepId, SupportId};
-use crate::solver::components::components;
+use crate::ids::{ArithId, IdVec, NIL, RankEdgeId, RowConId, StepId, SupportId, words};
+use crate::solver::components::{ComponentId, components};
 use crate::solver::stores::reason::{Conflict, Limit, Outcome};
 use crate::solver::stores::trail::{Cell, Entry, Trail};
+use crate::term::RowVar;
 use rustc_hash::FxHashSet;
 use std::collections::BinaryHeap;
 
@@ -28,9 +29,9 @@ struct RankNode {
     lo: u32,
     hi: u32,
     /// Edges along which a raise of `lo` travels on.
-    out: u32,
+    out: RankEdgeId,
     /// Edges along which a fall of `hi` travels on.
-    into: u32,
+    into: RankEdgeId,
     lo_pred: Pred,
     hi_pred: Pred,
     /// True if a [support](super::supports) waits for its bounds.
@@ -40,12 +41,12 @@ struct RankNode {
 /// `rank to ≥ rank from + k`, because of row constraint `con`.
 #[derive(Clone, Copy)]
 pub(crate) struct RankEdge {
-    pub from: u32,
-    pub to: u32,
+    pub from: RowVar,
+    pub to: RowVar,
     pub k: i32,
     pub con: RowConId,
-    next_out: u32,
-    next_into: u32,
+    next_out: RankEdgeId,
+    next_into: RankEdgeId,
 }
 
 /// The cause that last moved a bound, packed in one word.
@@ -56,7 +57,7 @@ pub(crate) struct Pred(u32);
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum RankCause {
     Start,
-    Edge(u32),
+    Edge(RankEdgeId),
     Constraint(RowConId),
     Policy(StepId),
     /// An arithmetic constraint.
@@ -65,11 +66,13 @@ pub(crate) enum RankCause {
     Support(SupportId),
 }
 
+words!(Pred);
+
 impl Pred {
     const NONE: Pred = Pred(NIL);
 
-    fn edge(edge: u32) -> Pred {
-        Pred(edge << 3)
+    fn edge(edge: RankEdgeId) -> Pred {
+        Pred(edge.0 << 3)
     }
 
     /// An absolute bound from a row constraint.
@@ -96,7 +99,7 @@ impl Pred {
         let Pred(bits) = self;
         match bits & 7 {
             _ if self == Pred::NONE => RankCause::Start,
-            0 => RankCause::Edge(bits >> 3),
+            0 => RankCause::Edge(RankEdgeId(bits >> 3)),
             1 => RankCause::Constraint(RowConId(bits >> 3)),
             2 => RankCause::Policy(StepId(bits >> 3)),
             3 => RankCause::Arith(ArithId(bits >> 3)),
@@ -109,7 +112,7 @@ impl Pred {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Move {
     key: i64,
-    row: u32,
+    row: RowVar,
     bound: u32,
     pred: Pred,
 }
@@ -117,13 +120,13 @@ struct Move {
 /// The graph, one node per row variable.
 #[derive(Clone, Default)]
 pub(crate) struct Ranks {
-    nodes: Vec<RankNode>,
-    edges: Vec<RankEdge>,
+    nodes: IdVec<RowVar, RankNode>,
+    edges: IdVec<RankEdgeId, RankEdge>,
     heap: BinaryHeap<Move>,
     /// Row variables whose least rank rose, or whose rank became fixed, since the list was last emptied.
-    pub touched: Vec<u32>,
+    pub touched: Vec<RowVar>,
     /// Row variables that a support waits for and whose bounds moved.
-    pub moved: Vec<u32>,
+    pub moved: Vec<RowVar>,
     /// Work done: nodes settled.
     pub steps: u64,
     /// Moves that stand: those under a mark are taken off when it is undone.
@@ -145,8 +148,8 @@ impl Ranks {
         self.nodes.push(RankNode {
             lo: 0,
             hi: UNBOUNDED,
-            out: NIL,
-            into: NIL,
+            out: RankEdgeId::NIL,
+            into: RankEdgeId::NIL,
             lo_pred: Pred::NONE,
             hi_pred: Pred::NONE,
             supports: false,
@@ -154,46 +157,53 @@ impl Ranks {
     }
 
     /// Notes that a support waits for the bounds of a row.
-    pub fn watch_bounds(&mut self, row: u32) {
-        self.nodes[row as usize].supports = true;
+    pub fn watch_bounds(&mut self, row: RowVar) {
+        self.nodes[row].supports = true;
     }
 
     /// The least rank in any solution of the rank facts.
     #[inline]
-    pub fn lo(&self, row: u32) -> u32 {
-        self.nodes[row as usize].lo
+    pub fn lo(&self, row: RowVar) -> u32 {
+        self.nodes[row].lo
     }
 
     /// The greatest rank, or [`UNBOUNDED`].
     #[inline]
-    pub fn hi(&self, row: u32) -> u32 {
-        self.nodes[row as usize].hi
+    pub fn hi(&self, row: RowVar) -> u32 {
+        self.nodes[row].hi
     }
 
     /// The rank, if it is entailed.
     #[inline]
-    pub fn fixed(&self, row: u32) -> Option<u32> {
-        let RankNode { lo, hi, .. } = self.nodes[row as usize];
+    pub fn fixed(&self, row: RowVar) -> Option<u32> {
+        let RankNode { lo, hi, .. } = self.nodes[row];
         (lo == hi).then_some(lo)
     }
 
     /// The cause of the least rank.
-    pub fn lo_cause(&self, row: u32) -> RankCause {
-        self.nodes[row as usize].lo_pred.cause()
+    pub fn lo_cause(&self, row: RowVar) -> RankCause {
+        self.nodes[row].lo_pred.cause()
     }
 
     /// The cause of the greatest rank.
-    pub fn hi_cause(&self, row: u32) -> RankCause {
-        self.nodes[row as usize].hi_pred.cause()
+    pub fn hi_cause(&self, row: RowVar) -> RankCause {
+        self.nodes[row].hi_pred.cause()
     }
 
-    pub fn edge(&self, edge: u32) -> RankEdge {
-        self.edges[edge as usize]
+    pub fn edge(&self, edge: RankEdgeId) -> RankEdge {
+        self.edges[edge]
     }
 
     /// Adds the fact `rank to ≥ rank from + k`. Edges are permanent: they are never added under a
     /// mark, because only constraints bring them.
-    pub fn add_edge(&mut self, trail: &mut Trail, from: u32, to: u32, k: i32, con: RowConId) -> Outcome {
+    pub fn add_edge(
+        &mut self,
+        trail: &mut Trail,
+        from: RowVar,
+        to: RowVar,
+        k: i32,
+        con: RowConId,
+    ) -> Outcome {
         if from == to {
             return if k > 0 { Err(Conflict::RankCycle { row: to, con }) } else { Ok(()) };
         }
@@ -210,47 +220,47 @@ impl Ranks {
     }
 
     /// Adds an edge to the lists of both ends.
-    fn link(&mut self, from: u32, to: u32, k: i32, con: RowConId) -> u32 {
-        let edge = self.edges.len() as u32;
-        let next_out = std::mem::replace(&mut self.nodes[from as usize].out, edge);
-        let next_into = std::mem::replace(&mut self.nodes[to as usize].into, edge);
+    fn link(&mut self, from: RowVar, to: RowVar, k: i32, con: RowConId) -> RankEdgeId {
+        let edge = self.edges.next();
+        let next_out = std::mem::replace(&mut self.nodes[from].out, edge);
+        let next_into = std::mem::replace(&mut self.nodes[to].into, edge);
         self.edges.push(RankEdge { from, to, k, con, next_out, next_into });
         edge
     }
 
     /// True if nothing is known of a rank, and nothing waits for it.
-    pub fn is_untouched(&self, row: u32) -> bool {
-        let RankNode { lo, hi, out, into, supports, .. } = self.nodes[row as usize];
-        lo == 0 && hi == UNBOUNDED && out == NIL && into == NIL && !supports
+    pub fn is_untouched(&self, row: RowVar) -> bool {
+        let RankNode { lo, hi, out, into, supports, .. } = self.nodes[row];
+        lo == 0 && hi == UNBOUNDED && out == RankEdgeId::NIL && into == RankEdgeId::NIL && !supports
     }
 
     /// Adds the fact `rank to ≥ rank from + k` for a row of which nothing is known, so that nothing
     /// has to be woken. `from` is `NIL` for a bound.
-    pub fn start_from(&mut self, trail: &mut Trail, to: u32, from: u32, k: u32, con: RowConId) {
-        let (least, pred) = if from == NIL {
+    pub fn start_from(&mut self, trail: &mut Trail, to: RowVar, from: RowVar, k: u32, con: RowConId) {
+        let (least, pred) = if from == RowVar::NIL {
             (k, Pred::constraint(con))
         } else {
-            let edge = self.edges.len() as u32;
-            let next_out = std::mem::replace(&mut self.nodes[from as usize].out, edge);
-            self.nodes[to as usize].into = edge;
-            self.edges.push(RankEdge { from, to, k: k as i32, con, next_out, next_into: NIL });
+            let edge = self.edges.next();
+            let next_out = std::mem::replace(&mut self.nodes[from].out, edge);
+            self.nodes[to].into = edge;
+            self.edges.push(RankEdge { from, to, k: k as i32, con, next_out, next_into: RankEdgeId::NIL });
             (self.lo(from) + k, Pred::edge(edge))
         };
         if least > 0 {
             self.steps += 1;
-            let node = &mut self.nodes[to as usize];
-            trail.save_pair(Cell::Lo, to, node.lo, node.lo_pred.0);
+            let node = &mut self.nodes[to];
+            trail.save_pair(Cell::Lo, to, node.lo, node.lo_pred);
             (node.lo, node.lo_pred) = (least, pred);
         }
     }
 
     /// Adds the fact `rank row ≥ bound`.
-    pub fn at_least(&mut self, trail: &mut Trail, row: u32, bound: u32, pred: Pred) -> Outcome {
+    pub fn at_least(&mut self, trail: &mut Trail, row: RowVar, bound: u32, pred: Pred) -> Outcome {
         if bound > self.lo(row) { self.raise(trail, row, bound, pred, None) } else { Ok(()) }
     }
 
     /// Adds the fact `rank row ≤ bound`; a negative bound is a conflict.
-    pub fn at_most(&mut self, trail: &mut Trail, row: u32, bound: i64, pred: Pred) -> Outcome {
+    pub fn at_most(&mut self, trail: &mut Trail, row: RowVar, bound: i64, pred: Pred) -> Outcome {
         if bound < i64::from(self.hi(row)) { self.lower(trail, row, bound, pred) } else { Ok(()) }
     }
 
@@ -258,21 +268,21 @@ impl Ranks {
     fn raise(
         &mut self,
         trail: &mut Trail,
-        row: u32,
+        row: RowVar,
         bound: u32,
         pred: Pred,
-        cycle: Option<(u32, RowConId)>,
+        cycle: Option<(RowVar, RowConId)>,
     ) -> Outcome {
         self.heap.clear();
         let mut next = Some(Move { key: 0, row, bound, pred });
         // Most moves reach one row or none; the heap is for the others.
         while let Some(Move { row, bound, pred, .. }) = next.take().or_else(|| self.heap.pop()) {
-            if bound <= self.nodes[row as usize].lo {
+            if bound <= self.nodes[row].lo {
                 continue;
             }
             self.spend()?;
-            let node = &mut self.nodes[row as usize];
-            trail.save_pair(Cell::Lo, row, node.lo, node.lo_pred.0);
+            let node = &mut self.nodes[row];
+            trail.save_pair(Cell::Lo, row, node.lo, node.lo_pred);
             (node.lo, node.lo_pred) = (bound, pred);
             self.touched.push(row);
             if node.supports {
@@ -287,10 +297,10 @@ impl Ranks {
                 return Err(Conflict::Rank { row, lo: bound, hi: node.hi });
             }
             let mut edge = node.out;
-            while edge != NIL {
-                let RankEdge { to, k, next_out, .. } = self.edges[edge as usize];
+            while edge != RankEdgeId::NIL {
+                let RankEdge { to, k, next_out, .. } = self.edges[edge];
                 let reached = i64::from(bound) + i64::from(k);
-                let gain = reached - i64::from(self.nodes[to as usize].lo);
+                let gain = reached - i64::from(self.nodes[to].lo);
                 if gain > 0 {
                     let step = Move { key: gain, row: to, bound: reached as u32, pred: Pred::edge(edge) };
                     self.plan(&mut next, step);
@@ -302,11 +312,11 @@ impl Ranks {
     }
 
     /// Lowers `hi` and everything that follows, smallest slack first.
-    fn lower(&mut self, trail: &mut Trail, row: u32, bound: i64, pred: Pred) -> Outcome {
+    fn lower(&mut self, trail: &mut Trail, row: RowVar, bound: i64, pred: Pred) -> Outcome {
         if bound < 0 {
             // Only a constraint whose own flanks overflow, or an edge from one, gets here.
-            let node = &mut self.nodes[row as usize];
-            trail.save_pair(Cell::Hi, row, node.hi, node.hi_pred.0);
+            let node = &mut self.nodes[row];
+            trail.save_pair(Cell::Hi, row, node.hi, node.hi_pred);
             node.hi_pred = pred;
             return match pred.cause() {
                 RankCause::Constraint(con) => Err(Conflict::Overflow { con }),
@@ -316,12 +326,12 @@ impl Ranks {
         self.heap.clear();
         let mut next = Some(Move { key: 0, row, bound: bound as u32, pred });
         while let Some(Move { row, bound, pred, .. }) = next.take().or_else(|| self.heap.pop()) {
-            if bound >= self.nodes[row as usize].hi {
+            if bound >= self.nodes[row].hi {
                 continue;
             }
             self.spend()?;
-            let node = &mut self.nodes[row as usize];
-            trail.save_pair(Cell::Hi, row, node.hi, node.hi_pred.0);
+            let node = &mut self.nodes[row];
+            trail.save_pair(Cell::Hi, row, node.hi, node.hi_pred);
             (node.hi, node.hi_pred) = (bound, pred);
             if node.supports {
                 self.moved.push(row);
@@ -334,9 +344,9 @@ impl Ranks {
                 return Err(Conflict::Rank { row, lo: node.lo, hi: bound });
             }
             let mut edge = node.into;
-            while edge != NIL {
-                let RankEdge { from, k, next_into, .. } = self.edges[edge as usize];
-                let RankNode { lo, hi, .. } = self.nodes[from as usize];
+            while edge != RankEdgeId::NIL {
+                let RankEdge { from, k, next_into, .. } = self.edges[edge];
+                let RankNode { lo, hi, .. } = self.nodes[from];
                 // `lo` is a model, so this is at least `lo from`, and the slack is not negative.
                 let reached = i64::from(bound) - i64::from(k);
                 if reached < i64::from(hi) {
@@ -375,22 +385,22 @@ impl Ranks {
 
     /// The number of groups that some rows fall into, if rows bounded by each other form one group. Counts
     /// every row as its own group where there are too many to compare.
-    pub fn tied_groups(&self, rows: &[u32]) -> u64 {
+    pub fn tied_groups(&self, rows: &[RowVar]) -> u64 {
         const MANY: usize = 64;
         if rows.len() > MANY {
             return rows.len() as u64;
         }
-        let above: Vec<FxHashSet<u32>> = rows.iter().map(|row| self.above(*row)).collect();
+        let above: Vec<FxHashSet<RowVar>> = rows.iter().map(|row| self.above(*row)).collect();
         let tied = |a: usize, b: usize| above[a].contains(&rows[b]) && above[b].contains(&rows[a]);
         (0..rows.len()).filter(|b| !(0..*b).any(|a| tied(a, *b))).count() as u64
     }
 
     /// For every row a number that grows along rank facts: rows that bound others from below come first.
-    pub fn heights(&self) -> Vec<u32> {
-        let found = components(self.nodes.len(), |row, out| {
-            let mut edge = self.nodes[row as usize].into;
-            while edge != NIL {
-                let RankEdge { from, next_into, .. } = self.edges[edge as usize];
+    pub fn heights(&self) -> IdVec<RowVar, ComponentId> {
+        let found = components(self.nodes.len(), |row: RowVar, out| {
+            let mut edge = self.nodes[row].into;
+            while edge != RankEdgeId::NIL {
+                let RankEdge { from, next_into, .. } = self.edges[edge];
                 out.push(from);
                 edge = next_into;
             }
@@ -399,14 +409,14 @@ impl Ranks {
     }
 
     /// The rows whose ranks some fact bounds from below by this row's.
-    fn above(&self, row: u32) -> FxHashSet<u32> {
-        let mut seen: FxHashSet<u32> = [row].into_iter().collect();
+    fn above(&self, row: RowVar) -> FxHashSet<RowVar> {
+        let mut seen: FxHashSet<RowVar> = [row].into_iter().collect();
         let mut found = vec![row];
         let mut at = 0;
         while let Some(row) = found.get(at) {
-            let mut edge = self.nodes[*row as usize].out;
-            while edge != NIL {
-                let RankEdge { to, next_out, .. } = self.edges[edge as usize];
+            let mut edge = self.nodes[*row].out;
+            while edge != RankEdgeId::NIL {
+                let RankEdge { to, next_out, .. } = self.edges[edge];
                 if self.fixed(to).is_none() && seen.insert(to) {
                     found.push(to);
                 }
@@ -419,7 +429,7 @@ impl Ranks {
 
     /// Puts a logged word back.
     pub fn restore(&mut self, entry: Entry) {
-        let node = &mut self.nodes[entry.at as usize];
+        let node = &mut self.nodes[RowVar(entry.at)];
         match entry.cell {
             Cell::Lo => (node.lo, node.lo_pred) = (entry.old, Pred(entry.more)),
             Cell::Hi => (node.hi, node.hi_pred) = (entry.old, Pred(entry.more)),
@@ -429,6 +439,6 @@ impl Ranks {
 
     /// Bytes held, for the benchmarks.
     pub fn bytes(&self) -> usize {
-        self.nodes.capacity() * size_of::<RankNode>() + self.edges.capacity() * size_of::<RankEdge>()
+        self.nodes.bytes() + self.edges.bytes()
     }
 }

@@ -1,15 +1,16 @@
 //! The least ranks of a whole graph at once.
 
-use crate::ids::{NIL, RowConId};
+use crate::ids::{RankEdgeId, RowConId};
 use crate::solver::components::{Components, components};
 use crate::solver::stores::ranks::{Pred, RankCause, RankEdge, Ranks};
 use crate::solver::stores::reason::{Conflict, Outcome};
 use crate::solver::stores::trail::{Cell, Trail};
+use crate::term::RowVar;
 use rustc_hash::FxHashMap;
 
 impl Ranks {
     /// Adds the fact `rank to ≥ rank from + k` without moving anything: [`settle`](Ranks::settle) does.
-    pub fn hold_edge(&mut self, from: u32, to: u32, k: i32, con: RowConId) -> Outcome {
+    pub fn hold_edge(&mut self, from: RowVar, to: RowVar, k: i32, con: RowConId) -> Outcome {
         if from != to {
             self.link(from, to, k, con);
         } else if k > 0 {
@@ -27,7 +28,7 @@ impl Ranks {
             out.extend(self.outward(row).map(|(_, edge)| edge.to));
         });
         order.reverse();
-        for members in order.chunk_by(|a, b| of[*a as usize] == of[*b as usize]) {
+        for members in order.chunk_by(|a, b| of[*a] == of[*b]) {
             let mut moved = self.raise_from(trail, members.iter())?;
             while moved && members.len() > 1 {
                 self.no_cycle(members)?;
@@ -39,27 +40,27 @@ impl Ranks {
     }
 
     /// The edges along which a raise of a row travels on.
-    fn outward(&self, row: u32) -> impl Iterator<Item = (u32, RankEdge)> + '_ {
-        let mut next = self.nodes[row as usize].out;
+    fn outward(&self, row: RowVar) -> impl Iterator<Item = (RankEdgeId, RankEdge)> + '_ {
+        let mut next = self.nodes[row].out;
         std::iter::from_fn(move || {
-            let edge = (next != NIL).then_some(next)?;
-            next = self.edges[edge as usize].next_out;
-            Some((edge, self.edges[edge as usize]))
+            let edge = next.some()?;
+            next = self.edges[edge].next_out;
+            Some((edge, self.edges[edge]))
         })
     }
 
     /// Raises what the given rows ask for, once. Returns whether anything moved.
-    fn raise_from<'r>(&mut self, trail: &mut Trail, rows: impl Iterator<Item = &'r u32>) -> Outcome<bool> {
+    fn raise_from<'r>(&mut self, trail: &mut Trail, rows: impl Iterator<Item = &'r RowVar>) -> Outcome<bool> {
         let mut moved = false;
         for row in rows {
-            let mut next = self.nodes[*row as usize].out;
-            while next != NIL {
-                let (edge, RankEdge { to, k, next_out, .. }) = (next, self.edges[next as usize]);
+            let mut next = self.nodes[*row].out;
+            while next != RankEdgeId::NIL {
+                let (edge, RankEdge { to, k, next_out, .. }) = (next, self.edges[next]);
                 let reached = i64::from(self.lo(*row)) + i64::from(k);
                 if reached > i64::from(self.lo(to)) {
                     self.spend()?;
-                    let node = &mut self.nodes[to as usize];
-                    trail.save_pair(Cell::Lo, to, node.lo, node.lo_pred.0);
+                    let node = &mut self.nodes[to];
+                    trail.save_pair(Cell::Lo, to, node.lo, node.lo_pred);
                     (node.lo, node.lo_pred) = (reached as u32, Pred::edge(edge));
                     let (bound, most, supports) = (node.lo, node.hi, node.supports);
                     self.touched.push(to);
@@ -78,9 +79,9 @@ impl Ranks {
     }
 
     /// Fails if some of the rows raised each other in a circle: then the facts around it have a gain.
-    fn no_cycle(&self, rows: &[u32]) -> Outcome {
+    fn no_cycle(&self, rows: &[RowVar]) -> Outcome {
         // The walk that passed each row.
-        let mut walk: FxHashMap<u32, u32> = FxHashMap::default();
+        let mut walk: FxHashMap<RowVar, RowVar> = FxHashMap::default();
         for start in rows {
             let mut at = *start;
             while let RankCause::Edge(edge) = self.lo_cause(at) {
