@@ -324,6 +324,21 @@ fn what_is_read_stays() {
     assert_eq!((text(&world.read("x.csv")), text(&world.read("log.csv"))), ("1\n2\n".into(), "old\n".into()));
 }
 
+/// What was assigned to a new tensor before the loop is there when a run goes on inside of it, as it was then.
+#[test]
+fn what_was_assigned_is_there_again() {
+    let world = World::new("assigned_before");
+    world.write(
+        "p.loom",
+        "state w : 2 = 1\n{first} = w + 7\nlet loss = sum(log({v : 2 = 1}))\n\
+         repeat 4:\n  w =+ first\n  minimise loss by sgd(0.6)\n  print w\n",
+    );
+    let run = ["run", "p.loom", "--save", "s.safetensors"];
+    assert_eq!(text(&world.output(&run).stdout), "[9 9]\n[17 17]\n");
+    let on = world.output(&[&run[..], &["--resume", "--keep-going"]].concat());
+    assert_eq!(text(&on.stdout), "[25 25]\n[33 33]\n", "{}", text(&on.stderr));
+}
+
 /// A loss that is not a number ends a run with the values from before its repetition, also of what the repetition had changed
 /// already. The run can go on from there.
 #[test]

@@ -272,7 +272,9 @@ impl Lowering<'_> {
             }
             if self.computed.insert(tensor) {
                 missing.push(tensor);
-                stack.extend_from_slice(self.graph.read_by(tensor));
+                if !self.is_assigned(tensor) {
+                    stack.extend_from_slice(self.graph.read_by(tensor));
+                }
             }
         }
         missing.sort_unstable();
@@ -282,6 +284,10 @@ impl Lowering<'_> {
             if let Some(leaf) = self.graph.leaf(tensor) {
                 self.leaf(tensor, leaf);
                 self.belong_to(step);
+                continue;
+            }
+            if self.is_assigned(tensor) {
+                self.need(Content::Value(tensor));
                 continue;
             }
             if let Some(scan) = self.graph.scan_of(step) {
@@ -302,6 +308,11 @@ impl Lowering<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Returns true if a tensor was made by an assignment, which happens at its place only: the tensor is not computed when it is read.
+    fn is_assigned(&self, tensor: Tensor) -> bool {
+        self.graph.assignment_text(self.graph.made_by(tensor)).is_some()
     }
 
     /// Computes leaves that have a formula, and marks the others as needed.
@@ -400,7 +411,7 @@ impl Lowering<'_> {
             }
             for result in self.graph.step_results(step) {
                 let made_here = self.graph.made_by(result) == step;
-                if depends && made_here && !changed.contains(&result) {
+                if depends && made_here && !self.is_assigned(result) && !changed.contains(&result) {
                     self.computed.remove(&result);
                     changed.insert(result);
                 }

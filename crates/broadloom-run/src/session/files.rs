@@ -5,20 +5,22 @@ use std::path::Path;
 use broadloom_array::files::{Tensors, read_safetensors, write_safetensors};
 use broadloom_array::shown_path;
 use broadloom_graph::lowering::{Face, Leaf};
-use broadloom_graph::{Error, ErrorKind, Tensor};
+use broadloom_graph::{Error, ErrorKind, Graph, Tensor};
 
 use super::Session;
 use super::prepare::lasting;
 use crate::lower::Content;
 
 impl Session {
-    /// Writes all parameters and states to a safetensors file, with what is needed to go on as if nothing had
-    /// happened.
+    /// Writes all parameters and states to a safetensors file, with what was assigned to other tensors and what else is needed
+    /// to go on as if nothing had happened.
     pub fn save(&mut self, path: impl AsRef<Path>) -> Result<(), Error> {
         self.refresh()?;
         let mut arrays = Vec::new();
         for tensor in lasting(&self.graph) {
             self.initialise(Content::Value(tensor))?;
+        }
+        for tensor in lasting(&self.graph).into_iter().chain(assigned(&self.graph)) {
             if let Some(values) = self.store.read(Content::Value(tensor))? {
                 arrays.push((self.graph.short_name(tensor), values));
             }
@@ -47,7 +49,7 @@ impl Session {
         let path = path.as_ref();
         let file = read_safetensors(path)?;
         let (mut found, mut missing, mut misfits) = (Vec::new(), Vec::new(), Vec::new());
-        for tensor in lasting(&self.graph) {
+        for tensor in lasting(&self.graph).into_iter().chain(assigned(&self.graph)) {
             match file.get(&self.graph.short_name(tensor)) {
                 Some(values) => {
                     let facts = (values.sizes(), values.dtype());
@@ -56,7 +58,8 @@ impl Session {
                         Err(error) => misfits.push((tensor, values.sizes(), error)),
                     }
                 }
-                None => missing.push(tensor),
+                None if self.graph.is_leaf(tensor) => missing.push(tensor),
+                None => {}
             }
         }
         let mut misfits = misfits.into_iter();
@@ -96,8 +99,8 @@ impl Session {
 
     /// Refuses a file that lacks parameters; notes what else it lacks, and what it has that nobody asks for.
     fn check_loaded(&mut self, path: &Path, file: &Tensors, missing: &[Tensor]) -> Result<(), Error> {
-        let known: Vec<String> =
-            lasting(&self.graph).into_iter().map(|tensor| self.graph.short_name(tensor)).collect();
+        let known = lasting(&self.graph).into_iter().chain(assigned(&self.graph));
+        let known: Vec<String> = known.map(|tensor| self.graph.short_name(tensor)).collect();
         let extra = file.arrays.iter().map(|(name, _)| name).filter(|name| !known.contains(name));
         let extra: Vec<String> = extra.cloned().collect();
         let is_param = |tensor: &&Tensor| self.graph.leaf(**tensor) == Some(Leaf::Param);
@@ -130,6 +133,13 @@ impl Session {
         }
         Ok(())
     }
+}
+
+/// The tensors that assignments have made, which later ones may read as they are.
+fn assigned(graph: &Graph) -> impl Iterator<Item = Tensor> + '_ {
+    graph
+        .tensors()
+        .filter(|tensor| !graph.is_leaf(*tensor) && graph.assignment_text(graph.made_by(*tensor)).is_some())
 }
 
 /// Some names; of many the first.
