@@ -369,7 +369,7 @@ impl Graph {
         let rows = self.declared_rows(&decl, role, None);
         let tensor = self.tensor(rows);
         self.name(tensor, name);
-        self.describe_buffer(rows, &given);
+        self.describe_buffer(rows, &given, &units(&decl));
         let named = self.declared_names(decl, rows, first_label);
         self.declarations.insert(tensor.0, Declaration { shape: shape.trim().into(), given, named });
         let made = self.finish(before, Step::Leaf { leaf, tensor: tensor.0 });
@@ -563,12 +563,17 @@ impl Graph {
     }
 
     /// Adds what is known of the buffer of a leaf as a constraint on its rows in memory order.
-    fn describe_buffer(&mut self, rows: Rows, given: &Given) {
+    fn describe_buffer(&mut self, rows: Rows, given: &Given, units: &[bool]) {
         let (pieces, rest) = self.pieces(rows);
         match given {
             Given::Nothing => {}
             Given::Axes(axes) => {
-                let axes: Vec<DimTerm> = axes.iter().map(|size| self.solver.size(*size)).collect();
+                let is_unit = |at: usize| axes.len() == units.len() && axes[at] == 1 && units[at];
+                let axes = axes.iter().enumerate().map(|(at, size)| match is_unit(at) {
+                    true => DimTerm::UNIT,
+                    false => self.solver.size(*size),
+                });
+                let axes: Vec<DimTerm> = axes.collect();
                 self.say(Constraint::Exact { pieces: &pieces, axes: &axes, rest }, 0, Aspect::Whole);
             }
             Given::Rows(rows, row) => {
@@ -607,9 +612,10 @@ const UNIT: &str = "unit";
 
 /// Refuses units of more than one element: only an axis of one element can make no claim.
 fn check_units(decl: &ShapeDecl) -> Result<(), Error> {
+    let is_unit = |basis| decl.names.bases.text(basis) == UNIT;
     for size in decl.shape.axes().filter_map(|axis| axis.size) {
         let elements = size.size.get();
-        if size.basis.is_some_and(|basis| decl.names.bases.text(basis) == UNIT) && elements != 1 {
+        if size.basis.is_some_and(is_unit) && elements != 1 {
             let message = format!("`{elements}:{UNIT}` is not possible, a unit has one element");
             let help = format!(
                 "write `1:{UNIT}` for an axis that broadcasts, `{elements}` for one that has {elements} elements"
@@ -618,6 +624,17 @@ fn check_units(decl: &ShapeDecl) -> Result<(), Error> {
         }
     }
     Ok(())
+}
+
+/// For each axis of a closed shape in memory order, true if it is declared a unit: values have one element there.
+fn units(decl: &ShapeDecl) -> Vec<bool> {
+    let rows = [Kind::Batch, Kind::Output, Kind::Input].map(|kind| decl.shape.row(kind));
+    if rows.iter().flatten().any(|row| row.hole().is_some()) {
+        return Vec::new();
+    }
+    let is_unit = |basis| decl.names.bases.text(basis) == UNIT;
+    let axes = rows.into_iter().flatten().flat_map(|row| row.axes());
+    axes.map(|axis| axis.size.is_some_and(|size| size.basis.is_some_and(is_unit))).collect()
 }
 
 /// Facts about leaves and steps that runs need and shapes do not.
