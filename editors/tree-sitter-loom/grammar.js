@@ -68,6 +68,7 @@ module.exports = grammar({
         $.op,
         $.for,
         $.repeat,
+        $.if_statement,
       ),
 
     _block: ($) => seq($._indent, $.block, $._dedent),
@@ -106,6 +107,11 @@ module.exports = grammar({
     for: ($) => seq("for", field("variable", $.identifier), "in", field("list", $.expression), $._body),
     repeat: ($) =>
       seq("repeat", optional(seq(field("variable", $.identifier), "in")), field("count", $.expression), $._body),
+
+    if_statement: ($) =>
+      prec.right(seq("if", field("condition", $.expression), $._body, repeat($.else_if), optional($.else))),
+    else_if: ($) => seq("else", "if", field("condition", $.expression), $._body),
+    else: ($) => seq("else", $._body),
 
     set: ($) => seq("set", field("target", $.expression), $._value),
     backward: ($) => seq("backward", field("loss", $.expression)),

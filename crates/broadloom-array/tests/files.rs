@@ -142,7 +142,7 @@ fn archives_of_numpy() {
         let rows = files::OpenRows::open(fixture(name)).unwrap();
         for (at, (_, array)) in expected.iter().enumerate() {
             let last = array.sizes()[0] - 1;
-            assert_eq!(rows.arrays()[at].is_held(), name == "deflated.npz");
+            assert_eq!(rows.arrays()[at].is_held(), name != "stored.npz", "{name}");
             assert_eq!(rows.read(at, &[last, 0]).unwrap(), array.rows(&[last, 0]).unwrap(), "{name}");
         }
     }

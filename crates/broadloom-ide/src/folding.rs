@@ -42,8 +42,8 @@ fn statements(source: &Source, all: &[Statement], found: &mut Vec<Fold>) {
             found.push(Fold { first, last, is_comment: false });
         }
         match &statement.kind {
-            StatementKind::For { body, .. } | StatementKind::Repeat { body, .. } => {
-                statements(source, body, found);
+            StatementKind::For { .. } | StatementKind::Repeat { .. } | StatementKind::If(_) => {
+                statement.kind.blocks().for_each(|body| statements(source, body, found));
             }
             StatementKind::Def(def) => {
                 if let Body::Block(body) = &def.body {

@@ -69,10 +69,7 @@ impl Program {
                     Body::Block(body) => innermost(body, place).or(Some(def)),
                     _ => Some(def),
                 },
-                StatementKind::For { body, .. } | StatementKind::Repeat { body, .. } => {
-                    innermost(body, place)
-                }
-                _ => None,
+                other => other.blocks().find_map(|body| innermost(body, place)),
             }
         }
         let def = innermost(&self.file.statements, place).filter(|_| place.source == self.main)?;

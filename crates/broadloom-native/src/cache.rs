@@ -31,6 +31,9 @@ use crate::scratch::{Scratch, is_stale, private, remove_stale};
 const USUAL_LIMIT: u64 = 1 << 30;
 /// The prefix of folders in which something is built.
 const WORK: &str = "work-";
+/// The file that says that a folder is a cache, and how it begins: the convention of the Cache Directory Tagging Specification.
+const TAG: &str = "CACHEDIR.TAG";
+const TAG_BEGINS: &str = "Signature: 8a477f597d28d172789f06886806bc55";
 /// The prefix of folders that replace a cache.
 const INSTEAD: &str = "broadloom-";
 /// The length of a key.
@@ -130,7 +133,10 @@ impl Cache {
                 Err(error) if fs::symlink_metadata(&self.wanted).is_err() => Some(error.to_string()),
                 _ => distrust(&self.wanted).map(str::to_string),
             };
-            let Some(reason) = refused else { return Chosen::Wanted };
+            let Some(reason) = refused else {
+                mark(&self.wanted);
+                return Chosen::Wanted;
+            };
             let common = std::env::temp_dir();
             remove_stale(&common, |name| is_random(name, INSTEAD));
             Chosen::Instead(Scratch::new(&common, INSTEAD).ok(), reason)
@@ -257,12 +263,24 @@ fn key_of(name: &str) -> Option<&str> {
     (ends && key.bytes().all(|c| c.is_ascii_hexdigit())).then_some(key)
 }
 
+/// Marks a folder as a cache, for `cache --clear` and for programs that make backups. A cache that cannot be written to stays unmarked.
+fn mark(folder: &Path) {
+    let tag = folder.join(TAG);
+    if fs::symlink_metadata(&tag).is_err() {
+        let text = format!(
+            "{TAG_BEGINS}\n# Compiled code of Broadloom programs, which is made again when it is missing.\n"
+        );
+        let _ = fs::write(tag, text);
+    }
+}
+
 /// Returns true if a folder holds files, and nothing of a cache.
 fn is_of_others(folder: &Path) -> bool {
     let mut names =
         fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.file_name()).peekable();
-    let is_ours =
-        |name: &std::ffi::OsString| name.to_str().is_some_and(|name| key_of(name).is_some() || is_work(name));
+    let is_ours = |name: &std::ffi::OsString| {
+        name.to_str().is_some_and(|name| name == TAG || key_of(name).is_some() || is_work(name))
+    };
     names.peek().is_some() && !names.any(|name| is_ours(&name))
 }
 

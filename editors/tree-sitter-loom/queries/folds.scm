@@ -3,6 +3,7 @@
   (op)
   (for)
   (repeat)
+  (if_statement)
   (list)
   (arguments)
   (parameters)

@@ -5,6 +5,7 @@
   (op)
   (for)
   (repeat)
+  (if_statement)
   (list)
   (each)
   (arguments)

@@ -83,9 +83,10 @@ static bool is_word_of(TSLexer *lexer, const char *const words[]) {
 }
 
 // Returns true if the line before goes on with the token here: it stands between two expressions. A minus sign may also begin a
-// statement: it has to be indented further.
+// statement: it has to be indented further. So has an `else`, which otherwise belongs to an `if` with a block.
 static bool continues_line(const Scanner *scanner, TSLexer *lexer, uint16_t column) {
     static const char *const words[] = {"and", "or", "then", "else", NULL};
+    static const char *const left[] = {"and", "or", "then", NULL};
     int32_t first = lexer->lookahead;
     switch (first) {
     case '+': case '*': case '/': case '%': case '@': case '<': case '>':
@@ -95,7 +96,7 @@ static bool continues_line(const Scanner *scanner, TSLexer *lexer, uint16_t colu
         if (first == '-') return lexer->lookahead != '>' && column > current(scanner);
         return lexer->lookahead == (first == '|' ? '>' : '=');
     default:
-        return is_letter(first) && is_word_of(lexer, words);
+        return is_letter(first) && is_word_of(lexer, column <= current(scanner) ? left : words);
     }
 }
 

@@ -79,7 +79,7 @@ fn caches_of_strangers() {
     assert_eq!(mode, 0o700, "only this user can enter it");
     let count = |folder: &Path| std::fs::read_dir(folder).map_or(0, Iterator::count);
     let kept = count(&cache);
-    assert_eq!(kept, 3, "source, code and sum");
+    assert_eq!(kept, 4, "source, code, sum and tag");
     let temporary = world.path("tmp");
     std::fs::create_dir(&temporary).expect("a folder");
     let temporary = temporary.to_str().expect("UTF-8").to_string();

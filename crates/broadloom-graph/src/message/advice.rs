@@ -32,7 +32,9 @@ impl Graph {
             return Some(help);
         }
         if let (Some(Op::Pointwise("*")), &[a, b]) = (operation, self.step_operands(case.refused))
-            && self.known_row(a, Kind::Input).is_some_and(|inputs| !inputs.is_empty())
+            && (self.known_row(a, Kind::Input).is_some_and(|inputs| !inputs.is_empty())
+                || matches!(self.leaf(a), Some(Leaf::Param))
+                    && !self.rows(a)[Kind::Input as usize].is_empty())
         {
             let [a, b] = [a, b].map(|tensor| inner(&self.told_as(tensor)));
             return Some(format!("`*` is pointwise; the matrix product is `{a} @ {b}`"));

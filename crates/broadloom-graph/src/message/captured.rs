@@ -127,7 +127,7 @@ mod tests {
         assert_eq!(multiples(7, 1 << 40), "1099511627776 in place of 7 would do");
         assert_eq!(
             multiples(u64::MAX, u64::MAX - 1),
-            "18446744073709551614 or 18446744073709551615 would do, or 18446744073709551615 in place of 18446744073709551614"
+            "18446744073709551615 in place of 18446744073709551614 would do, or 18446744073709551614 or 18446744073709551615 in place of 18446744073709551615"
         );
     }
 }

@@ -98,6 +98,10 @@ impl Walk<'_> {
                 self.exprs([*count], ends);
                 self.repeated(*name, body, span, ends);
             }
+            StatementKind::If(branches) => {
+                self.exprs(branches.iter().filter_map(|branch| branch.condition), ends);
+                branches.iter().for_each(|branch| self.block(&branch.body, ends));
+            }
             StatementKind::Assign(assign) => self.assign(assign, span, ends),
             StatementKind::Set { target, value } => self.exprs([*target, *value], ends),
             StatementKind::Backward(value) | StatementKind::Expr(value) => self.exprs([*value], ends),

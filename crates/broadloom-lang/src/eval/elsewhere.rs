@@ -11,6 +11,8 @@ enum Inside {
     Repeat,
     For,
     Function(Name),
+    /// A way of an `if`.
+    If,
     List,
 }
 
@@ -129,6 +131,10 @@ impl Eval<'_> {
                 "known only inside of this `for`, where each turn has its own".to_string(),
                 format!("use `{text}` inside, or collect what is needed in a list: `[… for i in 0..3]`"),
             ),
+            Inside::If => (
+                "bound in a way of this `if` that is not taken".to_string(),
+                format!("bind `{text}` in every way, with an `else`, or before the `if`"),
+            ),
             Inside::List => {
                 ("known only inside of this list".to_string(), format!("use `{text}` inside of the brackets"))
             }
@@ -198,6 +204,10 @@ fn collect(
                 containers.push(Container { span, inside: Inside::Repeat });
                 ident.iter().for_each(|ident| define_as(ident, Defined::Turn, found));
                 collect(body, name, containers, found);
+            }
+            StatementKind::If(_) => {
+                containers.push(Container { span, inside: Inside::If });
+                statement.kind.blocks().for_each(|body| collect(body, name, containers, found));
             }
             StatementKind::Def(def) => {
                 define(&def.name, found);

@@ -87,14 +87,13 @@ impl Eval<'_> {
     fn trains(&self, file: &File, statements: &[Statement]) -> bool {
         statements.iter().any(|statement| match &statement.kind {
             StatementKind::Minimise { .. } | StatementKind::Backward(_) => true,
-            StatementKind::For { body, .. } | StatementKind::Repeat { body, .. } => self.trains(file, body),
             StatementKind::Expr(value) => match &file.expr(*value).kind {
                 ExprKind::Call { callee, .. } => ["backward", "step"]
                     .iter()
                     .any(|method| matches!(file.expr(*callee).kind, ExprKind::Field(_, field) if self.text(field.name) == *method)),
                 _ => false,
             },
-            _ => false,
+            other => other.blocks().any(|body| self.trains(file, body)),
         })
     }
 
@@ -162,8 +161,7 @@ impl Eval<'_> {
         fn minimises(statements: &[Statement]) -> bool {
             statements.iter().any(|statement| match &statement.kind {
                 StatementKind::Minimise { .. } => true,
-                StatementKind::For { body, .. } | StatementKind::Repeat { body, .. } => minimises(body),
-                _ => false,
+                other => other.blocks().any(minimises),
             })
         }
         minimises(&self.frame.file.statements).then(|| {
@@ -261,10 +259,7 @@ fn declaration(
             let word = if *kind == LeafKind::Data { "data" } else { "state" };
             Some((word, shape, shape.span?))
         }
-        StatementKind::For { body, .. } | StatementKind::Repeat { body, .. } => {
-            declaration(body, is_it, before)
-        }
-        _ => None,
+        other => other.blocks().find_map(|body| declaration(body, is_it, before)),
     })
 }
 
@@ -287,8 +282,7 @@ fn loop_around(statements: &[Statement], at: Span) -> Option<(Ident, ExprId, &[S
             StatementKind::For { name, list, body } => {
                 loop_around(body, at).or(Some((*name, *list, &body[..])))
             }
-            StatementKind::Repeat { body, .. } => loop_around(body, at),
-            _ => None,
+            other => other.blocks().find_map(|body| loop_around(body, at)),
         }
     })
 }

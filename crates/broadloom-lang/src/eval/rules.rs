@@ -87,7 +87,6 @@ impl Eval<'_> {
 fn minimised(statements: &[Statement], is_it: impl Fn(ExprId) -> bool + Copy) -> Option<ExprId> {
     statements.iter().find_map(|statement| match &statement.kind {
         StatementKind::Minimise { loss, rule, .. } if is_it(*rule) => Some(*loss),
-        StatementKind::For { body, .. } | StatementKind::Repeat { body, .. } => minimised(body, is_it),
-        _ => None,
+        other => other.blocks().find_map(|body| minimised(body, is_it)),
     })
 }

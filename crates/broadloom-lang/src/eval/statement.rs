@@ -8,8 +8,9 @@ use broadloom_diagnostics::{Diagnostic, Severity, Span};
 
 use super::{Checkpoint, Eval, Evaluated, Frame, Reported};
 use crate::codes;
+use crate::last_look::IF_OF_TENSOR;
 use crate::syntax::ast::{
-    Binary, Body, Def, ExprId, ExprKind, Ident, Quoted, Shape, Statement, StatementKind,
+    Binary, Body, Branch, Def, ExprId, ExprKind, Ident, Quoted, Shape, Statement, StatementKind,
 };
 use crate::value::{Function, Layer, Scope, Value};
 
@@ -97,6 +98,7 @@ impl Eval<'_> {
             StatementKind::Set { target, value } => self.set(*target, *value, span),
             StatementKind::For { name, list, body } => self.unrolled(*name, *list, body, span),
             StatementKind::Repeat { name, count, body } => self.repeat(*name, *count, body, span),
+            StatementKind::If(branches) => return self.choice(branches),
             StatementKind::Backward(loss) => self.backward(*loss, span).map(|_| ()),
             StatementKind::Minimise { loss, of, rule, every } => {
                 self.minimise(*loss, (*of, *rule, *every), span)
@@ -325,6 +327,54 @@ impl Eval<'_> {
             }
         }
         if failed { Err(Reported) } else { Ok(last) }
+    }
+
+    /// `if deep:`: evaluates the block of the first condition that holds, with the names around it. The value is that of the block.
+    fn choice(&mut self, branches: &[Branch]) -> Evaluated<Value> {
+        for Branch { condition, body, .. } in branches {
+            let holds = match condition {
+                Some(condition) => self.holds(*condition)?,
+                None => true,
+            };
+            if holds {
+                return self.block(body);
+            }
+        }
+        Ok(Value::Nothing)
+    }
+
+    /// Returns true if a condition holds, which has to be known when the program is built.
+    fn holds(&mut self, condition: ExprId) -> Evaluated<bool> {
+        let (value, at) = (self.expr(condition)?, self.span_of(condition));
+        match value {
+            Value::Tensor(_) | Value::Position(_) if self.reads_turn(at) => {
+                let text = self.quote(at);
+                let turns = text.split_once('%').map(|(_, rest)| rest.trim_start());
+                let turns =
+                    turns.map(|rest| rest.chars().take_while(char::is_ascii_digit).collect::<String>());
+                let every = turns.filter(|turns| !turns.is_empty()).unwrap_or("10".into());
+                let message = "`if` is decided when the program is built, and the number of a repetition is not known then";
+                let help = format!(
+                    "to print now and then, leave the `if` out and write `every {every}` at the end of the `print`; `where({text}, a, b)` chooses between numbers"
+                );
+                self.wrong(codes::KIND, message, at, help)
+            }
+            Value::Tensor(_) => {
+                let help = "what a program does is known before it runs: `where(condition, a, b)` chooses element by element, and `repeat 100:` says how often";
+                self.wrong(codes::KIND, IF_OF_TENSOR, at, help)
+            }
+            value => Ok(self.number(&value, at)? != 0.0),
+        }
+    }
+
+    /// Returns true if an expression reads the number of a repetition.
+    fn reads_turn(&self, span: Span) -> bool {
+        let file = &self.frame.file;
+        let mut names = file.exprs.iter().filter(|expr| span.contains(expr.span));
+        names.any(|expr| match expr.kind {
+            ExprKind::Name(name) => matches!(self.frame.scope.find(name), Some(Value::Position(_))),
+            _ => false,
+        })
     }
 
     /// Returns true if a statement is only an expression without a call, so that it has no effect.

@@ -214,6 +214,7 @@ fn bound_by(statements: &[Statement], bound: &mut Vec<Ident>) {
                 bound.extend(name);
                 bound_by(body, bound);
             }
+            StatementKind::If(_) => statement.kind.blocks().for_each(|body| bound_by(body, bound)),
             StatementKind::Def(def) => {
                 bound.push(def.name);
                 bound_by_def(def, bound);
@@ -227,5 +228,11 @@ fn bound_by(statements: &[Statement], bound: &mut Vec<Ident>) {
 fn has_branches(function: &Function) -> bool {
     let own = function.span;
     let inside = |expr: &&Expr| own.contains(expr.span);
-    function.file.exprs.iter().filter(inside).any(|expr| matches!(expr.kind, ExprKind::If { .. }))
+    let chooses = |statement: &Statement| matches!(statement.kind, StatementKind::If(_));
+    fn any(statements: &[Statement], chooses: &impl Fn(&Statement) -> bool) -> bool {
+        statements.iter().any(|each| chooses(each) || each.kind.blocks().any(|body| any(body, chooses)))
+    }
+    let body: &[Statement] = if let Body::Block(body) = &function.def.body { body } else { &[] };
+    any(body, &chooses)
+        || function.file.exprs.iter().filter(inside).any(|expr| matches!(expr.kind, ExprKind::If { .. }))
 }

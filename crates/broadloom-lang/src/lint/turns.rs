@@ -49,6 +49,9 @@ fn blocks(
                 blocks(file, body, Block::For(*name, *list), program, found)
             }
             StatementKind::Repeat { body, .. } => blocks(file, body, Block::Repeat, program, found),
+            StatementKind::If(branches) => {
+                branches.iter().for_each(|branch| blocks(file, &branch.body, block, program, found));
+            }
             _ => {}
         }
     }

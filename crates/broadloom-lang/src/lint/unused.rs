@@ -181,6 +181,10 @@ impl Reader<'_> {
                 self.exprs([*count]);
                 self.block(*name, body);
             }
+            StatementKind::If(branches) => {
+                self.exprs(branches.iter().filter_map(|branch| branch.condition));
+                branches.iter().flat_map(|branch| &branch.body).for_each(|each| self.statement(&each.kind));
+            }
             StatementKind::Backward(value) | StatementKind::Expr(value) => self.exprs([*value]),
             StatementKind::Minimise { loss, of, rule, every } => {
                 self.exprs([*loss, *rule]);

@@ -294,15 +294,12 @@ fn declarations<'p>(program: &'p Program, statements: &'p [Statement], all: &mut
             StatementKind::Leaf { name, shape: Some(shape), .. } => {
                 all.extend(declaration(program, program.names.text(name.name), shape, None));
             }
-            StatementKind::For { body, .. } | StatementKind::Repeat { body, .. } => {
-                declarations(program, body, all)
-            }
             StatementKind::Def(def) => {
                 if let Body::Block(body) = &def.body {
                     declarations(program, body, all);
                 }
             }
-            _ => {}
+            other => other.blocks().for_each(|body| declarations(program, body, all)),
         }
     }
 }

@@ -154,6 +154,8 @@ pub enum StatementKind {
     },
     /// `def layer(hidden)(x) = relu({w} @ x + {b : hidden})`
     Def(Arc<Def>),
+    /// `if deep:` and a block, `else if wide:`, `else:`. The first way whose condition is not 0 is taken when the program is built.
+    If(Vec<Branch>),
     /// `op huber(a, b):` and assignments to `v`, `g1`, …
     Op {
         /// Its name.
@@ -253,6 +255,29 @@ pub struct Def {
     pub result: Option<Shape>,
     /// The value, or a block whose last line is the value.
     pub body: Body,
+}
+
+/// A way of an `if`.
+#[derive(Debug)]
+pub struct Branch {
+    /// Its condition; none behind `else`.
+    pub condition: Option<ExprId>,
+    /// Its block.
+    pub body: Vec<Statement>,
+    /// The span of its first line, from `if` or `else` on.
+    pub head: Span,
+}
+
+impl StatementKind {
+    /// The blocks of a loop or a choice. (That of a function is not among them: it is carried out elsewhere.)
+    pub fn blocks(&self) -> impl Iterator<Item = &[Statement]> {
+        let (body, branches): (Option<&[Statement]>, &[Branch]) = match self {
+            StatementKind::For { body, .. } | StatementKind::Repeat { body, .. } => (Some(body), &[]),
+            StatementKind::If(branches) => (None, branches),
+            _ => (None, &[]),
+        };
+        body.into_iter().chain(branches.iter().map(|branch| &branch.body[..]))
+    }
 }
 
 /// A formal argument, perhaps with a shape or a default: `x : ..b.. | n`, `rate = 0.1`.

@@ -216,7 +216,9 @@ impl Lexer<'_> {
         let before = self.out.tokens.iter().rev().nth(1).map(|token| token.kind);
         let has_block = matches!(before, Some(TokenKind::Colon | TokenKind::Equals | TokenKind::Assign));
         let is_sign = kind == TokenKind::Minus && self.column() <= self.current();
-        kind.continues() && !has_block && !is_sign
+        // An `else` that is not indented further than the statement belongs to an `if` with a block.
+        let is_branch = kind == TokenKind::Keyword(Keyword::Else) && self.column() <= self.current();
+        kind.continues() && !has_block && !is_sign && !is_branch
     }
 
     fn column(&mut self) -> usize {

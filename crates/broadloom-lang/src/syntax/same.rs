@@ -56,7 +56,7 @@ impl Pair<'_> {
     }
 
     fn declaration(&self, a: &StatementKind, b: &StatementKind) -> bool {
-        use StatementKind::{Dim, For, Import, Leaf, Let, Repeat};
+        use StatementKind::{Dim, For, If, Import, Leaf, Let, Repeat};
         match (a, b) {
             (Import { path: p, alias: a }, Import { path: q, alias: b }) => p.text == q.text && ident(*a, *b),
             (Dim { name: n, range: r, value: a }, Dim { name: m, range: s, value: b }) => {
@@ -79,6 +79,9 @@ impl Pair<'_> {
             }
             (Repeat { name: n, count: l, body: a }, Repeat { name: m, count: k, body: b }) => {
                 ident(*n, *m) && self.expr(*l, *k) && self.blocks(a, b)
+            }
+            (If(a), If(b)) => {
+                each(a, b, |a, b| self.maybe(a.condition, b.condition) && self.blocks(&a.body, &b.body))
             }
             _ => false,
         }

@@ -141,6 +141,17 @@ impl Reader<'_> {
                 self.facts.acts = true;
                 body.iter().for_each(|statement| self.statement(statement));
             }
+            StatementKind::If(branches) => {
+                branches
+                    .iter()
+                    .filter_map(|branch| branch.condition)
+                    .for_each(|condition| self.expr(condition));
+                self.facts.acts = true;
+                branches
+                    .iter()
+                    .flat_map(|branch| &branch.body)
+                    .for_each(|statement| self.statement(statement));
+            }
             StatementKind::Backward(loss) => self.act(&[*loss]),
             StatementKind::Minimise { loss, of, rule, every } => {
                 let parts: Vec<_> = [*loss, *rule].into_iter().chain(*of).chain(*every).collect();

@@ -32,8 +32,8 @@ impl Tree<'_> {
             out.push_str(&self.statement(&statement.kind));
             out.push('\n');
             match &statement.kind {
-                StatementKind::For { body, .. } | StatementKind::Repeat { body, .. } => {
-                    self.block(body, depth + 1, out);
+                StatementKind::For { .. } | StatementKind::Repeat { .. } | StatementKind::If(_) => {
+                    statement.kind.blocks().for_each(|body| self.block(body, depth + 1, out));
                 }
                 StatementKind::Def(def) => {
                     if let Body::Block(body) = &def.body {
@@ -86,6 +86,10 @@ impl Tree<'_> {
             }
             StatementKind::For { name, list, .. } => {
                 format!("for {} in {}", self.name(*name), self.expr(*list))
+            }
+            StatementKind::If(branches) => {
+                let ways = branches.iter().map(|branch| branch.condition.map(|each| self.expr(each)));
+                format!("if {:?}", ways.collect::<Vec<_>>())
             }
             StatementKind::Repeat { name, count, .. } => {
                 format!("repeat{} {}", self.maybe(" ", *name), self.expr(*count))

@@ -2,7 +2,7 @@
 
 use broadloom_diagnostics::Span;
 
-use super::super::ast::{Body, Statement, StatementKind};
+use super::super::ast::{Body, Branch, Statement, StatementKind};
 use super::super::lexer::{LINE_ENDS, column};
 use super::Formatter;
 use super::layout::STEP;
@@ -17,6 +17,10 @@ impl<'a> Formatter<'a> {
     fn statements(&mut self, statements: &'a [Statement], indent: usize) {
         self.fresh = true;
         for statement in statements {
+            if let StatementKind::If(branches) = &statement.kind {
+                self.branches(branches, indent);
+                continue;
+            }
             self.head(statement);
             self.rest(statement, indent);
         }
@@ -36,6 +40,20 @@ impl<'a> Formatter<'a> {
             Block::Lines(lines) => self.op_lines(lines, indent + STEP),
         }
         self.end_block(first, span.end, indent + STEP);
+    }
+
+    /// Writes the ways of an `if`, each with its block.
+    fn branches(&mut self, branches: &'a [Branch], indent: usize) {
+        for (at, branch) in branches.iter().enumerate() {
+            self.branch_head(at > 0, branch.condition);
+            let first = branch.body.first().map_or(branch.head.end, |statement| statement.span.start);
+            let last = self.token_at(first).checked_sub(1).and_then(|last| self.tokens.get(last));
+            let end = last.map_or(branch.head.end, |token| token.span.end);
+            self.line(Span { end, ..branch.head }, indent);
+            self.statements(&branch.body, indent + STEP);
+            let end = branch.body.last().map_or(end, |statement| statement.span.end);
+            self.end_block(first, end, indent + STEP);
+        }
     }
 
     fn op_lines(&mut self, lines: &[Span], indent: usize) {

@@ -51,6 +51,21 @@ impl<'a> Formatter<'a> {
         }
     }
 
+    /// Writes the line of a way of an `if`.
+    pub(super) fn branch_head(&mut self, is_further: bool, condition: Option<ExprId>) {
+        let word = match (is_further, condition) {
+            (false, _) => "if",
+            (true, Some(_)) => "else if",
+            (true, None) => "else",
+        };
+        self.line.word(word);
+        if let Some(condition) = condition {
+            self.line.push([Item::Space]);
+            self.expr(condition, ANY);
+        }
+        self.line.word(":");
+    }
+
     /// Writes a statement that acts when the program runs.
     fn action(&mut self, kind: &'a StatementKind) {
         match kind {

@@ -26,11 +26,7 @@ const WORDS: &[(&str, &str, &str)] = &[
         "there is no `while`: how often a loop runs is known before",
         "write `repeat 100:`, or `repeat step in 0..100:`",
     ),
-    (
-        "elif",
-        "`if` chooses between two values, and has no block",
-        "write `if a then x else if b then y else z` as one value",
-    ),
+    ("elif", "`elif` is written `else if`", "write `else if`, behind the block of an `if`"),
     (
         "class",
         "there are no classes",

@@ -22,6 +22,7 @@
 //! head       := "op" NAME "(" NAME { "," NAME } ")"
 //!             | "for" NAME "in" expr
 //!             | "repeat" ( expr | NAME "in" expr )
+//!             | "if" expr      # perhaps followed by  "else" "if" expr ":" block  and  "else" ":" block
 //! arguments  := "(" [ argument { "," argument } ] ")"
 //! argument   := NAME [ ":" shape ] [ "=" expr ]
 //! expr       := "if" expr "then" expr "else" expr | sum [ ".." sum ]

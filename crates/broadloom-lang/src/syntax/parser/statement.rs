@@ -3,7 +3,7 @@
 use broadloom_diagnostics::{Diagnostic, Span};
 
 use super::super::ast::{
-    Assign, ExprId, ExprKind, Ident, LeafKind, Quoted, Statement, StatementKind, Target,
+    Assign, Branch, ExprId, ExprKind, Ident, LeafKind, Quoted, Statement, StatementKind, Target,
 };
 use super::super::lexer::LINE_ENDS;
 use super::super::token::{Keyword, Token, TokenKind};
@@ -159,6 +159,7 @@ impl Parser<'_> {
                 self.need(TokenKind::Keyword(Keyword::To), "and the name of a file")?;
                 Some(StatementKind::Save { value, path: self.quoted("with the name of a file")? })
             }
+            Keyword::If if self.has_block() => self.if_(),
             Keyword::If | Keyword::Not => self.assignment_or_expr(),
             Keyword::As
             | Keyword::In
@@ -392,6 +393,56 @@ impl Parser<'_> {
         let list = self.foreign_range_in_head(list).unwrap_or(list);
         let body = self.headed(|parser| Some(parser.statements(false)))?;
         Some(StatementKind::For { name, list, body })
+    }
+
+    /// Returns true if an `if` has a block, and no `then`.
+    fn has_block(&self) -> bool {
+        let mut depth = 0;
+        for token in &self.tokens[self.at..] {
+            match token.kind {
+                TokenKind::Newline | TokenKind::End | TokenKind::Keyword(Keyword::Then) => return false,
+                TokenKind::Colon if depth == 0 => return true,
+                kind if kind.closed_by().is_some() => depth += 1,
+                TokenKind::Close | TokenKind::CloseList | TokenKind::CloseBrace => depth -= 1,
+                _ => {}
+            }
+        }
+        false
+    }
+
+    /// `if deep:` and what follows.
+    fn if_(&mut self) -> Option<StatementKind> {
+        let mut branches = Vec::new();
+        let mut begin = self.next().span;
+        loop {
+            let condition = self.expr()?;
+            branches.push(self.branch(Some(condition), begin)?);
+            // A statement on the line of its condition leaves the end of the line.
+            let at = if self.kind() == TokenKind::Newline { 1 } else { 0 };
+            let next = if at == 0 { self.token() } else { self.ahead(at) };
+            let is_elif = next.kind == TokenKind::Name && self.slice(next.span) == "elif";
+            if !is_elif && next.kind != TokenKind::Keyword(Keyword::Else) {
+                return Some(StatementKind::If(branches));
+            }
+            (0..at).for_each(|_| _ = self.next());
+            begin = self.next().span;
+            if is_elif {
+                let diagnostic = Diagnostic::error(codes::EXPECTED, "`elif` is written `else if`", begin, "");
+                self.report(diagnostic.with_fix("write `else if`", begin, "else if"));
+            } else if self.kind() == TokenKind::Keyword(Keyword::If) {
+                self.next();
+            } else {
+                branches.push(self.branch(None, begin)?);
+                return Some(StatementKind::If(branches));
+            }
+        }
+    }
+
+    /// The block of a way of an `if`.
+    fn branch(&mut self, condition: Option<ExprId>, begin: Span) -> Option<Branch> {
+        let head = self.since(begin);
+        let body = self.headed(|parser| Some(parser.statements(false)))?;
+        Some(Branch { condition, body, head })
     }
 
     fn repeat(&mut self) -> Option<StatementKind> {
