@@ -126,7 +126,7 @@ pub(crate) fn find(program: &mut Program, options: &Options) {
 /// Returns true if advice says no more than what the rule is.
 fn is_rule(help: &str) -> bool {
     let is_known = |rule: &&str| help.starts_with(*rule) || help == rule.trim_end_matches([';', ' ']);
-    RULES.iter().any(|rule| is_known(&rule)) && !help.contains("einsum(")
+    RULES.iter().any(is_known) && !help.contains("einsum(")
 }
 
 /// Programs that are read with a change.

@@ -174,14 +174,14 @@ impl Eval<'_> {
             _ => None,
         });
         let blocks = defs.filter_map(|body| if let Body::Block(block) = body { Some(block) } else { None });
-        let lets = blocks.flatten().filter_map(|statement| match &statement.kind {
+        let mut lets = blocks.flatten().filter_map(|statement| match &statement.kind {
             StatementKind::Let { names, value, .. } => match &names[..] {
                 [own] if self.text(own.name) == name => Some(*value),
                 _ => None,
             },
             _ => None,
         });
-        let value = lets.last()?;
+        let value = lets.next_back()?;
         let ExprKind::Binary(Binary::Div, of, by) = file.expr(value).kind else { return None };
         let mut numbers = [of, by].into_iter().map(|side| {
             let before = self.diagnostics.len();
