@@ -204,11 +204,12 @@ class Program:
         """
         text = self.stablehlo(routine)
         is_forward = routine in (None, "forward")
-        return JaxFunction(text, self.parameters, self._backward if is_forward else None)
+        aliases = dict(self._program.aliases()) if is_forward else {}
+        return JaxFunction(text, self.parameters, self._backward if is_forward else None, aliases)
 
     def _backward(self, outputs: list[str]) -> str:
         """A module of StableHLO for the gradients of some outputs."""
-        return _broadloom.Differentiated(self._program, outputs, "reference", self._source[4], None).stablehlo()
+        return _broadloom.Differentiated(self._program, outputs, False, "reference", self._source[4], None).stablehlo()
 
     # Running
 

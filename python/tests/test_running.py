@@ -275,3 +275,31 @@ def test_arrays_have_names_and_steps_are_counted() -> None:
         p(np.ones(3))
     with pytest.raises(bl.Error, match="a whole number from 0 on, not -1"):
         p.run(steps=-1)
+
+
+def test_every_name_of_a_tensor_is_computed() -> None:
+    p = bl.program("data x : 2\ndata t : 2\nlet y = 2 * x\nlet a = y\nlet z = x\nlet b = {w : 2 = ones}\nlet c = t\n")
+    found = p(x=np.ones(2, "float32"))
+    assert {name: array.tolist() for name, array in found.items()} == {"y": [2, 2], "a": [2, 2], "z": [1, 1], "b": [1, 1]}
+    assert list(found) == ["y", "a", "z", "b"]
+    with pytest.raises(bl.Error, match="`t`"):
+        found["c"]
+    assert p.only("y")(x=np.ones(2, "float32")).tolist() == [2, 2]
+    # Each name has memory of its own.
+    found["y"][:] = 9
+    assert found["a"].tolist() == [2, 2]
+
+
+def test_nothing_is_left_of_a_refused_call() -> None:
+    text = "dim n in 1..64\ndata x : n | 3\ndata t : n | 3\nlet l = mean(square({w : 3} * x - t))\nrepeat 2:\n  minimise l by sgd(0.1)\n"
+    p, ones = bl.program(text), np.ones((4, 3), "float32")
+    p(x=np.full((4, 3), 7.0), t=ones)
+    with pytest.raises(bl.Error, match=r"sizes \[4, 5\]"):
+        p(x=np.ones((4, 5), "float32"))
+    with pytest.raises(bl.Error, match="`x` has no values"):
+        p.run(t=ones)
+    # An array that was copied, and then one that was not, of another size.
+    p(x=np.full((4, 3), 7.0), t=ones)
+    p(x=ones[:2], t=ones[:2])
+    with pytest.raises(bl.Error, match="`x` has no values"):
+        p.run(t=ones[:2])
