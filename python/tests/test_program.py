@@ -163,3 +163,10 @@ def test_notebooks() -> None:
     assert p._repr_html_().startswith("<table>") and "parameters with" in p._repr_html_()
     assert "1..64" in bl.program(RANGED)._repr_html_()
     assert p.explain("w")._repr_html_().startswith("<pre>")
+
+
+def test_memory_of_what_is_no_number() -> None:
+    with pytest.raises(bl.Error, match="gradients are of one number, but `y` has shape `2`") as caught:
+        bl.program("data x : 2\nlet y = {w : 2} * x\n").memory(train="y")
+    assert "\ufffd" not in str(caught.value) and "\n" not in caught.value.summary
+    assert any("sum it up first" in help for help in caught.value.help)

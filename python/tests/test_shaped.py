@@ -184,6 +184,26 @@ def test_optional_union_and_collections() -> None:
     refused(lambda: f(ones(3), named={"a": ones(3), "b": ones(2)}), "2 in `named['b']`")
 
 
+@pytest.mark.parametrize("other", [float, int, str, list[int], Union[float, str, None]])
+def test_unions_with_what_is_no_array(other: Any) -> None:
+    @bl.shaped
+    def f(x: bl.Float[A, "n"], y: Union[bl.Float[A, "n"], other]) -> str:
+        return "passed"
+
+    for fits in (ones(3), 2.0, 3, "text", [1, 2], np.float64(2.0), np.array(2.0)):
+        assert f(ones(3), fits) == "passed"
+    refused(lambda: f(ones(3), ones(7)), "`n` is 3 in `x` and 7 in `y`")
+    refused(lambda: f(ones(3), ones(3, 3)), "`y` has 2 axes")
+
+
+def test_unions_with_any_array() -> None:
+    @bl.shaped
+    def f(x: bl.Float[A, "n"], y: Union[bl.Float[A, "n"], np.ndarray], z: Union[bl.Float[A, "n"], Any] = None) -> str:
+        return "passed"
+
+    assert f(ones(3), ones(7), ones(8)) == "passed"
+
+
 def test_stars_and_keywords() -> None:
     @bl.shaped
     def f(*xs: bl.Float[A, "n"], k: bl.Float[A, "n"], **rest: bl.Float[A, "m"]) -> None: ...
