@@ -71,7 +71,9 @@ class _Evaluator:
         self.function = function
         self.yields = inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function)
         self.annotations = _annotations(function)
-        self.globals = getattr(function, "__globals__", None) or vars(inspect.getmodule(function) or typing)
+        # Annotations are in the words of the function as it was written, whatever other decorators have made of it.
+        written = inspect.unwrap(function)
+        self.globals = getattr(written, "__globals__", None) or vars(inspect.getmodule(function) or typing)
         self.locals: dict[str, Any] = {}
         # Names of the functions around it, the innermost last; then what the function itself refers to.
         frames = []
@@ -80,8 +82,8 @@ class _Evaluator:
             frame = frame.f_back
         for outer in reversed(frames):
             self.locals.update(outer.f_locals)
-        if isinstance(function, types.FunctionType):
-            for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
+        if isinstance(written, types.FunctionType):
+            for name, cell in zip(written.__code__.co_freevars, written.__closure__ or ()):
                 try:
                     self.locals[name] = cell.cell_contents
                 except ValueError:  # not yet bound
