@@ -51,7 +51,9 @@ class JaxFunction:
         self._call = module if backward is None else _differentiable(module, backward)
         self._kept = {name: jax.numpy.asarray(parameters[name]) for name in self.inputs if name in parameters}
 
-    def __call__(self, /, **arrays: Any) -> dict[str, Any]:
+    def __call__(self, /, *unnamed: Any, **arrays: Any) -> dict[str, Any]:
+        if unnamed:
+            raise TypeError(f"the function takes arrays by name: `f({', '.join(f'{name}=array' for name in self.inputs)})`")
         given = {**self._kept, **arrays}
         for name in given:
             if name not in self.inputs:

@@ -148,3 +148,9 @@ def test_every_name_is_returned() -> None:
     assert f.outputs["a"].shape == f.outputs["z"].shape == (2,)
     gradient = jax.grad(lambda x: sum(f(x=x)[name].sum() for name in ("y", "a", "z")))(x)
     assert gradient.tolist() == [5, 5]
+
+
+def test_arrays_of_a_function_have_names() -> None:
+    f = bl.program("data x : 2\nlet y = 2 * x\n").jax()
+    with pytest.raises(TypeError, match=r"takes arrays by name: `f\(x=array\)`"):
+        f(jax.numpy.ones(2))

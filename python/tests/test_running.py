@@ -303,3 +303,19 @@ def test_nothing_is_left_of_a_refused_call() -> None:
     p(x=ones[:2], t=ones[:2])
     with pytest.raises(bl.Error, match="`x` has no values"):
         p.run(t=ones[:2])
+
+
+def test_numbers_of_numpy_say_how_often() -> None:
+    p = bl.program("data x : 2 = [1, 2]\nlet l = mean(square({w : 2} - x))\nrepeat 9:\n  minimise l by sgd(0.1)\n")
+    assert len(p.run(steps=np.int64(3), progress=False).losses["l"]) == 3  # type: ignore[arg-type]
+    with pytest.raises(bl.Error, match="`steps` is a whole number from 0 on"):
+        p.run(steps=-1)
+
+
+def test_nothing_and_masks_are_no_arrays() -> None:
+    p = bl.program("data x : 2\nlet y = 2 * x\n")
+    with pytest.raises(bl.Error, match="`x` is None"):
+        p(x=None)
+    with pytest.raises(bl.Error, match="masked"):
+        p(x=np.ma.array([1.0, 2.0], mask=[False, True]))
+    assert p(x=np.ma.array([1.0, 2.0]))["y"].tolist() == [2, 4]

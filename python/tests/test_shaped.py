@@ -6,6 +6,7 @@ import asyncio
 import dataclasses
 import functools
 import inspect
+import pydoc
 import re
 import threading
 from collections.abc import AsyncIterator, Iterator
@@ -468,3 +469,11 @@ def test_no_leak() -> None:
 
 def test_annotations_print_well() -> None:
     assert re.fullmatch(r"typing.Annotated\[numpy.ndarray, Float 'n \| d'\]", repr(bl.Float[A, "n | d"]))
+
+
+def test_help_says_what_annotations_are_for() -> None:
+    for kind, what in ((bl.Float, "floating point"), (bl.Int, "whole"), (bl.Bool, "truth"), (bl.Shaped, "any elements")):
+        text = pydoc.render_doc(kind, renderer=pydoc.plaintext)
+        assert what in text and "@bl.shaped" in text and "_Kind" not in text
+    with pytest.raises(TypeError, match="it is an annotation"):
+        bl.Float()
