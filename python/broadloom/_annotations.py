@@ -33,21 +33,22 @@ class ArrayShape:
 _NAMES = {"float": "Float", "int": "Int", "bool": "Bool", "complex": "Complex", "any": "Shaped"}
 
 
-class _Kind:
-    """``Float`` and the others at run time."""
+class _Kind(type):
+    """The type of ``Float`` and the others, which are written with brackets and have no instances."""
 
-    def __init__(self, elements: str) -> None:
-        self.elements = elements
+    elements: str
 
-    def __repr__(self) -> str:
-        return f"broadloom.{_NAMES[self.elements]}"
+    def __repr__(cls) -> str:
+        return f"broadloom.{cls.__name__}"
 
-    def __getitem__(self, parts: Any) -> Any:
-        name = _NAMES[self.elements]
+    def __call__(cls, *_: Any, **__: Any) -> Any:
+        raise TypeError(f'write bl.{cls.__name__}[Array, "shape"]: it is an annotation')
+
+    def __getitem__(cls, parts: Any) -> Any:
         if not isinstance(parts, tuple) or len(parts) != 2 or not isinstance(parts[1], str):
-            raise TypeError(f'write bl.{name}[Array, "shape"]: the type of the array, then its shape as text')
+            raise TypeError(f'write bl.{cls.__name__}[Array, "shape"]: the type of the array, then its shape as text')
         array, text = parts
-        return Annotated[array, ArrayShape(self.elements, text)]
+        return Annotated[array, ArrayShape(cls.elements, text)]
 
 
 if TYPE_CHECKING:
@@ -57,11 +58,21 @@ if TYPE_CHECKING:
     from typing import Annotated as Int
     from typing import Annotated as Shaped
 else:
-    Float = _Kind("float")
-    Int = _Kind("int")
-    Bool = _Kind("bool")
-    Complex = _Kind("complex")
-    Shaped = _Kind("any")
+
+    def _kind(elements: str, what: str) -> Any:
+        name = _NAMES[elements]
+        says = (
+            f"The annotation of an array of {what}: ``bl.{name}[np.ndarray, \"batch, n\"]``.\n\n"
+            "The first part is the type of the array, the second its shape: names, numbers, ``2*n``, ``..b..`` for any axes.\n"
+            "``@bl.shaped`` checks it; to type checkers it is ``typing.Annotated``."
+        )
+        return _Kind(name, (), {"elements": elements, "__doc__": says, "__module__": "broadloom", "__slots__": ()})
+
+    Float = _kind("float", "floating point numbers")
+    Int = _kind("int", "whole numbers")
+    Bool = _kind("bool", "truth values")
+    Complex = _kind("complex", "complex numbers")
+    Shaped = _kind("any", "any elements")
 
 
 def element_kind(dtype: Any) -> str:

@@ -44,11 +44,15 @@ def arranged(name: str, value: object) -> Arranged:
         array, why = _from_torch(name, value)
     elif kind == "jax":
         array, why = _from_jax(name, value)
+    elif isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+        raise Error._plain(f"`{name}` has masked elements, and a program has no masks", f"fill them: `{name}.filled(0)`")
     elif isinstance(value, np.ndarray):
         array, why = np.asarray(value), None
     elif hasattr(value, "__dlpack__") and hasattr(value, "__dlpack_device__"):
         _on_cpu(name, value.__dlpack_device__()[0] == _CPU, "another device")
         array, why = np.from_dlpack(value), None
+    elif value is None:
+        raise Error._plain(f"`{name}` is None, and no array", f"leave `{name}` out, or give its values")
     else:
         try:
             array, why = np.asarray(value), "it is not an array"
@@ -85,7 +89,7 @@ def _from_jax(name: str, value: Any) -> tuple[np.ndarray[Any, Any], str | None]:
     if isinstance(value, sys.modules["jax"].core.Tracer):
         raise Error._plain(
             f"`{name}` is being traced by JAX: it has a shape, and no numbers yet",
-            "call the program outside of `jit`, `grad` and `vmap`",
+            "`program.jax()` is a function for inside of `jit` and `grad`; or call the program outside of them",
         )
     devices = {device.platform for device in value.devices()}
     _on_cpu(name, devices == {"cpu"}, ", ".join(sorted(devices)))

@@ -21,8 +21,8 @@ class Place:
     text: str
 
     def __str__(self) -> str:
-        at = f"{self.file}:{self.line}:{self.column}: " if self.file is not None else ""
-        return at + self.text
+        known = [str(part) for part in (self.file, self.line, self.column) if part is not None]
+        return f"{':'.join(known)}: {self.text}" if self.file is not None else self.text
 
     @classmethod
     def _of(cls, data: dict[str, Any]) -> Place:

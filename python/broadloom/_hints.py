@@ -1,8 +1,8 @@
 """The annotations of a function, as what the checker in Rust wants of each argument.
 
 A *want* is a tuple: ``("array", type, elements, text)``, ``("optional", want)``, ``("union", *wants)``,
-``("tuple", *wants)``, ``("many", want)`` for lists and the like, ``("mapping", want)``. An annotation that mentions no array
-has no want.
+``("tuple", *wants)``, ``("many", want)`` for lists and the like, ``("mapping", want)``, ``("or other", want, types)`` for a union
+with types that are no arrays. An annotation that mentions no array has no want.
 """
 
 from __future__ import annotations
@@ -71,7 +71,9 @@ class _Evaluator:
         self.function = function
         self.yields = inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function)
         self.annotations = _annotations(function)
-        self.globals = getattr(function, "__globals__", None) or vars(inspect.getmodule(function) or typing)
+        # Annotations are in the words of the function as it was written, whatever other decorators have made of it.
+        written = inspect.unwrap(function)
+        self.globals = getattr(written, "__globals__", None) or vars(inspect.getmodule(function) or typing)
         self.locals: dict[str, Any] = {}
         # Names of the functions around it, the innermost last; then what the function itself refers to.
         frames = []
@@ -80,8 +82,8 @@ class _Evaluator:
             frame = frame.f_back
         for outer in reversed(frames):
             self.locals.update(outer.f_locals)
-        if isinstance(function, types.FunctionType):
-            for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
+        if isinstance(written, types.FunctionType):
+            for name, cell in zip(written.__code__.co_freevars, written.__closure__ or ()):
                 try:
                     self.locals[name] = cell.cell_contents
                 except ValueError:  # not yet bound
@@ -151,12 +153,38 @@ def _wrapped(kind: str, hint: Any, resolve: Callable[[Any], Any]) -> Want | None
 
 def _union(arguments: tuple[Any, ...], resolve: Callable[[Any], Any]) -> Want | None:
     has_none = type(None) in arguments or None in arguments
-    wants = [_want(argument, resolve) for argument in arguments if argument not in (None, type(None))]
-    # A value of an alternative that is no array would be refused: such a union is left alone.
-    if not wants or None in wants:
+    alternatives = [resolve(argument) for argument in arguments if argument not in (None, type(None))]
+    found = [(alternative, _want(alternative, resolve)) for alternative in alternatives]
+    wants = [want for _, want in found if want is not None]
+    others = [alternative for alternative, want in found if want is None]
+    # What takes any array leaves nothing to check.
+    if not wants or not all(map(_takes_no_array, others)):
         return None
     want = wants[0] if len(wants) == 1 else ("union", *wants)
+    if others:
+        kinds = (get_origin(other) or other for other in others)
+        want = ("or other", want, tuple(kind for kind in kinds if isinstance(kind, type)))
     return ("optional", want) if has_none else want
+
+
+def _takes_no_array(hint: Any) -> bool:
+    """True if no array is a value of an annotation that mentions no shape."""
+    origin = get_origin(hint) or hint
+    if origin in (typing.Literal, collections.abc.Callable):
+        return True
+    if origin is Annotated:
+        return _takes_no_array(get_args(hint)[0])
+    if origin in (Union, types.UnionType):
+        return all(map(_takes_no_array, get_args(hint)))
+    if not isinstance(origin, type) or origin in (object, Any) or getattr(origin, "_is_protocol", False):
+        return False
+    if issubclass(origin, (str, bytes)):
+        return True
+    # A list of anything may be one of arrays, and so may what is only known by what it can do.
+    inner = [each for each in get_args(hint) if each is not Ellipsis]
+    if origin in (*_MANY, *_GENERATORS, tuple, dict, collections.abc.Mapping):
+        return all(map(_takes_no_array, inner)) and bool(inner)
+    return not hasattr(origin, "shape") and not inspect.isabstract(origin)
 
 
 def _array_type(kind: Any) -> Any:

@@ -31,16 +31,29 @@ class JaxFunction:
         outputs: The same of each array that it returns.
     """
 
-    def __init__(self, text: str, parameters: Mapping[str, Any], backward: Callable[[list[str]], str] | None = None) -> None:
-        """`backward` gives the module for the gradients of some outputs, which is made when it is first needed."""
+    def __init__(
+        self,
+        text: str,
+        parameters: Mapping[str, Any],
+        backward: Callable[[list[str]], str] | None = None,
+        aliases: Mapping[str, str] | None = None,
+    ) -> None:
+        """`backward` gives the module for the gradients of some outputs, which is made when it is first needed. `aliases` are further
+        names of what it takes and returns.
+        """
         import jax
 
         module = _Module(text)
-        self.inputs, self.outputs = module.inputs, module.outputs
+        self.inputs, self._computed = module.inputs, list(module.outputs)
+        known = {**module.inputs, **module.outputs}
+        self._aliases = {name: of for name, of in (aliases or {}).items() if of in known}
+        self.outputs = {**module.outputs, **{name: known[of] for name, of in self._aliases.items()}}
         self._call = module if backward is None else _differentiable(module, backward)
         self._kept = {name: jax.numpy.asarray(parameters[name]) for name in self.inputs if name in parameters}
 
-    def __call__(self, /, **arrays: Any) -> dict[str, Any]:
+    def __call__(self, /, *unnamed: Any, **arrays: Any) -> dict[str, Any]:
+        if unnamed:
+            raise TypeError(f"the function takes arrays by name: `f({', '.join(f'{name}=array' for name in self.inputs)})`")
         given = {**self._kept, **arrays}
         for name in given:
             if name not in self.inputs:
@@ -48,7 +61,9 @@ class JaxFunction:
         for name in self.inputs:
             if name not in given:
                 raise Error._plain(f"the routine reads `{name}`, which was not given", f"give it: `{name}=array`")
-        return dict(zip(self.outputs, self._call(*[self._fitting(name, given[name]) for name in self.inputs])))
+        fitting = {name: self._fitting(name, given[name]) for name in self.inputs}
+        results = dict(zip(self._computed, self._call(*fitting.values())))
+        return results | {name: {**fitting, **results}[of] for name, of in self._aliases.items()}
 
     def _fitting(self, name: str, array: Any) -> Any:
         """An array of the shape that the module was made for, in its element type."""

@@ -82,8 +82,11 @@ class Parameters(MutableMapping[str, "np.ndarray[Any, Any]"]):
         if names is None and not partly:
             self._running.load(path)
             return list(self._names)
-        found = {}
-        for name, array in _broadloom.read_safetensors(path).items():
+        found, there = {}, _broadloom.read_safetensors(path)
+        for name in names if isinstance(names, Mapping) else ():
+            if name not in there:
+                raise unknown(f"{path} has no array called", name, list(there))
+        for name, array in there.items():
             own = names(name) if callable(names) else (names or {}).get(name, name)
             if own in self._names:
                 found[own] = array

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import os
 import tempfile
 import threading
@@ -51,9 +52,13 @@ class Program:
             raise TypeError(f"a program is a text, not {type(text).__name__}; `bl.load` reads one from a file")
         if text.strip().endswith(".loom") and "\n" not in text.strip():
             raise Error._plain(f"`{text.strip()}` is the name of a file", "`bl.load` reads a program from a file")
-        file = None if weights is None else os.fspath(weights)
-        self._source: _Source = (text, name, os.fspath(folder), dict(sizes or {}), seed, backend, threads, file)
-        self._program = _broadloom.Program(text, name, os.fspath(folder), list((sizes or {}).items()), file)
+        # Files are read again when the program is copied, and the working folder may be another one by then.
+        file = None if weights is None else os.path.abspath(weights)
+        place = os.path.abspath(folder)
+        chosen = {each: _whole(f"sizes[{each!r}]", size, 0) for each, size in (sizes or {}).items()}
+        seed, threads = _whole("seed", seed, 0), None if threads is None else _whole("threads", threads, 1)
+        self._source: _Source = (text, name, place, chosen, seed, backend, threads, file)
+        self._program = _broadloom.Program(text, name, place, list(chosen.items()), file)
         self._data = self._program.data()
         self._lock = threading.Lock()
         self._session: _broadloom.Running | None = None
@@ -159,7 +164,7 @@ class Program:
         limit = None if fits is None else str(fits)
         return Memory(*self._program.memory(limit, train, optimiser, planned))
 
-    def verify(self, **arrays: Any) -> Answer:
+    def verify(self, /, **arrays: Any) -> Answer:
         """Checks arrays against the program before anything runs; every misfit is in one exception.
 
         >>> import broadloom as bl
@@ -204,11 +209,12 @@ class Program:
         """
         text = self.stablehlo(routine)
         is_forward = routine in (None, "forward")
-        return JaxFunction(text, self.parameters, self._backward if is_forward else None)
+        aliases = dict(self._program.aliases()) if is_forward else {}
+        return JaxFunction(text, self.parameters, self._backward if is_forward else None, aliases)
 
     def _backward(self, outputs: list[str]) -> str:
         """A module of StableHLO for the gradients of some outputs."""
-        return _broadloom.Differentiated(self._program, outputs, "reference", self._source[4], None).stablehlo()
+        return _broadloom.Differentiated(self._program, outputs, False, "reference", self._source[4], None).stablehlo()
 
     # Running
 
@@ -276,8 +282,7 @@ class Program:
         >>> len(ran.losses["loss"]), ran.losses["loss"][-1] < 1e-6
         (50, True)
         """
-        if steps is not None and (not isinstance(steps, int) or steps < 0):
-            raise Error._plain(f"`steps` says how often to repeat: a whole number from 0 on, not {steps!r}")
+        steps = None if steps is None else _whole("steps", steps, 0)
         given = self._arranged({**(data or {}), **arrays})
         watcher = shown(progress)
         try:
@@ -384,6 +389,17 @@ class Program:
             self.parameters.save(path)
             with open(path, "rb") as file:
                 return file.read()
+
+
+def _whole(name: str, value: Any, least: int) -> int:
+    """An argument that is a whole number, also one of NumPy."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        number = least - 1
+    if number < least:
+        raise Error._plain(f"`{name}` is a whole number from {least} on, not {value!r}")
+    return number
 
 
 def _warn(notices: list[str], level: int) -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ast
 import inspect
+import re
 import textwrap
+from collections.abc import Iterator
 from typing import Any
 
 from ._errors import Message, Place
@@ -29,14 +31,16 @@ class Reporter:
         if details.get("shape") is None and details["argument"] != "result":
             details["shape"] = _shape(self._value(details["argument"], args, kwargs))
         if "other" in details:
-            details["other_shape"] = _shape(self._value(details["other"], args, kwargs))
+            value = self._value(details["other"], args, kwargs)
+            details["other_path"], details["other_shape"] = _element(value, details) or ("", _shape(value))
         lines = self._lines()
         kind = details["kind"]
         headline, advice = getattr(self, "_" + kind)(details)
         first = self._end(details, lines, "")
         text = [f"{self.name}(): {headline}", "  " + first]
         places, ends = [self._place(details["argument"], lines)], [first]
-        if "other" in details and (details["other"], details.get("other_text")) != (details["argument"], details["text"]):
+        same = (details.get("other"), details.get("other_text")) == (details["argument"], details["text"])
+        if "other" in details and (not same or details["other_path"]):
             ends.append(self._end(details, lines, "other_"))
             text.append("  " + ends[-1])
             places.append(self._place(details["other"], lines))
@@ -80,7 +84,10 @@ class Reporter:
     def _expr(self, details: Details) -> tuple[str, str | None]:
         axis, wanted, item = details["axis"], details["wanted"], details["item"]
         size = details["shape"][axis]
-        known = ", ".join(f"`{name}` is {size}" for name, size in details["known"] if name in item)
+        known = ", ".join(
+            f"`{name}` is {size}" + (f" in `{other}`" if other not in (details["argument"], "result") else "")
+            for name, size, other in details["known"]
+        )
         if wanted is None:
             because = f" ({known})" if known else ""
             return f"axis {axis} of {_who(details)} is {size}, and no sizes make `{item}` that{because}", None
@@ -128,11 +135,12 @@ class Reporter:
         if order:
             shown += f", an array {order} in memory"
         given = "returned" if argument == "result" else "given"
-        path = details["path"] if not side else ""
+        path = details[side + "path"]
         return f"--> {where}{shown}" + (f"; {given} {tuple(shape)}{' in ' + path if path else ''}" if shape is not None else "")
 
     def _place(self, argument: str, lines: dict[str, int]) -> tuple[str, int] | None:
-        code = getattr(self.function, "__code__", None)
+        # What another decorator has made of it is written in no file.
+        code = getattr(inspect.unwrap(self.function), "__code__", None)
         try:
             file = code.co_filename if code else inspect.getsourcefile(self.function)
         except TypeError:
@@ -187,8 +195,40 @@ def _who(details: Details) -> str:
 
 def _other(details: Details) -> str:
     """The other end, which may be another element of the same argument."""
-    name = "the result" if details["other"] == "result" else f"`{details['other']}`"
+    name = "the result" if details["other"] == "result" else f"`{details['other']}{details['other_path']}`"
+    if details["other_path"]:
+        return name
     return f"an element of {name} before it" if details["other"] == details["argument"] and details["path"] else name
+
+
+def _element(value: Any, details: Details) -> tuple[str, tuple[int, ...]] | None:
+    """The element of the same argument in which a size was found before: the way to it, and its shape."""
+    if details["other"] != details["argument"] or not details["path"] or details["kind"] != "label":
+        return None
+    way = _KEYS.findall(details["path"])
+    for keys, array in _elements(value, ()):
+        if list(keys) == way:
+            return None
+        shape, axis = _shape(array), details["other_axis"]
+        is_like = len(keys) == len(way) and sum(one != other for one, other in zip(keys, way)) == 1
+        if is_like and shape is not None and axis < len(shape) and shape[axis] == details["wanted"]:
+            return "".join(f"[{key}]" for key in keys), shape
+    return None
+
+
+_KEYS = re.compile(r"\[([^\]]*)\]")
+
+
+def _elements(value: Any, keys: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """What is in lists, tuples and dictionaries, each with the keys that lead to it."""
+    if isinstance(value, (list, tuple)):
+        for at, inner in enumerate(value):
+            yield from _elements(inner, (*keys, str(at)))
+    elif isinstance(value, dict):
+        for key, inner in value.items():
+            yield from _elements(inner, (*keys, repr(key)))
+    else:
+        yield keys, value
 
 
 def _type_name(kind: type) -> str:

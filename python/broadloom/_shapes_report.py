@@ -102,7 +102,12 @@ class ModuleShapes(Mapping[str, Shape]):
                 # The last operation in a module gives its result; modules are listed in the order in which they begin.
                 self._kinds.setdefault(path, kind)
                 self._results[path] = shape
-        self._parameters = {path: sum(p.numel() for p in part.parameters(recurse=False)) for path, part in module.named_modules()}
+        self._parameters: Counter[str] = Counter()
+        for path, part in module.named_modules():
+            # A module whose parameters are used without calling it has no row: they count where they are used.
+            while path and path not in self._kinds:
+                path = path.rpartition(".")[0]
+            self._parameters[path] += sum(p.numel() for p in part.parameters(recurse=False))
         self._total = sum(p.numel() for p in module.parameters())
 
     def __getitem__(self, path: str) -> Shape:

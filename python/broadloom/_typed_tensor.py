@@ -6,8 +6,9 @@ the sizes at hand happen to be equal.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Union
 
 from ._dims import Axis, Dim, Dims, as_dims, broadcast, concatenated, elements, unify
 from ._shape_errors import ShapeError
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     import torch
 
 __all__ = ["TypedTensor"]
+
+_Reduced = Union[int, str, Sequence[Union[int, str]], None]
 
 
 class TypedTensor:
@@ -89,27 +92,70 @@ class TypedTensor:
         (rows, inner), (second, columns) = self.dims[-2:], other.dims[-2:]
         unify(inner, second, f"the inner axis of {self.dims} @ {other.dims}")
         batch = broadcast(self.dims[:-2], other.dims[:-2])
+        if self.shape[-1] != other.shape[-2]:
+            what = f"`{inner.name}`" if inner.name else "the inner axis"
+            sizes = f"{what} is {self.shape[-1]} on the left and {other.shape[-2]} on the right"
+            raise ShapeError(f"the declared sizes of {self.dims} @ {other.dims} agree, and those at hand do not: {sizes}")
         return TypedTensor(_computed(lambda a, b: a @ b, self, other), (*batch, rows, columns))
 
-    __matmul__ = matmul
+    def __matmul__(self, other: Any) -> TypedTensor:
+        return self.matmul(self._typed(other))
 
-    def _pointwise(self, other: Any, compute: Callable[[Any, Any], Any]) -> TypedTensor:
-        if not isinstance(other, TypedTensor):
-            other = TypedTensor.from_data(other, dtype=self.tensor.dtype, device=self.tensor.device)
-        dims = broadcast(self.dims, other.dims)
-        return TypedTensor(_computed(compute, self, other), dims)
+    def __rmatmul__(self, other: Any) -> TypedTensor:
+        return self._typed(other).matmul(self)
+
+    # NumPy asks the other operand then, instead of taking it for a number.
+    __array_ufunc__ = None
+
+    def _typed(self, other: Any) -> TypedTensor:
+        """Numbers, arrays and plain tensors as a tensor with the sizes that they have."""
+        if isinstance(other, TypedTensor):
+            return other
+        return TypedTensor.from_data(other, dtype=self.tensor.dtype, device=self.tensor.device)
+
+    def _pointwise(self, other: Any, compute: Callable[[Any, Any], Any], reflected: bool = False) -> TypedTensor:
+        left, right = (self._typed(other), self) if reflected else (self, self._typed(other))
+        dims = broadcast(left.dims, right.dims)
+        return TypedTensor(_computed(compute, left, right), dims)
 
     def __add__(self, other: Any) -> TypedTensor:
-        return self._pointwise(other, lambda a, b: a + b)
+        return self._pointwise(other, operator.add)
+
+    def __radd__(self, other: Any) -> TypedTensor:
+        return self._pointwise(other, operator.add, reflected=True)
 
     def __sub__(self, other: Any) -> TypedTensor:
-        return self._pointwise(other, lambda a, b: a - b)
+        return self._pointwise(other, operator.sub)
+
+    def __rsub__(self, other: Any) -> TypedTensor:
+        return self._pointwise(other, operator.sub, reflected=True)
 
     def __mul__(self, other: Any) -> TypedTensor:
-        return self._pointwise(other, lambda a, b: a * b)
+        return self._pointwise(other, operator.mul)
+
+    def __rmul__(self, other: Any) -> TypedTensor:
+        return self._pointwise(other, operator.mul, reflected=True)
 
     def __truediv__(self, other: Any) -> TypedTensor:
-        return self._pointwise(other, lambda a, b: a / b)
+        return self._pointwise(other, operator.truediv)
+
+    def __rtruediv__(self, other: Any) -> TypedTensor:
+        return self._pointwise(other, operator.truediv, reflected=True)
+
+    def __pow__(self, other: Any) -> TypedTensor:
+        return self._pointwise(other, operator.pow)
+
+    def __rpow__(self, other: Any) -> TypedTensor:
+        return self._pointwise(other, operator.pow, reflected=True)
+
+    def __neg__(self) -> TypedTensor:
+        return TypedTensor(-self.tensor, self.dims)
+
+    def __pos__(self) -> TypedTensor:
+        return self
+
+    def __abs__(self) -> TypedTensor:
+        return TypedTensor(abs(self.tensor), self.dims)
 
     def reshape(self, dims: Sequence[Axis]) -> TypedTensor:
         """Another shape with as many elements; names that are on both sides cancel."""
@@ -148,20 +194,23 @@ class TypedTensor:
             raise ShapeError(f"there is no axis {axis} in {self.dims}")
         return axis % len(self.dims)
 
-    def _reduce(self, name: str, axis: int | str | None, keepdim: bool) -> TypedTensor:
-        if axis is None:
-            return TypedTensor(getattr(self.tensor, name)(), ())
-        axis = self._axis(axis)
-        kept = (Dim(1),) if keepdim else ()
-        dims = self.dims[:axis] + kept + self.dims[axis + 1 :]
-        return TypedTensor(getattr(self.tensor, name)(axis, keepdim=keepdim), dims)
+    def _reduce(self, name: str, axis: _Reduced, keepdim: bool) -> TypedTensor:
+        wanted = range(len(self.dims)) if axis is None else axis if isinstance(axis, (tuple, list)) else (axis,)
+        axes = [self._axis(each) for each in wanted]
+        twice = next((each for each in axes if axes.count(each) > 1), None)
+        if twice is not None:
+            raise ShapeError(f"axis {twice} of {self.dims} is reduced twice")
+        if not axes:
+            return self
+        dims = [Dim(1) if at in axes else dim for at, dim in enumerate(self.dims) if keepdim or at not in axes]
+        return TypedTensor(getattr(self.tensor, name)(axes, keepdim=keepdim), dims)
 
-    def sum(self, axis: int | str | None = None, keepdim: bool = False) -> TypedTensor:
-        """The sum over an axis, by its number or by the name of its size, or over all."""
+    def sum(self, axis: _Reduced = None, keepdim: bool = False) -> TypedTensor:
+        """The sum over an axis, by its number or by the name of its size, over several, or over all."""
         return self._reduce("sum", axis, keepdim)
 
-    def mean(self, axis: int | str | None = None, keepdim: bool = False) -> TypedTensor:
-        """The mean over an axis, or over all."""
+    def mean(self, axis: _Reduced = None, keepdim: bool = False) -> TypedTensor:
+        """The mean over an axis, over several, or over all."""
         return self._reduce("mean", axis, keepdim)
 
     @staticmethod
@@ -169,6 +218,8 @@ class TypedTensor:
         """Tensors one after another along an axis, whose sizes add up; all other axes are one size."""
         import torch
 
+        if not tensors:
+            raise ShapeError("a concatenation is of at least one tensor")
         first = tensors[0]
         axis = first._axis(axis)
         dims = list(first.dims)

@@ -48,7 +48,7 @@ OPERANDS: dict[str, dict[str, Any]] = {
     "..., j": {"x": MATRIX},
     "2*j": {"x": MATRIX},
     "o<+k; k": {"x": array(9), "k": array(3)},
-    "2*y<+i": {"x": array(2, 9, 7, 3), "k": array(5, 3, 3, 3)},
+    "2*y~+i": {"x": array(2, 8, 7, 3), "k": array(5, 3, 3, 3)},
     "3*o~+k": {"x": array(2, 3, 10)},
     "combine=": {"d": array(4, 4)},
 }

@@ -280,3 +280,24 @@ def test_everything_is_reduced() -> None:
     with pytest.raises(TypeError, match="as in `run\\(y, loss\\)`"):
         g.session().run([x], x=numbers)
     assert "x : 2 | 3" in repr(g) and "training" in repr(g.minimise(x.sum() * g.param("a", ""), bl.Sgd(0.1)))
+
+
+def test_arrays_hold_for_one_run() -> None:
+    g = bl.Graph()
+    x, t = g.data("x", "n | 3"), g.data("t", "n | 3")
+    difference, session = x - t, g.session()
+    zeros = np.zeros((1, 3), "float32")
+    for dtype in ("float32", "float64"):
+        session.run(difference, x=np.full((1, 3), 7, dtype), t=zeros)
+        with pytest.raises(bl.Error, match="`x` has no values"):
+            session.run(difference, t=zeros)
+    # What was set comes back after a run with something else, also of another size.
+    session["x"] = np.full((1, 3), 2, "float32")
+    for rows, dtype in ((1, "float32"), (1, "float64"), (4, "float32"), (4, "float64")):
+        given = session.run(difference, x=np.ones((rows, 3), dtype), t=np.zeros((rows, 3), dtype))
+        assert given.tolist() == [[1.0] * 3] * rows
+        assert session.run(difference, t=zeros).tolist() == [[2.0] * 3]
+        assert session["x"].tolist() == [[2.0] * 3]
+    with pytest.raises(bl.Error, match=r"`x`, whose values have sizes \[1, 3\]"):
+        session.run(difference, t=np.zeros((4, 3)))
+    assert session.run(difference, t=zeros).tolist() == [[2.0] * 3]

@@ -139,3 +139,18 @@ def test_graphs_are_modules_too() -> None:
     made = f(x=numbers(4, 3))
     session.run(step, x=numbers(4, 3))
     np.testing.assert_allclose(made["w"], session["w"], rtol=1e-5, atol=1e-6)
+
+
+def test_every_name_is_returned() -> None:
+    f = bl.program("data x : 2\nlet y = 2 * x\nlet a = y\nlet z = x\n").jax()
+    x = jax.numpy.ones(2)
+    assert {name: array.tolist() for name, array in f(x=x).items()} == {"y": [2, 2], "a": [2, 2], "z": [1, 1]}
+    assert f.outputs["a"].shape == f.outputs["z"].shape == (2,)
+    gradient = jax.grad(lambda x: sum(f(x=x)[name].sum() for name in ("y", "a", "z")))(x)
+    assert gradient.tolist() == [5, 5]
+
+
+def test_arrays_of_a_function_have_names() -> None:
+    f = bl.program("data x : 2\nlet y = 2 * x\n").jax()
+    with pytest.raises(TypeError, match=r"takes arrays by name: `f\(x=array\)`"):
+        f(jax.numpy.ones(2))

@@ -132,3 +132,133 @@ def test_mistakes() -> None:
         x = torch.ones(3, 4, requires_grad=True)
         (first,) = torch.autograd.grad(module(x=x).sum(), x, create_graph=True)
         first.sum().backward()
+
+
+def test_gradients_have_the_draws_of_their_call() -> None:
+    module = bl.torch.Module(bl.program("data x : 64 | 32\nlet y = dropout(0.5)(x)\n"), outputs="y")
+    first, second = (torch.ones(64, 32, requires_grad=True) for _ in range(2))
+    # Two calls before the first backward pass: each keeps what it drew.
+    y, z = module(first), module(second)
+    assert not torch.equal(y, z)
+    y.sum().backward()
+    z.sum().backward()
+    assert torch.equal(first.grad, y) and torch.equal(second.grad, z)
+
+
+def test_torch_decides_what_is_drawn() -> None:
+    module = bl.torch.Module(bl.program("data x : 64 | 32\nlet y = dropout(0.5)(x)\n"))
+    x = torch.ones(64, 32, requires_grad=True)
+    torch.manual_seed(5)
+    first = module(x)
+    torch.manual_seed(5)
+    assert torch.equal(module(x), first)
+    # A checkpoint computes the forward pass again, with the same draws.
+    y = torch.utils.checkpoint.checkpoint(module, x, use_reentrant=False)
+    y.sum().backward()
+    assert torch.equal(x.grad, y)
+
+
+def test_eval_is_inference() -> None:
+    module = bl.torch.Module(bl.program("data x : 64 | 32\nlet y = {w : 32} * dropout(0.5)(x)\n"))
+    with torch.no_grad():
+        module.w.fill_(3)
+    x = torch.ones(64, 32, requires_grad=True)
+    assert not torch.equal(module(x), 3 * x)
+    module.eval()
+    y = module(x)
+    y.sum().backward()
+    assert torch.equal(y, 3 * x) and torch.equal(x.grad, torch.full((64, 32), 3.0))
+    module.train()
+    assert not torch.equal(module(x), 3 * x)
+
+
+NORM = """
+dim n in 2..64
+data x : n | 3
+let net = batch_norm()
+let y = net(x)
+"""
+TRAINED = """
+dim n in 2..64
+data x : n | 3
+let net = batch_norm()
+repeat 5:
+  let y = net(x)
+  let loss = mean(square(y - {w : 3} * x))
+  minimise loss by adam(0.01)
+"""
+
+
+@pytest.mark.parametrize("text", [NORM, TRAINED])
+def test_running_statistics_are_buffers(text: str) -> None:
+    module = bl.torch.Module(bl.program(text), outputs="y")
+    same = torch.nn.BatchNorm1d(3)
+    assert {"net.gain", "net.shift"} <= dict(module.named_parameters()).keys()
+    assert list(dict(module.named_buffers())) == ["net.mean", "net.variance"]
+    torch.manual_seed(0)
+    for _ in range(50):
+        x = 5 + 2 * torch.randn(32, 3)
+        mine, theirs = x.clone().requires_grad_(), x.clone().requires_grad_()
+        ours, wanted = module(mine), same(theirs)
+        torch.testing.assert_close(ours, wanted, atol=1e-5, rtol=1e-5)
+    (ours**3).sum().backward()
+    (wanted**3).sum().backward()
+    torch.testing.assert_close(mine.grad, theirs.grad, atol=1e-4, rtol=1e-4)
+    torch.testing.assert_close(module.net.mean, same.running_mean, atol=1e-5, rtol=1e-5)
+    torch.testing.assert_close(module.net.variance, same.running_var, atol=1e-5, rtol=1e-5)
+    again = copy.deepcopy(module).eval()
+    torch.testing.assert_close(again(x), same.eval()(x), atol=1e-5, rtol=1e-5)
+    assert torch.equal(again.net.mean, module.net.mean)
+
+
+def test_nothing_is_left_of_an_earlier_call() -> None:
+    module = bl.torch.Module(bl.program("dim n in 1..64\ndata x : n | 3\ndata t : n | 3\nlet y = {w : 3} * x - t\n"))
+    wide, narrow = torch.ones(4, 3, dtype=torch.float64), torch.ones(2, 3)
+    module(wide, wide)
+    with pytest.raises(bl.Error, match=r"sizes \[4, 5\]"):
+        module(torch.ones(4, 5), wide)
+    with pytest.raises(bl.Error, match="`x` has no values"):
+        module(t=wide)
+    module(wide, wide).sum().backward()
+    module(narrow, narrow).sum().backward()
+    with pytest.raises(bl.Error, match="`x` has no values"):
+        module(t=narrow)
+
+
+def test_two_names_of_one_tensor() -> None:
+    module = bl.torch.Module(bl.program("data x : 2\nlet y = 2 * x\nlet a = y\nlet z = x\n"), outputs=["y", "a", "z"])
+    x = torch.ones(2, requires_grad=True)
+    y, a, z = module(x)
+    (y + 10 * a + 100 * z).sum().backward()
+    assert torch.equal(y, a) and torch.equal(z, x) and x.grad.tolist() == [122.0, 122.0]
+
+
+def test_other_tensors_for_parameters() -> None:
+    text = "data x : 2 | 3\nlet y = {w : 3 -> 2} @ x\n"
+    module, x = bl.torch.Module(bl.program(text)), torch.ones(2, 3)
+    w = torch.ones(2, 3, requires_grad=True)
+    torch.func.functional_call(module, {"w": w}, (x,)).sum().backward()
+    assert w.grad.tolist() == [[2.0] * 3] * 2
+    before = module(x)
+    torch.nn.utils.parametrizations.weight_norm(module, "w")
+    torch.testing.assert_close(module(x), before)
+    module(x).sum().backward()
+    assert module.parametrizations.w.original0.grad is not None
+
+
+@pytest.mark.parametrize("name", ["train", "eval", "type", "forward", "_program"])
+def test_names_that_modules_have_already(name: str) -> None:
+    module = bl.torch.Module(bl.program(f"data x : 3\nlet y = {{{name} : 3 = ones}} * x\n"))
+    assert list(module.state_dict()) == [f"{name}_"]
+    assert module(torch.ones(3)).tolist() == [1.0] * 3
+
+
+def test_outputs_by_default() -> None:
+    module = bl.torch.Module(bl.program("data x : 3\nlet y = 2 * x\nlet z = y + 1\n"))
+    assert module(torch.ones(3)).tolist() == [3.0] * 3
+    with pytest.raises(bl.Error, match="nothing in the program reads `y` and `z`"):
+        bl.torch.Module(bl.program("data x : 3\nlet y = 2 * x\nlet z = 3 * x\n"))
+    with pytest.raises(bl.Error, match="computes nothing"):
+        bl.torch.Module(bl.program("data x : 3\n"))
+    with pytest.raises(TypeError, match="made of a program, not of str"):
+        bl.torch.Module("let y = 1", outputs="y")

@@ -84,3 +84,10 @@ def test_weights_of_other_programs() -> None:
     assert np.array_equal(pickle.loads(pickle.dumps(p)).parameters["gpt2.norm.gain"], gain)
     with pytest.raises(bl.Error, match="which do not make"):
         bl.load(model, weights=file, sizes={"width": 48})
+
+
+def test_names_that_the_file_lacks(tmp_path: Path) -> None:
+    p = bl.program("data x : 3\nlet y = {w : 3} * x\n")
+    p.parameters.save(tmp_path / "p.safetensors")
+    with pytest.raises(bl.Error, match="has no array called `typo`"):
+        p.parameters.load(tmp_path / "p.safetensors", names={"typo": "w"}, partly=True)

@@ -163,3 +163,34 @@ def test_notebooks() -> None:
     assert p._repr_html_().startswith("<table>") and "parameters with" in p._repr_html_()
     assert "1..64" in bl.program(RANGED)._repr_html_()
     assert p.explain("w")._repr_html_().startswith("<pre>")
+
+
+def test_memory_of_what_is_no_number() -> None:
+    with pytest.raises(bl.Error, match="gradients are of one number, but `y` has shape `2`") as caught:
+        bl.program("data x : 2\nlet y = {w : 2} * x\n").memory(train="y")
+    assert "\ufffd" not in str(caught.value) and "\n" not in caught.value.summary
+    assert any("sum it up first" in help for help in caught.value.help)
+
+
+def test_copies_do_not_depend_on_the_working_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "sub").mkdir()
+    np.save(tmp_path / "sub" / "d.npy", np.ones(3, "float32"))
+    (tmp_path / "sub" / "k.loom").write_text('data x : 3 = load("d.npy")\nlet y = 2 * x\n')
+    monkeypatch.chdir(tmp_path)
+    p = bl.load("sub/k.loom")
+    monkeypatch.chdir("/")
+    for each in (p, copy.deepcopy(p), pickle.loads(pickle.dumps(p))):
+        assert each()["y"].tolist() == [2, 2, 2] and each.name == "sub/k.loom"
+
+
+def test_arguments_that_are_no_numbers() -> None:
+    text = "dim n in 1..64\ndata x : n\nlet y = 2 * x\n"
+    for wrong in ({"seed": -1}, {"threads": 0}, {"threads": "2"}, {"sizes": {"n": "8"}}):
+        with pytest.raises(bl.Error, match="is a whole number from . on, not"):
+            bl.program(text, **wrong)  # type: ignore[arg-type]
+    assert bl.program(text, sizes={"n": np.int64(8)}, seed=np.int32(3)).shapes["y"] == "8"  # type: ignore[dict-item, arg-type]
+
+
+def test_data_of_any_name_is_verified() -> None:
+    p = bl.program("data self : 3\nlet y = 2 * self\n")
+    assert "1 array" in str(p.verify(**{"self": np.zeros(3, "float32")}))

@@ -275,3 +275,47 @@ def test_arrays_have_names_and_steps_are_counted() -> None:
         p(np.ones(3))
     with pytest.raises(bl.Error, match="a whole number from 0 on, not -1"):
         p.run(steps=-1)
+
+
+def test_every_name_of_a_tensor_is_computed() -> None:
+    p = bl.program("data x : 2\ndata t : 2\nlet y = 2 * x\nlet a = y\nlet z = x\nlet b = {w : 2 = ones}\nlet c = t\n")
+    found = p(x=np.ones(2, "float32"))
+    assert {name: array.tolist() for name, array in found.items()} == {"y": [2, 2], "a": [2, 2], "z": [1, 1], "b": [1, 1]}
+    assert list(found) == ["y", "a", "z", "b"]
+    with pytest.raises(bl.Error, match="`t`"):
+        found["c"]
+    assert p.only("y")(x=np.ones(2, "float32")).tolist() == [2, 2]
+    # Each name has memory of its own.
+    found["y"][:] = 9
+    assert found["a"].tolist() == [2, 2]
+
+
+def test_nothing_is_left_of_a_refused_call() -> None:
+    text = "dim n in 1..64\ndata x : n | 3\ndata t : n | 3\nlet l = mean(square({w : 3} * x - t))\nrepeat 2:\n  minimise l by sgd(0.1)\n"
+    p, ones = bl.program(text), np.ones((4, 3), "float32")
+    p(x=np.full((4, 3), 7.0), t=ones)
+    with pytest.raises(bl.Error, match=r"sizes \[4, 5\]"):
+        p(x=np.ones((4, 5), "float32"))
+    with pytest.raises(bl.Error, match="`x` has no values"):
+        p.run(t=ones)
+    # An array that was copied, and then one that was not, of another size.
+    p(x=np.full((4, 3), 7.0), t=ones)
+    p(x=ones[:2], t=ones[:2])
+    with pytest.raises(bl.Error, match="`x` has no values"):
+        p.run(t=ones[:2])
+
+
+def test_numbers_of_numpy_say_how_often() -> None:
+    p = bl.program("data x : 2 = [1, 2]\nlet l = mean(square({w : 2} - x))\nrepeat 9:\n  minimise l by sgd(0.1)\n")
+    assert len(p.run(steps=np.int64(3), progress=False).losses["l"]) == 3  # type: ignore[arg-type]
+    with pytest.raises(bl.Error, match="`steps` is a whole number from 0 on"):
+        p.run(steps=-1)
+
+
+def test_nothing_and_masks_are_no_arrays() -> None:
+    p = bl.program("data x : 2\nlet y = 2 * x\n")
+    with pytest.raises(bl.Error, match="`x` is None"):
+        p(x=None)
+    with pytest.raises(bl.Error, match="masked"):
+        p(x=np.ma.array([1.0, 2.0], mask=[False, True]))
+    assert p(x=np.ma.array([1.0, 2.0]))["y"].tolist() == [2, 4]

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import functools
 import inspect
+import pydoc
 import re
 import threading
 from collections.abc import AsyncIterator, Iterator
@@ -179,9 +181,29 @@ def test_optional_union_and_collections() -> None:
     refused(lambda: f(ones(3), ones(4)), "`n` is 3 in `x` and 4 in `y`")
     refused(lambda: f(ones(3), z=ones(3, 3)), "axis 1 of `z` is 3, and its annotation says 2", 'z: "n, 2", or "n"')
     refused(lambda: f(ones(3), z=ones(3, 3, 3)), "`z` has 3 axes, and none of its annotations fits", 'z: "n, 2", or "n"')
-    refused(lambda: f(ones(3), pairs=[(ones(3), ones(4)), (ones(3), ones(5))]), "`m` is 4 in an element of `pairs` before it and 5 in `pairs[1][1]`")
+    refused(lambda: f(ones(3), pairs=[(ones(3), ones(4)), (ones(3), ones(5))]), "`m` is 4 in `pairs[0][1]` and 5 in `pairs[1][1]`")
     refused(lambda: f(ones(3), pairs=[(ones(3),)]), "`pairs[0]` is a tuple of 1")
     refused(lambda: f(ones(3), named={"a": ones(3), "b": ones(2)}), "2 in `named['b']`")
+
+
+@pytest.mark.parametrize("other", [float, int, str, list[int], Union[float, str, None]])
+def test_unions_with_what_is_no_array(other: Any) -> None:
+    @bl.shaped
+    def f(x: bl.Float[A, "n"], y: Union[bl.Float[A, "n"], other]) -> str:
+        return "passed"
+
+    for fits in (ones(3), 2.0, 3, "text", [1, 2], np.float64(2.0), np.array(2.0)):
+        assert f(ones(3), fits) == "passed"
+    refused(lambda: f(ones(3), ones(7)), "`n` is 3 in `x` and 7 in `y`")
+    refused(lambda: f(ones(3), ones(3, 3)), "`y` has 2 axes")
+
+
+def test_unions_with_any_array() -> None:
+    @bl.shaped
+    def f(x: bl.Float[A, "n"], y: Union[bl.Float[A, "n"], np.ndarray], z: Union[bl.Float[A, "n"], Any] = None) -> str:
+        return "passed"
+
+    assert f(ones(3), ones(7), ones(8)) == "passed"
 
 
 def test_stars_and_keywords() -> None:
@@ -189,11 +211,56 @@ def test_stars_and_keywords() -> None:
     def f(*xs: bl.Float[A, "n"], k: bl.Float[A, "n"], **rest: bl.Float[A, "m"]) -> None: ...
 
     f(ones(3), ones(3), k=ones(3), a=ones(2), b=ones(2))
-    refused(lambda: f(ones(3), ones(4), k=ones(3)), "`n` is 3 in an element of `xs` before it and 4 in `xs[1]`")
+    refused(lambda: f(ones(3), ones(4), k=ones(3)), "`n` is 3 in `xs[0]` and 4 in `xs[1]`")
     refused(lambda: f(ones(3), k=ones(4)), "4 in `k`")
     refused(lambda: f(k=ones(4), a=ones(2), b=ones(3)), '3 in `rest["b"]`')
     with pytest.raises(TypeError, match="missing 1 required keyword-only argument"):
         f(ones(3))
+
+
+def test_both_ends_of_arithmetic() -> None:
+    @bl.shaped
+    def f(
+        x: bl.Float[A, "n"],
+        y: bl.Float[A, "2*n"],
+    ) -> bl.Float[A, "n+1"]:
+        return x
+
+    with pytest.raises(bl.ShapeError, match=re.escape("axis 0 of `y` is 7, and `2*n` is 8: `n` is 4 in `x`")) as caught:
+        f(ones(4), ones(7))
+    ends = caught.value.ends
+    assert [end.text for end in ends] == ['y: "2*n"; given (7,)', 'x: "n"; given (4,)']
+    assert ends[0].line == ends[1].line + 1
+    assert str(ends[0]) == f"{ends[0].file}:{ends[0].line}: {ends[0].text}"
+    with pytest.raises(bl.ShapeError, match=re.escape("the result is 4, and `n+1` is 5: `n` is 4 in `x`")) as caught:
+        f(ones(4), ones(8))
+    assert [end.text for end in caught.value.ends] == ['result: "n+1"; returned (4,)', 'x: "n"; given (4,)']
+
+
+def test_both_ends_of_elements() -> None:
+    @bl.shaped
+    def f(*xs: bl.Float[A, "n"], k: list[bl.Float[A, "m"]] = []) -> None: ...
+
+    with pytest.raises(bl.ShapeError) as caught:
+        f(ones(3), ones(3), ones(4))
+    assert [end.text for end in caught.value.ends] == ['xs: "n"; given (4,) in [2]', 'xs: "n"; given (3,) in [0]']
+    refused(lambda: f(k=[ones(2), ones(5)]), "`m` is 2 in `k[0]` and 5 in `k[1]`")
+
+
+def test_the_file_below_another_decorator() -> None:
+    def other(function: Any) -> Any:
+        made: dict[str, Any] = {}
+        exec(compile("def wrapper(*args):\n    return function(*args)\n", "<other>", "exec"), {"function": function}, made)
+        return functools.wraps(function)(made["wrapper"])
+
+    @bl.shaped
+    @other
+    def f(x: bl.Float[A, "n"], y: bl.Float[A, "n"]) -> None: ...
+
+    with pytest.raises(bl.ShapeError) as caught:
+        f(ones(3), ones(4))
+    assert [place[0] for place in caught.value.places] == [__file__, __file__]
+    assert "<other>" not in str(caught.value)
 
 
 def test_methods_and_dataclasses() -> None:
@@ -402,3 +469,11 @@ def test_no_leak() -> None:
 
 def test_annotations_print_well() -> None:
     assert re.fullmatch(r"typing.Annotated\[numpy.ndarray, Float 'n \| d'\]", repr(bl.Float[A, "n | d"]))
+
+
+def test_help_says_what_annotations_are_for() -> None:
+    for kind, what in ((bl.Float, "floating point"), (bl.Int, "whole"), (bl.Bool, "truth"), (bl.Shaped, "any elements")):
+        text = pydoc.render_doc(kind, renderer=pydoc.plaintext)
+        assert what in text and "@bl.shaped" in text and "_Kind" not in text
+    with pytest.raises(TypeError, match="it is an annotation"):
+        bl.Float()

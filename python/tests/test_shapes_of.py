@@ -299,3 +299,9 @@ def test_what_is_no_input() -> None:
         bl.shapes_of(torch.nn.Linear(3, 4), {"x": "n, 3"})
     with pytest.raises(TypeError, match="takes a module of PyTorch, not function"):
         bl.shapes_of(lambda x: x, "n")
+
+
+def test_parameters_of_modules_that_are_not_called() -> None:
+    found = bl.shapes_of(torch.nn.MultiheadAttention(16, 4, batch_first=True), ["batch, seq, 16"] * 3)
+    whole = next(line for line in str(found).splitlines() if line.startswith("(whole)"))
+    assert whole.endswith("1,088") and "; 1,088 parameters" in str(found)

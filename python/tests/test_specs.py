@@ -446,3 +446,10 @@ def test_a_minimum_of_sums_needs_no_memory_for_all_combinations() -> None:
     assert peak < 16 << 20
     np.testing.assert_array_equal(made[:3], (a[:3, :, None] + b).min(1))
     np.testing.assert_array_equal(bl.einsum("i j; j k => i", a, b, combine="+", reduce="max"), (a + b.max(1)).max(1))
+
+
+def test_labels_with_digits_need_commas() -> None:
+    x = np.arange(12.0).reshape(6, 2)
+    with pytest.raises(bl.SpecError, match="without commas a label is one letter"):
+        bl.rearrange("(b1 b2) c => b1 b2 c", x, b1=2)
+    assert bl.rearrange("(b1 b2), c => b1, b2, c", x, b1=2).shape == (2, 3, 2)

@@ -92,3 +92,41 @@ def test_axes_have_names() -> None:
     assert repr(x.sum("batch").dims) == "(6,)" and repr(T.cat([x, x], "batch").dims) == "(2*batch, 6)"
     refused(lambda: x.sum("seq"), "no axis of (batch, 6) is called `seq`")
     refused(lambda: T.ones("n=2, n=2").sum("n"), "more than one axis")
+
+
+def test_arithmetic_from_both_sides() -> None:
+    batch = Dim("batch", 2, 1, 64)
+    a = T.from_data([[1.0, 2.0, 4.0], [3.0, 5.0, 6.0]], [batch, 3])
+    plain = a.tensor
+    for made, wanted in [
+        (2 * a, 2 * plain),
+        (1 + a, 1 + plain),
+        (1 - a, 1 - plain),
+        (1 / a, 1 / plain),
+        (2**a, 2**plain),
+        (a**2, plain**2),
+        (-a, -plain),
+        (+a, plain),
+        (abs(-a), plain),
+        (torch.full((3,), 3.0) * a, 3 * plain),
+        (torch.full((3,), 3.0) - a, 3 - plain),
+        (torch.full((3,), 3.0).numpy() / a, 3 / plain),
+    ]:
+        assert repr(made.dims) == "(batch in 1..64, 3)" and torch.equal(made.tensor, wanted)
+    assert torch.equal((torch.ones(4, 2) @ a).tensor, torch.ones(4, 2) @ plain)
+    assert repr((a @ torch.ones(3, 4)).dims) == "(batch in 1..64, 4)"
+    refused(lambda: torch.ones(4) * a, "axis 1", "is 4 on the left and 3 on the right")
+
+
+def test_several_axes_and_none() -> None:
+    a = T.ones([Dim("batch", 2), 3, 4])
+    assert repr(a.sum((0, 1)).dims) == "(4,)" and a.sum((0, 1)).tensor.tolist() == [6.0] * 4
+    assert repr(a.mean(["batch", -1], keepdim=True).dims) == "(1, 3, 1)"
+    assert a.sum(keepdim=True).shape == (1, 1, 1) and a.sum().tensor.item() == 24
+    refused(lambda: a.sum((0, "batch")), "axis 0", "twice")
+    refused(lambda: T.cat([]), "at least one tensor")
+
+
+def test_sizes_at_hand_are_named() -> None:
+    left, right = T.ones([2, Dim("n", 3)]), T.ones([Dim("n", 4), 2])
+    refused(lambda: left @ right, "`n` is 3 on the left and 4 on the right")

@@ -24,6 +24,8 @@ pub struct Text {
     pub front: Front,
     /// Texts of files that an editor has not written yet: imports read these instead. Paths are canonical.
     pub unsaved: BTreeMap<PathBuf, String>,
+    /// True if every function is applied as after training.
+    pub inference: bool,
 }
 
 /// Who asks: advice says what to write there.
@@ -50,6 +52,7 @@ impl Text {
             until,
             load: self.load.clone(),
             unsaved: self.unsaved.clone(),
+            inference: self.inference,
         }
     }
 }

@@ -26,6 +26,8 @@ pub struct Options {
     pub load: Option<PathBuf>,
     /// Texts of files that an editor has not written yet: imports read these instead. Paths are canonical.
     pub unsaved: BTreeMap<PathBuf, String>,
+    /// True if every function is applied as after training, as under `inference(…)`.
+    pub inference: bool,
 }
 
 /// A program: its tensors with their shapes, its plan, and its diagnostics.

@@ -5,6 +5,7 @@
 
 use broadloom::{Array, Copied, Error, Given, LeafKind, Node, Remedy, Routine, Session, Settings, Tensor};
 use broadloom_diagnostics::{Diagnostic, SourceId, Span};
+use rustc_hash::FxHashMap;
 
 use crate::codes;
 use crate::eval::diagnosed;
@@ -39,7 +40,8 @@ pub struct Ready {
 pub struct Available {
     /// Computes the tensors.
     pub routine: Routine,
-    /// The named tensors that it computes, in order.
+    /// The named tensors that it computes, in order. One that has several names is there under each; a leaf under those that it got
+    /// by `let`.
     pub tensors: Vec<(String, Tensor)>,
     /// Named tensors that it leaves out, each with the data whose values are missing; or none, if it depends on gradients.
     pub left_out: Vec<(String, Option<String>)>,
@@ -109,19 +111,21 @@ impl Ready {
         let given: Vec<(Tensor, Given<'_>)> =
             inputs.iter().map(|(made, values)| (made.tensor, (*values).clone())).collect();
         let is_given = |tensor: Tensor| given.iter().any(|(known, _)| *known == tensor);
-        for before in self.given.drain(..).filter(|before| !is_given(*before)) {
-            self.session.forget(before);
-        }
+        let before = std::mem::take(&mut self.given);
+        before.iter().filter(|before| !is_given(**before)).for_each(|before| self.session.forget(*before));
         let copied = self.session.give(&given).map_err(|error| {
             let about = error.tensor().map(|(tensor, _)| tensor);
             let place = inputs.iter().find(|(made, _)| Some(made.tensor) == about);
             let span = place.map_or(Span::empty(self.main, 0), |(made, _)| made.span);
             Box::new(diagnose(&error, span, &self.origins, self.advice))
-        })?;
-        let wrong = inputs.iter().find_map(|(made, _)| changed(&mut self.session, &self.sizes, made));
-        if let Some(wrong) = wrong {
-            return Err(Box::new(wrong));
+        });
+        let mut wrong = || inputs.iter().find_map(|(made, _)| changed(&mut self.session, &self.sizes, made));
+        let copied = copied.and_then(|copied| wrong().map_or(Ok(copied), |wrong| Err(Box::new(wrong))));
+        if copied.is_err() {
+            // What was refused must not leave the values of an earlier call behind.
+            given.iter().for_each(|(tensor, _)| self.session.forget(*tensor));
         }
+        let copied = copied?;
         self.given = given.iter().map(|(tensor, _)| *tensor).collect();
         self.draw()?;
         Ok(copied)
@@ -142,12 +146,14 @@ impl Ready {
     pub fn available(&self) -> Available {
         let graph = self.session.graph();
         let wanted: Vec<&Made> = self.made.iter().filter(|made| made.level == 0).collect();
-        let mut last = vec![None; graph.len()];
+        let mut names: Vec<Vec<&String>> = vec![Vec::new(); graph.len()];
         for made in &wanted {
             // Of several tensors with one name, the last counts.
             let newest = wanted.iter().rev().find(|other| other.name == made.name);
-            last[made.tensor.index()] =
-                newest.filter(|newest| newest.tensor == made.tensor).map(|made| &made.name);
+            let names = &mut names[made.tensor.index()];
+            if newest.is_some_and(|newest| newest.tensor == made.tensor) && !names.contains(&&made.name) {
+                names.push(&made.name);
+            }
         }
         // What each tensor lacks: the data without values, or gradients.
         let mut lacks: Vec<Option<Option<Tensor>>> = vec![None; graph.len()];
@@ -158,16 +164,8 @@ impl Ready {
                 Some(Node::Operation { operands, .. }) => {
                     let lacking = operands.iter().find_map(|operand| lacks[operand.index()]);
                     lacks[tensor.index()] = lacking;
-                    match (last[tensor.index()], lacking) {
-                        (None, _) => {}
-                        (Some(name), None) => {
-                            available.routine.forward(tensor);
-                            available.tensors.push((name.clone(), tensor));
-                        }
-                        (Some(name), Some(data)) => {
-                            let data = data.map(|data| graph.label_of(data));
-                            available.left_out.push((name.clone(), data));
-                        }
+                    if lacking.is_none() && !names[tensor.index()].is_empty() {
+                        available.routine.forward(tensor);
                     }
                 }
                 Some(Node::Leaf { kind: LeafKind::Gradient(_) }) => lacks[tensor.index()] = Some(None),
@@ -176,7 +174,23 @@ impl Ready {
                 }
                 _ => {}
             }
+            let is_leaf = matches!(graph.node(tensor), Some(Node::Leaf { .. }));
+            let names = names[tensor.index()].iter().map(|name| (*name).clone());
+            // What is declared is known to whoever declared it; other names of it are results.
+            let names = names.filter(|name| !is_leaf || graph.name_of(tensor) != Some(name));
+            match lacks[tensor.index()] {
+                None => available.tensors.extend(names.map(|name| (name, tensor))),
+                Some(data) => {
+                    let data = data.map(|data| graph.label_of(data));
+                    available.left_out.extend(names.map(|name| (name, data.clone())));
+                }
+            }
         }
+        // In the order of the program: a name that is given later may be that of an earlier tensor.
+        let mut order: FxHashMap<&str, usize> = FxHashMap::default();
+        wanted.iter().enumerate().for_each(|(at, made)| _ = order.insert(&made.name, at));
+        available.tensors.sort_by_key(|(name, _)| order.get(name.as_str()).copied());
+        available.left_out.sort_by_key(|(name, _)| order.get(name.as_str()).copied());
         available
     }
 

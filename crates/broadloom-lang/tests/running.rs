@@ -139,6 +139,43 @@ fn what_can_be_computed_depends_on_what_is_given() {
 }
 
 #[test]
+fn every_name_of_a_tensor_is_available() {
+    let mut ready = ready("data x : 2\ndata t : 2\nlet y = 2 * x\nlet z = x\nlet a = y\nlet c = t\n");
+    let x = Array::from_slice(&[2], &[1.0f32, 2.0]).unwrap();
+    ready.give(&[("x", Given::Copied(&x))]).unwrap();
+    let available = ready.available();
+    let names: Vec<&str> = available.tensors.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names, ["y", "z", "a"]);
+    assert_eq!(available.tensors[0].1, available.tensors[2].1);
+    assert_eq!(available.left_out, [("c".to_string(), Some("t".to_string()))]);
+}
+
+#[test]
+fn what_is_refused_leaves_nothing_of_what_was_given_before() {
+    let mut ready = ready("data x : 2\nlet y = 2 * x\n");
+    let right = Array::from_slice(&[2], &[1.0f32, 2.0]).unwrap();
+    let wrong = Array::from_slice(&[3], &[1.0f32, 2.0, 3.0]).unwrap();
+    ready.give(&[("x", Given::Copied(&right))]).unwrap();
+    ready.give(&[("x", Given::Copied(&wrong))]).unwrap_err();
+    ready.give(&[]).unwrap();
+    assert!(ready.available().tensors.is_empty());
+    let x = ready.session.graph().tensors().next().unwrap();
+    assert!(!ready.session.has_values(x));
+}
+
+/// A program that is read for inference applies every function as under `inference(…)`.
+#[test]
+fn a_program_as_after_training() {
+    let text = "data x : 2 = [1, 2]\nlet y = 2 * dropout(0.5)(x)\n";
+    let program = compile("test.loom", text, &Options { inference: true, ..Options::default() });
+    let mut ready = program.ready(&Settings::default()).unwrap();
+    ready.give(&[]).unwrap();
+    let available = ready.available();
+    ready.compute(&available.routine).unwrap();
+    assert_eq!(ready.session.get(available.tensors[0].1).unwrap().to_f64s(), [2.0, 4.0]);
+}
+
+#[test]
 fn data_has_its_own_values_again() {
     let mut ready = ready("data x : 2 = [1, 2]\nlet y = 2 * x\n");
     let other = Array::from_slice(&[2], &[5.0f32, 6.0]).unwrap();

@@ -42,9 +42,15 @@ pub fn messages<'py>(
     Ok(list)
 }
 
-/// The exception for a mistake that has no place in a text.
+/// The exception for a mistake that has no place in a text. Further lines of the message are notes and advice.
 pub fn plain(py: Python<'_>, message: &str) -> PyErr {
-    raised(py, &Sources::new(), &[Diagnostic::new(Severity::Error, "", message)])
+    let mut lines = message.lines().map(str::trim).filter(|line| !line.is_empty());
+    let first = Diagnostic::new(Severity::Error, "", lines.next().unwrap_or_default());
+    let whole = lines.fold(first, |told, line| match line.strip_prefix("help: ") {
+        Some(help) => told.with_help(help),
+        None => told.with_note(line),
+    });
+    raised(py, &Sources::new(), &[whole])
 }
 
 /// The same, with advice.

@@ -2,7 +2,9 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use broadloom::{Block, Copied, Error, Given, Routine, Session as Numbers, Settings, Tensor};
+use broadloom::{
+    Array, Block, Copied, Error, Given, LeafKind, Node, Routine, Session as Numbers, Settings, Tensor,
+};
 use pyo3::prelude::*;
 
 use crate::arrays::{handed_out, received};
@@ -22,6 +24,8 @@ struct State {
     /// How many steps the graph had when it was last looked at.
     steps: usize,
     noticed: usize,
+    /// The values that data was set to, from then on.
+    set: Vec<(Tensor, Array)>,
 }
 
 impl State {
@@ -46,6 +50,31 @@ impl State {
         let taken: Result<Vec<Block>, Error> =
             gives.iter().map(|tensor| self.numbers.take(*tensor)).collect();
         Ok((taken?, copied))
+    }
+
+    /// Ends a run: the arrays that it was given hold no longer, and what was set before does again.
+    fn end(&mut self, given: &[(Tensor, Given<'_>)]) -> Result<(), Error> {
+        self.numbers.give_back();
+        let data: Vec<Tensor> =
+            given.iter().map(|(tensor, _)| *tensor).filter(|each| self.is_data(*each)).collect();
+        data.into_iter().for_each(|tensor| self.numbers.forget(tensor));
+        let gone = self.set.iter().filter(|(tensor, _)| !self.numbers.has_values(*tensor));
+        let gone: Vec<(Tensor, &Array)> = gone.map(|(tensor, values)| (*tensor, values)).collect();
+        if gone.is_empty() { Ok(()) } else { self.numbers.set_all(&gone) }
+    }
+
+    /// Sets the values of a leaf, from now on.
+    fn set(&mut self, tensor: Tensor, values: Array) -> Result<(), Error> {
+        self.numbers.set(tensor, &values)?;
+        self.set.retain(|(known, _)| *known != tensor && self.numbers.has_values(*known));
+        if self.is_data(tensor) {
+            self.set.push((tensor, values));
+        }
+        Ok(())
+    }
+
+    fn is_data(&self, tensor: Tensor) -> bool {
+        matches!(self.numbers.graph().node(tensor), Some(Node::Leaf { kind: LeafKind::Data }))
     }
 
     /// A routine by its number, and the tensors that it gives.
@@ -98,7 +127,12 @@ impl Session {
         let made = detached(py, || {
             let tensors = own.inner().tensors.clone();
             let steps = tensors.steps();
-            Numbers::with(tensors, settings).map(|numbers| State { numbers, steps, noticed: 0 })
+            Numbers::with(tensors, settings).map(|numbers| State {
+                numbers,
+                steps,
+                noticed: 0,
+                set: Vec::new(),
+            })
         })?;
         let state = made.map_err(|error| {
             let places = own.inner().places.clone();
@@ -122,8 +156,9 @@ impl Session {
         }
         let (taken, copied, notices) = self.work(py, |state, graph| {
             let ran = state.run(graph, routine, &given);
-            state.numbers.give_back();
-            ran.map(|(taken, copied)| (taken, copied, state.heard()))
+            let ended = state.end(&given);
+            let (taken, copied) = ran?;
+            ended.map(|()| (taken, copied, state.heard()))
         })?;
         let results = taken.into_iter().map(|block| handed_out(py, block)).collect::<PyResult<Vec<_>>>()?;
         let why = copied.into_iter().map(|why| why.map(|why| why.to_string())).collect();
@@ -154,7 +189,7 @@ impl Session {
         self.work(py, |state, graph| {
             state.follow(graph);
             let tensor = graph.inner().tensor(tensor)?;
-            state.numbers.set(tensor, &values)
+            state.set(tensor, values)
         })
     }
 

@@ -88,6 +88,24 @@ impl Program {
         arrays::declared(&self.analysis().program).map(|made| made.name.clone()).collect()
     }
 
+    /// The named tensors that nothing reads, each under its first name.
+    fn results(&self) -> Vec<String> {
+        let program = &self.analysis().program;
+        let own: Vec<_> = program.made.iter().filter(|made| made.level == 0).collect();
+        let results = program.results().into_iter();
+        let first = |tensor| own.iter().find(|made| made.tensor == tensor).map(|made| made.name.clone());
+        results.filter_map(first).collect()
+    }
+
+    /// Further names of tensors: each with the name that the tensor has.
+    fn aliases(&self) -> Vec<(String, String)> {
+        let program = &self.analysis().program;
+        let own = program.made.iter().filter(|made| made.level == 0);
+        let own = own.filter(|made| program.find(&made.name) == Some(made.tensor));
+        let pairs = own.map(|made| (made.name.clone(), program.graph.label_of(made.tensor)));
+        pairs.filter(|(name, label)| name != label).collect()
+    }
+
     /// The signature of a function, also of the library.
     fn signature<'py>(&self, py: Python<'py>, name: String) -> PyResult<Answer<'py>> {
         let found = detached(py, || signatures(&self.text, &Asked::One(name.clone())))?;

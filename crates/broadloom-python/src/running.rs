@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use broadloom::{Backend, Block, Copied, Error, Given, Remedy, Routine, Settings, Tensor};
+use broadloom::{Backend, Block, Copied, Error, Given, LeafKind, Node, Remedy, Routine, Settings, Tensor};
 use broadloom_diagnostics::{Diagnostic, Sources};
 use broadloom_ide::{Analysis, arrays};
 use broadloom_lang::{Available, Ready, Way, nearest};
@@ -20,6 +20,8 @@ use crate::program::Program;
 pub struct Running {
     sources: Sources,
     params: Vec<(String, Tensor)>,
+    /// The states by name, which can be read.
+    states: Vec<(String, Tensor)>,
     /// The names of data.
     data: Vec<String>,
     state: Mutex<State>,
@@ -81,14 +83,11 @@ impl State {
                 self.ready.compute(&routine)?;
             }
         }
-        let mut taken = Vec::with_capacity(tensors.len());
-        for (name, tensor) in tensors {
-            let block = self.ready.session.take(tensor).map_err(|error| self.ready.told(&error))?;
-            taken.push((name, block));
-        }
+        let (names, wanted): (Vec<String>, Vec<Tensor>) = tensors.into_iter().unzip();
+        let tensors = names.into_iter().zip(taken(&mut self.ready, &wanted)?).collect();
         let mut heard = Heard::default();
         self.ready.pass_on(&mut heard);
-        Ok(Computed { tensors: taken, copied, available, notices: heard.0 })
+        Ok(Computed { tensors, copied, available, notices: heard.0 })
     }
 
     /// The routine that computes some tensors only.
@@ -96,11 +95,26 @@ impl State {
         let ids: Vec<Tensor> = tensors.iter().map(|(_, tensor)| *tensor).collect();
         let made = self.some.entry(ids).or_insert_with_key(|ids| {
             let mut routine = Routine::new("forward");
-            ids.iter().for_each(|tensor| _ = routine.forward(*tensor));
+            let graph = self.ready.session.graph();
+            let computed = |tensor: &&Tensor| matches!(graph.node(**tensor), Some(Node::Operation { .. }));
+            ids.iter().filter(computed).for_each(|tensor| _ = routine.forward(*tensor));
             Arc::new(routine)
         });
         Arc::clone(made)
     }
+}
+
+/// Takes tensors out of a session. One that is wanted several times is there several times, each with memory of its own.
+pub fn taken(ready: &mut Ready, wanted: &[Tensor]) -> Result<Vec<Block>, Box<Diagnostic>> {
+    let mut taken: Vec<Block> = Vec::with_capacity(wanted.len());
+    for (at, tensor) in wanted.iter().enumerate() {
+        let block = match wanted[..at].iter().position(|known| known == tensor) {
+            Some(before) => Block::of(&taken[before].read()).map_err(Error::from),
+            None => ready.session.take(*tensor),
+        };
+        taken.push(block.map_err(|error| ready.told(&error))?);
+    }
+    Ok(taken)
 }
 
 /// The tensors that a call is asked for.
@@ -251,17 +265,21 @@ impl Running {
         threads: Option<usize>,
     ) -> PyResult<Running> {
         let settings = Settings { backend: backend_of(py, backend)?, seed, threads, ..Settings::default() };
-        let (sources, params, data, ready) = detached(py, || {
+        let (sources, params, states, data, ready) = detached(py, || {
             let program = Analysis::open(program.text()).program;
             let graph = &program.graph;
             let params = graph.params().into_iter().map(|tensor| (graph.label_of(tensor), tensor)).collect();
+            let is_state =
+                |tensor: &Tensor| matches!(graph.node(*tensor), Some(Node::Leaf { kind: LeafKind::State }));
+            let states = graph.tensors().filter(is_state).map(|tensor| (graph.label_of(tensor), tensor));
+            let states = states.collect();
             let data = arrays::declared(&program).map(|made| made.name.clone()).collect();
-            (program.sources.clone(), params, data, program.ready(&settings))
+            (program.sources.clone(), params, states, data, program.ready(&settings))
         })?;
         let mut ready = ready.map_err(|wrong| raised(py, &sources, &[*wrong]))?;
         ready.advice = in_python;
         let state = State { ready, known: HashMap::new(), some: HashMap::new() };
-        Ok(Running { sources, params, data, state: Mutex::new(state) })
+        Ok(Running { sources, params, states, data, state: Mutex::new(state) })
     }
 
     /// Computes all named tensors that can be computed from some arrays, or some of them. Returns `None` where an array is not in form, or
@@ -328,9 +346,10 @@ impl Running {
         self.params.iter().map(|(name, _)| name.clone()).collect()
     }
 
-    /// A copy of a parameter.
+    /// A copy of a parameter, or of a state.
     fn parameter<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
-        let tensor = self.param(py, name)?;
+        let state = self.states.iter().find(|(known, _)| known == name);
+        let tensor = state.map_or_else(|| self.param(py, name), |(_, tensor)| Ok(*tensor))?;
         let block = self.work(py, |state| {
             let taken = state.ready.session.take(tensor);
             taken.map_err(|error| told(state, &error))

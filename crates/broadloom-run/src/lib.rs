@@ -16,7 +16,7 @@ pub use broadloom_loops::reference::Held;
 pub use broadloom_loops::{Block, Lent, wasm};
 pub use broadloom_mesh::{CollectiveKind, Mesh};
 pub use broadloom_xla::{Processes, follow};
-pub use lower::{nest_linalg, reached_data, show_assignments, show_backward, trainable};
+pub use lower::{computed_from, nest_linalg, reached_data, show_assignments, show_backward, trainable};
 pub use mesh::{
     AxisName, DeviceMemory, Divided, DividedAxis, DividedTensor, NeededCollective, RowPlace, Shard, Sharding,
 };

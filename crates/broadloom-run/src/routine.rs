@@ -234,6 +234,24 @@ impl Routine {
         Ok(self.carry_out(assigned))
     }
 
+    /// Adds those assignments of another routine that are wanted, by the tensors that they assign to and those that they read.
+    pub fn assign_like(
+        &mut self,
+        graph: &Graph,
+        other: &Routine,
+        is_wanted: impl Fn(&[Tensor], &[Tensor]) -> bool,
+    ) -> &mut Routine {
+        let wanted = |action: &&Action| match action {
+            Action::Assign(step) => {
+                let targets: Vec<Tensor> = graph.step_results(*step).collect();
+                is_wanted(&targets, graph.step_operands(*step))
+            }
+            Action::Forward(_) | Action::Backward(_) | Action::Finite(_) => false,
+        };
+        self.actions.extend(other.actions.iter().filter(wanted));
+        self
+    }
+
     fn carry_out(&mut self, assigned: Assigned) -> Vec<Tensor> {
         self.actions.extend(assigned.steps.into_iter().map(Action::Assign));
         assigned.made

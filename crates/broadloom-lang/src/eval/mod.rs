@@ -250,7 +250,7 @@ impl<'o> Eval<'o> {
             calls: Vec::new(),
             depth: 0,
             work: 0,
-            inference: false,
+            inference: options.inference,
             bodies: vec![action::Planned::default()],
             params: FxHashSet::default(),
             made_as: FxHashMap::default(),

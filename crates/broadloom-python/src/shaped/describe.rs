@@ -1,9 +1,10 @@
 //! A misfit as data for Python, which words it: Python knows the function, its file and its lines.
 
+use super::Checker;
 use super::array;
 use super::matching::{Found, Misfit, Origin};
+use super::pattern::{Item, Pattern};
 use super::want::{Failure, Reason, Slot};
-use super::{Checker, pattern::Pattern};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
@@ -90,14 +91,7 @@ impl Checker {
                 details.set_item("axis", axis)?;
                 details.set_item("item", &pattern.shown[*item])?;
                 details.set_item("wanted", wanted)?;
-                let known: Vec<(&String, i64)> = self
-                    .names
-                    .labels
-                    .iter()
-                    .enumerate()
-                    .filter_map(|(label, name)| Some((name, found.size(label)?)))
-                    .collect();
-                details.set_item("known", known)
+                self.known(details, &pattern.items[*item], found)
             }
             Misfit::Row { axis, length, row, wanted, origin } => {
                 details.set_item("kind", "row")?;
@@ -115,6 +109,25 @@ impl Checker {
                 details.set_item("lo", lo)?;
                 details.set_item("hi", Some(*hi).filter(|hi| *hi != i64::MAX))
             }
+        }
+    }
+
+    /// The sizes that arithmetic is about, each with the argument in which it was found; the first of those is the other end.
+    fn known(&self, details: &Bound<'_, PyDict>, item: &Item, found: &Found) -> PyResult<()> {
+        let mut labels = Vec::new();
+        if let Item::Expr(expr) = item {
+            expr.unknown(&|_| None, &mut labels);
+        }
+        let origins = labels.into_iter().filter_map(|label| Some((label, found.size(label)?)));
+        let origins: Vec<(usize, i64, Origin)> =
+            origins.map(|(label, size)| (label, size, found.origin(label))).collect();
+        let known = origins.iter().map(|(label, size, (slot, _))| {
+            (self.names.labels[*label].as_str(), *size, self.slots[*slot as usize].argument.as_str())
+        });
+        details.set_item("known", known.collect::<Vec<_>>())?;
+        match origins.first() {
+            Some((_, _, origin)) => self.other(details, *origin),
+            None => Ok(()),
         }
     }
 

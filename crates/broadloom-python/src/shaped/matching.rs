@@ -63,6 +63,11 @@ impl Found {
         Some(self.sizes[label]).filter(|size| *size >= 0)
     }
 
+    /// Where the size of a label was found, if it is known.
+    pub fn origin(&self, label: usize) -> Origin {
+        self.origins[label]
+    }
+
     /// The axes of a row, if they are known.
     pub fn row(&self, row: usize) -> Option<&[i64]> {
         self.rows[row].as_ref().map(|(axes, _)| axes.as_slice())

@@ -4,7 +4,7 @@ use super::array::{self, Array, ArrayType, Elements};
 use super::matching::{Found, Misfit, Outcome};
 use super::pattern::Pattern;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PySequence, PySet, PyTuple};
+use pyo3::types::{PyDict, PySequence, PySet, PyString, PyTuple};
 use std::sync::atomic::AtomicUsize;
 
 /// An annotation that mentions arrays.
@@ -21,6 +21,8 @@ pub enum Want {
     Many(Box<Want>),
     /// A mapping, each of whose values is wanted.
     Mapping(Box<Want>),
+    /// An array as it is wanted, or something that is no array, such as an instance of these types.
+    OrOther(Box<Want>, Py<PyAny>),
 }
 
 /// One annotated array.
@@ -71,6 +73,16 @@ impl Want {
             Want::Optional(_) if value.is_none() => Ok(()),
             Want::Optional(want) => want.check(slots, value, found),
             Want::Union(wants) => one_of(wants, slots, value, found),
+            Want::OrOther(want, types) => {
+                let mut tried = found.clone();
+                match want.check(slots, value, &mut tried) {
+                    Ok(()) => *found = tried,
+                    // A type checker looks after the other alternatives: here it matters that no array slips through.
+                    Err(_) if is_other(value, types) => {}
+                    Err(failure) => return Err(failure),
+                }
+                Ok(())
+            }
             Want::Tuple(wants) => match value.cast::<PyTuple>() {
                 Ok(tuple) if tuple.len() == wants.len() => each(
                     wants
@@ -120,7 +132,9 @@ impl Want {
     fn first_slot(&self) -> usize {
         match self {
             Want::Array(slot) => *slot,
-            Want::Optional(want) | Want::Many(want) | Want::Mapping(want) => want.first_slot(),
+            Want::Optional(want) | Want::Many(want) | Want::Mapping(want) | Want::OrOther(want, _) => {
+                want.first_slot()
+            }
             Want::Union(wants) | Want::Tuple(wants) => wants.first().map_or(0, Want::first_slot),
         }
     }
@@ -158,6 +172,19 @@ fn one_of(wants: &[Want], slots: &[Slot], value: &Bound<'_, PyAny>, found: &mut 
         }
     }
     first.map_or(Ok(()), Err)
+}
+
+/// Returns true for what is no array and has none in it, and for instances of some types. An array without axes is a number as well.
+fn is_other(value: &Bound<'_, PyAny>, types: &Py<PyAny>) -> bool {
+    if let Some(Array { shape, .. }) = Array::read(value, false) {
+        return value.is_instance(types.bind(value.py())).unwrap_or(false) || shape.is_empty();
+    }
+    match elements_of(value) {
+        Ok(mut items) if value.cast::<PyString>().is_err() => {
+            !items.any(|item| Array::read(&item, false).is_some_and(|array| !array.shape.is_empty()))
+        }
+        _ => true,
+    }
 }
 
 /// The elements of a list, a tuple or a set; an iterator is left alone, since reading it would use it up.

@@ -92,7 +92,12 @@ impl Usage {
             if !keeps {
                 let shown = shown(equation, mention);
                 let message = format!("{shown} is not in the result, and `bl.{name}` keeps every element");
+                let joined = has_digit_behind_letter(equation, item);
                 let help = match mention {
+                    Mention::Index(_) | Mention::Label(_) if joined && is_number(equation, mention) => {
+                        "without commas a label is one letter, and a digit behind it a number; with commas between axes labels are \
+                         words: `(b1 b2), c => b1, b2, c`"
+                    }
                     Mention::Index(_) => "a number alone is a position; an axis of one element is `()`",
                     Mention::Label(label) if equation.labels[label].name.is_empty() => {
                         "write a label on both sides, and give its size by name, as in `(h k)` with `k=3`"
@@ -177,4 +182,21 @@ fn shown(equation: &Equation, mention: Mention) -> String {
         Mention::Row(row) => format!("`{}`", equation.rows[row].shown),
         Mention::Index(index) => format!("the index `{index}`"),
     }
+}
+
+/// Returns true for an axis that is written as a number.
+fn is_number(equation: &Equation, mention: Mention) -> bool {
+    match mention {
+        Mention::Index(_) => true,
+        Mention::Label(label) => equation.labels[label].name.is_empty(),
+        Mention::Row(_) => false,
+    }
+}
+
+/// Returns true if a digit stands directly behind a letter in an axis, as in `b1`, or before it in the text.
+fn has_digit_behind_letter(equation: &Equation, item: &Item) -> bool {
+    let (start, end) = (item.span.start as usize, item.span.end as usize);
+    let written = equation.text.get(start.saturating_sub(1)..end).unwrap_or_default();
+    let joined = |pair: (char, char)| pair.0.is_alphabetic() && pair.1.is_ascii_digit();
+    written.chars().zip(written.chars().skip(1)).any(joined)
 }

@@ -231,6 +231,30 @@ pub fn reached_data(graph: &Graph, tensor: Tensor) -> Vec<Tensor> {
     graph.tensors().filter(|data| reached[data.index()] && is_data(data)).collect()
 }
 
+/// For each tensor of a graph, true if some tensors are computed from it, or it is one of them.
+///
+/// ```
+/// let mut g = broadloom::Graph::new();
+/// let (x, z) = (g.data("x", "3")?, g.data("z", "3")?);
+/// let y = g.square(x)?;
+/// let from = broadloom::computed_from(&g, &[y]);
+/// assert!(from[x.index()] && from[y.index()] && !from[z.index()]);
+/// # Ok::<(), broadloom::Error>(())
+/// ```
+pub fn computed_from(graph: &Graph, tensors: &[Tensor]) -> Vec<bool> {
+    let (mut found, mut stack) = (vec![false; graph.len()], tensors.to_vec());
+    while let Some(tensor) = stack.pop() {
+        if std::mem::replace(&mut found[tensor.index()], true) || graph.is_leaf(tensor) {
+            continue;
+        }
+        stack.extend_from_slice(graph.read_by(tensor));
+        if let Some(scan) = graph.scan_of(graph.made_by(tensor)) {
+            steps_of(scan).into_iter().for_each(|step| stack.extend_from_slice(graph.step_operands(step)));
+        }
+    }
+    found
+}
+
 /// The tensors that gradients of a tensor reach.
 fn reached(graph: &Graph, tensor: Tensor) -> Vec<bool> {
     let mut reached = vec![false; graph.len()];

@@ -25,8 +25,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::routine::{Action, Routine};
 
+pub use backward::{computed_from, reached_data, trainable};
 pub(crate) use backward::{own_like, own_name};
-pub use backward::{reached_data, trainable};
 pub(crate) use layout::{Arguments, Layout};
 pub use mlir::nest_linalg;
 pub(crate) use mlir::{module, stablehlo};

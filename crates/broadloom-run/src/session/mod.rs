@@ -324,6 +324,31 @@ impl Session {
         self.runs
     }
 
+    /// Says which number the next run has. Random numbers follow from the seed and this number, so that a run with the number of
+    /// another one draws what that one drew.
+    ///
+    /// ```
+    /// use broadloom::{Array, Dtype, Graph, Routine, Session};
+    /// let mut g = Graph::new();
+    /// let x = g.array("x", "4", Array::full(Dtype::F32, &[4], 1.0)?)?;
+    /// let noise = g.uniform("noise");
+    /// let y = g.mul(x, noise)?;
+    /// let mut routine = Routine::new("noise");
+    /// routine.forward(y);
+    /// let mut session = Session::new(g)?;
+    /// let mut drawn = |number| {
+    ///     session.set_runs(number);
+    ///     session.run(&routine)?;
+    ///     session.get(y)
+    /// };
+    /// assert_ne!(drawn(0)?, drawn(1)?);
+    /// assert_eq!(drawn(1)?, drawn(1)?);
+    /// # Ok::<(), broadloom::Error>(())
+    /// ```
+    pub fn set_runs(&mut self, runs: u64) {
+        self.runs = runs;
+    }
+
     /// Sets the values of data, of a parameter or of a state. The sizes of the array are those of
     /// the tensor in memory order: batch, output, input. [Named sizes](Graph::dim) of data are set
     /// to those that the values imply.
@@ -433,7 +458,7 @@ impl Session {
             return Err(error);
         }
         gives.into_iter().for_each(|node| self.store.has_now(node));
-        self.runs += 1;
+        self.runs = self.runs.wrapping_add(1);
         if self.settings.guard { self.guard(at) } else { Ok(()) }
     }
 

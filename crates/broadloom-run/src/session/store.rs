@@ -217,6 +217,7 @@ impl Store {
                 let _lent = self.blocks[place].take();
                 self.remote.remove(&place);
                 self.filled.remove(&node);
+                self.gone.remove(&node);
             }
         }
     }
@@ -224,6 +225,7 @@ impl Store {
     /// Forgets the values of a node.
     pub fn forget(&mut self, node: Content) {
         self.filled.remove(&node);
+        self.gone.remove(&node);
     }
 
     /// Takes the values of a node out of the store.
