@@ -82,8 +82,14 @@ impl Attempt {
     }
 }
 
+/// False where programs are not read again: on a page, which has to be small.
+const TRIES: bool = cfg!(not(target_arch = "wasm32"));
+
 /// Gives errors of shapes advice that was tried.
 pub(crate) fn find(program: &mut Program, options: &Options) {
+    if !TRIES {
+        return;
+    }
     let errors = program.diagnostics.iter().filter(|each| each.is_error()).count();
     if errors > MOST_ERRORS || program.work > MOST_WORK || options.until.is_some() {
         return;
