@@ -331,16 +331,31 @@ impl Eval<'_> {
 
     /// `if deep:`: evaluates the block of the first condition that holds, with the names around it. The value is that of the block.
     fn choice(&mut self, branches: &[Branch]) -> Evaluated<Value> {
-        for Branch { condition, body, .. } in branches {
-            let holds = match condition {
-                Some(condition) => self.holds(*condition)?,
+        let mut taken = branches.len();
+        for (at, branch) in branches.iter().enumerate() {
+            let holds = match branch.condition {
+                Some(condition) => self.holds(condition)?,
                 None => true,
             };
             if holds {
-                return self.block(body);
+                taken = at;
+                break;
             }
         }
-        Ok(Value::Nothing)
+        // Those of functions are looked at once, when all applications are known.
+        if self.frame.layer.is_none() {
+            for (at, Branch { body, head, .. }) in branches.iter().enumerate().filter(|(at, _)| *at != taken)
+            {
+                let last = body.last().map_or(*head, |statement| statement.span);
+                let first = body.first().map_or(*head, |statement| statement.span);
+                // Conditions behind the way that is taken are not evaluated.
+                self.resolve_untaken(body, if at > taken { head.to(last) } else { first.to(last) });
+            }
+        }
+        match branches.get(taken) {
+            Some(branch) => self.block(&branch.body),
+            None => Ok(Value::Nothing),
+        }
     }
 
     /// Returns true if a condition holds, which has to be known when the program is built.

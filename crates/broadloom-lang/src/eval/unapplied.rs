@@ -47,9 +47,27 @@ impl Eval<'_> {
     fn resolve(&mut self, function: &Rc<Function>, span: Span) {
         let def = &function.def;
         let scope = Scope::new(Some(function.scope.clone()));
+        // The body knows the sizes of its signature.
+        for size in def.arguments.iter().filter_map(|each| each.shape.as_ref()).flat_map(names_of) {
+            scope.bind(size, Value::Mistake);
+        }
         let mut bound = Vec::new();
         bound_by_def(def, &mut bound);
         let file = self.file_of(function);
+        self.resolve_within(Frame { file, scope, ..self.frame.clone() }, bound, span);
+    }
+
+    /// Checks the names of a way of an `if` that the program itself does not take.
+    pub(super) fn resolve_untaken(&mut self, body: &[Statement], span: Span) {
+        let mut bound = Vec::new();
+        bound_by(body, &mut bound);
+        let scope = Scope::new(Some(self.frame.scope.clone()));
+        self.resolve_within(Frame { scope, ..self.frame.clone() }, bound, span);
+    }
+
+    /// Checks what stands within a span, where some names are bound to values that are not known.
+    fn resolve_within(&mut self, frame: Frame, mut bound: Vec<Ident>, span: Span) {
+        let (file, scope) = (frame.file.clone(), frame.scope.clone());
         bound.extend(file.params_within(span));
         let within = |expr: &Expr| span.contains(expr.span);
         for expr in file.exprs.iter().filter(|expr| within(expr)) {
@@ -60,11 +78,6 @@ impl Eval<'_> {
         for name in bound {
             scope.bind(name.name, Value::Mistake);
         }
-        // The body knows the sizes of its signature.
-        for size in def.arguments.iter().filter_map(|each| each.shape.as_ref()).flat_map(names_of) {
-            scope.bind(size, Value::Mistake);
-        }
-        let frame = Frame { file: file.clone(), scope, ..self.frame.clone() };
         self.within(frame, |eval| {
             // A name that is called is reported as a function, not as a name.
             let mut called: FxHashSet<ExprId> = FxHashSet::default();
