@@ -6,7 +6,6 @@ use std::path::Path;
 
 use broadloom_diagnostics::Diagnostic;
 use broadloom_ide::{Analysis, Listing, Text, applied, check};
-use expect_test::expect;
 
 /// The programs of the suites, each with the file it is from.
 fn programs() -> Vec<(String, String)> {
@@ -55,11 +54,11 @@ fn every_fix_removes_its_mistake() {
         }
     }
     assert_eq!(useless, "", "{tried} fixes tried");
-    // How many fixes the suites know, and how many leave fewer mistakes than there were; the others uncover the next one.
-    expect!["270 fixes, 261 complete"].assert_eq(&format!("{tried} fixes, {complete} complete"));
+    // A complete fix leaves fewer mistakes than there were; the others uncover the next one.
+    assert!(complete * 100 >= tried * 95, "only {complete} of {tried} fixes are complete");
 }
 
-/// Helps that say exactly what to write should be fixes: how many still are not.
+/// Helps that say exactly what to write should be fixes. Some change several lines, and are not yet: their share may not grow.
 #[test]
 fn helps_that_are_fixes() {
     let (mut with, mut without) = (0, 0);
@@ -72,6 +71,5 @@ fn helps_that_are_fixes() {
             }
         }
     }
-    expect!["233 diagnostics with fixes, 134 that say what to write without one"]
-        .assert_eq(&format!("{with} diagnostics with fixes, {without} that say what to write without one"));
+    assert!(with * 100 >= (with + without) * 63, "{with} diagnostics have fixes, {without} say what to write without one");
 }
