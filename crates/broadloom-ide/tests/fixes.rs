@@ -71,5 +71,8 @@ fn helps_that_are_fixes() {
             }
         }
     }
-    assert!(with * 100 >= (with + without) * 63, "{with} diagnostics have fixes, {without} say what to write without one");
+    assert!(
+        with * 100 >= (with + without) * 63,
+        "{with} diagnostics have fixes, {without} say what to write without one"
+    );
 }
