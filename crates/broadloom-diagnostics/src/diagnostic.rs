@@ -17,6 +17,8 @@
 //! assert!(!diagnostic.labels[1].primary);
 //! ```
 
+use crate::fact::Fact;
+use crate::help::Help;
 use crate::source::Span;
 
 /// A mistake and everything needed to explain it.
@@ -33,11 +35,13 @@ pub struct Diagnostic {
     /// Further facts, each a sentence.
     pub notes: Vec<String>,
     /// Advice: the text to write instead.
-    pub help: Vec<String>,
+    pub help: Vec<Help>,
     /// Changes of the text that carry out a piece of advice.
     pub fixes: Vec<Fix>,
     /// The steps that connect the labels, in order; empty if they are obvious.
     pub chain: Vec<Link>,
+    /// What it is about, as data, for whoever looks for a change that mends it.
+    pub facts: Vec<Fact>,
 }
 
 impl Edit {
@@ -119,6 +123,7 @@ impl Diagnostic {
             help: Vec::new(),
             fixes: Vec::new(),
             chain: Vec::new(),
+            facts: Vec::new(),
         }
     }
 
@@ -171,7 +176,7 @@ impl Diagnostic {
     }
 
     /// Adds a piece of advice.
-    pub fn with_help(mut self, help: impl Into<String>) -> Diagnostic {
+    pub fn with_help(mut self, help: impl Into<Help>) -> Diagnostic {
         self.help.push(help.into());
         self
     }
@@ -193,7 +198,7 @@ impl Diagnostic {
 
     /// Adds a piece of advice that several changes carry out together.
     pub fn with_edits(self, help: impl Into<String>, edits: Vec<Edit>) -> Diagnostic {
-        let help = help.into();
+        let help: String = help.into();
         self.fixed_by(help.clone(), edits).with_help(help)
     }
 
@@ -206,6 +211,12 @@ impl Diagnostic {
     /// Adds a step to the chain.
     pub fn with_link(mut self, span: impl Into<Option<Span>>, text: impl Into<String>) -> Diagnostic {
         self.chain.push(Link { text: text.into(), span: span.into() });
+        self
+    }
+
+    /// Adds a fact.
+    pub fn with_fact(mut self, fact: Fact) -> Diagnostic {
+        self.facts.push(fact);
         self
     }
 

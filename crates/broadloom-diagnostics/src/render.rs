@@ -137,7 +137,7 @@ fn advice<'a>(
     chain: &'a Option<String>,
 ) -> impl Iterator<Item = (&'static str, &'a str)> {
     let notes = diagnostic.notes.iter().chain(chain).map(|note| ("note", note.as_str()));
-    notes.chain(diagnostic.help.iter().map(|help| ("help", help.as_str())))
+    notes.chain(diagnostic.help.iter().map(|help| ("help", &**help)))
 }
 
 /// The steps of the chain, or their number.

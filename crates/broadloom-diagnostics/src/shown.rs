@@ -33,7 +33,7 @@ pub struct Shown<'a> {
     /// Further facts.
     pub notes: &'a [String],
     /// Advice: the text to write instead.
-    pub help: &'a [String],
+    pub help: Vec<&'a str>,
     /// The steps that connect the labels.
     pub chain: Vec<ShownLink<'a>>,
 }
@@ -109,7 +109,7 @@ impl<'a> Shown<'a> {
                 })
                 .collect(),
             notes: &diagnostic.notes,
-            help: &diagnostic.help,
+            help: diagnostic.help.iter().map(|help| &**help).collect(),
             chain: diagnostic.chain.iter().map(link).collect(),
         }
     }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use broadloom_diagnostics::{Diagnostic, SourceId, Sources, Span, Style, excerpt};
+use broadloom_diagnostics::{Diagnostic, Fact, Help, SourceId, Sources, Span, Style, excerpt};
 use broadloom_spec::MAX_LENGTH;
 
 use crate::step::Tensor;
@@ -138,8 +138,9 @@ struct Data {
     step: Option<usize>,
     ends: Vec<MessageLine>,
     chain: Vec<MessageLine>,
-    help: Vec<String>,
+    help: Vec<Help>,
     remedy: Option<Remedy>,
+    facts: Vec<Fact>,
 }
 
 /// A line of an [`Error`] or of an explanation: a text, and the step that it is about.
@@ -184,13 +185,6 @@ impl MessageLine {
     }
 }
 
-impl MessageLine {
-    /// The size that an end of a conflict claims, if it is a number.
-    pub fn size(&self) -> Option<u64> {
-        self.short.as_deref().unwrap_or(&self.text).split([' ', ':']).next()?.parse().ok()
-    }
-}
-
 impl<T: Into<String>> From<T> for MessageLine {
     fn from(text: T) -> MessageLine {
         MessageLine { text: text.into(), step: None, short: None, reason: None }
@@ -221,6 +215,7 @@ impl Error {
             chain,
             help,
             remedy: None,
+            facts: Vec::new(),
         }))
     }
 
@@ -305,15 +300,21 @@ impl Error {
     }
 
     /// Adds advice: what to write instead.
-    pub fn with_help(mut self, help: impl Into<String>) -> Error {
+    pub fn with_help(mut self, help: impl Into<Help>) -> Error {
         self.0.help.push(help.into());
         self
     }
 
     /// Sets a remedy, and adds advice in Rust.
-    pub fn with_remedy(mut self, remedy: Remedy, help: impl Into<String>) -> Error {
+    pub fn with_remedy(mut self, remedy: Remedy, help: impl Into<Help>) -> Error {
         self.0.remedy = Some(remedy);
         self.with_help(help)
+    }
+
+    /// Adds a fact, for whoever looks for a change that mends it.
+    pub fn with_fact(mut self, fact: Fact) -> Error {
+        self.0.facts.push(fact);
+        self
     }
 
     /// The kind of mistake.
@@ -364,8 +365,18 @@ impl Error {
     }
 
     /// Advice on what to write instead.
-    pub fn help(&self) -> &[String] {
+    pub fn help(&self) -> &[Help] {
         &self.0.help
+    }
+
+    /// What it is about, as data.
+    pub fn facts(&self) -> &[Fact] {
+        &self.0.facts
+    }
+
+    /// The two sizes of a conflict, in the order of its ends, if they are numbers.
+    pub fn sizes(&self) -> Option<[u64; 2]> {
+        self.0.facts.iter().find_map(|fact| if let Fact::Sizes(sizes) = fact { Some(*sizes) } else { None })
     }
 }
 

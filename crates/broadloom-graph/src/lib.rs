@@ -56,7 +56,9 @@ pub use graph::{Graph, Stats};
 pub use initial::Initial;
 pub use leaves::StatedNames;
 pub use logic::{Accumulate, Combine, SliceIndex, SpecOptions};
-pub use message::{Why, multiples};
+pub use message::{Multiples, Why};
+
+pub use broadloom_diagnostics::{Fact, Help};
 pub use nest::{ShownAccess, ShownLoop, ShownNest};
 pub use node::{LeafKind, Node};
 pub use notation::Notation;

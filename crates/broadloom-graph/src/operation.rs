@@ -351,6 +351,17 @@ impl Operation {
         TABLE.get_or_init(|| ROWS.iter().filter_map(Operation::of_row).collect())
     }
 
+    /// A call of a pointwise operation of the library, and the sentence above its row.
+    ///
+    /// ```
+    /// let documented = broadloom::Operation::documented("sqrt");
+    /// assert_eq!(documented, Some(("sqrt(x)", "The square root of each element.")));
+    /// ```
+    pub fn documented(name: &str) -> Option<(&'static str, &'static str)> {
+        let row = ROWS.iter().find(|row| row.name == name)?;
+        Some((row.call, row.about.trim()))
+    }
+
     /// A pointwise operation of the library.
     pub fn named(name: &str) -> Option<&'static Operation> {
         static PLACES: OnceLock<FxHashMap<&'static str, usize>> = OnceLock::new();

@@ -17,6 +17,7 @@
 use std::sync::{Arc, LazyLock};
 
 use broadloom_core::{DimTerm, Role};
+use broadloom_diagnostics::Help;
 use broadloom_spec::Kind;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -236,9 +237,9 @@ impl Graph {
         }
         let made = self.finish_into(before, Op::Pointwise("scan"), &[next], own, Some(carried));
         made.map_err(|error| {
-            error.with_help(
+            error.with_help(Help::rule(
                 "what is carried has one shape in all turns: that of what a turn gives back for it",
-            )
+            ))
         })?;
         self.passes();
         Ok(())

@@ -49,6 +49,8 @@ pub struct Scheme {
     pub shapes: Vec<Shape>,
     /// The conditions on sizes, such as "`..m..` is a multiple of 8".
     pub conditions: Vec<String>,
+    /// The greatest sizes that conditions allow, for whoever looks for what does not fit.
+    pub most: Vec<u64>,
     /// The variables in shapes.
     variables: FxHashMap<Symbol, Variable>,
 }
@@ -175,7 +177,9 @@ impl Made {
             Some(variable) => variable.to_string(),
             None => graph.symbol_data(symbol).map_or("?".into(), |data| data.name.to_string()),
         };
+        let mut greatest = Vec::new();
         for (symbol, (least, most)) in ranges {
+            greatest.extend(most);
             let own = name(symbol);
             conditions.extend(least.map(|least| format!("`{own}` is at least {least}")));
             conditions.extend(most.map(|most| format!("`{own}` is at most {most}")));
@@ -185,7 +189,7 @@ impl Made {
                 conditions.push(check);
             }
         }
-        Ok(Scheme { shapes: self.shapes, conditions, variables })
+        Ok(Scheme { shapes: self.shapes, conditions, most: greatest, variables })
     }
 
     /// The least and the greatest size of each variable, where the body restricts it. A multiple of 8 is not also said to

@@ -1,5 +1,7 @@
 //! The functions of the language itself in words: how each is called, and what it gives.
 
+use broadloom::Operation;
+
 /// A name of the language.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Builtin {
@@ -12,8 +14,13 @@ pub(crate) struct Builtin {
 
 /// The description of a name of the language.
 pub(crate) fn builtin(name: &str) -> Option<Builtin> {
-    let found = BUILTINS.iter().find(|(known, ..)| *known == name);
-    found.map(|&(name, call, about)| Builtin { name, call, about })
+    if let Some(&(name, call, about)) = BUILTINS.iter().find(|(known, ..)| *known == name) {
+        return Some(Builtin { name, call, about });
+    }
+    // Pointwise operations have it in their table.
+    let operation = Operation::named(name)?;
+    let (call, about) = Operation::documented(name)?;
+    Some(Builtin { name: operation.name(), call, about })
 }
 
 /// How a function of the language is called, and what it gives, in a sentence.
@@ -26,76 +33,6 @@ pub fn of_language(name: &str) -> Option<(&'static str, &'static str)> {
 }
 
 const BUILTINS: &[(&str, &str, &str)] = &[
-    ("exp", "exp(x)", "The exponential of each element."),
-    ("log", "log(x)", "The natural logarithm of each element."),
-    ("log1p", "log1p(x)", "`log(1 + x)`, exact for small `x`."),
-    ("expm1", "expm1(x)", "`exp(x) - 1`, exact for small `x`."),
-    ("sqrt", "sqrt(x)", "The square root of each element."),
-    ("recip", "recip(x)", "`1 / x` of each element."),
-    ("sin", "sin(x)", "The sine of each element."),
-    ("cos", "cos(x)", "The cosine of each element."),
-    ("tan", "tan(x)", "The tangent of each element."),
-    ("asin", "asin(x)", "The angle whose sine is each element, from -π/2 to π/2."),
-    ("acos", "acos(x)", "The angle whose cosine is each element, from 0 to π."),
-    ("atan", "atan(x)", "The angle whose tangent is each element, between -π/2 and π/2."),
-    ("atan2", "atan2(y, x)", "The angle of the point with the coordinates `x` and `y`, from -π to π."),
-    ("sinh", "sinh(x)", "The hyperbolic sine of each element."),
-    ("cosh", "cosh(x)", "The hyperbolic cosine of each element."),
-    ("asinh", "asinh(x)", "The inverse of `sinh`."),
-    ("acosh", "acosh(x)", "The inverse of `cosh`, not negative; for elements from 1 upwards."),
-    ("atanh", "atanh(x)", "The inverse of `tanh`, for elements between -1 and 1."),
-    ("tanh", "tanh(x)", "The hyperbolic tangent of each element."),
-    ("sigmoid", "sigmoid(x)", "`1 / (1 + exp(-x))` of each element."),
-    ("relu", "relu(x)", "Each element, or 0 if it is negative."),
-    ("abs", "abs(x)", "The absolute value of each element."),
-    ("sign", "sign(x)", "-1, 0 or 1 for each element."),
-    ("square", "square(x)", "`x * x` of each element."),
-    ("erf", "erf(x)", "The error function of each element."),
-    ("lgamma", "lgamma(x)", "The logarithm of the absolute value of the gamma function of each element."),
-    ("digamma", "digamma(x)", "The derivative of `lgamma` at each element."),
-    ("floor", "floor(x)", "The next whole number below each element."),
-    ("ceil", "ceil(x)", "The next whole number above each element."),
-    ("round", "round(x)", "The nearest whole number of each element."),
-    ("bool", "bool(x)", "True (1) where an element is not 0, as `bool`. No gradient goes back through it."),
-    (
-        "u8",
-        "u8(x)",
-        "Each element as `u8`: without its fraction, the nearest of 0 to 255, and 0 for what is not a number. No gradient goes back through it.",
-    ),
-    (
-        "i8",
-        "i8(x)",
-        "Each element as `i8`: without its fraction, the nearest of -128 to 127, and 0 for what is not a number. No gradient goes back through it.",
-    ),
-    (
-        "i16",
-        "i16(x)",
-        "Each element as `i16`: without its fraction, the nearest of -32768 to 32767, and 0 for what is not a number. No gradient goes back through it.",
-    ),
-    (
-        "i32",
-        "i32(x)",
-        "Each element as `i32`: without its fraction, the nearest there is, and 0 for what is not a number. No gradient goes back through it.",
-    ),
-    (
-        "i64",
-        "i64(x)",
-        "Each element as `i64`: without its fraction, the nearest there is, and 0 for what is not a number. No gradient goes back through it.",
-    ),
-    ("bf16", "bf16(x)", "Each element as `bf16`, rounded to the nearest."),
-    ("f16", "f16(x)", "Each element as `f16`, rounded to the nearest."),
-    ("f32", "f32(x)", "Each element as `f32`, rounded to the nearest."),
-    ("f64", "f64(x)", "Each element as `f64`, rounded to the nearest."),
-    ("bit_and", "bit_and(a, b)", "The bits that both integers have."),
-    ("bit_or", "bit_or(a, b)", "The bits that at least one of two integers has."),
-    ("bit_xor", "bit_xor(a, b)", "The bits that one of two integers has, and not both."),
-    (
-        "shift_left",
-        "shift_left(a, n)",
-        "Integers times `2 ** n`; what is too large is the greatest number of the type.",
-    ),
-    ("shift_right", "shift_right(a, n)", "Integers divided by `2 ** n` and rounded down."),
-    ("stop_gradient", "stop_gradient(x)", "`x` itself; no gradient goes back through it."),
     (
         "max",
         "max(a, b)",

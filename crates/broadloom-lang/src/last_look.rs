@@ -25,7 +25,7 @@ impl Program {
             let Some(place) = diagnostic.primary().map(|label| label.span) else { continue };
             let Some(function) = self.function_around(place) else { continue };
             let fixes = diagnostic.fixes.iter_mut().map(|fix| &mut fix.title);
-            for advice in diagnostic.help.iter_mut().chain(fixes) {
+            for advice in diagnostic.help.iter_mut().map(|help| &mut help.text).chain(fixes) {
                 *advice = written_inside(advice, function);
             }
         }

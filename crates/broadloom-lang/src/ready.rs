@@ -256,7 +256,7 @@ pub fn diagnose(
 ) -> Diagnostic {
     let mut wrong = diagnosed(error, span, origins);
     if let (Some(words), Some(last)) = (error.remedy().and_then(advice), wrong.help.last_mut()) {
-        *last = words.to_string();
+        *last = words.into();
     }
     wrong
 }

@@ -70,7 +70,7 @@ impl Program {
                 if let (Some(Remedy::Backward), Some((of, _))) = (error.remedy(), error.tensor())
                     && let Some(loss) = self.loss_of(of)
                 {
-                    diagnostic.help = vec![format!("write `backward {loss}` before this line")];
+                    diagnostic.help = vec![format!("write `backward {loss}` before this line").into()];
                 }
                 self.diagnostics.push(diagnostic);
             }

@@ -25,40 +25,35 @@ const MOST_ERRORS: usize = 3;
 /// Warnings about shapes that fit and are not meant. Others have nothing to do with a change.
 const ABOUT_SHAPES: [&str; 4] = [codes::BROADCASTS, codes::TARGETS, codes::IDLE, codes::MEANT];
 
-/// How advice begins that says what the rule is, and not what to write.
-const RULES: [&str; 16] = [
-    "what is carried has one shape",
-    "positions count from",
-    "indices are 0 to",
-    "make both",
-    "set it to",
-    "an axis has one size",
-    "a label is one size",
-    "a named size is itself",
-    "a written size of 1",
-    "the parts of a concatenation",
-    "parts that are put together",
-    "write the batch axes before",
-    "write the input axes before",
-    "write one label for each axis",
-    "`@` contracts the input of the left side with the output of the right side; ",
-    "the batch axes, before `|`, are the same in both",
-];
-
-/// How advice begins about two sizes of which one has to change.
-const FOR_BOTH: &str = "for both ";
-
 /// A change of the program.
+#[derive(Clone)]
 struct Change {
     /// What to do: "declare `x` as `8, 20 | 5`".
     help: String,
     edits: Vec<Edit>,
+    /// What it is for: of changes for the same, the first that fits is advised.
+    kind: Kind,
+}
+
+/// What a change is for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// For what the attempt is for.
+    Same,
+    /// For a size.
+    Size(u64),
+    /// For one of several ways to do it, by number.
+    Way(usize),
 }
 
 impl Change {
-    /// What it is for, or the first words of what it does: of changes with the same ones, the first that fits is advised.
-    fn kind(&self) -> &str {
-        self.help.split([',', '`']).next().unwrap_or_default()
+    fn new(help: impl Into<String>, edits: Vec<Edit>) -> Change {
+        Change { help: help.into(), edits, kind: Kind::Same }
+    }
+
+    /// The change for a size, said in front of it.
+    fn for_size(self, words: &str, size: u64) -> Change {
+        Change { help: format!("{words} {size}, {}", self.help), kind: Kind::Size(size), ..self }
     }
 }
 
@@ -72,13 +67,22 @@ struct Attempt {
     is_choice: bool,
     /// True if it is better than advice that an error has already.
     is_certain: bool,
+    /// True if the advice follows the rule that the error has: what to do to make both one size.
+    follows_rule: bool,
     /// What is said of the place of the change, if the error does not show it.
     label: &'static str,
 }
 
 impl Attempt {
     fn new(reason: impl Into<String>, changes: Vec<Change>) -> Attempt {
-        Attempt { reason: reason.into(), changes, is_choice: false, is_certain: false, label: "" }
+        Attempt {
+            reason: reason.into(),
+            changes,
+            is_choice: false,
+            is_certain: false,
+            follows_rule: false,
+            label: "",
+        }
     }
 }
 
@@ -103,36 +107,27 @@ pub(crate) fn find(program: &mut Program, options: &Options) {
         let Some(place) = place.filter(|place| is_of_shapes && place.source == program.main) else {
             continue;
         };
-        let is_open = wrong.help.iter().all(|help| is_rule(help));
+        let is_open = wrong.help.iter().all(|help| help.is_rule);
         let mut attempts = calls::attempts(program, wrong, place);
         attempts.extend(sizes::attempts(program, wrong));
         attempts.extend(shapes::attempts(program, wrong, place));
         let mut wanted = attempts.into_iter().filter(|attempt| is_open || attempt.is_certain);
-        let found = wanted.find_map(|attempt| {
-            let label = attempt.label;
-            trials.of(program, place, attempt).map(|found| (label, found))
-        });
-        let Some((label, (help, fitting))) = found else { continue };
+        let found = wanted.find_map(|attempt| Some((trials.of(program, place, &attempt)?, attempt)));
+        let Some(((help, fitting), attempt)) = found else { continue };
         let wrong = &mut program.diagnostics[at];
-        if let ([Change { edits, .. }], false) = (&fitting[..], label.is_empty())
+        if let ([Change { edits, .. }], false) = (&fitting[..], attempt.label.is_empty())
             && let [edit] = &edits[..]
             && !wrong.labels.iter().any(|label| label.span.contains(edit.span))
         {
-            wrong.labels.push(Label { span: edit.span, text: label.to_string(), primary: false });
+            wrong.labels.push(Label { span: edit.span, text: attempt.label.to_string(), primary: false });
         }
-        // What to do to make both one size follows the sentence that says so.
-        if !help.starts_with("for ") {
+        if !attempt.follows_rule {
             wrong.help.clear();
         }
-        wrong.help.push(help);
-        wrong.fixes = fitting.into_iter().map(|Change { help: title, edits }| Fix { title, edits }).collect();
+        wrong.help.push(help.into());
+        wrong.fixes =
+            fitting.into_iter().map(|Change { help: title, edits, .. }| Fix { title, edits }).collect();
     }
-}
-
-/// Returns true if advice says no more than what the rule is.
-fn is_rule(help: &str) -> bool {
-    let is_known = |rule: &&str| help.starts_with(*rule) || help == rule.trim_end_matches([';', ' ']);
-    RULES.iter().any(is_known) && !help.contains("einsum(")
 }
 
 /// Programs that are read with a change.
@@ -144,16 +139,16 @@ struct Trials<'o> {
 
 impl Trials<'_> {
     /// The advice of an attempt, with the changes that it speaks of.
-    fn of(&mut self, program: &Program, place: Span, attempt: Attempt) -> Option<(String, Vec<Change>)> {
+    fn of(&mut self, program: &Program, place: Span, attempt: &Attempt) -> Option<(String, Vec<Change>)> {
         let mut fitting = Vec::new();
-        for change in attempt.changes {
-            let is_known = |known: &Change| known.kind() == change.kind();
+        for change in &attempt.changes {
+            let is_known = |known: &Change| known.kind == change.kind;
             if self.left == 0 || fitting.iter().any(is_known) {
                 continue;
             }
             self.left -= 1;
             if self.fits(program, place, &change.edits) {
-                fitting.push(change);
+                fitting.push(change.clone());
                 if !attempt.is_choice {
                     break;
                 }

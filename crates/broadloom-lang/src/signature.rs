@@ -49,6 +49,8 @@ pub struct Scheme {
     pub parameters: Vec<(String, String)>,
     /// What has to hold of the sizes.
     pub conditions: Vec<String>,
+    /// The greatest sizes that conditions allow.
+    pub most: Vec<u64>,
 }
 
 /// What an application gives.

@@ -388,7 +388,7 @@ fn in_brief() {
         let primary = found.primary().unwrap();
         let column = Sources::one("", text).position(primary.span).1;
         let label = &primary.text;
-        let help = found.help.first().map_or("–", String::as_str);
+        let help = found.help.first().map_or("–", |help| &**help);
         out += &format!("{text:?}:{column}: {} ({label}) {help}\n", found.message);
     }
     expect![[r#"

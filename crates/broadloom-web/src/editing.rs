@@ -144,7 +144,7 @@ impl Places<'_> {
             message: diagnostic.message.clone(),
             range: first.map_or(Range { from: 0, to: 0 }, |label| label.range),
             labels,
-            help: diagnostic.help.clone(),
+            help: diagnostic.help.iter().map(ToString::to_string).collect(),
             fixes: fixes
                 .map(|fix| Fixed {
                     title: fix.title.clone(),

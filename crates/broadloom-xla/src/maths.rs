@@ -11,39 +11,69 @@ impl Writer<'_> {
     pub fn unary(&mut self, nest: &Nest<'_>, function: Unary, a: &Value) -> Value {
         let loops = a.loops().to_vec();
         let x = self.real_over(nest, a, &loops);
-        let tensor = match plain(function) {
-            Some(op) => self.text.each(op, &[&x]),
-            None => match function {
-                Unary::Recip => {
-                    let one = self.text.splat(1.0, &x.sizes, x.of);
-                    self.text.each("divide", &[&one, &x])
-                }
-                Unary::Trunc => {
-                    let zero = self.text.splat(0.0, &x.sizes, x.of);
-                    let below = self.text.compare("LT", &x, &zero);
-                    let (up, down) = (self.text.each("ceil", &[&x]), self.text.each("floor", &[&x]));
-                    self.text.select(&below, &up, &down)
-                }
-                Unary::Asin | Unary::Acos | Unary::Atan => self.angle(function, &x),
-                Unary::Sinh | Unary::Cosh => self.hyperbolic(function, &x),
-                Unary::Asinh | Unary::Acosh | Unary::Atanh => self.inverse_hyperbolic(function, &x),
-                Unary::Erf if nest.real == Dtype::F64 => self.erf_long(&x),
-                Unary::Erf => self.erf(&x),
-                Unary::Lgamma => self.text.of_library("lgamma", &x),
-                Unary::Digamma => self.text.of_library("digamma", &x),
-                Unary::Trigamma => {
-                    let one = self.text.splat(1.0, &x.sizes, x.of);
-                    self.text.polygamma(&one, &x)
-                }
-                _ if let Some(dtype) = function.cast_to() => self.cast(&x, dtype),
-                _ => {
-                    let zero = self.text.splat(0.0, &x.sizes, x.of);
-                    let truth = self.text.compare("EQ", &x, &zero);
-                    self.text.convert(&truth, x.of)
-                }
-            },
+        Value::Over(Over { tensor: self.of_float(nest, function, &x), loops })
+    }
+
+    /// A function of floats. Every function is named, so that a new one cannot be forgotten.
+    fn of_float(&mut self, nest: &Nest<'_>, function: Unary, x: &Tensor) -> Tensor {
+        let op = match function {
+            Unary::Neg => "negate",
+            Unary::Abs => "abs",
+            Unary::Sign => "sign",
+            Unary::Exp => "exponential",
+            Unary::Log => "log",
+            Unary::Log1p => "log_plus_one",
+            Unary::Expm1 => "exponential_minus_one",
+            Unary::Tan => "tan",
+            Unary::Sqrt => "sqrt",
+            Unary::Sin => "sine",
+            Unary::Cos => "cosine",
+            Unary::Tanh => "tanh",
+            Unary::Sigmoid => "logistic",
+            Unary::Floor => "floor",
+            Unary::Ceil => "ceil",
+            Unary::Round => "round_nearest_even",
+            Unary::Recip => {
+                let one = self.text.splat(1.0, &x.sizes, x.of);
+                return self.text.each("divide", &[&one, x]);
+            }
+            Unary::Trunc => return self.towards_zero(x),
+            Unary::Not => {
+                let zero = self.text.splat(0.0, &x.sizes, x.of);
+                let truth = self.text.compare("EQ", x, &zero);
+                return self.text.convert(&truth, x.of);
+            }
+            Unary::Asin | Unary::Acos | Unary::Atan => return self.angle(function, x),
+            Unary::Sinh | Unary::Cosh => return self.hyperbolic(function, x),
+            Unary::Asinh | Unary::Acosh | Unary::Atanh => return self.inverse_hyperbolic(function, x),
+            Unary::Erf if nest.real == Dtype::F64 => return self.erf_long(x),
+            Unary::Erf => return self.erf(x),
+            Unary::Lgamma => return self.text.of_library("lgamma", x),
+            Unary::Digamma => return self.text.of_library("digamma", x),
+            Unary::Trigamma => {
+                let one = self.text.splat(1.0, &x.sizes, x.of);
+                return self.text.polygamma(&one, x);
+            }
+            Unary::AsBool => return self.cast(x, Dtype::Bool),
+            Unary::AsU8 => return self.cast(x, Dtype::U8),
+            Unary::AsI8 => return self.cast(x, Dtype::I8),
+            Unary::AsI16 => return self.cast(x, Dtype::I16),
+            Unary::AsI32 => return self.cast(x, Dtype::I32),
+            Unary::AsI64 => return self.cast(x, Dtype::I64),
+            Unary::AsBf16 => return self.cast(x, Dtype::Bf16),
+            Unary::AsF16 => return self.cast(x, Dtype::F16),
+            Unary::AsF32 => return self.cast(x, Dtype::F32),
+            Unary::AsF64 => return self.cast(x, Dtype::F64),
         };
-        Value::Over(Over { tensor, loops })
+        self.text.each(op, &[x])
+    }
+
+    /// Numbers without their fractions.
+    fn towards_zero(&mut self, x: &Tensor) -> Tensor {
+        let zero = self.text.splat(0.0, &x.sizes, x.of);
+        let below = self.text.compare("LT", x, &zero);
+        let (up, down) = (self.text.each("ceil", &[x]), self.text.each("floor", &[x]));
+        self.text.select(&below, &up, &down)
     }
 
     /// Numbers as a type holds them, in the type that they are computed in. A conversion there and back would be left out by XLA.
@@ -265,31 +295,6 @@ impl Writer<'_> {
         let beyond = self.text.select(&is_one, &sign, &beyond);
         self.text.select(&is_near, &near, &beyond)
     }
-}
-
-/// The operation that is a function by itself.
-fn plain(function: Unary) -> Option<&'static str> {
-    Some(match function {
-        Unary::Neg => "negate",
-        Unary::Abs => "abs",
-        Unary::Sign => "sign",
-        Unary::Exp => "exponential",
-        Unary::Log => "log",
-        Unary::Log1p => "log_plus_one",
-        Unary::Expm1 => "exponential_minus_one",
-        Unary::Tan => "tan",
-        Unary::Sqrt => "sqrt",
-        Unary::Sin => "sine",
-        Unary::Cos => "cosine",
-        Unary::Tanh => "tanh",
-        Unary::Sigmoid => "logistic",
-        Unary::Floor => "floor",
-        Unary::Ceil => "ceil",
-        Unary::Round => "round_nearest_even",
-        Unary::Recip | Unary::Trunc | Unary::Erf | Unary::Not => return None,
-        Unary::Asin | Unary::Acos | Unary::Atan | Unary::Sinh | Unary::Cosh => return None,
-        _ => return None,
-    })
 }
 
 const ERF_ABOVE: [f64; 7] = [

@@ -115,7 +115,8 @@ impl Writer<'_> {
             Binary::Less => "LT",
             Binary::LessEq => "LE",
             Binary::Equal => "EQ",
-            _ => "NE",
+            Binary::NotEqual => "NE",
+            _ => return Err(format!("`{}` is not known to be a comparison", function.name())),
         };
         let whole = (a.is_whole(self.program), b.is_whole(self.program));
         if let (Some(first), Some(second)) = whole

@@ -1,6 +1,7 @@
 //! Advice about a conflict of sizes or of numbers of axes.
 
 use broadloom_core::order::Dim;
+use broadloom_diagnostics::{Fact, Help};
 use broadloom_spec::Kind;
 
 use super::{Case, is_joined};
@@ -19,14 +20,14 @@ pub(super) const CONTRACTS: &str =
 
 impl Graph {
     /// Advice about two sizes that do not agree.
-    pub(super) fn advice(&self, case: Case<'_>, ends: [Dim; 2]) -> Option<String> {
+    pub(super) fn advice(&self, case: Case<'_>, ends: [Dim; 2]) -> Option<Help> {
         let operation = self.op(case.refused);
         let repair = match operation {
             Some(Op::Pointwise(_)) => self.repair(case.refused),
             _ => None,
         };
         if repair.is_some() {
-            return repair;
+            return repair.map(Help::from);
         }
         if let Some(help) = self.advice_on_claims(case, ends) {
             return Some(help);
@@ -37,21 +38,21 @@ impl Graph {
                     && !self.rows(a)[Kind::Input as usize].is_empty())
         {
             let [a, b] = [a, b].map(|tensor| inner(&self.told_as(tensor)));
-            return Some(format!("`*` is pointwise; the matrix product is `{a} @ {b}`"));
+            return Some(format!("`*` is pointwise; the matrix product is `{a} @ {b}`").into());
         }
         match self.steps.get(case.refused as usize)? {
             Step::Op { op: Op::Pointwise(_), .. } => {
                 if let Some(pairs) = self.all_pairs(case.refused) {
-                    return Some(pairs);
+                    return Some(pairs.into());
                 }
                 let [a, b] = ends.map(|end| self.shown(end));
-                Some(format!(
+                Some(Help::rule(format!(
                     "make both {a} or both {b}: axes are matched from the last one backwards, and only missing axes broadcast"
-                ))
+                )))
             }
             Step::Op { op: Op::Compose | Op::ComposeAccumulate, .. } if self.contracts(case) => {
                 let advice = self.used_twice(case, ends).or_else(|| self.product_advice(case.refused));
-                Some(advice.unwrap_or_else(|| CONTRACTS.into()))
+                Some(advice.map_or_else(|| Help::rule(CONTRACTS), Help::from))
             }
             Step::Op { op: Op::Einsum { name, .. }, .. } if is_joined(name) => {
                 let [a, b] = ends.map(|end| self.shown(end));
@@ -63,7 +64,7 @@ impl Graph {
             }
             Step::Set(_, size) => {
                 let other = ends.into_iter().filter_map(elements).find(|end| end != size)?;
-                Some(format!("set it to {other}, or change what makes it {other}"))
+                Some(Help::rule(format!("set it to {other}, or change what makes it {other}")))
             }
             Step::Equal(..) => {
                 Some("sizes that are said to be equal have to agree: change one of them".into())
@@ -75,11 +76,11 @@ impl Graph {
     }
 
     /// Advice for parts that are put together and differ in another axis than the one that they are joined along.
-    pub(super) fn joined_advice(&self, step: u32, [a, b]: [&str; 2]) -> String {
+    pub(super) fn joined_advice(&self, step: u32, [a, b]: [&str; 2]) -> Help {
         let along = if self.differ_once(step) { ", or join them along that axis" } else { "" };
-        format!(
+        Help::rule(format!(
             "parts that are put together agree in all axes but the one that they are joined along: make both {a} or both {b}{along}"
-        )
+        ))
     }
 
     /// Returns true if the operands of a step differ in no more than one axis.
@@ -94,7 +95,7 @@ impl Graph {
     }
 
     /// Advice about units, ones and bases: sizes that agree, or seem to, and claims that do not.
-    fn advice_on_claims(&self, case: Case<'_>, ends: [Dim; 2]) -> Option<String> {
+    fn advice_on_claims(&self, case: Case<'_>, ends: [Dim; 2]) -> Option<Help> {
         let one = |dim: &Dim| matches!(dim, Dim::Atom(_)) && elements(*dim) == Some(1);
         match ends {
             _ if ends.contains(&Dim::Unit) && ends.iter().any(one) => Some(
@@ -110,11 +111,12 @@ impl Graph {
                     Some((end, other)) => format!(
                         "the sizes agree, the bases do not: that of a plain `{}` is `default`; write `{other}` in both places",
                         self.shown(*end)
-                    ),
+                    )
+                    .into(),
                     None => "the sizes agree, the bases do not: a basis says what an axis counts, and is the same in both places".into(),
                 })
             }
-            _ => (ends.iter().any(one) && self.has_broadcast(case)).then(|| WRITTEN_ONE.into()),
+            _ => (ends.iter().any(one) && self.has_broadcast(case)).then(|| Help::rule(WRITTEN_ONE)),
         }
     }
 
@@ -254,8 +256,8 @@ impl Graph {
         Some(format!("`{}` as `{input} -> {output}`{inferred}", self.told_as(map)))
     }
 
-    /// Advice for a parameter that reads two sizes, because it is applied twice.
-    fn used_twice(&self, case: Case<'_>, ends: [Dim; 2]) -> Option<String> {
+    /// The parameter that reads two sizes, because it is applied twice.
+    fn one_map(&self, case: Case<'_>) -> Option<Tensor> {
         let map = *self.step_operands(case.refused).first()?;
         let mut contractions = case.core.constraints.iter().filter_map(|id| {
             let origin = self.origin(*id);
@@ -264,9 +266,28 @@ impl Graph {
         let again =
             contractions.any(|step| step != case.refused && self.step_operands(step).first() == Some(&map));
         let is_param = matches!(self.leaf(map), Some(Leaf::Param));
-        if !again || !is_param {
-            return None;
+        (again && is_param && self.contracts(case)).then_some(map)
+    }
+
+    /// The facts of a conflict of sizes.
+    pub(super) fn facts(&self, case: Case<'_>, ends: [Dim; 2]) -> Vec<Fact> {
+        let mut facts = Vec::new();
+        if let [Some(a), Some(b)] = ends.map(elements)
+            && a != b
+        {
+            facts.push(Fact::Sizes([a, b]));
+            let parts = [(a, b), (b, a)].into_iter().find_map(|(end, other)| self.parts(case, end, other));
+            facts.extend(parts);
         }
+        let is_product = matches!(self.op(case.refused), Some(Op::Compose | Op::ComposeAccumulate));
+        let map = self.one_map(case).filter(|_| is_product);
+        facts.extend(map.map(|map| Fact::OneMap { name: self.told_as(map) }));
+        facts
+    }
+
+    /// Advice for a parameter that reads two sizes, because it is applied twice.
+    fn used_twice(&self, case: Case<'_>, ends: [Dim; 2]) -> Option<String> {
+        let map = self.one_map(case)?;
         let (name, output) = (self.told_as(map), self.partial_row(self.rows(map)[Kind::Output as usize]));
         let own =
             output.trail.last().or(output.lead.last().filter(|_| !output.open)).map(ToString::to_string);

@@ -1,6 +1,7 @@
 //! Windows, concatenations, indices and conversions whose sizes do not fit.
 
 use broadloom_core::{ConstraintId, DimShape, Padding};
+use broadloom_diagnostics::{Fact, Help};
 use broadloom_spec::Kind;
 
 use super::{Case, axes};
@@ -129,7 +130,9 @@ impl Graph {
                     false => error,
                 }
             }
-            _ => error.with_help("the parts of a concatenation add up to the whole, and have one basis"),
+            _ => error.with_help(Help::rule(
+                "the parts of a concatenation add up to the whole, and have one basis",
+            )),
         }
     }
 
@@ -180,13 +183,13 @@ impl Graph {
     /// Explains an index beyond an axis, a window wider than it, or parts that exceed the whole.
     fn explain_too_large(&self, case: Case<'_>, axis: &SizedAxis) -> Option<Error> {
         let (whole, place) = (axis.whole?, self.place_text(axis.place));
-        let (message, help) = match axis.rule {
+        let (message, help, facts) = match axis.rule {
             Rule::Index(index) if index >= whole => {
                 let what =
                     if matches!(self.op(case.refused), Some(Op::Slice(_))) { "position" } else { "index" };
                 let message =
                     format!("{what} {index} is beyond {place}, of size {whole} (0 to {})", whole - 1);
-                (message, "positions count from 0".to_string())
+                (message, Help::rule("positions count from 0"), Vec::new())
             }
             Rule::Window(_) if axis.span().is_some_and(|span| span > whole) => {
                 let message =
@@ -197,25 +200,19 @@ impl Graph {
                 } else {
                     format!(", or pad the axis: `{padded}`")
                 };
-                (message, format!("take a smaller window, of at most {whole}{help}"))
+                (message, format!("take a smaller window, of at most {whole}{help}").into(), Vec::new())
             }
             Rule::Concat(_) => {
-                let message = parts_too_large(axis)?;
-                // Parts of one size, such as gates.
-                let sizes: Vec<u64> = axis.parts.iter().filter_map(|(_, size)| *size).collect();
-                let equal = sizes.len() > 1 && sizes.iter().all(|size| *size == sizes[0]);
-                let size = sizes.first().copied().filter(|_| equal);
-                let (count, rule) =
-                    (axis.parts.len() as u64, "the parts of a concatenation add up to the whole");
-                let help = match size.and_then(|size| Some((size, size.checked_mul(count)?))) {
-                    Some((size, all)) if count > 1 => format!("{rule}: {count} parts of {size} are {all}"),
-                    _ => rule.to_string(),
-                };
-                (format!("{message}, {place}"), help)
+                let message = format!("{}, {place}", parts_too_large(axis)?);
+                let (help, sum) = sum_of_parts(axis);
+                let whole_text = format!("{} in {place}", axis.text);
+                let sum = sum.map(|sum| Fact::Parts { whole, sum });
+                (message, help, [Some(Fact::TooLarge(whole_text)), sum].into_iter().flatten().collect())
             }
             _ => return None,
         };
         let error = self.error_at(ErrorKind::Arithmetic, case.refused, &message);
+        let error = facts.into_iter().fold(error, Error::with_fact);
         let AxisPlace { tensor, kind, spot } = axis.place;
         let is_shown = self.declarations.contains_key(&tensor.0) || matches!(axis.rule, Rule::Concat(_));
         let error = match is_shown {
@@ -226,6 +223,18 @@ impl Graph {
             Rule::Window(_) => error.with_remedy(Remedy::Window(whole), help),
             _ => error.with_help(help),
         })
+    }
+}
+
+/// Advice about parts that do not add up, and their sum if all have one size, as gates have.
+fn sum_of_parts(axis: &SizedAxis) -> (Help, Option<u64>) {
+    let sizes: Vec<u64> = axis.parts.iter().filter_map(|(_, size)| *size).collect();
+    let equal = sizes.len() > 1 && sizes.iter().all(|size| *size == sizes[0]);
+    let size = sizes.first().copied().filter(|_| equal);
+    let (count, rule) = (axis.parts.len() as u64, "the parts of a concatenation add up to the whole");
+    match size.and_then(|size| Some((size, size.checked_mul(count)?))) {
+        Some((size, all)) => (Help::rule(format!("{rule}: {count} parts of {size} are {all}")), Some(all)),
+        None => (Help::rule(rule), None),
     }
 }
 

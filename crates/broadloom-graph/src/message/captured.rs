@@ -1,5 +1,8 @@
 //! Captured sizes that were set or related, and do not come out.
 
+use std::fmt;
+
+use broadloom_diagnostics::{Fact, Help};
 use broadloom_spec::{AxisKind, Kind, RowVariable};
 
 use crate::Graph;
@@ -14,19 +17,27 @@ impl Graph {
         let shown: Vec<String> =
             sizes.iter().map(|size| size.map_or("?".into(), |size| size.to_string())).collect();
         let subject = self.subject(step);
+        let mut facts = Vec::new();
         let (message, about, help) = match self.steps.get(step as usize)? {
             Step::Set(captured, size) => {
                 let (name, axes) = (self.captured_text(*captured), shown.join(", "));
                 let all = sizes.iter().try_fold(1u64, |all, size| all.checked_mul((*size)?));
-                let help = all.map(|all| format!("set it to {all}, or change its axes"));
+                let help = all.map(|all| Help::rule(format!("set it to {all}, or change its axes")));
                 (format!("{name} cannot have {size} elements: its axes are {axes}"), vec![*captured], help)
             }
             Step::Scale(large, factor, small) => match sizes {
-                [Some(size), None] => (
-                    format!("{} is {size}, which is not a multiple of {factor}", self.captured_text(*large)),
-                    vec![*large],
-                    Some(multiples(*size, *factor)),
-                ),
+                [Some(size), None] => {
+                    let multiples = Multiples::new(*size, *factor);
+                    facts = multiples.facts();
+                    (
+                        format!(
+                            "{} is {size}, which is not a multiple of {factor}",
+                            self.captured_text(*large)
+                        ),
+                        vec![*large],
+                        Some(multiples.to_string().into()),
+                    )
+                }
                 _ => {
                     let [.., Some(size)] = sizes else { return None };
                     let help = format!(
@@ -35,7 +46,7 @@ impl Graph {
                         factor.saturating_mul(*size)
                     );
                     let message = format!("{subject} does not hold: they are {}", shown.join(" and "));
-                    (message, vec![*large, *small], Some(help))
+                    (message, vec![*large, *small], Some(help.into()))
                 }
             },
             Step::Equal(a, b) => {
@@ -43,7 +54,7 @@ impl Graph {
             }
             _ => return None,
         };
-        let mut error = Error::new(ErrorKind::Arithmetic, message);
+        let mut error = facts.into_iter().fold(Error::new(ErrorKind::Arithmetic, message), Error::with_fact);
         for captured in about {
             if let Some(end) = self.captured_end(captured) {
                 error = error.with_end(end);
@@ -89,37 +100,64 @@ impl Graph {
 /// The number of divisors that are tried on either side: sizes may be large.
 const NEIGHBOURS: usize = 1000;
 
-/// The multiples of a factor next to a size, and the divisors of the size next to the factor, as advice.
+/// The multiples of a factor next to a size, and the divisors of the size next to the factor: what to write in place of
+/// either.
 ///
 /// ```
-/// assert_eq!(broadloom_graph::multiples(64, 6), "4 or 8 in place of 6 would do, or 60 or 66 in place of 64");
+/// let multiples = broadloom_graph::Multiples::new(64, 6);
+/// assert_eq!(multiples.to_string(), "4 or 8 in place of 6 would do, or 60 or 66 in place of 64");
 /// ```
-pub fn multiples(size: u64, factor: u64) -> String {
-    let below = size / factor * factor;
-    let above = below.saturating_add(factor);
-    let sizes = if below == 0 { above.to_string() } else { format!("{below} or {above}") };
-    let divides = |other: &u64| size.is_multiple_of(*other);
-    let less = factor / 2..factor;
-    let more = factor.saturating_add(1)..=factor.saturating_mul(2).min(size);
-    let factors: Vec<String> = less
-        .rev()
-        .take(NEIGHBOURS)
-        .find(|other| *other > 1 && divides(other))
-        .into_iter()
-        .chain(more.into_iter().take(NEIGHBOURS).find(divides))
-        .map(|factor| factor.to_string())
-        .collect();
-    match factors.is_empty() {
-        true => format!("{sizes} in place of {size} would do"),
-        false => {
-            format!("{} in place of {factor} would do, or {sizes} in place of {size}", factors.join(" or "))
+pub struct Multiples {
+    size: u64,
+    factor: u64,
+    sizes: Vec<u64>,
+    factors: Vec<u64>,
+}
+
+impl Multiples {
+    /// Those for a size that is no multiple of a factor.
+    pub fn new(size: u64, factor: u64) -> Multiples {
+        let below = size / factor * factor;
+        let sizes = [below, below.saturating_add(factor)].into_iter().filter(|size| *size > 0).collect();
+        let divides = |other: &u64| size.is_multiple_of(*other);
+        let less = factor / 2..factor;
+        let more = factor.saturating_add(1)..=factor.saturating_mul(2).min(size);
+        let less = less.rev().take(NEIGHBOURS).find(|other| *other > 1 && divides(other));
+        let more = more.into_iter().take(NEIGHBOURS).find(divides);
+        Multiples { size, factor, sizes, factors: less.into_iter().chain(more).collect() }
+    }
+
+    /// What would do in place of what. More of them are more likely than fewer, and another factor than another size.
+    pub fn facts(&self) -> Vec<Fact> {
+        let instead = |written: u64| move |fits: &u64| Fact::Instead { written, fits: *fits };
+        let factors = self.factors.iter().rev().map(instead(self.factor));
+        factors.chain(self.sizes.iter().rev().map(instead(self.size))).collect()
+    }
+}
+
+impl fmt::Display for Multiples {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Multiples { size, factor, .. } = self;
+        let either = |all: &[u64]| all.iter().map(ToString::to_string).collect::<Vec<_>>().join(" or ");
+        let sizes = either(&self.sizes);
+        match self.factors.is_empty() {
+            true => write!(f, "{sizes} in place of {size} would do"),
+            false => write!(
+                f,
+                "{} in place of {factor} would do, or {sizes} in place of {size}",
+                either(&self.factors)
+            ),
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::multiples;
+    use super::Multiples;
+
+    fn multiples(size: u64, factor: u64) -> String {
+        Multiples::new(size, factor).to_string()
+    }
 
     #[test]
     fn large_sizes_are_answered_at_once() {

@@ -2,6 +2,7 @@
 
 use broadloom_core::order::Dim;
 use broadloom_core::{ConstraintId, DimShape, DimVar, RowVar};
+use broadloom_diagnostics::Fact;
 use broadloom_spec::{AxisKind, Kind, RowVariable};
 
 use super::Case;
@@ -193,6 +194,18 @@ impl Graph {
                 axis.parts[at].0,
                 others.join(", ")
             ),
+        })
+    }
+
+    /// The size of an axis of which an end is what other parts leave, and what its parts add up to with another end.
+    pub(super) fn parts(&self, case: Case<'_>, end: u64, other: u64) -> Option<Fact> {
+        case.core.constraints.iter().rev().find_map(|id| {
+            let Origin { step, part: Aspect::Axis(at), .. } = self.origin(*id) else { return None };
+            let axis = self.sized_axis(step, at)?;
+            let is_rest = (0..axis.parts.len()).any(|at| axis.rest(at) == Some(end));
+            let is_known = matches!(axis.rule, Rule::Concat(_)) && axis.parts.len() > 1;
+            let whole = axis.whole.filter(|_| is_known && is_rest && axis.total() != Some(end))?;
+            Some(Fact::Parts { whole, sum: whole.checked_add(other)?.checked_sub(end)? })
         })
     }
 

@@ -2,6 +2,7 @@
 //!
 //! In `einsum("b | s d; b | d t => b | s t", q, k)` with `k : 4 | 9, 16` and `q : 4 | 6, 16`, only `b | t d` fits `k`.
 
+use broadloom_diagnostics::Help;
 use broadloom_spec::{Axis, AxisId, AxisKind, Kind, Shape, Span};
 
 use super::Case;
@@ -18,19 +19,21 @@ type Placed = (AxisId, Option<u64>);
 
 impl Graph {
     /// Advice about a label that would have two sizes.
-    pub(super) fn spec_advice(&self, case: Case<'_>, [a, b]: [&str; 2]) -> String {
+    pub(super) fn spec_advice(&self, case: Case<'_>, [a, b]: [&str; 2]) -> Help {
         if let Some(Op::Einsum { name: "scatter" | "elements" | "gather", .. }) = self.op(case.refused) {
-            return format!("each element has a position: make both {a} or both {b}");
+            return format!("each element has a position: make both {a} or both {b}").into();
         }
         if let Some(advice) = self.other_order(case.refused) {
-            return advice;
+            return advice.into();
         }
         let mut steps = case.core.constraints.iter().map(|id| self.origin(*id).step);
         match steps.all(|step| step == case.refused) {
-            true => format!(
+            true => Help::rule(format!(
                 "a label is one size wherever it stands: make both {a} or both {b}, or use two labels for two sizes"
-            ),
-            false => format!("an axis has one size wherever it is used: make both {a} or both {b}"),
+            )),
+            false => {
+                Help::rule(format!("an axis has one size wherever it is used: make both {a} or both {b}"))
+            }
         }
     }
 

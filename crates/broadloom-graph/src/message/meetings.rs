@@ -4,6 +4,7 @@
 //! the size of its result first. The reason is that an axis of 14 meets one of 12, and that is what the message says.
 
 use broadloom_core::Padding;
+use broadloom_diagnostics::{Fact, Help};
 use broadloom_spec::{AxisKind, Kind};
 
 use super::ends::said_end;
@@ -33,6 +34,10 @@ impl Graph {
             None => format!("{first} and {second} do not agree"),
         };
         let mut error = self.error_at(ErrorKind::Mismatch, case.refused, &message);
+        error = error.with_fact(Fact::Sizes(sides.map(|(size, _)| size)));
+        if label.is_some() {
+            error = error.with_fact(Fact::NamedAxis);
+        }
         error = match (self.op(case.refused)?, self.repair(case.refused)) {
             (Op::Einsum { name, .. }, _) if is_joined(name) => {
                 error.with_help(self.joined_advice(case.refused, [&first, &second]))
@@ -41,7 +46,9 @@ impl Graph {
                 error.with_remedy(Remedy::Spec, self.spec_advice(case, [&first, &second]))
             }
             (Op::Pointwise(_), Some(help)) => error.with_help(help),
-            (Op::Pointwise(_), None) => error.with_help(format!("make both {first} or both {second}")),
+            (Op::Pointwise(_), None) => {
+                error.with_help(Help::rule(format!("make both {first} or both {second}")))
+            }
             _ => error,
         };
         Some(

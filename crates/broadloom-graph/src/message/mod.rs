@@ -38,11 +38,12 @@ mod repairs;
 mod symbols;
 mod why;
 
-pub use captured::multiples;
+pub use captured::Multiples;
 pub use why::Why;
 
 use broadloom_core::order::Dim;
 use broadloom_core::{Clash, ConstraintId, Core, DimShape, DimVar, Limit};
+use broadloom_diagnostics::Fact;
 use broadloom_spec::Kind;
 
 use crate::Graph;
@@ -135,6 +136,7 @@ impl Graph {
         }
         let error = error.with_chain(self.chain(case, sources));
         let is_spec = matches!(self.op(case.refused), Some(Op::Einsum { name, .. }) if !is_joined(name));
+        let error = self.facts(case, ends).into_iter().fold(error, Error::with_fact);
         match self.advice(case, ends) {
             Some(help) if is_spec => error.with_remedy(Remedy::Spec, help),
             Some(help) => error.with_help(help),
@@ -150,13 +152,13 @@ impl Graph {
             && self.captured_var(*captured) == Some(var)
         {
             let message = format!("{} cannot be both {a} and {b}", self.captured_text(*captured));
-            return Error::new(ErrorKind::Mismatch, message);
+            return Error::new(ErrorKind::Mismatch, message).with_fact(Fact::NamedAxis);
         }
-        let message = match what.and_then(|what| self.what_text(case, what)) {
-            Some(what) => format!("{what} cannot be both {a} and {b}"),
-            None => format!("{a} and {b} do not agree"),
-        };
-        self.error_at(ErrorKind::Mismatch, case.refused, &message)
+        let error = |message: String| self.error_at(ErrorKind::Mismatch, case.refused, &message);
+        match what.and_then(|what| self.what_text(case, what)) {
+            Some(what) => error(format!("{what} cannot be both {a} and {b}")).with_fact(Fact::NamedAxis),
+            None => error(format!("{a} and {b} do not agree")),
+        }
     }
 
     /// The variable of a captured label.

@@ -1,6 +1,7 @@
 //! Numbers of axes that do not agree.
 
 use broadloom_core::RowVar;
+use broadloom_diagnostics::{Fact, Help};
 use broadloom_spec::{Kind, Mode};
 
 use super::advice::CONTRACTS;
@@ -219,7 +220,7 @@ impl Graph {
             kind.name(),
             self.told_as(tensor),
         );
-        let error = self.error_at(ErrorKind::Mismatch, step, &message);
+        let error = self.error_at(ErrorKind::Mismatch, step, &message).with_fact(Fact::SpecRank);
         if let Some(words) = self.words_run_together(step, slot, kind) {
             return error.with_help(format!("every letter is an axis here; write `{words}`"));
         }
@@ -228,7 +229,7 @@ impl Graph {
             Kind::Input => "write the input axes before `->`, or `... ->` to pass any along",
             Kind::Output => "write one label for each axis, or `...` for any number of them",
         };
-        error.with_remedy(Remedy::Spec, help)
+        error.with_remedy(Remedy::Spec, Help::rule(help))
     }
 
     /// A row of words in a spec that is read letter by letter, with the commas it needs.
@@ -268,7 +269,8 @@ impl Graph {
             self.told_as(b),
         );
         let advice = self.product_advice(step);
-        self.error_at(ErrorKind::Mismatch, step, &message)
-            .with_help(advice.unwrap_or_else(|| format!("{CONTRACTS}; `*` is pointwise")))
+        let rule = || Help::rule(format!("{CONTRACTS}; `*` is pointwise"));
+        let error = self.error_at(ErrorKind::Mismatch, step, &message).with_fact(Fact::ProductRank);
+        error.with_help(advice.map_or_else(rule, Help::from))
     }
 }

@@ -2,6 +2,7 @@
 //! *Tensor Dimension Inference*, "Unification Algorithm").
 
 use broadloom_core::{ConstraintId, Form, Symbol};
+use broadloom_diagnostics::{Fact, Help};
 use broadloom_spec::Kind;
 
 use super::Case;
@@ -30,7 +31,9 @@ impl Graph {
                 error = error.with_end(self.declared_end(leaf));
             }
         }
-        error.with_help("a named size is itself or a number, never another name: declare both axes with one name, or keep them apart")
+        error.with_fact(Fact::SizeNames([a, b])).with_help(Help::rule(
+            "a named size is itself or a number, never another name: declare both axes with one name, or keep them apart",
+        ))
     }
 
     /// Explains a name that would be a number outside its range.

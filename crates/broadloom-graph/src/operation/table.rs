@@ -30,25 +30,38 @@ use crate::step::Tensor;
 /// An operation as it is written in the table.
 pub(crate) struct Row {
     pub name: &'static str,
+    /// A call in the language.
+    pub call: &'static str,
+    /// The comment above the row.
+    pub about: &'static str,
     pub arity: usize,
     pub forward: &'static str,
     pub gradient: &'static str,
 }
 
 macro_rules! operations {
-    ($($(#[$doc:meta])* $method:ident $operands:tt $(as $of_expr:ident)? = $name:literal:
+    ($($(#[doc = $doc:literal])* $method:ident $operands:tt $(as $of_expr:ident)? = $name:literal:
        $forward:literal; $gradient:literal;)*) => {
         /// All rows.
-        pub(crate) const ROWS: &[Row] =
-            &[$(Row { name: $name, arity: count!($operands), forward: $forward, gradient: $gradient }),*];
+        pub(crate) const ROWS: &[Row] = &[$(Row {
+            name: $name, call: call!($name $operands), about: concat!($($doc),*), arity: count!($operands),
+            forward: $forward, gradient: $gradient,
+        }),*];
 
-        $(method_of_graph! { $method $name $operands $(#[$doc])* })*
+        $(method_of_graph! { $method $name $operands $(#[doc = $doc])* })*
     };
 }
 
 /// The number of operands of a method.
 macro_rules! count {
     (($($operand:ident),+)) => { [$(stringify!($operand)),+].len() };
+}
+
+/// A call with the operands of a method.
+macro_rules! call {
+    ($name:literal ($first:ident $(, $operand:ident)*)) => {
+        concat!($name, "(", stringify!($first) $(, ", ", stringify!($operand))*, ")")
+    };
 }
 
 macro_rules! method_of_graph {
@@ -102,17 +115,17 @@ macro_rules! pointwise_operations {
             /// The bits that both integers have.
             bit_and(a, b) as bit_and = "bit_and":
                 "v = bit_and(v1, v2)"; "";
-            /// The bits that at least one of the integers has.
+            /// The bits that at least one of two integers has.
             bit_or(a, b) as bit_or = "bit_or":
                 "v = bit_or(v1, v2)"; "";
-            /// The bits that one of the integers has, and not both.
+            /// The bits that one of two integers has, and not both.
             bit_xor(a, b) as bit_xor = "bit_xor":
                 "v = bit_xor(v1, v2)"; "";
-            /// The integer `a` times 2 for each of `b` places; the nearest that its type has, if it is too large.
-            shift_left(a, b) as shift_left = "shift_left":
+            /// Integers times `2 ** n`; what is too large is the greatest number of the type.
+            shift_left(a, n) as shift_left = "shift_left":
                 "v = shift_left(v1, v2)"; "";
-            /// The integer `a` divided by 2 for each of `b` places, rounded down.
-            shift_right(a, b) as shift_right = "shift_right":
+            /// Integers divided by `2 ** n` and rounded down.
+            shift_right(a, n) as shift_right = "shift_right":
                 "v = shift_right(v1, v2)"; "";
             /// 1 where `a < b`, else 0.
             less(a, b) as less = "<":
@@ -147,130 +160,130 @@ macro_rules! pointwise_operations {
             /// `-a`.
             neg(a) = "neg":
                 "v = -v1"; "g1 =- g";
-            /// The exponential.
-            exp(a) as exp = "exp":
+            /// The exponential of each element.
+            exp(x) as exp = "exp":
                 "v = exp(v1)"; "g1 =+ g * v";
-            /// The natural logarithm.
-            log(a) as log = "log":
+            /// The natural logarithm of each element.
+            log(x) as log = "log":
                 "v = log(v1)"; "g1 =+ g / v1";
-            /// The logarithm of `1 + a`, accurate for small numbers, too.
-            log1p(a) as log1p = "log1p":
+            /// `log(1 + x)`, exact for small `x`.
+            log1p(x) as log1p = "log1p":
                 "v = log1p(v1)"; "g1 =+ g / (1 + v1)";
-            /// `exp(a) - 1`, accurate for small numbers, too.
-            expm1(a) as expm1 = "expm1":
+            /// `exp(x) - 1`, exact for small `x`.
+            expm1(x) as expm1 = "expm1":
                 "v = expm1(v1)"; "g1 =+ g * (v + 1)";
-            /// The square root.
-            sqrt(a) as sqrt = "sqrt":
+            /// The square root of each element.
+            sqrt(x) as sqrt = "sqrt":
                 "v = sqrt(v1)"; "g1 =+ 0.5 * g / v";
-            /// The reciprocal.
-            recip(a) as recip = "recip":
+            /// `1 / x` of each element.
+            recip(x) as recip = "recip":
                 "v = recip(v1)"; "g1 =- g * v * v";
-            /// The sine.
-            sin(a) as sin = "sin":
+            /// The sine of each element.
+            sin(x) as sin = "sin":
                 "v = sin(v1)"; "g1 =+ g * cos(v1)";
-            /// The cosine.
-            cos(a) as cos = "cos":
+            /// The cosine of each element.
+            cos(x) as cos = "cos":
                 "v = cos(v1)"; "g1 =- g * sin(v1)";
-            /// The tangent.
-            tan(a) as tan = "tan":
+            /// The tangent of each element.
+            tan(x) as tan = "tan":
                 "v = tan(v1)"; "g1 =+ g * (1 + v * v)";
-            /// The angle whose sine is `a`, between -π/2 and π/2.
-            asin(a) as asin = "asin":
+            /// The angle whose sine is each element, from -π/2 to π/2.
+            asin(x) as asin = "asin":
                 "v = asin(v1)"; "g1 =+ g / sqrt((1 - v1) * (1 + v1))";
-            /// The angle whose cosine is `a`, between 0 and π.
-            acos(a) as acos = "acos":
+            /// The angle whose cosine is each element, from 0 to π.
+            acos(x) as acos = "acos":
                 "v = acos(v1)"; "g1 =- g / sqrt((1 - v1) * (1 + v1))";
-            /// The angle whose tangent is `a`, between -π/2 and π/2.
-            atan(a) as atan = "atan":
+            /// The angle whose tangent is each element, between -π/2 and π/2.
+            atan(x) as atan = "atan":
                 "v = atan(v1)"; "g1 =+ g / (1 + v1 * v1)";
-            /// The angle of the point with the coordinates `x` and `y`, between -π and π.
+            /// The angle of the point with the coordinates `x` and `y`, from -π to π.
             atan2(y, x) as atan2 = "atan2":
                 "v = atan2(v1, v2)";
                 "g1 =+ g * v2 / (v1 * v1 + v2 * v2); g2 =- g * v1 / (v1 * v1 + v2 * v2)";
-            /// The hyperbolic sine.
-            sinh(a) as sinh = "sinh":
+            /// The hyperbolic sine of each element.
+            sinh(x) as sinh = "sinh":
                 "v = sinh(v1)"; "g1 =+ g * cosh(v1)";
-            /// The hyperbolic cosine.
-            cosh(a) as cosh = "cosh":
+            /// The hyperbolic cosine of each element.
+            cosh(x) as cosh = "cosh":
                 "v = cosh(v1)"; "g1 =+ g * sinh(v1)";
-            /// The inverse of the hyperbolic sine.
-            asinh(a) as asinh = "asinh":
+            /// The inverse of `sinh`.
+            asinh(x) as asinh = "asinh":
                 "v = asinh(v1)"; "g1 =+ g / sqrt(v1 * v1 + 1)";
-            /// The inverse of the hyperbolic cosine, not negative.
-            acosh(a) as acosh = "acosh":
+            /// The inverse of `cosh`, not negative; for elements from 1 upwards.
+            acosh(x) as acosh = "acosh":
                 "v = acosh(v1)"; "g1 =+ g / sqrt((v1 - 1) * (v1 + 1))";
-            /// The inverse of the hyperbolic tangent.
-            atanh(a) as atanh = "atanh":
+            /// The inverse of `tanh`, for elements between -1 and 1.
+            atanh(x) as atanh = "atanh":
                 "v = atanh(v1)"; "g1 =+ g / ((1 - v1) * (1 + v1))";
-            /// The hyperbolic tangent.
-            tanh(a) as tanh = "tanh":
+            /// The hyperbolic tangent of each element.
+            tanh(x) as tanh = "tanh":
                 "v = tanh(v1)"; "g1 =+ g * (1 - v * v)";
-            /// The logistic function.
-            sigmoid(a) as sigmoid = "sigmoid":
+            /// `1 / (1 + exp(-x))` of each element.
+            sigmoid(x) as sigmoid = "sigmoid":
                 "v = sigmoid(v1)"; "g1 =+ g * v * (1 - v)";
-            /// `a` where it is positive, else 0.
-            relu(a) as relu = "relu":
+            /// Each element, or 0 if it is negative.
+            relu(x) as relu = "relu":
                 "v = max(v1, 0)"; "g1 =+ where(v1 > 0, g, 0)";
-            /// The absolute value.
-            abs(a) as abs = "abs":
+            /// The absolute value of each element.
+            abs(x) as abs = "abs":
                 "v = abs(v1)"; "g1 =+ g * sign(v1)";
-            /// -1, 0 or 1.
-            sign(a) as sign = "sign":
+            /// -1, 0 or 1 for each element.
+            sign(x) as sign = "sign":
                 "v = sign(v1)"; "";
-            /// `a * a`, its product with itself.
-            square(a) as square = "square":
+            /// `x * x` of each element.
+            square(x) as square = "square":
                 "v = v1 * v1"; "g1 =+ 2 * g * v1";
-            /// The error function.
-            erf(a) as erf = "erf":
+            /// The error function of each element.
+            erf(x) as erf = "erf":
                 // Its derivative is 2/√π · e^(−x²).
                 "v = erf(v1)"; "g1 =+ 1.1283791670955126 * g * exp(-(v1 * v1))";
-            /// The logarithm of the absolute value of the gamma function.
-            lgamma(a) as lgamma = "lgamma":
+            /// The logarithm of the absolute value of the gamma function of each element.
+            lgamma(x) as lgamma = "lgamma":
                 "v = lgamma(v1)"; "g1 =+ g * digamma(v1)";
-            /// The derivative of `lgamma`.
-            digamma(a) as digamma = "digamma":
+            /// The derivative of `lgamma` at each element.
+            digamma(x) as digamma = "digamma":
                 "v = digamma(v1)"; "g1 =+ g * trigamma(v1)";
-            /// The greatest integer that is not greater than `a`.
-            floor(a) as floor = "floor":
+            /// The next whole number below each element.
+            floor(x) as floor = "floor":
                 "v = floor(v1)"; "";
-            /// The least integer that is not less than `a`.
-            ceil(a) as ceil = "ceil":
+            /// The next whole number above each element.
+            ceil(x) as ceil = "ceil":
                 "v = ceil(v1)"; "";
-            /// The nearest integer. If two are equally near, the even one.
-            round(a) as round = "round":
+            /// The nearest whole number of each element.
+            round(x) as round = "round":
                 "v = round(v1)"; "";
-            /// The value of `a`, through which no gradient goes back.
-            stop_gradient(a) as stop_gradient = "stop_gradient":
+            /// `x` itself; no gradient goes back through it.
+            stop_gradient(x) as stop_gradient = "stop_gradient":
                 "v = v1"; "";
-            /// True where `a` is not 0, as `bool`.
-            to_bool(a) as to_bool = "bool":
+            /// True (1) where an element is not 0, as `bool`. No gradient goes back through it.
+            to_bool(x) as to_bool = "bool":
                 "v = bool(v1)"; "";
-            /// `a` as `u8`: towards 0, the nearest of 0 to 255; what is not a number is 0.
-            to_u8(a) as to_u8 = "u8":
+            /// Each element as `u8`: without its fraction, the nearest of 0 to 255, and 0 for what is not a number. No gradient goes back through it.
+            to_u8(x) as to_u8 = "u8":
                 "v = u8(v1)"; "";
-            /// `a` as `i8`: towards 0, the nearest of -128 to 127; what is not a number is 0.
-            to_i8(a) as to_i8 = "i8":
+            /// Each element as `i8`: without its fraction, the nearest of -128 to 127, and 0 for what is not a number. No gradient goes back through it.
+            to_i8(x) as to_i8 = "i8":
                 "v = i8(v1)"; "";
-            /// `a` as `i16`: towards 0, the nearest there is; what is not a number is 0.
-            to_i16(a) as to_i16 = "i16":
+            /// Each element as `i16`: without its fraction, the nearest of -32768 to 32767, and 0 for what is not a number. No gradient goes back through it.
+            to_i16(x) as to_i16 = "i16":
                 "v = i16(v1)"; "";
-            /// `a` as `i32`: towards 0, the nearest there is; what is not a number is 0.
-            to_i32(a) as to_i32 = "i32":
+            /// Each element as `i32`: without its fraction, the nearest there is, and 0 for what is not a number. No gradient goes back through it.
+            to_i32(x) as to_i32 = "i32":
                 "v = i32(v1)"; "";
-            /// `a` as `i64`: towards 0, the nearest there is; what is not a number is 0.
-            to_i64(a) as to_i64 = "i64":
+            /// Each element as `i64`: without its fraction, the nearest there is, and 0 for what is not a number. No gradient goes back through it.
+            to_i64(x) as to_i64 = "i64":
                 "v = i64(v1)"; "";
-            /// `a` as `bf16`, rounded to the nearest.
-            to_bf16(a) as to_bf16 = "bf16":
+            /// Each element as `bf16`, rounded to the nearest.
+            to_bf16(x) as to_bf16 = "bf16":
                 "v = bf16(v1)"; "g1 =+ g";
-            /// `a` as `f16`, rounded to the nearest.
-            to_f16(a) as to_f16 = "f16":
+            /// Each element as `f16`, rounded to the nearest.
+            to_f16(x) as to_f16 = "f16":
                 "v = f16(v1)"; "g1 =+ g";
-            /// `a` as `f32`, rounded to the nearest.
-            to_f32(a) as to_f32 = "f32":
+            /// Each element as `f32`, rounded to the nearest.
+            to_f32(x) as to_f32 = "f32":
                 "v = f32(v1)"; "g1 =+ g";
-            /// `a` as `f64`.
-            to_f64(a) as to_f64 = "f64":
+            /// Each element as `f64`, rounded to the nearest.
+            to_f64(x) as to_f64 = "f64":
                 "v = f64(v1)"; "g1 =+ g";
         }
     };

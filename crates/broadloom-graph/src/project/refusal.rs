@@ -18,6 +18,7 @@
 use std::collections::hash_map::Entry;
 
 use broadloom_core::projection::{AxisId, AxisIndex, Failure, Phase};
+use broadloom_diagnostics::Help;
 use broadloom_spec::{AxisKind, ComponentKind, Kind};
 use rustc_hash::FxHashMap;
 
@@ -346,7 +347,7 @@ impl Words<'_> {
         let beyond = site.map_or("its axis".into(), |site| self.site(site));
         let error = self.error(&format!("position {at} is beyond {beyond}"));
         let error = site.into_iter().fold(error, |error, site| error.with_end(self.axis(site)));
-        error.with_help("positions count from 0")
+        error.with_help(Help::rule("positions count from 0"))
     }
 
     fn repeated(&self) -> Error {

@@ -1,7 +1,7 @@
 //! Recurrences: `scan` and `fold` apply a function to the elements of an axis in turn, and to what it made before.
 
 use broadloom::{Along, Kind, OpenScan, Tensor};
-use broadloom_diagnostics::{Diagnostic, Span};
+use broadloom_diagnostics::{Diagnostic, Help, Span};
 
 use super::axis::{along, no_axis};
 use super::{Call, Given};
@@ -225,7 +225,7 @@ fn as_many_turns(eval: &mut Eval<'_>, call: &Call, over: &[&Given], moved: &[Ten
             diagnostic = diagnostic.with_label(made, format!("`{}` is made here", eval.quote(given.span)));
         }
     }
-    eval.fail(diagnostic.with_help(format!("make both {turns} or both {others}")))
+    eval.fail(diagnostic.with_help(Help::rule(format!("make both {turns} or both {others}"))))
 }
 
 fn too_few<T>(

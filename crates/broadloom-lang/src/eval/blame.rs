@@ -1,7 +1,7 @@
 //! Errors inside of a function, in terms of what it takes and what it is given.
 
-use broadloom::{Error, ErrorKind, PartialRow, Remedy, Tensor};
-use broadloom_diagnostics::{Diagnostic, Span};
+use broadloom::{Error, ErrorKind, PartialAxis, PartialRow, Remedy, Tensor};
+use broadloom_diagnostics::{Diagnostic, Fact, Help, Span};
 
 use super::Eval;
 use super::makers::labelled;
@@ -94,7 +94,9 @@ impl Eval<'_> {
                 let outer = self.applied.get(at.unwrap_or_default()).and_then(|applied| applied.outer);
                 let shown =
                     self.refused_by_conditions(diagnostic, error, &taken, (&signature.arguments, &scope));
-                self.with_numbers(shown, outer)
+                let given = self.given_sizes(&signature.arguments, &scope);
+                let fact = Fact::AtMost { most: scheme.most.clone(), given };
+                self.with_numbers(shown.with_fact(fact), outer)
             }
             _ => diagnostic.with_note(format!("{}; here, {}", taken.wanted(), taken.given)),
         };
@@ -103,7 +105,7 @@ impl Eval<'_> {
             diagnostic = self.clashing(diagnostic, &name, &clash);
         } else if let Some((help, data)) = self.without_batch(&signature.arguments, &scope) {
             diagnostic.message = format!("the arguments of `{name}` do not have the same batch");
-            diagnostic.help = vec![help];
+            diagnostic.help = vec![help.into()];
             diagnostic = self.with_shape(diagnostic, data);
         } else {
             diagnostic.help.extend(self.other_rows(&signature.arguments, &scope));
@@ -134,6 +136,23 @@ impl Eval<'_> {
             diagnostic = self.with_shape(diagnostic, self.source_of(tensor).unwrap_or(tensor));
         }
         diagnostic
+    }
+
+    /// The sizes of all axes of the tensors that a function is given.
+    fn given_sizes(&self, arguments: &[Argument], scope: &Scope) -> Vec<u64> {
+        let given = arguments.iter().filter_map(|each| scope.own(self.names.find(&each.name)?));
+        let tensors =
+            given.filter_map(|value| if let Value::Tensor(tensor) = value { Some(tensor) } else { None });
+        let axes = |tensor: Tensor| {
+            let rows = self.graph.shape(tensor).rows.into_iter();
+            rows.flat_map(|row| row.lead.into_iter().chain(row.trail)).collect::<Vec<_>>()
+        };
+        let sizes = tensors.flat_map(axes).filter_map(|axis| match axis {
+            PartialAxis::Known(axis) => Some(axis.size()),
+            PartialAxis::Sized(size) => Some(size),
+            PartialAxis::Unknown => None,
+        });
+        sizes.collect()
     }
 
     /// Shows where functions around an application were given the numbers that a message speaks of.
@@ -195,7 +214,7 @@ impl Eval<'_> {
 
     /// Advice for arguments whose axes are in another row than the function takes them in: outputs where batch axes are
     /// wanted, or different numbers of batch axes where they are the same.
-    fn other_rows(&self, arguments: &[Argument], scope: &Scope) -> Option<String> {
+    fn other_rows(&self, arguments: &[Argument], scope: &Scope) -> Option<Help> {
         let given = |each: &Argument| match scope.own(self.names.find(&each.name)?)? {
             Value::Tensor(tensor) => Some(self.graph.shape(tensor)),
             _ => None,
@@ -209,7 +228,7 @@ impl Eval<'_> {
         if let [first, second, ..] = arguments
             && let (Some((true, 0)), Some((false, 1..))) = (outputs(first), outputs(second))
         {
-            return Some(format!("`{}` and `{}` seem to be exchanged", first.name, second.name));
+            return Some(format!("`{}` and `{}` seem to be exchanged", first.name, second.name).into());
         }
         let mut first: Option<(&Argument, &str, usize)> = None;
         for each in arguments {
@@ -221,15 +240,16 @@ impl Eval<'_> {
             if rest.trim().is_empty() && (batches, inputs) == (0, 0) && outputs > 0 {
                 return Some(format!(
                     "without `|` all axes are outputs; if they count the examples of a batch, declare it `{got} |`"
-                ));
+                )
+                .into());
             }
             match first {
                 Some((known, row, has)) if row == batch && has != batches => {
-                    return Some(format!(
+                    return Some(Help::rule(format!(
                         "the batch axes, before `|`, are the same in both: `{}` has {has}, `{}` has {batches}",
                         self.given_name(known, scope),
                         self.given_name(each, scope)
-                    ));
+                    )));
                 }
                 Some(_) => {}
                 None => first = Some((each, batch, batches)),

@@ -4,7 +4,7 @@
 //! them somewhere in its body; the reason is that `..b..` is 4 in one and 16 in the other, which needs no line of the library.
 
 use broadloom::{Node, Tensor};
-use broadloom_diagnostics::Diagnostic;
+use broadloom_diagnostics::{Diagnostic, Fact};
 
 use super::Eval;
 use crate::signature::Argument;
@@ -119,6 +119,7 @@ impl Eval<'_> {
             Some(rows) => format!("the {rows} of `{left}` and `{right}` do not agree: {first} and {second}"),
             None => format!("`{}` of `{function}` cannot be both {first} and {second}", a.name),
         };
+        diagnostic.facts = vec![Fact::Sizes([first, second])];
         let is_shown = |size: u64| {
             let begin = format!("{size} because of ");
             let mut others = diagnostic.labels.iter().filter(|label| !label.primary);
@@ -133,7 +134,7 @@ impl Eval<'_> {
         }
         // Operands that are matched axis by axis have advice of their own.
         if clash.is_batch() || !a.is_row() || diagnostic.help.is_empty() {
-            diagnostic.help = vec![self.clash_advice(function, clash)];
+            diagnostic.help = vec![self.clash_advice(function, clash).into()];
         }
         diagnostic
     }

@@ -8,7 +8,7 @@
 use std::rc::Rc;
 
 use broadloom::{Error, Kind, Shape as Inferred, StatedNames};
-use broadloom_diagnostics::{Diagnostic, Span};
+use broadloom_diagnostics::{Diagnostic, Help, Span};
 
 use super::report::diagnosed;
 use super::{Eval, Evaluated, Reported};
@@ -141,11 +141,12 @@ impl Eval<'_> {
         if crate::suggest::number_type(wanted).is_some()
             || ["Tensor", "tensor", "array", "f32"].contains(&wanted)
         {
-            diagnostic.help.push(format!(
+            let read = format!(
                 "after `:` stands a shape, and `{wanted}` is read as the name of a size: leave it out"
-            ));
+            );
+            diagnostic.help.push(read.into());
         }
-        diagnostic.help.extend(help);
+        diagnostic.help.extend(help.map(Help::from));
         self.fail(diagnostic.with_note(error.message()))
     }
 

@@ -435,7 +435,8 @@ impl Eval<'_> {
             })
         });
         if let (Err(_), Some(told)) = (&part, self.diagnostics.get_mut(before)) {
-            told.help = vec![format!("`{from}..{to}` goes up to {}: its end is not part of it", to - 1)];
+            let help = format!("`{from}..{to}` goes up to {}: its end is not part of it", to - 1);
+            told.help = vec![help.into()];
         }
         let part = part?;
         self.show_as_written(part, span, "x[…]");

@@ -76,7 +76,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use broadloom::{AxisName, Error, Graph, Tensor};
-use broadloom_diagnostics::{Diagnostic, SourceId, Sources, Span};
+use broadloom_diagnostics::{Diagnostic, Fact, SourceId, Sources, Span};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::codes;
@@ -399,9 +399,22 @@ impl<'o> Eval<'o> {
         span: Span,
         help: impl Into<String>,
     ) -> Evaluated<T> {
+        self.wrong_by(code, message, span, help, Vec::new())
+    }
+
+    /// Reports a mistake at a place, with its facts.
+    pub(crate) fn wrong_by<T>(
+        &mut self,
+        code: &'static str,
+        message: impl Into<String>,
+        span: Span,
+        help: impl Into<String>,
+        facts: Vec<Fact>,
+    ) -> Evaluated<T> {
         let help: String = help.into();
         let place = self.place(span);
         let mut diagnostic = Diagnostic::error(code, message, place, "");
+        diagnostic.facts = facts;
         // Inside of the library it follows from what was reported about the same call.
         let is_known =
             |known: &Diagnostic| known.is_error() && known.primary().is_some_and(|label| label.span == place);

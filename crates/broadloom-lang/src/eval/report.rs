@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use broadloom::{Error, ErrorKind, MessageLine, Node, Remedy, Tensor, example_shape};
-use broadloom_diagnostics::{Diagnostic, Link, Span};
+use broadloom_diagnostics::{Diagnostic, Fact, Help, Link, Span};
 
 use super::{Eval, Evaluated, Reported};
 use crate::codes;
@@ -37,7 +37,7 @@ impl Eval<'_> {
             false => !help.contains("declare `") && !help.contains(" @ "),
         });
         if let Some(advice) = self.cause(error.kind(), span) {
-            diagnostic.help = vec![advice];
+            diagnostic.help = vec![advice.into()];
         }
         if matches!(error.kind(), ErrorKind::Mismatch | ErrorKind::Arithmetic) {
             if self.is_same_whole(&diagnostic) {
@@ -46,16 +46,16 @@ impl Eval<'_> {
             diagnostic = self.with_makers(diagnostic, error);
             diagnostic = self.with_strides(diagnostic, error, span);
             diagnostic = self.blamed(diagnostic, error, place, span);
-            diagnostic.help.extend(self.without_padding(error, span));
+            diagnostic.help.extend(self.without_padding(error, span).map(Help::from));
         }
         self.fail(diagnostic)
     }
 
     /// Returns true if an axis that is too small for its parts has been reported.
     fn is_same_whole(&self, wrong: &Diagnostic) -> bool {
-        let whole = |message: &str| message.split_once(" the rest of ").map(|(_, whole)| whole.to_string());
-        let own = whole(&wrong.message);
-        own.is_some() && self.diagnostics.iter().any(|known| whole(&known.message) == own)
+        let is_whole = |fact: &&Fact| matches!(fact, Fact::TooLarge(_));
+        let own = wrong.facts.iter().find(is_whole);
+        own.is_some() && self.diagnostics.iter().any(|known| known.facts.iter().find(is_whole) == own)
     }
 
     /// Returns true if a message names something that the body of a function of the library has made.
@@ -100,18 +100,20 @@ impl Program {
                     continue;
                 }
                 layers.push(place);
-                diagnostic.help = vec![match is_first {
-                    true => format!(
-                        "`{function}` is given no `{argument}`: write `{function}(64)`, or whatever size is meant"
-                    ),
-                    false => format!(
-                        "`{function}` is given no `{argument}`: add `{argument} = 64`, or whatever size is meant"
-                    ),
-                }];
+                let write = match is_first {
+                    true => format!("write `{function}(64)`"),
+                    false => format!("add `{argument} = 64`"),
+                };
+                diagnostic.help = vec![
+                    format!("`{function}` is given no `{argument}`: {write}, or whatever size is meant")
+                        .into(),
+                ];
+                let layer = function.to_string();
+                diagnostic.facts.extend(is_first.then_some(Fact::NoSize { layer }));
             }
             if let Some(help) = error.step().and_then(|step| self.unit_that_is_read(step)) {
                 diagnostic.labels.iter_mut().for_each(|label| label.text.clear());
-                diagnostic.help = vec![help];
+                diagnostic.help = vec![help.into()];
             }
             self.diagnostics.push(diagnostic);
         }
@@ -232,6 +234,7 @@ pub(crate) fn diagnosed(error: &Error, span: Span, origins: &[Origin]) -> Diagno
         _ => error.sentence().to_string(),
     };
     let mut diagnostic = Diagnostic::error(code(error.kind()), message, span, "");
+    diagnostic.facts = error.facts().to_vec();
     if let Some(excerpt) = error.excerpt() {
         diagnostic = diagnostic.with_note(excerpt);
     }
@@ -265,9 +268,10 @@ pub(crate) fn diagnosed(error: &Error, span: Span, origins: &[Origin]) -> Diagno
         // Help before the remedy does not depend on the language.
         Some(remedy) => {
             let others = &error.help()[..error.help().len().saturating_sub(1)];
-            others.iter().fold(diagnostic, Diagnostic::with_help).with_help(in_this_language(remedy))
+            let diagnostic = others.iter().cloned().fold(diagnostic, Diagnostic::with_help);
+            diagnostic.with_help(in_this_language(remedy))
         }
-        None => error.help().iter().fold(diagnostic, Diagnostic::with_help),
+        None => error.help().iter().cloned().fold(diagnostic, Diagnostic::with_help),
     }
 }
 
@@ -279,9 +283,12 @@ fn from_outside(mut diagnostic: Diagnostic, error: &Error) -> Diagnostic {
         }
         Some(Remedy::Drop(Some((below, above)))) => {
             let last = diagnostic.help.pop();
-            diagnostic.help = vec![format!(
-                "windows have to fit: change the size of what it reads ({below} or {above} would fit), the window or the stride"
-            )];
+            diagnostic.help = vec![
+                format!(
+                    "windows have to fit: change the size of what it reads ({below} or {above} would fit), the window or the stride"
+                )
+                .into(),
+            ];
             diagnostic.help.extend(last);
         }
         _ => {}
@@ -291,10 +298,7 @@ fn from_outside(mut diagnostic: Diagnostic, error: &Error) -> Diagnostic {
 
 /// The error with its two sizes in place of the axis of a body that cannot have both: the ends say which axes these are.
 fn by_its_sizes(mut diagnostic: Diagnostic, error: &Error) -> Diagnostic {
-    if let [first, second] = error.ends()
-        && let (Some(a), Some(b)) = (first.size(), second.size())
-        && diagnostic.message.contains(" cannot be both ")
-    {
+    if let Some([a, b]) = error.sizes().filter(|_| error.facts().contains(&Fact::NamedAxis)) {
         diagnostic.message = format!("{a} and {b} do not agree");
     }
     diagnostic
@@ -329,7 +333,7 @@ pub(crate) fn left_out(
             }
         }
     }
-    wrong.with_help(help)
+    wrong.with_help(Help::rule(help))
 }
 
 /// The remedy for a mistake, in the syntax of this language.

@@ -166,7 +166,7 @@ impl<'o> Eval<'o> {
         });
         let parameters = named.zip(of_params.iter().cloned()).collect();
         let result = given(value, &mut results);
-        Ok((shapes.to_vec(), Scheme { result, parameters, conditions: scheme.conditions }))
+        Ok((shapes.to_vec(), Scheme { result, parameters, conditions: scheme.conditions, most: scheme.most }))
     }
 
     /// What the signature that a function states promises and its body does not keep.

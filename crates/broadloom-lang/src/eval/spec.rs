@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use broadloom::{Accumulate, Combine, Notation, Operation, Padding, SpecOptions, Tensor, multiples};
+use broadloom::{Accumulate, Combine, Multiples, Notation, Operation, Padding, SpecOptions, Tensor};
 use broadloom_diagnostics::{Diagnostic, Span};
 use broadloom_spec::{Axis, AxisId, Kind, RowId, RowVariable, Shape, Spec, parse_over, parse_spec};
 
@@ -156,7 +156,9 @@ impl Eval<'_> {
                     match eval.quotient(name, span) {
                         Some([of, by]) => {
                             let message = format!("{of} is not a multiple of {by}");
-                            eval.wrong(codes::ARITHMETIC, message, span, multiples(of, by))
+                            let multiples = Multiples::new(of, by);
+                            let (help, facts) = (multiples.to_string(), multiples.facts());
+                            eval.wrong_by(codes::ARITHMETIC, message, span, help, facts)
                         }
                         None => eval.wrong(codes::RANGE, message, span, ""),
                     }

@@ -28,10 +28,8 @@ impl Eval<'_> {
 
     /// Advice for two sizes of which one has become smaller by windows.
     fn shrunk(&self, error: &Error, span: Span) -> Option<String> {
-        let sizes: Vec<u64> = error.ends().iter().filter_map(|end| end.size()).collect();
-        let (&[a, b], concerned) = (&sizes[..], self.graph.computed_from(&self.read_at(span))) else {
-            return None;
-        };
+        let [a, b] = error.sizes()?;
+        let concerned = self.graph.computed_from(&self.read_at(span));
         let inside: Vec<&Applied> = self
             .applications_of(&concerned)
             .into_iter()
@@ -52,8 +50,7 @@ impl Eval<'_> {
 
     /// Shows the layers that have made one of two sizes from the other, by a stride.
     pub(super) fn with_strides(&self, mut diagnostic: Diagnostic, error: &Error, span: Span) -> Diagnostic {
-        let sizes: Vec<u64> = error.ends().iter().filter_map(|end| end.size()).collect();
-        let &[a, b] = &sizes[..] else { return diagnostic };
+        let Some([a, b]) = error.sizes() else { return diagnostic };
         let (large, small) = (a.max(b), a.min(b));
         for at in self.applications_of(&self.graph.computed_from(&self.read_at(span))) {
             let Some(applied) = self.applied.get(at as usize).filter(|applied| applied.is_of_library())

@@ -1,8 +1,8 @@
 //! Changes of what is applied, and of what it is applied to.
 
-use broadloom_diagnostics::{Diagnostic, Edit, Span};
+use broadloom_diagnostics::{Diagnostic, Edit, Fact, Span};
 
-use super::{Attempt, Change, sizes};
+use super::{Attempt, Change, Kind, sizes};
 use crate::codes;
 use crate::lint::compositions::ALL_PAIRS;
 use crate::program::Program;
@@ -12,11 +12,11 @@ use crate::syntax::ast::{Binary, Def, ExprId, ExprKind, Statement, StatementKind
 const SHRINKING: [&str; 5] = ["max_pool", "avg_pool", "conv2d", "depthwise_conv2d", "separable_conv2d"];
 
 /// The axes that a function of the library goes over, and what they are.
-const OVER: [(&str, &str); 4] = [
-    ("... | t -> ...", "for the input"),
-    ("... | ... -> v", "for the output"),
-    ("... | v", "for the output"),
-    ("... s |", "for the last batch axis"),
+const OVER: [(&str, Kind, &str); 4] = [
+    ("... | t -> ...", Kind::Way(0), "for the input"),
+    ("... | ... -> v", Kind::Way(1), "for the output"),
+    ("... | v", Kind::Way(1), "for the output"),
+    ("... s |", Kind::Way(2), "for the last batch axis"),
 ];
 
 /// The longest call that advice quotes.
@@ -37,7 +37,10 @@ pub(super) fn attempts(program: &Program, wrong: &Diagnostic, place: Span) -> Ve
 
 /// A function with one list of arguments, and so with one set of parameters, that is applied to different shapes.
 fn second_list(program: &Program, wrong: &Diagnostic) -> Option<Attempt> {
-    let map = wrong.help.first()?.strip_prefix('`')?.split_once("` is one map, wherever it is applied")?.0;
+    let map = wrong.facts.iter().find_map(|fact| match fact {
+        Fact::OneMap { name } => Some(name),
+        _ => None,
+    })?;
     let def = definition(program, &program.file.statements, map.split('.').next()?)?;
     let (last, configuration) = def.arguments.split_last().filter(|(_, others)| !others.is_empty())?;
     if def.config.is_some() {
@@ -62,7 +65,7 @@ fn second_list(program: &Program, wrong: &Diagnostic) -> Option<Attempt> {
         "write `def {function}({list})({x})`, and each `{function}(…)` that is given its first list has its own"
     );
     let reason = format!("`{map}` is one map, wherever `{function}` is applied: ");
-    Some(Attempt { is_certain: true, ..Attempt::new(reason, vec![Change { help, edits }]) })
+    Some(Attempt { is_certain: true, ..Attempt::new(reason, vec![Change::new(help, edits)]) })
 }
 
 /// Functions for `scan` and `fold` that take what is carried first.
@@ -85,10 +88,8 @@ fn turns(program: &Program, wrong: &Diagnostic) -> Vec<Attempt> {
         let (first, last) = (def.arguments.first()?.name.span, def.arguments.last()?.name.span);
         let list = order.join(", ");
         let name = program.names.text(def.name.name);
-        let change = Change {
-            help: format!("write `def {name}({list})`"),
-            edits: vec![Edit::new(first.to(last), list.clone())],
-        };
+        let edits = vec![Edit::new(first.to(last), list.clone())];
+        let change = Change::new(format!("write `def {name}({list})`"), edits);
         let reason = format!("`{function}` gives `{name}` an element first, and then what is carried: ");
         let is_plain = def.arguments.iter().all(|each| each.shape.is_none() && each.default.is_none());
         is_plain.then(|| Attempt { is_certain: true, ..Attempt::new(reason, vec![change]) })
@@ -107,27 +108,28 @@ fn transposed(program: &Program, place: Span) -> Option<Attempt> {
     {
         let written = format!("einsum(\"{ALL_PAIRS}\", {}, {})", text(left), text(of));
         let help = format!("for products of all pairs, write `{written}`");
-        let change = Change { help, edits: vec![Edit::new(place, written)] };
+        let change = Change::new(help, vec![Edit::new(place, written)]);
         return Some(Attempt::new("without input axes, `@` contracts nothing: ", vec![change]));
     }
     let ExprKind::Field(..) = file.expr(left).kind else { return None };
     let edits = vec![Edit::new(file.expr(left).span.after(), ".T")];
-    let change = Change { help: format!("write `{}.T @ {}`", text(left), text(right)), edits };
+    let change = Change::new(format!("write `{}.T @ {}`", text(left), text(right)), edits);
     Some(Attempt { is_certain: true, ..Attempt::new("the transpose fits: ", vec![change]) })
 }
 
 /// Other axes for a function that goes over those that a text names, as `softmax("... | v")`.
 fn over_other_axes(program: &Program, wrong: &Diagnostic, place: Span) -> Option<Attempt> {
-    let is_about_spec = wrong.message.contains("in the spec has");
+    let is_about_spec = wrong.facts.contains(&Fact::SpecRank);
     let mut texts = program.file.exprs.iter().filter(|expr| is_about_spec && place.contains(expr.span));
     let (text, span) = texts.find_map(|expr| match &expr.kind {
         ExprKind::Text(text) if !text.contains("=>") => Some((text, expr.span)),
         _ => None,
     })?;
-    let others = OVER.iter().filter(|(axes, _)| **axes != **text);
-    let change = |(axes, over): &(&str, &str)| Change {
+    let others = OVER.iter().filter(|(axes, ..)| **axes != **text);
+    let change = |(axes, kind, over): &(&str, Kind, &str)| Change {
         help: format!("{over}, `\"{axes}\"`"),
         edits: vec![Edit::new(span, format!("\"{axes}\""))],
+        kind: *kind,
     };
     let reason = "name every row, and the axes that are meant by a label: ";
     Some(Attempt { is_choice: true, ..Attempt::new(reason, others.map(change).collect()) })
@@ -140,13 +142,16 @@ fn images(program: &Program, wrong: &Diagnostic, place: Span) -> Option<Attempt>
         a.max(b).checked_div(a.min(b)).filter(|factor| *factor > 1 && factor * a.min(b) == a.max(b))?;
     let shrinks = |name: &str| SHRINKING.contains(&name);
     program.applications.iter().find(|each| each.library && shrinks(&each.function))?;
-    let mut changes = strides(program, wrong, factor);
-    changes.extend(each_operand(program, place, "enlarge the smaller one, ", |x| {
-        format!("upsample({factor})({x})")
-    }));
-    changes.extend(each_operand(program, place, "shrink the larger one, ", |x| {
-        format!("max_pool({factor})({x})")
-    }));
+    let ways = [
+        strides(program, wrong, factor),
+        each_operand(program, place, "enlarge the smaller one, ", |x| format!("upsample({factor})({x})")),
+        each_operand(program, place, "shrink the larger one, ", |x| format!("max_pool({factor})({x})")),
+    ];
+    let numbered = ways.into_iter().enumerate();
+    let changes = numbered.flat_map(|(way, changes)| {
+        changes.into_iter().map(move |change| Change { kind: Kind::Way(way), ..change })
+    });
+    let changes = changes.collect();
     let reason = format!("one image is {factor} times as large as the other: ");
     Some(Attempt { is_choice: true, ..Attempt::new(reason, changes) })
 }
@@ -163,7 +168,7 @@ fn strides(program: &Program, wrong: &Diagnostic, factor: u64) -> Vec<Change> {
         let written =
             format!("{}, stride = {factor})", program.sources.slice(Span { end: last.end, ..expr.span }));
         let edits = vec![Edit::new(expr.span, written.clone())];
-        Some(Change { help: format!("give {layer} the same stride, `{written}`"), edits })
+        Some(Change::new(format!("give {layer} the same stride, `{written}`"), edits))
     });
     calls.collect()
 }
@@ -177,7 +182,7 @@ fn padded(program: &Program, wrong: &Diagnostic) -> Option<Attempt> {
     });
     let change = |span: Span| {
         let written = program.sources.slice(span).replace("<+", "=+");
-        Change { help: format!("write `{written}`"), edits: vec![Edit::new(span, written)] }
+        Change::new(format!("write `{written}`"), vec![Edit::new(span, written)])
     };
     let changes: Vec<Change> = specs.map(change).collect();
     (!changes.is_empty())
@@ -214,7 +219,7 @@ fn each_operand(
     let operands = operands.into_iter().map(|operand| file.expr(operand));
     let changes = operands.filter(|expr| !matches!(expr.kind, ExprKind::Text(_))).map(|expr| {
         let written = around(program.sources.slice(expr.span));
-        Change { help: format!("{before}`{written}`"), edits: vec![Edit::new(expr.span, written)] }
+        Change::new(format!("{before}`{written}`"), vec![Edit::new(expr.span, written)])
     });
     changes.filter(|change| change.help.len() <= 2 * LONGEST_QUOTE).collect()
 }

@@ -1,6 +1,6 @@
 //! Changes of declared shapes and of the numbers in them.
 
-use broadloom_diagnostics::{Diagnostic, Edit, Span};
+use broadloom_diagnostics::{Diagnostic, Edit, Fact, Span};
 
 use super::{Attempt, Change, sizes};
 use crate::program::Program;
@@ -30,7 +30,7 @@ impl Declaration<'_> {
             Some(rest) => format!("write `{{{name} : {shape}{rest}`"),
             None => format!("declare `{name}` as `{shape}`"),
         };
-        Change { help, edits: vec![Edit::new(self.span, shape)] }
+        Change::new(help, vec![Edit::new(self.span, shape)])
     }
 
     /// Its rows as a shape.
@@ -166,7 +166,7 @@ pub(super) fn attempts(program: &Program, wrong: &Diagnostic, place: Span) -> Ve
     let each = |changes: &dyn Fn(&Declaration<'_>) -> Vec<Change>| all.iter().flat_map(changes).collect();
     let optional =
         |change: fn(&Declaration<'_>) -> Option<Change>| all.iter().filter_map(change).collect::<Vec<_>>();
-    let is_product = wrong.message.starts_with("the input of `");
+    let is_product = wrong.facts.contains(&Fact::ProductRank);
     vec![
         Attempt::new(
             "a map has its input before `->`: ",
@@ -188,7 +188,7 @@ pub(super) fn attempts(program: &Program, wrong: &Diagnostic, place: Span) -> Ve
         Attempt::new("for one name, ", renamed(&all, wrong)),
         Attempt::new("with the size of what it meets, ", by_other_names(&all)),
         Attempt::new("the same axes in another order fit: ", each(&|each| each.in_other_orders(&all))),
-        Attempt { is_choice: true, ..Attempt::new("", resized(&all, program, wrong)) },
+        Attempt { is_choice: true, follows_rule: true, ..Attempt::new("", resized(&all, program, wrong)) },
     ]
 }
 
@@ -237,13 +237,12 @@ fn names_read(program: &Program, place: Span) -> Vec<&str> {
 
 /// Two names for one size, with one of them in place of the other.
 fn renamed(all: &[Declaration<'_>], wrong: &Diagnostic) -> Vec<Change> {
-    let names: Vec<&str> = wrong.message.split('`').skip(1).step_by(2).collect();
-    match &names[..] {
-        [a, b] if wrong.message.contains("are different sizes") => {
-            all.iter().flat_map(|each| [each.replaced(b, a), each.replaced(a, b)]).flatten().collect()
-        }
-        _ => Vec::new(),
-    }
+    let names = wrong.facts.iter().find_map(|fact| match fact {
+        Fact::SizeNames(names) => Some(names),
+        _ => None,
+    });
+    let Some([a, b]) = names else { return Vec::new() };
+    all.iter().flat_map(|each| [each.replaced(b, a), each.replaced(a, b)]).flatten().collect()
 }
 
 /// Parameters with one name of a size in place of another: both stand in what the error shows.
@@ -269,7 +268,7 @@ fn resized(all: &[Declaration<'_>], program: &Program, wrong: &Diagnostic) -> Ve
     let of_pair = |pair: [u64; 2]| {
         let declared = all.iter().flat_map(move |each| each.resized(pair));
         let changes = declared.chain(sizes::resized(program, wrong, pair));
-        changes.map(move |change| Change { help: format!("{begins}{}, {}", pair[1], change.help), ..change })
+        changes.map(move |change| change.for_size(begins, pair[1]))
     };
     pairs.into_iter().flat_map(of_pair).collect()
 }

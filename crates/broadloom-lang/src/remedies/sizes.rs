@@ -1,9 +1,9 @@
 //! Changes of the numbers that calls are given, where they are written.
 
-use broadloom_diagnostics::{Diagnostic, Edit, Span};
+use broadloom_diagnostics::{Diagnostic, Edit, Fact, Span};
 
 use super::calls::{LONGEST_QUOTE, name};
-use super::{Attempt, Change, FOR_BOTH};
+use super::{Attempt, Change};
 use crate::program::Program;
 use crate::syntax::ast::{Arg, Binary, Expr, ExprId, ExprKind, StatementKind};
 
@@ -20,22 +20,21 @@ pub(super) fn attempts(program: &Program, wrong: &Diagnostic) -> Vec<Attempt> {
 
 /// A layer made for so many, as positions, that is given more of them.
 fn enlarged(program: &Program, wrong: &Diagnostic) -> Option<Attempt> {
-    let numbers = |text: &str| -> Vec<u64> {
-        text.split(|c: char| !c.is_ascii_digit()).filter_map(|digits| digits.parse().ok()).collect()
-    };
-    let (_, behind) = wrong.message.split_once(" is at most ")?;
-    let (most, given) = behind.split_once(" is given ")?;
-    let most = numbers(most).first().copied()?;
-    let more = numbers(given).into_iter().filter(|size| *size > most);
-    let changes = more.flat_map(|size| resized(program, wrong, [most, size])).collect();
+    let (most, given) = wrong.facts.iter().find_map(|fact| match fact {
+        Fact::AtMost { most, given } => Some((*most.first()?, given)),
+        _ => None,
+    })?;
+    let more = given.iter().filter(|size| **size > most);
+    let changes = more.flat_map(|size| resized(program, wrong, [most, *size])).collect();
     Some(Attempt { is_certain: true, ..Attempt::new("", changes) })
 }
 
 /// An index behind the end of a table: more rows.
 fn longer_table(program: &Program, wrong: &Diagnostic) -> Option<Attempt> {
-    let (_, rows) = wrong.message.split_once(", which has ")?;
-    let rows: u64 = rows.strip_suffix(" rows")?.parse().ok()?;
-    let index: u64 = wrong.message.strip_prefix("index ")?.split(' ').next()?.parse().ok()?;
+    let (index, rows) = wrong.facts.iter().find_map(|fact| match fact {
+        Fact::Index { index, rows } => Some((*index, *rows)),
+        _ => None,
+    })?;
     let wanted = index.checked_add(1)?;
     let rest = wrong.help.first()?;
     let changes = resized_at(program, [rows, wanted], |_| true);
@@ -43,28 +42,26 @@ fn longer_table(program: &Program, wrong: &Diagnostic) -> Option<Attempt> {
     Some(Attempt { is_certain: true, label: "the number of rows", ..Attempt::new(reason, changes) })
 }
 
-/// A size that is not a multiple of another: the sizes that advice names, where they are written.
+/// A number in whose place another would do, where it is written.
 fn divided(program: &Program, wrong: &Diagnostic) -> Option<Attempt> {
-    let (choice, sizes) = wrong.help.first()?.split_once(" would do, or ")?;
-    let pairs = |text: &str| -> Vec<[u64; 2]> {
-        let Some((others, size)) = text.split_once(" in place of ") else { return Vec::new() };
-        let Ok(size) = size.parse() else { return Vec::new() };
-        others.split(" or ").filter_map(|other| Some([size, other.parse().ok()?])).collect()
-    };
-    // More of them are more likely than fewer.
-    let all = [choice, sizes].map(pairs).into_iter().flat_map(|pairs| pairs.into_iter().rev());
-    let changes = all.flat_map(|pair| {
-        let begins = format!("for {}, ", pair[1]);
-        let changes = resized_at(program, pair, |_| true).into_iter();
-        changes.map(move |change| Change { help: format!("{begins}{}", change.help), ..change })
+    let pairs = wrong.facts.iter().filter_map(|fact| match fact {
+        Fact::Instead { written, fits } => Some([*written, *fits]),
+        _ => None,
     });
-    Some(Attempt { is_certain: true, is_choice: true, ..Attempt::new("", changes.collect()) })
+    let changes = pairs.flat_map(|pair| {
+        let changes = resized_at(program, pair, |_| true).into_iter();
+        changes.map(move |change| change.for_size("for", pair[1]))
+    });
+    let changes: Vec<Change> = changes.collect();
+    (!changes.is_empty()).then(|| Attempt { is_certain: true, is_choice: true, ..Attempt::new("", changes) })
 }
 
 /// Layers without a size, of which one has to have one.
 fn sized(program: &Program, wrong: &Diagnostic) -> Option<Attempt> {
-    let (_, behind) = wrong.help.first()?.split_once("write `")?;
-    let layer = behind.strip_suffix("(64)`, or whatever size is meant")?;
+    let layer = wrong.facts.iter().find_map(|fact| match fact {
+        Fact::NoSize { layer } => Some(&**layer),
+        _ => None,
+    })?;
     let empty = program.file.exprs.iter().filter(|expr| match &expr.kind {
         ExprKind::Call { callee, args } => args.is_empty() && name(program, *callee) == Some(layer),
         _ => false,
@@ -76,44 +73,30 @@ fn sized(program: &Program, wrong: &Diagnostic) -> Option<Attempt> {
     }
     let change = |span: Span| {
         let line = program.sources.position(span).0;
-        Change {
-            help: format!("write `{layer}(64)` in line {line}, or whatever size is meant"),
-            edits: vec![Edit::new(span, format!("{layer}(64)"))],
-        }
+        let help = format!("write `{layer}(64)` in line {line}, or whatever size is meant");
+        Change::new(help, vec![Edit::new(span, format!("{layer}(64)"))])
     };
     let reason = format!("`{layer}` is given no size: ");
     let changes = calls.into_iter().map(change).collect();
     Some(Attempt { is_certain: true, label: "no size is given here", ..Attempt::new(reason, changes) })
 }
 
-/// The two sizes that an error is about, as its labels say.
+/// The two sizes that an error is about.
 pub(super) fn sizes(wrong: &Diagnostic) -> Option<[u64; 2]> {
-    let mut sizes: Vec<u64> = Vec::new();
-    for line in wrong.labels.iter().flat_map(|label| label.text.split("; ")) {
-        let size = line.split_once(" because of ").and_then(|(size, _)| size.parse().ok());
-        sizes.extend(size.filter(|size| !sizes.contains(size)));
-    }
-    <[u64; 2]>::try_from(sizes).ok()
+    wrong.facts.iter().find_map(|fact| if let Fact::Sizes(sizes) = fact { Some(*sizes) } else { None })
 }
 
 /// The pairs of a size and of the one that is wanted in its place, and how advice about them begins.
 pub(super) fn pairs(wrong: &Diagnostic) -> (Vec<[u64; 2]>, &'static str) {
-    if let Some([a, b]) = sizes(wrong) {
-        return (vec![[a, b], [b, a]], FOR_BOTH);
-    }
-    // The size of what is divided up, and what its parts add up to.
-    let last = |text: &str| -> Option<u64> { text.split(' ').next_back()?.parse().ok() };
-    let mut texts = wrong.labels.iter().map(|label| &*label.text);
-    let because =
-        texts.clone().find_map(|text| Some((text.split_once(" because of ")?.0.parse::<u64>().ok()?, text)));
-    let pair = because.and_then(|(size, text)| match text.contains(" leaves of ") {
-        true => {
-            let part = texts.find_map(|text| text.split_once(": ")?.0.parse::<u64>().ok())?;
-            Some([last(text)?, (last(text)? + part).checked_sub(size)?])
-        }
-        false => Some([size, wrong.help.iter().find_map(|help| last(help))?]),
+    let parts = wrong.facts.iter().find_map(|fact| match fact {
+        Fact::Parts { whole, sum } => Some([*whole, *sum]),
+        _ => None,
     });
-    (pair.into_iter().collect(), "for ")
+    match (parts, sizes(wrong)) {
+        (Some(pair), _) => (vec![pair], "for"),
+        (None, Some([a, b])) => (vec![[a, b], [b, a]], "for both"),
+        (None, None) => (Vec::new(), ""),
+    }
 }
 
 /// The calls at the places of an error that would be given another number.
@@ -145,7 +128,7 @@ fn in_call(program: &Program, call: &Expr, (given, wanted): (Span, String)) -> C
     let before = Span { end: given.start, ..call.span };
     let behind = Span { start: given.end, ..call.span };
     let [before, behind] = [before, behind].map(|span| program.sources.slice(span));
-    Change { help: format!("write `{before}{wanted}{behind}`"), edits: vec![Edit::new(given, wanted)] }
+    Change::new(format!("write `{before}{wanted}{behind}`"), vec![Edit::new(given, wanted)])
 }
 
 /// The line that gives a size its name, with another size.
@@ -166,10 +149,10 @@ fn in_name(program: &Program, name: &str, [size, wanted]: [u64; 2]) -> Option<Ch
         };
         let value = program.file.expr(*value);
         match value.kind {
-            ExprKind::Number(number) if number == size as f64 => Some(Change {
-                help: format!("write `{word} {name} = {wanted}`"),
-                edits: vec![Edit::new(value.span, wanted.to_string())],
-            }),
+            ExprKind::Number(number) if number == size as f64 => Some(Change::new(
+                format!("write `{word} {name} = {wanted}`"),
+                vec![Edit::new(value.span, wanted.to_string())],
+            )),
             _ => None,
         }
     })

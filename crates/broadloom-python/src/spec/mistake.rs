@@ -71,7 +71,7 @@ impl Mistake {
 
     /// The same with advice.
     pub fn with_help(mut self, help: impl Into<String>) -> Mistake {
-        self.diagnostic.help.push(help.into());
+        self.diagnostic.help.push(help.into().into());
         self
     }
 

@@ -89,7 +89,7 @@ pub fn mistakes(sources: &Sources, diagnostics: &[Diagnostic]) -> Value {
         mistake.insert("line".into(), line.into());
         mistake.insert("column".into(), column.into());
         mistake.insert("message".into(), diagnostic.message.as_str().into());
-        mistake.extend(diagnostic.help.first().map(|help| ("help".to_owned(), help.as_str().into())));
+        mistake.extend(diagnostic.help.first().map(|help| ("help".to_owned(), help.text.as_str().into())));
         Some(Value::Object(mistake))
     };
     diagnostics.iter().filter_map(mistake).collect()

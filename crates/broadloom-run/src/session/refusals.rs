@@ -1,7 +1,7 @@
 //! Why a run does not begin, or stops: in the names of the program.
 
 use broadloom_graph::lowering::{Face, SymbolData, list};
-use broadloom_graph::{Error, ErrorKind, Remedy, Tensor};
+use broadloom_graph::{Error, ErrorKind, Fact, Help, Remedy, Tensor};
 use broadloom_loops::Size;
 use broadloom_loops::reference::Stop;
 
@@ -96,12 +96,17 @@ impl Session {
                     "index {value} at [{}] of `{by}` is outside `{whole}`, which has {below} rows",
                     place.join(", "),
                 );
-                let help = format!("indices are 0 to {}", below - 1);
+                let help = Help::rule(format!("indices are 0 to {}", below - 1));
                 let ends = [buffer, of].into_iter().filter_map(|id| match nodes.get(id.index()) {
                     Some(Content::Value(tensor)) => Some(self.graph.declared_end(*tensor)),
                     _ => None,
                 });
-                ends.fold(Error::new(ErrorKind::Value, message), Error::with_end).with_help(help)
+                let error = Error::new(ErrorKind::Value, message);
+                let error = match u64::try_from(value) {
+                    Ok(index) => error.with_fact(Fact::Index { index, rows: below }),
+                    Err(_) => error,
+                };
+                ends.fold(error, Error::with_end).with_help(help)
             }
             Stop::Memory { buffer } => {
                 let buffer = program.buffer(buffer);

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use broadloom_array::{Array, Dtype};
 use broadloom_graph::lowering::{Face, Leaf, Lookup};
-use broadloom_graph::{Error, ErrorKind, Graph, Initial, Tensor};
+use broadloom_graph::{Error, ErrorKind, Fact, Graph, Help, Initial, Tensor};
 
 use super::prepare::{check_memory, in_type};
 use super::{Backend, Session, Settings};
@@ -125,9 +125,14 @@ impl Rehearsal {
                 "index {value} at [{}] of `{by}` is outside `{of}`, which has {rows} rows",
                 place.join(", ")
             );
-            let help = format!("indices are 0 to {}", rows - 1);
+            let help = Help::rule(format!("indices are 0 to {}", rows - 1));
             let ends = [ids, table].map(|tensor| graph.declared_end(tensor));
-            let error = ends.into_iter().fold(Error::new(ErrorKind::Value, message), Error::with_end);
+            let error = match value.fract() == 0.0 && *value >= 0.0 {
+                true => Error::new(ErrorKind::Value, message)
+                    .with_fact(Fact::Index { index: *value as u64, rows }),
+                false => Error::new(ErrorKind::Value, message),
+            };
+            let error = ends.into_iter().fold(error, Error::with_end);
             Some((step as usize, error.with_help(help)))
         };
         (0..graph.steps() as u32).filter_map(refused).collect()
