@@ -3,8 +3,9 @@
 use crate::error::{Error, ErrorKind, Remedy};
 use crate::formula::{self, Assignment, Assignments};
 use crate::graph::Graph;
-use crate::logic::Accumulate;
-use crate::operation::{Law, Operation, Slot};
+use crate::operation::slot::Slot;
+use crate::operation::{Law, Operation};
+use crate::spec_options::Accumulate;
 use crate::step::{Leaf, Op, Tensor};
 
 /// The steps and tensors that assignments added to a graph.

@@ -8,9 +8,8 @@ use broadloom_spec::Kind;
 
 use crate::Graph;
 use crate::error::Error;
-use crate::logic::{contraction, sources};
 use crate::shape::Shapes;
-use crate::step::{Leaf, Op, RowRef, Step, Tensor, place};
+use crate::step::{Leaf, Op, RowRef, Step, Tensor, contraction, place, sources};
 
 /// A row of an operand that is read as having more axes, or larger ones, than it has.
 ///

@@ -5,25 +5,14 @@ use broadloom_core::{Affine, Closed, Constraint, DimTerm, Form, Numerator, Piece
 use broadloom_spec::SpecNames;
 
 use crate::Graph;
+use crate::declaration::{Declaration, Named, StatedNames};
 use crate::error::{Error, ErrorKind, Remedy};
-use crate::graph::{Before, KnownSpec, View};
-use crate::leaves::{Declaration, Named, StatedNames};
+use crate::graph::Before;
+use crate::notation::KnownSpec;
 use crate::shape::{Axis, PartialAxis};
 use crate::size::{Extent, SymbolicSize};
-use crate::step::{Aspect, Op, RowRef, Step, Tensor, place};
-
-/// A label or a row variable of a spec or of a declared shape, captured by [`Graph::captured`], or a named size,
-/// captured by [`Graph::captured_dim`]: a size to be set, compared or read. The size of a row is the product of its
-/// axes.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct Captured {
-    /// A tensor made with the spec, or declared with the shape; `None` for a named size.
-    pub(crate) tensor: Option<Tensor>,
-    /// The place of the label among the labels of its spec or shape, of the row among its rows, or of the named size
-    /// among the graph's.
-    pub(crate) index: u32,
-    pub(crate) is_row: bool,
-}
+use crate::step::{Aspect, Captured, Op, RowRef, Step, Tensor, place};
+use crate::view::View;
 
 /// The numbers of captured sizes from here on are those of stated signatures.
 const STATED: usize = 1 << 31;

@@ -6,9 +6,8 @@ use smallvec::SmallVec;
 
 use crate::Graph;
 use crate::error::{Error, ErrorKind};
-use crate::graph::KnownSpec;
-use crate::logic::{Accumulate, SpecOptions};
-use crate::notation::Notation;
+use crate::notation::{KnownSpec, Notation};
+use crate::spec_options::{Accumulate, SpecOptions};
 use crate::step::{Aspect, Choice, Op, RowRef, Rows, Tensor, place};
 
 /// The variables of one use of a spec.

@@ -10,16 +10,17 @@ use broadloom_core::{
 use broadloom_spec::{Kind, Spec};
 use rustc_hash::FxHashMap;
 
+use crate::declaration::Declaration;
 use crate::error::{Error, ErrorKind};
-use crate::leaves::{Declaration, Facts};
-use crate::logic::Sources;
-use crate::nest::size_names::SizeNames;
-use crate::notation::Notation;
+use crate::facts::Facts;
+use crate::notation::{KnownSpec, Notation, Specs};
+use crate::open::Open;
 use crate::operation::Laws;
 use crate::shape::Shapes;
-use crate::step::{Aspect, Choice, NONE, Op, Origin, RowRef, Rows, Step, Tensor, TensorData};
-use crate::symbols::{SymbolData, SymbolTable};
-use crate::undetermined::Open;
+use crate::size::SizeNames;
+use crate::step::{Aspect, Choice, NONE, Op, Origin, RowRef, Rows, Sources, Step, Tensor, TensorData};
+use crate::symbols::table::SymbolTable;
+use crate::view::View;
 
 /// A tensor program under construction.
 ///
@@ -75,28 +76,6 @@ pub struct Graph {
     pub(crate) scratch: Vec<DimTerm>,
 }
 
-/// Specs by their text, so that each is parsed once.
-#[derive(Clone, Default)]
-pub(crate) struct Specs {
-    /// By their texts: specs as they are written, and those that [keep](Spec::keeps) units.
-    by_text: [FxHashMap<Box<str>, u32>; 2],
-    all: Vec<Arc<KnownSpec>>,
-}
-
-impl Specs {
-    pub fn get(&self, known: u32) -> &KnownSpec {
-        &self.all[known as usize]
-    }
-}
-
-/// A spec and what follows from its text alone.
-pub(crate) struct KnownSpec {
-    pub text: Box<str>,
-    pub spec: Spec,
-    /// Marks the labels that may have size zero.
-    pub discardable: Vec<bool>,
-}
-
 /// The answers of one closing of the whole program.
 #[derive(Clone)]
 pub(crate) struct Settled {
@@ -128,18 +107,6 @@ enum Refused {
     Core(Core),
     Short(Short),
     Limit(Limit),
-}
-
-/// The parts of a graph that can be read while its solver is closed.
-pub(crate) struct View<'a> {
-    pub axes: &'a [DimTerm],
-    pub tensors: &'a [TensorData],
-    pub labels: &'a [DimTerm],
-    pub bases: &'a [Box<str>],
-    pub symbols: &'a [SymbolData],
-    pub steps: &'a [Step],
-    pub operands: &'a [Tensor],
-    pub specs: &'a Specs,
 }
 
 /// Lengths to return to when a step is refused.

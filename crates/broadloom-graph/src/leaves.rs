@@ -15,17 +15,14 @@ use std::sync::Arc;
 use broadloom_array::{Array, Dtype};
 use broadloom_core::order::{Atom, Basis};
 use broadloom_core::{Constraint, DimTerm, Numerator, Role, RowVar};
-use broadloom_spec::{DeclAxis, Kind, Row, RowVariable, ShapeDecl, SpecNames, parse_shape};
-use rustc_hash::{FxHashMap, FxHashSet};
+use broadloom_spec::{DeclAxis, Kind, Row, RowVariable, ShapeDecl, parse_shape};
 
 use crate::Graph;
-use crate::capture::Captured;
+use crate::declaration::{Declaration, Given, Named, StatedNames};
 use crate::error::{Error, ErrorKind};
 use crate::initial::Initial;
-use crate::lookup::Lookup;
 use crate::size_expr::SizeSum;
-use crate::sort::Sorting;
-use crate::step::{Aspect, Leaf, RowRef, Rows, Step, Tensor, place};
+use crate::step::{Aspect, Captured, Leaf, RowRef, Rows, Step, Tensor, place};
 
 impl Graph {
     /// Data with a declared shape, such as `"32 | 28, 28, 3:rgb"`.
@@ -637,80 +634,7 @@ fn units(decl: &ShapeDecl) -> Vec<bool> {
     axes.map(|axis| axis.size.is_some_and(|size| size.basis.is_some_and(is_unit))).collect()
 }
 
-/// Facts about leaves and steps that runs need and shapes do not.
-#[derive(Clone, Default)]
-pub(crate) struct Facts {
-    /// The sum that each mean is made of, whose spec its sizes are captured from.
-    pub means: FxHashMap<Tensor, Tensor>,
-    /// Sums on the way to a mean, which may be too large for the type of the mean.
-    pub wide: FxHashSet<Tensor>,
-    /// Rows of tensors that fill any shape and were given one.
-    pub shaped: FxHashSet<RowVar>,
-    /// Captured sizes that are used as numbers.
-    pub sizes: Vec<Captured>,
-    /// The gradients that were asked for, by the tensor they belong to.
-    pub gradients: FxHashMap<Tensor, Tensor>,
-    /// Steps that look something up.
-    pub lookups: FxHashMap<u32, Lookup>,
-    /// The steps that sort.
-    pub sorts: FxHashMap<u32, Sorting>,
-    pub precisions: FxHashMap<Tensor, Dtype>,
-    pub default_precision: Dtype,
-    pub initials: FxHashMap<Tensor, Initial>,
-    /// Assignments as they were written, by step.
-    pub texts: FxHashMap<u32, Box<str>>,
-    /// Tensors without a name that were written in another way than they are made: messages call them so.
-    pub shown: FxHashMap<Tensor, Box<str>>,
-    /// Tensors that a function made, by the text of its application. Only messages call them so: listings say how they are
-    /// computed.
-    pub applied: FxHashMap<Tensor, Box<str>>,
-    /// The values of data that brings its own.
-    pub arrays: FxHashMap<Tensor, Arc<Array>>,
-    pub scans: crate::scan::Scans,
-}
-
-/// The names of a signature, and what they stand for in one application of it.
-#[derive(Clone, Debug, Default)]
-pub struct StatedNames {
-    /// In the order in which they were stated; sizes by their numbers among those of the graph.
-    pub(crate) axes: Vec<(Box<str>, u32)>,
-    pub(crate) rows: Vec<(Box<str>, RowVar)>,
-}
-
 /// What a name stands for in a list.
 fn stated<T: Copy>(list: &[(Box<str>, T)], name: &str) -> Option<T> {
     list.iter().find(|(own, _)| **own == *name).map(|(_, stands)| *stands)
-}
-
-/// The declaration of a leaf.
-#[derive(Clone)]
-pub(crate) struct Declaration {
-    /// Its shape, as it was written.
-    pub shape: Box<str>,
-    pub given: Given,
-    /// The names in it; none if everything is a number.
-    pub named: Option<Box<Named>>,
-}
-
-/// The names of a declaration, and the places in the graph of the labels and rows they stand for.
-#[derive(Clone)]
-pub(crate) struct Named {
-    pub names: SpecNames,
-    /// Marks the rows that have a plain `...`.
-    pub plain: [bool; 3],
-    /// The first of its labels among the graph's, and of its rows.
-    pub labels: u32,
-    pub rows: u32,
-}
-
-/// Knowledge about the buffer of a leaf besides its shape.
-#[derive(Clone)]
-pub(crate) enum Given {
-    Nothing,
-    /// Its axes in memory order.
-    Axes(Box<[u64]>),
-    /// The named size that its first axis is, and the other axes.
-    Rows(Box<str>, Box<[u64]>),
-    /// The number of its elements.
-    Count(u64),
 }

@@ -31,7 +31,7 @@
 
 use std::sync::Arc;
 
-use broadloom_core::{Constraint, Numerator, Padding, Piece, Role, RowVar};
+use broadloom_core::{Constraint, Numerator, Piece, Role, RowVar};
 use broadloom_loops::Dtype;
 use broadloom_spec::Kind;
 
@@ -39,122 +39,29 @@ use crate::Graph;
 use crate::error::{Error, ErrorKind};
 use crate::notation::Notation;
 use crate::operation::Operation;
-use crate::step::{Aspect, Op, RowRef, Rows, Tensor, place};
+use crate::spec_options::{Combine, SliceIndex, SpecOptions};
+use crate::step::{Aspect, Op, RowRef, Rows, Sources, Tensor, contraction, place, sources};
 
-/// The rows that broadcast into the result's row of a kind: operand and kind of each. This is the
-/// only definition of the relations of broadcasting operations; sizes read it as an order,
-/// projections as an equivalence.
-pub(crate) fn sources(op: Op, arity: usize, kind: Kind) -> impl Iterator<Item = (usize, Kind)> + Clone {
-    // The operands, and the kind of their rows; the third operand of a composition, the summand,
-    // comes last.
-    let (slots, sum, from) = match (op, kind) {
-        (Op::Pointwise(_), _) => (0..arity, 0..0, kind),
-        (Op::Transpose, Kind::Batch) => (0..1, 0..0, Kind::Batch),
-        (Op::Transpose, Kind::Input) => (0..1, 0..0, Kind::Output),
-        (Op::Transpose, Kind::Output) => (0..1, 0..0, Kind::Input),
-        (Op::Compose | Op::ComposeAccumulate, Kind::Batch) => (0..2, 2..arity, kind),
-        (Op::Compose | Op::ComposeAccumulate, Kind::Input) => (1..2, 2..arity, kind),
-        (Op::Compose | Op::ComposeAccumulate, Kind::Output) => (0..1, 2..arity, kind),
-        (Op::Einsum { .. } | Op::Slice(_) | Op::Collect | Op::Convert { .. }, _) => (0..0, 0..0, kind),
+macro_rules! method_of_graph {
+    ($method:ident $name:literal ($($operand:ident),+) $(#[$doc:meta])*) => {
+        impl Graph {
+            $(#[$doc])*
+            pub fn $method(&mut self, $($operand: Tensor),+) -> Result<Tensor, Error> {
+                self.pointwise($name, &[$($operand),+])
+            }
+        }
     };
-    slots.chain(sum).map(move |slot| (slot, from))
 }
 
-/// Rows of operands that broadcast into one of the result, with the operands they belong to.
-pub(crate) type Sources = smallvec::SmallVec<[(usize, RowRef); 3]>;
-
-/// The rows that a composition contracts: the first refines the second.
-pub(crate) fn contraction(op: Op) -> Option<[(usize, Kind); 2]> {
-    matches!(op, Op::Compose | Op::ComposeAccumulate).then_some([(0, Kind::Input), (1, Kind::Output)])
+/// The methods of all pointwise operations.
+macro_rules! methods_of_graph {
+    ($($(#[$doc:meta])* $method:ident $operands:tt $(as $of_expr:ident)? = $name:literal:
+       $forward:literal; $gradient:literal;)*) => {
+        $(method_of_graph! { $method $name $operands $(#[$doc])* })*
+    };
 }
 
-/// The batch element that a slice takes.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum SliceIndex {
-    /// A position, counted from zero.
-    At(u64),
-    /// A position supplied when the program runs, below this bound if one is known.
-    Run {
-        /// The number of positions.
-        range: Option<u64>,
-    },
-    /// Every position, one after another: that of the turn of a scan.
-    Turn,
-}
-
-/// The choices that a spec leaves to its user.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct SpecOptions<'a> {
-    /// The padding of windows without a marker (`o+k`).
-    pub padding: Option<Padding>,
-    /// The values of strides and dilations given by name.
-    pub coefficients: &'a [(&'a str, u64)],
-    /// The name of the operation in messages; `einsum` if `None`.
-    pub name: Option<&'static str>,
-    /// The operation that combines values that meet in one cell of the result.
-    pub accumulate: Accumulate,
-    /// The operation that combines the operands at each point.
-    pub combine: Combine,
-}
-
-/// The operation that combines the operands of a spec at each point.
-///
-/// ```
-/// use broadloom::{Accumulate, Combine, Graph, SpecOptions};
-/// let mut g = Graph::new();
-/// let (a, b) = (g.data("a", "3, 4")?, g.data("b", "4, 5")?);
-/// // Least sums instead of sums of products: the tropical product, one step of shortest paths.
-/// let options = SpecOptions { accumulate: Accumulate::Min, combine: Combine::Sum, ..SpecOptions::default() };
-/// let paths = g.einsum_with("i j; j k => i k", &[a, b], &options)?;
-/// assert_eq!(g.final_shape(paths)?.to_string(), "3, 5");
-/// # Ok::<(), broadloom::Error>(())
-/// ```
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-pub enum Combine {
-    /// They are multiplied.
-    #[default]
-    Product,
-    /// They are added.
-    Sum,
-    /// The second where the first is not 0, the third elsewhere. There are three operands.
-    Where,
-}
-
-/// The operation that combines values that meet in one cell.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-pub enum Accumulate {
-    /// They are added.
-    #[default]
-    Sum,
-    /// They are multiplied.
-    Product,
-    /// The greatest is kept.
-    Max,
-    /// The least is kept.
-    Min,
-}
-
-impl Accumulate {
-    /// The neutral element: the value of cells that nothing writes, and of margins.
-    pub fn neutral(self) -> f64 {
-        match self {
-            Accumulate::Sum => 0.0,
-            Accumulate::Product => 1.0,
-            Accumulate::Max => f64::NEG_INFINITY,
-            Accumulate::Min => f64::INFINITY,
-        }
-    }
-
-    /// Its sign in a loop nest.
-    pub(crate) fn sign(self) -> &'static str {
-        match self {
-            Accumulate::Sum => "+=",
-            Accumulate::Product => "*=",
-            Accumulate::Max => "max=",
-            Accumulate::Min => "min=",
-        }
-    }
-}
+crate::pointwise_operations!(methods_of_graph);
 
 impl Graph {
     /// Pointwise: every operand broadcasts into the result.

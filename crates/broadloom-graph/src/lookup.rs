@@ -16,28 +16,10 @@ use broadloom_spec::{Axis, Builder, Kind, Row, Shape, Spec};
 use crate::Graph;
 use crate::along::Along;
 use crate::error::{Error, ErrorKind, Remedy};
-use crate::logic::{Accumulate, SpecOptions};
+use crate::facts::Lookup;
 use crate::precision::is_truth;
+use crate::spec_options::{Accumulate, SpecOptions};
 use crate::step::{Leaf, Tensor};
-
-/// The axis that the integers of the second operand are positions on.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Lookup {
-    /// An axis of the first operand, which is read.
-    Taken(Along),
-    /// The first batch axis of the result, which is written.
-    Scattered,
-}
-
-impl Lookup {
-    /// The axis that is looked up.
-    pub fn axis(self) -> Along {
-        match self {
-            Lookup::Taken(along) => along,
-            Lookup::Scattered => Along::first(Kind::Batch),
-        }
-    }
-}
 
 impl Graph {
     /// Looks up rows of a table by integers: `ids` has only batch axes, and its integers are

@@ -7,20 +7,20 @@ use std::sync::Arc;
 
 use broadloom_array::Array;
 
+pub use crate::facts::{Carried, Lookup, Scan, Sorting};
 use crate::step::Step;
+pub use crate::symbols::table::SymbolData;
 use crate::{Error, Graph, Initial, MessageLine, Operation, Projected, Shapes, Tensor};
 
 pub use crate::formula::{Assignment, Formula};
 pub use crate::inferred::Inferred;
-pub use crate::lookup::Lookup;
-pub use crate::operation::{Law, Slot};
+pub use crate::operation::Law;
+pub use crate::operation::slot::Slot;
 pub use crate::precision::{accumulated, precisions};
 pub use crate::project::MEMORY;
-pub use crate::scan::{Carried, Scan};
 pub use crate::size::{list, range_text};
-pub use crate::sort::Sorting;
 pub use crate::step::{Leaf, Op};
-pub use crate::symbols::{SymbolData, contains, out_of_range};
+pub use crate::symbols::{contains, out_of_range};
 
 /// The methods through which lowering reads a graph.
 pub trait Face {

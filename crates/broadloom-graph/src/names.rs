@@ -9,10 +9,9 @@
 use broadloom_core::Padding;
 
 use crate::Graph;
-use crate::capture::Captured;
-use crate::logic::SliceIndex;
 use crate::size::range_text;
-use crate::step::{Choice, Leaf, NONE, Op, Step, Tensor};
+use crate::spec_options::SliceIndex;
+use crate::step::{Captured, Choice, Leaf, NONE, Op, Step, Tensor};
 
 /// Expressions longer than this are shortened in messages.
 const LONGEST: usize = 48;

@@ -11,10 +11,9 @@ use broadloom_core::projection::{AxisIndex, Phase, Verdict};
 use broadloom_spec::Kind;
 use rustc_hash::FxHashSet;
 
-use crate::logic::{contraction, sources};
-use crate::lookup::Lookup;
+use crate::facts::Lookup;
 use crate::project::Projected;
-use crate::step::{Leaf, Op, Step, Tensor};
+use crate::step::{Leaf, Op, Step, Tensor, contraction, sources};
 use crate::{Error, Graph};
 
 /// The loop nest of an operation in the names of the program. It prints as [`Graph::show_nest`] does.

@@ -1,8 +1,9 @@
 //! Specs as operations take them: text that somebody wrote, or a tree that a program built.
 
-use broadloom_spec::{Span, Spec, SpecNode};
+use std::sync::Arc;
 
-use crate::graph::KnownSpec;
+use broadloom_spec::{Span, Spec, SpecNode};
+use rustc_hash::FxHashMap;
 
 /// A spec: its text, or its tree, which is used directly, without printing and parsing.
 ///
@@ -78,6 +79,28 @@ impl<'s> From<&'s Spec> for Notation<'s> {
     fn from(tree: &'s Spec) -> Notation<'s> {
         Notation::Tree(tree)
     }
+}
+
+/// Specs by their text, so that each is parsed once.
+#[derive(Clone, Default)]
+pub(crate) struct Specs {
+    /// By their texts: specs as they are written, and those that [keep](Spec::keeps) units.
+    pub by_text: [FxHashMap<Box<str>, u32>; 2],
+    pub all: Vec<Arc<KnownSpec>>,
+}
+
+impl Specs {
+    pub fn get(&self, known: u32) -> &KnownSpec {
+        &self.all[known as usize]
+    }
+}
+
+/// A spec and what follows from its text alone.
+pub(crate) struct KnownSpec {
+    pub text: Box<str>,
+    pub spec: Spec,
+    /// Marks the labels that may have size zero.
+    pub discardable: Vec<bool>,
 }
 
 impl KnownSpec {

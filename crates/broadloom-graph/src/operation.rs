@@ -10,6 +10,7 @@
 //! Any other name is a tensor that the assignments keep for themselves. It is indexed like the result, or, if it
 //! ends in `_rhs1`, `_rhs2`, …, like that operand.
 
+pub(crate) mod slot;
 pub(crate) mod table;
 
 use std::sync::Arc;
@@ -20,8 +21,9 @@ use rustc_hash::FxHashMap;
 
 use crate::error::{Error, ErrorKind};
 use crate::formula::{Assignment, Assignments, Formula, parse};
-use crate::logic::Accumulate;
+use crate::operation::slot::Slot;
 use crate::operation::table::{ROWS, Row};
+use crate::spec_options::Accumulate;
 
 /// An operation: its name, the assignments that compute it, and those that pass gradients back.
 ///
@@ -53,35 +55,6 @@ pub struct Law {
     pub slots: Vec<Slot>,
     /// The assignments, in order.
     pub assignments: Vec<Assignment>,
-}
-
-/// The meaning of a name in an operation. Place 0 is the result, place `n` the `n`-th operand.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Slot {
-    /// The value of the tensor at a place.
-    Value(u32),
-    /// Its gradient.
-    Gradient(u32),
-    /// A tensor of the operation's own, indexed like the one at a place.
-    Own(Box<str>, u32),
-}
-
-impl Slot {
-    /// A slot as formulas write it: `v`, `v1`, `g`, `g1`. None for other names.
-    pub fn read(name: &str) -> Option<Slot> {
-        let place = |digits: &str| if digits.is_empty() { Some(0) } else { digits.parse().ok() };
-        if let Some(digits) = name.strip_prefix('v') {
-            return place(digits).map(Slot::Value);
-        }
-        place(name.strip_prefix('g')?).map(Slot::Gradient)
-    }
-
-    /// The place whose index map it has.
-    pub fn place(&self) -> usize {
-        match self {
-            Slot::Value(place) | Slot::Gradient(place) | Slot::Own(_, place) => *place as usize,
-        }
-    }
 }
 
 impl Operation {

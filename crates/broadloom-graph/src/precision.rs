@@ -25,9 +25,9 @@
 use broadloom_array::{Array, Dtype};
 
 use crate::Graph;
-use crate::logic::{Accumulate, Combine};
-use crate::lookup::Lookup;
+use crate::facts::Lookup;
 use crate::operation::Operation;
+use crate::spec_options::{Accumulate, Combine};
 use crate::step::{Leaf, Op, Step, Tensor};
 
 /// The type of each tensor.

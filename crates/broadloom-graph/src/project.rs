@@ -31,10 +31,10 @@ use self::alike::{Alike, Form};
 use crate::Graph;
 use crate::elaborate::{hole_index, window_form};
 use crate::error::Error;
-use crate::graph::KnownSpec;
-use crate::logic::{Accumulate, SliceIndex, contraction, sources};
+use crate::notation::KnownSpec;
 use crate::shape::Shapes;
-use crate::step::{Choice, Op, Step, Tensor, place};
+use crate::spec_options::{Accumulate, SliceIndex};
+use crate::step::{Choice, Op, Step, Tensor, contraction, place, sources};
 
 /// Memory order: batch, output, input.
 pub const MEMORY: [Kind; 3] = [Kind::Batch, Kind::Output, Kind::Input];

@@ -19,42 +19,14 @@ use std::sync::{Arc, LazyLock};
 use broadloom_core::{DimTerm, Role};
 use broadloom_diagnostics::Help;
 use broadloom_spec::Kind;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 
 use crate::Graph;
 use crate::error::{Error, ErrorKind};
-use crate::logic::SliceIndex;
+use crate::facts::{Carried, Scan};
 use crate::operation::Operation;
+use crate::spec_options::SliceIndex;
 use crate::step::{Aspect, Leaf, Op, RowRef, Step, Tensor, place};
-
-/// A tensor that is carried from turn to turn.
-#[derive(Clone, Copy, Debug)]
-pub struct Carried {
-    /// The tensor, as a turn reads it.
-    pub tensor: Tensor,
-    /// The step that gives it its first value.
-    pub first: u32,
-    /// The value that a turn computes for the next one.
-    pub next: Tensor,
-}
-
-/// A finished scan. Steps of its body that depend neither on the turn nor on what is carried are not among its steps: they are
-/// computed once, before.
-#[derive(Clone, Debug)]
-pub struct Scan {
-    /// The tensors that are carried.
-    pub carried: Vec<Carried>,
-    /// The tensor whose leading batch axis has a position for each turn.
-    pub over: Tensor,
-    /// The steps of a turn, in order.
-    pub body: Vec<u32>,
-    /// The steps that collect the values of all turns.
-    pub collected: Vec<u32>,
-    /// The steps that take the last values.
-    pub last: Vec<u32>,
-    /// The tensors from outside that it reads.
-    pub outer: Vec<Tensor>,
-}
 
 impl Scan {
     /// The tensors that others can read: values of all turns, and last values.
@@ -82,16 +54,6 @@ pub struct Scanned {
     pub collected: Vec<Tensor>,
     /// The value of the last turn, for each tensor that is carried.
     pub last: Vec<Tensor>,
-}
-
-/// The scans of a graph.
-#[derive(Clone, Default)]
-pub(crate) struct Scans {
-    pub all: Vec<Arc<Scan>>,
-    /// The scan that a step belongs to.
-    of_step: FxHashMap<u32, u32>,
-    /// The number of scans whose bodies are being made.
-    open: u32,
 }
 
 impl Graph {
@@ -290,17 +252,6 @@ impl Graph {
         )
         .about_step(step)
         .with_help("draw them before the scan, for all positions, and go through them too"))
-    }
-}
-
-impl Scans {
-    /// Adds a scan, with the steps of the tensors that it carries.
-    fn add(&mut self, scan: Scan, leaves: &[u32]) {
-        let at = self.all.len() as u32;
-        let firsts = scan.carried.iter().map(|carried| &carried.first);
-        let steps = scan.body.iter().chain(&scan.collected).chain(&scan.last).chain(firsts);
-        self.of_step.extend(steps.chain(leaves).map(|step| (*step, at)));
-        self.all.push(Arc::new(scan));
     }
 }
 

@@ -33,8 +33,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use self::instance::Instance;
 use crate::Graph;
+use crate::declaration::StatedNames;
 use crate::error::Error;
-use crate::leaves::StatedNames;
 use crate::shape::{Axis, Shape, rows_text};
 use crate::step::{Leaf, Tensor};
 use crate::symbols::RuntimeCheck;

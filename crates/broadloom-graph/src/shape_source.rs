@@ -5,11 +5,11 @@ use broadloom_core::{Closed, DimShape, DimTerm, Policy};
 use broadloom_spec::Kind;
 
 use crate::Graph;
+use crate::declaration::Given;
 use crate::error::Error;
-use crate::graph::View;
-use crate::leaves::Given;
 use crate::shape::{PartialAxis, PartialRow};
 use crate::step::{Leaf, Rows, Tensor};
+use crate::view::View;
 
 /// The source of a tensor's shape.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -4,8 +4,16 @@ use std::fmt;
 use std::sync::Arc;
 
 use broadloom_core::{Form, Symbol};
+use rustc_hash::FxHashMap;
 
-use crate::symbols::SymbolData;
+use crate::step::Tensor;
+use crate::symbols::table::SymbolData;
+
+/// The name of the size of each axis of a tensor, in memory order.
+pub(crate) type AxisNames = Vec<Option<Arc<str>>>;
+
+/// The names of all tensors that have any.
+pub(crate) type SizeNames = FxHashMap<Tensor, AxisNames>;
 
 /// The number of elements of an axis, or of iterations of a loop.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]

@@ -7,9 +7,9 @@
 use broadloom_core::{Affine, Constraint, DimTerm, Form, Numerator, Piece, Role};
 
 use crate::Graph;
-use crate::capture::{Captured, Size};
+use crate::capture::Size;
 use crate::error::Error;
-use crate::step::{Aspect, Step};
+use crate::step::{Aspect, Captured, Step};
 
 /// An expression over captured and named sizes: whole multiples of their products, added, divided
 /// by a number. As a size it has to be whole; the condition for that on its sizes is checked at run

@@ -12,17 +12,9 @@ use broadloom_spec::Builder;
 use crate::Graph;
 use crate::along::Along;
 use crate::error::Error;
-use crate::logic::SpecOptions;
+use crate::facts::Sorting;
+use crate::spec_options::SpecOptions;
 use crate::step::Tensor;
-
-/// The axis along which a step sorts, and the order.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Sorting {
-    /// The axis.
-    pub along: Along,
-    /// True if the greatest comes first.
-    pub descending: bool,
-}
 
 impl Graph {
     /// The positions of the elements of a tensor along an axis, in the order of the elements.

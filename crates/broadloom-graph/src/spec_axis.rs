@@ -11,7 +11,7 @@ use broadloom_spec::{self as spec, AxisKind, ComponentKind, Kind};
 
 use crate::Graph;
 use crate::elaborate::window_form;
-use crate::graph::KnownSpec;
+use crate::notation::KnownSpec;
 use crate::shape::{Axis, PartialAxis};
 use crate::step::{Op, Step, Tensor};
 

@@ -3,6 +3,8 @@
 use broadloom_core::{DimTerm, Hole, Padding, RowTerm, RowVar};
 use broadloom_spec::Kind;
 
+use crate::spec_options::{Accumulate, Combine, SliceIndex};
+
 /// A tensor of a [`Graph`](crate::Graph): a cheap handle.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct Tensor(pub(crate) u32);
@@ -116,12 +118,12 @@ pub enum Op {
         /// The number of its options among the graph's.
         choice: u16,
         /// The operation that accumulates results.
-        accumulate: crate::logic::Accumulate,
+        accumulate: Accumulate,
         /// The operation that combines operands.
-        combine: crate::logic::Combine,
+        combine: Combine,
     },
     /// A part of a tensor at a place of its first axis.
-    Slice(crate::logic::SliceIndex),
+    Slice(SliceIndex),
     /// The values of all turns of a scan, on a new leading batch axis.
     Collect,
     /// Elements in memory order under another shape.
@@ -138,6 +140,19 @@ pub enum Op {
 pub(crate) struct Choice {
     pub padding: Option<Padding>,
     pub coefficients: Vec<(Box<str>, u64)>,
+}
+
+/// A label or a row variable of a spec or of a declared shape, captured by [`Graph::captured`], or a named size,
+/// captured by [`Graph::captured_dim`]: a size to be set, compared or read. The size of a row is the product of its
+/// axes.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Captured {
+    /// A tensor made with the spec, or declared with the shape; `None` for a named size.
+    pub(crate) tensor: Option<Tensor>,
+    /// The place of the label among the labels of its spec or shape, of the row among its rows, or of the named size
+    /// among the graph's.
+    pub(crate) index: u32,
+    pub(crate) is_row: bool,
 }
 
 /// One step in the construction of a graph.
@@ -157,12 +172,12 @@ pub(crate) enum Step {
         /// The first result.
         result: u32,
     },
-    Set(crate::Captured, u64),
-    Equal(crate::Captured, crate::Captured),
-    Scale(crate::Captured, u64, crate::Captured),
+    Set(Captured, u64),
+    Equal(Captured, Captured),
+    Scale(Captured, u64, Captured),
     /// A captured size as an expression over others; its text is among the texts of the graph's
     /// steps.
-    Sum(crate::Captured),
+    Sum(Captured),
     Square(Tensor),
     /// The shape of an existing tensor; its text is among the texts of the graph's steps.
     Declared(Tensor),
@@ -208,3 +223,30 @@ pub(crate) struct TensorData {
 
 /// The value of [`TensorData::name`] for a tensor without a name.
 pub(crate) const NONE: u32 = u32::MAX;
+
+/// The rows that broadcast into the result's row of a kind: operand and kind of each. This is the
+/// only definition of the relations of broadcasting operations; sizes read it as an order,
+/// projections as an equivalence.
+pub(crate) fn sources(op: Op, arity: usize, kind: Kind) -> impl Iterator<Item = (usize, Kind)> + Clone {
+    // The operands, and the kind of their rows; the third operand of a composition, the summand,
+    // comes last.
+    let (slots, sum, from) = match (op, kind) {
+        (Op::Pointwise(_), _) => (0..arity, 0..0, kind),
+        (Op::Transpose, Kind::Batch) => (0..1, 0..0, Kind::Batch),
+        (Op::Transpose, Kind::Input) => (0..1, 0..0, Kind::Output),
+        (Op::Transpose, Kind::Output) => (0..1, 0..0, Kind::Input),
+        (Op::Compose | Op::ComposeAccumulate, Kind::Batch) => (0..2, 2..arity, kind),
+        (Op::Compose | Op::ComposeAccumulate, Kind::Input) => (1..2, 2..arity, kind),
+        (Op::Compose | Op::ComposeAccumulate, Kind::Output) => (0..1, 2..arity, kind),
+        (Op::Einsum { .. } | Op::Slice(_) | Op::Collect | Op::Convert { .. }, _) => (0..0, 0..0, kind),
+    };
+    slots.chain(sum).map(move |slot| (slot, from))
+}
+
+/// Rows of operands that broadcast into one of the result, with the operands they belong to.
+pub(crate) type Sources = smallvec::SmallVec<[(usize, RowRef); 3]>;
+
+/// The rows that a composition contracts: the first refines the second.
+pub(crate) fn contraction(op: Op) -> Option<[(usize, Kind); 2]> {
+    matches!(op, Op::Compose | Op::ComposeAccumulate).then_some([(0, Kind::Input), (1, Kind::Output)])
+}

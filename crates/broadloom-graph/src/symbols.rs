@@ -19,35 +19,20 @@
 //! # Ok::<(), broadloom::Error>(())
 //! ```
 
-mod table;
+pub(crate) mod table;
 
 use std::ops::{Bound, RangeBounds};
 use std::sync::Arc;
 
 use broadloom_core::order::Dim;
-use broadloom_core::{Check, Closed, Constraint, DimTerm, DimVar, Form, Need, Symbol};
+use broadloom_core::{Check, Closed, Constraint, DimTerm, Form, Need, Symbol};
 
 use crate::Graph;
 use crate::error::{Error, ErrorKind, Remedy};
 use crate::size::{SymbolicSize, range_text};
 use crate::step::{Aspect, Step};
 
-pub(crate) use table::SymbolTable;
-
-/// A named size of a graph.
-#[derive(Clone, Debug)]
-pub struct SymbolData {
-    /// Its name.
-    pub name: Box<str>,
-    /// The variable of the solver.
-    pub var: DimVar,
-    /// The least and the greatest size it was declared with.
-    pub range: (u64, Option<u64>),
-    /// The size at which a program runs if no other is given.
-    pub sample: Option<u64>,
-    /// True if it is unknown until run time, and gives way to any other size.
-    pub dynamic: bool,
-}
+use table::SymbolData;
 
 /// A condition that a program relies on, and that holds only for some sizes of its symbols.
 ///

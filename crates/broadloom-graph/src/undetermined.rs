@@ -12,37 +12,10 @@ use broadloom_spec::{self as spec, AxisKind, Kind, Spec};
 
 use crate::Graph;
 use crate::error::Error;
-use crate::graph::{KnownSpec, View};
+use crate::notation::KnownSpec;
+use crate::open::{Guess, Open};
 use crate::step::{Leaf, Op, Rows, Step, Tensor};
-
-/// The holes and guesses that closing left.
-#[derive(Default, Debug)]
-pub(crate) struct Open {
-    /// Positions of parameters without a size.
-    pub holes: Vec<Unfilled>,
-    /// Labels and shapes that a guess decided.
-    pub guesses: Vec<Guess>,
-}
-
-/// A label or a shape that only a guess decided.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Guess {
-    /// A label of the spec of a step.
-    Label(u32, spec::AxisId),
-    /// The shape of what a step converts into.
-    Shape(u32),
-    /// The shape of the leaf that a step converts.
-    Source(u32),
-}
-
-impl Guess {
-    /// The step that it belongs to.
-    fn step(self) -> u32 {
-        match self {
-            Guess::Label(step, _) | Guess::Shape(step) | Guess::Source(step) => step,
-        }
-    }
-}
+use crate::view::View;
 
 impl View<'_> {
     /// Finds the labels and shapes that only a guess decided.

@@ -7,8 +7,8 @@ use broadloom_spec::Kind;
 use super::{Case, axes};
 use crate::Graph;
 use crate::error::{self, Error, ErrorKind, Remedy};
-use crate::logic::SliceIndex;
 use crate::spec_axis::{AxisPlace, Rule, SizedAxis, Spot};
+use crate::spec_options::SliceIndex;
 use crate::step::{Aspect, Leaf, Op, Origin, Step, Tensor};
 
 impl SizedAxis {

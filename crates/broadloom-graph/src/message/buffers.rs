@@ -5,8 +5,8 @@ use broadloom_spec::{Kind, ShapeDecl};
 use super::Case;
 use super::counts::{list, rows_text};
 use crate::Graph;
+use crate::declaration::{Declaration, Given};
 use crate::error::{Error, ErrorKind};
-use crate::leaves::{Declaration, Given};
 use crate::step::{Step, Tensor};
 
 /// The rule for the axes of data.

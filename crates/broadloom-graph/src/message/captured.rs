@@ -6,10 +6,9 @@ use broadloom_diagnostics::{Fact, Help};
 use broadloom_spec::{AxisKind, Kind, RowVariable};
 
 use crate::Graph;
-use crate::capture::Captured;
 use crate::error::{self, Error, ErrorKind};
 use crate::spec_axis::{AxisPlace, spec_axes};
-use crate::step::{Step, Tensor};
+use crate::step::{Captured, Step, Tensor};
 
 impl Graph {
     /// Explains a statement about captured sizes, with the sizes that they have.

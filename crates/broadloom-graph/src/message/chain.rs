@@ -10,10 +10,9 @@ use rustc_hash::FxHashMap;
 
 use super::{Case, transposed};
 use crate::Graph;
-use crate::capture::Captured;
 use crate::error;
 use crate::spec_axis::Rule;
-use crate::step::{Aspect, Op, Origin, RowRef, Step, Tensor};
+use crate::step::{Aspect, Captured, Op, Origin, RowRef, Step, Tensor};
 
 /// The greatest number of lines of a chain that are shown, and the number before the gap in a
 /// longer one.

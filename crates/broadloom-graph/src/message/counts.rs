@@ -5,8 +5,8 @@ use broadloom_spec::AxisKind;
 
 use super::Case;
 use crate::Graph;
+use crate::declaration::{Declaration, Given};
 use crate::error::{Error, ErrorKind};
-use crate::leaves::{Declaration, Given};
 use crate::step::{Aspect, Op, Origin, Step, Tensor};
 use broadloom_spec::Kind;
 

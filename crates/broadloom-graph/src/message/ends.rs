@@ -8,9 +8,9 @@ use broadloom_spec::{AxisKind, Kind, RowVariable};
 use super::Case;
 use crate::Graph;
 use crate::error;
-use crate::logic::SliceIndex;
 use crate::shape::elements;
 use crate::spec_axis::{AxisPlace, Rule, Spot, row_spots};
+use crate::spec_options::SliceIndex;
 use crate::step::{Aspect, Op, Origin, RowRef, Step, Tensor};
 
 /// The place where an end of a conflict is written.

@@ -6,8 +6,8 @@ use broadloom_spec::{self as spec, AxisKind};
 use super::holes::{EXAMPLE_WINDOW, example_size};
 use crate::Graph;
 use crate::error::{Error, ErrorKind, MessageLine, Remedy, example_shape};
+use crate::open::Guess;
 use crate::spec_axis::{Rule, SizedAxis, spec_axes};
-use crate::undetermined::Guess;
 
 /// The number of sizes that are tried for an example.
 const MOST_SIZES: u64 = 64;

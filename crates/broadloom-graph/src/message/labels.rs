@@ -7,7 +7,7 @@ use broadloom_spec::{Axis, AxisId, AxisKind, Kind, Shape, Span};
 
 use super::Case;
 use crate::Graph;
-use crate::graph::KnownSpec;
+use crate::notation::KnownSpec;
 use crate::spec_axis::{AxisPlace, Spot, row_spots, spec_axes};
 use crate::step::Op;
 

@@ -47,11 +47,10 @@ use broadloom_diagnostics::Fact;
 use broadloom_spec::Kind;
 
 use crate::Graph;
-use crate::capture::Captured;
+use crate::declaration::{Declaration, Given};
 use crate::error::{self, Error, ErrorKind, Remedy};
-use crate::leaves::{Declaration, Given};
 use crate::spec_axis::{Rule, SizedAxis};
-use crate::step::{Aspect, Op, Origin, Step, Tensor};
+use crate::step::{Aspect, Captured, Op, Origin, Step, Tensor};
 
 /// The contradiction that is to be explained.
 #[derive(Clone, Copy)]
@@ -253,7 +252,7 @@ impl Graph {
                 operands.iter().map(|tensor| (*tensor, transposed(kind))).collect()
             }
             (Some(Step::Op { op, .. }), Aspect::Made(kind)) => {
-                let sources = crate::logic::sources(*op, operands.len(), kind);
+                let sources = crate::step::sources(*op, operands.len(), kind);
                 sources.filter_map(|(slot, from)| Some((*operands.get(slot)?, from))).collect()
             }
             (_, Aspect::Row(kind)) => {

@@ -19,12 +19,11 @@ use rustc_hash::FxHashSet;
 
 use super::axes;
 use crate::Graph;
-use crate::capture::Captured;
 use crate::error::{Error, ErrorKind, MessageLine};
 use crate::shape::{PartialAxis, PartialRow};
 use crate::size::range_text;
 use crate::spec_axis::Spot;
-use crate::step::{Aspect, Leaf, Op, Origin, RowRef, Step, Tensor, place};
+use crate::step::{Aspect, Captured, Leaf, Op, Origin, RowRef, Step, Tensor, place};
 
 /// The reason why an axis of a closed program has its size, or a row its number of axes.
 #[derive(Clone, PartialEq, Eq, Debug)]

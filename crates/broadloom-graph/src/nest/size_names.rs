@@ -13,14 +13,9 @@ use rustc_hash::FxHashMap;
 
 use crate::project::{MEMORY, Projected, Reading};
 use crate::shape::Shapes;
+use crate::size::{AxisNames, SizeNames};
 use crate::step::Tensor;
 use crate::{Error, Graph};
-
-/// The name of the size of each axis of a tensor, in memory order.
-type AxisNames = Vec<Option<Arc<str>>>;
-
-/// The names of all tensors that have any.
-pub(crate) type SizeNames = FxHashMap<Tensor, AxisNames>;
 
 impl Graph {
     /// For each loop of a nest the name of the size that it ranges over, if one was declared.

@@ -21,12 +21,6 @@
 //!
 //! A formula can use the operations above it. An operation without a gradient passes none back.
 
-use crate::Graph;
-use crate::error::Error;
-use crate::formula::{Assignment, Formula, read_below};
-use crate::operation::Slot;
-use crate::step::Tensor;
-
 /// An operation as it is written in the table.
 pub(crate) struct Row {
     pub name: &'static str,
@@ -48,7 +42,6 @@ macro_rules! operations {
             forward: $forward, gradient: $gradient,
         }),*];
 
-        $(method_of_graph! { $method $name $operands $(#[doc = $doc])* })*
     };
 }
 
@@ -61,17 +54,6 @@ macro_rules! count {
 macro_rules! call {
     ($name:literal ($first:ident $(, $operand:ident)*)) => {
         concat!($name, "(", stringify!($first) $(, ", ", stringify!($operand))*, ")")
-    };
-}
-
-macro_rules! method_of_graph {
-    ($method:ident $name:literal ($($operand:ident),+) $(#[$doc:meta])*) => {
-        impl Graph {
-            $(#[$doc])*
-            pub fn $method(&mut self, $($operand: Tensor),+) -> Result<Tensor, Error> {
-                self.pointwise($name, &[$($operand),+])
-            }
-        }
     };
 }
 
@@ -290,15 +272,3 @@ macro_rules! pointwise_operations {
 }
 
 pointwise_operations!(operations);
-
-/// The formula of the row with this name, with arguments in place of its operands. None if no row
-/// has this name and this number of operands.
-pub(crate) fn applied(rows: &'static [Row], name: &str, arguments: &[Formula]) -> Option<Formula> {
-    let at = rows.iter().position(|row| row.name == name && row.arity == arguments.len())?;
-    let law = read_below(rows[at].forward, &rows[..at]).ok()?;
-    let [Assignment { value, .. }] = &law.assignments[..] else { return None };
-    value.with_names(&|name| match Slot::read(&law.names[name as usize])? {
-        Slot::Value(place) => arguments.get((place as usize).checked_sub(1)?).cloned(),
-        _ => None,
-    })
-}

@@ -25,9 +25,9 @@ use rustc_hash::FxHashMap;
 use super::{MEMORY, Occurrence, Projected, Reading};
 use crate::Graph;
 use crate::error::{Error, ErrorKind, MessageLine, Remedy};
-use crate::logic::Accumulate;
 use crate::shape::Shapes;
 use crate::spec_axis::{Spot, spec_axes};
+use crate::spec_options::Accumulate;
 use crate::step::{Tensor, place};
 
 /// A nest that runs, but cannot be what is meant. Tensors are given by their place in the nest.

@@ -7,11 +7,11 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{Choices, Made, RowVariable, Variable, forms, fresh_symbol, one_symbol};
 use crate::Graph;
+use crate::declaration::StatedNames;
 use crate::error::Error;
-use crate::graph::View;
-use crate::leaves::StatedNames;
 use crate::shape::{Axis, Shape};
 use crate::step::{Aspect, Op, RowRef, Step, Tensor, place};
+use crate::view::View;
 
 impl Graph {
     /// The most general instance of a body, as far as rows are what was chosen for them.

@@ -5,9 +5,23 @@
 
 use std::ops::{Deref, DerefMut};
 
+use broadloom_core::DimVar;
 use rustc_hash::FxHashMap;
 
-use super::SymbolData;
+/// A named size of a graph.
+#[derive(Clone, Debug)]
+pub struct SymbolData {
+    /// Its name.
+    pub name: Box<str>,
+    /// The variable of the solver.
+    pub var: DimVar,
+    /// The least and the greatest size it was declared with.
+    pub range: (u64, Option<u64>),
+    /// The size at which a program runs if no other is given.
+    pub sample: Option<u64>,
+    /// True if it is unknown until run time, and gives way to any other size.
+    pub dynamic: bool,
+}
 
 /// Named sizes in the order in which the solver made them. No two have the same name.
 #[derive(Clone, Debug, Default)]

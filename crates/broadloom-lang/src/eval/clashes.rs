@@ -4,7 +4,7 @@
 //! them somewhere in its body; the reason is that `..b..` is 4 in one and 16 in the other, which needs no line of the library.
 
 use broadloom::{Node, Tensor};
-use broadloom_diagnostics::{Diagnostic, Fact};
+use broadloom_diagnostics::{Diagnostic, Fact, Help};
 
 use super::Eval;
 use crate::signature::Argument;
@@ -134,7 +134,7 @@ impl Eval<'_> {
         }
         // Operands that are matched axis by axis have advice of their own.
         if clash.is_batch() || !a.is_row() || diagnostic.help.is_empty() {
-            diagnostic.help = vec![self.clash_advice(function, clash).into()];
+            diagnostic.help = vec![self.clash_advice(function, clash)];
         }
         diagnostic
     }
@@ -159,7 +159,7 @@ impl Eval<'_> {
     }
 
     /// Says what to change.
-    fn clash_advice(&self, function: &str, clash: &Clash) -> String {
+    fn clash_advice(&self, function: &str, clash: &Clash) -> Help {
         let [a, b] = clash.sides();
         if let ([s, t], [u, v]) = (&self.batch(a.tensor)[..], &self.batch(b.tensor)[..])
             && clash.is_batch()
@@ -168,17 +168,18 @@ impl Eval<'_> {
             let [a, b] = [a, b].map(|side| self.graph.told_as(side.tensor));
             return format!(
                 "the batch of `{a}` is `{s}, {t}`, and that of `{b}` is `{u}, {v}`, the same axes in another order: exchange them, `einsum(\"s t | ... => t s | ...\", {b})`"
-            );
+            )
+            .into();
         }
         let [first, second] = clash.differing();
         let is_shifted = function.starts_with("cross_entropy") && first.abs_diff(second) == 1;
         if let Some(advice) = self.given_before(function, clash).filter(|_| !is_shifted) {
-            return advice;
+            return advice.into();
         }
         let both = if clash.all.len() > 2 { "all" } else { "both" };
         let change = format!("make {both} {first} or {both} {second}");
         if !clash.is_batch() {
-            return change;
+            return Help::rule(change);
         }
         let batch =
             |side: &Stands| self.batch(side.tensor).iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
@@ -200,6 +201,7 @@ impl Eval<'_> {
             owners(b),
             batch(b)
         )
+        .into()
     }
 
     /// Advice for an argument that is cut from a tensor which would fit itself.

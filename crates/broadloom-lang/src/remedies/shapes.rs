@@ -185,7 +185,7 @@ pub(super) fn attempts(program: &Program, wrong: &Diagnostic, place: Span) -> Ve
             "axes that are contracted later are inputs, before `->`: ",
             each(&|each| if is_mask(program, each) { each.with_inputs() } else { Vec::new() }),
         ),
-        Attempt::new("for one name, ", renamed(&all, wrong)),
+        Attempt { follows_rule: true, ..Attempt::new("for one name, ", renamed(&all, wrong)) },
         Attempt::new("with the size of what it meets, ", by_other_names(&all)),
         Attempt::new("the same axes in another order fit: ", each(&|each| each.in_other_orders(&all))),
         Attempt { is_choice: true, follows_rule: true, ..Attempt::new("", resized(&all, program, wrong)) },

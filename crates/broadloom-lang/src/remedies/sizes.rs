@@ -53,7 +53,12 @@ fn divided(program: &Program, wrong: &Diagnostic) -> Option<Attempt> {
         changes.map(move |change| change.for_size("for", pair[1]))
     });
     let changes: Vec<Change> = changes.collect();
-    (!changes.is_empty()).then(|| Attempt { is_certain: true, is_choice: true, ..Attempt::new("", changes) })
+    (!changes.is_empty()).then(|| Attempt {
+        is_certain: true,
+        is_choice: true,
+        follows_rule: true,
+        ..Attempt::new("", changes)
+    })
 }
 
 /// Layers without a size, of which one has to have one.

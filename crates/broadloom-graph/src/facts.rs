@@ -1,0 +1,122 @@
+//! Facts about leaves and steps that runs need and shapes do not, as data.
+
+use std::sync::Arc;
+
+use broadloom_array::{Array, Dtype};
+use broadloom_core::RowVar;
+use broadloom_spec::Kind;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::along::Along;
+use crate::initial::Initial;
+use crate::step::{Captured, Tensor};
+
+/// Facts about leaves and steps that runs need and shapes do not.
+#[derive(Clone, Default)]
+pub(crate) struct Facts {
+    /// The sum that each mean is made of, whose spec its sizes are captured from.
+    pub means: FxHashMap<Tensor, Tensor>,
+    /// Sums on the way to a mean, which may be too large for the type of the mean.
+    pub wide: FxHashSet<Tensor>,
+    /// Rows of tensors that fill any shape and were given one.
+    pub shaped: FxHashSet<RowVar>,
+    /// Captured sizes that are used as numbers.
+    pub sizes: Vec<Captured>,
+    /// The gradients that were asked for, by the tensor they belong to.
+    pub gradients: FxHashMap<Tensor, Tensor>,
+    /// Steps that look something up.
+    pub lookups: FxHashMap<u32, Lookup>,
+    /// The steps that sort.
+    pub sorts: FxHashMap<u32, Sorting>,
+    pub precisions: FxHashMap<Tensor, Dtype>,
+    pub default_precision: Dtype,
+    pub initials: FxHashMap<Tensor, Initial>,
+    /// Assignments as they were written, by step.
+    pub texts: FxHashMap<u32, Box<str>>,
+    /// Tensors without a name that were written in another way than they are made: messages call them so.
+    pub shown: FxHashMap<Tensor, Box<str>>,
+    /// Tensors that a function made, by the text of its application. Only messages call them so: listings say how they are
+    /// computed.
+    pub applied: FxHashMap<Tensor, Box<str>>,
+    /// The values of data that brings its own.
+    pub arrays: FxHashMap<Tensor, Arc<Array>>,
+    pub scans: Scans,
+}
+
+/// The axis that the integers of the second operand are positions on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Lookup {
+    /// An axis of the first operand, which is read.
+    Taken(Along),
+    /// The first batch axis of the result, which is written.
+    Scattered,
+}
+
+impl Lookup {
+    /// The axis that is looked up.
+    pub fn axis(self) -> Along {
+        match self {
+            Lookup::Taken(along) => along,
+            Lookup::Scattered => Along::first(Kind::Batch),
+        }
+    }
+}
+
+/// The axis along which a step sorts, and the order.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Sorting {
+    /// The axis.
+    pub along: Along,
+    /// True if the greatest comes first.
+    pub descending: bool,
+}
+
+/// A tensor that is carried from turn to turn.
+#[derive(Clone, Copy, Debug)]
+pub struct Carried {
+    /// The tensor, as a turn reads it.
+    pub tensor: Tensor,
+    /// The step that gives it its first value.
+    pub first: u32,
+    /// The value that a turn computes for the next one.
+    pub next: Tensor,
+}
+
+/// A finished scan. Steps of its body that depend neither on the turn nor on what is carried are not among its steps: they are
+/// computed once, before.
+#[derive(Clone, Debug)]
+pub struct Scan {
+    /// The tensors that are carried.
+    pub carried: Vec<Carried>,
+    /// The tensor whose leading batch axis has a position for each turn.
+    pub over: Tensor,
+    /// The steps of a turn, in order.
+    pub body: Vec<u32>,
+    /// The steps that collect the values of all turns.
+    pub collected: Vec<u32>,
+    /// The steps that take the last values.
+    pub last: Vec<u32>,
+    /// The tensors from outside that it reads.
+    pub outer: Vec<Tensor>,
+}
+
+/// The scans of a graph.
+#[derive(Clone, Default)]
+pub(crate) struct Scans {
+    pub all: Vec<Arc<Scan>>,
+    /// The scan that a step belongs to.
+    pub of_step: FxHashMap<u32, u32>,
+    /// The number of scans whose bodies are being made.
+    pub open: u32,
+}
+
+impl Scans {
+    /// Adds a scan, with the steps of the tensors that it carries.
+    pub fn add(&mut self, scan: Scan, leaves: &[u32]) {
+        let at = self.all.len() as u32;
+        let firsts = scan.carried.iter().map(|carried| &carried.first);
+        let steps = scan.body.iter().chain(&scan.collected).chain(&scan.last).chain(firsts);
+        self.of_step.extend(steps.chain(leaves).map(|step| (*step, at)));
+        self.all.push(Arc::new(scan));
+    }
+}
