@@ -47,7 +47,7 @@ pub struct Cli {
     command: Command,
 }
 
-/// When colours are used.
+/// The choice of whether to use colours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Color {
     Auto,

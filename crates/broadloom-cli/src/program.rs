@@ -87,7 +87,7 @@ pub(crate) fn reason(error: &std::io::Error) -> String {
 pub(crate) enum Unusable {
     /// In a sentence; further lines may say more.
     Because(String),
-    /// What is in a file is no text.
+    /// A file that is not text.
     NotText { name: String, error: DecodeError },
 }
 

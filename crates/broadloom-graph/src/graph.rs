@@ -59,7 +59,7 @@ pub struct Graph {
     pub(crate) stated: Vec<(Box<str>, DimTerm)>,
     /// The options with which specs were used, each kept once.
     pub(crate) choices: Vec<Choice>,
-    /// What closing gave; `None` if something was added since.
+    /// The result of closing; `None` if something was added since.
     pub(crate) settled: Option<Settled>,
     /// The names of sizes, and the shapes they belong to.
     pub(crate) size_names: Option<(Arc<Shapes>, Arc<SizeNames>)>,

@@ -262,7 +262,7 @@ impl Graph {
         self.symbols.iter().map(|data| &*data.name)
     }
 
-    /// Whether a size has this name.
+    /// Returns true if a size has this name.
     pub fn has_dim(&self, name: &str) -> bool {
         self.symbol_at(name).is_some()
     }

@@ -81,7 +81,7 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
 struct State {
     status: Status,
     changed: bool,
-    /// What cannot be done.
+    /// The reason why the file was refused.
     refused: Option<Unusable>,
     /// The new text, if it is to be printed.
     text: Option<String>,

@@ -80,7 +80,7 @@ fn exit(status: solve::Status) -> Status {
     }
 }
 
-/// What is said of what cannot be read: it is as little a system as what cannot be understood.
+/// The answer for a file that cannot be read: the same as for one that does not parse.
 #[derive(Serialize)]
 struct Unread {
     status: &'static str,
