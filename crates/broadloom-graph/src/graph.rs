@@ -104,7 +104,7 @@ pub(crate) struct Settled {
     pub shapes: Arc<Shapes>,
     /// The conditions that hold only for some named sizes.
     pub checks: Arc<[Check]>,
-    /// For each named size the one that it is known by: dynamic ones take other names.
+    /// The representative of each named size: dynamic ones take other names.
     pub same_sizes: Arc<[usize]>,
 }
 

@@ -677,7 +677,7 @@ pub struct StatedNames {
     pub(crate) rows: Vec<(Box<str>, RowVar)>,
 }
 
-/// Finds a name in a list, with what it stands for.
+/// Finds the meaning of a name in a list.
 fn stated<T: Copy>(list: &[(Box<str>, T)], name: &str) -> Option<T> {
     list.iter().find(|(own, _)| **own == *name).map(|(_, stands)| *stands)
 }

@@ -169,7 +169,7 @@ pub struct Way {
     pub checkpoints: Option<(PathBuf, u64)>,
 }
 
-/// The end of a run.
+/// The end of a run: its outcome, and its progress.
 pub struct Ended {
     /// The mistake that ended it, if there was one.
     pub outcome: Result<(), Box<Diagnostic>>,

@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::editing::{Mistake, Places, program};
 use crate::units::Units;
 
-/// The end of a run.
+/// The outcome of a run.
 #[derive(Serialize)]
 pub(crate) struct Ran {
     mistakes: Vec<Mistake>,

@@ -1,4 +1,4 @@
-//! Mistakes further up that something which does not fit is a consequence of.
+//! Finds the earlier mistake that caused a shape error.
 
 use broadloom::{ErrorKind, Tensor};
 use broadloom_diagnostics::Span;

@@ -87,7 +87,7 @@ pub struct DeviceMemory {
 }
 
 impl DeviceMemory {
-    /// The bytes of tensors that last, and of the temporaries of the routine that needs most.
+    /// The sum of the bytes that last and of the temporaries of the routine that needs most.
     pub fn peak(&self) -> u64 {
         self.lasting + self.temporaries.iter().map(|(_, bytes)| *bytes).max().unwrap_or(0)
     }
