@@ -200,7 +200,7 @@ fn files_that_are_cut_off_are_refused() {
     }
 }
 
-/// Whatever one byte becomes, reading ends, with an array or with an error.
+/// Reading ends, with an array or with an error, if any one byte is changed.
 #[test]
 fn files_with_a_changed_byte_are_no_surprise() {
     for name in fixtures() {

@@ -40,14 +40,14 @@ pub use streams::process;
 #[derive(Parser, Debug)]
 #[command(name = "broadloom", version, max_term_width = 100, after_help = HELP, disable_help_subcommand = true)]
 pub struct Cli {
-    /// When to use colours: auto, always or never; `NO_COLOR` turns auto off
+    /// Use colours: auto, always or never; `auto` respects `NO_COLOR`
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto", hide_possible_values = true)]
     color: Color,
     #[command(subcommand)]
     command: Command,
 }
 
-/// When colours are used.
+/// The choice of whether to use colours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Color {
     Auto,
@@ -60,12 +60,12 @@ Files:
   A program is a `.loom` file; `-` reads it from standard input.
 
 Exit status:
-  0    fine
+  0    success
   1    the program has errors, or `fmt --check` found files to format
-  2    something cannot be read or written (standard output too), or the arguments are wrong
+  2    a file or stream cannot be read or written, or the arguments are wrong
   3    a limit of the solver was reached
-  130  interrupted; `run --save` has saved what there was
-  141  nobody reads standard output any more, as after `| head -1`
+  130  interrupted; `run --save` has saved its values
+  141  standard output was closed, as by `| head -1`
 
 Example:
   printf 'data x : 32 | 784\\nlet y = relu({w} @ x + {b : 64})\\n' | broadloom check -";

@@ -11,13 +11,13 @@ use crate::console::Look;
 /// The arguments that divide a program over devices.
 #[derive(clap::Args, Clone, Debug)]
 pub struct MeshArgs {
-    /// Devices in a grid whose axes have names: `data=4,model=2` are eight
+    /// A mesh of devices with named axes: `data=4,model=2` has eight devices
     #[arg(long, value_name = "AXIS=N,…", value_parser = mesh)]
     mesh: Option<Mesh>,
-    /// Divide axes over a mesh axis: a named size (`batch=data`), a label (`blocks.*.attend.heads=model`), a place (`w[output, 0]=model`); may be repeated
+    /// Divide axes over a mesh axis, by a named size (`batch=data`), a label (`blocks.*.attend.heads=model`) or a place (`w[output, 0]=model`); may be repeated
     #[arg(long, value_name = "NAME=AXIS", value_parser = shard, requires = "mesh")]
     shard: Vec<Shard>,
-    /// Divide parameters and the states of optimisers over a mesh axis, too, and bring each together where it is used (FSDP, ZeRO)
+    /// Also divide parameters and optimiser states over a mesh axis, and gather each where it is used (FSDP, ZeRO)
     #[arg(long, value_name = "AXIS", requires = "mesh")]
     fsdp: Option<String>,
 }

@@ -8,13 +8,13 @@ use crate::program::unusable;
 /// The arguments that share the devices of a mesh out among processes.
 #[derive(clap::Args, Clone, Debug)]
 pub struct ProcessArgs {
-    /// Share the devices of the mesh out among so many processes, all on this machine if nothing else is said
+    /// Divide the devices of the mesh among N processes, all on this machine unless `--coordinator` is given
     #[arg(long, value_name = "N", requires = "mesh", value_parser = clap::value_parser!(u32).range(1..=MOST))]
     processes: Option<u32>,
-    /// The place where processes on several machines meet: the name of the first machine, and a port that is free there
+    /// Address at which processes on several machines meet: the name of the first machine, and a free port there
     #[arg(long, value_name = "HOST:PORT", requires = "processes", requires = "process", value_parser = coordinator)]
     coordinator: Option<String>,
-    /// The number of the process that runs here, from 0
+    /// Number of this process, from 0
     #[arg(long, value_name = "I", requires = "coordinator")]
     process: Option<u32>,
 }

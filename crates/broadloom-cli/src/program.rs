@@ -19,13 +19,13 @@ use crate::output::{Output, Status};
 pub struct ProgramArgs {
     /// The program, or `-` for standard input
     pub file: PathBuf,
-    /// Use another size for a `dim` of the program; may be repeated
+    /// Set the size of a `dim` of the program; may be repeated
     #[arg(long, value_name = "NAME=SIZE", value_parser = size)]
     pub set: Vec<(String, u64)>,
-    /// Show how the two ends of a conflict meet, step by step
+    /// Show step by step how the two ends of a conflict are connected
     #[arg(long)]
     pub chain: bool,
-    /// Print one JSON object instead; its format is in docs/schema.json
+    /// Print a JSON object in the format of docs/schema.json
     #[arg(long)]
     pub json: bool,
 }
@@ -87,7 +87,7 @@ pub(crate) fn reason(error: &std::io::Error) -> String {
 pub(crate) enum Unusable {
     /// In a sentence; further lines may say more.
     Because(String),
-    /// What is in a file is no text.
+    /// A file that is not text.
     NotText { name: String, error: DecodeError },
 }
 

@@ -28,8 +28,8 @@ pub fn process<A: Into<OsString> + Clone>(arguments: impl IntoIterator<Item = A>
     live.end(output.status).code()
 }
 
-/// What asks a run to end: a key, another process, or the terminal as it is closed. Under `nohup` the last is ignored,
-/// and stays so; where nobody can tell, it is left as it is.
+/// The signals that ask a run to end: a key, another process, or the terminal as it is closed. Under `nohup`
+/// the last is ignored, and stays so; if that cannot be found out, it is left as it is.
 fn interrupts() -> Vec<i32> {
     let mut signals = vec![SIGINT, SIGTERM];
     #[cfg(unix)]

@@ -324,7 +324,8 @@ fn what_is_read_stays() {
     assert_eq!((text(&world.read("x.csv")), text(&world.read("log.csv"))), ("1\n2\n".into(), "old\n".into()));
 }
 
-/// What was assigned to a new tensor before the loop is there when a run goes on inside of it, as it was then.
+/// A value that was assigned to a new tensor before the loop is there again, as it was then, if a run resumes
+/// within the loop.
 #[test]
 fn what_was_assigned_is_there_again() {
     let world = World::new("assigned_before");

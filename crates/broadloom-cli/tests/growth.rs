@@ -13,7 +13,7 @@ fn joined(count: usize, between: &str, part: impl Fn(usize) -> String) -> String
     (0..count).map(part).collect::<Vec<_>>().join(between)
 }
 
-/// What a command prints about a program, soon.
+/// Runs a command on a program, and returns what it prints. Fails if that takes long.
 #[track_caller]
 fn soon(arguments: &[&str], program: &str) -> String {
     let start = Instant::now();

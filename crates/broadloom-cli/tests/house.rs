@@ -1,4 +1,4 @@
-//! Rules of the house, as tests: layers, headers, file lengths.
+//! Rules of the house, as tests: layers, headers, file lengths, doc comments.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -154,6 +154,34 @@ fn answers_are_plain_data() {
 fn every_file_says_what_it_is_for() {
     for (path, text) in sources() {
         assert!(text.starts_with("//!"), "{} has no module header", path.display());
+    }
+}
+
+/// The text of a line of a doc comment; None for other lines, and between paragraphs.
+fn doc_text(line: &str) -> Option<&str> {
+    let line = line.trim_start();
+    let text = line.strip_prefix("///").or_else(|| line.strip_prefix("//!"))?.trim();
+    (!text.is_empty()).then_some(text)
+}
+
+/// Doc comments are sentences with a subject: "True if it is set", not "Whether it is set". A question
+/// may begin with any word.
+#[test]
+fn doc_comments_have_a_subject() {
+    const OPENINGS: [&str; 12] = [
+        "What", "Whatever", "Whether", "Who", "Whoever", "Whom", "Whose", "Where", "Wherever", "When",
+        "Which", "How",
+    ];
+    for (path, text) in sources() {
+        let lines: Vec<&str> = text.lines().collect();
+        for block in lines.split(|line| doc_text(line).is_none()) {
+            let texts: Vec<&str> = block.iter().filter_map(|line| doc_text(line)).collect();
+            let paragraph = texts.join(" ");
+            let word = paragraph.split(|letter: char| !letter.is_alphabetic()).next().unwrap_or_default();
+            let sentence = paragraph.split_inclusive(['.', '?']).next().unwrap_or_default();
+            let has_subject = !OPENINGS.contains(&word) || sentence.ends_with('?');
+            assert!(has_subject, "{}: say what it is, without `{word}`: {paragraph}", path.display());
+        }
     }
 }
 

@@ -123,7 +123,7 @@ ids! {
     pub(crate) RankEdgeId "rank";
     /// An atom: a size in a basis.
     pub(crate) AtomId "atom";
-    /// What arithmetic knows of the size of a class of dimension variables.
+    /// The arithmetic facts about the size of a class of dimension variables.
     pub(crate) SizeId "size";
 }
 

@@ -243,7 +243,7 @@ pub enum Constraint<'a> {
     },
 }
 
-/// Whom a variable belongs to; decides how it is closed (Def. 6.1).
+/// The kind of tensor that a variable belongs to; decides how it is closed (Def. 6.1).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub enum Role {
     /// A result: closes upward, to the unit and to no further axes.

@@ -40,7 +40,7 @@ pub struct Diagnostic {
     pub fixes: Vec<Fix>,
     /// The steps that connect the labels, in order; empty if they are obvious.
     pub chain: Vec<Link>,
-    /// What it is about, as data, for whoever looks for a change that mends it.
+    /// The facts it is about, as data, for a search for a change that corrects it.
     pub facts: Vec<Fact>,
 }
 
@@ -87,7 +87,7 @@ pub struct Label {
 /// A piece of advice as a change of the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fix {
-    /// What it does: usually a piece of advice of [`Diagnostic::help`].
+    /// The effect in words: usually a piece of advice of [`Diagnostic::help`].
     pub title: String,
     /// The changes; they do not overlap.
     pub edits: Vec<Edit>,

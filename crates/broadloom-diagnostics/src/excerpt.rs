@@ -242,7 +242,7 @@ impl<'a> Section<'a> {
     }
 }
 
-/// What stands left of the text: line numbers and the margin with its open braces.
+/// The part of a line left of the text: its number, and the margin with its open braces.
 pub(crate) struct Frame {
     pub gutter: usize,
     pub open: Vec<Option<Ink>>,
@@ -304,7 +304,7 @@ pub(crate) struct Window {
     pub end: usize,
     cut_before: bool,
     cut_after: bool,
-    /// What stands in the place of what is cut off.
+    /// The mark for omitted text.
     dots: &'static str,
 }
 
@@ -377,13 +377,13 @@ impl Window {
         dots + shown.chars().map(width).sum::<usize>()
     }
 
-    /// Whether something is cut off before this byte, which is not shown itself.
+    /// Returns true if text before this byte is cut off, and the byte itself is not shown.
     pub fn is_cut_before(&self, offset: usize) -> bool {
         self.cut_after && offset > self.end
     }
 }
 
-/// What underlines are drawn with.
+/// The character that underlines are drawn with.
 pub(crate) fn point(ink: Ink) -> char {
     if ink == Ink::Primary { '^' } else { '-' }
 }

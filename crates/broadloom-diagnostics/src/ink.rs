@@ -13,16 +13,16 @@ pub(crate) enum Ink {
     Secondary,
 }
 
-/// What a piece of output for people is, for its colour, where it belongs to no diagnostic.
+/// The role of a piece of output that does not belong to a diagnostic, which decides its colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Paint {
     /// Anything.
     Plain,
     /// Heads and names.
     Strong,
-    /// What only explains.
+    /// An explanation.
     Faint,
-    /// What is asked for.
+    /// The answer to the question.
     Answer,
     /// The frame around excerpts.
     Frame,

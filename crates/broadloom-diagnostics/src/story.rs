@@ -12,14 +12,14 @@ use crate::excerpt::{Frame, Window, point};
 use crate::ink::{Canvas, Ink, put, put_text};
 use crate::source::{SourceId, Sources, Span};
 
-/// What is told, and where it is written, if it is.
+/// A sentence, with its place in the text if it has one.
 #[derive(Clone, Copy, Debug)]
 pub struct Said<'a> {
-    /// What is told.
+    /// The sentence.
     pub text: &'a str,
-    /// Where it is written.
+    /// The span of the text that it is about.
     pub span: Option<Span>,
-    /// Whether it is what was asked for.
+    /// True if it is the answer to the question.
     pub answer: bool,
 }
 

@@ -37,17 +37,17 @@ pub struct Table<const N: usize> {
 /// A column of a table.
 #[derive(Clone, Copy, Debug)]
 pub struct Column {
-    /// What stands above it.
+    /// The heading above it.
     pub head: &'static str,
     /// True if its cells are aligned on the right.
     pub right: bool,
     /// The part that is left out of cells that are too wide.
     pub cut: Cut,
-    /// How its cells look.
+    /// The look of its cells.
     pub paint: Paint,
 }
 
-/// What is left out of a cell that is too wide.
+/// The part that is left out of a cell that is too wide.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Cut {
     /// Nothing: all of it counts.
@@ -97,7 +97,7 @@ impl<const N: usize> Table<N> {
         self.rows.push(cells);
     }
 
-    /// Whether it has no rows.
+    /// Returns true if it has no rows.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }

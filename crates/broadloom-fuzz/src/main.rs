@@ -15,7 +15,7 @@ use clap::{Args, Parser, Subcommand};
 struct Cli {
     #[command(subcommand)]
     command: Option<Subtask>,
-    /// The kinds of input; all of them if nothing is said
+    /// The kinds of input (default: all)
     kinds: Vec<Kind>,
     #[command(flatten)]
     effort: Effort,
@@ -23,13 +23,13 @@ struct Cli {
 
 #[derive(Args)]
 struct Effort {
-    /// How long to mutate inputs of each kind (60 if neither this nor BROADLOOM_FUZZ_SECONDS says)
+    /// Seconds to mutate inputs of each kind (default: BROADLOOM_FUZZ_SECONDS, or 60)
     #[arg(long)]
     seconds: Option<f64>,
-    /// Where mutations begin (1 if neither this nor BROADLOOM_FUZZ_SEED says); equal seeds make equal inputs in the same order
+    /// Seed of mutations (default: BROADLOOM_FUZZ_SEED, or 1); equal seeds make equal inputs in the same order
     #[arg(long)]
     seed: Option<u64>,
-    /// Stop after so many mutations, whatever the time
+    /// Stop after this many mutations, even if time is left
     #[arg(long)]
     runs: Option<u64>,
 }

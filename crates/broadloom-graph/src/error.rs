@@ -369,7 +369,7 @@ impl Error {
         &self.0.help
     }
 
-    /// What it is about, as data.
+    /// The facts it is about, as data.
     pub fn facts(&self) -> &[Fact] {
         &self.0.facts
     }
@@ -423,7 +423,7 @@ fn excerpt_of(text: &str, error: &broadloom_spec::Error) -> String {
     excerpt(&Sources::one("", text), &diagnostic, style).trim_end().to_string()
 }
 
-/// What was meant by `rgb:3`.
+/// The text that was probably meant by `rgb:3`.
 fn size_first(text: &str, error: &broadloom_spec::Error) -> Option<String> {
     if error.kind != broadloom_spec::ErrorKind::MisplacedBasis {
         return None;

@@ -60,7 +60,7 @@ pub struct Graph {
     pub(crate) stated: Vec<(Box<str>, DimTerm)>,
     /// The options with which specs were used, each kept once.
     pub(crate) choices: Vec<Choice>,
-    /// What closing gave; `None` if something was added since.
+    /// The result of closing; `None` if something was added since.
     pub(crate) settled: Option<Settled>,
     /// The names of sizes, and the shapes they belong to.
     pub(crate) size_names: Option<(Arc<Shapes>, Arc<SizeNames>)>,
@@ -83,7 +83,7 @@ pub(crate) struct Settled {
     pub shapes: Arc<Shapes>,
     /// The conditions that hold only for some named sizes.
     pub checks: Arc<[Check]>,
-    /// For each named size the one that it is known by: dynamic ones take other names.
+    /// The representative of each named size: dynamic ones take other names.
     pub same_sizes: Arc<[usize]>,
 }
 

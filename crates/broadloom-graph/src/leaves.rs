@@ -634,7 +634,7 @@ fn units(decl: &ShapeDecl) -> Vec<bool> {
     axes.map(|axis| axis.size.is_some_and(|size| size.basis.is_some_and(is_unit))).collect()
 }
 
-/// What a name stands for in a list.
+/// Finds the meaning of a name in a list.
 fn stated<T: Copy>(list: &[(Box<str>, T)], name: &str) -> Option<T> {
     list.iter().find(|(own, _)| **own == *name).map(|(_, stands)| *stands)
 }

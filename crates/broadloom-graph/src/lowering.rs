@@ -84,7 +84,7 @@ pub trait Face {
     fn symbol_range(&self, at: usize) -> (u64, Option<u64>);
     /// The error for a name that no size has.
     fn no_such_size(&self, name: &str) -> Error;
-    /// For each named size the one that it is known by, once the program is closed.
+    /// Maps each named size to its representative, once the program is closed.
     fn same_sizes(&mut self) -> Result<Arc<[usize]>, Error>;
     /// A number for each named size. The program has a meaning at these numbers, if a short search
     /// finds any such numbers.

@@ -22,21 +22,21 @@ use crate::{Error, Graph};
 pub struct ShownNest {
     /// The operation, as a program would write it.
     pub operation: String,
-    /// What it relates.
+    /// The relations between its axes.
     pub rules: Vec<String>,
     /// Its loops.
     pub loops: Vec<ShownLoop>,
     /// Their product space.
     pub space: String,
-    /// What is written.
+    /// The tensors that are written.
     pub writes: Vec<ShownAccess>,
-    /// What is read.
+    /// The tensors that are read.
     pub reads: Vec<ShownAccess>,
-    /// Whether no cell of the first result is written twice.
+    /// The verdict on whether no cell of the first result is written twice.
     pub injective: Verdict,
-    /// Whether every cell of it is written.
+    /// The verdict on whether every cell of it is written.
     pub surjective: Verdict,
-    /// Whether it must be set to the neutral element first.
+    /// True if it must be set to the neutral element first.
     pub needs_initialisation: bool,
     /// The loops with what is computed in them; every line ends with a newline.
     pub body: String,
@@ -48,13 +48,13 @@ pub struct ShownNest {
 pub struct ShownLoop {
     /// Its name.
     pub name: String,
-    /// How often it runs.
+    /// The number of times it runs.
     pub extent: u64,
     /// The name of that size, if it has one.
     pub size_name: Option<String>,
     /// The factor of the product space that it belongs to; loops of one factor run one after another.
     pub factor: u32,
-    /// Whether no result's index mentions it.
+    /// True if no result's index mentions it.
     pub reduction: bool,
     /// The axes that it runs along.
     pub drives: String,
@@ -64,22 +64,22 @@ pub struct ShownLoop {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ShownAccess {
-    /// What it is called.
+    /// Its name.
     pub tensor: String,
     /// The cell of it, or its value if it is a number: `a[i, k]`.
     pub cell: String,
-    /// Whether it is a number.
+    /// True if it is a number.
     pub is_number: bool,
     /// Its sizes in memory order.
     pub sizes: Vec<u64>,
     /// The index on each axis.
     pub index: Vec<String>,
-    /// How far it is read beyond the ends of each axis.
+    /// The distances by which it is read beyond the ends of each axis.
     pub margins: Vec<(u64, u64)>,
 }
 
 impl ShownNest {
-    /// What it relates, classes of axes, the product space and how tensors are indexed: a line each.
+    /// The relations, classes of axes, the product space and the indices of tensors: a line each.
     pub fn facts(&self) -> Vec<String> {
         let rules = self.rules.iter().map(|rule| format!("rule {rule}"));
         let classes = self.loops.iter().map(|each| format!("class {}: {}", each.name, each.drives));
@@ -251,7 +251,8 @@ impl Graph {
         names
     }
 
-    /// What the operation relates, as its shape logic says: the one list that sizes and loops are read from.
+    /// The relations between axes of the operation, from its shape logic: the one list that sizes and loops
+    /// are read from.
     fn rules_text(&self, step: u32) -> Vec<String> {
         let Some(Step::Op { op, .. }) = self.steps.get(step as usize) else { return Vec::new() };
         let operands = self.step_operands(step);

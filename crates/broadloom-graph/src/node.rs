@@ -50,7 +50,7 @@ pub enum LeafKind {
     Gradient(Tensor),
     /// A tensor that lasts from run to run and is not trained.
     State,
-    /// What a turn of a scan finds as the turn before left it.
+    /// A value carried from the previous turn of a scan.
     Carried,
     /// Positions 0, 1, 2, … in memory order.
     Range,

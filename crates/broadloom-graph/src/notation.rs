@@ -34,7 +34,7 @@ pub enum Notation<'s> {
 }
 
 impl Notation<'_> {
-    /// How many results it speaks of, even if it is not well written.
+    /// The number of results that it mentions, even if it is not well written.
     ///
     /// ```
     /// use broadloom::Notation;

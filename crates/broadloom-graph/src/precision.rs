@@ -85,7 +85,7 @@ fn inferred(graph: &Graph, known: Vec<Option<Dtype>>) -> Vec<Dtype> {
     graph.tensors().zip(types.known).map(dtype).collect()
 }
 
-/// What is known of the types of a graph.
+/// The known types of a graph.
 struct Types<'g> {
     graph: &'g Graph,
     known: Vec<Option<Dtype>>,

@@ -255,7 +255,7 @@ impl Graph {
     }
 }
 
-/// What passes a tensor on, from one turn to the next or out of a scan.
+/// The operation that passes a tensor on, from one turn to the next or out of a scan.
 static PASSED: LazyLock<Arc<Operation>> = LazyLock::new(|| {
     let operation = Operation::new("scan", 1).forward("v = v1").and_then(|law| law.gradient("g1 =+ g"));
     Arc::new(operation.unwrap_or_else(|_| Operation::new("scan", 1)))

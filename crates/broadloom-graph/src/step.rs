@@ -83,7 +83,7 @@ pub enum Leaf {
     Gradient(Tensor),
     /// Set to 0 before the first run, and kept from run to run.
     State,
-    /// What a turn of a scan finds as the turn before left it.
+    /// A value carried from the previous turn of a scan.
     Carried,
     /// Positions: 0, 1, 2, … in memory order.
     Range,

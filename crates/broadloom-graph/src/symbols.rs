@@ -247,7 +247,7 @@ impl Graph {
         self.symbols.iter().map(|data| &*data.name)
     }
 
-    /// Whether a size has this name.
+    /// Returns true if a size has this name.
     pub fn has_dim(&self, name: &str) -> bool {
         self.symbol_at(name).is_some()
     }
@@ -304,8 +304,8 @@ impl Graph {
         self.solver.symbol_of(self.symbols[at].var).map_or(at, |symbol| symbol.0 as usize)
     }
 
-    /// For each named size the one that it is known by, once the program is closed: dynamic ones
-    /// take other names.
+    /// Maps each named size to its representative, once the program is closed: dynamic ones take other
+    /// names.
     pub(crate) fn same_sizes(&mut self) -> Result<Arc<[usize]>, Error> {
         match &self.settled {
             Some(settled) => Ok(Arc::clone(&settled.same_sizes)),
@@ -439,7 +439,7 @@ fn is_name(text: &str) -> bool {
     one && axes.next().is_none() && decl.names.axes.find(text.trim()).is_some() && text.trim() == text
 }
 
-/// For each named size the one that it is known by, in a closed program.
+/// Maps each named size to its representative in a closed program.
 pub(crate) fn same_sizes(closed: &Closed<'_>, sizes: &[SymbolData]) -> Vec<usize> {
     let symbol = |data: &SymbolData| match closed.dim(data.var) {
         Dim::Symbolic(symbolic) => closed.form(symbolic.form).as_symbol(),

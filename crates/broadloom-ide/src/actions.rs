@@ -10,7 +10,7 @@ use crate::references::applied;
 /// A change that can be made.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Action {
-    /// What it does.
+    /// The effect in words.
     pub title: String,
     /// Its kind.
     pub kind: ActionKind,

@@ -20,7 +20,7 @@ pub struct Text {
     pub sizes: Vec<(String, u64)>,
     /// The file of weights for statements that load them and name no file.
     pub load: Option<PathBuf>,
-    /// Who asks about it.
+    /// The front that asks about it.
     pub front: Front,
     /// Texts of files that an editor has not written yet: imports read these instead. Paths are canonical.
     pub unsaved: BTreeMap<PathBuf, String>,
@@ -28,7 +28,7 @@ pub struct Text {
     pub inference: bool,
 }
 
-/// Who asks: advice says what to write there.
+/// The front that asks: advice is in its syntax.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Front {
     /// The command.
@@ -72,7 +72,7 @@ pub struct Analysis {
     pub name: String,
     /// The compiled program.
     pub program: Program,
-    /// Who asks.
+    /// The front that asks.
     pub(crate) front: Front,
     /// The last line that was read, if only a part was.
     pub(crate) until: Option<u32>,

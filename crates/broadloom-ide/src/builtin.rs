@@ -6,9 +6,9 @@ use broadloom::Operation;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Builtin {
     pub name: &'static str,
-    /// How it is called: `einsum(spec, a, b, …)`; the name alone if it is no function.
+    /// A call of it: `einsum(spec, a, b, …)`; the name alone if it is not a function.
     pub call: &'static str,
-    /// What it gives, a sentence.
+    /// Its result, in a sentence.
     pub about: &'static str,
 }
 
@@ -23,7 +23,7 @@ pub(crate) fn builtin(name: &str) -> Option<Builtin> {
     Some(Builtin { name: operation.name(), call, about })
 }
 
-/// How a function of the language is called, and what it gives, in a sentence.
+/// A call of a function of the language, and its result in a sentence.
 ///
 /// ```
 /// assert_eq!(broadloom_ide::of_language("relu"), Some(("relu(x)", "Each element, or 0 if it is negative.")));

@@ -17,7 +17,7 @@ pub struct Caller {
     /// The whole definition.
     #[serde(skip)]
     pub whole: Span,
-    /// What it calls, in the order of first calls.
+    /// The functions that it calls, in the order of first calls.
     pub calls: Vec<Callee>,
 }
 

@@ -28,7 +28,7 @@ pub struct Completion {
     pub kind: &'static str,
     /// The shape or size as far as it is known, or the line that introduces a function; may be empty.
     pub detail: String,
-    /// What is said about it: the comment above a function.
+    /// Its description: the comment above a function.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub documentation: Option<String>,
 }

@@ -65,12 +65,12 @@ impl Named {
     }
 }
 
-/// What a module binds to a name.
+/// Finds the binding of a name in a module.
 pub(crate) fn member(analysis: &Analysis, module: &Binding, name: &str) -> Option<Binding> {
     members(analysis, module).into_iter().rev().find(|binding| binding.name == name)
 }
 
-/// What a module binds for those who import it.
+/// The bindings of a module that an import makes visible.
 pub(crate) fn members(analysis: &Analysis, module: &Binding) -> Vec<Binding> {
     let source = module.path.and_then(|path| analysis.program.imported(path));
     let bound = |source| Bindings::new(source, analysis.sources().get(source).text()).all;

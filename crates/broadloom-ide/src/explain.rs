@@ -19,7 +19,8 @@ pub struct Explained {
     pub name: String,
     /// One for each axis and row in question; none if the program has errors and lacks it.
     pub explanations: Vec<Explanation>,
-    /// How many axes were asked for besides, after the first hundred: each explanation mentions the whole shape.
+    /// The number of further axes that were asked for, after the first hundred: each explanation mentions the
+    /// whole shape.
     #[serde(skip_serializing_if = "is_none")]
     pub left_out: usize,
 }

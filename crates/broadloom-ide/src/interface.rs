@@ -72,7 +72,7 @@ impl Interface {
         self.functions.is_empty()
     }
 
-    /// What has become of each function that is not as it was, a sentence each.
+    /// Describes each function that is not as it was, a sentence each.
     ///
     /// ```
     /// use broadloom_ide::{Interface, Text};

@@ -14,7 +14,7 @@ pub struct Lens {
     /// The first word of the statement.
     #[serde(skip)]
     pub span: Span,
-    /// What is shown.
+    /// The text to show.
     pub title: String,
     /// The name to explain; None to run the program.
     pub explain: Option<String>,

@@ -70,7 +70,7 @@ pub mod words;
 
 pub use actions::{Action, ActionKind, actions};
 pub use analysis::{Analysis, Front, Listing, Text};
-/// What is kept of a program while it is edited.
+/// The state that is kept of a program while it is edited.
 pub use broadloom_lang::Editing;
 /// The codes of diagnostics.
 pub use broadloom_lang::codes;

@@ -64,19 +64,19 @@ pub struct OperationLoops {
 /// A nest as data, with the keys of `docs/schema.json`.
 #[derive(Clone, Debug, Serialize)]
 pub struct NestData {
-    /// What the operation relates.
+    /// The relations between axes of the operation.
     pub rules: Vec<String>,
     /// Its loops.
     pub loops: Vec<LoopData>,
-    /// What is written.
+    /// The tensors that are written.
     pub writes: Vec<AccessData>,
-    /// What is read.
+    /// The tensors that are read.
     pub reads: Vec<AccessData>,
-    /// Whether no cell of the result is written twice: `yes`, `no` or `unsettled`.
+    /// The answer to whether no cell of the result is written twice: `yes`, `no` or `unsettled`.
     pub injective: &'static str,
-    /// Whether every cell of the result is written.
+    /// The answer to whether every cell of the result is written.
     pub surjective: &'static str,
-    /// Whether the result must be set to the neutral element first.
+    /// True if the result must be set to the neutral element first.
     pub needs_initialisation: bool,
 }
 
@@ -85,13 +85,13 @@ pub struct NestData {
 pub struct LoopData {
     /// Its name.
     pub name: String,
-    /// How often it runs.
+    /// The number of times it runs.
     pub extent: u64,
     /// The name of that size, if it has one.
     pub size_name: Option<String>,
     /// The factor of the product space that it belongs to.
     pub factor: u32,
-    /// Whether the result's index does not mention it.
+    /// True if the result's index does not mention it.
     pub reduction: bool,
     /// The axes that it runs along.
     pub drives: String,
@@ -100,7 +100,7 @@ pub struct LoopData {
 /// A tensor that a nest reads or writes.
 #[derive(Clone, Debug, Serialize)]
 pub struct AccessData {
-    /// What it is called.
+    /// Its name.
     pub tensor: String,
     /// Its sizes in memory order.
     pub sizes: Vec<u64>,

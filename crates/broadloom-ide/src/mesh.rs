@@ -71,20 +71,20 @@ pub struct ShardedTensor {
     pub own: bool,
 }
 
-/// What a routine sends.
+/// The communication of a routine.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct SentBy {
     /// Its name.
     pub name: String,
     /// The bytes on one device of the tensors that it needs at the same time, besides those that last.
     pub temporaries: u64,
-    /// What each operation sends, in order.
+    /// The communication of each operation, in order.
     pub collectives: Vec<Sent>,
     /// The sums by kind and mesh axes.
     pub totals: Vec<SentInAll>,
 }
 
-/// What devices do together for an operation.
+/// A collective operation of devices for an operation of the program.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Sent {
     /// The operation.
@@ -109,7 +109,7 @@ pub struct SentInAll {
     pub kind: &'static str,
     /// The mesh axes along which devices take part.
     pub over: Vec<String>,
-    /// How many there are.
+    /// The number of collectives.
     pub count: u64,
     /// The sum of their bytes.
     pub bytes: u64,

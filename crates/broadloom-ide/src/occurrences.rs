@@ -16,7 +16,7 @@ pub(crate) struct Occurrence {
     pub target: Target,
 }
 
-/// What a name stands for.
+/// The meaning of a name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Target {
     /// Something that the text binds, as an index into [`Bindings::all`].
@@ -79,7 +79,7 @@ impl Find<'_> {
         at.and_then(|at| self.tokens.get(at)).map(|token| token.kind)
     }
 
-    /// What the name at a token stands for.
+    /// The meaning of the name at a token.
     fn target(&self, at: usize) -> Target {
         let span = self.tokens[at].span;
         let name = span.slice(self.text);

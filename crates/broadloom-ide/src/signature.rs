@@ -12,7 +12,7 @@ use crate::place::Place;
 pub struct Signed {
     /// The answer.
     pub answer: Signatures,
-    /// What is wrong with the program, with bodies of functions, or with what was asked for.
+    /// The mistakes in the program, in bodies of functions, or in the question.
     pub diagnostics: Vec<Diagnostic>,
     /// The texts that diagnostics and places speak of.
     pub sources: Sources,
@@ -37,20 +37,20 @@ pub struct FunctionSignature {
     /// Its configuration; none if it has no list of its own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub config: Option<Vec<String>>,
-    /// What it is applied to.
+    /// The arguments that it is applied to.
     pub arguments: Vec<SignatureArgument>,
-    /// What it gives, as it is written for people.
+    /// Its result, as it is written for people.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub result: Option<String>,
     /// The parameters that it makes.
     pub parameters: Vec<SignatureParameter>,
-    /// What has to hold of sizes.
+    /// The conditions on sizes.
     #[serde(rename = "where")]
     pub conditions: Vec<String>,
     /// Why nothing was inferred.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub not_inferred: Option<String>,
-    /// Where it is defined.
+    /// The place of its definition.
     #[serde(flatten)]
     pub place: Place,
     /// The whole signature, for people.
@@ -66,7 +66,7 @@ pub struct SignatureArgument {
     /// Its shape, if it is a tensor of which something is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shape: Option<String>,
-    /// What it is if it is not given.
+    /// Its default value.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub default: Option<String>,
 }

@@ -20,7 +20,7 @@ pub struct Symbol {
     /// The whole statement or expression.
     #[serde(skip)]
     pub whole: Span,
-    /// What is defined inside it.
+    /// The symbols that are defined inside it.
     pub children: Vec<Symbol>,
 }
 

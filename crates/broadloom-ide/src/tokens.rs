@@ -144,7 +144,7 @@ pub fn tokens(text: &str) -> Vec<Classified> {
     all
 }
 
-/// What a name stands for, as a class.
+/// The class of a name, from its meaning.
 fn meaning(target: Target, names: &Occurrences) -> Class {
     match target {
         Target::Bound(index) => match names.bindings.all[index].kind {

@@ -60,7 +60,7 @@ pub struct WholeOperation {
     pub results: Vec<usize>,
     /// Its loop nest.
     pub nest: Option<NestData>,
-    /// Where it is written.
+    /// The place where it is written.
     #[serde(flatten)]
     pub place: Option<Line>,
 }

@@ -89,7 +89,7 @@ print sum(d)
 
 const MODULE: &str = "def half(x) = 0.5 * x\ndef wide(size)(x) = {w} @ x + {b : size}\n";
 
-/// What is typed: pieces of programs, and letters that break them.
+/// The pieces that are typed: parts of programs, and letters that break them.
 const PIECES: [&str; 32] = [
     "\nlet missing = )\n",
     "absent",

@@ -332,7 +332,7 @@ fn reduced(eval: &mut Eval<'_>, call: &Call, accumulate: Accumulate) -> Evaluate
     Ok(Value::Tensor(eval.by_spec(&call, By::Names, accumulate, Combine::Product, padding)?))
 }
 
-/// What is left out of the spec of a reduction: `sum(x)` is over everything.
+/// Supplies the spec of a reduction if it is left out: `sum(x)` is over everything.
 fn with_spec(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Call> {
     let mut given = call.given.clone();
     let plain: Vec<usize> = (0..given.len()).filter(|at| given[*at].name.is_none()).collect();

@@ -10,8 +10,8 @@ const FEW: usize = 4;
 /// If an edit is so many statements after the last checkpoint, another one is made.
 const FAR: usize = 32;
 
-/// What is kept of a program while it is edited: one checkpoint, near the last edit. Reading the program again gives what
-/// [`compile`](crate::compile) gives.
+/// The state that is kept of a program while it is edited: one checkpoint, near the last edit. Reading the
+/// program again gives the same result as [`compile`](crate::compile).
 ///
 /// ```
 /// use broadloom_lang::{Editing, Options};

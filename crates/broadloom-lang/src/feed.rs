@@ -12,7 +12,7 @@ use crate::stream::{Batches, HAS_STREAMS, Stream};
 #[cfg(not(target_family = "wasm"))]
 const AHEAD: usize = 2;
 
-/// How far the streams of a program have come.
+/// The progress of the streams of a program.
 #[derive(Default)]
 pub(crate) struct Feeds {
     feeds: Vec<Feed>,
@@ -20,7 +20,7 @@ pub(crate) struct Feeds {
     pub told: bool,
 }
 
-/// How far a stream has come.
+/// The progress of a stream.
 #[derive(Default)]
 struct Feed {
     /// The number of batches that were taken.
@@ -127,7 +127,7 @@ struct Reader {
 }
 
 enum Reading {
-    /// When they are asked for.
+    /// Batches that are read on demand.
     Here(Box<Batches>),
     /// In a thread, which ends when nobody listens any more.
     #[cfg(not(target_family = "wasm"))]

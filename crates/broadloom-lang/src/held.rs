@@ -9,7 +9,7 @@ use crate::program::Program;
 /// Numbers that are written in a program are 64-bit floats, which do not tell greater whole numbers apart.
 pub(crate) const LARGEST_WRITTEN: f64 = 9_007_199_254_740_991.0;
 
-/// Whether a type holds a number that is written down: a float may be rounded, but not to infinity.
+/// Returns true if a type holds a number that is written down: a float may be rounded, but not to infinity.
 pub(crate) fn holds(dtype: Dtype, number: f64) -> bool {
     let most = match dtype {
         // The next one is read as if it were this one and 1.

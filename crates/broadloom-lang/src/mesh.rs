@@ -12,7 +12,7 @@ use crate::ready::Ready;
 pub struct OnMesh {
     /// The devices.
     pub mesh: Mesh,
-    /// What is divided over which mesh axis.
+    /// The division of tensors over mesh axes.
     pub shards: Vec<Shard>,
     /// The mesh axis over which parameters and the states of their optimisers are divided as well.
     pub stored_over: Option<String>,

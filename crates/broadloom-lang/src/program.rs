@@ -145,7 +145,7 @@ pub struct Application {
     pub path: String,
     /// The span of the application.
     pub span: Span,
-    /// Where the program configured its function, or that of an application around it.
+    /// The place where the program configured its function, or that of an application around it.
     pub made: Option<Span>,
     /// The application whose body contains this one.
     pub outer: Option<u32>,
@@ -192,7 +192,7 @@ pub enum Asked {
 pub struct Signatures {
     /// The texts that they were read from.
     pub sources: Sources,
-    /// What is wrong with the program, and with what was asked for.
+    /// The mistakes in the program, and in the question.
     pub diagnostics: Vec<Diagnostic>,
     /// The signatures, in the order of the text.
     pub list: Vec<Signature>,

@@ -1,4 +1,4 @@
-//! How far a run has come, beside the values that it saves: to go on from there.
+//! The progress of a run, saved beside its values so that it can be resumed.
 
 use std::path::Path;
 

@@ -23,7 +23,7 @@ pub struct Ready {
     pub(crate) plan: Plan,
     pub(crate) origins: Vec<Origin>,
     applications: Vec<Application>,
-    /// How many notices of the session have been passed on.
+    /// The number of notices of the session that have been passed on.
     pub(crate) noticed: usize,
     made: Vec<Made>,
     sizes: Vec<(String, u64)>,
@@ -31,11 +31,11 @@ pub struct Ready {
     seed: u64,
     /// The data whose values are from outside now.
     pub(crate) given: Vec<Tensor>,
-    /// How far the streams have come.
+    /// The progress of the streams.
     pub(crate) feeds: Feeds,
 }
 
-/// What can be computed from the values that there are.
+/// The tensors that can be computed from the values that are given.
 #[derive(Clone, Debug)]
 pub struct Available {
     /// Computes the tensors.

@@ -97,20 +97,20 @@ impl Program {
     }
 }
 
-/// What would be refused.
+/// A refusal that a run would meet.
 struct Refused {
     span: Span,
-    /// What it is about, if the error does not say that itself.
+    /// The subject, if the error does not name it itself.
     of: Option<Of>,
     error: Error,
 }
 
-/// What a refusal is about.
+/// The subject of a refusal.
 #[derive(Clone, Copy, PartialEq)]
 enum Of {
     Tensor(Tensor),
     Step(usize),
-    /// What stands at a place.
+    /// The text at a place.
     Place(Span),
 }
 

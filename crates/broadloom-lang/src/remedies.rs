@@ -15,7 +15,7 @@ use crate::codes;
 use crate::eval::Eval;
 use crate::program::{Options, Program};
 
-/// How often a program is read again at most.
+/// The most times that a program is read again.
 const MOST_TRIALS: usize = 24;
 /// The work of evaluation up to which a program is read again: it has to be answered while somebody types.
 const MOST_WORK: u64 = 5_000;
@@ -28,14 +28,14 @@ const ABOUT_SHAPES: [&str; 4] = [codes::BROADCASTS, codes::TARGETS, codes::IDLE,
 /// A change of the program.
 #[derive(Clone)]
 struct Change {
-    /// What to do: "declare `x` as `8, 20 | 5`".
+    /// The advice: "declare `x` as `8, 20 | 5`".
     help: String,
     edits: Vec<Edit>,
-    /// What it is for: of changes for the same, the first that fits is advised.
+    /// The purpose: of changes with the same one, the first that fits is advised.
     kind: Kind,
 }
 
-/// What a change is for.
+/// The purpose of a change.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     /// For what the attempt is for.
@@ -69,7 +69,7 @@ struct Attempt {
     is_certain: bool,
     /// True if the advice follows the rule that the error has: what to do to make both one size.
     follows_rule: bool,
-    /// What is said of the place of the change, if the error does not show it.
+    /// The label at the place of the change, if the error does not show it.
     label: &'static str,
 }
 
@@ -133,7 +133,7 @@ pub(crate) fn find(program: &mut Program, options: &Options) {
 /// Programs that are read with a change.
 struct Trials<'o> {
     options: &'o Options,
-    /// How many more may be read.
+    /// The number of programs that may still be read.
     left: usize,
 }
 

@@ -156,28 +156,28 @@ impl Program {
     }
 }
 
-/// How a plan is carried out.
+/// The way to carry out a plan.
 #[derive(Clone, Debug, Default)]
 pub struct Way {
     /// True to go on when a loss is not finite.
     pub keep_going: bool,
-    /// How often the outermost loops are repeated, if that is not as the program says.
+    /// The number of repetitions of the outermost loops, if it is not that of the program.
     pub steps: Option<u64>,
-    /// Where to begin.
+    /// The place at which to begin.
     pub from: Progress,
     /// The file to which parameters and states are saved while the program runs, and the number of repetitions between.
     pub checkpoints: Option<(PathBuf, u64)>,
 }
 
-/// How a run ended.
+/// The end of a run: its outcome, and its progress.
 pub struct Ended {
-    /// What went wrong, if anything did.
+    /// The mistake that ended it, if there was one.
     pub outcome: Result<(), Box<Diagnostic>>,
     /// True if a routine that may have changed lasting values has ended.
     pub ran: bool,
     /// True if the observer has stopped the run.
     pub stopped: bool,
-    /// How far it has come.
+    /// The progress that it made.
     pub place: Progress,
     /// The repetition after which values were last saved on the way, if they were.
     pub saved: Option<u64>,
@@ -260,7 +260,7 @@ impl Ready {
 }
 
 impl Repeat {
-    /// How often it is repeated, as the program says.
+    /// The number of repetitions, as the program says.
     pub(crate) fn total(&self) -> u64 {
         self.to.saturating_sub(self.from).max(0) as u64
     }
@@ -296,7 +296,7 @@ struct Running<'p> {
     turns: Vec<(u64, u64)>,
     /// The rest of the way to the place where it begins; nothing once it is there.
     resuming: Vec<Step>,
-    /// How far it has come.
+    /// The progress so far.
     place: Progress,
     /// The repetition after which values were last saved on the way.
     saved: Option<u64>,

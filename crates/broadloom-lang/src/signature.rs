@@ -21,11 +21,11 @@ pub struct Signature {
     pub name: String,
     /// Its configuration, each as it is written or given; none if it has no list of its own.
     pub config: Option<Vec<String>>,
-    /// What it is applied to.
+    /// The arguments that it is applied to.
     pub arguments: Vec<Argument>,
     /// Its scheme, or why it has none.
     pub scheme: Result<Scheme, NotInferred>,
-    /// Where its name is defined.
+    /// The span of its name where it is defined.
     pub span: Span,
 }
 
@@ -36,24 +36,24 @@ pub struct Argument {
     pub name: String,
     /// Its shape, if it is a tensor and the scheme is known.
     pub shape: Option<String>,
-    /// What it is if it is not given, as it is written.
+    /// Its default value, as it is written.
     pub default: Option<String>,
 }
 
 /// The shapes of a function over variables.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Scheme {
-    /// What an application gives: the shapes of its tensors, one after another; in a list if it is one.
+    /// The result of an application: the shapes of its tensors, one after another; in a list if it is one.
     pub result: Given,
     /// The parameters that it makes, with their shapes.
     pub parameters: Vec<(String, String)>,
-    /// What has to hold of the sizes.
+    /// The conditions on the sizes.
     pub conditions: Vec<String>,
     /// The greatest sizes that conditions allow.
     pub most: Vec<u64>,
 }
 
-/// What an application gives.
+/// The result of an application.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Given {
     /// A tensor of this shape.

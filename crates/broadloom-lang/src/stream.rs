@@ -53,7 +53,7 @@ pub(crate) struct Part {
     pub from: PartFrom,
 }
 
-/// Where the rows of an array are.
+/// The place of the rows of an array.
 #[derive(Clone, Debug)]
 pub(crate) enum PartFrom {
     Memory(Arc<Array>),
@@ -105,7 +105,7 @@ impl Stream {
         self.data.iter().any(|(_, array)| !matches!(self.arrays[*array].from, PartFrom::Memory(_)))
     }
 
-    /// What a user should know about it before it is used.
+    /// Remarks that a user should read before it is used.
     pub(crate) fn notices(&self) -> Vec<String> {
         let mut notices = Vec::new();
         let name = &self.name;

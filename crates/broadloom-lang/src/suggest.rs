@@ -1,7 +1,7 @@
 //! Suggestions for an unknown name: a similar name,
 //! or the equivalent of a name from another library.
 
-/// How many letters of a name are compared: the work grows with their square.
+/// The number of letters of a name that are compared: the work grows with their square.
 const LONGEST: usize = 40;
 
 /// The name that is nearest to another one, if any is near: one letter wrong, or two in a long name. Of very short names
@@ -21,8 +21,8 @@ pub fn nearest<'a>(wanted: &str, known: impl Iterator<Item = &'a str>) -> Option
     near.min().map(|(_, name)| name.to_string())
 }
 
-/// How many letters have to be put in, left out, changed or exchanged with their neighbour; of names that are far too
-/// long to be mistyped, their beginnings are compared.
+/// The number of letters to insert, leave out, change or exchange with their neighbour; of names that are far
+/// too long to be mistyped, only the beginnings are compared.
 fn distance(a: &str, b: &str) -> usize {
     let beginning = |name: &str| name.chars().take(LONGEST).collect::<String>();
     let (a, b) = (beginning(a), beginning(b));
@@ -502,7 +502,7 @@ pub fn sizes(written: &[String]) -> Vec<String> {
     written.iter().map(size).collect()
 }
 
-/// How a tensor of some sizes and first values is declared, under the name that it is bound to.
+/// Advice on how to declare a tensor of some sizes and first values, under the name that it is bound to.
 pub fn declared(name: Option<&str>, sizes: &[String], values: &str) -> String {
     let all = sizes.join(", ");
     let Some(name) = name else {

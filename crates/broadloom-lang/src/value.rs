@@ -102,7 +102,7 @@ impl Value {
     }
 }
 
-/// Whether arrays hold the same numbers, those that are not numbers included.
+/// Returns true if arrays hold the same numbers, NaN included.
 fn same_bits(a: &Array, b: &Array) -> bool {
     let bits = |array: &Array| array.to_f64s().into_iter().map(f64::to_bits).collect::<Vec<_>>();
     (a.dtype(), a.sizes()) == (b.dtype(), b.sizes()) && (a == b || bits(a) == bits(b))
@@ -112,7 +112,7 @@ fn same_bits(a: &Array, b: &Array) -> bool {
 pub(crate) struct Scope {
     names: RefCell<FxHashMap<Name, Value>>,
     outer: Option<Rc<Scope>>,
-    /// What changes in it and in the layers of its functions; shared with the scopes around it.
+    /// The changes in it and in the layers of its functions; shared with the scopes around it.
     journal: Rc<Journal>,
 }
 
@@ -127,7 +127,7 @@ impl Scope {
         self.journal.note(|| Change::Bound(self.clone(), name, before));
     }
 
-    /// What changes in scopes and layers.
+    /// The changes in scopes and layers.
     pub fn journal(&self) -> &Journal {
         &self.journal
     }
@@ -200,7 +200,7 @@ pub(crate) struct Journal {
     is_kept: Cell<bool>,
 }
 
-/// What a scope or a layer had before.
+/// An earlier state of a scope or a layer.
 enum Change {
     Bound(Rc<Scope>, Name, Option<Value>),
     Made(Rc<Layer>, MadeAt, Option<Value>),
@@ -278,7 +278,7 @@ pub(crate) struct Layer {
     pub name: RefCell<Rc<str>>,
     /// Its own path, once something has been named by it.
     pub path: RefCell<Option<Rc<str>>>,
-    /// Where it was given its configuration, if it has one.
+    /// The place where it was given its configuration, if it has one.
     pub made_at: Cell<Option<Span>>,
 }
 

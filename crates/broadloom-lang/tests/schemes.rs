@@ -77,7 +77,7 @@ fn number(variable: &str, default: u64) -> u64 {
     std::env::var(variable).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
 }
 
-/// What `examine` finds; a panic is a failure like others.
+/// Runs `examine`; a panic is a failure like others.
 fn attempt(file: &File, only: Option<usize>, times: Times, seed: u64) -> Report {
     let found = catch_unwind(AssertUnwindSafe(|| examine(file, only, times, &mut Dice::new(seed))));
     found.unwrap_or_else(|_| {

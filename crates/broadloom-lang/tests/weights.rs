@@ -58,7 +58,7 @@ fn load(names: &str) -> String {
     format!("{MODEL}load(\"m.safetensors\", into = model, names = {names})\n")
 }
 
-/// What is said about a program that loads weights.
+/// Checks the messages about a program that loads weights.
 fn check(name: &str, text: &str, expect: Expect) {
     let mut program = read(name, text);
     let mut told = program.diagnostics.clone();

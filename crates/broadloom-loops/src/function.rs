@@ -426,7 +426,7 @@ impl Binary {
         })
     }
 
-    /// Whether it is about the bits of integers, which floats do not have.
+    /// Returns true if it is about the bits of integers, which floats do not have.
     pub fn is_bitwise(self) -> bool {
         matches!(
             self,
@@ -434,7 +434,7 @@ impl Binary {
         )
     }
 
-    /// Whether it compares two numbers.
+    /// Returns true if it compares two numbers.
     pub fn is_comparison(self) -> bool {
         matches!(self, Binary::Less | Binary::LessEq | Binary::Equal | Binary::NotEqual)
     }

@@ -86,8 +86,8 @@ impl Scalar {
         })
     }
 
-    /// Whether it is computed from integers alone, by functions whose values are integers. If so, the answer says whether one of them is stored in
-    /// a buffer.
+    /// Returns a value if it is computed from integers alone, by functions whose values are integers: true if
+    /// one of them is stored in a buffer.
     pub fn is_whole(&self, program: &Program) -> Option<bool> {
         match self {
             Scalar::Number(value) => whole_number(*value).map(|_| false),

@@ -196,7 +196,7 @@ fn random_product(seed: u64) -> Program {
     parse(&text)
 }
 
-/// What is computed in steps is the same, and takes no more.
+/// A product that is computed in steps has the same value, and reads no more.
 #[test]
 fn random_products() {
     let mut planned = 0;

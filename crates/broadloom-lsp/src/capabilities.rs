@@ -1,4 +1,4 @@
-//! What the server can do, as it tells the editor.
+//! The capabilities of the server, as it announces them to the editor.
 
 use gen_lsp_types::{
     CodeActionKind, CodeActionOptions, CodeLensOptions, CompletionOptions, RenameOptions,

@@ -1,4 +1,4 @@
-//! Which function answers which request.
+//! The function that answers each kind of request.
 
 use gen_lsp_types::{
     CallHierarchyIncomingCallsRequest, CallHierarchyOutgoingCallsRequest, CallHierarchyPrepareRequest,

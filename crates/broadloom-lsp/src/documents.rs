@@ -28,11 +28,11 @@ pub(crate) struct Document {
     pub source: Source,
     /// The file, with links resolved, so that imports of it can be recognised.
     pub path: Option<PathBuf>,
-    /// What is known of the program; None after an edit.
+    /// The analysis of the program; None after an edit.
     analysis: Option<Box<Analysis>>,
-    /// What was known before the last edit: it is dropped when nobody waits.
+    /// The analysis before the last edit: it is dropped when no request waits.
     outdated: Option<Box<Analysis>>,
-    /// What the next check can use.
+    /// The state from which the next check goes on.
     editing: Editing,
     /// The diagnostics of the analysis, warnings included.
     diagnostics: Option<Vec<Diagnostic>>,

@@ -8,7 +8,7 @@ use gen_lsp_types::{Position, PositionEncodingKind, Range};
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) enum Encoding {
     Utf8,
-    /// What every editor understands.
+    /// The encoding that every editor understands.
     #[default]
     Utf16,
     Utf32,

@@ -19,7 +19,7 @@ use crate::position::Encoding;
 use crate::uri;
 use crate::world::{World, failed};
 
-/// How a connection ended.
+/// The ways in which a connection can end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Ended {
     /// The editor asked the server to shut down, and then to exit.

@@ -7,7 +7,7 @@ use broadloom_lsp::{Ended, serve};
 use lsp_server::{Connection, Message, Notification, Request, RequestId};
 use serde_json::{Value, json};
 
-/// How long an answer may take before a test fails.
+/// The time that an answer may take before a test fails.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// An editor with a server.

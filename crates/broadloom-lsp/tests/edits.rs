@@ -19,7 +19,7 @@ repeat 10:
   minimise loss by sgd(0.1)
 ";
 
-/// What is typed: pieces of programs, and letters that break them.
+/// The pieces that are typed: parts of programs, and letters that break them.
 const PIECES: &[&str] = &[
     "x",
     "y",

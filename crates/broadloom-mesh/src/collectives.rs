@@ -1,4 +1,4 @@
-//! What devices have to send each other, operation by operation.
+//! The communication between devices, operation by operation.
 //!
 //! The loops of a store that index its result are divided as the result is. A loop that is reduced is divided as what is read along
 //! it, and every device has a part of the sum: an all-reduce puts the parts together. A divided axis that is not read along a loop
@@ -13,7 +13,7 @@ use broadloom_loops::{Cell, Index, Program};
 pub struct Collective {
     /// The place of the nest that needs it.
     pub nest: usize,
-    /// What is done.
+    /// Its kind.
     pub kind: CollectiveKind,
     /// The tensor that is sent.
     pub tensor: usize,

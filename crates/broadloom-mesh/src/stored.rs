@@ -7,7 +7,7 @@
 use crate::access::{Access, Kind, accesses};
 use crate::{Division, Groups, Mesh, Routine};
 
-/// What is divided further, and where that ends.
+/// The tensors to divide further, and those at which that ends.
 #[derive(Clone, Debug)]
 pub struct Stored<'t> {
     /// Tensors that last: parameters and the states of optimisers.

@@ -107,7 +107,7 @@ impl Cache {
         }
     }
 
-    /// What is wrong with the limit that the user has set, and what holds instead.
+    /// The mistake in the limit that the user has set, and the limit that holds instead.
     pub fn wrong_limit(&self) -> Option<String> {
         limit().err().map(|reason| format!("{reason}; that many are kept"))
     }

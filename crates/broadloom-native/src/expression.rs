@@ -118,8 +118,9 @@ impl Printer<'_> {
         }
     }
 
-    /// What is computed from integers alone, by functions whose values are integers, as such an expression, with whether a stored integer is in
-    /// it; nothing of anything else. The same as the reference evaluator does.
+    /// A value that is computed from integers alone, by functions whose values are integers, as such an
+    /// expression, and true if a stored integer is in it; None for any other value. The reference evaluator
+    /// does the same.
     pub(super) fn whole(&self, value: &Value, real: Real) -> Option<(String, bool)> {
         let truth = |text: String| format!("(int64_t)({text})");
         Some(match value {

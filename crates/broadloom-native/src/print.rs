@@ -108,9 +108,9 @@ pub(crate) fn function(
     printer.function
 }
 
-/// How many terms of a sum are added before their sum is: a multiple of the lanes of all machines.
+/// The number of terms of a sum that are added before their sum is: a multiple of the lanes of all machines.
 const BLOCK: i64 = 1024;
-/// How many divisions by the same number are worth its inverse.
+/// The number of divisions by the same number from which on its inverse is worth computing.
 const LEAST_DIVISIONS: i64 = 16;
 
 /// Writes one function.
@@ -276,7 +276,7 @@ impl Printer<'_> {
         self.line(depth, &text);
     }
 
-    /// What is stored in a cell for integers, if it is computed from integers alone.
+    /// The value to store in a cell for integers, if it is computed from integers alone.
     fn whole_stored(
         &self,
         to: &Access,

@@ -81,7 +81,7 @@ fn in_form(array: &Bound<'_, PyUntypedArray>) -> Option<Received> {
     memory::lent(array, dtype, &sizes).map(|lent| Received { lent })
 }
 
-/// What was taken out of a session, as a NumPy array that owns it.
+/// A block that was taken out of a session, as a NumPy array that owns it.
 pub fn handed_out<'py>(py: Python<'py>, block: Block) -> PyResult<Bound<'py, PyAny>> {
     let block = match block.dtype() {
         // NumPy has no type for these.

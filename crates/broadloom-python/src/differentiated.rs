@@ -23,7 +23,7 @@ use crate::running::{backend_of, in_python, taken};
 #[pyclass(frozen, module = "broadloom._broadloom")]
 pub struct Differentiated {
     sources: Sources,
-    /// What has gradients: the names of parameters, and then of data.
+    /// The tensors that have gradients: the names of parameters, and then of data.
     reached: Vec<String>,
     /// The names of tensors that the program itself keeps up, such as running statistics.
     buffers: Vec<String>,
@@ -43,7 +43,7 @@ struct State {
     gradients: Vec<Tensor>,
 }
 
-/// What a program keeps up by itself while some outputs are computed.
+/// The tensors that a program keeps up by itself while some outputs are computed.
 struct Kept {
     /// The tensors that last and that no gradient changes.
     buffers: Vec<Tensor>,

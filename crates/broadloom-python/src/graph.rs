@@ -83,7 +83,7 @@ impl Graph {
     }
 }
 
-/// How values that meet are combined.
+/// The operation that combines values that meet.
 fn accumulate(py: Python<'_>, name: &str) -> PyResult<Accumulate> {
     match name {
         "sum" => Ok(Accumulate::Sum),
@@ -97,7 +97,7 @@ fn accumulate(py: Python<'_>, name: &str) -> PyResult<Accumulate> {
     }
 }
 
-/// How the operands of a spec are combined at each point.
+/// The operation that combines the operands of a spec at each point.
 fn combine(py: Python<'_>, sign: &str) -> PyResult<Combine> {
     match sign {
         "*" => Ok(Combine::Product),
@@ -107,7 +107,7 @@ fn combine(py: Python<'_>, sign: &str) -> PyResult<Combine> {
     }
 }
 
-/// What windows do at the ends of an axis, where the spec leaves it open.
+/// The behaviour of windows at the ends of an axis, if the spec leaves it open.
 fn padding(py: Python<'_>, name: Option<&str>) -> PyResult<Option<Padding>> {
     match name {
         None => Ok(None),
@@ -279,7 +279,7 @@ impl Graph {
         })
     }
 
-    /// What messages call a tensor.
+    /// The name of a tensor in messages.
     fn label(&self, of: usize) -> String {
         let inner = self.inner();
         inner.tensor(of).map_or(String::new(), |tensor| inner.tensors.label_of(tensor))
@@ -319,7 +319,7 @@ impl Graph {
         params.map(|tensor| (inner.tensors.label_of(tensor), tensor.index())).collect()
     }
 
-    /// What computes some tensors.
+    /// Makes a routine that computes some tensors.
     fn forward(&self, py: Python<'_>, of: Vec<usize>, place: PythonPlace) -> PyResult<usize> {
         self.make(py, &place, |inner| {
             let tensors = inner.all(&of)?;
@@ -330,7 +330,7 @@ impl Graph {
         })
     }
 
-    /// What computes the gradients of a number with respect to some tensors.
+    /// Makes a routine that computes the gradients of a number with respect to some tensors.
     fn gradients(&self, py: Python<'_>, loss: usize, of: Vec<usize>, place: PythonPlace) -> PyResult<usize> {
         self.make(py, &place, |inner| {
             let (loss, of) = (inner.tensor(loss)?, inner.all(&of)?);
@@ -346,7 +346,7 @@ impl Graph {
         })
     }
 
-    /// What makes a number smaller, by gradient descent with momentum.
+    /// Makes a routine that makes a number smaller, by gradient descent with momentum.
     fn minimise_by_sgd(
         &self,
         py: Python<'_>,
@@ -363,7 +363,7 @@ impl Graph {
         })
     }
 
-    /// What makes a number smaller, by Adam.
+    /// Makes a routine that makes a number smaller, by Adam.
     fn minimise_by_adam(
         &self,
         py: Python<'_>,

@@ -21,7 +21,7 @@ pub struct Session {
 
 struct State {
     numbers: Numbers,
-    /// How many steps the graph had when it was last looked at.
+    /// The number of steps that the graph had when it was last read.
     steps: usize,
     noticed: usize,
     /// The values that data was set to, from then on.
@@ -91,7 +91,7 @@ impl State {
     }
 }
 
-/// What a run gives back: arrays, why those that were given were copied, and notices.
+/// The results of a run: arrays, the reasons why given arrays were copied, and notices.
 type Ran<'py> = (Vec<Bound<'py, PyAny>>, Vec<Option<String>>, Vec<String>);
 
 impl Session {

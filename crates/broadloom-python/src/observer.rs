@@ -18,7 +18,7 @@ pub struct Watcher {
     pub losses: Vec<(String, Vec<f64>)>,
     /// Remarks about the run.
     pub notices: Vec<String>,
-    /// What Python raised, which ends the run.
+    /// The exception that Python raised, which ends the run.
     pub failed: Option<PyErr>,
     looked: Instant,
 }

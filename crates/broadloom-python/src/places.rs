@@ -1,4 +1,4 @@
-//! Where in Python the steps of a graph were written, so that messages show these lines.
+//! The places in Python at which the steps of a graph were written, so that messages show these lines.
 
 use std::collections::HashMap;
 use std::sync::Arc;

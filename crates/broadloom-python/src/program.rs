@@ -22,7 +22,7 @@ use crate::stablehlo::{self, Refused};
 #[pyclass(frozen, module = "broadloom._broadloom")]
 pub struct Program {
     text: Text,
-    /// What is known of it. Questions close it and undo that, so that they take turns.
+    /// The analysis of the program. Questions close it and undo that, so that they take turns.
     analysis: Mutex<Analysis>,
 }
 
@@ -44,7 +44,7 @@ impl Program {
     }
 }
 
-/// What does not fit, and what is wrong besides.
+/// Raises the diagnostics if one of them is an error.
 fn refused(py: Python<'_>, analysis: &Analysis, diagnostics: &[Diagnostic]) -> PyResult<()> {
     match diagnostics.iter().any(Diagnostic::is_error) {
         true => Err(raised(py, analysis.sources(), diagnostics)),
@@ -217,7 +217,7 @@ impl Program {
         })
     }
 
-    /// Whether arrays fit it.
+    /// Checks that arrays fit it.
     fn verify<'py>(&self, py: Python<'py>, given: &Bound<'py, PyDict>) -> PyResult<Answer<'py>> {
         let mut all = Vec::new();
         for (name, array) in given.iter() {

@@ -29,7 +29,7 @@ pub struct Running {
 
 struct State {
     ready: Ready,
-    /// What can be computed, by the names of what is given.
+    /// The tensors that can be computed, by the names of the data that is given.
     known: HashMap<Vec<String>, Arc<Available>>,
     /// The routines that compute some tensors only.
     some: HashMap<Vec<Tensor>, Arc<Routine>>,
@@ -38,15 +38,16 @@ struct State {
 /// An array that was given, by name, and why it was copied.
 type Held = (String, Option<String>);
 
-/// What a call gives back: the tensors that were computed; why arrays were copied, if any was; tensors that were left out, with the
-/// data that they lack; and notices.
+/// The result of a call: the tensors that were computed; the reasons why arrays were copied, if any was;
+/// tensors that were left out, with the data that they lack; and notices.
 type Answer<'py> =
     (Bound<'py, PyDict>, Option<Vec<Option<String>>>, Vec<(String, Option<String>)>, Vec<String>);
 
-/// What a run gives back: losses by name, whether it was stopped, and notices.
+/// The result of a run: losses by name, the arrays that were held with the reasons why they were copied, and
+/// notices.
 type Ran = (Vec<(String, Vec<f64>)>, Vec<Held>, Vec<String>);
 
-/// What is computed in a call, before it is shown to Python.
+/// The result of a call, before it is shown to Python.
 struct Computed {
     tensors: Vec<(String, Block)>,
     copied: Vec<Option<Copied>>,
@@ -149,7 +150,7 @@ fn missing(available: &Available, name: &str) -> Wrong {
     }
 }
 
-/// What went wrong.
+/// A mistake.
 enum Wrong {
     Diagnosed(Box<Diagnostic>),
     Advised(String, String),

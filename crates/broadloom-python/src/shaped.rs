@@ -45,7 +45,7 @@ struct Parameter {
     want: Want,
 }
 
-/// How a parameter gets its value.
+/// The way in which a parameter gets its value.
 enum Passing {
     /// By position, or by name.
     Position(usize),
@@ -147,7 +147,7 @@ impl CheckedCall {
 }
 
 impl Checker {
-    /// What is found in arguments that fit.
+    /// The sizes and rows found in arguments that fit.
     fn held(&self, args: &Bound<'_, PyTuple>, kwargs: &Bound<'_, PyDict>) -> PyResult<Found> {
         let mut found = Found::new(self.names.labels.len(), self.names.rows.len());
         self.arguments(args, kwargs, &mut found)

@@ -63,7 +63,7 @@ pub struct Name {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Table<I> {
     entries: Vec<Name>,
-    /// Where names are, once there are many.
+    /// The index of each name, once there are many.
     places: HashMap<Box<str>, u32>,
     ids: PhantomData<I>,
 }

@@ -1,4 +1,4 @@
-//! Where things are in a text: in `"ij;\njk => ik"` the label `k` of the second line has the span `5..6`.
+//! Spans of text: in `"ij;\njk => ik"` the label `k` of the second line has the span `5..6`.
 
 /// A range of bytes in a text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

@@ -87,7 +87,7 @@ impl Spec {
     }
 }
 
-/// What a spec ranges over.
+/// A label or row that a spec ranges over.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Ranging {
     Label(AxisId),

@@ -1,4 +1,4 @@
-//! What a page shows while people type.
+//! The answers that a page shows while people type.
 
 use broadloom_diagnostics::{Diagnostic, Edit, SourceId, Sources, Span, Style, render};
 use broadloom_ide::{
@@ -78,7 +78,7 @@ struct Token {
     class: &'static str,
 }
 
-/// What is shown about a name.
+/// The description of a name.
 #[derive(Serialize)]
 pub(crate) struct Hovered {
     #[serde(flatten)]
@@ -86,7 +86,7 @@ pub(crate) struct Hovered {
     markdown: String,
 }
 
-/// What can be written.
+/// The texts that can be written.
 #[derive(Serialize)]
 pub(crate) struct Completions {
     completions: Vec<Completion>,
@@ -160,14 +160,14 @@ fn change(units: &Units, edit: &Edit) -> Change {
     Change { range: units.range(edit.span), text: edit.text.clone() }
 }
 
-/// What the name at an offset is.
+/// The description of the name at an offset.
 pub(crate) fn hover(text: &str, at: u32) -> Option<Hovered> {
     let units = Units::new(text);
     let found = hover_of(&mut Analysis::new(&program(text)), units.byte(at))?;
     Some(Hovered { range: units.range(found.span), markdown: found.markdown() })
 }
 
-/// What can be written at an offset.
+/// The completions at an offset.
 pub(crate) fn completions(text: &str, at: u32) -> Completions {
     let at = Units::new(text).byte(at);
     Completions { completions: completion(&Analysis::new(&program(text)), at) }

@@ -1,4 +1,4 @@
-//! What a page shows beside the text. Texts are as the command prints them.
+//! The answers that a page shows beside the text. Texts are as the command prints them.
 
 use broadloom_ide::{
     Analysis, Explanation, GraphOf, LoopsOf, MemoryOf, MemoryUse, NoPicture, definition, explain,

@@ -8,13 +8,13 @@ use serde::Serialize;
 use crate::editing::{Mistake, Places, program};
 use crate::units::Units;
 
-/// How a run ended.
+/// The outcome of a run.
 #[derive(Serialize)]
 pub(crate) struct Ran {
     mistakes: Vec<Mistake>,
 }
 
-/// What happens while a program runs.
+/// An event while a program runs.
 #[derive(Serialize)]
 #[serde(tag = "what", rename_all = "kebab-case")]
 enum Event<'a> {

@@ -23,9 +23,10 @@ pub struct Driver {
 /// Several processes that run modules together, each with as many devices.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Processes {
-    /// How many there are.
+    /// The number of processes.
     pub count: u32,
-    /// Where the others [follow](follow) this one, `HOST:PORT`. Without it, all are started on this machine.
+    /// The address at which the others [follow](follow) this one, `HOST:PORT`. Without it, all are started on
+    /// this machine.
     pub coordinator: Option<String>,
 }
 
@@ -130,7 +131,7 @@ pub enum Argument<'a> {
     Held(&'a OnDevice),
 }
 
-/// What a run has made.
+/// The results of a run.
 pub struct Made {
     /// For each argument that was bytes the array that JAX holds now.
     pub given: Vec<Option<OnDevice>>,

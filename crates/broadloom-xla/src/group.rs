@@ -25,9 +25,9 @@ const FAREWELL: Duration = Duration::from_secs(15);
 pub(crate) struct Group {
     members: Vec<Member>,
     events: Receiver<(usize, Event)>,
-    /// Where JAX brings the processes together, and whether all of them are on this machine.
+    /// The address at which JAX brings the processes together, and true if all of them are on this machine.
     meeting: (String, bool),
-    /// What is wrong with the group, once it cannot be used any more.
+    /// The reason why the group cannot be used any more.
     lost: Option<String>,
 }
 
@@ -37,14 +37,14 @@ struct Member {
     has_ended: bool,
 }
 
-/// Where a process is.
+/// The location of a process.
 enum At {
     Here(Child),
     /// On another machine, with the connection to it.
     There(TcpStream),
 }
 
-/// What is read from a process.
+/// A message from a process.
 enum Event {
     /// An answer, or what is wrong.
     Answer(Result<Vec<Vec<u8>>, String>),

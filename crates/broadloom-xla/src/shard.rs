@@ -18,7 +18,7 @@ pub struct Sharded<'m> {
     pub mesh: &'m Mesh,
     /// The division of each buffer.
     pub divisions: Vec<Division>,
-    /// What is read in another division than it is stored in.
+    /// The buffers that are read in another division than they are stored in.
     pub reads: Vec<Read>,
 }
 

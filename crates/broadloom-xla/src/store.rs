@@ -17,7 +17,8 @@ use crate::nest::{Affine, Nest, Over, union};
 use crate::tensor::{Element, Tensor};
 use crate::write::Monoid;
 
-/// How values for one cell are put together before the cell is changed: a difference subtracts the sum of its values.
+/// The way to combine values for one cell before the cell is changed: a difference subtracts the sum of its
+/// values.
 fn monoid(function: Binary) -> Option<Monoid> {
     Some(match function {
         Binary::Add | Binary::Sub => Monoid::Add,

@@ -7,7 +7,7 @@
 //! u[b, 2o + k, i] += z[b, o, c] w[k, i, c]     convolution of z, spread out by 2, with w in the opposite order
 //! ```
 //!
-//! Whatever is no such case takes the general way: windows are gathered, and their elements multiplied and reduced.
+//! All other cases take the general way: windows are gathered, and their elements multiplied and reduced.
 
 use broadloom_loops::{Binary, Cell, Scalar};
 

@@ -7,7 +7,7 @@ use crate::numbers::treatments;
 
 const TURNS: u64 = 5;
 
-/// What one turn computes, drawn from a seed: the next values of two carried tensors.
+/// The body of one turn, drawn from a seed: the next values of two carried tensors.
 #[derive(Clone, Copy)]
 struct Body {
     seed: u64,

@@ -90,7 +90,8 @@ fn lent_values_are_never_written() -> Result<(), Error> {
     Ok(())
 }
 
-/// What was taken stays as it is, whatever runs later; it is aligned for any vector instruction.
+/// A value that was taken out of a session stays as it is in later runs; it is aligned for any vector
+/// instruction.
 #[test]
 fn taken_values_stay() -> Result<(), Error> {
     let (mut session, x, y, routine) = doubled()?;

@@ -70,7 +70,7 @@ pub(super) struct Layout {
     pub start: u64,
 }
 
-/// What the beginning of a `.npy` file of some length says: its first bytes, or all of them.
+/// Reads the layout of a `.npy` file of a given length from its first bytes, or from all of them.
 pub(super) fn layout(bytes: &[u8], length: u64) -> Result<Layout, FileError> {
     check_magic(bytes, MAGIC, "a .npy file")?;
     let too_short = |expected: &str| {

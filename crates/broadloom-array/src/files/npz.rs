@@ -93,7 +93,7 @@ pub fn npz_from_bytes(bytes: &[u8]) -> Result<Vec<(String, Array)>, FileError> {
     members.map(|(name, member)| member.named(&name, bytes).map(|array| (name, array))).collect()
 }
 
-/// Where the bytes of an archive are: in memory or in a file.
+/// A place that holds the bytes of an archive: memory or a file.
 pub(super) trait Place {
     /// The number of bytes.
     fn length(&self) -> u64;

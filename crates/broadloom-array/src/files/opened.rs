@@ -86,7 +86,7 @@ impl OpenTensors {
         self.arrays.iter().map(|(name, described)| (name.as_str(), described))
     }
 
-    /// What the header says about an array.
+    /// The description of an array in the header.
     pub fn get(&self, name: &str) -> Option<&Described> {
         self.arrays.get(name)
     }
@@ -200,8 +200,8 @@ fn header_of(file: &mut File, length: u64) -> Result<(Map<String, Value>, u64), 
     }
 }
 
-/// What an entry of a header says, and the end of its numbers. The place is the number of its file, and start and length of the
-/// numbers there.
+/// Reads an entry of a header: the description of an array, and the end of its numbers. The place is the
+/// number of its file, and start and length of the numbers there.
 fn described(
     entry: &Value,
     (file, first, numbers): (usize, u64, u64),

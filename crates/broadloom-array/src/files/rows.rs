@@ -46,7 +46,7 @@ pub struct Rows {
     from: From,
 }
 
-/// Where the numbers of an array are.
+/// The place of the numbers of an array.
 enum From {
     /// In row-major order from a place in the file on.
     Place {

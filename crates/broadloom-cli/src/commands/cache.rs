@@ -12,24 +12,24 @@ use crate::program::{shown_path, unusable};
 /// The arguments of `cache`.
 #[derive(clap::Args, Clone, Debug)]
 pub struct Args {
-    /// Remove all of it
+    /// Delete all cached programs
     #[arg(long)]
     clear: bool,
-    /// Print one JSON object instead; its format is in docs/schema.json
+    /// Print a JSON object in the format of docs/schema.json
     #[arg(long)]
     json: bool,
 }
 
 pub(crate) const HELP: &str = "\
-`broadloom run` compiles a program once, and finds the machine code the next time. It is kept in the folder BROADLOOM_CACHE, or
-`broadloom` in XDG_CACHE_HOME, or `.cache/broadloom` at home. Beyond 1 GiB, or as many bytes as BROADLOOM_CACHE_LIMIT says, what was
-not used for the longest time is removed.
+`broadloom run` compiles a program once, and reuses the machine code afterwards. It is kept in the folder BROADLOOM_CACHE, or
+`broadloom` in XDG_CACHE_HOME, or `.cache/broadloom` in the home folder. Beyond 1 GiB, or BROADLOOM_CACHE_LIMIT bytes, the least
+recently used code is removed.
 
-What is in the folder is run. Therefore it is used only if it is a real folder, belongs to you (or to root), and nobody else can write to it; if it
-is not, programs are compiled anew each time, in a private folder. `--clear` also takes from others the right to write to it.
-Removing it is always safe.
+The code in the folder is executed. Therefore the folder is used only if it is a real folder, belongs to you (or to root), and no
+other user can write to it; otherwise programs are compiled anew each time, in a private folder. `--clear` also removes other
+users' permission to write to it. Deleting the folder is always safe.
 
-Exit status: 0 fine, 2 the folder is not one that can be cleared.
+Exit status: 0 success, 2 the folder cannot be cleared.
 
 Examples:
   broadloom cache

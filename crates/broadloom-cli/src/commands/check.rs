@@ -21,16 +21,16 @@ use crate::program::{ProgramArgs, status};
 pub struct Args {
     #[command(flatten)]
     program: ProgramArgs,
-    /// Also show what is made inside functions
+    /// Also show tensors that are made inside functions
     #[arg(long)]
     all: bool,
-    /// Show which shapes the functions of the program take and give, instead of the table of shapes
+    /// Show the signatures of the program's functions instead of the table of shapes
     #[arg(long)]
     signatures: bool,
-    /// Hold the weights of a `.safetensors` file, of which only the header is read, against `load(into = …)`
+    /// Check `load(into = …)` against the header of this `.safetensors` file
     #[arg(long, value_name = "FILE")]
     load: Option<PathBuf>,
-    /// Say how long it took, and how much work it was
+    /// Report the time and the amount of work that it took
     #[arg(long)]
     verbose: bool,
     #[command(flatten)]
@@ -42,23 +42,22 @@ A shape is written `batch | input -> output`: `32 | 784` is a batch of 32 vector
 linear map. An axis that claims no size and broadcasts is `_`.
 
 How a shape is known:
-  declared       the program says it
-  inferred       the program leaves no other
-  anything else  the rule by which the rest was chosen
+  declared       the program states it
+  inferred       it follows from the program
+  anything else  the rule by which it was chosen
 
-With `--signatures`, the shapes of functions over variables: `..b..` is any number of axes, another
-name one size, and below `where` stands what the sizes have to satisfy.
+`--signatures` shows the shapes of functions over variables: `..b..` is any number of axes, any other
+name is one size, and `where` lists the conditions on the sizes.
 
-With `--mesh`, how the program is divided over devices, instead of the table of shapes: `8/data` is an axis of size 8, divided
-over the mesh axis `data`. Axes that an operation indexes by one loop are divided alike, so that naming one of them is enough. A
-bare label must mean one axis; `*` stands for any text. A tensor with two such axes is divided at the one that is named by its
-place. `bytes` of what is sent is what each device has in the end.
+`--mesh` shows how the program is divided over devices, instead of the table of shapes: `8/data` is an axis of size 8, divided
+over the mesh axis `data`. Axes that an operation indexes by the same loop are divided alike, so naming one of them is enough. A
+bare label must name a single axis; `*` stands for any text. A tensor with two such axes is divided at the one that is named by
+its place. The `bytes` of a transfer are those that each device has afterwards.
 
-Warnings are about programs that may compute something else than is meant; `broadloom lint` tells
-more, and what each of them is. A comment `# allow W0505` on the line, or above it, says that it is
-meant.
+Warnings point out code that may not compute what was meant; `broadloom lint` shows more of them, and
+`broadloom lint --help` lists them all. A comment `# allow W0505` on the line, or above it, accepts one.
 
-Exit status: 0 fine or warnings only, 1 the program has errors, 2 it cannot be read, 3 a limit was reached.
+Exit status: 0 success or only warnings, 1 the program has errors, 2 it cannot be read, 3 a limit of the solver was reached.
 
 Example:
   $ cat mlp.loom

@@ -24,59 +24,59 @@ use crate::program::{ProgramArgs, overwrites, reason, shown_path, status, unusab
 pub struct Args {
     #[command(flatten)]
     program: ProgramArgs,
-    /// A module of MLIR: the program as a function, each loop nest a `linalg.generic`
+    /// An MLIR module: the program as a function, each loop nest a `linalg.generic`
     #[arg(long)]
     mlir: bool,
-    /// With `--mlir`: also every routine, with gradients and updates, as a function of its own
+    /// With `--mlir`: also a function for each routine, with its gradients and updates
     #[arg(long, requires = "mlir")]
     routines: bool,
-    /// A module of StableHLO for XLA: the program, or one routine of it, as the function `@main`
+    /// A StableHLO module for XLA: the program, or one of its routines, as the function `@main`
     #[arg(long)]
     stablehlo: bool,
-    /// With `--stablehlo`: the routine to write, with its gradients and updates, instead of the forward pass
+    /// With `--stablehlo`: the routine to export, with its gradients and updates, instead of the forward pass
     #[arg(long, value_name = "NAME", requires = "stablehlo")]
     routine: Option<String>,
     #[command(flatten)]
     mesh: MeshArgs,
-    /// Every routine as a file of C and a header; needs `-o`
+    /// Each routine as a C file and a header; needs `-o`
     #[arg(long, requires = "output")]
     c: bool,
-    /// A proof of the inferred shapes for Lean 4: with `-o` a whole project, otherwise its last file
+    /// A Lean 4 proof of the inferred shapes: a whole project with `-o`, otherwise its last file
     #[arg(long)]
     lean: bool,
-    /// The shapes that the functions of a module take and give, as a text to be kept beside it
+    /// The signatures of a module's functions, as text to keep beside it
     #[arg(long)]
     interface: bool,
-    /// With `--interface`: hold the program against an interface that was written before
+    /// With `--interface`: compare the program with an interface that was written before
     #[arg(long, value_name = "FILE", requires = "interface", conflicts_with_all = ["output", "mlir", "stablehlo", "c", "lean"])]
     check: Option<PathBuf>,
-    /// Where to write: a folder for C and Lean, otherwise a file; standard output if nothing is said
+    /// Output folder (C and Lean) or file (default: standard output)
     #[arg(short, long, value_name = "PATH")]
     output: Option<PathBuf>,
 }
 
 pub(crate) const HELP: &str = "\
-What is emitted:
+Formats:
   --mlir    a module that `mlir-opt` reads. `@forward` takes data, parameters and states, and returns the tensors that have names and
-            those that nothing reads; what depends on gradients is in the functions of `--routines`. Each loop nest is a
-            `linalg.generic` with its body, as it is before optimisation. Random numbers take a key, slices whose
-            position is known at run time take the position
+            those that nothing reads; tensors that depend on gradients are in the functions of `--routines`. Each loop nest is a
+            `linalg.generic` with its body, as it is before optimisation. Random numbers take a key as an argument; slices
+            whose position is known only at run time take the position
   --stablehlo
-            a module that XLA takes, through JAX or by itself. `@main` is the forward pass, as above, or with `--routine NAME` a
-            whole routine: gradients, updates and random numbers included. The first line lists the routines. With `--mesh`
-            and `--shard`, arguments, results and intermediate tensors say in Shardy how they are divided over devices
-  --c       for each routine `NAME.c` and `NAME.h`, which need nothing else; the header says how to call it
-  --lean    the constraints of the program, what was inferred, and the theorem that the one satisfies the other;
+            a module for XLA, through JAX or directly. `@main` is the forward pass, as above, or with `--routine NAME` a
+            whole routine, including gradients, updates and random numbers. The first line lists the routines. With `--mesh`
+            and `--shard`, arguments, results and intermediate tensors have Shardy annotations of their division over devices
+  --c       `NAME.c` and `NAME.h` for each routine, without other dependencies; the header explains how to call it
+  --lean    the constraints of the program, the inferred shapes, and the theorem that the shapes satisfy the constraints;
             `lake build` in the folder checks it, and so does `verification/check` of Broadloom's repository
   --interface
-            the signatures of the functions that the file defines; `--check FILE` says what has changed since they were
-            written to FILE, and ends with 1 if something has
-  --json    everything: tensors with their shapes, how they are known and why, operations with their loop nests, routines
+            the signatures of the functions that the file defines; `--check FILE` reports what has changed since they were
+            written to FILE, and exits with 1 if something has
+  --json    everything: tensors with their shapes and the reasons for them, operations with their loop nests, routines
 
-MLIR, StableHLO, C and Lean are for one size of each name. If the program has sizes with a range (`dim batch in 1..64 = 32`), these are the
-declared ones, or those set with `--set`; the headers of C and the first lines of the others say which.
+MLIR, StableHLO, C and Lean are for one value of each named size. If the program has sizes with a range (`dim batch in 1..64 = 32`),
+that is the declared value, or the one set with `--set`; the headers of C and the first lines of the other formats state it.
 
-Exit status: 0 fine, 1 the program has errors, 2 something cannot be read or written.
+Exit status: 0 success, 1 the program has errors, 2 a file cannot be read or written.
 
 Example:
   $ broadloom emit mlp.loom --c -o out

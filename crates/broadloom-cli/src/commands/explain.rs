@@ -18,21 +18,21 @@ const WIDTH: usize = 100;
 pub struct Args {
     #[command(flatten)]
     program: ProgramArgs,
-    /// A tensor, one of its rows, or one of its axes: `w`, `w.input`, `w.input.0`, `w.n`; a `dim`; or a function
+    /// A tensor, row or axis (`w`, `w.input`, `w.input.0`, `w.n`), a `dim`, or a function
     name: String,
 }
 
 pub(crate) const HELP: &str = "\
-An axis is written as its row and its place in it, counted from 0: `w.input.0`, `y.output.1`; or as
-its place among all axes of the shape: `x.0`; or by its name in the spec or the shape that made the
-tensor: `scores.h`. A row alone asks how many axes it has, too; a tensor alone asks for all its axes.
-The name of a `dim` asks which sizes it can have, and what relies on it. A function, also of the
-library, asks for its signature; it may be written with its configuration: `attention(8)`.
+An axis is written as its row and its place there, from 0 (`w.input.0`, `y.output.1`), as its place
+among all axes of the shape (`x.0`), or by its name in the spec or shape that made the tensor
+(`scores.h`). For a row, the number of its axes is explained as well; for a tensor, all its axes are.
+For a `dim`, the possible sizes are shown, and what relies on them. For a function, also one of the
+library, its signature is shown; it may be written with its configuration: `attention(8)`.
 
-What is underlined with `-` leads to what is underlined with `^`. A size is forced if the program
-leaves no other; if not, it was chosen when the program was closed, by the rule that is shown.
+Code underlined with `-` leads to the code underlined with `^`. A size is forced if the program allows
+no other; otherwise it was chosen when the program was closed, by the rule that is shown.
 
-Exit status: 0 fine, 1 the program has errors, 2 it cannot be read or has no such axis.
+Exit status: 0 success, 1 the program has errors, 2 it cannot be read or has no such axis.
 
 Example:
   $ printf 'data x : 32 | 784\\nlet y = {w} @ x + {b : 64}\\n' | broadloom explain - w.input.0

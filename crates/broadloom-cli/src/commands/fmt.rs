@@ -15,22 +15,22 @@ use crate::program::{Unusable, read, shown_path, style};
 /// The arguments of `fmt`.
 #[derive(clap::Args, Clone, Debug)]
 pub struct Args {
-    /// The programs, to be rewritten in place, or `-` to filter standard input
+    /// The programs to format in place, or `-` to format standard input
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// Write nothing; list the files that would change
+    /// List the files that would change, without writing them
     #[arg(long)]
     check: bool,
-    /// Print one JSON object about all files
+    /// Print one JSON object for all files
     #[arg(long)]
     json: bool,
 }
 
 pub(crate) const HELP: &str = "\
-A file with mistakes in how it is written stays as it is.
+A file with syntax errors is left unchanged.
 
-Exit status: 0 fine, 1 a file has mistakes, or would change (`--check`), 2 a file cannot be read or
-written.
+Exit status: 0 success, 1 a file has syntax errors, or would change (`--check`), 2 a file cannot be
+read or written.
 
 Examples:
   broadloom fmt *.loom
@@ -81,7 +81,7 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
 struct State {
     status: Status,
     changed: bool,
-    /// What cannot be done.
+    /// The reason why the file was refused.
     refused: Option<Unusable>,
     /// The new text, if it is to be printed.
     text: Option<String>,

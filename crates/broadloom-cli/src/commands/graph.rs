@@ -15,26 +15,26 @@ use crate::program::{ProgramArgs, overwrites, shown_path, status, unusable};
 pub struct Args {
     #[command(flatten)]
     program: ProgramArgs,
-    /// Where to write the picture; standard output if nothing is said
+    /// Output file (default: standard output)
     #[arg(short, long, value_name = "FILE.svg")]
     output: Option<PathBuf>,
-    /// Also draw what functions of the library do inside
+    /// Also draw the operations inside library functions
     #[arg(long)]
     all: bool,
-    /// Draw only what a tensor is computed from
+    /// Draw only what this tensor is computed from
     #[arg(long, value_name = "NAME")]
     of: Option<String>,
-    /// How many operations to go back from there
+    /// Number of operations to follow back from that tensor
     #[arg(long, value_name = "N", requires = "of")]
     depth: Option<usize>,
 }
 
 pub(crate) const HELP: &str = "\
-The picture is SVG. Data has corners, parameters are round, operations are boxes with what was written, and each edge has the
-shape of its tensor. An application of a library function is one box, with its parameters; a function of the program is
-a frame around what it makes. What only trains the model is left out.
+The picture is SVG. Data has square corners, parameters are round, operations are boxes with their source text, and each edge has
+the shape of its tensor. An application of a library function is one box, with its parameters; a function of the program is a
+frame around its operations. Operations that only train the model are left out.
 
-Exit status: 0 fine, 1 the program has errors, 2 it cannot be read, or is too large for one picture.
+Exit status: 0 success, 1 the program has errors, 2 it cannot be read, or is too large for one picture.
 
 Example:
   $ printf 'data x : 32 | 784\\nlet y = x |> linear(64) |> relu |> linear(10)\\n' > mlp.loom

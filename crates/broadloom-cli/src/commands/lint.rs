@@ -16,37 +16,37 @@ use crate::program::{ProgramArgs, status};
 pub struct Args {
     #[command(flatten)]
     program: ProgramArgs,
-    /// Fail if there is anything with this code, notes included; `all`: any warning
+    /// Fail on this code, even if it is only a note, or on any warning (`all`); may be repeated
     #[arg(long, value_name = "CODE", value_parser = denied)]
     deny: Vec<String>,
-    /// Leave the notes out
+    /// Do not show notes
     #[arg(long)]
     quiet: bool,
 }
 
 pub(crate) const HELP: &str = "\
-What is said:
+Codes:
   W0501  something broadcasts; a warning if operands broadcast into each other
   W0502  two parameters are only used together
   W0503  a shape that nothing forces
-  W0504  something is not used; a name that begins with `_` may be
-  W0505  a label stands in one of several operands only, and is summed alone
-  W0506  a parameter that nothing minimised depends on; a name that begins with `_` may be
+  W0504  something is not used; names that begin with `_` are exempt
+  W0505  a label is in only one of several operands, and is summed alone
+  W0506  a parameter that nothing minimised depends on; names that begin with `_` are exempt
   W0507  targets of another kind than the loss takes
   W0508  a number in the result of a spec, a position that looks like a size
-  W0509  a name in the shape of data that stands for no size
-  W0510  numbers in the order of another library: `layer_norm(64)` sets `epsilon`
+  W0509  a name in the shape of data that is not the name of a size
+  W0510  arguments in the order of another library: `layer_norm(64)` sets `epsilon`
   W0511  a composition that contracts nothing: `x @ {w}`, `x @ x.T`
-  W0512  a name or a layer that is new in each turn of `for`
-  W0513  an argument that fits and is meant otherwise: `softmax` before `cross_entropy`
+  W0512  a name or a layer that is new in each iteration of `for`
+  W0513  an argument that fits but is probably wrong: `softmax` before `cross_entropy`
   W0514  weights in a file that nothing uses
 
-`broadloom check` shows the warnings W0501 and W0505 to W0514, too. A comment `# allow W0505` on the
-line, or above it, says that it is meant.
+`broadloom check` also shows the warnings W0501 and W0505 to W0514. A comment `# allow W0505` on the
+line, or above it, accepts one.
 
-Warnings are told in full. Notes, such as each place where a bias broadcasts, have a line each.
+Warnings are shown in full. Notes, such as each place where a bias broadcasts, have one line each.
 
-Exit status: 0 fine, 1 the program has errors or something that is denied, 2 it cannot be read.
+Exit status: 0 success, 1 the program has errors or a code that is denied, 2 it cannot be read.
 
 Example:
   $ broadloom lint mlp.loom --deny all";

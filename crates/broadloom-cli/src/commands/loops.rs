@@ -13,12 +13,12 @@ use crate::program::{ProgramArgs, status, unusable};
 pub struct Args {
     #[command(flatten)]
     program: ProgramArgs,
-    /// A tensor: its operation, and those that it is made of and that have no name
+    /// Show only the operation of this tensor, and unnamed ones that it is made of
     name: Option<String>,
-    /// Also show what functions of the library do inside
+    /// Also show the operations inside library functions
     #[arg(long, conflicts_with = "name")]
     all: bool,
-    /// Leave the gradients out
+    /// Leave out the gradients
     #[arg(long)]
     forward: bool,
     /// Show the routines as they run, after optimisation
@@ -27,11 +27,11 @@ pub struct Args {
 }
 
 pub(crate) const HELP: &str = "\
-For each operation: what it relates, the axes that share a loop, the product space of its loops, how each tensor is indexed,
-and the loops. A loop that the result's index does not mention is a reduction. Backward, the same index maps are used by
-slot: the gradient of each operand that leads to a parameter. Assignments come last, in the order they are carried out.
+Each operation is shown with its rules, the axes that share a loop, the product space of its loops, the index of each tensor,
+and the loops. A loop that the result's index does not mention is a reduction. The backward loops use the same index maps, for
+the gradient of each operand that leads to a parameter. Assignments come last, in the order of their execution.
 
-Exit status: 0 fine, 1 the program has errors, 2 it cannot be read or has no such tensor.
+Exit status: 0 success, 1 the program has errors, 2 it cannot be read or has no such tensor.
 
 Example:
   $ printf 'data x : 32 | 784\\nlet y = {w : ... -> 10} @ x\\n' | broadloom loops - y

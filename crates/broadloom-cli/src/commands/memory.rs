@@ -17,19 +17,19 @@ use crate::program::{ProgramArgs, status, unusable};
 pub struct Args {
     #[command(flatten)]
     program: ProgramArgs,
-    /// Say whether it fits into so much memory (`8GiB`, `500MB`), and with named sizes, how large they can be
+    /// Check whether it fits in this much memory (`8GiB`, `500MB`), and find the largest named sizes that do
     #[arg(long, value_name = "SIZE", value_parser = size)]
     fits: Option<u64>,
-    /// What it would take to train: minimise this tensor, a single number
+    /// Include training: the tensor to minimise, a single number
     #[arg(long, value_name = "LOSS")]
     train: Option<String>,
-    /// With `--train`: the optimiser, which has a state for each parameter (momentum), two (adam) or none (sgd)
+    /// With `--train`: the optimiser, which keeps one state per parameter (momentum), two (adam) or none (sgd)
     #[arg(long, value_name = "NAME", requires = "train", default_value = "adam")]
     optimiser: Optimiser,
     /// List all tensors, not only the largest
     #[arg(long)]
     all: bool,
-    /// Do not ask the backend; needs no C compiler
+    /// Do not query the backend, so that no C compiler is needed
     #[arg(long)]
     planned: bool,
     #[command(flatten)]
@@ -37,21 +37,22 @@ pub struct Args {
 }
 
 pub(crate) const HELP: &str = "\
-Parameters, states (of optimisers, or the program's own), data and results that are shown last from run to run. Gradients and activations are there only while
-a routine runs: optimisation does away with some of them, and the rest share memory. `each by itself` is what they would take
-without sharing, `at the same time` what they take with it. The peak is what lasts and what is needed at the same time, for all
-routines; beside it stands what the backend has allocated, and the space in which threads rearrange what they multiply.
+Parameters, states (of optimisers, or the program's own), data and results that are shown are kept from run to run. Gradients and
+activations exist only while a routine runs: optimisation removes some of them, and the rest share memory. `each by itself` is
+the memory that they would take without sharing, `at the same time` the memory that they take with it. The peak is the memory that
+is kept, and the most that is needed at the same time, over all routines; beside it are the bytes that the backend has allocated,
+and the space in which threads rearrange the operands of products.
 
-If the program has sizes with a range (`dim batch in 1..64 = 32`), there are three columns: at the least sizes, at the declared
-ones (or those set with `--set`), and at the greatest. `--fits` then asks whether it always fits, and looks for the largest size
+If the program has sizes with a range (`dim batch in 1..64 = 32`), there are three columns: for the smallest sizes, for the declared
+ones (or those set with `--set`), and for the largest. `--fits` then checks whether it always fits, and finds the largest size
 with which it does.
 
-The backend is not asked if more than 4 GiB are planned.
+The backend is not queried if more than 4 GiB are planned.
 
-With `--mesh` and `--shard`, the memory of one device of a mesh; `check --mesh` shows how each tensor is divided. What XLA itself
-allocates may be more or less.
+With `--mesh` and `--shard`, the memory is that of one device of a mesh; `check --mesh` shows how each tensor is divided. XLA itself
+may allocate more or less.
 
-Exit status: 0 fine, 1 the program has errors or does not fit, 2 it cannot be read.
+Exit status: 0 success, 1 the program has errors or does not fit, 2 it cannot be read.
 
 Example:
   $ broadloom memory mlp.loom --fits 8GiB

@@ -51,10 +51,10 @@ pub enum Command {
     /// Show what Broadloom does, on a small example
     #[command(after_help = tour::HELP)]
     Tour(tour::Args),
-    /// Infer all shapes and show them, or what is wrong
+    /// Infer and show all shapes, or report errors
     #[command(after_help = check::HELP)]
     Check(check::Args),
-    /// Show what is known of each shape after a line
+    /// Show the shapes that are known after a line
     #[command(after_help = shapes::HELP)]
     Shapes(shapes::Args),
     /// Explain why an axis has its size
@@ -72,28 +72,28 @@ pub enum Command {
     /// Draw the graph of a program
     #[command(after_help = graph::HELP)]
     Graph(graph::Args),
-    /// Say how much memory a program needs
+    /// Report how much memory a program needs
     #[command(after_help = memory::HELP)]
     Memory(memory::Args),
-    /// Check arrays against a program, before it runs
+    /// Check arrays against a program before it runs
     #[command(after_help = verify::HELP)]
     Verify(verify::Args),
-    /// Say what is worth a look
+    /// Report suspicious code
     #[command(after_help = lint::HELP)]
     Lint(lint::Args),
-    /// Write a program out as MLIR, C, Lean or JSON
+    /// Export a program as MLIR, StableHLO, C, Lean or JSON
     #[command(after_help = emit::HELP)]
     Emit(emit::Args),
     /// Solve a system of dimension and row constraints
     #[command(after_help = solve::HELP)]
     Solve(solve::Args),
-    /// Show or empty the cache of compiled programs
+    /// Show or clear the cache of compiled programs
     #[command(after_help = cache::HELP)]
     Cache(cache::Args),
-    /// Serve an editor: the language server
+    /// Start the language server for an editor
     #[command(after_help = lsp::HELP)]
     Lsp(lsp::Args),
-    /// Write completions for a shell
+    /// Print completions for a shell
     #[command(after_help = completions::HELP)]
     Completions(completions::Args),
 }

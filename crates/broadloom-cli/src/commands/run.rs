@@ -29,10 +29,10 @@ use crate::progress::Progress;
 pub struct Args {
     #[command(flatten)]
     program: ProgramArgs,
-    /// The seed of initial values and random numbers
+    /// Seed for initial values and random numbers
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = seed)]
     seed: u64,
-    /// What computes: machine code if there is a C compiler, only that, the slow evaluator, or XLA through Python with JAX
+    /// Backend: `auto` (machine code if a C compiler is found), `native`, `reference` (slow) or `xla` (through Python with JAX)
     #[arg(
         long,
         value_name = "auto|native|reference|xla",
@@ -40,40 +40,40 @@ pub struct Args {
         hide_possible_values = true
     )]
     backend: WantedBackend,
-    /// How many threads; as many as there are processors if nothing is said
+    /// Number of threads (default: number of processors)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     threads: Option<u32>,
     /// Values of `data`: a `.npz`, `.safetensors`, `.npy` or `.csv` file with arrays, or one array as `NAME=FILE`; may be repeated
     #[arg(long, alias = "inputs", value_name = "FILE", value_parser = data::source)]
     data: Vec<Source>,
-    /// Begin with the parameters and states of a `.safetensors` file
+    /// Start from the parameters and states in a `.safetensors` file
     #[arg(long, value_name = "FILE")]
     load: Option<PathBuf>,
-    /// Write parameters and states to a `.safetensors` file in the end
+    /// Save parameters and states to a `.safetensors` file when the run ends
     #[arg(long, value_name = "FILE")]
     save: Option<PathBuf>,
-    /// Also write them after every so many repetitions of the outermost loop
+    /// Also save them after every N repetitions of the outermost loop
     #[arg(long, value_name = "N", requires = "save", value_parser = clap::value_parser!(u64).range(1..))]
     save_every: Option<u64>,
-    /// Go on from where the run that wrote the file of `--save` had come
+    /// Resume from the checkpoint that `--save` wrote
     #[arg(long, requires = "save", conflicts_with = "load")]
     resume: bool,
     /// Write the losses after each repetition to a `.csv` file
     #[arg(long, value_name = "FILE")]
     log: Option<PathBuf>,
-    /// Draw the losses as a picture, a `.svg` file
+    /// Plot the losses to an `.svg` file
     #[arg(long, value_name = "FILE.svg")]
     curve: Option<PathBuf>,
-    /// Go on when a loss is infinite or not a number
+    /// Continue when a loss is infinite or not a number
     #[arg(long)]
     keep_going: bool,
-    /// Draw how the losses went, even if nobody looks
+    /// Plot the losses even if standard error is not a terminal
     #[arg(long)]
     plot: bool,
-    /// Show no progress and no plot
+    /// Do not show progress or a plot
     #[arg(long, conflicts_with = "plot")]
     quiet: bool,
-    /// Say how long it took
+    /// Report the time that it took
     #[arg(long)]
     verbose: bool,
     #[command(flatten)]
@@ -92,38 +92,38 @@ enum WantedBackend {
 }
 
 pub(crate) const HELP: &str = "\
-Lines that the program prints go to standard output, warnings, progress and the plot of the losses to standard
-error. Equal seeds give equal numbers, however many threads there are.
+Lines that the program prints go to standard output; warnings, progress and the plot of the losses go to standard
+error. Equal seeds give equal numbers, with any number of threads.
 
-`--data` takes what `verify --inputs` takes: every array of a file is the values of the `data` of its name. The array of a `.npy`
-file and the table of a `.csv` file have the name of the file. Of several for one name, the last counts.
+`--data` accepts the same files as `verify --inputs`: each array holds the values of the `data` of its name. The array of a `.npy`
+file and the table of a `.csv` file have the name of the file. If a name is given several times, the last one counts.
 
-A loss that is infinite or not a number ends a run: the first tensor that is not finite is named, and what was learned before is
-saved where `--save` says so. `--keep-going` goes on.
+A loss that is infinite or not a number ends a run: the error names the first tensor that is not finite, and `--save` saves the
+values from before. `--keep-going` continues instead.
 
-`--backend xla` runs routines as modules of StableHLO on whatever JAX has: a CPU, a GPU, a TPU. It needs Python with JAX: `python3`, or the
-one that BROADLOOM_PYTHON names. With `--mesh` and `--shard` it is divided over the devices that JAX has, as `check --mesh` shows it. A
-CPU looks like as many devices as the mesh has.
+`--backend xla` runs routines as StableHLO modules on the devices that JAX has: CPU, GPU or TPU. It needs Python with JAX: `python3`,
+or the one that BROADLOOM_PYTHON names. `--mesh` and `--shard` divide the program over these devices, as `check --mesh` shows it. On
+a CPU, JAX simulates as many devices as the mesh has.
 
-`--processes 2` shares the devices of the mesh out among two processes of this machine. On several machines, the same command is run on
-each, with `--process 0` on the first one, `--process 1` on the next, and `--coordinator` the name of the first one and a port that is
-free there. Process 0 reads, prints and saves; the others lend their devices. If a process is lost, the run ends with an error, and
-`--resume` goes on from what was last saved, with as many devices and processes as you like.
+`--processes 2` divides the devices of the mesh among two processes on this machine. On several machines, run the same command on
+each, with `--process 0` on the first one and `--process 1` on the next; `--coordinator` is the name of the first machine, and a port
+that is free there. Process 0 reads, prints and saves; the others lend their devices. If a process is lost, the run ends with an
+error, and `--resume` continues from the last checkpoint, with any number of devices and processes.
 
-Ctrl-C ends a run with `--save` after the step that is under way, and saves what there is; a second Ctrl-C ends it at once.
-The file is complete or as it was before, whatever happens. It also says how far the run had come: the same command with
-`--resume` goes on from there, with the numbers that the run would have had without the break. `--save-every 100` saves after every hundred
-repetitions of the outermost loop, for runs that are ended by something else.
+With `--save`, Ctrl-C ends a run after the current step, and saves its values; a second Ctrl-C ends it at once. The file is either
+complete or unchanged, whatever happens. It also records the progress of the run: the same command with `--resume` continues from
+there, with the numbers that the run would have had without the break. `--save-every 100` saves after every hundred repetitions of
+the outermost loop, for runs that may be killed.
 
-Data of `batches(\"train.npz\", 32)` is read from the file a batch at a time, two batches ahead. Rows that fill no batch are left out in each
-epoch, and a note says how many. A run with `--resume` goes on with the next batch.
+Data of `batches(\"train.npz\", 32)` is read from the file one batch at a time, two batches ahead. Rows that do not fill a batch are
+left out in each epoch, and a note gives their number. `--resume` continues with the next batch.
 
-`--log run.csv` has a line for each loss after each repetition of the outermost loop: the repetition, the loss, its value. With `--resume`
-lines are added to it. `--curve run.svg` draws the same losses as a picture, twice a minute and in the end; with `--resume`, those of
-the runs before are in it if `--log` has them.
+`--log run.csv` has a line for each loss after each repetition of the outermost loop: the repetition, the loss, its value. `--resume`
+appends to it. `--curve run.svg` plots the same losses, twice a minute and at the end; with `--resume`, those of earlier runs are
+included if `--log` has them.
 
-Exit status: 0 fine, 1 the program has errors or cannot be run, 2 a file cannot be read or written, 130 interrupted,
-141 nobody reads standard output any more.
+Exit status: 0 success, 1 the program has errors or cannot be run, 2 a file cannot be read or written, 130 interrupted,
+141 standard output was closed.
 
 Example:
   $ cat line.loom

@@ -15,25 +15,25 @@ use crate::program::{ProgramArgs, status};
 pub struct Args {
     #[command(flatten)]
     program: ProgramArgs,
-    /// The last line that counts; the last of the program if nothing is said
+    /// Last line to read (default: the last line of the program)
     #[arg(long, value_name = "LINE", value_parser = clap::value_parser!(u32).range(1..))]
     at: Option<u32>,
-    /// Also show what is made inside functions
+    /// Also show tensors that are made inside functions
     #[arg(long)]
     all: bool,
 }
 
 pub(crate) const HELP: &str = "\
-Shapes grow with the program: `?` is an axis whose size is not known yet, `...` stands for axes of
-which not even the number is. What is wrong after the line does not matter. `check` shows what
-becomes of them in the end.
+Shapes become known as the program is read: `?` is an axis whose size is not known yet, `...` stands
+for axes whose number is not known yet. Errors after the line are ignored. `check` shows the final
+shapes.
 
-Exit status: 0 fine, 1 something is wrong up to the line, 2 the program cannot be read.
+Exit status: 0 success, 1 there are errors up to the line, 2 the program cannot be read.
 
 Example:
   $ printf 'data x : 32 | 784\\nlet y = {w} @ x\\nlet z = y + {b : 64}\\n' > layer.loom
   $ broadloom shapes layer.loom --at 2     # `w` is `..., 784 -> ...`
-  $ broadloom shapes layer.loom --at 3     # `b` has told `z` its size";
+  $ broadloom shapes layer.loom --at 3     # `z` gets its size from `b`";
 
 /// Shows the shapes as known after a line.
 pub fn run(args: &Args, console: &mut Console<'_>) -> Output {

@@ -17,13 +17,13 @@ use crate::program::{read, unusable_with};
 pub struct Args {
     /// The `.rows` file, or `-` for standard input
     file: PathBuf,
-    /// Print one JSON object instead of a table
+    /// Print a JSON object instead of a table
     #[arg(long)]
     json: bool,
     /// Print the chain of lines and policies that fixed a variable; may be repeated
     #[arg(long, value_name = "VAR")]
     explain: Vec<String>,
-    /// Failed branches after which the search gives up
+    /// Number of failed branches after which the search gives up
     #[arg(long, value_name = "N", default_value_t = broadloom_core::Budget::default().branches)]
     branches: u64,
 }
@@ -80,7 +80,7 @@ fn exit(status: solve::Status) -> Status {
     }
 }
 
-/// What is said of what cannot be read: it is as little a system as what cannot be understood.
+/// The answer for a file that cannot be read: the same as for one that does not parse.
 #[derive(Serialize)]
 struct Unread {
     status: &'static str,

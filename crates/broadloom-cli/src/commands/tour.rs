@@ -10,10 +10,10 @@ use crate::output::{Output, Status};
 pub struct Args {}
 
 pub(crate) const HELP: &str = "\
-Trains a network on the exclusive or, and shows what the other commands say about it: its shapes, why one of them is as it
-is, the loops of one operation, and what it has learned. Nothing is read and nothing is written but a cache of compiled code.
+Trains a network on the exclusive or, and shows the output of other commands about it: its shapes, the reason for one of them,
+the loops of one operation, and the results of training. No files are read, and none are written but a cache of compiled code.
 
-Exit status: 0 fine.";
+Exit status: 0 success.";
 
 /// The program, which is one of the examples.
 const PROGRAM: &str = include_str!("../../../../examples/xor.loom");

@@ -22,11 +22,11 @@ pub struct Args {
 }
 
 pub(crate) const HELP: &str = "\
-For every `data` of the program: is there an array of its name, or are there values in the program; does the array have the
-right axes, sizes and type; which numbers do named sizes get, do all arrays agree about them, are they in their ranges, and
-does the program have a meaning for them. The array of a `.npy` file and the table of a `.csv` file have the name of the file.
+For each `data` of the program, there must be an array of its name, or values in the program, and the array must have the right
+axes, sizes and type. Named sizes get their values from the arrays, which must agree about them; the values must be in their
+ranges, and the program must be valid for them. The array of a `.npy` file and the table of a `.csv` file have the name of the file.
 
-Exit status: 0 everything fits, 1 something does not or the program has errors, 2 a file cannot be read.
+Exit status: 0 all arrays fit, 1 some do not or the program has errors, 2 a file cannot be read.
 
 Example:
   $ cat mlp.loom

@@ -41,7 +41,8 @@ fn compilers_with_arguments() {
     assert!(log.contains("-DLOOK=1 -O3") && log.contains("-DSECOND -O3"), "{log}");
 }
 
-/// Who names a compiler gets that one, or is told; and a compiler that does not work is told of too.
+/// A compiler that the user names is used, or an error says why not; an error also reports a compiler that
+/// does not work.
 #[test]
 fn compilers_that_cannot_be() {
     let world = World::new("no_compilers");
@@ -169,7 +170,7 @@ fn folders_that_are_no_caches() {
     assert!(said.contains("BROADLOOM_CACHE_LIMIT is \"abc\"") && said.contains("1073741824"), "{said}");
 }
 
-/// Whatever is wrong with a file in the cache, and whatever is left there by the dead, programs run.
+/// Programs run with any kind of broken file in the cache, and with what dead processes left there.
 #[test]
 fn caches_that_are_broken() {
     let world = World::new("broken_cache");

@@ -20,13 +20,14 @@ pub struct Phase {
     pub maps: Vec<usize>,
 }
 
-/// What a map asks of one factor.
+/// The demands of a map on one factor.
 #[derive(Default)]
 struct Wanted {
     /// A loop that has to run, of those that sums mention; two different ones never run together.
     needed: Option<u32>,
     torn: bool,
-    /// How many concatenated axes have parts here, and on how many of them each loop drives one.
+    /// The number of concatenated axes with parts here, and for each loop the number of those on which it
+    /// drives one.
     axes: u32,
     driven: FxHashMap<u32, u32>,
 }
@@ -51,7 +52,7 @@ impl Projection {
         (0..self.factor_count()).map(|factor| self.factor(factor).collect()).collect()
     }
 
-    /// Whether some loops run one after another.
+    /// Returns true if some loops run one after another.
     pub fn is_coupled(&self) -> bool {
         (self.factor_count() as usize) < self.loops.len()
     }
@@ -164,7 +165,7 @@ impl Projection {
         wanted.into_iter().map(|(factor, wanted)| (factor, wanted.loops())).collect()
     }
 
-    /// Whether an axis of a tensor consists of parts, none of which has a loop.
+    /// Returns true if an axis of a tensor consists of parts, none of which has a loop.
     fn lacks_parts(&self, map: usize) -> bool {
         self.maps[map].iter().any(|index| matches!(index, AxisIndex::Concat(segments) if segments.is_empty()))
     }
@@ -179,7 +180,7 @@ impl Projection {
         })
     }
 
-    /// Whether a loop runs in a phase.
+    /// Returns true if a loop runs in a phase.
     pub fn runs(&self, phase: &[u32], index: u32) -> bool {
         phase.get(self.loops[index as usize].factor as usize) == Some(&index)
     }

@@ -27,9 +27,9 @@ pub(crate) struct Scratch {
     pub(super) coupled: Vec<u32>,
     /// Classes in the order in which they get loops.
     pub(super) order: Vec<u32>,
-    /// Whether a class is in that order.
+    /// True if a class is in that order.
     pub(super) reached: Vec<bool>,
-    /// Whether an index is computed from a class.
+    /// True if an index is computed from a class.
     pub(super) drives: Vec<bool>,
 }
 

@@ -42,7 +42,7 @@ pub enum Says {
 /// A row variable: whose it is, and how many axes stand before its marker.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Row {
-    /// Whose it is.
+    /// The kind of tensor that it belongs to.
     pub role: Role,
     /// The declared marker.
     pub marker: usize,

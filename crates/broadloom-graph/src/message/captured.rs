@@ -126,7 +126,8 @@ impl Multiples {
         Multiples { size, factor, sizes, factors: less.into_iter().chain(more).collect() }
     }
 
-    /// What would do in place of what. More of them are more likely than fewer, and another factor than another size.
+    /// The numbers that would do in place of the factor or the size, the likeliest first: a larger one before
+    /// a smaller one, and another factor before another size.
     pub fn facts(&self) -> Vec<Fact> {
         let instead = |written: u64| move |fits: &u64| Fact::Instead { written, fits: *fits };
         let factors = self.factors.iter().rev().map(instead(self.factor));

@@ -176,7 +176,7 @@ impl Graph {
         }
     }
 
-    /// How windows made an axis from a longer one, through operations that keep its size.
+    /// Describes the windows that made an axis from a longer one, through operations that keep its size.
     fn windowed(&self, place: AxisPlace) -> Option<String> {
         let AxisPlace { tensor, kind, spot } = place;
         let (size, step) = (self.size_at(place)?, self.tensors.get(tensor.index())?.step);

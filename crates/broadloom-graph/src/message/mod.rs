@@ -143,7 +143,7 @@ impl Graph {
         }
     }
 
-    /// What cannot be, in one sentence.
+    /// The contradiction, in one sentence.
     fn headline(&self, case: Case<'_>, what: Option<DimShape>, ends: [Dim; 2]) -> Error {
         let [a, b] = ends.map(|end| self.shown(end));
         if let (Some(Step::Set(captured, _)), Some(DimShape::Var(var))) =

@@ -1,4 +1,4 @@
-//! What to write where two operands of a pointwise operation do not fit, if their shapes show what was meant.
+//! Advice for two operands of a pointwise operation that do not fit, if their shapes show what was meant.
 
 use broadloom_spec::{Axis, AxisKind, Kind};
 

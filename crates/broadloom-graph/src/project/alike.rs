@@ -31,7 +31,7 @@ pub(super) struct Form {
 }
 
 impl Form {
-    /// What the nest of a step follows from, by the tensors that it reads and all of its tensors.
+    /// The form of a step, from the tensors that it reads and all of its tensors.
     pub fn of(graph: &Graph, shapes: &Shapes, op: Op, read: &[Tensor], tensors: &[Tensor]) -> Form {
         let mut dims = SmallVec::new();
         for (tensor, kind) in tensors.iter().flat_map(|tensor| Kind::ALL.map(|kind| (*tensor, kind))) {

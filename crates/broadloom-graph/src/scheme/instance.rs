@@ -58,7 +58,7 @@ impl Graph {
     }
 }
 
-/// What became of a fresh variable in a row.
+/// The outcome for a fresh variable in a row.
 enum Tried {
     /// It stands there, beside these axes.
     Stands(Vec<DimVar>),

@@ -194,7 +194,7 @@ struct Joined {
     tensor: Tensor,
     /// The argument that it is, or the list that it is an item of.
     span: Span,
-    /// What is known of its shape so far.
+    /// Its shape as far as it is known.
     shape: PartialShape,
 }
 

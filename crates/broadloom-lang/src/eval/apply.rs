@@ -29,7 +29,7 @@ pub(crate) struct Applied {
     pub(super) scope: Rc<Scope>,
     /// The name of the function.
     pub(super) name: Rc<str>,
-    /// Where it was applied.
+    /// The span of the application.
     pub(super) span: Span,
     pub(super) outer: Option<u32>,
     library: bool,

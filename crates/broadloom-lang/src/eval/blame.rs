@@ -8,7 +8,7 @@ use super::makers::labelled;
 use crate::signature::Argument;
 use crate::value::{Scope, Value};
 
-/// What a function takes, and what it is given.
+/// The arguments that a function takes, and those that it is given.
 struct Taken {
     function: String,
     wanted: String,
@@ -204,7 +204,7 @@ impl Eval<'_> {
         given.iter().find_map(|tensor| self.lost_batch(*tensor, &given))
     }
 
-    /// What the program calls the tensor that an argument is.
+    /// The program's name for the tensor that is given as an argument.
     fn given_name(&self, argument: &Argument, scope: &Scope) -> String {
         match self.names.find(&argument.name).and_then(|name| scope.own(name)) {
             Some(Value::Tensor(tensor)) => self.graph.told_as(tensor),

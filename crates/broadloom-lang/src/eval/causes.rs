@@ -1,4 +1,4 @@
-//! Mistakes further up that something which does not fit is a consequence of.
+//! Finds the earlier mistake that caused a shape error.
 
 use broadloom::{ErrorKind, Tensor};
 use broadloom_diagnostics::Span;
@@ -9,8 +9,8 @@ use crate::lint::compositions::{ALL_PAIRS, advice, idle, outer_product, short};
 use crate::syntax::ast::ExprKind;
 use crate::value::Value;
 
-/// How many of the tensors that a mistake concerns are looked at for products without a contraction: one that is far away
-/// has been used since, and fitted.
+/// The number of tensors, of those that a mistake concerns, that are searched for products without a
+/// contraction: one that is far away has been used since, and fitted.
 const NEAR: usize = 8;
 
 impl Eval<'_> {

@@ -14,7 +14,7 @@ use broadloom_diagnostics::Span;
 use super::Eval;
 use crate::program::Options;
 
-/// What a checkpoint that nobody goes on from is evaluated with: nothing looks at it.
+/// The options of a checkpoint from which no evaluation goes on: nothing reads them.
 static NO_OPTIONS: LazyLock<Options> = LazyLock::new(Options::default);
 
 /// The state of evaluation before a statement of the program itself.

@@ -81,7 +81,7 @@ impl Eval<'_> {
         Some(Clash { all, other })
     }
 
-    /// What the names of the shape of an argument stand for, as far as it is known.
+    /// The meanings of the names in the shape of an argument, as far as they are known.
     fn stands(&self, argument: &Argument, scope: &Scope) -> Option<Vec<Stands>> {
         let Value::Tensor(tensor) = scope.own(self.names.find(&argument.name)?)? else { return None };
         let given = self.graph.shape(tensor);

@@ -1,9 +1,10 @@
 //! Written signatures: `def f(x : ..b.. | n) : ..b.. | 1 = …`.
 //!
-//! What a signature states holds in every application, whatever the body would allow: the shapes of arguments before the
-//! body is walked, so that a mistake is found where the function is applied, and the shape of the result afterwards. A name
-//! is one size, or one row, in the whole signature. A signature may ask for more than the body needs. It may not promise
-//! more than the body keeps: sizes that it leaves open have to stay open, and different ones different.
+//! The statements of a signature hold in every application, even if the body would allow more: the shapes of
+//! arguments before the body is walked, so that a mistake is found where the function is applied, and the
+//! shape of the result afterwards. A name is one size, or one row, in the whole signature. A signature may
+//! ask for more than the body needs. It may not promise more than the body keeps: sizes that it leaves open
+//! have to stay open, and different ones different.
 
 use std::rc::Rc;
 

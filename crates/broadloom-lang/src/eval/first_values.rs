@@ -4,7 +4,7 @@ use broadloom::Initial;
 
 use crate::value::Value;
 
-/// How first values that differ are called.
+/// Describes two first values that differ.
 pub(super) fn first_values(was: &Value, now: &Value) -> (String, String) {
     let (first, second) = (first_value(was), first_value(now));
     match (first, second) {

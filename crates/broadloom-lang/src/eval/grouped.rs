@@ -149,7 +149,7 @@ fn items(row: &str, letters: bool) -> Vec<Item> {
     items
 }
 
-/// How many axes `...` is in a row of an operand, if it is there.
+/// The number of axes that `...` stands for in a row of an operand, if it is there.
 fn any_axes(row: &[Item], sizes: Option<&Vec<String>>) -> Option<usize> {
     row.iter().find(|item| item.labels == ["..."])?;
     (sizes?.len() + 1).checked_sub(row.len())

@@ -141,7 +141,7 @@ impl Eval<'_> {
         self.fail(diagnostic)
     }
 
-    /// What a method is called of somewhere in this file.
+    /// The text before a call of a method somewhere in this file: `optimiser` in `optimiser.step()`.
     pub(super) fn owner_of(&self, method: &str) -> Option<String> {
         let file = &self.frame.file;
         let found = file.exprs.iter().find_map(|expr| match &expr.kind {

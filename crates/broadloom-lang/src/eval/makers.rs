@@ -1,4 +1,5 @@
-//! Where layers were given their configuration: the lines to change if what they make does not fit.
+//! Finds the places where layers were given their configuration: the lines to change if what they make does
+//! not fit.
 
 use broadloom::Error;
 use broadloom_diagnostics::{Diagnostic, Label, Span};
@@ -37,8 +38,8 @@ impl Eval<'_> {
         diagnostic
     }
 
-    /// Where a function of the program around an application was configured with the number that a text begins with: where
-    /// the number is written, if it is.
+    /// Finds the place at which a function of the program around an application was configured with the
+    /// number that a text begins with: one where the number is written, if there is one.
     pub(super) fn giver(&self, at: u32, text: &str) -> Option<(Span, String)> {
         let (made, applied) = self.maker(at)?;
         let given = self.given_number(applied, text).filter(|_| !applied.is_of_library());
@@ -52,7 +53,8 @@ impl Eval<'_> {
         }
     }
 
-    /// Where a function that is being applied was given a number as an argument, and the argument.
+    /// Finds the application that gives a number as an argument, among those that are being evaluated, and
+    /// describes the argument.
     pub(crate) fn given_as_argument(&self, number: f64) -> Option<(Span, String)> {
         let mut at = self.application;
         while let Some(applied) = at.and_then(|at| self.applied.get(at as usize)) {
@@ -69,13 +71,13 @@ impl Eval<'_> {
         None
     }
 
-    /// Where the program configured the layer of an application, or one around it.
+    /// The place where the program configured the layer of an application, or one around it.
     pub(crate) fn configured_at(&self, at: u32) -> Option<Span> {
         self.maker(at).map(|(made, _)| made)
     }
 
-    /// Where the layer of an application was configured, and the application. One that the library configured belongs to
-    /// the application around it: its users cannot change the library.
+    /// The place where the layer of an application was configured, and the application. One that the library
+    /// configured belongs to the application around it: its users cannot change the library.
     fn maker(&self, mut at: u32) -> Option<(Span, &Applied)> {
         loop {
             let applied = self.applied.get(at as usize)?;

@@ -177,7 +177,7 @@ pub(crate) struct Eval<'o> {
     misassigned: FxHashSet<Name>,
     /// The number of mistakes reported so far.
     errors: usize,
-    /// What is kept apart from the program while a body is walked for its scheme.
+    /// The state that is kept apart from the program while a body is walked for its scheme.
     aside: Option<scheme::Aside>,
     /// True if bodies are walked aside only as far as that takes little time.
     is_brief: bool,

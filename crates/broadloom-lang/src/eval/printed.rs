@@ -8,7 +8,7 @@ use crate::suggest;
 use crate::syntax::ast::{ExprId, ExprKind};
 use crate::value::Value;
 
-/// What is printed, taken apart: texts and values in the order of the text, and the values that are computed.
+/// The parts of a line to print: texts and values in the order of the text, and the values that are computed.
 #[derive(Default)]
 struct Parts {
     written: Vec<String>,
@@ -77,7 +77,8 @@ impl Eval<'_> {
         end(&mut literal, parts);
     }
 
-    /// What stands in braces, if it cannot be filled in: without the form in which other languages print it.
+    /// The expression in braces, if it cannot be filled in: without the form in which other languages print
+    /// it.
     fn computed(&self, inner: &str) -> Option<String> {
         let inner = without_form(inner);
         let length = inner.find(|letter: char| !is_of_name(letter)).unwrap_or(inner.len());

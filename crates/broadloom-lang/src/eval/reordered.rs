@@ -171,7 +171,7 @@ impl Pattern {
         sizes
     }
 
-    /// How many axes are before `|`: up to the last with a label of a batch axis.
+    /// The number of axes before `|`: up to the last with a label of a batch axis.
     fn batch_of(&self, items: &[Item]) -> usize {
         if self.stays {
             return self.batch;

@@ -58,7 +58,7 @@ impl Eval<'_> {
         })
     }
 
-    /// What a list of parameters is the parameters of: `net` in `params(net(x))`.
+    /// The function whose parameters a list holds: `net` in `params(net(x))`.
     pub(super) fn owner_of_params(&self, at: Span) -> Option<String> {
         let file = &self.frame.file;
         let list = file.exprs.iter().find(|expr| expr.span == at)?;

@@ -25,7 +25,7 @@ use crate::value::{Function, Layer, Scope, Value};
 /// The least size of an argument that is a size: one would be taken for an axis that broadcasts.
 const LEAST: u64 = 2;
 
-/// How many expressions of a body are evaluated if nobody has asked for its signature.
+/// The number of expressions of a body that are evaluated if its signature was not asked for.
 const BRIEF: u64 = 20_000;
 /// Programs with more tensors are not copied for that.
 const LARGE: usize = 2_000;
@@ -44,17 +44,17 @@ pub(super) struct Aside {
 /// A body that was walked with open arguments.
 struct Walked {
     graph: Graph,
-    /// How many tensors there were before: those of the program, if the body uses them.
+    /// The number of tensors before the walk: those of the program, if the body uses them.
     before: usize,
     /// The arguments that are open tensors.
     open: Vec<(Name, Tensor)>,
-    /// What the application gave.
+    /// The result of the application.
     result: Evaluated<Value>,
     /// The names of the signature that the function states.
     stated: StatedNames,
-    /// What is wrong with the body.
+    /// The mistakes in the body.
     diagnostics: Vec<Diagnostic>,
-    /// What its parameters are called begins with this.
+    /// The beginning of the names of its parameters.
     prefix: String,
 }
 
@@ -169,7 +169,7 @@ impl<'o> Eval<'o> {
         Ok((shapes.to_vec(), Scheme { result, parameters, conditions: scheme.conditions, most: scheme.most }))
     }
 
-    /// What the signature that a function states promises and its body does not keep.
+    /// Finds a promise of the signature that a function states, which its body does not keep.
     fn promised(
         &self,
         function: &Function,
@@ -541,7 +541,7 @@ fn tensors(value: &Value, found: &mut Vec<Tensor>) {
     }
 }
 
-/// What an application gives, with shapes for its tensors in order.
+/// The result of an application, with shapes for its tensors in order.
 fn given(value: &Value, shapes: &mut &[String]) -> signature::Given {
     match value {
         Value::Tensor(_) => match shapes.split_first() {

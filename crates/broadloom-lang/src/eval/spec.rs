@@ -16,7 +16,7 @@ use crate::value::Value;
 /// The greatest length of a text after others are filled into it.
 const LONGEST_TEXT: usize = 100_000;
 
-/// What the text before the operands of a call may be.
+/// The kinds of text that may stand before the operands of a call.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum By {
     /// A spec.

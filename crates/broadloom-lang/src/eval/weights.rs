@@ -92,7 +92,7 @@ impl Eval<'_> {
         Ok(lines)
     }
 
-    /// Where the items of a list are written; all at the same place if it is not written there.
+    /// The spans of the items of a list; all the same if the list is not written there.
     fn item_spans(&self, list: Span, count: usize) -> Vec<Span> {
         let written = self.frame.file.exprs.iter().find_map(|expr| match &expr.kind {
             ExprKind::List(items) if expr.span == list && items.len() == count => Some(items),

@@ -74,7 +74,7 @@ impl Eval<'_> {
         diagnostic
     }
 
-    /// How a layer of the library is told to pad, if it has a choice and does not.
+    /// The change that makes a layer of the library pad, if it has the choice and does not.
     fn pads(&self, applied: &Applied) -> Option<String> {
         let layer = &applied.layer;
         let mut config = layer.function.def.config.iter().flatten().zip(&layer.config);

@@ -70,7 +70,7 @@ fn transposed_image(program: &Program, shapes: &Shapes, image: Tensor, span: Spa
     Diagnostic::warning(codes::MEANT, message, span, label).with_help(channels_last(&name))
 }
 
-/// What to do about an image whose channels come first.
+/// Advice for an image whose channels come first.
 pub(crate) fn channels_last(name: &str) -> String {
     format!("declare them last, or exchange the axes: `einsum(\"... | c, h, w => ... | h, w, c\", {name})`")
 }

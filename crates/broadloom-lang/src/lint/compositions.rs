@@ -109,7 +109,7 @@ pub(super) fn transposes(program: &Program, shapes: &Shapes) -> Vec<Diagnostic> 
     found
 }
 
-/// What to write instead.
+/// Advice on what to write instead.
 pub(crate) fn advice(w: &str, a: &str) -> String {
     let (w, a) = (short(w), short(a));
     format!("a map stands before what it is applied to: write `{{{w}}} @ {a}`; for a product, write `*`")

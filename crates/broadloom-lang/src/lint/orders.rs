@@ -39,7 +39,7 @@ fn defined(statement: &Statement) -> Option<Name> {
     }
 }
 
-/// What a call says, what to write instead, and a replacement if there is only one.
+/// A call that does not mean what it seems to: its meaning, advice, and a replacement if there is only one.
 struct Misread {
     says: String,
     help: String,

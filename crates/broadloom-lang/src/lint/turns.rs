@@ -13,7 +13,7 @@ pub(super) fn turns(program: &Program, file: &File) -> Vec<Diagnostic> {
     found
 }
 
-/// What a block of statements belongs to.
+/// The statement that a block belongs to.
 #[derive(Clone, Copy, PartialEq)]
 enum Block {
     Top,

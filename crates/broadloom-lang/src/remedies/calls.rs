@@ -22,7 +22,7 @@ const OVER: [(&str, Kind, &str); 4] = [
 /// The longest call that advice quotes.
 pub(super) const LONGEST_QUOTE: usize = 48;
 
-/// What is tried with the calls and operators that an error is about.
+/// The changes to try with the calls and operators that an error is about.
 pub(super) fn attempts(program: &Program, wrong: &Diagnostic, place: Span) -> Vec<Attempt> {
     let mut all = Vec::new();
     all.extend(turns(program, wrong));

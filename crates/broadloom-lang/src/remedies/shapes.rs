@@ -160,7 +160,7 @@ impl Declaration<'_> {
     }
 }
 
-/// What is tried with the declarations that an error is about.
+/// The changes to try with the declarations that an error is about.
 pub(super) fn attempts(program: &Program, wrong: &Diagnostic, place: Span) -> Vec<Attempt> {
     let all = concerned(program, wrong, place);
     let each = |changes: &dyn Fn(&Declaration<'_>) -> Vec<Change>| all.iter().flat_map(changes).collect();

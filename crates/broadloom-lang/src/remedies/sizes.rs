@@ -7,7 +7,7 @@ use super::{Attempt, Change};
 use crate::program::Program;
 use crate::syntax::ast::{Arg, Binary, Expr, ExprId, ExprKind, StatementKind};
 
-/// What is tried with the numbers that an error is about.
+/// The changes to try with the numbers that an error is about.
 pub(super) fn attempts(program: &Program, wrong: &Diagnostic) -> Vec<Attempt> {
     let all = [
         enlarged(program, wrong),

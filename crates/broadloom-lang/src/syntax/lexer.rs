@@ -32,7 +32,7 @@ pub struct Lexed {
     pub comments: Vec<Span>,
     /// The mistakes.
     pub diagnostics: Vec<Diagnostic>,
-    /// Where lines begin that fit no block, in order: they are read as lines of the nearest one.
+    /// The offsets of lines that do not fit any block, in order: they are read as lines of the nearest one.
     pub misplaced: Vec<u32>,
     /// The number of bytes that were read, some of them twice: a measure of the time it took.
     pub work: usize,
@@ -83,7 +83,7 @@ struct Lexer<'a> {
 #[derive(Clone, Copy, Default)]
 struct Indent {
     column: usize,
-    /// Where its first line begins.
+    /// The offset of its first line.
     at: usize,
     /// The number of tokens before it.
     tokens: usize,

@@ -14,7 +14,7 @@
 
 use broadloom::Shape;
 
-/// Where the elements of a parameter are in an array.
+/// The positions of the elements of a parameter in an array.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Layout {
     pub start: u64,

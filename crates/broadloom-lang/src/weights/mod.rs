@@ -44,7 +44,7 @@ pub(crate) struct Weights {
     pub outside: bool,
 }
 
-/// Where the first numbers of a parameter are.
+/// The place of the first numbers of a parameter.
 #[derive(Clone, Debug)]
 struct Placed {
     tensor: Tensor,

@@ -15,7 +15,7 @@ pub(crate) struct Line {
     pub from: Pattern,
     /// The parameters; none if the arrays are left out on purpose.
     pub to: Vec<String>,
-    /// How the axes of the array are those of the parameters, if that is said.
+    /// The relation of the axes of the array to those of the parameters, if it is given.
     pub by: Option<String>,
 }
 
@@ -114,7 +114,7 @@ impl Pattern {
         Ok(Pattern { text: text.to_string(), ways })
     }
 
-    /// How many texts are carried over.
+    /// The number of texts that are carried over.
     fn parts(&self) -> usize {
         let parts =
             |way: &Vec<PatternPiece>| way.iter().filter(|piece| **piece == PatternPiece::Part).count();

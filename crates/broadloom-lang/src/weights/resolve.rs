@@ -1,4 +1,4 @@
-//! Which arrays of a file are which parameters, found in its header when all shapes are known.
+//! Assigns the arrays of a file to parameters, by its header, when all shapes are known.
 //!
 //! Nothing is guessed: every parameter needs an array, by a line or by its own name; every line needs arrays; and arrays that
 //! nothing takes are told.
@@ -236,7 +236,8 @@ impl Matching<'_> {
         self.told.push(wrong.with_help(help));
     }
 
-    /// What to write for a parameter without an array. Of those that are left, one with as many elements may be meant.
+    /// Advice for a parameter without an array. Of those that are left, one with as many elements may be
+    /// meant.
     fn for_missing(&self, missing: &str, it: &str) -> String {
         let count = |sizes: &[u64]| sizes.iter().product::<u64>();
         let wanted = self.param(missing).map(|tensor| count(&memory(&self.shapes.get(tensor))));

@@ -14,7 +14,7 @@ use super::values::{Read, Unread};
 /// A disagreement.
 #[derive(Clone, Debug)]
 pub struct Failure {
-    /// What sort it is of.
+    /// Its sort.
     pub kind: String,
     /// The function.
     pub function: usize,
@@ -22,7 +22,7 @@ pub struct Failure {
     pub text: String,
 }
 
-/// What was found out about the functions of a file.
+/// The findings about the functions of a file.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
     pub failures: Vec<Failure>,
@@ -39,7 +39,7 @@ impl Report {
     }
 }
 
-/// How many applications of each sort are drawn for a function.
+/// The number of applications of each sort that are drawn for a function.
 #[derive(Clone, Copy)]
 pub struct Times {
     /// Values for its variables; each is applied with numbers, and with names.
@@ -415,8 +415,8 @@ impl<'a> Writing<'a> {
         (text, prefix.to_owned())
     }
 
-    /// What has to be stated because only the user of the function decides it: parameters that have a name outside of
-    /// the function, and then results.
+    /// The shapes to state because only the user of the function decides them: those of parameters that have
+    /// a name outside the function, and then those of results.
     fn stated(&self, prefix: &str) -> Vec<(String, &Shape)> {
         let mut free = self.read.free();
         let own = self.read.parameters.iter().filter(|(name, _)| !name.contains('.'));

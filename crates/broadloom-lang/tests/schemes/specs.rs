@@ -9,7 +9,7 @@ const LABELS: [&str; 12] = ["a", "c", "d", "e", "h", "i", "j", "k", "p", "q", "s
 /// A part of a row of a spec, and what it is meant to be.
 type Token = (String, Vec<Item>);
 
-/// Which label or row stands for which name.
+/// The names that labels and rows stand for.
 #[derive(Default)]
 struct Table {
     labels: Vec<(String, String)>,
@@ -81,7 +81,7 @@ impl Drawer<'_> {
         Value { text, uses, meant }
     }
 
-    /// How a tensor is written as an operand: labels for axes, `...` or `..r..` for rows.
+    /// Writes a tensor as an operand: labels for axes, `...` or `..r..` for rows.
     fn operand(&mut self, meant: &Meant, table: &mut Table, named: bool) -> [Vec<Token>; 3] {
         let rows = meant.0.clone();
         let mut kind = 0;

@@ -86,7 +86,7 @@ impl Form {
         self.denominator
     }
 
-    /// What it is, if that is a whole number.
+    /// Its value, if that is a whole number.
     pub fn value(&self, values: &Values) -> Option<i128> {
         let mut sum = 0i128;
         for (factor, names) in &self.terms {

@@ -1,4 +1,5 @@
-//! What is computed from integers alone, in integers of 64 bits: what is too large is the nearest there is.
+//! Integer arithmetic in 64 bits, for values computed from integers alone: a result that is too large becomes
+//! the nearest number there is.
 
 use super::body::{Body, Store, Symbol};
 use super::helper::Helper;
@@ -8,14 +9,14 @@ use crate::function::{Binary, Unary, whole_number};
 use crate::scalar::Scalar;
 
 impl Body<'_> {
-    /// Whether a store into a buffer of some type is computed in integers.
+    /// Returns true if a store into a buffer of some type is computed in integers.
     pub(super) fn is_whole(&self, store: &Store<'_>, dtype: Dtype) -> bool {
         !dtype.is_float()
             && store.value.is_whole(self.program).is_some()
             && store.accumulate.is_none_or(|function| function.of_whole(1, 1).is_some())
     }
 
-    /// Whether two scalars are compared as integers: both are, and one of them is stored.
+    /// Returns true if two scalars are compared as integers: both are, and one of them is stored.
     pub(super) fn are_whole(&self, a: &Scalar, b: &Scalar) -> bool {
         let whole = (a.is_whole(self.program), b.is_whole(self.program));
         matches!(whole, (Some(a), Some(b)) if a | b)

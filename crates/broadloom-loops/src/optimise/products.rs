@@ -254,7 +254,8 @@ impl Product {
         program.buffers.len() - before
     }
 
-    /// What is left of some factors as a value, computed by a step if it takes one, and the loops that it depends on.
+    /// The value of some factors after sums over loops that only they use, computed by a step if it takes
+    /// one, and the loops that it depends on.
     fn kept(&self, program: &mut Program, tree: &Tree, comment: &str) -> (Scalar, Loops) {
         let left = self.left(tree.factors());
         let (value, over) = match tree {

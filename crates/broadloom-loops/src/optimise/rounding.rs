@@ -162,12 +162,12 @@ impl Rounding {
         dtype == Dtype::F64 || (dtype == Dtype::F32 && !compared) || self.is_exact(program, value, dtype)
     }
 
-    /// Whether a value that is stored in a buffer may be held in a local instead.
+    /// Returns true if a value that is stored in a buffer may be held in a local instead.
     pub fn may_be_held(&self, program: &Program, id: BufferId, value: &Scalar) -> bool {
         self.may_skip(program, id, value) && !is_wide_integer(program, value)
     }
 
-    /// Whether rounding to a type changes nothing, whatever the cells hold.
+    /// Returns true if rounding to a type changes nothing, for any contents of the cells.
     pub fn is_exact(&self, program: &Program, scalar: &Scalar, dtype: Dtype) -> bool {
         let exact = |scalar: &Scalar| self.is_exact(program, scalar, dtype);
         let of_function = |yields: Yields| match yields {
@@ -199,7 +199,7 @@ impl Rounding {
     }
 }
 
-/// Whether a value may be a 64-bit integer that no float holds.
+/// Returns true if a value may be a 64-bit integer that no float holds.
 pub fn is_wide_integer(program: &Program, scalar: &Scalar) -> bool {
     let inner = |scalar: &Scalar| is_wide_integer(program, scalar);
     match scalar {
@@ -211,7 +211,7 @@ pub fn is_wide_integer(program: &Program, scalar: &Scalar) -> bool {
     }
 }
 
-/// Whether every number of one type is a number of another.
+/// Returns true if every number of one type is a number of another.
 fn contains(wide: Dtype, narrow: Dtype) -> bool {
     wide == narrow
         || match wide {
@@ -223,7 +223,7 @@ fn contains(wide: Dtype, narrow: Dtype) -> bool {
         }
 }
 
-/// Whether a type of integers has all numbers of another one.
+/// Returns true if a type of integers has all numbers of another one.
 fn holds_range(wide: Dtype, narrow: Dtype) -> bool {
     match (wide.range(), narrow.range()) {
         (Some((least, greatest)), Some((from, to))) => least <= from && to <= greatest,

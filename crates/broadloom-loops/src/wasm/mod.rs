@@ -33,7 +33,7 @@ use broadloom_array::random::uniform_f32;
 pub struct Module {
     /// Its bytes.
     pub bytes: Vec<u8>,
-    /// Whether it has a function for each of the nests.
+    /// For each of the nests, true if it has a function.
     pub nests: Vec<bool>,
 }
 

@@ -11,7 +11,7 @@ pub struct Host {
     store: Store<()>,
     memory: Memory,
     instance: Instance,
-    /// Whether there is code for each of the nests.
+    /// For each of the nests, true if there is code for it.
     pub nests: Vec<bool>,
 }
 

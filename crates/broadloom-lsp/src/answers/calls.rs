@@ -1,4 +1,4 @@
-//! Which functions of a document call which.
+//! The call hierarchy of the functions of a document.
 
 use broadloom_ide::{Caller, calls};
 use gen_lsp_types::{

@@ -1,4 +1,4 @@
-//! What can be written at a place.
+//! Completions at a place.
 
 use broadloom_ide::Completion;
 use gen_lsp_types::{CompletionItem, CompletionItemKind, CompletionParams, CompletionResponse};

@@ -1,4 +1,4 @@
-//! What is under the cursor, and the call around it.
+//! Descriptions of the name under the cursor, and of the call around it.
 
 use gen_lsp_types::{
     Hover, HoverParams, MarkupContent, MarkupKind, ParameterInformation, SignatureHelp, SignatureHelpParams,

@@ -1,4 +1,4 @@
-//! Where a name is bound and used, and giving it another one, across the files of the folders that are open.
+//! Finds where a name is bound and used, and renames it, across the files of the folders that are open.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! What is found in loops before they are written: reductions, long sums, divisors that do not change.
+//! Searches loops before they are written: for reductions, long sums, divisors that do not change.
 
 use broadloom_loops::function::Binary;
 
@@ -69,7 +69,7 @@ pub(super) fn long_sums(each: &Looped) -> Vec<u32> {
     found.into_iter().map(|(local, _)| local).collect()
 }
 
-/// What a loop divides by that does not change in it, other than numbers.
+/// The divisors in a loop that do not change in it, other than numbers.
 pub(super) fn constant_divisors(each: &Looped) -> Vec<Value> {
     let mut found: Vec<Value> = Vec::new();
     let steady = |value: &Value| {

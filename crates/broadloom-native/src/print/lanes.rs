@@ -8,9 +8,9 @@ use crate::flat::{FlatStatement, Looped};
 use crate::order::is_independent;
 use crate::types::Real;
 
-/// How many partial results a reduction without a vector instruction of its own keeps.
+/// The number of partial results that a reduction without a vector instruction of its own keeps.
 pub(super) const LANES: i64 = 64;
-/// How many iterations go side by side.
+/// The number of iterations that go side by side.
 const ABREAST: u64 = 256;
 
 impl Printer<'_> {

@@ -50,7 +50,7 @@ impl Elements {
     }
 }
 
-/// What is read of an array.
+/// The properties of an array that are read.
 pub struct Array<'py> {
     /// Its shape.
     pub shape: Sizes,

@@ -10,10 +10,10 @@ use smallvec::SmallVec;
 /// The axes of a row.
 type Axes = SmallVec<[i64; 4]>;
 
-/// Where a size was found: the place in the list of annotated arrays, and the axis.
+/// The place where a size was found: the array's place in the list of annotated arrays, and the axis.
 pub type Origin = (u32, u32);
 
-/// What was found so far.
+/// The sizes and rows found so far.
 #[derive(Clone, Debug, Default)]
 pub struct Found {
     /// Sizes of labels; -1 if unknown.
@@ -63,7 +63,7 @@ impl Found {
         Some(self.sizes[label]).filter(|size| *size >= 0)
     }
 
-    /// Where the size of a label was found, if it is known.
+    /// The place where the size of a label was found, if it is known.
     pub fn origin(&self, label: usize) -> Origin {
         self.origins[label]
     }

@@ -79,7 +79,7 @@ fn exact(number: i64, divisor: i64) -> Option<i64> {
     (divisor != 0 && number % divisor == 0).then(|| number / divisor)
 }
 
-/// What stood in a text and was taken out of it, so that the rest is a declared shape.
+/// The parts of a text that were taken out of it, so that the rest is a declared shape.
 #[derive(Debug, Default)]
 pub struct Taken {
     /// The text with `_` in the place of each size, and blanks in the place of ranges: every character at its place.

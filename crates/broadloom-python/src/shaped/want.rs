@@ -1,4 +1,4 @@
-//! What an annotation asks of a value: an array, one of several, a tuple, a list or a mapping of them.
+//! The requirements of an annotation: an array, one of several, a tuple, a list or a mapping of them.
 
 use super::array::{self, Array, ArrayType, Elements};
 use super::matching::{Found, Misfit, Outcome};

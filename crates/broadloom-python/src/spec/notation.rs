@@ -41,7 +41,7 @@ pub struct Equation {
 pub struct Composed {
     /// The label in its place.
     pub label: usize,
-    /// What it is made of.
+    /// Its parts.
     pub parts: Vec<ComposedPart>,
 }
 
@@ -50,7 +50,7 @@ pub struct Composed {
 pub struct Label {
     /// Its name; empty for a wildcard and for a size inside parentheses.
     pub name: String,
-    /// Where it stands first.
+    /// Its first occurrence.
     pub span: Span,
     /// The size that is written in its place.
     pub size: Option<u64>,

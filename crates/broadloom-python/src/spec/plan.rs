@@ -14,7 +14,7 @@ use super::ranks::{Axis, AxisForm, Flat};
 use super::step::{ArrayStep, Pick, Recipe};
 use broadloom_core::{Affine, Padding};
 
-/// What a spec is used for.
+/// The use of a spec.
 #[derive(Clone, Copy)]
 pub struct Use {
     /// The reduction: `sum`, `mean`, `max`, `min`, `prod`, `any` or `all`.

@@ -1,4 +1,5 @@
-//! How many axes `...` and `..r..` stand for, and the equation with that many labels in their place.
+//! Finds the number of axes that `...` and `..r..` stand for, and the equation with that many labels in their
+//! place.
 //!
 //! Each array says that its axes are those that are written and those of its rows. An array with one row of unknown length
 //! decides it; so do sizes that are given as `r=(2, 3)`. Nothing else is guessed.
@@ -8,7 +9,7 @@ use super::notation::{ComposedPart, Equation, Factor, Form, Item, Label, Tensor}
 use broadloom_core::{Affine, Padding as CorePadding};
 use broadloom_spec::{Padding, Span};
 
-/// What a call gives beside the spec.
+/// The arguments of a call other than the spec.
 pub struct Given {
     /// The shapes of the arrays.
     pub shapes: Vec<Vec<u64>>,

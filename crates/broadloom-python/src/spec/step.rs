@@ -42,7 +42,7 @@ pub enum Pick {
     Range(u64, u64, u64),
 }
 
-/// How one result is made.
+/// The recipe for one result.
 #[derive(Clone, Debug)]
 pub enum Recipe {
     /// Zeros.

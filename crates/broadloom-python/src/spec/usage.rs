@@ -1,4 +1,4 @@
-//! What each function does with a spec, and which specs it therefore refuses.
+//! The use of specs by each function, and the specs that it therefore refuses.
 
 use super::mistake::Mistake;
 use super::notation::{ComposedPart, Equation, Form, Item, Tensor};
@@ -55,7 +55,7 @@ impl Usage {
         self.function == Function::Reduction
     }
 
-    /// What the plan has to know of it.
+    /// The part of it that the plan needs.
     pub fn reduction(self) -> Use {
         Use { reduce: self.reduce }
     }

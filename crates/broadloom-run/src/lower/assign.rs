@@ -497,8 +497,8 @@ impl Lowering<'_> {
     }
 }
 
-/// A text of which only the ends are kept, if it is long: it stands above every nest of its operation, of which there may be as many as it has
-/// words.
+/// Shortens a long text in the middle: it is repeated above every nest of its operation, and there may be as many
+/// of these as the text has words.
 fn without_middle(text: String) -> String {
     const LONG: usize = 600;
     let letters = text.chars().count();

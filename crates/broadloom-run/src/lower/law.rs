@@ -52,9 +52,9 @@ pub(super) fn forward_pieces(graph: &Graph, step: u32, parts: &[u32]) -> Result<
     })
 }
 
-/// What has to be known of all candidates of a cell before gradients go back through a step. Where the greatest or the least is taken, the
-/// number of those that are it: they share the gradient. In a product, the number of those that cannot be divided by, and the product of
-/// the others.
+/// Collects the facts about all candidates of a cell that gradients through a step need. For the greatest or
+/// the least, that is the number of candidates that are it: they share the gradient. For a product, it is the
+/// number of those that cannot be divided by, and the product of the others.
 pub(super) fn ties(graph: &Graph, step: u32, parts: &[u32]) -> Result<Vec<LawAssignment>, Error> {
     let Rule::Product { accumulate, combine } = rule(graph, step)? else { return Ok(Vec::new()) };
     let (all, mut slots) = combined(combine, factors(graph, step, parts));
@@ -79,7 +79,7 @@ pub(super) fn ties(graph: &Graph, step: u32, parts: &[u32]) -> Result<Vec<LawAss
     })
 }
 
-/// Whether a number is 0, infinite or not a number.
+/// A formula that is true if a number is 0, infinite or not a number.
 fn is_no_divisor(number: Formula) -> Formula {
     let difference = Formula::binary(Binary::Sub, number.clone(), number.clone());
     let not_finite = Formula::binary(Binary::NotEqual, difference, Formula::Number(0.0));

@@ -47,7 +47,7 @@ pub(crate) enum Content {
     Before(Tensor, u32),
     /// The sums of a tensor whose own numbers are too narrow to add up in.
     Wide(Tensor),
-    /// What each turn of a scan was given of a tensor that it carries.
+    /// The value of a carried tensor at the start of each turn of a scan.
     Notes(Tensor),
     /// For each element of a tensor, 1 if it is infinite or NaN, else 0.
     NotFinite(Tensor),
@@ -68,7 +68,7 @@ impl Content {
     }
 }
 
-/// What a number supplied to a run is.
+/// The meaning of a number that is supplied to a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Symbol {
     /// The position at which the slice made by a step reads, and the number of positions.

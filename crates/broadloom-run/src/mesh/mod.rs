@@ -18,7 +18,7 @@ pub use table::{DeviceMemory, Divided, DividedAxis, DividedTensor, NeededCollect
 pub struct Sharding {
     /// The devices.
     pub mesh: Mesh,
-    /// What is divided over which mesh axis.
+    /// The division of tensors over mesh axes.
     pub shards: Vec<Shard>,
     /// The mesh axis over which parameters and the states of their optimisers are divided as well, each brought together where
     /// it is used.

@@ -16,7 +16,7 @@ pub struct Divided {
     pub mesh: Mesh,
     /// Every tensor, in the order in which routines mention them.
     pub tensors: Vec<DividedTensor>,
-    /// What devices send each other in one run of each routine, in order.
+    /// The collectives of one run of each routine, in order.
     pub collectives: Vec<NeededCollective>,
     /// The memory of one device.
     pub memory: DeviceMemory,
@@ -67,7 +67,7 @@ pub struct NeededCollective {
     pub step: usize,
     /// The operation in words.
     pub operation: String,
-    /// What is done.
+    /// Its kind.
     pub kind: CollectiveKind,
     /// The name of the tensor that is sent.
     pub tensor: String,
@@ -87,7 +87,7 @@ pub struct DeviceMemory {
 }
 
 impl DeviceMemory {
-    /// What lasts, and what the routine that needs most needs besides.
+    /// The sum of the bytes that last and of the temporaries of the routine that needs most.
     pub fn peak(&self) -> u64 {
         self.lasting + self.temporaries.iter().map(|(_, bytes)| *bytes).max().unwrap_or(0)
     }

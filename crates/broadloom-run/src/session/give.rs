@@ -1,4 +1,4 @@
-//! Values that are given to a session, and results that are taken out of it, without a copy where there can be none.
+//! Values that are given to a session, and results that are taken out of it, without copying if possible.
 
 use std::fmt;
 

@@ -5,7 +5,7 @@ use std::fmt;
 use broadloom_loops::reference::{Held, NestCode};
 use broadloom_loops::{Program, wasm};
 
-/// What runs WebAssembly on the memory of this process.
+/// An engine that runs WebAssembly on the memory of this process.
 pub trait HostEngine: Sync {
     /// Loads a [module](wasm::module), and returns a number for it; None if it cannot be loaded.
     fn load(&self, module: &[u8]) -> Option<u32>;

@@ -178,8 +178,8 @@ impl Session {
         nodes.list.iter().zip(divisions).map(tensor).collect()
     }
 
-    /// What lasts on one device, and for each routine the most that it needs at the same time, by the lifetimes of the optimised
-    /// program.
+    /// The memory that lasts on one device, and for each routine the most that it needs at the same time, by
+    /// the lifetimes of the optimised program.
     fn device_memory(
         &self,
         mesh: &Mesh,

@@ -157,7 +157,7 @@ struct Prepared {
     lowered: Lowered,
     /// The block of each kept buffer.
     places: Vec<usize>,
-    /// What it writes before its last check.
+    /// The lasting contents that it writes before its last check.
     early: Vec<Content>,
     code: Code,
 }
@@ -184,7 +184,7 @@ struct Family {
     told: Vec<u64>,
 }
 
-/// What is said of a cache that cannot be used.
+/// The notice about a cache that cannot be used.
 fn unusable_cache(folder: &Path, reason: &str) -> String {
     format!(
         "the cache {} is not used: {reason}; programs are compiled anew each time. Name another folder in BROADLOOM_CACHE, or see \

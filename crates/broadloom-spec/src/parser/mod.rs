@@ -53,7 +53,8 @@ pub fn parse_spec(text: &str) -> Result<Spec, Error> {
     Ok(spec)
 }
 
-/// How many results the text of a spec speaks of, even if it is not well written: the shapes behind `=>`.
+/// The number of results that the text of a spec mentions, even if it is not well written: the shapes after
+/// `=>`.
 ///
 /// ```
 /// use broadloom_spec::count_results;

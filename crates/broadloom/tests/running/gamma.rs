@@ -13,7 +13,8 @@ fn table() -> Vec<[f64; 4]> {
     include_str!("../../../broadloom-loops/tests/gamma.txt").lines().map(line).collect()
 }
 
-/// Whether a number is near another: by 2 units of the last place, or by as much as the argument is rounded.
+/// Returns true if a number is near another: by 2 units of the last place, or by as much as the argument is
+/// rounded.
 fn near(found: f64, wanted: f64, condition: f64, dtype: Dtype) -> bool {
     if found == wanted {
         return true;

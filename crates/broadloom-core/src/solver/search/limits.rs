@@ -1,14 +1,13 @@
 //! The greatest rank worth trying, and the order in which rows are decided.
 //!
-//! Where the rank facts give no upper bound, the search stops at
-//! `max lo + K·(P + F) + F` per connected component of waiting constraints, with `K` groups of row
-//! variables whose ranks are tied to each other, `F` axes written in the flanks, and `P` the least
-//! common multiple of the shifts around the component's cycles. The argument is a pumping one. In a
-//! solution with a longer row, the ranks of two neighbouring groups differ by more than `P + F`; call
-//! the rows above the gap long. Rank facts between a long and a short row are slack by more than `P`.
-//! Away from the flanks a long row is related only to long rows, by shifts; along a chain of such
-//! relations the order, having height one above the atoms, changes at most once, so some window is
-//! periodic in every shift, hence in `P`. Cutting `P` axes there from every long row keeps every
+//! If the rank facts give no upper bound, the search stops at `max lo + K·(P + F) + F` per connected
+//! component of waiting constraints, with `K` groups of row variables whose ranks are tied to each other, `F`
+//! axes written in the flanks, and `P` the least common multiple of the shifts around the component's cycles.
+//! The argument is a pumping one. In a solution with a longer row, the ranks of two neighbouring groups
+//! differ by more than `P + F`; call the rows above the gap long. Rank facts between a long and a short row
+//! are slack by more than `P`. Away from the flanks a long row is related only to long rows, by shifts; along
+//! a chain of such relations the order, having height one above the atoms, changes at most once, so some
+//! window is periodic in every shift, hence in `P`. Cutting `P` axes there from every long row keeps every
 //! relation, and gives a smaller solution.
 
 use crate::solver::search::cases::{Cases, find_cases};

@@ -144,7 +144,8 @@ pub(super) fn is_long_text(rest: &str) -> bool {
     rest.starts_with("\"\"\"") || rest.starts_with("'''")
 }
 
-/// What stands between `"""` and `"""`, or to the end of the line if there is no end; and the length of it all.
+/// The text between `"""` and `"""`, or to the end of the line if the second is missing; and the length of it
+/// all.
 fn long_text(rest: &str) -> (&str, usize) {
     let (quotes, inner) = rest.split_at(3);
     match inner.find(quotes) {

@@ -114,7 +114,7 @@ struct Parser<'a> {
     names: &'a mut Names,
     file: File,
     diagnostics: Vec<Diagnostic>,
-    /// Where lines begin whose indentation fits no block.
+    /// The offsets of lines whose indentation does not fit any block.
     misplaced: Vec<u32>,
     /// True once a mistake of this statement has been reported: more of them would only confuse.
     reported: bool,

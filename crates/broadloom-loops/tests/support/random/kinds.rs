@@ -349,7 +349,7 @@ impl Make {
     }
 }
 
-/// Whether a body is loops around one statement.
+/// Returns true if a body is loops around one statement.
 fn is_perfect(body: &[Statement]) -> bool {
     match body {
         [Statement::Loop(each)] => is_perfect(&each.body),

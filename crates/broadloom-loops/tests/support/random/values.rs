@@ -1,4 +1,4 @@
-//! What random nests compute: cells that may be read, and scalars made of them.
+//! Values that random nests compute: cells that may be read, and scalars made of them.
 
 use broadloom_core::projection::Component;
 use broadloom_loops::{Binary, BufferId, Cell, Index, Scalar, Unary};
@@ -160,7 +160,7 @@ impl Make {
     }
 }
 
-/// Whether a scalar is above something that it never is exactly: a truth that does not tip over.
+/// The truth of a scalar being above a number that it never is exactly: rounding cannot change it.
 pub(super) fn positive(scalar: Scalar) -> Scalar {
     Scalar::binary(Binary::Less, Scalar::Number(0.3), scalar)
 }

@@ -1,7 +1,7 @@
 //! Arithmetic on symbolic sizes, while closing: the same equations, with expressions in place of numbers.
 //!
-//! Where all sizes of an equation but one are literal or symbolic, the last one follows and is an expression
-//! over symbols. Where all are, the equation is proved, refuted, or left to be checked at run time:
+//! If all sizes of an equation but one are literal or symbolic, the last one follows and is an expression
+//! over symbols. If all are, the equation is proved, refuted, or left to be checked at run time:
 //!
 //! | difference of the two sides | |
 //! |---|---|

@@ -38,7 +38,8 @@ impl Parser<'_> {
         names(argument).then(|| self.named_function(self.tokens[first], argument, within_brackets(&body)))
     }
 
-    /// How a function that begins at a token is defined under a name: that of the line if the line binds only it.
+    /// Advice on how to define a function that begins at a token under a name: that of the line if the line
+    /// binds only it.
     fn named_function(&self, begins: Token, arguments: &str, body: &str) -> String {
         let bound = suggest::bound_name(&self.text[..begins.span.start as usize]);
         let (arguments, body) = (arguments.trim(), body.trim());
