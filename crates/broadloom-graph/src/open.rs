@@ -1,4 +1,4 @@
-//! What closing left open, as data.
+//! The holes and guesses that closing left, as data.
 
 use broadloom_core::Unfilled;
 use broadloom_spec as spec;

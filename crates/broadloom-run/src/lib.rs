@@ -7,9 +7,11 @@
 //! - [`show_backward`], [`show_assignments`], [`nest_linalg`]: the lowered loops as text.
 
 mod lower;
+mod memory_role;
 mod mesh;
 mod routine;
 mod session;
+mod sizes;
 mod update;
 
 pub use broadloom_loops::reference::Held;
@@ -17,12 +19,13 @@ pub use broadloom_loops::{Block, Lent, wasm};
 pub use broadloom_mesh::{CollectiveKind, Mesh};
 pub use broadloom_xla::{Processes, follow};
 pub use lower::{computed_from, nest_linalg, reached_data, show_assignments, show_backward, trainable};
+pub use memory_role::MemoryRole;
 pub use mesh::{
     AxisName, DeviceMemory, Divided, DividedAxis, DividedTensor, NeededCollective, RowPlace, Shard, Sharding,
 };
 pub use routine::Routine;
 pub use session::{
-    Allocated, Backend, Copied, Given, Host, HostEngine, Memory, MemoryRange, MemoryRole, OpenSize,
-    Rehearsal, Session, Settings, Stored, Temporaries,
+    Allocated, Backend, Copied, Given, Host, HostEngine, Memory, MemoryRange, OpenSize, Rehearsal, Session,
+    Settings, Stored, Temporaries,
 };
 pub use update::{Adam, Sgd};

@@ -4,13 +4,12 @@ use broadloom_graph::lowering::{Face, Inferred, Leaf};
 use broadloom_graph::{Error, ErrorKind, Graph, Tensor};
 use broadloom_loops::BufferId;
 use broadloom_loops::mlir::{self, Function, Supplied};
-use broadloom_xla::Module;
+use broadloom_xla::{Module, Sharded};
 use rustc_hash::FxHashMap;
 
 use super::{Content, Layout, Lowered, Lowering, Symbol};
-use crate::mesh::Divided;
 use crate::routine::Routine;
-use crate::session::Sizes;
+use crate::sizes::Sizes;
 
 /// Writes lowered routines as one module, with a named function for each. Nests are preceded by the
 /// places of their steps, if those have any.
@@ -30,12 +29,11 @@ pub(crate) fn stablehlo(
     graph: &Graph,
     layout: &Layout,
     (name, lowered): (&str, &Lowered),
-    divided: Option<&Divided>,
+    sharded: Option<&Sharded<'_>>,
     place: &dyn Fn(usize) -> Option<String>,
 ) -> Result<Module, Error> {
     let function = function(graph, layout, name, lowered, place);
-    let sharded = divided.map(|divided| divided.sharded(lowered));
-    broadloom_xla::module_on(&function, sharded.as_ref()).map_err(|refusal| {
+    broadloom_xla::module_on(&function, sharded).map_err(|refusal| {
         let message = format!("this cannot be said in StableHLO: {refusal}");
         let error = Error::new(ErrorKind::Use, message);
         match refusal.at.and_then(|at| lowered.steps.get(at)) {

@@ -18,7 +18,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::backward::{own_like, own_name, wants_gradient};
 use super::{Content, Layout, Lowering};
 use crate::routine::{Action, Routine};
-use crate::session::Sizes;
+use crate::sizes::Sizes;
 
 /// The gradients of the operations that make some tensors: for each tensor, the nests of its
 /// operation's gradient, one text for each assignment. Only operands that are parameters, or are

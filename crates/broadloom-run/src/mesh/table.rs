@@ -7,7 +7,7 @@ use broadloom_xla::Sharded;
 use rustc_hash::FxHashMap;
 
 use crate::lower::{Content, Lowered};
-use crate::session::MemoryRole;
+use crate::memory_role::MemoryRole;
 
 /// The division of a program over the devices of a mesh.
 #[derive(Clone, PartialEq, Debug)]

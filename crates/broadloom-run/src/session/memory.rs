@@ -17,6 +17,7 @@ use rustc_hash::FxHashSet;
 use super::{Code, Session};
 use crate::lower::{Content, Layout, Lowered};
 use crate::lower::{own_like, written_node};
+use crate::memory_role::MemoryRole;
 use crate::routine::Routine;
 
 /// The memory that some routines need.
@@ -44,21 +45,6 @@ pub struct Stored {
     pub allocated: u64,
     /// The index of the routine within whose runs it is needed, or None if it lasts.
     pub routine: Option<usize>,
-}
-
-/// The purpose of a tensor in memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum MemoryRole {
-    /// A parameter.
-    Parameter,
-    /// The gradient of a parameter.
-    Gradient,
-    /// A state of an optimiser or of the program itself.
-    State,
-    /// Data from outside.
-    Data,
-    /// Any computed tensor, or the gradient of one.
-    Activation,
 }
 
 /// The temporaries of a routine.

@@ -9,8 +9,9 @@ use broadloom_xla::Driver;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::memory::needed;
-use super::{Backend, HAS_PROCESSES, MemoryRole, Session};
+use super::{Backend, HAS_PROCESSES, Session};
 use crate::lower::{Content, Lowered, written_node};
+use crate::memory_role::MemoryRole;
 use crate::mesh::{
     DeviceMemory, Divided, DividedAxis, DividedTensor, NeededCollective, Nodes, Sharding, candidates,
     divided, mesh_axis, node_tensor, resolve, row_of,

@@ -34,6 +34,7 @@ use crate::lower::is_run_time_slice;
 use crate::lower::{Content, Layout, Lowered, Symbol};
 use crate::mesh::Divided;
 use crate::routine::Routine;
+use crate::sizes::Sizes;
 use host::Evaluated;
 use prepare::check_names;
 use prepared::PreparedRoutines;
@@ -41,11 +42,10 @@ use store::Store;
 
 pub use give::{Copied, Given};
 pub use host::{Host, HostEngine};
-pub use memory::{Allocated, Memory, MemoryRole, Stored, Temporaries};
+pub use memory::{Allocated, Memory, Stored, Temporaries};
 pub(crate) use prepare::lasting;
 pub use ranges::{MemoryRange, OpenSize};
 pub use rehearse::Rehearsal;
-pub(crate) use sizes::Sizes;
 
 /// The engine that runs programs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

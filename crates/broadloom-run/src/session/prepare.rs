@@ -10,11 +10,11 @@ use broadloom_loops::{Array, Dtype, Program, Size, Storage};
 use broadloom_native::{self as native, Compiler};
 
 use super::host::Evaluated;
-use super::sizes::Sizes;
 use super::store::Store;
 use super::{Backend, Code, Family, HAS_PROCESSES, Prepared, Session, xla};
 use crate::lower::{Arguments, Content, Layout, Lowered, lower};
 use crate::routine::Routine;
+use crate::sizes::Sizes;
 
 impl Session {
     /// Updates the session after changes of the graph.

@@ -48,7 +48,8 @@ impl Session {
         }
         let lowered = self.lowered(&self.layout, routine)?;
         let divided = self.divided.as_deref();
-        Ok(stablehlo(&self.graph, &self.layout, (routine.name(), &lowered), divided, place)?.text)
+        let sharded = divided.map(|divided| divided.sharded(&lowered));
+        Ok(stablehlo(&self.graph, &self.layout, (routine.name(), &lowered), sharded.as_ref(), place)?.text)
     }
 }
 
@@ -80,7 +81,8 @@ impl Code {
         (name, lowered): (&str, &Lowered),
         divided: Option<&Divided>,
     ) -> Result<Code, Error> {
-        let module = stablehlo(graph, layout, (name, lowered), divided, &|_| None)?;
+        let sharded = divided.map(|divided| divided.sharded(lowered));
+        let module = stablehlo(graph, layout, (name, lowered), sharded.as_ref(), &|_| None)?;
         let devices = divided.map_or(1, |divided| divided.mesh.devices());
         let refused = |message: String| Error::run(format!("XLA does not take `{name}`: {message}"));
         let compiled = driver.compile(&module.text, devices).map_err(refused)?;
