@@ -22,6 +22,7 @@ mod leaves;
 pub mod logic;
 mod lookup;
 pub mod lowering;
+mod matrices;
 mod message;
 mod names;
 mod nest;

@@ -156,6 +156,30 @@ const BUILTINS: &[(&str, &str, &str)] = &[
         "The positions of the elements of `x` along the axis that a shape names, in the order of the elements; equal ones in the order of their positions, what is not a number last.",
     ),
     (
+        "solve",
+        "solve(a, b)",
+        "The solution `x` of `a @ x = b`, for each square matrix `a : n -> n` of a batch; NaN where `a` is singular.",
+    ),
+    (
+        "inverse",
+        "inverse(a)",
+        "The inverse of each square matrix `a : n -> n` of a batch; NaN where it is singular. To solve an equation, `solve(a, b)` is \
+         faster and more exact.",
+    ),
+    ("det", "det(a)", "The determinant of each square matrix `a : n -> n` of a batch."),
+    (
+        "logdet",
+        "logdet(a)",
+        "The logarithm of the absolute value of the determinant of each square matrix `a : n -> n` of a batch, which itself may be too \
+         large or too small for a number.",
+    ),
+    (
+        "cholesky",
+        "cholesky(a)",
+        "The lower triangular `l` with `a = l @ transpose(l)`, for each symmetric positive matrix `a : n -> n` of a batch; NaN where `a` is \
+         not positive. Only the symmetric part of `a` counts.",
+    ),
+    (
         "concat",
         "concat(a, b, …, along = \"output\")",
         "Tensors one after another along the first axis of a kind, `\"batch\"`, `\"input\"` or `\"output\"`, or along the axis that a shape names: `\"... | t\"`.",

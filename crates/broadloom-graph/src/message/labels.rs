@@ -2,6 +2,7 @@
 //!
 //! In `einsum("b | s d; b | d t => b | s t", q, k)` with `k : 4 | 9, 16` and `q : 4 | 6, 16`, only `b | t d` fits `k`.
 
+use broadloom_loops::MatrixFunction;
 use broadloom_spec::{Axis, AxisId, AxisKind, Kind, Shape, Span};
 
 use super::Case;
@@ -22,6 +23,18 @@ impl Graph {
         if let Some(Op::Einsum { name: "scatter" | "elements" | "gather", .. }) = self.op(case.refused) {
             return format!("each element has a position: make both {a} or both {b}");
         }
+        if let Some(function) = self.matrices_of(case.refused) {
+            return match function {
+                MatrixFunction::Solve => format!(
+                    "in `solve(a, b)`, `a` is square, `n -> n`, and `b` has the same output axis, and the same batch axes or none: make \
+                     both {a} or both {b}"
+                ),
+                _ => format!(
+                    "`{}` takes square matrices, `n -> n`: make both {a} or both {b}",
+                    function.name()
+                ),
+            };
+        }
         if let Some(advice) = self.other_order(case.refused) {
             return advice;
         }
@@ -31,6 +44,14 @@ impl Graph {
                 "a label is one size wherever it stands: make both {a} or both {b}, or use two labels for two sizes"
             ),
             false => format!("an axis has one size wherever it is used: make both {a} or both {b}"),
+        }
+    }
+
+    /// The function of matrices that a step computes, or would compute.
+    pub(super) fn matrices_of(&self, step: u32) -> Option<MatrixFunction> {
+        match self.op(step)? {
+            Op::Einsum { name, .. } => MatrixFunction::named(name),
+            _ => None,
         }
     }
 
