@@ -8,6 +8,9 @@
 //! | solve | `..b.. \| n -> n; ..b.. \| ..k.. -> n => ..b.. \| ..k.. -> n`; where one side has no batch axes, the other's are the result's |
 //! | inverse, cholesky | `..b.. \| n -> n => ..b.. \| n -> n` |
 //! | determinant | `..b.. \| n -> n => ..b.. \|` |
+//! | qr | `..b.. \| n -> m => ..b.. \| n -> m; ..b.. \| n -> n` |
+//! | eigh | `..b.. \| n -> n => ..b.. \| n; ..b.. \| n -> n` |
+//! | svd | `..b.. \| n -> m => ..b.. \| n -> m; ..b.. \| n; ..b.. \| n -> n` |
 //!
 //! What they compute, and their gradients, are rows of the table of [`MatrixFunction`]s.
 
@@ -91,6 +94,53 @@ impl Graph {
         self.one_matrix(MatrixFunction::Cholesky, SQUARE, &[a])
     }
 
+    /// The matrices `q`, with columns of unit length at right angles, and `r`, upper triangular, with `q @ r` each matrix of a batch. Matrices
+    /// have at least as many rows, the output axis, as columns.
+    ///
+    /// ```
+    /// let mut g = broadloom::Graph::new();
+    /// let a = g.data("a", "32 | 3 -> 5")?;
+    /// let [q, r] = g.qr(a)?;
+    /// assert_eq!(g.final_shape(q)?.to_string(), "32 | 3 -> 5");
+    /// assert_eq!(g.final_shape(r)?.to_string(), "32 | 3 -> 3");
+    /// # Ok::<(), broadloom::Error>(())
+    /// ```
+    pub fn qr(&mut self, a: Tensor) -> Result<[Tensor; 2], Error> {
+        let spec = "..b.. | n -> m => ..b.. | n -> m; ..b.. | n -> n";
+        self.by_matrices(MatrixFunction::Qr, spec, &[a])
+    }
+
+    /// The eigenvalues of the symmetric part of each matrix of a batch in ascending order, and the eigenvectors as columns.
+    ///
+    /// ```
+    /// let mut g = broadloom::Graph::new();
+    /// let a = g.data("a", "32 | 5 -> 5")?;
+    /// let [values, vectors] = g.eigh(a)?;
+    /// assert_eq!(g.final_shape(values)?.to_string(), "32 | 5");
+    /// assert_eq!(g.final_shape(vectors)?.to_string(), "32 | 5 -> 5");
+    /// # Ok::<(), broadloom::Error>(())
+    /// ```
+    pub fn eigh(&mut self, a: Tensor) -> Result<[Tensor; 2], Error> {
+        self.by_matrices(MatrixFunction::Eigh, "..b.. | n -> n => ..b.. | n; ..b.. | n -> n", &[a])
+    }
+
+    /// The singular values of each matrix of a batch in descending order, between the left and the right vectors as columns. Matrices have at
+    /// least as many rows as columns.
+    ///
+    /// ```
+    /// let mut g = broadloom::Graph::new();
+    /// let a = g.data("a", "32 | 3 -> 5")?;
+    /// let [left, values, right] = g.svd(a)?;
+    /// assert_eq!(g.final_shape(left)?.to_string(), "32 | 3 -> 5");
+    /// assert_eq!(g.final_shape(values)?.to_string(), "32 | 3");
+    /// assert_eq!(g.final_shape(right)?.to_string(), "32 | 3 -> 3");
+    /// # Ok::<(), broadloom::Error>(())
+    /// ```
+    pub fn svd(&mut self, a: Tensor) -> Result<[Tensor; 3], Error> {
+        let spec = "..b.. | n -> m => ..b.. | n -> m; ..b.. | n; ..b.. | n -> n";
+        self.by_matrices(MatrixFunction::Svd, spec, &[a])
+    }
+
     /// A step with one result.
     fn one_matrix(
         &mut self,
@@ -98,20 +148,19 @@ impl Graph {
         spec: &str,
         operands: &[Tensor],
     ) -> Result<Tensor, Error> {
-        let results = self.by_matrices(function, spec, operands)?;
-        results.first().copied().ok_or_else(|| Error::new(ErrorKind::Use, "there is no result"))
+        self.by_matrices(function, spec, operands).map(|[result]| result)
     }
 
     /// A step that computes a function of matrices, with results that a spec relates to the operands.
-    fn by_matrices(
+    fn by_matrices<const N: usize>(
         &mut self,
         function: MatrixFunction,
         spec: &str,
         operands: &[Tensor],
-    ) -> Result<Vec<Tensor>, Error> {
+    ) -> Result<[Tensor; N], Error> {
         let options = SpecOptions { name: Some(function.name()), ..SpecOptions::default() };
-        let results = self.by_spec(spec.into(), operands, &options, None)?;
+        let results = self.by_spec(spec.into(), operands, &options, Some(N))?;
         self.facts.matrices.insert(self.steps.len() as u32 - 1, function);
-        Ok(results)
+        results.try_into().map_err(|_| Error::new(ErrorKind::Use, "the spec has other results"))
     }
 }

@@ -180,6 +180,24 @@ const BUILTINS: &[(&str, &str, &str)] = &[
          not positive. Only the symmetric part of `a` counts.",
     ),
     (
+        "qr",
+        "qr(a)",
+        "Two matrices for each matrix `a : n -> m` of a batch, with m ≥ n: `q : n -> m`, whose columns have unit length and are at right \
+         angles, and `r : n -> n`, upper triangular, with `a = q @ r`. As a list: `let q, r = qr(a)`.",
+    ),
+    (
+        "eigh",
+        "eigh(a)",
+        "The eigenvalues of each symmetric matrix `a : n -> n` of a batch in ascending order, and its eigenvectors as columns: `let values, \
+         vectors = eigh(a)`. Only the symmetric part of `a` counts. Gradients of vectors are infinite where values are equal.",
+    ),
+    (
+        "svd",
+        "svd(a)",
+        "The left singular vectors, the singular values in descending order, and the right singular vectors of each matrix `a : n -> m` of a \
+         batch, with m ≥ n: `let u, s, v = svd(a)`. `a` is `u @ (s * transpose(v))`, vectors are columns. Only `s` has gradients.",
+    ),
+    (
         "concat",
         "concat(a, b, …, along = \"output\")",
         "Tensors one after another along the first axis of a kind, `\"batch\"`, `\"input\"` or `\"output\"`, or along the axis that a shape names: `\"... | t\"`.",

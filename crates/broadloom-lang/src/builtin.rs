@@ -79,7 +79,7 @@ pub(crate) fn all() -> &'static [Builtin] {
 const SIGNS: [&str; 6] = ["neg", "not", "and", "or", "mod", "floor_div"];
 
 /// The functions that are not just a pointwise operation.
-const OWN: [Builtin; 40] = [
+const OWN: [Builtin; 43] = [
     function("max", greatest),
     function("min", least),
     function("where", choose),
@@ -100,6 +100,9 @@ const OWN: [Builtin; 40] = [
     function("det", |eval, call| matrices::one(eval, call, Graph::det)),
     function("logdet", |eval, call| matrices::one(eval, call, Graph::logdet)),
     function("cholesky", |eval, call| matrices::one(eval, call, Graph::cholesky)),
+    function("qr", |eval, call| matrices::several(eval, call, Graph::qr)),
+    function("eigh", |eval, call| matrices::several(eval, call, Graph::eigh)),
+    function("svd", |eval, call| matrices::several(eval, call, Graph::svd)),
     function("concat", |eval, call| moves::joined(eval, call, false)),
     function("stack", |eval, call| moves::joined(eval, call, true)),
     function("reshape", moves::reshape),

@@ -158,6 +158,11 @@ fn functions_of_matrices() {
         ("det_singular", "det(a) # flat"),
         ("logdet", "logdet(a) # flat"),
         ("cholesky", "cholesky(a) # matrix"),
+        ("qr", "concat(qr(a)[0], qr(a)[1]) # matrix"),
+        ("qr_square", "concat(qr(a)[0], qr(a)[1]) # matrix"),
+        ("eigenvalues", "eigh(a)[0]"),
+        ("eigenvectors", "eigh(a)[1] # matrix"),
+        ("singular_values", "svd(a)[1]"),
     ];
     for backend in [Backend::Reference, Backend::Native] {
         for (name, call) in cases {
@@ -168,6 +173,7 @@ fn functions_of_matrices() {
         let (matrices, vectors) = (both.replace("COLUMNS", "_ ->"), both.replace("COLUMNS", ""));
         let text = format!("{}let y = solve(a, b) # matrix", matrices.replace("ROWS", "... |"));
         check_by(backend, "solve", &text, &[("a", "a"), ("b", "b")]);
+        check_by(backend, "lstsq", &text.replace("solve", "lstsq"), &[("a", "a"), ("b", "b")]);
         let text = format!("{}let y = solve(a, b)", vectors.replace("ROWS", ""));
         check_by(backend, "solve_vectors", &text, &[("a", "a"), ("b", "b")]);
     }

@@ -37,6 +37,18 @@ pub enum MatrixFunction {
     Cholesky,
     /// Its gradient.
     CholeskyBack,
+    /// Columns of unit length at right angles, and the upper triangular matrix that makes a matrix of them, by Householder's reflections.
+    Qr,
+    /// Its gradient, for matrices of full rank.
+    QrBack,
+    /// The eigenvalues of the symmetric part of a matrix in ascending order, and the eigenvectors as columns, by Jacobi's rotations.
+    Eigh,
+    /// Its gradient: that of vectors is infinite where values are equal.
+    EighBack,
+    /// The singular values in descending order, between the left and the right vectors as columns, by one-sided rotations.
+    Svd,
+    /// The gradient of the singular values.
+    SvdBack,
 }
 
 /// What a part of the row of a function holds. Operands and results are numbered from 0.
@@ -66,9 +78,26 @@ struct Row {
 
 impl MatrixFunction {
     /// All functions.
-    pub const ALL: [MatrixFunction; 10] = {
+    pub const ALL: [MatrixFunction; 16] = {
         use MatrixFunction::*;
-        [Solve, SolveBack, Inverse, InverseBack, Det, DetBack, LogDet, LogDetBack, Cholesky, CholeskyBack]
+        [
+            Solve,
+            SolveBack,
+            Inverse,
+            InverseBack,
+            Det,
+            DetBack,
+            LogDet,
+            LogDetBack,
+            Cholesky,
+            CholeskyBack,
+            Qr,
+            QrBack,
+            Eigh,
+            EighBack,
+            Svd,
+            SvdBack,
+        ]
     };
 
     fn row(self) -> Row {
@@ -86,6 +115,7 @@ impl MatrixFunction {
         };
         const SQUARE: &[usize] = &[0, 0];
         const OTHER: &[usize] = &[0, 1];
+        const TALL: &[usize] = &[1, 0];
         const ROW: &[usize] = &[0];
         const NUMBER: &[usize] = &[];
         match self {
@@ -153,6 +183,54 @@ impl MatrixFunction {
                 None,
                 3.0,
             ),
+            Qr => row(
+                "qr",
+                &[TALL, SQUARE, ROW],
+                &[(Operand(0), 0)],
+                &[(Result(0), 0), (Result(1), 1)],
+                Some(QrBack),
+                4.0,
+            ),
+            QrBack => row(
+                "qr_back",
+                &[TALL, SQUARE, TALL, SQUARE, SQUARE],
+                &[(Result(0), 0), (Result(1), 1), (ResultGradient(0), 2), (ResultGradient(1), 3)],
+                &[(OperandGradient(0), 2)],
+                None,
+                5.0,
+            ),
+            Eigh => row(
+                "eigh",
+                &[SQUARE, ROW, SQUARE],
+                &[(Operand(0), 0)],
+                &[(Result(0), 1), (Result(1), 2)],
+                Some(EighBack),
+                50.0,
+            ),
+            EighBack => row(
+                "eigh_back",
+                &[ROW, SQUARE, ROW, SQUARE, SQUARE],
+                &[(Result(0), 0), (Result(1), 1), (ResultGradient(0), 2), (ResultGradient(1), 3)],
+                &[(OperandGradient(0), 3)],
+                None,
+                6.0,
+            ),
+            Svd => row(
+                "svd",
+                &[TALL, ROW, SQUARE],
+                &[(Operand(0), 0)],
+                &[(Result(0), 0), (Result(1), 1), (Result(2), 2)],
+                Some(SvdBack),
+                50.0,
+            ),
+            SvdBack => row(
+                "svd_back",
+                &[TALL, SQUARE, ROW, ROW],
+                &[(Result(0), 0), (Result(2), 1), (ResultGradient(1), 2)],
+                &[(OperandGradient(0), 0)],
+                None,
+                2.0,
+            ),
         }
     }
 
@@ -179,6 +257,11 @@ impl MatrixFunction {
     /// The function that computes its gradients.
     pub fn back(self) -> Option<MatrixFunction> {
         self.row().back
+    }
+
+    /// True if it needs at least as many rows as columns: its sizes are the number of columns, and that of rows.
+    pub fn is_tall(self) -> bool {
+        matches!(self, MatrixFunction::Qr | MatrixFunction::Svd)
     }
 
     /// The sizes of a part, as places among its own sizes.

@@ -29,6 +29,18 @@ pub(super) fn one(
     Ok(Value::Tensor(made))
 }
 
+/// A function of one matrix with several results.
+pub(super) fn several<const N: usize>(
+    eval: &mut Eval<'_>,
+    call: &Call,
+    function: fn(&mut Graph, Tensor) -> Result<[Tensor; N], Error>,
+) -> Evaluated<Value> {
+    let [a] = eval.exactly(call, &format!("{}(a)", call.name))?;
+    let a = matrix(eval, call, a)?;
+    let made = eval.ask(call.span, |graph| function(graph, a))?;
+    Ok(Value::List(made.map(Value::Tensor).to_vec().into()))
+}
+
 /// An argument that is a matrix: a tensor that has inputs and outputs, as far as is known.
 fn matrix(eval: &mut Eval<'_>, call: &Call, given: &Given) -> Evaluated<Tensor> {
     if cfg!(target_arch = "wasm32") {

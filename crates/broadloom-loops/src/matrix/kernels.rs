@@ -3,6 +3,8 @@
 //! Matrices lie row by row. A matrix that has no answer (a singular one to be inverted, one that is not positive) gives NaN everywhere,
 //! never a number that only looks like one.
 
+mod decompositions;
+
 use super::MatrixFunction;
 
 /// Computes a function on a row of its parts.
@@ -51,6 +53,32 @@ pub(super) fn run(function: MatrixFunction, work: &mut [f64], sizes: &[usize]) {
         MatrixFunction::CholeskyBack => {
             let [l, g, t] = parts(work, [n * n, n * n, n * n]);
             cholesky_back(l, n, g, t);
+        }
+        MatrixFunction::Eigh => {
+            let [a, w, v] = parts(work, [n * n, n, n * n]);
+            decompositions::eigh(a, n, w, v);
+        }
+        MatrixFunction::EighBack => {
+            let [w, v, gw, gv, t] = parts(work, [n, n * n, n, n * n, n * n]);
+            decompositions::eigh_back(w, v, n, gw, gv, t);
+        }
+        MatrixFunction::SvdBack => {
+            let [u, v, gs, t] = parts(work, [k * n, n * n, n, n]);
+            decompositions::svd_back(u, v, n, gs, t);
+        }
+        MatrixFunction::QrBack => {
+            let [q, r, gq, gr, t] = parts(work, [k * n, n * n, k * n, n * n, n * n]);
+            decompositions::qr_back([q, r, gr, t], gq, (k, n));
+        }
+        // Without as many rows as columns there is no answer.
+        MatrixFunction::Qr | MatrixFunction::Svd if k < n => work.fill(f64::NAN),
+        MatrixFunction::Qr => {
+            let [a, r, scale] = parts(work, [k * n, n * n, n]);
+            decompositions::qr(a, (k, n), r, scale);
+        }
+        MatrixFunction::Svd => {
+            let [a, s, v] = parts(work, [k * n, n, n * n]);
+            decompositions::svd(a, (k, n), s, v);
         }
     }
 }

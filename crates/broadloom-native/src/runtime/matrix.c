@@ -274,3 +274,296 @@ static void matrix_cholesky_back(double *work, int64_t n)
         for (int64_t j = 0; j < n; j++)
             g[i * n + j] = 0.5 * (t[i * n + j] + t[j * n + i]);
 }
+
+/* q in place of a matrix of m rows and n columns, and r, as LAPACK computes them: with one reflection for each column. */
+static void matrix_qr(double *a, int64_t n, int64_t m)
+{
+    double *r = a + m * n, *scale = r + n * n;
+    if (m < n) {
+        matrix_fill(a, m * n + n * n + n, NAN);
+        return;
+    }
+    for (int64_t k = 0; k < n; k++) {
+        double below = 0, head = a[k * n + k];
+        for (int64_t i = k + 1; i < m; i++)
+            below += a[i * n + k] * a[i * n + k];
+        below = sqrt(below);
+        scale[k] = 0;
+        if (below == 0)
+            continue;
+        double length = -copysign(hypot(head, below), head);
+        scale[k] = (length - head) / length;
+        for (int64_t i = k + 1; i < m; i++)
+            a[i * n + k] /= head - length;
+        a[k * n + k] = length;
+        for (int64_t j = k + 1; j < n; j++) {
+            double along = a[k * n + j];
+            for (int64_t i = k + 1; i < m; i++)
+                along += a[i * n + k] * a[i * n + j];
+            a[k * n + j] -= scale[k] * along;
+            for (int64_t i = k + 1; i < m; i++)
+                a[i * n + j] -= scale[k] * along * a[i * n + k];
+        }
+    }
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j < n; j++)
+            r[i * n + j] = j >= i ? a[i * n + j] : 0;
+    for (int64_t k = n; k-- > 0;) {
+        for (int64_t j = k + 1; j < n; j++) {
+            double along = 0;
+            for (int64_t i = k + 1; i < m; i++)
+                along += a[i * n + k] * a[i * n + j];
+            a[k * n + j] = -scale[k] * along;
+            for (int64_t i = k + 1; i < m; i++)
+                a[i * n + j] -= scale[k] * along * a[i * n + k];
+        }
+        for (int64_t i = k + 1; i < m; i++)
+            a[i * n + k] *= -scale[k];
+        a[k * n + k] = 1 - scale[k];
+        for (int64_t i = 0; i < k; i++)
+            a[i * n + k] = 0;
+    }
+}
+
+/* (gq + q s) r⁻ᵀ, where s is the symmetric matrix with the lower triangle of r grᵀ - gqᵀ q. */
+static void matrix_qr_back(double *q, int64_t n, int64_t m)
+{
+    double *r = q + m * n, *gq = r + n * n, *gr = gq + m * n, *t = gr + n * n;
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j <= i; j++) {
+            double sum = 0;
+            for (int64_t at = i; at < n; at++)
+                sum += r[i * n + at] * gr[j * n + at];
+            for (int64_t at = 0; at < m; at++)
+                sum -= gq[at * n + i] * q[at * n + j];
+            t[i * n + j] = t[j * n + i] = sum;
+        }
+    for (int64_t row = 0; row < m; row++) {
+        for (int64_t j = 0; j < n; j++)
+            for (int64_t at = 0; at < n; at++)
+                gq[row * n + j] += q[row * n + at] * t[at * n + j];
+        for (int64_t j = n; j-- > 0;) {
+            for (int64_t at = j + 1; at < n; at++)
+                gq[row * n + j] -= gq[row * n + at] * r[j * n + at];
+            gq[row * n + j] /= r[j * n + j];
+        }
+    }
+}
+
+/* Makes two columns orthogonal, from their squared lengths and their product, in one matrix and in another beside it. */
+static void matrix_rotate(double *a, int64_t m, double *v, int64_t n, int64_t p, int64_t q, double first, double second,
+    double product, double *cosine, double *sine)
+{
+    double ratio = (second - first) / (2 * product);
+    double tangent = copysign(1, ratio) / (fabs(ratio) + hypot(ratio, 1)), c = 1 / hypot(tangent, 1), s = c * tangent;
+    for (int64_t i = 0; i < m; i++) {
+        double x = a[i * n + p], y = a[i * n + q];
+        a[i * n + p] = c * x - s * y;
+        a[i * n + q] = s * x + c * y;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        double x = v[i * n + p], y = v[i * n + q];
+        v[i * n + p] = c * x - s * y;
+        v[i * n + q] = s * x + c * y;
+    }
+    *cosine = c;
+    *sine = s;
+}
+
+/* Makes v the identity. Returns the sum of the squares of a, which is not finite if a is not, or is too large. */
+static double matrix_begin(const double *a, int64_t count, double *v, int64_t n)
+{
+    double total = 0;
+    matrix_fill(v, n * n, 0);
+    for (int64_t at = 0; at < n; at++)
+        v[at * n + at] = 1;
+    for (int64_t at = 0; at < count; at++)
+        total += a[at] * a[at];
+    return total;
+}
+
+/* Exchanges two columns; the first is turned if the element of v that is the greatest in magnitude would be negative. */
+static void matrix_arrange(double *a, int64_t m, double *v, int64_t n, int64_t to, int64_t from)
+{
+    double greatest = 0;
+    for (int64_t i = 0; i < n; i++)
+        greatest = fabs(v[i * n + from]) > fabs(greatest) ? v[i * n + from] : greatest;
+    double sign = greatest < 0 ? -1 : 1;
+    for (int64_t i = 0; i < n; i++) {
+        double moved = v[i * n + from];
+        v[i * n + from] = v[i * n + to];
+        v[i * n + to] = sign * moved;
+    }
+    for (int64_t i = 0; i < m; i++) {
+        double moved = a[i * n + from];
+        a[i * n + from] = a[i * n + to];
+        a[i * n + to] = sign * moved;
+    }
+}
+
+/* Eigenvalues and eigenvectors of the symmetric part, by rotations of all pairs of columns and rows. */
+static void matrix_eigh(double *a, int64_t n)
+{
+    double *w = a + n * n, *v = w + n, cosine, sine;
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j < i; j++)
+            a[i * n + j] = a[j * n + i] = 0.5 * (a[i * n + j] + a[j * n + i]);
+    double total = matrix_begin(a, n * n, v, n);
+    if (!isfinite(total)) {
+        matrix_fill(w, n + n * n, NAN);
+        return;
+    }
+    for (int sweep = 0; sweep < 64; sweep++) {
+        double outside = 0;
+        for (int64_t i = 0; i < n; i++)
+            for (int64_t j = 0; j < i; j++)
+                outside += a[i * n + j] * a[i * n + j];
+        if (outside <= 1e-34 * total)
+            break;
+        for (int64_t p = 0; p < n; p++)
+            for (int64_t q = p + 1; q < n; q++) {
+                if (a[p * n + q] == 0)
+                    continue;
+                matrix_rotate(a, n, v, n, p, q, a[p * n + p], a[q * n + q], a[p * n + q], &cosine, &sine);
+                for (int64_t j = 0; j < n; j++) {
+                    double x = a[p * n + j], y = a[q * n + j];
+                    a[p * n + j] = cosine * x - sine * y;
+                    a[q * n + j] = sine * x + cosine * y;
+                }
+                a[p * n + q] = a[q * n + p] = 0;
+            }
+    }
+    for (int64_t at = 0; at < n; at++)
+        w[at] = a[at * n + at];
+    for (int64_t at = 0; at < n; at++) {
+        int64_t least = at;
+        for (int64_t other = at; other < n; other++)
+            least = w[other] < w[least] ? other : least;
+        double value = w[least];
+        w[least] = w[at];
+        w[at] = value;
+        matrix_arrange(a, 0, v, n, at, least);
+    }
+}
+
+/* The symmetric part of v (diag(gw) + f · vᵀ gv) vᵀ, where f has the inverse differences of the values. */
+static void matrix_eigh_back(double *w, int64_t n)
+{
+    double *v = w + n, *gw = v + n * n, *gv = gw + n, *t = gv + n * n;
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j < n; j++) {
+            double turned = 0;
+            for (int64_t at = 0; at < n; at++)
+                turned += v[at * n + i] * gv[at * n + j];
+            t[i * n + j] = i == j ? gw[i] : turned == 0 ? 0 : turned / (w[j] - w[i]);
+        }
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j < n; j++) {
+            double sum = 0;
+            for (int64_t at = 0; at < n; at++)
+                sum += v[i * n + at] * t[at * n + j];
+            gv[i * n + j] = sum;
+        }
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j < n; j++) {
+            double sum = 0;
+            for (int64_t at = 0; at < n; at++)
+                sum += gv[i * n + at] * v[j * n + at];
+            t[i * n + j] = sum;
+        }
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j < n; j++)
+            gv[i * n + j] = 0.5 * (t[i * n + j] + t[j * n + i]);
+}
+
+/* Sets a column to one of unit length at right angles to those before it: that of the axis which they leave the most of. */
+static void matrix_complete(double *u, int64_t m, int64_t n, int64_t column)
+{
+    int64_t axis = 0;
+    double most = -1, length = 0;
+    for (int64_t i = 0; i < m; i++) {
+        double left = 1;
+        for (int64_t j = 0; j < column; j++)
+            left -= u[i * n + j] * u[i * n + j];
+        if (left > most) {
+            most = left;
+            axis = i;
+        }
+    }
+    for (int64_t i = 0; i < m; i++)
+        u[i * n + column] = i == axis;
+    for (int again = 0; again < 2; again++)
+        for (int64_t j = 0; j < column; j++) {
+            double along = 0;
+            for (int64_t i = 0; i < m; i++)
+                along += u[i * n + j] * u[i * n + column];
+            for (int64_t i = 0; i < m; i++)
+                u[i * n + column] -= along * u[i * n + j];
+        }
+    for (int64_t i = 0; i < m; i++)
+        length += u[i * n + column] * u[i * n + column];
+    for (int64_t i = 0; i < m; i++)
+        u[i * n + column] /= sqrt(length);
+}
+
+/* Singular values and vectors, by rotations of all pairs of columns. */
+static void matrix_svd(double *a, int64_t n, int64_t m)
+{
+    double *s = a + m * n, *v = s + n, cosine, sine;
+    _Bool turned = 1;
+    if (m < n || !isfinite(matrix_begin(a, m * n, v, n))) {
+        matrix_fill(a, m * n + n + n * n, NAN);
+        return;
+    }
+    for (int sweep = 0; turned && sweep < 64; sweep++) {
+        turned = 0;
+        for (int64_t p = 0; p < n; p++)
+            for (int64_t q = p + 1; q < n; q++) {
+                double first = 0, second = 0, product = 0;
+                for (int64_t i = 0; i < m; i++) {
+                    first += a[i * n + p] * a[i * n + p];
+                    second += a[i * n + q] * a[i * n + q];
+                    product += a[i * n + p] * a[i * n + q];
+                }
+                if (fabs(product) <= 1e-15 * sqrt(first * second))
+                    continue;
+                turned = 1;
+                matrix_rotate(a, m, v, n, p, q, first, second, product, &cosine, &sine);
+            }
+    }
+    for (int64_t at = 0; at < n; at++) {
+        double sum = 0;
+        for (int64_t i = 0; i < m; i++)
+            sum += a[i * n + at] * a[i * n + at];
+        s[at] = sqrt(sum);
+    }
+    for (int64_t at = 0; at < n; at++) {
+        int64_t greatest = at;
+        for (int64_t other = at; other < n; other++)
+            greatest = s[other] > s[greatest] ? other : greatest;
+        double value = s[greatest];
+        s[greatest] = s[at];
+        s[at] = value;
+        matrix_arrange(a, m, v, n, at, greatest);
+        if (value > 0)
+            for (int64_t i = 0; i < m; i++)
+                a[i * n + at] /= value;
+        else
+            matrix_complete(a, m, n, at);
+    }
+}
+
+/* u diag(gs) vᵀ. */
+static void matrix_svd_back(double *u, int64_t n, int64_t m)
+{
+    double *v = u + m * n, *gs = v + n * n, *t = gs + n;
+    for (int64_t i = 0; i < m; i++) {
+        for (int64_t j = 0; j < n; j++) {
+            t[j] = 0;
+            for (int64_t at = 0; at < n; at++)
+                t[j] += u[i * n + at] * gs[at] * v[j * n + at];
+        }
+        for (int64_t j = 0; j < n; j++)
+            u[i * n + j] = t[j];
+    }
+}

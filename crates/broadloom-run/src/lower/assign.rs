@@ -77,7 +77,7 @@ impl Lowering<'_> {
     /// Lowers everything that a step computes.
     pub(super) fn forward(&mut self, step: u32) -> Result<(), Error> {
         if let Some(function) = self.graph.matrix_function(step) {
-            self.matrices(step, function);
+            self.matrices(step, function)?;
             self.belong_to(step);
             return Ok(());
         }

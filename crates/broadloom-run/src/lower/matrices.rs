@@ -93,7 +93,13 @@ struct Elements {
 
 impl Lowering<'_> {
     /// Lowers a step that computes a function of matrices.
-    pub(super) fn matrices(&mut self, step: u32, function: MatrixFunction) {
+    pub(super) fn matrices(&mut self, step: u32, function: MatrixFunction) -> Result<(), Error> {
+        if let (true, [columns, rows]) =
+            (function.is_tall(), &self.layout.matrix_sizes(self.graph, step, function)[..])
+            && rows.below(*columns)
+        {
+            return Err(wide(self.graph, step, function, (*rows, *columns)));
+        }
         self.pack(step, function, false, &|_| true);
         self.call(step, function, false);
         for (role, part) in function.writes() {
@@ -101,6 +107,7 @@ impl Lowering<'_> {
                 self.unpack(step, (function, false), (tensor, *part), self.node(tensor), None);
             }
         }
+        Ok(())
     }
 
     /// Lowers the gradients of such a step.
@@ -273,8 +280,26 @@ impl Lowering<'_> {
 /// The error for a result through which no gradient goes back.
 fn no_gradient(graph: &Graph, step: u32, result: Tensor) -> Error {
     let name = graph.told_as(result);
-    Error::new(ErrorKind::Use, format!("no gradient goes back through `{name}`"))
-        .inside(&graph.subject(step))
+    Error::new(ErrorKind::Use, format!("no gradient goes back through the vectors of `svd`, and `{name}` are some"))
         .about_step(step)
-        .with_help("write `stop_gradient` around it, or compute the loss from other results")
+        .with_end(graph.about_tensor(result, format!("`{name}` has no gradient")))
+        .with_help(
+            "its values have gradients, and so have the vectors of `eigh`; or write `stop_gradient` around the vectors",
+        )
+}
+
+/// The error for a matrix with fewer rows than columns.
+fn wide(graph: &Graph, step: u32, function: MatrixFunction, (rows, columns): (Size, Size)) -> Error {
+    let name = function.name();
+    let message = format!(
+        "`{name}` takes matrices with at least as many rows as columns, and these have {rows} rows, their output axis, and {columns} \
+         columns, their input axis"
+    );
+    let error = Error::new(ErrorKind::Use, message).about_step(step);
+    let made =
+        graph.about_tensor(graph.first_result(step), format!("`{name}` of a matrix with more columns"));
+    let ends = graph.step_operands(step).iter().map(|operand| graph.declared_end(*operand));
+    ends.chain([made])
+        .fold(error, Error::with_end)
+        .with_help(format!("take its transpose: `{name}(transpose(a))`"))
 }

@@ -481,6 +481,49 @@ def cholesky_backward(dy: Array, a: Array) -> Arrays:
     return {"a": (gradient + flipped(gradient)) / 2}
 
 
+def qr_backward(dy: Array, a: Array) -> Arrays:
+    """The gradient of `q` over `r`, for matrices of full rank."""
+    q, r = np.linalg.qr(a)
+    of_q, of_r = dy[..., : a.shape[-2], :], np.triu(dy[..., a.shape[-2] :, :])
+    lower = np.tril(r @ flipped(of_r) - flipped(of_q) @ q)
+    both = lower + flipped(np.tril(lower, -1))
+    return {"a": (of_q + q @ both) @ flipped(np.linalg.inv(r))}
+
+
+def lstsq_backward(dy: Array, a: Array, b: Array) -> Arrays:
+    inverse = np.linalg.inv(flipped(a) @ a)
+    x, g = inverse @ flipped(a) @ b, inverse @ dy
+    return {"a": (b - a @ x) @ flipped(g) - a @ g @ flipped(x), "b": a @ g}
+
+
+def turned(vectors: Array) -> Array:
+    """Columns whose elements of the greatest magnitude are positive: the sign of an eigenvector is free."""
+    places = np.argmax(np.abs(vectors), axis=-2)[..., None, :]
+    return vectors * np.sign(np.take_along_axis(vectors, places, axis=-2))
+
+
+def symmetric(x: Array) -> Array:
+    return (x + flipped(x)) / 2
+
+
+def eigenvectors_backward(dy: Array, a: Array) -> Arrays:
+    values, vectors = np.linalg.eigh(symmetric(a))
+    vectors = turned(vectors)
+    differences = values[..., None, :] - values[..., :, None] + np.eye(a.shape[-1])
+    inner = flipped(vectors) @ dy / differences * (1 - np.eye(a.shape[-1]))
+    return {"a": symmetric(vectors @ inner @ flipped(vectors))}
+
+
+def eigenvalues_backward(dy: Array, a: Array) -> Arrays:
+    vectors = np.linalg.eigh(symmetric(a))[1]
+    return {"a": vectors * dy[..., None, :] @ flipped(vectors)}
+
+
+def singular_backward(dy: Array, a: Array) -> Arrays:
+    u, _, v = np.linalg.svd(a, full_matrices=False)
+    return {"a": u * dy[..., None, :] @ v}
+
+
 def matrix_cases() -> None:
     a = draws("matrices")(3, 5, 5)
     record("solve", {"a": a, "b": draws("solve")(3, 5, 2)}, np.linalg.solve, solve_backward)
@@ -507,6 +550,17 @@ def matrix_cases() -> None:
     # Not symmetric: only the symmetric part counts.
     positive = a @ flipped(a) + np.eye(5) + np.triu(draws("positive")(3, 5, 5), 1) / 10
     record("cholesky", {"a": positive}, lambda a: np.linalg.cholesky((a + flipped(a)) / 2), cholesky_backward)
+    tall = draws("tall")(3, 6, 4)
+    for name, matrices in {"qr": tall, "qr_square": a}.items():
+        record(name, {"a": matrices}, lambda a: np.concatenate(np.linalg.qr(a), axis=-2), qr_backward)
+
+    def nearest(a: Array, b: Array) -> Array:
+        return np.stack([np.linalg.lstsq(each, right, rcond=None)[0] for each, right in zip(a, b, strict=True)])
+
+    record("lstsq", {"a": tall, "b": draws("lstsq")(3, 6, 2)}, nearest, lstsq_backward)
+    record("eigenvalues", {"a": a}, lambda a: np.linalg.eigh(symmetric(a))[0], eigenvalues_backward)
+    record("eigenvectors", {"a": a}, lambda a: turned(np.linalg.eigh(symmetric(a))[1]), eigenvectors_backward)
+    record("singular_values", {"a": tall}, lambda a: np.linalg.svd(a, compute_uv=False), singular_backward)
 
 
 # Normalization. Variances are biased: divided by the number of elements.
