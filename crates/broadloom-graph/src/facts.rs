@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use broadloom_array::{Array, Dtype};
 use broadloom_core::RowVar;
+use broadloom_loops::MatrixFunction;
 use broadloom_spec::Kind;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -26,6 +27,8 @@ pub(crate) struct Facts {
     pub gradients: FxHashMap<Tensor, Tensor>,
     /// Steps that look something up.
     pub lookups: FxHashMap<u32, Lookup>,
+    /// The steps that compute functions of matrices.
+    pub matrices: FxHashMap<u32, MatrixFunction>,
     /// The steps that sort.
     pub sorts: FxHashMap<u32, Sorting>,
     pub precisions: FxHashMap<Tensor, Dtype>,

@@ -24,6 +24,7 @@ mod leaves;
 pub mod logic;
 mod lookup;
 pub mod lowering;
+mod matrices;
 mod message;
 mod names;
 mod nest;

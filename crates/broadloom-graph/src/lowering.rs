@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use broadloom_array::Array;
+use broadloom_loops::MatrixFunction;
 
 pub use crate::facts::{Carried, Lookup, Scan, Sorting};
 use crate::step::Step;
@@ -46,6 +47,8 @@ pub trait Face {
     fn law(&self, step: u32) -> Option<&Arc<Operation>>;
     /// The axis that a step looks up, if it looks something up.
     fn lookup(&self, step: u32) -> Option<Lookup>;
+    /// The function of matrices that a step computes.
+    fn matrix_function(&self, step: u32) -> Option<MatrixFunction>;
     /// The order of a step that sorts.
     fn sorting(&self, step: u32) -> Option<Sorting>;
     /// The text of an assignment, as it was written.
@@ -141,6 +144,10 @@ impl Face for Graph {
 
     fn lookup(&self, step: u32) -> Option<Lookup> {
         self.facts.lookups.get(&step).copied()
+    }
+
+    fn matrix_function(&self, step: u32) -> Option<MatrixFunction> {
+        self.facts.matrices.get(&step).copied()
     }
 
     fn sorting(&self, step: u32) -> Option<Sorting> {

@@ -7,6 +7,7 @@
 //! | `called` | an operation that is only mentioned: by the names of its results, if it has them |
 
 use broadloom_core::Padding;
+use broadloom_loops::MatrixFunction;
 
 use crate::Graph;
 use crate::size::range_text;
@@ -115,6 +116,9 @@ impl Graph {
             (Op::Compose, [a, b]) => format!("{} @ {}", inner(a), inner(b)),
             (Op::ComposeAccumulate, [a, b, d]) => format!("{} @ {} + {}", inner(a), inner(b), inner(d)),
             (Op::Transpose, _) => format!("transpose({list})"),
+            (Op::Einsum { name, .. }, _) if MatrixFunction::named(name).is_some() => {
+                format!("{name}({list})")
+            }
             (Op::Einsum { name, spec, choice, .. }, _) => {
                 let spec = self.spec(spec);
                 if full {

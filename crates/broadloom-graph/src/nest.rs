@@ -362,6 +362,9 @@ impl Graph {
         let step = self.tensors[nest.tensors[0].index()].step;
         let combined = match self.steps.get(step as usize) {
             _ if read.is_empty() => "0".into(),
+            _ if let Some(function) = self.facts.matrices.get(&step) => {
+                format!("{}({})", function.name(), read.join(", "))
+            }
             _ if self.facts.sorts.contains_key(&step) => format!("argsort({})", read.join(", ")),
             // The axis that is looked up has this label in the specs of lookups.
             _ if let (Some(lookup), [x, ids]) = (self.facts.lookups.get(&step), &read[..]) => {

@@ -116,7 +116,8 @@ impl Types<'_> {
             operands = &operands[1..];
         }
         let all_integers = self.are_integers(operands);
-        let stays_whole = !operation.is_some_and(Operation::has_fractions);
+        let stays_whole =
+            !operation.is_some_and(Operation::has_fractions) && !graph.facts.matrices.contains_key(&step);
         let counts = |dtype: &Dtype| dtype.is_float() || (all_integers && stays_whole);
         let types = operands.iter().filter_map(|tensor| self.known[tensor.index()]);
         let joined = types.filter(counts).reduce(join);

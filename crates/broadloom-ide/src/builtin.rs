@@ -93,6 +93,48 @@ const BUILTINS: &[(&str, &str, &str)] = &[
         "The positions of the elements of `x` along the axis that a shape names, in the order of the elements; equal ones in the order of their positions, what is not a number last.",
     ),
     (
+        "solve",
+        "solve(a, b)",
+        "The solution `x` of `a @ x = b`, for each square matrix `a : n -> n` of a batch; NaN where `a` is singular.",
+    ),
+    (
+        "inverse",
+        "inverse(a)",
+        "The inverse of each square matrix `a : n -> n` of a batch; NaN where it is singular. To solve an equation, `solve(a, b)` is \
+         faster and more exact.",
+    ),
+    ("det", "det(a)", "The determinant of each square matrix `a : n -> n` of a batch."),
+    (
+        "logdet",
+        "logdet(a)",
+        "The logarithm of the absolute value of the determinant of each square matrix `a : n -> n` of a batch, which itself may be too \
+         large or too small for a number.",
+    ),
+    (
+        "cholesky",
+        "cholesky(a)",
+        "The lower triangular `l` with `a = l @ transpose(l)`, for each symmetric positive matrix `a : n -> n` of a batch; NaN where `a` is \
+         not positive. Only the symmetric part of `a` counts.",
+    ),
+    (
+        "qr",
+        "qr(a)",
+        "Two matrices for each matrix `a : n -> m` of a batch, with m ≥ n: `q : n -> m`, whose columns have unit length and are at right \
+         angles, and `r : n -> n`, upper triangular, with `a = q @ r`. As a list: `let q, r = qr(a)`.",
+    ),
+    (
+        "eigh",
+        "eigh(a)",
+        "The eigenvalues of each symmetric matrix `a : n -> n` of a batch in ascending order, and its eigenvectors as columns: `let values, \
+         vectors = eigh(a)`. Only the symmetric part of `a` counts. Gradients of vectors are infinite where values are equal.",
+    ),
+    (
+        "svd",
+        "svd(a)",
+        "The left singular vectors, the singular values in descending order, and the right singular vectors of each matrix `a : n -> m` of a \
+         batch, with m ≥ n: `let u, s, v = svd(a)`. `a` is `u @ (s * transpose(v))`, vectors are columns. Only `s` has gradients.",
+    ),
+    (
         "concat",
         "concat(a, b, …, along = \"output\")",
         "Tensors one after another along the first axis of a kind, `\"batch\"`, `\"input\"` or `\"output\"`, or along the axis that a shape names: `\"... | t\"`.",

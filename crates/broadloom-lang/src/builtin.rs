@@ -2,13 +2,14 @@
 
 mod axis;
 mod initials;
+mod matrices;
 pub(crate) mod moves;
 mod turns;
 
 use std::rc::Rc;
 use std::sync::LazyLock;
 
-use broadloom::{Accumulate, Combine, Initial, Operation, Padding, Tensor};
+use broadloom::{Accumulate, Combine, Graph, Initial, Operation, Padding, Tensor};
 use broadloom_diagnostics::Span;
 
 use crate::codes;
@@ -78,7 +79,7 @@ pub(crate) fn all() -> &'static [Builtin] {
 const SIGNS: [&str; 6] = ["neg", "not", "and", "or", "mod", "floor_div"];
 
 /// The functions that are not just a pointwise operation.
-const OWN: [Builtin; 35] = [
+const OWN: [Builtin; 43] = [
     function("max", greatest),
     function("min", least),
     function("where", choose),
@@ -94,6 +95,14 @@ const OWN: [Builtin; 35] = [
     function("take_along", axis::take_along),
     function("positions", axis::positions),
     function("argsort", axis::argsort),
+    function("solve", matrices::solve),
+    function("inverse", |eval, call| matrices::one(eval, call, Graph::inverse)),
+    function("det", |eval, call| matrices::one(eval, call, Graph::det)),
+    function("logdet", |eval, call| matrices::one(eval, call, Graph::logdet)),
+    function("cholesky", |eval, call| matrices::one(eval, call, Graph::cholesky)),
+    function("qr", |eval, call| matrices::several(eval, call, Graph::qr)),
+    function("eigh", |eval, call| matrices::several(eval, call, Graph::eigh)),
+    function("svd", |eval, call| matrices::several(eval, call, Graph::svd)),
     function("concat", |eval, call| moves::joined(eval, call, false)),
     function("stack", |eval, call| moves::joined(eval, call, true)),
     function("reshape", moves::reshape),

@@ -83,6 +83,7 @@ fn check_by(backend: Backend, case: &str, text: &str, leaves: &[(&str, &str)]) {
     let rows = match array(case, "y").sizes().len() {
         0 => "|",
         _ if text.contains("# flat") => "... |",
+        _ if text.contains("# matrix") => "... | _ -> _",
         2 => "... | _",
         rank => &format!("... | {}", vec!["_"; rank - 1].join(", ")),
     };
@@ -146,6 +147,35 @@ fn along_an_axis() {
         for backend in [Backend::Reference, Backend::Native] {
             check_by(backend, name, &text, &[("x", "x")]);
         }
+    }
+}
+
+#[test]
+fn functions_of_matrices() {
+    let cases = [
+        ("inverse", "inverse(a) # matrix"),
+        ("det", "det(a) # flat"),
+        ("det_singular", "det(a) # flat"),
+        ("logdet", "logdet(a) # flat"),
+        ("cholesky", "cholesky(a) # matrix"),
+        ("qr", "concat(qr(a)[0], qr(a)[1]) # matrix"),
+        ("qr_square", "concat(qr(a)[0], qr(a)[1]) # matrix"),
+        ("eigenvalues", "eigh(a)[0]"),
+        ("eigenvectors", "eigh(a)[1] # matrix"),
+        ("singular_values", "svd(a)[1]"),
+    ];
+    for backend in [Backend::Reference, Backend::Native] {
+        for (name, call) in cases {
+            let text = format!("data a : ... | _ -> _ = load(\"CASE\", \"a\")\nlet y = {call}");
+            check_by(backend, name, &text, &[("a", "a")]);
+        }
+        let both = "data a : ROWS _ -> _ = load(\"CASE\", \"a\")\ndata b : ... | COLUMNS _ = load(\"CASE\", \"b\")\n";
+        let (matrices, vectors) = (both.replace("COLUMNS", "_ ->"), both.replace("COLUMNS", ""));
+        let text = format!("{}let y = solve(a, b) # matrix", matrices.replace("ROWS", "... |"));
+        check_by(backend, "solve", &text, &[("a", "a"), ("b", "b")]);
+        check_by(backend, "lstsq", &text.replace("solve", "lstsq"), &[("a", "a"), ("b", "b")]);
+        let text = format!("{}let y = solve(a, b)", vectors.replace("ROWS", ""));
+        check_by(backend, "solve_vectors", &text, &[("a", "a"), ("b", "b")]);
     }
 }
 

@@ -6,6 +6,7 @@
 pub mod function;
 mod gamma;
 mod lent;
+mod matrix;
 pub mod memory;
 pub mod mlir;
 pub mod optimise;
@@ -19,6 +20,7 @@ pub use broadloom_array::{Array, ArrayError, Dtype, Element, Values, bf16, f16};
 pub use broadloom_core::Size;
 pub use function::{Binary, Domain, Unary, Yields, whole_number};
 pub use lent::Lent;
+pub use matrix::{MatrixFunction, Role};
 pub use memory::Block;
 pub use program::{Buffer, BufferId, Cell, Index, Local, Loop, Nest, Program, Repeat, Statement, Storage};
 pub use scalar::Scalar;

@@ -13,6 +13,7 @@ use rustc_hash::FxHashSet;
 
 use crate::Dtype;
 use crate::function::Binary;
+use crate::matrix::MatrixFunction;
 use crate::scalar::Scalar;
 
 /// A buffer of a [`Program`].
@@ -170,6 +171,15 @@ pub enum Statement {
         count: Size,
         /// True if the greatest comes first.
         descending: bool,
+    },
+    /// Computes a function of matrices in place: on a row of cells along the last axis of a buffer of 64-bit floats.
+    Matrix {
+        /// The function.
+        function: MatrixFunction,
+        /// The first cell of the row, which is as long as the last axis.
+        work: Cell,
+        /// The sizes of the function.
+        sizes: Vec<Size>,
     },
     /// Sets all cells of a buffer, margins included.
     Fill {
@@ -431,6 +441,10 @@ impl At<'_> {
                 self.cell(places);
                 self.size(count);
             }
+            Statement::Matrix { work, sizes, .. } => {
+                self.cell(work);
+                sizes.iter_mut().for_each(|size| self.size(size));
+            }
             Statement::Fill { .. } | Statement::FillMargins { .. } => {}
         }
     }
@@ -511,6 +525,10 @@ impl Statement {
                 inside(keys, visit);
                 inside(places, visit);
             }
+            Statement::Matrix { work, .. } => {
+                inside(work, visit);
+                visit(work);
+            }
             _ => {}
         }
     }
@@ -518,7 +536,9 @@ impl Statement {
     /// The buffer that the statement itself writes, if any.
     pub fn written(&self) -> Option<BufferId> {
         match self {
-            Statement::Store { cell, .. } | Statement::Sort { places: cell, .. } => Some(cell.buffer),
+            Statement::Store { cell, .. }
+            | Statement::Sort { places: cell, .. }
+            | Statement::Matrix { work: cell, .. } => Some(cell.buffer),
             Statement::Fill { buffer, .. } | Statement::FillMargins { buffer, .. } => Some(*buffer),
             _ => None,
         }

@@ -13,7 +13,7 @@ use rustc_hash::FxHashSet;
 
 use crate::function::{Binary, whole_number};
 use crate::program::{BufferId, Cell, Index, Local, Program, Statement, Storage};
-use crate::{Array, ArrayError, Buffer, Dtype, Element, Scalar};
+use crate::{Array, ArrayError, Buffer, Dtype, Element, MatrixFunction, Scalar, Size};
 use broadloom_array::random::uniform_f32;
 
 /// The reason why a run stopped.
@@ -457,6 +457,7 @@ impl Run<'_> {
                     cells.set_whole(start + at * step, place);
                 }
             }
+            Statement::Matrix { function, work, sizes } => self.matrix(*function, work, sizes)?,
             Statement::Fill { buffer, value } => {
                 let value = round(self.program.buffer(*buffer).dtype, *value);
                 self.memory.buffers[buffer.index()].fill(value);
@@ -473,6 +474,25 @@ impl Run<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Computes a function of matrices on a row.
+    #[cfg(not(target_arch = "wasm32"))]
+    fn matrix(&mut self, function: MatrixFunction, work: &Cell, sizes: &[Size]) -> Result<(), Stop> {
+        let (start, room) = (self.address(work)?, function.room(sizes).get() as usize);
+        let sizes: Vec<usize> = sizes.iter().map(|size| size.get() as usize).collect();
+        let row = match &mut self.memory.buffers[work.buffer.index()] {
+            Cells::Real(cells) => cells.get_mut(start..start + room),
+            Cells::Whole(_) => None,
+        };
+        function.run(row.ok_or(Stop::Address { buffer: work.buffer })?, &sizes);
+        Ok(())
+    }
+
+    /// The page has no room for functions of matrices, and the language refuses them there.
+    #[cfg(target_arch = "wasm32")]
+    fn matrix(&mut self, _: MatrixFunction, work: &Cell, _: &[Size]) -> Result<(), Stop> {
+        Err(Stop::Address { buffer: work.buffer })
     }
 
     /// The distance between neighbours along an axis of a buffer.

@@ -127,6 +127,13 @@ impl LoopNames<'_> {
                 let (places, keys) = (self.cell(places), self.cell(keys));
                 format!("{places} = {order} order of {count} cells from {keys} along axis {axis}")
             }
+            Statement::Matrix { function, work, sizes } => {
+                let sizes: Vec<String> = sizes
+                    .iter()
+                    .map(|size| (self.extent)(*size).unwrap_or_else(|| size.to_string()))
+                    .collect();
+                format!("{}({}, {})", function.name(), self.cell(work), sizes.join(", "))
+            }
             Statement::Fill { buffer, value } => {
                 format!("{} = {value} everywhere", self.program.buffer(*buffer).name)
             }

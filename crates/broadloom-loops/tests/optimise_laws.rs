@@ -243,6 +243,7 @@ fn turn_statement(statement: &mut Statement, turn: &dyn Fn(&mut Component)) {
             turn_cell(keys, turn);
             turn_cell(places, turn);
         }
+        Statement::Matrix { work, .. } => turn_cell(work, turn),
         Statement::Fill { .. } | Statement::FillMargins { .. } => {}
     }
 }

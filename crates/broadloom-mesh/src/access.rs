@@ -69,7 +69,9 @@ fn inside<'p>(
         }
         Statement::Store { cell, accumulate, .. } => (cell, Kind::Store(*accumulate)),
         Statement::Check { cell, .. } => (cell, Kind::Check),
-        Statement::Sort { places, .. } => (places, Kind::Store(None)),
+        Statement::Sort { places: cell, .. } | Statement::Matrix { work: cell, .. } => {
+            (cell, Kind::Store(None))
+        }
         _ => return,
     };
     let mut reads = Vec::new();

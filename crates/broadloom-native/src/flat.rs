@@ -13,7 +13,7 @@ use broadloom_core::projection::Component;
 use broadloom_loops::function::{Binary, Unary};
 use broadloom_loops::program::{BufferId, Cell, Index, Program, Statement};
 use broadloom_loops::scalar::Scalar;
-use broadloom_loops::{Dtype, Size};
+use broadloom_loops::{Dtype, MatrixFunction, Size};
 use rustc_hash::FxHashSet;
 
 use crate::Error;
@@ -83,6 +83,7 @@ pub(crate) enum FlatStatement {
     Update { local: u32, accumulate: Option<Binary>, value: Value },
     Check { cell: Access, below: Size, of: BufferId },
     Sort(Sorted),
+    Matrix { function: MatrixFunction, work: Access, sizes: Vec<Size> },
     Margins { buffer: BufferId, value: f64 },
 }
 
@@ -236,6 +237,20 @@ impl Lower<'_> {
                     count: *count,
                     descending,
                 })
+            }
+            Statement::Matrix { function, work, sizes } => {
+                let Some(last) = work.index.len().checked_sub(1) else {
+                    return Err(Error::program("a row of matrices has no axis"));
+                };
+                self.row(work, last as u32, function.room(sizes))?;
+                if self.program.buffer(work.buffer).dtype != Dtype::F64 || sizes.len() != function.arity() {
+                    return Err(Error::program("matrices are 64-bit floats, with all their sizes"));
+                }
+                if function.room(sizes) == 0 {
+                    return Ok(());
+                }
+                let work = self.access(work, false)?;
+                FlatStatement::Matrix { function: *function, work, sizes: sizes.clone() }
             }
             Statement::Fill { buffer, value } => {
                 self.known(*buffer)?;
@@ -551,6 +566,7 @@ impl FlatStatement {
             FlatStatement::Loop(_)
             | FlatStatement::Check { .. }
             | FlatStatement::Sort(_)
+            | FlatStatement::Matrix { .. }
             | FlatStatement::Margins { .. } => None,
         }
     }
@@ -570,6 +586,10 @@ impl FlatStatement {
                 place.each_inner(&mut |inner| visit(false, inner));
             }
         }
+        if let FlatStatement::Matrix { work, .. } = self {
+            visit(true, work);
+            work.each_inner(&mut |inner| visit(false, inner));
+        }
     }
 
     /// Changes every access of the step and those inside it, those in indices included.
@@ -583,7 +603,9 @@ impl FlatStatement {
             FlatStatement::Declare { value, .. } | FlatStatement::Update { value, .. } => {
                 value.each_access_mut(change)
             }
-            FlatStatement::Check { cell, .. } => cell.each_mut(change),
+            FlatStatement::Check { cell, .. } | FlatStatement::Matrix { work: cell, .. } => {
+                cell.each_mut(change)
+            }
             FlatStatement::Sort(Sorted { keys, places, .. }) => {
                 keys.each_mut(change);
                 places.each_mut(change);
@@ -602,7 +624,9 @@ impl FlatStatement {
             FlatStatement::Declare { value, .. } | FlatStatement::Update { value, .. } => {
                 value.each_sum_mut(change)
             }
-            FlatStatement::Check { cell, .. } => cell.each_sum_mut(change),
+            FlatStatement::Check { cell, .. } | FlatStatement::Matrix { work: cell, .. } => {
+                cell.each_sum_mut(change)
+            }
             FlatStatement::Sort(Sorted { keys, places, .. }) => {
                 keys.each_sum_mut(change);
                 places.each_sum_mut(change);

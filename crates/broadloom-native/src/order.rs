@@ -149,6 +149,7 @@ pub(crate) fn is_independent(each: &Looped) -> bool {
             FlatStatement::Loop(_)
                 | FlatStatement::Check { .. }
                 | FlatStatement::Sort(_)
+                | FlatStatement::Matrix { .. }
                 | FlatStatement::Margins { .. }
         ) {
             return false;
@@ -170,6 +171,7 @@ pub(crate) fn work(step: &FlatStatement) -> f64 {
             times as f64 * each.body.iter().map(work).sum::<f64>()
         }
         FlatStatement::Margins { .. } | FlatStatement::Check { .. } => 1.0,
+        FlatStatement::Matrix { function, sizes, .. } => function.work(sizes),
         FlatStatement::Sort(sorted) => {
             let count = sorted.count.typical().max(2) as f64;
             5.0 * count * count.log2()
@@ -235,7 +237,10 @@ fn suits_abreast(each: &Looped) -> bool {
     whole.each(&mut |step| {
         fits &= match step {
             FlatStatement::Loop(inner) => inner.block.is_none() && !inner.abreast,
-            FlatStatement::Check { .. } | FlatStatement::Sort(_) | FlatStatement::Margins { .. } => false,
+            FlatStatement::Check { .. }
+            | FlatStatement::Sort(_)
+            | FlatStatement::Matrix { .. }
+            | FlatStatement::Margins { .. } => false,
             FlatStatement::Store { .. } | FlatStatement::Declare { .. } | FlatStatement::Update { .. } => {
                 true
             }
@@ -263,6 +268,7 @@ fn is_free(program: &Program, loops: &[Bare], leaf: &[FlatStatement]) -> bool {
         match step {
             FlatStatement::Check { .. }
             | FlatStatement::Sort(_)
+            | FlatStatement::Matrix { .. }
             | FlatStatement::Margins { .. }
             | FlatStatement::Loop(_) => return false,
             FlatStatement::Declare { local, .. } => declared.push(*local),
@@ -333,7 +339,10 @@ pub(crate) fn is_distinct(step: &FlatStatement, var: u32, carried: &[u32]) -> bo
             FlatStatement::Margins { .. } => fine = false,
             FlatStatement::Declare { local, .. } => declared.push(*local),
             FlatStatement::Update { local, .. } => fine &= declared.contains(local),
-            FlatStatement::Store { .. } | FlatStatement::Check { .. } | FlatStatement::Sort(_) => {}
+            FlatStatement::Store { .. }
+            | FlatStatement::Check { .. }
+            | FlatStatement::Sort(_)
+            | FlatStatement::Matrix { .. } => {}
         }
         inner.each_access(&mut |writes, access| accesses.push((writes, access)));
     });

@@ -241,6 +241,11 @@ impl Printer<'_> {
                 let rows = format!("&{keys}, {key_stride}, &{places}, {place_stride}, {count}");
                 self.line(depth, &format!("{name}({rows}, {});", u8::from(*descending)));
             }
+            FlatStatement::Matrix { function, work, sizes } => {
+                let sizes: String = sizes.iter().map(|size| format!(", {size}")).collect();
+                let work = self.place(work);
+                self.line(depth, &format!("matrix_{}(&{work}{sizes});", function.name()));
+            }
             FlatStatement::Margins { buffer, value } => {
                 let name = self.buffer(*buffer);
                 let text = margins(self.program, *buffer, *value, &name);

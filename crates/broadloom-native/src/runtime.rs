@@ -18,6 +18,8 @@ const SMALL: &str = include_str!("small.c");
 const MATH: &str = include_str!("runtime/math.c");
 /// The function that sorts, for one type of numbers.
 const SORT: &str = include_str!("runtime/sort.c");
+/// Functions of matrices.
+const MATRIX: &str = include_str!("runtime/matrix.c");
 /// The functions that sort, for all types.
 static SORTS: LazyLock<String> = LazyLock::new(|| {
     let of = |(dtype, key, load): &(Dtype, &str, &str)| {
@@ -126,7 +128,7 @@ fn contract(real: Real) -> String {
 fn needed<'a>(code: impl Iterator<Item = &'a str>) -> String {
     let mut needed: FxHashSet<&str> = code.flat_map(words).collect();
     let definitions: Vec<Definition> =
-        [SMALL, SORTS.as_str(), MATH].into_iter().flat_map(definitions).collect();
+        [SMALL, SORTS.as_str(), MATRIX, MATH].into_iter().flat_map(definitions).collect();
     let mut taken = vec![false; definitions.len()];
     loop {
         let next = (0..definitions.len()).find(|place| {

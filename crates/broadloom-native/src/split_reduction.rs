@@ -118,6 +118,7 @@ fn in_parts(program: &mut Program, fresh: &mut Fresh, steps: &[FlatStatement]) -
                 FlatStatement::Loop(_)
                     | FlatStatement::Check { .. }
                     | FlatStatement::Sort(_)
+                    | FlatStatement::Matrix { .. }
                     | FlatStatement::Margins { .. }
             )
         })
@@ -202,7 +203,10 @@ fn carried(before: &[FlatStatement], whole: &FlatStatement) -> Option<Vec<(u32, 
                 None => fits = false,
             }
         }
-        FlatStatement::Check { .. } | FlatStatement::Sort(_) | FlatStatement::Margins { .. } => fits = false,
+        FlatStatement::Check { .. }
+        | FlatStatement::Sort(_)
+        | FlatStatement::Matrix { .. }
+        | FlatStatement::Margins { .. } => fits = false,
         _ => {}
     });
     whole.each(&mut |step| {

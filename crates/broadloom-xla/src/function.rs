@@ -270,6 +270,10 @@ impl Writer<'_> {
                 self.contents[places.buffer.index()] = Content::Tensor(order);
                 Ok(())
             }
+            Statement::Matrix { function, .. } => {
+                let name = function.name();
+                Err(format!("XLA has no operation that computes `{name}` of a matrix: run it natively"))
+            }
             Statement::Store { cell, accumulate, value } => {
                 let real = real(self.program, inner);
                 let exact =

@@ -14,6 +14,7 @@ mod language;
 mod laws;
 mod lookups;
 mod many_sizes;
+mod matrices;
 mod meaning;
 mod memory;
 mod nodes;

@@ -3,6 +3,7 @@
 //! In `einsum("b | s d; b | d t => b | s t", q, k)` with `k : 4 | 9, 16` and `q : 4 | 6, 16`, only `b | t d` fits `k`.
 
 use broadloom_diagnostics::Help;
+use broadloom_loops::MatrixFunction;
 use broadloom_spec::{Axis, AxisId, AxisKind, Kind, Shape, Span};
 
 use super::Case;
@@ -23,6 +24,18 @@ impl Graph {
         if let Some(Op::Einsum { name: "scatter" | "elements" | "gather", .. }) = self.op(case.refused) {
             return format!("each element has a position: make both {a} or both {b}").into();
         }
+        if let Some(function) = self.matrices_of(case.refused) {
+            return Help::rule(match function {
+                MatrixFunction::Solve => format!(
+                    "in `solve(a, b)`, `a` is square, `n -> n`, and `b` has the same output axis, and the same batch axes or none: make \
+                     both {a} or both {b}"
+                ),
+                _ => format!(
+                    "`{}` takes square matrices, `n -> n`: make both {a} or both {b}",
+                    function.name()
+                ),
+            });
+        }
         if let Some(advice) = self.other_order(case.refused) {
             return advice.into();
         }
@@ -34,6 +47,14 @@ impl Graph {
             false => {
                 Help::rule(format!("an axis has one size wherever it is used: make both {a} or both {b}"))
             }
+        }
+    }
+
+    /// The function of matrices that a step computes, or would compute.
+    pub(super) fn matrices_of(&self, step: u32) -> Option<MatrixFunction> {
+        match self.op(step)? {
+            Op::Einsum { name, .. } => MatrixFunction::named(name),
+            _ => None,
         }
     }
 

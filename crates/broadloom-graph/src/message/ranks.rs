@@ -208,6 +208,14 @@ impl Graph {
         says: u32,
         has: &str,
     ) -> Error {
+        if let Some(function) = self.matrices_of(step).filter(|_| kind != Kind::Batch) {
+            let (name, kind, of) = (function.name(), kind.name(), self.told_as(tensor));
+            let message =
+                format!("`{name}` takes matrices with {} for the {kind}, but `{of}` has {has}", axes(says));
+            return self.error_at(ErrorKind::Mismatch, step, &message).with_help(
+                "a matrix has one input axis, its columns, and one output axis, its rows: `3 -> 3`",
+            );
+        }
         let spec = self.spec_of_step(step);
         let shape = spec.as_ref().and_then(|(known, _)| {
             let shape = known.spec.shapes().nth(slot)?;

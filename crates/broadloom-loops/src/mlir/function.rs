@@ -189,6 +189,10 @@ impl<'a> Writer<'a> {
             Statement::Sort { .. } => {
                 Err("MLIR has no operation that sorts: XLA sorts, `emit --stablehlo`".into())
             }
+            Statement::Matrix { function, .. } => {
+                let name = function.name();
+                Err(format!("MLIR has no operation that computes `{name}` of a matrix: write C, `emit --c`"))
+            }
             _ => Err("it has variables, which only optimised nests have".into()),
         }
     }

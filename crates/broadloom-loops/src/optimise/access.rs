@@ -315,6 +315,9 @@ pub fn each_cell<'a>(statement: &'a Statement, visit: &mut dyn FnMut(&'a Cell)) 
         inside(keys, visit);
         inside(places, visit);
     }
+    if let Statement::Matrix { work, .. } = statement {
+        inside(work, visit);
+    }
 }
 
 /// Returns true if different iterations of the loops of `places`, which are all in one buffer,

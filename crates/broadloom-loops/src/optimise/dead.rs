@@ -91,6 +91,8 @@ fn dead_stores(program: &Program, nest: &mut Nest, live: &[Live]) -> usize {
                         }
                     });
                 }
+                // It reads what it writes.
+                Statement::Matrix { .. } => {}
                 other => other.each_read(&mut |cell| read.push(cell.buffer)),
             });
         }
@@ -102,8 +104,8 @@ fn dead_stores(program: &Program, nest: &mut Nest, live: &[Live]) -> usize {
                     let margins = live.margins && !is_inside(program, cell, scope);
                     !live.inside && !margins && !read.contains(&cell.buffer)
                 }
-                Statement::Sort { places, .. } => {
-                    !live[places.buffer.index()].inside && !read.contains(&places.buffer)
+                Statement::Sort { places: cell, .. } | Statement::Matrix { work: cell, .. } => {
+                    !live[cell.buffer.index()].inside && !read.contains(&cell.buffer)
                 }
                 Statement::Fill { buffer, .. } => {
                     let live = live[buffer.index()];

@@ -86,6 +86,7 @@ fn target(program: &Program, uses: &Uses, at: usize) -> Option<BufferId> {
                     | Statement::FillMargins { .. }
                     | Statement::Check { .. }
                     | Statement::Sort { .. }
+                    | Statement::Matrix { .. }
             );
         });
     });
@@ -97,7 +98,9 @@ fn target(program: &Program, uses: &Uses, at: usize) -> Option<BufferId> {
         let mut found = false;
         let body = &program.nests[*at].body;
         body.iter().for_each(|statement| {
-            statement.each(&mut |inner| found |= matches!(inner, Statement::Sort { .. }));
+            statement.each(&mut |inner| {
+                found |= matches!(inner, Statement::Sort { .. } | Statement::Matrix { .. })
+            });
         });
         found
     };
@@ -148,6 +151,7 @@ impl Key<'_> {
                 // Nests with these are not compared.
                 Statement::Check { .. }
                 | Statement::Sort { .. }
+                | Statement::Matrix { .. }
                 | Statement::Fill { .. }
                 | Statement::FillMargins { .. } => {
                     self.tokens.push(5);

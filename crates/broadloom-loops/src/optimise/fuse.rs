@@ -77,6 +77,7 @@ impl Group {
                         | Statement::FillMargins { .. }
                         | Statement::Check { .. }
                         | Statement::Sort { .. }
+                        | Statement::Matrix { .. }
                 );
             });
         }

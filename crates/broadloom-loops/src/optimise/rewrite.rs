@@ -76,6 +76,7 @@ pub fn substitute_body(body: &mut [Statement], by: &Substitution) -> Option<()> 
                 *keys = substitute_cell(keys, by)?;
                 *places = substitute_cell(places, by)?;
             }
+            Statement::Matrix { work, .. } => *work = substitute_cell(work, by)?,
             _ => {}
         }
     }
@@ -168,7 +169,11 @@ pub fn replace_in_body(body: &mut [Statement], with: &mut dyn FnMut(&Cell) -> Op
                 }
             }
             // A row is sorted where it lies: what one of its cells holds does not say where the others are.
-            Statement::Sort { keys, .. } if with(keys).is_some() => return None,
+            Statement::Sort { keys: row, .. } | Statement::Matrix { work: row, .. }
+                if with(row).is_some() =>
+            {
+                return None;
+            }
             _ => {}
         }
     }

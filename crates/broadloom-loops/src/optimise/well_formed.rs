@@ -72,6 +72,7 @@ impl Check<'_> {
                 let places_well = self.cell(keys) && self.cell(places);
                 places_well && [keys, places].iter().all(|cell| (*axis as usize) < cell.index.len())
             }
+            Statement::Matrix { work, .. } => self.cell(work) && !work.index.is_empty(),
             Statement::Fill { buffer, .. } | Statement::FillMargins { buffer, .. } => {
                 buffer.index() < self.program.buffers.len()
             }

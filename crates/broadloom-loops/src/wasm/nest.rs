@@ -142,7 +142,7 @@ impl<'a> Code<'a> {
                 Some(())
             }
             // The reference evaluator sorts.
-            Statement::Sort { .. } => None,
+            Statement::Sort { .. } | Statement::Matrix { .. } => None,
             Statement::Fill { buffer, value } => self.fill(*buffer, *value),
             Statement::FillMargins { buffer, value } => self.fill_margins(*buffer, *value),
         }
@@ -305,6 +305,7 @@ fn own_cells(statement: &Statement, cells: &mut Vec<Cell>) {
         }
         Statement::Declare { value, .. } | Statement::Update { value, .. } => loads(value),
         Statement::Check { cell, .. } => cells.push(cell.clone()),
+        Statement::Matrix { work, .. } => cells.push(work.clone()),
         Statement::Sort { keys, places, .. } => cells.extend([keys.clone(), places.clone()]),
         Statement::Loop(_) | Statement::Fill { .. } | Statement::FillMargins { .. } => {}
     }

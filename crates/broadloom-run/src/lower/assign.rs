@@ -76,6 +76,11 @@ impl AssignContext {
 impl Lowering<'_> {
     /// Lowers everything that a step computes.
     pub(super) fn forward(&mut self, step: u32) -> Result<(), Error> {
+        if let Some(function) = self.graph.matrix_function(step) {
+            self.matrices(step, function)?;
+            self.belong_to(step);
+            return Ok(());
+        }
         if let Some(sorting) = self.graph.sorting(step) {
             self.sort(step, sorting);
             return Ok(());

@@ -81,6 +81,9 @@ impl Lowering<'_> {
         wanted: &[bool],
         begun: &mut FxHashSet<Tensor>,
     ) -> Result<(), Error> {
+        if let Some(function) = self.graph.matrix_function(step) {
+            return self.matrices_backward(step, function, wanted, begun);
+        }
         let nest = self.layout.nest(step)?;
         for result in 0..nest.results {
             if !begun.contains(&nest.tensors[result]) {

@@ -197,6 +197,9 @@ impl Layout {
                 let name = format!("{}.{}", graph.short_name(tensor), own_name(graph, step, slot, backward));
                 (tensor, name, accumulated(self.dtypes[tensor.index()]), 0.0)
             }
+            Content::Work(step, backward) => {
+                return super::matrices::work_buffer(self, graph, step, backward);
+            }
             Content::Before(tensor, _) => {
                 let name = format!("{}.before", graph.short_name(tensor));
                 return Buffer {

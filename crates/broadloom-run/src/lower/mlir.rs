@@ -89,7 +89,7 @@ fn in_order(nodes: &[Content]) -> Vec<Content> {
     nodes.sort_by_key(|node| match node {
         Content::Value(tensor) => (0, tensor.index()),
         Content::Gradient(tensor) => (1, tensor.index()),
-        Content::Own(step, ..) => (2, *step as usize),
+        Content::Own(step, ..) | Content::Work(step, _) => (2, *step as usize),
         Content::Before(tensor, _)
         | Content::Wide(tensor)
         | Content::Notes(tensor)

@@ -8,6 +8,7 @@ mod assign;
 mod backward;
 mod law;
 mod layout;
+mod matrices;
 mod mlir;
 mod scan;
 mod shown;
@@ -43,6 +44,8 @@ pub(crate) enum Content {
     /// A tensor that a step keeps for itself: the step, its place among the slots, and true if it
     /// belongs to the gradient.
     Own(u32, u32, bool),
+    /// The row of matrices on which a step computes a function of them; true if it is that of its gradients.
+    Work(u32, bool),
     /// The old value of a tensor that a step reads while it assigns to it.
     Before(Tensor, u32),
     /// The sums of a tensor whose own numbers are too narrow to add up in.
@@ -57,7 +60,7 @@ impl Content {
     /// The step that it belongs to.
     pub fn step(self, graph: &Graph) -> u32 {
         match self {
-            Content::Own(step, ..) => step,
+            Content::Own(step, ..) | Content::Work(step, _) => step,
             Content::Value(tensor)
             | Content::Gradient(tensor)
             | Content::Before(tensor, _)
@@ -212,6 +215,7 @@ impl Lowering<'_> {
     fn is_kept(&self, node: Content) -> bool {
         match node {
             Content::Own(..)
+            | Content::Work(..)
             | Content::Before(..)
             | Content::Wide(_)
             | Content::Notes(_)

@@ -137,6 +137,7 @@ pub(crate) fn written_node(graph: &Graph, node: Content) -> Option<String> {
             let like = written_name(graph, own_like(graph, step, slot, backward));
             Some(format!("{like}.{}", own_name(graph, step, slot, backward)))
         }
+        Content::Work(step, _) => Some(format!("{}.work", written_name(graph, graph.first_result(step)))),
         Content::NotFinite(tensor) => Some(format!("{}.not_finite", written_name(graph, tensor))),
         Content::Notes(tensor) => Some(format!("{}.notes", written_name(graph, tensor))),
         Content::Before(..) | Content::Wide(_) => None,

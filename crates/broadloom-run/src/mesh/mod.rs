@@ -112,6 +112,7 @@ pub(crate) fn node_tensor(graph: &Graph, node: Content) -> Tensor {
         | Content::Wide(tensor)
         | Content::Notes(tensor)
         | Content::NotFinite(tensor) => tensor,
+        Content::Work(step, _) => graph.first_result(step),
         Content::Own(step, slot, backward) => crate::lower::own_like(graph, step, slot, backward),
     }
 }

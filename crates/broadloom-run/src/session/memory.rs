@@ -239,6 +239,7 @@ impl Session {
             | Content::Wide(tensor)
             | Content::Notes(tensor)
             | Content::NotFinite(tensor) => tensor,
+            Content::Work(step, _) => self.graph.first_result(step),
             Content::Own(step, slot, backward) => own_like(&self.graph, step, slot, backward),
         };
         let role = match (node, self.graph.leaf(tensor)) {

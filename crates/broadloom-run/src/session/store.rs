@@ -148,6 +148,7 @@ impl Store {
             let shape = match node {
                 Content::Value(tensor) | Content::Gradient(tensor) => layout.shapes.get(tensor).to_string(),
                 Content::Own(..)
+                | Content::Work(..)
                 | Content::Before(..)
                 | Content::Wide(_)
                 | Content::Notes(_)
@@ -269,6 +270,7 @@ impl Store {
         let there = |node: &Content| match node {
             Content::Value(tensor) | Content::Gradient(tensor) => tensor.index() < graph.len(),
             Content::Own(..)
+            | Content::Work(..)
             | Content::Before(..)
             | Content::Wide(_)
             | Content::Notes(_)

@@ -450,6 +450,119 @@ def axis_cases() -> None:
     keep("searchsorted", {"edges": edges, "x": x, **{key: value.astype(np.float64) for key, value in both.items()}})
 
 
+# Matrices: values by NumPy's LAPACK, gradients by hand.
+
+
+def flipped(x: Array) -> Array:
+    """The transpose of each matrix."""
+    return np.swapaxes(x, -1, -2)
+
+
+def solve_backward(dy: Array, a: Array, b: Array) -> Arrays:
+    gradient = np.linalg.solve(flipped(a), dy)
+    return {"a": -gradient @ flipped(np.linalg.solve(a, b)), "b": gradient}
+
+
+def cofactors(a: Array) -> Array:
+    """Determinants of what is left without a row and a column, with signs: also of singular matrices."""
+    result = np.zeros_like(a)
+    for *batch, i, j in np.ndindex(a.shape):
+        minor = np.delete(np.delete(a[tuple(batch)], i, axis=0), j, axis=1)
+        result[(*batch, i, j)] = (-1) ** (i + j) * np.linalg.det(minor)
+    return result
+
+
+def cholesky_backward(dy: Array, a: Array) -> Arrays:
+    factor = np.linalg.cholesky((a + flipped(a)) / 2)
+    inner = np.tril(flipped(factor) @ dy)
+    inner -= inner * np.eye(a.shape[-1]) / 2
+    inverse = np.linalg.inv(factor)
+    gradient = flipped(inverse) @ inner @ inverse
+    return {"a": (gradient + flipped(gradient)) / 2}
+
+
+def qr_backward(dy: Array, a: Array) -> Arrays:
+    """The gradient of `q` over `r`, for matrices of full rank."""
+    q, r = np.linalg.qr(a)
+    of_q, of_r = dy[..., : a.shape[-2], :], np.triu(dy[..., a.shape[-2] :, :])
+    lower = np.tril(r @ flipped(of_r) - flipped(of_q) @ q)
+    both = lower + flipped(np.tril(lower, -1))
+    return {"a": (of_q + q @ both) @ flipped(np.linalg.inv(r))}
+
+
+def lstsq_backward(dy: Array, a: Array, b: Array) -> Arrays:
+    inverse = np.linalg.inv(flipped(a) @ a)
+    x, g = inverse @ flipped(a) @ b, inverse @ dy
+    return {"a": (b - a @ x) @ flipped(g) - a @ g @ flipped(x), "b": a @ g}
+
+
+def turned(vectors: Array) -> Array:
+    """Columns whose elements of the greatest magnitude are positive: the sign of an eigenvector is free."""
+    places = np.argmax(np.abs(vectors), axis=-2)[..., None, :]
+    return vectors * np.sign(np.take_along_axis(vectors, places, axis=-2))
+
+
+def symmetric(x: Array) -> Array:
+    return (x + flipped(x)) / 2
+
+
+def eigenvectors_backward(dy: Array, a: Array) -> Arrays:
+    values, vectors = np.linalg.eigh(symmetric(a))
+    vectors = turned(vectors)
+    differences = values[..., None, :] - values[..., :, None] + np.eye(a.shape[-1])
+    inner = flipped(vectors) @ dy / differences * (1 - np.eye(a.shape[-1]))
+    return {"a": symmetric(vectors @ inner @ flipped(vectors))}
+
+
+def eigenvalues_backward(dy: Array, a: Array) -> Arrays:
+    vectors = np.linalg.eigh(symmetric(a))[1]
+    return {"a": vectors * dy[..., None, :] @ flipped(vectors)}
+
+
+def singular_backward(dy: Array, a: Array) -> Arrays:
+    u, _, v = np.linalg.svd(a, full_matrices=False)
+    return {"a": u * dy[..., None, :] @ v}
+
+
+def matrix_cases() -> None:
+    a = draws("matrices")(3, 5, 5)
+    record("solve", {"a": a, "b": draws("solve")(3, 5, 2)}, np.linalg.solve, solve_backward)
+
+    def vectors_backward(dy: Array, a: Array, b: Array) -> Arrays:
+        made = solve_backward(dy.T, a, b.T)
+        return {"a": made["a"], "b": made["b"].T}
+
+    vectors = {"a": a[0], "b": draws("vectors")(7, 5)}
+    record("solve_vectors", vectors, lambda a, b: np.linalg.solve(a, b.T).T, vectors_backward)
+    inverse = np.linalg.inv
+    record("inverse", {"a": a}, inverse, lambda dy, a: {"a": -flipped(inverse(a)) @ dy @ flipped(inverse(a))})
+    singular = draws("singular")(3, 4, 4)
+    singular[1, 2] = singular[1, 0]
+    singular[2, 1:] = np.outer([1, 2, -1], singular[2, 0])
+    for name, matrices in {"det": a, "det_singular": singular}.items():
+        record(name, {"a": matrices}, np.linalg.det, lambda dy, a: {"a": dy[:, None, None] * cofactors(a)})
+    record(
+        "logdet",
+        {"a": a},
+        lambda a: np.linalg.slogdet(a)[1],
+        lambda dy, a: {"a": dy[:, None, None] * flipped(inverse(a))},
+    )
+    # Not symmetric: only the symmetric part counts.
+    positive = a @ flipped(a) + np.eye(5) + np.triu(draws("positive")(3, 5, 5), 1) / 10
+    record("cholesky", {"a": positive}, lambda a: np.linalg.cholesky((a + flipped(a)) / 2), cholesky_backward)
+    tall = draws("tall")(3, 6, 4)
+    for name, matrices in {"qr": tall, "qr_square": a}.items():
+        record(name, {"a": matrices}, lambda a: np.concatenate(np.linalg.qr(a), axis=-2), qr_backward)
+
+    def nearest(a: Array, b: Array) -> Array:
+        return np.stack([np.linalg.lstsq(each, right, rcond=None)[0] for each, right in zip(a, b, strict=True)])
+
+    record("lstsq", {"a": tall, "b": draws("lstsq")(3, 6, 2)}, nearest, lstsq_backward)
+    record("eigenvalues", {"a": a}, lambda a: np.linalg.eigh(symmetric(a))[0], eigenvalues_backward)
+    record("eigenvectors", {"a": a}, lambda a: turned(np.linalg.eigh(symmetric(a))[1]), eigenvectors_backward)
+    record("singular_values", {"a": tall}, lambda a: np.linalg.svd(a, compute_uv=False), singular_backward)
+
+
 # Normalization. Variances are biased: divided by the number of elements.
 
 
@@ -994,6 +1107,7 @@ def main() -> None:
     pooling_cases()
     softmax_cases()
     axis_cases()
+    matrix_cases()
     normalization_cases()
     pointwise_cases()
     attention_cases()

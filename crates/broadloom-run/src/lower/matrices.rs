@@ -1,0 +1,305 @@
+//! Functions of matrices: tensors are copied into a row of numbers, the function runs on it, and its results are copied out.
+//!
+//! ```text
+//! for b, i, j                        x.work[b, n*i + j] = a[b, i, j]
+//! for b, i                           x.work[b, n*n + i] = y[b, i]
+//! for b                              solve(x.work[b, 0], n, 1)
+//! for b, i                           x[b, i] = x.work[b, n*n + i]
+//! ```
+//!
+//! Rows are output axes, columns are input axes. There is a row of numbers for each of the first operand's batch axes; where it has none,
+//! batch axes of other tensors are further columns.
+
+use broadloom_core::projection::Component;
+use broadloom_graph::lowering::Face;
+use broadloom_graph::{Error, ErrorKind, Graph, Tensor};
+use broadloom_loops::{
+    Binary, Buffer, Cell, Dtype, Index, MatrixFunction, Nest, Role, Scalar, Size, Statement, Storage,
+};
+use rustc_hash::FxHashSet;
+
+use super::{Content, Layout, Lowering};
+
+/// The sizes of a tensor of a function: those of its matrices, of rows and of columns.
+struct Axes {
+    batch: Vec<Size>,
+    rows: Vec<Size>,
+    columns: Vec<Size>,
+    /// True if the batch axes are columns.
+    spread: bool,
+}
+
+impl Layout {
+    /// The axes of a tensor in a step with a function of matrices.
+    fn matrix_axes(&self, graph: &Graph, step: u32, tensor: Tensor) -> Axes {
+        let alone = graph.step_operands(step).first().is_none_or(|first| self.ranks(*first)[0] == 0);
+        let [batch, _, output] = self.ranks(tensor);
+        let mut axes = self.axes(tensor);
+        let columns = axes.split_off(batch + output);
+        let rows = axes.split_off(batch);
+        Axes { batch: axes, rows, columns, spread: alone }
+    }
+
+    /// The tensor that a part of a function belongs to.
+    fn part_of(&self, graph: &Graph, step: u32, role: Role) -> Option<Tensor> {
+        match role {
+            Role::Operand(at) | Role::OperandGradient(at) => graph.step_operands(step).get(at).copied(),
+            Role::Result(at) | Role::ResultGradient(at) => graph.step_results(step).nth(at),
+        }
+    }
+
+    /// The sizes of a function: those of its tensors, of which one that broadcasts has fewer.
+    fn matrix_sizes(&self, graph: &Graph, step: u32, function: MatrixFunction) -> Vec<Size> {
+        let mut sizes = vec![Size::ONE; function.arity()];
+        for (role, part) in function.writes().iter().chain(function.reads()) {
+            let Some(tensor) = self.part_of(graph, step, *role) else { continue };
+            let axes = self.matrix_axes(graph, step, tensor);
+            let spread = if axes.spread { &axes.batch[..] } else { &[] };
+            let lengths =
+                [axes.rows.iter().copied().product(), spread.iter().chain(&axes.columns).copied().product()];
+            for (place, length) in function.part(*part).iter().zip(lengths) {
+                if sizes[*place] == 1 {
+                    sizes[*place] = length;
+                }
+            }
+        }
+        sizes
+    }
+}
+
+/// The function that a step runs, forward or backward.
+fn function_of(graph: &Graph, step: u32, backward: bool) -> Option<MatrixFunction> {
+    let function = graph.matrix_function(step)?;
+    if backward { function.back() } else { Some(function) }
+}
+
+/// The buffer that a function of matrices runs on.
+pub(super) fn work_buffer(layout: &Layout, graph: &Graph, step: u32, backward: bool) -> Buffer {
+    let batch = graph.step_operands(step).first().map(|first| layout.matrix_axes(graph, step, *first).batch);
+    let mut sizes = batch.unwrap_or_default();
+    if let Some(function) = function_of(graph, step, backward) {
+        sizes.push(function.room(&layout.matrix_sizes(graph, step, function)));
+    }
+    let name = format!("{}.work", graph.short_name(graph.first_result(step)));
+    Buffer { name, dtype: Dtype::F64, sizes, margins: Vec::new(), fill: 0.0, storage: Storage::Local }
+}
+
+/// The loops over the elements of a tensor in a row of matrices, and where they are in both.
+struct Elements {
+    loops: Vec<(u32, Size)>,
+    index: Vec<Index>,
+    work: Vec<Index>,
+}
+
+impl Lowering<'_> {
+    /// Lowers a step that computes a function of matrices.
+    pub(super) fn matrices(&mut self, step: u32, function: MatrixFunction) -> Result<(), Error> {
+        if let (true, [columns, rows]) =
+            (function.is_tall(), &self.layout.matrix_sizes(self.graph, step, function)[..])
+            && rows.below(*columns)
+        {
+            return Err(wide(self.graph, step, function, (*rows, *columns)));
+        }
+        self.pack(step, function, false, &|_| true);
+        self.call(step, function, false);
+        for (role, part) in function.writes() {
+            if let (Role::Result(_), Some(tensor)) = (role, self.layout.part_of(self.graph, step, *role)) {
+                self.unpack(step, (function, false), (tensor, *part), self.node(tensor), None);
+            }
+        }
+        Ok(())
+    }
+
+    /// Lowers the gradients of such a step.
+    pub(super) fn matrices_backward(
+        &mut self,
+        step: u32,
+        function: MatrixFunction,
+        wanted: &[bool],
+        begun: &mut FxHashSet<Tensor>,
+    ) -> Result<(), Error> {
+        let results: Vec<Tensor> = self.graph.step_results(step).collect();
+        let operands = self.graph.step_operands(step);
+        let asked = operands.iter().any(|operand| wanted[operand.index()]);
+        if !asked || !results.iter().any(|result| begun.contains(result)) {
+            return Ok(());
+        }
+        let back = function.back().ok_or_else(|| no_gradient(self.graph, step, results[0]))?;
+        let known = |role: Role| back.reads().iter().any(|(read, _)| *read == role);
+        for (at, result) in results.iter().enumerate() {
+            if begun.contains(result) && !known(Role::ResultGradient(at)) {
+                return Err(no_gradient(self.graph, step, *result));
+            }
+        }
+        self.pack(step, back, true, &|tensor| begun.contains(&tensor));
+        self.call(step, back, true);
+        for (role, part) in back.writes() {
+            let Some(tensor) = self.layout.part_of(self.graph, step, *role) else { continue };
+            if !wanted[tensor.index()] {
+                continue;
+            }
+            let gradient = Content::Gradient(tensor);
+            if begun.insert(tensor) {
+                let name = self.graph.told_as(tensor);
+                self.fill(gradient, 0.0, &format!("the gradient of {name} begins at 0"));
+            }
+            self.unpack(step, (back, true), (tensor, *part), gradient, Some(Binary::Add));
+        }
+        Ok(())
+    }
+
+    /// Copies everything that a function reads. The gradient of a result that has none is 0.
+    fn pack(
+        &mut self,
+        step: u32,
+        function: MatrixFunction,
+        backward: bool,
+        has_gradient: &dyn Fn(Tensor) -> bool,
+    ) {
+        let work = self.buffer(Content::Work(step, backward));
+        for (role, part) in function.reads() {
+            let Some(tensor) = self.layout.part_of(self.graph, step, *role) else { continue };
+            let Elements { loops, index, work: to } =
+                self.elements(step, (function, backward), tensor, *part);
+            let node = match role {
+                Role::ResultGradient(_) => Content::Gradient(tensor),
+                _ => self.node(tensor),
+            };
+            let value = match (role, self.number(tensor)) {
+                (Role::ResultGradient(_), _) if !has_gradient(tensor) => Scalar::Number(0.0),
+                (Role::Operand(_), Some(number)) => number,
+                _ => Scalar::Load(Cell { buffer: self.buffer(node), index }),
+            };
+            let store = Statement::Store { cell: Cell { buffer: work, index: to }, accumulate: None, value };
+            let comment = self.matrix_comment(step, backward);
+            self.program.nests.push(Nest { comment, body: vec![store.within(loops.into_iter())] });
+        }
+        self.written.insert(Content::Work(step, backward));
+    }
+
+    /// Runs a function on all rows.
+    fn call(&mut self, step: u32, function: MatrixFunction, backward: bool) {
+        let buffer = self.buffer(Content::Work(step, backward));
+        let sizes = self.program.buffer(buffer).sizes.clone();
+        let batch = &sizes[..sizes.len().saturating_sub(1)];
+        let loops: Vec<(u32, Size)> = batch.iter().map(|size| (self.program.add_var("b"), *size)).collect();
+        let mut index: Vec<Index> =
+            loops.iter().map(|(var, _)| Index::At(Component::iterate(*var))).collect();
+        index.push(Index::At(Component::fixed(0)));
+        let sizes = self.layout.matrix_sizes(self.graph, step, function);
+        let run = Statement::Matrix { function, work: Cell { buffer, index }, sizes };
+        let comment = self.matrix_comment(step, backward);
+        self.program.nests.push(Nest { comment, body: vec![run.within(loops.into_iter())] });
+    }
+
+    /// Copies a part of a row to a tensor, or adds it to one.
+    fn unpack(
+        &mut self,
+        step: u32,
+        (function, backward): (MatrixFunction, bool),
+        (tensor, part): (Tensor, usize),
+        to: Content,
+        accumulate: Option<Binary>,
+    ) {
+        let Elements { loops, index, work } = self.elements(step, (function, backward), tensor, part);
+        let from = self.buffer(Content::Work(step, backward));
+        let value = Scalar::Load(Cell { buffer: from, index: work });
+        let cell = Cell { buffer: self.buffer(to), index };
+        let store = Statement::Store { cell, accumulate, value };
+        let comment = self.matrix_comment(step, backward);
+        self.program.nests.push(Nest { comment, body: vec![store.within(loops.into_iter())] });
+        self.written.insert(to);
+    }
+
+    /// The loops over a tensor and the part of a row that it belongs to. An axis that broadcasts has a loop of its whole length.
+    fn elements(
+        &mut self,
+        step: u32,
+        (function, backward): (MatrixFunction, bool),
+        tensor: Tensor,
+        part: usize,
+    ) -> Elements {
+        let sizes = self.layout.matrix_sizes(self.graph, step, function);
+        let axes = self.layout.matrix_axes(self.graph, step, tensor);
+        let buffer = self.buffer(Content::Work(step, backward));
+        let batch = self.program.buffer(buffer).sizes.clone();
+        let batch = &batch[..batch.len().saturating_sub(1)];
+        let [n_rows, n_columns] =
+            [0, 1].map(|at| function.part(part).get(at).map_or(Size::ONE, |at| sizes[*at]));
+        let mut made = Elements { loops: Vec::new(), index: Vec::new(), work: Vec::new() };
+        let mut place = Component::fixed(function.place(part, &sizes));
+        let zero = || Index::At(Component::fixed(0));
+        for (at, size) in batch.iter().enumerate() {
+            let var = self.program.add_var("b");
+            made.loops.push((var, *size));
+            made.work.push(Index::At(Component::iterate(var)));
+            match axes.batch.get(at) {
+                Some(own) if own == size => made.index.push(Index::At(Component::iterate(var))),
+                Some(_) => made.index.push(zero()),
+                None => {}
+            }
+        }
+        let spread = if axes.spread { &axes.batch[..] } else { &[] };
+        let columns = spread.len() + axes.columns.len();
+        let mut strides: Vec<Size> = Vec::new();
+        let mut stride = Size::ONE;
+        for size in spread.iter().chain(&axes.columns).rev() {
+            strides.push(stride);
+            stride = stride * *size;
+        }
+        strides.reverse();
+        let mut along = |own: Size, whole: Size, stride: Size, name: &str| {
+            let var = self.program.add_var(name);
+            made.loops.push((var, whole));
+            place = place.plus(&Component::new(0, [(stride, var)]));
+            if own == whole { Index::At(Component::iterate(var)) } else { zero() }
+        };
+        let whole = |own: Size| if columns == 1 { n_columns } else { own };
+        for (own, stride) in spread.iter().zip(&strides) {
+            let index = along(*own, whole(*own), *stride, "k");
+            made.index.push(index);
+        }
+        for own in &axes.rows {
+            let index = along(*own, n_rows, n_columns, "i");
+            made.index.push(index);
+        }
+        for (own, stride) in axes.columns.iter().zip(&strides[spread.len()..]) {
+            let index = along(*own, whole(*own), *stride, "j");
+            made.index.push(index);
+        }
+        made.work.push(Index::At(place));
+        made
+    }
+
+    fn matrix_comment(&self, step: u32, backward: bool) -> String {
+        let subject = self.graph.subject(step).replace('`', "");
+        if backward { format!("gradients of {subject}") } else { subject }
+    }
+}
+
+/// The error for a result through which no gradient goes back.
+fn no_gradient(graph: &Graph, step: u32, result: Tensor) -> Error {
+    let name = graph.told_as(result);
+    Error::new(ErrorKind::Use, format!("no gradient goes back through the vectors of `svd`, and `{name}` are some"))
+        .about_step(step)
+        .with_end(graph.about_tensor(result, format!("`{name}` has no gradient")))
+        .with_help(
+            "its values have gradients, and so have the vectors of `eigh`; or write `stop_gradient` around the vectors",
+        )
+}
+
+/// The error for a matrix with fewer rows than columns.
+fn wide(graph: &Graph, step: u32, function: MatrixFunction, (rows, columns): (Size, Size)) -> Error {
+    let name = function.name();
+    let message = format!(
+        "`{name}` takes matrices with at least as many rows as columns, and these have {rows} rows, their output axis, and {columns} \
+         columns, their input axis"
+    );
+    let error = Error::new(ErrorKind::Use, message).about_step(step);
+    let made =
+        graph.about_tensor(graph.first_result(step), format!("`{name}` of a matrix with more columns"));
+    let ends = graph.step_operands(step).iter().map(|operand| graph.declared_end(*operand));
+    ends.chain([made])
+        .fold(error, Error::with_end)
+        .with_help(format!("take its transpose: `{name}(transpose(a))`"))
+}
