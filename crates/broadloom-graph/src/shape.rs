@@ -16,7 +16,7 @@ use crate::Graph;
 use crate::error::Error;
 use crate::graph::{Settled, View};
 use crate::size::{Extent, SymbolicSize};
-use crate::step::{RowRef, Tensor};
+use crate::step::{RowRef, Tensor, place};
 
 /// One axis of a final shape.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -453,6 +453,13 @@ impl Graph {
             return PartialShape { rows: [unknown(), unknown(), unknown()] };
         }
         PartialShape { rows: self.rows(tensor).map(|row| self.partial_row(row)) }
+    }
+
+    /// Returns true if a row of a tensor is known to have no axes.
+    pub fn has_no_axes(&self, tensor: Tensor, kind: Kind) -> bool {
+        let Some(data) = self.tensors.get(tensor.index()) else { return false };
+        let row = self.partial_row(data.rows[place(kind)]);
+        !row.open && row.lead.is_empty() && row.trail.is_empty()
     }
 
     pub(crate) fn partial_row(&self, row: RowRef) -> PartialRow {
