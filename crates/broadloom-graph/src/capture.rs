@@ -354,7 +354,8 @@ impl Graph {
             return Some(Source { text, names: &spec.names, plain: [true; 3], is_spec: true, labels, rows });
         }
         let Declaration { shape, named, .. } = self.declarations.get(&tensor.0)?;
-        let Named { names, plain, labels, rows } = named.as_deref()?;
+        let Named { decl, plain, labels, rows } = named.as_deref()?;
+        let names = &decl.names;
         Some(Source { text: shape, names, plain: *plain, is_spec: false, labels: *labels, rows: *rows })
     }
 

@@ -1,7 +1,9 @@
 //! Declarations of leaves, and the names of stated signatures, as data.
 
+use std::sync::Arc;
+
 use broadloom_core::RowVar;
-use broadloom_spec::SpecNames;
+use broadloom_spec::ShapeDecl;
 
 /// The names of a signature, and what they stand for in one application of it.
 #[derive(Clone, Debug, Default)]
@@ -24,7 +26,8 @@ pub(crate) struct Declaration {
 /// The names of a declaration, and the places in the graph of the labels and rows they stand for.
 #[derive(Clone)]
 pub(crate) struct Named {
-    pub names: SpecNames,
+    /// The declaration that has them.
+    pub decl: Arc<ShapeDecl>,
     /// Marks the rows that have a plain `...`.
     pub plain: [bool; 3],
     /// The first of its labels among the graph's, and of its rows.

@@ -7,7 +7,7 @@ use broadloom_core::{
     Answer, Check, Closed, Constraint, Core, DimTerm, Limit, Point, Role, RowTerm, RowVar, Short, Solver,
     Unfilled,
 };
-use broadloom_spec::{Kind, Spec};
+use broadloom_spec::{Kind, ShapeDecl, Spec};
 use rustc_hash::FxHashMap;
 
 use crate::declaration::Declaration;
@@ -51,6 +51,8 @@ pub struct Graph {
     pub(crate) names: Vec<Box<str>>,
     /// The declarations of leaves that have one.
     pub(crate) declarations: FxHashMap<u32, Declaration>,
+    /// Declared shapes by their text, so that each is parsed once.
+    pub(crate) read_shapes: FxHashMap<Box<str>, Arc<ShapeDecl>>,
     pub(crate) bases: Vec<Box<str>>,
     pub(crate) specs: Specs,
     /// The dimension of each label of each spec used, and the row of each row variable.
@@ -448,6 +450,19 @@ impl Graph {
 
     /// The number of a spec, which is parsed once.
     pub(crate) fn known_spec(&mut self, notation: Notation<'_>) -> Result<u32, Error> {
+        if let Notation::Over(shape) = notation
+            && let Some(known) = self.specs.over.get(shape)
+        {
+            return Ok(*known);
+        }
+        let known = self.known_text(notation)?;
+        if let Notation::Over(shape) = notation {
+            self.specs.over.insert(shape.into(), known);
+        }
+        Ok(known)
+    }
+
+    fn known_text(&mut self, notation: Notation<'_>) -> Result<u32, Error> {
         let read = |text: &str, parse: fn(&str) -> Result<Spec, broadloom_spec::Error>| {
             parse(text).map_err(|error| Error::notation(text, &error))
         };

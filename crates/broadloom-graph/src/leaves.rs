@@ -353,8 +353,7 @@ impl Graph {
 
     fn declared_leaf(&mut self, name: &str, shape: &str, leaf: Leaf, given: Given) -> Result<Tensor, Error> {
         let about = |error: Error| error.about(&format!("the shape of `{name}`"));
-        let decl = parse_shape(shape).map_err(|error| about(Error::notation(shape, &error)))?;
-        check_units(&decl).map_err(about)?;
+        let decl = self.read_shape(shape).map_err(about)?;
         if matches!(given, Given::Count(0))
             || matches!(&given, Given::Axes(axes) | Given::Rows(_, axes) if axes.contains(&0))
         {
@@ -366,8 +365,10 @@ impl Graph {
         let rows = self.declared_rows(&decl, role, None);
         let tensor = self.tensor(rows);
         self.name(tensor, name);
-        self.describe_buffer(rows, &given, &units(&decl));
-        let named = self.declared_names(decl, rows, first_label);
+        if !matches!(given, Given::Nothing) {
+            self.describe_buffer(rows, &given, &units(&decl));
+        }
+        let named = self.declared_names(&decl, rows, first_label);
         self.declarations.insert(tensor.0, Declaration { shape: shape.trim().into(), given, named });
         let made = self.finish(before, Step::Leaf { leaf, tensor: tensor.0 });
         if made.is_err() {
@@ -440,8 +441,7 @@ impl Graph {
     ) -> Result<(), Error> {
         let (name, step) = (self.label_of(tensor), self.steps.len() as u32);
         let about = |error: Error| error.about(&format!("the shape of `{name}`")).about_step(step);
-        let decl = parse_shape(shape).map_err(|error| about(Error::notation(shape, &error)))?;
-        check_units(&decl).map_err(about)?;
+        let decl = self.read_shape(shape).map_err(about)?;
         let (before, first_label) = (self.begin(&[tensor])?, self.labels.len());
         let declares = shared.is_none() && !self.declarations.contains_key(&tensor.0);
         let (own, rows) = (self.rows(tensor), self.declared_rows(&decl, Role::Interior, shared));
@@ -459,7 +459,7 @@ impl Graph {
             own.iter().filter_map(|row| row.hole).filter(|var| self.solver.role(*var) == Role::Filler);
         self.facts.shaped.extend(fillers);
         if declares {
-            let named = self.declared_names(decl, rows, first_label);
+            let named = self.declared_names(&decl, rows, first_label);
             let declaration = Declaration { shape: shape.trim().into(), given: Given::Nothing, named };
             self.declarations.insert(tensor.0, declaration);
         }
@@ -472,6 +472,18 @@ impl Graph {
             }
         }
         made
+    }
+
+    /// Reads a declared shape. Programs repeat a few, so each is parsed once.
+    fn read_shape(&mut self, shape: &str) -> Result<Arc<ShapeDecl>, Error> {
+        if let Some(known) = self.read_shapes.get(shape) {
+            return Ok(known.clone());
+        }
+        let decl = parse_shape(shape).map_err(|error| Error::notation(shape, &error))?;
+        check_units(&decl)?;
+        let decl = Arc::new(decl);
+        self.read_shapes.insert(shape.into(), decl.clone());
+        Ok(decl)
     }
 
     /// The rows of a declaration; names that are shared with others are taken from there.
@@ -509,7 +521,12 @@ impl Graph {
     }
 
     /// The names of a declaration and what they stand for, to be captured; none if everything is a number.
-    fn declared_names(&mut self, decl: ShapeDecl, rows: Rows, first_label: usize) -> Option<Box<Named>> {
+    fn declared_names(
+        &mut self,
+        decl: &Arc<ShapeDecl>,
+        rows: Rows,
+        first_label: usize,
+    ) -> Option<Box<Named>> {
         let hole = |kind: Kind| decl.shape.row(kind)?.hole().map(|hole| hole.variable);
         if decl.names.axes.is_empty() && Kind::ALL.into_iter().all(|kind| hole(kind).is_none()) {
             return None;
@@ -525,7 +542,7 @@ impl Graph {
             self.spec_rows.push(kind.map_or(RowRef::EMPTY, inner));
         }
         let (labels, rows) = (first_label as u32, first_row as u32);
-        Some(Box::new(Named { names: decl.names, plain, labels, rows }))
+        Some(Box::new(Named { decl: decl.clone(), plain, labels, rows }))
     }
 
     fn declared_row(

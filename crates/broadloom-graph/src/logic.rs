@@ -180,33 +180,42 @@ impl Graph {
         let with_fillers = matches!(op, Op::Pointwise(_))
             && rows.iter().any(|rows| self.fills_any_shape(*rows))
             && rows.iter().any(|rows| self.has_shape(*rows));
-        let result = Kind::ALL.map(|kind| {
+        let mut result = [RowRef::EMPTY; 3];
+        for kind in Kind::ALL {
             let sources =
                 sources(op, operands.len(), kind).map(|(slot, from)| (slot, rows[slot][place(from)]));
-            let mut sources: Sources = sources.collect();
-            // A row that two operands share belongs to the one with a shape.
-            if with_fillers {
-                sources.sort_by_key(|(slot, _)| !self.has_shape(rows[*slot]));
-            }
-            let mut distinct: Sources = smallvec::SmallVec::new();
-            for (slot, row) in sources {
-                // A row without axes adds no constraint, and no row is added twice.
-                if !row.is_empty() && !distinct.iter().any(|(_, known)| self.same_row(*known, row)) {
-                    distinct.push((slot, row));
+            let distinct = match with_fillers {
+                // A row that two operands share belongs to the one with a shape.
+                true => {
+                    let mut sources: Sources = sources.collect();
+                    sources.sort_by_key(|(slot, _)| !self.has_shape(rows[*slot]));
+                    self.distinct(sources.into_iter())
                 }
-            }
-            match there {
+                false => self.distinct(sources),
+            };
+            result[place(kind)] = match there {
                 Some(there) => self.broadcast_into(kind, there[place(kind)], &distinct),
                 None if with_fillers => self.broadcast_shaped(kind, &distinct, &rows),
                 None => self.broadcast(kind, &distinct),
-            }
-        });
+            };
+        }
         for kind in Kind::ALL {
             for (slot, from) in sources(op, operands.len(), kind) {
                 self.meets(result[place(kind)], rows[slot], from);
             }
         }
         self.finish_into(before, op, operands, result, target)
+    }
+
+    /// The rows that add a constraint: those with axes, each once.
+    fn distinct(&self, sources: impl Iterator<Item = (usize, RowRef)>) -> Sources {
+        let mut distinct = Sources::new();
+        for (slot, row) in sources {
+            if !row.is_empty() && !distinct.iter().any(|(_, known)| self.same_row(*known, row)) {
+                distinct.push((slot, row));
+            }
+        }
+        distinct
     }
 
     /// The row of a result that is made of rows of operands. One row alone is the result's own; several are

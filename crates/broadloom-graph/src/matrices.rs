@@ -18,7 +18,7 @@ use broadloom_loops::MatrixFunction;
 
 use crate::Graph;
 use crate::error::{Error, ErrorKind};
-use crate::logic::SpecOptions;
+use crate::spec_options::SpecOptions;
 use crate::step::Tensor;
 
 /// One square matrix to another.

@@ -64,27 +64,29 @@ impl Graph {
 
     /// The text that stands for a tensor in a sentence: its name, or the expression that makes it.
     pub fn label_of(&self, tensor: Tensor) -> String {
-        let text = self.expression(tensor, 3);
-        if text.chars().count() <= LONGEST {
+        if let Some(text) = self.expression(tensor, 3, LONGEST) {
             return text;
         }
         // The outer operation alone is clearer than a text cut in the middle.
-        let shallow = self.expression(tensor, 1);
+        let shallow = self.expression(tensor, 1, usize::MAX).unwrap_or_default();
         if shallow.chars().count() <= LONGEST {
             return shallow;
         }
         shallow.chars().take(LONGEST - 1).chain(['…']).collect()
     }
 
-    fn expression(&self, tensor: Tensor, depth: u32) -> String {
+    /// The expression that makes a tensor; `None` if it has more than `longest` letters. It is at least as long as its
+    /// operands, so that the first of them that is too long ends it.
+    fn expression(&self, tensor: Tensor, depth: u32, longest: usize) -> Option<String> {
+        let fits = |text: &str| text.len() <= longest || text.chars().count() <= longest;
         if let Some(name) = self.name_of(tensor) {
-            return name.into();
+            return fits(name).then(|| name.into());
         }
         if let Some(text) = self.facts.shown.get(&tensor) {
-            return text.to_string();
+            return fits(text).then(|| text.to_string());
         }
-        let Some(data) = self.tensors.get(tensor.index()) else { return "?".into() };
-        match self.steps.get(data.step as usize) {
+        let Some(data) = self.tensors.get(tensor.index()) else { return Some("?".into()) };
+        let text = match self.steps.get(data.step as usize) {
             Some(Step::Leaf { leaf: Leaf::Constant(value) | Leaf::Number(value), .. }) => format!("{value}"),
             Some(Step::Leaf { leaf: Leaf::Size(at), .. }) => match self.facts.sizes.get(*at as usize) {
                 Some(captured) => self.captured_name(*captured),
@@ -92,16 +94,14 @@ impl Graph {
             },
             Some(Step::Op { .. }) if depth == 0 => "…".into(),
             Some(Step::Op { op, results, result, .. }) => {
-                let operands: Vec<String> = self
-                    .operands_of(tensor)
-                    .iter()
-                    .map(|operand| self.expression(*operand, depth - 1))
-                    .collect();
-                let text = self.applied(*op, &operands, false);
+                let operands = self.operands_of(tensor).iter();
+                let operands = operands.map(|operand| self.expression(*operand, depth - 1, longest));
+                let text = self.applied(*op, &operands.collect::<Option<Vec<String>>>()?, false);
                 if *results > 1 { format!("part {} of {text}", tensor.0 - result + 1) } else { text }
             }
             _ => "?".into(),
-        }
+        };
+        fits(&text).then_some(text)
     }
 
     /// An operation applied to the texts of its operands. If `full`, with all of its spec and its

@@ -86,6 +86,8 @@ impl<'s> From<&'s Spec> for Notation<'s> {
 pub(crate) struct Specs {
     /// By their texts: specs as they are written, and those that [keep](Spec::keeps) units.
     pub by_text: [FxHashMap<Box<str>, u32>; 2],
+    /// By the shape whose names they accumulate over.
+    pub over: FxHashMap<Box<str>, u32>,
     pub all: Vec<Arc<KnownSpec>>,
 }
 

@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use broadloom_core::order::Dim;
 use broadloom_core::{Closed, DimShape, DimTerm, Middle};
+use broadloom_spec::Kind;
 
 use crate::Graph;
 use crate::error::Error;
 use crate::graph::Settled;
 use crate::shape::{Axis, PartialAxis, PartialRow, PartialShape, Shape, Shapes, axis, basis_name};
-use crate::step::{RowRef, Tensor};
+use crate::step::{RowRef, Tensor, place};
 use crate::view::View;
 
 impl Graph {
@@ -21,6 +22,13 @@ impl Graph {
             return PartialShape { rows: [unknown(), unknown(), unknown()] };
         }
         PartialShape { rows: self.rows(tensor).map(|row| self.partial_row(row)) }
+    }
+
+    /// Returns true if a row of a tensor is known to have no axes.
+    pub fn has_no_axes(&self, tensor: Tensor, kind: Kind) -> bool {
+        let Some(data) = self.tensors.get(tensor.index()) else { return false };
+        let row = self.partial_row(data.rows[place(kind)]);
+        !row.open && row.lead.is_empty() && row.trail.is_empty()
     }
 
     pub(crate) fn partial_row(&self, row: RowRef) -> PartialRow {

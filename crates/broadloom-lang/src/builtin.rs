@@ -410,7 +410,7 @@ fn mean(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
     let call = &with_spec(eval, call)?;
     let (spec, operands) = eval.spec_and_operands(call, By::Names)?;
     let over = eval.left_out(spec.spec());
-    let made = eval.ask(call.span, |graph| graph.mean(&spec, &operands, &over))?;
+    let made = eval.ask(call.span, |graph| graph.mean(&*spec, &operands, &over))?;
     eval.show_as_written(made, call.span, &format!("{}(…)", call.name));
     Ok(Value::Tensor(made))
 }
@@ -418,7 +418,7 @@ fn mean(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
 fn split(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
     eval.only(call, &[])?;
     let (spec, operands) = eval.spec_and_operands(call, By::Spec)?;
-    let parts = eval.ask(call.span, |graph| graph.split(&spec, &operands))?;
+    let parts = eval.ask(call.span, |graph| graph.split(&*spec, &operands))?;
     let parts: Vec<Value> = parts.into_iter().map(Value::Tensor).collect();
     Ok(Value::List(parts.into()))
 }

@@ -44,7 +44,7 @@ pub use lint::{lint, warnings};
 pub use mesh::OnMesh;
 pub use position::{Counter, Position};
 pub use program::{
-    Application, Asked, Dim, Made, Options, Origin, Program, Signatures, Written, compile, signatures,
+    Application, Asked, Dim, Made, Options, Origin, Program, Signatures, Written, compile, infer, signatures,
 };
 pub use progress::{Progress, Step};
 pub use ready::{Available, Ready, diagnose};

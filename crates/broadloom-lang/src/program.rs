@@ -11,7 +11,7 @@ use crate::eval::{Eval, diagnosed, left_out};
 use crate::plan::Plan;
 use crate::signature::Signature;
 use crate::syntax::ast::{File, Names};
-use crate::weights::Weights;
+use crate::weights::{Load, Weights};
 
 /// Options for reading a program.
 #[derive(Clone, Debug, Default)]
@@ -68,6 +68,8 @@ pub struct Program {
     pub(crate) weights: Weights,
     /// The number of evaluation steps: a measure of the time it took to build.
     pub work: u64,
+    /// The number of bodies of functions that were walked.
+    pub walked: usize,
 }
 
 /// A tensor with a name.
@@ -177,6 +179,14 @@ pub fn compile(name: &str, text: &str, options: &Options) -> Program {
     Program::of(eval, options)
 }
 
+/// Reads a program as far as its shapes: like [`compile`], without what is found by deriving loops, and without advice that
+/// has to be tried.
+pub fn infer(name: &str, text: &str, options: &Options) -> Program {
+    let mut eval = Eval::new(options);
+    eval.program(name, text);
+    Program::shaped(eval, options).0
+}
+
 /// The functions whose signatures are asked for.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Asked {
@@ -218,7 +228,25 @@ impl Program {
     }
 
     /// The program that an evaluation has made, without advice that has to be tried.
-    pub(crate) fn as_read(mut eval: Eval<'_>, options: &Options) -> Program {
+    pub(crate) fn as_read(eval: Eval<'_>, options: &Options) -> Program {
+        let (mut program, loads) = Program::shaped(eval, options);
+        if options.until.is_none() {
+            program.look_at_numbers();
+            program.look_at_bits();
+            program.look_at_weights(loads, options.load.as_deref());
+            program.look_at_streams();
+            program.rehearse();
+        }
+        program.look_at_dims();
+        // In the order of the text, independent of the phase that found them.
+        program.diagnostics.sort_by_key(|diagnostic| {
+            diagnostic.primary().map(|label| (label.span.source, label.span.start))
+        });
+        program
+    }
+
+    /// The program that an evaluation has made, with its shapes, and the weights that it loads.
+    fn shaped(mut eval: Eval<'_>, options: &Options) -> (Program, Vec<Load>) {
         if options.until.is_none() && eval.diagnostics.iter().all(|diagnostic| !diagnostic.is_error()) {
             eval.unassigned_states();
         }
@@ -248,21 +276,12 @@ impl Program {
             file: eval.own_file,
             weights: Weights::default(),
             work: eval.work,
+            walked: eval.walked,
         };
         if options.until.is_none() {
             program.close();
-            program.look_at_numbers();
-            program.look_at_bits();
-            program.look_at_weights(loads, options.load.as_deref());
-            program.look_at_streams();
-            program.rehearse();
         }
-        program.look_at_dims();
-        // In the order of the text, independent of the phase that found them.
-        program.diagnostics.sort_by_key(|diagnostic| {
-            diagnostic.primary().map(|label| (label.span.source, label.span.start))
-        });
-        program
+        (program, loads)
     }
 
     /// Sets the sizes that were given from outside in the graph, so that they show in shapes. A

@@ -369,7 +369,7 @@ impl Instance {
                 }
                 Step::Leaf { tensor, .. } => {
                     let named = graph.declarations.get(tensor).and_then(|declared| declared.named.as_deref());
-                    tables.extend(named.map(|named| (named.names.clone(), named.labels, named.rows)));
+                    tables.extend(named.map(|named| (named.decl.names.clone(), named.labels, named.rows)));
                 }
                 _ => {}
             }

@@ -283,6 +283,7 @@ impl Eval<'_> {
         let scope = frame.scope.clone();
         self.applied.push(Applied { layer: layer.clone(), scope, name, span, outer, library, open });
         self.calls.push(span);
+        self.walked += 1;
         let made = self.within(frame, |eval| {
             eval.deeper(span, |eval| {
                 if !states_shapes(&function) {
@@ -391,7 +392,11 @@ impl Eval<'_> {
         self.configured_by_tensor(function, arguments, &given, span)?;
         self.rule_with_parameters(function, &given)?;
         let mut slots: Vec<Option<Given>> = arguments.iter().map(|_| None).collect();
-        let all: Vec<Given> = given.iter().filter(|each| each.name.is_none()).cloned().collect();
+        let plain = given.iter().filter(|each| each.name.is_none());
+        let all: Vec<Given> = match plain.clone().count() > slots.len() {
+            true => plain.cloned().collect(),
+            false => Vec::new(),
+        };
         let mut next = 0;
         let mut is_known = Ok(());
         for each in given {

@@ -23,7 +23,9 @@ impl Eval<'_> {
         let Some(shape) = shape else { return };
         let rows = [(Kind::Batch, &shape.batch), (Kind::Input, &shape.input)];
         let rows = rows.into_iter().filter_map(|(kind, row)| Some((kind, row.as_ref()?)));
-        for (kind, row) in rows.chain([(Kind::Output, &shape.output)]) {
+        let has_names =
+            |row: &[Axis]| row.iter().any(|axis| matches!(axis.kind, AxisKind::Name(_) | AxisKind::Row(_)));
+        for (kind, row) in rows.chain([(Kind::Output, &shape.output)]).filter(|(_, row)| has_names(row)) {
             let pieces: Vec<RowItem> = row.iter().flat_map(|axis| self.pieces(axis)).collect();
             let hole = pieces.iter().position(|piece| matches!(piece, RowItem::Hole));
             let last = pieces.iter().rposition(|piece| matches!(piece, RowItem::Hole));

@@ -60,10 +60,10 @@ impl Eval<'_> {
             }
             let declared = self.declared(shape)?;
             let sizes: Vec<_> = declared.sizes.iter().map(|(label, size)| (label.as_str(), size)).collect();
-            let got = self.graph.shape(tensor).to_string();
             let made = self.graph.state_shape(tensor, &declared.text, &sizes, &mut names);
             self.note_origins(shape.span.unwrap_or(argument.name.span));
             if let Err(error) = made {
+                let got = self.graph.shape(tensor).to_string();
                 let wants = (function, argument.name.name, declared.written.as_str());
                 let written = self.quote(span);
                 let help = self.what_to_give(function, shape, (tensor, &written));
@@ -102,10 +102,10 @@ impl Eval<'_> {
         };
         let declared = self.declared(shape)?;
         let sizes: Vec<_> = declared.sizes.iter().map(|(label, size)| (label.as_str(), size)).collect();
-        let got = self.graph.shape(*tensor).to_string();
         let made = self.graph.state_shape(*tensor, &declared.text, &sizes, names);
         self.note_origins(span);
         let Err(error) = made else { return Ok(()) };
+        let got = self.graph.shape(*tensor).to_string();
         let name = self.text(function.def.name.name).to_string();
         let message = format!("`{name}` states `{}` for its result, which is `{got}`", declared.written);
         let place = self.place(span);

@@ -37,8 +37,11 @@ impl Eval<'_> {
             declared.push(" -> ");
         }
         self.row(&shape.output, &mut declared)?;
-        declared.text = declared.text.trim().to_string();
-        declared.written = declared.written.trim().to_string();
+        for text in [&mut declared.text, &mut declared.written] {
+            if text.trim().len() != text.len() {
+                *text = text.trim().to_string();
+            }
+        }
         Ok(declared)
     }
 

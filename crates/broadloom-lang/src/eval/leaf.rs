@@ -195,7 +195,7 @@ impl Eval<'_> {
             return self.fail(diagnostic.with_help(help));
         }
         self.not_a_name_for_a_number(&scope, param, span)?;
-        let wanted = format!("{}{plain}", self.prefix());
+        let wanted = self.inside(&plain);
         let name = self.free_name(&wanted);
         let declared = match &param.shape {
             Some(shape) => Some(self.declared(shape)?),

@@ -43,9 +43,12 @@ impl Eval<'_> {
         let config = function.def.config.as_deref();
         let is_config = config.is_some_and(|config| std::ptr::eq(config, arguments));
         let from = function.def.name.span.source;
+        let has_tensors = given.iter().any(|each| matches!(each.value, Value::Tensor(_)));
+        if !is_config || !has_tensors || !self.library.contains(&from) {
+            return Ok(());
+        }
         // A rule may be configured with a tensor as its rate.
-        let is_rule = self.sources.get(from).name().contains("optimisers");
-        if !is_config || is_rule || !self.library.contains(&from) {
+        if self.sources.get(from).name().contains("optimisers") {
             return Ok(());
         }
         let named = |at: usize| arguments.get(at).map(|each| self.text(each.name.name));
@@ -137,15 +140,15 @@ impl Eval<'_> {
 
     /// Reports `adam(params(loss), …)`.
     pub(super) fn rule_with_parameters(&mut self, function: &Rc<Function>, given: &[Given]) -> Evaluated<()> {
-        let from = function.def.name.span.source;
-        if !self.library.contains(&from) || !self.sources.get(from).name().contains("optimisers") {
-            return Ok(());
-        }
         let is_list = |each: &&Given| match &each.value {
             Value::List(items) => items.iter().any(|item| matches!(item, Value::Tensor(_))),
             _ => false,
         };
         let Some(list) = given.iter().find(is_list) else { return Ok(()) };
+        let from = function.def.name.span.source;
+        if !self.library.contains(&from) || !self.sources.get(from).name().contains("optimisers") {
+            return Ok(());
+        }
         let name = self.text(function.def.name.name).to_string();
         let message =
             format!("`{name}` is not given parameters: `minimise` finds those that a loss depends on");

@@ -71,7 +71,7 @@ pub(crate) use apply::Applied;
 pub(crate) use checkpoint::Checkpoint;
 pub(crate) use report::{diagnosed, left_out};
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -128,6 +128,8 @@ pub(crate) struct Eval<'o> {
     ranged: FxHashMap<String, usize>,
     /// The specs that the program itself writes.
     pub specs: Vec<Written>,
+    /// Specs by their text, and by the shape that they accumulate over.
+    read_specs: [FxHashMap<Box<str>, Rc<spec::ReadSpec>>; 2],
     /// Sizes with a range that are set from outside.
     pub asked: Vec<(String, u64)>,
     /// The sizes of `options` that no `dim` has taken yet.
@@ -157,6 +159,8 @@ pub(crate) struct Eval<'o> {
     depth: usize,
     /// The number of expressions that have been evaluated.
     pub work: u64,
+    /// The number of bodies of functions that have been walked.
+    pub walked: usize,
     /// True while functions are applied as after training.
     inference: bool,
     /// The bodies that are being planned, the innermost last.
@@ -199,7 +203,7 @@ pub(crate) struct Frame {
     /// The name of the parameter that a rule is applied to.
     pub subject: Option<Rc<str>>,
     /// The folder of the file.
-    pub folder: PathBuf,
+    pub folder: Rc<Path>,
 }
 
 impl<'o> Eval<'o> {
@@ -217,7 +221,7 @@ impl<'o> Eval<'o> {
             layer: None,
             turns: Rc::new([]),
             subject: None,
-            folder: options.folder.clone(),
+            folder: options.folder.as_path().into(),
         };
         Eval {
             options,
@@ -234,6 +238,7 @@ impl<'o> Eval<'o> {
             dims: Vec::new(),
             ranged: FxHashMap::default(),
             specs: Vec::new(),
+            read_specs: Default::default(),
             asked: Vec::new(),
             unused_sizes: options.sizes.iter().map(|(name, _)| name.clone()).collect(),
             own: prelude.clone(),
@@ -250,6 +255,7 @@ impl<'o> Eval<'o> {
             calls: Vec::new(),
             depth: 0,
             work: 0,
+            walked: 0,
             inference: options.inference,
             bodies: vec![action::Planned::default()],
             params: FxHashSet::default(),
@@ -428,13 +434,13 @@ impl<'o> Eval<'o> {
     }
 
     /// The folder of files that the program names.
-    pub fn folder(&self) -> &std::path::Path {
+    pub fn folder(&self) -> &Path {
         &self.frame.folder
     }
 
     /// A name for a leaf that has none in the program.
     pub fn fresh_name(&mut self, name: &str) -> String {
-        let wanted = format!("{}{name}", self.prefix());
+        let wanted = self.inside(name);
         self.free_name(&wanted)
     }
 
@@ -524,9 +530,26 @@ impl<'o> Eval<'o> {
     /// The path of the function that is being applied, with a dot, for names inside of it.
     fn prefix(&mut self) -> String {
         match self.frame.layer.clone() {
-            Some(layer) => format!("{}.", self.path_of(&layer)),
+            Some(layer) => {
+                let path = self.path_of(&layer);
+                let mut prefix = String::with_capacity(path.len() + 1);
+                prefix.push_str(&path);
+                prefix.push('.');
+                prefix
+            }
             None => String::new(),
         }
+    }
+
+    /// A name of the function that is being applied, with its path.
+    fn inside(&mut self, name: &str) -> String {
+        let Some(layer) = self.frame.layer.clone() else { return name.to_string() };
+        let path = self.path_of(&layer);
+        let mut inside = String::with_capacity(path.len() + 1 + name.len());
+        inside.push_str(&path);
+        inside.push('.');
+        inside.push_str(name);
+        inside
     }
 
     /// The path that the names of a layer's parameters begin with.

@@ -29,13 +29,13 @@ pub(crate) enum By {
 pub(crate) enum ReadSpec {
     /// As it is written, and read.
     Written(String, Spec),
-    /// It says more than what is written.
-    Made(Spec),
+    /// The shape of an operand, and the spec that accumulates over its names.
+    Over(String, Spec),
 }
 
 impl ReadSpec {
     pub(crate) fn spec(&self) -> &Spec {
-        let (ReadSpec::Written(_, spec) | ReadSpec::Made(spec)) = self;
+        let (ReadSpec::Written(_, spec) | ReadSpec::Over(_, spec)) = self;
         spec
     }
 }
@@ -44,7 +44,7 @@ impl<'s> From<&'s ReadSpec> for Notation<'s> {
     fn from(read: &'s ReadSpec) -> Notation<'s> {
         match read {
             ReadSpec::Written(text, _) => Notation::Text(text),
-            ReadSpec::Made(spec) => Notation::Tree(spec),
+            ReadSpec::Over(shape, _) => Notation::Over(shape),
         }
     }
 }
@@ -62,17 +62,15 @@ impl Eval<'_> {
         let (spec, operands) = self.spec_and_operands(call, by)?;
         let options =
             SpecOptions { accumulate, combine, padding, name: Some(call.name), ..SpecOptions::default() };
-        self.ask(call.span, |graph| graph.einsum_with(&spec, &operands, &options))
-    }
-
-    /// Returns true if a tensor is known to have no input axes.
-    fn has_no_inputs(&self, tensor: Tensor) -> bool {
-        let [_, input, _] = self.graph.shape(tensor).rows;
-        !input.open && input.lead.is_empty() && input.trail.is_empty()
+        self.ask(call.span, |graph| graph.einsum_with(&*spec, &operands, &options))
     }
 
     /// The spec, read and filled in, and the operands of a call.
-    pub(crate) fn spec_and_operands(&mut self, call: &Call, by: By) -> Evaluated<(ReadSpec, Vec<Tensor>)> {
+    pub(crate) fn spec_and_operands(
+        &mut self,
+        call: &Call,
+        by: By,
+    ) -> Evaluated<(Rc<ReadSpec>, Vec<Tensor>)> {
         let plain: Vec<&Given> = call.given.iter().filter(|given| given.name.is_none()).collect();
         let Some((first, rest)) = plain.split_first() else {
             let message = format!("`{}` needs a spec and tensors", call.name);
@@ -101,17 +99,13 @@ impl Eval<'_> {
         if let (By::Names, false, Some(tensor)) = (by, filled.contains("=>"), rest.first())
             && let Some((shape, result)) = filled.split_once("->")
             && let Value::Tensor(tensor) = tensor.value
-            && self.has_no_inputs(tensor)
+            && self.graph.has_no_axes(tensor, Kind::Input)
         {
             let message = "`->` comes between inputs and outputs, and the result of a spec follows `=>`";
             let help = format!("write `{} => {}`", shape.trim(), with_rows(shape, result.trim()));
             return self.wrong(codes::NOTATION, message, first.span, help);
         }
-        let read = match by {
-            By::Names if !filled.contains("=>") => parse_over(&filled).map(ReadSpec::Made),
-            _ => parse_spec(&filled).map(|spec| ReadSpec::Written(filled.clone(), spec)),
-        };
-        let read = match read {
+        let read = match self.read_spec(&filled, by) {
             Ok(read) => read,
             Err(mut error) => {
                 // In NumPy's notation all axes of an operand stand side by side.
@@ -143,6 +137,20 @@ impl Eval<'_> {
         let operands =
             rest.iter().map(|given| self.tensor(&given.value, given.span)).collect::<Result<_, _>>()?;
         Ok((read, operands))
+    }
+
+    /// Reads a spec. Functions that are applied again have the same ones again, so each is parsed once.
+    fn read_spec(&mut self, text: &str, by: By) -> Result<Rc<ReadSpec>, broadloom_spec::Error> {
+        let is_shape = by == By::Names && !text.contains("=>");
+        if let Some(known) = self.read_specs[usize::from(is_shape)].get(text) {
+            return Ok(known.clone());
+        }
+        let read = Rc::new(match is_shape {
+            true => ReadSpec::Over(text.into(), parse_over(text)?),
+            false => ReadSpec::Written(text.into(), parse_spec(text)?),
+        });
+        self.read_specs[usize::from(is_shape)].insert(text.into(), read.clone());
+        Ok(read)
     }
 
     /// Replaces `{name}` in a text by the number or the text of that name.
@@ -409,8 +417,8 @@ impl Eval<'_> {
         if let Some(Given { value: Value::Text(_), .. }) = given.first() {
             let call = Call { name: "einsum", given: given.to_vec(), span };
             let (spec, operands) = self.spec_and_operands(&call, By::Spec)?;
-            let made =
-                self.ask(span, |graph| graph.apply_by(operation, &spec, &operands, &SpecOptions::default()))?;
+            let made = self
+                .ask(span, |graph| graph.apply_by(operation, &*spec, &operands, &SpecOptions::default()))?;
             return Ok(Value::Tensor(made));
         }
         let operands: Vec<Tensor> =

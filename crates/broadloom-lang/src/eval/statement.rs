@@ -1,6 +1,6 @@
 //! Statements that bind names, and blocks.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -184,7 +184,7 @@ impl Eval<'_> {
         let parsed = crate::syntax::parse(source, &text, &mut self.names);
         self.diagnostics.extend(parsed.diagnostics);
         let scope = Scope::new(Some(self.prelude.clone()));
-        let folder = file.parent().map(PathBuf::from).unwrap_or_default();
+        let folder = file.parent().unwrap_or(Path::new("")).into();
         let frame = Frame { file: Arc::new(parsed.file), scope: scope.clone(), folder, ..self.frame.clone() };
         self.within(frame, Eval::file);
         self.modules.insert(file.to_path_buf(), Some(scope.clone()));
@@ -232,7 +232,7 @@ impl Eval<'_> {
         let text = self.text(name.name).to_string();
         match &value {
             Value::Tensor(tensor) => {
-                let shown = format!("{}{text}", self.prefix());
+                let shown = self.inside(&text);
                 if tensor.index() >= before && self.graph.name_of(*tensor).is_none() {
                     self.graph.name(*tensor, &shown);
                 }

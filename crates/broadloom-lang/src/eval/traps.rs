@@ -21,8 +21,14 @@ impl Eval<'_> {
         }
         let literal = match read {
             ReadSpec::Written(text, _) => self.sources.slice(span).trim_matches('"') == text,
-            ReadSpec::Made(_) => false,
+            ReadSpec::Over(..) => false,
         };
+        // A function that is applied again has the same specs again.
+        let is_known =
+            |known: &Written| (known.span, known.literal) == (span, literal) && known.spec == *read.spec();
+        if self.specs.iter().rev().take(NEAR).any(is_known) {
+            return Ok(());
+        }
         let written = Written { spec: read.spec().clone(), span, literal };
         if let Some((size, place)) = part_as_position(&written) {
             let message =
@@ -33,10 +39,7 @@ impl Eval<'_> {
             let label = "a number by itself is a position";
             return self.fail(Diagnostic::error(codes::NOTATION, message, place, label).with_help(help));
         }
-        // A function that is applied again has the same specs again.
-        if !self.specs.iter().rev().take(NEAR).any(|known| *known == written) {
-            self.specs.push(written);
-        }
+        self.specs.push(written);
         Ok(())
     }
 
