@@ -10,7 +10,7 @@
 //! [`Graph`](broadloom::Graph), and infers all shapes. It never fails: mistakes become a list of
 //! diagnostics, and the rest of the program is there all the same. [`Program::run`] executes it.
 
-mod builtin;
+mod arithmetic;
 pub mod codes;
 mod editing;
 mod eval;
@@ -19,8 +19,8 @@ mod held;
 mod last_look;
 mod library;
 mod lint;
-mod load;
 mod mesh;
+mod observer;
 pub mod plan;
 mod position;
 mod program;
@@ -28,11 +28,13 @@ mod progress;
 mod ready;
 mod rehearse;
 mod remedies;
+mod resume;
 mod run;
 pub mod show;
 pub mod signature;
 mod size;
 mod stream;
+mod stream_uses;
 mod suggest;
 pub mod syntax;
 mod value;
@@ -42,13 +44,14 @@ pub use editing::Editing;
 pub use library::builtins;
 pub use lint::{lint, warnings};
 pub use mesh::OnMesh;
+pub use observer::Observer;
 pub use position::{Counter, Position};
 pub use program::{
     Application, Asked, Dim, Made, Options, Origin, Program, Signatures, Written, compile, infer, signatures,
 };
 pub use progress::{Progress, Step};
 pub use ready::{Available, Ready, diagnose};
-pub use run::{Ended, Observer, RunOptions, Way};
+pub use run::{Ended, RunOptions, Way};
 pub use stream::Stream;
 pub use suggest::nearest;
 

@@ -53,6 +53,6 @@ pub(crate) fn library() -> &'static Library {
 /// assert!(broadloom_lang::builtins().all(|name| name != "linear"));
 /// ```
 pub fn builtins() -> impl Iterator<Item = &'static str> {
-    let functions = crate::builtin::all().iter().map(|builtin| builtin.name);
-    functions.chain(crate::builtin::values().into_iter().map(|(name, _)| name))
+    let functions = crate::eval::builtin::all().iter().map(|builtin| builtin.name);
+    functions.chain(crate::eval::builtin::values().into_iter().map(|(name, _)| name))
 }

@@ -56,7 +56,9 @@ impl Position {
         Some(match self {
             Position::Counter(counter, ..) => *values.get(counter.0 as usize)? as f64,
             Position::Number(number) => *number,
-            Position::Binary(sign, a, b) => crate::builtin::fold(*sign, a.number(values)?, b.number(values)?),
+            Position::Binary(sign, a, b) => {
+                crate::arithmetic::fold(*sign, a.number(values)?, b.number(values)?)
+            }
         })
     }
 

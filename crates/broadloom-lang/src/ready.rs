@@ -10,9 +10,9 @@ use rustc_hash::FxHashMap;
 use crate::codes;
 use crate::eval::diagnosed;
 use crate::feed::Feeds;
+use crate::observer::{Observer, notice};
 use crate::plan::{Drawn, Plan};
 use crate::program::{Application, Made, Origin, Program};
-use crate::run::{Observer, notice};
 
 /// A program with its numbers.
 pub struct Ready {

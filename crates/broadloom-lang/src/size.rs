@@ -89,7 +89,7 @@ impl Size {
                 numerator as f64 / denominator as f64
             }
             Size::Number(number) => *number,
-            Size::Binary(sign, a, b) => crate::builtin::fold(*sign, a.at(of)?, b.at(of)?),
+            Size::Binary(sign, a, b) => crate::arithmetic::fold(*sign, a.at(of)?, b.at(of)?),
         })
     }
 

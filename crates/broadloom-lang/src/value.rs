@@ -8,10 +8,13 @@ use broadloom::{Array, Initial, Operation, Tensor};
 use broadloom_diagnostics::Span;
 use rustc_hash::FxHashMap;
 
-use crate::builtin::Builtin;
 use crate::position::Position;
 use crate::size::Size;
 use crate::syntax::ast::{Def, ExprId, File, Name};
+
+/// A function of the language, by its place in the table of these.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct BuiltinId(pub u16);
 
 /// A value of the language. All but tensors exist only while the program is built.
 #[derive(Clone)]
@@ -30,7 +33,8 @@ pub(crate) enum Value {
     Layer(Rc<Layer>),
     /// A function that is applied as if nothing were trained.
     Inference(Rc<Value>),
-    Builtin(&'static Builtin),
+    /// A function of the language.
+    Builtin(BuiltinId),
     Operation(Rc<Operation>),
     Initial(Rc<Initial>),
     Array(Rc<Array>),
@@ -77,7 +81,7 @@ impl Value {
             (Value::Number(a), Value::Number(b)) => a != b,
             (Value::Text(a), Value::Text(b)) => a != b,
             (Value::Tensor(a), Value::Tensor(b)) => a != b,
-            (Value::Builtin(a), Value::Builtin(b)) => !std::ptr::eq(*a, *b),
+            (Value::Builtin(a), Value::Builtin(b)) => a != b,
             (Value::Function(a), Value::Function(b)) => !Rc::ptr_eq(a, b),
             (Value::Layer(a), Value::Layer(b)) => {
                 let configured =

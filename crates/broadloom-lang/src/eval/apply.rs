@@ -14,8 +14,8 @@ use broadloom_diagnostics::{Diagnostic, Edit, Span};
 use super::contract::{Places, states_shapes};
 use super::foreign::signature;
 use super::{Eval, Evaluated, Frame, Reported};
-use crate::builtin::Given;
 use crate::codes;
+use crate::eval::builtin::Given;
 use crate::program::Application;
 use crate::suggest;
 use crate::syntax::ast::{Arg, Argument, Axis, AxisKind, ExprId, ExprKind, Ident};
@@ -119,7 +119,8 @@ impl Eval<'_> {
         match function {
             Value::Layer(layer) => self.apply_layer(layer, given, span),
             Value::Builtin(builtin) => {
-                let call = crate::builtin::Call { name: builtin.name, given, span };
+                let builtin = builtin.get();
+                let call = super::builtin::Call { name: builtin.name, given, span };
                 (builtin.apply)(self, &call)
             }
             Value::Operation(operation) => self.own_operation(operation, &given, span),

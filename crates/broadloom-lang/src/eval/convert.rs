@@ -5,8 +5,8 @@ use broadloom_diagnostics::Span;
 use rustc_hash::FxHashSet;
 
 use super::{Eval, Evaluated, Reported};
-use crate::builtin::moves;
 use crate::codes;
+use crate::eval::builtin::moves;
 use crate::position::Position;
 use crate::size::Size;
 use crate::value::Value;

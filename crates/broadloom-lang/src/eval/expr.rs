@@ -6,8 +6,9 @@ use std::sync::Arc;
 use broadloom::{Along, Kind, SliceIndex, concat};
 use broadloom_diagnostics::{Diagnostic, Span};
 
+use super::builtin;
 use super::{Eval, Evaluated, Frame, Reported};
-use crate::builtin;
+use crate::arithmetic::fold;
 use crate::codes;
 use crate::last_look::IF_OF_TENSOR;
 use crate::position::{Position, whole};
@@ -151,7 +152,7 @@ impl Eval<'_> {
     pub(super) fn lookup(&mut self, name: Name, span: Span) -> Evaluated<Value> {
         match self.frame.scope.find(name) {
             Some(Value::Mistake) => Err(Reported),
-            Some(Value::Builtin(builtin)) if builtin.name == "training" => {
+            Some(Value::Builtin(builtin)) if builtin.get().name == "training" => {
                 Ok(Value::Number(f64::from(!self.inference)))
             }
             Some(value) => Ok(value),
@@ -219,7 +220,7 @@ impl Eval<'_> {
         span: Span,
     ) -> Evaluated<Value> {
         if let (Value::Number(a), Value::Number(b)) = (a, b) {
-            return Ok(Value::Number(builtin::fold(sign, *a, *b)));
+            return Ok(Value::Number(fold(sign, *a, *b)));
         }
         if let Some(value) =
             scaled(sign, a, b).or_else(|| counted(sign, a, b)).or_else(|| compared(sign, a, b))
@@ -228,7 +229,7 @@ impl Eval<'_> {
         }
         // Sizes that are already known are numbers.
         if let (Some(a), Some(b)) = (self.known(a), self.known(b)) {
-            return Ok(Value::Number(builtin::fold(sign, a, b)));
+            return Ok(Value::Number(fold(sign, a, b)));
         }
         if let Some(size) = arithmetic(sign, a, b).filter(|size| self.is_decided(size)) {
             return Ok(Value::Size(Rc::new(size)));
@@ -279,7 +280,7 @@ impl Eval<'_> {
             return Ok(None);
         }
         let (a, b) = (self.number(a, spans.0)?, self.number(b, spans.1)?);
-        Ok(Some(Value::Number(builtin::fold(sign, a, b))))
+        Ok(Some(Value::Number(fold(sign, a, b))))
     }
 
     /// An expression whose value is a size: arithmetic on sizes stays arithmetic, whether or not they are known.

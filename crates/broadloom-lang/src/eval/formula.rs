@@ -102,7 +102,7 @@ impl Eval<'_> {
         let Some(Value::Builtin(builtin)) = self.frame.scope.find(name) else { return None };
         let is_plain =
             |arg: &ast::Arg| arg.name.is_none() && !matches!(file.expr(arg.value).kind, ExprKind::Text(_));
-        let operation = builtin.pointwise(args.len()).filter(|_| args.iter().all(is_plain))?;
+        let operation = builtin.get().pointwise(args.len()).filter(|_| args.iter().all(is_plain))?;
         Some(operation.name())
     }
 

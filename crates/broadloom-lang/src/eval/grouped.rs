@@ -3,7 +3,7 @@
 use broadloom_spec::Error;
 
 use super::Eval;
-use crate::builtin::Given;
+use crate::eval::builtin::Given;
 use crate::suggest::listed;
 use crate::value::Value;
 

@@ -62,7 +62,7 @@ impl Eval<'_> {
         let ExprKind::Name(callee) = file.expr(*callee).kind else { return Ok(()) };
         let is_range = matches!(
             self.frame.scope.find(callee),
-            Some(Value::Builtin(builtin)) if builtin.name == "range"
+            Some(Value::Builtin(builtin)) if builtin.get().name == "range"
         );
         if !is_range || !self.trains(&file, body) || self.place(span) != span {
             return Ok(());

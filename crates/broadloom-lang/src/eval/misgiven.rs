@@ -7,8 +7,8 @@ use broadloom_diagnostics::{Diagnostic, Span};
 
 use super::foreign::signature;
 use super::{Eval, Evaluated};
-use crate::builtin::Given;
 use crate::codes;
+use crate::eval::builtin::Given;
 use crate::suggest;
 use crate::syntax::ast::{Argument, ExprKind};
 use crate::value::{Function, Value};

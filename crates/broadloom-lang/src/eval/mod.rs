@@ -32,6 +32,7 @@ mod apply;
 mod averaged;
 mod axis_names;
 mod blame;
+pub(crate) mod builtin;
 mod causes;
 mod checkpoint;
 mod clashes;
@@ -48,6 +49,7 @@ mod formula;
 mod grouped;
 mod habits;
 mod leaf;
+mod load;
 mod makers;
 mod misgiven;
 mod path;
@@ -83,7 +85,7 @@ use crate::codes;
 use crate::plan::{Action, Plan};
 use crate::program::{Dim, Made, Options, Origin, Written};
 use crate::syntax::ast::{ExprId, File, Name, Names, Statement};
-use crate::value::{Defining, Function, Layer, Scope, Value};
+use crate::value::{BuiltinId, Defining, Function, Layer, Scope, Value};
 
 /// The error of an evaluation whose mistake has already been reported.
 #[derive(Clone, Copy, Debug)]
@@ -279,11 +281,11 @@ impl<'o> Eval<'o> {
         self.sources = library.sources.clone();
         self.names = library.names.clone();
         self.diagnostics.extend(library.diagnostics.iter().cloned());
-        for builtin in crate::builtin::all() {
+        for (at, builtin) in (0..).zip(builtin::all()) {
             let name = self.names.intern(builtin.name);
-            self.prelude.bind(name, Value::Builtin(builtin));
+            self.prelude.bind(name, Value::Builtin(BuiltinId(at)));
         }
-        for (name, value) in crate::builtin::values() {
+        for (name, value) in builtin::values() {
             let name = self.names.intern(name);
             self.prelude.bind(name, value);
         }

@@ -15,8 +15,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::contract::states_shapes;
 use super::unapplied::bound_by_def;
 use super::{Eval, Evaluated, Frame, MOST_WORK, Reported};
-use crate::builtin::Given;
 use crate::codes;
+use crate::eval::builtin::Given;
 use crate::program::Asked;
 use crate::signature::{self, NotInferred, Scheme, Signature};
 use crate::syntax::ast::{Argument, AxisKind, ExprKind, Name, Shape, StatementKind};
@@ -513,7 +513,7 @@ impl<'o> Eval<'o> {
                 Value::Number(number) => format!("{name} = {number}"),
                 Value::Text(text) => format!("{name} = \"{text}\""),
                 Value::Nothing => format!("{name} = inferred"),
-                Value::Builtin(builtin) => format!("{name} = {}", builtin.name),
+                Value::Builtin(builtin) => format!("{name} = {}", builtin.get().name),
                 Value::Layer(layer) => format!("{name} = {}", layer.name.borrow()),
                 _ => self.written_argument(function, argument),
             }

@@ -7,8 +7,8 @@ use broadloom_diagnostics::{Diagnostic, Span};
 use broadloom_spec::{Axis, AxisId, Kind, RowId, RowVariable, Shape, Spec, parse_over, parse_spec};
 
 use super::{Eval, Evaluated, Reported};
-use crate::builtin::{Call, Given};
 use crate::codes;
+use crate::eval::builtin::{Call, Given};
 use crate::position::whole;
 use crate::syntax::ast::{Binary, Body, ExprId, ExprKind, Ident, StatementKind};
 use crate::value::Value;

@@ -7,8 +7,8 @@ use broadloom_diagnostics::Span;
 
 use super::declared::Declared;
 use super::{Eval, Evaluated, Reported};
-use crate::builtin::{Call, Given};
 use crate::codes;
+use crate::eval::builtin::{Call, Given};
 use crate::stream::{HAS_STREAMS, Part, PartFrom, Stream};
 use crate::suggest;
 use crate::syntax::ast::Ident;
@@ -122,7 +122,7 @@ impl Eval<'_> {
     fn file_parts(&mut self, text: &str, span: Span) -> Evaluated<Vec<Part>> {
         let file = match broadloom::files::OpenRows::open(self.folder().join(text)) {
             Ok(file) => Arc::new(file),
-            Err(error) => return crate::load::unreadable(self, text, &error, span),
+            Err(error) => return crate::eval::load::unreadable(self, text, &error, span),
         };
         let part = |(at, rows): (usize, &broadloom::files::Rows)| Part {
             name: rows.name.clone(),

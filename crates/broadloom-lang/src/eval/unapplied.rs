@@ -12,11 +12,11 @@ use rustc_hash::FxHashSet;
 
 use super::contract::{names_of, states_shapes};
 use super::{Eval, Evaluated, Frame, Reported};
-use crate::builtin::{Builtin, Given};
+use crate::eval::builtin::{Builtin, Given};
 use crate::syntax::ast::{
     Arg, Argument, Binary, Body, Def, Expr, ExprId, ExprKind, File, Ident, Statement, StatementKind, Target,
 };
-use crate::value::{Function, Scope, Value};
+use crate::value::{BuiltinId, Function, Scope, Value};
 
 impl Eval<'_> {
     /// Checks the functions that were defined and never applied.
@@ -142,7 +142,7 @@ impl Eval<'_> {
         let at = self.span_of(callee);
         match self.callee(callee) {
             // Functions of the language count their arguments before they use them.
-            Some(Callee::Builtin(builtin)) if is_clear(builtin, &given) => {
+            Some(Callee::Builtin(builtin)) if is_clear(builtin.get(), &given) => {
                 self.apply(&Value::Builtin(builtin), given, (at, span)).map(|_| ())
             }
             Some(Callee::Arguments(function, configured)) => {
@@ -196,7 +196,7 @@ fn is_clear(builtin: &Builtin, given: &[Given]) -> bool {
 
 /// The function that is called.
 enum Callee {
-    Builtin(&'static Builtin),
+    Builtin(BuiltinId),
     Arguments(Rc<Function>, bool),
 }
 

@@ -8,8 +8,8 @@ use broadloom_diagnostics::{Diagnostic, Span};
 use rustc_hash::FxHashSet;
 
 use super::{Eval, Evaluated};
-use crate::builtin::{Call, Given};
 use crate::codes;
+use crate::eval::builtin::{Call, Given};
 use crate::syntax::ast::ExprKind;
 use crate::value::Value;
 use crate::weights::{Line, Load};

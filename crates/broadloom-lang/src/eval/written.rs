@@ -20,7 +20,7 @@ impl Eval<'_> {
             Value::Array(_) | Value::Numbers(_) | Value::List(_) => {
                 Ok(Initial::Values(self.array(value, None, span)?))
             }
-            Value::Builtin(builtin) => match (builtin.initial)() {
+            Value::Builtin(builtin) => match (builtin.get().initial)() {
                 Some(initial) => Ok(initial),
                 None => self.no_initial(value, span),
             },

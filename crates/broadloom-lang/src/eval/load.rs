@@ -7,8 +7,8 @@ use broadloom::Array;
 use broadloom::files::{FileError, FileErrorKind, read_array, read_arrays};
 use broadloom_diagnostics::Span;
 
-use crate::builtin::Call;
 use crate::codes;
+use crate::eval::builtin::Call;
 use crate::eval::{Eval, Evaluated};
 use crate::value::Value;
 

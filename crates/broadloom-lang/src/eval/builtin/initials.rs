@@ -57,7 +57,7 @@ pub(super) fn noise(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
     let initial = match plain[..] {
         [] => Some(Initial::Uniform { low: 0.0, high: 1.0 }),
         [Given { value: Value::Initial(initial), .. }] => Some((**initial).clone()),
-        [Given { value: Value::Builtin(builtin), .. }] => (builtin.initial)(),
+        [Given { value: Value::Builtin(builtin), .. }] => (builtin.get().initial)(),
         _ => None,
     };
     let (is_normal, from, scale) = match initial {

@@ -12,11 +12,12 @@ use std::sync::LazyLock;
 use broadloom::{Accumulate, Combine, Graph, Initial, Operation, Padding, Tensor};
 use broadloom_diagnostics::Span;
 
+use crate::arithmetic::number;
 use crate::codes;
 use crate::eval::spec::By;
 use crate::eval::{Eval, Evaluated, Reported};
-use crate::syntax::ast::{Binary, Ident};
-use crate::value::Value;
+use crate::syntax::ast::Ident;
+use crate::value::{BuiltinId, Value};
 
 /// A function of the language.
 pub(crate) struct Builtin {
@@ -25,6 +26,13 @@ pub(crate) struct Builtin {
     pub apply: fn(&mut Eval<'_>, &Call) -> Evaluated<Value>,
     /// The initial values that it stands for when it is written without arguments.
     pub initial: fn() -> Option<Initial>,
+}
+
+impl BuiltinId {
+    /// The function.
+    pub fn get(self) -> &'static Builtin {
+        &all()[usize::from(self.0)]
+    }
 }
 
 impl Builtin {
@@ -111,7 +119,7 @@ const OWN: [Builtin; 43] = [
     function("constant", constant),
     function("range", range),
     function("noise", initials::noise),
-    function("load", crate::load::load),
+    function("load", crate::eval::load::load),
     function("batches", crate::eval::streams::batches),
     function("params", params),
     function("len", len),
@@ -157,21 +165,6 @@ pub(crate) fn values() -> [(&'static str, Value); 6] {
         ("true", Value::Number(1.0)),
         ("false", Value::Number(0.0)),
     ]
-}
-
-/// Applies an operator to numbers that are known.
-pub(crate) fn fold(sign: Binary, a: f64, b: f64) -> f64 {
-    match sign {
-        Binary::Compose => a * b,
-        Binary::Pipe => b,
-        _ => number(sign.operation(), &[a, b]),
-    }
-}
-
-/// The value of a pointwise operation on numbers. Every operation that has a sign or a name in the
-/// language is in the table.
-fn number(name: &str, operands: &[f64]) -> f64 {
-    Operation::value(name, operands).unwrap_or(f64::NAN)
 }
 
 impl Call {

@@ -1,0 +1,69 @@
+//! Going on from where another run had come.
+
+use std::path::Path;
+
+use broadloom_diagnostics::Diagnostic;
+
+use crate::codes;
+use crate::observer::Observer;
+use crate::plan::Action;
+use crate::progress::Progress;
+use crate::ready::Ready;
+
+impl Ready {
+    /// Returns true for the place behind all actions.
+    pub(crate) fn is_end(&self, place: &Progress) -> bool {
+        *place == Progress::at(self.plan.actions.len())
+    }
+
+    /// Loads what a run has saved, and says where it has come. Without a file, a run begins at its beginning.
+    pub(crate) fn resume(
+        &mut self,
+        file: &Path,
+        observer: &mut dyn Observer,
+    ) -> Result<Progress, Box<Diagnostic>> {
+        if !file.exists() {
+            observer.notice(&format!("there is no {} yet: the run begins", file.display()));
+            return Ok(Progress::default());
+        }
+        self.session.load(file).map_err(|error| self.about_file(&error))?;
+        self.pass_on(observer);
+        let refused = |message: String, help: &str| {
+            Err(Box::new(
+                Diagnostic::new(broadloom_diagnostics::Severity::Error, codes::FILE, message).with_help(help),
+            ))
+        };
+        let Some(place) = Progress::noted(&self.session) else {
+            let message = format!("{} does not say how far its run had come", file.display());
+            return refused(message, "begin with its values instead: `--load`");
+        };
+        let Some(loops) = place.loops(&self.plan) else {
+            let message = format!("{} is of a run of another program", file.display());
+            return refused(message, "the program has changed since: begin with its values, `--load`");
+        };
+        let done = loops
+            .iter()
+            .map(|(repeat, step)| format!("repetition {} of {}", step.repetitions, repeat.total()));
+        let done: Vec<String> = done.collect();
+        if loops.iter().any(|(_, step)| step.repetitions > 0) {
+            let within = if done.len() > 1 { ", inside of the next" } else { "" };
+            observer.notice(&format!("{} goes on after {}{within}", file.display(), done.join(" and ")));
+        }
+        let (repetitions, losses) = self.reported(&place);
+        observer.resumed(repetitions, losses);
+        Ok(place)
+    }
+
+    /// The number of repetitions, and of losses, that an observer has been told when a run has come to a place.
+    fn reported(&self, place: &Progress) -> (u64, u64) {
+        let Some(step) = place.steps.first() else { return (0, 0) };
+        let (mut repetitions, mut losses) = (0u64, 0u64);
+        for (at, action) in self.plan.actions.iter().enumerate().take(step.action + 1) {
+            let Action::Repeat(repeat) = action else { continue };
+            let done = if at < step.action { repeat.total() } else { step.repetitions };
+            repetitions = repetitions.saturating_add(done);
+            losses = losses.saturating_add(done.saturating_mul(repeat.losses.len() as u64));
+        }
+        (repetitions, losses)
+    }
+}
