@@ -153,6 +153,7 @@ impl Graph {
             return Error::new(ErrorKind::Mismatch, message);
         }
         let message = match what.and_then(|what| self.what_text(case, what)) {
+            Some(_) if let Some(message) = self.of_one_size(case.refused, [&a, &b]) => message,
             Some(what) => format!("{what} cannot be both {a} and {b}"),
             None => format!("{a} and {b} do not agree"),
         };
