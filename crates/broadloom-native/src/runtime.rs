@@ -18,8 +18,8 @@ const SMALL: &str = include_str!("small.c");
 const MATH: &str = include_str!("runtime/math.c");
 /// The function that sorts, for one type of numbers.
 const SORT: &str = include_str!("runtime/sort.c");
-/// Functions of matrices.
-const MATRIX: &str = include_str!("runtime/matrix.c");
+/// Functions of matrices, for which a page has no room.
+const MATRIX: &str = if cfg!(target_arch = "wasm32") { "" } else { include_str!("runtime/matrix.c") };
 /// The functions that sort, for all types.
 static SORTS: LazyLock<String> = LazyLock::new(|| {
     let of = |(dtype, key, load): &(Dtype, &str, &str)| {

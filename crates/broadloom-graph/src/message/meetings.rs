@@ -30,10 +30,7 @@ impl Graph {
         let Meeting { label, sides } = self.meeting(case)?;
         let [first, second] = sides.map(|(size, _)| size.to_string());
         let message = match &label {
-            // The labels of functions of matrices are not the program's.
-            Some(_) if self.matrices_of(case.refused).is_some() => {
-                format!("{first} and {second} do not agree: these axes of a matrix are one size")
-            }
+            Some(_) if let Some(message) = self.of_one_size(case.refused, [&first, &second]) => message,
             Some(label) => format!("`{label}` cannot be both {first} and {second}"),
             None => format!("{first} and {second} do not agree"),
         };

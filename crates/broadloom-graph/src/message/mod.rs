@@ -155,6 +155,7 @@ impl Graph {
         }
         let error = |message: String| self.error_at(ErrorKind::Mismatch, case.refused, &message);
         match what.and_then(|what| self.what_text(case, what)) {
+            Some(_) if let Some(message) = self.of_one_size(case.refused, [&a, &b]) => error(message),
             Some(what) => error(format!("{what} cannot be both {a} and {b}")).with_fact(Fact::NamedAxis),
             None => error(format!("{a} and {b} do not agree")),
         }
