@@ -66,15 +66,17 @@ What is emitted:
             whole routine: gradients, updates and random numbers included. The first line lists the routines. With `--mesh`
             and `--shard`, arguments, results and intermediate tensors say in Shardy how they are divided over devices
   --c       for each routine `NAME.c` and `NAME.h`, which need nothing else; the header says how to call it
-  --lean    the constraints of the program, what was inferred, and the theorem that the one satisfies the other;
-            `lake build` in the folder checks it, and so does `verification/check` of Broadloom's repository
+  --lean    the constraints of the program, what was inferred, and the theorem that the one satisfies the other, for all
+            sizes of its names in their ranges; `lake build` in the folder checks it, and so does `verification/check` of
+            Broadloom's repository
   --interface
             the signatures of the functions that the file defines; `--check FILE` says what has changed since they were
             written to FILE, and ends with 1 if something has
   --json    everything: tensors with their shapes, how they are known and why, operations with their loop nests, routines
 
-MLIR, StableHLO, C and Lean are for one size of each name. If the program has sizes with a range (`dim batch in 1..64 = 32`), these are the
-declared ones, or those set with `--set`; the headers of C and the first lines of the others say which.
+MLIR, StableHLO and C are for one size of each name. If the program has sizes with a range (`dim batch in 1..64 = 32`), these are the
+declared ones, or those set with `--set`; the headers of C and the first lines of the others say which. The first lines of Lean say
+for which sizes it is: for all, except where `--set` or the program gives one, or where Lean's checker is too weak.
 
 Exit status: 0 fine, 1 the program has errors, 2 something cannot be read or written.
 
@@ -103,6 +105,10 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
         if output.status != Status::Fine {
             return output;
         }
+    }
+    // An interface says that the functions of a module are in order.
+    if args.interface && output.status != Status::Fine {
+        return output;
     }
     if let Some(file) = &args.check {
         return match interface::check(&text, file) {
