@@ -58,12 +58,17 @@ fn sizes_are_said() {
     };
     let said = |sizes: &str, sign: &str| Some(format!("{sign} The program at {sizes}, and no other size."));
     assert_eq!(first("print1.h"), said("batch = 3, seq = 16, layers = 2", "//"));
-    assert_eq!(first("Named.lean"), said("`batch` = 3, `seq` = 16, `layers` = 2", "--"));
+    let lean = std::fs::read_to_string(out.join("Named.lean")).expect("a file");
+    let lean: Vec<&str> = lean.lines().take(2).collect();
+    assert_eq!(lean[0], "-- The program at all sizes: `seq in 8..`, where `seq` is a multiple of 8.");
+    assert_eq!(Some(lean[1].to_string()), said("`batch` = 3, `layers` = 2", "--"));
     // A name that certificates must not have is changed in the comment, too.
     let program = out.join("names.loom");
     std::fs::write(&program, "dim prefix in 1..9 = 4\ndata x : prefix = ones\nprint sum(x)\n")
         .expect("a file");
-    let said = broadloom(&["emit", &path(program), "--lean"], &World::default());
+    let said = broadloom(&["emit", &path(program.clone()), "--lean"], &World::default());
+    assert_eq!(said.stdout.lines().next(), Some("-- The program at all sizes: `prefix_ in 1..9`."));
+    let said = broadloom(&["emit", &path(program), "--lean", "--set", "prefix=4"], &World::default());
     assert_eq!(said.stdout.lines().next(), Some("-- The program at `prefix_` = 4, and no other size."));
 }
 
@@ -224,11 +229,13 @@ fn lean_is_a_project() {
     let shown = broadloom(&["emit", &file, "--lean"], &World::default());
     let written = broadloom(&["emit", &file, "--lean", "-o", &path(out.clone())], &World::default());
     assert_eq!((shown.status, written.status), (0, 0), "{}{}", shown.stderr, written.stderr);
-    assert_eq!(written.stdout.lines().count(), 7);
+    assert_eq!(written.stdout.lines().count(), 9);
     let read = |name: &str| std::fs::read_to_string(out.join(name)).expect("a file of the project");
     assert_eq!(read("Dense.lean"), shown.stdout);
     let theory = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../verification/lean");
-    for name in ["GroundAlgebra.lean", "Certificate.lean", "TensorDimensions.lean", "lean-toolchain"] {
+    let files =
+        ["GroundAlgebra.lean", "Certificate.lean", "Forms.lean", "Ranges.lean", "TensorDimensions.lean"];
+    for name in files.into_iter().chain(["lean-toolchain"]) {
         assert_eq!(read(name), std::fs::read_to_string(theory.join(name)).expect("the theory"));
     }
     assert!(read("lakefile.toml").contains("\"Dense\"]"));
@@ -236,8 +243,8 @@ fn lean_is_a_project() {
         read("README.md").contains("#print axioms Dense.certificate") && !read("README.md").contains("NAME")
     );
     // All imported modules are in the project.
-    for name in ["GroundAlgebra", "Certificate", "TensorDimensions", "Dense"] {
-        let text = read(&format!("{name}.lean"));
+    for name in files.into_iter().chain(["Dense.lean"]) {
+        let text = read(name);
         let imports = text.lines().filter_map(|line| line.split_once("import "));
         let there = |module: &str| out.join(format!("{module}.lean")).is_file();
         assert!(

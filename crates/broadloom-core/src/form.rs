@@ -321,8 +321,8 @@ impl<S: Copy + Ord> Form<S> {
         self.minus(&factor.times(zero)?)
     }
 
-    /// The form in terms of what some [independent](independent) forms leave, all of which are zero.
-    pub(crate) fn modulo(&self, zeros: &[Form<S>]) -> Form<S> {
+    /// The form in terms of what some independent forms leave, all of which are zero.
+    pub fn modulo(&self, zeros: &[Form<S>]) -> Form<S> {
         let mut form = self.clone();
         // Products only get smaller, so this ends; the limit is for expressions beyond all reason.
         for _ in 0..MOST_REDUCTIONS {

@@ -17,7 +17,9 @@
 //! # Ok::<(), broadloom::Error>(())
 //! ```
 
+mod family;
 mod lean;
+mod prove;
 
 use std::hash::Hash;
 
@@ -26,8 +28,10 @@ use broadloom_spec::Kind;
 use rustc_hash::FxHashMap;
 
 use crate::{Error, Graph};
+use family::Forms;
 
-pub use lean::module_name;
+pub use family::{Condition, Family, Name};
+pub use lean::{comment, module_name};
 
 /// The constraints of a program and a solution.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -44,6 +48,8 @@ pub struct Certificate {
     pub shapes: Vec<Shape>,
     /// The names of the bases `1, 2, …`.
     pub bases: Vec<String>,
+    /// The named sizes, if it is a certificate for all of them.
+    pub family: Option<Family>,
 }
 
 /// A step of a program, and the constraints that follow from it.
@@ -65,6 +71,13 @@ pub enum Dim {
         /// The number of elements.
         size: u64,
         /// The basis: the thing that is counted.
+        basis: u32,
+    },
+    /// A size that depends on named sizes.
+    Form {
+        /// The place of its expression in the [`Family`].
+        form: usize,
+        /// The basis.
         basis: u32,
     },
 }
@@ -223,6 +236,43 @@ impl Graph {
             settled.settle_sizes()?;
             return settled.certificate();
         }
+        Ok(self.certified()?.0)
+    }
+
+    /// The constraints of the program and the solution for all sizes of its names: those in their ranges that meet
+    /// the [conditions](Graph::runtime_checks) that the program relies on. Without open names it is the
+    /// [certificate](Graph::certificate). Changes nothing.
+    ///
+    /// ```
+    /// let mut g = broadloom::Graph::new();
+    /// g.dim("seq", 8..=512, None)?;
+    /// let x = g.data("x", "seq")?;
+    /// g.einsum("8*i => i", &[x])?;
+    /// let certificate = g.certificate_for_all_sizes()?;
+    /// let family = certificate.family.as_ref().expect("a name");
+    /// assert_eq!(family.conditions[0].text, "`seq` is a multiple of 8");
+    /// assert_eq!(family.forms.iter().map(|form| family.show(form)).collect::<Vec<_>>(), ["seq/8", "seq"]);
+    /// // Lean's checker will accept it.
+    /// assert_eq!(certificate.unproved(), None);
+    /// # Ok::<(), broadloom::Error>(())
+    /// ```
+    pub fn certificate_for_all_sizes(&mut self) -> Result<Certificate, Error> {
+        if !self.is_symbolic() {
+            return self.certificate();
+        }
+        let (certificate, forms) = self.certified()?;
+        let family = forms.family(self)?;
+        let family = family.ok_or_else(|| {
+            Error::new(
+                crate::ErrorKind::GaveUp,
+                "the expressions of the named sizes are too large".to_string(),
+            )
+        })?;
+        Ok(Certificate { family: Some(family), ..certificate })
+    }
+
+    /// The certificate without its family, and the expressions that its dimensions refer to.
+    fn certified(&mut self) -> Result<(Certificate, Forms), Error> {
         // If the program has no final shapes, this error explains why.
         self.final_shapes()?;
         let mut terms = Terms::new(&self.solver);
@@ -242,17 +292,21 @@ impl Graph {
         let discardable = discardable.map(|(number, _)| number).collect();
         let steps = self.by_step(stated);
         let bases = self.bases.iter().map(|basis| basis.to_string()).collect();
+        let mut forms = Forms::default();
         let ((dims, rows), _) = self.closed(|closed, _| {
-            let dims: Vec<Dim> = dims.all.iter().map(|var| dim(closed.dim(*var))).collect();
-            let rows: Vec<Row> = rows.all.iter().map(|var| row(&closed.row(*var))).collect();
+            let dims: Vec<Dim> = dims.all.iter().map(|var| forms.dim(closed, closed.dim(*var))).collect();
+            let mut axes = |axes: &[order::Dim]| axes.iter().map(|axis| forms.dim(closed, *axis)).collect();
+            let row = |row: order::Row| Row { lead: axes(row.lead()), trail: axes(row.trail()) };
+            let rows: Vec<Row> = rows.all.iter().map(|var| closed.row(*var)).map(row).collect();
             (dims, rows)
         })?;
-        let mut certificate = Certificate { steps, discardable, dims, rows, shapes: Vec::new(), bases };
+        let shapes = Vec::new();
+        let mut certificate = Certificate { steps, discardable, dims, rows, shapes, bases, family: None };
         for shape in &mut named {
             shape.axes = certificate.axes(&shape.row);
         }
         certificate.shapes = named;
-        Ok(certificate)
+        Ok((certificate, forms))
     }
 
     /// The constraints, grouped by the steps they come from.
@@ -285,11 +339,15 @@ impl Graph {
 }
 
 impl Certificate {
-    fn axes(&self, term: &RowTerm) -> Vec<Dim> {
-        let value = |term: &DimTerm| match term {
+    fn value(&self, term: &DimTerm) -> Dim {
+        match term {
             DimTerm::Var(number) => self.dims.get(*number).copied().unwrap_or(Dim::Unit),
             DimTerm::Dim(dim) => *dim,
-        };
+        }
+    }
+
+    fn axes(&self, term: &RowTerm) -> Vec<Dim> {
+        let value = |term: &DimTerm| self.value(term);
         let middle = term.hole.and_then(|number| self.rows.get(number));
         let middle = middle.into_iter().flat_map(|row| row.lead.iter().chain(&row.trail)).copied();
         let (lead, trail) = (term.lead.iter().map(value), term.trail.iter().map(value));
@@ -308,18 +366,13 @@ fn word(kind: Kind) -> &'static str {
 fn dim(dim: order::Dim) -> Dim {
     match dim {
         order::Dim::Unit => Dim::Unit,
-        // All named sizes have numbers here.
+        // Constraints mention names by variables.
         order::Dim::Symbolic(_) => {
             debug_assert!(false, "a named size without a number in a certificate");
             Dim::Unit
         }
         order::Dim::Atom(atom) => Dim::Atom { size: atom.size, basis: atom.basis.0 },
     }
-}
-
-fn row(row: &order::Row) -> Row {
-    let axes = |axes: &[order::Dim]| axes.iter().map(|axis| dim(*axis)).collect();
-    Row { lead: axes(row.lead()), trail: axes(row.trail()) }
 }
 
 /// Numbers for variables, in the order in which they are mentioned first.

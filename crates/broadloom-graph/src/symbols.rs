@@ -75,6 +75,11 @@ impl RuntimeCheck {
         &self.form
     }
 
+    /// The condition on the expression.
+    pub(crate) fn need(&self) -> Need {
+        self.need
+    }
+
     /// The one named size that it bounds from below, and the least number that it can have.
     pub fn least(&self) -> Option<(Symbol, u64)> {
         let Need::AtLeast(least) = self.need else { return None };

@@ -173,3 +173,65 @@ fn order(rows: u64, epoch: u64, seed: u64) -> Vec<u64> {
     }
     order
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use broadloom_diagnostics::SourceId;
+
+    fn stream(rows: u64, size: u64, shuffled: bool, smaller_last: bool) -> Stream {
+        let array = Array::new(&[rows], (0..rows as i64).collect::<Vec<i64>>()).unwrap();
+        let from = PartFrom::Memory(Arc::new(array));
+        let part = Part { name: String::new(), sizes: vec![rows], dtype: None, from };
+        let mut graph = Graph::new();
+        let data = vec![(graph.number(0.0), 0)];
+        let (name, span) = ("numbers".to_string(), Span::empty(SourceId::default(), 0));
+        Stream { name, arrays: vec![part], rows, size, shuffled, smaller_last, named: None, data, span }
+    }
+
+    fn epoch(stream: &Stream, epoch: u64, seed: u64) -> Vec<f64> {
+        let mut batches = Batches::new(stream.clone(), seed);
+        let first = epoch * stream.batches();
+        let all = first..first + stream.batches();
+        all.flat_map(|batch| batches.read(batch).unwrap()[0].to_f64s()).collect()
+    }
+
+    #[test]
+    fn an_epoch_has_every_row_once() {
+        let plain: Vec<f64> = (0..103).map(f64::from).collect();
+        assert_eq!(epoch(&stream(103, 10, false, true), 3, 0), plain);
+        assert_eq!(epoch(&stream(103, 10, false, false), 3, 0), plain[..100]);
+        let shuffled = stream(103, 10, true, true);
+        let mut seen = epoch(&shuffled, 1, 7);
+        assert_ne!(seen, plain);
+        assert_ne!(seen, epoch(&shuffled, 2, 7), "another order in each epoch");
+        assert_ne!(seen, epoch(&shuffled, 1, 8), "another order for another seed");
+        seen.sort_by(f64::total_cmp);
+        assert_eq!(seen, plain);
+    }
+
+    /// A batch does not depend on the batches that were read before it.
+    #[test]
+    fn batches_are_a_function_of_their_number() {
+        let stream = stream(50, 8, true, false);
+        let mut forward = Batches::new(stream.clone(), 1);
+        let all: Vec<_> = (0..20).map(|batch| forward.read(batch).unwrap()).collect();
+        for batch in [19, 3, 11, 0] {
+            assert_eq!(Batches::new(stream.clone(), 1).read(batch).unwrap(), all[batch as usize]);
+        }
+    }
+
+    /// Every row is as likely in every place: chi-squared over 2,000 epochs of 6 rows, 25 degrees of freedom.
+    #[test]
+    fn orders_are_even() {
+        let mut counts = [[0u32; 6]; 6];
+        for epoch in 0..2000 {
+            let order = order(6, epoch, 5);
+            order.iter().enumerate().for_each(|(place, row)| counts[place][*row as usize] += 1);
+        }
+        let expected = 2000.0 / 6.0;
+        let chi: f64 =
+            counts.iter().flatten().map(|count| (f64::from(*count) - expected).powi(2) / expected).sum();
+        assert!(chi < 52.6, "{chi}: less than one in a thousand");
+    }
+}

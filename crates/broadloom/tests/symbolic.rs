@@ -4,10 +4,10 @@
 //! A failing program is reduced and printed. `BROADLOOM_PROGRAMS=3000` draws more of them,
 //! `BROADLOOM_PROGRAM=17` draws one.
 
-mod draw;
-mod judge;
+pub mod draw;
+pub mod judge;
 use crate::numbers;
-mod program;
+pub mod program;
 mod run;
 mod sessions;
 

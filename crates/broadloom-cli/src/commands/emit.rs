@@ -66,15 +66,18 @@ Formats:
             whole routine, including gradients, updates and random numbers. The first line lists the routines. With `--mesh`
             and `--shard`, arguments, results and intermediate tensors have Shardy annotations of their division over devices
   --c       `NAME.c` and `NAME.h` for each routine, without other dependencies; the header explains how to call it
-  --lean    the constraints of the program, the inferred shapes, and the theorem that the shapes satisfy the constraints;
-            `lake build` in the folder checks it, and so does `verification/check` of Broadloom's repository
+  --lean    the constraints of the program, the inferred shapes, and the theorem that the shapes satisfy the constraints for all
+            sizes of the names in their ranges; `lake build` in the folder checks it, and so does `verification/check` of
+            Broadloom's repository
   --interface
             the signatures of the functions that the file defines; `--check FILE` reports what has changed since they were
             written to FILE, and exits with 1 if something has
   --json    everything: tensors with their shapes and the reasons for them, operations with their loop nests, routines
 
-MLIR, StableHLO, C and Lean are for one value of each named size. If the program has sizes with a range (`dim batch in 1..64 = 32`),
+MLIR, StableHLO and C are for one value of each named size. If the program has sizes with a range (`dim batch in 1..64 = 32`),
 that is the declared value, or the one set with `--set`; the headers of C and the first lines of the other formats state it.
+The first lines of a Lean file state the sizes for which it holds: all, except where `--set` or the program gives one, or where
+the checker in Lean is too weak.
 
 Exit status: 0 success, 1 the program has errors, 2 a file cannot be read or written.
 
@@ -103,6 +106,10 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
         if output.status != Status::Fine {
             return output;
         }
+    }
+    // An interface says that the functions of a module are in order.
+    if args.interface && output.status != Status::Fine {
+        return output;
     }
     if let Some(file) = &args.check {
         return match interface::check(&text, file) {

@@ -2,9 +2,9 @@
 
 use std::fmt::{self, Display, Formatter, Write};
 
-use broadloom_core::Padding;
+use broadloom_core::{Form, Need, Padding};
 
-use super::{Certificate, Constraint, Dim, DimTerm, Piece, Row, RowTerm, Window};
+use super::{Certificate, Constraint, Dim, DimTerm, Family, Piece, Row, RowTerm, Window};
 
 /// Words that could leave something unproved, or change the meaning of a text; `verification/check`
 /// refuses them wherever they stand.
@@ -47,26 +47,35 @@ const REFUSED: [&str; 35] = [
 ];
 
 /// Names that mean something else in Lean, or are files of the theory.
-const TAKEN: [&str; 24] = [
+const TAKEN: [&str; 33] = [
     "Assignment",
     "Bool",
     "Broadloom",
     "Certificate",
+    "Condition",
     "Constraint",
     "Dim",
     "DimTerm",
+    "Expr",
+    "Family",
+    "Form",
+    "Forms",
     "GroundAlgebra",
     "Init",
     "Lake",
     "Lean",
     "List",
     "Nat",
+    "Need",
     "Option",
     "Piece",
+    "Poly",
     "Prop",
+    "Ranges",
     "Row",
     "RowTerm",
     "Shape",
+    "SizeRange",
     "Sort",
     "Std",
     "System",
@@ -123,9 +132,10 @@ impl Certificate {
     }
 
     fn write(&self, out: &mut String, name: &str) -> fmt::Result {
+        let theory = if self.family.is_some() { "Ranges" } else { "Certificate" };
         write!(
             out,
-            "module\n\npublic import Certificate\n\n@[expose] public noncomputable section\n\nopen Broadloom\n\n\
+            "module\n\npublic import {theory}\n\n@[expose] public noncomputable section\n\nopen Broadloom\n\n\
              namespace {name}\n\n"
         )?;
         for (at, basis) in self.bases.iter().enumerate() {
@@ -133,6 +143,9 @@ impl Certificate {
         }
         if !self.bases.is_empty() {
             out.push('\n');
+        }
+        if let Some(family) = &self.family {
+            write_family(out, family)?;
         }
         out.push_str("def system : System where\n  constraints := [");
         let mut before = "";
@@ -163,12 +176,83 @@ impl Certificate {
             let before = if at == 0 { "" } else { "," };
             write!(out, "{before}\n  ⟨\"{name}\", {}, {}⟩", shape.row, List(&shape.axes))?;
         }
-        write!(
-            out,
-            "]\n\ntheorem certificate : system.Holds solution := check_sound (by decide +kernel)\n\n\
-             theorem inferred : solution.Gives shapes := gives_sound (by decide +kernel)\n\nend {name}\n"
-        )
+        let theorems = if self.family.is_some() { FOR_ALL_SIZES } else { FOR_ONE_SIZE };
+        write!(out, "]\n\n{theorems}end {name}\n")
     }
+}
+
+/// The theorems of a certificate without names.
+const FOR_ONE_SIZE: &str = "theorem certificate : system.Holds solution := check_sound (by decide +kernel)\n\n\
+     theorem inferred : solution.Gives shapes := gives_sound (by decide +kernel)\n\n";
+
+/// The theorems of a certificate for all sizes of its names.
+const FOR_ALL_SIZES: &str = "theorem certificate : family.Holds system solution := checkAll_sound (by decide +kernel)\n\n\
+     theorem inferred : family.Gives solution shapes := givesAll_sound (by decide +kernel)\n\n\
+     theorem possible : family.Admits (sizesOf sample) := admits_sound (by decide +kernel)\n\n";
+
+/// The named sizes.
+fn write_family(out: &mut String, family: &Family) -> fmt::Result {
+    let mut list = |head: &str, items: Vec<(String, String)>, end: &str| {
+        write!(out, "{head} := [")?;
+        for (at, (said, item)) in items.iter().enumerate() {
+            let before = if at == 0 { "" } else { "," };
+            write!(out, "{before}\n    -- {}\n    {item}", harmless(said))?;
+        }
+        writeln!(out, "]{end}")
+    };
+    let names = family.names.iter().enumerate().map(|(at, name)| {
+        let (least, most) = name.range;
+        let most = most.map_or_else(|| "none".to_string(), |most| format!("some {most}"));
+        (format!("Name {at}: `{}`", name.name), format!("⟨{least}, {most}⟩"))
+    });
+    list("def family : Family where\n  ranges", names.collect(), "")?;
+    let conditions = family.conditions.iter().map(|condition| {
+        let (form, need) = (Polynomial(&condition.form), Asked(condition.need));
+        (condition.text.clone(), format!("⟨{form}, {need}⟩"))
+    });
+    list("  conditions", conditions.collect(), "")?;
+    let forms = family.forms.iter().enumerate();
+    let forms =
+        forms.map(|(at, form)| (format!("Size {at}: `{}`", family.show(form)), Polynomial(form).to_string()));
+    list("  forms", forms.collect(), "\n")?;
+    writeln!(out, "def sample : List Nat := {}\n", List(&family.sample))
+}
+
+/// An expression: its summands, and what their sum is divided by.
+struct Polynomial<'a>(&'a Form);
+
+impl Display for Polynomial<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str("⟨[")?;
+        for (at, (names, factor)) in self.0.terms().enumerate() {
+            let names: Vec<u32> = names.iter().map(|name| name.0).collect();
+            write!(f, "{}({factor}, {})", if at == 0 { "" } else { ", " }, List(&names))?;
+        }
+        write!(f, "], {}⟩", self.0.denominator())
+    }
+}
+
+/// A condition on an expression.
+struct Asked(Need);
+
+impl Display for Asked {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Need::Whole => f.write_str(".whole"),
+            Need::Zero => f.write_str(".zero"),
+            Need::AtLeast(least) => write!(f, ".atLeast {least}"),
+            Need::AtMost(most) => write!(f, ".atMost {most}"),
+        }
+    }
+}
+
+/// A line of comment, without the words and signs that certificates must not have.
+///
+/// ```
+/// assert_eq!(broadloom::certificate::comment("the size `prefix`"), "-- the size `prefix_`\n");
+/// ```
+pub fn comment(text: &str) -> String {
+    format!("-- {}\n", harmless(text))
 }
 
 /// A text without the words and signs that certificates must not have, on one line.
@@ -274,6 +358,8 @@ impl Display for Dim {
             Dim::Unit => f.write_str(".unit"),
             Dim::Atom { size, basis: 0 } => write!(f, ".sized {size}"),
             Dim::Atom { size, basis } => write!(f, ".atom {size} {basis}"),
+            Dim::Form { form, basis: 0 } => write!(f, ".sized (form {form})"),
+            Dim::Form { form, basis } => write!(f, ".atom (form {form}) {basis}"),
         }
     }
 }

@@ -1,9 +1,10 @@
-//! A reader of certificates, written from the header of `verification/lean/Certificate.lean`.
+//! A reader of certificates, written from the headers of `verification/lean/Certificate.lean` and `Ranges.lean`.
 
 /// The values that certificates consist of.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Value {
     Number(u128),
+    Negative(u128),
     Text(String),
     List(Vec<Value>),
     Tuple(Vec<Value>),
@@ -20,17 +21,34 @@ pub struct File {
     pub dims: Vec<Value>,
     pub rows: Vec<Value>,
     pub shapes: Vec<Value>,
+    pub family: Option<Family>,
 }
 
-const ABOVE: &str =
-    "module\n\npublic import Certificate\n\n@[expose] public noncomputable section\n\nopen Broadloom\n\n";
+/// The named sizes of a certificate for all of them.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Family {
+    pub ranges: Vec<Value>,
+    pub conditions: Vec<Value>,
+    pub forms: Vec<Value>,
+    pub sample: Vec<Value>,
+}
+
+const ABOVE: &str = "\n\n@[expose] public noncomputable section\n\nopen Broadloom\n\n";
 
 const THEOREMS: &str = "theorem certificate : system.Holds solution := check_sound (by decide +kernel)\n\n\
                         theorem inferred : solution.Gives shapes := gives_sound (by decide +kernel)\n\n";
 
+const RANGE_THEOREMS: &str = "theorem certificate : family.Holds system solution := checkAll_sound (by decide +kernel)\n\n\
+     theorem inferred : family.Gives solution shapes := givesAll_sound (by decide +kernel)\n\n\
+     theorem possible : family.Admits (sizesOf sample) := admits_sound (by decide +kernel)\n\n";
+
 /// Reads a certificate.
 pub fn read(text: &str) -> Result<File, String> {
-    let rest = text.strip_prefix(ABOVE).ok_or("the first lines are others")?;
+    let rest = text.strip_prefix("module\n\npublic import ").ok_or("the first lines are others")?;
+    let ranged = rest.starts_with("Ranges");
+    let (theory, theorems) = if ranged { ("Ranges", RANGE_THEOREMS) } else { ("Certificate", THEOREMS) };
+    let rest = rest.strip_prefix(theory).and_then(|rest| rest.strip_prefix(ABOVE));
+    let rest = rest.ok_or("the first lines are others")?;
     let (first, rest) = rest.split_once('\n').ok_or("one line")?;
     let namespace = first.strip_prefix("namespace ").ok_or("no namespace")?;
     let legal = namespace.starts_with(|letter: char| letter.is_ascii_uppercase())
@@ -39,8 +57,9 @@ pub fn read(text: &str) -> Result<File, String> {
         return Err(format!("the namespace {namespace}"));
     }
     let rest =
-        rest.strip_suffix(&format!("{THEOREMS}end {namespace}\n")).ok_or("the last lines are others")?;
+        rest.strip_suffix(&format!("{theorems}end {namespace}\n")).ok_or("the last lines are others")?;
     let mut tokens = Tokens { all: tokens(rest)?, at: 0 };
+    let family = if ranged { Some(tokens.family()?) } else { None };
     tokens.words("def system : System where constraints :=")?;
     let constraints = tokens.list()?;
     let discardable = if tokens.peek() == Some("discardable") {
@@ -56,7 +75,9 @@ pub fn read(text: &str) -> Result<File, String> {
     tokens.words("def shapes : List Shape :=")?;
     let shapes = tokens.list()?;
     match tokens.peek() {
-        None => Ok(File { namespace: namespace.into(), constraints, discardable, dims, rows, shapes }),
+        None => {
+            Ok(File { namespace: namespace.into(), constraints, discardable, dims, rows, shapes, family })
+        }
         Some(more) => Err(format!("{more} after the shapes")),
     }
 }
@@ -115,6 +136,18 @@ impl Tokens {
         Ok(())
     }
 
+    fn family(&mut self) -> Result<Family, String> {
+        self.words("def family : Family where ranges :=")?;
+        let ranges = self.list()?;
+        self.words("conditions :=")?;
+        let conditions = self.list()?;
+        self.words("forms :=")?;
+        let forms = self.list()?;
+        self.words("def sample : List Nat :=")?;
+        let sample = self.list()?;
+        Ok(Family { ranges, conditions, forms, sample })
+    }
+
     fn list(&mut self) -> Result<Vec<Value>, String> {
         match self.value()? {
             Value::List(values) => Ok(values),
@@ -124,7 +157,10 @@ impl Tokens {
 
     /// A value: a head with arguments, or an argument.
     fn value(&mut self) -> Result<Value, String> {
-        let head = self.peek().filter(|word| word.starts_with('.') || *word == "some").map(String::from);
+        let head = self
+            .peek()
+            .filter(|word| word.starts_with('.') || ["some", "form"].contains(word))
+            .map(String::from);
         let Some(head) = head else { return self.argument() };
         self.at += 1;
         let mut arguments = Vec::new();
@@ -141,14 +177,22 @@ impl Tokens {
             "[" => Ok(Value::List(self.until("]")?)),
             "⟨" => Ok(Value::Tuple(self.until("⟩")?)),
             "(" => {
-                let value = self.value()?;
-                self.words(")")?;
-                Ok(value)
+                let mut values = self.until(")")?;
+                match values.pop() {
+                    Some(value) if values.is_empty() => Ok(value),
+                    last => Ok(Value::Tuple(values.into_iter().chain(last).collect())),
+                }
             }
             "none" | "true" | "false" | ".unit" => Ok(Value::Apply(token, Vec::new())),
             _ => match token.strip_prefix('"') {
                 Some(text) => Ok(Value::Text(text.into())),
-                None => token.parse().map(Value::Number).map_err(|_| format!("{token} is no argument")),
+                None => {
+                    let (number, digits): (fn(u128) -> Value, &str) = match token.strip_prefix('-') {
+                        Some(digits) => (Value::Negative, digits),
+                        None => (Value::Number, &token),
+                    };
+                    digits.parse().map(number).map_err(|_| format!("{token} is no argument"))
+                }
             },
         }
     }

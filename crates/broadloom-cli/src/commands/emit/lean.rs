@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use broadloom::certificate::module_name;
+use broadloom::certificate::{Certificate, comment, module_name};
 use broadloom::files::write_text;
 use broadloom_diagnostics::escaped;
 use broadloom_lang::{Dim, Program};
@@ -11,10 +11,12 @@ use super::ranged;
 use crate::program::{reason, shown_path};
 
 /// The theory, and the version of Lean that it is for.
-const THEORY: [(&str, &str); 4] = [
+const THEORY: [(&str, &str); 6] = [
     ("lean-toolchain", include_str!("../../../../../verification/lean/lean-toolchain")),
     ("GroundAlgebra.lean", include_str!("../../../../../verification/lean/GroundAlgebra.lean")),
     ("Certificate.lean", include_str!("../../../../../verification/lean/Certificate.lean")),
+    ("Forms.lean", include_str!("../../../../../verification/lean/Forms.lean")),
+    ("Ranges.lean", include_str!("../../../../../verification/lean/Ranges.lean")),
     ("TensorDimensions.lean", include_str!("../../../../../verification/lean/TensorDimensions.lean")),
 ];
 
@@ -26,8 +28,7 @@ pub(super) fn emit(program: &mut Program, file: &Path, folder: Option<&Path>) ->
     let stem = file.file_stem().unwrap_or_default().to_string_lossy();
     let stem = escaped(&stem);
     let name = module_name(&stem);
-    let certificate = program.graph.certificate().map_err(|error| error.to_string())?.to_lean(&stem);
-    let certificate = at_sizes(program, &certificate) + &certificate;
+    let certificate = certificate(program, &stem)?;
     let Some(folder) = folder else { return Ok(certificate) };
     let cannot =
         |error: std::io::Error| format!("cannot write to {}: {}", shown_path(folder), reason(&error));
@@ -42,6 +43,29 @@ pub(super) fn emit(program: &mut Program, file: &Path, folder: Option<&Path>) ->
         out.push_str(&format!("{}\n", shown_path(&file)));
     }
     Ok(out)
+}
+
+/// The certificate, for all sizes of the names where Lean's checker can show it, below lines that say what it is for.
+fn certificate(program: &mut Program, stem: &str) -> Result<String, String> {
+    let for_all = program.graph.certificate_for_all_sizes().map_err(|error| error.to_string())?;
+    if let Some(unproved) = for_all.unproved() {
+        let text = program.graph.certificate().map_err(|error| error.to_string())?.to_lean(stem);
+        let reason = comment(&format!("Lean's checker cannot show for all sizes: {unproved}"));
+        return Ok(at_sizes(program, &text) + &reason + &text);
+    }
+    let text = for_all.to_lean(stem);
+    Ok(for_all_sizes(&for_all) + &at_sizes(program, &text) + &text)
+}
+
+/// A line with the ranges and conditions for which the program is certified; empty if it has no open names.
+fn for_all_sizes(certificate: &Certificate) -> String {
+    let Some(family) = certificate.family.as_ref().filter(|family| !family.names.is_empty()) else {
+        return String::new();
+    };
+    let names: Vec<String> = family.names.iter().map(|name| format!("`{name}`")).collect();
+    let conditions: Vec<&str> = family.conditions.iter().map(|condition| condition.text.as_str()).collect();
+    let only = if conditions.is_empty() { "" } else { ", where " };
+    comment(&format!("The program at all sizes: {}{only}{}.", names.join(", "), conditions.join(", ")))
 }
 
 /// A line with the sizes for which the program is certified; empty if it has no sizes with a range.
@@ -62,7 +86,7 @@ fn at_sizes(program: &Program, certificate: &str) -> String {
 fn lakefile(name: &str) -> String {
     format!(
         "name = \"certificate-of-{}\"\ndefaultTargets = [\"Verification\"]\n\n[[lean_lib]]\nname = \"Verification\"\n\
-         roots = [\"TensorDimensions\", \"GroundAlgebra\", \"Certificate\", \"{name}\"]\n",
+         roots = [\"TensorDimensions\", \"GroundAlgebra\", \"Certificate\", \"Forms\", \"Ranges\", \"{name}\"]\n",
         name.to_ascii_lowercase()
     )
 }
