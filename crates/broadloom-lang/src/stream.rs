@@ -177,6 +177,7 @@ fn order(rows: u64, epoch: u64, seed: u64) -> Vec<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use broadloom::Graph;
     use broadloom_diagnostics::SourceId;
 
     fn stream(rows: u64, size: u64, shuffled: bool, smaller_last: bool) -> Stream {
