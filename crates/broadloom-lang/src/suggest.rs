@@ -210,6 +210,8 @@ const FOREIGN: &[(&str, Way)] = &[
     ("asarray", Say("a list of numbers is a tensor: `[[1, 2], [3, 4]]`")),
     ("grad", Say("after `backward loss`, the gradient of `w` is `w.grad`")),
     ("detach", Write("stop_gradient($1)")),
+    ("inv", Write("inverse($1)")),
+    ("slogdet", Write("logdet($1)")),
     ("enumerate", Say("write `for i in 0..len(list):`, and `list[i]`")),
     ("zip", Say("write `for i in 0..len(list):`, and `list[i]` of each")),
     ("str", Say("a text is filled in by `\"{name}\"`")),

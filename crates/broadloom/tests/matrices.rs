@@ -240,3 +240,17 @@ fn gradients_are_those_of_differences_and_named_sizes_change_nothing() {
         }
     }
 }
+
+#[test]
+fn other_backends_refuse_by_name() {
+    let mut g = Graph::new();
+    let a = g.data("a", "3 -> 3").expect("a shape");
+    let det = g.det(a).expect("a matrix");
+    let refused = broadloom::nest_linalg(&mut g, det).expect_err("MLIR has no such operation").to_string();
+    assert!(refused.contains("`det`") && refused.contains("emit --c"), "{refused}");
+    let mut routine = Routine::new("compute");
+    routine.forward(det).keep(det);
+    let mut session = Session::new(g).expect("a session");
+    let refused = session.stablehlo(&routine).expect_err("XLA has no such operation").to_string();
+    assert!(refused.contains("XLA has no operation that computes `det`"), "{refused}");
+}
