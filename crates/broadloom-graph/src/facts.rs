@@ -36,6 +36,8 @@ pub(crate) struct Facts {
     pub initials: FxHashMap<Tensor, Initial>,
     /// Assignments as they were written, by step.
     pub texts: FxHashMap<u32, Box<str>>,
+    /// Shapes that tensors were declared with, as they were written, by step; and how many names the graph had then.
+    pub stated: FxHashMap<u32, (Box<str>, u32)>,
     /// Tensors without a name that were written in another way than they are made: messages call them so.
     pub shown: FxHashMap<Tensor, Box<str>>,
     /// Tensors that a function made, by the text of its application. Only messages call them so: listings say how they are

@@ -439,9 +439,10 @@ impl Graph {
         sizes: &[(&str, &SizeSum)],
         shared: Option<&mut StatedNames>,
     ) -> Result<(), Error> {
-        let (name, step) = (self.label_of(tensor), self.steps.len() as u32);
-        let about = |error: Error| error.about(&format!("the shape of `{name}`")).about_step(step);
-        let decl = self.read_shape(shape).map_err(about)?;
+        let step = self.steps.len() as u32;
+        let decl = self.read_shape(shape).map_err(|error| {
+            error.about(&format!("the shape of `{}`", self.label_of(tensor))).about_step(step)
+        })?;
         let (before, first_label) = (self.begin(&[tensor])?, self.labels.len());
         let declares = shared.is_none() && !self.declarations.contains_key(&tensor.0);
         let (own, rows) = (self.rows(tensor), self.declared_rows(&decl, Role::Interior, shared));
@@ -463,10 +464,10 @@ impl Graph {
             let declaration = Declaration { shape: shape.trim().into(), given: Given::Nothing, named };
             self.declarations.insert(tensor.0, declaration);
         }
-        self.facts.texts.insert(step, format!("{name} : {}", shape.trim()).into());
+        self.facts.stated.insert(step, (shape.trim().into(), self.names.len() as u32));
         let made = self.finish(before, Step::Declared(tensor));
         if made.is_err() {
-            self.facts.texts.remove(&step);
+            self.facts.stated.remove(&step);
             if declares {
                 self.declarations.remove(&tensor.0);
             }

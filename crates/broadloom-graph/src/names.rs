@@ -20,6 +20,15 @@ const LONGEST: usize = 48;
 /// Specs longer than this are left out of expressions, except where the message is about them.
 const LONGEST_SPEC: usize = 24;
 
+/// The limits of an expression.
+#[derive(Clone, Copy)]
+struct Within {
+    /// The number of letters.
+    longest: usize,
+    /// How many names are known: those that the graph was given first.
+    names: usize,
+}
+
 impl Graph {
     /// The operands of the operation that made a tensor.
     pub(crate) fn operands_of(&self, tensor: Tensor) -> &[Tensor] {
@@ -64,22 +73,30 @@ impl Graph {
 
     /// The text that stands for a tensor in a sentence: its name, or the expression that makes it.
     pub fn label_of(&self, tensor: Tensor) -> String {
-        if let Some(text) = self.expression(tensor, 3, LONGEST) {
+        self.label_among(tensor, self.names.len())
+    }
+
+    /// The same when the graph had so many names.
+    fn label_among(&self, tensor: Tensor, names: usize) -> String {
+        if let Some(text) = self.expression(tensor, 3, Within { longest: LONGEST, names }) {
             return text;
         }
         // The outer operation alone is clearer than a text cut in the middle.
-        let shallow = self.expression(tensor, 1, usize::MAX).unwrap_or_default();
+        let shallow = self.expression(tensor, 1, Within { longest: usize::MAX, names }).unwrap_or_default();
         if shallow.chars().count() <= LONGEST {
             return shallow;
         }
         shallow.chars().take(LONGEST - 1).chain(['…']).collect()
     }
 
-    /// The expression that makes a tensor; `None` if it has more than `longest` letters. It is at least as long as its
-    /// operands, so that the first of them that is too long ends it.
-    fn expression(&self, tensor: Tensor, depth: u32, longest: usize) -> Option<String> {
+    /// The expression that makes a tensor; `None` if it is too long. It is at least as long as its operands, so that the
+    /// first of them that is too long ends it.
+    fn expression(&self, tensor: Tensor, depth: u32, within: Within) -> Option<String> {
+        let longest = within.longest;
         let fits = |text: &str| text.len() <= longest || text.chars().count() <= longest;
-        if let Some(name) = self.name_of(tensor) {
+        let is_known = |name: u32| name != NONE && (name as usize) < within.names;
+        let own = self.tensors.get(tensor.index()).map(|data| data.name).filter(|name| is_known(*name));
+        if let Some(name) = own.map(|name| &*self.names[name as usize]) {
             return fits(name).then(|| name.into());
         }
         if let Some(text) = self.facts.shown.get(&tensor) {
@@ -95,7 +112,7 @@ impl Graph {
             Some(Step::Op { .. }) if depth == 0 => "…".into(),
             Some(Step::Op { op, results, result, .. }) => {
                 let operands = self.operands_of(tensor).iter();
-                let operands = operands.map(|operand| self.expression(*operand, depth - 1, longest));
+                let operands = operands.map(|operand| self.expression(*operand, depth - 1, within));
                 let text = self.applied(*op, &operands.collect::<Option<Vec<String>>>()?, false);
                 if *results > 1 { format!("part {} of {text}", tensor.0 - result + 1) } else { text }
             }
@@ -148,8 +165,8 @@ impl Graph {
 
     /// An operation in full, with the names of its operands; an assignment as it was written.
     pub(crate) fn step_text(&self, step: u32) -> Option<String> {
-        if let Some(text) = self.facts.texts.get(&step) {
-            return Some(text.to_string());
+        if let Some(text) = self.written_step(step) {
+            return Some(text);
         }
         let Some(Step::Op { op, .. }) = self.steps.get(step as usize) else { return None };
         let operands: Vec<String> =
@@ -157,9 +174,19 @@ impl Graph {
         Some(self.applied(*op, &operands, true))
     }
 
+    /// The text of an assignment as it was written, or of a declared shape with the names that there were.
+    fn written_step(&self, step: u32) -> Option<String> {
+        if let Some(text) = self.facts.texts.get(&step) {
+            return Some(text.to_string());
+        }
+        let Some(Step::Declared(tensor)) = self.steps.get(step as usize) else { return None };
+        let (shape, names) = self.facts.stated.get(&step)?;
+        Some(format!("{} : {shape}", self.label_among(*tensor, *names as usize)))
+    }
+
     /// The text of a step in full, as a program would write it.
     pub(crate) fn subject(&self, step: u32) -> String {
-        if let Some(text) = self.facts.texts.get(&step) {
+        if let Some(text) = self.written_step(step) {
             return format!("`{text}`");
         }
         match self.steps.get(step as usize) {

@@ -246,7 +246,17 @@ impl Program {
     }
 
     /// The program that an evaluation has made, with its shapes, and the weights that it loads.
-    fn shaped(mut eval: Eval<'_>, options: &Options) -> (Program, Vec<Load>) {
+    fn shaped(eval: Eval<'_>, options: &Options) -> (Program, Vec<Load>) {
+        // Scopes and layers are not needed any more when shapes are inferred, which takes memory.
+        let (mut program, loads) = Program::evaluated(eval, options);
+        if options.until.is_none() {
+            program.close();
+        }
+        (program, loads)
+    }
+
+    /// The program that an evaluation has made, before its shapes are closed.
+    fn evaluated(mut eval: Eval<'_>, options: &Options) -> (Program, Vec<Load>) {
         if options.until.is_none() && eval.diagnostics.iter().all(|diagnostic| !diagnostic.is_error()) {
             eval.unassigned_states();
         }
@@ -257,7 +267,7 @@ impl Program {
             (0..eval.applied.len() as u32).map(|at| eval.configured_at(at)).collect();
         let applied = std::mem::take(&mut eval.applied);
         let applications = applied.iter().zip(makers).map(|(applied, made)| applied.shown(made)).collect();
-        let mut program = Program {
+        let program = Program {
             sources: eval.sources,
             main,
             files: eval.files,
@@ -278,9 +288,6 @@ impl Program {
             work: eval.work,
             walked: eval.walked,
         };
-        if options.until.is_none() {
-            program.close();
-        }
         (program, loads)
     }
 

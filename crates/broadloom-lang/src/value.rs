@@ -114,7 +114,7 @@ fn same_bits(a: &Array, b: &Array) -> bool {
 
 /// The values that names stand for in one block of a program.
 pub(crate) struct Scope {
-    names: RefCell<FxHashMap<Name, Value>>,
+    names: RefCell<Bindings>,
     outer: Option<Rc<Scope>>,
     /// The changes in it and in the layers of its functions; shared with the scopes around it.
     journal: Rc<Journal>,
@@ -140,7 +140,7 @@ impl Scope {
     pub fn find(&self, name: Name) -> Option<Value> {
         let mut scope = Some(self);
         while let Some(here) = scope {
-            if let Some(value) = here.names.borrow().get(&name) {
+            if let Some(value) = here.names.borrow().get(name) {
                 return Some(value.clone());
             }
             scope = here.outer.as_deref();
@@ -150,13 +150,13 @@ impl Scope {
 
     /// Finds the value of a name in this scope only.
     pub fn own(&self, name: Name) -> Option<Value> {
-        self.names.borrow().get(&name).cloned()
+        self.names.borrow().get(name).cloned()
     }
 
     /// The names of this scope itself whose values are of some kind, in no order.
     pub fn own_names(&self, kind: impl Fn(&Value) -> bool) -> Vec<Name> {
         let names = self.names.borrow();
-        names.iter().filter(|(_, value)| kind(value)).map(|(name, _)| *name).collect()
+        names.iter().filter(|(_, value)| kind(value)).map(|(name, _)| name).collect()
     }
 
     /// All names that can be used here.
@@ -164,10 +164,55 @@ impl Scope {
         let mut names = Vec::new();
         let mut scope = Some(self);
         while let Some(here) = scope {
-            names.extend(here.names.borrow().keys().copied());
+            names.extend(here.names.borrow().iter().map(|(name, _)| name));
             scope = here.outer.as_deref();
         }
         names
+    }
+}
+
+/// Up to so many names are kept in a list.
+const FEW: usize = 16;
+
+/// The values of names. Most scopes are those of bodies and have a few, which are found faster in a list.
+#[derive(Default)]
+struct Bindings {
+    few: Vec<(Name, Value)>,
+    /// All of them, once there are more than [`FEW`].
+    many: FxHashMap<Name, Value>,
+}
+
+impl Bindings {
+    fn get(&self, name: Name) -> Option<&Value> {
+        match self.many.is_empty() {
+            true => self.few.iter().find(|(known, _)| *known == name).map(|(_, value)| value),
+            false => self.many.get(&name),
+        }
+    }
+
+    /// Binds a name, and returns the value that it had.
+    fn insert(&mut self, name: Name, value: Value) -> Option<Value> {
+        if !self.many.is_empty() {
+            return self.many.insert(name, value);
+        }
+        if let Some((_, known)) = self.few.iter_mut().find(|(known, _)| *known == name) {
+            return Some(std::mem::replace(known, value));
+        }
+        self.few.push((name, value));
+        if self.few.len() > FEW {
+            self.many.extend(std::mem::take(&mut self.few));
+        }
+        None
+    }
+
+    fn remove(&mut self, name: Name) -> Option<Value> {
+        let at = self.few.iter().position(|(known, _)| *known == name);
+        at.map(|at| self.few.remove(at).1).or_else(|| self.many.remove(&name))
+    }
+
+    fn iter(&self) -> impl Iterator<Item = (Name, &Value)> {
+        let few = self.few.iter().map(|(name, value)| (*name, value));
+        few.chain(self.many.iter().map(|(name, value)| (*name, value)))
     }
 }
 
@@ -244,7 +289,7 @@ impl Change {
     fn undo(self) {
         match self {
             Change::Bound(scope, name, Some(value)) => _ = scope.names.borrow_mut().insert(name, value),
-            Change::Bound(scope, name, None) => _ = scope.names.borrow_mut().remove(&name),
+            Change::Bound(scope, name, None) => _ = scope.names.borrow_mut().remove(name),
             Change::Made(layer, place, Some(value)) => _ = layer.made.borrow_mut().insert(place, value),
             Change::Made(layer, place, None) => _ = layer.made.borrow_mut().remove(&place),
             Change::Called(layer, name) => *layer.name.borrow_mut() = name,
@@ -316,3 +361,34 @@ impl Layer {
 
 /// An expression of a body, with the current turn of each loop around it.
 pub(crate) type MadeAt = (ExprId, Rc<[u32]>);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::syntax::ast::Names;
+
+    #[test]
+    fn names_are_found_however_many_there_are() {
+        let mut names = Names::default();
+        let all: Vec<Name> = (0..3 * FEW).map(|at| names.intern(&format!("name{at}"))).collect();
+        let number = |value: Option<Value>| match value {
+            Some(Value::Number(number)) => number as usize,
+            _ => usize::MAX,
+        };
+        for count in [1, FEW, FEW + 1, 3 * FEW] {
+            let scope = Scope::new(None);
+            scope.journal().begin();
+            all[..count].iter().for_each(|name| scope.bind(*name, Value::Number(0.0)));
+            for (at, name) in all[..count].iter().enumerate() {
+                scope.bind(*name, Value::Number(at as f64));
+            }
+            for (at, name) in all.iter().enumerate() {
+                let expected = if at < count { at } else { usize::MAX };
+                assert_eq!(number(scope.find(*name)), expected, "{at} of {count}");
+            }
+            assert_eq!(scope.all().len(), count);
+            scope.journal().undo();
+            assert!(scope.all().is_empty() && scope.own(all[0]).is_none());
+        }
+    }
+}

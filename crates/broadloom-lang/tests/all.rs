@@ -7,6 +7,7 @@ mod documents;
 mod examples;
 mod formatting;
 mod front_end;
+mod inferring;
 mod laws;
 mod library;
 mod lint;

@@ -140,7 +140,7 @@ impl Eval<'_> {
             own_file: self.own_file.clone(),
             defining: self.defining.clone(),
             defined: self.defined.clone(),
-            library: self.library.clone(),
+            library: self.library,
             modules: self.modules.clone(),
             files: self.files.clone(),
             imports: self.imports.clone(),

@@ -146,7 +146,7 @@ pub(crate) struct Eval<'o> {
     /// The functions that the program defines.
     defined: Vec<Rc<Function>>,
     /// Sources of the library. Messages about them point to the code that uses it.
-    library: FxHashSet<SourceId>,
+    library: LibrarySources,
     /// Modules by path; `None` while they are being read.
     modules: FxHashMap<PathBuf, Option<Rc<Scope>>>,
     /// The files of modules that have been read.
@@ -191,6 +191,16 @@ pub(crate) struct Eval<'o> {
     pub reads_data: bool,
     /// The statements that load weights, and what they load into.
     weights: Vec<(Value, crate::weights::Load)>,
+}
+
+/// The sources of the library, which are read before all others: how many there are.
+#[derive(Clone, Copy, Default)]
+struct LibrarySources(u32);
+
+impl LibrarySources {
+    fn contains(self, source: &SourceId) -> bool {
+        source.0 < self.0
+    }
 }
 
 /// The context of evaluation: the current file, scope and function.
@@ -248,7 +258,7 @@ impl<'o> Eval<'o> {
             prelude,
             defining: Rc::default(),
             defined: Vec::new(),
-            library: FxHashSet::default(),
+            library: LibrarySources::default(),
             modules: FxHashMap::default(),
             files: Vec::new(),
             imports: Vec::new(),
@@ -290,7 +300,7 @@ impl<'o> Eval<'o> {
             self.prelude.bind(name, value);
         }
         for (source, file) in (0..).map(SourceId).zip(&library.files) {
-            self.library.insert(source);
+            self.library.0 = source.0 + 1;
             let frame = Frame { file: file.clone(), ..self.frame.clone() };
             self.within(frame, |eval| eval.file());
         }

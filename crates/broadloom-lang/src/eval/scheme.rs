@@ -282,7 +282,7 @@ impl<'o> Eval<'o> {
         let mut aside = Eval {
             sources,
             names: std::mem::take(&mut self.names),
-            library: self.library.clone(),
+            library: self.library,
             own_file: self.own_file.clone(),
             frame: Frame { layer: None, turns: Rc::new([]), subject: None, ..self.frame.clone() },
             aside: Some(Aside { is_loose, ..Aside::default() }),
