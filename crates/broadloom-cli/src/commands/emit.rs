@@ -71,7 +71,8 @@ What is emitted:
             Broadloom's repository
   --interface
             the signatures of the functions that the file defines; `--check FILE` says what has changed since they were
-            written to FILE, and ends with 1 if something has
+            written to FILE, and ends with 1 if something has. Beside the file, with the ending `.loomi`, programs that
+            import it do not check its functions again, as long as it has not changed
   --json    everything: tensors with their shapes, how they are known and why, operations with their loop nests, routines
 
 MLIR, StableHLO and C are for one size of each name. If the program has sizes with a range (`dim batch in 1..64 = 32`), these are the

@@ -40,8 +40,9 @@ What is said:
   W0512  a name or a layer that is new in each turn of `for`
   W0513  an argument that fits and is meant otherwise: `softmax` before `cross_entropy`
   W0514  weights in a file that nothing uses
+  W0515  the interface of a module that was made from another text of it
 
-`broadloom check` shows the warnings W0501 and W0505 to W0514, too. A comment `# allow W0505` on the
+`broadloom check` shows the warnings W0501 and W0505 to W0515, too. A comment `# allow W0505` on the
 line, or above it, says that it is meant.
 
 Warnings are told in full. Notes, such as each place where a bias broadcasts, have a line each.
