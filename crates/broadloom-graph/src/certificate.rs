@@ -251,7 +251,7 @@ impl Graph {
     /// let certificate = g.certificate_for_all_sizes()?;
     /// let family = certificate.family.as_ref().expect("a name");
     /// assert_eq!(family.conditions[0].text, "`seq` is a multiple of 8");
-    /// assert_eq!(family.forms.iter().map(|form| family.show(form)).collect::<Vec<_>>(), ["seq/8", "seq"]);
+    /// assert_eq!(family.forms.iter().map(|form| family.show(form)).collect::<Vec<_>>(), ["seq", "seq/8"]);
     /// // Lean's checker will accept it.
     /// assert_eq!(certificate.unproved(), None);
     /// # Ok::<(), broadloom::Error>(())

@@ -1,21 +1,21 @@
 //! What does a module promise? The signatures of its functions, as a text that can be kept beside it.
 //!
-//! The text has a first line with its version, and then the signatures as people read them. Kept in a repository, it
-//! shows a change of shapes as a change of a file: [`Interface::changes`] says what became of each function.
+//! The text has a line with its version, one with a fingerprint of what it was made from, and then the signatures as people read them.
+//! Kept in a repository, it shows a change of shapes as a change of a file: [`Interface::changes`] says what became of each function.
+//! Kept beside its module, it spares those who import the module checking its functions again, as long as the fingerprint is right.
 
 use std::fmt;
 
 use broadloom_lang::Asked;
+use broadloom_lang::interface::{FIRST, SOURCE, made_from};
 
 use crate::analysis::Text;
 use crate::signature::{Signed, signatures};
 
-/// The first line of an interface, and its version.
-const FIRST: &str = "# Interface of a Broadloom module, version 1.";
-
 /// The signatures of the functions of a module, in the order of its text.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Interface {
+    fingerprint: String,
     functions: Vec<(String, String)>,
 }
 
@@ -41,7 +41,7 @@ impl Interface {
     pub fn of(text: &Text) -> (Interface, Signed) {
         let found = signatures(text, &Asked::Own);
         let each = found.answer.signatures.iter().map(|each| (each.name.clone(), each.text.clone()));
-        (Interface { functions: each.collect() }, found)
+        (Interface { fingerprint: found.fingerprint.clone(), functions: each.collect() }, found)
     }
 
     /// Reads a text that was made by showing an interface.
@@ -54,6 +54,7 @@ impl Interface {
             other if other.starts_with(family) => return Err(NoInterface::OtherVersion),
             _ => return Err(NoInterface::OtherText),
         }
+        let fingerprint = made_from(text).ok_or(NoInterface::OtherText)?.to_string();
         let mut functions: Vec<(String, String)> = Vec::new();
         for line in lines.filter(|line| !line.starts_with('#') && !line.trim().is_empty()) {
             match functions.last_mut().filter(|_| line.starts_with(' ')) {
@@ -64,7 +65,7 @@ impl Interface {
                 }
             }
         }
-        Ok(Interface { functions })
+        Ok(Interface { fingerprint, functions })
     }
 
     /// Returns true if there are no functions.
@@ -101,6 +102,9 @@ impl Interface {
         let is_new = |name: &str| of(self, name).is_empty();
         let new = now.functions.iter().filter(|(name, _)| is_new(name));
         changes.extend(new.map(|(name, _)| format!("`{name}` is new")));
+        if changes.is_empty() && self.fingerprint != now.fingerprint {
+            changes.push("no signature has changed, but the text has, so that imports do not use it".into());
+        }
         changes
     }
 }
@@ -111,7 +115,7 @@ fn indented(text: &str) -> String {
 
 impl fmt::Display for Interface {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "{FIRST}")?;
+        writeln!(f, "{FIRST}\n{SOURCE}{}", self.fingerprint)?;
         writeln!(
             f,
             "# The shapes that its functions take and give. Made by `broadloom emit FILE --interface`."

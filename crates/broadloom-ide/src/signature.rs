@@ -16,6 +16,8 @@ pub struct Signed {
     pub diagnostics: Vec<Diagnostic>,
     /// The texts that diagnostics and places speak of.
     pub sources: Sources,
+    /// The fingerprint of the text and of all texts that it imports.
+    pub fingerprint: String,
 }
 
 /// The signatures of functions, as plain data.
@@ -100,6 +102,7 @@ pub fn signatures(text: &Text, asked: &Asked) -> Signed {
         answer: Signatures { file: text.name.clone(), signatures },
         diagnostics: found.diagnostics,
         sources: found.sources,
+        fingerprint: found.fingerprint,
     }
 }
 

@@ -5,4 +5,5 @@ mod answers;
 mod editing;
 mod edits;
 mod fixes;
+mod interfaces;
 mod robust;

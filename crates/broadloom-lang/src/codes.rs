@@ -64,4 +64,5 @@ codes! {
     TURN = "W0512", "something that is new in each turn";
     MEANT = "W0513", "an argument that fits and is meant otherwise";
     UNUSED_WEIGHTS = "W0514", "weights in a file that nothing uses";
+    INTERFACE = "W0515", "an interface that is older than its module";
 }

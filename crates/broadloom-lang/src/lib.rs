@@ -16,6 +16,7 @@ mod editing;
 mod eval;
 mod feed;
 mod held;
+pub mod interface;
 mod last_look;
 mod library;
 mod lint;

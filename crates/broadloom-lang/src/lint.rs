@@ -18,6 +18,7 @@
 //! | W0512 | warning | a name that a turn of `for` makes anew is read as if it were carried on; training in `for` |
 //! | W0513 | warning | probabilities where a loss takes logits, a condition in the wrong place |
 //! | W0514 | warning | arrays in a file of weights that no parameter takes |
+//! | W0515 | warning | the interface beside an imported module was made from another text of it |
 //!
 //! [`warnings`] are the lints that point to mistakes: they are shown whenever a program is checked.
 //! A comment `# allow W0505` on the line or above it silences one.

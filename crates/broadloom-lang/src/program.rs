@@ -40,6 +40,8 @@ pub struct Program {
     pub files: Vec<(SourceId, PathBuf)>,
     /// Its imports and those of its modules: the path as it is written, and the source that it leads to.
     pub imports: Vec<(Span, SourceId)>,
+    /// The functions that were checked without an application, and those that a current interface has checked.
+    pub definitions: crate::interface::Definitions,
     /// Its tensors.
     pub graph: Graph,
     /// Errors, warnings and notes.
@@ -206,6 +208,8 @@ pub struct Signatures {
     pub diagnostics: Vec<Diagnostic>,
     /// The signatures, in the order of the text.
     pub list: Vec<Signature>,
+    /// The fingerprint of the text and of all texts that it imports.
+    pub fingerprint: String,
 }
 
 /// The signatures of functions: each is inferred once, with open arguments. What is wrong with the bodies of functions, and
@@ -214,7 +218,8 @@ pub fn signatures(name: &str, text: &str, options: &Options, asked: &Asked) -> S
     let mut eval = Eval::new(options);
     eval.program(name, text);
     let list = eval.signatures(asked);
-    Signatures { sources: eval.sources, diagnostics: eval.diagnostics, list }
+    let fingerprint = eval.fingerprint_of(eval.main());
+    Signatures { sources: eval.sources, diagnostics: eval.diagnostics, list, fingerprint }
 }
 
 impl Program {
@@ -272,6 +277,7 @@ impl Program {
             main,
             files: eval.files,
             imports: eval.imports,
+            definitions: eval.definitions,
             graph: eval.graph,
             diagnostics: eval.diagnostics,
             plan,

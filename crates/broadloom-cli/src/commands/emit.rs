@@ -71,7 +71,8 @@ Formats:
             Broadloom's repository
   --interface
             the signatures of the functions that the file defines; `--check FILE` reports what has changed since they were
-            written to FILE, and exits with 1 if something has
+            written to FILE, and exits with 1 if something has. If it is kept beside the file, with the ending `.loomi`,
+            programs that import the file do not check its functions again until it changes
   --json    everything: tensors with their shapes and the reasons for them, operations with their loop nests, routines
 
 MLIR, StableHLO and C are for one value of each named size. If the program has sizes with a range (`dim batch in 1..64 = 32`),

@@ -40,8 +40,9 @@ Codes:
   W0512  a name or a layer that is new in each iteration of `for`
   W0513  an argument that fits but is probably wrong: `softmax` before `cross_entropy`
   W0514  weights in a file that nothing uses
+  W0515  the interface of a module that was made from another text of it
 
-`broadloom check` also shows the warnings W0501 and W0505 to W0514. A comment `# allow W0505` on the
+`broadloom check` also shows the warnings W0501 and W0505 to W0515. A comment `# allow W0505` on the
 line, or above it, accepts one.
 
 Warnings are shown in full. Notes, such as each place where a bias broadcasts, have one line each.

@@ -144,6 +144,7 @@ impl Eval<'_> {
             modules: self.modules.clone(),
             files: self.files.clone(),
             imports: self.imports.clone(),
+            definitions: self.definitions,
             taken: self.taken.clone(),
             frame: self.frame.clone(),
             calls: self.calls.clone(),

@@ -153,6 +153,8 @@ pub(crate) struct Eval<'o> {
     pub files: Vec<(SourceId, PathBuf)>,
     /// The paths of imports, and the sources that they lead to.
     pub imports: Vec<(Span, SourceId)>,
+    /// The functions that were checked without an application, and those that were not.
+    pub definitions: crate::interface::Definitions,
     /// Names of leaves and layers that are taken, with the last number that was added to each.
     taken: FxHashMap<String, u32>,
     frame: Frame,
@@ -262,6 +264,7 @@ impl<'o> Eval<'o> {
             modules: FxHashMap::default(),
             files: Vec::new(),
             imports: Vec::new(),
+            definitions: crate::interface::Definitions::default(),
             taken: FxHashMap::default(),
             frame,
             calls: Vec::new(),

@@ -417,6 +417,11 @@ impl<'o> Eval<'o> {
     }
 
     /// True if a function uses tensors or sizes of the program around it, itself or through others.
+    pub(super) fn captures_any(&self, function: &Rc<Function>) -> bool {
+        self.captures(function, &mut FxHashSet::default())
+    }
+
+    /// The same, where some functions have been looked at.
     fn captures(&self, function: &Rc<Function>, seen: &mut FxHashSet<*const Function>) -> bool {
         if self.library.contains(&function.def.name.span.source) || !seen.insert(Rc::as_ptr(function)) {
             return false;

@@ -23,6 +23,9 @@ impl Eval<'_> {
     pub(super) fn look_at_unapplied(&mut self) {
         let applied: FxHashSet<*const Function> =
             self.applied.iter().map(|applied| applied.function()).collect();
+        let current = self.checked_by_interface();
+        // Sizes from outside may decide what a body does.
+        let is_usual = self.options.sizes.is_empty() && !self.options.inference;
         for function in self.defined.clone() {
             let is_applied = applied.contains(&Rc::as_ptr(&function));
             let before = self.errors;
@@ -33,6 +36,14 @@ impl Eval<'_> {
             let reported =
                 |wrong: &Diagnostic| wrong.is_error() && wrong.labels.iter().any(|label| inside(label.span));
             let is_wrong = self.diagnostics.iter().any(reported);
+            // What uses tensors or sizes of the program around it depends on what that does with them.
+            let is_known =
+                is_usual && current.contains(&function.span.source) && !self.captures_any(&function);
+            if is_known {
+                self.definitions.by_interface += 1;
+                continue;
+            }
+            self.definitions.checked += 1;
             // What an application walks is checked there, but for the branches that it does not take, and for what a
             // signature promises to others.
             if !is_applied || !is_wrong && has_branches(&function) {
