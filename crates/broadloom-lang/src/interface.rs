@@ -99,7 +99,7 @@ impl Eval<'_> {
         let mut warning = Diagnostic::warning(codes::INTERFACE, message, *span, "it is not used");
         warning
             .help
-            .push(format!("make it again: `broadloom emit {name} --interface -o {}`", kept.display()));
+            .push(format!("make it again: `broadloom emit {name} --interface -o {}`", kept.display()).into());
         self.diagnostics.push(warning);
     }
 }
