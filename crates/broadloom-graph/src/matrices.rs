@@ -12,7 +12,7 @@
 //! | eigh | `..b.. \| n -> n => ..b.. \| n; ..b.. \| n -> n` |
 //! | svd | `..b.. \| n -> m => ..b.. \| n -> m; ..b.. \| n; ..b.. \| n -> n` |
 //!
-//! What they compute, and their gradients, are rows of the table of [`MatrixFunction`]s.
+//! Their values and gradients are rows of the table of [`MatrixFunction`]s.
 
 use broadloom_loops::MatrixFunction;
 
