@@ -244,7 +244,8 @@ fn a_lookup_as_text() {
 
 /// The files of a cache without the one that marks it as such, in order.
 fn kept_in(cache: &Path) -> Vec<PathBuf> {
-    let paths = std::fs::read_dir(cache).unwrap().map(|file| file.unwrap().path());
+    let files = std::fs::read_dir(cache).expect("a folder");
+    let paths = files.map(|file| file.expect("a file").path());
     let mut paths: Vec<PathBuf> = paths.filter(|path| !path.ends_with("CACHEDIR.TAG")).collect();
     paths.sort();
     paths
