@@ -11,6 +11,7 @@ mod families;
 mod give_ups;
 mod long_chains;
 mod maps;
+mod module_reader;
 mod modules;
 mod oracle;
 mod oracle_self;

@@ -5,8 +5,9 @@
 //! is not listed for it, if the table lists more than is used, and if files use each other in a circle.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+
+use crate::module_reader::Crate;
 
 /// Every module with the modules it uses, from the bottom to the top: a module uses modules above it in this table
 /// only. The files of a module may use each other, but not in a circle.
@@ -160,7 +161,7 @@ const METHODS: &[(&str, &str)] = &[("State", "solver::stores::state"), ("Solver"
 
 #[test]
 fn modules_use_what_the_table_allows() {
-    let crate_ = Crate::read();
+    let crate_ = Crate::read(Path::new(env!("CARGO_MANIFEST_DIR")));
     let mut problems = Vec::new();
     let order: Vec<&str> = ALLOWED.iter().map(|(module, _)| *module).collect();
     for (at, (module, uses)) in ALLOWED.iter().enumerate() {
@@ -197,7 +198,7 @@ fn modules_use_what_the_table_allows() {
 #[test]
 fn files_form_no_circle() {
     let mut uses: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-    for (file, used) in Crate::read().uses() {
+    for (file, used) in Crate::read(Path::new(env!("CARGO_MANIFEST_DIR"))).uses() {
         uses.entry(file).or_default().insert(used);
     }
     // Files that use only files that are gone go, until none does.
@@ -215,7 +216,7 @@ fn files_form_no_circle() {
 
 #[test]
 fn shared_types_have_their_methods_in_one_file() {
-    for (module, text) in Crate::read().files {
+    for (module, text) in Crate::read(Path::new(env!("CARGO_MANIFEST_DIR"))).files {
         for (name, home) in METHODS {
             let elsewhere = module != *home && text.contains(&format!("\nimpl {name} {{"));
             assert!(
@@ -236,138 +237,4 @@ fn entry(file: &str) -> Option<&'static str> {
 /// The modules that an entry of the table may use.
 fn allowed(module: &str) -> &'static [&'static str] {
     ALLOWED.iter().find(|(name, _)| *name == module).map_or(&[], |(_, uses)| uses)
-}
-
-/// The sources of the crate: a text without comments and tests for each module, by its path.
-struct Crate {
-    files: BTreeMap<String, String>,
-}
-
-impl Crate {
-    fn read() -> Crate {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-        let mut found = Vec::new();
-        find(&root, &mut found);
-        let mut files = BTreeMap::new();
-        for path in found {
-            let inside = path.strip_prefix(&root).expect("the file is in the folder");
-            let name = inside.with_extension("").to_string_lossy().replace(['/', '\\'], "::");
-            let name = name.strip_suffix("::mod").unwrap_or(&name).to_string();
-            // The root of the crate names everything; unit tests may use everything.
-            if name != "lib" && !name.ends_with("::tests") {
-                files.insert(name, plain(&fs::read_to_string(&path).expect("a readable source")));
-            }
-        }
-        Crate { files }
-    }
-
-    /// Every pair of a module and another one that it uses.
-    fn uses(&self) -> BTreeSet<(String, String)> {
-        let mut uses = BTreeSet::new();
-        for (module, text) in &self.files {
-            for path in paths(text) {
-                if let Some(used) = self.resolve(module, &path).filter(|used| used != module) {
-                    uses.insert((module.clone(), used));
-                }
-            }
-        }
-        uses
-    }
-
-    /// The module that a path leads into, if it is one of this crate.
-    fn resolve(&self, module: &str, path: &str) -> Option<String> {
-        let mut parts: Vec<&str> = path.split("::").collect();
-        let mut at: Vec<&str> = module.split("::").collect();
-        match parts[0] {
-            "crate" => at.clear(),
-            "self" => {}
-            "super" => {
-                while parts.first() == Some(&"super") {
-                    parts.remove(0);
-                    at.pop();
-                }
-                parts.insert(0, "super");
-            }
-            child if self.files.contains_key(&format!("{module}::{child}")) => parts.insert(0, "self"),
-            _ => return None,
-        }
-        at.extend(&parts[1..]);
-        let prefixes = (1..=at.len()).rev().map(|len| at[..len].join("::"));
-        prefixes.into_iter().find(|prefix| self.files.contains_key(prefix))
-    }
-}
-
-fn find(folder: &Path, found: &mut Vec<PathBuf>) {
-    for item in fs::read_dir(folder).expect("a folder of sources") {
-        let path = item.expect("an item of a folder").path();
-        if path.is_dir() {
-            find(&path, found);
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
-            found.push(path);
-        }
-    }
-}
-
-/// A source text without comments and without its module of tests.
-fn plain(text: &str) -> String {
-    let code: Vec<&str> = text.lines().map(|line| line.split("//").next().unwrap_or_default()).collect();
-    let code = code.join("\n");
-    match code.find("#[cfg(test)]\nmod tests {") {
-        Some(tests) => code[..tests].to_string(),
-        None => code,
-    }
-}
-
-/// Every path of a text with at least two parts; those of `use` declarations one by one.
-fn paths(text: &str) -> Vec<String> {
-    let mut paths = Vec::new();
-    let mut rest = String::new();
-    for (at, statement) in text.split(';').enumerate() {
-        let declaration = statement.rfind("use ").filter(|start| {
-            let before = statement[..*start].chars().next_back();
-            before.is_none_or(|before| before.is_whitespace())
-        });
-        match declaration {
-            Some(start) if at < text.matches(';').count() => {
-                expand("", statement[start + 4..].trim(), &mut paths);
-                rest.push_str(&statement[..start]);
-            }
-            _ => rest.push_str(statement),
-        }
-    }
-    let is_part = |part: char| part.is_alphanumeric() || part == '_' || part == ':';
-    paths.extend(rest.split(|part| !is_part(part)).filter(|path| path.contains("::")).map(str::to_string));
-    paths
-}
-
-/// The paths of a tree such as `a::{b, c::{d, e}}`.
-fn expand(prefix: &str, tree: &str, paths: &mut Vec<String>) {
-    let Some((head, inner)) = tree.split_once('{') else {
-        let name = tree.split(" as ").next().unwrap_or_default().trim();
-        paths.push(format!("{prefix}{name}"));
-        return;
-    };
-    let inner = inner.trim_end().strip_suffix('}').unwrap_or(inner);
-    let (mut depth, mut start) = (0, 0);
-    for (at, sign) in inner.char_indices().chain([(inner.len(), ',')]) {
-        match sign {
-            '{' => depth += 1,
-            '}' => depth -= 1,
-            ',' if depth == 0 => {
-                let part = inner[start..at].trim();
-                if !part.is_empty() {
-                    expand(&format!("{prefix}{head}"), part, paths);
-                }
-                start = at + 1;
-            }
-            _ => {}
-        }
-    }
-}
-
-#[test]
-fn trees_of_paths_are_expanded() {
-    let mut found = paths("use a::{b, c::{d as e}};\nfn f() { super::g::h(); }\nuse i::j;\n");
-    found.sort();
-    assert_eq!(found, ["a::b", "a::c::d", "i::j", "super::g::h"]);
 }
