@@ -11,10 +11,7 @@ use crate::module_reader::{Crate, circles};
 /// Circles that are left, by crate, each with the modules in it: they may become smaller, and no others may come.
 const KNOWN: &[(&str, &[&str])] = &[
     ("broadloom-array", &["array", "dtype"]),
-    ("broadloom-diagnostics", &["excerpt", "render"]),
-    ("broadloom-diagnostics", &["diagnostic", "escape", "ink", "source"]),
     ("broadloom-fuzz", &["campaign", "minimise"]),
-    ("broadloom-lang", &["eval", "interface", "library", "lint", "program", "remedies"]),
     ("broadloom-loops", &["function", "mlir", "program", "reference", "scalar"]),
     ("broadloom-loops", &["lent", "memory"]),
     ("broadloom-native", &["compiled", "compiler", "emit", "family"]),

@@ -19,6 +19,7 @@
 
 use crate::fact::Fact;
 use crate::help::Help;
+use crate::severity::Severity;
 use crate::source::Span;
 
 /// A mistake and everything needed to explain it.
@@ -48,28 +49,6 @@ impl Edit {
     /// A text in place of a span.
     pub fn new(span: Span, text: impl Into<String>) -> Edit {
         Edit { span, text: text.into() }
-    }
-}
-
-/// The severity of a diagnostic; the worst is the greatest.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Severity {
-    /// Good to know; nothing has to change.
-    Note,
-    /// Probably not what was meant.
-    Warning,
-    /// The text is not accepted.
-    Error,
-}
-
-impl Severity {
-    /// The word in front of the message.
-    pub fn word(self) -> &'static str {
-        match self {
-            Severity::Note => "note",
-            Severity::Warning => "warning",
-            Severity::Error => "error",
-        }
     }
 }
 

@@ -18,8 +18,8 @@ use std::iter::repeat_n;
 
 use crate::diagnostic::{Diagnostic, Label};
 use crate::ink::{Canvas, Cell, Ink, TAB_WIDTH, printable, put, put_text, width};
-use crate::render::Style;
 use crate::source::{Source, Sources};
+use crate::style::Style;
 
 /// The greatest number of braces side by side; further labels are underlined on their first line
 /// only.

@@ -1,6 +1,6 @@
 //! Output with or without colour, and the widths of characters on a terminal.
 
-use crate::diagnostic::Severity;
+use crate::severity::Severity;
 
 /// The role of a piece of output, which decides its colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -37,21 +37,25 @@ mod fact;
 mod help;
 mod ink;
 pub mod render;
+mod severity;
 pub mod shown;
 pub mod source;
 mod story;
+mod style;
 mod table;
 
 pub use decode::{DecodeError, decode};
-pub use diagnostic::{Diagnostic, Edit, Fix, Label, Link, Severity};
+pub use diagnostic::{Diagnostic, Edit, Fix, Label, Link};
 pub use escape::escaped;
 pub use fact::Fact;
 pub use help::Help;
 pub use ink::Paint;
-pub use render::{Style, excerpt, render, render_all, summary};
+pub use render::{excerpt, render, render_all, summary};
+pub use severity::Severity;
 pub use shown::{Shown, ShownLabel, ShownLink, ShownPlace};
 pub use source::{BYTE_ORDER_MARK, Source, SourceId, Sources, Span};
 pub use story::{Said, tell};
+pub use style::Style;
 pub use table::{Column, Cut, Table};
 
 /// The README of the crate, so that its example is run.

@@ -24,30 +24,11 @@
 //! lines has a brace at its side. Any spans can be rendered: those outside the text or inside a
 //! character are moved to the nearest place that exists.
 
-use crate::diagnostic::{Diagnostic, Severity};
+use crate::diagnostic::Diagnostic;
 use crate::ink::{Canvas, Ink};
+use crate::severity::Severity;
 use crate::source::Sources;
-
-/// The style of rendered diagnostics.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Style {
-    /// True to colour with ANSI escape sequences.
-    pub color: bool,
-    /// The greatest number of characters of a line that an excerpt shows.
-    pub width: usize,
-    /// True to show the steps of chains, false to count them only.
-    pub chain: bool,
-    /// True to show a single line between two with labels rather than dots. False suits an excerpt
-    /// that lists only the lines that matter.
-    pub between: bool,
-}
-
-/// Without colour, 100 characters of a line, chains counted, lines in between shown.
-impl Default for Style {
-    fn default() -> Style {
-        Style { color: false, width: 100, chain: false, between: true }
-    }
-}
+use crate::style::Style;
 
 /// Renders diagnostics with blank lines between them and the [`summary`] as the last
 /// line; `suppressed` more errors were found but not kept. Empty if there are none.

@@ -7,9 +7,9 @@
 //!   |              ------- contracts the input of `w` with the output of `x`
 //! ```
 
-use crate::diagnostic::Severity;
 use crate::excerpt::{Frame, Window, point};
 use crate::ink::{Canvas, Ink, put, put_text};
+use crate::severity::Severity;
 use crate::source::{SourceId, Sources, Span};
 
 /// A sentence, with its place in the text if it has one.

@@ -12,13 +12,12 @@
 
 mod arithmetic;
 pub mod codes;
+mod compile;
 mod editing;
 mod eval;
 mod feed;
 mod held;
-pub mod interface;
-mod last_look;
-mod library;
+pub mod last_look;
 mod lint;
 mod mesh;
 mod observer;
@@ -26,6 +25,7 @@ pub mod plan;
 mod position;
 mod program;
 mod progress;
+mod read;
 mod ready;
 mod rehearse;
 mod remedies;
@@ -41,15 +41,14 @@ pub mod syntax;
 mod value;
 mod weights;
 
+pub use compile::{Signatures, compile, infer, signatures};
 pub use editing::Editing;
-pub use library::builtins;
+pub use eval::{builtins, interface};
 pub use lint::{lint, warnings};
 pub use mesh::OnMesh;
 pub use observer::Observer;
 pub use position::{Counter, Position};
-pub use program::{
-    Application, Asked, Dim, Made, Options, Origin, Program, Signatures, Written, compile, infer, signatures,
-};
+pub use program::{Application, Asked, Definitions, Dim, Made, Options, Origin, Program, Written};
 pub use progress::{Progress, Step};
 pub use ready::{Available, Ready, diagnose};
 pub use run::{Ended, RunOptions, Way};

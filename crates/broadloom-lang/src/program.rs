@@ -4,14 +4,12 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use broadloom::{AxisName, ErrorKind, Graph, LeafKind, Node, Routine, Tensor};
+use broadloom::{AxisName, Graph, LeafKind, Node, Routine, Tensor};
 use broadloom_diagnostics::{Diagnostic, SourceId, Sources, Span};
 
-use crate::eval::{Eval, diagnosed, left_out};
 use crate::plan::Plan;
-use crate::signature::Signature;
 use crate::syntax::ast::{File, Names};
-use crate::weights::{Load, Weights};
+use crate::weights::Weights;
 
 /// Options for reading a program.
 #[derive(Clone, Debug, Default)]
@@ -41,7 +39,7 @@ pub struct Program {
     /// Its imports and those of its modules: the path as it is written, and the source that it leads to.
     pub imports: Vec<(Span, SourceId)>,
     /// The functions that were checked without an application, and those that a current interface has checked.
-    pub definitions: crate::interface::Definitions,
+    pub definitions: Definitions,
     /// Its tensors.
     pub graph: Graph,
     /// Errors, warnings and notes.
@@ -160,33 +158,14 @@ pub struct Application {
     pub open: Option<(String, bool)>,
 }
 
-/// Reads a program: parses it, evaluates it, and infers its shapes. It never fails: errors are in
-/// [`Program::diagnostics`].
-///
-/// ```
-/// use broadloom_lang::{Options, compile};
-/// let text = "
-/// data x : 32 | 784
-/// let y = relu({w} @ x + {b : 64})
-/// ";
-/// let mut program = compile("layer.loom", text, &Options::default());
-/// assert!(program.is_ok());
-/// let w = program.find("w").unwrap();
-/// assert_eq!(program.graph.final_shape(w)?.to_string(), "784 -> 64");
-/// # Ok::<(), broadloom::Error>(())
-/// ```
-pub fn compile(name: &str, text: &str, options: &Options) -> Program {
-    let mut eval = Eval::new(options);
-    eval.program(name, text);
-    Program::of(eval, options)
-}
-
-/// Reads a program as far as its shapes: like [`compile`], without what is found by deriving loops, and without advice that
-/// has to be tried.
-pub fn infer(name: &str, text: &str, options: &Options) -> Program {
-    let mut eval = Eval::new(options);
-    eval.program(name, text);
-    Program::shaped(eval, options).0
+/// How many functions of modules were checked with open arguments, and how many were not, because a current interface says that
+/// they have been.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Definitions {
+    /// Walked or looked through by this program.
+    pub checked: usize,
+    /// Left to an interface.
+    pub by_interface: usize,
 }
 
 /// The functions whose signatures are asked for.
@@ -200,129 +179,7 @@ pub enum Asked {
     One(String),
 }
 
-/// Signatures of functions, and the program they belong to.
-pub struct Signatures {
-    /// The texts that they were read from.
-    pub sources: Sources,
-    /// The mistakes in the program, and in the question.
-    pub diagnostics: Vec<Diagnostic>,
-    /// The signatures, in the order of the text.
-    pub list: Vec<Signature>,
-    /// The fingerprint of the text and of all texts that it imports.
-    pub fingerprint: String,
-}
-
-/// The signatures of functions: each is inferred once, with open arguments. What is wrong with the bodies of functions, and
-/// with their names, is in the diagnostics; shapes of the program itself are not looked at.
-pub fn signatures(name: &str, text: &str, options: &Options, asked: &Asked) -> Signatures {
-    let mut eval = Eval::new(options);
-    eval.program(name, text);
-    let list = eval.signatures(asked);
-    let fingerprint = eval.fingerprint_of(eval.main());
-    Signatures { sources: eval.sources, diagnostics: eval.diagnostics, list, fingerprint }
-}
-
 impl Program {
-    /// The program that an evaluation has made, with everything that is found by looking at it as a whole, and advice that
-    /// was tried.
-    pub(crate) fn of(eval: Eval<'_>, options: &Options) -> Program {
-        let mut program = Program::as_read(eval, options);
-        crate::remedies::find(&mut program, options);
-        program.look_at_messages();
-        program
-    }
-
-    /// The program that an evaluation has made, without advice that has to be tried.
-    pub(crate) fn as_read(eval: Eval<'_>, options: &Options) -> Program {
-        let (mut program, loads) = Program::shaped(eval, options);
-        if options.until.is_none() {
-            program.look_at_numbers();
-            program.look_at_bits();
-            program.look_at_weights(loads, options.load.as_deref());
-            program.look_at_streams();
-            program.rehearse();
-        }
-        program.look_at_dims();
-        // In the order of the text, independent of the phase that found them.
-        program.diagnostics.sort_by_key(|diagnostic| {
-            diagnostic.primary().map(|label| (label.span.source, label.span.start))
-        });
-        program
-    }
-
-    /// The program that an evaluation has made, with its shapes, and the weights that it loads.
-    fn shaped(eval: Eval<'_>, options: &Options) -> (Program, Vec<Load>) {
-        // Scopes and layers are not needed any more when shapes are inferred, which takes memory.
-        let (mut program, loads) = Program::evaluated(eval, options);
-        if options.until.is_none() {
-            program.close();
-        }
-        (program, loads)
-    }
-
-    /// The program that an evaluation has made, before its shapes are closed.
-    fn evaluated(mut eval: Eval<'_>, options: &Options) -> (Program, Vec<Load>) {
-        if options.until.is_none() && eval.diagnostics.iter().all(|diagnostic| !diagnostic.is_error()) {
-            eval.unassigned_states();
-        }
-        let main = eval.main();
-        let loads = eval.loads();
-        let plan = Plan { actions: eval.finish_plan(), ..std::mem::take(&mut eval.plan) };
-        let makers: Vec<Option<Span>> =
-            (0..eval.applied.len() as u32).map(|at| eval.configured_at(at)).collect();
-        let applied = std::mem::take(&mut eval.applied);
-        let applications = applied.iter().zip(makers).map(|(applied, made)| applied.shown(made)).collect();
-        let program = Program {
-            sources: eval.sources,
-            main,
-            files: eval.files,
-            imports: eval.imports,
-            definitions: eval.definitions,
-            graph: eval.graph,
-            diagnostics: eval.diagnostics,
-            plan,
-            made: eval.made,
-            axis_names: eval.axis_names,
-            dims: eval.dims,
-            sizes: eval.asked,
-            origins: eval.origins,
-            applications,
-            specs: eval.specs,
-            names: eval.names,
-            file: eval.own_file,
-            weights: Weights::default(),
-            work: eval.work,
-            walked: eval.walked,
-        };
-        (program, loads)
-    }
-
-    /// Sets the sizes that were given from outside in the graph, so that they show in shapes. A
-    /// size that does not fit is reported.
-    pub fn settle(&mut self) {
-        // The errors of a program have been reported already.
-        for (name, size) in if self.is_ok() { self.sizes.clone() } else { Vec::new() } {
-            let known = self.graph.captured_dim(&name).ok().and_then(|named| self.graph.size(named));
-            let left = self.graph.dim_range(&name);
-            let made = self.graph.set_sizes(&[(&name, size)]);
-            let declared = self.dims.iter().rev().find(|dim| dim.name == name).map(|dim| dim.span);
-            let span = declared.unwrap_or(Span::empty(self.main, 0));
-            self.origins.resize(self.graph.steps(), Origin { span, inner: span, application: None });
-            if let Err(error) = made {
-                let mut wrong = diagnosed(&error, span, &self.origins);
-                if let Some(known) = known {
-                    wrong.message = format!("`{name}` is set to {size}, but this program makes it {known}");
-                    wrong.notes.clear();
-                    wrong = wrong.with_help(format!("leave it open, or set it to {known}"));
-                } else if let Some(left) = left.filter(|_| error.kind() == ErrorKind::Range) {
-                    wrong = left_out(wrong, (&name, "is set to"), size, left);
-                }
-                self.diagnostics.push(wrong);
-            }
-        }
-        self.look_at_dims();
-    }
-
     /// Checks the sizes that were set from outside, and returns an error if one does not fit. The
     /// graph stays open, so that it can be compiled for all sizes.
     pub fn check_sizes(&mut self) -> Option<Diagnostic> {
@@ -338,7 +195,7 @@ impl Program {
     }
 
     /// Updates the sizes with a range: each is still symbolic, or has become a number.
-    fn look_at_dims(&mut self) {
+    pub(crate) fn look_at_dims(&mut self) {
         for dim in self.dims.iter_mut().filter(|dim| dim.range.is_some()) {
             let size = self.graph.captured_dim(&dim.name).ok().and_then(|named| self.graph.size(named));
             dim.symbolic = size.is_none();

@@ -167,6 +167,17 @@ pub(crate) fn values() -> [(&'static str, Value); 6] {
     ]
 }
 
+/// The built-in names of the language, without the library: functions, and values such as `pi`.
+///
+/// ```
+/// assert!(broadloom_lang::builtins().any(|name| name == "einsum"));
+/// assert!(broadloom_lang::builtins().all(|name| name != "linear"));
+/// ```
+pub fn builtins() -> impl Iterator<Item = &'static str> {
+    let functions = all().iter().map(|builtin| builtin.name);
+    functions.chain(values().into_iter().map(|(name, _)| name))
+}
+
 impl Call {
     /// The arguments without a name.
     pub fn plain(&self) -> Vec<&Given> {

@@ -48,7 +48,9 @@ mod foreign;
 mod formula;
 mod grouped;
 mod habits;
+pub mod interface;
 mod leaf;
+pub(crate) mod library;
 mod load;
 mod makers;
 mod misgiven;
@@ -70,8 +72,9 @@ mod windows;
 mod written;
 
 pub(crate) use apply::Applied;
+pub use builtin::builtins;
 pub(crate) use checkpoint::Checkpoint;
-pub(crate) use report::{diagnosed, left_out};
+pub(crate) use report::diagnosed;
 
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -154,7 +157,7 @@ pub(crate) struct Eval<'o> {
     /// The paths of imports, and the sources that they lead to.
     pub imports: Vec<(Span, SourceId)>,
     /// The functions that were checked without an application, and those that were not.
-    pub definitions: crate::interface::Definitions,
+    pub definitions: crate::program::Definitions,
     /// Names of leaves and layers that are taken, with the last number that was added to each.
     taken: FxHashMap<String, u32>,
     frame: Frame,
@@ -264,7 +267,7 @@ impl<'o> Eval<'o> {
             modules: FxHashMap::default(),
             files: Vec::new(),
             imports: Vec::new(),
-            definitions: crate::interface::Definitions::default(),
+            definitions: crate::program::Definitions::default(),
             taken: FxHashMap::default(),
             frame,
             calls: Vec::new(),
@@ -290,7 +293,7 @@ impl<'o> Eval<'o> {
 
     /// Binds the names that are available everywhere.
     fn load_prelude(&mut self) {
-        let library = crate::library::library();
+        let library = crate::eval::library::library();
         self.sources = library.sources.clone();
         self.names = library.names.clone();
         self.diagnostics.extend(library.diagnostics.iter().cloned());
@@ -345,7 +348,7 @@ impl<'o> Eval<'o> {
 
     /// The source of the program itself: the first after the library.
     pub fn main(&self) -> SourceId {
-        SourceId(crate::library::FILES.len() as u32)
+        SourceId(crate::eval::library::FILES.len() as u32)
     }
 
     /// Ends the plan, and returns its actions.

@@ -171,6 +171,34 @@ impl Program {
 }
 
 impl Program {
+    /// Sets the sizes that were given from outside in the graph, so that they show in shapes. A
+    /// size that does not fit is reported.
+    pub fn settle(&mut self) {
+        // The errors of a program have been reported already.
+        for (name, size) in if self.is_ok() { self.sizes.clone() } else { Vec::new() } {
+            let known = self.graph.captured_dim(&name).ok().and_then(|named| self.graph.size(named));
+            let left = self.graph.dim_range(&name);
+            let made = self.graph.set_sizes(&[(&name, size)]);
+            let declared = self.dims.iter().rev().find(|dim| dim.name == name).map(|dim| dim.span);
+            let span = declared.unwrap_or(Span::empty(self.main, 0));
+            self.origins.resize(self.graph.steps(), Origin { span, inner: span, application: None });
+            if let Err(error) = made {
+                let mut wrong = diagnosed(&error, span, &self.origins);
+                if let Some(known) = known {
+                    wrong.message = format!("`{name}` is set to {size}, but this program makes it {known}");
+                    wrong.notes.clear();
+                    wrong = wrong.with_help(format!("leave it open, or set it to {known}"));
+                } else if let Some(left) = left.filter(|_| error.kind() == ErrorKind::Range) {
+                    wrong = left_out(wrong, (&name, "is set to"), size, left);
+                }
+                self.diagnostics.push(wrong);
+            }
+        }
+        self.look_at_dims();
+    }
+}
+
+impl Program {
     /// Reports the conditions of the program that do not hold at the sizes it runs at.
     fn close_checks(&mut self) {
         if !self.graph.is_symbolic() {

@@ -174,7 +174,7 @@ impl Eval<'_> {
             }
             Err(error) => {
                 let message = format!("`{}` cannot be read: {}", path.text, reason(&error));
-                if crate::interface::is_there(file) {
+                if super::interface::is_there(file) {
                     let help = "its interface is there, which has the shapes of its functions, but not what they compute: \
                                 put the module beside it";
                     return self.wrong(codes::IMPORT, message, path.span, help);

@@ -19,16 +19,6 @@ pub const FIRST: &str = "# Interface of a Broadloom module, version 2.";
 /// The beginning of the second line, which ends with the fingerprint.
 pub const SOURCE: &str = "# Made from the source ";
 
-/// How many functions of modules were checked with open arguments, and how many were not, because a current interface says that
-/// they have been.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Definitions {
-    /// Walked or looked through by this program.
-    pub checked: usize,
-    /// Left to an interface.
-    pub by_interface: usize,
-}
-
 /// The file in which the interface of a module is kept: `layers.loomi` for `layers.loom`.
 pub fn file_of(module: &Path) -> PathBuf {
     module.with_extension("loomi")

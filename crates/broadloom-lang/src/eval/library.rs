@@ -9,12 +9,12 @@ use crate::syntax::ast::{File, Names};
 
 /// The files, in the order they are read.
 pub(crate) const FILES: &[(&str, &str)] = &[
-    ("std/functions.loom", include_str!("../std/functions.loom")),
-    ("std/layers.loom", include_str!("../std/layers.loom")),
-    ("std/images.loom", include_str!("../std/images.loom")),
-    ("std/sequences.loom", include_str!("../std/sequences.loom")),
-    ("std/losses.loom", include_str!("../std/losses.loom")),
-    ("std/optimisers.loom", include_str!("../std/optimisers.loom")),
+    ("std/functions.loom", include_str!("../../std/functions.loom")),
+    ("std/layers.loom", include_str!("../../std/layers.loom")),
+    ("std/images.loom", include_str!("../../std/images.loom")),
+    ("std/sequences.loom", include_str!("../../std/sequences.loom")),
+    ("std/losses.loom", include_str!("../../std/losses.loom")),
+    ("std/optimisers.loom", include_str!("../../std/optimisers.loom")),
 ];
 
 /// The standard library, parsed.
@@ -32,7 +32,7 @@ pub(crate) fn library() -> &'static Library {
     static LIBRARY: OnceLock<Library> = OnceLock::new();
     LIBRARY.get_or_init(|| {
         let (mut sources, mut names) = (Sources::new(), Names::default());
-        builtins().for_each(|name| {
+        super::builtin::builtins().for_each(|name| {
             names.intern(name);
         });
         let (mut files, mut diagnostics) = (Vec::new(), Vec::new());
@@ -44,15 +44,4 @@ pub(crate) fn library() -> &'static Library {
         }
         Library { sources, names, files, diagnostics }
     })
-}
-
-/// The built-in names of the language, without the library: functions, and values such as `pi`.
-///
-/// ```
-/// assert!(broadloom_lang::builtins().any(|name| name == "einsum"));
-/// assert!(broadloom_lang::builtins().all(|name| name != "linear"));
-/// ```
-pub fn builtins() -> impl Iterator<Item = &'static str> {
-    let functions = crate::eval::builtin::all().iter().map(|builtin| builtin.name);
-    functions.chain(crate::eval::builtin::values().into_iter().map(|(name, _)| name))
 }

@@ -1,0 +1,69 @@
+//! From a text to a program, with everything that is found on the way.
+
+use broadloom_diagnostics::{Diagnostic, Sources};
+
+use crate::eval::Eval;
+use crate::program::{Asked, Options, Program};
+use crate::signature::Signature;
+
+/// Reads a program: parses it, evaluates it, and infers its shapes. It never fails: errors are in
+/// [`Program::diagnostics`].
+///
+/// ```
+/// use broadloom_lang::{Options, compile};
+/// let text = "
+/// data x : 32 | 784
+/// let y = relu({w} @ x + {b : 64})
+/// ";
+/// let mut program = compile("layer.loom", text, &Options::default());
+/// assert!(program.is_ok());
+/// let w = program.find("w").unwrap();
+/// assert_eq!(program.graph.final_shape(w)?.to_string(), "784 -> 64");
+/// # Ok::<(), broadloom::Error>(())
+/// ```
+pub fn compile(name: &str, text: &str, options: &Options) -> Program {
+    let mut eval = Eval::new(options);
+    eval.program(name, text);
+    Program::of(eval, options)
+}
+
+/// Reads a program as far as its shapes: like [`compile`], without what is found by deriving loops, and without advice that
+/// has to be tried.
+pub fn infer(name: &str, text: &str, options: &Options) -> Program {
+    let mut eval = Eval::new(options);
+    eval.program(name, text);
+    Program::shaped(eval, options).0
+}
+
+/// Signatures of functions, and the program they belong to.
+pub struct Signatures {
+    /// The texts that they were read from.
+    pub sources: Sources,
+    /// The mistakes in the program, and in the question.
+    pub diagnostics: Vec<Diagnostic>,
+    /// The signatures, in the order of the text.
+    pub list: Vec<Signature>,
+    /// The fingerprint of the text and of all texts that it imports.
+    pub fingerprint: String,
+}
+
+/// The signatures of functions: each is inferred once, with open arguments. What is wrong with the bodies of functions, and
+/// with their names, is in the diagnostics; shapes of the program itself are not looked at.
+pub fn signatures(name: &str, text: &str, options: &Options, asked: &Asked) -> Signatures {
+    let mut eval = Eval::new(options);
+    eval.program(name, text);
+    let list = eval.signatures(asked);
+    let fingerprint = eval.fingerprint_of(eval.main());
+    Signatures { sources: eval.sources, diagnostics: eval.diagnostics, list, fingerprint }
+}
+
+impl Program {
+    /// The program that an evaluation has made, with everything that is found by looking at it as a whole, and advice that
+    /// was tried.
+    pub(crate) fn of(eval: Eval<'_>, options: &Options) -> Program {
+        let mut program = Program::as_read(eval, options);
+        crate::remedies::find(&mut program, options);
+        program.look_at_messages();
+        program
+    }
+}

@@ -1,0 +1,75 @@
+//! The program that an evaluation has made, and what is found by looking at it as a whole.
+
+use broadloom_diagnostics::Span;
+
+use crate::eval::Eval;
+use crate::plan::Plan;
+use crate::program::{Options, Program};
+use crate::weights::{Load, Weights};
+
+impl Program {
+    /// The program that an evaluation has made, without advice that has to be tried.
+    pub(crate) fn as_read(eval: Eval<'_>, options: &Options) -> Program {
+        let (mut program, loads) = Program::shaped(eval, options);
+        if options.until.is_none() {
+            program.look_at_numbers();
+            program.look_at_bits();
+            program.look_at_weights(loads, options.load.as_deref());
+            program.look_at_streams();
+            program.rehearse();
+        }
+        program.look_at_dims();
+        // In the order of the text, independent of the phase that found them.
+        program.diagnostics.sort_by_key(|diagnostic| {
+            diagnostic.primary().map(|label| (label.span.source, label.span.start))
+        });
+        program
+    }
+
+    /// The program that an evaluation has made, with its shapes, and the weights that it loads.
+    pub(crate) fn shaped(eval: Eval<'_>, options: &Options) -> (Program, Vec<Load>) {
+        // Scopes and layers are not needed any more when shapes are inferred, which takes memory.
+        let (mut program, loads) = Program::evaluated(eval, options);
+        if options.until.is_none() {
+            program.close();
+        }
+        (program, loads)
+    }
+
+    /// The program that an evaluation has made, before its shapes are closed.
+    fn evaluated(mut eval: Eval<'_>, options: &Options) -> (Program, Vec<Load>) {
+        if options.until.is_none() && eval.diagnostics.iter().all(|diagnostic| !diagnostic.is_error()) {
+            eval.unassigned_states();
+        }
+        let main = eval.main();
+        let loads = eval.loads();
+        let plan = Plan { actions: eval.finish_plan(), ..std::mem::take(&mut eval.plan) };
+        let makers: Vec<Option<Span>> =
+            (0..eval.applied.len() as u32).map(|at| eval.configured_at(at)).collect();
+        let applied = std::mem::take(&mut eval.applied);
+        let applications = applied.iter().zip(makers).map(|(applied, made)| applied.shown(made)).collect();
+        let program = Program {
+            sources: eval.sources,
+            main,
+            files: eval.files,
+            imports: eval.imports,
+            definitions: eval.definitions,
+            graph: eval.graph,
+            diagnostics: eval.diagnostics,
+            plan,
+            made: eval.made,
+            axis_names: eval.axis_names,
+            dims: eval.dims,
+            sizes: eval.asked,
+            origins: eval.origins,
+            applications,
+            specs: eval.specs,
+            names: eval.names,
+            file: eval.own_file,
+            weights: Weights::default(),
+            work: eval.work,
+            walked: eval.walked,
+        };
+        (program, loads)
+    }
+}
