@@ -11,6 +11,9 @@ use crate::plan::Plan;
 use crate::syntax::ast::{File, Names};
 use crate::weights::Weights;
 
+/// A web page has no files, and does not carry the code that reads them.
+pub(crate) const HAS_FILES: bool = !cfg!(target_family = "wasm");
+
 /// Options for reading a program.
 #[derive(Clone, Debug, Default)]
 pub struct Options {

@@ -7,6 +7,7 @@ use broadloom_diagnostics::Diagnostic;
 use crate::codes;
 use crate::observer::Observer;
 use crate::plan::Action;
+use crate::program::HAS_FILES;
 use crate::progress::Progress;
 use crate::ready::Ready;
 
@@ -22,7 +23,7 @@ impl Ready {
         file: &Path,
         observer: &mut dyn Observer,
     ) -> Result<Progress, Box<Diagnostic>> {
-        if !file.exists() {
+        if !HAS_FILES || !file.exists() {
             observer.notice(&format!("there is no {} yet: the run begins", file.display()));
             return Ok(Progress::default());
         }

@@ -11,7 +11,7 @@ use crate::feed::Feeds;
 use crate::mesh::OnMesh;
 use crate::observer::{Observer, notice};
 use crate::plan::{Action, Plan, PrintedPiece, Repeat};
-use crate::program::{Origin, Program};
+use crate::program::{HAS_FILES, Origin, Program};
 use crate::progress::{Progress, Step};
 use crate::ready::{Ready, diagnose};
 use crate::show;
@@ -68,7 +68,7 @@ impl Program {
         if let Some(sharding) = &sharding {
             ready.divide(&routines, sharding)?;
         }
-        if let Some(file) = options.load.as_ref().filter(|_| !is_read) {
+        if let Some(file) = options.load.as_ref().filter(|_| HAS_FILES && !is_read) {
             ready.session.load(file).map_err(|error| ready.about_file(&error))?;
             ready.pass_on(observer);
         }

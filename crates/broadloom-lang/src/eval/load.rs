@@ -10,6 +10,7 @@ use broadloom_diagnostics::Span;
 use crate::codes;
 use crate::eval::builtin::Call;
 use crate::eval::{Eval, Evaluated};
+use crate::program::HAS_FILES;
 use crate::value::Value;
 
 /// `load("x.npy")`, `load("data.npz", "x")`
@@ -29,6 +30,16 @@ pub(crate) fn load(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
         Some(key) => Some(eval.words(&key.value, key.span)?),
         None => None,
     };
+    if !HAS_FILES {
+        let help =
+            "write the numbers in the program, `data x = [1, 2]`, or run it with the command `broadloom`";
+        return eval.wrong(
+            codes::FILE,
+            format!("a page cannot read `{text}`: it has no files"),
+            path.span,
+            help,
+        );
+    }
     eval.reads_data = true;
     let (found, names) = match read(&eval.folder().join(&text), key.as_deref()) {
         Ok(read) => read,
