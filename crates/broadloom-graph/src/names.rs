@@ -25,7 +25,7 @@ const LONGEST_SPEC: usize = 24;
 struct Within {
     /// The number of letters.
     longest: usize,
-    /// How many names are known: those that the graph was given first.
+    /// The number of names that are known: those that the graph was given first.
     names: usize,
 }
 

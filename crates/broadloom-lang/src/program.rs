@@ -161,8 +161,8 @@ pub struct Application {
     pub open: Option<(String, bool)>,
 }
 
-/// How many functions of modules were checked with open arguments, and how many were not, because a current interface says that
-/// they have been.
+/// The numbers of functions of modules that were checked with open arguments, and of those that were not, because a current
+/// interface says that they have been.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Definitions {
     /// Walked or looked through by this program.

@@ -51,7 +51,7 @@ pub enum MatrixFunction {
     SvdBack,
 }
 
-/// What a part of the row of a function holds. Operands and results are numbered from 0.
+/// The content of a part of the row of a function. Operands and results are numbered from 0.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Role {
     /// An operand.
@@ -72,7 +72,7 @@ struct Row {
     reads: &'static [(Role, usize)],
     writes: &'static [(Role, usize)],
     back: Option<MatrixFunction>,
-    /// How many times the cube of its largest size it computes, roughly.
+    /// The number of operations, roughly, as a multiple of the cube of its largest size.
     effort: f64,
 }
 
@@ -247,12 +247,12 @@ impl MatrixFunction {
         self.row().name
     }
 
-    /// What its parts are before it runs: those that are not named hold anything.
+    /// The parts before it runs: those that are not named hold anything.
     pub fn reads(self) -> &'static [(Role, usize)] {
         self.row().reads
     }
 
-    /// What its parts are afterwards.
+    /// The parts afterwards.
     pub fn writes(self) -> &'static [(Role, usize)] {
         self.row().writes
     }

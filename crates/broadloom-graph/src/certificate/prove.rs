@@ -1,4 +1,4 @@
-//! What Lean's checker will say of a certificate for all sizes.
+//! The verdict of Lean's checker on a certificate for all sizes, known before it runs.
 //!
 //! The checker of `verification/lean/Ranges.lean` is right when it says yes, and may say no where yes would be right. This is the
 //! same procedure, so that nobody is given a certificate that is rejected. Nothing depends on it: Lean decides.
@@ -8,7 +8,7 @@ use broadloom_core::{Form, Need, Padding, Symbol};
 use super::{Certificate, Constraint, Dim, DimTerm, Family, Piece, Row, RowTerm, Window};
 
 impl Certificate {
-    /// What cannot be shown for all sizes of the names, in the words of the program; nothing of a certificate without names.
+    /// The first thing that cannot be shown for all sizes of the names, in the words of the program; nothing of a certificate without names.
     pub fn unproved(&self) -> Option<String> {
         let family = self.family.as_ref()?;
         let proof = Proof { certificate: self, family };

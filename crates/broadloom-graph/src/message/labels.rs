@@ -50,7 +50,7 @@ impl Graph {
         }
     }
 
-    /// What cannot be of two axes of matrices: the labels of these functions are not the program's.
+    /// The message about two axes of matrices that cannot agree: the labels of these functions are not the program's.
     pub(super) fn of_one_size(&self, step: u32, [a, b]: [&str; 2]) -> Option<String> {
         let name = self.matrices_of(step)?.name();
         Some(format!("`{name}` needs axes of one size, and {a} and {b} do not agree"))

@@ -137,7 +137,7 @@ fn certificates_hold_at_all_sizes() {
     assert!(unproved.len() * 20 < proved, "{} not proved, {proved} proved: {unproved:#?}", unproved.len());
 }
 
-/// What the procedure of Lean's checker accepts holds, even of certificates that are wrong; and it accepts few of them.
+/// A certificate that the procedure of Lean's checker accepts holds, even of certificates that are wrong; and it accepts few of them.
 #[test]
 fn changed_certificates_are_not_proved() {
     let (mut changed, mut rejected) = ([0; 3], [0; 3]);
