@@ -54,7 +54,7 @@ impl Completion {
 /// let text = "data logits : 32 | 10\nlet y = lo";
 /// let found = completion(&Analysis::new(&Text::new("a.loom", text)), text.len() as u32);
 /// let labels: Vec<&str> = found.iter().map(|each| each.label.as_str()).collect();
-/// assert_eq!(labels, ["logits", "log_softmax", "log_sum_exp", "log", "log1p", "load"]);
+/// assert_eq!(labels, ["logits", "log_softmax", "log_sum_exp", "log", "log1p", "logdet", "load"]);
 /// assert_eq!(found[0].detail, "32 | 10");
 /// ```
 pub fn completion(analysis: &Analysis, offset: u32) -> Vec<Completion> {
