@@ -22,7 +22,7 @@ pub enum Axis {
     Unit,
     /// A size, with the basis if it has one of its own.
     Sized(u64, Option<Box<str>>),
-    /// A size that depends on [named sizes](Graph::dim), with the basis if it has one of its own.
+    /// A size that depends on [named sizes](crate::Graph::dim), with the basis if it has one of its own.
     Symbolic(SymbolicSize, Option<Box<str>>),
 }
 

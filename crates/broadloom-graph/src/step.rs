@@ -142,8 +142,8 @@ pub(crate) struct Choice {
     pub coefficients: Vec<(Box<str>, u64)>,
 }
 
-/// A label or a row variable of a spec or of a declared shape, captured by [`Graph::captured`], or a named size,
-/// captured by [`Graph::captured_dim`]: a size to be set, compared or read. The size of a row is the product of its
+/// A label or a row variable of a spec or of a declared shape, captured by [`Graph::captured`](crate::Graph::captured), or a named size,
+/// captured by [`Graph::captured_dim`](crate::Graph::captured_dim): a size to be set, compared or read. The size of a row is the product of its
 /// axes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Captured {
