@@ -9,22 +9,12 @@ use std::path::{Path, PathBuf};
 use crate::module_reader::{Crate, circles};
 
 /// Circles that are left, by crate, each with the modules in it: they may become smaller, and no others may come.
-const KNOWN: &[(&str, &[&str])] = &[
-    ("broadloom-array", &["array", "dtype"]),
-    ("broadloom-fuzz", &["campaign", "minimise"]),
-    ("broadloom-loops", &["function", "mlir", "program", "reference", "scalar"]),
-    ("broadloom-loops", &["lent", "memory"]),
-    ("broadloom-native", &["compiled", "compiler", "emit", "family"]),
-    ("broadloom-native", &["arena", "plan"]),
-    ("broadloom-native", &["expression", "print"]),
-    ("broadloom-python", &["program", "running", "stablehlo"]),
-    ("broadloom-python", &["data", "errors"]),
-    ("broadloom-xla", &["function", "parts", "shard"]),
-    ("broadloom-xla", &["driver", "follow", "group"]),
-];
+const KNOWN: &[(&str, &[&str])] =
+    &[("broadloom-python", &["program", "running", "stablehlo"]), ("broadloom-python", &["data", "errors"])];
 
 /// The modules of `broadloom-graph`: each uses modules above it only. Submodules that are not listed belong to their module.
 const GRAPH: &[&str] = &[
+    // data
     "along",
     "declaration",
     "discard",
@@ -34,6 +24,7 @@ const GRAPH: &[&str] = &[
     "operation::table",
     "spec_options",
     "symbols::table",
+    "spec_window",
     "step",
     "error",
     "size",
@@ -44,34 +35,67 @@ const GRAPH: &[&str] = &[
     "facts",
     "operation",
     "graph",
-    "assigned",
-    "broadcasts",
-    "capture",
-    "elaborate",
-    "inferred",
-    "logic",
-    "matrices",
+    // what is known so far
+    "symbols::read",
+    "partial_shape",
+    "captured",
     "names",
     "node",
     "precision",
-    "scan",
-    "shape_source",
-    "sort",
-    "symbols",
-    "undetermined",
-    "certificate",
-    "lookup",
-    "scheme",
-    "shape_queries",
-    "size_expr",
     "spec_axis",
-    "leaves",
-    "project",
-    "fit",
-    "lowering",
-    "nest",
+    // contradictions in the names of the program
     "message",
+    // steps that are kept or taken back, and closing
+    "transaction",
+    "undetermined",
+    "final_shapes",
+    "symbols",
+    // steps
+    "capture",
+    "size_expr",
+    "elaborate",
+    "leaves",
+    "logic",
+    "scan",
+    "lookup",
+    "sort",
+    "matrices",
+    "assigned",
+    "scheme",
+    // answers
+    "shape_source",
+    "broadcasts",
+    "inferred",
+    "project",
+    "nest",
+    "certificate",
+    "fit",
+    "why",
+    "lowering",
+    "questions",
 ];
+
+/// The files in which a graph has methods: those that add steps, and one with the questions of users. All others are functions that read it, so that
+/// the order above is all there is.
+const GRAPH_METHODS: &[&str] = &[
+    "assigned.rs",
+    "capture.rs",
+    "graph.rs",
+    "leaves.rs",
+    "logic.rs",
+    "lookup.rs",
+    "matrices.rs",
+    "questions.rs",
+    "scan.rs",
+    "scheme.rs",
+    "size_expr.rs",
+    "sort.rs",
+    "symbols.rs",
+    "transaction.rs",
+];
+
+/// The greatest number of methods of the trait through which a graph is lowered.
+const FACE: usize = 25;
 
 fn crates() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
@@ -117,4 +141,51 @@ fn modules_of_the_graph_use_those_above_them() {
         }
     }
     assert!(problems.is_empty(), "{}", problems.join("\n"));
+}
+
+#[test]
+fn methods_of_the_graph_are_where_the_list_says() {
+    let folder = crates().join("broadloom-graph/src");
+    let mut found = BTreeSet::new();
+    let mut open = vec![folder.clone()];
+    while let Some(folder) = open.pop() {
+        for entry in fs::read_dir(folder).expect("a folder of sources") {
+            let path = entry.expect("a file").path();
+            if path.is_dir() {
+                open.push(path);
+            } else if fs::read_to_string(&path).expect("a source").lines().any(|line| line == "impl Graph {")
+            {
+                found.insert(
+                    path.strip_prefix(crates().join("broadloom-graph/src"))
+                        .expect("a path")
+                        .to_string_lossy()
+                        .replace('\\', "/"),
+                );
+            }
+        }
+    }
+    assert_eq!(found, GRAPH_METHODS.iter().map(|file| file.to_string()).collect());
+}
+
+/// The methods of the trait through which a graph is lowered.
+fn face() -> BTreeSet<String> {
+    let source = fs::read_to_string(crates().join("broadloom-graph/src/lowering.rs")).expect("lowering.rs");
+    let (_, from) = source.split_once("pub trait Face {").expect("the trait");
+    let (methods, _) = from.split_once("\n}").expect("its end");
+    let names = methods.lines().filter_map(|line| line.trim().strip_prefix("fn "));
+    names.map(|line| line.split(['(', '<']).next().unwrap_or(line).to_string()).collect()
+}
+
+#[test]
+fn the_face_of_the_graph_is_narrow_and_listed() {
+    let (face, document) =
+        (face(), fs::read_to_string(crates().join("../ARCHITECTURE.md")).expect("ARCHITECTURE.md"));
+    assert!(face.len() <= FACE, "{} methods", face.len());
+    let (_, from) =
+        document.split_once("`broadloom_graph::lowering::Face`").expect("the section about the trait");
+    let rows =
+        from.lines().skip_while(|line| !line.starts_with('|')).take_while(|line| line.starts_with('|'));
+    let cells =
+        rows.filter_map(|row| row.split('|').nth(1)).flat_map(|cell| cell.split('`').skip(1).step_by(2));
+    assert_eq!(cells.map(String::from).collect::<BTreeSet<String>>(), face);
 }

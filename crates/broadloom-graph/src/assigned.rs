@@ -7,6 +7,7 @@ use crate::operation::slot::Slot;
 use crate::operation::{Law, Operation};
 use crate::spec_options::Accumulate;
 use crate::step::{Leaf, Op, Tensor};
+use crate::{elaborate, names};
 
 /// The steps and tensors that assignments added to a graph.
 pub struct Assigned {
@@ -85,8 +86,8 @@ impl Graph {
         let law = self.laws.get(&step).filter(|law| law.name() == ASSIGNMENT)?;
         let mut numbers = Vec::new();
         law.forward.assignments.iter().for_each(|each| each.value.numbers(&mut numbers));
-        let target = self.step_results(step).next()?;
-        Some(AssignedNumbers { numbers, reads: self.step_operands(step), target })
+        let target = names::step_results(self, step).next()?;
+        Some(AssignedNumbers { numbers, reads: names::step_operands(self, step), target })
     }
 
     /// Adds one assignment: its constraints, its law, and its target if that is new. Returns its step.
@@ -167,7 +168,7 @@ impl Graph {
                 arity(1, "the logic `T`")?;
                 self.broadcasting_into(Op::Transpose, operands, target)
             }
-            spec => self.by_spec_into(spec.into(), operands, target, accumulate),
+            spec => elaborate::by_spec_into(self, spec.into(), operands, target, accumulate),
         }
     }
 }

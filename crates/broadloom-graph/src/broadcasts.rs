@@ -6,10 +6,10 @@
 
 use broadloom_spec::Kind;
 
-use crate::Graph;
 use crate::error::Error;
 use crate::shape::Shapes;
 use crate::step::{Leaf, Op, RowRef, Step, Tensor, contraction, place, sources};
+use crate::{Graph, final_shapes, names};
 
 /// A row of an operand that is read as having more axes, or larger ones, than it has.
 ///
@@ -42,90 +42,78 @@ pub struct Broadcast {
     pub unit: bool,
 }
 
-impl Graph {
-    /// Every place where an operand of a pointwise operation, a product, a transpose or an
-    /// assignment broadcasts, in the order of the program. Numbers, and tensors computed from
-    /// numbers alone, are left out.
-    pub fn broadcasts(&mut self) -> Result<Vec<Broadcast>, Error> {
-        let shapes = self.final_shapes()?;
-        let mut found = Vec::new();
-        let mut numbers = vec![false; self.tensors.len()];
-        for (step, said) in (0..).zip(&self.steps) {
-            let (op, result) = match said {
-                Step::Op { op, result, .. } => (*op, Tensor(*result)),
-                Step::Leaf { leaf, tensor } => {
-                    numbers[*tensor as usize] = matches!(leaf, Leaf::Number(_) | Leaf::Size(_));
-                    continue;
-                }
-                _ => continue,
-            };
-            let operands = self.step_operands(step);
-            // A target that existed before stays as it was.
-            if self.tensors[result.index()].step == step {
-                numbers[result.index()] = operands.iter().all(|operand| numbers[operand.index()]);
-            }
-            if matches!(op, Op::Pointwise(_))
-                && operands.iter().all(|operand| shapes.are_alike(*operand, result))
-            {
+/// Every place where an operand of a pointwise operation, a product, a transpose or an
+/// assignment broadcasts, in the order of the program. Numbers, and tensors computed from
+/// numbers alone, are left out.
+pub(crate) fn broadcasts(graph: &mut Graph) -> Result<Vec<Broadcast>, Error> {
+    let shapes = final_shapes::final_shapes(graph)?;
+    let mut found = Vec::new();
+    let mut numbers = vec![false; graph.tensors.len()];
+    for (step, said) in (0..).zip(&graph.steps) {
+        let (op, result) = match said {
+            Step::Op { op, result, .. } => (*op, Tensor(*result)),
+            Step::Leaf { leaf, tensor } => {
+                numbers[*tensor as usize] = matches!(leaf, Leaf::Number(_) | Leaf::Size(_));
                 continue;
             }
-            for ((slot, from), into, kind) in self.broadcasting_rows(op, operands, result) {
-                let operand = operands[slot];
-                if numbers[operand.index()] {
-                    continue;
-                }
-                let own = self.rows(operand)[place(from)];
-                for (unit, axes) in self.surplus(&shapes, (operand, from, own), (into, kind)) {
-                    found.push(Broadcast {
-                        step: step as usize,
-                        slot,
-                        operand,
-                        result: into,
-                        kind,
-                        axes,
-                        unit,
-                    });
-                }
+            _ => continue,
+        };
+        let operands = names::step_operands(graph, step);
+        // A target that existed before stays as it was.
+        if graph.tensors[result.index()].step == step {
+            numbers[result.index()] = operands.iter().all(|operand| numbers[operand.index()]);
+        }
+        if matches!(op, Op::Pointwise(_)) && operands.iter().all(|operand| shapes.are_alike(*operand, result))
+        {
+            continue;
+        }
+        for ((slot, from), into, kind) in broadcasting_rows(op, operands, result) {
+            let operand = operands[slot];
+            if numbers[operand.index()] {
+                continue;
+            }
+            let own = graph.rows(operand)[place(from)];
+            for (unit, axes) in surplus(graph, &shapes, (operand, from, own), (into, kind)) {
+                found.push(Broadcast { step: step as usize, slot, operand, result: into, kind, axes, unit });
             }
         }
-        Ok(found)
     }
+    Ok(found)
+}
 
-    /// The rows of operands that may broadcast: slot and kind of each, the tensor into which, and its kind.
-    fn broadcasting_rows(
-        &self,
-        op: Op,
-        operands: &[Tensor],
-        result: Tensor,
-    ) -> impl Iterator<Item = ((usize, Kind), Tensor, Kind)> + use<> {
-        let contracted = contraction(op).map(|[(into, kind), row]| (row, operands[into], kind));
-        let arity = operands.len();
-        let rows = move |kind: Kind| sources(op, arity, kind).map(move |row| (row, result, kind));
-        contracted.into_iter().chain(Kind::ALL.into_iter().flat_map(rows))
-    }
+/// The rows of operands that may broadcast: slot and kind of each, the tensor into which, and its kind.
+fn broadcasting_rows(
+    op: Op,
+    operands: &[Tensor],
+    result: Tensor,
+) -> impl Iterator<Item = ((usize, Kind), Tensor, Kind)> + use<> {
+    let contracted = contraction(op).map(|[(into, kind), row]| (row, operands[into], kind));
+    let arity = operands.len();
+    let rows = move |kind: Kind| sources(op, arity, kind).map(move |row| (row, result, kind));
+    contracted.into_iter().chain(Kind::ALL.into_iter().flat_map(rows))
+}
 
-    /// The axes of a row that an operand's row lacks, and those for which it has units.
-    fn surplus(
-        &self,
-        shapes: &Shapes,
-        (operand, from, own): (Tensor, Kind, RowRef),
-        (into, kind): (Tensor, Kind),
-    ) -> impl Iterator<Item = (bool, Vec<(usize, u64)>)> {
-        let (has, wanted) = (shapes.places(operand, from), shapes.places(into, kind));
-        let missing = wanted.len().saturating_sub(has.len());
-        let (mut lacking, mut units) = (Vec::new(), Vec::new());
-        // Most operands have all axes, and nothing is made for them.
-        let marker = if has == wanted { 0 } else { (self.marker(own) as usize).min(has.len()) };
-        for (at, axis) in wanted.iter().enumerate().filter(|_| has != wanted) {
-            if (marker..marker + missing).contains(&at) {
-                lacking.push((at, shapes.number(*axis)));
-            } else {
-                let facing = has.get(if at < marker { at } else { at - missing });
-                if facing.is_some_and(|place| shapes.is_unit(*place)) && !shapes.is_unit(*axis) {
-                    units.push((at, shapes.number(*axis)));
-                }
+/// The axes of a row that an operand's row lacks, and those for which it has units.
+fn surplus(
+    graph: &Graph,
+    shapes: &Shapes,
+    (operand, from, own): (Tensor, Kind, RowRef),
+    (into, kind): (Tensor, Kind),
+) -> impl Iterator<Item = (bool, Vec<(usize, u64)>)> {
+    let (has, wanted) = (shapes.places(operand, from), shapes.places(into, kind));
+    let missing = wanted.len().saturating_sub(has.len());
+    let (mut lacking, mut units) = (Vec::new(), Vec::new());
+    // Most operands have all axes, and nothing is made for them.
+    let marker = if has == wanted { 0 } else { (graph.marker(own) as usize).min(has.len()) };
+    for (at, axis) in wanted.iter().enumerate().filter(|_| has != wanted) {
+        if (marker..marker + missing).contains(&at) {
+            lacking.push((at, shapes.number(*axis)));
+        } else {
+            let facing = has.get(if at < marker { at } else { at - missing });
+            if facing.is_some_and(|place| shapes.is_unit(*place)) && !shapes.is_unit(*axis) {
+                units.push((at, shapes.number(*axis)));
             }
         }
-        [(false, lacking), (true, units)].into_iter().filter(|(_, axes)| !axes.is_empty())
     }
+    [(false, lacking), (true, units)].into_iter().filter(|(_, axes)| !axes.is_empty())
 }

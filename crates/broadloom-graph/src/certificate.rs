@@ -27,7 +27,7 @@ use broadloom_core::{self as core, Hole, Padding, RowVar, Solver, order};
 use broadloom_spec::Kind;
 use rustc_hash::FxHashMap;
 
-use crate::{Error, Graph};
+use crate::{Error, Graph, final_shapes, names, node, symbols};
 use family::Forms;
 
 pub use family::{Condition, Family, Name};
@@ -213,128 +213,97 @@ impl Certificate {
     }
 }
 
-impl Graph {
-    /// The constraints of the program and the solution behind its [final
-    /// shapes](Graph::final_shapes), for an independent checker. Named sizes without a number are
-    /// taken at their samples. Changes nothing.
-    ///
-    /// ```
-    /// use broadloom::certificate::{Constraint, Dim};
-    /// let mut g = broadloom::Graph::new();
-    /// let x = g.data("x", "9")?;
-    /// g.einsum("3^o => o", &[x])?;
-    /// let certificate = g.certificate()?;
-    /// // x has 9 elements, of which 3 are left out.
-    /// let parts = |it: &Constraint| matches!(it, Constraint::Concat { literal: 3, .. });
-    /// assert!(certificate.constraints().any(parts));
-    /// assert!(certificate.dims.contains(&Dim::sized(6)));
-    /// # Ok::<(), broadloom::Error>(())
-    /// ```
-    pub fn certificate(&mut self) -> Result<Certificate, Error> {
-        if self.is_symbolic() {
-            let mut settled = self.clone();
-            settled.settle_sizes()?;
-            return settled.certificate();
-        }
-        Ok(self.certified()?.0)
+/// The constraints of the program and the solution behind its [final
+/// shapes](Graph::final_shapes), for an independent checker. Named sizes without a number are
+/// taken at their samples. Changes nothing.
+pub(crate) fn certificate(graph: &mut Graph) -> Result<Certificate, Error> {
+    if graph.is_symbolic() {
+        let mut settled = graph.clone();
+        symbols::settle_sizes(&mut settled)?;
+        return settled.certificate();
     }
+    Ok(certified(graph)?.0)
+}
 
-    /// The constraints of the program and the solution for all sizes of its names: those in their ranges that meet
-    /// the [conditions](Graph::runtime_checks) that the program relies on. Without open names it is the
-    /// [certificate](Graph::certificate). Changes nothing.
-    ///
-    /// ```
-    /// let mut g = broadloom::Graph::new();
-    /// g.dim("seq", 8..=512, None)?;
-    /// let x = g.data("x", "seq")?;
-    /// g.einsum("8*i => i", &[x])?;
-    /// let certificate = g.certificate_for_all_sizes()?;
-    /// let family = certificate.family.as_ref().expect("a name");
-    /// assert_eq!(family.conditions[0].text, "`seq` is a multiple of 8");
-    /// assert_eq!(family.forms.iter().map(|form| family.show(form)).collect::<Vec<_>>(), ["seq", "seq/8"]);
-    /// // Lean's checker will accept it.
-    /// assert_eq!(certificate.unproved(), None);
-    /// # Ok::<(), broadloom::Error>(())
-    /// ```
-    pub fn certificate_for_all_sizes(&mut self) -> Result<Certificate, Error> {
-        if !self.is_symbolic() {
-            return self.certificate();
-        }
-        let (certificate, forms) = self.certified()?;
-        let family = forms.family(self)?;
-        let family = family.ok_or_else(|| {
-            Error::new(
-                crate::ErrorKind::GaveUp,
-                "the expressions of the named sizes are too large".to_string(),
-            )
-        })?;
-        Ok(Certificate { family: Some(family), ..certificate })
+/// The constraints of the program and the solution for all sizes of its names: those in their ranges that meet
+/// the [conditions](Graph::runtime_checks) that the program relies on. Without open names it is the
+/// [certificate](Graph::certificate). Changes nothing.
+pub(crate) fn certificate_for_all_sizes(graph: &mut Graph) -> Result<Certificate, Error> {
+    if !graph.is_symbolic() {
+        return certificate(graph);
     }
+    let (certificate, forms) = certified(graph)?;
+    let family = forms.family(graph)?;
+    let family = family.ok_or_else(|| {
+        Error::new(crate::ErrorKind::GaveUp, "the expressions of the named sizes are too large".to_string())
+    })?;
+    Ok(Certificate { family: Some(family), ..certificate })
+}
 
-    /// The certificate without its family, and the expressions that its dimensions refer to.
-    fn certified(&mut self) -> Result<(Certificate, Forms), Error> {
-        // If the program has no final shapes, this error explains why.
-        self.final_shapes()?;
-        let mut terms = Terms::new(&self.solver);
-        let mut stated = Vec::with_capacity(self.solver.len());
-        self.solver.each_constraint(|constraint| stated.push(terms.constraint(constraint)));
-        let mut named = Vec::new();
-        for tensor in self.tensors() {
-            let Some(name) = self.name_of(tensor) else { continue };
-            for (kind, row) in Kind::ALL.into_iter().zip(self.rows(tensor)) {
-                let row = terms.row_term(row.term(&self.axes));
-                named.push(Shape { name: format!("{} of {name}", word(kind)), row, axes: Vec::new() });
+/// The certificate without its family, and the expressions that its dimensions refer to.
+fn certified(graph: &mut Graph) -> Result<(Certificate, Forms), Error> {
+    // If the program has no final shapes, this error explains why.
+    final_shapes::final_shapes(graph)?;
+    let mut terms = Terms::new(&graph.solver);
+    let mut stated = Vec::with_capacity(graph.solver.len());
+    graph.solver.each_constraint(|constraint| stated.push(terms.constraint(constraint)));
+    let mut named = Vec::new();
+    for tensor in graph.tensors() {
+        let Some(name) = names::name_of(graph, tensor) else { continue };
+        for (kind, row) in Kind::ALL.into_iter().zip(graph.rows(tensor)) {
+            let row = terms.row_term(row.term(&graph.axes));
+            named.push(Shape { name: format!("{} of {name}", word(kind)), row, axes: Vec::new() });
+        }
+    }
+    let Terms { dims, rows, .. } = terms;
+    let discardable = dims.all.iter().enumerate();
+    let discardable = discardable.filter(|(_, var)| graph.solver.is_discardable(**var));
+    let discardable = discardable.map(|(number, _)| number).collect();
+    let steps = by_step(graph, stated);
+    let bases = graph.bases.iter().map(|basis| basis.to_string()).collect();
+    let mut forms = Forms::default();
+    let ((dims, rows), _) = graph.closed(|closed, _| {
+        let dims: Vec<Dim> = dims.all.iter().map(|var| forms.dim(closed, closed.dim(*var))).collect();
+        let mut axes = |axes: &[order::Dim]| axes.iter().map(|axis| forms.dim(closed, *axis)).collect();
+        let row = |row: order::Row| Row { lead: axes(row.lead()), trail: axes(row.trail()) };
+        let rows: Vec<Row> = rows.all.iter().map(|var| closed.row(*var)).map(row).collect();
+        (dims, rows)
+    })?;
+    let shapes = Vec::new();
+    let mut certificate = Certificate { steps, discardable, dims, rows, shapes, bases, family: None };
+    for shape in &mut named {
+        shape.axes = certificate.axes(&shape.row);
+    }
+    certificate.shapes = named;
+    Ok((certificate, forms))
+}
+
+/// The constraints, grouped by the steps they come from.
+fn by_step(graph: &Graph, stated: Vec<Constraint>) -> Vec<Said> {
+    let mut steps: Vec<Said> = Vec::new();
+    let mut last = None;
+    for (at, constraint) in stated.into_iter().enumerate() {
+        let step = graph.origins.get(at).map(|origin| origin.step);
+        match steps.last_mut() {
+            Some(said) if step == last => said.constraints.push(constraint),
+            _ => {
+                let text = step.map_or_else(String::new, |step| spoken(graph, step));
+                steps.push(Said { text, constraints: vec![constraint] });
             }
         }
-        let Terms { dims, rows, .. } = terms;
-        let discardable = dims.all.iter().enumerate();
-        let discardable = discardable.filter(|(_, var)| self.solver.is_discardable(**var));
-        let discardable = discardable.map(|(number, _)| number).collect();
-        let steps = self.by_step(stated);
-        let bases = self.bases.iter().map(|basis| basis.to_string()).collect();
-        let mut forms = Forms::default();
-        let ((dims, rows), _) = self.closed(|closed, _| {
-            let dims: Vec<Dim> = dims.all.iter().map(|var| forms.dim(closed, closed.dim(*var))).collect();
-            let mut axes = |axes: &[order::Dim]| axes.iter().map(|axis| forms.dim(closed, *axis)).collect();
-            let row = |row: order::Row| Row { lead: axes(row.lead()), trail: axes(row.trail()) };
-            let rows: Vec<Row> = rows.all.iter().map(|var| closed.row(*var)).map(row).collect();
-            (dims, rows)
-        })?;
-        let shapes = Vec::new();
-        let mut certificate = Certificate { steps, discardable, dims, rows, shapes, bases, family: None };
-        for shape in &mut named {
-            shape.axes = certificate.axes(&shape.row);
-        }
-        certificate.shapes = named;
-        Ok((certificate, forms))
+        last = step;
     }
+    steps
+}
 
-    /// The constraints, grouped by the steps they come from.
-    fn by_step(&self, stated: Vec<Constraint>) -> Vec<Said> {
-        let mut steps: Vec<Said> = Vec::new();
-        let mut last = None;
-        for (at, constraint) in stated.into_iter().enumerate() {
-            let step = self.origins.get(at).map(|origin| origin.step);
-            match steps.last_mut() {
-                Some(said) if step == last => said.constraints.push(constraint),
-                _ => {
-                    let text = step.map_or_else(String::new, |step| self.spoken(step));
-                    steps.push(Said { text, constraints: vec![constraint] });
-                }
-            }
-            last = step;
-        }
-        steps
-    }
-
-    /// The text of a step; of a leaf, with its declaration.
-    fn spoken(&self, step: u32) -> String {
-        let declared = self.step_results(step).next().and_then(|tensor| self.declaration_of(tensor));
-        let subject = self.subject(step);
-        match (declared, subject.strip_suffix('`')) {
-            (Some(declared), Some(name)) => format!("{name}: {}`", declared.trim()),
-            _ => subject,
-        }
+/// The text of a step; of a leaf, with its declaration.
+fn spoken(graph: &Graph, step: u32) -> String {
+    let declared =
+        names::step_results(graph, step).next().and_then(|tensor| node::declaration_of(graph, tensor));
+    let subject = names::subject(graph, step);
+    match (declared, subject.strip_suffix('`')) {
+        (Some(declared), Some(name)) => format!("{name}: {}`", declared.trim()),
+        _ => subject,
     }
 }
 

@@ -160,7 +160,7 @@ pub struct MessageLine {
 
 impl MessageLine {
     /// A line about a step.
-    pub(crate) fn at(step: u32, text: impl Into<String>) -> MessageLine {
+    pub fn at(step: u32, text: impl Into<String>) -> MessageLine {
         MessageLine { text: text.into(), step: Some(step as usize), short: None, reason: None }
     }
 

@@ -25,12 +25,8 @@ pub(crate) struct Facts {
     pub sizes: Vec<Captured>,
     /// The gradients that were asked for, by the tensor they belong to.
     pub gradients: FxHashMap<Tensor, Tensor>,
-    /// Steps that look something up.
-    pub lookups: FxHashMap<u32, Lookup>,
-    /// The steps that compute functions of matrices.
-    pub matrices: FxHashMap<u32, MatrixFunction>,
-    /// The steps that sort.
-    pub sorts: FxHashMap<u32, Sorting>,
+    /// The steps that do more than their specs say.
+    pub special: FxHashMap<u32, Special>,
     pub precisions: FxHashMap<Tensor, Dtype>,
     pub default_precision: Dtype,
     pub initials: FxHashMap<Tensor, Initial>,
@@ -46,6 +42,34 @@ pub(crate) struct Facts {
     /// The values of data that brings its own.
     pub arrays: FxHashMap<Tensor, Arc<Array>>,
     pub scans: Scans,
+}
+
+/// The work of a step that its spec does not say: the spec has its shapes only.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Special {
+    /// It looks something up, by integers.
+    Lookup(Lookup),
+    /// It sorts.
+    Sort(Sorting),
+    /// It computes a function of matrices.
+    Matrix(MatrixFunction),
+}
+
+impl Special {
+    /// The axis that a step looks up, if that is its work.
+    pub fn lookup(self) -> Option<Lookup> {
+        if let Special::Lookup(lookup) = self { Some(lookup) } else { None }
+    }
+
+    /// The order in which a step sorts, if that is its work.
+    pub fn sorting(self) -> Option<Sorting> {
+        if let Special::Sort(sorting) = self { Some(sorting) } else { None }
+    }
+
+    /// The function of matrices that a step computes, if that is its work.
+    pub fn matrix(self) -> Option<MatrixFunction> {
+        if let Special::Matrix(function) = self { Some(function) } else { None }
+    }
 }
 
 /// The axis that the integers of the second operand are positions on.

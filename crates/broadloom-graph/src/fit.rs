@@ -33,7 +33,6 @@ use std::sync::Arc;
 use broadloom_array::{Array, Dtype};
 use broadloom_core::Symbol;
 
-use crate::Graph;
 use crate::error::{Error, ErrorKind};
 use crate::inferred::Inferred;
 use crate::precision::precisions;
@@ -41,7 +40,9 @@ use crate::project::MEMORY;
 use crate::shape::{Axis, Shapes};
 use crate::size::SymbolicSize;
 use crate::step::{Leaf, Tensor};
-use crate::symbols::contains;
+use crate::symbols::read;
+use crate::symbols::read::contains;
+use crate::{Graph, names};
 
 pub use misfit::{Misfit, Said};
 
@@ -95,41 +96,37 @@ pub struct FoundSize {
     pub used: bool,
 }
 
-impl Graph {
-    /// Checks that arrays fit the tensors whose values they would be, and finds the numbers that
-    /// they give to named sizes. Changes nothing; `Session::set_all` accepts what fits.
-    ///
-    /// A tensor of another graph, or one that is computed, is an error, and so are shapes that cannot be inferred.
-    pub fn fit(&mut self, inputs: &[Input<'_>]) -> Result<Fit, Error> {
-        self.fit_at(&[], inputs)
-    }
+/// Checks that arrays fit the tensors whose values they would be, and finds the numbers that
+/// they give to named sizes. Changes nothing; `Session::set_all` accepts what fits.
+pub(crate) fn fit(graph: &mut Graph, inputs: &[Input<'_>]) -> Result<Fit, Error> {
+    fit_at(graph, &[], inputs)
+}
 
-    /// The same, with numbers for some named sizes in place of their samples.
-    pub fn fit_at(&mut self, sizes: &[(&str, u64)], inputs: &[Input<'_>]) -> Result<Fit, Error> {
-        inputs.iter().try_for_each(|input| self.settable(input.tensor))?;
-        let inferred = Inferred::new(self)?;
-        let (shapes, used) = (Arc::clone(&inferred.shapes), inferred.symbols());
-        let checks = self.runtime_checks()?;
-        let (misfits, said) = (Vec::new(), Vec::new());
-        let known = (0..self.symbols.len()).map(|at| self.symbol_number(at)).collect();
-        let mut fitting = Fitting { graph: self, assumed: sizes, shapes, misfits, said, known };
-        fitting.alone(inputs);
-        fitting.decide(inputs);
-        fitting.compare();
-        fitting.check(checks);
-        let sizes = fitting.sizes(&used);
-        Ok(Fit { sizes, misfits: fitting.misfits })
-    }
+/// The same, with numbers for some named sizes in place of their samples.
+pub(crate) fn fit_at(graph: &mut Graph, sizes: &[(&str, u64)], inputs: &[Input<'_>]) -> Result<Fit, Error> {
+    inputs.iter().try_for_each(|input| settable(graph, input.tensor))?;
+    let inferred = Inferred::new(graph)?;
+    let (shapes, used) = (Arc::clone(&inferred.shapes), inferred.symbols());
+    let checks = graph.runtime_checks()?;
+    let (misfits, said) = (Vec::new(), Vec::new());
+    let known = (0..graph.symbols.len()).map(|at| read::symbol_number(graph, at)).collect();
+    let mut fitting = Fitting { graph, assumed: sizes, shapes, misfits, said, known };
+    fitting.alone(inputs);
+    fitting.decide(inputs);
+    fitting.compare();
+    fitting.check(checks);
+    let sizes = fitting.sizes(&used);
+    Ok(Fit { sizes, misfits: fitting.misfits })
+}
 
-    /// Refuses tensors whose values cannot come from outside.
-    pub(crate) fn settable(&self, tensor: Tensor) -> Result<(), Error> {
-        self.known(tensor)?;
-        if matches!(self.leaf(tensor), Some(Leaf::Data | Leaf::Param | Leaf::State)) {
-            return Ok(());
-        }
-        let message = format!("`{}` is computed, so its values cannot be set", self.label_of(tensor));
-        Err(Error::new(ErrorKind::Value, message))
+/// Refuses tensors whose values cannot come from outside.
+pub(crate) fn settable(graph: &Graph, tensor: Tensor) -> Result<(), Error> {
+    graph.known(tensor)?;
+    if matches!(graph.leaf(tensor), Some(Leaf::Data | Leaf::Param | Leaf::State)) {
+        return Ok(());
     }
+    let message = format!("`{}` is computed, so its values cannot be set", names::label_of(graph, tensor));
+    Err(Error::new(ErrorKind::Value, message))
 }
 
 /// The state of a check.
@@ -169,12 +166,13 @@ impl Fitting<'_> {
                 .map(|(at, (axis, _))| (at, axis.size()))
                 .collect();
             if axes.len() != input.sizes.len() || !wrong.is_empty() {
-                let (label, shape) = (self.graph.label_of(input.tensor), self.shapes.get(input.tensor));
+                let (label, shape) =
+                    (names::label_of(self.graph, input.tensor), self.shapes.get(input.tensor));
                 let (tensor, sizes) = (input.tensor, input.sizes.to_vec());
                 self.misfits.push(Misfit::Sizes { tensor, label, shape, sizes, wrong });
             }
             if !wanted.is_float() && input.dtype.is_float() {
-                let (tensor, label) = (input.tensor, self.graph.label_of(input.tensor));
+                let (tensor, label) = (input.tensor, names::label_of(self.graph, input.tensor));
                 self.misfits.push(Misfit::Dtype { tensor, label, wanted, given: input.dtype });
             }
         }
@@ -241,7 +239,8 @@ impl Fitting<'_> {
             (_, _, 0) => None,
             _ => return false,
         };
-        let (tensor, axis, label) = (open.input.tensor, open.axis, self.graph.label_of(open.input.tensor));
+        let (tensor, axis, label) =
+            (open.input.tensor, open.axis, names::label_of(self.graph, open.input.tensor));
         match solved {
             Some((symbol, number)) => {
                 self.known[symbol.0 as usize].get_or_insert(number);
@@ -260,7 +259,7 @@ impl Fitting<'_> {
 
     fn assume_samples(&mut self) {
         for at in 0..self.known.len() {
-            let range = self.graph.symbol_range(at);
+            let range = read::symbol_range(self.graph, at);
             let data = &self.graph.symbols[at];
             let assumed = self.assumed.iter().find(|(name, _)| **name == *data.name).map(|(_, size)| *size);
             let sample = data.sample.filter(|sample| contains(range, *sample));
@@ -279,7 +278,7 @@ impl Fitting<'_> {
                     said.push(each);
                 }
             }
-            let (range, declared) = (self.graph.symbol_range(at), self.graph.symbols[at].range);
+            let (range, declared) = (read::symbol_range(self.graph, at), self.graph.symbols[at].range);
             for each in said.iter().filter(|each| !contains(range, each.number)) {
                 let (name, said) = (self.name(symbol), (*each).clone());
                 out_of_range.push(Misfit::Range { name, said, range, declared });
@@ -322,12 +321,12 @@ impl Fitting<'_> {
 
     fn sizes(&self, used: &[Symbol]) -> Vec<FoundSize> {
         let size = |at: usize| {
-            let own = Symbol(self.graph.symbol_stands_for(at) as u32);
+            let own = Symbol(read::symbol_stands_for(self.graph, at) as u32);
             let by = self.said.iter().find(|(symbol, _)| *symbol == own).map(|(_, said)| said.tensor);
             FoundSize {
                 name: self.graph.symbols[at].name.to_string(),
                 number: self.known[at].filter(|_| by.is_none()).or(self.known[own.0 as usize]),
-                range: self.graph.symbol_range(at),
+                range: read::symbol_range(self.graph, at),
                 by,
                 used: used.contains(&own),
             }
@@ -336,6 +335,6 @@ impl Fitting<'_> {
     }
 
     fn name(&self, symbol: Symbol) -> String {
-        self.graph.symbol_data(symbol).map_or(String::new(), |data| data.name.to_string())
+        read::symbol_data(self.graph, symbol).map_or(String::new(), |data| data.name.to_string())
     }
 }

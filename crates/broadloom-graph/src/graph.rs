@@ -3,10 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use broadloom_core::{
-    Answer, Check, Closed, Constraint, Core, DimTerm, Limit, Point, Role, RowTerm, RowVar, Short, Solver,
-    Unfilled,
-};
+use broadloom_core::{Check, Constraint, DimTerm, Role, RowTerm, RowVar, Solver};
 use broadloom_spec::{Kind, ShapeDecl, Spec};
 use rustc_hash::FxHashMap;
 
@@ -14,13 +11,11 @@ use crate::declaration::Declaration;
 use crate::error::{Error, ErrorKind};
 use crate::facts::Facts;
 use crate::notation::{KnownSpec, Notation, Specs};
-use crate::open::Open;
 use crate::operation::Laws;
 use crate::shape::Shapes;
 use crate::size::SizeNames;
-use crate::step::{Aspect, Choice, NONE, Op, Origin, RowRef, Rows, Sources, Step, Tensor, TensorData};
+use crate::step::{Aspect, Choice, Origin, RowRef, Rows, Sources, Step, Tensor, TensorData};
 use crate::symbols::table::SymbolTable;
-use crate::view::View;
 
 /// A tensor program under construction.
 ///
@@ -102,27 +97,6 @@ pub struct Stats {
     pub branches: u64,
     /// Bytes held.
     pub bytes: u64,
-}
-
-/// The reason why a program has no shapes.
-enum Refused {
-    Core(Core),
-    Short(Short),
-    Limit(Limit),
-}
-
-/// Lengths to return to when a step is refused.
-pub(crate) struct Before {
-    point: Point,
-    axes: usize,
-    tensors: usize,
-    operands: usize,
-    origins: usize,
-    labels: usize,
-    spec_rows: usize,
-    bases: usize,
-    symbols: usize,
-    stated: usize,
 }
 
 impl std::fmt::Debug for Graph {
@@ -229,15 +203,6 @@ impl Graph {
         }
     }
 
-    /// Requires that the input axes of a tensor are its output axes: a square map.
-    pub fn input_equals_output(&mut self, tensor: Tensor) -> Result<(), Error> {
-        let before = self.begin(&[tensor])?;
-        let rows = self.rows(tensor);
-        let terms = (rows[Kind::Input as usize], rows[Kind::Output as usize]);
-        self.equate_rows(terms.0, terms.1, 0, Aspect::Whole);
-        self.finish(before, Step::Square(tensor))
-    }
-
     pub(crate) fn rows(&self, tensor: Tensor) -> Rows {
         self.tensors[tensor.index()].rows
     }
@@ -249,155 +214,6 @@ impl Graph {
         }
         Err(Error::new(ErrorKind::Use, "a tensor of another graph is used here")
             .with_help("a tensor belongs to the graph that made it"))
-    }
-
-    /// Begins a step, if its operands are tensors of this graph.
-    pub(crate) fn begin(&mut self, operands: &[Tensor]) -> Result<Before, Error> {
-        let known = operands.iter().try_for_each(|tensor| self.known(*tensor));
-        self.refusing(known)?;
-        if operands.len() > usize::from(u16::MAX) {
-            let message = format!("{} operands are more than one operation takes", operands.len());
-            return Err(self.misuse(message).with_help("combine them in several operations"));
-        }
-        Ok(Before {
-            point: self.solver.point(),
-            axes: self.axes.len(),
-            tensors: self.tensors.len(),
-            operands: self.operands.len(),
-            origins: self.origins.len(),
-            labels: self.labels.len(),
-            spec_rows: self.spec_rows.len(),
-            bases: self.bases.len(),
-            symbols: self.symbols.len(),
-            stated: self.stated.len(),
-        })
-    }
-
-    /// A mistake in what would be the next step.
-    pub(crate) fn misuse(&self, message: impl Into<String>) -> Error {
-        Error::new(ErrorKind::Use, message).about_step(self.steps.len() as u32)
-    }
-
-    /// Adds the number of the next step to a mistake, if there is one.
-    pub(crate) fn refusing<T>(&self, made: Result<T, Error>) -> Result<T, Error> {
-        made.map_err(|error| error.about_step(self.steps.len() as u32))
-    }
-
-    /// Ends a step. Keeps it, or, if it contradicts the program, takes it back and explains why.
-    pub(crate) fn finish(&mut self, before: Before, step: Step) -> Result<(), Error> {
-        self.steps.push(step);
-        self.settled = None;
-        if !self.solver.is_stuck() {
-            if let Step::Op { operands, arity, .. } = step {
-                for at in operands..operands + u32::from(arity) {
-                    let tensor = self.operands[at as usize];
-                    self.tensors[tensor.index()].used = true;
-                }
-            }
-            return Ok(());
-        }
-        let error = self.contradiction();
-        self.take_back(before);
-        self.steps.pop();
-        Err(error.refused_at(self.steps.len() as u32))
-    }
-
-    /// Returns to the state before a step.
-    pub(crate) fn take_back(&mut self, before: Before) {
-        self.solver.retract(before.point);
-        self.axes.truncate(before.axes);
-        self.tensors.truncate(before.tensors);
-        self.operands.truncate(before.operands);
-        self.origins.truncate(before.origins);
-        self.labels.truncate(before.labels);
-        self.spec_rows.truncate(before.spec_rows);
-        self.bases.truncate(before.bases);
-        self.symbols.truncate(before.symbols);
-        self.stated.truncate(before.stated);
-    }
-
-    /// Explains why the last step contradicts the others.
-    fn contradiction(&mut self) -> Error {
-        match self.closed(|_, _| ()) {
-            Err(error) => error,
-            // A contradiction stays, so this is not reached in practice.
-            Ok(_) => Error::new(ErrorKind::Mismatch, "the program contradicts itself"),
-        }
-    }
-
-    /// Closes the program, reads something, and opens it again. Also returns the holes and guesses
-    /// of the closing.
-    pub(crate) fn closed<T>(
-        &mut self,
-        read: impl FnOnce(&Closed<'_>, &View<'_>) -> T,
-    ) -> Result<(T, Open), Error> {
-        let view = View {
-            axes: &self.axes,
-            tensors: &self.tensors,
-            labels: &self.labels,
-            bases: &self.bases,
-            symbols: &self.symbols,
-            steps: &self.steps,
-            operands: &self.operands,
-            specs: &self.specs,
-        };
-        let opened = |closed: &Closed<'_>, mut holes: Vec<Unfilled>| {
-            holes.extend_from_slice(closed.gave_way());
-            Open { holes, guesses: view.guesses(closed) }
-        };
-        let refused = match self.solver.close_values() {
-            Answer::Solved(closed) => return Ok((read(&closed, &view), opened(&closed, Vec::new()))),
-            Answer::Underdetermined(closed, holes) => {
-                return Ok((read(&closed, &view), opened(&closed, holes)));
-            }
-            Answer::Unsatisfiable(core) => Refused::Core(core),
-            Answer::Unsupported(short) => Refused::Short(short),
-            Answer::GaveUp(limit) => Refused::Limit(limit),
-        };
-        Err(match refused {
-            Refused::Core(core) => self.explain(&core),
-            Refused::Short(short) => self.explain_short(&short),
-            Refused::Limit(limit) => self.explain_limit(limit),
-        })
-    }
-
-    /// A new tensor with these rows, made by the step about to be finished.
-    pub(crate) fn tensor(&mut self, rows: Rows) -> Tensor {
-        let step = self.steps.len() as u32;
-        self.tensors.push(TensorData { rows, step, name: NONE, used: false });
-        Tensor(self.tensors.len() as u32 - 1)
-    }
-
-    /// Ends an operation with one result.
-    pub(crate) fn finish_op(
-        &mut self,
-        before: Before,
-        op: Op,
-        operands: &[Tensor],
-        rows: Rows,
-    ) -> Result<Tensor, Error> {
-        self.finish_into(before, op, operands, rows, None)
-    }
-
-    /// Ends an operation whose result is a new tensor, or an existing one.
-    pub(crate) fn finish_into(
-        &mut self,
-        before: Before,
-        op: Op,
-        operands: &[Tensor],
-        rows: Rows,
-        target: Option<Tensor>,
-    ) -> Result<Tensor, Error> {
-        let result = target.unwrap_or_else(|| self.tensor(rows));
-        let step = self.op_step(op, operands, result, 1);
-        self.finish(before, step)?;
-        Ok(result)
-    }
-
-    pub(crate) fn op_step(&mut self, op: Op, operands: &[Tensor], first: Tensor, results: u16) -> Step {
-        let start = self.operands.len() as u32;
-        self.operands.extend_from_slice(operands);
-        Step::Op { op, operands: start, arity: operands.len() as u16, results, result: first.0 }
     }
 
     /// A new row variable with its marker after the first `lead` axes.

@@ -8,6 +8,7 @@ use crate::error::Error;
 use crate::graph::Graph;
 use crate::shape::Shapes;
 use crate::size::Extent;
+use crate::{capture, final_shapes};
 
 /// The results of inference for a graph, whatever its named sizes are.
 pub struct Inferred {
@@ -20,9 +21,9 @@ pub struct Inferred {
 impl Inferred {
     /// Infers all shapes.
     pub fn new(graph: &mut Graph) -> Result<Inferred, Error> {
-        let shapes = graph.final_shapes()?;
+        let shapes = final_shapes::final_shapes(graph)?;
         let captured = graph.facts.sizes.clone();
-        Ok(Inferred { shapes, captured: graph.all_final_extents(&captured)? })
+        Ok(Inferred { shapes, captured: capture::all_final_extents(graph, &captured)? })
     }
 
     /// The symbols that some size depends on, or some number, in their order.

@@ -17,12 +17,13 @@ use broadloom_core::order::{Atom, Basis};
 use broadloom_core::{Constraint, DimTerm, Numerator, Role, RowVar};
 use broadloom_spec::{DeclAxis, Kind, Row, RowVariable, ShapeDecl, parse_shape};
 
-use crate::Graph;
 use crate::declaration::{Declaration, Given, Named, StatedNames};
 use crate::error::{Error, ErrorKind};
 use crate::initial::Initial;
 use crate::size_expr::SizeSum;
 use crate::step::{Aspect, Captured, Leaf, RowRef, Rows, Step, Tensor, place};
+use crate::symbols::read;
+use crate::{Graph, captured, names, size_expr};
 
 impl Graph {
     /// Data with a declared shape, such as `"32 | 28, 28, 3:rgb"`.
@@ -71,7 +72,7 @@ impl Graph {
         rows: &str,
         row: &[u64],
     ) -> Result<Tensor, Error> {
-        self.symbol_at(rows).ok_or_else(|| self.no_such_size(rows))?;
+        read::symbol_at(self, rows).ok_or_else(|| read::no_such_size(self, rows))?;
         self.declared(name, shape, Leaf::Data, Given::Rows(rows.into(), row.into()))
     }
 
@@ -138,7 +139,7 @@ impl Graph {
     /// # Ok::<(), broadloom::Error>(())
     /// ```
     pub fn size_number(&mut self, captured: Captured) -> Result<Tensor, Error> {
-        self.resolve(captured)?;
+        captured::resolve(self, captured)?;
         self.facts.sizes.push(captured);
         let place = self.facts.sizes.len() as u32 - 1;
         Ok(self.undeclared(None, Leaf::Size(place), [None; 3]))
@@ -222,7 +223,7 @@ impl Graph {
         }
         let rows = self.rows(tensor);
         let gradient = self.tensor(rows);
-        let name = format!("{}.grad", self.label_of(tensor));
+        let name = format!("{}.grad", names::label_of(self, tensor));
         self.name(gradient, &name);
         self.steps.push(Step::Leaf { leaf: Leaf::Gradient(tensor), tensor: gradient.0 });
         self.settled = None;
@@ -311,7 +312,7 @@ impl Graph {
     pub fn set_initial(&mut self, param: Tensor, initial: Initial) -> Result<(), Error> {
         self.known(param)?;
         if !matches!(self.leaf(param), Some(Leaf::Param | Leaf::State)) {
-            let message = format!("`{}` is neither a parameter nor a state", self.label_of(param));
+            let message = format!("`{}` is neither a parameter nor a state", names::label_of(self, param));
             return Err(
                 Error::new(ErrorKind::Use, message).with_help("only those begin with values of their own")
             );
@@ -441,7 +442,7 @@ impl Graph {
     ) -> Result<(), Error> {
         let step = self.steps.len() as u32;
         let decl = self.read_shape(shape).map_err(|error| {
-            error.about(&format!("the shape of `{}`", self.label_of(tensor))).about_step(step)
+            error.about(&format!("the shape of `{}`", names::label_of(self, tensor))).about_step(step)
         })?;
         let (before, first_label) = (self.begin(&[tensor])?, self.labels.len());
         let declares = shared.is_none() && !self.declarations.contains_key(&tensor.0);
@@ -451,7 +452,7 @@ impl Graph {
         }
         for (label, size) in sizes {
             let label = decl.names.axes.find(label).map(|label| self.labels[first_label + label.0 as usize]);
-            if let Some(Err(error)) = label.map(|label| self.say_size(label, size)) {
+            if let Some(Err(error)) = label.map(|label| size_expr::say_size(self, label, size)) {
                 self.take_back(before);
                 return Err(error);
             }
@@ -493,7 +494,7 @@ impl Graph {
         for (_, name) in decl.names.axes.iter() {
             // The name of a declared size is that size; another name is one to be inferred, here.
             let known = shared.as_ref().and_then(|shared| stated(&shared.axes, &name.text));
-            let term = match (self.symbol_at(&name.text), known) {
+            let term = match (read::symbol_at(self, &name.text), known) {
                 (Some(at), _) => self.symbols[at].var.into(),
                 (None, Some(known)) => self.stated[known as usize].1,
                 (None, None) => self.solver.dim_var(role).into(),
@@ -592,7 +593,7 @@ impl Graph {
                 self.say(Constraint::Exact { pieces: &pieces, axes: &axes, rest }, 0, Aspect::Whole);
             }
             Given::Rows(rows, row) => {
-                let rows = self.symbol_at(rows).map(|at| self.symbols[at].var.into());
+                let rows = read::symbol_at(self, rows).map(|at| self.symbols[at].var.into());
                 let row: Vec<DimTerm> = row.iter().map(|size| self.solver.size(*size)).collect();
                 let axes: Vec<DimTerm> = rows.into_iter().chain(row).collect();
                 self.say(Constraint::Exact { pieces: &pieces, axes: &axes, rest }, 0, Aspect::Whole);

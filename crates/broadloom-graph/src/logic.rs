@@ -35,12 +35,12 @@ use broadloom_core::{Constraint, Numerator, Piece, Role, RowVar};
 use broadloom_loops::Dtype;
 use broadloom_spec::Kind;
 
-use crate::Graph;
 use crate::error::{Error, ErrorKind};
 use crate::notation::Notation;
 use crate::operation::Operation;
 use crate::spec_options::{Combine, SliceIndex, SpecOptions};
 use crate::step::{Aspect, Op, RowRef, Rows, Sources, Tensor, contraction, place, sources};
+use crate::{Graph, elaborate, names};
 
 macro_rules! method_of_graph {
     ($method:ident $name:literal ($($operand:ident),+) $(#[$doc:meta])*) => {
@@ -326,7 +326,7 @@ impl Graph {
                 .misuse(message)
                 .with_help("write `einsum(\"i; i j; j => i j\", condition, a, b, combine = \"where\")`"));
         }
-        let results = self.by_spec(spec.into(), operands, options, Some(1))?;
+        let results = elaborate::by_spec(self, spec.into(), operands, options, Some(1))?;
         results.first().copied().ok_or_else(|| Error::new(ErrorKind::Use, "the spec has no result"))
     }
 
@@ -377,7 +377,7 @@ impl Graph {
         spec: impl Into<Notation<'s>>,
         operands: &[Tensor],
     ) -> Result<Vec<Tensor>, Error> {
-        self.by_spec(spec.into(), operands, &SpecOptions::default(), None)
+        elaborate::by_spec(self, spec.into(), operands, &SpecOptions::default(), None)
     }
 
     /// Takes one element of the leading batch axis.
@@ -480,7 +480,7 @@ impl Graph {
         self.say(Constraint::Count { pieces: &pieces, numerator, divided_by: &[], rest }, 0, Aspect::Whole);
         let output = RowRef { start: self.axes.len() as u32, lead: 1, trail: 0, hole: None };
         self.axes.push(all);
-        let name = format!("reshape({})", self.label_of(a));
+        let name = format!("reshape({})", names::label_of(self, a));
         let flat = self.finish_op(
             before,
             Op::Convert { factor: 1, divisor: 1 },

@@ -13,13 +13,13 @@
 use broadloom_array::Dtype;
 use broadloom_spec::{Axis, Builder, Kind, Row, Shape, Spec};
 
-use crate::Graph;
 use crate::along::Along;
 use crate::error::{Error, ErrorKind, Remedy};
-use crate::facts::Lookup;
+use crate::facts::{Lookup, Special};
 use crate::precision::is_truth;
 use crate::spec_options::{Accumulate, SpecOptions};
 use crate::step::{Leaf, Tensor};
+use crate::{Graph, message, names, partial_shape};
 
 impl Graph {
     /// Looks up rows of a table by integers: `ids` has only batch axes, and its integers are
@@ -33,10 +33,10 @@ impl Graph {
     /// # Ok::<(), broadloom::Error>(())
     /// ```
     pub fn gather(&mut self, table: Tensor, ids: Tensor) -> Result<Tensor, Error> {
-        self.are_integers(ids)?;
+        are_integers(self, ids)?;
         let options = SpecOptions { name: Some("gather"), ..SpecOptions::default() };
         let result = self.einsum_with("v -> ..d..; ..b.. | => ..b.. | ..d..", &[table, ids], &options)?;
-        Ok(self.looked_up(result, Lookup::Taken(Along::last(Kind::Input))))
+        Ok(looked_up(self, result, Lookup::Taken(Along::last(Kind::Input))))
     }
 
     /// The elements of a tensor along its first batch axis, at integers: `ids` has only batch axes, which come in the place of that
@@ -51,12 +51,12 @@ impl Graph {
     /// ```
     pub fn elements(&mut self, x: Tensor, ids: Tensor) -> Result<Tensor, Error> {
         self.begin(&[x, ids])?;
-        self.are_integers(ids)?;
-        let spec = self.elements_spec(x, ids);
+        are_integers(self, ids)?;
+        let spec = elements_spec(self, x, ids);
         let options = SpecOptions { name: Some("elements"), ..SpecOptions::default() };
         let spec = spec.ok_or_else(|| self.misuse("there is nothing to look up"))?;
         let result = self.einsum_with(&spec, &[x, ids], &options)?;
-        Ok(self.looked_up(result, Lookup::Taken(Along::first(Kind::Batch))))
+        Ok(looked_up(self, result, Lookup::Taken(Along::first(Kind::Batch))))
     }
 
     /// The elements of a tensor along an axis, at integers: `ids` has only batch axes, which come in the place of that axis.
@@ -73,14 +73,14 @@ impl Graph {
         if along == Along::first(Kind::Batch) {
             return self.elements(x, ids);
         }
-        let [batch, ..] = self.shape(ids).rows;
+        let [batch, ..] = partial_shape::shape(self, ids).rows;
         let rank = if batch.open { 1 } else { batch.lead.len() + batch.trail.len() };
         let mut build = Builder::new();
         let position = build.label("v");
         let own: Vec<Axis> = (0..rank).map(|at| build.label(&format!("k{at}"))).collect();
         let (whole, result) = (along.shape(&mut build, &[position]), along.shape(&mut build, &own));
         let chosen = Shape::new(Some(Row::closed(own)), None, Row::closed([]));
-        self.taken("take", build.finish(vec![whole, chosen], vec![result]), (x, ids), along)
+        taken(self, "take", build.finish(vec![whole, chosen], vec![result]), (x, ids), along)
     }
 
     /// The elements of a tensor along an axis, at integers of their own in each row: `ids` has all other axes of the tensor, too.
@@ -99,22 +99,7 @@ impl Graph {
         let whole = along.shape(&mut build, &[position]);
         let chosen = along.shape(&mut build, &[place]);
         let spec = build.finish(vec![whole, chosen.clone()], vec![chosen]);
-        self.taken("take_along", spec, (x, ids), along)
-    }
-
-    fn taken(
-        &mut self,
-        name: &'static str,
-        spec: Option<Spec>,
-        (x, ids): (Tensor, Tensor),
-        along: Along,
-    ) -> Result<Tensor, Error> {
-        self.begin(&[x, ids])?;
-        self.are_integers(ids)?;
-        let options = SpecOptions { name: Some(name), ..SpecOptions::default() };
-        let spec = spec.ok_or_else(|| self.misuse("there is nothing to look up"))?;
-        let result = self.einsum_with(&spec, &[x, ids], &options)?;
-        Ok(self.looked_up(result, Lookup::Taken(along)))
+        taken(self, "take_along", spec, (x, ids), along)
     }
 
     /// Puts the elements of a tensor at integers along a new first batch axis, `n`, whose size is to be [set](Graph::set). Elements
@@ -133,78 +118,93 @@ impl Graph {
     /// ```
     pub fn scatter(&mut self, x: Tensor, ids: Tensor, accumulate: Accumulate) -> Result<Tensor, Error> {
         self.begin(&[x, ids])?;
-        self.are_integers(ids)?;
+        are_integers(self, ids)?;
         let options = SpecOptions { name: Some("scatter"), accumulate, ..SpecOptions::default() };
         let spec = "..b.. | ..i.. -> ..o..; ..b.. | => n | ..i.. -> ..o..";
         let result = self.einsum_with(spec, &[x, ids], &options)?;
-        Ok(self.looked_up(result, Lookup::Scattered))
+        Ok(looked_up(self, result, Lookup::Scattered))
     }
+}
 
-    /// Notes that the last step looks something up.
-    fn looked_up(&mut self, result: Tensor, lookup: Lookup) -> Tensor {
-        self.facts.lookups.insert(self.steps.len() as u32 - 1, lookup);
-        result
-    }
+fn taken(
+    graph: &mut Graph,
+    name: &'static str,
+    spec: Option<Spec>,
+    (x, ids): (Tensor, Tensor),
+    along: Along,
+) -> Result<Tensor, Error> {
+    graph.begin(&[x, ids])?;
+    are_integers(graph, ids)?;
+    let options = SpecOptions { name: Some(name), ..SpecOptions::default() };
+    let spec = spec.ok_or_else(|| graph.misuse("there is nothing to look up"))?;
+    let result = graph.einsum_with(&spec, &[x, ids], &options)?;
+    Ok(looked_up(graph, result, Lookup::Taken(along)))
+}
 
-    /// Refuses numbers, and tensors that are known to hold floats.
-    fn are_integers(&self, ids: Tensor) -> Result<(), Error> {
-        if matches!(self.leaf(ids), Some(Leaf::Number(_) | Leaf::Constant(_) | Leaf::Size(_))) {
-            return Err(self
-                .misuse("a number cannot look up rows of a table")
-                .with_help("take one row by a spec: `3 -> ... => ...`"));
-        }
-        if self.facts.precisions.get(&ids) == Some(&Dtype::Bool)
-            || is_truth(self, self.tensors[ids.index()].step)
-        {
-            let message = format!("`{}` holds truths, which do not number rows", self.label_of(ids));
-            let error = Error::new(ErrorKind::Value, message).about_step(self.steps.len() as u32);
-            return Err(error.with_end(self.declared_end(ids)).with_help(
-                "how many are true is known only when the program runs, and sizes are known before: keep all, and write `where(mask, x, 0)` \
-                 for those that do not count; or number rows by `i64(…)`",
-            ));
-        }
-        let is_float = match self.facts.precisions.get(&ids) {
-            Some(dtype) => dtype.is_float(),
-            None => self.values_of(ids).is_some_and(|values| !values.is_whole()),
-        };
-        if is_float {
-            let message =
-                format!("`{}` holds floats, which cannot look up rows of a table", self.label_of(ids));
-            let error = Error::new(ErrorKind::Value, message).about_step(self.steps.len() as u32);
-            return Err(error
-                .with_end(self.declared_end(ids))
-                .with_remedy(Remedy::Integers, "convert them first: `values.convert(Dtype::I64)`"));
-        }
-        Ok(())
-    }
+/// Notes that the last step looks something up.
+fn looked_up(graph: &mut Graph, result: Tensor, lookup: Lookup) -> Tensor {
+    graph.facts.special.insert(graph.steps.len() as u32 - 1, Special::Lookup(lookup));
+    result
+}
 
-    /// The spec of elements. A row has one hole: it is that of the operand whose number of batch axes is not known.
-    fn elements_spec(&self, x: Tensor, ids: Tensor) -> Option<Spec> {
-        let axes = |tensor: Tensor| {
-            let [batch, ..] = self.shape(tensor).rows;
-            (!batch.open).then(|| batch.lead.len() + batch.trail.len())
-        };
-        let mut build = Builder::new();
-        let [row, of_ids] = ["r", "b"].map(|name| build.row(name));
-        let (input, output) = (Row::open([], build.row("i"), []), Row::open([], build.row("o"), []));
-        let position = build.label("v");
-        let labels = |build: &mut Builder, name: &str, count: usize| -> Vec<Axis> {
-            (0..count).map(|at| build.label(&format!("{name}{at}"))).collect()
-        };
-        let shape = |batch| Shape::new(Some(batch), Some(input.clone()), output.clone());
-        let (whole, chosen, result) = match (axes(x), axes(ids)) {
-            (None, Some(rank)) => {
-                let own = labels(&mut build, "b", rank);
-                let whole = Row::open([position], row, []);
-                (whole, Row::closed(own.clone()), Row::open(own, row, []))
-            }
-            (rank, _) => {
-                let rest = labels(&mut build, "r", rank.unwrap_or(1).saturating_sub(1));
-                let whole = Row::closed([position].into_iter().chain(rest.clone()));
-                (whole, Row::open([], of_ids, []), Row::open([], of_ids, rest))
-            }
-        };
-        let chosen = Shape::new(Some(chosen), None, Row::closed([]));
-        build.finish(vec![shape(whole), chosen], vec![shape(result)])
+/// Refuses numbers, and tensors that are known to hold floats.
+fn are_integers(graph: &Graph, ids: Tensor) -> Result<(), Error> {
+    if matches!(graph.leaf(ids), Some(Leaf::Number(_) | Leaf::Constant(_) | Leaf::Size(_))) {
+        return Err(graph
+            .misuse("a number cannot look up rows of a table")
+            .with_help("take one row by a spec: `3 -> ... => ...`"));
     }
+    if graph.facts.precisions.get(&ids) == Some(&Dtype::Bool)
+        || is_truth(graph, graph.tensors[ids.index()].step)
+    {
+        let message = format!("`{}` holds truths, which do not number rows", names::label_of(graph, ids));
+        let error = Error::new(ErrorKind::Value, message).about_step(graph.steps.len() as u32);
+        return Err(error.with_end(message::declared_end(graph, ids)).with_help(
+            "how many are true is known only when the program runs, and sizes are known before: keep all, and write `where(mask, x, 0)` \
+             for those that do not count; or number rows by `i64(…)`",
+        ));
+    }
+    let is_float = match graph.facts.precisions.get(&ids) {
+        Some(dtype) => dtype.is_float(),
+        None => graph.values_of(ids).is_some_and(|values| !values.is_whole()),
+    };
+    if is_float {
+        let message =
+            format!("`{}` holds floats, which cannot look up rows of a table", names::label_of(graph, ids));
+        let error = Error::new(ErrorKind::Value, message).about_step(graph.steps.len() as u32);
+        return Err(error
+            .with_end(message::declared_end(graph, ids))
+            .with_remedy(Remedy::Integers, "convert them first: `values.convert(Dtype::I64)`"));
+    }
+    Ok(())
+}
+
+/// The spec of elements. A row has one hole: it is that of the operand whose number of batch axes is not known.
+fn elements_spec(graph: &Graph, x: Tensor, ids: Tensor) -> Option<Spec> {
+    let axes = |tensor: Tensor| {
+        let [batch, ..] = partial_shape::shape(graph, tensor).rows;
+        (!batch.open).then(|| batch.lead.len() + batch.trail.len())
+    };
+    let mut build = Builder::new();
+    let [row, of_ids] = ["r", "b"].map(|name| build.row(name));
+    let (input, output) = (Row::open([], build.row("i"), []), Row::open([], build.row("o"), []));
+    let position = build.label("v");
+    let labels = |build: &mut Builder, name: &str, count: usize| -> Vec<Axis> {
+        (0..count).map(|at| build.label(&format!("{name}{at}"))).collect()
+    };
+    let shape = |batch| Shape::new(Some(batch), Some(input.clone()), output.clone());
+    let (whole, chosen, result) = match (axes(x), axes(ids)) {
+        (None, Some(rank)) => {
+            let own = labels(&mut build, "b", rank);
+            let whole = Row::open([position], row, []);
+            (whole, Row::closed(own.clone()), Row::open(own, row, []))
+        }
+        (rank, _) => {
+            let rest = labels(&mut build, "r", rank.unwrap_or(1).saturating_sub(1));
+            let whole = Row::closed([position].into_iter().chain(rest.clone()));
+            (whole, Row::open([], of_ids, []), Row::open([], of_ids, rest))
+        }
+    };
+    let chosen = Shape::new(Some(chosen), None, Row::closed([]));
+    build.finish(vec![shape(whole), chosen], vec![shape(result)])
 }

@@ -6,12 +6,16 @@
 use std::sync::Arc;
 
 use broadloom_array::Array;
-use broadloom_loops::MatrixFunction;
+use rustc_hash::FxHashMap;
 
-pub use crate::facts::{Carried, Lookup, Scan, Sorting};
+pub use crate::facts::{Carried, Lookup, Scan, Sorting, Special};
 use crate::step::Step;
+use crate::symbols::read;
 pub use crate::symbols::table::SymbolData;
-use crate::{Error, Graph, Initial, MessageLine, Operation, Projected, Shapes, Tensor};
+use crate::{
+    Error, Graph, Initial, MessageLine, Operation, Projected, Shapes, Tensor, fit, message, names, project,
+    scan, symbols,
+};
 
 pub use crate::formula::{Assignment, Formula};
 pub use crate::inferred::Inferred;
@@ -21,14 +25,34 @@ pub use crate::precision::{accumulated, precisions};
 pub use crate::project::MEMORY;
 pub use crate::size::{list, range_text};
 pub use crate::step::{Leaf, Op};
-pub use crate::symbols::{contains, out_of_range};
+pub use crate::symbols::read::{contains, out_of_range};
+
+/// A named size, as far as the program decides it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SymbolNow {
+    /// Its number, if the program decides it.
+    pub number: Option<u64>,
+    /// Its least and its greatest number.
+    pub range: (u64, Option<u64>),
+}
+
+/// Numbers for the named sizes of a program.
+pub struct SomeSizes {
+    /// A number for each. The program has a meaning at these numbers, if a short search finds any such numbers.
+    pub numbers: Vec<u64>,
+    /// The representative of each: dynamic ones take other names.
+    pub same: Arc<[usize]>,
+}
+
+/// Numbers for the named sizes of a program, which is closed for it.
+pub fn some_sizes(graph: &mut Graph) -> Result<SomeSizes, Error> {
+    Ok(SomeSizes { numbers: symbols::some_sizes(graph)?, same: symbols::same_sizes(graph)? })
+}
 
 /// The methods through which lowering reads a graph.
 pub trait Face {
     /// The kind of leaf that a tensor is, if no operation makes it.
     fn leaf(&self, tensor: Tensor) -> Option<Leaf>;
-    /// Returns true if no operation makes a tensor.
-    fn is_leaf(&self, tensor: Tensor) -> bool;
     /// The step that made a tensor.
     fn made_by(&self, tensor: Tensor) -> u32;
     /// The operation of a step, if it is one, and the number of its operands.
@@ -45,22 +69,16 @@ pub trait Face {
     fn scan_of(&self, step: u32) -> Option<&Arc<Scan>>;
     /// The law of a step, if it differs from the law of its operation.
     fn law(&self, step: u32) -> Option<&Arc<Operation>>;
-    /// The axis that a step looks up, if it looks something up.
-    fn lookup(&self, step: u32) -> Option<Lookup>;
-    /// The function of matrices that a step computes.
-    fn matrix_function(&self, step: u32) -> Option<MatrixFunction>;
-    /// The order of a step that sorts.
-    fn sorting(&self, step: u32) -> Option<Sorting>;
+    /// The work of a step beyond its spec: a lookup, an order, or a function of matrices.
+    fn special(&self, step: u32) -> Option<Special>;
     /// The text of an assignment, as it was written.
     fn assignment_text(&self, step: u32) -> Option<&str>;
     /// The loop nest of each step at some shapes; `None` for a step that is no operation.
     fn projections_at(&self, shapes: &Shapes) -> Vec<Option<Result<Projected, Error>>>;
     /// The steps that have a shape but no loop nest at some shapes, with the reasons.
     fn refused_at(&self, shapes: &Shapes) -> Vec<(u32, Error)>;
-    /// The tensors whose gradients were asked for.
-    fn with_gradients(&self) -> Vec<Tensor>;
-    /// The leaf that stands for the gradient of a tensor, if it was asked for.
-    fn gradient_leaf(&self, tensor: Tensor) -> Option<Tensor>;
+    /// The gradients that were asked for: each tensor with the leaf that stands for its gradient.
+    fn gradients(&self) -> &FxHashMap<Tensor, Tensor>;
     /// The initial values of a parameter or a state, if they were given.
     fn initial(&self, tensor: Tensor) -> Option<&Initial>;
     /// The values of data that brings its own.
@@ -69,8 +87,6 @@ pub trait Face {
     fn short_name(&self, tensor: Tensor) -> String;
     /// The words that messages use for a step.
     fn subject(&self, step: u32) -> String;
-    /// A text about a tensor, as one end of an error.
-    fn about_tensor(&self, tensor: Tensor, text: String) -> MessageLine;
     /// A leaf and how it is declared, as one end of an error.
     fn declared_end(&self, tensor: Tensor) -> MessageLine;
     /// Refuses tensors of other graphs.
@@ -79,28 +95,15 @@ pub trait Face {
     fn settable(&self, tensor: Tensor) -> Result<(), Error>;
     /// The named sizes, in the order of their declaration.
     fn symbols(&self) -> &[SymbolData];
-    /// The number of the named size with a name.
-    fn symbol_at(&self, name: &str) -> Option<usize>;
-    /// The number that a named size has, if the program decides it.
-    fn symbol_number(&self, at: usize) -> Option<u64>;
-    /// The range of a named size, as far as the program narrows it.
-    fn symbol_range(&self, at: usize) -> (u64, Option<u64>);
-    /// The error for a name that no size has.
-    fn no_such_size(&self, name: &str) -> Error;
-    /// Maps each named size to its representative, once the program is closed.
-    fn same_sizes(&mut self) -> Result<Arc<[usize]>, Error>;
-    /// A number for each named size. The program has a meaning at these numbers, if a short search
-    /// finds any such numbers.
-    fn some_sizes(&mut self) -> Result<Vec<u64>, Error>;
+    /// The number of the named size with a name, or the error for a name that no size has.
+    fn symbol_at(&self, name: &str) -> Result<usize, Error>;
+    /// The number and the range of a named size, as far as the program decides them.
+    fn symbol_now(&self, at: usize) -> SymbolNow;
 }
 
 impl Face for Graph {
     fn leaf(&self, tensor: Tensor) -> Option<Leaf> {
         self.leaf(tensor)
-    }
-
-    fn is_leaf(&self, tensor: Tensor) -> bool {
-        self.leaf(tensor).is_some()
     }
 
     fn made_by(&self, tensor: Tensor) -> u32 {
@@ -115,44 +118,37 @@ impl Face for Graph {
     }
 
     fn step_operands(&self, step: u32) -> &[Tensor] {
-        self.step_operands(step)
+        names::step_operands(self, step)
     }
 
     fn step_results(&self, step: u32) -> impl Iterator<Item = Tensor> + use<> {
-        self.step_results(step)
+        names::step_results(self, step)
     }
 
     fn first_result(&self, step: u32) -> Tensor {
-        self.step_results(step).next().unwrap_or(Tensor(0))
+        names::step_results(self, step).next().unwrap_or(Tensor(0))
     }
 
     fn read_by(&self, tensor: Tensor) -> &[Tensor] {
         let step = self.made_by(tensor);
-        match self.scan_of(step) {
+        match scan::scan_of(self, step) {
             Some(scan) => &scan.outer,
-            None => self.step_operands(step),
+            None => names::step_operands(self, step),
         }
     }
 
     fn scan_of(&self, step: u32) -> Option<&Arc<Scan>> {
-        self.scan_of(step)
+        scan::scan_of(self, step)
     }
 
     fn law(&self, step: u32) -> Option<&Arc<Operation>> {
         self.laws.get(&step)
     }
 
-    fn lookup(&self, step: u32) -> Option<Lookup> {
-        self.facts.lookups.get(&step).copied()
-    }
-
-    fn matrix_function(&self, step: u32) -> Option<MatrixFunction> {
-        // A page has none, so that it need not have what lowers them.
-        if cfg!(target_arch = "wasm32") { None } else { self.facts.matrices.get(&step).copied() }
-    }
-
-    fn sorting(&self, step: u32) -> Option<Sorting> {
-        self.facts.sorts.get(&step).copied()
+    fn special(&self, step: u32) -> Option<Special> {
+        // A page has no functions of matrices, so that it need not have what lowers them.
+        let has = |special: &&Special| !cfg!(target_arch = "wasm32") || special.matrix().is_none();
+        self.facts.special.get(&step).filter(has).copied()
     }
 
     fn assignment_text(&self, step: u32) -> Option<&str> {
@@ -160,19 +156,15 @@ impl Face for Graph {
     }
 
     fn projections_at(&self, shapes: &Shapes) -> Vec<Option<Result<Projected, Error>>> {
-        self.projections_at(shapes)
+        project::projections_at(self, shapes)
     }
 
     fn refused_at(&self, shapes: &Shapes) -> Vec<(u32, Error)> {
-        self.refused_at(shapes)
+        project::refused_at(self, shapes)
     }
 
-    fn with_gradients(&self) -> Vec<Tensor> {
-        self.facts.gradients.keys().copied().collect()
-    }
-
-    fn gradient_leaf(&self, tensor: Tensor) -> Option<Tensor> {
-        self.facts.gradients.get(&tensor).copied()
+    fn gradients(&self) -> &FxHashMap<Tensor, Tensor> {
+        &self.facts.gradients
     }
 
     fn initial(&self, tensor: Tensor) -> Option<&Initial> {
@@ -184,19 +176,15 @@ impl Face for Graph {
     }
 
     fn short_name(&self, tensor: Tensor) -> String {
-        self.name_of(tensor).map_or_else(|| format!("tmp{}", tensor.index()), str::to_string)
+        names::name_of(self, tensor).map_or_else(|| format!("tmp{}", tensor.index()), str::to_string)
     }
 
     fn subject(&self, step: u32) -> String {
-        self.subject(step)
-    }
-
-    fn about_tensor(&self, tensor: Tensor, text: String) -> MessageLine {
-        self.about_tensor(tensor, text)
+        names::subject(self, step)
     }
 
     fn declared_end(&self, tensor: Tensor) -> MessageLine {
-        self.declared_end(tensor)
+        message::declared_end(self, tensor)
     }
 
     fn known(&self, tensor: Tensor) -> Result<(), Error> {
@@ -204,34 +192,18 @@ impl Face for Graph {
     }
 
     fn settable(&self, tensor: Tensor) -> Result<(), Error> {
-        self.settable(tensor)
+        fit::settable(self, tensor)
     }
 
     fn symbols(&self) -> &[SymbolData] {
         &self.symbols
     }
 
-    fn symbol_at(&self, name: &str) -> Option<usize> {
-        self.symbol_at(name)
+    fn symbol_at(&self, name: &str) -> Result<usize, Error> {
+        read::symbol_at(self, name).ok_or_else(|| read::no_such_size(self, name))
     }
 
-    fn symbol_number(&self, at: usize) -> Option<u64> {
-        self.symbol_number(at)
-    }
-
-    fn symbol_range(&self, at: usize) -> (u64, Option<u64>) {
-        self.symbol_range(at)
-    }
-
-    fn no_such_size(&self, name: &str) -> Error {
-        self.no_such_size(name)
-    }
-
-    fn same_sizes(&mut self) -> Result<Arc<[usize]>, Error> {
-        self.same_sizes()
-    }
-
-    fn some_sizes(&mut self) -> Result<Vec<u64>, Error> {
-        self.some_sizes()
+    fn symbol_now(&self, at: usize) -> SymbolNow {
+        SymbolNow { number: read::symbol_number(self, at), range: read::symbol_range(self, at) }
     }
 }

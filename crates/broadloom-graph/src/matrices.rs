@@ -16,10 +16,11 @@
 
 use broadloom_loops::MatrixFunction;
 
-use crate::Graph;
 use crate::error::{Error, ErrorKind};
+use crate::facts::Special;
 use crate::spec_options::SpecOptions;
 use crate::step::Tensor;
+use crate::{Graph, elaborate, partial_shape};
 
 /// One square matrix to another.
 const SQUARE: &str = "..b.. | n -> n => ..b.. | n -> n";
@@ -39,7 +40,7 @@ impl Graph {
     pub fn solve(&mut self, a: Tensor, b: Tensor) -> Result<Tensor, Error> {
         self.begin(&[a, b])?;
         let [alone, single] = [a, b].map(|tensor| {
-            let [batch, ..] = self.shape(tensor).rows;
+            let [batch, ..] = partial_shape::shape(self, tensor).rows;
             !batch.open && batch.lead.is_empty() && batch.trail.is_empty()
         });
         let spec = match (alone, single) {
@@ -159,8 +160,8 @@ impl Graph {
         operands: &[Tensor],
     ) -> Result<[Tensor; N], Error> {
         let options = SpecOptions { name: Some(function.name()), ..SpecOptions::default() };
-        let results = self.by_spec(spec.into(), operands, &options, Some(N))?;
-        self.facts.matrices.insert(self.steps.len() as u32 - 1, function);
+        let results = elaborate::by_spec(self, spec.into(), operands, &options, Some(N))?;
+        self.facts.special.insert(self.steps.len() as u32 - 1, Special::Matrix(function));
         results.try_into().map_err(|_| Error::new(ErrorKind::Use, "the spec has other results"))
     }
 }

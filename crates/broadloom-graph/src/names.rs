@@ -9,10 +9,10 @@
 use broadloom_core::Padding;
 use broadloom_loops::MatrixFunction;
 
-use crate::Graph;
 use crate::size::range_text;
 use crate::spec_options::SliceIndex;
 use crate::step::{Captured, Choice, Leaf, NONE, Op, Step, Tensor};
+use crate::{Graph, captured};
 
 /// Expressions longer than this are shortened in messages.
 const LONGEST: usize = 48;
@@ -29,239 +29,237 @@ struct Within {
     names: usize,
 }
 
-impl Graph {
-    /// The operands of the operation that made a tensor.
-    pub(crate) fn operands_of(&self, tensor: Tensor) -> &[Tensor] {
-        self.tensors.get(tensor.index()).map_or(&[], |data| self.step_operands(data.step))
-    }
+/// The operands of the operation that made a tensor.
+pub(crate) fn operands_of(graph: &Graph, tensor: Tensor) -> &[Tensor] {
+    graph.tensors.get(tensor.index()).map_or(&[], |data| step_operands(graph, data.step))
+}
 
-    /// The operands of a step.
-    pub(crate) fn step_operands(&self, step: u32) -> &[Tensor] {
-        match self.steps.get(step as usize) {
-            Some(Step::Op { operands, arity, .. }) => {
-                &self.operands[*operands as usize..(*operands + u32::from(*arity)) as usize]
-            }
-            _ => &[],
+/// The operands of a step.
+pub(crate) fn step_operands(graph: &Graph, step: u32) -> &[Tensor] {
+    match graph.steps.get(step as usize) {
+        Some(Step::Op { operands, arity, .. }) => {
+            &graph.operands[*operands as usize..(*operands + u32::from(*arity)) as usize]
         }
+        _ => &[],
     }
+}
 
-    /// The results of a step.
-    pub(crate) fn step_results(&self, step: u32) -> impl Iterator<Item = Tensor> + use<> {
-        let range = match self.steps.get(step as usize) {
-            Some(Step::Op { result, results, .. }) => *result..*result + u32::from(*results),
-            Some(Step::Leaf { tensor, .. }) => *tensor..*tensor + 1,
-            _ => 0..0,
-        };
-        range.map(Tensor)
+/// The results of a step.
+pub(crate) fn step_results(graph: &Graph, step: u32) -> impl Iterator<Item = Tensor> + use<> {
+    let range = match graph.steps.get(step as usize) {
+        Some(Step::Op { result, results, .. }) => *result..*result + u32::from(*results),
+        Some(Step::Leaf { tensor, .. }) => *tensor..*tensor + 1,
+        _ => 0..0,
+    };
+    range.map(Tensor)
+}
+
+/// The name that a tensor was given, if it was.
+pub(crate) fn name_of(graph: &Graph, tensor: Tensor) -> Option<&str> {
+    match graph.tensors.get(tensor.index())?.name {
+        NONE => None,
+        name => Some(&graph.names[name as usize]),
     }
+}
 
-    /// The name that a tensor was given, if it was.
-    pub fn name_of(&self, tensor: Tensor) -> Option<&str> {
-        match self.tensors.get(tensor.index())?.name {
-            NONE => None,
-            name => Some(&self.names[name as usize]),
-        }
+/// The name of a tensor in a message: its own, the application that made it, or how it is computed.
+pub(crate) fn told_as(graph: &Graph, tensor: Tensor) -> String {
+    match graph.facts.applied.get(&tensor).filter(|_| name_of(graph, tensor).is_none()) {
+        Some(text) => text.to_string(),
+        None => label_of(graph, tensor),
     }
+}
 
-    /// The name of a tensor in a message: its own, the application that made it, or how it is computed.
-    pub fn told_as(&self, tensor: Tensor) -> String {
-        match self.facts.applied.get(&tensor).filter(|_| self.name_of(tensor).is_none()) {
-            Some(text) => text.to_string(),
-            None => self.label_of(tensor),
-        }
+/// The text that stands for a tensor in a sentence: its name, or the expression that makes it.
+pub(crate) fn label_of(graph: &Graph, tensor: Tensor) -> String {
+    label_among(graph, tensor, graph.names.len())
+}
+
+/// The same when the graph had so many names.
+fn label_among(graph: &Graph, tensor: Tensor, names: usize) -> String {
+    if let Some(text) = expression(graph, tensor, 3, Within { longest: LONGEST, names }) {
+        return text;
     }
-
-    /// The text that stands for a tensor in a sentence: its name, or the expression that makes it.
-    pub fn label_of(&self, tensor: Tensor) -> String {
-        self.label_among(tensor, self.names.len())
+    // The outer operation alone is clearer than a text cut in the middle.
+    let shallow = expression(graph, tensor, 1, Within { longest: usize::MAX, names }).unwrap_or_default();
+    if shallow.chars().count() <= LONGEST {
+        return shallow;
     }
+    shallow.chars().take(LONGEST - 1).chain(['…']).collect()
+}
 
-    /// The same when the graph had so many names.
-    fn label_among(&self, tensor: Tensor, names: usize) -> String {
-        if let Some(text) = self.expression(tensor, 3, Within { longest: LONGEST, names }) {
-            return text;
-        }
-        // The outer operation alone is clearer than a text cut in the middle.
-        let shallow = self.expression(tensor, 1, Within { longest: usize::MAX, names }).unwrap_or_default();
-        if shallow.chars().count() <= LONGEST {
-            return shallow;
-        }
-        shallow.chars().take(LONGEST - 1).chain(['…']).collect()
+/// The expression that makes a tensor; `None` if it is too long. It is at least as long as its operands, so that the
+/// first of them that is too long ends it.
+fn expression(graph: &Graph, tensor: Tensor, depth: u32, within: Within) -> Option<String> {
+    let longest = within.longest;
+    let fits = |text: &str| text.len() <= longest || text.chars().count() <= longest;
+    let is_known = |name: u32| name != NONE && (name as usize) < within.names;
+    let own = graph.tensors.get(tensor.index()).map(|data| data.name).filter(|name| is_known(*name));
+    if let Some(name) = own.map(|name| &*graph.names[name as usize]) {
+        return fits(name).then(|| name.into());
     }
-
-    /// The expression that makes a tensor; `None` if it is too long. It is at least as long as its operands, so that the
-    /// first of them that is too long ends it.
-    fn expression(&self, tensor: Tensor, depth: u32, within: Within) -> Option<String> {
-        let longest = within.longest;
-        let fits = |text: &str| text.len() <= longest || text.chars().count() <= longest;
-        let is_known = |name: u32| name != NONE && (name as usize) < within.names;
-        let own = self.tensors.get(tensor.index()).map(|data| data.name).filter(|name| is_known(*name));
-        if let Some(name) = own.map(|name| &*self.names[name as usize]) {
-            return fits(name).then(|| name.into());
-        }
-        if let Some(text) = self.facts.shown.get(&tensor) {
-            return fits(text).then(|| text.to_string());
-        }
-        let Some(data) = self.tensors.get(tensor.index()) else { return Some("?".into()) };
-        let text = match self.steps.get(data.step as usize) {
-            Some(Step::Leaf { leaf: Leaf::Constant(value) | Leaf::Number(value), .. }) => format!("{value}"),
-            Some(Step::Leaf { leaf: Leaf::Size(at), .. }) => match self.facts.sizes.get(*at as usize) {
-                Some(captured) => self.captured_name(*captured),
-                None => "?".into(),
-            },
-            Some(Step::Op { .. }) if depth == 0 => "…".into(),
-            Some(Step::Op { op, results, result, .. }) => {
-                let operands = self.operands_of(tensor).iter();
-                let operands = operands.map(|operand| self.expression(*operand, depth - 1, within));
-                let text = self.applied(*op, &operands.collect::<Option<Vec<String>>>()?, false);
-                if *results > 1 { format!("part {} of {text}", tensor.0 - result + 1) } else { text }
-            }
-            _ => "?".into(),
-        };
-        fits(&text).then_some(text)
+    if let Some(text) = graph.facts.shown.get(&tensor) {
+        return fits(text).then(|| text.to_string());
     }
-
-    /// An operation applied to the texts of its operands. If `full`, with all of its spec and its
-    /// options.
-    fn applied(&self, op: Op, operands: &[String], full: bool) -> String {
-        let list = operands.join(", ");
-        match (op, operands) {
-            (Op::Pointwise(name), [a, b]) if !name.starts_with(char::is_alphabetic) => {
-                format!("{} {name} {}", inner(a), inner(b))
-            }
-            (Op::Pointwise(name), _) => format!("{name}({list})"),
-            (Op::Compose, [a, b]) => format!("{} @ {}", inner(a), inner(b)),
-            (Op::ComposeAccumulate, [a, b, d]) => format!("{} @ {} + {}", inner(a), inner(b), inner(d)),
-            (Op::Transpose, _) => format!("transpose({list})"),
-            (Op::Einsum { name, .. }, _) if MatrixFunction::named(name).is_some() => {
-                format!("{name}({list})")
-            }
-            (Op::Einsum { name, spec, choice, .. }, _) => {
-                let spec = self.spec(spec);
-                if full {
-                    let choice = self.choice_of(choice).map_or(String::new(), options);
-                    format!("{name}(\"{}\", {list}{choice})", spec.text)
-                } else if spec.text.chars().count() <= LONGEST_SPEC {
-                    format!("{name}(\"{}\", {list})", spec.text)
-                } else {
-                    format!("{name}(…, {list})")
-                }
-            }
-            (Op::Slice(SliceIndex::At(at)), _) => format!("slice({list}, {at})"),
-            (Op::Slice(SliceIndex::Run { range: Some(range) }), _) => format!("slice({list}, range {range})"),
-            (Op::Slice(SliceIndex::Run { range: None }), _) => format!("slice({list})"),
-            (Op::Slice(SliceIndex::Turn), _) => format!("{list}, in turn"),
-            (Op::Collect, _) => format!("{list} of all turns"),
-            (Op::Convert { factor, divisor }, _) if factor == divisor => format!("reshape({list})"),
-            (Op::Convert { factor, divisor }, _) => format!("convert({list}, {factor}, {divisor})"),
-            (Op::Compose | Op::ComposeAccumulate, _) => list,
-        }
-    }
-
-    /// The options that a spec was used with.
-    pub(crate) fn choice_of(&self, choice: u16) -> Option<&Choice> {
-        self.choices.get(usize::from(choice).checked_sub(1)?)
-    }
-
-    /// An operation in full, with the names of its operands; an assignment as it was written.
-    pub(crate) fn step_text(&self, step: u32) -> Option<String> {
-        if let Some(text) = self.written_step(step) {
-            return Some(text);
-        }
-        let Some(Step::Op { op, .. }) = self.steps.get(step as usize) else { return None };
-        let operands: Vec<String> =
-            self.step_operands(step).iter().map(|operand| self.label_of(*operand)).collect();
-        Some(self.applied(*op, &operands, true))
-    }
-
-    /// The text of an assignment as it was written, or of a declared shape with the names that there were.
-    fn written_step(&self, step: u32) -> Option<String> {
-        if let Some(text) = self.facts.texts.get(&step) {
-            return Some(text.to_string());
-        }
-        let Some(Step::Declared(tensor)) = self.steps.get(step as usize) else { return None };
-        let (shape, names) = self.facts.stated.get(&step)?;
-        Some(format!("{} : {shape}", self.label_among(*tensor, *names as usize)))
-    }
-
-    /// The text of a step in full, as a program would write it.
-    pub(crate) fn subject(&self, step: u32) -> String {
-        if let Some(text) = self.written_step(step) {
-            return format!("`{text}`");
-        }
-        match self.steps.get(step as usize) {
-            Some(Step::Op { .. }) => {
-                let expression = self.step_text(step).unwrap_or_default();
-                match self.result_names(step) {
-                    Some(names) => format!("`{names} = {expression}`"),
-                    None => format!("`{expression}`"),
-                }
-            }
-            Some(Step::Leaf { tensor, .. }) => format!("`{}`", self.label_of(Tensor(*tensor))),
-            Some(Step::Set(captured, size)) => format!("{} set to {size}", self.captured_text(*captured)),
-            Some(Step::Equal(a, b)) => self.two_captured(*a, "equal to", *b),
-            Some(Step::Scale(large, factor, small)) => {
-                self.two_captured(*large, &format!("= {factor} ·"), *small)
-            }
-            Some(Step::Sum(captured)) => self.captured_text(*captured),
-            Some(Step::Square(tensor)) => format!("input = output of `{}`", self.label_of(*tensor)),
-            Some(Step::Declared(tensor)) => format!("the shape of `{}`", self.label_of(*tensor)),
-            Some(Step::Dim(at, range)) => match self.symbols.get(*at as usize) {
-                Some(data) if *range != (1, None) => format!("`dim {} in {}`", data.name, range_text(*range)),
-                Some(data) => format!("`dim {}`", data.name),
-                None => "?".into(),
-            },
-            Some(Step::Size(at, size)) => match self.symbols.get(*at as usize) {
-                Some(data) => format!("`{}` = {size}", data.name),
-                None => "?".into(),
-            },
+    let Some(data) = graph.tensors.get(tensor.index()) else { return Some("?".into()) };
+    let text = match graph.steps.get(data.step as usize) {
+        Some(Step::Leaf { leaf: Leaf::Constant(value) | Leaf::Number(value), .. }) => format!("{value}"),
+        Some(Step::Leaf { leaf: Leaf::Size(at), .. }) => match graph.facts.sizes.get(*at as usize) {
+            Some(captured) => captured::captured_name(graph, *captured),
             None => "?".into(),
+        },
+        Some(Step::Op { .. }) if depth == 0 => "…".into(),
+        Some(Step::Op { op, results, result, .. }) => {
+            let operands = operands_of(graph, tensor).iter();
+            let operands = operands.map(|operand| expression(graph, *operand, depth - 1, within));
+            let text = applied(graph, *op, &operands.collect::<Option<Vec<String>>>()?, false);
+            if *results > 1 { format!("part {} of {text}", tensor.0 - result + 1) } else { text }
         }
-    }
+        _ => "?".into(),
+    };
+    fits(&text).then_some(text)
+}
 
-    /// The text of a step that is only mentioned: the names of its results, or a short expression.
-    pub(crate) fn called(&self, step: u32) -> String {
-        match (self.steps.get(step as usize), self.result_names(step)) {
-            (Some(Step::Op { .. }), Some(names)) => format!("`{names}`"),
-            (Some(Step::Op { op, results, result, .. }), None) if *results > 1 => {
-                let operands: Vec<String> =
-                    self.operands_of(Tensor(*result)).iter().map(|operand| self.label_of(*operand)).collect();
-                format!("`{}`", self.applied(*op, &operands, false))
+/// An operation applied to the texts of its operands. If `full`, with all of its spec and its
+/// options.
+fn applied(graph: &Graph, op: Op, operands: &[String], full: bool) -> String {
+    let list = operands.join(", ");
+    match (op, operands) {
+        (Op::Pointwise(name), [a, b]) if !name.starts_with(char::is_alphabetic) => {
+            format!("{} {name} {}", inner(a), inner(b))
+        }
+        (Op::Pointwise(name), _) => format!("{name}({list})"),
+        (Op::Compose, [a, b]) => format!("{} @ {}", inner(a), inner(b)),
+        (Op::ComposeAccumulate, [a, b, d]) => format!("{} @ {} + {}", inner(a), inner(b), inner(d)),
+        (Op::Transpose, _) => format!("transpose({list})"),
+        (Op::Einsum { name, .. }, _) if MatrixFunction::named(name).is_some() => {
+            format!("{name}({list})")
+        }
+        (Op::Einsum { name, spec, choice, .. }, _) => {
+            let spec = graph.spec(spec);
+            if full {
+                let choice = choice_of(graph, choice).map_or(String::new(), options);
+                format!("{name}(\"{}\", {list}{choice})", spec.text)
+            } else if spec.text.chars().count() <= LONGEST_SPEC {
+                format!("{name}(\"{}\", {list})", spec.text)
+            } else {
+                format!("{name}(…, {list})")
             }
-            (Some(Step::Op { result, .. }), None) => format!("`{}`", self.label_of(Tensor(*result))),
-            _ => self.subject(step),
         }
+        (Op::Slice(SliceIndex::At(at)), _) => format!("slice({list}, {at})"),
+        (Op::Slice(SliceIndex::Run { range: Some(range) }), _) => format!("slice({list}, range {range})"),
+        (Op::Slice(SliceIndex::Run { range: None }), _) => format!("slice({list})"),
+        (Op::Slice(SliceIndex::Turn), _) => format!("{list}, in turn"),
+        (Op::Collect, _) => format!("{list} of all turns"),
+        (Op::Convert { factor, divisor }, _) if factor == divisor => format!("reshape({list})"),
+        (Op::Convert { factor, divisor }, _) => format!("convert({list}, {factor}, {divisor})"),
+        (Op::Compose | Op::ComposeAccumulate, _) => list,
     }
+}
 
-    /// The names of all results of a step.
-    fn result_names(&self, step: u32) -> Option<String> {
-        let names: Option<Vec<&str>> = self.step_results(step).map(|tensor| self.name_of(tensor)).collect();
-        names.filter(|names| !names.is_empty()).map(|names| names.join(", "))
+/// The options that a spec was used with.
+pub(crate) fn choice_of(graph: &Graph, choice: u16) -> Option<&Choice> {
+    graph.choices.get(usize::from(choice).checked_sub(1)?)
+}
+
+/// An operation in full, with the names of its operands; an assignment as it was written.
+pub(crate) fn step_text(graph: &Graph, step: u32) -> Option<String> {
+    if let Some(text) = written_step(graph, step) {
+        return Some(text);
     }
+    let Some(Step::Op { op, .. }) = graph.steps.get(step as usize) else { return None };
+    let operands: Vec<String> =
+        step_operands(graph, step).iter().map(|operand| label_of(graph, *operand)).collect();
+    Some(applied(graph, *op, &operands, true))
+}
 
-    /// A captured size with its tensor.
-    pub(crate) fn captured_text(&self, captured: Captured) -> String {
-        let name = self.captured_name(captured);
-        match captured.tensor {
-            Some(tensor) => format!("`{name}` of `{}`", self.label_of(tensor)),
-            None => format!("`{name}`"),
+/// The text of an assignment as it was written, or of a declared shape with the names that there were.
+fn written_step(graph: &Graph, step: u32) -> Option<String> {
+    if let Some(text) = graph.facts.texts.get(&step) {
+        return Some(text.to_string());
+    }
+    let Some(Step::Declared(tensor)) = graph.steps.get(step as usize) else { return None };
+    let (shape, names) = graph.facts.stated.get(&step)?;
+    Some(format!("{} : {shape}", label_among(graph, *tensor, *names as usize)))
+}
+
+/// The text of a step in full, as a program would write it.
+pub(crate) fn subject(graph: &Graph, step: u32) -> String {
+    if let Some(text) = written_step(graph, step) {
+        return format!("`{text}`");
+    }
+    match graph.steps.get(step as usize) {
+        Some(Step::Op { .. }) => {
+            let expression = step_text(graph, step).unwrap_or_default();
+            match result_names(graph, step) {
+                Some(names) => format!("`{names} = {expression}`"),
+                None => format!("`{expression}`"),
+            }
         }
-    }
-
-    /// A relation of captured sizes; a tensor they share is named once.
-    fn two_captured(&self, a: Captured, relation: &str, b: Captured) -> String {
-        if a.tensor == b.tensor {
-            format!("`{}` {relation} {}", self.captured_name(a), self.captured_text(b))
-        } else {
-            format!("{} {relation} {}", self.captured_text(a), self.captured_text(b))
+        Some(Step::Leaf { tensor, .. }) => format!("`{}`", label_of(graph, Tensor(*tensor))),
+        Some(Step::Set(captured, size)) => format!("{} set to {size}", captured_text(graph, *captured)),
+        Some(Step::Equal(a, b)) => two_captured(graph, *a, "equal to", *b),
+        Some(Step::Scale(large, factor, small)) => {
+            two_captured(graph, *large, &format!("= {factor} ·"), *small)
         }
+        Some(Step::Sum(captured)) => captured_text(graph, *captured),
+        Some(Step::Square(tensor)) => format!("input = output of `{}`", label_of(graph, *tensor)),
+        Some(Step::Declared(tensor)) => format!("the shape of `{}`", label_of(graph, *tensor)),
+        Some(Step::Dim(at, range)) => match graph.symbols.get(*at as usize) {
+            Some(data) if *range != (1, None) => format!("`dim {} in {}`", data.name, range_text(*range)),
+            Some(data) => format!("`dim {}`", data.name),
+            None => "?".into(),
+        },
+        Some(Step::Size(at, size)) => match graph.symbols.get(*at as usize) {
+            Some(data) => format!("`{}` = {size}", data.name),
+            None => "?".into(),
+        },
+        None => "?".into(),
     }
+}
 
-    /// The words for a spec that could not be read: the call that it was used in.
-    pub(crate) fn misread(&self, name: &str, operands: &[Tensor]) -> String {
-        let operands: Vec<String> = operands.iter().map(|operand| self.label_of(*operand)).collect();
-        format!("the spec of `{name}(…, {})`", operands.join(", "))
+/// The text of a step that is only mentioned: the names of its results, or a short expression.
+pub(crate) fn called(graph: &Graph, step: u32) -> String {
+    match (graph.steps.get(step as usize), result_names(graph, step)) {
+        (Some(Step::Op { .. }), Some(names)) => format!("`{names}`"),
+        (Some(Step::Op { op, results, result, .. }), None) if *results > 1 => {
+            let operands: Vec<String> =
+                operands_of(graph, Tensor(*result)).iter().map(|operand| label_of(graph, *operand)).collect();
+            format!("`{}`", applied(graph, *op, &operands, false))
+        }
+        (Some(Step::Op { result, .. }), None) => format!("`{}`", label_of(graph, Tensor(*result))),
+        _ => subject(graph, step),
     }
+}
+
+/// The names of all results of a step.
+fn result_names(graph: &Graph, step: u32) -> Option<String> {
+    let names: Option<Vec<&str>> = step_results(graph, step).map(|tensor| name_of(graph, tensor)).collect();
+    names.filter(|names| !names.is_empty()).map(|names| names.join(", "))
+}
+
+/// A captured size with its tensor.
+pub(crate) fn captured_text(graph: &Graph, captured: Captured) -> String {
+    let name = captured::captured_name(graph, captured);
+    match captured.tensor {
+        Some(tensor) => format!("`{name}` of `{}`", label_of(graph, tensor)),
+        None => format!("`{name}`"),
+    }
+}
+
+/// A relation of captured sizes; a tensor they share is named once.
+fn two_captured(graph: &Graph, a: Captured, relation: &str, b: Captured) -> String {
+    if a.tensor == b.tensor {
+        format!("`{}` {relation} {}", captured::captured_name(graph, a), captured_text(graph, b))
+    } else {
+        format!("{} {relation} {}", captured_text(graph, a), captured_text(graph, b))
+    }
+}
+
+/// The words for a spec that could not be read: the call that it was used in.
+pub(crate) fn misread(graph: &Graph, name: &str, operands: &[Tensor]) -> String {
+    let operands: Vec<String> = operands.iter().map(|operand| label_of(graph, *operand)).collect();
+    format!("the spec of `{name}(…, {})`", operands.join(", "))
 }
 
 /// An expression as an operand of another.

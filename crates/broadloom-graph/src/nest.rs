@@ -11,10 +11,10 @@ use broadloom_core::projection::{AxisIndex, Phase, Verdict};
 use broadloom_spec::Kind;
 use rustc_hash::FxHashSet;
 
-use crate::facts::Lookup;
+use crate::facts::{Lookup, Special};
 use crate::project::Projected;
 use crate::step::{Leaf, Op, Step, Tensor, contraction, sources};
-use crate::{Error, Graph};
+use crate::{Error, Graph, names, project};
 
 /// The loop nest of an operation in the names of the program. It prints as [`Graph::show_nest`] does.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -158,270 +158,255 @@ impl Projected {
     }
 }
 
-impl Graph {
-    /// The loop nest of the operation that makes a tensor, as text: product space, index maps, loops.
-    ///
-    /// ```
-    /// let mut g = broadloom::Graph::new();
-    /// let (a, b) = (g.data("a", "i=2, k=3")?, g.data("b", "k=3, j=4")?);
-    /// let c = g.einsum("i k; k j => i j", &[a, b])?;
-    /// g.name(c, "c");
-    /// let text = g.show_nest(c)?;
-    /// assert!(text.contains("for i in 0..2\n  for j in 0..4\n    for k in 0..3"));
-    /// assert!(text.contains("c[i, j] += a[i, k] * b[k, j]"));
-    /// # Ok::<(), broadloom::Error>(())
-    /// ```
-    pub fn show_nest(&mut self, result: Tensor) -> Result<String, Error> {
-        Ok(self.nest(result)?.to_string())
-    }
+/// The loop nest of the operation that makes a tensor, as text: product space, index maps, loops.
+pub(crate) fn show_nest(graph: &mut Graph, result: Tensor) -> Result<String, Error> {
+    Ok(nest(graph, result)?.to_string())
+}
 
-    /// The same as data.
-    ///
-    /// ```
-    /// let mut g = broadloom::Graph::new();
-    /// let (x, y) = (g.data("x", "n=8")?, g.data("y", "8")?);
-    /// let sum = g.add(y, x)?;
-    /// let nest = g.nest(sum)?;
-    /// assert_eq!((nest.loops[0].extent, nest.loops[0].size_name.as_deref()), (8, Some("n")));
-    /// assert_eq!(nest.reads[1].cell, "x[i]");
-    /// # Ok::<(), broadloom::Error>(())
-    /// ```
-    pub fn nest(&mut self, result: Tensor) -> Result<ShownNest, Error> {
-        let nest = self.projection(result)?;
-        let step = self.tensors[result.index()].step;
-        let size_names = self.size_names(&nest)?;
-        let (reductions, names) = (nest.reductions(), self.loop_names(&nest));
-        let driven = self.class_texts(&nest);
-        let shown_loop = |at: usize| {
-            let each = &nest.projection.loops[at];
-            ShownLoop {
-                name: names[at].clone(),
-                extent: each.extent.get(),
-                size_name: size_names[at].clone(),
-                factor: each.factor,
-                reduction: reductions.binary_search(&(at as u32)).is_ok(),
-                drives: driven[at].clone(),
-            }
-        };
-        let access = |at: usize| ShownAccess {
-            tensor: self.label_of(nest.tensors[at]),
-            cell: self.cell_text(&nest, &names, at),
-            is_number: self.number_of(nest.tensors[at]).is_some(),
-            sizes: nest.shape(at),
-            index: nest.projection.maps[at].iter().map(|index| index_text(&names, index)).collect(),
-            margins: nest.margins(at),
-        };
-        // A name of a size that is also a loop's would be read as that loop.
-        let taken: FxHashSet<&String> = names.iter().collect();
-        let shown = size_names.iter().map(|name| name.clone().filter(|name| !taken.contains(name)));
-        let shown: Vec<Option<String>> = shown.collect();
-        let mut body = String::new();
-        self.write_loops(&nest, &shown, &mut body);
-        Ok(ShownNest {
-            operation: self.subject(step).replace('`', ""),
-            rules: self.rules_text(step),
-            loops: (0..names.len()).map(shown_loop).collect(),
-            space: self.space_text(&nest, &shown),
-            writes: (0..nest.results).map(access).collect(),
-            reads: (nest.results..nest.tensors.len()).map(access).collect(),
-            injective: nest.is_injective(0),
-            surjective: nest.is_surjective(0),
-            needs_initialisation: nest.needs_initialisation(0),
-            body,
-        })
-    }
-
-    /// The names of a nest's loops: the labels of the spec they drive, and letters where there are none.
-    pub fn loop_names(&self, nest: &Projected) -> Vec<String> {
-        let spec = match self.steps.get(nest.step as usize) {
-            Some(Step::Op { op: Op::Einsum { spec, .. }, .. }) => Some(self.spec(*spec)),
-            _ => None,
-        };
-        let mut names: Vec<String> = Vec::new();
-        // Letters are taken in their order, unless a label before has the name.
-        let (mut taken, mut letters) = (FxHashSet::default(), letters());
-        for label in &nest.labels {
-            let axes = spec.as_ref().map(|spec| &spec.spec.names.axes);
-            let named = label.zip(axes).and_then(|(label, axes)| axes.iter().nth(label as usize));
-            let name = named.map(|(_, name)| name.text.to_string());
-            let name = name.or_else(|| letters.find(|letter| !taken.contains(letter))).unwrap_or_default();
-            taken.insert(name.clone());
-            names.push(name);
+/// The same as data.
+pub(crate) fn nest(graph: &mut Graph, result: Tensor) -> Result<ShownNest, Error> {
+    let nest = project::projection(graph, result)?;
+    let step = graph.tensors[result.index()].step;
+    let size_names = size_names::size_names(graph, &nest)?;
+    let (reductions, names) = (nest.reductions(), loop_names(graph, &nest));
+    let driven = class_texts(graph, &nest);
+    let shown_loop = |at: usize| {
+        let each = &nest.projection.loops[at];
+        ShownLoop {
+            name: names[at].clone(),
+            extent: each.extent.get(),
+            size_name: size_names[at].clone(),
+            factor: each.factor,
+            reduction: reductions.binary_search(&(at as u32)).is_ok(),
+            drives: driven[at].clone(),
         }
-        names
-    }
+    };
+    let access = |at: usize| ShownAccess {
+        tensor: names::label_of(graph, nest.tensors[at]),
+        cell: cell_text(graph, &nest, &names, at),
+        is_number: number_of(graph, nest.tensors[at]).is_some(),
+        sizes: nest.shape(at),
+        index: nest.projection.maps[at].iter().map(|index| index_text(&names, index)).collect(),
+        margins: nest.margins(at),
+    };
+    // A name of a size that is also a loop's would be read as that loop.
+    let taken: FxHashSet<&String> = names.iter().collect();
+    let shown = size_names.iter().map(|name| name.clone().filter(|name| !taken.contains(name)));
+    let shown: Vec<Option<String>> = shown.collect();
+    let mut body = String::new();
+    write_loops(graph, &nest, &shown, &mut body);
+    Ok(ShownNest {
+        operation: names::subject(graph, step).replace('`', ""),
+        rules: rules_text(graph, step),
+        loops: (0..names.len()).map(shown_loop).collect(),
+        space: space_text(graph, &nest, &shown),
+        writes: (0..nest.results).map(access).collect(),
+        reads: (nest.results..nest.tensors.len()).map(access).collect(),
+        injective: nest.is_injective(0),
+        surjective: nest.is_surjective(0),
+        needs_initialisation: nest.needs_initialisation(0),
+        body,
+    })
+}
 
-    /// The relations between axes of the operation, from its shape logic: the one list that sizes and loops
-    /// are read from.
-    fn rules_text(&self, step: u32) -> Vec<String> {
-        let Some(Step::Op { op, .. }) = self.steps.get(step as usize) else { return Vec::new() };
-        let operands = self.step_operands(step);
-        if let Op::Einsum { spec, .. } = op {
-            let spec = self.spec(*spec);
-            let rows = spec
-                .spec
-                .shapes()
-                .enumerate()
-                .flat_map(|(slot, shape)| shape.rows().map(move |(kind, row)| (slot, kind, row)));
-            let said = rows.map(|(slot, kind, row)| (slot, kind, spec.written(row, row.span)));
-            let of =
-                |slot: usize| operands.get(slot).map_or("the result".into(), |tensor| self.label_of(*tensor));
-            let written = said.filter(|(_, _, text)| !text.is_empty());
-            return written
-                .map(|(slot, kind, text)| format!("{} of {} ≈ {text}", kind.name(), of(slot)))
-                .collect();
-        }
-        if let (Op::Convert { .. }, [from]) = (op, operands) {
-            return vec![format!(
-                "elements of the result = elements of {}, in memory order",
-                self.label_of(*from)
-            )];
-        }
-        let row = |slot: usize, kind: Kind| {
-            let tensor = operands.get(slot).map_or("?".into(), |tensor| self.label_of(*tensor));
-            format!("{} of {tensor}", kind.name())
+/// The names of a nest's loops: the labels of the spec they drive, and letters where there are none.
+pub(crate) fn loop_names(graph: &Graph, nest: &Projected) -> Vec<String> {
+    let spec = match graph.steps.get(nest.step as usize) {
+        Some(Step::Op { op: Op::Einsum { spec, .. }, .. }) => Some(graph.spec(*spec)),
+        _ => None,
+    };
+    let mut names: Vec<String> = Vec::new();
+    // Letters are taken in their order, unless a label before has the name.
+    let (mut taken, mut letters) = (FxHashSet::default(), letters());
+    for label in &nest.labels {
+        let axes = spec.as_ref().map(|spec| &spec.spec.names.axes);
+        let named = label.zip(axes).and_then(|(label, axes)| axes.iter().nth(label as usize));
+        let name = named.map(|(_, name)| name.text.to_string());
+        let name = name.or_else(|| letters.find(|letter| !taken.contains(letter))).unwrap_or_default();
+        taken.insert(name.clone());
+        names.push(name);
+    }
+    names
+}
+
+/// The relations between axes of the operation, from its shape logic: the one list that sizes and loops
+/// are read from.
+fn rules_text(graph: &Graph, step: u32) -> Vec<String> {
+    let Some(Step::Op { op, .. }) = graph.steps.get(step as usize) else { return Vec::new() };
+    let operands = names::step_operands(graph, step);
+    if let Op::Einsum { spec, .. } = op {
+        let spec = graph.spec(*spec);
+        let rows = spec
+            .spec
+            .shapes()
+            .enumerate()
+            .flat_map(|(slot, shape)| shape.rows().map(move |(kind, row)| (slot, kind, row)));
+        let said = rows.map(|(slot, kind, row)| (slot, kind, spec.written(row, row.span)));
+        let of = |slot: usize| {
+            operands.get(slot).map_or("the result".into(), |tensor| names::label_of(graph, *tensor))
         };
-        let contracted = contraction(*op)
-            .map(|[(a, input), (b, output)]| format!("{} ⊑ {}", row(a, input), row(b, output)));
-        let broadcast = Kind::ALL
-            .into_iter()
-            .flat_map(|kind| sources(*op, operands.len(), kind).map(move |(slot, from)| (kind, slot, from)));
-        // Rows without axes relate nothing.
-        let empty = |slot: usize, kind: Kind| self.rows(operands[slot])[kind as usize].is_empty();
-        let broadcast = broadcast.filter(|(_, slot, from)| !empty(*slot, *from));
-        let broadcast = broadcast
-            .map(|(kind, slot, from)| format!("{} of the result ⊑ {}", kind.name(), row(slot, from)));
-        contracted.into_iter().chain(broadcast).collect()
+        let written = said.filter(|(_, _, text)| !text.is_empty());
+        return written
+            .map(|(slot, kind, text)| format!("{} of {} ≈ {text}", kind.name(), of(slot)))
+            .collect();
     }
+    if let (Op::Convert { .. }, [from]) = (op, operands) {
+        return vec![format!(
+            "elements of the result = elements of {}, in memory order",
+            names::label_of(graph, *from)
+        )];
+    }
+    let row = |slot: usize, kind: Kind| {
+        let tensor = operands.get(slot).map_or("?".into(), |tensor| names::label_of(graph, *tensor));
+        format!("{} of {tensor}", kind.name())
+    };
+    let contracted =
+        contraction(*op).map(|[(a, input), (b, output)]| format!("{} ⊑ {}", row(a, input), row(b, output)));
+    let broadcast = Kind::ALL
+        .into_iter()
+        .flat_map(|kind| sources(*op, operands.len(), kind).map(move |(slot, from)| (kind, slot, from)));
+    // Rows without axes relate nothing.
+    let empty = |slot: usize, kind: Kind| graph.rows(operands[slot])[kind as usize].is_empty();
+    let broadcast = broadcast.filter(|(_, slot, from)| !empty(*slot, *from));
+    let broadcast =
+        broadcast.map(|(kind, slot, from)| format!("{} of the result ⊑ {}", kind.name(), row(slot, from)));
+    contracted.into_iter().chain(broadcast).collect()
+}
 
-    /// The axes that each loop drives.
-    fn class_texts(&self, nest: &Projected) -> Vec<String> {
-        let mut driven: Vec<Vec<String>> = vec![Vec::new(); nest.projection.loops.len()];
-        for (at, map) in nest.projection.maps.iter().enumerate() {
-            let name = if at < nest.results && self.name_of(nest.tensors[at]).is_none() {
-                "the result".into()
-            } else {
-                self.label_of(nest.tensors[at])
+/// The axes that each loop drives.
+fn class_texts(graph: &Graph, nest: &Projected) -> Vec<String> {
+    let mut driven: Vec<Vec<String>> = vec![Vec::new(); nest.projection.loops.len()];
+    for (at, map) in nest.projection.maps.iter().enumerate() {
+        let name = if at < nest.results && names::name_of(graph, nest.tensors[at]).is_none() {
+            "the result".into()
+        } else {
+            names::label_of(graph, nest.tensors[at])
+        };
+        for (axis, index) in map.iter().enumerate() {
+            let mut drives = |index: u32| {
+                driven[index as usize].push(format!("axis {} of {name}", axis + 1));
             };
-            for (axis, index) in map.iter().enumerate() {
-                let mut drives = |index: u32| {
-                    driven[index as usize].push(format!("axis {} of {name}", axis + 1));
-                };
-                match index {
-                    AxisIndex::Sum(sum) => sum.terms.iter().for_each(|(_, index)| drives(*index)),
-                    AxisIndex::Symbol(_) => {}
-                    AxisIndex::Concat(segments) => segments.iter().for_each(|segment| drives(segment.index)),
-                }
+            match index {
+                AxisIndex::Sum(sum) => sum.terms.iter().for_each(|(_, index)| drives(*index)),
+                AxisIndex::Symbol(_) => {}
+                AxisIndex::Concat(segments) => segments.iter().for_each(|segment| drives(segment.index)),
             }
         }
-        driven.into_iter().map(|axes| axes.join(", ")).collect()
     }
+    driven.into_iter().map(|axes| axes.join(", ")).collect()
+}
 
-    fn space_text(&self, nest: &Projected, sizes: &[Option<String>]) -> String {
-        let (reductions, names) = (nest.reductions(), self.loop_names(nest));
-        let factor = |loops: &Vec<u32>| {
-            let each = |index: &u32| {
-                let (at, extent) = (*index as usize, nest.projection.loops[*index as usize].extent);
-                let value = sizes[at].as_ref().map(|size| format!("{size} = {extent}"));
-                let reduction = reductions.binary_search(index).is_ok().then(|| "reduction".to_string());
-                let notes: Vec<String> = value.into_iter().chain(reduction).collect();
-                let notes = if notes.is_empty() { String::new() } else { format!(" ({})", notes.join(", ")) };
-                format!("{} in 0..{}{notes}", names[at], extent_text(nest, sizes, *index))
-            };
-            loops.iter().map(each).collect::<Vec<_>>().join(", then ")
+fn space_text(graph: &Graph, nest: &Projected, sizes: &[Option<String>]) -> String {
+    let (reductions, names) = (nest.reductions(), loop_names(graph, nest));
+    let factor = |loops: &Vec<u32>| {
+        let each = |index: &u32| {
+            let (at, extent) = (*index as usize, nest.projection.loops[*index as usize].extent);
+            let value = sizes[at].as_ref().map(|size| format!("{size} = {extent}"));
+            let reduction = reductions.binary_search(index).is_ok().then(|| "reduction".to_string());
+            let notes: Vec<String> = value.into_iter().chain(reduction).collect();
+            let notes = if notes.is_empty() { String::new() } else { format!(" ({})", notes.join(", ")) };
+            format!("{} in 0..{}{notes}", names[at], extent_text(nest, sizes, *index))
         };
-        let factors: Vec<String> = nest.projection.factors().iter().map(factor).collect();
-        if factors.is_empty() { "one point".into() } else { factors.join("; ") }
-    }
+        loops.iter().map(each).collect::<Vec<_>>().join(", then ")
+    };
+    let factors: Vec<String> = nest.projection.factors().iter().map(factor).collect();
+    if factors.is_empty() { "one point".into() } else { factors.join("; ") }
+}
 
-    /// The loops, one nest for each phase in which something is written.
-    fn write_loops(&self, nest: &Projected, sizes: &[Option<String>], text: &mut String) {
-        let names = self.loop_names(nest);
-        let mut word = "";
-        let assign = |at| if nest.is_injective(at).holds() { "=" } else { nest.accumulate.sign() };
-        let signs: Vec<&str> = (0..nest.results).map(assign).collect();
-        for phase in nest.projection.phases_with_maps() {
-            if phase.maps.first().is_none_or(|first| *first >= nest.results) {
-                continue;
-            }
-            for (depth, index) in phase.loops.iter().enumerate() {
-                let (name, extent) = (&names[*index as usize], extent_text(nest, sizes, *index));
-                let start = if depth == 0 { word } else { "" };
-                let _ = writeln!(text, "{}{start}for {name} in 0..{extent}", "  ".repeat(depth));
-            }
-            self.write_body(nest, &phase, (&names, &signs), text);
-            word = "then ";
+/// The loops, one nest for each phase in which something is written.
+fn write_loops(graph: &Graph, nest: &Projected, sizes: &[Option<String>], text: &mut String) {
+    let names = loop_names(graph, nest);
+    let mut word = "";
+    let assign = |at| if nest.is_injective(at).holds() { "=" } else { nest.accumulate.sign() };
+    let signs: Vec<&str> = (0..nest.results).map(assign).collect();
+    for phase in nest.projection.phases_with_maps() {
+        if phase.maps.first().is_none_or(|first| *first >= nest.results) {
+            continue;
         }
-    }
-
-    fn write_body(&self, nest: &Projected, phase: &Phase, words: (&[String], &[&str]), text: &mut String) {
-        let (names, signs) = words;
-        let (results, reads) = phase.maps.split_at(phase.maps.partition_point(|at| *at < nest.results));
-        let cell = |at: &usize| self.cell_in_phase(nest, names, *at, &phase.loops);
-        let read: Vec<String> = reads.iter().map(cell).collect();
-        let step = self.tensors[nest.tensors[0].index()].step;
-        let combined = match self.steps.get(step as usize) {
-            _ if read.is_empty() => "0".into(),
-            _ if let Some(function) = self.facts.matrices.get(&step) => {
-                format!("{}({})", function.name(), read.join(", "))
-            }
-            _ if self.facts.sorts.contains_key(&step) => format!("argsort({})", read.join(", ")),
-            // The axis that is looked up has this label in the specs of lookups.
-            _ if let (Some(lookup), [x, ids]) = (self.facts.lookups.get(&step), &read[..]) => {
-                let axis = if *lookup == Lookup::Scattered { "n" } else { "v" };
-                format!("{x} where {axis} == {ids}")
-            }
-            Some(Step::Op { op: Op::Pointwise(name), .. }) if name.starts_with(char::is_alphabetic) => {
-                format!("{name}({})", read.join(", "))
-            }
-            Some(Step::Op { op: Op::Pointwise(name), .. }) => read.join(&format!(" {name} ")),
-            Some(Step::Op { op: Op::Einsum { combine: crate::Combine::Sum, .. }, .. }) => read.join(" + "),
-            Some(Step::Op { op: Op::Einsum { combine: crate::Combine::Where, .. }, .. }) => {
-                format!("where({})", read.join(", "))
-            }
-            _ => read.join(" * "),
-        };
-        for at in results {
-            let (write, assign) = (cell(at), signs[*at]);
-            let _ = writeln!(text, "{}{write} {assign} {combined}", "  ".repeat(phase.loops.len()));
+        for (depth, index) in phase.loops.iter().enumerate() {
+            let (name, extent) = (&names[*index as usize], extent_text(nest, sizes, *index));
+            let start = if depth == 0 { word } else { "" };
+            let _ = writeln!(text, "{}{start}for {name} in 0..{extent}", "  ".repeat(depth));
         }
+        write_body(graph, nest, &phase, (&names, &signs), text);
+        word = "then ";
     }
+}
 
-    /// A tensor with its index while some loops run.
-    fn cell_in_phase(&self, nest: &Projected, names: &[String], at: usize, phase: &[u32]) -> String {
-        match nest.projection.in_phase(at, phase) {
-            Some(map) => {
-                let name = |index: u32| names[index as usize].clone();
-                self.cell_with(nest, at, map.iter().map(|sum| sum.text(&name)).collect())
-            }
-            None => self.cell_text(nest, names, at),
+fn write_body(
+    graph: &Graph,
+    nest: &Projected,
+    phase: &Phase,
+    words: (&[String], &[&str]),
+    text: &mut String,
+) {
+    let (names, signs) = words;
+    let (results, reads) = phase.maps.split_at(phase.maps.partition_point(|at| *at < nest.results));
+    let cell = |at: &usize| cell_in_phase(graph, nest, names, *at, &phase.loops);
+    let read: Vec<String> = reads.iter().map(cell).collect();
+    let step = graph.tensors[nest.tensors[0].index()].step;
+    let special = graph.facts.special.get(&step);
+    let combined = match graph.steps.get(step as usize) {
+        _ if read.is_empty() => "0".into(),
+        _ if let Some(Special::Matrix(function)) = special => {
+            format!("{}({})", function.name(), read.join(", "))
         }
-    }
-
-    /// A tensor with its index: `a[i, k]`, or its value if it is a number.
-    fn cell_text(&self, nest: &Projected, names: &[String], at: usize) -> String {
-        let indices = nest.projection.maps[at].iter().map(|index| index_text(names, index));
-        self.cell_with(nest, at, indices.collect())
-    }
-
-    fn cell_with(&self, nest: &Projected, at: usize, indices: Vec<String>) -> String {
-        let tensor = nest.tensors[at];
-        if let Some(value) = self.number_of(tensor) {
-            return value.to_string();
+        _ if let Some(Special::Sort(_)) = special => format!("argsort({})", read.join(", ")),
+        // The axis that is looked up has this label in the specs of lookups.
+        _ if let (Some(Special::Lookup(lookup)), [x, ids]) = (special, &read[..]) => {
+            let axis = if *lookup == Lookup::Scattered { "n" } else { "v" };
+            format!("{x} where {axis} == {ids}")
         }
-        let name = match self.name_of(tensor) {
-            Some(name) => name.to_string(),
-            None if at < nest.results => "result".into(),
-            None => format!("({})", self.label_of(tensor)),
-        };
-        if indices.is_empty() { name } else { format!("{name}[{}]", indices.join(", ")) }
-    }
-
-    fn number_of(&self, tensor: Tensor) -> Option<f64> {
-        match self.steps.get(self.tensors[tensor.index()].step as usize) {
-            Some(Step::Leaf { leaf: Leaf::Number(value), .. }) => Some(*value),
-            _ => None,
+        Some(Step::Op { op: Op::Pointwise(name), .. }) if name.starts_with(char::is_alphabetic) => {
+            format!("{name}({})", read.join(", "))
         }
+        Some(Step::Op { op: Op::Pointwise(name), .. }) => read.join(&format!(" {name} ")),
+        Some(Step::Op { op: Op::Einsum { combine: crate::Combine::Sum, .. }, .. }) => read.join(" + "),
+        Some(Step::Op { op: Op::Einsum { combine: crate::Combine::Where, .. }, .. }) => {
+            format!("where({})", read.join(", "))
+        }
+        _ => read.join(" * "),
+    };
+    for at in results {
+        let (write, assign) = (cell(at), signs[*at]);
+        let _ = writeln!(text, "{}{write} {assign} {combined}", "  ".repeat(phase.loops.len()));
+    }
+}
+
+/// A tensor with its index while some loops run.
+fn cell_in_phase(graph: &Graph, nest: &Projected, names: &[String], at: usize, phase: &[u32]) -> String {
+    match nest.projection.in_phase(at, phase) {
+        Some(map) => {
+            let name = |index: u32| names[index as usize].clone();
+            cell_with(graph, nest, at, map.iter().map(|sum| sum.text(&name)).collect())
+        }
+        None => cell_text(graph, nest, names, at),
+    }
+}
+
+/// A tensor with its index: `a[i, k]`, or its value if it is a number.
+fn cell_text(graph: &Graph, nest: &Projected, names: &[String], at: usize) -> String {
+    let indices = nest.projection.maps[at].iter().map(|index| index_text(names, index));
+    cell_with(graph, nest, at, indices.collect())
+}
+
+fn cell_with(graph: &Graph, nest: &Projected, at: usize, indices: Vec<String>) -> String {
+    let tensor = nest.tensors[at];
+    if let Some(value) = number_of(graph, tensor) {
+        return value.to_string();
+    }
+    let name = match names::name_of(graph, tensor) {
+        Some(name) => name.to_string(),
+        None if at < nest.results => "result".into(),
+        None => format!("({})", names::label_of(graph, tensor)),
+    };
+    if indices.is_empty() { name } else { format!("{name}[{}]", indices.join(", ")) }
+}
+
+fn number_of(graph: &Graph, tensor: Tensor) -> Option<f64> {
+    match graph.steps.get(graph.tensors[tensor.index()].step as usize) {
+        Some(Step::Leaf { leaf: Leaf::Number(value), .. }) => Some(*value),
+        _ => None,
     }
 }
 

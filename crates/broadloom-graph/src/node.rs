@@ -1,7 +1,7 @@
 //! The origin of a tensor: a leaf of some kind, or the result of an operation.
 
-use crate::Graph;
 use crate::step::{Leaf, Op, Step, Tensor};
+use crate::{Graph, names};
 
 /// The leaf or the operation that made a tensor.
 ///
@@ -58,117 +58,74 @@ pub enum LeafKind {
     Uniform,
 }
 
-impl Graph {
-    /// The leaf or the operation that made a tensor; `None` for a tensor of another graph.
-    pub fn node(&self, tensor: Tensor) -> Option<Node<'_>> {
-        let step = self.tensors.get(tensor.index())?.step;
-        Some(match self.steps.get(step as usize)? {
-            Step::Op { op, .. } => {
-                Node::Operation { name: op.name(), operands: self.step_operands(step), step: step as usize }
-            }
-            Step::Leaf { leaf, .. } => Node::Leaf { kind: (*leaf).into() },
-            _ => return None,
-        })
-    }
+/// The leaf or the operation that made a tensor; `None` for a tensor of another graph.
+pub(crate) fn node(graph: &Graph, tensor: Tensor) -> Option<Node<'_>> {
+    let step = graph.tensors.get(tensor.index())?.step;
+    Some(match graph.steps.get(step as usize)? {
+        Step::Op { op, .. } => Node::Operation {
+            name: op.name(),
+            operands: names::step_operands(graph, step),
+            step: step as usize,
+        },
+        Step::Leaf { leaf, .. } => Node::Leaf { kind: (*leaf).into() },
+        _ => return None,
+    })
+}
 
-    /// The operation that made a tensor, as a program would write it, with the names of its operands; an assignment as
-    /// it was written. `None` for a leaf.
-    ///
-    /// ```
-    /// let mut g = broadloom::Graph::new();
-    /// let (w, x) = (g.param("w"), g.data("x", "32 | 784")?);
-    /// let y = g.compose(w, x)?;
-    /// assert_eq!((g.operation_text(y).as_deref(), g.operation_text(x)), (Some("w @ x"), None));
-    /// # Ok::<(), broadloom::Error>(())
-    /// ```
-    pub fn operation_text(&self, tensor: Tensor) -> Option<String> {
-        self.step_text(self.tensors.get(tensor.index())?.step)
-    }
+/// The operation that made a tensor, as a program would write it, with the names of its operands; an assignment as
+/// it was written. `None` for a leaf.
+pub(crate) fn operation_text(graph: &Graph, tensor: Tensor) -> Option<String> {
+    names::step_text(graph, graph.tensors.get(tensor.index())?.step)
+}
 
-    /// The spec of the operation that made a tensor; `None` if it was made by an assignment or
-    /// without a spec.
-    ///
-    /// ```
-    /// let mut g = broadloom::Graph::new();
-    /// let x = g.data("x", "2, 3")?;
-    /// let y = g.einsum("i j => j i", &[x])?;
-    /// assert_eq!((g.spec_of(y), g.spec_of(x)), (Some("i j => j i"), None));
-    /// # Ok::<(), broadloom::Error>(())
-    /// ```
-    pub fn spec_of(&self, tensor: Tensor) -> Option<&str> {
-        let step = self.tensors.get(tensor.index())?.step;
-        match self.steps.get(step as usize)? {
-            Step::Op { op: Op::Einsum { spec, .. }, .. } if !self.facts.texts.contains_key(&step) => {
-                Some(&self.spec_ref(*spec).text)
-            }
-            _ => None,
+/// The spec of the operation that made a tensor; `None` if it was made by an assignment or
+/// without a spec.
+pub(crate) fn spec_of(graph: &Graph, tensor: Tensor) -> Option<&str> {
+    let step = graph.tensors.get(tensor.index())?.step;
+    match graph.steps.get(step as usize)? {
+        Step::Op { op: Op::Einsum { spec, .. }, .. } if !graph.facts.texts.contains_key(&step) => {
+            Some(&graph.spec_ref(*spec).text)
+        }
+        _ => None,
+    }
+}
+
+/// The shape that a tensor was declared with, as it was written; `None` if none was.
+pub(crate) fn declaration_of(graph: &Graph, tensor: Tensor) -> Option<&str> {
+    graph.declarations.get(&tensor.0).map(|declaration| &*declaration.shape)
+}
+
+/// The tensors that some tensors are computed from, themselves included, in the order they were made.
+pub(crate) fn computed_from(graph: &Graph, tensors: &[Tensor]) -> Vec<Tensor> {
+    let needed = needed_by(graph, tensors);
+    graph.tensors().filter(|tensor| needed[tensor.index()]).collect()
+}
+
+/// Marks the tensors that some tensors are computed from, themselves included.
+pub(crate) fn needed_by(graph: &Graph, tensors: &[Tensor]) -> Vec<bool> {
+    let mut needed = vec![false; graph.tensors.len()];
+    let mut waiting = tensors.to_vec();
+    while let Some(tensor) = waiting.pop() {
+        if !std::mem::replace(&mut needed[tensor.index()], true) {
+            waiting.extend_from_slice(names::operands_of(graph, tensor));
         }
     }
+    needed
+}
 
-    /// The shape that a tensor was declared with, as it was written; `None` if none was.
-    ///
-    /// ```
-    /// let mut g = broadloom::Graph::new();
-    /// let (w, x) = (g.param("w"), g.data("x", "batch=32 | ...")?);
-    /// assert_eq!(g.declaration_of(x), Some("batch=32 | ..."));
-    /// assert_eq!(g.declaration_of(w), None);
-    /// # Ok::<(), broadloom::Error>(())
-    /// ```
-    pub fn declaration_of(&self, tensor: Tensor) -> Option<&str> {
-        self.declarations.get(&tensor.0).map(|declaration| &*declaration.shape)
-    }
+/// The number of times that operations and assignments read a tensor. To ask for many tensors,
+/// use [`use_counts`](Graph::use_counts).
+pub(crate) fn uses(graph: &Graph, tensor: Tensor) -> usize {
+    graph.operands.iter().filter(|operand| **operand == tensor).count()
+}
 
-    /// The tensors that some tensors are computed from, themselves included, in the order they were made.
-    ///
-    /// ```
-    /// let mut g = broadloom::Graph::new();
-    /// let (x, y) = (g.data("x", "3")?, g.data("y", "3")?);
-    /// let z = g.mul(x, x)?;
-    /// let other = g.add(z, y)?;
-    /// assert_eq!(g.computed_from(&[z]), [x, z]);
-    /// assert_eq!(g.computed_from(&[other]), [x, y, z, other]);
-    /// # Ok::<(), broadloom::Error>(())
-    /// ```
-    pub fn computed_from(&self, tensors: &[Tensor]) -> Vec<Tensor> {
-        let needed = self.needed_by(tensors);
-        self.tensors().filter(|tensor| needed[tensor.index()]).collect()
+/// The number of times that each tensor is read, by [index](Tensor::index).
+pub(crate) fn use_counts(graph: &Graph) -> Vec<usize> {
+    let mut counts = vec![0; graph.tensors.len()];
+    for operand in &graph.operands {
+        counts[operand.index()] += 1;
     }
-
-    /// Marks the tensors that some tensors are computed from, themselves included.
-    pub(crate) fn needed_by(&self, tensors: &[Tensor]) -> Vec<bool> {
-        let mut needed = vec![false; self.tensors.len()];
-        let mut waiting = tensors.to_vec();
-        while let Some(tensor) = waiting.pop() {
-            if !std::mem::replace(&mut needed[tensor.index()], true) {
-                waiting.extend_from_slice(self.operands_of(tensor));
-            }
-        }
-        needed
-    }
-
-    /// The number of times that operations and assignments read a tensor. To ask for many tensors,
-    /// use [`use_counts`](Graph::use_counts).
-    ///
-    /// ```
-    /// let mut g = broadloom::Graph::new();
-    /// let x = g.data("x", "3")?;
-    /// let y = g.mul(x, x)?;
-    /// assert_eq!((g.uses(x), g.uses(y)), (2, 0));
-    /// assert_eq!(g.use_counts(), [2, 0]);
-    /// # Ok::<(), broadloom::Error>(())
-    /// ```
-    pub fn uses(&self, tensor: Tensor) -> usize {
-        self.operands.iter().filter(|operand| **operand == tensor).count()
-    }
-
-    /// The number of times that each tensor is read, by [index](Tensor::index).
-    pub fn use_counts(&self) -> Vec<usize> {
-        let mut counts = vec![0; self.tensors.len()];
-        for operand in &self.operands {
-            counts[operand.index()] += 1;
-        }
-        counts
-    }
+    counts
 }
 
 impl Op {

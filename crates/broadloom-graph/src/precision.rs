@@ -24,11 +24,11 @@
 
 use broadloom_array::{Array, Dtype};
 
-use crate::Graph;
-use crate::facts::Lookup;
+use crate::facts::{Lookup, Special};
 use crate::operation::Operation;
 use crate::spec_options::{Accumulate, Combine};
 use crate::step::{Leaf, Op, Step, Tensor};
+use crate::{Graph, names};
 
 /// The type of each tensor.
 pub fn precisions(graph: &Graph) -> Vec<Dtype> {
@@ -55,14 +55,19 @@ fn inferred(graph: &Graph, known: Vec<Option<Dtype>>) -> Vec<Dtype> {
     let operations: Vec<_> = (0..graph.steps.len() as u32).map(|step| operation_of(graph, step)).collect();
     let mut types = Types { graph, known, whole: Vec::new(), operations };
     types.whole = graph.tensors().map(|tensor| types.is_whole_literal(tensor)).collect();
-    for step in graph.facts.lookups.keys() {
-        if let [_, ids] = graph.step_operands(*step) {
-            types.known[ids.index()].get_or_insert(Dtype::I64);
-        }
-    }
-    for step in graph.facts.sorts.keys() {
-        for places in graph.step_results(*step) {
-            types.known[places.index()] = Some(Dtype::I64);
+    for (step, special) in &graph.facts.special {
+        match special {
+            Special::Lookup(_) => {
+                if let [_, ids] = names::step_operands(graph, *step) {
+                    types.known[ids.index()].get_or_insert(Dtype::I64);
+                }
+            }
+            Special::Sort(_) => {
+                for places in names::step_results(graph, *step) {
+                    types.known[places.index()] = Some(Dtype::I64);
+                }
+            }
+            Special::Matrix(_) => {}
         }
     }
     let default = graph.facts.default_precision;
@@ -108,16 +113,16 @@ impl Types<'_> {
             self.known[*result as usize] = Some(dtype);
             return;
         }
-        let mut operands = graph.step_operands(graph.typed_by(step, Tensor(*result)));
+        let mut operands = names::step_operands(graph, typed_by(graph, step, Tensor(*result)));
         let operation = self.operations[step as usize];
-        if graph.facts.lookups.contains_key(&step) {
+        if matches!(graph.facts.special.get(&step), Some(Special::Lookup(_))) {
             operands = &operands[..1];
         } else if operation.is_some_and(Operation::is_choice) || chooses(graph, step) {
             operands = &operands[1..];
         }
         let all_integers = self.are_integers(operands);
-        let stays_whole =
-            !operation.is_some_and(Operation::has_fractions) && !graph.facts.matrices.contains_key(&step);
+        let stays_whole = !operation.is_some_and(Operation::has_fractions)
+            && !matches!(graph.facts.special.get(&step), Some(Special::Matrix(_)));
         let counts = |dtype: &Dtype| dtype.is_float() || (all_integers && stays_whole);
         let types = operands.iter().filter_map(|tensor| self.known[tensor.index()]);
         let joined = types.filter(counts).reduce(join);
@@ -185,7 +190,7 @@ impl Types<'_> {
         let Some(Step::Op { op, .. }) = graph.steps.get(step as usize) else { return false };
         let counts = |tensor: &Tensor| matches!(graph.leaf(*tensor), Some(Leaf::Size(_) | Leaf::Range));
         match *op {
-            _ if matches!(graph.facts.lookups.get(&step), Some(Lookup::Taken(_))) => false,
+            _ if matches!(graph.facts.special.get(&step), Some(Special::Lookup(Lookup::Taken(_)))) => false,
             Op::Pointwise(_) => {
                 let operation = self.operations[step as usize];
                 let selects = operation.is_some_and(Operation::is_selection);
@@ -194,7 +199,9 @@ impl Types<'_> {
             Op::Compose | Op::ComposeAccumulate => true,
             Op::Einsum { spec, accumulate, .. } => {
                 let sums = matches!(accumulate, Accumulate::Sum | Accumulate::Product);
-                (sums && (graph.specs.get(spec).spec.reduces() || graph.facts.lookups.contains_key(&step)))
+                (sums
+                    && (graph.specs.get(spec).spec.reduces()
+                        || matches!(graph.facts.special.get(&step), Some(Special::Lookup(_)))))
                     || (joined == Dtype::Bool && operands.len() > 1)
             }
             Op::Transpose | Op::Slice(_) | Op::Collect | Op::Convert { .. } => false,
@@ -218,7 +225,7 @@ impl Types<'_> {
     fn take_from_result(&mut self, step: u32) {
         let graph = self.graph;
         let Some(Step::Op { op, result, .. }) = graph.steps.get(step as usize) else { return };
-        let mut operands = graph.step_operands(graph.typed_by(step, Tensor(*result)));
+        let mut operands = names::step_operands(graph, typed_by(graph, step, Tensor(*result)));
         let mut wanted = self.known[*result as usize];
         if let Some(dtype) = self.operations[step as usize].and_then(Operation::cast_to) {
             return operands.iter().for_each(|operand| self.take_as_written(*operand, dtype));
@@ -270,11 +277,9 @@ fn operation_of(graph: &Graph, step: u32) -> Option<&Operation> {
     }
 }
 
-impl Graph {
-    /// The step whose operands decide the type of a result: for a mean, the step of its sum.
-    fn typed_by(&self, step: u32, result: Tensor) -> u32 {
-        self.facts.means.get(&result).map_or(step, |sum| self.tensors[sum.index()].step)
-    }
+/// The step whose operands decide the type of a result: for a mean, the step of its sum.
+fn typed_by(graph: &Graph, step: u32, result: Tensor) -> u32 {
+    graph.facts.means.get(&result).map_or(step, |sum| graph.tensors[sum.index()].step)
 }
 
 /// The narrower of two types that holds both.

@@ -28,13 +28,13 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use self::alike::{Alike, Form};
-use crate::Graph;
-use crate::elaborate::{hole_index, window_form};
 use crate::error::Error;
 use crate::notation::KnownSpec;
 use crate::shape::Shapes;
 use crate::spec_options::{Accumulate, SliceIndex};
+use crate::spec_window::{hole_index, window_form};
 use crate::step::{Choice, Op, Step, Tensor, contraction, place, sources};
+use crate::{Graph, final_shapes, names};
 
 /// Memory order: batch, output, input.
 pub const MEMORY: [Kind; 3] = [Kind::Batch, Kind::Output, Kind::Input];
@@ -202,66 +202,48 @@ impl Projected {
     }
 }
 
-impl Graph {
-    /// The loop nest of the operation that makes a tensor.
-    pub fn projection(&mut self, result: Tensor) -> Result<Projected, Error> {
-        self.begin(&[result])?;
-        let shapes = self.final_shapes()?;
-        let step = self.tensors[result.index()].step;
-        let mut reading = Reading::new(self, &shapes);
-        reading.read(step)
-    }
+/// The loop nest of the operation that makes a tensor.
+pub(crate) fn projection(graph: &mut Graph, result: Tensor) -> Result<Projected, Error> {
+    graph.begin(&[result])?;
+    let shapes = final_shapes::final_shapes(graph)?;
+    let step = graph.tensors[result.index()].step;
+    let mut reading = Reading::new(graph, &shapes);
+    reading.read(step)
+}
 
-    /// The loop nest of each step at some shapes: `None` for a step that is no operation. A step may assign to a
-    /// tensor that another step made.
-    pub(crate) fn projections_at(&self, shapes: &Shapes) -> Vec<Option<Result<Projected, Error>>> {
-        let mut reading = Reading::new(self, shapes);
-        let steps = (0..).zip(&self.steps);
-        steps.map(|(at, step)| matches!(step, Step::Op { .. }).then(|| reading.read(at))).collect()
-    }
+/// The loop nest of each step at some shapes: `None` for a step that is no operation. A step may assign to a
+/// tensor that another step made.
+pub(crate) fn projections_at(graph: &Graph, shapes: &Shapes) -> Vec<Option<Result<Projected, Error>>> {
+    let mut reading = Reading::new(graph, shapes);
+    let steps = (0..).zip(&graph.steps);
+    steps.map(|(at, step)| matches!(step, Step::Op { .. }).then(|| reading.read(at))).collect()
+}
 
-    /// The steps that have a shape but no loop nest at some shapes, with the reasons.
-    pub(crate) fn refused_at(&self, shapes: &Shapes) -> Vec<(u32, Error)> {
-        let mut reading = Reading::new(self, shapes);
-        let steps = (0..).zip(&self.steps).filter(|(_, step)| matches!(step, Step::Op { .. }));
-        steps.filter_map(|(at, _)| Some((at, reading.without_nest(at)?))).collect()
-    }
+/// The steps that have a shape but no loop nest at some shapes, with the reasons.
+pub(crate) fn refused_at(graph: &Graph, shapes: &Shapes) -> Vec<(u32, Error)> {
+    let mut reading = Reading::new(graph, shapes);
+    let steps = (0..).zip(&graph.steps).filter(|(_, step)| matches!(step, Step::Op { .. }));
+    steps.filter_map(|(at, _)| Some((at, reading.without_nest(at)?))).collect()
+}
 
-    /// The distance by which reads of each tensor reach beyond the ends of its axes, over all
-    /// operations that read it: the margins that its buffer needs. Shapes never include them.
-    ///
-    /// A margin is the maximum over its readers (Prop. 8.1), so it does not depend on their order. Readers
-    /// that accumulate differently need different values in it: then each sets the margin before it reads.
-    ///
-    /// ```
-    /// use broadloom::{Accumulate, Fill, Graph, SpecOptions};
-    /// let mut g = Graph::new();
-    /// let (x, kernel) = (g.data("x", "8")?, g.data("kernel", "3")?);
-    /// g.einsum("o=+k; k => o", &[x, kernel])?;
-    /// assert_eq!(g.margins()?[x.index()].fill, Fill::Value(0.0));
-    /// let options = SpecOptions { accumulate: Accumulate::Max, ..SpecOptions::default() };
-    /// g.einsum_with("o=+2*k; k => o", &[x, kernel], &options)?;
-    /// let margins = &g.margins()?[x.index()];
-    /// assert_eq!((margins.axes[0], margins.fill), ((2, 2), Fill::ByReader));
-    /// # Ok::<(), broadloom::Error>(())
-    /// ```
-    pub fn margins(&mut self) -> Result<Vec<Margins>, Error> {
-        let nests = self.projections()?;
-        Ok(Margins::over(self.tensors.len(), nests.iter()))
-    }
+/// The distance by which reads of each tensor reach beyond the ends of its axes, over all
+/// operations that read it: the margins that its buffer needs. Shapes never include them.
+pub(crate) fn margins(graph: &mut Graph) -> Result<Vec<Margins>, Error> {
+    let nests = projections(graph)?;
+    Ok(Margins::over(graph.tensors.len(), nests.iter()))
+}
 
-    /// The loop nests of all operations, in the order they were made. A conversion that changes the number of
-    /// elements has none.
-    pub fn projections(&mut self) -> Result<Vec<Projected>, Error> {
-        let shapes = self.final_shapes()?;
-        let mut reading = Reading::new(self, &shapes);
-        let operation = |step: &u32| match self.steps[*step as usize] {
-            Step::Op { op: Op::Convert { factor, divisor }, .. } => factor == divisor,
-            Step::Op { .. } => true,
-            _ => false,
-        };
-        (0..self.steps.len() as u32).filter(operation).map(|step| reading.read(step)).collect()
-    }
+/// The loop nests of all operations, in the order they were made. A conversion that changes the number of
+/// elements has none.
+pub(crate) fn projections(graph: &mut Graph) -> Result<Vec<Projected>, Error> {
+    let shapes = final_shapes::final_shapes(graph)?;
+    let mut reading = Reading::new(graph, &shapes);
+    let operation = |step: &u32| match graph.steps[*step as usize] {
+        Step::Op { op: Op::Convert { factor, divisor }, .. } => factor == divisor,
+        Step::Op { .. } => true,
+        _ => false,
+    };
+    (0..graph.steps.len() as u32).filter(operation).map(|step| reading.read(step)).collect()
 }
 
 /// One occurrence of a tensor: its axes by kind.
@@ -490,7 +472,7 @@ impl<'a> Reading<'a> {
             AxisKind::Fixed(index) => self.equations.pin(id, Pin::At(*index)),
             AxisKind::Affine(affine) => {
                 let Op::Einsum { choice, .. } = op else { return };
-                let choice = self.graph.choice_of(choice);
+                let choice = names::choice_of(self.graph, choice);
                 let value = |name: &str| choice.and_then(|choice| choice.value(name));
                 let padding = choice.and_then(|choice| choice.padding);
                 if let Ok(form) = window_form(known, affine, padding, value) {

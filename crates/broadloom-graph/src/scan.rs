@@ -21,17 +21,17 @@ use broadloom_diagnostics::Help;
 use broadloom_spec::Kind;
 use rustc_hash::FxHashSet;
 
-use crate::Graph;
 use crate::error::{Error, ErrorKind};
 use crate::facts::{Carried, Scan};
 use crate::operation::Operation;
 use crate::spec_options::SliceIndex;
 use crate::step::{Aspect, Leaf, Op, RowRef, Step, Tensor, place};
+use crate::{Graph, names};
 
 impl Scan {
     /// The tensors that others can read: values of all turns, and last values.
     pub fn results<'g>(&'g self, graph: &'g Graph) -> impl Iterator<Item = Tensor> + 'g {
-        self.collected.iter().chain(&self.last).flat_map(|step| graph.step_results(*step))
+        self.collected.iter().chain(&self.last).flat_map(|step| names::step_results(graph, *step))
     }
 }
 
@@ -71,13 +71,13 @@ impl Graph {
         }
         let start = self.steps.len() as u32;
         let turns = self.solver.dim_var(Role::Interior).into();
-        let elements = over.iter().map(|tensor| self.element(*tensor, turns)).collect::<Result<_, _>>()?;
+        let elements = over.iter().map(|tensor| element(self, *tensor, turns)).collect::<Result<_, _>>()?;
         let mut scan =
             OpenScan { carried: Vec::new(), elements, firsts: Vec::new(), over: leading, turns, start };
         for (name, first) in firsts {
             let carried = self.undeclared(Some(name), Leaf::Carried, [Some(Role::Interior); 3]);
             self.broadcasting_into(Op::Pointwise("scan"), &[*first], Some(carried))?;
-            scan.firsts.push(self.passes());
+            scan.firsts.push(passes(self));
             scan.carried.push(carried);
         }
         self.facts.scans.open += 1;
@@ -115,27 +115,27 @@ impl Graph {
                 self.misuse(format!("a turn gives {given} next values, and carries {wanted} tensors"))
             );
         }
-        self.refuse_noise(scan.start)?;
+        refuse_noise(self, scan.start)?;
         let mut carried: Vec<Carried> = Vec::new();
         for ((tensor, first), next) in scan.carried.iter().zip(&scan.firsts).zip(next) {
             let own = carried.iter().all(|known| known.next != *next) && self.leaf(*next).is_none();
-            let next = if own { *next } else { self.once_more(*next)? };
-            self.equate_next(*tensor, next)?;
+            let next = if own { *next } else { once_more(self, *next)? };
+            equate_next(self, *tensor, next)?;
             carried.push(Carried { tensor: *tensor, first: *first, next });
         }
-        let body = self.turn_steps(&scan);
+        let body = turn_steps(self, &scan);
         let (mut collected, mut last) = (Vec::new(), Vec::new());
         for tensor in results {
-            collected.push(self.collect(*tensor, scan.turns)?);
+            collected.push(collect(self, *tensor, scan.turns)?);
         }
         for Carried { next, .. } in &carried {
-            last.push(self.once_more(*next)?);
+            last.push(once_more(self, *next)?);
         }
         let made = |tensors: &[Tensor], graph: &Graph| -> Vec<u32> {
             tensors.iter().map(|tensor| graph.tensors[tensor.index()].step).collect()
         };
         let finished = Scan {
-            outer: self.outer(&body, &carried),
+            outer: outer(self, &body, &carried),
             over: scan.over,
             collected: made(&collected, self),
             last: made(&last, self),
@@ -146,113 +146,107 @@ impl Graph {
         self.facts.scans.add(finished, &leaves);
         Ok(Scanned { collected, last })
     }
+}
 
-    /// The scan that a step belongs to.
-    pub(crate) fn scan_of(&self, step: u32) -> Option<&Arc<Scan>> {
-        self.facts.scans.all.get(*self.facts.scans.of_step.get(&step)? as usize)
+/// The scan that a step belongs to.
+pub(crate) fn scan_of(graph: &Graph, step: u32) -> Option<&Arc<Scan>> {
+    graph.facts.scans.all.get(*graph.facts.scans.of_step.get(&step)? as usize)
+}
+
+/// The element of a tensor at the position of a turn.
+fn element(graph: &mut Graph, a: Tensor, turns: DimTerm) -> Result<Tensor, Error> {
+    let before = graph.begin(&[a])?;
+    let [batch, input, output] = graph.rows(a);
+    let rest = graph.fresh_row(Role::Interior, graph.marker(batch).saturating_sub(1));
+    let start = graph.axes.len() as u32;
+    graph.axes.push(turns);
+    let whole = RowRef { start, lead: 1, trail: 0, hole: Some(rest) };
+    graph.equate_rows(whole, batch, 0, Aspect::Row(Kind::Batch));
+    graph.finish_op(before, Op::Slice(SliceIndex::Turn), &[a], [RowRef::var(rest), input, output])
+}
+
+/// The values of a tensor in all turns.
+fn collect(graph: &mut Graph, a: Tensor, turns: DimTerm) -> Result<Tensor, Error> {
+    let before = graph.begin(&[a])?;
+    let [batch, input, output] = graph.rows(a);
+    let (lead, trail) = batch.flanks(&graph.axes);
+    let axes: Vec<DimTerm> = [turns].iter().chain(lead).chain(trail).copied().collect();
+    let start = graph.axes.len() as u32;
+    graph.axes.extend(axes);
+    let whole = RowRef { start, lead: batch.lead + 1, ..batch };
+    graph.finish_op(before, Op::Collect, &[a], [whole, input, output])
+}
+
+/// The same tensor once more, as a tensor of its own.
+fn once_more(graph: &mut Graph, a: Tensor) -> Result<Tensor, Error> {
+    let passed = graph.pointwise("scan", &[a])?;
+    passes(graph);
+    Ok(passed)
+}
+
+/// Makes the last step one that passes its operand on. Returns the step.
+fn passes(graph: &mut Graph) -> u32 {
+    let step = graph.steps.len() as u32 - 1;
+    graph.laws.insert(step, Arc::clone(&PASSED));
+    step
+}
+
+/// Requires that what is carried has the shape of its next value.
+fn equate_next(graph: &mut Graph, carried: Tensor, next: Tensor) -> Result<(), Error> {
+    let before = graph.begin(&[next])?;
+    let (own, rows) = (graph.rows(carried), graph.rows(next));
+    for kind in Kind::ALL {
+        graph.equate_rows(own[place(kind)], rows[place(kind)], 0, Aspect::Row(kind));
     }
+    let made = graph.finish_into(before, Op::Pointwise("scan"), &[next], own, Some(carried));
+    made.map_err(|error| {
+        error.with_help(Help::rule(
+            "what is carried has one shape in all turns: that of what a turn gives back for it",
+        ))
+    })?;
+    passes(graph);
+    Ok(())
+}
 
-    /// The element of a tensor at the position of a turn.
-    fn element(&mut self, a: Tensor, turns: DimTerm) -> Result<Tensor, Error> {
-        let before = self.begin(&[a])?;
-        let [batch, input, output] = self.rows(a);
-        let rest = self.fresh_row(Role::Interior, self.marker(batch).saturating_sub(1));
-        let start = self.axes.len() as u32;
-        self.axes.push(turns);
-        let whole = RowRef { start, lead: 1, trail: 0, hole: Some(rest) };
-        self.equate_rows(whole, batch, 0, Aspect::Row(Kind::Batch));
-        self.finish_op(before, Op::Slice(SliceIndex::Turn), &[a], [RowRef::var(rest), input, output])
-    }
-
-    /// The values of a tensor in all turns.
-    fn collect(&mut self, a: Tensor, turns: DimTerm) -> Result<Tensor, Error> {
-        let before = self.begin(&[a])?;
-        let [batch, input, output] = self.rows(a);
-        let (lead, trail) = batch.flanks(&self.axes);
-        let axes: Vec<DimTerm> = [turns].iter().chain(lead).chain(trail).copied().collect();
-        let start = self.axes.len() as u32;
-        self.axes.extend(axes);
-        let whole = RowRef { start, lead: batch.lead + 1, ..batch };
-        self.finish_op(before, Op::Collect, &[a], [whole, input, output])
-    }
-
-    /// The same tensor once more, as a tensor of its own.
-    fn once_more(&mut self, a: Tensor) -> Result<Tensor, Error> {
-        let passed = self.pointwise("scan", &[a])?;
-        self.passes();
-        Ok(passed)
-    }
-
-    /// Makes the last step one that passes its operand on. Returns the step.
-    fn passes(&mut self) -> u32 {
-        let step = self.steps.len() as u32 - 1;
-        self.laws.insert(step, Arc::clone(&PASSED));
-        step
-    }
-
-    /// Requires that what is carried has the shape of its next value.
-    fn equate_next(&mut self, carried: Tensor, next: Tensor) -> Result<(), Error> {
-        let before = self.begin(&[next])?;
-        let (own, rows) = (self.rows(carried), self.rows(next));
-        for kind in Kind::ALL {
-            self.equate_rows(own[place(kind)], rows[place(kind)], 0, Aspect::Row(kind));
+/// The steps of a scan so far that depend on the turn or on what is carried, in order.
+fn turn_steps(graph: &Graph, scan: &OpenScan) -> Vec<u32> {
+    let mut changing: FxHashSet<Tensor> = scan.carried.iter().copied().collect();
+    let mut steps = Vec::new();
+    for step in scan.start..graph.steps.len() as u32 {
+        let into_carried = names::step_results(graph, step).any(|result| scan.carried.contains(&result));
+        let is_element =
+            matches!(graph.steps[step as usize], Step::Op { op: Op::Slice(SliceIndex::Turn), .. });
+        let reads = names::step_operands(graph, step).iter().any(|operand| changing.contains(operand));
+        if !into_carried && (is_element || reads) {
+            steps.push(step);
+            changing.extend(names::step_results(graph, step));
         }
-        let made = self.finish_into(before, Op::Pointwise("scan"), &[next], own, Some(carried));
-        made.map_err(|error| {
-            error.with_help(Help::rule(
-                "what is carried has one shape in all turns: that of what a turn gives back for it",
-            ))
-        })?;
-        self.passes();
-        Ok(())
     }
+    steps
+}
 
-    /// The steps of a scan so far that depend on the turn or on what is carried, in order.
-    fn turn_steps(&self, scan: &OpenScan) -> Vec<u32> {
-        let mut changing: FxHashSet<Tensor> = scan.carried.iter().copied().collect();
-        let mut steps = Vec::new();
-        for step in scan.start..self.steps.len() as u32 {
-            let into_carried = self.step_results(step).any(|result| scan.carried.contains(&result));
-            let is_element =
-                matches!(self.steps[step as usize], Step::Op { op: Op::Slice(SliceIndex::Turn), .. });
-            let reads = self.step_operands(step).iter().any(|operand| changing.contains(operand));
-            if !into_carried && (is_element || reads) {
-                steps.push(step);
-                changing.extend(self.step_results(step));
-            }
-        }
-        steps
-    }
+/// The tensors that the steps of a turn and the first values read, and that no turn makes.
+fn outer(graph: &Graph, body: &[u32], carried: &[Carried]) -> Vec<Tensor> {
+    let mut own: FxHashSet<Tensor> = body.iter().flat_map(|step| names::step_results(graph, *step)).collect();
+    own.extend(carried.iter().map(|carried| carried.tensor));
+    let firsts = carried.iter().map(|carried| carried.first);
+    let read = body.iter().copied().chain(firsts).flat_map(|step| names::step_operands(graph, step));
+    let mut outer: Vec<Tensor> =
+        read.copied().chain(carried.iter().map(|c| c.next)).filter(|tensor| !own.contains(tensor)).collect();
+    outer.sort_unstable();
+    outer.dedup();
+    outer
+}
 
-    /// The tensors that the steps of a turn and the first values read, and that no turn makes.
-    fn outer(&self, body: &[u32], carried: &[Carried]) -> Vec<Tensor> {
-        let mut own: FxHashSet<Tensor> = body.iter().flat_map(|step| self.step_results(*step)).collect();
-        own.extend(carried.iter().map(|carried| carried.tensor));
-        let firsts = carried.iter().map(|carried| carried.first);
-        let read = body.iter().copied().chain(firsts).flat_map(|step| self.step_operands(step));
-        let mut outer: Vec<Tensor> = read
-            .copied()
-            .chain(carried.iter().map(|c| c.next))
-            .filter(|tensor| !own.contains(tensor))
-            .collect();
-        outer.sort_unstable();
-        outer.dedup();
-        outer
-    }
-
-    /// Refuses random numbers that a body draws: every turn would get the same ones.
-    fn refuse_noise(&self, start: u32) -> Result<(), Error> {
-        let drawn = (start..self.steps.len() as u32).find(|step| {
-            matches!(self.steps[*step as usize], Step::Leaf { leaf: Leaf::Uniform | Leaf::Normal, .. })
-        });
-        let Some(step) = drawn else { return Ok(()) };
-        Err(Error::new(
-            ErrorKind::Use,
-            "random numbers that are drawn in a scan would be the same in every turn",
-        )
+/// Refuses random numbers that a body draws: every turn would get the same ones.
+fn refuse_noise(graph: &Graph, start: u32) -> Result<(), Error> {
+    let drawn = (start..graph.steps.len() as u32).find(|step| {
+        matches!(graph.steps[*step as usize], Step::Leaf { leaf: Leaf::Uniform | Leaf::Normal, .. })
+    });
+    let Some(step) = drawn else { return Ok(()) };
+    Err(Error::new(ErrorKind::Use, "random numbers that are drawn in a scan would be the same in every turn")
         .about_step(step)
         .with_help("draw them before the scan, for all positions, and go through them too"))
-    }
 }
 
 /// The operation that passes a tensor on, from one turn to the next or out of a scan.

@@ -37,7 +37,7 @@ use crate::declaration::StatedNames;
 use crate::error::Error;
 use crate::shape::{Axis, Shape, rows_text};
 use crate::step::{Leaf, Tensor};
-use crate::symbols::RuntimeCheck;
+use crate::symbols::{RuntimeCheck, read};
 
 /// The least size of a variable: one would be taken for an axis that broadcasts.
 const LEAST: u64 = 2;
@@ -116,8 +116,8 @@ impl Graph {
         let mut choices = Choices::default();
         let mut round = 0;
         loop {
-            let made = self.instance((arguments, others), stated, &choices)?;
-            let row = made.instance.rows.iter().find(|row| !self.holds_wider(&made, row)).copied();
+            let made = instance::instance(self, (arguments, others), stated, &choices)?;
+            let row = made.instance.rows.iter().find(|row| !wider::holds_wider(self, &made, row)).copied();
             round += 1;
             match row.filter(|_| round < MOST_ROUNDS) {
                 Some(row) => choices.narrow(row),
@@ -175,7 +175,7 @@ impl Made {
         let graph = &self.instance.graph;
         let name = |symbol: Symbol| match variables.get(&symbol) {
             Some(variable) => variable.to_string(),
-            None => graph.symbol_data(symbol).map_or("?".into(), |data| data.name.to_string()),
+            None => read::symbol_data(graph, symbol).map_or("?".into(), |data| data.name.to_string()),
         };
         let mut greatest = Vec::new();
         for (symbol, (least, most)) in ranges {
@@ -221,7 +221,7 @@ type Range = (Option<u64>, Option<u64>);
 fn fresh_symbol(graph: &mut Graph) -> Symbol {
     let mut numbers = graph.symbols.len()..;
     let mut names = (&mut numbers).map(|number| format!("v{number}"));
-    let name = names.find(|name| graph.symbol_at(name).is_none()).unwrap_or_default();
+    let name = names.find(|name| read::symbol_at(graph, name).is_none()).unwrap_or_default();
     let symbol = Symbol(graph.symbols.len() as u32);
     // The name is a word that nothing has, and the range is not empty.
     let made = graph.dim(&name, LEAST.., None);

@@ -4,12 +4,12 @@ use broadloom_core::order::Dim;
 use broadloom_core::{Closed, DimShape, DimTerm, Policy};
 use broadloom_spec::Kind;
 
-use crate::Graph;
 use crate::declaration::Given;
 use crate::error::Error;
 use crate::shape::{PartialAxis, PartialRow};
 use crate::step::{Leaf, Rows, Tensor};
 use crate::view::View;
+use crate::{Graph, partial_shape};
 
 /// The source of a tensor's shape.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -42,94 +42,66 @@ enum Found {
     NoMore,
 }
 
-impl Graph {
-    /// Returns how the shape of a tensor is known. To ask for many tensors, use
-    /// [`how_all`](Graph::how_all), which closes the program once.
-    ///
-    /// ```
-    /// use broadloom::{Graph, How};
-    /// let mut g = Graph::new();
-    /// let (w, x, b) = (g.param("w"), g.data("x", "32 | 784")?, g.data("b", "64")?);
-    /// let y = g.compose(w, x)?;
-    /// let y = g.add(y, b)?;
-    /// assert_eq!(g.how_known(x)?, How::Declared);
-    /// assert_eq!(g.how_known(w)?, How::Chosen("takes the size of what it is used with".into()));
-    /// let flat = g.einsum("i | j => i j", &[x])?;
-    /// assert_eq!(g.how_known(flat)?, How::Forced);
-    /// # Ok::<(), broadloom::Error>(())
-    /// ```
-    pub fn how_known(&mut self, tensor: Tensor) -> Result<How, Error> {
-        self.known(tensor)?;
-        let open = match self.known_already(tensor) {
-            Ok(how) => return Ok(how),
-            Err(open) => open,
-        };
-        let (how, _) = self.closed(|closed, view| completed(&open, closed, view))?;
-        Ok(how)
-    }
+/// Returns how the shape of a tensor is known. To ask for many tensors, use
+/// [`how_all`](Graph::how_all), which closes the program once.
+pub(crate) fn how_known(graph: &mut Graph, tensor: Tensor) -> Result<How, Error> {
+    graph.known(tensor)?;
+    let open = match known_already(graph, tensor) {
+        Ok(how) => return Ok(how),
+        Err(open) => open,
+    };
+    let (how, _) = graph.closed(|closed, view| completed(&open, closed, view))?;
+    Ok(how)
+}
 
-    /// Returns how the shapes of all tensors are known, by [index](Tensor::index). Closes the
-    /// program once.
-    ///
-    /// ```
-    /// use broadloom::{Graph, How};
-    /// let mut g = Graph::new();
-    /// let (x, one) = (g.data("x", "3")?, g.constant(1.0));
-    /// let y = g.add(x, one)?;
-    /// let all = g.how_all()?;
-    /// assert_eq!(all[x.index()], How::Declared);
-    /// assert_eq!(all[one.index()], How::Chosen("takes the size of what it is used with".into()));
-    /// # Ok::<(), broadloom::Error>(())
-    /// ```
-    pub fn how_all(&mut self) -> Result<Vec<How>, Error> {
-        let mut all = vec![How::Forced; self.tensors.len()];
-        let mut open = Vec::new();
-        for tensor in self.tensors() {
-            match self.known_already(tensor) {
-                Ok(how) => all[tensor.index()] = how,
-                Err(rest) => open.push(rest),
+/// Returns how the shapes of all tensors are known, by [index](Tensor::index). Closes the
+/// program once.
+pub(crate) fn how_all(graph: &mut Graph) -> Result<Vec<How>, Error> {
+    let mut all = vec![How::Forced; graph.tensors.len()];
+    let mut open = Vec::new();
+    for tensor in graph.tensors() {
+        match known_already(graph, tensor) {
+            Ok(how) => all[tensor.index()] = how,
+            Err(rest) => open.push(rest),
+        }
+    }
+    if !open.is_empty() {
+        graph.closed(|closed, view| {
+            for each in &open {
+                all[each.tensor.index()] = completed(each, closed, view);
             }
-        }
-        if !open.is_empty() {
-            self.closed(|closed, view| {
-                for each in &open {
-                    all[each.tensor.index()] = completed(each, closed, view);
-                }
-            })?;
-        }
-        Ok(all)
+        })?;
     }
+    Ok(all)
+}
 
-    /// Returns how a tensor's shape is known if it is complete before closing; otherwise returns
-    /// the parts that are known.
-    fn known_already(&self, tensor: Tensor) -> Result<How, Box<Open>> {
-        let (rows, leaf) = (self.rows(tensor), self.leaf(tensor));
-        let is_number = matches!(leaf, Some(Leaf::Number(_) | Leaf::Size(_)));
-        let declared = self.declarations.get(&tensor.0);
-        let listed =
-            declared.is_some_and(|declared| matches!(declared.given, Given::Axes(_) | Given::Rows(..)));
-        // A named size counts as written, like a number.
-        let named = |axis: DimTerm| self.symbols.iter().any(|data| axis == data.var.into());
-        let written = |axis: &DimTerm| self.solver.ground(*axis).is_some() || named(*axis);
-        let ground = rows.iter().all(|row| {
-            let (lead, trail) = row.flanks(&self.axes);
-            row.hole.is_none() && lead.iter().chain(trail).all(written)
-        });
-        if is_number || (ground && declared.is_some()) {
-            return Ok(How::Declared);
-        }
-        if ground {
-            return Ok(How::Forced);
-        }
-        let known = rows.map(|row| self.partial_row(row));
-        let complete =
-            |row: &PartialRow| !row.open && row.lead.iter().all(|axis| *axis != PartialAxis::Unknown);
-        let said = declared.is_some() && leaf.is_none();
-        match (known.iter().all(complete), listed || said) {
-            (true, true) => Ok(How::Declared),
-            (true, false) => Ok(How::Forced),
-            (false, _) => Err(Box::new(Open { tensor, leaf, rows, known })),
-        }
+/// Returns how a tensor's shape is known if it is complete before closing; otherwise returns
+/// the parts that are known.
+fn known_already(graph: &Graph, tensor: Tensor) -> Result<How, Box<Open>> {
+    let (rows, leaf) = (graph.rows(tensor), graph.leaf(tensor));
+    let is_number = matches!(leaf, Some(Leaf::Number(_) | Leaf::Size(_)));
+    let declared = graph.declarations.get(&tensor.0);
+    let listed = declared.is_some_and(|declared| matches!(declared.given, Given::Axes(_) | Given::Rows(..)));
+    // A named size counts as written, like a number.
+    let named = |axis: DimTerm| graph.symbols.iter().any(|data| axis == data.var.into());
+    let written = |axis: &DimTerm| graph.solver.ground(*axis).is_some() || named(*axis);
+    let ground = rows.iter().all(|row| {
+        let (lead, trail) = row.flanks(&graph.axes);
+        row.hole.is_none() && lead.iter().chain(trail).all(written)
+    });
+    if is_number || (ground && declared.is_some()) {
+        return Ok(How::Declared);
+    }
+    if ground {
+        return Ok(How::Forced);
+    }
+    let known = rows.map(|row| partial_shape::partial_row(graph, row));
+    let complete = |row: &PartialRow| !row.open && row.lead.iter().all(|axis| *axis != PartialAxis::Unknown);
+    let said = declared.is_some() && leaf.is_none();
+    match (known.iter().all(complete), listed || said) {
+        (true, true) => Ok(How::Declared),
+        (true, false) => Ok(How::Forced),
+        (false, _) => Err(Box::new(Open { tensor, leaf, rows, known })),
     }
 }
 

@@ -12,7 +12,7 @@ use broadloom_spec::Builder;
 use crate::Graph;
 use crate::along::Along;
 use crate::error::Error;
-use crate::facts::Sorting;
+use crate::facts::{Sorting, Special};
 use crate::spec_options::SpecOptions;
 use crate::step::Tensor;
 
@@ -37,7 +37,8 @@ impl Graph {
         let spec = spec.ok_or_else(|| self.misuse("there is nothing to sort"))?;
         let options = SpecOptions { name: Some("argsort"), ..SpecOptions::default() };
         let result = self.einsum_with(&spec, &[x], &options)?;
-        self.facts.sorts.insert(self.steps.len() as u32 - 1, Sorting { along, descending });
+        let sorting = Special::Sort(Sorting { along, descending });
+        self.facts.special.insert(self.steps.len() as u32 - 1, sorting);
         Ok(result)
     }
 }

@@ -9,11 +9,11 @@ use std::sync::Arc;
 use broadloom_core::{Affine, Padding};
 use broadloom_spec::{self as spec, AxisKind, ComponentKind, Kind};
 
-use crate::Graph;
-use crate::elaborate::window_form;
 use crate::notation::KnownSpec;
 use crate::shape::{Axis, PartialAxis};
+use crate::spec_window::window_form;
 use crate::step::{Op, Step, Tensor};
+use crate::{Graph, captured, names, partial_shape};
 
 /// A place in a row, counted from the front or from the back.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -190,97 +190,95 @@ pub(crate) fn row_spots(row: &spec::Row<spec::Axis>) -> impl Iterator<Item = (&s
     lead.chain(row.trail.iter().enumerate().map(move |(at, axis)| (axis, Spot::Back(last - 1 - at))))
 }
 
-impl Graph {
-    /// The spec of a step, and the place of its first label.
-    pub(crate) fn spec_of_step(&self, step: u32) -> Option<(Arc<KnownSpec>, u32)> {
-        match self.steps.get(step as usize)? {
-            Step::Op { op: Op::Einsum { spec, labels, .. }, .. } => Some((self.spec(*spec), *labels)),
-            _ => None,
-        }
+/// The spec of a step, and the place of its first label.
+pub(crate) fn spec_of_step(graph: &Graph, step: u32) -> Option<(Arc<KnownSpec>, u32)> {
+    match graph.steps.get(step as usize)? {
+        Step::Op { op: Op::Einsum { spec, labels, .. }, .. } => Some((graph.spec(*spec), *labels)),
+        _ => None,
     }
+}
 
-    /// The tensor in a slot of a step: an operand, or after them a result.
-    pub(crate) fn slot_tensor(&self, step: u32, slot: usize) -> Option<Tensor> {
-        let operands = self.step_operands(step);
-        operands.get(slot).copied().or_else(|| self.step_results(step).nth(slot.checked_sub(operands.len())?))
-    }
+/// The tensor in a slot of a step: an operand, or after them a result.
+pub(crate) fn slot_tensor(graph: &Graph, step: u32, slot: usize) -> Option<Tensor> {
+    let operands = names::step_operands(graph, step);
+    operands
+        .get(slot)
+        .copied()
+        .or_else(|| names::step_results(graph, step).nth(slot.checked_sub(operands.len())?))
+}
 
-    /// An axis of the spec of a step, if it restricts sizes.
-    pub(crate) fn sized_axis(&self, step: u32, at: u16) -> Option<SizedAxis> {
-        let (known, _) = self.spec_of_step(step)?;
-        let (axis, slot, kind, spot) = spec_axes(&known.spec).nth(usize::from(at))?;
-        let place = AxisPlace { tensor: self.slot_tensor(step, slot)?, kind, spot };
-        let part = |label: spec::AxisId| {
-            (known.spec.names.axes.text(label).to_string(), self.label_size(step, label))
-        };
-        let rule = match &axis.kind {
-            AxisKind::Fixed(index) => Rule::Index(*index),
-            AxisKind::Concat(components)
-                if components.iter().any(|part| part.kind == ComponentKind::Wildcard) =>
-            {
-                return None;
-            }
-            AxisKind::Concat(components) => Rule::Concat(components.iter().map(literal).sum()),
-            AxisKind::Affine(affine) => Rule::Window(self.form(step, &known, affine)?),
-            AxisKind::Label(_) | AxisKind::Wildcard => return None,
-        };
-        let text = known.written(axis, axis.span);
-        let parts: Vec<_> = axis.labels().map(part).collect();
-        let may_be_empty = |label: spec::AxisId| known.discardable.get(label.0 as usize) == Some(&true);
-        let open = axis
-            .labels()
-            .zip(&parts)
-            .map(|(label, (_, size))| size.unwrap_or(u64::from(!may_be_empty(label))));
-        let literal = if let Rule::Concat(literal) = rule { literal } else { 0 };
-        let least = open.fold(literal, u64::saturating_add);
-        Some(SizedAxis { text, place, whole: self.size_at(place), parts, least, rule, step })
-    }
-
-    /// The arithmetic of an affine axis as a step uses it.
-    fn form(&self, step: u32, known: &KnownSpec, affine: &spec::Affine) -> Option<Affine> {
-        let Some(Step::Op { op: Op::Einsum { choice, .. }, .. }) = self.steps.get(step as usize) else {
+/// An axis of the spec of a step, if it restricts sizes.
+pub(crate) fn sized_axis(graph: &Graph, step: u32, at: u16) -> Option<SizedAxis> {
+    let (known, _) = spec_of_step(graph, step)?;
+    let (axis, slot, kind, spot) = spec_axes(&known.spec).nth(usize::from(at))?;
+    let place = AxisPlace { tensor: slot_tensor(graph, step, slot)?, kind, spot };
+    let part =
+        |label: spec::AxisId| (known.spec.names.axes.text(label).to_string(), label_size(graph, step, label));
+    let rule = match &axis.kind {
+        AxisKind::Fixed(index) => Rule::Index(*index),
+        AxisKind::Concat(components)
+            if components.iter().any(|part| part.kind == ComponentKind::Wildcard) =>
+        {
             return None;
-        };
-        let choice = self.choice_of(*choice);
-        let value = |name: &str| Some(choice?.coefficients.iter().find(|(given, _)| **given == *name)?.1);
-        window_form(known, affine, choice.and_then(|choice| choice.padding), value).ok()
-    }
-
-    /// The size of a label of the spec of a step, as far as it is known.
-    pub(crate) fn label_size(&self, step: u32, label: spec::AxisId) -> Option<u64> {
-        let (known, labels) = self.spec_of_step(step)?;
-        let set = self.steps.iter().rev().find_map(|said| match said {
-            Step::Set(captured, size) => {
-                let made = self.tensors.get(captured.tensor?.index())?.step == step;
-                (made && !captured.is_row && captured.index == label.0).then_some(*size)
-            }
-            _ => None,
-        });
-        let found = || self.term_size(*self.labels.get((labels + label.0) as usize)?);
-        // While a contradiction is examined, an operand may know more than the label.
-        let operand = || {
-            let mut same = spec_axes(&known.spec).filter(|(axis, ..)| axis.kind == AxisKind::Label(label));
-            same.find_map(|(_, slot, kind, spot)| {
-                self.size_at(AxisPlace { tensor: self.slot_tensor(step, slot)?, kind, spot })
-            })
-        };
-        set.or_else(found).or_else(operand)
-    }
-
-    /// The size of an axis of a tensor, as far as it is known.
-    pub(crate) fn size_at(&self, place: AxisPlace) -> Option<u64> {
-        let row = self.partial_row(self.rows(place.tensor)[place.kind as usize]);
-        let axis = match (place.spot, row.open) {
-            (Spot::Front(at), _) => row.lead.get(at),
-            (Spot::Back(at), false) => row.lead.iter().rev().nth(at),
-            (Spot::Back(at), true) => row.trail.iter().rev().nth(at),
-        };
-        match axis? {
-            PartialAxis::Known(Axis::Symbolic(..)) => None,
-            PartialAxis::Known(axis) => Some(axis.size()),
-            PartialAxis::Sized(size) => Some(*size),
-            PartialAxis::Unknown => None,
         }
+        AxisKind::Concat(components) => Rule::Concat(components.iter().map(literal).sum()),
+        AxisKind::Affine(affine) => Rule::Window(form(graph, step, &known, affine)?),
+        AxisKind::Label(_) | AxisKind::Wildcard => return None,
+    };
+    let text = known.written(axis, axis.span);
+    let parts: Vec<_> = axis.labels().map(part).collect();
+    let may_be_empty = |label: spec::AxisId| known.discardable.get(label.0 as usize) == Some(&true);
+    let open =
+        axis.labels().zip(&parts).map(|(label, (_, size))| size.unwrap_or(u64::from(!may_be_empty(label))));
+    let literal = if let Rule::Concat(literal) = rule { literal } else { 0 };
+    let least = open.fold(literal, u64::saturating_add);
+    Some(SizedAxis { text, place, whole: size_at(graph, place), parts, least, rule, step })
+}
+
+/// The arithmetic of an affine axis as a step uses it.
+fn form(graph: &Graph, step: u32, known: &KnownSpec, affine: &spec::Affine) -> Option<Affine> {
+    let Some(Step::Op { op: Op::Einsum { choice, .. }, .. }) = graph.steps.get(step as usize) else {
+        return None;
+    };
+    let choice = names::choice_of(graph, *choice);
+    let value = |name: &str| Some(choice?.coefficients.iter().find(|(given, _)| **given == *name)?.1);
+    window_form(known, affine, choice.and_then(|choice| choice.padding), value).ok()
+}
+
+/// The size of a label of the spec of a step, as far as it is known.
+pub(crate) fn label_size(graph: &Graph, step: u32, label: spec::AxisId) -> Option<u64> {
+    let (known, labels) = spec_of_step(graph, step)?;
+    let set = graph.steps.iter().rev().find_map(|said| match said {
+        Step::Set(captured, size) => {
+            let made = graph.tensors.get(captured.tensor?.index())?.step == step;
+            (made && !captured.is_row && captured.index == label.0).then_some(*size)
+        }
+        _ => None,
+    });
+    let found = || captured::term_size(graph, *graph.labels.get((labels + label.0) as usize)?);
+    // While a contradiction is examined, an operand may know more than the label.
+    let operand = || {
+        let mut same = spec_axes(&known.spec).filter(|(axis, ..)| axis.kind == AxisKind::Label(label));
+        same.find_map(|(_, slot, kind, spot)| {
+            size_at(graph, AxisPlace { tensor: slot_tensor(graph, step, slot)?, kind, spot })
+        })
+    };
+    set.or_else(found).or_else(operand)
+}
+
+/// The size of an axis of a tensor, as far as it is known.
+pub(crate) fn size_at(graph: &Graph, place: AxisPlace) -> Option<u64> {
+    let row = partial_shape::partial_row(graph, graph.rows(place.tensor)[place.kind as usize]);
+    let axis = match (place.spot, row.open) {
+        (Spot::Front(at), _) => row.lead.get(at),
+        (Spot::Back(at), false) => row.lead.iter().rev().nth(at),
+        (Spot::Back(at), true) => row.trail.iter().rev().nth(at),
+    };
+    match axis? {
+        PartialAxis::Known(Axis::Symbolic(..)) => None,
+        PartialAxis::Known(axis) => Some(axis.size()),
+        PartialAxis::Sized(size) => Some(*size),
+        PartialAxis::Unknown => None,
     }
 }
 

@@ -19,18 +19,18 @@
 //! # Ok::<(), broadloom::Error>(())
 //! ```
 
+pub(crate) mod read;
 pub(crate) mod table;
 
 use std::ops::{Bound, RangeBounds};
 use std::sync::Arc;
 
-use broadloom_core::order::Dim;
-use broadloom_core::{Check, Closed, Constraint, DimTerm, Form, Need, Symbol};
+use broadloom_core::{Check, Constraint, DimTerm, Form, Need, Symbol};
 
-use crate::Graph;
 use crate::error::{Error, ErrorKind, Remedy};
-use crate::size::{SymbolicSize, range_text};
+use crate::size::range_text;
 use crate::step::{Aspect, Step};
+use crate::{Graph, final_shapes};
 
 use table::SymbolData;
 
@@ -169,60 +169,24 @@ impl Graph {
                 Error::new(ErrorKind::Range, message).with_help("a sample is one of the sizes in the range")
             );
         }
-        self.declare_size(name, (lo, hi), sample, false)
+        declare_size(self, name, (lo, hi), sample, false)
     }
 
     /// Declares a size that is unknown until run time. It takes any size, and any other name, that it meets.
     pub fn dynamic(&mut self, name: &str, sample: impl Into<Option<u64>>) -> Result<(), Error> {
-        self.declare_size(name, (1, None), sample.into(), true)
-    }
-
-    fn declare_size(
-        &mut self,
-        name: &str,
-        range: (u64, Option<u64>),
-        sample: Option<u64>,
-        dynamic: bool,
-    ) -> Result<(), Error> {
-        if !is_name(name) {
-            let message = format!("`{name}` is not a name for a size");
-            return Err(
-                Error::new(ErrorKind::Notation, message).with_help("a name is a word: `batch`, `seq_len`")
-            );
-        }
-        let before = self.begin(&[])?;
-        let known = self.symbol_at(name);
-        let at = match known {
-            Some(at) => at,
-            None => {
-                let var = if dynamic { self.solver.dynamic() } else { self.solver.symbol() };
-                let range = (1, None);
-                self.symbols.push(SymbolData { name: name.into(), var, range, sample: None, dynamic })
-            }
-        };
-        let var: DimTerm = self.symbols[at].var.into();
-        self.say(Constraint::AtLeast(var, range.0), 0, Aspect::Whole);
-        if let Some(most) = range.1 {
-            self.say(Constraint::AtMost(var, most), 0, Aspect::Whole);
-        }
-        self.finish(before, Step::Dim(at as u32, range))?;
-        let data = &mut self.symbols[at];
-        data.range.0 = data.range.0.max(range.0);
-        data.range.1 = [data.range.1, range.1].into_iter().flatten().min();
-        data.sample = sample.or(data.sample).filter(|sample| contains(data.range, *sample));
-        Ok(())
+        declare_size(self, name, (1, None), sample.into(), true)
     }
 
     /// Gives named sizes a number. A size outside its range is refused, with the range; so is a
     /// size that the program has no room for, with the reason.
     pub fn set_sizes(&mut self, sizes: &[(&str, u64)]) -> Result<(), Error> {
         // The shapes with names, for those who look at the program afterwards.
-        let symbolic = if self.is_symbolic() { self.final_shapes().ok() } else { None };
+        let symbolic = if self.is_symbolic() { final_shapes::final_shapes(self).ok() } else { None };
         for (name, size) in sizes {
-            let at = self.symbol_at(name).ok_or_else(|| self.no_such_size(name))?;
+            let at = read::symbol_at(self, name).ok_or_else(|| read::no_such_size(self, name))?;
             let SymbolData { var, range, .. } = self.symbols[at];
-            if !contains(range, *size) {
-                return Err(out_of_range(name, *size, range));
+            if !read::contains(range, *size) {
+                return Err(read::out_of_range(name, *size, range));
             }
             let before = self.begin(&[])?;
             let term = self.solver.size(*size);
@@ -254,18 +218,18 @@ impl Graph {
 
     /// Returns true if a size has this name.
     pub fn has_dim(&self, name: &str) -> bool {
-        self.symbol_at(name).is_some()
+        read::symbol_at(self, name).is_some()
     }
 
     /// The range of a named size, as far as the program narrows it.
     pub fn dim_range(&self, name: &str) -> Option<(u64, Option<u64>)> {
-        let data = &self.symbols[self.symbol_at(name)?];
+        let data = &self.symbols[read::symbol_at(self, name)?];
         self.solver.symbol_of(data.var).map(|symbol| self.solver.symbol_bounds(symbol))
     }
 
     /// The conditions that the program relies on, and that hold only for some sizes of its symbols.
     pub fn runtime_checks(&mut self) -> Result<Vec<RuntimeCheck>, Error> {
-        let names = self.symbol_names();
+        let names = read::symbol_names(self);
         let checks = match &self.settled {
             Some(settled) => Arc::clone(&settled.checks),
             None => self.closed(|closed, _| closed.checks())?.0.into(),
@@ -276,149 +240,127 @@ impl Graph {
         };
         Ok(checks.iter().map(check).collect())
     }
+}
 
-    /// Gives every named size that has no number its sample, because running needs numbers.
-    pub(crate) fn settle_sizes(&mut self) -> Result<(), Error> {
-        let open = self.symbols.iter().filter(|data| self.solver.observe_dim(data.var).is_none());
-        let open: Vec<(Box<str>, Option<u64>)> = open.map(|data| (data.name.clone(), data.sample)).collect();
-        if let Some((name, _)) = open.iter().find(|(_, sample)| sample.is_none()) {
-            let message = format!("`{name}` has no number, and what runs needs one");
-            let help = format!("declare it with a sample, or say `set_sizes(&[(\"{name}\", …)])` before");
-            return Err(Error::new(ErrorKind::Range, message).with_remedy(Remedy::Size, help));
+fn declare_size(
+    graph: &mut Graph,
+    name: &str,
+    range: (u64, Option<u64>),
+    sample: Option<u64>,
+    dynamic: bool,
+) -> Result<(), Error> {
+    if !is_name(name) {
+        let message = format!("`{name}` is not a name for a size");
+        return Err(
+            Error::new(ErrorKind::Notation, message).with_help("a name is a word: `batch`, `seq_len`")
+        );
+    }
+    let before = graph.begin(&[])?;
+    let known = read::symbol_at(graph, name);
+    let at = match known {
+        Some(at) => at,
+        None => {
+            let var = if dynamic { graph.solver.dynamic() } else { graph.solver.symbol() };
+            let range = (1, None);
+            graph.symbols.push(SymbolData { name: name.into(), var, range, sample: None, dynamic })
         }
-        let sizes: Vec<(&str, u64)> =
-            open.iter().filter_map(|(name, sample)| Some((&**name, (*sample)?))).collect();
-        if sizes.is_empty() { Ok(()) } else { self.set_sizes(&sizes) }
+    };
+    let var: DimTerm = graph.symbols[at].var.into();
+    graph.say(Constraint::AtLeast(var, range.0), 0, Aspect::Whole);
+    if let Some(most) = range.1 {
+        graph.say(Constraint::AtMost(var, most), 0, Aspect::Whole);
     }
+    graph.finish(before, Step::Dim(at as u32, range))?;
+    let data = &mut graph.symbols[at];
+    data.range.0 = data.range.0.max(range.0);
+    data.range.1 = [data.range.1, range.1].into_iter().flatten().min();
+    data.sample = sample.or(data.sample).filter(|sample| read::contains(data.range, *sample));
+    Ok(())
+}
 
-    /// The number of a named size, if it has one.
-    pub(crate) fn symbol_number(&self, at: usize) -> Option<u64> {
-        self.solver.observe_dim(self.symbols[at].var).and_then(crate::shape::elements)
+/// Gives every named size that has no number its sample, because running needs numbers.
+pub(crate) fn settle_sizes(graph: &mut Graph) -> Result<(), Error> {
+    let open = graph.symbols.iter().filter(|data| graph.solver.observe_dim(data.var).is_none());
+    let open: Vec<(Box<str>, Option<u64>)> = open.map(|data| (data.name.clone(), data.sample)).collect();
+    if let Some((name, _)) = open.iter().find(|(_, sample)| sample.is_none()) {
+        let message = format!("`{name}` has no number, and what runs needs one");
+        let help = format!("declare it with a sample, or say `set_sizes(&[(\"{name}\", …)])` before");
+        return Err(Error::new(ErrorKind::Range, message).with_remedy(Remedy::Size, help));
     }
+    let sizes: Vec<(&str, u64)> =
+        open.iter().filter_map(|(name, sample)| Some((&**name, (*sample)?))).collect();
+    if sizes.is_empty() { Ok(()) } else { graph.set_sizes(&sizes) }
+}
 
-    /// The range of a named size, as far as the program narrows it.
-    pub(crate) fn symbol_range(&self, at: usize) -> (u64, Option<u64>) {
-        match self.symbol_number(at) {
-            Some(number) => (number, Some(number)),
-            None => self.solver.symbol_bounds(Symbol(self.symbol_stands_for(at) as u32)),
-        }
-    }
-
-    /// The symbol that a named size is known by: another one, if it was found equal to another.
-    pub(crate) fn symbol_stands_for(&self, at: usize) -> usize {
-        self.solver.symbol_of(self.symbols[at].var).map_or(at, |symbol| symbol.0 as usize)
-    }
-
-    /// Maps each named size to its representative, once the program is closed: dynamic ones take other
-    /// names.
-    pub(crate) fn same_sizes(&mut self) -> Result<Arc<[usize]>, Error> {
-        match &self.settled {
-            Some(settled) => Ok(Arc::clone(&settled.same_sizes)),
-            None => Ok(self.closed(|closed, view| same_sizes(closed, view.symbols))?.0.into()),
-        }
-    }
-
-    /// A number for each named size: its own, its sample, or one in its range. The program has a
-    /// meaning at these numbers, if a short search finds any such numbers. Samples are changed
-    /// last.
-    pub(crate) fn some_sizes(&mut self) -> Result<Vec<u64>, Error> {
-        let checks = self.runtime_checks()?;
-        let size = |at: usize| {
-            let (lo, hi) = self.symbol_range(at);
-            let sample = self.symbols[at].sample.filter(|sample| contains((lo, hi), *sample));
-            // Two rather than one: a size of one looks like less than it is.
-            self.symbol_number(at).or(sample).unwrap_or(lo.max(2).min(hi.unwrap_or(u64::MAX)))
-        };
-        let usual: Vec<u64> = (0..self.symbols.len()).map(size).collect();
-        let fits = |sizes: &[u64]| {
-            let names = self.symbols.iter().map(|data| &*data.name);
-            let pairs: Vec<(&str, u64)> = names.zip(sizes.iter().copied()).collect();
-            checks.iter().all(|check| check.holds(&pairs) != Some(false))
-        };
-        if fits(&usual) {
-            return Ok(usual);
-        }
-        let mentioned = |at: &usize| {
-            checks.iter().flat_map(RuntimeCheck::names).any(|name| *name == *self.symbols[*at].name)
-        };
-        let open: Vec<usize> =
-            (0..usual.len()).filter(mentioned).filter(|at| self.symbol_number(*at).is_none()).collect();
-        let without_sample: Vec<usize> =
-            open.iter().copied().filter(|at| self.symbols[*at].sample.is_none()).collect();
-        let found = [without_sample, open].iter().find_map(|changed| self.sizes_near(&usual, changed, fits));
-        Ok(found.unwrap_or(usual))
-    }
-
-    /// Looks for sizes that fit, changing some of them to numbers from the least of their ranges
-    /// on.
-    fn sizes_near(
-        &self,
-        usual: &[u64],
-        changed: &[usize],
-        fits: impl Fn(&[u64]) -> bool,
-    ) -> Option<Vec<u64>> {
-        /// The number of combinations that are tried, all in all.
-        const TRIED: f64 = 16_384.0;
-        let each = TRIED.powf(1.0 / changed.len().max(1) as f64) as u64;
-        let ranges: Vec<(u64, u64)> = changed
-            .iter()
-            .map(|at| {
-                let (lo, hi) = self.symbol_range(*at);
-                (lo, lo.saturating_add(each).min(hi.unwrap_or(u64::MAX)))
-            })
-            .collect();
-        let mut sizes = usual.to_vec();
-        changed.iter().zip(&ranges).for_each(|(at, (lo, _))| sizes[*at] = *lo);
-        while !fits(&sizes) {
-            let next = changed.iter().zip(&ranges).find(|(at, (lo, hi))| {
-                let size = &mut sizes[**at];
-                *size = if *size < *hi { *size + 1 } else { *lo };
-                *size != *lo
-            });
-            next?;
-        }
-        Some(sizes)
-    }
-
-    pub(crate) fn symbol_at(&self, name: &str) -> Option<usize> {
-        self.symbols.find(name)
-    }
-
-    /// The names of symbols, by their numbers.
-    pub(crate) fn symbol_names(&self) -> Arc<[Box<str>]> {
-        self.symbols.iter().map(|data| data.name.clone()).collect()
-    }
-
-    /// The entry of a symbol, by its number: the graph makes all symbols, in the same order.
-    pub(crate) fn symbol_data(&self, symbol: Symbol) -> Option<&SymbolData> {
-        self.symbols.get(symbol.0 as usize)
-    }
-
-    /// An expression, as it is shown while the program is open.
-    pub(crate) fn expression_of(&self, form: &Form) -> SymbolicSize {
-        SymbolicSize::new(form, &self.symbols, |symbol| self.solver.symbol_bounds(symbol))
-    }
-
-    pub(crate) fn no_such_size(&self, name: &str) -> Error {
-        let error = Error::new(ErrorKind::Use, format!("there is no size called `{name}`"));
-        let names: Vec<String> = self.dims().map(|name| format!("`{name}`")).collect();
-        if names.is_empty() {
-            error.with_help("sizes are declared with `dim`")
-        } else {
-            error.with_help(format!("there is {}", names.join(", ")))
-        }
+/// Maps each named size to its representative, once the program is closed: dynamic ones take other
+/// names.
+pub(crate) fn same_sizes(graph: &mut Graph) -> Result<Arc<[usize]>, Error> {
+    match &graph.settled {
+        Some(settled) => Ok(Arc::clone(&settled.same_sizes)),
+        None => Ok(graph.closed(|closed, view| read::same_sizes_in(closed, view.symbols))?.0.into()),
     }
 }
 
-/// The error for a size outside of its range.
-pub fn out_of_range(name: &str, size: u64, range: (u64, Option<u64>)) -> Error {
-    let message = format!("`{name}` cannot be {size}: its range is {}", range_text(range));
-    Error::new(ErrorKind::Range, message).with_help("give it a size in its range, or declare a wider one")
+/// A number for each named size: its own, its sample, or one in its range. The program has a
+/// meaning at these numbers, if a short search finds any such numbers. Samples are changed
+/// last.
+pub(crate) fn some_sizes(graph: &mut Graph) -> Result<Vec<u64>, Error> {
+    let checks = graph.runtime_checks()?;
+    let size = |at: usize| {
+        let (lo, hi) = read::symbol_range(graph, at);
+        let sample = graph.symbols[at].sample.filter(|sample| read::contains((lo, hi), *sample));
+        // Two rather than one: a size of one looks like less than it is.
+        read::symbol_number(graph, at).or(sample).unwrap_or(lo.max(2).min(hi.unwrap_or(u64::MAX)))
+    };
+    let usual: Vec<u64> = (0..graph.symbols.len()).map(size).collect();
+    let fits = |sizes: &[u64]| {
+        let names = graph.symbols.iter().map(|data| &*data.name);
+        let pairs: Vec<(&str, u64)> = names.zip(sizes.iter().copied()).collect();
+        checks.iter().all(|check| check.holds(&pairs) != Some(false))
+    };
+    if fits(&usual) {
+        return Ok(usual);
+    }
+    let mentioned = |at: &usize| {
+        checks.iter().flat_map(RuntimeCheck::names).any(|name| *name == *graph.symbols[*at].name)
+    };
+    let open: Vec<usize> =
+        (0..usual.len()).filter(mentioned).filter(|at| read::symbol_number(graph, *at).is_none()).collect();
+    let without_sample: Vec<usize> =
+        open.iter().copied().filter(|at| graph.symbols[*at].sample.is_none()).collect();
+    let found = [without_sample, open].iter().find_map(|changed| sizes_near(graph, &usual, changed, fits));
+    Ok(found.unwrap_or(usual))
 }
 
-/// Returns true if a size is in a range.
-pub fn contains((lo, hi): (u64, Option<u64>), size: u64) -> bool {
-    lo <= size && hi.is_none_or(|hi| size <= hi)
+/// Looks for sizes that fit, changing some of them to numbers from the least of their ranges
+/// on.
+fn sizes_near(
+    graph: &Graph,
+    usual: &[u64],
+    changed: &[usize],
+    fits: impl Fn(&[u64]) -> bool,
+) -> Option<Vec<u64>> {
+    /// The number of combinations that are tried, all in all.
+    const TRIED: f64 = 16_384.0;
+    let each = TRIED.powf(1.0 / changed.len().max(1) as f64) as u64;
+    let ranges: Vec<(u64, u64)> = changed
+        .iter()
+        .map(|at| {
+            let (lo, hi) = read::symbol_range(graph, *at);
+            (lo, lo.saturating_add(each).min(hi.unwrap_or(u64::MAX)))
+        })
+        .collect();
+    let mut sizes = usual.to_vec();
+    changed.iter().zip(&ranges).for_each(|(at, (lo, _))| sizes[*at] = *lo);
+    while !fits(&sizes) {
+        let next = changed.iter().zip(&ranges).find(|(at, (lo, hi))| {
+            let size = &mut sizes[**at];
+            *size = if *size < *hi { *size + 1 } else { *lo };
+            *size != *lo
+        });
+        next?;
+    }
+    Some(sizes)
 }
 
 /// The least and the greatest size of a range; `None` if the range is written as an empty one.
@@ -442,14 +384,4 @@ fn is_name(text: &str) -> bool {
     let mut axes = decl.shape.axes();
     let one = axes.next().is_some_and(|axis| axis.name.is_some() && axis.size.is_none());
     one && axes.next().is_none() && decl.names.axes.find(text.trim()).is_some() && text.trim() == text
-}
-
-/// Maps each named size to its representative in a closed program.
-pub(crate) fn same_sizes(closed: &Closed<'_>, sizes: &[SymbolData]) -> Vec<usize> {
-    let symbol = |data: &SymbolData| match closed.dim(data.var) {
-        Dim::Symbolic(symbolic) => closed.form(symbolic.form).as_symbol(),
-        _ => None,
-    };
-    let known = sizes.iter().map(symbol).enumerate();
-    known.map(|(at, symbol)| symbol.map_or(at, |symbol| symbol.0 as usize)).collect()
 }

@@ -10,12 +10,12 @@
 use broadloom_core::{Closed, DimShape, Policy, Unfilled};
 use broadloom_spec::{self as spec, AxisKind, Kind, Spec};
 
-use crate::Graph;
 use crate::error::Error;
 use crate::notation::KnownSpec;
 use crate::open::{Guess, Open};
 use crate::step::{Leaf, Op, Rows, Step, Tensor};
 use crate::view::View;
+use crate::{Graph, message, names, node};
 
 impl View<'_> {
     /// Finds the labels and shapes that only a guess decided.
@@ -83,107 +83,95 @@ fn inner_labels(spec: &Spec) -> Vec<spec::AxisId> {
     labels
 }
 
-impl Graph {
-    /// Everything that keeps the program from having [final shapes](Graph::final_shapes): an error for each
-    /// parameter that is used and lacks a size, in the order they were made, or the one contradiction.
-    ///
-    /// ```
-    /// let mut g = broadloom::Graph::new();
-    /// let (w1, w2) = (g.param("w1"), g.param("w2"));
-    /// let x = g.data("x", "32 | 784")?;
-    /// let hidden = g.compose(w1, x)?;
-    /// let y = g.compose(w2, hidden)?;
-    /// let missing = g.undetermined();
-    /// assert_eq!(missing[0].message(), "parameter `w1` has output axes whose size nothing determines");
-    /// let params: Vec<_> = missing.iter().map(|error| error.step()).collect();
-    /// assert_eq!(params, [g.step_of(w1), g.step_of(w2)]);
-    /// # Ok::<(), broadloom::Error>(())
-    /// ```
-    pub fn undetermined(&mut self) -> Vec<Error> {
-        if self.settled.is_some() {
-            return Vec::new();
-        }
-        match self.closed(|_, _| ()) {
-            Err(error) => vec![error],
-            Ok(((), open)) => self.explain_open(&open),
-        }
+/// Everything that keeps the program from having [final shapes](Graph::final_shapes): an error for each
+/// parameter that is used and lacks a size, in the order they were made, or the one contradiction.
+pub(crate) fn undetermined(graph: &mut Graph) -> Vec<Error> {
+    if graph.settled.is_some() {
+        return Vec::new();
     }
-
-    /// An error for each parameter that is used and lacks a size; if there is none, for each step with a guess.
-    fn explain_open(&self, open: &Open) -> Vec<Error> {
-        let params = self.used_with_holes(&open.holes);
-        match params.is_empty() {
-            true => self.explain_guesses(&open.guesses),
-            false => params.chunk_by(|a, b| a.0 == b.0).map(|own| self.explain_holes(own, &params)).collect(),
-        }
+    match graph.closed(|_, _| ()) {
+        Err(error) => vec![error],
+        Ok(((), open)) => explain_open(graph, &open),
     }
+}
 
-    /// One error for all parameters that are used and lack a size; if there is none, for the first step with a guess.
-    pub(crate) fn explain_all_open(&self, open: &Open) -> Option<Error> {
-        let params = self.used_with_holes(&open.holes);
-        match params.is_empty() {
-            true => self.explain_guesses(&open.guesses).into_iter().next(),
-            false => Some(self.explain_holes(&params, &params)),
-        }
+/// An error for each parameter that is used and lacks a size; if there is none, for each step with a guess.
+fn explain_open(graph: &Graph, open: &Open) -> Vec<Error> {
+    let params = used_with_holes(graph, &open.holes);
+    match params.is_empty() {
+        true => explain_guesses(graph, &open.guesses),
+        false => params
+            .chunk_by(|a, b| a.0 == b.0)
+            .map(|own| message::explain_holes(graph, own, &params))
+            .collect(),
     }
+}
 
-    /// The parameters that holes belong to and that are used.
-    fn used_with_holes(&self, holes: &[Unfilled]) -> Vec<(Tensor, Kind)> {
-        let params = self.with_holes(holes);
-        params.into_iter().filter(|(tensor, _)| self.tensors[tensor.index()].used).collect()
+/// One error for all parameters that are used and lack a size; if there is none, for the first step with a guess.
+pub(crate) fn explain_all_open(graph: &Graph, open: &Open) -> Option<Error> {
+    let params = used_with_holes(graph, &open.holes);
+    match params.is_empty() {
+        true => explain_guesses(graph, &open.guesses).into_iter().next(),
+        false => Some(message::explain_holes(graph, &params, &params)),
     }
+}
 
-    fn explain_guesses(&self, guesses: &[Guess]) -> Vec<Error> {
-        guesses.chunk_by(|a, b| a.step() == b.step()).map(|own| self.explain_guess(own)).collect()
+/// The parameters that holes belong to and that are used.
+fn used_with_holes(graph: &Graph, holes: &[Unfilled]) -> Vec<(Tensor, Kind)> {
+    let params = with_holes(graph, holes);
+    params.into_iter().filter(|(tensor, _)| graph.tensors[tensor.index()].used).collect()
+}
+
+fn explain_guesses(graph: &Graph, guesses: &[Guess]) -> Vec<Error> {
+    guesses.chunk_by(|a, b| a.step() == b.step()).map(|own| message::explain_guess(graph, own)).collect()
+}
+
+/// Closes the graph and reads something that a tensor needs.
+pub(crate) fn close_for<T>(
+    graph: &mut Graph,
+    tensor: Tensor,
+    read: impl FnOnce(&Closed<'_>, &View<'_>) -> T,
+) -> Result<T, Error> {
+    let (value, Open { holes, mut guesses }) = graph.closed(read)?;
+    if holes.is_empty() && guesses.is_empty() {
+        return Ok(value);
     }
-
-    /// Closes the graph and reads something that a tensor needs.
-    pub(crate) fn close_for<T>(
-        &mut self,
-        tensor: Tensor,
-        read: impl FnOnce(&Closed<'_>, &View<'_>) -> T,
-    ) -> Result<T, Error> {
-        let (value, Open { holes, mut guesses }) = self.closed(read)?;
-        if holes.is_empty() && guesses.is_empty() {
-            return Ok(value);
-        }
-        let needed = self.needed_by(&[tensor]);
-        let mut missing = self.with_holes(&holes);
-        missing.retain(|(param, _)| needed[param.index()]);
-        if !missing.is_empty() {
-            return Err(self.explain_holes(&missing, &missing));
-        }
-        guesses.retain(|guess| self.step_results(guess.step()).any(|made| needed[made.index()]));
-        self.explain_guesses(&guesses).into_iter().next().map_or(Ok(value), Err)
+    let needed = node::needed_by(graph, &[tensor]);
+    let mut missing = with_holes(graph, &holes);
+    missing.retain(|(param, _)| needed[param.index()]);
+    if !missing.is_empty() {
+        return Err(message::explain_holes(graph, &missing, &missing));
     }
+    guesses.retain(|guess| names::step_results(graph, guess.step()).any(|made| needed[made.index()]));
+    explain_guesses(graph, &guesses).into_iter().next().map_or(Ok(value), Err)
+}
 
-    /// The rows of parameters that nothing determines.
-    pub(crate) fn holes(&mut self) -> Result<Vec<(Tensor, Kind)>, Error> {
-        let (_, open) = self.closed(|_, _| ())?;
-        Ok(self.with_holes(&open.holes))
+/// The rows of parameters that nothing determines.
+pub(crate) fn holes(graph: &mut Graph) -> Result<Vec<(Tensor, Kind)>, Error> {
+    let (_, open) = graph.closed(|_, _| ())?;
+    Ok(with_holes(graph, &open.holes))
+}
+
+/// The parameters that holes belong to, and the kind of the row.
+fn with_holes(graph: &Graph, holes: &[Unfilled]) -> Vec<(Tensor, Kind)> {
+    let mut found = Vec::new();
+    if holes.is_empty() {
+        return found;
     }
-
-    /// The parameters that holes belong to, and the kind of the row.
-    fn with_holes(&self, holes: &[Unfilled]) -> Vec<(Tensor, Kind)> {
-        let mut found = Vec::new();
-        if holes.is_empty() {
-            return found;
-        }
-        for (tensor, data) in self.tensors().zip(&self.tensors) {
-            let Some(Step::Leaf { leaf: Leaf::Param, .. }) = self.steps.get(data.step as usize) else {
-                continue;
+    for (tensor, data) in graph.tensors().zip(&graph.tensors) {
+        let Some(Step::Leaf { leaf: Leaf::Param, .. }) = graph.steps.get(data.step as usize) else {
+            continue;
+        };
+        for (kind, row) in Kind::ALL.into_iter().zip(data.rows) {
+            let (lead, trail) = row.flanks(&graph.axes);
+            let has = |hole: &Unfilled| match *hole {
+                Unfilled::Row(var) | Unfilled::Axis(var, _) => row.hole == Some(var),
+                Unfilled::Dim(var) => lead.iter().chain(trail).any(|axis| axis.var() == Some(var)),
             };
-            for (kind, row) in Kind::ALL.into_iter().zip(data.rows) {
-                let (lead, trail) = row.flanks(&self.axes);
-                let has = |hole: &Unfilled| match *hole {
-                    Unfilled::Row(var) | Unfilled::Axis(var, _) => row.hole == Some(var),
-                    Unfilled::Dim(var) => lead.iter().chain(trail).any(|axis| axis.var() == Some(var)),
-                };
-                if holes.iter().any(has) {
-                    found.push((tensor, kind));
-                }
+            if holes.iter().any(has) {
+                found.push((tensor, kind));
             }
         }
-        found
     }
+    found
 }

@@ -1,9 +1,9 @@
 //! The named sizes of a graph with the numbers that they have.
 
+use broadloom_graph::lowering::{self, Face, Inferred, SomeSizes, contains, out_of_range};
 use std::sync::Arc;
 
 use broadloom_core::Symbol;
-use broadloom_graph::lowering::{Face, Inferred, contains, out_of_range};
 use broadloom_graph::{Error, ErrorKind, Graph, RuntimeCheck, Tensor};
 
 /// The named sizes of a graph, by symbol, with the numbers they have.
@@ -39,14 +39,13 @@ impl Sizes {
     pub fn new(graph: &mut Graph, inferred: &Inferred) -> Result<Sizes, Error> {
         let checks = graph.runtime_checks()?.into();
         let decided = |sample: bool| if sample { By::Program } else { By::Nobody };
-        let now = graph.some_sizes()?;
-        let known = |at: usize| graph.symbol_number(at);
+        let SomeSizes { numbers: now, same } = lowering::some_sizes(graph)?;
+        let known = |at: usize| graph.symbol_now(at).number;
         let by = graph.symbols().iter().enumerate();
         // A sample at which the program is not valid decides nothing.
         let by = by.map(|(at, data)| decided(known(at).is_some() || data.sample == Some(now[at]))).collect();
         let names = graph.symbols().iter().map(|data| data.name.clone()).collect();
-        let same = graph.same_sizes()?;
-        let ranges = same.iter().map(|at| graph.symbol_range(*at)).collect();
+        let ranges = same.iter().map(|at| graph.symbol_now(*at).range).collect();
         let open = inferred.symbols().into();
         Ok(Sizes { names, ranges, same, checks, open, now, by })
     }
@@ -63,7 +62,7 @@ impl Sizes {
             };
             if let Some(to) = changed.names.iter().position(|known| known == name)
                 && kept
-                && graph.symbol_number(to).is_none()
+                && graph.symbol_now(to).number.is_none()
             {
                 carried.give(to, self.now[at], self.by[at]);
             }

@@ -9,7 +9,8 @@ use rustc_hash::FxHashMap;
 
 use super::Dim;
 use crate::size::range_text;
-use crate::{Error, Graph};
+use crate::symbols::read;
+use crate::{Error, Graph, symbols};
 
 /// The named sizes of a program.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -88,7 +89,7 @@ impl Forms {
     /// The family of these expressions. Only the names that they or the conditions mention are in it.
     pub(super) fn family(self, graph: &mut Graph) -> Result<Option<Family>, Error> {
         let checks = graph.runtime_checks()?;
-        let sizes = graph.some_sizes()?;
+        let sizes = symbols::some_sizes(graph)?;
         let forms = self.all.iter().chain(checks.iter().map(|check| check.form()));
         let mut used: Vec<Symbol> = forms.flat_map(Form::symbols).collect();
         used.sort_unstable();
@@ -96,8 +97,8 @@ impl Forms {
         let place = |symbol: Symbol| Symbol(used.binary_search(&symbol).unwrap_or(used.len()) as u32);
         let renamed = |form: &Form| form.renamed(place);
         let name = |symbol: &Symbol| Name {
-            name: graph.symbol_data(*symbol).map_or_else(String::new, |data| data.name.to_string()),
-            range: graph.symbol_range(symbol.0 as usize),
+            name: read::symbol_data(graph, *symbol).map_or_else(String::new, |data| data.name.to_string()),
+            range: read::symbol_range(graph, symbol.0 as usize),
         };
         let condition = |check: &crate::RuntimeCheck| {
             Some(Condition { text: check.to_string(), form: renamed(check.form())?, need: check.need() })

@@ -4,11 +4,11 @@ use broadloom_core::order::Dim;
 use broadloom_diagnostics::{Fact, Help};
 use broadloom_spec::Kind;
 
-use super::{Case, is_joined};
-use crate::Graph;
+use super::{Case, ends, is_joined, labels, repairs};
 use crate::names::inner;
 use crate::shape::elements;
 use crate::step::{Aspect, Leaf, Op, Step, Tensor};
+use crate::{Graph, names, partial_shape, spec_axis};
 
 /// Advice about a written size of one where the other size is different.
 const WRITTEN_ONE: &str =
@@ -18,349 +18,347 @@ const WRITTEN_ONE: &str =
 pub(super) const CONTRACTS: &str =
     "`@` contracts the input of the left side with the output of the right side";
 
-impl Graph {
-    /// Advice about two sizes that do not agree.
-    pub(super) fn advice(&self, case: Case<'_>, ends: [Dim; 2]) -> Option<Help> {
-        let operation = self.op(case.refused);
-        let repair = match operation {
-            Some(Op::Pointwise(_)) => self.repair(case.refused),
-            _ => None,
-        };
-        if repair.is_some() {
-            return repair.map(Help::from);
-        }
-        if let Some(help) = self.advice_on_claims(case, ends) {
-            return Some(help);
-        }
-        if let (Some(Op::Pointwise("*")), &[a, b]) = (operation, self.step_operands(case.refused))
-            && (self.known_row(a, Kind::Input).is_some_and(|inputs| !inputs.is_empty())
-                || matches!(self.leaf(a), Some(Leaf::Param))
-                    && !self.rows(a)[Kind::Input as usize].is_empty())
-        {
-            let [a, b] = [a, b].map(|tensor| inner(&self.told_as(tensor)));
-            return Some(format!("`*` is pointwise; the matrix product is `{a} @ {b}`").into());
-        }
-        match self.steps.get(case.refused as usize)? {
-            Step::Op { op: Op::Pointwise(_), .. } => {
-                if let Some(pairs) = self.all_pairs(case.refused) {
-                    return Some(pairs.into());
-                }
-                let [a, b] = ends.map(|end| self.shown(end));
-                Some(Help::rule(format!(
-                    "make both {a} or both {b}: axes are matched from the last one backwards, and only missing axes broadcast"
-                )))
+/// Advice about two sizes that do not agree.
+pub(super) fn advice(graph: &Graph, case: Case<'_>, ends: [Dim; 2]) -> Option<Help> {
+    let operation = super::op(graph, case.refused);
+    let repair = match operation {
+        Some(Op::Pointwise(_)) => repairs::repair(graph, case.refused),
+        _ => None,
+    };
+    if repair.is_some() {
+        return repair.map(Help::from);
+    }
+    if let Some(help) = advice_on_claims(graph, case, ends) {
+        return Some(help);
+    }
+    if let (Some(Op::Pointwise("*")), &[a, b]) = (operation, names::step_operands(graph, case.refused))
+        && (super::known_row(graph, a, Kind::Input).is_some_and(|inputs| !inputs.is_empty())
+            || matches!(graph.leaf(a), Some(Leaf::Param)) && !graph.rows(a)[Kind::Input as usize].is_empty())
+    {
+        let [a, b] = [a, b].map(|tensor| inner(&names::told_as(graph, tensor)));
+        return Some(format!("`*` is pointwise; the matrix product is `{a} @ {b}`").into());
+    }
+    match graph.steps.get(case.refused as usize)? {
+        Step::Op { op: Op::Pointwise(_), .. } => {
+            if let Some(pairs) = repairs::all_pairs(graph, case.refused) {
+                return Some(pairs.into());
             }
-            Step::Op { op: Op::Compose | Op::ComposeAccumulate, .. } if self.contracts(case) => {
-                let advice = self.used_twice(case, ends).or_else(|| self.product_advice(case.refused));
-                Some(advice.map_or_else(|| Help::rule(CONTRACTS), Help::from))
-            }
-            Step::Op { op: Op::Einsum { name, .. }, .. } if is_joined(name) => {
-                let [a, b] = ends.map(|end| self.shown(end));
-                Some(self.joined_advice(case.refused, [&a, &b]))
-            }
-            Step::Op { op: Op::Einsum { .. }, .. } => {
-                let [a, b] = ends.map(|end| self.shown(end));
-                Some(self.spec_advice(case, [&a, &b]))
-            }
-            Step::Set(_, size) => {
-                let other = ends.into_iter().filter_map(elements).find(|end| end != size)?;
-                Some(Help::rule(format!("set it to {other}, or change what makes it {other}")))
-            }
-            Step::Equal(..) => {
-                Some("sizes that are said to be equal have to agree: change one of them".into())
-            }
-            Step::Declared(_) => Some("change the shape that is stated, or what makes it otherwise".into()),
-            Step::Square(_) => Some("a square map has the same axes as input and as output".into()),
-            _ => None,
+            let [a, b] = ends.map(|end| super::shown(graph, end));
+            Some(Help::rule(format!(
+                "make both {a} or both {b}: axes are matched from the last one backwards, and only missing axes broadcast"
+            )))
         }
+        Step::Op { op: Op::Compose | Op::ComposeAccumulate, .. } if contracts(graph, case) => {
+            let advice = used_twice(graph, case, ends).or_else(|| product_advice(graph, case.refused));
+            Some(advice.map_or_else(|| Help::rule(CONTRACTS), Help::from))
+        }
+        Step::Op { op: Op::Einsum { name, .. }, .. } if is_joined(name) => {
+            let [a, b] = ends.map(|end| super::shown(graph, end));
+            Some(joined_advice(graph, case.refused, [&a, &b]))
+        }
+        Step::Op { op: Op::Einsum { .. }, .. } => {
+            let [a, b] = ends.map(|end| super::shown(graph, end));
+            Some(labels::spec_advice(graph, case, [&a, &b]))
+        }
+        Step::Set(_, size) => {
+            let other = ends.into_iter().filter_map(elements).find(|end| end != size)?;
+            Some(Help::rule(format!("set it to {other}, or change what makes it {other}")))
+        }
+        Step::Equal(..) => Some("sizes that are said to be equal have to agree: change one of them".into()),
+        Step::Declared(_) => Some("change the shape that is stated, or what makes it otherwise".into()),
+        Step::Square(_) => Some("a square map has the same axes as input and as output".into()),
+        _ => None,
     }
+}
 
-    /// Advice for parts that are put together and differ in another axis than the one that they are joined along.
-    pub(super) fn joined_advice(&self, step: u32, [a, b]: [&str; 2]) -> Help {
-        let along = if self.differ_once(step) { ", or join them along that axis" } else { "" };
-        Help::rule(format!(
-            "parts that are put together agree in all axes but the one that they are joined along: make both {a} or both {b}{along}"
-        ))
-    }
+/// Advice for parts that are put together and differ in another axis than the one that they are joined along.
+pub(super) fn joined_advice(graph: &Graph, step: u32, [a, b]: [&str; 2]) -> Help {
+    let along = if differ_once(graph, step) { ", or join them along that axis" } else { "" };
+    Help::rule(format!(
+        "parts that are put together agree in all axes but the one that they are joined along: make both {a} or both {b}{along}"
+    ))
+}
 
-    /// Returns true if the operands of a step differ in no more than one axis.
-    fn differ_once(&self, step: u32) -> bool {
-        let &[a, b, ..] = self.step_operands(step) else { return false };
-        let rows = Kind::ALL.map(|kind| (self.known_row(a, kind), self.known_row(b, kind)));
-        let differing = |(a, b): (Option<Vec<String>>, Option<Vec<String>>)| {
-            let (a, b) = (a?, b?);
-            (a.len() == b.len()).then(|| a.iter().zip(&b).filter(|(a, b)| a != b).count())
-        };
-        rows.into_iter().map(differing).sum::<Option<usize>>().is_some_and(|count| count <= 1)
-    }
+/// Returns true if the operands of a step differ in no more than one axis.
+fn differ_once(graph: &Graph, step: u32) -> bool {
+    let &[a, b, ..] = names::step_operands(graph, step) else { return false };
+    let rows = Kind::ALL.map(|kind| (super::known_row(graph, a, kind), super::known_row(graph, b, kind)));
+    let differing = |(a, b): (Option<Vec<String>>, Option<Vec<String>>)| {
+        let (a, b) = (a?, b?);
+        (a.len() == b.len()).then(|| a.iter().zip(&b).filter(|(a, b)| a != b).count())
+    };
+    rows.into_iter().map(differing).sum::<Option<usize>>().is_some_and(|count| count <= 1)
+}
 
-    /// Advice about units, ones and bases: sizes that agree, or seem to, and claims that do not.
-    fn advice_on_claims(&self, case: Case<'_>, ends: [Dim; 2]) -> Option<Help> {
-        let one = |dim: &Dim| matches!(dim, Dim::Atom(_)) && elements(*dim) == Some(1);
-        match ends {
-            _ if ends.contains(&Dim::Unit) && ends.iter().any(one) => Some(
-                "`1:unit` makes no claim and broadcasts, `1` claims to be one wide and does not: write the same in both places".into(),
-            ),
-            _ if ends.contains(&Dim::Unit) => Some(
-                "`1:unit` is an axis that claims no size; a spec matches axes exactly and does not broadcast them".into(),
-            ),
-            [Dim::Atom(a), Dim::Atom(b)] if a.size == b.size => {
-                let [first, second] = ends.map(|end| self.shown(end));
-                let plain = ends.iter().zip([&second, &first]).find(|(end, _)| !self.shown(**end).contains(':'));
-                Some(match plain {
-                    Some((end, other)) => format!(
-                        "the sizes agree, the bases do not: that of a plain `{}` is `default`; write `{other}` in both places",
-                        self.shown(*end)
-                    )
-                    .into(),
-                    None => "the sizes agree, the bases do not: a basis says what an axis counts, and is the same in both places".into(),
-                })
-            }
-            _ => (ends.iter().any(one) && self.has_broadcast(case)).then(|| Help::rule(WRITTEN_ONE)),
-        }
-    }
-
-    /// Returns true if some operation of the case broadcasts its operands.
-    fn has_broadcast(&self, case: Case<'_>) -> bool {
-        case.core.constraints.iter().any(|id| {
-            let operation = self.op(self.origin(*id).step);
-            matches!(operation, Some(Op::Pointwise(_) | Op::Compose | Op::ComposeAccumulate))
-        })
-    }
-
-    /// Returns true if the refused step contracts, and the contraction is part of the conflict.
-    fn contracts(&self, case: Case<'_>) -> bool {
-        let mut origins = case.core.constraints.iter().map(|id| self.origin(*id));
-        origins.any(|origin| origin.part == Aspect::Contract && origin.step == case.refused)
-    }
-
-    /// Suggests how two tensors could be multiplied.
-    pub(super) fn product_advice(&self, step: u32) -> Option<String> {
-        let &[a, b, ..] = self.step_operands(step) else { return None };
-        let row = |tensor: Tensor, kind: Kind| self.known_row(tensor, kind).filter(|row| !row.is_empty());
-        let fit = |x: (Tensor, Kind), y: (Tensor, Kind)| {
-            row(x.0, x.1).is_some_and(|sizes| row(y.0, y.1) == Some(sizes))
-        };
-        let [left, right] = [a, b].map(|tensor| inner(&self.told_as(tensor)));
-        let would_fit = |product: String| Some(format!("{CONTRACTS}: `{product}` would fit"));
-        if let Some(map) = self.transpose_of(a).filter(|map| fit((*map, Kind::Input), (b, Kind::Output))) {
-            return would_fit(format!("{} @ {right}", inner(&self.told_as(map))));
-        }
-        if fit((b, Kind::Input), (a, Kind::Output)) {
-            return would_fit(format!("{right} @ {left}"));
-        }
-        if let Some((first, second)) = self.composed(a).filter(|(first, second)| {
-            fit((*first, Kind::Input), (b, Kind::Output))
-                && fit((*second, Kind::Input), (*first, Kind::Output))
-        }) {
-            let [first, second] = [first, second].map(|tensor| inner(&self.told_as(tensor)));
-            return would_fit(format!("{second} @ {first} @ {right}"));
-        }
-        if row(a, Kind::Input).is_some() && fit((a, Kind::Output), (b, Kind::Output)) {
-            if let Some(turned) = self.turned_around(a) {
-                return Some(turned);
-            }
-            return would_fit(format!("transpose({}) @ {right}", self.told_as(a)));
-        }
-        if row(b, Kind::Input).is_some() && fit((a, Kind::Input), (b, Kind::Input)) {
-            return would_fit(format!("{left} @ transpose({})", self.told_as(b)));
-        }
-        if let Some(declared) = self.leading_batch(a, b) {
-            return Some(format!("{CONTRACTS}: if the axes before count a batch, declare {declared}"));
-        }
-        let matrix = |tensor: Tensor| row(tensor, Kind::Output).filter(|_| self.only_output(tensor));
-        if let (Some(m), Some(n)) = (matrix(a), matrix(b))
-            && let ([rows, inner], [first, columns]) = (&m[..], &n[..])
-            && inner == first
-        {
-            return Some(format!(
-                "a matrix is a map, with its input before `->`: declare `{left}` as `{inner} -> {rows}` and `{right}` as `{columns} -> {first}`, or say with a spec what is contracted: `einsum(\"i j; j k => i k\", {left}, {right})`"
-            ));
-        }
-        if let (Some(m), Some([last])) = (self.declared_outputs(a), row(b, Kind::Output).as_deref())
-            // Outputs first, or inputs first as in NumPy.
-            && let Some((inner, others)) = [m.split_last(), m.split_first()]
-                .into_iter()
-                .flatten()
-                .find(|(inner, others)| *inner == last && !others.is_empty())
-        {
-            return Some(format!(
-                "a matrix is a map, with its input before `->`: declare `{left}` as `{inner} -> {}`",
-                others.join(", ")
-            ));
-        }
-        if self.only_output(a) && self.only_output(b) && row(a, Kind::Output) == row(b, Kind::Output) {
-            return Some(format!(
-                "neither has input axes: the sum of all products is `sum({left} * {right})`"
-            ));
-        }
-        let vectors = |tensor: Tensor| {
-            self.rows(tensor)[Kind::Input as usize].is_empty() && row(tensor, Kind::Batch).is_some()
-        };
-        let pair = |tensor: Tensor| row(tensor, Kind::Output).filter(|axes| axes.len() == 2);
-        if vectors(a)
-            && vectors(b)
-            && let (Some(m), Some(n)) = (pair(a), pair(b))
-            && m[1] == n[0]
-        {
-            return Some(format!(
-                "neither has input axes: say with a spec what is contracted: `einsum(\"... | i j; ... | j k => ... | i k\", {left}, {right})`"
-            ));
-        }
-        let last = |tensor: Tensor, kind: Kind| row(tensor, kind).and_then(|axes| axes.last().cloned());
-        if vectors(a)
-            && vectors(b)
-            && last(a, Kind::Output) == last(b, Kind::Batch)
-            && last(a, Kind::Output) != last(b, Kind::Output)
-        {
-            return Some(format!(
-                "neither has input axes: say with a spec what is contracted, `einsum(\"... s | t; ... t | d => ... s | d\", {left}, {right})`"
-            ));
-        }
-        if vectors(a) && vectors(b) {
-            return Some(format!(
-                "neither has input axes: say with a spec what is contracted, as in `einsum(\"... s | d; ... t | d => ... s | t\", {left}, {right})`"
-            ));
-        }
-        self.declared_map(a, b).map(|declared| format!("{CONTRACTS}: declare {declared}"))
-    }
-
-    /// Advice for a parameter that is declared with its output before `->`: nobody wants to learn a map and to transpose it.
-    fn turned_around(&self, map: Tensor) -> Option<String> {
-        self.declarations.get(&map.0).filter(|_| matches!(self.leaf(map), Some(Leaf::Param)))?;
-        let [input, output] = [Kind::Input, Kind::Output].map(|kind| self.known_row(map, kind));
-        let (input, output, name) = (input?.join(", "), output?.join(", "), self.told_as(map));
-        Some(format!(
-            "a map is `input -> output`: declare `{name}` as `{output} -> {input}`, or `... -> {input}`, and its input is inferred"
-        ))
-    }
-
-    /// The declaration that would make a leaf a map of what it is applied to.
-    fn declared_map(&self, map: Tensor, tensor: Tensor) -> Option<String> {
-        let leaf = self.leaf(map).filter(|_| self.declarations.contains_key(&map.0))?;
-        // The axes of an open leaf may be those that the refused product gave it.
-        if self.leaf(tensor).is_some() && self.rows(tensor)[Kind::Output as usize].hole.is_some() {
-            return None;
-        }
-        self.known_row(map, Kind::Input).filter(|row| !row.is_empty())?;
-        let [input, output] = [self.known_row(tensor, Kind::Output)?, self.known_row(map, Kind::Output)?];
-        let batch = self.known_row(map, Kind::Batch)?.join(", ");
-        if input.is_empty() || !batch.is_empty() {
-            return None;
-        }
-        let [input, output] = [input, output].map(|row| row.join(", "));
-        let inferred = match leaf {
-            Leaf::Param => format!(", or `... -> {output}`, and its input is inferred"),
-            _ => String::new(),
-        };
-        Some(format!("`{}` as `{input} -> {output}`{inferred}", self.told_as(map)))
-    }
-
-    /// The parameter that reads two sizes, because it is applied twice.
-    fn one_map(&self, case: Case<'_>) -> Option<Tensor> {
-        let map = *self.step_operands(case.refused).first()?;
-        let mut contractions = case.core.constraints.iter().filter_map(|id| {
-            let origin = self.origin(*id);
-            (origin.part == Aspect::Contract).then_some(origin.step)
-        });
-        let again =
-            contractions.any(|step| step != case.refused && self.step_operands(step).first() == Some(&map));
-        let is_param = matches!(self.leaf(map), Some(Leaf::Param));
-        (again && is_param && self.contracts(case)).then_some(map)
-    }
-
-    /// The facts of a conflict of sizes.
-    pub(super) fn facts(&self, case: Case<'_>, ends: [Dim; 2]) -> Vec<Fact> {
-        let mut facts = Vec::new();
-        if let [Some(a), Some(b)] = ends.map(elements)
-            && a != b
-        {
-            facts.push(Fact::Sizes([a, b]));
-            let parts = [(a, b), (b, a)].into_iter().find_map(|(end, other)| self.parts(case, end, other));
-            facts.extend(parts);
-        }
-        let is_product = matches!(self.op(case.refused), Some(Op::Compose | Op::ComposeAccumulate));
-        let map = self.one_map(case).filter(|_| is_product);
-        facts.extend(map.map(|map| Fact::OneMap { name: self.told_as(map) }));
-        facts
-    }
-
-    /// Advice for a parameter that reads two sizes, because it is applied twice.
-    fn used_twice(&self, case: Case<'_>, ends: [Dim; 2]) -> Option<String> {
-        let map = self.one_map(case)?;
-        let (name, output) = (self.told_as(map), self.partial_row(self.rows(map)[Kind::Output as usize]));
-        let own =
-            output.trail.last().or(output.lead.last().filter(|_| !output.open)).map(ToString::to_string);
-        let reads_its_own = own.filter(|own| ends.iter().any(|end| self.shown(*end) == *own));
-        Some(match reads_its_own {
-            Some(own) => format!(
-                "`{name}` is one map, wherever it is applied, and reads its own result, {own} wide, too: make what it reads first {own} wide, or make a second layer"
-            ),
-            None => {
-                format!(
-                    "`{name}` is one map, wherever it is applied: make both sizes equal, or a second map for the other"
+/// Advice about units, ones and bases: sizes that agree, or seem to, and claims that do not.
+fn advice_on_claims(graph: &Graph, case: Case<'_>, ends: [Dim; 2]) -> Option<Help> {
+    let one = |dim: &Dim| matches!(dim, Dim::Atom(_)) && elements(*dim) == Some(1);
+    match ends {
+        _ if ends.contains(&Dim::Unit) && ends.iter().any(one) => Some(
+            "`1:unit` makes no claim and broadcasts, `1` claims to be one wide and does not: write the same in both places".into(),
+        ),
+        _ if ends.contains(&Dim::Unit) => Some(
+            "`1:unit` is an axis that claims no size; a spec matches axes exactly and does not broadcast them".into(),
+        ),
+        [Dim::Atom(a), Dim::Atom(b)] if a.size == b.size => {
+            let [first, second] = ends.map(|end| super::shown(graph, end));
+            let plain = ends.iter().zip([&second, &first]).find(|(end, _)| !super::shown(graph, **end).contains(':'));
+            Some(match plain {
+                Some((end, other)) => format!(
+                    "the sizes agree, the bases do not: that of a plain `{}` is `default`; write `{other}` in both places",
+                    super::shown(graph, *end)
                 )
-            }
-        })
-    }
-
-    /// The two maps that a map is composed of.
-    fn composed(&self, tensor: Tensor) -> Option<(Tensor, Tensor)> {
-        let step = self.tensors.get(tensor.index())?.step;
-        match (self.op(step), self.step_operands(step)) {
-            (Some(Op::Compose), &[first, second]) => Some((first, second)),
-            _ => None,
+                .into(),
+                None => "the sizes agree, the bases do not: a basis says what an axis counts, and is the same in both places".into(),
+            })
         }
+        _ => (ends.iter().any(one) && has_broadcast(graph, case)).then(|| Help::rule(WRITTEN_ONE)),
     }
+}
 
-    /// The tensor that a tensor is the transpose of.
-    fn transpose_of(&self, tensor: Tensor) -> Option<Tensor> {
-        let step = self.tensors.get(tensor.index())?.step;
-        if self.op(step) == Some(Op::Transpose) { self.slot_tensor(step, 0) } else { None }
+/// Returns true if some operation of the case broadcasts its operands.
+fn has_broadcast(graph: &Graph, case: Case<'_>) -> bool {
+    case.core.constraints.iter().any(|id| {
+        let operation = super::op(graph, super::origin(graph, *id).step);
+        matches!(operation, Some(Op::Pointwise(_) | Op::Compose | Op::ComposeAccumulate))
+    })
+}
+
+/// Returns true if the refused step contracts, and the contraction is part of the conflict.
+fn contracts(graph: &Graph, case: Case<'_>) -> bool {
+    let mut origins = case.core.constraints.iter().map(|id| super::origin(graph, *id));
+    origins.any(|origin| origin.part == Aspect::Contract && origin.step == case.refused)
+}
+
+/// Suggests how two tensors could be multiplied.
+pub(super) fn product_advice(graph: &Graph, step: u32) -> Option<String> {
+    let &[a, b, ..] = names::step_operands(graph, step) else { return None };
+    let row =
+        |tensor: Tensor, kind: Kind| super::known_row(graph, tensor, kind).filter(|row| !row.is_empty());
+    let fit = |x: (Tensor, Kind), y: (Tensor, Kind)| {
+        row(x.0, x.1).is_some_and(|sizes| row(y.0, y.1) == Some(sizes))
+    };
+    let [left, right] = [a, b].map(|tensor| inner(&names::told_as(graph, tensor)));
+    let would_fit = |product: String| Some(format!("{CONTRACTS}: `{product}` would fit"));
+    if let Some(map) = transpose_of(graph, a).filter(|map| fit((*map, Kind::Input), (b, Kind::Output))) {
+        return would_fit(format!("{} @ {right}", inner(&names::told_as(graph, map))));
     }
-
-    /// Advice for a factor whose output ends with the input of the other: the axes before may be
-    /// meant as a batch.
-    fn leading_batch(&self, map: Tensor, tensor: Tensor) -> Option<String> {
-        let (input, output) = (self.known_row(map, Kind::Input)?, self.known_row(tensor, Kind::Output)?);
-        let before = output.strip_suffix(&input[..])?;
-        if before.is_empty() || input.is_empty() || !self.only_output(tensor) {
-            return None;
+    if fit((b, Kind::Input), (a, Kind::Output)) {
+        return would_fit(format!("{right} @ {left}"));
+    }
+    if let Some((first, second)) = composed(graph, a).filter(|(first, second)| {
+        fit((*first, Kind::Input), (b, Kind::Output)) && fit((*second, Kind::Input), (*first, Kind::Output))
+    }) {
+        let [first, second] = [first, second].map(|tensor| inner(&names::told_as(graph, tensor)));
+        return would_fit(format!("{second} @ {first} @ {right}"));
+    }
+    if row(a, Kind::Input).is_some() && fit((a, Kind::Output), (b, Kind::Output)) {
+        if let Some(turned) = turned_around(graph, a) {
+            return Some(turned);
         }
-        Some(format!("`{}` as `{} | {}`", self.told_as(tensor), before.join(", "), input.join(", ")))
+        return would_fit(format!("transpose({}) @ {right}", names::told_as(graph, a)));
     }
+    if row(b, Kind::Input).is_some() && fit((a, Kind::Input), (b, Kind::Input)) {
+        return would_fit(format!("{left} @ transpose({})", names::told_as(graph, b)));
+    }
+    if let Some(declared) = leading_batch(graph, a, b) {
+        return Some(format!("{CONTRACTS}: if the axes before count a batch, declare {declared}"));
+    }
+    let matrix = |tensor: Tensor| row(tensor, Kind::Output).filter(|_| only_output(graph, tensor));
+    if let (Some(m), Some(n)) = (matrix(a), matrix(b))
+        && let ([rows, inner], [first, columns]) = (&m[..], &n[..])
+        && inner == first
+    {
+        return Some(format!(
+            "a matrix is a map, with its input before `->`: declare `{left}` as `{inner} -> {rows}` and `{right}` as `{columns} -> {first}`, or say with a spec what is contracted: `einsum(\"i j; j k => i k\", {left}, {right})`"
+        ));
+    }
+    if let (Some(m), Some([last])) = (declared_outputs(graph, a), row(b, Kind::Output).as_deref())
+        // Outputs first, or inputs first as in NumPy.
+        && let Some((inner, others)) = [m.split_last(), m.split_first()]
+            .into_iter()
+            .flatten()
+            .find(|(inner, others)| *inner == last && !others.is_empty())
+    {
+        return Some(format!(
+            "a matrix is a map, with its input before `->`: declare `{left}` as `{inner} -> {}`",
+            others.join(", ")
+        ));
+    }
+    if only_output(graph, a) && only_output(graph, b) && row(a, Kind::Output) == row(b, Kind::Output) {
+        return Some(format!("neither has input axes: the sum of all products is `sum({left} * {right})`"));
+    }
+    let vectors = |tensor: Tensor| {
+        graph.rows(tensor)[Kind::Input as usize].is_empty() && row(tensor, Kind::Batch).is_some()
+    };
+    let pair = |tensor: Tensor| row(tensor, Kind::Output).filter(|axes| axes.len() == 2);
+    if vectors(a)
+        && vectors(b)
+        && let (Some(m), Some(n)) = (pair(a), pair(b))
+        && m[1] == n[0]
+    {
+        return Some(format!(
+            "neither has input axes: say with a spec what is contracted: `einsum(\"... | i j; ... | j k => ... | i k\", {left}, {right})`"
+        ));
+    }
+    let last = |tensor: Tensor, kind: Kind| row(tensor, kind).and_then(|axes| axes.last().cloned());
+    if vectors(a)
+        && vectors(b)
+        && last(a, Kind::Output) == last(b, Kind::Batch)
+        && last(a, Kind::Output) != last(b, Kind::Output)
+    {
+        return Some(format!(
+            "neither has input axes: say with a spec what is contracted, `einsum(\"... s | t; ... t | d => ... s | d\", {left}, {right})`"
+        ));
+    }
+    if vectors(a) && vectors(b) {
+        return Some(format!(
+            "neither has input axes: say with a spec what is contracted, as in `einsum(\"... s | d; ... t | d => ... s | t\", {left}, {right})`"
+        ));
+    }
+    declared_map(graph, a, b).map(|declared| format!("{CONTRACTS}: declare {declared}"))
+}
 
-    /// Advice for a leaf of which only outputs are declared, if these begin with the batch of the
-    /// other operand.
-    pub(super) fn batch_as_output(&self, step: u32) -> Option<String> {
-        let operands = self.step_operands(step);
-        operands.iter().find_map(|tensor| {
-            let output = self.known_row(*tensor, Kind::Output).filter(|_| self.only_output(*tensor))?;
-            let other = operands.iter().find_map(|other| {
-                let batch = self.known_row(*other, Kind::Batch).filter(|batch| !batch.is_empty())?;
-                let rest = output.strip_prefix(&batch[..])?;
-                Some((self.told_as(*other), batch.join(", "), rest.join(", ")))
-            });
-            let (other, batch, rest) = other?;
-            let (name, declared) = (self.told_as(*tensor), format!("{batch} | {rest}"));
-            Some(format!(
-                "axes are matched from the last one backwards; if the {batch} of `{name}` is the batch of `{other}`, declare it `{}`",
-                declared.trim_end()
-            ))
-        })
-    }
+/// Advice for a parameter that is declared with its output before `->`: nobody wants to learn a map and to transpose it.
+fn turned_around(graph: &Graph, map: Tensor) -> Option<String> {
+    graph.declarations.get(&map.0).filter(|_| matches!(graph.leaf(map), Some(Leaf::Param)))?;
+    let [input, output] = [Kind::Input, Kind::Output].map(|kind| super::known_row(graph, map, kind));
+    let (input, output, name) = (input?.join(", "), output?.join(", "), names::told_as(graph, map));
+    Some(format!(
+        "a map is `input -> output`: declare `{name}` as `{output} -> {input}`, or `... -> {input}`, and its input is inferred"
+    ))
+}
 
-    /// The axes of a parameter or of data that is declared with outputs alone.
-    fn declared_outputs(&self, tensor: Tensor) -> Option<Vec<String>> {
-        let [batch, input, _] = self.rows(tensor);
-        self.declarations.get(&tensor.0)?;
-        self.known_row(tensor, Kind::Output).filter(|_| batch.is_empty() && input.is_empty())
+/// The declaration that would make a leaf a map of what it is applied to.
+fn declared_map(graph: &Graph, map: Tensor, tensor: Tensor) -> Option<String> {
+    let leaf = graph.leaf(map).filter(|_| graph.declarations.contains_key(&map.0))?;
+    // The axes of an open leaf may be those that the refused product gave it.
+    if graph.leaf(tensor).is_some() && graph.rows(tensor)[Kind::Output as usize].hole.is_some() {
+        return None;
     }
+    super::known_row(graph, map, Kind::Input).filter(|row| !row.is_empty())?;
+    let [input, output] =
+        [super::known_row(graph, tensor, Kind::Output)?, super::known_row(graph, map, Kind::Output)?];
+    let batch = super::known_row(graph, map, Kind::Batch)?.join(", ");
+    if input.is_empty() || !batch.is_empty() {
+        return None;
+    }
+    let [input, output] = [input, output].map(|row| row.join(", "));
+    let inferred = match leaf {
+        Leaf::Param => format!(", or `... -> {output}`, and its input is inferred"),
+        _ => String::new(),
+    };
+    Some(format!("`{}` as `{input} -> {output}`{inferred}", names::told_as(graph, map)))
+}
 
-    /// Returns true if a tensor is declared data with outputs alone.
-    fn only_output(&self, tensor: Tensor) -> bool {
-        let step = self.tensors.get(tensor.index()).and_then(|data| self.steps.get(data.step as usize));
-        let [batch, input, _] = self.rows(tensor);
-        matches!(step, Some(Step::Leaf { leaf: Leaf::Data, .. })) && batch.is_empty() && input.is_empty()
+/// The parameter that reads two sizes, because it is applied twice.
+fn one_map(graph: &Graph, case: Case<'_>) -> Option<Tensor> {
+    let map = *names::step_operands(graph, case.refused).first()?;
+    let mut contractions = case.core.constraints.iter().filter_map(|id| {
+        let origin = super::origin(graph, *id);
+        (origin.part == Aspect::Contract).then_some(origin.step)
+    });
+    let again = contractions
+        .any(|step| step != case.refused && names::step_operands(graph, step).first() == Some(&map));
+    let is_param = matches!(graph.leaf(map), Some(Leaf::Param));
+    (again && is_param && contracts(graph, case)).then_some(map)
+}
+
+/// The facts of a conflict of sizes.
+pub(super) fn facts(graph: &Graph, case: Case<'_>, ends: [Dim; 2]) -> Vec<Fact> {
+    let mut facts = Vec::new();
+    if let [Some(a), Some(b)] = ends.map(elements)
+        && a != b
+    {
+        facts.push(Fact::Sizes([a, b]));
+        let parts =
+            [(a, b), (b, a)].into_iter().find_map(|(end, other)| ends::parts(graph, case, end, other));
+        facts.extend(parts);
     }
+    let is_product = matches!(super::op(graph, case.refused), Some(Op::Compose | Op::ComposeAccumulate));
+    let map = one_map(graph, case).filter(|_| is_product);
+    facts.extend(map.map(|map| Fact::OneMap { name: names::told_as(graph, map) }));
+    facts
+}
+
+/// Advice for a parameter that reads two sizes, because it is applied twice.
+fn used_twice(graph: &Graph, case: Case<'_>, ends: [Dim; 2]) -> Option<String> {
+    let map = one_map(graph, case)?;
+    let (name, output) = (
+        names::told_as(graph, map),
+        partial_shape::partial_row(graph, graph.rows(map)[Kind::Output as usize]),
+    );
+    let own = output.trail.last().or(output.lead.last().filter(|_| !output.open)).map(ToString::to_string);
+    let reads_its_own = own.filter(|own| ends.iter().any(|end| super::shown(graph, *end) == *own));
+    Some(match reads_its_own {
+        Some(own) => format!(
+            "`{name}` is one map, wherever it is applied, and reads its own result, {own} wide, too: make what it reads first {own} wide, or make a second layer"
+        ),
+        None => {
+            format!(
+                "`{name}` is one map, wherever it is applied: make both sizes equal, or a second map for the other"
+            )
+        }
+    })
+}
+
+/// The two maps that a map is composed of.
+fn composed(graph: &Graph, tensor: Tensor) -> Option<(Tensor, Tensor)> {
+    let step = graph.tensors.get(tensor.index())?.step;
+    match (super::op(graph, step), names::step_operands(graph, step)) {
+        (Some(Op::Compose), &[first, second]) => Some((first, second)),
+        _ => None,
+    }
+}
+
+/// The tensor that a tensor is the transpose of.
+fn transpose_of(graph: &Graph, tensor: Tensor) -> Option<Tensor> {
+    let step = graph.tensors.get(tensor.index())?.step;
+    if super::op(graph, step) == Some(Op::Transpose) { spec_axis::slot_tensor(graph, step, 0) } else { None }
+}
+
+/// Advice for a factor whose output ends with the input of the other: the axes before may be
+/// meant as a batch.
+fn leading_batch(graph: &Graph, map: Tensor, tensor: Tensor) -> Option<String> {
+    let (input, output) =
+        (super::known_row(graph, map, Kind::Input)?, super::known_row(graph, tensor, Kind::Output)?);
+    let before = output.strip_suffix(&input[..])?;
+    if before.is_empty() || input.is_empty() || !only_output(graph, tensor) {
+        return None;
+    }
+    Some(format!("`{}` as `{} | {}`", names::told_as(graph, tensor), before.join(", "), input.join(", ")))
+}
+
+/// Advice for a leaf of which only outputs are declared, if these begin with the batch of the
+/// other operand.
+pub(super) fn batch_as_output(graph: &Graph, step: u32) -> Option<String> {
+    let operands = names::step_operands(graph, step);
+    operands.iter().find_map(|tensor| {
+        let output = super::known_row(graph, *tensor, Kind::Output).filter(|_| only_output(graph, *tensor))?;
+        let other = operands.iter().find_map(|other| {
+            let batch = super::known_row(graph, *other, Kind::Batch).filter(|batch| !batch.is_empty())?;
+            let rest = output.strip_prefix(&batch[..])?;
+            Some((names::told_as(graph, *other), batch.join(", "), rest.join(", ")))
+        });
+        let (other, batch, rest) = other?;
+        let (name, declared) = (names::told_as(graph, *tensor), format!("{batch} | {rest}"));
+        Some(format!(
+            "axes are matched from the last one backwards; if the {batch} of `{name}` is the batch of `{other}`, declare it `{}`",
+            declared.trim_end()
+        ))
+    })
+}
+
+/// The axes of a parameter or of data that is declared with outputs alone.
+fn declared_outputs(graph: &Graph, tensor: Tensor) -> Option<Vec<String>> {
+    let [batch, input, _] = graph.rows(tensor);
+    graph.declarations.get(&tensor.0)?;
+    super::known_row(graph, tensor, Kind::Output).filter(|_| batch.is_empty() && input.is_empty())
+}
+
+/// Returns true if a tensor is declared data with outputs alone.
+fn only_output(graph: &Graph, tensor: Tensor) -> bool {
+    let step = graph.tensors.get(tensor.index()).and_then(|data| graph.steps.get(data.step as usize));
+    let [batch, input, _] = graph.rows(tensor);
+    matches!(step, Some(Step::Leaf { leaf: Leaf::Data, .. })) && batch.is_empty() && input.is_empty()
 }

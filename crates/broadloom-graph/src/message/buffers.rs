@@ -4,42 +4,40 @@ use broadloom_spec::{Kind, ShapeDecl};
 
 use super::Case;
 use super::counts::{list, rows_text};
-use crate::Graph;
 use crate::declaration::{Declaration, Given};
 use crate::error::{Error, ErrorKind};
 use crate::step::{Step, Tensor};
+use crate::{Graph, names};
 
 /// The rule for the axes of data.
 const SAME_AXES: &str = "the declared axes, in the order batch, output, input, must be those of the data";
 
-impl Graph {
-    /// Explains a leaf whose declaration does not fit its own data.
-    pub(super) fn explain_buffer(&self, case: Case<'_>) -> Option<Error> {
-        let Some(Step::Leaf { tensor, .. }) = self.steps.get(case.refused as usize) else { return None };
-        let Declaration { shape, given, .. } = self.declarations.get(tensor)?;
-        let name = self.told_as(Tensor(*tensor));
-        Some(match given {
-            Given::Nothing => return None,
-            Given::Axes(axes) => {
-                let has = match axes.is_empty() {
-                    true => "is a single number".to_string(),
-                    false => format!("has the axes {}", list(axes)),
-                };
-                let message = format!("`{name}` is declared `{shape}`, but its data {has}");
-                Error::new(ErrorKind::Arithmetic, message).with_help(buffer_advice(&name, shape, axes))
-            }
-            Given::Rows(rows, row) => {
-                let has = rows_text(rows, row);
-                let message = format!("`{name}` is declared `{shape}`, but its data has the axes {has}");
-                Error::new(ErrorKind::Arithmetic, message).with_help(SAME_AXES)
-            }
-            Given::Count(count) => {
-                let message = format!("{count} elements do not divide into `{shape}`");
-                Error::of_step(ErrorKind::Arithmetic, case.refused, &format!("`{name}`"), &message)
-                    .with_help("the product of all axes is the number of elements")
-            }
-        })
-    }
+/// Explains a leaf whose declaration does not fit its own data.
+pub(super) fn explain_buffer(graph: &Graph, case: Case<'_>) -> Option<Error> {
+    let Some(Step::Leaf { tensor, .. }) = graph.steps.get(case.refused as usize) else { return None };
+    let Declaration { shape, given, .. } = graph.declarations.get(tensor)?;
+    let name = names::told_as(graph, Tensor(*tensor));
+    Some(match given {
+        Given::Nothing => return None,
+        Given::Axes(axes) => {
+            let has = match axes.is_empty() {
+                true => "is a single number".to_string(),
+                false => format!("has the axes {}", list(axes)),
+            };
+            let message = format!("`{name}` is declared `{shape}`, but its data {has}");
+            Error::new(ErrorKind::Arithmetic, message).with_help(buffer_advice(&name, shape, axes))
+        }
+        Given::Rows(rows, row) => {
+            let has = rows_text(rows, row);
+            let message = format!("`{name}` is declared `{shape}`, but its data has the axes {has}");
+            Error::new(ErrorKind::Arithmetic, message).with_help(SAME_AXES)
+        }
+        Given::Count(count) => {
+            let message = format!("{count} elements do not divide into `{shape}`");
+            Error::of_step(ErrorKind::Arithmetic, case.refused, &format!("`{name}`"), &message)
+                .with_help("the product of all axes is the number of elements")
+        }
+    })
 }
 
 /// Says how to declare data with these axes.

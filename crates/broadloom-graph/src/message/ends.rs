@@ -5,13 +5,12 @@ use broadloom_core::{ConstraintId, DimShape, DimVar, RowVar};
 use broadloom_diagnostics::Fact;
 use broadloom_spec::{AxisKind, Kind, RowVariable};
 
-use super::Case;
-use crate::Graph;
-use crate::error;
+use super::{Case, chain, walk};
 use crate::shape::elements;
 use crate::spec_axis::{AxisPlace, Rule, Spot, row_spots};
 use crate::spec_options::SliceIndex;
 use crate::step::{Aspect, Op, Origin, RowRef, Step, Tensor};
+use crate::{Graph, error, names, partial_shape, spec_axis};
 
 /// The place where an end of a conflict is written.
 enum End {
@@ -23,329 +22,323 @@ enum End {
     Said(u32, String),
 }
 
-impl Graph {
-    /// The ends of a conflict, one line each.
-    pub(super) fn ends(
-        &self,
-        case: Case<'_>,
-        what: Option<DimShape>,
-        ends: [Dim; 2],
-        sources: [Option<ConstraintId>; 2],
-    ) -> Vec<error::MessageLine> {
-        let found: Vec<(Dim, End)> = match self.facing(ends, sources) {
-            Some(pair) => ends.into_iter().zip(pair).collect(),
-            None => {
-                let sourced = ends.into_iter().zip(sources);
-                sourced.filter_map(|(end, id)| Some((end, self.end(case, what, end, id?)))).collect()
+/// The ends of a conflict, one line each.
+pub(super) fn ends(
+    graph: &Graph,
+    case: Case<'_>,
+    what: Option<DimShape>,
+    ends: [Dim; 2],
+    sources: [Option<ConstraintId>; 2],
+) -> Vec<error::MessageLine> {
+    let found: Vec<(Dim, End)> = match facing(graph, ends, sources) {
+        Some(pair) => ends.into_iter().zip(pair).collect(),
+        None => {
+            let sourced = ends.into_iter().zip(sources);
+            sourced.filter_map(|(end, id)| Some((end, end_of(graph, case, what, end, id?)))).collect()
+        }
+    };
+    let mut lines = Vec::new();
+    let mut previous = None;
+    for (end, place) in found {
+        let size = super::shown(graph, end);
+        lines.push(match place {
+            End::Written(tensor, kind, spot) if previous == Some(tensor) => {
+                let (_, axis) = spot_named(graph, tensor, kind, spot);
+                said_end(graph.tensors[tensor.index()].step, &size, format!("its {axis}"))
             }
+            End::Written(tensor, kind, spot) => {
+                previous = Some(tensor);
+                written_end(graph, tensor, kind, spot, &size)
+            }
+            End::Declared(tensor) => {
+                let step = graph.tensors[tensor.index()].step;
+                declared_size(step, &size, &super::declared_text(graph, tensor))
+            }
+            End::Said(step, text) => said_end(step, &size, text),
+        });
+    }
+    lines
+}
+
+/// An axis of a tensor, and the declaration of the tensor.
+pub(crate) fn written_text(graph: &Graph, tensor: Tensor, kind: Kind, spot: Option<Spot>) -> String {
+    let declared = graph.declarations.get(&tensor.0);
+    let declared = declared.map_or(String::new(), |declared| format!(", declared `{}`", declared.shape));
+    format!("{}{declared}", axis_text(graph, tensor, kind, spot))
+}
+
+fn axis_text(graph: &Graph, tensor: Tensor, kind: Kind, spot: Option<Spot>) -> String {
+    format!("{} of `{}`", spot_words(graph, tensor, kind, spot), names::told_as(graph, tensor))
+}
+
+/// An axis of a tensor as the end of a conflict, with its claim.
+pub(crate) fn written_end(
+    graph: &Graph,
+    tensor: Tensor,
+    kind: Kind,
+    spot: Option<Spot>,
+    claim: &str,
+) -> error::MessageLine {
+    let text = format!("{claim}: {}", written_text(graph, tensor, kind, spot));
+    let end = super::about_tensor(graph, tensor, text).with_short(claim.replace('`', ""));
+    end.with_reason(axis_text(graph, tensor, kind, spot))
+}
+
+/// Both ends, if they face each other in two rows that one constraint contracts or equates.
+fn facing(graph: &Graph, ends: [Dim; 2], sources: [Option<ConstraintId>; 2]) -> Option<[End; 2]> {
+    let [Some(first), Some(second)] = sources else { return None };
+    let &[a, b] = &super::rows_read(graph, first)[..] else { return None };
+    if first != second {
+        return None;
+    }
+    let from_end = |(tensor, kind): (Tensor, Kind)| {
+        let (lead, trail) = graph.rows(tensor)[kind as usize].flanks(&graph.axes);
+        lead.iter().chain(trail).rev().map(|axis| graph.solver.ground(*axis)).collect::<Vec<_>>()
+    };
+    let pairs = from_end(a).into_iter().zip(from_end(b)).enumerate();
+    pairs.into_iter().find_map(|(at, pair)| {
+        let end = |row: (Tensor, Kind)| {
+            let (tensor, kind) = walk::walk_back(graph, row).0;
+            End::Written(tensor, kind, Some(Spot::Back(at)))
         };
-        let mut lines = Vec::new();
-        let mut previous = None;
-        for (end, place) in found {
-            let size = self.shown(end);
-            lines.push(match place {
-                End::Written(tensor, kind, spot) if previous == Some(tensor) => {
-                    let (_, axis) = self.spot_named(tensor, kind, spot);
-                    said_end(self.tensors[tensor.index()].step, &size, format!("its {axis}"))
-                }
-                End::Written(tensor, kind, spot) => {
-                    previous = Some(tensor);
-                    self.written_end(tensor, kind, spot, &size)
-                }
-                End::Declared(tensor) => {
-                    let step = self.tensors[tensor.index()].step;
-                    declared_size(step, &size, &self.declared_text(tensor))
-                }
-                End::Said(step, text) => said_end(step, &size, text),
-            });
-        }
-        lines
-    }
-
-    /// An axis of a tensor, and the declaration of the tensor.
-    pub(super) fn written_text(&self, tensor: Tensor, kind: Kind, spot: Option<Spot>) -> String {
-        let declared = self.declarations.get(&tensor.0);
-        let declared = declared.map_or(String::new(), |declared| format!(", declared `{}`", declared.shape));
-        format!("{}{declared}", self.axis_text(tensor, kind, spot))
-    }
-
-    fn axis_text(&self, tensor: Tensor, kind: Kind, spot: Option<Spot>) -> String {
-        format!("{} of `{}`", self.spot_words(tensor, kind, spot), self.told_as(tensor))
-    }
-
-    /// An axis of a tensor as the end of a conflict, with its claim.
-    pub(super) fn written_end(
-        &self,
-        tensor: Tensor,
-        kind: Kind,
-        spot: Option<Spot>,
-        claim: &str,
-    ) -> error::MessageLine {
-        let text = format!("{claim}: {}", self.written_text(tensor, kind, spot));
-        let end = self.about_tensor(tensor, text).with_short(claim.replace('`', ""));
-        end.with_reason(self.axis_text(tensor, kind, spot))
-    }
-
-    /// Both ends, if they face each other in two rows that one constraint contracts or equates.
-    fn facing(&self, ends: [Dim; 2], sources: [Option<ConstraintId>; 2]) -> Option<[End; 2]> {
-        let [Some(first), Some(second)] = sources else { return None };
-        let &[a, b] = &self.rows_read(first)[..] else { return None };
-        if first != second {
-            return None;
-        }
-        let from_end = |(tensor, kind): (Tensor, Kind)| {
-            let (lead, trail) = self.rows(tensor)[kind as usize].flanks(&self.axes);
-            lead.iter().chain(trail).rev().map(|axis| self.solver.ground(*axis)).collect::<Vec<_>>()
-        };
-        let pairs = from_end(a).into_iter().zip(from_end(b)).enumerate();
-        pairs.into_iter().find_map(|(at, pair)| {
-            let end = |row: (Tensor, Kind)| {
-                let (tensor, kind) = self.walk_back(row).0;
-                End::Written(tensor, kind, Some(Spot::Back(at)))
-            };
-            match pair {
-                (Some(x), Some(y)) if [x, y] == ends => Some([end(a), end(b)]),
-                (Some(x), Some(y)) if [y, x] == ends => Some([end(b), end(a)]),
-                _ => None,
-            }
-        })
-    }
-
-    /// Finds the place that one end comes from.
-    fn end(&self, case: Case<'_>, what: Option<DimShape>, end: Dim, source: ConstraintId) -> End {
-        for (tensor, kind) in self.rows_read(source) {
-            let spots = self.written_spots(tensor, kind, end);
-            let clashing = self.clashing_spot(what, source).filter(|spot| spots.contains(spot));
-            if let Some(first) = spots.first() {
-                let only = (spots.len() == 1).then_some(*first);
-                let (tensor, kind) = self.walk_back((tensor, kind)).0;
-                return End::Written(tensor, kind, clashing.or(only));
-            }
-        }
-        let Origin { step, part, slot } = self.origin(source);
-        // A spec may give the same row to several operands, such as parts of a concatenation:
-        // another one has it.
-        if let (Aspect::Row(kind), Some(Op::Einsum { .. })) = (part, self.op(step)) {
-            let hole = |slot: usize| self.spec_hole(step, slot, kind);
-            let own = hole(usize::from(slot));
-            let others = self.step_operands(step).iter().enumerate();
-            for (_, tensor) in others.filter(|(other, _)| own.is_some() && hole(*other) == own) {
-                if let Some(first) = self.written_spots(*tensor, kind, end).first() {
-                    let (tensor, kind) = self.walk_back((*tensor, kind)).0;
-                    return End::Written(tensor, kind, Some(*first));
-                }
-            }
-        }
-        let text = match (self.steps.get(step as usize), part) {
-            (Some(Step::Op { op: Op::Slice(SliceIndex::Run { range: Some(_) }), .. }), Aspect::Whole) => {
-                "the range of the index".into()
-            }
-            (Some(Step::Leaf { tensor, .. }), _) => return End::Declared(Tensor(*tensor)),
-            (Some(Step::Op { .. }), _) => match elements(end).and_then(|size| self.computed(case, size)) {
-                Some((step, text)) => return End::Said(step, text),
-                None => format!("{}: {}", self.called(step), self.said(source)),
-            },
-            _ => self.said(source),
-        };
-        End::Said(step, text)
-    }
-
-    /// The step and the text of an end that no tensor writes, because a window or a concatenation
-    /// computes it.
-    pub(super) fn computed(&self, case: Case<'_>, end: u64) -> Option<(u32, String)> {
-        case.core.constraints.iter().rev().find_map(|id| {
-            let Origin { step, part: Aspect::Axis(at), .. } = self.origin(*id) else { return None };
-            Some((step, self.computed_at(step, at, end)?))
-        })
-    }
-
-    fn computed_at(&self, step: u32, at: u16, end: u64) -> Option<String> {
-        let axis = self.sized_axis(step, at)?;
-        let (text, made) = (&axis.text, self.called(step));
-        if axis.total() == Some(end) {
-            let sizes: Vec<String> =
-                axis.parts.iter().filter_map(|(_, size)| Some((*size)?.to_string())).collect();
-            return Some(match axis.rule {
-                Rule::Concat(0)
-                    if matches!(self.op(step), Some(Op::Einsum { name: "concat" | "stack", .. })) =>
-                {
-                    format!("{made}, put together from {}", sizes.join(" + "))
-                }
-                Rule::Concat(0) => format!("axis `{text}` of {made}, {}", sizes.join(" + ")),
-                _ => format!("axis `{text}` of {made}, with {}", axis.known_parts()),
-            });
-        }
-        let at = (0..axis.parts.len()).rev().find(|at| axis.rest(*at) == Some(end))?;
-        let others: Vec<String> = axis
-            .parts
-            .iter()
-            .enumerate()
-            .filter(|(other, _)| *other != at)
-            .filter_map(|(_, (name, size))| Some(format!("{name} = {}", (*size)?)))
-            .collect();
-        let whole = axis.whole?;
-        Some(match (axis.rule, &others[..]) {
-            (Rule::Concat(_), [_, ..]) => {
-                format!("what {} leaves of `{text}`, which is {whole}", others.join(", "))
-            }
-            (_, []) => format!("`{}` of {made}, where `{text}` is {whole}", axis.parts[at].0),
-            _ => format!(
-                "`{}` of {made}, where `{text}` is {whole} and {}",
-                axis.parts[at].0,
-                others.join(", ")
-            ),
-        })
-    }
-
-    /// The size of an axis of which an end is what other parts leave, and what its parts add up to with another end.
-    pub(super) fn parts(&self, case: Case<'_>, end: u64, other: u64) -> Option<Fact> {
-        case.core.constraints.iter().rev().find_map(|id| {
-            let Origin { step, part: Aspect::Axis(at), .. } = self.origin(*id) else { return None };
-            let axis = self.sized_axis(step, at)?;
-            let is_rest = (0..axis.parts.len()).any(|at| axis.rest(at) == Some(end));
-            let is_known = matches!(axis.rule, Rule::Concat(_)) && axis.parts.len() > 1;
-            let whole = axis.whole.filter(|_| is_known && is_rest && axis.total() != Some(end))?;
-            Some(Fact::Parts { whole, sum: whole.checked_add(other)?.checked_sub(end)? })
-        })
-    }
-
-    /// The variable of a row that the spec of a step gives an operand.
-    fn spec_hole(&self, step: u32, slot: usize, kind: Kind) -> Option<RowVariable> {
-        let (known, _) = self.spec_of_step(step)?;
-        Some(known.spec.shapes().nth(slot)?.row(kind)?.hole()?.variable)
-    }
-
-    /// The places where a row of a tensor writes a size.
-    fn written_spots(&self, tensor: Tensor, kind: Kind, end: Dim) -> Vec<Spot> {
-        let row = self.rows(tensor)[kind as usize];
-        let (lead, trail) = row.flanks(&self.axes);
-        let total = lead.len() + trail.len();
-        let axes = lead.iter().chain(trail).enumerate();
-        let same = axes.filter(|(_, axis)| self.solver.ground(**axis) == Some(end));
-        same.map(|(at, _)| match row.hole {
-            Some(_) if at < lead.len() => Spot::Front(at),
-            _ => Spot::Back(total - 1 - at),
-        })
-        .collect()
-    }
-
-    /// The axis of the operand of a constraint that meets the axis in which the sizes clash.
-    fn clashing_spot(&self, what: Option<DimShape>, source: ConstraintId) -> Option<Spot> {
-        let Origin { step, slot, part: Aspect::Row(kind) } = self.origin(source) else { return None };
-        if let (Some(DimShape::Var(var)), Some((known, labels))) = (what, self.spec_of_step(step)) {
-            let shape = known.spec.shapes().nth(usize::from(slot))?;
-            return row_spots(shape.row(kind)?).find_map(|(axis, spot)| match axis.kind {
-                AxisKind::Label(label) => {
-                    let term = self.labels.get((labels + label.0) as usize)?;
-                    (term.var() == Some(var)).then_some(spot)
-                }
-                _ => None,
-            });
-        }
-        // Broadcasting rows are matched from the back.
-        let result = self.step_results(step).next()?;
-        let row = self.rows(result)[kind as usize];
-        match what? {
-            DimShape::Back(var, at) if row.hole == Some(var) => Some(Spot::Back(at as usize)),
-            DimShape::Front(var, at) if row.hole == Some(var) => {
-                let rank = self.solver.observe_row(var).rank?;
-                Some(Spot::Back(rank.checked_sub(at + 1)? as usize))
-            }
+        match pair {
+            (Some(x), Some(y)) if [x, y] == ends => Some([end(a), end(b)]),
+            (Some(x), Some(y)) if [y, x] == ends => Some([end(b), end(a)]),
             _ => None,
         }
-    }
+    })
+}
 
-    /// An axis of a row in words: `the output axis`, `batch axis 2`; the row, if it is not known which.
-    pub(super) fn spot_words(&self, tensor: Tensor, kind: Kind, spot: Option<Spot>) -> String {
-        let (article, words) = self.spot_named(tensor, kind, spot);
-        format!("{article}{words}")
-    }
-
-    /// The same with its article apart.
-    fn spot_named(&self, tensor: Tensor, kind: Kind, spot: Option<Spot>) -> (&'static str, String) {
-        let Some(spot) = spot else { return ("the ", kind.name().into()) };
-        let row = self.partial_row(self.rows(tensor)[kind as usize]);
-        match (spot, row.open) {
-            (_, false) if row.lead.len() == 1 => ("the ", format!("{} axis", kind.name())),
-            (Spot::Front(at), _) => ("", format!("{} axis {}", kind.name(), at + 1)),
-            (Spot::Back(at), false) if at < row.lead.len() => {
-                ("", format!("{} axis {}", kind.name(), row.lead.len() - at))
-            }
-            (Spot::Back(at), _) => from_end(kind, at),
+/// Finds the place that one end comes from.
+fn end_of(graph: &Graph, case: Case<'_>, what: Option<DimShape>, end: Dim, source: ConstraintId) -> End {
+    for (tensor, kind) in super::rows_read(graph, source) {
+        let spots = written_spots(graph, tensor, kind, end);
+        let clashing = clashing_spot(graph, what, source).filter(|spot| spots.contains(spot));
+        if let Some(first) = spots.first() {
+            let only = (spots.len() == 1).then_some(*first);
+            let (tensor, kind) = walk::walk_back(graph, (tensor, kind)).0;
+            return End::Written(tensor, kind, clashing.or(only));
         }
     }
-
-    /// An axis of a tensor in words.
-    pub(super) fn place_text(&self, place: AxisPlace) -> String {
-        format!(
-            "{} of `{}`",
-            self.spot_words(place.tensor, place.kind, Some(place.spot)),
-            self.told_as(place.tensor)
-        )
-    }
-
-    /// The dimension of a conflict in words, as the refused step sees it.
-    pub(super) fn what_text(&self, case: Case<'_>, what: DimShape) -> Option<String> {
-        match what {
-            DimShape::Ground(_) => None,
-            DimShape::Var(var) => {
-                let (step, name) = self.label_owner(var)?;
-                if step == case.refused {
-                    return Some(format!("`{name}`"));
-                }
-                let shared = self.shared_row(case, step);
-                Some(shared.unwrap_or_else(|| format!("`{name}` of {}", self.called(step))))
-            }
-            DimShape::Front(row, at) => {
-                let (tensor, kind, found) = self.tensor_with(row, case.refused)?;
-                let at = u32::from(found.lead) + at + 1;
-                Some(format!("{} axis {at} of {tensor}", kind.name()))
-            }
-            DimShape::Back(row, at) => {
-                let (tensor, kind, found) = self.tensor_with(row, case.refused)?;
-                let (article, axis) = from_end(kind, at as usize + found.trail as usize);
-                Some(format!("{article}{axis} of {tensor}"))
+    let Origin { step, part, slot } = super::origin(graph, source);
+    // A spec may give the same row to several operands, such as parts of a concatenation:
+    // another one has it.
+    if let (Aspect::Row(kind), Some(Op::Einsum { .. })) = (part, super::op(graph, step)) {
+        let hole = |slot: usize| spec_hole(graph, step, slot, kind);
+        let own = hole(usize::from(slot));
+        let others = names::step_operands(graph, step).iter().enumerate();
+        for (_, tensor) in others.filter(|(other, _)| own.is_some() && hole(*other) == own) {
+            if let Some(first) = written_spots(graph, *tensor, kind, end).first() {
+                let (tensor, kind) = walk::walk_back(graph, (*tensor, kind)).0;
+                return End::Written(tensor, kind, Some(*first));
             }
         }
     }
+    let text = match (graph.steps.get(step as usize), part) {
+        (Some(Step::Op { op: Op::Slice(SliceIndex::Run { range: Some(_) }), .. }), Aspect::Whole) => {
+            "the range of the index".into()
+        }
+        (Some(Step::Leaf { tensor, .. }), _) => return End::Declared(Tensor(*tensor)),
+        (Some(Step::Op { .. }), _) => match elements(end).and_then(|size| computed(graph, case, size)) {
+            Some((step, text)) => return End::Said(step, text),
+            None => format!("{}: {}", names::called(graph, step), chain::claim_text(graph, source)),
+        },
+        _ => chain::claim_text(graph, source),
+    };
+    End::Said(step, text)
+}
 
-    /// A row of one axis that the refused step and another one both read, and disagree about.
-    fn shared_row(&self, case: Case<'_>, other: u32) -> Option<String> {
-        let read_by = |step: u32| {
-            let ids = case.core.constraints.iter().filter(move |id| self.origin(**id).step == step);
-            ids.flat_map(|id| self.rows_read(*id)).collect::<Vec<_>>()
-        };
-        let others = read_by(other);
-        let (tensor, kind) = read_by(case.refused).into_iter().find(|row| others.contains(row))?;
-        let row = self.partial_row(self.rows(tensor)[kind as usize]);
-        (!row.open && row.lead.len() == 1)
-            .then(|| format!("the {} of `{}`", kind.name(), self.told_as(tensor)))
-    }
+/// The step and the text of an end that no tensor writes, because a window or a concatenation
+/// computes it.
+pub(super) fn computed(graph: &Graph, case: Case<'_>, end: u64) -> Option<(u32, String)> {
+    case.core.constraints.iter().rev().find_map(|id| {
+        let Origin { step, part: Aspect::Axis(at), .. } = super::origin(graph, *id) else { return None };
+        Some((step, computed_at(graph, step, at, end)?))
+    })
+}
 
-    /// The tensor a row variable belongs to; a step's own result is "the result".
-    pub(super) fn tensor_with(&self, row: RowVar, step: u32) -> Option<(String, Kind, RowRef)> {
-        let of = |tensor: Tensor| {
-            let data = self.tensors.get(tensor.index())?;
-            let rows = Kind::ALL.into_iter().zip(data.rows);
-            let (kind, found) = rows.into_iter().find(|(_, found)| found.hole == Some(row))?;
-            let own = data.step == step && self.name_of(tensor).is_none();
-            let name = if own { "the result".into() } else { format!("`{}`", self.told_as(tensor)) };
-            Some((name, kind, found))
-        };
-        let near = self.step_operands(step).iter().copied().chain(self.step_results(step));
-        near.into_iter().find_map(of).or_else(|| self.tensors().find_map(of))
+fn computed_at(graph: &Graph, step: u32, at: u16, end: u64) -> Option<String> {
+    let axis = spec_axis::sized_axis(graph, step, at)?;
+    let (text, made) = (&axis.text, names::called(graph, step));
+    if axis.total() == Some(end) {
+        let sizes: Vec<String> =
+            axis.parts.iter().filter_map(|(_, size)| Some((*size)?.to_string())).collect();
+        return Some(match axis.rule {
+            Rule::Concat(0)
+                if matches!(super::op(graph, step), Some(Op::Einsum { name: "concat" | "stack", .. })) =>
+            {
+                format!("{made}, put together from {}", sizes.join(" + "))
+            }
+            Rule::Concat(0) => format!("axis `{text}` of {made}, {}", sizes.join(" + ")),
+            _ => format!("axis `{text}` of {made}, with {}", axis.known_parts()),
+        });
     }
+    let at = (0..axis.parts.len()).rev().find(|at| axis.rest(*at) == Some(end))?;
+    let others: Vec<String> = axis
+        .parts
+        .iter()
+        .enumerate()
+        .filter(|(other, _)| *other != at)
+        .filter_map(|(_, (name, size))| Some(format!("{name} = {}", (*size)?)))
+        .collect();
+    let whole = axis.whole?;
+    Some(match (axis.rule, &others[..]) {
+        (Rule::Concat(_), [_, ..]) => {
+            format!("what {} leaves of `{text}`, which is {whole}", others.join(", "))
+        }
+        (_, []) => format!("`{}` of {made}, where `{text}` is {whole}", axis.parts[at].0),
+        _ => format!("`{}` of {made}, where `{text}` is {whole} and {}", axis.parts[at].0, others.join(", ")),
+    })
+}
 
-    /// The step whose spec a dimension variable is a label of, and the label.
-    fn label_owner(&self, var: DimVar) -> Option<(u32, String)> {
-        let at = self.labels.iter().rposition(|label| label.var() == Some(var))? as u32;
-        (0..self.steps.len() as u32).rev().find_map(|step| {
-            let (known, labels) = self.spec_of_step(step)?;
-            let index = at.checked_sub(labels)? as usize;
-            let (_, name) = known.spec.names.axes.iter().nth(index)?;
-            Some((step, name.text.to_string()))
-        })
+/// The size of an axis of which an end is what other parts leave, and what its parts add up to with another end.
+pub(super) fn parts(graph: &Graph, case: Case<'_>, end: u64, other: u64) -> Option<Fact> {
+    case.core.constraints.iter().rev().find_map(|id| {
+        let Origin { step, part: Aspect::Axis(at), .. } = super::origin(graph, *id) else { return None };
+        let axis = spec_axis::sized_axis(graph, step, at)?;
+        let is_rest = (0..axis.parts.len()).any(|at| axis.rest(at) == Some(end));
+        let is_known = matches!(axis.rule, Rule::Concat(_)) && axis.parts.len() > 1;
+        let whole = axis.whole.filter(|_| is_known && is_rest && axis.total() != Some(end))?;
+        Some(Fact::Parts { whole, sum: whole.checked_add(other)?.checked_sub(end)? })
+    })
+}
+
+/// The variable of a row that the spec of a step gives an operand.
+fn spec_hole(graph: &Graph, step: u32, slot: usize, kind: Kind) -> Option<RowVariable> {
+    let (known, _) = spec_axis::spec_of_step(graph, step)?;
+    Some(known.spec.shapes().nth(slot)?.row(kind)?.hole()?.variable)
+}
+
+/// The places where a row of a tensor writes a size.
+fn written_spots(graph: &Graph, tensor: Tensor, kind: Kind, end: Dim) -> Vec<Spot> {
+    let row = graph.rows(tensor)[kind as usize];
+    let (lead, trail) = row.flanks(&graph.axes);
+    let total = lead.len() + trail.len();
+    let axes = lead.iter().chain(trail).enumerate();
+    let same = axes.filter(|(_, axis)| graph.solver.ground(**axis) == Some(end));
+    same.map(|(at, _)| match row.hole {
+        Some(_) if at < lead.len() => Spot::Front(at),
+        _ => Spot::Back(total - 1 - at),
+    })
+    .collect()
+}
+
+/// The axis of the operand of a constraint that meets the axis in which the sizes clash.
+fn clashing_spot(graph: &Graph, what: Option<DimShape>, source: ConstraintId) -> Option<Spot> {
+    let Origin { step, slot, part: Aspect::Row(kind) } = super::origin(graph, source) else { return None };
+    if let (Some(DimShape::Var(var)), Some((known, labels))) = (what, spec_axis::spec_of_step(graph, step)) {
+        let shape = known.spec.shapes().nth(usize::from(slot))?;
+        return row_spots(shape.row(kind)?).find_map(|(axis, spot)| match axis.kind {
+            AxisKind::Label(label) => {
+                let term = graph.labels.get((labels + label.0) as usize)?;
+                (term.var() == Some(var)).then_some(spot)
+            }
+            _ => None,
+        });
     }
+    // Broadcasting rows are matched from the back.
+    let result = names::step_results(graph, step).next()?;
+    let row = graph.rows(result)[kind as usize];
+    match what? {
+        DimShape::Back(var, at) if row.hole == Some(var) => Some(Spot::Back(at as usize)),
+        DimShape::Front(var, at) if row.hole == Some(var) => {
+            let rank = graph.solver.observe_row(var).rank?;
+            Some(Spot::Back(rank.checked_sub(at + 1)? as usize))
+        }
+        _ => None,
+    }
+}
+
+/// An axis of a row in words: `the output axis`, `batch axis 2`; the row, if it is not known which.
+pub(crate) fn spot_words(graph: &Graph, tensor: Tensor, kind: Kind, spot: Option<Spot>) -> String {
+    let (article, words) = spot_named(graph, tensor, kind, spot);
+    format!("{article}{words}")
+}
+
+/// The same with its article apart.
+fn spot_named(graph: &Graph, tensor: Tensor, kind: Kind, spot: Option<Spot>) -> (&'static str, String) {
+    let Some(spot) = spot else { return ("the ", kind.name().into()) };
+    let row = partial_shape::partial_row(graph, graph.rows(tensor)[kind as usize]);
+    match (spot, row.open) {
+        (_, false) if row.lead.len() == 1 => ("the ", format!("{} axis", kind.name())),
+        (Spot::Front(at), _) => ("", format!("{} axis {}", kind.name(), at + 1)),
+        (Spot::Back(at), false) if at < row.lead.len() => {
+            ("", format!("{} axis {}", kind.name(), row.lead.len() - at))
+        }
+        (Spot::Back(at), _) => from_end(kind, at),
+    }
+}
+
+/// An axis of a tensor in words.
+pub(crate) fn place_text(graph: &Graph, place: AxisPlace) -> String {
+    format!(
+        "{} of `{}`",
+        spot_words(graph, place.tensor, place.kind, Some(place.spot)),
+        names::told_as(graph, place.tensor)
+    )
+}
+
+/// The dimension of a conflict in words, as the refused step sees it.
+pub(super) fn what_text(graph: &Graph, case: Case<'_>, what: DimShape) -> Option<String> {
+    match what {
+        DimShape::Ground(_) => None,
+        DimShape::Var(var) => {
+            let (step, name) = label_owner(graph, var)?;
+            if step == case.refused {
+                return Some(format!("`{name}`"));
+            }
+            let shared = shared_row(graph, case, step);
+            Some(shared.unwrap_or_else(|| format!("`{name}` of {}", names::called(graph, step))))
+        }
+        DimShape::Front(row, at) => {
+            let (tensor, kind, found) = tensor_with(graph, row, case.refused)?;
+            let at = u32::from(found.lead) + at + 1;
+            Some(format!("{} axis {at} of {tensor}", kind.name()))
+        }
+        DimShape::Back(row, at) => {
+            let (tensor, kind, found) = tensor_with(graph, row, case.refused)?;
+            let (article, axis) = from_end(kind, at as usize + found.trail as usize);
+            Some(format!("{article}{axis} of {tensor}"))
+        }
+    }
+}
+
+/// A row of one axis that the refused step and another one both read, and disagree about.
+fn shared_row(graph: &Graph, case: Case<'_>, other: u32) -> Option<String> {
+    let read_by = |step: u32| {
+        let ids = case.core.constraints.iter().filter(move |id| super::origin(graph, **id).step == step);
+        ids.flat_map(|id| super::rows_read(graph, *id)).collect::<Vec<_>>()
+    };
+    let others = read_by(other);
+    let (tensor, kind) = read_by(case.refused).into_iter().find(|row| others.contains(row))?;
+    let row = partial_shape::partial_row(graph, graph.rows(tensor)[kind as usize]);
+    (!row.open && row.lead.len() == 1)
+        .then(|| format!("the {} of `{}`", kind.name(), names::told_as(graph, tensor)))
+}
+
+/// The tensor a row variable belongs to; a step's own result is "the result".
+pub(crate) fn tensor_with(graph: &Graph, row: RowVar, step: u32) -> Option<(String, Kind, RowRef)> {
+    let of = |tensor: Tensor| {
+        let data = graph.tensors.get(tensor.index())?;
+        let rows = Kind::ALL.into_iter().zip(data.rows);
+        let (kind, found) = rows.into_iter().find(|(_, found)| found.hole == Some(row))?;
+        let own = data.step == step && names::name_of(graph, tensor).is_none();
+        let name = if own { "the result".into() } else { format!("`{}`", names::told_as(graph, tensor)) };
+        Some((name, kind, found))
+    };
+    let near = names::step_operands(graph, step).iter().copied().chain(names::step_results(graph, step));
+    near.into_iter().find_map(of).or_else(|| graph.tensors().find_map(of))
+}
+
+/// The step whose spec a dimension variable is a label of, and the label.
+fn label_owner(graph: &Graph, var: DimVar) -> Option<(u32, String)> {
+    let at = graph.labels.iter().rposition(|label| label.var() == Some(var))? as u32;
+    (0..graph.steps.len() as u32).rev().find_map(|step| {
+        let (known, labels) = spec_axis::spec_of_step(graph, step)?;
+        let index = at.checked_sub(labels)? as usize;
+        let (_, name) = known.spec.names.axes.iter().nth(index)?;
+        Some((step, name.text.to_string()))
+    })
 }
 
 /// An axis counted from the end, in words.
@@ -357,7 +350,7 @@ fn from_end(kind: Kind, at: usize) -> (&'static str, String) {
 }
 
 /// A statement of a step as the end of a conflict, with the size that follows.
-pub(super) fn said_end(step: u32, size: &str, reason: String) -> error::MessageLine {
+pub(crate) fn said_end(step: u32, size: &str, reason: String) -> error::MessageLine {
     declared_size(step, size, &reason).with_reason(reason)
 }
 

@@ -3,97 +3,100 @@
 
 use broadloom_spec::{self as spec, AxisKind};
 
+use super::counts;
 use super::holes::{EXAMPLE_WINDOW, example_size};
-use crate::Graph;
 use crate::error::{Error, ErrorKind, MessageLine, Remedy, example_shape};
 use crate::open::Guess;
 use crate::spec_axis::{Rule, SizedAxis, spec_axes};
+use crate::{Graph, names, spec_axis};
 
 /// The number of sizes that are tried for an example.
 const MOST_SIZES: u64 = 64;
 
-impl Graph {
-    /// Explains what the guesses of one step leave open.
-    pub(crate) fn explain_guess(&self, guesses: &[Guess]) -> Error {
-        match guesses.first() {
-            Some(Guess::Label(step, label)) => self.explain_guessed_label(*step, *label),
-            Some(Guess::Shape(step)) => self.explain_guessed_shape(*step),
-            Some(Guess::Source(step)) => self.explain_guessed_source(*step),
-            None => Error::new(ErrorKind::Undetermined, "a size is not determined"),
-        }
+/// Explains what the guesses of one step leave open.
+pub(crate) fn explain_guess(graph: &Graph, guesses: &[Guess]) -> Error {
+    match guesses.first() {
+        Some(Guess::Label(step, label)) => explain_guessed_label(graph, *step, *label),
+        Some(Guess::Shape(step)) => explain_guessed_shape(graph, *step),
+        Some(Guess::Source(step)) => explain_guessed_source(graph, *step),
+        None => Error::new(ErrorKind::Undetermined, "a size is not determined"),
     }
+}
 
-    /// Explains a label without a size, and the labels that follow from it.
-    fn explain_guessed_label(&self, step: u32, label: spec::AxisId) -> Error {
-        let Some((known, _)) = self.spec_of_step(step) else {
-            return Error::new(ErrorKind::Undetermined, "a size is not determined").about_step(step);
-        };
-        let name = known.spec.names.axes.text(label);
-        let message = format!("nothing determines the size of `{name}`");
-        let mut error =
-            Error::new(ErrorKind::Undetermined, message).inside(&self.subject(step)).about_step(step);
-        let mentions = |axis: &spec::Axis| {
-            !matches!(axis.kind, AxisKind::Label(_)) && axis.labels().any(|other| other == label)
-        };
-        let places = spec_axes(&known.spec).map(|(axis, ..)| axis).zip(0u16..);
-        let axes = places.filter(|(axis, _)| mentions(axis)).filter_map(|(_, at)| self.sized_axis(step, at));
-        let axes: Vec<SizedAxis> = axes.filter(|axis| axis.whole.is_some()).collect();
-        for axis in &axes {
-            error = error.with_end(self.several_fit(axis, name));
-        }
-        // The loop over the positions of a window follows from the other part.
-        let open =
-            axes.first().and_then(|axis| Some((axis, axis.parts.iter().rposition(|part| part.1.is_none())?)));
-        let (name, size) = match open {
-            Some((axis, at)) => (axis.parts[at].0.as_str(), fitting(axis, at)),
-            None => (name, example_size(&known.spec, label)),
-        };
-        let result = self.step_results(step).next();
-        let help = match result.and_then(|result| self.name_of(result)) {
-            Some(result) => format!("set `{result}.{name}`, for example to {size}"),
-            None => format!("set `{name}` of {}, for example to {size}", self.called(step)),
-        };
-        error.with_help(help)
+/// Explains a label without a size, and the labels that follow from it.
+fn explain_guessed_label(graph: &Graph, step: u32, label: spec::AxisId) -> Error {
+    let Some((known, _)) = spec_axis::spec_of_step(graph, step) else {
+        return Error::new(ErrorKind::Undetermined, "a size is not determined").about_step(step);
+    };
+    let name = known.spec.names.axes.text(label);
+    let message = format!("nothing determines the size of `{name}`");
+    let mut error =
+        Error::new(ErrorKind::Undetermined, message).inside(&names::subject(graph, step)).about_step(step);
+    let mentions = |axis: &spec::Axis| {
+        !matches!(axis.kind, AxisKind::Label(_)) && axis.labels().any(|other| other == label)
+    };
+    let places = spec_axes(&known.spec).map(|(axis, ..)| axis).zip(0u16..);
+    let axes = places
+        .filter(|(axis, _)| mentions(axis))
+        .filter_map(|(_, at)| spec_axis::sized_axis(graph, step, at));
+    let axes: Vec<SizedAxis> = axes.filter(|axis| axis.whole.is_some()).collect();
+    for axis in &axes {
+        error = error.with_end(several_fit(graph, axis, name));
     }
+    // The loop over the positions of a window follows from the other part.
+    let open =
+        axes.first().and_then(|axis| Some((axis, axis.parts.iter().rposition(|part| part.1.is_none())?)));
+    let (name, size) = match open {
+        Some((axis, at)) => (axis.parts[at].0.as_str(), fitting(axis, at)),
+        None => (name, example_size(&known.spec, label)),
+    };
+    let result = names::step_results(graph, step).next();
+    let help = match result.and_then(|result| names::name_of(graph, result)) {
+        Some(result) => format!("set `{result}.{name}`, for example to {size}"),
+        None => format!("set `{name}` of {}, for example to {size}", names::called(graph, step)),
+    };
+    error.with_help(help)
+}
 
-    /// The line for an axis whose size is known and whose parts are not.
-    fn several_fit(&self, axis: &SizedAxis, label: &str) -> MessageLine {
-        let (kind, tensor) = (axis.place.kind.name(), self.told_as(axis.place.tensor));
-        let whole = axis.whole.unwrap_or_default();
-        let why = if axis.is_padded() {
-            format!("a padded window fits with any `{label}`")
-        } else {
-            format!("its size is {}, and several sizes fit", axis.formula())
-        };
-        let text = format!("`{}` is the {kind} axis of `{tensor}`, {whole}: {why}", axis.text);
-        self.about_tensor(axis.place.tensor, text)
-    }
+/// The line for an axis whose size is known and whose parts are not.
+fn several_fit(graph: &Graph, axis: &SizedAxis, label: &str) -> MessageLine {
+    let (kind, tensor) = (axis.place.kind.name(), names::told_as(graph, axis.place.tensor));
+    let whole = axis.whole.unwrap_or_default();
+    let why = if axis.is_padded() {
+        format!("a padded window fits with any `{label}`")
+    } else {
+        format!("its size is {}, and several sizes fit", axis.formula())
+    };
+    let text = format!("`{}` is the {kind} axis of `{tensor}`, {whole}: {why}", axis.text);
+    super::about_tensor(graph, axis.place.tensor, text)
+}
 
-    /// Explains a conversion into a shape that nobody asks for.
-    fn explain_guessed_shape(&self, step: u32) -> Error {
-        let made = self.called(step);
-        let message = format!("nothing says what shape {made} has");
-        let mut error = Error::new(ErrorKind::Undetermined, message).about_step(step);
-        let elements = self.step_operands(step).first().and_then(|operand| self.elements_of(*operand));
-        if let Some(elements) = elements {
-            error =
-                error.with_end(MessageLine::at(step, format!("it has {elements} elements, in memory order")));
-        }
-        error.with_remedy(Remedy::Shape(elements), "state its shape, or use it with something that has one")
+/// Explains a conversion into a shape that nobody asks for.
+fn explain_guessed_shape(graph: &Graph, step: u32) -> Error {
+    let made = names::called(graph, step);
+    let message = format!("nothing says what shape {made} has");
+    let mut error = Error::new(ErrorKind::Undetermined, message).about_step(step);
+    let elements =
+        names::step_operands(graph, step).first().and_then(|operand| counts::elements_of(graph, *operand));
+    if let Some(elements) = elements {
+        error = error.with_end(MessageLine::at(step, format!("it has {elements} elements, in memory order")));
     }
+    error.with_remedy(Remedy::Shape(elements), "state its shape, or use it with something that has one")
+}
 
-    /// Explains a leaf of which only the number of elements is known, because it is converted.
-    fn explain_guessed_source(&self, step: u32) -> Error {
-        let leaf = self.step_operands(step).first().copied();
-        let name = leaf.map_or_else(|| self.called(step), |leaf| format!("`{}`", self.told_as(leaf)));
-        let elements = self.step_results(step).next().and_then(|result| self.elements_of(result));
-        let count = elements.map_or_else(String::new, |elements| format!("its {elements} elements are "));
-        let message = format!("nothing says what shape {name} has");
-        let error = Error::new(ErrorKind::Undetermined, message)
-            .about_step(leaf.map_or(step, |leaf| self.tensors[leaf.index()].step))
-            .with_end(MessageLine::at(step, format!("{count}read here in memory order, whatever its shape")));
-        error.with_help(format!("declare its shape, for example `{}`", example_shape(elements)))
-    }
+/// Explains a leaf of which only the number of elements is known, because it is converted.
+fn explain_guessed_source(graph: &Graph, step: u32) -> Error {
+    let leaf = names::step_operands(graph, step).first().copied();
+    let name =
+        leaf.map_or_else(|| names::called(graph, step), |leaf| format!("`{}`", names::told_as(graph, leaf)));
+    let elements =
+        names::step_results(graph, step).next().and_then(|result| counts::elements_of(graph, result));
+    let count = elements.map_or_else(String::new, |elements| format!("its {elements} elements are "));
+    let message = format!("nothing says what shape {name} has");
+    let error = Error::new(ErrorKind::Undetermined, message)
+        .about_step(leaf.map_or(step, |leaf| graph.tensors[leaf.index()].step))
+        .with_end(MessageLine::at(step, format!("{count}read here in memory order, whatever its shape")));
+    error.with_help(format!("declare its shape, for example `{}`", example_shape(elements)))
 }
 
 /// A size that would fit for a part of an axis.

@@ -5,10 +5,10 @@ use broadloom_core::Short;
 use broadloom_spec::{self as spec, AxisKind, Kind, RowVariable};
 use rustc_hash::FxHashSet;
 
-use super::transposed;
-use crate::Graph;
+use super::{chain, transposed};
 use crate::error::{Error, ErrorKind, MessageLine, Remedy};
 use crate::step::{Op, Origin, Step, Tensor};
+use crate::{Graph, names, partial_shape, spec_axis};
 
 /// Sizes for examples: of an axis, and of a window.
 const EXAMPLE: u64 = 64;
@@ -25,267 +25,269 @@ struct OpenLabel {
     example: Option<String>,
 }
 
-impl Graph {
-    /// Explains parameters that lack a size, of all those that do: which ones, and which operations could have given it.
-    pub(crate) fn explain_holes(&self, holes: &[(Tensor, Kind)], all: &[(Tensor, Kind)]) -> Error {
-        let Some((tensor, _)) = holes.first() else {
-            return Error::new(ErrorKind::Undetermined, "a size is not determined");
+/// Explains parameters that lack a size, of all those that do: which ones, and which operations could have given it.
+pub(crate) fn explain_holes(graph: &Graph, holes: &[(Tensor, Kind)], all: &[(Tensor, Kind)]) -> Error {
+    let Some((tensor, _)) = holes.first() else {
+        return Error::new(ErrorKind::Undetermined, "a size is not determined");
+    };
+    let own_step = graph.tensors[tensor.index()].step;
+    // Users think of the output of a parameter first.
+    let own = holes.iter().filter(|(other, _)| other == tensor).map(|(_, kind)| *kind);
+    let kind = own.max().unwrap_or(Kind::Output);
+    let name = names::told_as(graph, *tensor);
+    let mut error = Error::new(
+        ErrorKind::Undetermined,
+        format!("parameter `{name}` has {} axes whose size nothing determines", kind.name()),
+    )
+    .about_step(own_step);
+    let others = holes.iter().filter(|hole| **hole != (*tensor, kind));
+    for (other, kind) in others.take(4) {
+        let kind = kind.name();
+        let text = if other == tensor {
+            format!("nothing determines its {kind} either")
+        } else {
+            format!("nothing determines the {kind} of `{}` either", names::told_as(graph, *other))
         };
-        let own_step = self.tensors[tensor.index()].step;
-        // Users think of the output of a parameter first.
-        let own = holes.iter().filter(|(other, _)| other == tensor).map(|(_, kind)| *kind);
-        let kind = own.max().unwrap_or(Kind::Output);
-        let name = self.told_as(*tensor);
-        let mut error = Error::new(
-            ErrorKind::Undetermined,
-            format!("parameter `{name}` has {} axes whose size nothing determines", kind.name()),
-        )
-        .about_step(own_step);
-        let others = holes.iter().filter(|hole| **hole != (*tensor, kind));
-        for (other, kind) in others.take(4) {
-            let kind = kind.name();
-            let text = if other == tensor {
-                format!("nothing determines its {kind} either")
-            } else {
-                format!("nothing determines the {kind} of `{}` either", self.told_as(*other))
-            };
-            error = error.with_end(self.about_tensor(*other, text));
-        }
-        let known = self.shape(*tensor).to_string();
-        if known.chars().any(|letter| letter.is_ascii_digit()) {
-            error = error
-                .with_end(MessageLine::at(own_step, format!("known of `{name}`: {known}")).with_short(known));
-        }
-        for end in self.readers(*tensor, kind).into_iter().take(4) {
-            error = error.with_end(end);
-        }
-        let label = self.open_label(*tensor, kind);
-        let example = self.example(*tensor, kind, label.as_ref());
-        let state = format!("state it, for example `{name}` with the shape `{example}`");
-        // Advice about such a parameter would be a guess, because it reads the result of another
-        // operation.
-        if let Some(other) = self.contracted_with(*tensor, kind) {
-            let help = format!("it is as wide as the output of `{other}`: state that, and it follows");
-            return error.with_remedy(Remedy::Follows, help);
-        }
-        if let Some(other) = self.added_to(*tensor, kind, all) {
-            let help = format!("it is as wide as `{other}`: state that, and it follows");
-            return error.with_remedy(Remedy::Follows, help);
-        }
-        if let Some(other) = self.composed_with_no_input(*tensor) {
-            let help = format!(
-                "`{other} @ {name}` contracts nothing: `{other}` has no input axes; write `{name} @ {other}`"
-            );
-            return error.with_help(help);
-        }
-        match label {
-            Some(OpenLabel { name, written, step, .. }) => {
-                let made = self.called(step);
-                let result = self.step_results(step).next();
-                let set = match result.and_then(|result| self.name_of(result)) {
-                    Some(result) => format!("set `{result}.{name}`"),
-                    None => format!("set `{name}` of {made}"),
-                };
-                error
-                    .with_end(MessageLine::at(step, format!("what is missing is `{written}` of {made}")))
-                    .with_help(format!("{set}, or {state}"))
-            }
-            None => error.with_help(format!("{state}, or give a size to what it is combined with")),
-        }
+        error = error.with_end(super::about_tensor(graph, *other, text));
     }
+    let known = partial_shape::shape(graph, *tensor).to_string();
+    if known.chars().any(|letter| letter.is_ascii_digit()) {
+        error = error
+            .with_end(MessageLine::at(own_step, format!("known of `{name}`: {known}")).with_short(known));
+    }
+    for end in readers(graph, *tensor, kind).into_iter().take(4) {
+        error = error.with_end(end);
+    }
+    let label = open_label(graph, *tensor, kind);
+    let example = example(graph, *tensor, kind, label.as_ref());
+    let state = format!("state it, for example `{name}` with the shape `{example}`");
+    // Advice about such a parameter would be a guess, because it reads the result of another
+    // operation.
+    if let Some(other) = contracted_with(graph, *tensor, kind) {
+        let help = format!("it is as wide as the output of `{other}`: state that, and it follows");
+        return error.with_remedy(Remedy::Follows, help);
+    }
+    if let Some(other) = added_to(graph, *tensor, kind, all) {
+        let help = format!("it is as wide as `{other}`: state that, and it follows");
+        return error.with_remedy(Remedy::Follows, help);
+    }
+    if let Some(other) = composed_with_no_input(graph, *tensor) {
+        let help = format!(
+            "`{other} @ {name}` contracts nothing: `{other}` has no input axes; write `{name} @ {other}`"
+        );
+        return error.with_help(help);
+    }
+    match label {
+        Some(OpenLabel { name, written, step, .. }) => {
+            let made = names::called(graph, step);
+            let result = names::step_results(graph, step).next();
+            let set = match result.and_then(|result| names::name_of(graph, result)) {
+                Some(result) => format!("set `{result}.{name}`"),
+                None => format!("set `{name}` of {made}"),
+            };
+            error
+                .with_end(MessageLine::at(step, format!("what is missing is `{written}` of {made}")))
+                .with_help(format!("{set}, or {state}"))
+        }
+        None => error.with_help(format!("{state}, or give a size to what it is combined with")),
+    }
+}
 
-    /// The tensor that the input of a parameter is contracted with, if that leaves it open.
-    fn contracted_with(&self, tensor: Tensor, kind: Kind) -> Option<String> {
-        let steps =
-            (0..self.steps.len() as u32).filter(|step| kind == Kind::Input && self.op(*step).is_some());
-        let mut others = steps.filter_map(|step| match (self.op(step), self.step_operands(step)) {
+/// The tensor that the input of a parameter is contracted with, if that leaves it open.
+fn contracted_with(graph: &Graph, tensor: Tensor, kind: Kind) -> Option<String> {
+    let steps =
+        (0..graph.steps.len() as u32).filter(|step| kind == Kind::Input && super::op(graph, *step).is_some());
+    let mut others =
+        steps.filter_map(|step| match (super::op(graph, step), names::step_operands(graph, step)) {
             (Some(Op::Compose | Op::ComposeAccumulate), [first, other, ..]) if *first == tensor => {
                 Some(*other)
             }
             _ => None,
         });
-        others.find(|other| self.leaf(*other).is_none()).map(|other| self.told_as(other))
-    }
+    others.find(|other| graph.leaf(*other).is_none()).map(|other| names::told_as(graph, other))
+}
 
-    /// The product that a parameter is combined with, if its map lacks the same axes.
-    fn added_to(&self, tensor: Tensor, kind: Kind, holes: &[(Tensor, Kind)]) -> Option<String> {
-        let steps = (0..self.steps.len() as u32)
-            .filter(|step| kind == Kind::Output && matches!(self.op(*step), Some(Op::Pointwise(_))));
-        let mut beside = steps.filter_map(|step| match self.step_operands(step) {
-            [a, b] if *b == tensor => Some(*a),
-            [a, b] if *a == tensor => Some(*b),
-            _ => None,
-        });
-        let lacks = |product: &Tensor| {
-            let step = self.tensors[product.index()].step;
-            let map = self.step_operands(step).first().filter(|_| self.op(step) == Some(Op::Compose));
-            map.is_some_and(|map| holes.contains(&(*map, Kind::Output)))
-        };
-        beside.find(lacks).map(|product| self.told_as(product))
-    }
+/// The product that a parameter is combined with, if its map lacks the same axes.
+fn added_to(graph: &Graph, tensor: Tensor, kind: Kind, holes: &[(Tensor, Kind)]) -> Option<String> {
+    let steps = (0..graph.steps.len() as u32)
+        .filter(|step| kind == Kind::Output && matches!(super::op(graph, *step), Some(Op::Pointwise(_))));
+    let mut beside = steps.filter_map(|step| match names::step_operands(graph, step) {
+        [a, b] if *b == tensor => Some(*a),
+        [a, b] if *a == tensor => Some(*b),
+        _ => None,
+    });
+    let lacks = |product: &Tensor| {
+        let step = graph.tensors[product.index()].step;
+        let map =
+            names::step_operands(graph, step).first().filter(|_| super::op(graph, step) == Some(Op::Compose));
+        map.is_some_and(|map| holes.contains(&(*map, Kind::Output)))
+    };
+    beside.find(lacks).map(|product| names::told_as(graph, product))
+}
 
-    /// The tensor on the left of `@` without input axes, where a parameter is on the right: they
-    /// are in the order of other libraries.
-    fn composed_with_no_input(&self, tensor: Tensor) -> Option<String> {
-        let steps = (0..self.steps.len() as u32).filter(|step| self.op(*step) == Some(Op::Compose));
-        let mut left = steps.filter_map(|step| match self.step_operands(step) {
-            [left, right] if *right == tensor => Some(*left),
-            _ => None,
-        });
-        let maps_nothing = |left: &Tensor| {
-            let [batch, input, output] = self.rows(*left);
-            input.is_empty() && !(batch.is_empty() && output.is_empty())
-        };
-        left.find(maps_nothing).map(|left| self.told_as(left))
-    }
+/// The tensor on the left of `@` without input axes, where a parameter is on the right: they
+/// are in the order of other libraries.
+fn composed_with_no_input(graph: &Graph, tensor: Tensor) -> Option<String> {
+    let steps = (0..graph.steps.len() as u32).filter(|step| super::op(graph, *step) == Some(Op::Compose));
+    let mut left = steps.filter_map(|step| match names::step_operands(graph, step) {
+        [left, right] if *right == tensor => Some(*left),
+        _ => None,
+    });
+    let maps_nothing = |left: &Tensor| {
+        let [batch, input, output] = graph.rows(*left);
+        input.is_empty() && !(batch.is_empty() && output.is_empty())
+    };
+    left.find(maps_nothing).map(|left| names::told_as(graph, left))
+}
 
-    /// Explains a result that has an axis, or a size, that several operands could give it and none
-    /// does.
-    pub(crate) fn explain_short(&self, short: &Short) -> Error {
-        let Origin { step, part, .. } = self.origin(short.made_of);
-        let kind = if let super::Aspect::Made(kind) = part { kind } else { Kind::Output };
-        let operands = self.step_operands(step);
-        let names: Vec<String> =
-            operands.iter().map(|tensor| format!("`{}`", self.told_as(*tensor))).collect();
-        let (result, kind) = (self.called(step), kind.name());
-        let message = match short.at {
-            None => format!(
-                "{result} has more {kind} axes than {}, and nothing says which of them has them",
-                names.join(" and ")
-            ),
-            Some(at) => format!(
-                "nothing says which of {} has the size of {kind} axis {} of {result}",
-                names.join(" and "),
-                at + 1
-            ),
-        };
-        let mut error = Error::new(ErrorKind::Undetermined, message).about_step(step);
-        for id in short.because.iter().filter(|id| self.origin(**id).step != step).take(4) {
-            let step = self.origin(*id).step;
-            let said = self.said(*id);
-            error = error
-                .with_end(MessageLine::at(step, format!("{}: {said}", self.called(step))).with_short(said));
+/// Explains a result that has an axis, or a size, that several operands could give it and none
+/// does.
+pub(crate) fn explain_short(graph: &Graph, short: &Short) -> Error {
+    let Origin { step, part, .. } = super::origin(graph, short.made_of);
+    let kind = if let super::Aspect::Made(kind) = part { kind } else { Kind::Output };
+    let operands = names::step_operands(graph, step);
+    let names: Vec<String> =
+        operands.iter().map(|tensor| format!("`{}`", names::told_as(graph, *tensor))).collect();
+    let (result, kind) = (names::called(graph, step), kind.name());
+    let message = match short.at {
+        None => format!(
+            "{result} has more {kind} axes than {}, and nothing says which of them has them",
+            names.join(" and ")
+        ),
+        Some(at) => format!(
+            "nothing says which of {} has the size of {kind} axis {} of {result}",
+            names.join(" and "),
+            at + 1
+        ),
+    };
+    let mut error = Error::new(ErrorKind::Undetermined, message).about_step(step);
+    for id in short.because.iter().filter(|id| super::origin(graph, **id).step != step).take(4) {
+        let step = super::origin(graph, *id).step;
+        let said = chain::claim_text(graph, *id);
+        error = error.with_end(
+            MessageLine::at(step, format!("{}: {said}", names::called(graph, step))).with_short(said),
+        );
+    }
+    error.with_help("state the shape of the one that has it")
+}
+
+/// A shape that would state the missing size.
+fn example(graph: &Graph, tensor: Tensor, kind: Kind, label: Option<&OpenLabel>) -> String {
+    let row = label.and_then(|label| label.example.clone()).unwrap_or_else(|| EXAMPLE.to_string());
+    let input = partial_shape::partial_row(graph, graph.rows(tensor)[Kind::Input as usize]);
+    match kind {
+        Kind::Batch => format!("{row} | ..."),
+        Kind::Input => {
+            let output = super::known_row(graph, tensor, Kind::Output).filter(|output| !output.is_empty());
+            format!("{row} -> {}", output.map_or("...".into(), |output| output.join(", ")))
         }
-        error.with_help("state the shape of the one that has it")
+        Kind::Output if input.lead.is_empty() && input.trail.is_empty() => row,
+        Kind::Output => format!("... -> {row}"),
     }
+}
 
-    /// A shape that would state the missing size.
-    fn example(&self, tensor: Tensor, kind: Kind, label: Option<&OpenLabel>) -> String {
-        let row = label.and_then(|label| label.example.clone()).unwrap_or_else(|| EXAMPLE.to_string());
-        let input = self.partial_row(self.rows(tensor)[Kind::Input as usize]);
-        match kind {
-            Kind::Batch => format!("{row} | ..."),
-            Kind::Input => {
-                let output = self.known_row(tensor, Kind::Output).filter(|output| !output.is_empty());
-                format!("{row} -> {}", output.map_or("...".into(), |output| output.join(", ")))
+/// Lines for the operations that read a row of a tensor, and the rows they relate it to.
+fn readers(graph: &Graph, tensor: Tensor, kind: Kind) -> Vec<MessageLine> {
+    let mut found = Vec::new();
+    for (step, said) in (0..).zip(&graph.steps) {
+        let Step::Op { op, .. } = said else { continue };
+        let operands = names::step_operands(graph, step);
+        let Some(slot) = operands.iter().position(|operand| *operand == tensor) else { continue };
+        let called = names::called(graph, step);
+        let other =
+            |slot: usize| operands.get(slot).map_or("?".into(), |other| names::told_as(graph, *other));
+        let said = match (op, slot, kind) {
+            (Op::Compose | Op::ComposeAccumulate, 0, Kind::Input) => {
+                format!("contracts it with the output of `{}`, which is not known either", other(1))
             }
-            Kind::Output if input.lead.is_empty() && input.trail.is_empty() => row,
-            Kind::Output => format!("... -> {row}"),
-        }
-    }
-
-    /// Lines for the operations that read a row of a tensor, and the rows they relate it to.
-    fn readers(&self, tensor: Tensor, kind: Kind) -> Vec<MessageLine> {
-        let mut found = Vec::new();
-        for (step, said) in (0..).zip(&self.steps) {
-            let Step::Op { op, .. } = said else { continue };
-            let operands = self.step_operands(step);
-            let Some(slot) = operands.iter().position(|operand| *operand == tensor) else { continue };
-            let called = self.called(step);
-            let other = |slot: usize| operands.get(slot).map_or("?".into(), |other| self.told_as(*other));
-            let said = match (op, slot, kind) {
-                (Op::Compose | Op::ComposeAccumulate, 0, Kind::Input) => {
-                    format!("contracts it with the output of `{}`, which is not known either", other(1))
-                }
-                (Op::Compose | Op::ComposeAccumulate, 1, Kind::Output) => {
-                    format!("contracts it with the input of `{}`, which is not known either", other(0))
-                }
-                (Op::Compose | Op::ComposeAccumulate | Op::Pointwise(_), ..) => {
-                    format!("passes it on to its {}, which nothing fixes", kind.name())
-                }
-                // The label is explained instead.
-                (Op::Einsum { .. }, ..) => continue,
-                _ => "uses it and leaves it open".into(),
-            };
-            found.push(MessageLine::at(step, format!("{called} {said}")).with_short(said));
-        }
-        found
-    }
-
-    /// The label of a spec that stands for a size of a row, directly or by way of operations that pass the
-    /// row on.
-    fn open_label(&self, tensor: Tensor, kind: Kind) -> Option<OpenLabel> {
-        let mut carried: FxHashSet<(Tensor, Kind)> = FxHashSet::from_iter([(tensor, kind)]);
-        for (step, said) in (0..).zip(&self.steps) {
-            let Step::Op { op, result, .. } = said else { continue };
-            for (slot, operand) in self.step_operands(step).iter().enumerate() {
-                for kind in Kind::ALL {
-                    if !carried.contains(&(*operand, kind)) {
-                        continue;
-                    }
-                    let label = self.open_in_spec(step, slot, kind);
-                    if label.is_some() {
-                        return label;
-                    }
-                    let passed = self.passed_on(step, *op, slot, kind);
-                    carried.extend(passed.map(|kind| (Tensor(*result), kind)));
-                }
+            (Op::Compose | Op::ComposeAccumulate, 1, Kind::Output) => {
+                format!("contracts it with the input of `{}`, which is not known either", other(0))
             }
-        }
-        None
+            (Op::Compose | Op::ComposeAccumulate | Op::Pointwise(_), ..) => {
+                format!("passes it on to its {}, which nothing fixes", kind.name())
+            }
+            // The label is explained instead.
+            (Op::Einsum { .. }, ..) => continue,
+            _ => "uses it and leaves it open".into(),
+        };
+        found.push(MessageLine::at(step, format!("{called} {said}")).with_short(said));
     }
+    found
+}
 
-    /// The kind of the result's row to which an operation passes a row of an operand on.
-    fn passed_on(&self, step: u32, op: Op, slot: usize, kind: Kind) -> Option<Kind> {
-        match (op, slot, kind) {
-            (Op::Einsum { .. }, ..) => self.passed_by_spec(step, slot, kind),
-            (Op::Transpose, ..) => Some(transposed(kind)),
-            (Op::Compose | Op::ComposeAccumulate, 0, Kind::Input)
-            | (Op::Compose | Op::ComposeAccumulate, 1, Kind::Output)
-            | (Op::Slice(_) | Op::Collect, _, Kind::Batch)
-            | (Op::Convert { .. }, ..) => None,
-            (Op::Pointwise(_) | Op::Compose | Op::ComposeAccumulate | Op::Slice(_) | Op::Collect, ..) => {
-                Some(kind)
+/// The label of a spec that stands for a size of a row, directly or by way of operations that pass the
+/// row on.
+fn open_label(graph: &Graph, tensor: Tensor, kind: Kind) -> Option<OpenLabel> {
+    let mut carried: FxHashSet<(Tensor, Kind)> = FxHashSet::from_iter([(tensor, kind)]);
+    for (step, said) in (0..).zip(&graph.steps) {
+        let Step::Op { op, result, .. } = said else { continue };
+        for (slot, operand) in names::step_operands(graph, step).iter().enumerate() {
+            for kind in Kind::ALL {
+                if !carried.contains(&(*operand, kind)) {
+                    continue;
+                }
+                let label = open_in_spec(graph, step, slot, kind);
+                if label.is_some() {
+                    return label;
+                }
+                let passed = passed_on(graph, step, *op, slot, kind);
+                carried.extend(passed.map(|kind| (Tensor(*result), kind)));
             }
         }
     }
+    None
+}
 
-    /// A label, or a named row, without a size in a row of the spec of a step.
-    fn open_in_spec(&self, step: u32, slot: usize, kind: Kind) -> Option<OpenLabel> {
-        let (known, _) = self.spec_of_step(step)?;
-        let row = known.spec.shapes().nth(slot)?.row(kind)?;
-        let size = |axis: &spec::Axis| match axis.kind {
-            AxisKind::Label(label) => Some((label, self.label_size(step, label))),
-            _ => None,
-        };
-        let labels: Vec<Option<(spec::AxisId, Option<u64>)>> = row.axes().map(size).collect();
-        if let Some((label, _)) = labels.iter().flatten().find(|(_, size)| size.is_none()) {
-            let example = |(label, size): (spec::AxisId, Option<u64>)| {
-                size.unwrap_or_else(|| example_size(&known.spec, label)).to_string()
-            };
-            let sizes: Option<Vec<String>> = labels.iter().map(|label| label.map(example)).collect();
-            let name = known.spec.names.axes.text(*label).to_string();
-            let example = sizes.filter(|_| row.hole().is_none()).map(|sizes| sizes.join(", "));
-            return Some(OpenLabel { written: name.clone(), name, step, example });
+/// The kind of the result's row to which an operation passes a row of an operand on.
+fn passed_on(graph: &Graph, step: u32, op: Op, slot: usize, kind: Kind) -> Option<Kind> {
+    match (op, slot, kind) {
+        (Op::Einsum { .. }, ..) => passed_by_spec(graph, step, slot, kind),
+        (Op::Transpose, ..) => Some(transposed(kind)),
+        (Op::Compose | Op::ComposeAccumulate, 0, Kind::Input)
+        | (Op::Compose | Op::ComposeAccumulate, 1, Kind::Output)
+        | (Op::Slice(_) | Op::Collect, _, Kind::Batch)
+        | (Op::Convert { .. }, ..) => None,
+        (Op::Pointwise(_) | Op::Compose | Op::ComposeAccumulate | Op::Slice(_) | Op::Collect, ..) => {
+            Some(kind)
         }
-        let hole = row.hole()?;
-        let RowVariable::Named(id) = hole.variable else { return None };
-        let name = known.spec.names.rows.text(id).to_string();
-        let open =
-            self.hole_row(step, hole, kind).is_none_or(|row| self.partial_row(row).elements().is_none());
-        open.then(|| OpenLabel { written: format!("..{name}.."), name, step, example: None })
     }
+}
 
-    /// The kind, if a spec passes the `...` of an operand's row on to its first result.
-    fn passed_by_spec(&self, step: u32, slot: usize, kind: Kind) -> Option<Kind> {
-        let (known, _) = self.spec_of_step(step)?;
-        let passes = |shape: &spec::Shape<spec::Axis>| {
-            let hole = shape.row(kind).and_then(|row| row.hole());
-            hole.is_some_and(|hole| hole.variable == RowVariable::Ellipsis)
+/// A label, or a named row, without a size in a row of the spec of a step.
+fn open_in_spec(graph: &Graph, step: u32, slot: usize, kind: Kind) -> Option<OpenLabel> {
+    let (known, _) = spec_axis::spec_of_step(graph, step)?;
+    let row = known.spec.shapes().nth(slot)?.row(kind)?;
+    let size = |axis: &spec::Axis| match axis.kind {
+        AxisKind::Label(label) => Some((label, spec_axis::label_size(graph, step, label))),
+        _ => None,
+    };
+    let labels: Vec<Option<(spec::AxisId, Option<u64>)>> = row.axes().map(size).collect();
+    if let Some((label, _)) = labels.iter().flatten().find(|(_, size)| size.is_none()) {
+        let example = |(label, size): (spec::AxisId, Option<u64>)| {
+            size.unwrap_or_else(|| example_size(&known.spec, label)).to_string()
         };
-        let (operand, result) = (known.spec.operands.get(slot)?, known.spec.results.first()?);
-        (passes(operand) && passes(result)).then_some(kind)
+        let sizes: Option<Vec<String>> = labels.iter().map(|label| label.map(example)).collect();
+        let name = known.spec.names.axes.text(*label).to_string();
+        let example = sizes.filter(|_| row.hole().is_none()).map(|sizes| sizes.join(", "));
+        return Some(OpenLabel { written: name.clone(), name, step, example });
     }
+    let hole = row.hole()?;
+    let RowVariable::Named(id) = hole.variable else { return None };
+    let name = known.spec.names.rows.text(id).to_string();
+    let open = chain::hole_row(graph, step, hole, kind)
+        .is_none_or(|row| partial_shape::partial_row(graph, row).elements().is_none());
+    open.then(|| OpenLabel { written: format!("..{name}.."), name, step, example: None })
+}
+
+/// The kind, if a spec passes the `...` of an operand's row on to its first result.
+fn passed_by_spec(graph: &Graph, step: u32, slot: usize, kind: Kind) -> Option<Kind> {
+    let (known, _) = spec_axis::spec_of_step(graph, step)?;
+    let passes = |shape: &spec::Shape<spec::Axis>| {
+        let hole = shape.row(kind).and_then(|row| row.hole());
+        hole.is_some_and(|hole| hole.variable == RowVariable::Ellipsis)
+    };
+    let (operand, result) = (known.spec.operands.get(slot)?, known.spec.results.first()?);
+    (passes(operand) && passes(result)).then_some(kind)
 }
 
 /// A size that a label could have.

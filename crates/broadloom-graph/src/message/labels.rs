@@ -7,10 +7,10 @@ use broadloom_loops::MatrixFunction;
 use broadloom_spec::{Axis, AxisId, AxisKind, Kind, Shape, Span};
 
 use super::Case;
-use crate::Graph;
 use crate::notation::KnownSpec;
 use crate::spec_axis::{AxisPlace, Spot, row_spots, spec_axes};
 use crate::step::Op;
+use crate::{Graph, names, partial_shape, spec_axis};
 
 /// Rows with more labels are not put into other orders.
 const MOST_LABELS: usize = 4;
@@ -18,114 +18,109 @@ const MOST_LABELS: usize = 4;
 /// A label of an operand, with its size where that is known.
 type Placed = (AxisId, Option<u64>);
 
-impl Graph {
-    /// Advice about a label that would have two sizes.
-    pub(super) fn spec_advice(&self, case: Case<'_>, [a, b]: [&str; 2]) -> Help {
-        if let Some(Op::Einsum { name: "scatter" | "elements" | "gather", .. }) = self.op(case.refused) {
-            return format!("each element has a position: make both {a} or both {b}").into();
-        }
-        if let Some(function) = self.matrices_of(case.refused) {
-            return Help::rule(match function {
-                MatrixFunction::Solve => format!(
-                    "in `solve(a, b)`, `a` is square, `n -> n`, and `b` has the same output axis, and the same batch axes or none: make \
-                     both {a} or both {b}"
-                ),
-                _ => format!(
-                    "`{}` takes square matrices, `n -> n`: make both {a} or both {b}",
-                    function.name()
-                ),
-            });
-        }
-        if let Some(advice) = self.other_order(case.refused) {
-            return advice.into();
-        }
-        let mut steps = case.core.constraints.iter().map(|id| self.origin(*id).step);
-        match steps.all(|step| step == case.refused) {
-            true => Help::rule(format!(
-                "a label is one size wherever it stands: make both {a} or both {b}, or use two labels for two sizes"
-            )),
-            false => {
-                Help::rule(format!("an axis has one size wherever it is used: make both {a} or both {b}"))
-            }
-        }
+/// Advice about a label that would have two sizes.
+pub(super) fn spec_advice(graph: &Graph, case: Case<'_>, [a, b]: [&str; 2]) -> Help {
+    if let Some(Op::Einsum { name: "scatter" | "elements" | "gather", .. }) = super::op(graph, case.refused) {
+        return format!("each element has a position: make both {a} or both {b}").into();
     }
-
-    /// The message about two axes of matrices that cannot agree: the labels of these functions are not the program's.
-    pub(super) fn of_one_size(&self, step: u32, [a, b]: [&str; 2]) -> Option<String> {
-        let name = self.matrices_of(step)?.name();
-        Some(format!("`{name}` needs axes of one size, and {a} and {b} do not agree"))
-    }
-
-    /// The function of matrices that a step computes, or would compute.
-    pub(super) fn matrices_of(&self, step: u32) -> Option<MatrixFunction> {
-        match self.op(step)? {
-            Op::Einsum { name, .. } => MatrixFunction::named(name),
-            _ => None,
-        }
-    }
-
-    /// The one operand whose labels fit in another order, and that order.
-    fn other_order(&self, step: u32) -> Option<String> {
-        let (known, _) = self.spec_of_step(step)?;
-        let operands = &known.spec.operands;
-        let mut found = None;
-        for (slot, shape) in operands.iter().enumerate() {
-            for kind in Kind::ALL {
-                let Some(row) = self.placed(step, slot, kind) else { continue };
-                let others = self.elsewhere_sized(step, slot, kind);
-                let mut fitting = orders(&row).into_iter().filter(|order| fits(order, &others));
-                let Some(order) = fitting.next() else { continue };
-                if fitting.next().is_some() || found.is_some() {
-                    return None;
-                }
-                found = Some((slot, shape, kind, order));
-            }
-        }
-        let (slot, shape, kind, order) = found?;
-        let tensor = self.slot_tensor(step, slot)?;
-        let written = reordered(&known, shape, kind, &order)?;
-        let mut all: Vec<String> =
-            operands.iter().map(|each| known.written(each, each.span).trim().to_string()).collect();
-        all[slot] = written.clone();
-        let results: Vec<String> =
-            known.spec.results.iter().map(|each| known.written(each, each.span).trim().to_string()).collect();
-        Some(format!(
-            "`{}` is `{}`: write `{written}` for it, `{} => {}`",
-            self.told_as(tensor),
-            self.shape(tensor),
-            all.join("; "),
-            results.join("; ")
-        ))
-    }
-
-    /// The labels of a row of an operand, with their sizes; nothing if the row has anything else.
-    fn placed(&self, step: u32, slot: usize, kind: Kind) -> Option<Vec<Placed>> {
-        let (known, _) = self.spec_of_step(step)?;
-        let row = known.spec.operands.get(slot)?.row(kind)?;
-        let tensor = self.slot_tensor(step, slot)?;
-        let placed = row_spots(row).map(|(axis, spot): (_, Spot)| match axis.kind {
-            AxisKind::Label(label) => Some((label, self.size_at(AxisPlace { tensor, kind, spot }))),
-            _ => None,
+    if let Some(function) = matrices_of(graph, case.refused) {
+        return Help::rule(match function {
+            MatrixFunction::Solve => format!(
+                "in `solve(a, b)`, `a` is square, `n -> n`, and `b` has the same output axis, and the same batch axes or none: make \
+                 both {a} or both {b}"
+            ),
+            _ => format!("`{}` takes square matrices, `n -> n`: make both {a} or both {b}", function.name()),
         });
-        let placed: Vec<Placed> = placed.collect::<Option<_>>()?;
-        (row.hole().is_none() && (2..=MOST_LABELS).contains(&placed.len())).then_some(placed)
     }
+    if let Some(advice) = other_order(graph, case.refused) {
+        return advice.into();
+    }
+    let mut steps = case.core.constraints.iter().map(|id| super::origin(graph, *id).step);
+    match steps.all(|step| step == case.refused) {
+        true => Help::rule(format!(
+            "a label is one size wherever it stands: make both {a} or both {b}, or use two labels for two sizes"
+        )),
+        false => Help::rule(format!("an axis has one size wherever it is used: make both {a} or both {b}")),
+    }
+}
 
-    /// The sizes of labels at all other places of the operands.
-    fn elsewhere_sized(&self, step: u32, slot: usize, kind: Kind) -> Vec<(AxisId, u64)> {
-        let Some((known, _)) = self.spec_of_step(step) else { return Vec::new() };
-        let count = self.step_operands(step).len();
-        let mut sizes: Vec<(AxisId, u64)> = Vec::new();
-        for (axis, other, row, spot) in spec_axes(&known.spec) {
-            let (AxisKind::Label(label), true) = (&axis.kind, other < count) else { continue };
-            let Some(tensor) = self.slot_tensor(step, other).filter(|_| (other, row) != (slot, kind)) else {
-                continue;
-            };
-            let Some(size) = self.size_at(AxisPlace { tensor, kind: row, spot }) else { continue };
-            sizes.push((*label, size));
-        }
-        sizes
+/// The message about two axes of matrices that cannot agree: the labels of these functions are not the program's.
+pub(super) fn of_one_size(graph: &Graph, step: u32, [a, b]: [&str; 2]) -> Option<String> {
+    let name = matrices_of(graph, step)?.name();
+    Some(format!("`{name}` needs axes of one size, and {a} and {b} do not agree"))
+}
+
+/// The function of matrices that a step computes, or would compute.
+pub(super) fn matrices_of(graph: &Graph, step: u32) -> Option<MatrixFunction> {
+    match super::op(graph, step)? {
+        Op::Einsum { name, .. } => MatrixFunction::named(name),
+        _ => None,
     }
+}
+
+/// The one operand whose labels fit in another order, and that order.
+fn other_order(graph: &Graph, step: u32) -> Option<String> {
+    let (known, _) = spec_axis::spec_of_step(graph, step)?;
+    let operands = &known.spec.operands;
+    let mut found = None;
+    for (slot, shape) in operands.iter().enumerate() {
+        for kind in Kind::ALL {
+            let Some(row) = placed(graph, step, slot, kind) else { continue };
+            let others = elsewhere_sized(graph, step, slot, kind);
+            let mut fitting = orders(&row).into_iter().filter(|order| fits(order, &others));
+            let Some(order) = fitting.next() else { continue };
+            if fitting.next().is_some() || found.is_some() {
+                return None;
+            }
+            found = Some((slot, shape, kind, order));
+        }
+    }
+    let (slot, shape, kind, order) = found?;
+    let tensor = spec_axis::slot_tensor(graph, step, slot)?;
+    let written = reordered(&known, shape, kind, &order)?;
+    let mut all: Vec<String> =
+        operands.iter().map(|each| known.written(each, each.span).trim().to_string()).collect();
+    all[slot] = written.clone();
+    let results: Vec<String> =
+        known.spec.results.iter().map(|each| known.written(each, each.span).trim().to_string()).collect();
+    Some(format!(
+        "`{}` is `{}`: write `{written}` for it, `{} => {}`",
+        names::told_as(graph, tensor),
+        partial_shape::shape(graph, tensor),
+        all.join("; "),
+        results.join("; ")
+    ))
+}
+
+/// The labels of a row of an operand, with their sizes; nothing if the row has anything else.
+fn placed(graph: &Graph, step: u32, slot: usize, kind: Kind) -> Option<Vec<Placed>> {
+    let (known, _) = spec_axis::spec_of_step(graph, step)?;
+    let row = known.spec.operands.get(slot)?.row(kind)?;
+    let tensor = spec_axis::slot_tensor(graph, step, slot)?;
+    let placed = row_spots(row).map(|(axis, spot): (_, Spot)| match axis.kind {
+        AxisKind::Label(label) => Some((label, spec_axis::size_at(graph, AxisPlace { tensor, kind, spot }))),
+        _ => None,
+    });
+    let placed: Vec<Placed> = placed.collect::<Option<_>>()?;
+    (row.hole().is_none() && (2..=MOST_LABELS).contains(&placed.len())).then_some(placed)
+}
+
+/// The sizes of labels at all other places of the operands.
+fn elsewhere_sized(graph: &Graph, step: u32, slot: usize, kind: Kind) -> Vec<(AxisId, u64)> {
+    let Some((known, _)) = spec_axis::spec_of_step(graph, step) else { return Vec::new() };
+    let count = names::step_operands(graph, step).len();
+    let mut sizes: Vec<(AxisId, u64)> = Vec::new();
+    for (axis, other, row, spot) in spec_axes(&known.spec) {
+        let (AxisKind::Label(label), true) = (&axis.kind, other < count) else { continue };
+        let Some(tensor) =
+            spec_axis::slot_tensor(graph, step, other).filter(|_| (other, row) != (slot, kind))
+        else {
+            continue;
+        };
+        let Some(size) = spec_axis::size_at(graph, AxisPlace { tensor, kind: row, spot }) else { continue };
+        sizes.push((*label, size));
+    }
+    sizes
 }
 
 /// Returns true if labels in some order have the sizes that they have elsewhere, and these agree.

@@ -5,280 +5,282 @@ use broadloom_diagnostics::{Fact, Help};
 use broadloom_spec::{Kind, Mode};
 
 use super::advice::CONTRACTS;
-use super::{Case, axes};
-use crate::Graph;
+use super::{Case, advice, axes, chain, ends, labels, walk};
 use crate::error::{Error, ErrorKind, Remedy};
-use crate::lowering::Face;
 use crate::step::{Aspect, Op, Origin, Step, Tensor};
+use crate::{Graph, names, partial_shape, spec_axis};
 
-impl Graph {
-    /// Explains a row that would need more axes than it can have.
-    pub(super) fn explain_rank(&self, case: Case<'_>, row: RowVar, lo: u32, hi: u32) -> Error {
-        let own = case.core.constraints.iter().rev().filter(|id| self.origin(**id).step == case.refused);
-        let error = own.into_iter().find_map(|id| self.explain_bounds(self.origin(*id), lo, hi));
-        let error = error.unwrap_or_else(|| {
-            if let Some(error) = self.explain_assigned(case.refused, row, lo, hi) {
-                return error;
+/// Explains a row that would need more axes than it can have.
+pub(super) fn explain_rank(graph: &Graph, case: Case<'_>, row: RowVar, lo: u32, hi: u32) -> Error {
+    let own = case.core.constraints.iter().rev().filter(|id| super::origin(graph, **id).step == case.refused);
+    let error = own.into_iter().find_map(|id| explain_bounds(graph, super::origin(graph, *id), lo, hi));
+    let error = error.unwrap_or_else(|| {
+        if let Some(error) = explain_assigned(graph, case.refused, row, lo, hi) {
+            return error;
+        }
+        let message = match ends::tensor_with(graph, row, case.refused) {
+            Some((tensor, kind, found)) => {
+                let flanks = u32::from(found.lead + found.trail);
+                let (least, most) = (axes(lo + flanks), axes(hi + flanks));
+                format!("the {} of {tensor} needs {least} but can have only {most}", kind.name())
             }
-            let message = match self.tensor_with(row, case.refused) {
-                Some((tensor, kind, found)) => {
-                    let flanks = u32::from(found.lead + found.trail);
-                    let (least, most) = (axes(lo + flanks), axes(hi + flanks));
-                    format!("the {} of {tensor} needs {least} but can have only {most}", kind.name())
-                }
-                None => format!("`...` stands for at least {} and at most {}", axes(lo), axes(hi)),
-            };
-            self.error_at(ErrorKind::Mismatch, case.refused, &message)
-        });
-        self.with_declarations(case, error)
-    }
+            None => format!("`...` stands for at least {} and at most {}", axes(lo), axes(hi)),
+        };
+        super::error_at(graph, ErrorKind::Mismatch, case.refused, &message)
+    });
+    with_declarations(graph, case, error)
+}
 
-    /// Explains axes of something that is assigned to a state, which lacks them.
-    fn explain_assigned(&self, step: u32, row: RowVar, lo: u32, hi: u32) -> Option<Error> {
-        let target = self.step_results(step).next().filter(|target| self.leaf(*target).is_some())?;
-        let (_, kind, found) = self.tensor_with(row, step)?;
-        let flanks = u32::from(found.lead + found.trail);
-        let (name, shape) = (self.told_as(target), self.shape(target));
-        let message = format!(
-            "`{name}` is `{shape}`, and what is assigned to it has {} in the {}: there is room for {}",
-            axes(lo + flanks),
-            kind.name(),
-            axes(hi + flanks)
-        );
-        let error = self.error_at(ErrorKind::Mismatch, step, &message);
-        Some(error.with_help(format!(
+/// Explains axes of something that is assigned to a state, which lacks them.
+fn explain_assigned(graph: &Graph, step: u32, row: RowVar, lo: u32, hi: u32) -> Option<Error> {
+    let target = names::step_results(graph, step).next().filter(|target| graph.leaf(*target).is_some())?;
+    let (_, kind, found) = ends::tensor_with(graph, row, step)?;
+    let flanks = u32::from(found.lead + found.trail);
+    let (name, shape) = (names::told_as(graph, target), partial_shape::shape(graph, target));
+    let message = format!(
+        "`{name}` is `{shape}`, and what is assigned to it has {} in the {}: there is room for {}",
+        axes(lo + flanks),
+        kind.name(),
+        axes(hi + flanks)
+    );
+    let error = super::error_at(graph, ErrorKind::Mismatch, step, &message);
+    Some(
+        error.with_help(format!(
             "give `{name}` these axes, or sum or average over them before they are assigned"
-        )))
-    }
+        )),
+    )
+}
 
-    /// Explains a refused constraint between a row that is written out and one that is known by
-    /// bounds.
-    fn explain_bounds(&self, origin: Origin, lo: u32, hi: u32) -> Option<Error> {
-        let Origin { step, slot, part } = origin;
-        let other = |written: u32| match written {
-            written if written <= hi => Some(format!("at least {}", axes(lo))),
-            written if written >= lo => Some(format!("at most {}", axes(hi))),
-            _ => None,
-        };
-        match part {
-            Aspect::Contract => {
-                let [a, b] = [self.slot_tensor(step, 0)?, self.slot_tensor(step, 1)?];
-                let rows = [self.rows(a)[Kind::Input as usize], self.rows(b)[Kind::Output as usize]];
-                let [inputs, outputs] = rows.map(|row| u32::from(row.lead + row.trail));
-                match rows.map(|row| row.hole.is_none()) {
-                    [true, false] => {
-                        Some(self.explain_product_rank(step, a, b, [axes(inputs), other(inputs)?]))
-                    }
-                    [false, true] => {
-                        Some(self.explain_product_rank(step, a, b, [other(outputs)?, axes(outputs)]))
-                    }
-                    _ => None,
+/// Explains a refused constraint between a row that is written out and one that is known by
+/// bounds.
+fn explain_bounds(graph: &Graph, origin: Origin, lo: u32, hi: u32) -> Option<Error> {
+    let Origin { step, slot, part } = origin;
+    let other = |written: u32| match written {
+        written if written <= hi => Some(format!("at least {}", axes(lo))),
+        written if written >= lo => Some(format!("at most {}", axes(hi))),
+        _ => None,
+    };
+    match part {
+        Aspect::Contract => {
+            let [a, b] = [spec_axis::slot_tensor(graph, step, 0)?, spec_axis::slot_tensor(graph, step, 1)?];
+            let rows = [graph.rows(a)[Kind::Input as usize], graph.rows(b)[Kind::Output as usize]];
+            let [inputs, outputs] = rows.map(|row| u32::from(row.lead + row.trail));
+            match rows.map(|row| row.hole.is_none()) {
+                [true, false] => {
+                    Some(explain_product_rank(graph, step, a, b, [axes(inputs), other(inputs)?]))
                 }
-            }
-            Aspect::Row(kind) => {
-                let (known, _) = self.spec_of_step(step)?;
-                let row = known.spec.operands.get(usize::from(slot))?.row(kind);
-                let says = row.map_or(0, |row| row.axes().count() as u32);
-                let closed = row.is_none_or(|row| row.hole().is_none());
-                let tensor = self.slot_tensor(step, usize::from(slot)).filter(|_| closed)?;
-                Some(self.explain_spec_rank(step, usize::from(slot), tensor, kind, says, &other(says)?))
-            }
-            _ => None,
-        }
-    }
-
-    /// Adds the declarations of the leaves that a contradiction is about.
-    pub(super) fn with_declarations(&self, case: Case<'_>, error: Error) -> Error {
-        const MOST: usize = 4;
-        let read = case.core.constraints.iter().flat_map(|id| {
-            let made = self.step_results(self.origin(*id).step);
-            self.rows_read(*id).into_iter().map(|row| self.walk_back(row).0.0).chain(made)
-        });
-        let mut leaves: Vec<Tensor> =
-            read.filter(|tensor| self.declarations.contains_key(&tensor.0)).collect();
-        leaves.sort_unstable();
-        leaves.dedup();
-        leaves.into_iter().take(MOST).fold(error, |error, leaf| error.with_end(self.declared_end(leaf)))
-    }
-
-    /// Explains one constraint whose two rows are written with different numbers of axes.
-    pub(super) fn explain_overflow(&self, case: Case<'_>, written: u32, available: u32) -> Error {
-        let Some(id) = case.core.constraints.first() else {
-            return Error::new(ErrorKind::Mismatch, "the numbers of axes do not agree");
-        };
-        let Origin { step, slot, part } = self.origin(*id);
-        let tensor = self.slot_tensor(step, usize::from(slot));
-        match (self.steps.get(step as usize), part, tensor) {
-            (Some(Step::Op { op: Op::Einsum { .. }, .. }), Aspect::Row(kind), Some(tensor)) => {
-                let has = self.written(tensor, kind);
-                let says = if has == written { available } else { written };
-                let error = self.explain_spec_rank(step, usize::from(slot), tensor, kind, says, &axes(has));
-                error.with_end(self.row_end((tensor, kind)))
-            }
-            (Some(Step::Op { op: Op::Slice(_), .. }), _, Some(tensor)) => {
-                self.explain_unsliceable(step, tensor)
-            }
-            (Some(Step::Square(tensor)), ..) => {
-                let [input, output] =
-                    [Kind::Input, Kind::Output].map(|kind| axes(self.written(*tensor, kind)));
-                let message = format!("the input has {input}, the output has {output}");
-                self.error_at(ErrorKind::Mismatch, step, &message).with_end(self.declared_end(*tensor))
-            }
-            (Some(Step::Declared(tensor)), Aspect::Row(kind), _) => {
-                let has = self.written(*tensor, kind);
-                let says = if has == written { available } else { written };
-                let kind = kind.name();
-                let message = format!("this says {} for the {kind}, but it has {}", axes(says), axes(has));
-                let shape = format!("`{}` is `{}`", self.told_as(*tensor), self.shape(*tensor));
-                let error = self.error_at(ErrorKind::Mismatch, step, &message);
-                error.with_end(self.about_tensor(*tensor, shape)).with_help(
-                    "write every axis, or `...` for any number of them; a row that is not written has none",
-                )
-            }
-            (_, Aspect::Contract, _) => {
-                let &[a, b, ..] = self.step_operands(step) else {
-                    return Error::new(ErrorKind::Mismatch, self.subject(step));
-                };
-                let numbers = [self.written(a, Kind::Input), self.written(b, Kind::Output)];
-                let error = self.explain_product_rank(step, a, b, numbers.map(axes));
-                error.with_end(self.row_end((a, Kind::Input))).with_end(self.row_end((b, Kind::Output)))
-            }
-            (Some(Step::Op { .. }), Aspect::Row(kind), Some(tensor)) => {
-                self.explain_no_room(step, tensor, kind, written.min(available))
-            }
-            _ => {
-                let message = format!("{} on one side and {} on the other", axes(written), axes(available));
-                self.error_at(ErrorKind::Mismatch, step, &message)
+                [false, true] => {
+                    Some(explain_product_rank(graph, step, a, b, [other(outputs)?, axes(outputs)]))
+                }
+                _ => None,
             }
         }
+        Aspect::Row(kind) => {
+            let (known, _) = spec_axis::spec_of_step(graph, step)?;
+            let row = known.spec.operands.get(usize::from(slot))?.row(kind);
+            let says = row.map_or(0, |row| row.axes().count() as u32);
+            let closed = row.is_none_or(|row| row.hole().is_none());
+            let tensor = spec_axis::slot_tensor(graph, step, usize::from(slot)).filter(|_| closed)?;
+            Some(explain_spec_rank(graph, step, usize::from(slot), tensor, kind, says, &other(says)?))
+        }
+        _ => None,
     }
+}
 
-    /// Explains an operand with more axes than the tensor that an operation is assigned to.
-    fn explain_no_room(&self, step: u32, operand: Tensor, kind: Kind, room: u32) -> Error {
-        let target = Face::first_result(self, step);
-        let [name, assigned] = [operand, target].map(|tensor| self.told_as(tensor));
-        let (has, room) = (axes(self.written(operand, kind)), axes(room));
-        let message = format!(
-            "the {} of `{name}` has {has}, but `{assigned}`, which it is assigned to, has {room}",
-            kind.name()
-        );
-        self.error_at(ErrorKind::Mismatch, step, &message)
-            .with_end(self.row_end((operand, kind)))
-            .with_end(self.row_end((target, kind)))
-            .with_help(self.reduced_first((operand, target), kind))
-    }
+/// Adds the declarations of the leaves that a contradiction is about.
+pub(super) fn with_declarations(graph: &Graph, case: Case<'_>, error: Error) -> Error {
+    const MOST: usize = 4;
+    let read = case.core.constraints.iter().flat_map(|id| {
+        let made = names::step_results(graph, super::origin(graph, *id).step);
+        super::rows_read(graph, *id).into_iter().map(|row| walk::walk_back(graph, row).0.0).chain(made)
+    });
+    let mut leaves: Vec<Tensor> = read.filter(|tensor| graph.declarations.contains_key(&tensor.0)).collect();
+    leaves.sort_unstable();
+    leaves.dedup();
+    leaves.into_iter().take(MOST).fold(error, |error, leaf| error.with_end(super::declared_end(graph, leaf)))
+}
 
-    /// Advice for something with axes that what it is assigned to lacks.
-    fn reduced_first(&self, (operand, target): (Tensor, Tensor), kind: Kind) -> String {
-        let [name, assigned] = [operand, target].map(|tensor| self.told_as(tensor));
-        let shape = self.shape(operand);
-        let is_plain = name.chars().all(|letter| letter.is_alphanumeric() || letter == '_');
-        let [own, wanted] = [operand, target].map(|tensor| self.known_row(tensor, Kind::Output));
-        let is_same = wanted.is_none() || own == wanted;
-        let is_number = Kind::ALL.iter().all(|kind| self.written(target, *kind) == 0);
-        match (kind, self.written(target, kind), self.written(operand, Kind::Input)) {
-            _ if is_number && is_plain => format!(
-                "`{assigned}` is one number: write `mean({name})`, or `sum`, in place of `{name}`; to keep them all, declare `{assigned}` as `{shape}`"
-            ),
-            (Kind::Batch, 0, 0) if is_plain && is_same => format!(
-                "`{assigned}` has no batch: write `mean(\"..b.. | ... => ...\", {name})`, or `sum`, in place of `{name}`; for one of each example, declare `{assigned}` as `{shape}`"
-            ),
-            (Kind::Output, 0, 0) if is_plain => format!(
-                "`{assigned}` has no output axes: write `mean(\"... | ..i.. => ... |\", {name})`, or `sum`, in place of `{name}`; to keep them all, declare `{assigned}` as `{shape}`"
-            ),
-            _ => format!(
-                "declare `{assigned}` with these axes, or take a sum or a mean over them first: `mean(\"..b.. | ... => ...\", x)` leaves out the batch"
-            ),
+/// Explains one constraint whose two rows are written with different numbers of axes.
+pub(super) fn explain_overflow(graph: &Graph, case: Case<'_>, written: u32, available: u32) -> Error {
+    let Some(id) = case.core.constraints.first() else {
+        return Error::new(ErrorKind::Mismatch, "the numbers of axes do not agree");
+    };
+    let Origin { step, slot, part } = super::origin(graph, *id);
+    let tensor = spec_axis::slot_tensor(graph, step, usize::from(slot));
+    match (graph.steps.get(step as usize), part, tensor) {
+        (Some(Step::Op { op: Op::Einsum { .. }, .. }), Aspect::Row(kind), Some(tensor)) => {
+            let has = written_axes(graph, tensor, kind);
+            let says = if has == written { available } else { written };
+            let error = explain_spec_rank(graph, step, usize::from(slot), tensor, kind, says, &axes(has));
+            error.with_end(super::row_end(graph, (tensor, kind)))
+        }
+        (Some(Step::Op { op: Op::Slice(_), .. }), _, Some(tensor)) => {
+            explain_unsliceable(graph, step, tensor)
+        }
+        (Some(Step::Square(tensor)), ..) => {
+            let [input, output] =
+                [Kind::Input, Kind::Output].map(|kind| axes(written_axes(graph, *tensor, kind)));
+            let message = format!("the input has {input}, the output has {output}");
+            super::error_at(graph, ErrorKind::Mismatch, step, &message)
+                .with_end(super::declared_end(graph, *tensor))
+        }
+        (Some(Step::Declared(tensor)), Aspect::Row(kind), _) => {
+            let has = written_axes(graph, *tensor, kind);
+            let says = if has == written { available } else { written };
+            let kind = kind.name();
+            let message = format!("this says {} for the {kind}, but it has {}", axes(says), axes(has));
+            let shape =
+                format!("`{}` is `{}`", names::told_as(graph, *tensor), partial_shape::shape(graph, *tensor));
+            let error = super::error_at(graph, ErrorKind::Mismatch, step, &message);
+            error.with_end(super::about_tensor(graph, *tensor, shape)).with_help(
+                "write every axis, or `...` for any number of them; a row that is not written has none",
+            )
+        }
+        (_, Aspect::Contract, _) => {
+            let &[a, b, ..] = names::step_operands(graph, step) else {
+                return Error::new(ErrorKind::Mismatch, names::subject(graph, step));
+            };
+            let numbers = [written_axes(graph, a, Kind::Input), written_axes(graph, b, Kind::Output)];
+            let error = explain_product_rank(graph, step, a, b, numbers.map(axes));
+            error
+                .with_end(super::row_end(graph, (a, Kind::Input)))
+                .with_end(super::row_end(graph, (b, Kind::Output)))
+        }
+        (Some(Step::Op { .. }), Aspect::Row(kind), Some(tensor))
+            if let Some(target) = names::step_results(graph, step).next() =>
+        {
+            explain_no_room(graph, step, [tensor, target], kind, written.min(available))
+        }
+        _ => {
+            let message = format!("{} on one side and {} on the other", axes(written), axes(available));
+            super::error_at(graph, ErrorKind::Mismatch, step, &message)
         }
     }
+}
 
-    /// The number of axes of a row that are written out.
-    fn written(&self, tensor: Tensor, kind: Kind) -> u32 {
-        let row = self.rows(tensor)[kind as usize];
-        u32::from(row.lead + row.trail)
+/// Explains an operand with more axes than the tensor that an operation is assigned to.
+fn explain_no_room(graph: &Graph, step: u32, [operand, target]: [Tensor; 2], kind: Kind, room: u32) -> Error {
+    let [name, assigned] = [operand, target].map(|tensor| names::told_as(graph, tensor));
+    let (has, room) = (axes(written_axes(graph, operand, kind)), axes(room));
+    let message = format!(
+        "the {} of `{name}` has {has}, but `{assigned}`, which it is assigned to, has {room}",
+        kind.name()
+    );
+    super::error_at(graph, ErrorKind::Mismatch, step, &message)
+        .with_end(super::row_end(graph, (operand, kind)))
+        .with_end(super::row_end(graph, (target, kind)))
+        .with_help(reduced_first(graph, (operand, target), kind))
+}
+
+/// Advice for something with axes that what it is assigned to lacks.
+fn reduced_first(graph: &Graph, (operand, target): (Tensor, Tensor), kind: Kind) -> String {
+    let [name, assigned] = [operand, target].map(|tensor| names::told_as(graph, tensor));
+    let shape = partial_shape::shape(graph, operand);
+    let is_plain = name.chars().all(|letter| letter.is_alphanumeric() || letter == '_');
+    let [own, wanted] = [operand, target].map(|tensor| super::known_row(graph, tensor, Kind::Output));
+    let is_same = wanted.is_none() || own == wanted;
+    let is_number = Kind::ALL.iter().all(|kind| written_axes(graph, target, *kind) == 0);
+    match (kind, written_axes(graph, target, kind), written_axes(graph, operand, Kind::Input)) {
+        _ if is_number && is_plain => format!(
+            "`{assigned}` is one number: write `mean({name})`, or `sum`, in place of `{name}`; to keep them all, declare `{assigned}` as `{shape}`"
+        ),
+        (Kind::Batch, 0, 0) if is_plain && is_same => format!(
+            "`{assigned}` has no batch: write `mean(\"..b.. | ... => ...\", {name})`, or `sum`, in place of `{name}`; for one of each example, declare `{assigned}` as `{shape}`"
+        ),
+        (Kind::Output, 0, 0) if is_plain => format!(
+            "`{assigned}` has no output axes: write `mean(\"... | ..i.. => ... |\", {name})`, or `sum`, in place of `{name}`; to keep them all, declare `{assigned}` as `{shape}`"
+        ),
+        _ => format!(
+            "declare `{assigned}` with these axes, or take a sum or a mean over them first: `mean(\"..b.. | ... => ...\", x)` leaves out the batch"
+        ),
     }
+}
 
-    /// Explains a spec with another number of axes than its operand.
-    fn explain_spec_rank(
-        &self,
-        step: u32,
-        slot: usize,
-        tensor: Tensor,
-        kind: Kind,
-        says: u32,
-        has: &str,
-    ) -> Error {
-        if let Some(function) = self.matrices_of(step).filter(|_| kind != Kind::Batch) {
-            let (name, kind, of) = (function.name(), kind.name(), self.told_as(tensor));
-            let message =
-                format!("`{name}` takes matrices with {} for the {kind}, but `{of}` has {has}", axes(says));
-            return self.error_at(ErrorKind::Mismatch, step, &message).with_help(
-                "a matrix has one input axis, its columns, and one output axis, its rows: `3 -> 3`",
-            );
-        }
-        let spec = self.spec_of_step(step);
-        let shape = spec.as_ref().and_then(|(known, _)| {
-            let shape = known.spec.shapes().nth(slot)?;
-            Some(known.written(shape, shape.span))
-        });
-        let message = format!(
-            "`{}` in the spec has {} for the {}, but `{}` has {has}",
-            shape.unwrap_or_default(),
-            axes(says),
-            kind.name(),
-            self.told_as(tensor),
-        );
-        let error = self.error_at(ErrorKind::Mismatch, step, &message).with_fact(Fact::SpecRank);
-        if let Some(words) = self.words_run_together(step, slot, kind) {
-            return error.with_help(format!("every letter is an axis here; write `{words}`"));
-        }
-        let help = match kind {
-            Kind::Batch => "write the batch axes before `|`, or `... |` to pass any along",
-            Kind::Input => "write the input axes before `->`, or `... ->` to pass any along",
-            Kind::Output => "write one label for each axis, or `...` for any number of them",
-        };
-        error.with_remedy(Remedy::Spec, Help::rule(help))
-    }
+/// The number of axes of a row that are written out.
+fn written_axes(graph: &Graph, tensor: Tensor, kind: Kind) -> u32 {
+    let row = graph.rows(tensor)[kind as usize];
+    u32::from(row.lead + row.trail)
+}
 
-    /// A row of words in a spec that is read letter by letter, with the commas it needs.
-    fn words_run_together(&self, step: u32, slot: usize, kind: Kind) -> Option<String> {
-        let (known, _) = self.spec_of_step(step)?;
-        let row = self.spec_row_text(step, slot, kind)?;
-        let words: Vec<&str> = row.split_whitespace().collect();
-        let run_together = words.iter().any(|word| word.chars().filter(|c| c.is_alphabetic()).count() > 2);
-        (known.spec.mode == Mode::Single && run_together).then(|| {
-            // A comma anywhere makes names words; a row of one word needs one behind it.
-            if words.len() == 1 { format!("{row},") } else { words.join(", ") }
-        })
-    }
-
-    fn explain_unsliceable(&self, step: u32, tensor: Tensor) -> Error {
-        let (name, shape) = (self.told_as(tensor), self.shape(tensor));
+/// Explains a spec with another number of axes than its operand.
+fn explain_spec_rank(
+    graph: &Graph,
+    step: u32,
+    slot: usize,
+    tensor: Tensor,
+    kind: Kind,
+    says: u32,
+    has: &str,
+) -> Error {
+    if let Some(function) = labels::matrices_of(graph, step).filter(|_| kind != Kind::Batch) {
+        let (name, kind, of) = (function.name(), kind.name(), names::told_as(graph, tensor));
         let message =
-            format!("an index counts along the first batch axis, and `{name}` (`{shape}`) has no batch axes");
-        let error =
-            self.error_at(ErrorKind::Mismatch, step, &message).with_end(self.row_end((tensor, Kind::Batch)));
-        let output = self.known_row(tensor, Kind::Output).unwrap_or_default();
-        match (&output[..], self.written(tensor, Kind::Input)) {
-            ([first, rest @ ..], 0) => error.with_help(format!(
-                "batch axes stand before `|`: `{}` has one",
-                format!("{first} | {}", rest.join(", ")).trim_end()
-            )),
-            _ => error.with_help("batch axes stand before `|`"),
-        }
+            format!("`{name}` takes matrices with {} for the {kind}, but `{of}` has {has}", axes(says));
+        return super::error_at(graph, ErrorKind::Mismatch, step, &message)
+            .with_help("a matrix has one input axis, its columns, and one output axis, its rows: `3 -> 3`");
     }
+    let spec = spec_axis::spec_of_step(graph, step);
+    let shape = spec.as_ref().and_then(|(known, _)| {
+        let shape = known.spec.shapes().nth(slot)?;
+        Some(known.written(shape, shape.span))
+    });
+    let message = format!(
+        "`{}` in the spec has {} for the {}, but `{}` has {has}",
+        shape.unwrap_or_default(),
+        axes(says),
+        kind.name(),
+        names::told_as(graph, tensor),
+    );
+    let error = super::error_at(graph, ErrorKind::Mismatch, step, &message).with_fact(Fact::SpecRank);
+    if let Some(words) = words_run_together(graph, step, slot, kind) {
+        return error.with_help(format!("every letter is an axis here; write `{words}`"));
+    }
+    let help = match kind {
+        Kind::Batch => "write the batch axes before `|`, or `... |` to pass any along",
+        Kind::Input => "write the input axes before `->`, or `... ->` to pass any along",
+        Kind::Output => "write one label for each axis, or `...` for any number of them",
+    };
+    error.with_remedy(Remedy::Spec, Help::rule(help))
+}
 
-    /// Explains a product of tensors with another number of inputs than outputs.
-    fn explain_product_rank(&self, step: u32, a: Tensor, b: Tensor, numbers: [String; 2]) -> Error {
-        let [inputs, outputs] = numbers;
-        let message = format!(
-            "the input of `{}` has {inputs}, but the output of `{}` has {outputs}",
-            self.told_as(a),
-            self.told_as(b),
-        );
-        let advice = self.product_advice(step);
-        let rule = || Help::rule(format!("{CONTRACTS}; `*` is pointwise"));
-        let error = self.error_at(ErrorKind::Mismatch, step, &message).with_fact(Fact::ProductRank);
-        error.with_help(advice.map_or_else(rule, Help::from))
+/// A row of words in a spec that is read letter by letter, with the commas it needs.
+fn words_run_together(graph: &Graph, step: u32, slot: usize, kind: Kind) -> Option<String> {
+    let (known, _) = spec_axis::spec_of_step(graph, step)?;
+    let row = chain::spec_row_text(graph, step, slot, kind)?;
+    let words: Vec<&str> = row.split_whitespace().collect();
+    let run_together = words.iter().any(|word| word.chars().filter(|c| c.is_alphabetic()).count() > 2);
+    (known.spec.mode == Mode::Single && run_together).then(|| {
+        // A comma anywhere makes names words; a row of one word needs one behind it.
+        if words.len() == 1 { format!("{row},") } else { words.join(", ") }
+    })
+}
+
+fn explain_unsliceable(graph: &Graph, step: u32, tensor: Tensor) -> Error {
+    let (name, shape) = (names::told_as(graph, tensor), partial_shape::shape(graph, tensor));
+    let message =
+        format!("an index counts along the first batch axis, and `{name}` (`{shape}`) has no batch axes");
+    let error = super::error_at(graph, ErrorKind::Mismatch, step, &message)
+        .with_end(super::row_end(graph, (tensor, Kind::Batch)));
+    let output = super::known_row(graph, tensor, Kind::Output).unwrap_or_default();
+    match (&output[..], written_axes(graph, tensor, Kind::Input)) {
+        ([first, rest @ ..], 0) => error.with_help(format!(
+            "batch axes stand before `|`: `{}` has one",
+            format!("{first} | {}", rest.join(", ")).trim_end()
+        )),
+        _ => error.with_help("batch axes stand before `|`"),
     }
+}
+
+/// Explains a product of tensors with another number of inputs than outputs.
+fn explain_product_rank(graph: &Graph, step: u32, a: Tensor, b: Tensor, numbers: [String; 2]) -> Error {
+    let [inputs, outputs] = numbers;
+    let message = format!(
+        "the input of `{}` has {inputs}, but the output of `{}` has {outputs}",
+        names::told_as(graph, a),
+        names::told_as(graph, b),
+    );
+    let advice = advice::product_advice(graph, step);
+    let rule = || Help::rule(format!("{CONTRACTS}; `*` is pointwise"));
+    let error = super::error_at(graph, ErrorKind::Mismatch, step, &message).with_fact(Fact::ProductRank);
+    error.with_help(advice.map_or_else(rule, Help::from))
 }

@@ -2,8 +2,9 @@
 
 use broadloom_spec::{Axis, AxisKind, Kind};
 
-use crate::Graph;
+use super::advice;
 use crate::step::{Op, Tensor};
+use crate::{Graph, names, spec_axis};
 
 /// The batch axes and the output axes of a tensor without inputs.
 struct Axes {
@@ -12,155 +13,154 @@ struct Axes {
     output: Vec<String>,
 }
 
-impl Graph {
-    /// The one change that would make two operands fit.
-    pub(super) fn repair(&self, step: u32) -> Option<String> {
-        if let Some(advice) = self.batch_as_output(step).or_else(|| self.batch_behind_bar(step)) {
-            return Some(advice);
-        }
-        let &[a, b] = self.step_operands(step) else { return None };
-        let (a, b) = (self.known_axes(a)?, self.known_axes(b)?);
-        let both = [(&a, &b), (&b, &a)];
-        let first = |repair: fn(&Graph, &Axes, &Axes) -> Option<String>| {
-            both.iter().find_map(|(tensor, other)| repair(self, tensor, other))
-        };
-        first(Graph::other_bar).or_else(|| first(Graph::merged)).or_else(|| first(Graph::misplaced))
+/// The one change that would make two operands fit.
+pub(super) fn repair(graph: &Graph, step: u32) -> Option<String> {
+    if let Some(advice) = advice::batch_as_output(graph, step).or_else(|| batch_behind_bar(graph, step)) {
+        return Some(advice);
     }
+    let &[a, b] = names::step_operands(graph, step) else { return None };
+    let (a, b) = (known_axes(graph, a)?, known_axes(graph, b)?);
+    let both = [(&a, &b), (&b, &a)];
+    let first = |repair: fn(&Graph, &Axes, &Axes) -> Option<String>| {
+        both.iter().find_map(|(tensor, other)| repair(graph, tensor, other))
+    };
+    first(other_bar).or_else(|| first(merged)).or_else(|| first(misplaced))
+}
 
-    /// Advice for an operand that a spec made, with outputs where what it reads has batch axes.
-    fn batch_behind_bar(&self, step: u32) -> Option<String> {
-        let label = |axis: &Axis| if let AxisKind::Label(label) = axis.kind { Some(label) } else { None };
-        let operands = self.step_operands(step);
-        operands.iter().find_map(|tensor| {
-            // As a batch, it would fit that of another operand.
-            let outputs = self.known_row(*tensor, Kind::Output)?;
-            let mut others = operands.iter().filter(|other| *other != tensor);
-            others.find(|other| {
-                self.known_row(**other, Kind::Batch).is_some_and(|batch| batch.ends_with(&outputs))
-            })?;
-            let mut made = self.tensors.get(tensor.index())?.step;
-            // A mean is a sum that is divided.
-            while let (Some(Op::Pointwise("/")), Some(whole)) = (self.op(made), self.slot_tensor(made, 0)) {
-                made = self.tensors.get(whole.index())?.step;
-            }
-            let (known, _) = self.spec_of_step(made)?;
-            let result = known.spec.results.first()?;
-            if result.batch.is_some() || result.input.is_some() {
-                return None;
-            }
-            let (_, from) = known.spec.operands.iter().zip(self.step_operands(made)).find(|(read, _)| {
+/// Advice for an operand that a spec made, with outputs where what it reads has batch axes.
+fn batch_behind_bar(graph: &Graph, step: u32) -> Option<String> {
+    let label = |axis: &Axis| if let AxisKind::Label(label) = axis.kind { Some(label) } else { None };
+    let operands = names::step_operands(graph, step);
+    operands.iter().find_map(|tensor| {
+        // As a batch, it would fit that of another operand.
+        let outputs = super::known_row(graph, *tensor, Kind::Output)?;
+        let mut others = operands.iter().filter(|other| *other != tensor);
+        others.find(|other| {
+            super::known_row(graph, **other, Kind::Batch).is_some_and(|batch| batch.ends_with(&outputs))
+        })?;
+        let mut made = graph.tensors.get(tensor.index())?.step;
+        // A mean is a sum that is divided.
+        while let (Some(Op::Pointwise("/")), Some(whole)) =
+            (super::op(graph, made), spec_axis::slot_tensor(graph, made, 0))
+        {
+            made = graph.tensors.get(whole.index())?.step;
+        }
+        let (known, _) = spec_axis::spec_of_step(graph, made)?;
+        let result = known.spec.results.first()?;
+        if result.batch.is_some() || result.input.is_some() {
+            return None;
+        }
+        let (_, from) =
+            known.spec.operands.iter().zip(names::step_operands(graph, made)).find(|(read, _)| {
                 let batch: Vec<_> =
                     read.row(Kind::Batch).into_iter().flat_map(|row| row.axes()).filter_map(label).collect();
                 let mut outputs = result.output.axes().map(label);
                 result.output.axes().next().is_some()
                     && outputs.all(|output| output.is_some_and(|output| batch.contains(&output)))
             })?;
-            let written = known.written(result, result.span);
-            Some(format!(
-                "`{written}` in the result of `{}` is an output, and a batch of `{}`: write `{written} |`",
-                self.told_as(*tensor),
-                self.told_as(*from)
-            ))
-        })
-    }
-
-    /// Advice for two sets of examples with the same outputs: the one thing to do with them is to take all pairs.
-    pub(super) fn all_pairs(&self, step: u32) -> Option<String> {
-        let (Some(Op::Pointwise(sign @ ("+" | "-" | "*" | "/"))), &[a, b]) =
-            (self.op(step), self.step_operands(step))
-        else {
-            return None;
-        };
-        let (a, b) = (self.known_axes(a)?, self.known_axes(b)?);
-        let ([one], [other]) = (&a.batch[..], &b.batch[..]) else { return None };
-        if one == other || a.output != b.output || a.output.is_empty() {
-            return None;
-        }
-        let [left, right] = [a.tensor, b.tensor].map(|tensor| self.told_as(tensor));
-        let written =
-            |name: &str| if name.contains(['(', '"', '`']) { "…".to_string() } else { name.to_string() };
+        let written = known.written(result, result.span);
         Some(format!(
-            "make both batches {one} or both {other}; for all pairs, keep them apart: `einsum(\"n | ... => n 0 | ...\", {}) {sign} einsum(\"n | ... => 0 n | ...\", {})`",
-            written(&left),
-            written(&right)
+            "`{written}` in the result of `{}` is an output, and a batch of `{}`: write `{written} |`",
+            names::told_as(graph, *tensor),
+            names::told_as(graph, *from)
         ))
-    }
+    })
+}
 
-    fn known_axes(&self, tensor: Tensor) -> Option<Axes> {
-        self.known_row(tensor, Kind::Input).filter(Vec::is_empty)?;
-        let [batch, output] = [Kind::Batch, Kind::Output].map(|kind| self.known_row(tensor, kind));
-        Some(Axes { tensor, batch: batch?, output: output? })
+/// Advice for two sets of examples with the same outputs: the one thing to do with them is to take all pairs.
+pub(super) fn all_pairs(graph: &Graph, step: u32) -> Option<String> {
+    let (Some(Op::Pointwise(sign @ ("+" | "-" | "*" | "/"))), &[a, b]) =
+        (super::op(graph, step), names::step_operands(graph, step))
+    else {
+        return None;
+    };
+    let (a, b) = (known_axes(graph, a)?, known_axes(graph, b)?);
+    let ([one], [other]) = (&a.batch[..], &b.batch[..]) else { return None };
+    if one == other || a.output != b.output || a.output.is_empty() {
+        return None;
     }
+    let [left, right] = [a.tensor, b.tensor].map(|tensor| names::told_as(graph, tensor));
+    let written =
+        |name: &str| if name.contains(['(', '"', '`']) { "…".to_string() } else { name.to_string() };
+    Some(format!(
+        "make both batches {one} or both {other}; for all pairs, keep them apart: `einsum(\"n | ... => n 0 | ...\", {}) {sign} einsum(\"n | ... => 0 n | ...\", {})`",
+        written(&left),
+        written(&right)
+    ))
+}
 
-    /// A leaf whose axes would fit with `|` at another place.
-    fn other_bar(&self, leaf: &Axes, other: &Axes) -> Option<String> {
-        self.declarations.get(&leaf.tensor.0)?;
-        let axes: Vec<&String> = leaf.batch.iter().chain(&leaf.output).collect();
-        let fits = |at: usize| {
-            at != leaf.batch.len() && within(&axes[..at], &other.batch) && within(&axes[at..], &other.output)
-        };
-        let mut fitting = (0..=axes.len()).filter(|at| fits(*at));
-        let (at, None) = (fitting.next()?, fitting.next()) else { return None };
-        let list = |axes: &[&String]| axes.iter().map(|axis| axis.as_str()).collect::<Vec<_>>().join(", ");
-        let shape = match at {
-            0 => list(&axes),
-            _ => format!("{} | {}", list(&axes[..at]), list(&axes[at..])),
-        };
-        let [name, other] = [leaf.tensor, other.tensor].map(|tensor| self.told_as(tensor));
-        Some(format!(
-            "batch axes stand before `|`, and outputs after it: declare `{name}` as `{}`, like `{other}`",
-            shape.trim_end()
-        ))
-    }
+fn known_axes(graph: &Graph, tensor: Tensor) -> Option<Axes> {
+    super::known_row(graph, tensor, Kind::Input).filter(Vec::is_empty)?;
+    let [batch, output] = [Kind::Batch, Kind::Output].map(|kind| super::known_row(graph, tensor, kind));
+    Some(Axes { tensor, batch: batch?, output: output? })
+}
 
-    /// One axis that is as long as several of the other together.
-    fn merged(&self, one: &Axes, other: &Axes) -> Option<String> {
-        let rows = [(&one.batch, &other.batch), (&one.output, &other.output)];
-        let (whole, parts) = rows.into_iter().find_map(|(one, other)| {
-            let [whole] = &one[..] else { return None };
-            if other.last() == Some(whole) {
-                return None;
-            }
-            let product = |parts: &[String]| {
-                let sizes = parts.iter().map(|size| size.parse::<u64>().ok());
-                sizes.into_iter().try_fold(1u64, |all, size| all.checked_mul(size?))
-            };
-            let size = whole.parse().ok()?;
-            let from =
-                (0..other.len().saturating_sub(1)).find(|from| product(&other[*from..]) == Some(size))?;
-            Some((whole, &other[from..]))
-        })?;
-        let [name, other] = [one.tensor, other.tensor].map(|tensor| self.told_as(tensor));
-        let product = parts.join(" · ");
-        Some(match self.declarations.contains_key(&one.tensor.0) {
-            true => format!(
-                "{whole} is {product}: declare `{name}` with the axes `{}`, as `{other}` has them",
-                parts.join(", ")
-            ),
-            false => format!(
-                "{whole} is {product}: make `{name}` with the axes `{}`, or write `reshape({other})` here, which takes the axes of `{name}`",
-                parts.join(", ")
-            ),
-        })
-    }
+/// A leaf whose axes would fit with `|` at another place.
+fn other_bar(graph: &Graph, leaf: &Axes, other: &Axes) -> Option<String> {
+    graph.declarations.get(&leaf.tensor.0)?;
+    let axes: Vec<&String> = leaf.batch.iter().chain(&leaf.output).collect();
+    let fits = |at: usize| {
+        at != leaf.batch.len() && within(&axes[..at], &other.batch) && within(&axes[at..], &other.output)
+    };
+    let mut fitting = (0..=axes.len()).filter(|at| fits(*at));
+    let (at, None) = (fitting.next()?, fitting.next()) else { return None };
+    let list = |axes: &[&String]| axes.iter().map(|axis| axis.as_str()).collect::<Vec<_>>().join(", ");
+    let shape = match at {
+        0 => list(&axes),
+        _ => format!("{} | {}", list(&axes[..at]), list(&axes[at..])),
+    };
+    let [name, other] = [leaf.tensor, other.tensor].map(|tensor| names::told_as(graph, tensor));
+    Some(format!(
+        "batch axes stand before `|`, and outputs after it: declare `{name}` as `{}`, like `{other}`",
+        shape.trim_end()
+    ))
+}
 
-    /// An axis that would fit an earlier one of the other.
-    fn misplaced(&self, one: &Axes, other: &Axes) -> Option<String> {
-        let [size] = &one.output[..] else { return None };
-        let mut places = other.output.iter().enumerate().filter(|(_, axis)| *axis == size);
-        let (Some((at, _)), None) = (places.next(), places.next()) else { return None };
-        let behind = other.output.len() - 1 - at;
-        if behind == 0 || !faces(&one.batch.iter().collect::<Vec<_>>(), &other.batch) {
+/// One axis that is as long as several of the other together.
+fn merged(graph: &Graph, one: &Axes, other: &Axes) -> Option<String> {
+    let rows = [(&one.batch, &other.batch), (&one.output, &other.output)];
+    let (whole, parts) = rows.into_iter().find_map(|(one, other)| {
+        let [whole] = &one[..] else { return None };
+        if other.last() == Some(whole) {
             return None;
         }
-        let [name, other] = [one.tensor, other.tensor].map(|tensor| self.told_as(tensor));
-        let (units, written) =
-            (", 0".repeat(behind), if name.contains(['(', '"', '`']) { "…" } else { &name });
-        Some(format!(
-            "axes are matched from the last one backwards: for output axis {} of `{other}`, put units behind it, `einsum(\"... | i => ... | i{units}\", {written})`, or keep its place in the spec that makes it",
-            at + 1
-        ))
+        let product = |parts: &[String]| {
+            let sizes = parts.iter().map(|size| size.parse::<u64>().ok());
+            sizes.into_iter().try_fold(1u64, |all, size| all.checked_mul(size?))
+        };
+        let size = whole.parse().ok()?;
+        let from = (0..other.len().saturating_sub(1)).find(|from| product(&other[*from..]) == Some(size))?;
+        Some((whole, &other[from..]))
+    })?;
+    let [name, other] = [one.tensor, other.tensor].map(|tensor| names::told_as(graph, tensor));
+    let product = parts.join(" · ");
+    Some(match graph.declarations.contains_key(&one.tensor.0) {
+        true => format!(
+            "{whole} is {product}: declare `{name}` with the axes `{}`, as `{other}` has them",
+            parts.join(", ")
+        ),
+        false => format!(
+            "{whole} is {product}: make `{name}` with the axes `{}`, or write `reshape({other})` here, which takes the axes of `{name}`",
+            parts.join(", ")
+        ),
+    })
+}
+
+/// An axis that would fit an earlier one of the other.
+fn misplaced(graph: &Graph, one: &Axes, other: &Axes) -> Option<String> {
+    let [size] = &one.output[..] else { return None };
+    let mut places = other.output.iter().enumerate().filter(|(_, axis)| *axis == size);
+    let (Some((at, _)), None) = (places.next(), places.next()) else { return None };
+    let behind = other.output.len() - 1 - at;
+    if behind == 0 || !faces(&one.batch.iter().collect::<Vec<_>>(), &other.batch) {
+        return None;
     }
+    let [name, other] = [one.tensor, other.tensor].map(|tensor| names::told_as(graph, tensor));
+    let (units, written) = (", 0".repeat(behind), if name.contains(['(', '"', '`']) { "…" } else { &name });
+    Some(format!(
+        "axes are matched from the last one backwards: for output axis {} of `{other}`, put units behind it, `einsum(\"... | i => ... | i{units}\", {written})`, or keep its place in the spec that makes it",
+        at + 1
+    ))
 }
 
 /// Returns true if a row is the end of another.

@@ -15,109 +15,90 @@ use crate::project::{MEMORY, Projected, Reading};
 use crate::shape::Shapes;
 use crate::size::{AxisNames, SizeNames};
 use crate::step::Tensor;
-use crate::{Error, Graph};
+use crate::{Error, Graph, final_shapes, names};
 
-impl Graph {
-    /// For each loop of a nest the name of the size that it ranges over, if one was declared.
-    ///
-    /// A result's axis has the name of the operand's axis that drives the same loop. Where operands have
-    /// different names for it, the first counts. A name that stands for different sizes in different
-    /// declarations names none.
-    ///
-    /// ```
-    /// let mut g = broadloom::Graph::new();
-    /// let (w, x) = (g.param_shaped("w", "... -> hidden")?, g.data("x", "batch=32 | n=8")?);
-    /// let bias = g.data("bias", "64")?;
-    /// let y = g.compose(w, x)?;
-    /// let y = g.add(y, bias)?;
-    /// let nest = g.projection(y)?;
-    /// assert_eq!(nest.projection.extents(), [32, 64]);
-    /// let names = g.size_names(&nest)?;
-    /// assert_eq!(names, [Some("batch".into()), Some("hidden".into())]);
-    /// # Ok::<(), broadloom::Error>(())
-    /// ```
-    pub fn size_names(&mut self, nest: &Projected) -> Result<Vec<Option<String>>, Error> {
-        let known = self.all_size_names()?;
-        let text = |name: Option<Arc<str>>| name.map(|name| name.to_string());
-        let mut names = loop_names(nest, &known);
-        // A result may be all that has a name for a loop.
-        let results = if self.symbols.is_empty() { 0 } else { nest.results };
-        for result in 0..results {
-            let Some(axes) = known.get(&nest.tensors[result]) else { continue };
-            for (axis, name) in axes.iter().enumerate() {
-                if let (Some(name), Some(index)) = (name, runs_along(nest, result, axis)) {
-                    names[index as usize].get_or_insert_with(|| Arc::clone(name));
-                }
+/// For each loop of a nest the name of the size that it ranges over, if one was declared.
+pub(crate) fn size_names(graph: &mut Graph, nest: &Projected) -> Result<Vec<Option<String>>, Error> {
+    let known = all_size_names(graph)?;
+    let text = |name: Option<Arc<str>>| name.map(|name| name.to_string());
+    let mut names = loop_names(nest, &known);
+    // A result may be all that has a name for a loop.
+    let results = if graph.symbols.is_empty() { 0 } else { nest.results };
+    for result in 0..results {
+        let Some(axes) = known.get(&nest.tensors[result]) else { continue };
+        for (axis, name) in axes.iter().enumerate() {
+            if let (Some(name), Some(index)) = (name, runs_along(nest, result, axis)) {
+                names[index as usize].get_or_insert_with(|| Arc::clone(name));
             }
         }
-        Ok(names.into_iter().map(text).collect())
     }
+    Ok(names.into_iter().map(text).collect())
+}
 
-    /// The names of all axes, found once for each state of the graph.
-    fn all_size_names(&mut self) -> Result<Arc<SizeNames>, Error> {
-        let shapes = self.final_shapes()?;
-        if let Some((of, known)) = &self.size_names
-            && Arc::ptr_eq(of, &shapes)
-        {
-            return Ok(Arc::clone(known));
-        }
-        let mut known = self.declared_size_names(&shapes);
-        // Sizes that depend on named ones, as they were before those got their numbers.
-        let symbolic = self.symbolic.clone().unwrap_or_else(|| Arc::clone(&shapes));
-        if !self.symbols.is_empty() {
-            for tensor in self.tensors() {
-                let own = known.entry(tensor).or_insert_with(|| vec![None; axes_of(&shapes, tensor)]);
-                name_expressions(&symbolic, tensor, own);
-                // Tensors that were made since then, and are symbolic still.
-                name_expressions(&shapes, tensor, own);
-            }
-        }
-        if !known.is_empty() {
-            let mut reading = Reading::new(self, &shapes);
-            for step in 0..self.steps.len() as u32 {
-                // An assignment says nothing about the names of the tensor it assigns to.
-                let makes = |tensor: Tensor| self.tensors[tensor.index()].step == step;
-                if self.step_operands(step).is_empty() || !self.step_results(step).all(makes) {
-                    continue;
-                }
-                // A step without a nest passes no names on.
-                let Ok(made) = reading.read(step) else { continue };
-                let loops = loop_names(&made, &known);
-                for result in 0..made.results {
-                    let mut names = axis_names(&made, result, &loops);
-                    name_expressions(&symbolic, made.tensors[result], &mut names);
-                    known.insert(made.tensors[result], names);
-                }
-            }
-        }
-        let known = Arc::new(known);
-        self.size_names = Some((shapes, Arc::clone(&known)));
-        Ok(known)
+/// The names of all axes, found once for each state of the graph.
+fn all_size_names(graph: &mut Graph) -> Result<Arc<SizeNames>, Error> {
+    let shapes = final_shapes::final_shapes(graph)?;
+    if let Some((of, known)) = &graph.size_names
+        && Arc::ptr_eq(of, &shapes)
+    {
+        return Ok(Arc::clone(known));
     }
+    let mut known = declared_size_names(graph, &shapes);
+    // Sizes that depend on named ones, as they were before those got their numbers.
+    let symbolic = graph.symbolic.clone().unwrap_or_else(|| Arc::clone(&shapes));
+    if !graph.symbols.is_empty() {
+        for tensor in graph.tensors() {
+            let own = known.entry(tensor).or_insert_with(|| vec![None; axes_of(&shapes, tensor)]);
+            name_expressions(&symbolic, tensor, own);
+            // Tensors that were made since then, and are symbolic still.
+            name_expressions(&shapes, tensor, own);
+        }
+    }
+    if !known.is_empty() {
+        let mut reading = Reading::new(graph, &shapes);
+        for step in 0..graph.steps.len() as u32 {
+            // An assignment says nothing about the names of the tensor it assigns to.
+            let makes = |tensor: Tensor| graph.tensors[tensor.index()].step == step;
+            if names::step_operands(graph, step).is_empty() || !names::step_results(graph, step).all(makes) {
+                continue;
+            }
+            // A step without a nest passes no names on.
+            let Ok(made) = reading.read(step) else { continue };
+            let loops = loop_names(&made, &known);
+            for result in 0..made.results {
+                let mut names = axis_names(&made, result, &loops);
+                name_expressions(&symbolic, made.tensors[result], &mut names);
+                known.insert(made.tensors[result], names);
+            }
+        }
+    }
+    let known = Arc::new(known);
+    graph.size_names = Some((shapes, Arc::clone(&known)));
+    Ok(known)
+}
 
-    /// The names in the declarations of leaves, without those that stand for several sizes.
-    fn declared_size_names(&self, shapes: &Shapes) -> SizeNames {
-        let mut sizes: FxHashMap<Arc<str>, Option<u64>> = FxHashMap::default();
-        let mut all: FxHashMap<Tensor, AxisNames> = FxHashMap::default();
-        for (tensor, declaration) in &self.declarations {
-            let tensor = Tensor(*tensor);
-            let names = declared_names(&declaration.shape, |kind| shapes.sizes(tensor, kind).count());
-            let axes = MEMORY.into_iter().flat_map(|kind| shapes.sizes(tensor, kind));
-            for (name, size) in names.iter().zip(axes) {
-                if let Some(name) = name {
-                    let known = sizes.entry(Arc::clone(name)).or_insert(Some(size));
-                    *known = known.filter(|known| *known == size);
-                }
-            }
-            if names.iter().any(Option::is_some) {
-                all.insert(tensor, names);
+/// The names in the declarations of leaves, without those that stand for several sizes.
+fn declared_size_names(graph: &Graph, shapes: &Shapes) -> SizeNames {
+    let mut sizes: FxHashMap<Arc<str>, Option<u64>> = FxHashMap::default();
+    let mut all: FxHashMap<Tensor, AxisNames> = FxHashMap::default();
+    for (tensor, declaration) in &graph.declarations {
+        let tensor = Tensor(*tensor);
+        let names = declared_names(&declaration.shape, |kind| shapes.sizes(tensor, kind).count());
+        let axes = MEMORY.into_iter().flat_map(|kind| shapes.sizes(tensor, kind));
+        for (name, size) in names.iter().zip(axes) {
+            if let Some(name) = name {
+                let known = sizes.entry(Arc::clone(name)).or_insert(Some(size));
+                *known = known.filter(|known| *known == size);
             }
         }
-        for name in all.values_mut().flatten() {
-            *name = name.take().filter(|name| sizes[name].is_some());
+        if names.iter().any(Option::is_some) {
+            all.insert(tensor, names);
         }
-        all
     }
+    for name in all.values_mut().flatten() {
+        *name = name.take().filter(|name| sizes[name].is_some());
+    }
+    all
 }
 
 /// The number of axes of a tensor.

@@ -23,12 +23,12 @@ use broadloom_spec::{AxisKind, ComponentKind, Kind};
 use rustc_hash::FxHashMap;
 
 use super::{MEMORY, Occurrence, Projected, Reading};
-use crate::Graph;
 use crate::error::{Error, ErrorKind, MessageLine, Remedy};
 use crate::shape::Shapes;
 use crate::spec_axis::{Spot, spec_axes};
 use crate::spec_options::Accumulate;
 use crate::step::{Tensor, place};
+use crate::{Graph, names, spec_axis};
 
 /// A nest that runs, but cannot be what is meant. Tensors are given by their place in the nest.
 pub(super) enum Mistake {
@@ -213,19 +213,20 @@ impl Reading<'_> {
 
 /// The error for a leaf, which has no loop nest.
 pub(super) fn not_computed(graph: &Graph, step: u32) -> Error {
-    let message = format!("{} is not computed, so it has no loop nest", graph.subject(step));
+    let message = format!("{} is not computed, so it has no loop nest", names::subject(graph, step));
     Error::new(ErrorKind::Use, message).about_step(step).with_help("ask for the result of an operation")
 }
 
 /// The error for a conversion that changes the number of elements: axes do not tell from which
 /// elements each new one is made.
 pub(super) fn conversion(graph: &Graph, shapes: &Shapes, step: u32, from: Tensor, to: Tensor) -> Error {
-    let (name, own) = (graph.label_of(from), graph.name_of(to).map_or("the result".into(), quoted));
+    let (name, own) =
+        (names::label_of(graph, from), names::name_of(graph, to).map_or("the result".into(), quoted));
     let end = |text: &str, tensor: Tensor| {
         let shape = shapes.get(tensor);
         format!("{} elements: {text}, of shape `{shape}`", shape.elements())
     };
-    let subject = graph.subject(step);
+    let subject = names::subject(graph, step);
     let message = "a conversion that changes the number of elements has no loop nest";
     Error::new(ErrorKind::Use, message)
         .inside(&subject)
@@ -259,13 +260,13 @@ struct Words<'a> {
 impl Words<'_> {
     /// An error about the step, with its sentence.
     fn error(&self, what: &str) -> Error {
-        Error::of_step(ErrorKind::Use, self.step, &self.graph.subject(self.step), what)
+        Error::of_step(ErrorKind::Use, self.step, &names::subject(self.graph, self.step), what)
     }
 
     /// The name of a tensor in messages; a result without a name is "the result".
     fn tensor(&self, entry: usize) -> String {
-        match self.graph.name_of(self.tensors[entry]) {
-            None if entry >= self.results => quoted(&self.graph.label_of(self.tensors[entry])),
+        match names::name_of(self.graph, self.tensors[entry]) {
+            None if entry >= self.results => quoted(&names::label_of(self.graph, self.tensors[entry])),
             None if self.results > 1 => format!("result {}", entry + 1),
             None => "the result".into(),
             Some(name) => quoted(name),
@@ -301,7 +302,7 @@ impl Words<'_> {
 
     /// The text that the spec has for an axis, or `None` if a hole stands for it.
     fn written(&self, site: Site) -> Option<String> {
-        let (known, _) = self.graph.spec_of_step(self.step)?;
+        let (known, _) = spec_axis::spec_of_step(self.graph, self.step)?;
         let rank = self.row(site.entry, site.kind).len();
         let mut axes = spec_axes(&known.spec);
         let (axis, ..) = axes.find(|(_, slot, kind, spot)| {
@@ -322,7 +323,7 @@ impl Words<'_> {
 
     /// The text that the spec has for a tensor.
     fn shape(&self, entry: usize) -> Option<String> {
-        let (known, _) = self.graph.spec_of_step(self.step)?;
+        let (known, _) = spec_axis::spec_of_step(self.graph, self.step)?;
         let (_, shape) = known.spec.shapes().enumerate().find(|(slot, _)| self.entry(*slot) == entry)?;
         Some(known.written(shape, shape.span))
     }
@@ -336,7 +337,7 @@ impl Words<'_> {
     /// A loop by its label, or by the first axis it drives.
     fn driver(&self, nest: &Projected, index: u32) -> String {
         let label = nest.labels[index as usize].and_then(|label| {
-            let (known, _) = self.graph.spec_of_step(self.step)?;
+            let (known, _) = spec_axis::spec_of_step(self.graph, self.step)?;
             Some(known.spec.names.axes.iter().nth(label as usize)?.1.text.to_string())
         });
         let axis = || (0..self.tensors.len()).rev().find_map(|entry| self.driven(nest, entry, index));
@@ -373,7 +374,7 @@ impl Words<'_> {
 
     /// A label that is more than one part of an axis, the axis as it is written, and the tensor it belongs to.
     fn repeated_part(&self) -> Option<(String, String, usize)> {
-        let (known, _) = self.graph.spec_of_step(self.step)?;
+        let (known, _) = spec_axis::spec_of_step(self.graph, self.step)?;
         let mut axes = spec_axes(&known.spec);
         axes.find_map(|(axis, slot, ..)| {
             let AxisKind::Concat(parts) = &axis.kind else { return None };

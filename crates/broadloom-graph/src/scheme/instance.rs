@@ -6,56 +6,55 @@ use broadloom_spec::{Kind, SpecNames};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{Choices, Made, RowVariable, Variable, forms, fresh_symbol, one_symbol};
-use crate::Graph;
 use crate::declaration::StatedNames;
 use crate::error::Error;
 use crate::shape::{Axis, Shape};
 use crate::step::{Aspect, Op, RowRef, Step, Tensor, place};
+use crate::symbols::read;
 use crate::view::View;
+use crate::{Graph, final_shapes, partial_shape, undetermined};
 
-impl Graph {
-    /// The most general instance of a body, as far as rows are what was chosen for them.
-    pub(super) fn instance(
-        &self,
-        (arguments, others): (&[Tensor], &[Tensor]),
-        stated: &StatedNames,
-        choices: &Choices,
-    ) -> Result<Made, Error> {
-        let mut instance = Instance {
-            graph: self.clone(),
-            stated: stated.clone(),
-            choices: choices.clone(),
-            rows: Vec::new(),
-            axes: Vec::new(),
-            spare: None,
-        };
-        instance.graph.closed(|_, _| ())?;
-        for argument in arguments {
-            instance.generalise(*argument);
-        }
-        // Sizes of parameters that only the user of the function decides.
-        let rows_of = |tensor: &Tensor| Kind::ALL.map(|kind| (*tensor, kind));
-        let mut given: Vec<(Tensor, Kind)> = arguments.iter().flat_map(rows_of).collect();
-        for (param, kind) in instance.graph.holes()? {
-            let row = instance.graph.rows(param)[place(kind)];
-            let known = instance.graph.partial_row(row);
-            let ends = (known.lead.len(), known.trail.len());
-            // A parameter has no more axes than it needs.
-            let short = Some(ends).filter(|ends| *ends != (0, 0) && known.open);
-            let short = short.and_then(|ends| instance.with_axes(param, kind, ends, None));
-            let axes = short.unwrap_or_else(|| instance.generalise_row(param, kind));
-            axes.into_iter().for_each(|axis| instance.generalise_axis(axis));
-            given.push((param, kind));
-        }
-        let asked: Vec<Tensor> = arguments.iter().chain(others).copied().collect();
-        let mut shape = |tensor: &Tensor| instance.graph.final_shape(*tensor);
-        let shapes = asked.iter().map(&mut shape).collect::<Result<Vec<_>, _>>()?;
-        let given = given
-            .into_iter()
-            .map(|(tensor, kind)| Ok((tensor, kind, shape(&tensor)?)))
-            .collect::<Result<Vec<_>, Error>>()?;
-        Ok(Made { instance, asked, shapes, given })
+/// The most general instance of a body, as far as rows are what was chosen for them.
+pub(super) fn instance(
+    graph: &Graph,
+    (arguments, others): (&[Tensor], &[Tensor]),
+    stated: &StatedNames,
+    choices: &Choices,
+) -> Result<Made, Error> {
+    let mut instance = Instance {
+        graph: graph.clone(),
+        stated: stated.clone(),
+        choices: choices.clone(),
+        rows: Vec::new(),
+        axes: Vec::new(),
+        spare: None,
+    };
+    instance.graph.closed(|_, _| ())?;
+    for argument in arguments {
+        instance.generalise(*argument);
     }
+    // Sizes of parameters that only the user of the function decides.
+    let rows_of = |tensor: &Tensor| Kind::ALL.map(|kind| (*tensor, kind));
+    let mut given: Vec<(Tensor, Kind)> = arguments.iter().flat_map(rows_of).collect();
+    for (param, kind) in undetermined::holes(&mut instance.graph)? {
+        let row = instance.graph.rows(param)[place(kind)];
+        let known = partial_shape::partial_row(&instance.graph, row);
+        let ends = (known.lead.len(), known.trail.len());
+        // A parameter has no more axes than it needs.
+        let short = Some(ends).filter(|ends| *ends != (0, 0) && known.open);
+        let short = short.and_then(|ends| instance.with_axes(param, kind, ends, None));
+        let axes = short.unwrap_or_else(|| instance.generalise_row(param, kind));
+        axes.into_iter().for_each(|axis| instance.generalise_axis(axis));
+        given.push((param, kind));
+    }
+    let asked: Vec<Tensor> = arguments.iter().chain(others).copied().collect();
+    let mut shape = |tensor: &Tensor| final_shapes::final_shape(&mut instance.graph, *tensor);
+    let shapes = asked.iter().map(&mut shape).collect::<Result<Vec<_>, _>>()?;
+    let given = given
+        .into_iter()
+        .map(|(tensor, kind)| Ok((tensor, kind, shape(&tensor)?)))
+        .collect::<Result<Vec<_>, Error>>()?;
+    Ok(Made { instance, asked, shapes, given })
 }
 
 /// The outcome for a fresh variable in a row.
@@ -98,7 +97,7 @@ impl Instance {
     /// Gives the open middle of a row a variable; returns its axes, apart from that one.
     fn generalise_row(&mut self, tensor: Tensor, kind: Kind) -> Vec<DimVar> {
         let row = self.graph.rows(tensor)[place(kind)];
-        let known = self.graph.partial_row(row);
+        let known = partial_shape::partial_row(&self.graph, row);
         let ends = (known.lead.len(), known.trail.len());
         if !known.open {
             return self.with_axes(tensor, kind, ends, None).unwrap_or_default();
@@ -274,7 +273,7 @@ impl Instance {
     }
 
     fn term(&self, symbol: Symbol) -> Option<DimTerm> {
-        self.graph.symbol_data(symbol).map(|data| data.var.into())
+        read::symbol_data(&self.graph, symbol).map(|data| data.var.into())
     }
 
     /// Adds something, and takes it back if the body has no solution with it, or only for some sizes that are equal by
@@ -313,7 +312,7 @@ impl Instance {
         })?;
         let name = |symbol: Symbol| match variables.get(&symbol) {
             Some(variable) => variable.to_string(),
-            None => self.graph.symbol_data(symbol).map_or("?".into(), |data| data.name.to_string()),
+            None => read::symbol_data(&self.graph, symbol).map_or("?".into(), |data| data.name.to_string()),
         };
         let settled = vars.iter().zip(found).enumerate().filter_map(|(at, ((own, _), found))| match found {
             Ok(form) if form.as_symbol() == Some(Symbol(at as u32)) => None,

@@ -5,30 +5,31 @@ use broadloom_spec::Kind;
 use rustc_hash::FxHashMap;
 
 use super::{Made, RowVariable, fresh_symbol};
-use crate::Graph;
 use crate::shape::Axis;
 use crate::step::{Aspect, RowRef, Step, Tensor, place};
+use crate::symbols::read;
+use crate::{Graph, final_shapes};
 
-impl Graph {
-    /// True if what holds for a row variable of one axis also holds for one of two: the body does not look inside.
-    pub(super) fn holds_wider(&self, made: &Made, row: &RowVariable) -> bool {
-        let mut graph = self.clone();
-        let mut new: FxHashMap<Symbol, Vec<Symbol>> = FxHashMap::default();
-        let rows = made.instance.rows.iter().map(|each| each.symbol);
-        for symbol in rows.chain(made.instance.axes.iter().copied()) {
-            let count = if symbol == row.symbol { 2 } else { 1 };
-            new.insert(symbol, (0..count).map(|_| fresh_symbol(&mut graph)).collect());
+/// True if what holds for a row variable of one axis also holds for one of two: the body does not look inside.
+pub(super) fn holds_wider(graph: &Graph, made: &Made, row: &RowVariable) -> bool {
+    let mut graph = graph.clone();
+    let mut new: FxHashMap<Symbol, Vec<Symbol>> = FxHashMap::default();
+    let rows = made.instance.rows.iter().map(|each| each.symbol);
+    for symbol in rows.chain(made.instance.axes.iter().copied()) {
+        let count = if symbol == row.symbol { 2 } else { 1 };
+        new.insert(symbol, (0..count).map(|_| fresh_symbol(&mut graph)).collect());
+    }
+    for (tensor, kind, shape) in &made.given {
+        if !state_row(&mut graph, (*tensor, *kind), shape.row(*kind), &new) {
+            return false;
         }
-        for (tensor, kind, shape) in &made.given {
-            if !state_row(&mut graph, (*tensor, *kind), shape.row(*kind), &new) {
-                return false;
-            }
-        }
-        made.asked.iter().zip(&made.shapes).all(|(tensor, shape)| match graph.final_shape(*tensor) {
+    }
+    made.asked.iter().zip(&made.shapes).all(|(tensor, shape)| {
+        match final_shapes::final_shape(&mut graph, *tensor) {
             Ok(wide) => Kind::ALL.into_iter().all(|kind| is_widened(shape.row(kind), wide.row(kind), &new)),
             Err(_) => false,
-        })
-    }
+        }
+    })
 }
 
 /// States the axes of a row, with other symbols; what is an expression is left to the body.
@@ -46,7 +47,9 @@ fn state_row(
             Axis::Sized(size, None) => terms.push(graph.solver.size(*size)),
             Axis::Symbolic(size, None) => match size.form().as_symbol().and_then(|symbol| new.get(&symbol)) {
                 Some(symbols) => {
-                    let of = |symbol: &Symbol| graph.symbol_data(*symbol).map(|data| DimTerm::from(data.var));
+                    let of = |symbol: &Symbol| {
+                        read::symbol_data(graph, *symbol).map(|data| DimTerm::from(data.var))
+                    };
                     terms.extend(symbols.iter().filter_map(of));
                 }
                 None => terms.push(graph.solver.dim_var(Role::Interior).into()),

@@ -1,17 +1,16 @@
 //! Turns one assignment with its projections into nests.
 
+use broadloom_graph::lowering::{Face, Formula, Lookup, Slot, Sorting, Special, accumulated};
 use std::cell::{OnceCell, RefCell};
 use std::sync::Arc;
 
 use broadloom_core::projection::{AxisIndex, Component, Verdict};
-use broadloom_graph::lowering::{Face, Formula, Lookup, Slot, Sorting, accumulated};
 use broadloom_graph::{Error, ErrorKind, Fill, Graph, Projected, Tensor};
 use broadloom_loops::{Binary, BufferId, Cell, Index, Nest, Scalar, Size, Statement, Unary};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::backward::own_name;
-use super::law::{DIVISORS, LawAssignment};
-use super::law::{check_margins, forward_pieces};
+use super::law::{DIVISORS, LawAssignment, check_margins, forward_pieces};
 use super::{Content, Lowering, slice_symbol, start_in};
 
 /// The context of an assignment: its step, the projections, and the index of its result.
@@ -76,12 +75,12 @@ impl AssignContext {
 impl Lowering<'_> {
     /// Lowers everything that a step computes.
     pub(super) fn forward(&mut self, step: u32) -> Result<(), Error> {
-        if let Some(function) = self.graph.matrix_function(step) {
+        if let Some(function) = self.graph.special(step).and_then(Special::matrix) {
             self.matrices(step, function)?;
             self.belong_to(step);
             return Ok(());
         }
-        if let Some(sorting) = self.graph.sorting(step) {
+        if let Some(sorting) = self.graph.special(step).and_then(Special::sorting) {
             self.sort(step, sorting);
             return Ok(());
         }
@@ -215,7 +214,7 @@ impl Lowering<'_> {
         if !piece.clear {
             return (None, false);
         }
-        match self.graph.lookup(place.step) {
+        match self.graph.special(place.step).and_then(Special::lookup) {
             // No loop writes the axis that is looked up: its cells begin with the neutral element.
             Some(Lookup::Scattered) if at == place.result => {
                 return (Some(piece.accumulate.and_then(Binary::neutral).unwrap_or(0.0)), false);
@@ -267,7 +266,7 @@ impl Lowering<'_> {
 
     /// The tensor that is looked up, by its position in the nest, and the place of the axis.
     fn looked_up_axis(&self, place: &AssignContext) -> Option<(usize, usize)> {
-        let lookup = self.graph.lookup(place.step)?;
+        let lookup = self.graph.special(place.step).and_then(Special::lookup)?;
         let at = if lookup == Lookup::Scattered { place.result } else { place.at(1) };
         Some((at, lookup.axis().in_memory(self.layout.ranks(place.nest.tensors[at]))?))
     }
@@ -415,7 +414,7 @@ impl Lowering<'_> {
     /// Checks every index before rows are looked up.
     fn check_indices(&mut self, step: u32) {
         let &[operand, ids] = self.graph.step_operands(step) else { return };
-        let Some(lookup) = self.graph.lookup(step) else { return };
+        let Some(lookup) = self.graph.special(step).and_then(Special::lookup) else { return };
         let table = if lookup == Lookup::Scattered { self.graph.first_result(step) } else { operand };
         let axis = lookup.axis().in_memory(self.layout.ranks(table)).unwrap_or(0);
         let below = self.layout.axes(table).get(axis).copied().unwrap_or(Size::ZERO);
@@ -526,7 +525,7 @@ fn first_value(function: Binary, value: Scalar) -> Scalar {
 
 /// Refuses an assignment that would write a cell several times and keep only the last value.
 fn check_plain(graph: &Graph, place: &AssignContext, at: usize, piece: &LawAssignment) -> Result<(), Error> {
-    let gathers = graph.lookup(place.step).is_some();
+    let gathers = graph.special(place.step).and_then(Special::lookup).is_some();
     // Tensors that an operation keeps for itself may be written several times.
     let is_value = matches!(piece.target, Slot::Value(0));
     let is_plain = piece.accumulate.is_none() && is_value && !place.backward && !gathers;

@@ -1,9 +1,9 @@
 //! Gradients: the steps in reverse, each with the projections of its forward pass.
 
+use broadloom_graph::lowering::{Face, Leaf, Scan, Slot, Special};
+use broadloom_graph::{Error, ErrorKind, Graph, MessageLine, Remedy, Tensor};
 use std::sync::Arc;
 
-use broadloom_graph::lowering::{Face, Leaf, Scan, Slot};
-use broadloom_graph::{Error, ErrorKind, Graph, Remedy, Tensor};
 use broadloom_loops::{Nest, Size, Statement};
 use rustc_hash::FxHashSet;
 
@@ -35,7 +35,7 @@ impl Lowering<'_> {
             let message = format!("gradients are of one number, but `{name}` has shape `{shape}`");
             let wide = self.wide_part(loss);
             let [part, axes] = [self.graph.told_as(wide), self.layout.shapes.get(wide).to_string()];
-            let shown = self.graph.about_tensor(wide, format!("`{part}` is `{axes}`"));
+            let shown = MessageLine::at(self.graph.made_by(wide), format!("`{part}` is `{axes}`"));
             return Err(Error::new(ErrorKind::Use, message)
                 .about_step(self.graph.made_by(loss))
                 .with_end(shown)
@@ -69,7 +69,7 @@ impl Lowering<'_> {
                 self.belong_to(step);
             }
         }
-        self.changed.extend(begun.iter().filter_map(|tensor| self.graph.gradient_leaf(*tensor)));
+        self.changed.extend(begun.iter().filter_map(|tensor| self.graph.gradients().get(tensor).copied()));
         self.fill_untouched();
         self.belong_to(self.graph.made_by(loss));
         Ok(())
@@ -81,7 +81,7 @@ impl Lowering<'_> {
         wanted: &[bool],
         begun: &mut FxHashSet<Tensor>,
     ) -> Result<(), Error> {
-        if let Some(function) = self.graph.matrix_function(step) {
+        if let Some(function) = self.graph.special(step).and_then(Special::matrix) {
             return self.matrices_backward(step, function, wanted, begun);
         }
         let nest = self.layout.nest(step)?;
@@ -140,7 +140,7 @@ impl Lowering<'_> {
 
     /// Sets gradients that were requested but not reached to 0.
     fn fill_untouched(&mut self) {
-        let mut asked = self.graph.with_gradients();
+        let mut asked: Vec<Tensor> = self.graph.gradients().keys().copied().collect();
         asked.sort_unstable();
         for tensor in asked {
             let node = Content::Gradient(tensor);
@@ -157,7 +157,7 @@ fn steps_to(graph: &Graph, tensor: Tensor) -> Vec<u32> {
     let mut steps = Vec::new();
     let mut stack = vec![tensor];
     while let Some(tensor) = stack.pop() {
-        if std::mem::replace(&mut seen[tensor.index()], true) || graph.is_leaf(tensor) {
+        if std::mem::replace(&mut seen[tensor.index()], true) || graph.leaf(tensor).is_some() {
             continue;
         }
         match graph.scan_of(graph.made_by(tensor)) {
@@ -176,7 +176,9 @@ fn steps_to(graph: &Graph, tensor: Tensor) -> Vec<u32> {
 pub(super) fn wants_gradient(graph: &Graph, steps: &[u32]) -> Vec<bool> {
     let mut wanted: Vec<bool> = graph
         .tensors()
-        .map(|tensor| graph.leaf(tensor) == Some(Leaf::Param) || graph.gradient_leaf(tensor).is_some())
+        .map(|tensor| {
+            graph.leaf(tensor) == Some(Leaf::Param) || graph.gradients().get(&tensor).copied().is_some()
+        })
         .collect();
     let scans = scans(graph, steps);
     loop {
@@ -247,7 +249,7 @@ pub fn reached_data(graph: &Graph, tensor: Tensor) -> Vec<Tensor> {
 pub fn computed_from(graph: &Graph, tensors: &[Tensor]) -> Vec<bool> {
     let (mut found, mut stack) = (vec![false; graph.len()], tensors.to_vec());
     while let Some(tensor) = stack.pop() {
-        if std::mem::replace(&mut found[tensor.index()], true) || graph.is_leaf(tensor) {
+        if std::mem::replace(&mut found[tensor.index()], true) || graph.leaf(tensor).is_some() {
             continue;
         }
         stack.extend_from_slice(graph.read_by(tensor));

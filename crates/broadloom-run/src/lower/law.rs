@@ -1,8 +1,8 @@
 //! The computation of each step, as assignments over slots.
 
+use broadloom_graph::lowering::{Assignment, Face, Formula, Law, Op, Slot, Special};
 use std::sync::Arc;
 
-use broadloom_graph::lowering::{Assignment, Face, Formula, Law, Op, Slot};
 use broadloom_graph::{Accumulate, Combine, Error, ErrorKind, Graph, Operation};
 use broadloom_loops::Binary;
 
@@ -155,12 +155,12 @@ fn all_take_part(graph: &Graph, step: u32, parts: &[u32]) -> Result<(), Error> {
 /// The operands that are combined. For a lookup this is only the table, since the other operand is
 /// its index.
 fn factors<'a>(graph: &Graph, step: u32, parts: &'a [u32]) -> &'a [u32] {
-    if graph.lookup(step).is_some() { &parts[..parts.len().min(1)] } else { parts }
+    if graph.special(step).and_then(Special::lookup).is_some() { &parts[..parts.len().min(1)] } else { parts }
 }
 
 /// The operands that can get a gradient, numbered from 1.
 pub(super) fn differentiable(graph: &Graph, step: u32) -> Vec<u32> {
-    if graph.sorting(step).is_some() {
+    if graph.special(step).and_then(Special::sorting).is_some() {
         return Vec::new();
     }
     let places: Vec<u32> = (1..=graph.step_operands(step).len() as u32).collect();

@@ -1,12 +1,13 @@
 //! The layout of a graph at some sizes: what all its routines share when they are lowered.
 
+use broadloom_graph::{
+    Error, ErrorKind, Extent, Fill, Graph, Kind, Margins, MessageLine, Operation, Projected, Remedy, Shapes,
+    Tensor,
+};
 use std::sync::{Arc, OnceLock};
 
 use broadloom_core as core;
 use broadloom_graph::lowering::{Face, Inferred, Leaf, MEMORY, Op, accumulated, precisions};
-use broadloom_graph::{
-    Error, ErrorKind, Extent, Fill, Graph, Kind, Margins, Operation, Projected, Remedy, Shapes, Tensor,
-};
 use broadloom_loops::{Buffer, Dtype, Size, Storage};
 
 use super::{Content, own_like, own_name, start_in};
@@ -38,7 +39,7 @@ fn check_elements(graph: &Graph, shapes: &Shapes) -> Result<(), Error> {
                 format!("`{name}`, of shape `{shape}`, would have more elements than any memory holds");
             return Err(Error::new(ErrorKind::Run, message)
                 .about_step(graph.made_by(tensor))
-                .with_end(graph.about_tensor(tensor, format!("`{name}` is `{shape}`")))
+                .with_end(MessageLine::at(graph.made_by(tensor), format!("`{name}` is `{shape}`")))
                 .with_help(
                     "look for an axis that should have been contracted, or for a size that is a mistake",
                 ));
@@ -245,7 +246,7 @@ impl Layout {
     /// tensor is read, and read as far as the tensor that stands for it.
     fn margins_of(&self, graph: &Graph, node: Content, tensor: Tensor) -> Vec<(u64, u64)> {
         let mut margins = self.margins(tensor).axes.clone();
-        if let (Content::Gradient(_), Some(leaf)) = (node, graph.gradient_leaf(tensor)) {
+        if let (Content::Gradient(_), Some(leaf)) = (node, graph.gradients().get(&tensor).copied()) {
             let read = &self.margins(leaf).axes;
             margins.resize(margins.len().max(read.len()), (0, 0));
             for (margin, read) in margins.iter_mut().zip(read) {

@@ -11,8 +11,8 @@
 //! batch axes of other tensors are further columns.
 
 use broadloom_core::projection::Component;
-use broadloom_graph::lowering::Face;
-use broadloom_graph::{Error, ErrorKind, Graph, Tensor};
+use broadloom_graph::lowering::{Face, Special};
+use broadloom_graph::{Error, ErrorKind, Graph, MessageLine, Tensor};
 use broadloom_loops::{
     Binary, Buffer, Cell, Dtype, Index, MatrixFunction, Nest, Role, Scalar, Size, Statement, Storage,
 };
@@ -69,7 +69,7 @@ impl Layout {
 
 /// The function that a step runs, forward or backward.
 fn function_of(graph: &Graph, step: u32, backward: bool) -> Option<MatrixFunction> {
-    let function = graph.matrix_function(step)?;
+    let function = graph.special(step).and_then(Special::matrix)?;
     if backward { function.back() } else { Some(function) }
 }
 
@@ -282,7 +282,7 @@ fn no_gradient(graph: &Graph, step: u32, result: Tensor) -> Error {
     let name = graph.told_as(result);
     Error::new(ErrorKind::Use, format!("no gradient goes back through the vectors of `svd`, and `{name}` are some"))
         .about_step(step)
-        .with_end(graph.about_tensor(result, format!("`{name}` has no gradient")))
+        .with_end(MessageLine::at(graph.made_by(result), format!("`{name}` has no gradient")))
         .with_help(
             "its values have gradients, and so have the vectors of `eigh`; or write `stop_gradient` around the vectors",
         )
@@ -296,8 +296,10 @@ fn wide(graph: &Graph, step: u32, function: MatrixFunction, (rows, columns): (Si
          columns, their input axis"
     );
     let error = Error::new(ErrorKind::Use, message).about_step(step);
-    let made =
-        graph.about_tensor(graph.first_result(step), format!("`{name}` of a matrix with more columns"));
+    let made = MessageLine::at(
+        graph.made_by(graph.first_result(step)),
+        format!("`{name}` of a matrix with more columns"),
+    );
     let ends = graph.step_operands(step).iter().map(|operand| graph.declared_end(*operand));
     ends.chain([made])
         .fold(error, Error::with_end)

@@ -148,7 +148,7 @@ fn kind(leaf: Leaf) -> &'static str {
 /// ```
 pub fn nest_linalg(graph: &mut Graph, result: Tensor) -> Result<String, Error> {
     graph.known(result)?;
-    if graph.is_leaf(result) {
+    if graph.leaf(result).is_some() {
         return Err(Error::new(ErrorKind::Use, "a leaf has no loop nest"));
     }
     let inferred = Inferred::new(graph)?;

@@ -225,7 +225,7 @@ impl Lowering<'_> {
                 lasting || self.routine.kept.contains(&tensor)
             }
             Content::Gradient(tensor) => {
-                let asked = self.graph.gradient_leaf(tensor);
+                let asked = self.graph.gradients().get(&tensor).copied();
                 asked.is_some_and(|gradient| self.routine.kept.contains(&gradient))
             }
         }
@@ -265,7 +265,7 @@ impl Lowering<'_> {
 
     /// Computes a tensor and everything it needs, unless it is already computed.
     fn value(&mut self, tensor: Tensor) -> Result<(), Error> {
-        if !self.graph.is_leaf(tensor) {
+        if self.graph.leaf(tensor).is_none() {
             self.forget_what_changed();
         }
         let mut missing = Vec::new();
@@ -389,7 +389,7 @@ impl Lowering<'_> {
         }
         for result in self.graph.step_results(step) {
             // A computed tensor that is assigned to gets its own value first.
-            if !self.graph.is_leaf(result) && self.graph.made_by(result) != step {
+            if self.graph.leaf(result).is_none() && self.graph.made_by(result) != step {
                 self.value(result)?;
             }
             self.changed.insert(result);

@@ -103,7 +103,7 @@ fn backward_texts(
     tensor: Tensor,
 ) -> Result<Vec<String>, Error> {
     let step = graph.made_by(tensor);
-    if graph.is_leaf(tensor) || !wanted[tensor.index()] || !is_made_by(graph, step) {
+    if graph.leaf(tensor).is_some() || !wanted[tensor.index()] || !is_made_by(graph, step) {
         return Ok(Vec::new());
     }
     let routine = Routine::new("backward");

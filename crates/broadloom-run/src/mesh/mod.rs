@@ -4,7 +4,7 @@ mod names;
 mod table;
 
 use broadloom_graph::lowering::{Face, MEMORY};
-use broadloom_graph::{Error, ErrorKind, Graph, Kind, Tensor};
+use broadloom_graph::{Error, ErrorKind, Graph, Kind, MessageLine, Tensor};
 use broadloom_mesh::{Axis, Claim, Conflict, Division, Groups, Mesh, Request};
 use rustc_hash::FxHashMap;
 
@@ -219,7 +219,7 @@ impl Words<'_> {
             let node = self.nodes.list[claim.axis.tensor];
             let Shard { axes, over } = &self.sharding.shards[claim.request];
             let text = format!("`{}`, divided by `--shard \"{axes}={over}\"`", self.axis(claim.axis));
-            error = error.with_end(self.graph.about_tensor(node_tensor(self.graph, node), text));
+            error = error.with_end(MessageLine::at(self.graph.made_by(node_tensor(self.graph, node)), text));
         }
         match claims.first() {
             Some(claim) => error.about_step(self.nodes.list[claim.axis.tensor].step(self.graph)),

@@ -149,7 +149,7 @@ fn labels(
 ) {
     let Content::Value(tensor) = node else { return };
     let step = graph.made_by(tensor);
-    if graph.is_leaf(tensor) || !matches!(graph.op(step), Some((Op::Einsum { .. }, _))) {
+    if graph.leaf(tensor).is_some() || !matches!(graph.op(step), Some((Op::Einsum { .. }, _))) {
         return;
     }
     let Ok(nest) = layout.nest(step) else { return };

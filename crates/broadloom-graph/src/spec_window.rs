@@ -1,0 +1,46 @@
+//! The arithmetic of windows in specs, and the rows that holes of specs stand for.
+
+use crate::notation::KnownSpec;
+use broadloom_core::{Affine, Padding};
+use broadloom_spec::{self as spec, Coefficient, Kind, RowVariable};
+
+/// The choices about a window that the user of a spec still has to make.
+pub(crate) enum Open<'a> {
+    /// The value of a stride or a dilation.
+    Value(&'a str),
+    /// The padding: what the window does at the ends of the axis.
+    Padding(spec::Kernel),
+}
+
+/// The arithmetic of an affine axis, with the choices of the user of the spec.
+pub(crate) fn window_form<'a>(
+    known: &'a KnownSpec,
+    affine: &spec::Affine,
+    padding: Option<Padding>,
+    value: impl Fn(&str) -> Option<u64>,
+) -> Result<Affine, Open<'a>> {
+    let coefficient = |coefficient: Coefficient| match coefficient {
+        Coefficient::Literal(value) => Ok(value.get()),
+        Coefficient::Named(id) => {
+            let name = known.spec.names.coefficients.text(id);
+            value(name).ok_or(Open::Value(name))
+        }
+    };
+    let form = Affine::strided(coefficient(affine.over.coefficient)?).with_offset(affine.offset);
+    let Some(kernel) = affine.kernel else { return Ok(form) };
+    let padding = match kernel.padding {
+        spec::Padding::Padded => Padding::Padded,
+        spec::Padding::Valid => Padding::Valid,
+        spec::Padding::Dropped => Padding::Dropped,
+        spec::Padding::Unmarked => padding.ok_or(Open::Padding(kernel))?,
+    };
+    Ok(form.with_kernel(coefficient(kernel.term.coefficient)?, padding))
+}
+
+/// The place of a hole's row among the rows of a use of a spec.
+pub(crate) fn hole_index(hole: spec::Hole, kind: Kind) -> usize {
+    match hole.variable {
+        RowVariable::Ellipsis => kind as usize,
+        RowVariable::Named(name) => 3 + name.0 as usize,
+    }
+}
