@@ -1,6 +1,7 @@
 //! Elements of an array in another arrangement: axes exchanged, split or joined, or a part of them.
 
-use crate::array::{Array, ArrayError, Element, Values};
+use crate::array::{Array, Element, Values};
+use crate::error::ArrayError;
 
 impl Array {
     /// The elements at `start + i × stride + j × stride + …`, where `i`, `j`, … go along axes that are given by their sizes and

@@ -19,6 +19,7 @@ use std::fmt;
 use half::{bf16, f16};
 
 use crate::Dtype;
+use crate::error::ArrayError;
 
 /// Numbers of one type.
 #[derive(Clone, PartialEq, Debug)]
@@ -431,27 +432,6 @@ fn show_sizes(sizes: &[u64]) -> String {
         }
     }
 }
-
-/// The error for numbers that do not make an array.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct ArrayError {
-    /// The message, one sentence.
-    pub message: String,
-}
-
-impl ArrayError {
-    fn new(message: impl Into<String>) -> ArrayError {
-        ArrayError { message: message.into() }
-    }
-}
-
-impl fmt::Display for ArrayError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(&self.message)
-    }
-}
-
-impl std::error::Error for ArrayError {}
 
 /// Arrays of more numbers than this are printed with `...` in the middle of long axes.
 const SHOWN_WHOLE: usize = 1000;

@@ -8,6 +8,7 @@
 mod arranged;
 mod array;
 mod dtype;
+mod error;
 #[cfg(feature = "files")]
 pub mod files;
 pub mod random;
@@ -16,8 +17,9 @@ mod rows;
 mod shown;
 mod threefry;
 
-pub use array::{Array, ArrayError, Element, Values};
+pub use array::{Array, Element, Values};
 pub use dtype::Dtype;
+pub use error::ArrayError;
 pub use half::{bf16, f16};
 pub use shown::shown_path;
 

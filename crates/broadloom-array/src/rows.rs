@@ -1,6 +1,7 @@
 //! Rows of an array: the parts along its first axis.
 
-use crate::array::{Array, ArrayError, Element, Values};
+use crate::array::{Array, Element, Values};
+use crate::error::ArrayError;
 
 impl Array {
     /// The rows at these positions along the first axis, in this order.

@@ -18,6 +18,7 @@
 //! ```
 
 pub mod campaign;
+mod child;
 pub mod corpus;
 pub mod dice;
 pub mod limits;

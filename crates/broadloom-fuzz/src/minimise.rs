@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use crate::Kind;
-use crate::campaign::end_of;
+use crate::child::end_of;
 
 /// The longest time to look for a smaller input.
 const PATIENCE: Duration = Duration::from_secs(30);

@@ -11,11 +11,8 @@
 //! assert_eq!(Binary::Max.of(2.0, 3.0), 3.0);
 //! ```
 
-use crate::Dtype;
-use crate::gamma;
-use crate::mlir::{Body, modulo as mlir_modulo, not as mlir_not, recip as mlir_recip};
-use crate::mlir::{floor_div as mlir_floor_div, sigmoid as mlir_sigmoid, sign as mlir_sign};
-use crate::reference::round;
+use crate::rounding::round;
+use crate::{Dtype, gamma};
 
 /// The kind of values that a function has.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -115,7 +112,22 @@ pub(crate) enum Mlir {
     /// It has none.
     Nothing,
     /// Several operations, the last of which has the value.
-    Several(fn(&mut Body<'_>, &[&str]) -> String),
+    Several(Composed),
+    /// A conversion to another type and back.
+    Cast(Dtype),
+    /// An operation on the bits of integers.
+    Bits(Binary),
+}
+
+/// The functions that MLIR has no operation for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Composed {
+    FloorDiv,
+    Mod,
+    Not,
+    Recip,
+    Sigmoid,
+    Sign,
 }
 
 /// All that is known about a function of one number.
@@ -198,19 +210,20 @@ macro_rules! binary {
 }
 
 use C2::{Compare, Connect, Product, Sum};
-use Mlir::{Op, Several};
+use Composed::{FloorDiv, Mod, Not, Recip, Sigmoid, Sign};
+use Mlir::{Bits, Cast, Op, Several};
 
 unary! {
 //  variant  name       value                 C                    MLIR                   yields     correct domain         work time
     Neg,     "neg",     |x| -x,               C1::Minus,           Op("arith.negf"),      Exact,     true,   All,           1,   0.5;
     Abs,     "abs",     f64::abs,             C1::Call("abs"),     Op("math.absf"),       Exact,     true,   All,           1,   0.5;
-    Sign,    "sign",    sign,                 C1::Call("sign"),    Several(mlir_sign),    Exact,     true,   All,           1,   8.0;
+    Sign,    "sign",    sign,                 C1::Call("sign"),    Several(Sign), Exact,     true,   All,           1,   8.0;
     Exp,     "exp",     f64::exp,             C1::Call("exp"),     Op("math.exp"),        Fractions, false,  All,           16,  8.0;
     Log,     "log",     f64::ln,              C1::Call("log"),     Op("math.log"),        Fractions, false,  Positive,      16,  8.0;
     Log1p,   "log1p",   f64::ln_1p,           C1::Call("log1p"),   Op("math.log1p"),      Fractions, false,  AboveMinusOne, 20,  8.0;
     Expm1,   "expm1",   f64::exp_m1,          C1::Call("expm1"),   Op("math.expm1"),      Fractions, false,  All,           20,  8.0;
     Sqrt,    "sqrt",    f64::sqrt,            C1::Call("sqrt"),    Op("math.sqrt"),       Fractions, true,   NotNegative,   4,   8.0;
-    Recip,   "recip",   |x| 1.0 / x,          C1::Inverse,         Several(mlir_recip),   Fractions, true,   NotZero,       4,   8.0;
+    Recip,   "recip",   |x| 1.0 / x,          C1::Inverse,         Several(Recip), Fractions, true,   NotZero,       4,   8.0;
     Sin,     "sin",     f64::sin,             C1::Call("sin"),     Op("math.sin"),        Fractions, false,  All,           16,  8.0;
     Cos,     "cos",     f64::cos,             C1::Call("cos"),     Op("math.cos"),        Fractions, false,  All,           16,  8.0;
     Tan,     "tan",     f64::tan,             C1::Call("tan"),     Op("math.tan"),        Fractions, false,  All,           20,  20.0;
@@ -223,7 +236,7 @@ unary! {
     Acosh,   "acosh",   acosh,                C1::Call("acosh"),   Op("math.acosh"),      Fractions, false,  FromOne,       20,  20.0;
     Atanh,   "atanh",   libm::atanh,          C1::Call("atanh"),   Op("math.atanh"),      Fractions, false,  BelowOne,      20,  20.0;
     Tanh,    "tanh",    f64::tanh,            C1::Call("tanh"),    Op("math.tanh"),       Fractions, false,  All,           20,  8.0;
-    Sigmoid, "sigmoid", sigmoid,              C1::Call("sigmoid"), Several(mlir_sigmoid), Fractions, false,  All,           20,  8.0;
+    Sigmoid, "sigmoid", sigmoid,              C1::Call("sigmoid"), Several(Sigmoid), Fractions, false,  All,           20,  8.0;
     Erf,     "erf",     libm::erf,            C1::Call("erf"),     Op("math.erf"),        Fractions, false,  All,           20,  8.0;
     Lgamma,  "lgamma",  libm::lgamma,         C1::Call("lgamma"),  Mlir::Nothing,         Fractions, false,  NoPole,        40,  40.0;
     Digamma, "digamma", gamma::digamma,       C1::Call("digamma"), Mlir::Nothing,         Fractions, false,  NoPole,        40,  40.0;
@@ -233,18 +246,18 @@ unary! {
     Ceil,    "ceil",    f64::ceil,            C1::Call("ceil"),    Op("math.ceil"),       Exact,     true,   All,           1,   8.0;
     Round,   "round",   f64::round_ties_even, C1::Call("round"),   Op("math.roundeven"),  Exact,     true,   All,           1,   8.0;
     Trunc,   "trunc",   f64::trunc,           C1::Call("trunc"),   Op("math.trunc"),      Exact,     true,   All,           1,   8.0;
-    Not,     "not",     not,                  C1::Not,             Several(mlir_not),     Truth,     true,   All,           1,   0.5;
+    Not,     "not",     not,                  C1::Not,             Several(Not), Truth,     true,   All,           1,   0.5;
 //  Casts: the number as a type holds it.
-    AsBool,  "bool",    |x| round(Dtype::Bool, x),  C1::Call("as_bool"), Several(|to, x| to.cast(x[0], Dtype::Bool)), Rounded,   true,   All,           1,   2.0;
-    AsU8,    "u8",      |x| round(Dtype::U8, x),    C1::Call("as_u8"),   Several(|to, x| to.cast(x[0], Dtype::U8)),   Rounded,   true,   All,           1,   2.0;
-    AsI8,    "i8",      |x| round(Dtype::I8, x),    C1::Call("as_i8"),   Several(|to, x| to.cast(x[0], Dtype::I8)),   Rounded,   true,   All,           1,   2.0;
-    AsI16,   "i16",     |x| round(Dtype::I16, x),   C1::Call("as_i16"),  Several(|to, x| to.cast(x[0], Dtype::I16)),  Rounded,   true,   All,           1,   2.0;
-    AsI32,   "i32",     |x| round(Dtype::I32, x),   C1::Call("as_i32"),  Several(|to, x| to.cast(x[0], Dtype::I32)),  Rounded,   true,   All,           1,   2.0;
-    AsI64,   "i64",     |x| round(Dtype::I64, x),   C1::Call("as_i64"),  Several(|to, x| to.cast(x[0], Dtype::I64)),  Rounded,   true,   All,           1,   2.0;
-    AsBf16,  "bf16",    |x| round(Dtype::Bf16, x),  C1::Call("as_bf16"), Several(|to, x| to.cast(x[0], Dtype::Bf16)), Fractions, true,   All,           1,   2.0;
-    AsF16,   "f16",     |x| round(Dtype::F16, x),   C1::Call("as_f16"),  Several(|to, x| to.cast(x[0], Dtype::F16)),  Fractions, true,   All,           1,   2.0;
-    AsF32,   "f32",     |x| round(Dtype::F32, x),   C1::Call("as_f32"),  Several(|to, x| to.cast(x[0], Dtype::F32)),  Fractions, true,   All,           1,   2.0;
-    AsF64,   "f64",     |x| round(Dtype::F64, x),   C1::Call("as_f64"),  Several(|to, x| to.cast(x[0], Dtype::F64)),  Fractions, true,   All,           1,   2.0;
+    AsBool,  "bool",    |x| round(Dtype::Bool, x),  C1::Call("as_bool"), Cast(Dtype::Bool), Rounded,   true,   All,           1,   2.0;
+    AsU8,    "u8",      |x| round(Dtype::U8, x),    C1::Call("as_u8"),   Cast(Dtype::U8),   Rounded,   true,   All,           1,   2.0;
+    AsI8,    "i8",      |x| round(Dtype::I8, x),    C1::Call("as_i8"),   Cast(Dtype::I8),   Rounded,   true,   All,           1,   2.0;
+    AsI16,   "i16",     |x| round(Dtype::I16, x),   C1::Call("as_i16"),  Cast(Dtype::I16),  Rounded,   true,   All,           1,   2.0;
+    AsI32,   "i32",     |x| round(Dtype::I32, x),   C1::Call("as_i32"),  Cast(Dtype::I32),  Rounded,   true,   All,           1,   2.0;
+    AsI64,   "i64",     |x| round(Dtype::I64, x),   C1::Call("as_i64"),  Cast(Dtype::I64),  Rounded,   true,   All,           1,   2.0;
+    AsBf16,  "bf16",    |x| round(Dtype::Bf16, x),  C1::Call("as_bf16"), Cast(Dtype::Bf16), Fractions, true,   All,           1,   2.0;
+    AsF16,   "f16",     |x| round(Dtype::F16, x),   C1::Call("as_f16"),  Cast(Dtype::F16),  Fractions, true,   All,           1,   2.0;
+    AsF32,   "f32",     |x| round(Dtype::F32, x),   C1::Call("as_f32"),  Cast(Dtype::F32),  Fractions, true,   All,           1,   2.0;
+    AsF64,   "f64",     |x| round(Dtype::F64, x),   C1::Call("as_f64"),  Cast(Dtype::F64),  Fractions, true,   All,           1,   2.0;
 }
 
 /// Domains of functions of two numbers.
@@ -270,19 +283,19 @@ binary! {
     Max,      "max", max,                  C2::Call("max"), Op("arith.maximumf"),  Operand,   true,   ANY,      LEAST,    true,    1,   1.0;
     Min,      "min", min,                  C2::Call("min"), Op("arith.minimumf"),  Operand,   true,   ANY,      GREATEST, true,    1,   1.0;
     /// The remainder with the sign of the divisor.
-    Mod,      "mod", modulo,               C2::Call("mod"), Several(mlir_modulo),  Rounded,   true,   QUOTIENT, None,     false,   6,   8.0;
+    Mod,      "mod", modulo,               C2::Call("mod"), Several(Mod), Rounded,   true,   QUOTIENT, None,     false,   6,   8.0;
     /// The quotient rounded down: the greatest whole number that is not above it.
-    FloorDiv, "floor_div", floor_div,             C2::Call("floor_div"), Several(mlir_floor_div), Rounded,   true,   QUOTIENT, None,     false,   6,   8.0;
+    FloorDiv, "floor_div", floor_div,             C2::Call("floor_div"), Several(FloorDiv), Rounded,   true,   QUOTIENT, None,     false,   6,   8.0;
     /// The bits that both integers have.
-    BitAnd,   "bit_and", |a, b| in_bits(a, b, |a, b| a & b), C2::Call("bit_and"), Several(|to, x| to.in_bits(x, Binary::BitAnd)), Rounded,   true,   ANY,      None,     false,   1,   4.0;
+    BitAnd,   "bit_and", |a, b| in_bits(a, b, |a, b| a & b), C2::Call("bit_and"), Bits(Binary::BitAnd), Rounded,   true,   ANY,      None,     false,   1,   4.0;
     /// The bits that at least one of the integers has.
-    BitOr,    "bit_or", |a, b| in_bits(a, b, |a, b| a | b), C2::Call("bit_or"), Several(|to, x| to.in_bits(x, Binary::BitOr)), Rounded,   true,   ANY,      None,     false,   1,   4.0;
+    BitOr,    "bit_or", |a, b| in_bits(a, b, |a, b| a | b), C2::Call("bit_or"), Bits(Binary::BitOr), Rounded,   true,   ANY,      None,     false,   1,   4.0;
     /// The bits that one of the integers has, and not both.
-    BitXor,   "bit_xor", |a, b| in_bits(a, b, |a, b| a ^ b), C2::Call("bit_xor"), Several(|to, x| to.in_bits(x, Binary::BitXor)), Rounded,   true,   ANY,      None,     false,   1,   4.0;
+    BitXor,   "bit_xor", |a, b| in_bits(a, b, |a, b| a ^ b), C2::Call("bit_xor"), Bits(Binary::BitXor), Rounded,   true,   ANY,      None,     false,   1,   4.0;
     /// `a` times 2 for each place, or shifted right if there are fewer than none.
-    ShiftLeft, "shift_left", |a, b| in_bits(a, b, shift_left), C2::Call("shift_left"), Several(|to, x| to.in_bits(x, Binary::ShiftLeft)), Rounded,   true,   ANY,      None,     false,   2,   4.0;
+    ShiftLeft, "shift_left", |a, b| in_bits(a, b, shift_left), C2::Call("shift_left"), Bits(Binary::ShiftLeft), Rounded,   true,   ANY,      None,     false,   2,   4.0;
     /// `a` divided by 2 for each place and rounded down, or shifted left if there are fewer than none.
-    ShiftRight, "shift_right", |a, b| in_bits(a, b, shift_right), C2::Call("shift_right"), Several(|to, x| to.in_bits(x, Binary::ShiftRight)), Rounded,   true,   ANY,      None,     false,   2,   4.0;
+    ShiftRight, "shift_right", |a, b| in_bits(a, b, shift_right), C2::Call("shift_right"), Bits(Binary::ShiftRight), Rounded,   true,   ANY,      None,     false,   2,   4.0;
     Less,     "<",   |a, b| truth(a < b),  Compare("<"),    Mlir::Compare("olt"),  Truth,     true,   ANY,      None,     false,   1,   1.0;
     LessEq,   "<=",  |a, b| truth(a <= b), Compare("<="),   Mlir::Compare("ole"),  Truth,     true,   ANY,      None,     false,   1,   1.0;
     Equal,    "==",  |a, b| truth(a == b), Compare("=="),   Mlir::Compare("oeq"),  Truth,     true,   ANY,      None,     false,   1,   1.0;

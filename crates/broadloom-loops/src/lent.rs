@@ -4,7 +4,7 @@ use std::ffi::c_void;
 use std::fmt;
 use std::sync::Arc;
 
-use crate::memory::{Flag, Plain};
+use crate::plain::{Flag, Plain};
 use crate::{Array, ArrayError, Dtype, Values};
 use half::{bf16, f16};
 

@@ -7,6 +7,7 @@
 use half::{bf16, f16};
 
 use crate::lent::Lent;
+use crate::plain::{Flag, Plain};
 use crate::{Array, ArrayError, Buffer, Dtype};
 use broadloom_array::Element;
 
@@ -386,52 +387,6 @@ impl Block {
     }
 }
 
-/// A cell as it is in memory, for which all bit patterns are valid. [`Element`] is not enough: others can implement
-/// it, and a byte that is neither 0 nor 1 is no `bool`.
-pub(crate) trait Plain: Copy {
-    /// The number that arrays hold for it.
-    type Number: Element;
-
-    fn number(self) -> Self::Number;
-
-    fn of(number: Self::Number) -> Self;
-}
-
-macro_rules! plain {
-    ($($number:ident)*) => {$(
-        impl Plain for $number {
-            type Number = $number;
-
-            fn number(self) -> $number {
-                self
-            }
-
-            fn of(number: $number) -> $number {
-                number
-            }
-        }
-    )*};
-}
-
-plain! { u8 i8 i16 i32 i64 bf16 f16 f32 f64 }
-
-/// The byte of a truth: true unless it is 0.
-#[derive(Clone, Copy, Debug)]
-#[repr(transparent)]
-pub(crate) struct Flag(u8);
-
-impl Plain for Flag {
-    type Number = bool;
-
-    fn number(self) -> bool {
-        self.0 != 0
-    }
-
-    fn of(number: bool) -> Flag {
-        Flag(number.into())
-    }
-}
-
 /// 64 bytes, aligned for the widest vector instructions.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
@@ -481,7 +436,7 @@ mod tests {
     fn every_type_goes_in_and_out() {
         for dtype in Dtype::ALL {
             let mut block = Block::new(&buffer(dtype, &[2, 3], &[(1, 0), (0, 2)])).unwrap();
-            let held = |x: f64| crate::reference::round(dtype, x);
+            let held = |x: f64| crate::rounding::round(dtype, x);
             let numbers: Vec<f64> = (1..=6).map(f64::from).map(held).collect();
             block.set_numbers(&[1., 2., 3., 4., 5., 6.]).unwrap();
             assert_eq!(block.numbers(), numbers);

@@ -8,12 +8,13 @@
 use std::cmp::{Ordering, Reverse};
 use std::ops::Range;
 
-use half::{bf16, f16};
 use rustc_hash::FxHashSet;
 
+use crate::buffer::{BufferId, Cell, Index, Local, Storage};
 use crate::function::{Binary, whole_number};
-use crate::program::{BufferId, Cell, Index, Local, Program, Statement, Storage};
-use crate::{Array, ArrayError, Buffer, Dtype, Element, MatrixFunction, Scalar, Size};
+use crate::program::{Program, Statement};
+pub use crate::rounding::round;
+use crate::{Array, ArrayError, Buffer, Dtype, MatrixFunction, Scalar, Size};
 use broadloom_array::random::uniform_f32;
 
 /// The reason why a run stopped.
@@ -305,22 +306,6 @@ fn clear(cells: &mut Cells, buffer: &Buffer) {
         each_inside(buffer, |at| cells.set(at, inside));
     } else {
         cells.fill(inside);
-    }
-}
-
-/// A number as a buffer of some type holds it.
-pub fn round(dtype: Dtype, value: f64) -> f64 {
-    match dtype {
-        Dtype::Bool => f64::from(value != 0.0),
-        Dtype::U8 => f64::from(value as u8),
-        Dtype::I8 => f64::from(value as i8),
-        Dtype::I16 => f64::from(value as i16),
-        Dtype::I32 => f64::from(value as i32),
-        Dtype::I64 => value as i64 as f64,
-        Dtype::Bf16 => <bf16 as Element>::from_f64(value).to_f64(),
-        Dtype::F16 => <f16 as Element>::from_f64(value).to_f64(),
-        Dtype::F32 => f64::from(value as f32),
-        Dtype::F64 => value,
     }
 }
 

@@ -2,8 +2,8 @@
 
 use broadloom_core::projection::Component;
 
+use crate::buffer::{Buffer, Cell, Index, Local};
 use crate::function::{Binary, Unary, whole_number};
-use crate::program::{Cell, Index, Local, Program};
 
 /// An expression that is computed at one point of a nest.
 #[derive(Clone, PartialEq, Debug)]
@@ -88,20 +88,20 @@ impl Scalar {
 
     /// Returns a value if it is computed from integers alone, by functions whose values are integers: true if
     /// one of them is stored in a buffer.
-    pub fn is_whole(&self, program: &Program) -> Option<bool> {
+    pub fn is_whole(&self, buffers: &[Buffer]) -> Option<bool> {
         match self {
             Scalar::Number(value) => whole_number(*value).map(|_| false),
-            Scalar::Load(cell) => (!program.buffer(cell.buffer).dtype.is_float()).then_some(true),
+            Scalar::Load(cell) => (!buffers[cell.buffer.index()].dtype.is_float()).then_some(true),
             Scalar::Position(_) | Scalar::Symbol(_) => Some(false),
             Scalar::Unary(function, a) => {
                 function.of_whole(1)?;
-                a.is_whole(program)
+                a.is_whole(buffers)
             }
             Scalar::Binary(function, a, b) => {
                 function.of_whole(1, 1)?;
-                Some(a.is_whole(program)? | b.is_whole(program)?)
+                Some(a.is_whole(buffers)? | b.is_whole(buffers)?)
             }
-            Scalar::Select(_, a, b) => Some(a.is_whole(program)? | b.is_whole(program)?),
+            Scalar::Select(_, a, b) => Some(a.is_whole(buffers)? | b.is_whole(buffers)?),
             Scalar::Local(_) | Scalar::Uniform { .. } => None,
         }
     }

@@ -5,8 +5,9 @@ use std::fmt::{self, Write};
 use broadloom_core::Size;
 use broadloom_core::projection::Component;
 
+use crate::buffer::{Buffer, Cell, Index, Storage};
 use crate::function::{Binary, Unary};
-use crate::program::{Buffer, Cell, Index, Loop, Program, Repeat, Statement, Storage};
+use crate::program::{Loop, Program, Repeat, Statement};
 use crate::scalar::Scalar;
 
 impl fmt::Display for Program {

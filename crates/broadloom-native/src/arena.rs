@@ -11,9 +11,7 @@ use std::ops::Range;
 use broadloom_loops::{Buffer, BufferId, Program, Storage};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::Error;
 use crate::flat::{Flat, FlatStatement};
-use crate::plan::Plan;
 
 /// The places of local buffers.
 #[derive(Clone, Debug, Default)]
@@ -39,37 +37,6 @@ pub(crate) struct Need {
 pub fn bytes_of(buffer: &Buffer) -> u64 {
     let bytes = (buffer.cells() * buffer.dtype.bytes() as u64).get().max(1);
     bytes.checked_next_multiple_of(64).unwrap_or(u64::MAX)
-}
-
-/// The local buffers of a program, and the nests during which each is needed. Nothing is compiled
-/// to find them.
-///
-/// ```
-/// use broadloom_loops::Program;
-/// use broadloom_native::ArenaPlan;
-/// let nothing = Program::default();
-/// assert_eq!(ArenaPlan::new(&nothing)?.bytes(&nothing), 0);
-/// # Ok::<(), broadloom_native::Error>(())
-/// ```
-#[derive(Clone, Debug)]
-pub struct ArenaPlan {
-    needs: Vec<Need>,
-    /// The buffers, including those that the backend adds.
-    buffers: Vec<Buffer>,
-}
-
-impl ArenaPlan {
-    /// The plan of a program. If its sizes are arguments, it holds for all of them.
-    pub fn new(program: &Program) -> Result<ArenaPlan, Error> {
-        let Plan { needs, program, .. } = Plan::new(program)?;
-        Ok(ArenaPlan { needs, buffers: program.buffers })
-    }
-
-    /// The bytes of the arena for the same program at the sizes of another.
-    pub fn bytes(&self, at: &Program) -> u64 {
-        let buffer = |id: BufferId| at.buffers.get(id.index()).or_else(|| self.buffers.get(id.index()));
-        pack(&self.needs, |id| buffer(id).map_or(0, bytes_of)).bytes
-    }
 }
 
 /// The range of nests that needs each local buffer of a program, except some.

@@ -17,35 +17,13 @@ use broadloom_loops::Program;
 use crate::cache::{Cache, digest};
 use crate::compiled::Compiled;
 use crate::emit::file;
+use crate::options::OPTIONS;
 use crate::pool::Pool;
 use crate::runtime::Kernels;
 use crate::scratch::Scratch;
 use crate::types::Real;
 use crate::words::words;
 use crate::{Error, compiled, runtime};
-
-/// Options of the compiler. Everything is computed as it is written, except that exception flags
-/// are not kept, because nobody reads them. Loops whose sums may be reordered are marked in the
-/// source.
-const OPTIONS: [&str; 11] = [
-    "-O3",
-    "-march=native",
-    "-std=gnu11",
-    "-fPIC",
-    "-shared",
-    "-fvisibility=hidden",
-    "-fno-strict-aliasing",
-    "-fno-math-errno",
-    "-fno-trapping-math",
-    "-fopenmp-simd",
-    "-ffp-contract=off",
-];
-
-/// The recommended options for speed when the C is not compiled as a library.
-pub(crate) fn advice() -> String {
-    let library = ["-fPIC", "-shared", "-fvisibility=hidden"];
-    OPTIONS.into_iter().filter(|option| !library.contains(option)).collect::<Vec<_>>().join(" ")
-}
 
 /// A C compiler.
 ///

@@ -21,10 +21,10 @@ use broadloom_loops::{Buffer, BufferId, Program, Size, Storage};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::arena::{self, Arena, Need};
-use crate::compiler::advice;
 use crate::contract::Contraction;
 use crate::flat::{Access, FlatProgram, FlatStatement, Value};
 use crate::names::{CNames, comment, inline_comment};
+use crate::options::advice;
 use crate::order::{LEAST_WORK, Split, work};
 use crate::plan::{Plan, Planned};
 use crate::plans::Plans;

@@ -11,9 +11,9 @@
 
 use broadloom_core::projection::Component;
 use broadloom_loops::function::{Binary, Unary};
-use broadloom_loops::program::{BufferId, Cell, Index, Program, Statement};
+use broadloom_loops::program::{Program, Statement};
 use broadloom_loops::scalar::Scalar;
-use broadloom_loops::{Dtype, MatrixFunction, Size};
+use broadloom_loops::{BufferId, Cell, Dtype, Index, MatrixFunction, Size};
 use rustc_hash::FxHashSet;
 
 use crate::Error;

@@ -5,6 +5,7 @@
 //! [`write_out`] writes a program as a file of C and a header, for use without Broadloom.
 
 mod arena;
+mod arena_plan;
 mod cache;
 mod columns;
 mod compiled;
@@ -12,10 +13,10 @@ mod compiler;
 mod contract;
 mod emit;
 mod error;
-mod expression;
 mod family;
 mod flat;
 mod names;
+mod options;
 mod order;
 mod plan;
 mod plans;
@@ -37,7 +38,8 @@ use broadloom_loops::Program;
 
 use crate::runtime::Kernels;
 
-pub use arena::{ArenaPlan, bytes_of};
+pub use arena::bytes_of;
+pub use arena_plan::ArenaPlan;
 pub use cache::{Cache, CacheUsage};
 pub use compiled::Compiled;
 pub use compiler::Compiler;

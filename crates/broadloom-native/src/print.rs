@@ -14,6 +14,7 @@
 //! A function is written twice: with the user's names, for readers, and with names in order of
 //! appearance, to find units that differ only in their buffers and can share one function.
 
+mod expression;
 mod found;
 mod lanes;
 
@@ -23,12 +24,12 @@ use broadloom_loops::function::{Binary, Unary};
 use broadloom_loops::{BufferId, Dtype, Program, Size};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::expression::{Level, converted, whole_binary};
 use crate::flat::{Access, FlatStatement, Looped, Sorted, Value};
 use crate::names::CNames;
 use crate::order::{Split, is_independent};
 use crate::rows::Row;
 use crate::types::{self, Locals, Real, stored};
+use expression::{Level, converted, whole_binary};
 use found::{constant_divisors, has_no_vector_form, is_sum, long_sums, reductions};
 use lanes::LANES;
 

@@ -4,10 +4,9 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use crate::group::{Group, with_length};
-
-/// The program that the process runs, in Python. The Python package takes from it how JAX is told about modules.
-pub const PROGRAM: &str = include_str!("driver.py");
+use crate::framing::with_length;
+use crate::group::Group;
+use crate::python::python;
 
 /// The process, kept while somebody uses it.
 static SHARED: Mutex<Weak<Driver>> = Mutex::new(Weak::new());
@@ -34,19 +33,6 @@ pub struct Processes {
 pub struct Compiled {
     driver: Arc<Driver>,
     id: u32,
-}
-
-/// The Python that is used: the one that `BROADLOOM_PYTHON` names, or `python3`.
-fn python() -> String {
-    std::env::var("BROADLOOM_PYTHON").ok().filter(|name| !name.is_empty()).unwrap_or_else(|| "python3".into())
-}
-
-/// The reason why there is no JAX, and what to do.
-pub(crate) fn without_jax(python: &str, reason: &str) -> String {
-    format!(
-        "XLA runs through Python with JAX, and `{python}` has none: {reason}. Install it with `{python} -m pip install jax`, or name a Python that \
-         has it in BROADLOOM_PYTHON"
-    )
 }
 
 fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

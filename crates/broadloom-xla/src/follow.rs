@@ -5,8 +5,8 @@ use std::net::{TcpListener, TcpStream, ToSocketAddrs};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::driver::PROGRAM;
-use crate::group::{read_part, with_length};
+use crate::framing::{read_part, with_length};
+use crate::python::PROGRAM;
 
 /// The time in which all processes have to come.
 const ALL_WITHIN: Duration = Duration::from_secs(300);
@@ -142,7 +142,7 @@ mod tests {
     use std::time::Duration;
 
     use super::{accept_within, hello};
-    use crate::group::{read_part, with_length};
+    use crate::framing::{read_part, with_length};
 
     /// Connects as soon as somebody listens, says something, and returns the reply.
     fn says(port: u16, words: &str) -> (TcpStream, String) {

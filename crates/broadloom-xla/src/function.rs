@@ -1,5 +1,8 @@
 //! A program as a function: its arguments, its nests in order, its results.
 
+mod parts;
+pub(crate) mod shard;
+
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::ops::Range;
@@ -8,11 +11,11 @@ use broadloom_loops::mlir::{Function, Supplied, in_quotes};
 use broadloom_loops::{BufferId, Cell, Dtype, Program, Statement};
 
 use crate::nest::{Nest, Over, finds_extremes, looks_for_equals};
-use crate::parts::Parts;
-use crate::shard::Sharded;
 use crate::tensor::{Element, Tensor, tensor_text};
 use crate::write::{Monoid, Text};
 use crate::{Check, Input, Module, Refusal};
+use parts::Parts;
+use shard::Sharded;
 
 /// A number that is supplied to a run.
 #[derive(Clone, Debug)]

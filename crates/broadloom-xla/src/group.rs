@@ -9,8 +9,9 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
-use crate::driver::{PROGRAM, without_jax};
 use crate::follow::{accept, is_local};
+use crate::framing::{read_part, with_length};
+use crate::python::{PROGRAM, without_jax};
 
 /// The option of XLA that makes a CPU look like several devices.
 const VIRTUAL_DEVICES: &str = "--xla_force_host_platform_device_count";
@@ -318,22 +319,6 @@ fn answer(output: &mut impl Read) -> io::Result<Result<Vec<Vec<u8>>, String>> {
         return Ok(Ok(parts));
     }
     Ok(Err(String::from_utf8_lossy(&parts.pop().unwrap_or_default()).into_owned()))
-}
-
-/// Reads bytes with their length before them.
-pub(crate) fn read_part(output: &mut impl Read) -> io::Result<Vec<u8>> {
-    let mut length = [0; 8];
-    output.read_exact(&mut length)?;
-    let length = u64::from_le_bytes(length);
-    let mut bytes = Vec::new();
-    output.take(length).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 == length { Ok(bytes) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
-}
-
-/// Writes bytes with their length before them.
-pub(crate) fn with_length(input: &mut dyn Write, bytes: &[u8]) -> io::Result<()> {
-    input.write_all(&(bytes.len() as u64).to_le_bytes())?;
-    input.write_all(bytes)
 }
 
 /// A port of this machine that nobody uses at the moment.

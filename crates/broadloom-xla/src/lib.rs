@@ -30,16 +30,16 @@
 
 mod driver;
 mod follow;
+mod framing;
 mod function;
 mod group;
 mod load;
 mod maths;
 mod nest;
-mod parts;
 mod product;
+mod python;
 mod random;
 mod scalar;
-mod shard;
 mod store;
 mod tensor;
 mod turns;
@@ -50,8 +50,9 @@ use broadloom_loops::BufferId;
 use broadloom_loops::mlir::Function;
 pub use broadloom_loops::mlir::Refusal;
 
-pub use driver::{Argument, Compiled, Driver, Made, OnDevice, PROGRAM as DRIVER, Processes, follow};
-pub use shard::Sharded;
+pub use driver::{Argument, Compiled, Driver, Made, OnDevice, Processes, follow};
+pub use function::shard::Sharded;
+pub use python::PROGRAM as DRIVER;
 
 /// A module with the meaning of its arguments and results.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -118,7 +118,7 @@ impl Writer<'_> {
             Binary::NotEqual => "NE",
             _ => return Err(format!("`{}` is not known to be a comparison", function.name())),
         };
-        let whole = (a.is_whole(self.program), b.is_whole(self.program));
+        let whole = (a.is_whole(&self.program.buffers), b.is_whole(&self.program.buffers));
         if let (Some(first), Some(second)) = whole
             && first | second
         {

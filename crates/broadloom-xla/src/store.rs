@@ -95,7 +95,7 @@ impl Writer<'_> {
     fn is_of_integers(&self, nest: &Nest<'_>) -> bool {
         let whole = |function: Binary| function.of_whole(1, 1).is_some();
         !self.program.buffer(nest.cell.buffer).dtype.is_float()
-            && nest.value.is_whole(self.program).is_some()
+            && nest.value.is_whole(&self.program.buffers).is_some()
             && nest.accumulate.is_none_or(whole)
     }
 

@@ -14,8 +14,9 @@ use super::helper::Helper;
 use super::types::{element, number, tensor};
 use super::view::Loops;
 use crate::Dtype;
-use crate::function::{Binary, Mlir, Unary, Yields};
-use crate::program::{Cell, Index, Program};
+use crate::buffer::{Cell, Index};
+use crate::function::{Binary, Composed, Mlir, Unary, Yields};
+use crate::program::Program;
 use crate::scalar::Scalar;
 
 /// A number that is supplied to a run, as the function has it.
@@ -215,7 +216,9 @@ impl<'a> Body<'a> {
             Mlir::Op(name) => self.op(name, operands),
             // Refused where it occurs in an expression.
             Mlir::Nothing => String::new(),
-            Mlir::Several(write) => write(self, operands),
+            Mlir::Several(composed) => composition(composed)(self, operands),
+            Mlir::Cast(dtype) => self.cast(operands[0], dtype),
+            Mlir::Bits(function) => self.in_bits(operands, function),
             Mlir::Compare(predicate) => {
                 let truth = self.op(&format!("arith.cmpf {predicate},"), operands);
                 self.counted(&truth)
@@ -400,13 +403,13 @@ impl<'a> Body<'a> {
 }
 
 /// `1 / a`.
-pub(crate) fn recip(body: &mut Body<'_>, operands: &[&str]) -> String {
+fn recip(body: &mut Body<'_>, operands: &[&str]) -> String {
     let one = body.constant(1.0);
     body.op("arith.divf", &[&one, operands[0]])
 }
 
 /// `1 / (1 + exp(-a))`.
-pub(crate) fn sigmoid(body: &mut Body<'_>, operands: &[&str]) -> String {
+fn sigmoid(body: &mut Body<'_>, operands: &[&str]) -> String {
     let (one, minus) = (body.constant(1.0), body.op("arith.negf", operands));
     let power = body.op("math.exp", &[&minus]);
     let below = body.op("arith.addf", &[&one, &power]);
@@ -414,7 +417,7 @@ pub(crate) fn sigmoid(body: &mut Body<'_>, operands: &[&str]) -> String {
 }
 
 /// 1 with the sign of a number, and the number itself if it is 0 or NaN.
-pub(crate) fn sign(body: &mut Body<'_>, operands: &[&str]) -> String {
+fn sign(body: &mut Body<'_>, operands: &[&str]) -> String {
     let a = operands[0];
     let (one, zero) = (body.constant(1.0), body.constant(0.0));
     let unit = body.op("math.copysign", &[&one, a]);
@@ -423,7 +426,7 @@ pub(crate) fn sign(body: &mut Body<'_>, operands: &[&str]) -> String {
 }
 
 /// 1 if a number is 0, else 0.
-pub(crate) fn not(body: &mut Body<'_>, operands: &[&str]) -> String {
+fn not(body: &mut Body<'_>, operands: &[&str]) -> String {
     let truth = body.is_true(operands[0]);
     let yes = body.push("arith.constant true".into());
     let not = body.push(format!("arith.xori {truth}, {yes} : i1"));
@@ -431,7 +434,7 @@ pub(crate) fn not(body: &mut Body<'_>, operands: &[&str]) -> String {
 }
 
 /// The quotient rounded down, in 64 bits.
-pub(crate) fn floor_div(body: &mut Body<'_>, operands: &[&str]) -> String {
+fn floor_div(body: &mut Body<'_>, operands: &[&str]) -> String {
     let real = element(body.real);
     let wide = |body: &mut Body<'_>, value: &str| match body.real {
         Dtype::F64 => value.to_string(),
@@ -448,7 +451,7 @@ pub(crate) fn floor_div(body: &mut Body<'_>, operands: &[&str]) -> String {
 }
 
 /// The remainder with the sign of the divisor: that of `arith.remf` has the sign of the dividend.
-pub(crate) fn modulo(body: &mut Body<'_>, operands: &[&str]) -> String {
+fn modulo(body: &mut Body<'_>, operands: &[&str]) -> String {
     let (a, b) = (operands[0], operands[1]);
     let (zero, rest) = (body.constant(0.0), body.op("arith.remf", &[a, b]));
     let is_some = body.op("arith.cmpf une,", &[&rest, &zero]);
@@ -458,4 +461,16 @@ pub(crate) fn modulo(body: &mut Body<'_>, operands: &[&str]) -> String {
     let moves = body.push(format!("arith.andi {is_some}, {differ} : i1"));
     let moved = body.op("arith.addf", &[&rest, b]);
     body.op("arith.select", &[&moves, &moved, &rest])
+}
+
+/// The operations that make up a function that MLIR has no operation for.
+fn composition(function: Composed) -> fn(&mut Body<'_>, &[&str]) -> String {
+    match function {
+        Composed::FloorDiv => floor_div,
+        Composed::Mod => modulo,
+        Composed::Not => not,
+        Composed::Recip => recip,
+        Composed::Sigmoid => sigmoid,
+        Composed::Sign => sign,
+    }
 }

@@ -10,7 +10,8 @@ use super::helper::Helper;
 use super::names::{MlirNames, identifier};
 use super::types::{element, number, tensor};
 use super::{Function, Refusal, Supplied};
-use crate::program::{Buffer, BufferId, Nest, Program, Statement};
+use crate::buffer::{Buffer, BufferId};
+use crate::program::{Nest, Program, Statement};
 use crate::{Dtype, reference};
 
 /// Writes a function.

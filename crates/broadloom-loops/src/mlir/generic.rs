@@ -7,8 +7,8 @@ use super::function::Writer;
 use super::names::dims;
 use super::types::{element, tensor};
 use super::view::{Loops, View, reach};
+use crate::buffer::{Cell, Index};
 use crate::function::Binary;
-use crate::program::{Cell, Index};
 use crate::{BufferId, Dtype};
 
 /// A tensor that the operation reads: its value, its type, and its index map.

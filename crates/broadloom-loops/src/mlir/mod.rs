@@ -44,9 +44,9 @@ mod whole;
 use std::collections::BTreeSet;
 use std::fmt;
 
-use crate::program::{BufferId, Program};
+use crate::buffer::BufferId;
+use crate::program::Program;
 
-pub(crate) use body::{Body, floor_div, modulo, not, recip, sigmoid, sign};
 pub use function::in_quotes;
 pub use names::{MlirNames, identifier};
 pub use types::{element, number};

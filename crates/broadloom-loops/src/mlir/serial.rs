@@ -4,7 +4,7 @@ use super::body::{Body, Points, Source, Store};
 use super::function::{Writer, in_quotes};
 use super::types::tensor;
 use super::view::Loops;
-use crate::program::{Cell, Index};
+use crate::buffer::{Cell, Index};
 use crate::{BufferId, Dtype};
 
 /// The loops, or one that runs once if there are none: values named inside a loop are local to it.

@@ -4,7 +4,8 @@
 use super::body::Symbol;
 use super::function::Writer;
 use super::types::tensor;
-use crate::program::{BufferId, Repeat};
+use crate::buffer::BufferId;
+use crate::program::Repeat;
 
 impl Writer<'_> {
     /// Writes a repeat; `nests` writes the nests of one turn.

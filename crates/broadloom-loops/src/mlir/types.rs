@@ -3,7 +3,7 @@
 use half::{bf16, f16};
 
 use crate::Dtype;
-use crate::reference::round;
+use crate::rounding::round;
 
 /// The type of an element. Integers have no sign of their own in MLIR: operations say how they read them.
 pub fn element(dtype: Dtype) -> &'static str {

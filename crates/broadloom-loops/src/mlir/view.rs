@@ -14,7 +14,7 @@ use broadloom_core::projection::Component;
 use super::body::Symbol;
 use super::function::Writer;
 use super::types::tensor;
-use crate::program::{Cell, Index};
+use crate::buffer::{Cell, Index};
 use crate::{BufferId, Dtype};
 
 /// The loops around a store: variables and extents, outermost first.

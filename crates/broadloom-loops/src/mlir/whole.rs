@@ -12,13 +12,13 @@ impl Body<'_> {
     /// Returns true if a store into a buffer of some type is computed in integers.
     pub(super) fn is_whole(&self, store: &Store<'_>, dtype: Dtype) -> bool {
         !dtype.is_float()
-            && store.value.is_whole(self.program).is_some()
+            && store.value.is_whole(&self.program.buffers).is_some()
             && store.accumulate.is_none_or(|function| function.of_whole(1, 1).is_some())
     }
 
     /// Returns true if two scalars are compared as integers: both are, and one of them is stored.
     pub(super) fn are_whole(&self, a: &Scalar, b: &Scalar) -> bool {
-        let whole = (a.is_whole(self.program), b.is_whole(self.program));
+        let whole = (a.is_whole(&self.program.buffers), b.is_whole(&self.program.buffers));
         matches!(whole, (Some(a), Some(b)) if a | b)
     }
 

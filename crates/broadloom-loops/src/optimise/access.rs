@@ -6,7 +6,8 @@
 use broadloom_core::projection::{Component, is_injective, is_positional, is_surjective};
 
 use crate::Size;
-use crate::program::{BufferId, Cell, Index, Loop, Nest, Program, Statement};
+use crate::buffer::{BufferId, Cell, Index};
+use crate::program::{Loop, Nest, Program, Statement};
 
 /// The loops around a statement, outermost first: variable and extent.
 pub type Scope = Vec<(u32, Size)>;

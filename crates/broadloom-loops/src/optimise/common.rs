@@ -12,8 +12,9 @@ use rustc_hash::FxHashMap;
 use super::cost::Cost;
 use super::rewrite::value_mut;
 use super::rounding::is_wide_integer;
+use crate::buffer::{BufferId, Cell, Index, Local};
 use crate::function::{Binary, Unary};
-use crate::program::{BufferId, Cell, Index, Local, Program, Statement};
+use crate::program::{Program, Statement};
 use crate::scalar::Scalar;
 use broadloom_core::projection::Component;
 
@@ -198,7 +199,8 @@ impl Naming<'_> {
             return Named { value: Scalar::Local(*local), number, cost };
         }
         let several = self.known.uses[number as usize] > 1 && self.known.certain[number as usize];
-        let is_whole = scalar.is_whole(self.program) == Some(true) || is_wide_integer(self.program, scalar);
+        let is_whole =
+            scalar.is_whole(&self.program.buffers) == Some(true) || is_wide_integer(self.program, scalar);
         if several && cost.total() >= WORTH && cost.work > 0 && !is_whole {
             let local = Local(self.program.locals);
             self.program.locals += 1;

@@ -14,8 +14,9 @@
 use super::access::{Touch, Uses, each_cell};
 use super::rewrite::{each_mut, replace_in_body, replace_loads, value_mut};
 use super::rounding::Rounding;
+use crate::buffer::{BufferId, Cell, Index, Local, Storage};
 use crate::function::Binary;
-use crate::program::{BufferId, Cell, Index, Local, Program, Statement, Storage};
+use crate::program::{Program, Statement};
 use crate::scalar::Scalar;
 
 /// Holds cells in locals. Returns the number of buffers, loads and stores that were removed.

@@ -2,8 +2,9 @@
 
 use std::ops::AddAssign;
 
+use crate::buffer::{Cell, Index};
 use crate::function::{Binary, Unary};
-use crate::program::{Cell, Index, Nest, Statement};
+use crate::program::{Nest, Statement};
 use crate::scalar::Scalar;
 
 /// The work of computing a scalar.

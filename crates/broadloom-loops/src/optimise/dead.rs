@@ -7,7 +7,8 @@
 //! any nest reads them, because they hold from run to run.
 
 use super::access::{Perfect, Scope, each_in_scope, is_inside, is_onto};
-use crate::program::{BufferId, Nest, Program, Statement, Storage};
+use crate::buffer::{BufferId, Storage};
+use crate::program::{Nest, Program, Statement};
 use crate::scalar::Scalar;
 
 /// Removes dead nests, stores and locals. Returns how many.

@@ -10,8 +10,9 @@ use rustc_hash::FxHashMap;
 
 use super::access::{Scope, Touch, Uses, simple_axes};
 use super::rewrite::replace_in_body;
+use crate::buffer::{BufferId, Cell, Index, Local, Storage};
 use crate::function::Binary;
-use crate::program::{BufferId, Cell, Index, Local, Program, Statement, Storage};
+use crate::program::{Program, Statement};
 use crate::scalar::Scalar;
 use broadloom_core::projection::Component;
 

@@ -5,8 +5,9 @@
 //! kernel for matrices sees a plain product.
 
 use super::cost::is_contraction;
+use crate::buffer::Local;
 use crate::function::{Binary, Unary};
-use crate::program::{Local, Program, Statement};
+use crate::program::{Program, Statement};
 use crate::scalar::Scalar;
 
 /// Moves factors out of contractions. Returns the number of contractions that changed.

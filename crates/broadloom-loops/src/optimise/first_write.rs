@@ -19,9 +19,10 @@
 use super::access::{Perfect, Scope, Touch, is_one_to_one, is_onto};
 use super::rounding::Rounding;
 use crate::Dtype;
+use crate::buffer::BufferId;
 use crate::function::Binary;
-use crate::program::{BufferId, Loop, Nest, Program, Statement};
-use crate::reference::round;
+use crate::program::{Loop, Nest, Program, Statement};
+use crate::rounding::round;
 use crate::scalar::Scalar;
 
 /// Turns accumulation into first writes and reductions. Returns how many nests were changed.

@@ -16,7 +16,8 @@ use super::access::{Touch, places, separates};
 use super::cost::is_contraction;
 use super::parallel::is_independent;
 use super::rewrite::{loop_vars, rename};
-use crate::program::{Local, Loop, Nest, Program, Statement, Storage};
+use crate::buffer::{Local, Storage};
+use crate::program::{Loop, Nest, Program, Statement};
 use crate::scalar::Scalar;
 
 /// Bounds on the size of nests.

@@ -17,9 +17,10 @@ use super::access::{Perfect, Scope, Uses, each_cell, each_in_scope, is_inside, i
 use super::cost::{Cost, is_contraction};
 use super::rewrite::{Substitution, replace_in_body, substitute};
 use super::rounding::Rounding;
+use crate::buffer::{BufferId, Cell, Index, Storage};
 use crate::function::Binary;
-use crate::program::{BufferId, Cell, Index, Nest, Program, Statement, Storage};
-use crate::reference::round;
+use crate::program::{Nest, Program, Statement};
+use crate::rounding::round;
 use crate::scalar::Scalar;
 
 /// Limits on what is computed again rather than loaded.

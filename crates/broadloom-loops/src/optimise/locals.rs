@@ -1,7 +1,8 @@
 //! The numbers of locals: unique in the whole program while passes run, small in each nest afterwards.
 
 use super::rewrite::{each_mut, value_mut};
-use crate::program::{Local, Program, Statement};
+use crate::buffer::Local;
+use crate::program::{Program, Statement};
 use crate::scalar::Scalar;
 
 /// Gives every local a number of its own, so that nests can be merged.

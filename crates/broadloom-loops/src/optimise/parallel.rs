@@ -6,7 +6,8 @@
 //! outermost loops are marked, and none with checks: a run stops at the first check that fails.
 
 use super::access::{Touch, places, separates};
-use crate::program::{Local, Loop, Program, Statement};
+use crate::buffer::Local;
+use crate::program::{Loop, Program, Statement};
 
 /// Marks the outermost loops that are independent. Returns how many.
 pub fn parallel(program: &mut Program) -> usize {

@@ -16,8 +16,9 @@
 //! and what it keeps in between is not much larger than what is there anyway.
 
 use super::access::{Perfect, Scope};
+use crate::buffer::{Buffer, Cell, Index, Storage};
 use crate::function::{Binary, Unary};
-use crate::program::{Buffer, Cell, Index, Nest, Program, Statement, Storage};
+use crate::program::{Nest, Program, Statement};
 use crate::scalar::Scalar;
 use crate::{Dtype, Size};
 use broadloom_core::projection::Component;
@@ -103,7 +104,7 @@ impl Product {
         let result = own | !all;
         let extents: Vec<f64> = loops.iter().map(|(_, extent)| iterations(*extent, samples)).collect();
         // Products of integers are exact as far as 64 bits go.
-        let whole = factors.iter().any(|(factor, _)| factor.is_whole(program) == Some(true));
+        let whole = factors.iter().any(|(factor, _)| factor.is_whole(&program.buffers) == Some(true));
         let dtype = if whole || target.dtype == Dtype::F64 { Dtype::F64 } else { Dtype::F32 };
         let mut product = Product {
             loops,

@@ -11,7 +11,8 @@ use broadloom_core::Size;
 use rustc_hash::FxHashSet;
 
 use super::{PassOptions, Report, locals, optimise_with_report};
-use crate::program::{BufferId, Index, Program, Repeat, Statement, Storage};
+use crate::buffer::{BufferId, Index, Storage};
+use crate::program::{Program, Repeat, Statement};
 
 /// The program in which each group of nests is optimised by itself.
 pub fn optimised(program: &Program, options: &PassOptions) -> (Program, Report) {

@@ -3,7 +3,8 @@
 use broadloom_core::projection::Component;
 
 use crate::Size;
-use crate::program::{Cell, Index, Statement};
+use crate::buffer::{Cell, Index};
+use crate::program::Statement;
 use crate::scalar::Scalar;
 
 /// The index that replaces each loop variable.

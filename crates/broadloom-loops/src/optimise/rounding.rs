@@ -15,9 +15,10 @@
 //!   once it is rounded.
 
 use crate::Dtype;
+use crate::buffer::{BufferId, Local};
 use crate::function::{Binary, Unary, Yields};
-use crate::program::{BufferId, Local, Nest, Program, Statement};
-use crate::reference::round;
+use crate::program::{Nest, Program, Statement};
+use crate::rounding::round;
 use crate::scalar::Scalar;
 
 /// States the rounding of what is stored as 16-bit floats, as a cast, wherever it is not exact.

@@ -11,8 +11,9 @@ use broadloom_core::projection::Component;
 use super::cost::Cost;
 use super::rewrite::{substitute_body, value_mut};
 use crate::Dtype;
+use crate::buffer::Index;
 use crate::function::{Binary, Unary};
-use crate::program::{Index, Nest, Program, Statement};
+use crate::program::{Nest, Program, Statement};
 use crate::reference::{Reals, round};
 use crate::scalar::Scalar;
 

@@ -5,7 +5,8 @@
 //! - Repeats are in order, apart from each other, and count with symbols of their own.
 //! - A local is declared before it is used, in the same body or one around it, and once.
 
-use crate::program::{Cell, Index, Program, Statement};
+use crate::buffer::{Cell, Index};
+use crate::program::{Program, Statement};
 use crate::scalar::Scalar;
 
 /// Returns true if a program has the form that the passes expect.

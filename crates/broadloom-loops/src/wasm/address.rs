@@ -3,7 +3,7 @@
 use broadloom_core::projection::Component;
 use wasm_encoder::ValType;
 
-use crate::program::{BufferId, Cell, Index};
+use crate::buffer::{BufferId, Cell, Index};
 use crate::wasm::nest::{AT, CELL, Code, SYMBOLS};
 use crate::{Dtype, Scalar};
 

@@ -62,7 +62,7 @@ pub fn host_binary(function: u32, a: f64, b: f64) -> f64 {
 
 /// A number as a type holds it: 0 is `f16`, 1 is `bf16`.
 pub fn host_round(dtype: u32, x: f64) -> f64 {
-    crate::reference::round(if dtype == 0 { Dtype::F16 } else { Dtype::Bf16 }, x)
+    crate::rounding::round(if dtype == 0 { Dtype::F16 } else { Dtype::Bf16 }, x)
 }
 
 /// The random number of a key at a position.

@@ -3,7 +3,8 @@
 use rustc_hash::FxHashMap;
 use wasm_encoder::{BlockType, Function, InstructionSink, MemArg, MemArgTarget, ValType};
 
-use crate::program::{BufferId, Cell, Local, Loop, Program, Statement};
+use crate::buffer::{BufferId, Cell, Local};
+use crate::program::{Loop, Program, Statement};
 use crate::reference::Reals;
 use crate::wasm::Import;
 use crate::{Binary, Buffer, Dtype, Scalar};
@@ -220,7 +221,7 @@ impl<'a> Code<'a> {
         if buffer.dtype == Dtype::I64 {
             return None;
         }
-        let value = crate::reference::round(buffer.dtype, value);
+        let value = crate::rounding::round(buffer.dtype, value);
         let bytes = i32::try_from(buffer.cells().as_number()?).ok()?.checked_mul(CELL)?;
         if bytes == 0 {
             return Some(());

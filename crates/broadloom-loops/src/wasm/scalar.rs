@@ -2,8 +2,8 @@
 
 use wasm_encoder::{BlockType, ValType};
 
-use crate::program::Cell;
-use crate::reference::round;
+use crate::buffer::Cell;
+use crate::rounding::round;
 use crate::wasm::Import;
 use crate::wasm::address::compares_integers;
 use crate::wasm::nest::{AT, Code};

@@ -3,7 +3,7 @@
 use broadloom_loops::function::Binary;
 
 use super::Printer;
-use crate::expression::Level;
+use super::expression::Level;
 use crate::flat::{FlatStatement, Looped};
 use crate::order::is_independent;
 use crate::types::Real;

@@ -4,8 +4,8 @@ use broadloom_core::projection::Component;
 use broadloom_loops::function::{Binary, C1, C2, Unary, Yields};
 use broadloom_loops::{Dtype, Size, whole_number};
 
+use super::{Argument, Printer};
 use crate::flat::{Access, Value};
-use crate::print::{Argument, Printer};
 use crate::types::Real;
 
 impl Printer<'_> {

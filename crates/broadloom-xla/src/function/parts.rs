@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use broadloom_loops::BufferId;
 
-use crate::function::{Content, Writer};
+use super::{Content, Writer};
 use crate::tensor::{Element, Tensor};
 
 /// Parts of a buffer that have been written.

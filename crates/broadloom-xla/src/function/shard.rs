@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use broadloom_loops::{BufferId, Cell};
 use broadloom_mesh::{Division, Mesh, Read};
 
-use crate::function::{Content, Writer};
+use super::{Content, Writer};
 use crate::tensor::Tensor;
 
 /// The division of a program over devices.
