@@ -58,7 +58,7 @@ impl Session {
                         Err(error) => misfits.push((tensor, values.sizes(), error)),
                     }
                 }
-                None if self.graph.is_leaf(tensor) => missing.push(tensor),
+                None if self.graph.leaf(tensor).is_some() => missing.push(tensor),
                 None => {}
             }
         }
@@ -137,9 +137,9 @@ impl Session {
 
 /// The tensors that assignments have made, which later ones may read as they are.
 fn assigned(graph: &Graph) -> impl Iterator<Item = Tensor> + '_ {
-    graph
-        .tensors()
-        .filter(|tensor| !graph.is_leaf(*tensor) && graph.assignment_text(graph.made_by(*tensor)).is_some())
+    graph.tensors().filter(|tensor| {
+        graph.leaf(*tensor).is_none() && graph.assignment_text(graph.made_by(*tensor)).is_some()
+    })
 }
 
 /// Some names; of many the first.

@@ -2,7 +2,7 @@
 
 use broadloom_array::Array;
 use broadloom_graph::lowering::{Face, Leaf};
-use broadloom_graph::{Error, ErrorKind, Tensor};
+use broadloom_graph::{Error, ErrorKind, MessageLine, Tensor};
 use broadloom_loops::reference::Stop;
 
 use super::{Content, Session};
@@ -61,7 +61,7 @@ impl Session {
         };
         let first = computed.iter().find(|(tensor, values)| {
             let operands = self.graph.step_operands(self.graph.made_by(*tensor));
-            let given = self.graph.is_leaf(*tensor);
+            let given = self.graph.leaf(*tensor).is_some();
             flaw(values).is_some() && (given || !operands.iter().any(is_flawed))
         });
         first.map(|(tensor, values)| (*tensor, values))
@@ -79,7 +79,8 @@ impl Session {
         let (name, value) = (self.graph.label_of(first), number(value));
         let of = if first == tensor { "" } else { ", the first that is not finite" };
         let place = if place.is_empty() { String::new() } else { format!(" at {}", list(&place)) };
-        let error = error.with_end(self.graph.about_tensor(first, format!("`{name}` is {value}{place}{of}")));
+        let error = error
+            .with_end(MessageLine::at(self.graph.made_by(first), format!("`{name}` is {value}{place}{of}")));
         let ranges = self.graph.step_operands(self.graph.made_by(first)).iter().filter_map(|operand| {
             let values = &computed.iter().find(|(known, _)| known == operand)?.1;
             let (name, (low, high)) = (self.graph.label_of(*operand), range(values)?);
@@ -87,7 +88,7 @@ impl Session {
                 true => format!("is {}", short(low)),
                 false => format!("lies between {} and {}", short(low), short(high)),
             };
-            Some(self.graph.about_tensor(*operand, format!("`{name}` {range}")))
+            Some(MessageLine::at(self.graph.made_by(*operand), format!("`{name}` {range}")))
         });
         ranges.fold(error, Error::with_end)
     }

@@ -2,8 +2,12 @@
 
 use std::fmt;
 
-use broadloom_loops::reference::{Held, NestCode};
+use broadloom_graph::Error;
+use broadloom_loops::reference::{Held, NestCode, Stop};
 use broadloom_loops::{Program, wasm};
+
+use super::engine::{Code, Engine, Work};
+use super::store::Store;
 
 /// An engine that runs WebAssembly on the memory of this process.
 pub trait HostEngine: Sync {
@@ -35,6 +39,17 @@ impl fmt::Debug for Host {
     }
 }
 
+/// The reference evaluator, or an engine of the host.
+pub(super) struct Evaluator {
+    pub host: Option<Host>,
+}
+
+impl Engine for Evaluator {
+    fn compile(&self, work: &Work<'_>, _: &mut Vec<String>) -> Result<Box<dyn Code>, Error> {
+        Ok(Box::new(Evaluated::new(work.own_program(), self.host)))
+    }
+}
+
 /// A program that is evaluated, with what the host has loaded of it.
 pub(super) struct Evaluated {
     pub program: Program,
@@ -48,6 +63,17 @@ impl Evaluated {
             Some(Loaded { loaded: host.0.load(&bytes)?, host, nests })
         });
         Evaluated { program, code }
+    }
+}
+
+impl Code for Evaluated {
+    fn run(
+        &mut self,
+        store: &mut Store,
+        places: &[usize],
+        symbols: &[i64],
+    ) -> Result<Result<(), Stop>, Error> {
+        Ok(store.evaluate(self, places, symbols))
     }
 }
 

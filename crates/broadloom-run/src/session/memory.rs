@@ -14,7 +14,7 @@ use broadloom_loops::{Buffer, Program, Storage};
 use broadloom_native::{ArenaPlan, bytes_of};
 use rustc_hash::FxHashSet;
 
-use super::{Code, Session};
+use super::Session;
 use crate::lower::{Content, Layout, Lowered};
 use crate::lower::{own_like, written_node};
 use crate::memory_role::MemoryRole;
@@ -212,16 +212,11 @@ impl Session {
         let mut allocated = Allocated::default();
         for routine in routines {
             let at = self.prepare(routine)?;
-            self.tell_sizes(at)?;
-            let compiled = match &self.prepared[at].code {
-                Code::Reference(_) | Code::Xla(_) => return Ok(None),
-                Code::Own(compiled) => compiled,
-                Code::Family(at) => &self.families[*at].compiled,
-            };
-            let (all, shared) = (compiled.arena_bytes() as u64, compiled.shared_bytes() as u64);
-            allocated.arenas += shared.min(all);
-            allocated.scratch += all.saturating_sub(shared);
-            allocated.threads = allocated.threads.max(compiled.threads());
+            self.prepared[at].code.resize(&self.sizes)?;
+            let Some(code) = self.prepared[at].code.memory() else { return Ok(None) };
+            allocated.arenas += code.arena;
+            allocated.scratch += code.scratch;
+            allocated.threads = allocated.threads.max(code.threads);
             places.extend(self.prepared[at].places.iter().copied());
         }
         let blocks = self.store.blocks();

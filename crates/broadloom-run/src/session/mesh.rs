@@ -5,10 +5,10 @@ use std::sync::Arc;
 use broadloom_graph::Error;
 use broadloom_loops::{BufferId, Storage};
 use broadloom_mesh::{Axis, Division, Groups, Mesh, Routine as Code, Stored, collectives, reads};
-use broadloom_xla::Driver;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::memory::needed;
+use super::xla::Xla;
 use super::{Backend, HAS_PROCESSES, Session};
 use crate::lower::{Content, Lowered, written_node};
 use crate::memory_role::MemoryRole;
@@ -125,12 +125,7 @@ impl Session {
     /// Runs routines from now on as they were divided, if the backend is XLA. It is an error if there are not enough devices.
     pub fn set_division(&mut self, divided: Divided) -> Result<(), Error> {
         if self.settings.backend == Backend::Xla && HAS_PROCESSES {
-            let devices = divided.mesh.devices();
-            let driver = match &self.settings.processes {
-                Some(processes) => Driver::several(devices, processes),
-                None => Driver::shared(devices),
-            };
-            self.driver = Some(driver.map_err(Error::run)?);
+            self.engine = Arc::new(Xla::over(divided.mesh.devices(), &self.settings)?);
         }
         // What is on devices is divided as it was before, and may be on those of another process.
         self.store.bring_all_back()?;

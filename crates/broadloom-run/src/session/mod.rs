@@ -1,5 +1,6 @@
 //! Sessions: the numbers of a graph, and running routines on them.
 
+mod engine;
 mod files;
 mod finite;
 mod give;
@@ -7,6 +8,7 @@ mod host;
 mod memory;
 mod mesh;
 mod mlir;
+mod native;
 mod prepare;
 mod prepared;
 mod ranges;
@@ -21,13 +23,11 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use broadloom_array::{Array, Dtype, shown_path};
-use broadloom_core as core;
+use broadloom_array::{Array, Dtype};
 use broadloom_graph::lowering::{Face, Inferred, Leaf};
 use broadloom_graph::{Error, ErrorKind, Graph, Remedy, Tensor};
 use broadloom_loops::Program;
-use broadloom_native::{self as native, Compiled, Compiler};
-use broadloom_xla::{Driver, Processes};
+use broadloom_xla::Processes;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::lower::is_run_time_slice;
@@ -35,7 +35,7 @@ use crate::lower::{Content, Layout, Lowered, Symbol};
 use crate::mesh::Divided;
 use crate::routine::Routine;
 use crate::sizes::Sizes;
-use host::Evaluated;
+use engine::{Code, DecidedBySizes, Engine, engine_for};
 use prepare::check_names;
 use prepared::PreparedRoutines;
 use store::Store;
@@ -134,12 +134,9 @@ pub struct Session {
     stale: bool,
     store: Store,
     prepared: PreparedRoutines,
-    families: Vec<Family>,
     /// The lifetimes of temporaries, by routine.
     plans: Vec<(Routine, Arc<memory::Plan>)>,
-    compiler: Option<Compiler>,
-    /// The process that runs modules of XLA, if that is the backend.
-    driver: Option<Arc<Driver>>,
+    engine: Arc<dyn Engine>,
     /// The division of tensors over devices, if there are several.
     divided: Option<Arc<Divided>>,
     notices: Vec<String>,
@@ -159,75 +156,7 @@ struct Prepared {
     places: Vec<usize>,
     /// The lasting contents that it writes before its last check.
     early: Vec<Content>,
-    code: Code,
-}
-
-/// The code of a routine.
-enum Code {
-    /// The reference evaluator, or the host, with the program.
-    Reference(Box<Evaluated>),
-    /// Machine code for these sizes.
-    Own(Box<Compiled>),
-    /// Machine code for all sizes, by its index in the families.
-    Family(usize),
-    /// A module that XLA has compiled for these sizes.
-    Xla(Box<xla::Code>),
-}
-
-/// Machine code for all sizes.
-struct Family {
-    routine: Routine,
-    compiled: Compiled,
-    /// The named sizes that are its arguments.
-    symbols: Vec<core::Symbol>,
-    /// The numbers that were last passed to it.
-    told: Vec<u64>,
-}
-
-/// The notice about a cache that cannot be used.
-fn unusable_cache(folder: &Path, reason: &str) -> String {
-    format!(
-        "the cache {} is not used: {reason}; programs are compiled anew each time. Name another folder in BROADLOOM_CACHE, or see \
-         what `broadloom cache` says",
-        shown_path(folder)
-    )
-}
-
-/// The compiler of a backend, if it has one. Says in a notice what is not as it should be.
-fn compiler_for(backend: Backend, notices: &mut Vec<String>) -> Result<Option<Compiler>, Error> {
-    match backend {
-        Backend::Reference | Backend::Xla | Backend::Host(_) => return Ok(None),
-        Backend::Auto if !HAS_PROCESSES => return Ok(None),
-        Backend::Native if !HAS_PROCESSES => {
-            return Err(Error::run("there is no C compiler on this machine".into()));
-        }
-        Backend::Auto | Backend::Native => {}
-    }
-    let slowly = "programs run slowly, by the reference evaluator";
-    match Compiler::find() {
-        Ok(compiler) if backend == Backend::Auto && compiler.cache().is_nowhere() => {
-            let (cache, common) = (shown_path(compiler.cache().folder()), shown_path(&std::env::temp_dir()));
-            notices.push(format!(
-                "there is no place to compile in: nothing can be written to the cache {cache}, nor to the temporary folder \
-                 {common}; {slowly}. Name a folder in BROADLOOM_CACHE or TMPDIR"
-            ));
-            Ok(None)
-        }
-        Ok(compiler) => {
-            if let Some(reason) = compiler.cache().unusable() {
-                notices.push(unusable_cache(compiler.cache().folder(), reason));
-            }
-            notices.extend(compiler.cache().wrong_limit());
-            Ok(Some(compiler))
-        }
-        // A compiler that the user names must not be replaced by another.
-        Err(error @ native::Error::NamedCompiler { .. }) => Err(Error::run(error.to_string())),
-        Err(error) if backend == Backend::Native => Err(Error::run(error.to_string())),
-        Err(error) => {
-            notices.push(format!("{error}; {slowly}"));
-            Ok(None)
-        }
-    }
+    code: Box<dyn Code>,
 }
 
 impl std::fmt::Debug for Session {
@@ -260,20 +189,7 @@ impl Session {
         let sizes = Sizes::new(graph, &inferred)?;
         let layout = Arc::new(layout(graph, &inferred, &sizes.now)?);
         let mut notices = Vec::new();
-        let compiler = compiler_for(settings.backend, &mut notices)?;
-        let compiler = match (compiler, settings.threads) {
-            (Some(compiler), Some(threads)) => Some(compiler.with_threads(threads)),
-            (compiler, _) => compiler,
-        };
-        let driver = match settings.backend {
-            Backend::Xla if !HAS_PROCESSES => {
-                return Err(Error::run("XLA runs through Python, which is not on this machine".into()));
-            }
-            // Several processes start when it is known how many devices they share.
-            Backend::Xla if settings.processes.is_some() => None,
-            Backend::Xla => Some(Driver::shared(1).map_err(Error::run)?),
-            _ => None,
-        };
+        let engine = engine_for(&settings, &mut notices)?;
         check_names(graph)?;
         Ok(Session {
             graph: std::mem::take(graph),
@@ -285,10 +201,8 @@ impl Session {
             stale: false,
             store: Store::default(),
             prepared: PreparedRoutines::default(),
-            families: Vec::new(),
             plans: Vec::new(),
-            compiler,
-            driver,
+            engine: engine.into(),
             divided: None,
             notices,
             positions: FxHashMap::default(),
@@ -434,20 +348,12 @@ impl Session {
             }
         }
         let symbols = self.symbols(at)?;
-        self.tell_sizes(at)?;
+        self.prepared[at].code.resize(&self.sizes)?;
         let Prepared { places, lowered, .. } = &self.prepared[at];
         self.store.furnish(places, &lowered.gives)?;
         let before = self.before(at)?;
         let Prepared { places, code, lowered, .. } = &mut self.prepared[at];
-        let stopped = match code {
-            Code::Xla(code) => {
-                let places = code.places(&lowered.program, places);
-                code.run(&mut self.store, &places, &lowered.program, &symbols)?
-            }
-            Code::Own(compiled) => compiled.run(self.store.blocks(), places, &symbols),
-            Code::Family(at) => self.families[*at].compiled.run(self.store.blocks(), places, &symbols),
-            Code::Reference(evaluated) => self.store.evaluate(evaluated, places, &symbols),
-        };
+        let stopped = code.run(&mut self.store, places, &symbols)?;
         let gives = lowered.gives.clone();
         if let Err(stop) = stopped {
             let error = match self.not_finite(at, &stop) {
@@ -460,19 +366,6 @@ impl Session {
         gives.into_iter().for_each(|node| self.store.has_now(node));
         self.runs = self.runs.wrapping_add(1);
         if self.settings.guard { self.guard(at) } else { Ok(()) }
-    }
-
-    /// Tells code for all sizes the sizes of this run.
-    fn tell_sizes(&mut self, at: usize) -> Result<(), Error> {
-        let Code::Family(family) = self.prepared[at].code else { return Ok(()) };
-        let family = &mut self.families[family];
-        let numbers = self.sizes.of(&family.symbols);
-        if family.told != numbers {
-            family.told.clear();
-            family.compiled.resize(&numbers).map_err(|error| Error::run(error.to_string()))?;
-            family.told = numbers;
-        }
-        Ok(())
     }
 
     /// The loop nests of a routine as text: as derived, and as optimised.
@@ -514,13 +407,16 @@ impl Session {
         if symbols.is_empty() {
             return Ok(program);
         }
-        self.open_program(routine, &symbols).map_err(|error| Error::run(error.to_string()))
+        self.open_program(routine, &symbols).map_err(|DecidedBySizes(message)| {
+            Error::run(format!("the program cannot be compiled for all sizes: {message}"))
+        })
     }
 
     /// Writes a routine out as C: `name.c` and `name.h`, which need nothing else.
     pub fn write_c(&mut self, routine: &Routine, folder: impl AsRef<Path>, name: &str) -> Result<(), Error> {
         let program = self.program(routine)?;
-        native::write_out(&program, folder.as_ref(), name).map_err(|error| Error::run(error.to_string()))
+        broadloom_native::write_out(&program, folder.as_ref(), name)
+            .map_err(|error| Error::run(error.to_string()))
     }
 
     /// The numbers supplied to a run.

@@ -7,11 +7,10 @@ use broadloom_graph::lowering::{Face, Inferred, Leaf};
 use broadloom_graph::{Error, ErrorKind, Graph, Initial, Kind, Tensor};
 use broadloom_loops::optimise::{self, optimise};
 use broadloom_loops::{Array, Dtype, Program, Size, Storage};
-use broadloom_native::{self as native, Compiler};
 
-use super::host::Evaluated;
+use super::engine::{Code, DecidedBySizes, Work};
 use super::store::Store;
-use super::{Backend, Code, Family, HAS_PROCESSES, Prepared, Session, xla};
+use super::{Prepared, Session};
 use crate::lower::{Arguments, Content, Layout, Lowered, lower};
 use crate::routine::Routine;
 use crate::sizes::Sizes;
@@ -28,7 +27,7 @@ impl Session {
             self.store.forget_watched();
             self.store.move_to(&self.graph, &layout)?;
             self.prepared.clear();
-            self.families.clear();
+            self.engine.forget();
             self.plans.clear();
             self.layouts = vec![(sizes.now.clone(), Arc::clone(&layout))];
             (self.inferred, self.sizes, self.layout) = (inferred, sizes, layout);
@@ -90,53 +89,12 @@ impl Session {
         optimise(program, &optimise::PassOptions { samples, ..options })
     }
 
-    /// The code of a routine: for all sizes if sizes have names and that is possible, else for
-    /// these sizes.
-    fn code(&mut self, routine: &Routine, lowered: &Lowered) -> Result<Code, Error> {
-        if let Some(driver) = self.driver.as_ref().filter(|_| HAS_PROCESSES) {
-            let divided = self.divided.as_deref();
-            let routine = (routine.name(), lowered);
-            let code = xla::Code::new(driver, &self.graph, &self.layout, routine, divided)?;
-            return Ok(Code::Xla(Box::new(code)));
-        }
-        if self.settings.backend == Backend::Xla {
-            let message = "several processes share the devices of a mesh, and the session has none";
-            return Err(
-                Error::new(ErrorKind::Use, message).with_help("divide it first: `Session::set_division`")
-            );
-        }
-        // Only a program that runs at these sizes alone is optimised for them.
-        let own = || self.optimised(&lowered.program);
-        let Some(compiler) = self.compiler.as_ref().filter(|_| HAS_PROCESSES) else {
-            let host = match self.settings.backend {
-                Backend::Host(host) => Some(host),
-                _ => None,
-            };
-            return Ok(Code::Reference(Box::new(Evaluated::new(own(), host))));
-        };
-        let symbols = self.symbols_in(lowered);
-        if symbols.is_empty() || self.settings.specialise || !self.sizes.are_usual(&symbols) {
-            return own_code(compiler, &own());
-        }
-        if let Some(known) = self.families.iter().position(|family| family.routine == *routine) {
-            return Ok(Code::Family(known));
-        }
-        let open = self.open_program(routine, &symbols);
-        let compiled = match open.and_then(|open| compiler.compile(&open).map_err(decided_by_a_size)) {
-            Ok(compiled) => compiled,
-            Err(native::Error::Sizes { message }) => {
-                let name = routine.name();
-                let notice = format!("`{name}` is compiled for each size by itself: {message}");
-                let own = own_code(compiler, &own());
-                if !self.notices.contains(&notice) {
-                    self.notices.push(notice);
-                }
-                return own;
-            }
-            Err(error) => return Err(Error::run(error.to_string())),
-        };
-        self.families.push(Family { routine: routine.clone(), compiled, symbols, told: Vec::new() });
-        Ok(Code::Family(self.families.len() - 1))
+    /// The code of a routine.
+    fn code(&mut self, routine: &Routine, lowered: &Lowered) -> Result<Box<dyn Code>, Error> {
+        let mut notices = std::mem::take(&mut self.notices);
+        let code = self.engine.compile(&Work::new(self, routine, lowered), &mut notices);
+        self.notices = notices;
+        code
     }
 
     /// The named sizes that tensors of a program depend on.
@@ -154,8 +112,8 @@ impl Session {
         &self,
         routine: &Routine,
         symbols: &[Symbol],
-    ) -> Result<Program, native::Error> {
-        let refused = |message: &str| native::Error::Sizes { message: message.into() };
+    ) -> Result<Program, DecidedBySizes> {
+        let refused = |message: &str| DecidedBySizes(message.into());
         let large = self.sizes.large();
         if !self.sizes.is_possible(&large) {
             return Err(refused("it relies on relations between its sizes"));
@@ -215,22 +173,6 @@ pub(super) fn in_type(values: &Array, dtype: Dtype) -> Array {
         true => values.clone(),
         false => values.convert(dtype),
     }
-}
-
-/// A program that is valid at its own sizes, but not for all, has something that sizes decide.
-fn decided_by_a_size(error: native::Error) -> native::Error {
-    match error {
-        native::Error::Program { message } => {
-            native::Error::Sizes { message: format!("something in it is decided by a size: {message}") }
-        }
-        other => other,
-    }
-}
-
-/// Code for these sizes.
-fn own_code(compiler: &Compiler, program: &Program) -> Result<Code, Error> {
-    let compiled = compiler.compile(program).map_err(|error| Error::run(error.to_string()))?;
-    Ok(Code::Own(Box::new(compiled)))
 }
 
 /// More bytes than any machine has.

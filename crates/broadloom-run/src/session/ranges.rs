@@ -116,7 +116,7 @@ impl Session {
         bytes: u64,
     ) -> Result<Option<u64>, Error> {
         self.refresh()?;
-        let own = self.graph.symbol_at(name).ok_or_else(|| self.graph.no_such_size(name))?;
+        let own = self.graph.symbol_at(name)?;
         let at = self.sizes.known_as(own);
         if !self.sizes.is_open(at) {
             let message = format!("nothing depends on `{name}`, so that memory does not either");

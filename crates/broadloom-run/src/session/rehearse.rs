@@ -6,11 +6,11 @@
 //! lowers each, and tracks which tensors would have values. Data without values is assumed to be
 //! set from outside.
 
+use broadloom_graph::lowering::{Face, Leaf, Lookup, Special};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use broadloom_array::{Array, Dtype};
-use broadloom_graph::lowering::{Face, Leaf, Lookup};
 use broadloom_graph::{Error, ErrorKind, Fact, Graph, Help, Initial, Tensor};
 
 use super::prepare::{check_memory, in_type};
@@ -95,7 +95,12 @@ impl Rehearsal {
     /// The tensors whose numbers are positions on an axis of another, in the order they were made.
     pub fn positions(&self) -> BTreeSet<Tensor> {
         let graph = &self.session.graph;
-        let ids = |step: u32| graph.lookup(step).and_then(|_| graph.step_operands(step).get(1).copied());
+        let ids = |step: u32| {
+            graph
+                .special(step)
+                .and_then(Special::lookup)
+                .and_then(|_| graph.step_operands(step).get(1).copied())
+        };
         (0..graph.steps() as u32).filter_map(ids).collect()
     }
 
@@ -104,7 +109,7 @@ impl Rehearsal {
         let Session { graph, layout, .. } = &self.session;
         let refused = |step: u32| {
             let &[operand, by] = graph.step_operands(step) else { return None };
-            let lookup = graph.lookup(step)?;
+            let lookup = graph.special(step).and_then(Special::lookup)?;
             let table = if lookup == Lookup::Scattered { graph.first_result(step) } else { operand };
             if by != ids || values.sizes() != layout.sizes_of(ids) {
                 return None;

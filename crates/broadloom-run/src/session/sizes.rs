@@ -55,14 +55,14 @@ impl Session {
     pub(super) fn wanted(&self, sizes: &[(&str, u64)]) -> Result<Sizes, Error> {
         let mut wanted = self.sizes.clone();
         for (name, size) in sizes {
-            let own = self.graph.symbol_at(name).ok_or_else(|| self.graph.no_such_size(name))?;
-            if let Some(number) = self.graph.symbol_number(own).filter(|number| number != size) {
+            let own = self.graph.symbol_at(name)?;
+            if let Some(number) = self.graph.symbol_now(own).number.filter(|number| number != size) {
                 let message = format!("`{name}` cannot be {size}: it is {number} in this program");
                 let help = "it is a number because it meets one; give that tensor the named size as well";
                 return Err(Error::new(ErrorKind::Range, message).with_help(help));
             }
             let same = |(other, number): &&(&str, u64)| {
-                let other = self.graph.symbol_at(other).map(|other| self.sizes.same[other]);
+                let other = self.graph.symbol_at(other).ok().map(|other| self.sizes.same[other]);
                 other == Some(self.sizes.same[own]) && number != size
             };
             if let Some((other, number)) = sizes.iter().find(same) {

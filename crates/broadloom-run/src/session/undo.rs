@@ -5,7 +5,7 @@ use broadloom_graph::Error;
 use broadloom_graph::lowering::{Face, Leaf};
 use broadloom_loops::{Nest, Statement};
 
-use super::{Code, Session};
+use super::Session;
 use crate::lower::{Content, Lowered};
 
 impl Session {
@@ -37,7 +37,7 @@ impl Session {
     /// The values that a run may have to put back. XLA returns new values, and keeps the old ones until it has them.
     pub(super) fn before(&mut self, at: usize) -> Result<Vec<(Content, Array)>, Error> {
         let prepared = &self.prepared[at];
-        if matches!(prepared.code, Code::Xla(_)) {
+        if prepared.code.keeps_old_values() {
             return Ok(Vec::new());
         }
         let mut before = Vec::new();

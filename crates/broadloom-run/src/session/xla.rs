@@ -3,15 +3,15 @@
 use std::sync::Arc;
 
 use broadloom_array::{Array, Dtype, Element, Values};
-use broadloom_graph::{Error, ErrorKind, Graph};
+use broadloom_graph::{Error, ErrorKind};
 use broadloom_loops::reference::Stop;
-use broadloom_loops::{Buffer, BufferId, Program, Storage};
+use broadloom_loops::{Buffer, BufferId, Storage};
 use broadloom_xla::{Argument, Compiled, Driver, Input, Module};
 
-use super::Session;
+use super::engine::{Code, Engine, Work};
 use super::store::{Remote, Store};
-use crate::lower::{Layout, Lowered, stablehlo};
-use crate::mesh::Divided;
+use super::{Session, Settings};
+use crate::lower::stablehlo;
 use crate::routine::Routine;
 
 impl Session {
@@ -59,52 +59,89 @@ impl Session {
     pub fn compiled_by_xla(&mut self, routine: &Routine) -> Result<String, Error> {
         self.refresh()?;
         let at = self.prepare(routine)?;
-        match &self.prepared[at].code {
-            super::Code::Xla(code) => code.compiled.compiled_text().map_err(Error::run),
-            _ => Err(Error::new(ErrorKind::Use, "the backend of the session is not XLA")),
+        match self.prepared[at].code.compiled_by_xla() {
+            Some(text) => text.map_err(Error::run),
+            None => Err(Error::new(ErrorKind::Use, "the backend of the session is not XLA")),
         }
     }
 }
 
-/// A module that has been compiled.
-pub(super) struct Code {
-    module: Module,
-    compiled: Compiled,
+/// JAX, which compiles and runs modules.
+pub(super) struct Xla {
+    /// None until it is known how many devices several processes share.
+    driver: Option<Arc<Driver>>,
 }
 
-impl Code {
-    /// Compiles a routine.
-    pub fn new(
-        driver: &Arc<Driver>,
-        graph: &Graph,
-        layout: &Layout,
-        (name, lowered): (&str, &Lowered),
-        divided: Option<&Divided>,
-    ) -> Result<Code, Error> {
-        let sharded = divided.map(|divided| divided.sharded(lowered));
-        let module = stablehlo(graph, layout, (name, lowered), sharded.as_ref(), &|_| None)?;
+impl Xla {
+    pub fn new(settings: &Settings) -> Result<Xla, Error> {
+        if settings.processes.is_some() { Ok(Xla { driver: None }) } else { Xla::over(1, settings) }
+    }
+
+    /// With this many devices.
+    pub fn over(devices: u64, settings: &Settings) -> Result<Xla, Error> {
+        let driver = match &settings.processes {
+            Some(processes) => Driver::several(devices, processes),
+            None => Driver::shared(devices),
+        };
+        Ok(Xla { driver: Some(driver.map_err(Error::run)?) })
+    }
+}
+
+impl Engine for Xla {
+    fn compile(&self, work: &Work<'_>, _: &mut Vec<String>) -> Result<Box<dyn Code>, Error> {
+        let Some(driver) = &self.driver else {
+            let message = "several processes share the devices of a mesh, and the session has none";
+            return Err(
+                Error::new(ErrorKind::Use, message).with_help("divide it first: `Session::set_division`")
+            );
+        };
+        let (name, divided) = (work.routine.name(), work.divided());
+        let sharded = divided.map(|divided| divided.sharded(work.lowered));
+        let module =
+            stablehlo(work.graph(), work.layout(), (name, work.lowered), sharded.as_ref(), &|_| None)?;
         let devices = divided.map_or(1, |divided| divided.mesh.devices());
         let refused = |message: String| Error::run(format!("XLA does not take `{name}`: {message}"));
         let compiled = driver.compile(&module.text, devices).map_err(refused)?;
-        Ok(Code { module, compiled })
+        Ok(Box::new(Compilation { module, compiled, buffers: work.lowered.program.buffers.clone() }))
     }
+}
 
+/// A module that has been compiled.
+struct Compilation {
+    module: Module,
+    compiled: Compiled,
+    buffers: Vec<Buffer>,
+}
+
+impl Compilation {
     /// The block of each buffer, given those of the kept ones.
-    pub fn places(&self, program: &Program, kept: &[usize]) -> Vec<Option<usize>> {
+    fn places(&self, kept: &[usize]) -> Vec<Option<usize>> {
         let mut kept = kept.iter().copied();
         let place = |buffer: &Buffer| if buffer.storage == Storage::Kept { kept.next() } else { None };
-        program.buffers.iter().map(place).collect()
+        self.buffers.iter().map(place).collect()
     }
 
+    /// The first check that failed.
+    fn stop(&self, checks: &[u8]) -> Option<Stop> {
+        let numbers: Vec<i32> = each(checks, i32::from_le_bytes);
+        let (at, failed) = numbers.chunks_exact(2).enumerate().find(|(_, pair)| pair[0] >= 0)?;
+        let check = self.module.checks.get(at)?;
+        let cell = address(&self.buffers[check.buffer.index()], failed[0] as u64);
+        let (buffer, below, of) = (check.buffer, check.below, check.of);
+        Some(Stop::Index { buffer, cell, value: failed[1].into(), below, of })
+    }
+}
+
+impl Code for Compilation {
     /// Runs the module on the blocks of its buffers. What it is given and what it makes stays on the devices, and comes back when it is
     /// read.
-    pub fn run(
-        &self,
+    fn run(
+        &mut self,
         store: &mut Store,
-        places: &[Option<usize>],
-        program: &Program,
+        places: &[usize],
         symbols: &[i64],
     ) -> Result<Result<(), Stop>, Error> {
+        let places = self.places(places);
         let lost = || Error::run("a module of XLA has a buffer without a place; this is a defect".into());
         let place = |id: &BufferId| places[id.index()].ok_or_else(lost);
         let mut held: Vec<Option<usize>> = Vec::new();
@@ -141,7 +178,7 @@ impl Code {
                 store.set_remote(*at, Remote { array, is_newer: false });
             }
         }
-        if let Some(stop) = made.rest.first().and_then(|checks| self.stop(program, checks)) {
+        if let Some(stop) = made.rest.first().and_then(|checks| self.stop(checks)) {
             return Ok(Err(stop));
         }
         for (id, array) in self.module.outputs.iter().zip(made.kept) {
@@ -150,14 +187,12 @@ impl Code {
         Ok(Ok(()))
     }
 
-    /// The first check that failed.
-    fn stop(&self, program: &Program, checks: &[u8]) -> Option<Stop> {
-        let numbers: Vec<i32> = each(checks, i32::from_le_bytes);
-        let (at, failed) = numbers.chunks_exact(2).enumerate().find(|(_, pair)| pair[0] >= 0)?;
-        let check = self.module.checks.get(at)?;
-        let cell = address(program.buffer(check.buffer), failed[0] as u64);
-        let (buffer, below, of) = (check.buffer, check.below, check.of);
-        Some(Stop::Index { buffer, cell, value: failed[1].into(), below, of })
+    fn keeps_old_values(&self) -> bool {
+        true
+    }
+
+    fn compiled_by_xla(&self) -> Option<Result<String, String>> {
+        Some(self.compiled.compiled_text())
     }
 }
 
