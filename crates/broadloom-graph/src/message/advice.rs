@@ -164,7 +164,7 @@ pub(super) fn product_advice(graph: &Graph, step: u32) -> Option<String> {
     if let Some(declared) = leading_batch(graph, a, b) {
         return Some(format!("{CONTRACTS}: if the axes before count a batch, declare {declared}"));
     }
-    let matrix = |tensor: Tensor| row(tensor, Kind::Output).filter(|_| only_output(graph, tensor));
+    let matrix = |tensor: Tensor| row(tensor, Kind::Output).filter(|_| repairs::only_output(graph, tensor));
     if let (Some(m), Some(n)) = (matrix(a), matrix(b))
         && let ([rows, inner], [first, columns]) = (&m[..], &n[..])
         && inner == first
@@ -173,7 +173,7 @@ pub(super) fn product_advice(graph: &Graph, step: u32) -> Option<String> {
             "a matrix is a map, with its input before `->`: declare `{left}` as `{inner} -> {rows}` and `{right}` as `{columns} -> {first}`, or say with a spec what is contracted: `einsum(\"i j; j k => i k\", {left}, {right})`"
         ));
     }
-    if let (Some(m), Some([last])) = (declared_outputs(graph, a), row(b, Kind::Output).as_deref())
+    if let (Some(m), Some([last])) = (repairs::declared_outputs(graph, a), row(b, Kind::Output).as_deref())
         // Outputs first, or inputs first as in NumPy.
         && let Some((inner, others)) = [m.split_last(), m.split_first()]
             .into_iter()
@@ -185,7 +185,10 @@ pub(super) fn product_advice(graph: &Graph, step: u32) -> Option<String> {
             others.join(", ")
         ));
     }
-    if only_output(graph, a) && only_output(graph, b) && row(a, Kind::Output) == row(b, Kind::Output) {
+    if repairs::only_output(graph, a)
+        && repairs::only_output(graph, b)
+        && row(a, Kind::Output) == row(b, Kind::Output)
+    {
         return Some(format!("neither has input axes: the sum of all products is `sum({left} * {right})`"));
     }
     let vectors = |tensor: Tensor| {
@@ -323,42 +326,8 @@ fn leading_batch(graph: &Graph, map: Tensor, tensor: Tensor) -> Option<String> {
     let (input, output) =
         (super::known_row(graph, map, Kind::Input)?, super::known_row(graph, tensor, Kind::Output)?);
     let before = output.strip_suffix(&input[..])?;
-    if before.is_empty() || input.is_empty() || !only_output(graph, tensor) {
+    if before.is_empty() || input.is_empty() || !repairs::only_output(graph, tensor) {
         return None;
     }
     Some(format!("`{}` as `{} | {}`", names::told_as(graph, tensor), before.join(", "), input.join(", ")))
-}
-
-/// Advice for a leaf of which only outputs are declared, if these begin with the batch of the
-/// other operand.
-pub(super) fn batch_as_output(graph: &Graph, step: u32) -> Option<String> {
-    let operands = names::step_operands(graph, step);
-    operands.iter().find_map(|tensor| {
-        let output = super::known_row(graph, *tensor, Kind::Output).filter(|_| only_output(graph, *tensor))?;
-        let other = operands.iter().find_map(|other| {
-            let batch = super::known_row(graph, *other, Kind::Batch).filter(|batch| !batch.is_empty())?;
-            let rest = output.strip_prefix(&batch[..])?;
-            Some((names::told_as(graph, *other), batch.join(", "), rest.join(", ")))
-        });
-        let (other, batch, rest) = other?;
-        let (name, declared) = (names::told_as(graph, *tensor), format!("{batch} | {rest}"));
-        Some(format!(
-            "axes are matched from the last one backwards; if the {batch} of `{name}` is the batch of `{other}`, declare it `{}`",
-            declared.trim_end()
-        ))
-    })
-}
-
-/// The axes of a parameter or of data that is declared with outputs alone.
-fn declared_outputs(graph: &Graph, tensor: Tensor) -> Option<Vec<String>> {
-    let [batch, input, _] = graph.rows(tensor);
-    graph.declarations.get(&tensor.0)?;
-    super::known_row(graph, tensor, Kind::Output).filter(|_| batch.is_empty() && input.is_empty())
-}
-
-/// Returns true if a tensor is declared data with outputs alone.
-fn only_output(graph: &Graph, tensor: Tensor) -> bool {
-    let step = graph.tensors.get(tensor.index()).and_then(|data| graph.steps.get(data.step as usize));
-    let [batch, input, _] = graph.rows(tensor);
-    matches!(step, Some(Step::Leaf { leaf: Leaf::Data, .. })) && batch.is_empty() && input.is_empty()
 }

@@ -2,8 +2,7 @@
 
 use broadloom_spec::{Axis, AxisKind, Kind};
 
-use super::advice;
-use crate::step::{Op, Tensor};
+use crate::step::{Leaf, Op, Step, Tensor};
 use crate::{Graph, names, spec_axis};
 
 /// The batch axes and the output axes of a tensor without inputs.
@@ -15,7 +14,7 @@ struct Axes {
 
 /// The one change that would make two operands fit.
 pub(super) fn repair(graph: &Graph, step: u32) -> Option<String> {
-    if let Some(advice) = advice::batch_as_output(graph, step).or_else(|| batch_behind_bar(graph, step)) {
+    if let Some(advice) = batch_as_output(graph, step).or_else(|| batch_behind_bar(graph, step)) {
         return Some(advice);
     }
     let &[a, b] = names::step_operands(graph, step) else { return None };
@@ -172,4 +171,38 @@ fn within(axes: &[&String], other: &[String]) -> bool {
 fn faces(axes: &[&String], other: &[String]) -> bool {
     let mut pairs = axes.iter().rev().zip(other.iter().rev());
     pairs.all(|(a, b)| *a == b)
+}
+
+/// Advice for a leaf of which only outputs are declared, if these begin with the batch of the
+/// other operand.
+pub(super) fn batch_as_output(graph: &Graph, step: u32) -> Option<String> {
+    let operands = names::step_operands(graph, step);
+    operands.iter().find_map(|tensor| {
+        let output = super::known_row(graph, *tensor, Kind::Output).filter(|_| only_output(graph, *tensor))?;
+        let other = operands.iter().find_map(|other| {
+            let batch = super::known_row(graph, *other, Kind::Batch).filter(|batch| !batch.is_empty())?;
+            let rest = output.strip_prefix(&batch[..])?;
+            Some((names::told_as(graph, *other), batch.join(", "), rest.join(", ")))
+        });
+        let (other, batch, rest) = other?;
+        let (name, declared) = (names::told_as(graph, *tensor), format!("{batch} | {rest}"));
+        Some(format!(
+            "axes are matched from the last one backwards; if the {batch} of `{name}` is the batch of `{other}`, declare it `{}`",
+            declared.trim_end()
+        ))
+    })
+}
+
+/// The axes of a parameter or of data that is declared with outputs alone.
+pub(super) fn declared_outputs(graph: &Graph, tensor: Tensor) -> Option<Vec<String>> {
+    let [batch, input, _] = graph.rows(tensor);
+    graph.declarations.get(&tensor.0)?;
+    super::known_row(graph, tensor, Kind::Output).filter(|_| batch.is_empty() && input.is_empty())
+}
+
+/// Returns true if a tensor is declared data with outputs alone.
+pub(super) fn only_output(graph: &Graph, tensor: Tensor) -> bool {
+    let step = graph.tensors.get(tensor.index()).and_then(|data| graph.steps.get(data.step as usize));
+    let [batch, input, _] = graph.rows(tensor);
+    matches!(step, Some(Step::Leaf { leaf: Leaf::Data, .. })) && batch.is_empty() && input.is_empty()
 }

@@ -6,6 +6,7 @@ pub mod lexer;
 mod parser;
 mod same;
 pub mod token;
+mod words;
 
 pub use format::{WIDTH, format, measured, op_text, reformat};
 pub use parser::{Parsed, parse};

@@ -4,7 +4,7 @@ use super::ast::{
     Arg, Argument, Assign, Axis, AxisKind, Body, Def, ExprId, ExprKind, File, Ident, Shape, Statement,
     StatementKind, Target,
 };
-use super::format::words;
+use super::words::words;
 
 /// Returns true if two files are the same program: equal except for
 /// positions, comments, and the notation of numbers. Both must use one

@@ -12,7 +12,6 @@ use rustc_hash::FxHashMap;
 
 use super::helper::Helper;
 use super::types::{element, number, tensor};
-use super::view::Loops;
 use crate::Dtype;
 use crate::buffer::{Cell, Index};
 use crate::function::{Binary, Composed, Mlir, Unary, Yields};
@@ -27,6 +26,9 @@ pub(super) enum Symbol {
     /// An argument, as an integer of 64 bits and, if it is a position, as an index.
     Argument(String, Option<String>),
 }
+
+/// The loops around a store: variables and extents, outermost first.
+pub(super) type Loops = [(u32, u64)];
 
 /// The form in which a body has the variables of its loops.
 #[derive(Clone, Debug)]

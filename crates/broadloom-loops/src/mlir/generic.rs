@@ -2,11 +2,11 @@
 
 use broadloom_core::projection::{Component, is_injective};
 
-use super::body::{Body, Points, Source, Store};
+use super::body::{Body, Loops, Points, Source, Store};
 use super::function::Writer;
 use super::names::dims;
 use super::types::{element, tensor};
-use super::view::{Loops, View, reach};
+use super::view::{View, reach};
 use crate::buffer::{Cell, Index};
 use crate::function::Binary;
 use crate::{BufferId, Dtype};

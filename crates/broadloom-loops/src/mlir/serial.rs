@@ -1,9 +1,8 @@
 //! Nests as loops of `scf`: checks, and stores at indices that are looked up, which no index map describes.
 
-use super::body::{Body, Points, Source, Store};
+use super::body::{Body, Loops, Points, Source, Store};
 use super::function::{Writer, in_quotes};
 use super::types::tensor;
-use super::view::Loops;
 use crate::buffer::{Cell, Index};
 use crate::{BufferId, Dtype};
 

@@ -11,14 +11,11 @@
 use broadloom_core::Size;
 use broadloom_core::projection::Component;
 
-use super::body::Symbol;
+use super::body::{Loops, Symbol};
 use super::function::Writer;
 use super::types::tensor;
 use crate::buffer::{Cell, Index};
 use crate::{BufferId, Dtype};
-
-/// The loops around a store: variables and extents, outermost first.
-pub(super) type Loops = [(u32, u64)];
 
 /// One axis as a nest sees it.
 #[derive(Clone, Debug)]

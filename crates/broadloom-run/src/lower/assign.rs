@@ -9,8 +9,8 @@ use broadloom_graph::{Error, ErrorKind, Fill, Graph, Projected, Tensor};
 use broadloom_loops::{Binary, BufferId, Cell, Index, Nest, Scalar, Size, Statement, Unary};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::backward::own_name;
 use super::law::{DIVISORS, LawAssignment, check_margins, forward_pieces};
+use super::own::own_name;
 use super::{Content, Lowering, slice_symbol, start_in};
 
 /// The context of an assignment: its step, the projections, and the index of its result.
@@ -89,7 +89,7 @@ impl Lowering<'_> {
         for result in 0..nest.results {
             let place = AssignContext::new(step, Arc::clone(&nest), result, false);
             let phases = place.phases();
-            check_margins(self.graph, &place)?;
+            check_margins(self.graph, place.step, &place.nest)?;
             self.look_back(&place);
             // Parts of a concatenation that no operand fills are initialised like the others.
             let computes = |parts: &[u32]| nest.results == nest.tensors.len() || !parts.is_empty();

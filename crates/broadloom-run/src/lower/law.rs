@@ -3,10 +3,8 @@
 use broadloom_graph::lowering::{Assignment, Face, Formula, Law, Op, Slot, Special};
 use std::sync::Arc;
 
-use broadloom_graph::{Accumulate, Combine, Error, ErrorKind, Graph, Operation};
+use broadloom_graph::{Accumulate, Combine, Error, ErrorKind, Graph, Operation, Projected};
 use broadloom_loops::Binary;
-
-use super::assign::AssignContext;
 
 /// An assignment of a law, ready to be lowered: its target and the operands that it uses.
 pub(super) struct LawAssignment {
@@ -120,9 +118,8 @@ pub(super) fn gradient_pieces(
 
 /// Windows reach into margins, which hold the neutral value of their accumulation. Combined with
 /// another operand the value must stay neutral: `0 · x` for sums, `−∞ + x` for maxima.
-pub(super) fn check_margins(graph: &Graph, place: &AssignContext) -> Result<(), Error> {
-    let nest = &place.nest;
-    let Rule::Product { accumulate, combine } = rule(graph, place.step)? else { return Ok(()) };
+pub(super) fn check_margins(graph: &Graph, step: u32, nest: &Projected) -> Result<(), Error> {
+    let Rule::Product { accumulate, combine } = rule(graph, step)? else { return Ok(()) };
     let operands = nest.results..nest.tensors.len();
     let reaches = |at: usize| nest.margins(at).iter().any(|margin| *margin != (0, 0));
     let absorbed = matches!(
@@ -133,7 +130,7 @@ pub(super) fn check_margins(graph: &Graph, place: &AssignContext) -> Result<(), 
         return Ok(());
     }
     let message = "a padded window needs sums of products, or the greatest or least of sums";
-    let error = Error::new(ErrorKind::Use, message).inside(&graph.subject(place.step)).about_step(place.step);
+    let error = Error::new(ErrorKind::Use, message).inside(&graph.subject(step)).about_step(step);
     Err(error.with_help("use a window inside the axis: `o<+k`"))
 }
 

@@ -1,5 +1,7 @@
 //! The layout of a graph at some sizes: what all its routines share when they are lowered.
 
+pub(super) mod matrix_axes;
+
 use broadloom_graph::{
     Error, ErrorKind, Extent, Fill, Graph, Kind, Margins, MessageLine, Operation, Projected, Remedy, Shapes,
     Tensor,
@@ -199,7 +201,7 @@ impl Layout {
                 (tensor, name, accumulated(self.dtypes[tensor.index()]), 0.0)
             }
             Content::Work(step, backward) => {
-                return super::matrices::work_buffer(self, graph, step, backward);
+                return matrix_axes::work_buffer(self, graph, step, backward);
             }
             Content::Before(tensor, _) => {
                 let name = format!("{}.before", graph.short_name(tensor));

@@ -10,6 +10,7 @@ mod law;
 mod layout;
 mod matrices;
 mod mlir;
+mod own;
 mod scan;
 mod shown;
 
@@ -27,10 +28,10 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::routine::{Action, Routine};
 
 pub use backward::{computed_from, reached_data, trainable};
-pub(crate) use backward::{own_like, own_name};
 pub(crate) use layout::{Arguments, Layout};
 pub use mlir::nest_linalg;
 pub(crate) use mlir::{module, stablehlo};
+pub(crate) use own::{own_like, own_name};
 pub(crate) use shown::written_node;
 pub use shown::{show_assignments, show_backward};
 

@@ -15,7 +15,8 @@ use broadloom_graph::lowering::{Face, Inferred};
 use broadloom_graph::{Error, Graph, Tensor};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::backward::{own_like, own_name, wants_gradient};
+use super::backward::wants_gradient;
+use super::own::{own_like, own_name};
 use super::{Content, Layout, Lowering};
 use crate::routine::{Action, Routine};
 use crate::sizes::Sizes;

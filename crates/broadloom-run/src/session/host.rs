@@ -73,7 +73,8 @@ impl Code for Evaluated {
         places: &[usize],
         symbols: &[i64],
     ) -> Result<Result<(), Stop>, Error> {
-        Ok(store.evaluate(self, places, symbols))
+        let code = self.code.as_mut().map(|code| code as &mut dyn NestCode);
+        Ok(store.evaluate(&self.program, code, places, symbols))
     }
 }
 

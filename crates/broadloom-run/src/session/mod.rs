@@ -1,6 +1,8 @@
 //! Sessions: the numbers of a graph, and running routines on them.
 
+mod bytes;
 mod engine;
+mod engines;
 mod files;
 mod finite;
 mod give;
@@ -30,12 +32,12 @@ use broadloom_loops::Program;
 use broadloom_xla::Processes;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::lower::is_run_time_slice;
-use crate::lower::{Content, Layout, Lowered, Symbol};
+use crate::lower::{Content, Layout, Lowered, Symbol, is_run_time_slice};
 use crate::mesh::Divided;
 use crate::routine::Routine;
 use crate::sizes::Sizes;
-use engine::{Code, DecidedBySizes, Engine, engine_for};
+use engine::{Code, DecidedBySizes, Engine};
+use engines::engine_for;
 use prepare::check_names;
 use prepared::PreparedRoutines;
 use store::Store;

@@ -3,13 +3,12 @@
 use broadloom_graph::lowering::list;
 use broadloom_graph::{Error, ErrorKind, Graph, Remedy};
 use broadloom_loops::reference::{self, Memory, NestCode, Stop};
-use broadloom_loops::{Array, Block, BufferId, Dtype, Lent, Storage};
+use broadloom_loops::{Array, Block, BufferId, Dtype, Lent, Program, Storage};
 use broadloom_xla::OnDevice;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::xla::numbers;
+use super::bytes::numbers;
 use crate::lower::{Content, Layout};
-use crate::session::host::Evaluated;
 
 /// A block of memory for each node that was ever needed, and the set of those that hold values.
 #[derive(Default)]
@@ -306,11 +305,11 @@ impl Store {
     /// Runs a program by the reference evaluator, with the code that a host has for it.
     pub fn evaluate(
         &mut self,
-        Evaluated { program, code }: &mut Evaluated,
+        program: &Program,
+        code: Option<&mut dyn NestCode>,
         places: &[usize],
         symbols: &[i64],
     ) -> Result<(), Stop> {
-        let program = &*program;
         let mut memory = Memory::new(program)?;
         let ids = (0..program.buffers.len() as u32).map(BufferId);
         let kept: Vec<(BufferId, usize)> = ids
@@ -320,7 +319,6 @@ impl Store {
         for (id, place) in &kept {
             memory.write_array(program, *id, &self.blocks[*place].read());
         }
-        let code = code.as_mut().map(|code| code as &mut dyn NestCode);
         // A run that stops leaves what it has computed, as machine code does.
         let stopped = reference::evaluate_with(program, &mut memory, symbols, code);
         for (id, place) in &kept {

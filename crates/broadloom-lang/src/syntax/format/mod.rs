@@ -36,7 +36,6 @@ use layout::Line;
 
 pub use layout::WIDTH;
 pub use op::op_text;
-pub(super) use op::words;
 
 /// Formats a program. The file must have been parsed from the text without mistakes: parts that
 /// could not be parsed would be left out.

@@ -1,10 +1,10 @@
 //! The lines of an `op`. They are not parsed here, so
 //! only spaces and line breaks in brackets change.
 
-use broadloom_diagnostics::{SourceId, Span};
+use broadloom_diagnostics::Span;
 
-use super::super::lexer::lex;
 use super::super::token::{Token, TokenKind};
+use super::super::words::words;
 use super::Formatter;
 use super::layout::{Gap, Item};
 
@@ -20,15 +20,6 @@ pub fn op_text(text: &str, line: Span) -> String {
         out.push_str(token.span.slice(text));
     }
     out
-}
-
-/// The tokens of a text without line ends and indentation.
-pub(in super::super) fn words(text: &str) -> Vec<Token> {
-    let mut tokens = lex(SourceId::default(), text).tokens;
-    tokens.retain(|token| {
-        !matches!(token.kind, TokenKind::Newline | TokenKind::Indent | TokenKind::Dedent | TokenKind::End)
-    });
-    tokens
 }
 
 impl Formatter<'_> {
