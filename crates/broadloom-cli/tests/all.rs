@@ -6,8 +6,6 @@ mod faults;
 mod growth;
 mod house;
 mod json;
-#[path = "../../broadloom-core/tests/module_reader.rs"]
-mod module_reader;
 mod modules;
 mod pictures;
 mod process;

@@ -42,6 +42,7 @@ fn dependencies(krate: &str) -> Vec<String> {
 /// Every crate with the crates of this repository that it uses, in order: a crate uses only crates
 /// above it in this table.
 const CRATES: &[(&str, &[&str])] = &[
+    ("broadloom-testing", &[]),
     ("broadloom-core", &[]),
     ("broadloom-spec", &[]),
     ("broadloom-diagnostics", &[]),
@@ -112,7 +113,14 @@ const CRATES: &[(&str, &[&str])] = &[
     ),
     (
         "broadloom-fuzz",
-        &["broadloom", "broadloom-cli", "broadloom-diagnostics", "broadloom-lang", "broadloom-rows"],
+        &[
+            "broadloom",
+            "broadloom-cli",
+            "broadloom-diagnostics",
+            "broadloom-lang",
+            "broadloom-rows",
+            "broadloom-testing",
+        ],
     ),
 ];
 

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::module_reader::{Crate, circles};
+use broadloom_testing::module_reader::{Crate, circles};
 
 /// Circles that are left, by crate, each with the modules in it: they may become smaller, and no others may come.
 const KNOWN: &[(&str, &[&str])] =

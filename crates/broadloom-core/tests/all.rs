@@ -11,7 +11,6 @@ mod families;
 mod give_ups;
 mod long_chains;
 mod maps;
-mod module_reader;
 mod modules;
 mod oracle;
 mod oracle_self;

@@ -2,6 +2,7 @@
 
 use broadloom_core::Size;
 use broadloom_core::projection::{Component, Verdict, is_injective, is_surjective};
+use broadloom_testing::Dice;
 use std::collections::HashSet;
 
 /// Every point of a box.
@@ -41,29 +42,19 @@ fn check(map: &mut [Component], extents: &[u64]) {
     );
 }
 
-/// A small generator: the tests need variety, not quality.
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, sides: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        (self.0 >> 33) % sides
-    }
-}
-
 #[test]
 fn verdicts_agree_with_enumeration() {
-    let mut dice = Dice(7);
+    let mut dice = Dice::new(7);
     for _ in 0..30_000 {
-        let loops = dice.below(4) as usize;
-        let extents: Vec<u64> = (0..loops).map(|_| 1 + dice.below(4)).collect();
-        let mut map: Vec<Component> = (0..dice.below(4))
+        let loops = dice.roll(4) as usize;
+        let extents: Vec<u64> = (0..loops).map(|_| 1 + dice.roll(4)).collect();
+        let mut map: Vec<Component> = (0..dice.roll(4))
             .map(|_| {
                 let terms: Vec<(i64, u32)> = (0..loops as u32)
-                    .map(|index| (dice.below(7) as i64 - 2, index))
+                    .map(|index| (dice.roll(7) as i64 - 2, index))
                     .filter(|_| loops > 0)
                     .collect();
-                let kept: Vec<(i64, u32)> = terms.into_iter().filter(|_| dice.below(3) > 0).collect();
+                let kept: Vec<(i64, u32)> = terms.into_iter().filter(|_| dice.roll(3) > 0).collect();
                 Component::new(0, kept)
             })
             .collect();
@@ -99,13 +90,13 @@ fn large_maps_are_settled_without_enumeration() {
 /// arguments.
 #[test]
 fn verdicts_for_all_sizes_hold_at_each() {
-    let mut dice = Dice(11);
+    let mut dice = Dice::new(11);
     let (n, m) = (Size::argument(0, 1), Size::argument(1, 1));
     let sizes = [Size::ONE, Size::from(2), Size::from(3), n, m, n * m, n * 2, m + 1, n + m];
     let mut settled = [0, 0];
     for _ in 0..4_000 {
-        let loops = 1 + dice.below(3) as usize;
-        let mut pick = |from: &[Size]| from[dice.below(from.len() as u64) as usize];
+        let loops = 1 + dice.roll(3) as usize;
+        let mut pick = |from: &[Size]| from[dice.roll(from.len() as u64) as usize];
         let extents: Vec<Size> = (0..loops).map(|_| pick(&sizes)).collect();
         // Often as they are in memory: each loop moves as far as those inside it reach.
         let mut stride = Size::ONE;

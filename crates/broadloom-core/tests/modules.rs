@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use crate::module_reader::Crate;
+use broadloom_testing::module_reader::Crate;
 
 /// Every module with the modules it uses, from the bottom to the top: a module uses modules above it in this table
 /// only. The files of a module may use each other, but not in a circle.

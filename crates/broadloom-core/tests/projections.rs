@@ -3,16 +3,7 @@
 
 use broadloom_core::Size;
 use broadloom_core::projection::{AxisId, AxisIndex, Equations, Failure, Pin, Projection};
-
-/// A small generator: the tests need variety, not quality.
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, sides: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        (self.0 >> 33) as usize % sides
-    }
-}
+use broadloom_testing::Dice;
 
 #[derive(Clone, Copy, Debug)]
 enum Equation {
@@ -114,7 +105,7 @@ fn shuffled(system: &System, dice: &mut Dice) -> System {
 
 #[test]
 fn the_order_of_equations_changes_nothing() {
-    let mut dice = Dice(11);
+    let mut dice = Dice::new(11);
     for _ in 0..20_000 {
         let system = system(&mut dice);
         let first = solve(&system);
@@ -129,7 +120,7 @@ fn the_order_of_equations_changes_nothing() {
 
 #[test]
 fn labels_and_failures_are_those_of_the_definition() {
-    let mut dice = Dice(5);
+    let mut dice = Dice::new(5);
     let mut failures = 0;
     for _ in 0..20_000 {
         let system = system(&mut dice);

@@ -2,6 +2,7 @@
 //! colour; chains; counts; and that any spans can be shown.
 
 use broadloom_diagnostics::*;
+use broadloom_testing::Dice;
 use expect_test::{Expect, expect};
 
 const MODEL: &str = "\
@@ -326,21 +327,9 @@ fn counts() {
     assert_eq!(render_all(&sources(), &[], 0, Style::default()), "");
 }
 
-/// A small generator (SplitMix64).
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((mixed ^ mixed >> 31) % limit as u64) as usize
-    }
-}
-
 #[test]
 fn any_spans_can_be_rendered() {
-    let mut random = Random(4);
+    let mut random = Dice::new(4);
     let pieces = ["a", "é", "名", "\n", "\r\n", "\r", "\t", "\u{feff}", "..........", "\u{301}"];
     for round in 0..100_000 {
         let mut sources = Sources::new();

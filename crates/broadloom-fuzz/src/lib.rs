@@ -17,10 +17,11 @@
 //! assert_ne!(fine, wrong, "they end in different ways");
 //! ```
 
+pub use broadloom_testing::Dice;
+
 pub mod campaign;
 mod child;
 pub mod corpus;
-pub mod dice;
 pub mod limits;
 pub mod minimise;
 pub mod mutate;

@@ -9,8 +9,8 @@
 use std::ops::Range;
 
 use crate::Kind;
-use crate::dice::Dice;
 use crate::pieces::{DATA, LOOM, ROWS, SIZES};
+use broadloom_testing::Dice;
 
 /// The longest input that mutations make.
 const LONGEST: usize = 6000;
@@ -21,7 +21,7 @@ pub fn mutate(kind: Kind, input: &[u8], others: &[Vec<u8>], dice: &mut Dice) -> 
     let changes = if kind == Kind::Edits { 1 } else { 1 + dice.below(4) };
     let none = Vec::new();
     for _ in 0..changes {
-        let other = dice.pick(others).unwrap_or(&none);
+        let other = dice.any(others).unwrap_or(&none);
         match kind {
             Kind::Rows => change_text(&mut made, other, ROWS, dice),
             Kind::Loom => change_text(&mut made, other, LOOM, dice),
@@ -125,13 +125,13 @@ fn numbers(text: &[u8]) -> Vec<Range<usize>> {
 }
 
 fn remove(text: &mut Vec<u8>, dice: &mut Dice, parts: Parts) {
-    if let Some(part) = dice.pick(&parts(text)) {
+    if let Some(part) = dice.any(&parts(text)) {
         text.drain(part.clone());
     }
 }
 
 fn repeat(text: &mut Vec<u8>, dice: &mut Dice, parts: Parts) {
-    if let Some(part) = dice.pick(&parts(text)) {
+    if let Some(part) = dice.any(&parts(text)) {
         let again = text[part.clone()].repeat(1 + dice.below(3));
         text.splice(part.end..part.end, again);
     }
@@ -139,7 +139,7 @@ fn repeat(text: &mut Vec<u8>, dice: &mut Dice, parts: Parts) {
 
 fn swap(text: &mut Vec<u8>, dice: &mut Dice, parts: Parts) {
     let parts = parts(text);
-    let (Some(one), Some(other)) = (dice.pick(&parts), dice.pick(&parts)) else { return };
+    let (Some(one), Some(other)) = (dice.any(&parts), dice.any(&parts)) else { return };
     let (first, second) = if one.start < other.start { (one, other) } else { (other, one) };
     if first.end <= second.start {
         let pieces = [&text[second.clone()], &text[first.end..second.start], &text[first.clone()]].concat();
@@ -150,14 +150,14 @@ fn swap(text: &mut Vec<u8>, dice: &mut Dice, parts: Parts) {
 /// Inserts a part of another input before a part of this one, or in its place.
 fn borrow(text: &mut Vec<u8>, other: &[u8], dice: &mut Dice, parts: Parts) {
     let (theirs, ours) = (parts(other), parts(text));
-    let (Some(from), Some(to)) = (dice.pick(&theirs), dice.pick(&ours)) else { return };
-    let end = if dice.once_in(2) { to.start } else { to.end };
+    let (Some(from), Some(to)) = (dice.any(&theirs), dice.any(&ours)) else { return };
+    let end = if dice.percent(50) { to.start } else { to.end };
     text.splice(to.start..end, other[from.clone()].iter().copied());
 }
 
 /// Joins the beginning of this input and the end of another, cut between lines if there are any.
 fn splice(text: &mut Vec<u8>, other: &[u8], dice: &mut Dice) {
-    let cut = |bytes: &[u8], dice: &mut Dice| match dice.pick(&lines(bytes)) {
+    let cut = |bytes: &[u8], dice: &mut Dice| match dice.any(&lines(bytes)) {
         Some(line) if bytes.contains(&b'\n') => line.start,
         _ => dice.below(bytes.len() + 1),
     };
@@ -167,24 +167,24 @@ fn splice(text: &mut Vec<u8>, other: &[u8], dice: &mut Dice) {
 }
 
 fn insert_piece(text: &mut Vec<u8>, pieces: &[&str], dice: &mut Dice) {
-    let at = match dice.pick(&words(text)) {
+    let at = match dice.any(&words(text)) {
         Some(word) => word.start,
         None => 0,
     };
-    if let Some(piece) = dice.pick(pieces) {
+    if let Some(piece) = dice.any(pieces) {
         text.splice(at..at, piece.bytes());
     }
 }
 
 fn replace_piece(text: &mut Vec<u8>, pieces: &[&str], dice: &mut Dice) {
-    if let (Some(word), Some(piece)) = (dice.pick(&words(text)), dice.pick(pieces)) {
+    if let (Some(word), Some(piece)) = (dice.any(&words(text)), dice.any(pieces)) {
         text.splice(word.clone(), piece.bytes());
     }
 }
 
 /// Replaces a number that is written in digits.
 fn extreme_size(text: &mut Vec<u8>, dice: &mut Dice) {
-    if let (Some(number), Some(size)) = (dice.pick(&numbers(text)), dice.pick(SIZES)) {
+    if let (Some(number), Some(size)) = (dice.any(&numbers(text)), dice.any(SIZES)) {
         text.splice(number.clone(), size.bytes());
     }
 }
@@ -192,7 +192,7 @@ fn extreme_size(text: &mut Vec<u8>, dice: &mut Dice) {
 fn change_byte(bytes: &mut [u8], dice: &mut Dice) {
     let at = dice.below(bytes.len());
     if let Some(byte) = bytes.get_mut(at) {
-        *byte = if dice.once_in(2) { *byte ^ (1 << dice.below(8)) } else { dice.below(256) as u8 };
+        *byte = if dice.percent(50) { *byte ^ (1 << dice.below(8)) } else { dice.below(256) as u8 };
     }
 }
 
@@ -200,7 +200,7 @@ fn change_byte(bytes: &mut [u8], dice: &mut Dice) {
 fn binary_number(bytes: &mut [u8], dice: &mut Dice) {
     let numbers =
         [0, 1, 2, 0x7fff_ffff, 0x8000_0000, 0xffff_ffff, 1 << 40, i64::MAX as u64, 1 << 63, u64::MAX];
-    let number = dice.pick(&numbers).copied().unwrap_or_default();
+    let number = dice.any(&numbers).copied().unwrap_or_default();
     let width = [2, 4, 8][dice.below(3)];
     let at = dice.below(bytes.len());
     for (place, byte) in bytes.iter_mut().skip(at).zip(&number.to_le_bytes()[..width]) {

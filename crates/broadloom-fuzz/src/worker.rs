@@ -8,10 +8,10 @@ use std::io::{self, Seek, Write};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use crate::dice::Dice;
 use crate::limits::{self, Watch};
 use crate::mutate::mutate;
 use crate::{Kind, corpus};
+use broadloom_testing::Dice;
 
 /// The largest number of inputs with a new outcome that are kept in memory.
 const MOST_KEPT: usize = 4000;
@@ -86,10 +86,10 @@ struct Pool {
 impl Pool {
     /// Makes the next input. Edits continue in one text for a while.
     fn next(&mut self, kind: Kind, dice: &mut Dice) -> Vec<u8> {
-        if kind == Kind::Edits && !dice.once_in(30) && !self.last.is_empty() {
+        if kind == Kind::Edits && dice.below(30) > 0 && !self.last.is_empty() {
             return mutate(kind, &self.last, &self.inputs, dice);
         }
-        let parent = dice.pick(&self.inputs).cloned().unwrap_or_default();
+        let parent = dice.any(&self.inputs).cloned().unwrap_or_default();
         mutate(kind, &parent, &self.inputs, dice)
     }
 

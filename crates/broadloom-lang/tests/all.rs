@@ -1,8 +1,6 @@
 //! All tests of this crate that are written in Rust, in one binary.
 //! `cargo test -p broadloom-lang --test all laws::` runs a part.
 
-#[path = "../../broadloom/tests/dice.rs"]
-mod dice;
 mod documents;
 mod examples;
 mod formatting;

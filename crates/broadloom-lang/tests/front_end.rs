@@ -6,6 +6,7 @@
 //! parsed and evaluated.
 
 use crate::suite_support;
+use broadloom_testing::Dice;
 
 use std::path::{Path, PathBuf};
 
@@ -98,16 +99,6 @@ fn programs() -> Vec<String> {
     found
 }
 
-/// A generator of pseudorandom numbers with a fixed seed.
-struct Dice(u64);
-
-impl Dice {
-    fn roll(&mut self, sides: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        (self.0 >> 33) as usize % sides.max(1)
-    }
-}
-
 /// Pieces that are inserted at random.
 #[rustfmt::skip]
 const PIECES: &[&str] = &[
@@ -122,34 +113,34 @@ const PIECES: &[&str] = &[
 /// The program with some random changes.
 fn changed(text: &str, others: &[String], dice: &mut Dice) -> String {
     let mut text = text.to_owned();
-    for _ in 0..1 + dice.roll(3) {
-        text = match dice.roll(8) {
-            0 => words(&text, dice, |words, dice| drop(words.remove(dice.roll(words.len())))),
+    for _ in 0..1 + dice.below(3) {
+        text = match dice.below(8) {
+            0 => words(&text, dice, |words, dice| drop(words.remove(dice.below(words.len())))),
             1 => words(&text, dice, |words, dice| {
-                let (a, b) = (dice.roll(words.len()), dice.roll(words.len()));
+                let (a, b) = (dice.below(words.len()), dice.below(words.len()));
                 words.swap(a, b);
             }),
             2 | 3 => words(&text, dice, |words, dice| {
-                let piece = PIECES[dice.roll(PIECES.len())].to_owned();
-                words.insert(dice.roll(words.len() + 1), piece);
+                let piece = PIECES[dice.below(PIECES.len())].to_owned();
+                words.insert(dice.below(words.len() + 1), piece);
             }),
-            4 => lines(&text, dice, |lines, dice| drop(lines.remove(dice.roll(lines.len())))),
+            4 => lines(&text, dice, |lines, dice| drop(lines.remove(dice.below(lines.len())))),
             5 => lines(&text, dice, |lines, dice| {
-                let (a, b) = (dice.roll(lines.len()), dice.roll(lines.len()));
+                let (a, b) = (dice.below(lines.len()), dice.below(lines.len()));
                 lines.swap(a, b);
             }),
             6 => lines(&text, dice, |lines, dice| {
-                let other = &others[dice.roll(others.len())];
+                let other = &others[dice.below(others.len())];
                 let other: Vec<&str> = other.lines().collect();
                 if !other.is_empty() {
-                    lines.insert(dice.roll(lines.len() + 1), other[dice.roll(other.len())].to_owned());
+                    lines.insert(dice.below(lines.len() + 1), other[dice.below(other.len())].to_owned());
                 }
             }),
             _ => {
                 let mut bytes = text.into_bytes();
                 if !bytes.is_empty() {
-                    let at = dice.roll(bytes.len());
-                    bytes[at] = dice.roll(256) as u8;
+                    let at = dice.below(bytes.len());
+                    bytes[at] = dice.below(256) as u8;
                 }
                 String::from_utf8_lossy(&bytes).into_owned()
             }
@@ -208,7 +199,7 @@ fn programs_with_changes() {
         let programs = programs();
         // `BROADLOOM_SLOW=1` makes more rounds.
         let rounds = if std::env::var_os("BROADLOOM_SLOW").is_some() { 60 } else { 4 };
-        let mut dice = Dice(1);
+        let mut dice = Dice::new(1);
         for _ in 0..rounds {
             for program in &programs {
                 check_noted("changes", &changed(program, &programs, &mut dice));
@@ -221,9 +212,9 @@ fn programs_with_changes() {
 fn programs_cut_off_at_every_byte() {
     in_small_stack("cut", || {
         let programs = programs();
-        let mut dice = Dice(2);
+        let mut dice = Dice::new(2);
         for _ in 0..8 {
-            let program = &programs[dice.roll(programs.len())];
+            let program = &programs[dice.below(programs.len())];
             for end in (0..program.len().min(600)).filter(|end| program.is_char_boundary(*end)) {
                 check_noted("cut", &program[..end]);
             }
@@ -234,10 +225,10 @@ fn programs_cut_off_at_every_byte() {
 #[test]
 fn random_pieces() {
     in_small_stack("pieces", || {
-        let mut dice = Dice(3);
+        let mut dice = Dice::new(3);
         for _ in 0..500 {
-            let count = dice.roll(60);
-            let text: String = (0..count).map(|_| PIECES[dice.roll(PIECES.len())]).collect();
+            let count = dice.below(60);
+            let text: String = (0..count).map(|_| PIECES[dice.below(PIECES.len())]).collect();
             check_noted("pieces", &text);
         }
     });

@@ -19,7 +19,6 @@
 //! `BROADLOOM_SEED=n` the first seed, `BROADLOOM_LAW=name` a single rewriting.
 
 mod answer;
-use crate::dice;
 mod drawer;
 mod program;
 mod rewriting;
@@ -29,7 +28,7 @@ mod specs;
 
 use std::collections::BTreeMap;
 
-use dice::Dice;
+use broadloom_testing::Dice;
 use shrink::{Failure, attempt, shrink};
 
 /// The default number of programs.

@@ -24,8 +24,8 @@ mod values;
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use crate::dice::Dice;
 use application::{Failure, Report, Times, examine};
+use broadloom_testing::Dice;
 use function::File;
 
 /// The default number of files, each of one to three functions.

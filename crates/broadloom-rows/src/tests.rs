@@ -3,6 +3,7 @@
 
 use super::*;
 use broadloom_diagnostics::{Sources, Style, decode, render_all};
+use broadloom_testing::Dice;
 use proptest::prelude::*;
 
 #[test]
@@ -57,25 +58,9 @@ fn check_laws(text: &str) {
     assert_eq!(again.system, system, "{text:?} prints as {printed:?}");
 }
 
-/// A small generator (SplitMix64): fast enough for hundreds of thousands of texts.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((mixed ^ mixed >> 31) % limit as u64) as usize
-    }
-
-    fn pick<'a>(&mut self, items: &[&'a str]) -> &'a str {
-        items[self.below(items.len())]
-    }
-}
-
 #[test]
 fn laws_hold_for_random_bytes() {
-    let mut random = Random(1);
+    let mut random = Dice::new(1);
     for _ in 0..100_000 {
         let bytes: Vec<u8> = (0..random.below(60)).map(|_| random.below(256) as u8).collect();
         if let Err(error) = decode(bytes.clone()) {
@@ -94,7 +79,7 @@ fn laws_hold_for_random_tokens() {
         "#", "==", ">=", "<", "?", "∅", "é", "\u{301}", "名", "\t", " ", "[..r..] ~ [3]\n", "a = 3\n", "leaf a, ..r..\n",
         "[a, <>, 4:x] <= [..s.., _]\n", "\u{feff}", "\u{202e}", "-", ">", "'",
     ];
-    let mut random = Random(2);
+    let mut random = Dice::new(2);
     for _ in 0..200_000 {
         let text: String = (0..random.below(24)).map(|_| random.pick(&tokens)).collect();
         check_laws(&text);
@@ -107,7 +92,7 @@ fn laws_hold_for_mutated_programs() {
         "leaf a, ..r..\nparam w\na = 3\n3 <= a\n[..r.., 4] ~ [3, 5, 4]\n[..r..] <= [3, <>, 4]\n",
         "# é\r\n[a:, b] ~ [3:rgb,]\r\nleaf = 3:default\r\n[◇, _, ä'] ⊑ [x_1, ..ρ..]",
     ];
-    let mut random = Random(3);
+    let mut random = Dice::new(3);
     for round in 0..100_000 {
         let mut bytes = programs[round % 2].as_bytes().to_vec();
         for _ in 0..1 + random.below(4) {

@@ -3,6 +3,7 @@
 //! every tree that can be written comes back from its printing.
 
 use broadloom_spec::*;
+use broadloom_testing::Dice;
 use proptest::prelude::*;
 
 use crate::shown::shown;
@@ -76,25 +77,9 @@ fn axis_spans(axis: &Axis) -> Vec<Span> {
     inner.into_iter().chain([axis.span]).collect()
 }
 
-/// A small generator (SplitMix64): fast enough for hundreds of thousands of texts.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((mixed ^ mixed >> 31) % limit as u64) as usize
-    }
-
-    fn pick<'a>(&mut self, items: &[&'a str]) -> &'a str {
-        items[self.below(items.len())]
-    }
-}
-
 #[test]
 fn laws_hold_for_random_bytes() {
-    let mut random = Random(1);
+    let mut random = Dice::new(1);
     for _ in 0..100_000 {
         let bytes: Vec<u8> = (0..random.below(40)).map(|_| random.below(256) as u8).collect();
         check_laws(&String::from_utf8_lossy(&bytes));
@@ -104,7 +89,7 @@ fn laws_hold_for_random_bytes() {
 #[test]
 fn laws_hold_for_random_signs() {
     let signs: Vec<char> = "abcij012_.,;|->=>+*^=<:() \n&é名".chars().collect();
-    let mut random = Random(2);
+    let mut random = Dice::new(2);
     for _ in 0..200_000 {
         let text: String = (0..random.below(16)).map(|_| signs[random.below(signs.len())]).collect();
         check_laws(&text);
@@ -118,7 +103,7 @@ fn laws_hold_for_random_tokens() {
         "a", "b", "i", "j", "oh", "kh", "s", "2", "10", "0", "_", "...", "..r..", "..ic..", ", ", ",", ",", "; ", "|", "->", " => ",
         "=>", "=>", "+", "*", "^", "=", "<", ":", " ", "2*o=+1+d*k", "a^3", "ij; jk => ik", "\n", "é", "(", "-1", "..r", "99999999999999999999",
     ];
-    let mut random = Random(3);
+    let mut random = Dice::new(3);
     for _ in 0..200_000 {
         let text: String = (0..random.below(14)).map(|_| random.pick(&tokens)).collect();
         check_laws(&text);
@@ -134,7 +119,7 @@ fn laws_hold_for_mutated_specs() {
         "..g.. | v,\n 0, u => é..g..2",
         "32 | n=28, 28, c=3:rgb -> ..., 10",
     ];
-    let mut random = Random(4);
+    let mut random = Dice::new(4);
     for round in 0..200_000 {
         let mut bytes = specs[round % specs.len()].as_bytes().to_vec();
         for _ in 0..1 + random.below(4) {
@@ -153,7 +138,7 @@ fn laws_hold_for_mutated_specs() {
 
 #[test]
 fn any_error_can_be_rendered_under_any_text() {
-    let mut random = Random(5);
+    let mut random = Dice::new(5);
     let errors: Vec<Error> = ["..r..a..s.. => a", "a..a.. => \n\n a", "ij,jk->ik", ""]
         .map(|text| parse_spec(text).unwrap_err())
         .into();

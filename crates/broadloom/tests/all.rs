@@ -4,7 +4,6 @@
 mod blocks;
 mod certificates;
 mod derivatives;
-mod dice;
 mod dims;
 mod family;
 mod fit;

@@ -1,11 +1,11 @@
 //! Certificates are right: an independent reader and judge accept those of many programs, and
 //! reject changed ones. `BROADLOOM_PROGRAMS=5000` tests more programs.
 
-#[allow(dead_code, reason = "programs are only built here")]
 use crate::programs::draw;
+#[allow(dead_code, reason = "programs are only built here")]
+use broadloom_testing::Dice;
 mod judge;
 #[allow(dead_code, reason = "programs are only built here")]
-use crate::numbers;
 mod ranges;
 mod read;
 use crate::support;
@@ -14,7 +14,6 @@ use broadloom::certificate::{Constraint, Dim, DimTerm, module_name};
 use broadloom::{Certificate, Dtype, Graph};
 use draw::draw;
 use judge::{Fault, judge};
-use numbers::Random;
 use read::read;
 use support::case::cases;
 use support::run::Run;
@@ -70,7 +69,7 @@ fn changed_certificates_are_rejected() {
     let (mut sizes, mut axes, mut said) = (Tally::default(), Tally::default(), Tally::default());
     for (seed, certificate) in random_certificates((1..programs()).step_by(2)) {
         assert_eq!(judged(&certificate), Ok(()), "program {seed}: {}", certificate.to_lean("program"));
-        let mut random = Random::new(seed);
+        let mut random = Dice::new(seed);
         // Without the shapes, which repeat the solution: the constraints alone have to detect the
         // change.
         let bare = Certificate { shapes: Vec::new(), ..certificate.clone() };
@@ -115,7 +114,7 @@ fn sizes(certificate: &mut Certificate) -> Vec<&mut u64> {
 }
 
 /// The certificate with one size increased or decreased by 1.
-fn other_size(random: &mut Random, certificate: &Certificate) -> Option<Certificate> {
+fn other_size(random: &mut Dice, certificate: &Certificate) -> Option<Certificate> {
     let mut changed = certificate.clone();
     let more = random.below(2) == 0;
     let mut sizes = sizes(&mut changed);
@@ -126,7 +125,7 @@ fn other_size(random: &mut Random, certificate: &Certificate) -> Option<Certific
 }
 
 /// The certificate with an axis removed from a row.
-fn fewer_axes(random: &mut Random, certificate: &Certificate) -> Option<Certificate> {
+fn fewer_axes(random: &mut Dice, certificate: &Certificate) -> Option<Certificate> {
     let mut changed = certificate.clone();
     let flanks = changed.rows.iter_mut().flat_map(|row| [&mut row.lead, &mut row.trail]);
     let mut flanks: Vec<_> = flanks.filter(|flank| !flank.is_empty()).collect();
@@ -173,7 +172,7 @@ fn literals(constraint: &mut Constraint) -> Vec<&mut u64> {
 }
 
 /// The certificate with another number in a constraint, and the index of the constraint.
-fn other_literal(random: &mut Random, certificate: &Certificate) -> Option<(Certificate, usize)> {
+fn other_literal(random: &mut Dice, certificate: &Certificate) -> Option<(Certificate, usize)> {
     let mut changed = certificate.clone();
     let constraints = changed.steps.iter_mut().flat_map(|step| &mut step.constraints).enumerate();
     let mut numbers: Vec<(usize, &mut u64)> = constraints

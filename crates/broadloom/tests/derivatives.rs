@@ -11,6 +11,7 @@
 //! ```
 
 use crate::numbers;
+use broadloom_testing::Dice;
 
 use std::cell::RefCell;
 
@@ -18,7 +19,7 @@ use broadloom::{
     Accumulate, Array, Builder, Combine, Dtype, Error, Expr, Graph, Initial, Operation, Padding, Routine,
     Session, Settings, SliceIndex, SpecOptions, Tensor,
 };
-use numbers::{Random, array, close, declared, memory, treatments};
+use numbers::{apart, array, close, declared, memory, treatments};
 
 /// The distance by which an operand is moved to each side.
 const STEP: f64 = 1e-5;
@@ -87,7 +88,7 @@ struct Program {
 type Build<const N: usize> = for<'b> fn(&Made<'b>, [Expr<'b>; N]) -> Expr<'b>;
 
 fn program<const N: usize>(dtype: Dtype, shapes: [&str; N], build: Build<N>) -> Result<Program, Error> {
-    let mut random = Random::new(7);
+    let mut random = Dice::new(7);
     let builder = Builder::new();
     builder.with(|graph| {
         graph.set_default_precision(dtype);
@@ -108,7 +109,7 @@ fn program<const N: usize>(dtype: Dtype, shapes: [&str; N], build: Build<N>) -> 
     let mut values = Vec::new();
     let elements: Vec<_> = operands.iter().map(|each| graph.final_shape(*each)).collect::<Result<_, _>>()?;
     let total: u64 = elements.iter().map(|shape| shape.elements()).sum();
-    let mut all = random.apart(total as usize).into_iter();
+    let mut all = apart(&mut random, total as usize).into_iter();
     for shape in &elements {
         let own: Vec<f64> = all.by_ref().take(shape.elements() as usize).collect();
         values.push(array(&memory(shape), &own));
@@ -461,13 +462,13 @@ fn gradients_of_what_is_no_parameter() -> Result<(), Error> {
 }
 
 /// Operands at which an operation and its neighbourhood are defined, one list for each operand.
-fn inside(operation: &Operation, random: &mut Random, count: usize) -> Vec<Vec<f64>> {
+fn inside(operation: &Operation, random: &mut Dice, count: usize) -> Vec<Vec<f64>> {
     let arity = operation.arity();
     let mut chosen = vec![Vec::new(); arity];
     for attempt in 0..1000 {
         // Some are defined for larger numbers only.
         let beyond = if attempt < 500 { 0.0 } else { 2.5 };
-        let operands: Vec<f64> = random.apart(arity).into_iter().map(|operand| operand + beyond).collect();
+        let operands: Vec<f64> = apart(random, arity).into_iter().map(|operand| operand + beyond).collect();
         let is_defined = |at: usize, by: f64| {
             let mut moved = operands.clone();
             moved[at] += by;
@@ -544,7 +545,7 @@ fn of_casts() -> Result<(), Error> {
 /// Every operation of the table, at points of its domain: its gradient is the difference quotient of its value on numbers.
 #[test]
 fn every_operation_of_the_table() -> Result<(), Error> {
-    let (mut random, [(_, judge), ..]) = (Random::new(11), treatments());
+    let (mut random, [(_, judge), ..]) = (Dice::new(11), treatments());
     // `stop_gradient` has no gradient by design, casts have that of what they approximate or none, and floats have no bits.
     let is_smooth = |operation: &&Operation| {
         operation.name() != "stop_gradient" && operation.cast_to().is_none() && !operation.is_bitwise()

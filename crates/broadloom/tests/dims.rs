@@ -4,15 +4,7 @@
 use broadloom::{
     Array, Backend, Error, ErrorKind, Extent, Graph, Routine, Session, Settings, SizeSum, Tensor,
 };
-
-struct Rng(u64);
-
-impl Rng {
-    fn below(&mut self, n: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        ((self.0 >> 33) % n as u64) as usize
-    }
-}
+use broadloom_testing::Dice;
 
 const NAMES: [&str; 3] = ["batch", "seq", "width"];
 
@@ -26,8 +18,8 @@ enum Line {
     Spec(&'static str, Vec<usize>),
 }
 
-fn line(rng: &mut Rng, tensors: usize) -> Line {
-    let size = |rng: &mut Rng| match rng.below(6) {
+fn line(rng: &mut Dice, tensors: usize) -> Line {
+    let size = |rng: &mut Dice| match rng.below(6) {
         0..4 => NAMES[rng.below(3)].to_string(),
         4 => "3".into(),
         _ => "4".into(),
@@ -87,7 +79,7 @@ fn say(
 
 #[test]
 fn programs_agree_with_their_specialisations() {
-    let mut rng = Rng(7);
+    let mut rng = Dice::new(7);
     let (mut same, mut symbolic_axes, mut refusals, mut specialised_away) = (0, 0, 0, 0);
     'programs: for _ in 0..600 {
         let mut symbolic = Graph::new();

@@ -16,7 +16,7 @@
 //! graphs, `BROADLOOM_SEED=n` begins at that seed.
 
 mod answer;
-use crate::dice;
+use broadloom_testing::Dice;
 mod drawer;
 mod rewriting;
 mod said;
@@ -27,7 +27,6 @@ use std::sync::Arc;
 use broadloom_core::projection::Projection;
 
 use answer::{Answer, Difference, answer, compare};
-use dice::Dice;
 use rewriting::Rewriting;
 use said::{Said, show, without};
 

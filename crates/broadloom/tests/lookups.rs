@@ -1,8 +1,9 @@
 //! Elements at integers and scattered elements, with their gradients, beside loops written by hand.
 
 use broadloom::{Accumulate, Array, Error, Graph, Routine, Session, Settings, Tensor};
+use broadloom_testing::Dice;
 
-use crate::numbers::{Random, close, treatments};
+use crate::numbers::{apart, close, treatments};
 
 /// A random problem: `x` has `n` elements of `width` numbers, `ids` as many integers as `sizes` multiply to.
 struct Problem {
@@ -15,7 +16,7 @@ struct Problem {
 
 impl Problem {
     fn draw(seed: u64) -> Problem {
-        let mut random = Random::new(seed);
+        let mut random = Dice::new(seed);
         let (n, width) = (1 + random.below(6) as u64, 1 + random.below(4) as u64);
         let sizes: Vec<u64> = (0..1 + random.below(2)).map(|_| 1 + random.below(5) as u64).collect();
         let ids = (0..sizes.iter().product()).map(|_| random.below(n as usize) as i64).collect();
@@ -24,7 +25,7 @@ impl Problem {
 
     /// As many numbers, none near another.
     fn numbers(&self, count: u64, offset: u64) -> Vec<f64> {
-        Random::new(self.seed * 31 + offset).apart(count as usize)
+        apart(&mut Dice::new(self.seed * 31 + offset), count as usize)
     }
 
     fn batch(&self) -> String {

@@ -2,8 +2,9 @@
 //! answer among them; gradients are those of differences; named sizes give what numbers give.
 
 use broadloom::{Array, Dtype, Error, Graph, Routine, Session, Settings, Tensor};
+use broadloom_testing::Dice;
 
-use crate::numbers::{Random, treatments};
+use crate::numbers::treatments;
 
 /// The product of two matrices, row by row.
 fn product(a: &[f64], b: &[f64], [m, n, k]: [usize; 3]) -> Vec<f64> {
@@ -47,7 +48,7 @@ fn computed(
 
 #[test]
 fn results_are_what_they_are_defined_by() {
-    let mut random = Random::new(11);
+    let mut random = Dice::new(11);
     for (case, (n, m)) in [(1, 1), (1, 4), (2, 3), (3, 3), (5, 7), (12, 12), (20, 31)].into_iter().enumerate()
     {
         let batch = 1 + case % 3;
@@ -88,7 +89,7 @@ fn results_are_what_they_are_defined_by() {
 
 #[test]
 fn square_matrices_have_inverses_factors_and_eigenvectors() {
-    let mut random = Random::new(5);
+    let mut random = Dice::new(5);
     for n in [1usize, 2, 3, 6, 17, 40] {
         let plain: Vec<f64> = (0..n * n).map(|_| random.below(2001) as f64 / 1000.0 - 1.0).collect();
         let mut numbers = product(&plain, &transposed(&plain, [n, n]), [n, n, n]);
@@ -194,7 +195,7 @@ fn loss(g: &mut Graph, [a, t, r]: [Tensor; 3]) -> Result<Tensor, Error> {
     Ok(total)
 }
 
-fn numbers(random: &mut Random, sizes: &[u64]) -> Array {
+fn numbers(random: &mut Dice, sizes: &[u64]) -> Array {
     let count: u64 = sizes.iter().product();
     let numbers: Vec<f64> = (0..count).map(|_| random.below(2001) as f64 / 1000.0 - 1.0).collect();
     Array::from_slice(sizes, &numbers).expect("as many numbers")
@@ -202,7 +203,7 @@ fn numbers(random: &mut Random, sizes: &[u64]) -> Array {
 
 #[test]
 fn gradients_are_those_of_differences_and_named_sizes_change_nothing() {
-    let mut random = Random::new(3);
+    let mut random = Dice::new(3);
     let [batch, n, m] = [2, 3, 5];
     let given = [
         numbers(&mut random, &[batch, n, n]),

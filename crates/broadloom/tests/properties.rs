@@ -7,6 +7,7 @@
 //! Each program is run several times with random choices, `BROADLOOM_SEEDS=n` times if that is set. A
 //! failure shows its seed and, for the order, the statements as they were run.
 
+use broadloom_testing::Dice;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
@@ -21,7 +22,7 @@ use crate::support::tree::{Kind, Program, Statement};
 const SEEDS: u64 = 6;
 
 /// A property: the final shapes of a program run in some other way.
-type Treatment = fn(&Program, &mut Random) -> Result<Shapes, String>;
+type Treatment = fn(&Program, &mut Dice) -> Result<Shapes, String>;
 type Shapes = BTreeMap<String, String>;
 
 /// A trial for every program and every property.
@@ -49,7 +50,7 @@ fn check(case: &Case, treatment: Treatment) -> Result<(), Failed> {
     let mut run = Run::of(&program).map_err(|stop| stop.to_string())?;
     let expected = run.final_shapes().map_err(|error| error.to_string())?;
     for seed in 0..seeds() {
-        let found = treatment(&program, &mut Random::new(seed));
+        let found = treatment(&program, &mut Dice::new(seed));
         let found = found.map_err(|message| format!("seed {seed}: {message}"))?;
         if found != expected {
             return Err(format!("seed {seed}: {}", difference(&expected, &found)).into());
@@ -70,7 +71,7 @@ fn difference(expected: &Shapes, found: &Shapes) -> String {
 }
 
 /// The statements in another order in which each comes after those that it depends on.
-fn shuffled(program: &Program, random: &mut Random) -> Result<Shapes, String> {
+fn shuffled(program: &Program, random: &mut Dice) -> Result<Shapes, String> {
     // Names of sizes are declared before they stand in shapes.
     let declares = |statement: &&Statement| matches!(statement.kind, Kind::Dim { .. } | Kind::Dynamic(_));
     let (dims, mut waiting): (Vec<&Statement>, Vec<&Statement>) =
@@ -93,7 +94,7 @@ fn shuffled(program: &Program, random: &mut Random) -> Result<Shapes, String> {
 }
 
 /// Queries shapes and final shapes of random tensors after random statements.
-fn observed(program: &Program, random: &mut Random) -> Result<Shapes, String> {
+fn observed(program: &Program, random: &mut Dice) -> Result<Shapes, String> {
     let mut run = Run::default();
     for statement in &program.statements {
         run.execute(statement).map_err(|stop| stop.to_string())?;
@@ -111,7 +112,7 @@ fn observed(program: &Program, random: &mut Random) -> Result<Shapes, String> {
 }
 
 /// Tries operations that must be refused after random statements.
-fn disturbed(program: &Program, random: &mut Random) -> Result<Shapes, String> {
+fn disturbed(program: &Program, random: &mut Dice) -> Result<Shapes, String> {
     let mut run = Run::default();
     for statement in &program.statements {
         run.execute(statement).map_err(|stop| stop.to_string())?;
@@ -131,7 +132,7 @@ fn disturbed(program: &Program, random: &mut Random) -> Result<Shapes, String> {
 fn wrong_operation(
     graph: &mut Graph,
     tensor: Option<Tensor>,
-    random: &mut Random,
+    random: &mut Dice,
 ) -> (&'static str, Result<(), Error>) {
     let three = graph.data("three", "3").expect("a vector is well declared");
     let five = graph.data("five", "5").expect("a vector is well declared");
@@ -163,22 +164,7 @@ fn set_twice(graph: &mut Graph, three: Tensor) -> Result<(), Error> {
     graph.set(size, 8)
 }
 
-fn any_tensor(run: &Run, random: &mut Random) -> Option<Tensor> {
+fn any_tensor(run: &Run, random: &mut Dice) -> Option<Tensor> {
     let count = run.tensors.len().max(1);
     run.tensors.values().nth(random.below(count)).copied()
-}
-
-/// A small generator, so that failures can be repeated.
-struct Random(u64);
-
-impl Random {
-    fn new(seed: u64) -> Random {
-        Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x2545_f491_4f6c_dd1d)
-    }
-
-    /// A number below a bound that is not zero.
-    fn below(&mut self, bound: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) as usize % bound
-    }
 }

@@ -1,9 +1,8 @@
 //! Scans: their values and gradients are those of the same turns written out one after another, on every backend.
 
-use broadloom::{Array, Error, Graph, Routine, Session, Settings, SliceIndex, Tensor};
-
-use crate::dice::Dice;
 use crate::numbers::treatments;
+use broadloom::{Array, Error, Graph, Routine, Session, Settings, SliceIndex, Tensor};
+use broadloom_testing::Dice;
 
 const TURNS: u64 = 5;
 

@@ -2,12 +2,13 @@
 //! and with what is not a number.
 
 use broadloom::{Along, Array, Dtype, Graph, Kind, Routine, Session, Settings};
+use broadloom_testing::Dice;
 
-use crate::numbers::{Random, treatments};
+use crate::numbers::treatments;
 
 /// A row of numbers by one of several patterns, some of which make quicksorts slow.
-fn row(pattern: usize, count: usize, random: &mut Random) -> Vec<f64> {
-    let number = |at: usize, random: &mut Random| match pattern % 8 {
+fn row(pattern: usize, count: usize, random: &mut Dice) -> Vec<f64> {
+    let number = |at: usize, random: &mut Dice| match pattern % 8 {
         0 => random.below(1_000_000) as f64 - 500_000.0,
         1 => random.below(5) as f64,
         2 => at as f64,
@@ -50,7 +51,7 @@ fn found(x: &[f64], sizes: [u64; 3], dtype: Dtype, descending: bool, settings: S
 
 #[test]
 fn rows_in_order() {
-    let mut random = Random::new(7);
+    let mut random = Dice::new(7);
     for (case, count) in [1, 2, 3, 15, 16, 17, 33, 100, 257, 3000].into_iter().enumerate() {
         for pattern in 0..8 {
             let (before, behind) = (1 + (case + pattern) % 3, 1 + pattern % 2);

@@ -6,7 +6,8 @@
 
 pub mod draw;
 pub mod judge;
-use crate::numbers;
+
+use broadloom_testing::Dice;
 pub mod program;
 mod run;
 mod sessions;
@@ -14,7 +15,6 @@ mod sessions;
 use broadloom::Backend;
 use draw::{Drawn, Purpose, draw};
 use judge::{Counts, Named, bounds, judge};
-use numbers::Random;
 use program::Program;
 use run::Running;
 use sessions::{Way, tour};
@@ -51,7 +51,7 @@ impl Complaints {
 
 /// Numbers for the names of a program, in their ranges: those it was drawn with, primes, ones, and
 /// others.
-fn choices(random: &mut Random, drawn: &Drawn) -> Vec<Vec<u64>> {
+fn choices(random: &mut Dice, drawn: &Drawn) -> Vec<Vec<u64>> {
     let names = &drawn.program.names;
     let within = |at: usize, number: u64| {
         let (least, most) = names[at].range;
@@ -96,7 +96,7 @@ fn shapes_are_those_of_the_program_with_numbers() {
         let Some(drawn) = complaints.drawn(seed, Purpose::Shapes, &mut counts) else { continue };
         let mut named = Named::new(&drawn.program).expect("it was built before");
         counts.programs += 1;
-        for numbers in choices(&mut Random::new(seed), &drawn) {
+        for numbers in choices(&mut Dice::new(seed), &drawn) {
             if let Err(what) = judge(&drawn.program, &mut named, &numbers, &mut counts) {
                 complaints.add(seed, &drawn.program, &numbers, &what, |program| wrong_at(program, &numbers));
                 break;
@@ -129,7 +129,7 @@ fn bounds_hold_for_all_sizes() {
 }
 
 /// Numbers at which the program is valid, and has the same shapes as with names.
-fn stops(drawn: &Drawn, random: &mut Random) -> Vec<Vec<u64>> {
+fn stops(drawn: &Drawn, random: &mut Dice) -> Vec<Vec<u64>> {
     let Drawn { program, guide } = drawn;
     let Ok(mut named) = Named::new(program) else { return Vec::new() };
     let mut good = |numbers: &[u64]| {
@@ -153,9 +153,9 @@ fn sessions(seeds: impl Iterator<Item = u64>, way: &Way, seed_of: u64) -> sessio
         let Some(drawn) = complaints.drawn(seed + seed_of, Purpose::Running, &mut Counts::default()) else {
             continue;
         };
-        let stops = stops(&drawn, &mut Random::new(seed));
+        let stops = stops(&drawn, &mut Dice::new(seed));
         let wrong = |program: &Program, counts: &mut sessions::Counts| {
-            tour(program, way, &stops, &mut Random::new(seed), counts)
+            tour(program, way, &stops, &mut Dice::new(seed), counts)
         };
         if stops.len() < 2 {
             continue;
@@ -223,7 +223,7 @@ fn judges_notice_mistakes() {
     for seed in 0..40 {
         let Ok(drawn) = draw(seed, Purpose::Running, &mut Counts::default()) else { continue };
         let Drawn { program, .. } = &drawn;
-        let stops = stops(&drawn, &mut Random::new(seed));
+        let stops = stops(&drawn, &mut Dice::new(seed));
         let [first, second, ..] = &stops[..] else { continue };
         let outcome = |numbers: &[u64], nudge: bool| {
             let mut it = Running::new(program, Some(numbers), way.settings.clone()).ok()?;

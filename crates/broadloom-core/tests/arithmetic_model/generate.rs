@@ -7,7 +7,8 @@
 
 use super::judge::{holds, size};
 use super::{Constraint, DimVar, Ends, Form, Piece, RowVar, System, Window};
-use crate::oracle::{self, Assignment, Atom, Dim, DimTerm, Hole, Rng, Row, RowTerm, Tag};
+use crate::oracle::{self, Assignment, Atom, Dim, DimTerm, Hole, Row, RowTerm, Tag};
+use broadloom_testing::Dice;
 
 /// A kind of random systems. Pairs of numbers are inclusive ranges.
 #[derive(Clone, Copy, Debug)]
@@ -148,7 +149,7 @@ const ENORMOUS_NUMBERS: [u64; 10] =
 
 /// The system of this profile and seed.
 pub fn generate(seed: u64, profile: &Profile) -> System {
-    let mut rng = Rng::new(seed);
+    let mut rng = Dice::new(seed);
     let palette = (0..rng.between((2, 6))).map(|_| {
         let size = match profile.enormous {
             true => ENORMOUS_SIZES[rng.below(ENORMOUS_SIZES.len())],
@@ -186,7 +187,7 @@ pub fn generate(seed: u64, profile: &Profile) -> System {
 
 /// The system with its constraints permuted.
 pub fn shuffled(system: &System, seed: u64) -> System {
-    let mut rng = Rng::new(seed);
+    let mut rng = Dice::new(seed);
     let mut ids: Vec<usize> = (0..system.constraints.len()).collect();
     for n_left in (1..=ids.len()).rev() {
         ids.swap(n_left - 1, rng.below(n_left));
@@ -200,7 +201,7 @@ struct Generator<'a> {
     rows: Vec<RowVar>,
     palette: Vec<Atom>,
     planted: Option<Assignment>,
-    rng: Rng,
+    rng: Dice,
 }
 
 impl Generator<'_> {

@@ -13,11 +13,12 @@
 //! For example `#(..r..) = 6` at rank 2 is the one relation `r0 · r1 = 6`; the choice of 2 for `r0`
 //! leaves 3, in any basis, for `r1`.
 
+use broadloom_testing::Dice;
 use std::ops::ControlFlow;
 
 use super::judge::{affine, at_least, concat, count, may_be, satisfies};
 use super::{Constraint, Form, Piece, System};
-use crate::oracle::{self, Assignment, Dim, DimTerm, Rng, Row, RowTerm};
+use crate::oracle::{self, Assignment, Dim, DimTerm, Row, RowTerm};
 
 /// The limits of a search.
 #[derive(Clone, Debug)]
@@ -98,7 +99,7 @@ pub fn search<B>(
         system,
         bounds,
         goal,
-        rng: Rng::new(bounds.seed),
+        rng: Dice::new(bounds.seed),
         steps_left: bounds.steps,
         assignment,
         first_cells: Vec::new(),
@@ -164,7 +165,7 @@ struct Search<'a, F> {
     system: &'a System,
     bounds: &'a Bounds,
     goal: &'a Goal,
-    rng: Rng,
+    rng: Dice,
     steps_left: usize,
     /// Ranks and markers while they are chosen, and the values whenever a solution is visited.
     assignment: Assignment,

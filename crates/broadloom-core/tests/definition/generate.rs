@@ -1,8 +1,8 @@
 //! Random systems as programs make them: leaves first, then operations on the tensors made so far.
 
 use broadloom_core::Role;
+use broadloom_testing::Dice;
 
-use super::random::Rng;
 use super::system::{Dim, System, Term};
 
 /// A kind of random systems.
@@ -33,13 +33,13 @@ pub const PROFILES: [&Profile; 3] = [&SUMS, &FLANKS, &LOOSE];
 
 /// The system of a seed.
 pub fn generate(seed: u64, profile: &Profile) -> System {
-    let mut maker = Maker { rng: Rng::new(seed), profile, system: System::default(), tensors: Vec::new() };
+    let mut maker = Maker { rng: Dice::new(seed), profile, system: System::default(), tensors: Vec::new() };
     maker.make();
     maker.system
 }
 
 struct Maker<'a> {
-    rng: Rng,
+    rng: Dice,
     profile: &'a Profile,
     system: System,
     /// The rows of tensors that operations can be applied to.

@@ -3,10 +3,10 @@
 use super::bounds::MANY;
 use super::closing::{Closing, Verdict, close};
 use super::ground::violated;
-use super::random::Rng;
 use super::solve::{Outcome, observed, solve, undecided};
 use super::system::{Shapes, System};
 use super::transform::{repeated, shuffled, with_rank, with_reader, with_shape};
+use broadloom_testing::Dice;
 
 /// A disagreement, with its kind: a counterexample is made smaller only as long as it stays of its
 /// kind.
@@ -58,7 +58,7 @@ pub fn by_definition(system: &System) -> Result<(Closing, Outcome), Wrong> {
 
 /// Checks the laws: changes of a system that must not change the answer.
 pub fn by_laws(system: &System, outcome: &Outcome, seed: u64) -> Result<(), Wrong> {
-    let mut rng = Rng::new(!seed);
+    let mut rng = Dice::new(!seed);
     same("shuffled", outcome, &shuffled(system, &mut rng))?;
     same("repeated", outcome, &repeated(system, &mut rng))?;
     let Outcome::Shapes(shapes) = outcome else { return Ok(()) };

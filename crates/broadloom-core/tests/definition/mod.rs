@@ -18,7 +18,6 @@ pub mod generate;
 pub mod ground;
 pub mod groups;
 pub mod judge;
-pub mod random;
 pub mod ranks;
 pub mod shrink;
 pub mod sizes;

@@ -1,12 +1,12 @@
 //! Changes of a system that must change no shape.
 
 use broadloom_core::Role;
+use broadloom_testing::Dice;
 
-use super::random::Rng;
 use super::system::{Dim, Says, Shapes, System, Term, Value};
 
 /// The constraints in another order, and the sides of equalities swapped at random.
-pub fn shuffled(system: &System, rng: &mut Rng) -> System {
+pub fn shuffled(system: &System, rng: &mut Dice) -> System {
     let mut other = system.clone();
     for left in (1..=other.says.len()).rev() {
         other.says.swap(left - 1, rng.below(left));
@@ -22,7 +22,7 @@ pub fn shuffled(system: &System, rng: &mut Rng) -> System {
 }
 
 /// One constraint said twice.
-pub fn repeated(system: &System, rng: &mut Rng) -> System {
+pub fn repeated(system: &System, rng: &mut Dice) -> System {
     let mut other = system.clone();
     if !system.says.is_empty() {
         other.says.push(system.says[rng.below(system.says.len())].clone());
@@ -31,7 +31,7 @@ pub fn repeated(system: &System, rng: &mut Rng) -> System {
 }
 
 /// One leaf read by a new result that is made of it alone.
-pub fn with_reader(system: &System, rng: &mut Rng) -> Option<System> {
+pub fn with_reader(system: &System, rng: &mut Dice) -> Option<System> {
     let row = leaf(system, rng, |role| role != Role::Interior)?;
     let mut other = system.clone();
     let reader = other.row(Role::Interior, system.rows[row].marker);
@@ -40,7 +40,7 @@ pub fn with_reader(system: &System, rng: &mut Rng) -> Option<System> {
 }
 
 /// The number of axes that was found for a leaf, stated.
-pub fn with_rank(system: &System, shapes: &Shapes, rng: &mut Rng) -> Option<System> {
+pub fn with_rank(system: &System, shapes: &Shapes, rng: &mut Dice) -> Option<System> {
     let row = leaf(system, rng, |role| matches!(role, Role::Leaf | Role::Param))?;
     let mut other = system.clone();
     let axes: Vec<Dim> = shapes.rows[row].iter().map(|_| Dim::Var(other.dim(Role::Interior))).collect();
@@ -49,7 +49,7 @@ pub fn with_rank(system: &System, shapes: &Shapes, rng: &mut Rng) -> Option<Syst
 }
 
 /// The shape that was found for a leaf, stated; but not of these rows.
-pub fn with_shape(system: &System, shapes: &Shapes, but: &[usize], rng: &mut Rng) -> Option<System> {
+pub fn with_shape(system: &System, shapes: &Shapes, but: &[usize], rng: &mut Dice) -> Option<System> {
     let row = leaf(system, rng, |role| matches!(role, Role::Leaf | Role::Param))?;
     if but.contains(&row) {
         return None;
@@ -64,7 +64,7 @@ pub fn with_shape(system: &System, shapes: &Shapes, but: &[usize], rng: &mut Rng
     Some(other)
 }
 
-fn leaf(system: &System, rng: &mut Rng, is: impl Fn(Role) -> bool) -> Option<usize> {
+fn leaf(system: &System, rng: &mut Dice, is: impl Fn(Role) -> bool) -> Option<usize> {
     let rows: Vec<usize> = (0..system.rows.len()).filter(|row| is(system.rows[*row].role)).collect();
     (!rows.is_empty()).then(|| rng.pick(&rows))
 }

@@ -8,6 +8,7 @@
 //! first, and constraints that it violates are thrown away.
 
 use super::{Assignment, Atom, Constraint, Dim, DimTerm, Hole, Row, RowTerm, System, Tag, holds};
+use broadloom_testing::Dice;
 
 /// A kind of random systems. Pairs of numbers are inclusive ranges.
 #[derive(Clone, Debug)]
@@ -153,7 +154,7 @@ const N_TRIES: usize = 300;
 
 /// The system of this profile and seed.
 pub fn generate(seed: u64, profile: &Profile) -> System {
-    let mut rng = Rng::new(seed);
+    let mut rng = Dice::new(seed);
     let mut palette = [(1, 0), (2, 0), (3, 0), (2, 1)].map(|(size, basis)| Atom { size, basis });
     for n_left in (1..=palette.len()).rev() {
         palette.swap(n_left - 1, rng.below(n_left));
@@ -196,7 +197,7 @@ struct Generator<'a> {
     dim_vars: usize,
     row_vars: usize,
     palette: Vec<Atom>,
-    rng: Rng,
+    rng: Dice,
 }
 
 impl Generator<'_> {
@@ -379,39 +380,5 @@ impl Generator<'_> {
             });
         }
         constraints
-    }
-}
-
-/// Random numbers by the splitmix64 generator.
-#[derive(Clone, Debug)]
-pub struct Rng(u64);
-
-impl Rng {
-    /// The generator of this seed.
-    pub fn new(seed: u64) -> Rng {
-        Rng(seed)
-    }
-
-    /// The next 64 random bits.
-    pub fn bits(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    }
-
-    /// A number below `end`, which is not 0.
-    pub fn below(&mut self, end: usize) -> usize {
-        (self.bits() % end as u64) as usize
-    }
-
-    /// A number of an inclusive range.
-    pub fn between(&mut self, (least, most): (usize, usize)) -> usize {
-        least + self.below(most - least + 1)
-    }
-
-    /// True with this probability.
-    pub fn percent(&mut self, percent: usize) -> bool {
-        self.below(100) < percent
     }
 }

@@ -46,7 +46,7 @@ pub mod transform;
 pub use binding::{Binding, PatternDim, Rest, RowPattern, binding_holds, counterexample};
 pub use enumerate::{enumerate, satisfiable};
 pub use eval::{holds, satisfies};
-pub use generate::{Profile, Rng, generate};
+pub use generate::{Profile, generate};
 pub use naive::{enumerate_naive, naive_candidates};
 pub use shifted::shifted_system;
 pub use transform::{mirrored, mirrored_assignment, shuffled};

@@ -4,7 +4,8 @@
 //! them tie periods to each other. The systems have up to four rows and no anchors, so nothing bounds
 //! their ranks, and enumeration alone decides few of them.
 
-use super::{Atom, Constraint, DimTerm, Hole, Rng, RowTerm, System};
+use super::{Atom, Constraint, DimTerm, Hole, RowTerm, System};
+use broadloom_testing::Dice;
 
 const ROW_VARS: usize = 4;
 const DIM_VARS: usize = 3;
@@ -13,13 +14,13 @@ const SIZES: [u32; 3] = [2, 3, 5];
 
 /// The system of this seed: four to eight constraints, most of them of a row with itself.
 pub fn shifted_system(seed: u64) -> System {
-    let mut rng = Rng::new(seed);
+    let mut rng = Dice::new(seed);
     let n_constraints = rng.between((4, 8));
     let constraints = (0..n_constraints).map(|_| shifted(&mut rng)).collect();
     System::new(DIM_VARS, ROW_VARS, constraints)
 }
 
-fn shifted(rng: &mut Rng) -> Constraint {
+fn shifted(rng: &mut Dice) -> Constraint {
     let row_var = rng.below(ROW_VARS);
     let other = if rng.percent(60) { row_var } else { rng.below(ROW_VARS) };
     let n_axes = rng.between((1, MAX_FLANK));
@@ -30,7 +31,7 @@ fn shifted(rng: &mut Rng) -> Constraint {
     if rng.percent(10) { Constraint::RowEq(left, right) } else { Constraint::RowLe(left, right) }
 }
 
-fn flank(rng: &mut Rng, n_axes: usize) -> Vec<DimTerm> {
+fn flank(rng: &mut Dice, n_axes: usize) -> Vec<DimTerm> {
     let axis = |_| match rng.percent(85) {
         true => DimTerm::Var(rng.below(DIM_VARS)),
         false => DimTerm::Atom(Atom::new(SIZES[rng.below(SIZES.len())])),

@@ -4,11 +4,12 @@
 //! solutions are the [`mirrored_assignment`]s. For example `[3, ..r..] <= [4, <>, 5]` becomes
 //! `[..r.., 3] <= [5, <>, 4]`.
 
-use super::{Assignment, Constraint, Rng, RowTerm, System};
+use super::{Assignment, Constraint, RowTerm, System};
+use broadloom_testing::Dice;
 
 /// The system with its constraints permuted and the sides of equalities swapped at random.
 pub fn shuffled(system: &System, seed: u64) -> System {
-    let mut rng = Rng::new(seed);
+    let mut rng = Dice::new(seed);
     let mut shuffled = system.clone();
     let constraints = &mut shuffled.constraints;
     for n_left in (1..=constraints.len()).rev() {

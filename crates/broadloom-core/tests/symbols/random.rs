@@ -4,18 +4,7 @@ use broadloom_core::order::Dim;
 use broadloom_core::{
     Affine, Answer, Constraint, DimTerm, DimVar, Form, Need, Numerator, Padding, Piece, Role, Solver,
 };
-
-struct Rng(u64);
-
-impl Rng {
-    fn below(&mut self, n: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (z ^ (z >> 31)) % n
-    }
-}
+use broadloom_testing::Dice;
 
 /// A dimension of a system.
 #[derive(Clone, Copy, Debug)]
@@ -46,24 +35,24 @@ struct System {
     lines: Vec<Line>,
 }
 
-fn system(rng: &mut Rng) -> System {
-    let ranges = [(); SYMBOLS].map(|()| match rng.below(3) {
+fn system(rng: &mut Dice) -> System {
+    let ranges = [(); SYMBOLS].map(|()| match rng.roll(3) {
         0 => (1, None),
         1 => (1, Some(40)),
         _ => (3, Some(30)),
     });
-    let roles = [(); VARS].map(|()| if rng.below(2) == 0 { Role::Leaf } else { Role::Interior });
-    let term = |rng: &mut Rng| match rng.below(10) {
-        0..3 => Term::Symbol(rng.below(SYMBOLS as u64) as usize),
-        3..9 => Term::Var(rng.below(VARS as u64) as usize),
-        _ => Term::Literal([2, 4, 6][rng.below(3) as usize]),
+    let roles = [(); VARS].map(|()| if rng.roll(2) == 0 { Role::Leaf } else { Role::Interior });
+    let term = |rng: &mut Dice| match rng.roll(10) {
+        0..3 => Term::Symbol(rng.roll(SYMBOLS as u64) as usize),
+        3..9 => Term::Var(rng.roll(VARS as u64) as usize),
+        _ => Term::Literal([2, 4, 6][rng.roll(3) as usize]),
     };
-    let lines = (0..1 + rng.below(5)).map(|_| match rng.below(14) {
+    let lines = (0..1 + rng.roll(5)).map(|_| match rng.roll(14) {
         0..3 => Line::Eq(term(rng), term(rng)),
         3..6 => Line::Le(term(rng), term(rng)),
-        6..8 => Line::Strided(term(rng), 2 + rng.below(2), term(rng)),
-        8 => Line::Valid(term(rng), term(rng), Term::Literal(2 + rng.below(2))),
-        9..11 => Line::Concat(term(rng), vec![term(rng), term(rng)], rng.below(2)),
+        6..8 => Line::Strided(term(rng), 2 + rng.roll(2), term(rng)),
+        8 => Line::Valid(term(rng), term(rng), Term::Literal(2 + rng.roll(2))),
+        9..11 => Line::Concat(term(rng), vec![term(rng), term(rng)], rng.roll(2)),
         11..13 => Line::Count(vec![term(rng), term(rng)], term(rng)),
         _ => Line::AtLeast(term(rng), 2),
     });
@@ -219,13 +208,13 @@ fn systems() -> u64 {
 
 #[test]
 fn the_order_of_lines_does_not_matter() {
-    let mut rng = Rng(1);
+    let mut rng = Dice::new(1);
     for _ in 0..systems() {
         let system = system(&mut rng);
         let expected = outcome(system.build(Mode::Symbolic, &system.plain()));
         let mut order = system.plain();
         for at in (1..order.len()).rev() {
-            order.swap(at, rng.below(at as u64 + 1) as usize);
+            order.swap(at, rng.roll(at as u64 + 1) as usize);
         }
         let found = outcome(system.build(Mode::Symbolic, &order));
         // Where equations are left to be checked, other checks may follow from them.
@@ -245,7 +234,7 @@ fn the_order_of_lines_does_not_matter() {
 /// sizes put in, and a system whose checks fail has no solution.
 #[test]
 fn answers_agree_with_their_specialisations() {
-    let mut rng = Rng(2);
+    let mut rng = Dice::new(2);
     let (mut solved, mut agreed, mut refused) = (0u64, 0u64, 0u64);
     for _ in 0..systems() {
         let system = system(&mut rng);

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use super::answer::{Allowed, Answer};
-use super::dice::Dice;
 use super::drawer::strip;
 use super::program::{Expr, Form, Kind, Program, Statement};
+use broadloom_testing::Dice;
 
 /// A program, written in another way.
 pub struct Rewritten {

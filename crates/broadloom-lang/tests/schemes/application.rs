@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use broadloom_lang::signature::{NotInferred, Signature};
 use broadloom_lang::{Asked, Options, Program, codes, compile, signatures};
 
-use crate::dice::Dice;
+use broadloom_testing::Dice;
 
 use super::function::{File, Function, Item as Meant};
 use super::text::{Item, Shape, Values};

@@ -1,6 +1,6 @@
 //! Draws functions. Each tensor is meant to have some shape, which nothing states; most lines fit it.
 
-use crate::dice::Dice;
+use broadloom_testing::Dice;
 
 use super::function::{File, Function, Item, Line, Meant};
 

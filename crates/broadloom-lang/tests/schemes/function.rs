@@ -1,6 +1,6 @@
 //! Random functions as data: their lines can be left out and put in each other's place.
 
-use crate::dice::Dice;
+use broadloom_testing::Dice;
 
 use super::text::declared;
 

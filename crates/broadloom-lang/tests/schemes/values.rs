@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use broadloom_lang::signature::{Given, Signature};
 
-use crate::dice::Dice;
+use broadloom_testing::Dice;
 
 use super::text::{Condition, Shape, Values};
 

@@ -2,10 +2,10 @@
 //! accepts. What Lean's checker will say is known, and it says no to changed ones.
 
 use broadloom::certificate::{Certificate, Dim};
+use broadloom_testing::Dice;
 
 use super::judge::{Fault, judge};
 use super::read::{Family, File, Value, read};
-use crate::numbers::Random;
 use crate::symbolic::draw::{Drawn, Purpose, draw};
 use crate::symbolic::judge::Counts;
 
@@ -88,11 +88,11 @@ pub fn judge_at(file: &File, sizes: &[u64]) -> Result<(), Fault> {
 }
 
 /// Some sizes of the names that are allowed.
-fn admitted(random: &mut Random, certificate: &Certificate, family: &Family) -> Vec<Vec<u64>> {
+fn admitted(random: &mut Dice, certificate: &Certificate, family: &Family) -> Vec<Vec<u64>> {
     let names = &certificate.family.as_ref().expect("names").names;
     let mut all: Vec<Vec<u64>> = vec![certificate.family.as_ref().expect("names").sample.clone()];
     for round in 0..40 {
-        let size = |random: &mut Random| [1, 12, 2][round % 3] * (1 + random.below(30) as u64);
+        let size = |random: &mut Dice| [1, 12, 2][round % 3] * (1 + random.below(30) as u64);
         let within = |(least, most): (u64, Option<u64>), size: u64| match (round % 5, most) {
             (0, _) => least,
             (1, Some(most)) => most,
@@ -123,7 +123,7 @@ fn certificates_hold_at_all_sizes() {
     for (seed, certificate) in certificates(0..150) {
         let text = certificate.to_lean("program");
         let file = read(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
-        let sizes = admitted(&mut Random::new(seed), &certificate, file.family.as_ref().expect("names"));
+        let sizes = admitted(&mut Dice::new(seed), &certificate, file.family.as_ref().expect("names"));
         for sizes in &sizes {
             assert_eq!(judge_at(&file, sizes), Ok(()), "program {seed} at {sizes:?}\n{text}");
             judged += 1;
@@ -142,7 +142,7 @@ fn certificates_hold_at_all_sizes() {
 fn changed_certificates_are_not_proved() {
     let (mut changed, mut rejected) = ([0; 3], [0; 3]);
     for (seed, certificate) in certificates(400..460).filter(|(_, it)| it.unproved().is_none()) {
-        let mut random = Random::new(seed);
+        let mut random = Dice::new(seed);
         for way in [0, 1, 2].repeat(3) {
             let Some(other) = wrong(&mut random, &certificate, way) else { continue };
             changed[way] += 1;
@@ -166,7 +166,7 @@ fn changed_certificates_are_not_proved() {
 }
 
 /// The certificate with another coefficient, with two sizes exchanged, or with a wider range.
-fn wrong(random: &mut Random, certificate: &Certificate, way: usize) -> Option<Certificate> {
+fn wrong(random: &mut Dice, certificate: &Certificate, way: usize) -> Option<Certificate> {
     let mut changed = certificate.clone();
     changed.shapes.clear();
     let family = changed.family.as_mut()?;

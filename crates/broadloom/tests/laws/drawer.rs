@@ -1,8 +1,7 @@
 //! Random graphs. Each tensor has an intended shape, and most operations fit it; many shapes are
 //! left to be inferred.
-
-use crate::dice::Dice;
 use crate::laws::said::{Call, Said};
+use broadloom_testing::Dice;
 
 /// Batch, input and output sizes.
 type Shape = [Vec<u64>; 3];

@@ -1,5 +1,6 @@
 //! Small arrays, shapes in the form that the tests use, and random numbers.
 
+use broadloom_testing::Dice;
 use std::fmt;
 
 use broadloom::{Axis, Shape};
@@ -87,7 +88,7 @@ impl Array {
     }
 
     /// Whole numbers, so that sums are exact and do not depend on their order.
-    pub fn random(sizes: Vec<u64>, random: &mut Random) -> Array {
+    pub fn random(sizes: Vec<u64>, random: &mut Dice) -> Array {
         let mut array = Array::zeros(sizes);
         array.values.iter_mut().for_each(|value| *value = 1.0 + random.below(997) as f64);
         array
@@ -124,36 +125,4 @@ pub fn table(sizes: &[u64], value: impl Fn(&[u64]) -> u64) -> Vec<f64> {
     })
     .expect("nothing can fail");
     values
-}
-
-/// A small generator, so that failures can be repeated.
-pub struct Random(u64);
-
-impl Random {
-    pub fn new(seed: u64) -> Random {
-        let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x2545_f491_4f6c_dd1d);
-        random.below(2);
-        random
-    }
-
-    /// A number below a bound that is not zero.
-    pub fn below(&mut self, bound: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) as usize % bound
-    }
-
-    /// True with a probability of this many percent.
-    pub fn chance(&mut self, percent: usize) -> bool {
-        self.below(100) < percent
-    }
-
-    pub fn pick<T: Copy>(&mut self, all: &[T]) -> T {
-        all[self.below(all.len())]
-    }
-
-    pub fn shuffle<T>(&mut self, all: &mut [T]) {
-        for last in (1..all.len()).rev() {
-            all.swap(last, self.below(last + 1));
-        }
-    }
 }

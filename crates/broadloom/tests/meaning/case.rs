@@ -1,11 +1,12 @@
 //! One operation on small tensors: builds it, runs its nest, and compares with the definitions.
 
+use broadloom_testing::Dice;
 use std::fmt;
 
 use broadloom::{Error, Graph, Padding, Projected, SliceIndex, SpecOptions, Tensor};
 use broadloom_core::projection::Verdict;
 
-use crate::meaning::array::{Array, Form, Random};
+use crate::meaning::array::{Array, Form};
 use crate::meaning::broadcast::{self, Broadcast, Operand};
 use crate::meaning::notation::{self, Meaning, Use};
 use crate::meaning::runner::{self, Run, SUM};
@@ -89,7 +90,7 @@ struct Built {
 
 impl Case {
     /// Compares the nest of the operation with its definition on random numbers.
-    pub fn check(&self, graph: &mut Graph, random: &mut Random) -> Result<Outcome, String> {
+    pub fn check(&self, graph: &mut Graph, random: &mut Dice) -> Result<Outcome, String> {
         self.check_after(graph, random, |_, _| {})
     }
 
@@ -97,8 +98,8 @@ impl Case {
     pub fn check_after(
         &self,
         graph: &mut Graph,
-        random: &mut Random,
-        change: impl FnOnce(&mut Projected, &mut Random),
+        random: &mut Dice,
+        change: impl FnOnce(&mut Projected, &mut Dice),
     ) -> Result<Outcome, String> {
         graph.clear();
         let built = self.build(graph).map_err(|error| format!("refused: {error}"))?;

@@ -1,7 +1,8 @@
 //! A spec under construction: labels with sizes first, then shapes, then the text and the sizes of
 //! all axes.
 
-use crate::meaning::array::{Form, Random, Size};
+use crate::meaning::array::{Form, Size};
+use broadloom_testing::Dice;
 
 /// An axis of a draft.
 #[derive(Clone, Debug)]
@@ -186,12 +187,12 @@ impl Draft {
     }
 
     /// The text; the separators decide whether labels may be words.
-    pub fn text(&self, random: &mut Random) -> String {
+    pub fn text(&self, random: &mut Dice) -> String {
         let letters = self.names.iter().all(|name| name.len() == 1);
         let plain = |axis: &Axis| matches!(axis, Axis::Label(_) | Axis::Fixed(..) | Axis::Wild(_));
-        let blanks = letters && random.chance(50) && self.shapes().flatten().flat_map(Row::axes).all(plain);
+        let blanks = letters && random.percent(50) && self.shapes().flatten().flat_map(Row::axes).all(plain);
         let separator = if blanks { " " } else { ", " };
-        let side = |shapes: &[Shape], random: &mut Random| {
+        let side = |shapes: &[Shape], random: &mut Dice| {
             let shapes: Vec<String> =
                 shapes.iter().map(|shape| self.shape(shape, separator, random)).collect();
             shapes.join("; ")
@@ -200,7 +201,7 @@ impl Draft {
         format!("{operands} => {}", side(&self.results, random))
     }
 
-    fn shape(&self, shape: &Shape, separator: &str, random: &mut Random) -> String {
+    fn shape(&self, shape: &Shape, separator: &str, random: &mut Dice) -> String {
         let row = |row: &Row| {
             let lead = row.lead.iter().map(|axis| self.axis(axis));
             let hole = row.hole.map(|hole| String::from(HOLES[hole]));
@@ -208,8 +209,8 @@ impl Draft {
             lead.chain(hole).chain(trail).collect::<Vec<_>>().join(separator)
         };
         let [batch, input, output] = shape.each_ref().map(row);
-        let batch = if batch.is_empty() && random.chance(80) { batch } else { format!("{batch} | ") };
-        let input = if input.is_empty() && random.chance(80) { input } else { format!("{input} -> ") };
+        let batch = if batch.is_empty() && random.percent(80) { batch } else { format!("{batch} | ") };
+        let input = if input.is_empty() && random.percent(80) { input } else { format!("{input} -> ") };
         format!("{batch}{input}{output}")
     }
 

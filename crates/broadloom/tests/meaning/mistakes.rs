@@ -1,17 +1,16 @@
 //! Checks that these tests notice anything: mistakes are put into nests, and have to be found.
 
+use broadloom_testing::Dice;
 use std::sync::Arc;
 
-use broadloom::{Graph, Projected};
-use broadloom_core::projection::AxisIndex;
-
-use crate::meaning::array::Random;
 use crate::meaning::case::{Case, Outcome};
 use crate::meaning::random_spec::Taste;
 use crate::meaning::{random_broadcast, random_concat, random_spec};
+use broadloom::{Graph, Projected};
+use broadloom_core::projection::AxisIndex;
 
 /// Changes one index of one tensor, if a change can have an effect.
-fn mistake(nest: &mut Projected, random: &mut Random) -> Option<&'static str> {
+fn mistake(nest: &mut Projected, random: &mut Dice) -> Option<&'static str> {
     let extents = nest.projection.extents();
     let entry = random.below(nest.projection.maps.len());
     let map = &mut Arc::make_mut(&mut nest.projection).maps[entry];
@@ -23,8 +22,8 @@ fn mistake(nest: &mut Projected, random: &mut Random) -> Option<&'static str> {
         AxisIndex::Sum(sum) => {
             let terms: Vec<usize> =
                 (0..sum.terms.len()).filter(|term| extents[sum.terms[*term].1 as usize] > 1).collect();
-            if terms.is_empty() || random.chance(25) {
-                sum.offset += if random.chance(50) { 1 } else { -1 };
+            if terms.is_empty() || random.percent(25) {
+                sum.offset += if random.percent(50) { 1 } else { -1 };
                 return Some("another offset");
             }
             let term = random.pick(&terms);
@@ -54,7 +53,7 @@ fn mistakes_are_noticed() {
     let mut graph = Graph::new();
     let mut counts: Vec<(&str, u32, u32)> = Vec::new();
     for seed in 0..3000 {
-        let mut random = Random::new(99 << 32 | seed);
+        let mut random = Dice::new(99 << 32 | seed);
         let case: Case = match seed % 5 {
             0 => random_broadcast::pointwise(&mut random),
             1 => random_broadcast::compose(&mut random),

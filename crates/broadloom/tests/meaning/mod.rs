@@ -22,9 +22,8 @@ mod random_concat;
 mod random_spec;
 mod runner;
 mod sheet;
-
-use array::Random;
 use broadloom::Graph;
+use broadloom_testing::Dice;
 use case::{Case, Outcome};
 use random_concat::Taste as Parts;
 use random_spec::Taste;
@@ -37,11 +36,11 @@ fn systems() -> u64 {
 }
 
 /// Checks random operations, and shows the first few that disagree.
-fn check_all(family: u64, make: impl Fn(&mut Random) -> Case) {
+fn check_all(family: u64, make: impl Fn(&mut Dice) -> Case) {
     let mut graph = Graph::new();
     let (mut points, mut clashes, mut failed) = (0, 0, Vec::new());
     for seed in 0..systems() {
-        let mut random = Random::new(family << 32 | seed);
+        let mut random = Dice::new(family << 32 | seed);
         let case = make(&mut random);
         match case.check(&mut graph, &mut random) {
             Ok(Outcome::Agreed { points: more }) => points += more,

@@ -1,8 +1,9 @@
 //! Random operations that broadcast, and slices.
 
 use broadloom::SliceIndex;
+use broadloom_testing::Dice;
 
-use crate::meaning::array::{Form, Random, Size};
+use crate::meaning::array::{Form, Size};
 use crate::meaning::broadcast::{Broadcast, numpy_row};
 use crate::meaning::case::{Case, Operation, Source};
 
@@ -10,7 +11,7 @@ use crate::meaning::case::{Case, Operation, Source};
 pub const MOST_POINTS: u64 = 1200;
 
 /// A row of up to three axes of up to four elements.
-fn row(random: &mut Random, most: usize) -> Vec<Size> {
+fn row(random: &mut Dice, most: usize) -> Vec<Size> {
     let rank = random.below(most + 1);
     (0..rank).map(|_| Size::Count(1 + random.below(4) as u64)).collect()
 }
@@ -25,13 +26,13 @@ struct Smaller {
     lead: usize,
 }
 
-fn smaller(random: &mut Random, row: &[Size], full: bool, middle: bool) -> Smaller {
+fn smaller(random: &mut Dice, row: &[Size], full: bool, middle: bool) -> Smaller {
     let rank = if full { row.len() } else { random.below(row.len() + 1) };
     let lead = if middle { random.below(rank + 1) } else { 0 };
     let mut kept: Vec<Size> = [&row[..lead], &row[row.len() - (rank - lead)..]].concat();
-    if !full && random.chance(40) {
+    if !full && random.percent(40) {
         for size in &mut kept {
-            if random.chance(30) {
+            if random.percent(30) {
                 *size = Size::Unit;
             }
         }
@@ -40,20 +41,20 @@ fn smaller(random: &mut Random, row: &[Size], full: bool, middle: bool) -> Small
 }
 
 /// An operand with these rows and markers.
-fn source(random: &mut Random, rows: [Smaller; 3]) -> Source {
+fn source(random: &mut Dice, rows: [Smaller; 3]) -> Source {
     let leads = rows.each_ref().map(|row| row.lead);
     let form = Form(rows.map(|row| row.row));
-    if leads == [0; 3] && random.chance(90) {
+    if leads == [0; 3] && random.percent(90) {
         return Source::Data(form);
     }
     let mut trails = [0; 3];
     for (row, trail) in trails.iter_mut().enumerate() {
         *trail = random.below(form.0[row].len() - leads[row] + 1);
     }
-    Source::Spread { form, leads, trails, negated: random.chance(30) }
+    Source::Spread { form, leads, trails, negated: random.percent(30) }
 }
 
-pub fn pointwise(random: &mut Random) -> Case {
+pub fn pointwise(random: &mut Dice) -> Case {
     let rows = loop {
         let rows = [row(random, 3), row(random, 2), row(random, 3)];
         if elements(&[&rows[0], &rows[1], &rows[2]]) <= MOST_POINTS {
@@ -61,14 +62,14 @@ pub fn pointwise(random: &mut Random) -> Case {
         }
     };
     let arity = 1 + random.below(3);
-    let middle = random.chance(50);
+    let middle = random.percent(50);
     // One operand has the whole of a row, so that the result's row is the chosen one. Sometimes
     // none has; but a result has no more axes than its longest operand, so rows that broadcast at
     // different ends need one.
-    let full = [0; 3].map(|_| if middle || random.chance(90) { random.below(arity) } else { arity });
+    let full = [0; 3].map(|_| if middle || random.percent(90) { random.below(arity) } else { arity });
     let mut sources: Vec<Source> = Vec::new();
     for slot in 0..arity {
-        if slot > 0 && random.chance(15) {
+        if slot > 0 && random.percent(15) {
             let same = random.below(slot);
             if matches!(sources[same], Source::Data(_) | Source::Spread { .. }) && !full.contains(&slot) {
                 sources.push(Source::Same(same));
@@ -76,10 +77,10 @@ pub fn pointwise(random: &mut Random) -> Case {
             }
         }
         let complete = full.iter().all(|full| *full < slot);
-        if complete && random.chance(10) {
+        if complete && random.percent(10) {
             // Numbers do not determine the shape of a parameter.
             let says = rows.iter().any(|row| !row.is_empty());
-            sources.push(if says && random.chance(50) { Source::Param(None) } else { Source::Constant });
+            sources.push(if says && random.percent(50) { Source::Param(None) } else { Source::Constant });
             continue;
         }
         let kept = [0, 1, 2].map(|kind| smaller(random, &rows[kind], full[kind] == slot, middle));
@@ -103,28 +104,28 @@ fn numpy_form(sources: &[Source]) -> Option<Vec<Form>> {
     Some(vec![Form([row(0), row(1), row(2)])])
 }
 
-pub fn compose(random: &mut Random) -> Case {
+pub fn compose(random: &mut Dice) -> Case {
     let [batch, input, output, contracted] = loop {
         let rows = [row(random, 2), row(random, 2), row(random, 2), row(random, 2)];
         if elements(&rows.each_ref().map(|row| &row[..])) <= MOST_POINTS {
             break rows;
         }
     };
-    let middle = random.chance(40);
-    if random.chance(12) {
+    let middle = random.percent(40);
+    if random.percent(12) {
         return square(random, batch, input, middle);
     }
-    let op = if random.chance(25) { Broadcast::ComposeAccumulate } else { Broadcast::Compose };
-    let first_full = random.chance(50);
+    let op = if random.percent(25) { Broadcast::ComposeAccumulate } else { Broadcast::Compose };
+    let first_full = random.percent(50);
     let inner = {
         // The left side determines the contracted row; the right side broadcasts into it.
-        let full = random.chance(60);
+        let full = random.percent(60);
         smaller(random, &contracted, full, middle)
     };
     let sized = inner.row.iter().all(|size| *size != Size::Unit);
     let open_param = sized && inner.row.len() == contracted.len() && !contracted.is_empty();
-    let whole = |random: &mut Random, row: &[Size]| smaller(random, row, true, middle);
-    let mut sources = if open_param && first_full && random.chance(10) {
+    let whole = |random: &mut Dice, row: &[Size]| smaller(random, row, true, middle);
+    let mut sources = if open_param && first_full && random.percent(10) {
         let sizes: Vec<String> = output.iter().map(|size| size.count().to_string()).collect();
         vec![Source::Param(Some(format!("... -> {}", sizes.join(", "))))]
     } else {
@@ -144,7 +145,7 @@ pub fn compose(random: &mut Random) -> Case {
 }
 
 /// `w @ w`.
-fn square(random: &mut Random, batch: Vec<Size>, row: Vec<Size>, middle: bool) -> Case {
+fn square(random: &mut Dice, batch: Vec<Size>, row: Vec<Size>, middle: bool) -> Case {
     let mut rows = [&batch, &row, &row].map(|row| smaller(random, row, true, middle));
     if !middle {
         rows.iter_mut().for_each(|row| row.lead = 0);
@@ -154,7 +155,7 @@ fn square(random: &mut Random, batch: Vec<Size>, row: Vec<Size>, middle: bool) -
     Case { sources, operation: Operation::Broadcast(Broadcast::Compose), expected, reader: None }
 }
 
-pub fn transpose(random: &mut Random) -> Case {
+pub fn transpose(random: &mut Dice) -> Case {
     let rows = [row(random, 2), row(random, 2), row(random, 2)];
     let expected = Some(vec![Form([rows[0].clone(), rows[2].clone(), rows[1].clone()])]);
     let rows = rows.map(|row| smaller(random, &row, true, true));
@@ -162,7 +163,7 @@ pub fn transpose(random: &mut Random) -> Case {
     Case { sources, operation: Operation::Broadcast(Broadcast::Transpose), expected, reader: None }
 }
 
-pub fn slice(random: &mut Random) -> Case {
+pub fn slice(random: &mut Dice) -> Case {
     let mut rows = [row(random, 2), row(random, 2), row(random, 2)];
     let first = 1 + random.below(4) as u64;
     let expected = Some(vec![Form(rows.clone())]);

@@ -3,11 +3,12 @@
 //! Labels come in groups of alternatives. The operands divide the choices, so that (nearly always)
 //! one of them takes part at a time; results take any of the labels, in any order.
 
-use crate::meaning::array::{Form, Random, Size};
+use crate::meaning::array::{Form, Size};
 use crate::meaning::case::{Case, Operation, Source};
 use crate::meaning::draft::{Axis, Draft, Factor, Part, Row, Shape, Window};
 use crate::meaning::notation::Use;
 use crate::meaning::random_spec::finish;
+use broadloom_testing::Dice;
 
 const NAMES: [&str; 8] = ["a", "b", "c", "e", "f", "g", "i", "k"];
 
@@ -25,8 +26,8 @@ pub enum Taste {
     Together,
 }
 
-pub fn concat(random: &mut Random, taste: Taste) -> Case {
-    if random.chance(5) {
+pub fn concat(random: &mut Dice, taste: Taste) -> Case {
+    if random.percent(5) {
         return with_an_empty_part(random);
     }
     loop {
@@ -34,13 +35,13 @@ pub fn concat(random: &mut Random, taste: Taste) -> Case {
         let blocks = blocks(random, &groups);
         let mut makes = Makes { random, free: &free, result: false, taste };
         let mut operands: Vec<Shape> = blocks.iter().map(|block| makes.shape(block)).collect();
-        if makes.random.chance(15) {
+        if makes.random.percent(15) {
             // An operand for all parts.
             operands.push(makes.shape(&vec![None; groups.len()]));
         }
         makes.random.shuffle(&mut operands);
         makes.result = true;
-        let results = if makes.random.chance(70) { 1 } else { 2 + makes.random.below(2) };
+        let results = if makes.random.percent(70) { 1 } else { 2 + makes.random.below(2) };
         let mut shapes = Vec::new();
         for _ in 0..results {
             let block: Block = groups.iter().map(|group| wanted(makes.random, group, results > 1)).collect();
@@ -61,16 +62,16 @@ pub fn concat(random: &mut Random, taste: Taste) -> Case {
 }
 
 /// One or two groups of alternatives, and labels of no group.
-fn labels(random: &mut Random) -> (Draft, Vec<Vec<usize>>, Vec<usize>) {
+fn labels(random: &mut Dice) -> (Draft, Vec<Vec<usize>>, Vec<usize>) {
     let mut names = NAMES;
     random.shuffle(&mut names);
     let mut count = 0;
-    let mut take = |random: &mut Random, least: usize, more: usize| {
+    let mut take = |random: &mut Dice, least: usize, more: usize| {
         let first = count;
         count += least + random.below(more + 1);
         (first..count).collect::<Vec<usize>>()
     };
-    let groups = if random.chance(60) {
+    let groups = if random.percent(60) {
         vec![take(random, 2, 1)]
     } else {
         vec![take(random, 2, 1), take(random, 2, 0)]
@@ -86,7 +87,7 @@ fn labels(random: &mut Random) -> (Draft, Vec<Vec<usize>>, Vec<usize>) {
 }
 
 /// Divides all choices among operands, and leaves some unused.
-fn blocks(random: &mut Random, groups: &[Vec<usize>]) -> Vec<Block> {
+fn blocks(random: &mut Dice, groups: &[Vec<usize>]) -> Vec<Block> {
     let mut blocks: Vec<Block> = vec![groups.iter().cloned().map(Some).collect()];
     for _ in 0..random.below(4) {
         let (which, group) = (random.below(blocks.len()), random.below(groups.len()));
@@ -98,31 +99,31 @@ fn blocks(random: &mut Random, groups: &[Vec<usize>]) -> Vec<Block> {
         blocks.push(other);
     }
     for labels in blocks.iter_mut().flatten() {
-        if random.chance(4) {
+        if random.percent(4) {
             *labels = None;
         } else if let Some(labels) = labels
             && labels.len() > 1
-            && random.chance(6)
+            && random.percent(6)
         {
             labels.pop();
         }
     }
-    if blocks.len() > 1 && random.chance(10) {
+    if blocks.len() > 1 && random.percent(10) {
         blocks.pop();
     }
     blocks
 }
 
 /// The labels of a group that a result has.
-fn wanted(random: &mut Random, group: &[usize], several: bool) -> Option<Vec<usize>> {
+fn wanted(random: &mut Dice, group: &[usize], several: bool) -> Option<Vec<usize>> {
     let mut labels = group.to_vec();
-    if random.chance(10) {
+    if random.percent(10) {
         return None;
     }
-    if random.chance(30) {
+    if random.percent(30) {
         random.shuffle(&mut labels);
     }
-    if random.chance(if several { 75 } else { 20 }) {
+    if random.percent(if several { 75 } else { 20 }) {
         random.shuffle(&mut labels);
         labels.truncate(1 + random.below(labels.len()));
     }
@@ -130,7 +131,7 @@ fn wanted(random: &mut Random, group: &[usize], several: bool) -> Option<Vec<usi
 }
 
 struct Makes<'a> {
-    random: &'a mut Random,
+    random: &'a mut Dice,
     free: &'a [usize],
     result: bool,
     taste: Taste,
@@ -141,34 +142,34 @@ impl Makes<'_> {
         let mut axes: Vec<Axis> = Vec::new();
         for labels in block.iter().flatten() {
             axes.push(self.parts(labels));
-            if self.random.chance(5) {
+            if self.random.percent(5) {
                 axes.push(self.parts(labels));
             }
-            if matches!(self.taste, Taste::Together) && self.random.chance(20) {
+            if matches!(self.taste, Taste::Together) && self.random.percent(20) {
                 axes.push(Axis::Label(self.random.pick(labels)));
             }
         }
         for label in self.free {
-            if self.random.chance(55) {
+            if self.random.percent(55) {
                 axes.push(Axis::Label(*label));
             }
         }
-        if self.random.chance(8) {
+        if self.random.percent(8) {
             let at = self.random.below(3) as u64;
             axes.push(Axis::Fixed(at, if self.result && at == 0 { Size::Unit } else { Size::Count(at + 1) }));
         }
-        if self.random.chance(15) {
+        if self.random.percent(15) {
             self.random.shuffle(&mut axes);
         }
         let mut shape = Shape::default();
-        let elsewhere = self.random.chance(30);
+        let elsewhere = self.random.percent(30);
         for axis in axes {
             let row = if elsewhere { self.random.below(3) } else { 2 };
             shape[row].trail.push(axis);
         }
-        if self.random.chance(30) {
+        if self.random.percent(30) {
             let row = self.random.below(3);
-            let hole = if self.random.chance(70) { row } else { 3 };
+            let hole = if self.random.percent(70) { row } else { 3 };
             let split = self.random.below(shape[row].trail.len() + 1);
             let trail = shape[row].trail.split_off(split);
             let lead = std::mem::replace(&mut shape[row].trail, trail);
@@ -179,21 +180,21 @@ impl Makes<'_> {
 
     fn parts(&mut self, labels: &[usize]) -> Axis {
         let mut parts: Vec<Part> = labels.iter().map(|label| Part::Label(*label)).collect();
-        if !self.result && self.random.chance(15) {
+        if !self.result && self.random.percent(15) {
             self.random.shuffle(&mut parts);
         }
-        if self.random.chance(12) {
+        if self.random.percent(12) {
             let size = 1 + self.random.below(2) as u64;
             let at = self.random.below(parts.len() + 1);
             parts.insert(at, Part::Gap(size));
         }
-        if matches!(self.taste, Taste::Wildcards) && !self.result && self.random.chance(50) {
+        if matches!(self.taste, Taste::Wildcards) && !self.result && self.random.percent(50) {
             let size = 1 + self.random.below(2) as u64;
             let at = self.random.below(parts.len() + 1);
             parts.insert(at, Part::Wild(size));
         }
         match parts[..] {
-            [Part::Label(label)] if self.random.chance(15) => self.sum(label),
+            [Part::Label(label)] if self.random.percent(15) => self.sum(label),
             [Part::Label(label)] => Axis::Label(label),
             _ => Axis::Parts(parts),
         }
@@ -203,7 +204,7 @@ impl Makes<'_> {
     fn sum(&mut self, over: usize) -> Axis {
         let stride = Factor { value: 2, name: None };
         let offset = self.random.below(2) as u64;
-        let kernel = self.free.first().copied().filter(|_| self.random.chance(40));
+        let kernel = self.free.first().copied().filter(|_| self.random.percent(40));
         let dilation = Factor { value: 1, name: None };
         let window = kernel.map(|kernel| Window { dilation, kernel, padded: false, marked: true });
         Axis::Sum { stride, over, offset, window }
@@ -211,7 +212,7 @@ impl Makes<'_> {
 }
 
 /// Parts that the other side does without may be empty: `a; b => a^b^c`, and `a^b => a` if `a` is everything.
-fn with_an_empty_part(random: &mut Random) -> Case {
+fn with_an_empty_part(random: &mut Dice) -> Case {
     let row = |sizes: &[u64]| sizes.iter().map(|size| Size::Count(*size)).collect::<Vec<_>>();
     let form = |sizes: &[u64]| Form([Vec::new(), Vec::new(), row(sizes)]);
     let [m, n, k] = [0; 3].map(|_| 1 + random.below(3) as u64);

@@ -1,10 +1,11 @@
 //! Random specs: labels that repeat, are missing or are new, indices, wildcards, holes, strides and windows.
 
-use crate::meaning::array::{Random, Size};
+use crate::meaning::array::Size;
 use crate::meaning::case::{Case, Operation, Source};
 use crate::meaning::draft::{Axis, Draft, Factor, Row, Shape, Window};
 use crate::meaning::notation::Use;
 use crate::meaning::random_broadcast::MOST_POINTS;
+use broadloom_testing::Dice;
 
 const LETTERS: [&str; 5] = ["a", "b", "c", "i", "j"];
 const WORDS: [&str; 5] = ["oh", "kw", "x1", "time", "pq_d"];
@@ -21,15 +22,15 @@ pub struct Taste {
 }
 
 /// A random operation by a spec.
-pub fn einsum(random: &mut Random, taste: Taste) -> Case {
+pub fn einsum(random: &mut Dice, taste: Taste) -> Case {
     loop {
         let mut draft = labels(random, taste);
-        let marked = random.chance(80);
-        let padded = random.chance(50);
+        let marked = random.percent(80);
+        let padded = random.percent(50);
         let mut makes = Makes { random, taste, marked, padded };
         let arity = 1 + makes.random.below(3);
         draft.operands = (0..arity).map(|_| makes.shape(&draft, false)).collect();
-        let results = if marked && makes.random.chance(8) { 2 } else { 1 };
+        let results = if marked && makes.random.percent(8) { 2 } else { 1 };
         // A hole that only a result has is empty, and a label that only a result has is a unit
         // unless its size is set.
         for (hole, axes) in draft.holes.iter_mut().enumerate() {
@@ -46,10 +47,10 @@ pub fn einsum(random: &mut Random, taste: Taste) -> Case {
 }
 
 /// Labels and holes with sizes.
-fn labels(random: &mut Random, taste: Taste) -> Draft {
+fn labels(random: &mut Dice, taste: Taste) -> Draft {
     let count = 1 + random.below(5);
-    let names = if random.chance(70) { LETTERS } else { WORDS };
-    let size = |random: &mut Random, unit: usize| match random.below(100) {
+    let names = if random.percent(70) { LETTERS } else { WORDS };
+    let size = |random: &mut Dice, unit: usize| match random.below(100) {
         roll if roll < unit => Size::Unit,
         _ => Size::Count(1 + random.below(4) as u64),
     };
@@ -63,7 +64,7 @@ fn labels(random: &mut Random, taste: Taste) -> Draft {
 }
 
 struct Makes<'a> {
-    random: &'a mut Random,
+    random: &'a mut Dice,
     taste: Taste,
     /// True if windows state their padding, and the default if they do not.
     marked: bool,
@@ -76,15 +77,15 @@ impl Makes<'_> {
         let rich = [30, 30, 90];
         [0, 1, 2].map(|kind| {
             let mut row = Row::default();
-            if !self.random.chance(rich[kind]) {
+            if !self.random.percent(rich[kind]) {
                 return row;
             }
             row.trail = self.axes(draft, result);
-            if self.random.chance(30) {
+            if self.random.percent(30) {
                 let named = 3 + self.random.below(2);
-                let hole = if self.random.chance(50) { kind } else { named };
+                let hole = if self.random.percent(50) { kind } else { named };
                 // A hole that is in one tensor twice is a diagonal of holes.
-                if !taken.contains(&hole) || self.random.chance(30) {
+                if !taken.contains(&hole) || self.random.percent(30) {
                     taken.push(hole);
                     row.hole = Some(hole);
                     let split = self.random.below(row.trail.len() + 1);
@@ -102,7 +103,7 @@ impl Makes<'_> {
 
     fn axis(&mut self, draft: &Draft, result: bool) -> Axis {
         let label = self.random.below(draft.sizes.len());
-        if self.taste.affine && self.random.chance(45) {
+        if self.taste.affine && self.random.percent(45) {
             return self.sum(draft, label, result);
         }
         match self.random.below(100) {
@@ -111,13 +112,13 @@ impl Makes<'_> {
                 let size = match (result, at) {
                     (true, 0) => Size::Unit,
                     (true, _) => Size::Count(at + 1),
-                    (false, 0) if self.random.chance(15) => Size::Unit,
+                    (false, 0) if self.random.percent(15) => Size::Unit,
                     (false, _) => Size::Count(at + 1 + self.random.below(2) as u64),
                 };
                 Axis::Fixed(at, size)
             }
             10..17 if result => Axis::Wild(Size::Unit),
-            10..17 if self.random.chance(15) => Axis::Wild(Size::Unit),
+            10..17 if self.random.percent(15) => Axis::Wild(Size::Unit),
             10..17 => Axis::Wild(Size::Count(1 + self.random.below(3) as u64)),
             _ => Axis::Label(label),
         }
@@ -126,25 +127,25 @@ impl Makes<'_> {
     fn sum(&mut self, draft: &Draft, over: usize, result: bool) -> Axis {
         let mut factor = |most: usize, name: &'static str| {
             // A name has only one value, to keep it simple.
-            if !self.marked && self.random.chance(50) {
+            if !self.marked && self.random.percent(50) {
                 return Factor { value: 2, name: Some(name) };
             }
             Factor { value: 1 + self.random.below(most) as u64, name: None }
         };
         let (stride, dilation) = (factor(3, "s"), factor(2, "d"));
         let kernel = self.random.below(draft.sizes.len());
-        let windowed = kernel != over && self.random.chance(60);
-        let padded = if self.marked { self.random.chance(50) } else { self.padded };
+        let windowed = kernel != over && self.random.percent(60);
+        let padded = if self.marked { self.random.percent(50) } else { self.padded };
         let windowed = windowed && !(result && padded && !self.taste.padded_results);
         let window = windowed.then_some(Window { dilation, kernel, padded, marked: self.marked });
-        let offset = if self.random.chance(35) { 1 + self.random.below(3) as u64 } else { 0 };
+        let offset = if self.random.percent(35) { 1 + self.random.below(3) as u64 } else { 0 };
         let nothing = stride.name.is_none() && stride.value == 1 && offset == 0 && window.is_none();
         if nothing { Axis::Label(over) } else { Axis::Sum { stride, over, offset, window } }
     }
 }
 
 /// Makes a case of a draft, if it is small enough.
-pub fn finish(random: &mut Random, mut draft: Draft, marked: bool, padded: bool) -> Option<Case> {
+pub fn finish(random: &mut Dice, mut draft: Draft, marked: bool, padded: bool) -> Option<Case> {
     let in_operands = draft.used(&draft.operands);
     let in_results = draft.used(&draft.results);
     let mut alone: Vec<bool> = vec![true; draft.sizes.len()];
@@ -158,10 +159,10 @@ pub fn finish(random: &mut Random, mut draft: Draft, marked: bool, padded: bool)
     for label in 0..draft.sizes.len() {
         let used = in_operands[label] || in_results[label];
         let new = !in_operands[label] && alone[label];
-        if !used || (new && random.chance(60)) {
+        if !used || (new && random.percent(60)) {
             // Its size is not determined.
             draft.sizes[label] = Size::Unit;
-        } else if !determined[label] || random.chance(10) {
+        } else if !determined[label] || random.percent(10) {
             set.push(label);
         }
         if draft.sizes[label] == Size::Unit {
@@ -201,14 +202,14 @@ pub fn finish(random: &mut Random, mut draft: Draft, marked: bool, padded: bool)
         let form = draft.form(shape);
         let same = forms.iter().position(|other| *other == form);
         sources.push(match same {
-            Some(same) if random.chance(40) => Source::Same(same),
+            Some(same) if random.percent(40) => Source::Same(same),
             _ => Source::Data(form.clone()),
         });
         forms.push(form);
     }
     let mut reader = None;
     if let Some(Axis::Fixed(at, size)) = draft.results[0][2].trail.last_mut()
-        && random.chance(30)
+        && random.percent(30)
     {
         // Another operation reads further along the axis, so that it is longer.
         reader = Some(format!("... | ... -> ..., {} => 0", *at + 2));

@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "each test takes what it needs")]
 
 use broadloom::{Array, Axis, Backend, Settings, Shape};
+use broadloom_testing::Dice;
 
 /// The ways to run a program. The first is the judge: the derived loop nests, evaluated slowly and
 /// simply.
@@ -42,43 +43,11 @@ pub fn close(a: f64, b: f64, tolerance: f64) -> bool {
     a == b || (a - b).abs() <= tolerance * a.abs().max(b.abs()).max(1.0)
 }
 
-/// A small generator, so that failures can be repeated.
-pub struct Random(u64);
-
-impl Random {
-    pub fn new(seed: u64) -> Random {
-        let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x2545_f491_4f6c_dd1d);
-        random.below(2);
-        random
-    }
-
-    /// A number below a bound that is not zero.
-    pub fn below(&mut self, bound: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) as usize % bound
-    }
-
-    pub fn pick<T: Clone>(&mut self, all: &[T]) -> T {
-        all[self.below(all.len())].clone()
-    }
-
-    /// A number from -1 to 1.
-    pub fn signed(&mut self) -> f64 {
-        self.below(2_000_001) as f64 / 1e6 - 1.0
-    }
-
-    pub fn shuffle<T>(&mut self, all: &mut [T]) {
-        for last in (1..all.len()).rev() {
-            all.swap(last, self.below(last + 1));
-        }
-    }
-
-    /// Numbers with no two of the same size, none near 0: 0.3 to 1.3, of either sign.
-    pub fn apart(&mut self, count: usize) -> Vec<f64> {
-        // Not evenly spaced, so that their sums and differences are apart as well.
-        let mut spaced = |at: usize| 0.3 + (at as f64 + self.below(1000) as f64 / 2000.0) / count as f64;
-        let mut numbers: Vec<f64> = (0..count).map(&mut spaced).collect();
-        self.shuffle(&mut numbers);
-        numbers.iter().map(|number| if self.below(2) == 0 { *number } else { -number }).collect()
-    }
+/// Numbers with no two of the same size, none near 0: 0.3 to 1.3, of either sign.
+pub fn apart(dice: &mut Dice, count: usize) -> Vec<f64> {
+    // Not evenly spaced, so that their sums and differences are apart as well.
+    let mut spaced = |at: usize| 0.3 + (at as f64 + dice.below(1000) as f64 / 2000.0) / count as f64;
+    let mut numbers: Vec<f64> = (0..count).map(&mut spaced).collect();
+    dice.shuffle(&mut numbers);
+    numbers.iter().map(|number| if dice.below(2) == 0 { *number } else { -number }).collect()
 }

@@ -1,9 +1,8 @@
 //! Random programs: lines are proposed, and kept if the graph accepts them.
 
-use broadloom::{Accumulate, Combine, Dtype, Shape};
-
-use crate::numbers::Random;
 use crate::programs::lines::{Line, Lines, Made, Op, Place};
+use broadloom::{Accumulate, Combine, Dtype, Shape};
+use broadloom_testing::Dice;
 
 /// The sizes of a program, and the most elements of its tensors.
 struct Scale {
@@ -25,7 +24,7 @@ const OTHER: &str = "qrstuvwx";
 
 /// The program of a seed. In short floats, products of many numbers vanish, so there are none.
 pub fn draw(seed: u64, short: bool) -> Lines {
-    let mut random = Random::new(seed + 1000);
+    let mut random = Dice::new(seed + 1000);
     let mut lines = Lines::default();
     let scale = if seed % 16 == 5 { LARGE } else { SMALL };
     let params = 2 + random.below(3);
@@ -88,7 +87,7 @@ impl Drop for Says<'_> {
     }
 }
 
-fn leaf_shape(random: &mut Random, scale: &Scale) -> String {
+fn leaf_shape(random: &mut Dice, scale: &Scale) -> String {
     let mut row = |most: usize| {
         let sizes = (0..random.below(most + 1)).map(|_| random.pick(scale.sizes));
         sizes.collect::<Vec<_>>().join(", ")
@@ -136,13 +135,13 @@ fn text(rows: &[Vec<String>; 3]) -> String {
 }
 
 /// Labels in random rows.
-fn scattered(random: &mut Random, labels: &[String]) -> String {
+fn scattered(random: &mut Dice, labels: &[String]) -> String {
     let mut rows: [Vec<String>; 3] = Default::default();
     labels.iter().for_each(|label| rows[random.pick(&[0, 1, 2, 2])].push(label.clone()));
     text(&rows)
 }
 
-fn einsum(random: &mut Random, spec: String, operands: Vec<Place>, sizes: Vec<(String, u64)>) -> Line {
+fn einsum(random: &mut Dice, spec: String, operands: Vec<Place>, sizes: Vec<(String, u64)>) -> Line {
     use Accumulate::{Max, Min, Product, Sum};
     let accumulate = random.pick(&[Sum, Sum, Sum, Sum, Sum, Max, Max, Min, Product]);
     let combine = if accumulate != Sum && random.below(2) == 0 { Combine::Sum } else { Combine::Product };
@@ -150,7 +149,7 @@ fn einsum(random: &mut Random, spec: String, operands: Vec<Place>, sizes: Vec<(S
 }
 
 /// A line that may be accepted.
-fn propose(random: &mut Random, made: &mut Made, lines: &Lines) -> Option<Line> {
+fn propose(random: &mut Dice, made: &mut Made, lines: &Lines) -> Option<Line> {
     let places: Vec<Place> = made
         .results
         .iter()
@@ -194,7 +193,7 @@ fn propose(random: &mut Random, made: &mut Made, lines: &Lines) -> Option<Line> 
 }
 
 /// One operand: axes in other rows, some of them accumulated, and possibly a diagonal.
-fn reduced(random: &mut Random, labelled: &Labelled, a: Place) -> Option<Line> {
+fn reduced(random: &mut Dice, labelled: &Labelled, a: Place) -> Option<Line> {
     let mut axes = labelled.axes();
     let mut written = labelled.text();
     if axes.len() > 1 && axes[0].1 == axes[1].1 && random.below(3) == 0 {
@@ -209,7 +208,7 @@ fn reduced(random: &mut Random, labelled: &Labelled, a: Place) -> Option<Line> {
 }
 
 /// Two operands, whose axes of equal size may be identified.
-fn product(random: &mut Random, first: &Labelled, second: &Shape, operands: Vec<Place>) -> Option<Line> {
+fn product(random: &mut Dice, first: &Labelled, second: &Shape, operands: Vec<Place>) -> Option<Line> {
     let mut other = Labelled::new(second, OTHER);
     let mine = first.axes();
     let mut used: Vec<String> = Vec::new();
@@ -235,7 +234,7 @@ fn product(random: &mut Random, first: &Labelled, second: &Shape, operands: Vec<
 }
 
 /// A window, a stride or an offset along one axis, with or without a kernel.
-fn window(random: &mut Random, labelled: &Labelled, lines: &Lines, a: Place) -> Option<Line> {
+fn window(random: &mut Dice, labelled: &Labelled, lines: &Lines, a: Place) -> Option<Line> {
     let axes = labelled.axes();
     let (label, size) = axes.get(random.below(axes.len().max(1)))?.clone();
     if size < 3 {
@@ -283,7 +282,7 @@ fn window(random: &mut Random, labelled: &Labelled, lines: &Lines, a: Place) -> 
 }
 
 /// Two tensors concatenated along an axis, or one with gaps.
-fn joined(random: &mut Random, first: &Shape, second: &Shape, a: Place, b: Place) -> Option<Line> {
+fn joined(random: &mut Dice, first: &Shape, second: &Shape, a: Place, b: Place) -> Option<Line> {
     let (mine, other) = (Labelled::new(first, MINE), Labelled::new(second, MINE));
     let axes = mine.axes();
     let sum =
@@ -307,7 +306,7 @@ fn joined(random: &mut Random, first: &Shape, second: &Shape, a: Place, b: Place
 }
 
 /// An axis split into parts, or a part of it.
-fn parted(random: &mut Random, labelled: &Labelled, a: Place) -> Option<Line> {
+fn parted(random: &mut Dice, labelled: &Labelled, a: Place) -> Option<Line> {
     let axes = labelled.axes();
     let (label, size) = axes.get(random.below(axes.len().max(1)))?.clone();
     if size < 2 {
@@ -326,7 +325,7 @@ fn parted(random: &mut Random, labelled: &Labelled, a: Place) -> Option<Line> {
 }
 
 /// A slice of the batch, or rows of a table.
-fn taken(random: &mut Random, shape: &Shape, a: Place) -> Option<Line> {
+fn taken(random: &mut Dice, shape: &Shape, a: Place) -> Option<Line> {
     let op = match (shape.batch(), shape.input()) {
         ([batch, ..], _) if random.below(2) == 0 => Op::Slice(random.below(batch.size() as usize) as u64),
         ([batch, ..], _) => Op::SliceRun(random.below(batch.size() as usize) as u64),

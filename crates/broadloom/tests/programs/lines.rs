@@ -1,5 +1,6 @@
 //! Programs as lists of lines: to be printed, built as graphs, and run.
 
+use broadloom_testing::Dice;
 use std::fmt;
 
 use broadloom::{
@@ -7,7 +8,7 @@ use broadloom::{
     SpecOptions, Tensor,
 };
 
-use crate::numbers::{Random, memory};
+use crate::numbers::memory;
 
 /// The operation of a line.
 #[derive(Clone, Debug)]
@@ -100,7 +101,7 @@ impl Lines {
         for (at, (line, made)) in self.0.iter().zip(&results).enumerate() {
             if let Op::Param(text) | Op::Data(text) = &line.op {
                 // The numbers of a leaf do not depend on the number of other lines.
-                let mut random = Random::new(text.len() as u64 * 31 + at.min(5) as u64);
+                let mut random = Dice::new(text.len() as u64 * 31 + at.min(5) as u64);
                 let sizes = memory(&shapes.get(made[0]));
                 let count: u64 = sizes.iter().product();
                 let mut number = || f64::from(1.5 * random.signed() as f32) * (1.0 + nudge * random.signed());

@@ -4,10 +4,9 @@
 //! outermost in an expression, within a few units of the last place. `BROADLOOM_EXPRESSIONS=n`
 //! tries that many.
 
-use broadloom::{Accumulate, Array, Dtype, Error, Graph, Operation, Routine, Session, SpecOptions, Tensor};
-
-use crate::dice::Dice;
 use crate::numbers::treatments;
+use broadloom::{Accumulate, Array, Dtype, Error, Graph, Operation, Routine, Session, SpecOptions, Tensor};
+use broadloom_testing::Dice;
 
 /// Zeros, ones, limits of the ranges of floats and integers, subnormal and infinite numbers, and
 /// NaN.

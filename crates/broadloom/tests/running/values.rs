@@ -6,8 +6,9 @@
 use broadloom::{
     Accumulate, Array, Builder, Combine, Error, Expr, Routine, Session, SliceIndex, SpecOptions,
 };
+use broadloom_testing::Dice;
 
-use crate::numbers::{Random, memory, treatments};
+use crate::numbers::{memory, treatments};
 
 /// An operand as the definitions use it.
 struct Cells {
@@ -68,7 +69,7 @@ fn check<const N: usize>(
         let results: Vec<_> = results.into_iter().map(Expr::tensor).collect();
         let operands = operands.map(Expr::tensor);
         let mut graph = builder.finish()?;
-        let mut random = Random::new(11);
+        let mut random = Dice::new(11);
         let mut cells = Vec::new();
         for operand in operands {
             let shape = graph.final_shape(operand)?;

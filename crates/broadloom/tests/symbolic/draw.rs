@@ -2,11 +2,10 @@
 //! its names, and added to both programs, the one with names and the one with numbers. Both have to
 //! agree on each line.
 
-use broadloom::{Accumulate, Combine, ErrorKind, Node, Shape};
-
-use crate::numbers::Random;
 use crate::symbolic::judge::{Counts, allowed};
 use crate::symbolic::program::{Declared, Line, Made, Name, Op, Place, Program, Said, Size};
+use broadloom::{Accumulate, Combine, ErrorKind, Node, Shape};
+use broadloom_testing::Dice;
 
 /// The purpose of a program.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -34,7 +33,7 @@ pub struct Drawn {
 
 /// The program of a seed, or the disagreement between the two programs.
 pub fn draw(seed: u64, purpose: Purpose, counts: &mut Counts) -> Result<Drawn, String> {
-    let mut random = Random::new(seed + 77_000);
+    let mut random = Dice::new(seed + 77_000);
     let (names, guide) = names(&mut random, purpose);
     let mut it = Draft::new(Program { names, lines: Vec::new() }, guide, purpose);
     let leaves = 2 + random.below(3);
@@ -55,7 +54,7 @@ pub fn draw(seed: u64, purpose: Purpose, counts: &mut Counts) -> Result<Drawn, S
     Ok(Drawn { program: it.program, guide: it.guide })
 }
 
-fn names(random: &mut Random, purpose: Purpose) -> (Vec<Name>, Vec<u64>) {
+fn names(random: &mut Dice, purpose: Purpose) -> (Vec<Name>, Vec<u64>) {
     let all = ["batch", "seq", "width"];
     let count = 1 + random.below(3);
     // Divisible by the strides, and otherwise different.
@@ -179,7 +178,7 @@ impl Drop for Says<'_> {
     }
 }
 
-fn size(random: &mut Random, names: &[Name]) -> Size {
+fn size(random: &mut Dice, names: &[Name]) -> Size {
     match random.below(6) {
         0..4 => Size::Named(random.below(names.len())),
         4 => Size::Number(random.pick(&[2, 3, 4, 5])),
@@ -187,7 +186,7 @@ fn size(random: &mut Random, names: &[Name]) -> Size {
     }
 }
 
-fn leaf(random: &mut Random, names: &[Name]) -> Line {
+fn leaf(random: &mut Dice, names: &[Name]) -> Line {
     let mut row = |least: usize, most: usize| -> Vec<Size> {
         let count = least + random.below(most - least + 1);
         (0..count).map(|_| size(random, names)).collect()
@@ -242,13 +241,13 @@ fn text(rows: &[Vec<String>; 3]) -> String {
 }
 
 /// Labels in random rows.
-fn scattered(random: &mut Random, labels: &[String]) -> String {
+fn scattered(random: &mut Dice, labels: &[String]) -> String {
     let mut rows: [Vec<String>; 3] = Default::default();
     labels.iter().for_each(|label| rows[random.pick(&[0, 1, 2, 2])].push(label.clone()));
     text(&rows)
 }
 
-fn einsum(random: &mut Random, spec: String, operands: Vec<Place>, said: Vec<Said>) -> Vec<Line> {
+fn einsum(random: &mut Dice, spec: String, operands: Vec<Place>, said: Vec<Said>) -> Vec<Line> {
     use Accumulate::{Max, Min, Sum};
     let accumulate = random.pick(&[Sum, Sum, Sum, Sum, Max, Min]);
     vec![Line { op: Op::Einsum { spec, accumulate, combine: Combine::Product, said }, operands }]
@@ -294,7 +293,7 @@ const WILD_PAIRS: [&str; 7] = [
 ];
 
 /// Lines that may be accepted; a later one may read an earlier one.
-fn propose(random: &mut Random, it: &mut Draft) -> Vec<Line> {
+fn propose(random: &mut Dice, it: &mut Draft) -> Vec<Line> {
     let places: Vec<Place> = it
         .plain
         .results
@@ -347,7 +346,7 @@ fn propose(random: &mut Random, it: &mut Draft) -> Vec<Line> {
 }
 
 /// A leaf with little information about its shape, combined with a tensor.
-fn leaf_for(random: &mut Random, names: &[Name], a: Place, next: usize) -> Vec<Line> {
+fn leaf_for(random: &mut Dice, names: &[Name], a: Place, next: usize) -> Vec<Line> {
     let op = match random.below(6) {
         0 => Op::Param,
         1 => Op::Constant(0.5),
@@ -362,7 +361,7 @@ fn leaf_for(random: &mut Random, names: &[Name], a: Place, next: usize) -> Vec<L
 }
 
 /// A parameter composed with a tensor.
-fn layer(random: &mut Random, names: &[Name], a: Place, next: usize) -> Vec<Line> {
+fn layer(random: &mut Dice, names: &[Name], a: Place, next: usize) -> Vec<Line> {
     let open = || vec![Size::Open("...")];
     let output = match random.below(5) {
         0 => size(random, names),
@@ -381,7 +380,7 @@ fn layer(random: &mut Random, names: &[Name], a: Place, next: usize) -> Vec<Line
 }
 
 /// One operand: axes in other rows, some of them accumulated, and possibly a diagonal.
-fn reduced(random: &mut Random, labelled: &Labelled, a: Place) -> Vec<Line> {
+fn reduced(random: &mut Dice, labelled: &Labelled, a: Place) -> Vec<Line> {
     let mut axes = labelled.axes();
     let mut written = labelled.text();
     if axes.len() > 1 && axes[0].1 == axes[1].1 && random.below(3) == 0 {
@@ -396,7 +395,7 @@ fn reduced(random: &mut Random, labelled: &Labelled, a: Place) -> Vec<Line> {
 }
 
 /// Two operands, whose axes of equal size may be identified.
-fn product(random: &mut Random, first: &Labelled, second: &Shape, operands: Vec<Place>) -> Vec<Line> {
+fn product(random: &mut Dice, first: &Labelled, second: &Shape, operands: Vec<Place>) -> Vec<Line> {
     let mut other = Labelled::new(second, OTHER);
     let mine = first.axes();
     let mut used: Vec<String> = Vec::new();
@@ -422,7 +421,7 @@ fn product(random: &mut Random, first: &Labelled, second: &Shape, operands: Vec<
 }
 
 /// A window, a stride or an offset along one axis, with or without a kernel.
-fn window(random: &mut Random, labelled: &Labelled, a: Place, next: usize) -> Vec<Line> {
+fn window(random: &mut Dice, labelled: &Labelled, a: Place, next: usize) -> Vec<Line> {
     let axes = labelled.axes();
     if axes.is_empty() {
         return Vec::new();
@@ -451,7 +450,7 @@ fn window(random: &mut Random, labelled: &Labelled, a: Place, next: usize) -> Ve
 }
 
 /// Two tensors concatenated along an axis, or one with gaps.
-fn joined(random: &mut Random, mine: &Labelled, second: &Shape, a: Place, b: Place) -> Vec<Line> {
+fn joined(random: &mut Dice, mine: &Labelled, second: &Shape, a: Place, b: Place) -> Vec<Line> {
     let other = Labelled::new(second, MINE);
     let axes = mine.axes();
     if axes.is_empty() {
@@ -470,7 +469,7 @@ fn joined(random: &mut Random, mine: &Labelled, second: &Shape, a: Place, b: Pla
 }
 
 /// An axis split into parts, or a part of it.
-fn parted(random: &mut Random, labelled: &Labelled, a: Place) -> Vec<Line> {
+fn parted(random: &mut Dice, labelled: &Labelled, a: Place) -> Vec<Line> {
     let axes = labelled.axes();
     if axes.is_empty() {
         return Vec::new();
@@ -491,7 +490,7 @@ fn parted(random: &mut Random, labelled: &Labelled, a: Place) -> Vec<Line> {
 }
 
 /// A slice of the batch.
-fn sliced(random: &mut Random, shape: &Shape, a: Place) -> Vec<Line> {
+fn sliced(random: &mut Dice, shape: &Shape, a: Place) -> Vec<Line> {
     if shape.batch().is_empty() {
         return Vec::new();
     }
@@ -501,7 +500,7 @@ fn sliced(random: &mut Random, shape: &Shape, a: Place) -> Vec<Line> {
 }
 
 /// Rows of a table: of a parameter, or of a tensor with the form of a table.
-fn embedded(random: &mut Random, names: &[Name], shape: &Shape, a: Place, next: usize) -> Vec<Line> {
+fn embedded(random: &mut Dice, names: &[Name], shape: &Shape, a: Place, next: usize) -> Vec<Line> {
     let ids = Declared([vec![size(random, names); 1 + random.below(2)], Vec::new(), Vec::new()]);
     if shape.batch().is_empty() && shape.input().len() == 1 {
         // Indices that are valid at every size: only the first row.
@@ -520,7 +519,7 @@ fn embedded(random: &mut Random, names: &[Name], shape: &Shape, a: Place, next: 
 }
 
 /// The mean over some axes, by their sizes.
-fn mean(random: &mut Random, labelled: &Labelled, a: Place) -> Vec<Line> {
+fn mean(random: &mut Dice, labelled: &Labelled, a: Place) -> Vec<Line> {
     let axes = labelled.axes();
     let (over, kept): (Vec<_>, Vec<_>) =
         axes.into_iter().map(|(label, _)| label).partition(|_| random.below(2) == 0);
@@ -544,7 +543,7 @@ fn softmax(labelled: &Labelled, a: Place) -> Vec<Line> {
 }
 
 /// Data of which only the number of elements is known.
-fn counted(random: &mut Random, names: &[Name], a: Place, next: usize) -> Vec<Line> {
+fn counted(random: &mut Dice, names: &[Name], a: Place, next: usize) -> Vec<Line> {
     let rows = random.pick(&[
         [vec![], vec![], vec![Size::Open("...")]],
         [vec![Size::Open("...")], vec![], vec![Size::Open("_")]],
@@ -560,7 +559,7 @@ fn counted(random: &mut Random, names: &[Name], a: Place, next: usize) -> Vec<Li
 }
 
 /// A parameter along a new label, whose size is set by another label.
-fn captured(random: &mut Random, labelled: &Labelled, a: Place, next: usize) -> Vec<Line> {
+fn captured(random: &mut Dice, labelled: &Labelled, a: Place, next: usize) -> Vec<Line> {
     let axes = labelled.axes();
     if axes.is_empty() {
         return Vec::new();

@@ -2,12 +2,11 @@
 //! data, and gets input that it has to refuse. After each step it computes the same as a session of
 //! the program with numbers.
 
-use broadloom::{Array, Backend, Dtype, Settings};
-
-use crate::numbers::Random;
 use crate::symbolic::judge::Named;
 use crate::symbolic::program::{Program, Size, values};
 use crate::symbolic::run::{Running, difference, has_meaning, lasting_changes, names_of, sizes_at};
+use broadloom::{Array, Backend, Dtype, Settings};
+use broadloom_testing::Dice;
 
 /// Counts of the possible outcomes.
 #[derive(Clone, Copy, Debug, Default)]
@@ -50,7 +49,7 @@ pub fn tour(
     program: &Program,
     way: &Way,
     stops: &[Vec<u64>],
-    random: &mut Random,
+    random: &mut Dice,
     counts: &mut Counts,
 ) -> Result<Option<String>, String> {
     let Some(first) = stops.first() else { return Ok(None) };
@@ -98,7 +97,7 @@ impl<'a> Tour<'a> {
     }
 
     /// Changes numbers by data; the numbers in between have to be valid too.
-    fn follows(&mut self, to: &[u64], random: &mut Random, counts: &mut Counts) -> Result<bool, String> {
+    fn follows(&mut self, to: &[u64], random: &mut Dice, counts: &mut Counts) -> Result<bool, String> {
         let mut data = self.one.data.clone();
         random.shuffle(&mut data);
         let mut between = self.now.clone();
@@ -147,7 +146,7 @@ impl<'a> Tour<'a> {
     }
 
     /// Tries numbers that are out of range or not valid, set and implied, and contradictory data.
-    fn offered_mistakes(&mut self, random: &mut Random, counts: &mut Counts) -> Result<(), String> {
+    fn offered_mistakes(&mut self, random: &mut Dice, counts: &mut Counts) -> Result<(), String> {
         let program = self.program;
         let used = used_names(program);
         for at in 0..program.names.len() {

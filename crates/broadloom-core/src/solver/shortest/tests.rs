@@ -6,18 +6,7 @@ use crate::solver::stores::state::State;
 use crate::solver::subsystem::add_copy;
 use crate::solver::{Answer, Cause, Closed, Solver};
 use crate::term::{Constraint, DimTerm, DimVar, Role, RowTerm, RowVar};
-
-/// Random numbers, the same in every run.
-struct Dice(u64);
-
-impl Dice {
-    fn roll(&mut self, below: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 11) % below
-    }
-}
+use broadloom_testing::Dice;
 
 /// A random system with declared markers.
 fn system(dice: &mut Dice) -> (Solver, Vec<DimVar>, Vec<RowVar>) {
@@ -99,7 +88,7 @@ fn entails(closed: &Closed<'_>, links: &[&Derived], dim: DimShape) -> bool {
 
 #[test]
 fn chains_are_proofs_and_have_nothing_to_spare() {
-    let mut dice = Dice(0x9e37_79b9_7f4a_7c15);
+    let mut dice = Dice::new(0x9e37_79b9_7f4a_7c15);
     let (mut told, mut chosen, mut spared) = (0, 0, 0);
     for _ in 0..4500 {
         let (mut solver, dims, rows) = system(&mut dice);

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 /// The sources of a crate: a text without comments and tests for each module, by its path.
 pub struct Crate {
+    /// The texts, by the paths of their modules.
     pub files: BTreeMap<String, String>,
     /// The modules of the names that the root of the crate exports.
     exports: BTreeMap<String, String>,
