@@ -11,6 +11,7 @@ mod module_reader;
 mod modules;
 mod pictures;
 mod process;
+mod sentences;
 mod support;
 mod terminal;
 mod verification;

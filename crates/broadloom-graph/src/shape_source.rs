@@ -53,7 +53,7 @@ impl Graph {
     /// let y = g.compose(w, x)?;
     /// let y = g.add(y, b)?;
     /// assert_eq!(g.how_known(x)?, How::Declared);
-    /// assert_eq!(g.how_known(w)?, How::Chosen("takes the size of what it is used with".into()));
+    /// assert_eq!(g.how_known(w)?, How::Chosen("inferred from its use".into()));
     /// let flat = g.einsum("i | j => i j", &[x])?;
     /// assert_eq!(g.how_known(flat)?, How::Forced);
     /// # Ok::<(), broadloom::Error>(())
@@ -78,7 +78,7 @@ impl Graph {
     /// let y = g.add(x, one)?;
     /// let all = g.how_all()?;
     /// assert_eq!(all[x.index()], How::Declared);
-    /// assert_eq!(all[one.index()], How::Chosen("takes the size of what it is used with".into()));
+    /// assert_eq!(all[one.index()], How::Chosen("inferred from its use".into()));
     /// # Ok::<(), broadloom::Error>(())
     /// ```
     pub fn how_all(&mut self) -> Result<Vec<How>, Error> {
@@ -182,11 +182,11 @@ fn completed(open: &Open, closed: &Closed<'_>, view: &View<'_>) -> How {
         (Found::Sized, Some(Leaf::Carried)) => "has the shape of what a turn makes of it",
         (Found::Sized, Some(Leaf::State)) => "takes the shape of what is assigned to it",
         (Found::Sized, Some(Leaf::Gradient(_))) => "has the shape of what it is the gradient of",
-        (Found::Sized, Some(_)) => "takes the size of what it is used with",
+        (Found::Sized, Some(_)) => "inferred from its use",
         (Found::Sized, None) => "follows from its operands",
         (Found::Relaxed, _) => "used with several sizes: takes none of them and broadcasts",
         (Found::Unit, _) => "one element: nothing asks for more",
-        (Found::NoMore, _) if any_axes => "inferred; nothing asks for more axes",
+        (Found::NoMore, _) if any_axes => "inferred",
         (Found::NoMore, _) => "no axes: nothing asks for any",
     };
     How::Chosen(words.into())

@@ -1,7 +1,7 @@
 //! Advice about a conflict of sizes or of numbers of axes.
 
 use broadloom_core::order::Dim;
-use broadloom_diagnostics::{Fact, Help};
+use broadloom_diagnostics::{Advice, Fact, Help};
 use broadloom_spec::Kind;
 
 use super::{Case, is_joined};
@@ -27,7 +27,7 @@ impl Graph {
             _ => None,
         };
         if repair.is_some() {
-            return repair.map(Help::from);
+            return repair;
         }
         if let Some(help) = self.advice_on_claims(case, ends) {
             return Some(help);
@@ -38,7 +38,8 @@ impl Graph {
                     && !self.rows(a)[Kind::Input as usize].is_empty())
         {
             let [a, b] = [a, b].map(|tensor| inner(&self.told_as(tensor)));
-            return Some(format!("`*` is pointwise; the matrix product is `{a} @ {b}`").into());
+            let help = format!("`*` is pointwise; the matrix product is `{a} @ {b}`");
+            return Some(Help::product(help));
         }
         match self.steps.get(case.refused as usize)? {
             Step::Op { op: Op::Pointwise(_), .. } => {
@@ -51,8 +52,9 @@ impl Graph {
                 )))
             }
             Step::Op { op: Op::Compose | Op::ComposeAccumulate, .. } if self.contracts(case) => {
-                let advice = self.used_twice(case, ends).or_else(|| self.product_advice(case.refused));
-                Some(advice.map_or_else(|| Help::rule(CONTRACTS), Help::from))
+                let twice = self.used_twice(case, ends).map(Help::from);
+                let advice = twice.or_else(|| self.product_advice(case.refused));
+                Some(advice.unwrap_or_else(|| Help::rule(CONTRACTS)))
             }
             Step::Op { op: Op::Einsum { name, .. }, .. } if is_joined(name) => {
                 let [a, b] = ends.map(|end| self.shown(end));
@@ -135,14 +137,14 @@ impl Graph {
     }
 
     /// Suggests how two tensors could be multiplied.
-    pub(super) fn product_advice(&self, step: u32) -> Option<String> {
+    pub(super) fn product_advice(&self, step: u32) -> Option<Help> {
         let &[a, b, ..] = self.step_operands(step) else { return None };
         let row = |tensor: Tensor, kind: Kind| self.known_row(tensor, kind).filter(|row| !row.is_empty());
         let fit = |x: (Tensor, Kind), y: (Tensor, Kind)| {
             row(x.0, x.1).is_some_and(|sizes| row(y.0, y.1) == Some(sizes))
         };
         let [left, right] = [a, b].map(|tensor| inner(&self.told_as(tensor)));
-        let would_fit = |product: String| Some(format!("{CONTRACTS}: `{product}` would fit"));
+        let would_fit = |product: String| Some(Help::product(format!("{CONTRACTS}: `{product}` would fit")));
         if let Some(map) = self.transpose_of(a).filter(|map| fit((*map, Kind::Input), (b, Kind::Output))) {
             return would_fit(format!("{} @ {right}", inner(&self.told_as(map))));
         }
@@ -158,7 +160,7 @@ impl Graph {
         }
         if row(a, Kind::Input).is_some() && fit((a, Kind::Output), (b, Kind::Output)) {
             if let Some(turned) = self.turned_around(a) {
-                return Some(turned);
+                return Some(Help::declare(&self.told_as(a), turned));
             }
             return would_fit(format!("transpose({}) @ {right}", self.told_as(a)));
         }
@@ -166,16 +168,18 @@ impl Graph {
             return would_fit(format!("{left} @ transpose({})", self.told_as(b)));
         }
         if let Some(declared) = self.leading_batch(a, b) {
-            return Some(format!("{CONTRACTS}: if the axes before count a batch, declare {declared}"));
+            let help = format!("{CONTRACTS}: if the axes before count a batch, declare {declared}");
+            return Some(Help::declare(&self.told_as(b), help));
         }
         let matrix = |tensor: Tensor| row(tensor, Kind::Output).filter(|_| self.only_output(tensor));
         if let (Some(m), Some(n)) = (matrix(a), matrix(b))
             && let ([rows, inner], [first, columns]) = (&m[..], &n[..])
             && inner == first
         {
-            return Some(format!(
+            let help = format!(
                 "a matrix is a map, with its input before `->`: declare `{left}` as `{inner} -> {rows}` and `{right}` as `{columns} -> {first}`, or say with a spec what is contracted: `einsum(\"i j; j k => i k\", {left}, {right})`"
-            ));
+            );
+            return Some(Help::of(Advice::Declare(vec![left, right]), help));
         }
         if let (Some(m), Some([last])) = (self.declared_outputs(a), row(b, Kind::Output).as_deref())
             // Outputs first, or inputs first as in NumPy.
@@ -184,15 +188,16 @@ impl Graph {
                 .flatten()
                 .find(|(inner, others)| *inner == last && !others.is_empty())
         {
-            return Some(format!(
+            let help = format!(
                 "a matrix is a map, with its input before `->`: declare `{left}` as `{inner} -> {}`",
                 others.join(", ")
-            ));
+            );
+            return Some(Help::declare(&left, help));
         }
         if self.only_output(a) && self.only_output(b) && row(a, Kind::Output) == row(b, Kind::Output) {
-            return Some(format!(
-                "neither has input axes: the sum of all products is `sum({left} * {right})`"
-            ));
+            return Some(
+                format!("neither has input axes: the sum of all products is `sum({left} * {right})`").into(),
+            );
         }
         let vectors = |tensor: Tensor| {
             self.rows(tensor)[Kind::Input as usize].is_empty() && row(tensor, Kind::Batch).is_some()
@@ -203,9 +208,12 @@ impl Graph {
             && let (Some(m), Some(n)) = (pair(a), pair(b))
             && m[1] == n[0]
         {
-            return Some(format!(
-                "neither has input axes: say with a spec what is contracted: `einsum(\"... | i j; ... | j k => ... | i k\", {left}, {right})`"
-            ));
+            return Some(
+                format!(
+                    "neither has input axes: say with a spec what is contracted: `einsum(\"... | i j; ... | j k => ... | i k\", {left}, {right})`"
+                )
+                .into(),
+            );
         }
         let last = |tensor: Tensor, kind: Kind| row(tensor, kind).and_then(|axes| axes.last().cloned());
         if vectors(a)
@@ -213,16 +221,23 @@ impl Graph {
             && last(a, Kind::Output) == last(b, Kind::Batch)
             && last(a, Kind::Output) != last(b, Kind::Output)
         {
-            return Some(format!(
-                "neither has input axes: say with a spec what is contracted, `einsum(\"... s | t; ... t | d => ... s | d\", {left}, {right})`"
-            ));
+            return Some(
+                format!(
+                    "neither has input axes: say with a spec what is contracted, `einsum(\"... s | t; ... t | d => ... s | d\", {left}, {right})`"
+                )
+                .into(),
+            );
         }
         if vectors(a) && vectors(b) {
-            return Some(format!(
-                "neither has input axes: say with a spec what is contracted, as in `einsum(\"... s | d; ... t | d => ... s | t\", {left}, {right})`"
-            ));
+            return Some(
+                format!(
+                    "neither has input axes: say with a spec what is contracted, as in `einsum(\"... s | d; ... t | d => ... s | t\", {left}, {right})`"
+                )
+                .into(),
+            );
         }
-        self.declared_map(a, b).map(|declared| format!("{CONTRACTS}: declare {declared}"))
+        let help = format!("{CONTRACTS}: declare {}", self.declared_map(a, b)?);
+        Some(Help::declare(&self.told_as(a), help))
     }
 
     /// Advice for a parameter that is declared with its output before `->`: nobody wants to learn a map and to transpose it.

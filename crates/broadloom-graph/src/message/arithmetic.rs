@@ -70,10 +70,9 @@ impl Graph {
             self.told_as(tensor),
             axes(number)
         );
-        self.error_at(ErrorKind::Arithmetic, step, &message).with_help(format!(
-            "declare `{}` with one axis, the number of its elements",
-            self.told_as(tensor)
-        ))
+        let name = self.told_as(tensor);
+        let help = format!("declare `{name}` with one axis, the number of its elements");
+        self.error_at(ErrorKind::Arithmetic, step, &message).with_help(Help::declare(&name, help))
     }
 
     /// Explains sizes that do not fit a window or a concatenation, if the known sizes show it.
@@ -94,7 +93,8 @@ impl Graph {
         // The axis may come from a declared tensor unchanged.
         let ((tensor, kind), _) = self.walk_back((tensor, kind));
         if let Some(whole) = axis.whole.filter(|_| self.declarations.contains_key(&tensor.0)) {
-            error = error.with_end(self.written_end(tensor, kind, Some(spot), &whole.to_string()));
+            error = error
+                .with_end(self.written_end(tensor, kind, Some(spot), &whole.to_string()).with_size(whole));
         }
         let error = error.with_end(axis.sized());
         let over = axis.parts.first().map_or("", |(name, _)| name);
@@ -152,7 +152,8 @@ impl Graph {
         if let Some(error) = self.explain_meeting(case) {
             return error;
         }
-        let what = what.and_then(|what| self.what_text(case, what)).unwrap_or_else(|| "an axis".into());
+        let what = what.and_then(|what| self.what_text(case, what));
+        let what = what.map_or_else(|| "an axis".into(), |(what, _)| what);
         let (least, most) = bounds;
         let message = if least > most {
             format!("{what} needs at least {least} elements but has {most}")
@@ -216,11 +217,15 @@ impl Graph {
         let AxisPlace { tensor, kind, spot } = axis.place;
         let is_shown = self.declarations.contains_key(&tensor.0) || matches!(axis.rule, Rule::Concat(_));
         let error = match is_shown {
-            true => error.with_end(self.written_end(tensor, kind, Some(spot), &whole.to_string())),
+            true => error
+                .with_end(self.written_end(tensor, kind, Some(spot), &whole.to_string()).with_size(whole)),
             false => error,
         };
         Some(match axis.rule {
-            Rule::Window(_) => error.with_remedy(Remedy::Window(whole), help),
+            Rule::Window(_) => {
+                let of = self.told_as(tensor);
+                error.with_remedy(Remedy::Window(whole), help).with_fact(Fact::NoRoom { of })
+            }
             _ => error.with_help(help),
         })
     }

@@ -91,7 +91,8 @@ impl Graph {
             let tensor = declared(slot)
                 .filter(|_| matches!(axis.kind, AxisKind::Label(label) if label.0 == captured.index))?;
             let size = self.size_at(AxisPlace { tensor, kind, spot })?;
-            Some(self.written_end(tensor, kind, Some(spot), &format!("`{name}` = {size}")))
+            let end = self.written_end(tensor, kind, Some(spot), &format!("`{name}` = {size}"));
+            Some(end.with_short(format!("{name} = {size}")))
         })
     }
 }

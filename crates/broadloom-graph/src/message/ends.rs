@@ -19,8 +19,10 @@ enum End {
     Written(Tensor, Kind, Option<Spot>),
     /// A leaf, as it is declared.
     Declared(Tensor),
-    /// By a step, in other words.
+    /// By a step, for this reason.
     Said(u32, String),
+    /// By a step that states the size itself, in this sentence.
+    Stated(u32, String),
 }
 
 impl Graph {
@@ -43,7 +45,7 @@ impl Graph {
         let mut previous = None;
         for (end, place) in found {
             let size = self.shown(end);
-            lines.push(match place {
+            let line = match place {
                 End::Written(tensor, kind, spot) if previous == Some(tensor) => {
                     let (_, axis) = self.spot_named(tensor, kind, spot);
                     said_end(self.tensors[tensor.index()].step, &size, format!("its {axis}"))
@@ -57,7 +59,9 @@ impl Graph {
                     declared_size(step, &size, &self.declared_text(tensor))
                 }
                 End::Said(step, text) => said_end(step, &size, text),
-            });
+                End::Stated(step, text) => declared_size(step, &size, &text),
+            };
+            lines.push(line.with_size(elements(end)));
         }
         lines
     }
@@ -82,7 +86,7 @@ impl Graph {
         claim: &str,
     ) -> error::MessageLine {
         let text = format!("{claim}: {}", self.written_text(tensor, kind, spot));
-        let end = self.about_tensor(tensor, text).with_short(claim.replace('`', ""));
+        let end = self.about_tensor(tensor, text).with_short(claim).of_tensor(tensor);
         end.with_reason(self.axis_text(tensor, kind, spot))
     }
 
@@ -145,6 +149,7 @@ impl Graph {
                 Some((step, text)) => return End::Said(step, text),
                 None => format!("{}: {}", self.called(step), self.said(source)),
             },
+            (Some(Step::Set(..) | Step::Size(..)), _) => return End::Stated(step, self.said(source)),
             _ => self.said(source),
         };
         End::Said(step, text)
@@ -284,33 +289,37 @@ impl Graph {
         )
     }
 
-    /// The dimension of a conflict in words, as the refused step sees it.
-    pub(super) fn what_text(&self, case: Case<'_>, what: DimShape) -> Option<String> {
+    /// The dimension of a conflict in words, as the refused step sees it, and the name of the tensor in them.
+    pub(super) fn what_text(&self, case: Case<'_>, what: DimShape) -> Option<(String, Option<String>)> {
         match what {
             DimShape::Ground(_) => None,
             DimShape::Var(var) => {
                 let (step, name) = self.label_owner(var)?;
                 if step == case.refused {
-                    return Some(format!("`{name}`"));
+                    return Some((format!("`{name}`"), None));
                 }
-                let shared = self.shared_row(case, step);
-                Some(shared.unwrap_or_else(|| format!("`{name}` of {}", self.called(step))))
+                if let Some((tensor, kind)) = self.shared_row(case, step) {
+                    let owner = self.told_as(tensor);
+                    return Some((format!("the {} of `{owner}`", kind.name()), Some(owner)));
+                }
+                let owner = self.step_results(step).next().map(|tensor| self.told_as(tensor));
+                Some((format!("`{name}` of {}", self.called(step)), owner))
             }
             DimShape::Front(row, at) => {
                 let (tensor, kind, found) = self.tensor_with(row, case.refused)?;
                 let at = u32::from(found.lead) + at + 1;
-                Some(format!("{} axis {at} of {tensor}", kind.name()))
+                Some((format!("{} axis {at} of {}", kind.name(), or_the_result(tensor.as_deref())), tensor))
             }
             DimShape::Back(row, at) => {
                 let (tensor, kind, found) = self.tensor_with(row, case.refused)?;
                 let (article, axis) = from_end(kind, at as usize + found.trail as usize);
-                Some(format!("{article}{axis} of {tensor}"))
+                Some((format!("{article}{axis} of {}", or_the_result(tensor.as_deref())), tensor))
             }
         }
     }
 
     /// A row of one axis that the refused step and another one both read, and disagree about.
-    fn shared_row(&self, case: Case<'_>, other: u32) -> Option<String> {
+    fn shared_row(&self, case: Case<'_>, other: u32) -> Option<(Tensor, Kind)> {
         let read_by = |step: u32| {
             let ids = case.core.constraints.iter().filter(move |id| self.origin(**id).step == step);
             ids.flat_map(|id| self.rows_read(*id)).collect::<Vec<_>>()
@@ -318,18 +327,17 @@ impl Graph {
         let others = read_by(other);
         let (tensor, kind) = read_by(case.refused).into_iter().find(|row| others.contains(row))?;
         let row = self.partial_row(self.rows(tensor)[kind as usize]);
-        (!row.open && row.lead.len() == 1)
-            .then(|| format!("the {} of `{}`", kind.name(), self.told_as(tensor)))
+        (!row.open && row.lead.len() == 1).then_some((tensor, kind))
     }
 
-    /// The tensor a row variable belongs to; a step's own result is "the result".
-    pub(super) fn tensor_with(&self, row: RowVar, step: u32) -> Option<(String, Kind, RowRef)> {
+    /// The name of the tensor that a row variable belongs to; the result of a step has none for that step.
+    pub(super) fn tensor_with(&self, row: RowVar, step: u32) -> Option<(Option<String>, Kind, RowRef)> {
         let of = |tensor: Tensor| {
             let data = self.tensors.get(tensor.index())?;
             let rows = Kind::ALL.into_iter().zip(data.rows);
             let (kind, found) = rows.into_iter().find(|(_, found)| found.hole == Some(row))?;
             let own = data.step == step && self.name_of(tensor).is_none();
-            let name = if own { "the result".into() } else { format!("`{}`", self.told_as(tensor)) };
+            let name = (!own).then(|| self.told_as(tensor));
             Some((name, kind, found))
         };
         let near = self.step_operands(step).iter().copied().chain(self.step_results(step));
@@ -346,6 +354,11 @@ impl Graph {
             Some((step, name.text.to_string()))
         })
     }
+}
+
+/// A tensor by its name, or the result of the refused step.
+pub(super) fn or_the_result(tensor: Option<&str>) -> String {
+    tensor.map_or_else(|| "the result".into(), |tensor| format!("`{tensor}`"))
 }
 
 /// An axis counted from the end, in words.

@@ -37,7 +37,7 @@ impl Graph {
         let mut error = self.error_at(ErrorKind::Mismatch, case.refused, &message);
         error = error.with_fact(Fact::Sizes(sides.map(|(size, _)| size)));
         if label.is_some() {
-            error = error.with_fact(Fact::NamedAxis);
+            error = error.with_fact(Fact::NamedAxis { of: None });
         }
         error = match (self.op(case.refused)?, self.repair(case.refused)) {
             (Op::Einsum { name, .. }, _) if is_joined(name) => {
@@ -52,11 +52,9 @@ impl Graph {
             }
             _ => error,
         };
-        Some(
-            sides
-                .into_iter()
-                .fold(error, |error, (size, place)| error.with_end(self.met_end(case, size, place))),
-        )
+        Some(sides.into_iter().fold(error, |error, (size, place)| {
+            error.with_end(self.met_end(case, size, place).with_size(size))
+        }))
     }
 
     fn meeting(&self, case: Case<'_>) -> Option<Meeting> {

@@ -151,12 +151,15 @@ impl Graph {
             && self.captured_var(*captured) == Some(var)
         {
             let message = format!("{} cannot be both {a} and {b}", self.captured_text(*captured));
-            return Error::new(ErrorKind::Mismatch, message).with_fact(Fact::NamedAxis);
+            let of = captured.tensor.map(|tensor| self.label_of(tensor));
+            return Error::new(ErrorKind::Mismatch, message).with_fact(Fact::NamedAxis { of });
         }
         let error = |message: String| self.error_at(ErrorKind::Mismatch, case.refused, &message);
         match what.and_then(|what| self.what_text(case, what)) {
             Some(_) if let Some(message) = self.of_one_size(case.refused, [&a, &b]) => error(message),
-            Some(what) => error(format!("{what} cannot be both {a} and {b}")).with_fact(Fact::NamedAxis),
+            Some((what, of)) => {
+                error(format!("{what} cannot be both {a} and {b}")).with_fact(Fact::NamedAxis { of })
+            }
             None => error(format!("{a} and {b} do not agree")),
         }
     }

@@ -5,6 +5,7 @@ use broadloom_diagnostics::{Fact, Help};
 use broadloom_spec::{Kind, Mode};
 
 use super::advice::CONTRACTS;
+use super::ends::or_the_result;
 use super::{Case, axes};
 use crate::Graph;
 use crate::error::{Error, ErrorKind, Remedy};
@@ -24,7 +25,11 @@ impl Graph {
                 Some((tensor, kind, found)) => {
                     let flanks = u32::from(found.lead + found.trail);
                     let (least, most) = (axes(lo + flanks), axes(hi + flanks));
-                    format!("the {} of {tensor} needs {least} but can have only {most}", kind.name())
+                    format!(
+                        "the {} of {} needs {least} but can have only {most}",
+                        kind.name(),
+                        or_the_result(tensor.as_deref())
+                    )
                 }
                 None => format!("`...` stands for at least {} and at most {}", axes(lo), axes(hi)),
             };
@@ -169,14 +174,14 @@ impl Graph {
     }
 
     /// Advice for something with axes that what it is assigned to lacks.
-    fn reduced_first(&self, (operand, target): (Tensor, Tensor), kind: Kind) -> String {
+    fn reduced_first(&self, (operand, target): (Tensor, Tensor), kind: Kind) -> Help {
         let [name, assigned] = [operand, target].map(|tensor| self.told_as(tensor));
         let shape = self.shape(operand);
         let is_plain = name.chars().all(|letter| letter.is_alphanumeric() || letter == '_');
         let [own, wanted] = [operand, target].map(|tensor| self.known_row(tensor, Kind::Output));
         let is_same = wanted.is_none() || own == wanted;
         let is_number = Kind::ALL.iter().all(|kind| self.written(target, *kind) == 0);
-        match (kind, self.written(target, kind), self.written(operand, Kind::Input)) {
+        let help = match (kind, self.written(target, kind), self.written(operand, Kind::Input)) {
             _ if is_number && is_plain => format!(
                 "`{assigned}` is one number: write `mean({name})`, or `sum`, in place of `{name}`; to keep them all, declare `{assigned}` as `{shape}`"
             ),
@@ -189,7 +194,8 @@ impl Graph {
             _ => format!(
                 "declare `{assigned}` with these axes, or take a sum or a mean over them first: `mean(\"..b.. | ... => ...\", x)` leaves out the batch"
             ),
-        }
+        };
+        Help::declare(&assigned, help)
     }
 
     /// The number of axes of a row that are written out.
@@ -279,6 +285,6 @@ impl Graph {
         let advice = self.product_advice(step);
         let rule = || Help::rule(format!("{CONTRACTS}; `*` is pointwise"));
         let error = self.error_at(ErrorKind::Mismatch, step, &message).with_fact(Fact::ProductRank);
-        error.with_help(advice.map_or_else(rule, Help::from))
+        error.with_help(advice.unwrap_or_else(rule))
     }
 }

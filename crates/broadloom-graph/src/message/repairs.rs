@@ -1,5 +1,6 @@
 //! Advice for two operands of a pointwise operation that do not fit, if their shapes show what was meant.
 
+use broadloom_diagnostics::Help;
 use broadloom_spec::{Axis, AxisKind, Kind};
 
 use crate::Graph;
@@ -14,14 +15,14 @@ struct Axes {
 
 impl Graph {
     /// The one change that would make two operands fit.
-    pub(super) fn repair(&self, step: u32) -> Option<String> {
+    pub(super) fn repair(&self, step: u32) -> Option<Help> {
         if let Some(advice) = self.batch_as_output(step).or_else(|| self.batch_behind_bar(step)) {
-            return Some(advice);
+            return Some(advice.into());
         }
         let &[a, b] = self.step_operands(step) else { return None };
         let (a, b) = (self.known_axes(a)?, self.known_axes(b)?);
         let both = [(&a, &b), (&b, &a)];
-        let first = |repair: fn(&Graph, &Axes, &Axes) -> Option<String>| {
+        let first = |repair: fn(&Graph, &Axes, &Axes) -> Option<Help>| {
             both.iter().find_map(|(tensor, other)| repair(self, tensor, other))
         };
         first(Graph::other_bar).or_else(|| first(Graph::merged)).or_else(|| first(Graph::misplaced))
@@ -93,7 +94,7 @@ impl Graph {
     }
 
     /// A leaf whose axes would fit with `|` at another place.
-    fn other_bar(&self, leaf: &Axes, other: &Axes) -> Option<String> {
+    fn other_bar(&self, leaf: &Axes, other: &Axes) -> Option<Help> {
         self.declarations.get(&leaf.tensor.0)?;
         let axes: Vec<&String> = leaf.batch.iter().chain(&leaf.output).collect();
         let fits = |at: usize| {
@@ -107,14 +108,15 @@ impl Graph {
             _ => format!("{} | {}", list(&axes[..at]), list(&axes[at..])),
         };
         let [name, other] = [leaf.tensor, other.tensor].map(|tensor| self.told_as(tensor));
-        Some(format!(
+        let help = format!(
             "batch axes stand before `|`, and outputs after it: declare `{name}` as `{}`, like `{other}`",
             shape.trim_end()
-        ))
+        );
+        Some(Help::declare(&name, help))
     }
 
     /// One axis that is as long as several of the other together.
-    fn merged(&self, one: &Axes, other: &Axes) -> Option<String> {
+    fn merged(&self, one: &Axes, other: &Axes) -> Option<Help> {
         let rows = [(&one.batch, &other.batch), (&one.output, &other.output)];
         let (whole, parts) = rows.into_iter().find_map(|(one, other)| {
             let [whole] = &one[..] else { return None };
@@ -133,19 +135,21 @@ impl Graph {
         let [name, other] = [one.tensor, other.tensor].map(|tensor| self.told_as(tensor));
         let product = parts.join(" · ");
         Some(match self.declarations.contains_key(&one.tensor.0) {
-            true => format!(
-                "{whole} is {product}: declare `{name}` with the axes `{}`, as `{other}` has them",
-                parts.join(", ")
-            ),
+            true => {
+                let axes = parts.join(", ");
+                let help = format!("{whole} is {product}: declare `{name}` with the axes `{axes}`, as `{other}` has them");
+                Help::declare(&name, help)
+            }
             false => format!(
                 "{whole} is {product}: make `{name}` with the axes `{}`, or write `reshape({other})` here, which takes the axes of `{name}`",
                 parts.join(", ")
-            ),
+            )
+            .into(),
         })
     }
 
     /// An axis that would fit an earlier one of the other.
-    fn misplaced(&self, one: &Axes, other: &Axes) -> Option<String> {
+    fn misplaced(&self, one: &Axes, other: &Axes) -> Option<Help> {
         let [size] = &one.output[..] else { return None };
         let mut places = other.output.iter().enumerate().filter(|(_, axis)| *axis == size);
         let (Some((at, _)), None) = (places.next(), places.next()) else { return None };
@@ -156,10 +160,11 @@ impl Graph {
         let [name, other] = [one.tensor, other.tensor].map(|tensor| self.told_as(tensor));
         let (units, written) =
             (", 0".repeat(behind), if name.contains(['(', '"', '`']) { "…" } else { &name });
-        Some(format!(
+        let help = format!(
             "axes are matched from the last one backwards: for output axis {} of `{other}`, put units behind it, `einsum(\"... | i => ... | i{units}\", {written})`, or keep its place in the spec that makes it",
             at + 1
-        ))
+        );
+        Some(help.into())
     }
 }
 

@@ -154,7 +154,7 @@ impl Graph {
             true => format!("`{}`, a size that is known when the program runs", data.name),
             false => format!("`{}`, a named size in {}", data.name, range_text(data.range)),
         };
-        MessageLine { text, step, short: Some(data.name.to_string()), reason: None }
+        MessageLine { step, ..MessageLine::from(text) }.with_short(&*data.name)
     }
 
     /// Explains why a row of the closed program has its number of axes, in the same way.
@@ -320,17 +320,14 @@ impl Graph {
     fn add_link(&self, parts: &mut Vec<MessageLine>, id: ConstraintId) {
         let (step, said) = (self.origin(id).step, self.said(id));
         let is_op = matches!(self.steps.get(step as usize), Some(Step::Op { .. }));
-        if let Some(MessageLine { text, step: last, short: Some(short), .. }) = parts.last_mut()
-            && (*last == Some(step as usize) && is_op && text.ends_with(&*short))
+        if let Some(last) = parts.last_mut()
+            && (last.step == Some(step as usize) && is_op && !last.statements.is_empty())
         {
-            if !short.split("; ").any(|known| known == said) {
-                text.push_str(&format!("; {said}"));
-                short.push_str(&format!("; {said}"));
-            }
+            last.add_statement(said);
             return;
         }
         let part = if is_op {
-            MessageLine::at(step, format!("{}: {said}", self.called(step))).with_short(said)
+            MessageLine::stating(step, &self.called(step), said)
         } else {
             let short = if let Some(Step::Set(_, size)) = self.steps.get(step as usize) {
                 size.to_string()
@@ -483,7 +480,7 @@ impl Graph {
             .find(|row| same(row) && (row.1 == kind || !self.rows(row.0)[place(row.1)].is_empty()))?;
         let said =
             format!("the {} of `{}` becomes its {}", source.1.name(), self.told_as(source.0), kind.name());
-        Some((source, MessageLine::at(step, format!("{}: {said}", self.called(step))).with_short(said)))
+        Some((source, MessageLine::stating(step, &self.called(step), said)))
     }
 
     /// A choice in words.
