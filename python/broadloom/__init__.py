@@ -8,9 +8,9 @@
 >>> print(p.shapes)
 tensor  shape      elements  how it is known
 x       32 | 784     25,088  declared
-w       784 -> 64    50,176  takes the size of what it is used with
+w       784 -> 64    50,176  inferred from its use
 b       64               64  declared
-y       32 | 64       2,048  inferred; nothing asks for more axes
+y       32 | 64       2,048  inferred
 <BLANKLINE>
 2 parameters with 50,240 elements
 """

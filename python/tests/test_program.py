@@ -27,7 +27,7 @@ def test_shapes_are_tables() -> None:
     shapes = bl.program(LAYER).shapes
     assert str(shapes).splitlines()[0].split() == ["tensor", "shape", "elements", "how", "it", "is", "known"]
     page = shapes._repr_html_()
-    assert "<code>784 -&gt; 64</code></td>" in page and "takes the size of what it is used with" in page
+    assert "<code>784 -&gt; 64</code></td>" in page and "inferred from its use" in page
 
 
 def test_names_of_sizes_stay() -> None:

@@ -120,10 +120,10 @@ fn advised(refused: &clap::Error, text: &str) -> String {
             format!("write `broadloom run {file}`, or `broadloom check {file}`")
         }
         (Some("train" | "exec" | "execute" | "start" | "eval"), _) => {
-            "`broadloom run FILE` carries out a program, and trains where it says `minimise`".to_string()
+            "`broadloom run FILE` runs a program, including training (`minimise`)".to_string()
         }
         (None, Some("--batch" | "--batch-size" | "--bs")) => {
-            "a size of the program is set: `--set batch=16`, where it says `dim batch = 32`".to_string()
+            "set sizes with `--set batch=16`; the program declares `dim batch = 32`".to_string()
         }
         (None, Some("--lr" | "--learning-rate" | "--rate")) => {
             "the rate stands in the program: `minimise loss by adam(0.001)`".to_string()

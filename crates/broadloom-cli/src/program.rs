@@ -5,7 +5,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use broadloom_diagnostics::{DecodeError, Diagnostic, Severity, Sources, Style, decode, escaped, render_all};
-use broadloom_ide::Text;
+use broadloom_ide::{Refusal, Text};
 use broadloom_lang::codes;
 use clap::Args;
 use serde::Serialize;
@@ -87,6 +87,8 @@ pub(crate) fn reason(error: &std::io::Error) -> String {
 pub(crate) enum Unusable {
     /// In a sentence; further lines may say more.
     Because(String),
+    /// A question has no answer.
+    Refused(Refusal),
     /// A file that is not text.
     NotText { name: String, error: DecodeError },
 }
@@ -97,11 +99,18 @@ impl From<String> for Unusable {
     }
 }
 
+impl From<Refusal> for Unusable {
+    fn from(refusal: Refusal) -> Unusable {
+        Unusable::Refused(refusal)
+    }
+}
+
 impl Unusable {
     /// For people. Names in it are shown with escapes already; what other libraries say may not be.
     pub(crate) fn shown(&self) -> String {
         let shown = match self {
             Unusable::Because(message) => format!("error: {message}\n"),
+            Unusable::Refused(refusal) => format!("error: {refusal}\n"),
             Unusable::NotText { name, error } => error.render(name),
         };
         shown.split('\n').map(escaped).collect::<Vec<_>>().join("\n")
@@ -111,6 +120,7 @@ impl Unusable {
     pub(crate) fn diagnostic(&self) -> Diagnostic {
         let message = match self {
             Unusable::Because(message) => message.clone(),
+            Unusable::Refused(refusal) => refusal.message().to_string(),
             Unusable::NotText { error, .. } => error.to_string(),
         };
         let sentence = escaped(message.lines().next().unwrap_or_default()).into_owned();

@@ -9,6 +9,7 @@ mod json;
 mod modules;
 mod pictures;
 mod process;
+mod sentences;
 mod support;
 mod terminal;
 mod verification;

@@ -8,7 +8,7 @@ fn root() -> PathBuf {
 }
 
 /// Every Rust file below the crates, with its text.
-fn sources() -> Vec<(PathBuf, String)> {
+pub(crate) fn sources() -> Vec<(PathBuf, String)> {
     let mut found = Vec::new();
     let mut folders = vec![root().join("crates"), root().join("benches")];
     while let Some(folder) = folders.pop() {

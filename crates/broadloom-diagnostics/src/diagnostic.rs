@@ -61,6 +61,53 @@ pub struct Label {
     pub text: String,
     /// True if it is the place to look first.
     pub primary: bool,
+    /// The part that it has in the mistake, as data.
+    pub role: Role,
+}
+
+/// The part of a label in a mistake, for code that moves or adds to it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Role {
+    /// One of its places.
+    #[default]
+    Place,
+    /// The end of a conflict with this number, in the order of the error's ends.
+    End(usize),
+    /// A place of which these are true: "`width` is 64", "`net` is made". Others can be added.
+    Here(Vec<String>),
+}
+
+impl Label {
+    /// A label that is not the place to look first.
+    pub fn new(span: Span, text: impl Into<String>) -> Label {
+        Label { span, text: text.into(), primary: false, role: Role::Place }
+    }
+
+    /// A label that says what is true of its place, and to which more can be [added](Label::add).
+    ///
+    /// ```
+    /// use broadloom_diagnostics::{Label, SourceId, Span};
+    ///
+    /// let mut label = Label::here(Span::new(SourceId(0), 0, 3), "`net` is made");
+    /// label.add("`width` is 64");
+    /// assert_eq!(label.text, "`net` is made, `width` is 64 here");
+    /// ```
+    pub fn here(span: Span, clause: impl Into<String>) -> Label {
+        let mut label = Label { role: Role::Here(Vec::new()), ..Label::new(span, "") };
+        label.add(clause);
+        label
+    }
+
+    /// Adds to a label that says what is true of its place, unless it says that already; others stay as they are.
+    pub fn add(&mut self, clause: impl Into<String>) {
+        let Role::Here(clauses) = &mut self.role else { return };
+        let clause = clause.into();
+        if !clauses.contains(&clause) {
+            clauses.push(clause);
+            self.text = format!("{} here", clauses.join(", "));
+        }
+    }
 }
 
 /// A piece of advice as a change of the text.
@@ -138,13 +185,13 @@ impl Diagnostic {
 
     /// Adds a primary label.
     pub fn with_primary(mut self, span: Span, label: impl Into<String>) -> Diagnostic {
-        self.labels.push(Label { span, text: label.into(), primary: true });
+        self.labels.push(Label { primary: true, ..Label::new(span, label) });
         self
     }
 
     /// Adds a secondary label.
     pub fn with_label(mut self, span: Span, label: impl Into<String>) -> Diagnostic {
-        self.labels.push(Label { span, text: label.into(), primary: false });
+        self.labels.push(Label::new(span, label));
         self
     }
 
@@ -166,9 +213,9 @@ impl Diagnostic {
     /// use broadloom_diagnostics::{Diagnostic, SourceId, Span};
     ///
     /// let word = Span::new(SourceId(0), 4, 9);
-    /// let wrong = Diagnostic::error("L0101", "there is nothing called `logts`", word, "not known here");
-    /// let wrong = wrong.with_fix("there is `logits`", word, "logits");
-    /// assert_eq!(wrong.help, ["there is `logits`"]);
+    /// let wrong = Diagnostic::error("L0101", "`logts` is not defined", word, "not known here");
+    /// let wrong = wrong.with_fix("did you mean `logits`?", word, "logits");
+    /// assert_eq!(wrong.help, ["did you mean `logits`?"]);
     /// assert_eq!(wrong.fixes[0].edits[0].text, "logits");
     /// ```
     pub fn with_fix(self, help: impl Into<String>, span: Span, text: impl Into<String>) -> Diagnostic {
@@ -202,6 +249,11 @@ impl Diagnostic {
     /// The label to look at first: the first primary one, or else the first.
     pub fn primary(&self) -> Option<&Label> {
         self.labels.iter().find(|label| label.primary).or(self.labels.first())
+    }
+
+    /// Returns true if it says the same as another, which may stand at another place.
+    pub fn says_the_same(&self, other: &Diagnostic) -> bool {
+        (self.code, &self.message) == (other.code, &other.message)
     }
 
     /// Returns true if it is an error.

@@ -56,12 +56,14 @@ pub(crate) fn write(sources: &Sources, diagnostic: &Diagnostic, style: Style, ou
             out.write(&format!("{:gutter$} |", ""), Ink::Frame);
             out.end_line();
         }
-        let arrow = if index == 0 { "-->" } else { ":::" };
-        out.write(&format!("{:gutter$}{arrow} ", ""), Ink::Frame);
-        let name = section.source.name();
-        let colon = if name.is_empty() { "" } else { ":" };
-        out.write(&format!("{name}{colon}{line}:{column}"), Ink::Plain);
-        out.end_line();
+        if index > 0 || style.place {
+            let arrow = if index == 0 { "-->" } else { ":::" };
+            out.write(&format!("{:gutter$}{arrow} ", ""), Ink::Frame);
+            let name = section.source.name();
+            let colon = if name.is_empty() { "" } else { ":" };
+            out.write(&format!("{name}{colon}{line}:{column}"), Ink::Plain);
+            out.end_line();
+        }
         section.write(gutter, out);
     }
     gutter

@@ -8,7 +8,17 @@ pub enum Fact {
     /// An axis would have both sizes, in the order of the ends.
     Sizes([u64; 2]),
     /// An axis would have two sizes, and the message says so of the axis by its name.
-    NamedAxis,
+    NamedAxis {
+        /// The name of the tensor whose axis it is, if the message has that too.
+        of: Option<String>,
+    },
+    /// A window has no room in an axis of this tensor.
+    NoRoom {
+        /// The name of the tensor.
+        of: String,
+    },
+    /// The line asks for something that cannot be had, however it is written.
+    Impossible,
     /// The parts of an axis add up to another size than it has.
     Parts {
         /// The size of the axis.

@@ -6,31 +6,77 @@ use std::ops::Deref;
 /// A piece of advice.
 ///
 /// ```
-/// use broadloom_diagnostics::Help;
+/// use broadloom_diagnostics::{Advice, Help};
 ///
 /// let help = Help::from("write `y = sum(x)`");
-/// assert!(!help.is_rule);
+/// assert_eq!(help.kind, Advice::Write);
 /// assert_eq!(help, "write `y = sum(x)`");
-/// assert!(Help::rule("positions count from 0").is_rule);
+/// assert_eq!(Help::rule("positions count from 0").kind, Advice::Rule);
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Help {
-    /// The advice, for people.
+    /// The advice, for people. Code stands between backquotes.
     pub text: String,
-    /// True if it says which rule is broken, and leaves open what to write. Advice that says it is better.
-    pub is_rule: bool,
+    /// The kind of advice, for code that chooses between several.
+    pub kind: Advice,
+    /// True if it words the remedy of an error of the library, for which another language has other words.
+    pub is_remedy: bool,
+}
+
+/// The kind of a piece of advice.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Advice {
+    /// Something to write.
+    #[default]
+    Write,
+    /// The rule that is broken; what to write is left open. Advice that says it is better.
+    Rule,
+    /// To declare these tensors with other shapes.
+    Declare(Vec<String>),
+    /// To write another product of matrices.
+    Product,
 }
 
 impl Help {
     /// A rule that is broken.
     pub fn rule(text: impl Into<String>) -> Help {
-        Help { text: text.into(), is_rule: true }
+        Help::of(Advice::Rule, text)
+    }
+
+    /// Advice to declare a tensor with another shape.
+    pub fn declare(name: &str, text: impl Into<String>) -> Help {
+        Help::of(Advice::Declare(vec![name.to_string()]), text)
+    }
+
+    /// Advice to write another product of matrices.
+    pub fn product(text: impl Into<String>) -> Help {
+        Help::of(Advice::Product, text)
+    }
+
+    /// Advice of a kind.
+    pub fn of(kind: Advice, text: impl Into<String>) -> Help {
+        Help { text: text.into(), kind, is_remedy: false }
+    }
+
+    /// Changes the code in a text, which stands between backquotes.
+    ///
+    /// ```
+    /// use broadloom_diagnostics::Help;
+    ///
+    /// let upper = Help::with_code("write `a + b`, or a", |code| code.to_uppercase());
+    /// assert_eq!(upper, "write `A + B`, or a");
+    /// ```
+    pub fn with_code(text: &str, change: impl Fn(&str) -> String) -> String {
+        let pieces = text.split('`').enumerate();
+        let changed = pieces.map(|(at, piece)| if at % 2 == 0 { piece.to_string() } else { change(piece) });
+        changed.collect::<Vec<_>>().join("`")
     }
 }
 
 impl<T: Into<String>> From<T> for Help {
     fn from(text: T) -> Help {
-        Help { text: text.into(), is_rule: false }
+        Help::of(Advice::Write, text)
     }
 }
 

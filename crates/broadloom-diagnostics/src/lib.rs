@@ -45,10 +45,10 @@ mod style;
 mod table;
 
 pub use decode::{DecodeError, decode};
-pub use diagnostic::{Diagnostic, Edit, Fix, Label, Link};
+pub use diagnostic::{Diagnostic, Edit, Fix, Label, Link, Role};
 pub use escape::escaped;
 pub use fact::Fact;
-pub use help::Help;
+pub use help::{Advice, Help};
 pub use ink::Paint;
 pub use render::{excerpt, render, render_all, summary};
 pub use severity::Severity;

@@ -85,10 +85,12 @@ pub fn render(sources: &Sources, diagnostic: &Diagnostic, style: Style) -> Strin
     let mut out = Canvas { out: String::new(), color: style.color, severity: diagnostic.severity };
     let word = diagnostic.severity.word();
     match diagnostic.code {
+        _ if !style.header => {}
         "" => out.write(word, Ink::Primary),
         code => out.write(&format!("{word}[{code}]"), Ink::Primary),
     }
-    out.write(&format!(": {}", diagnostic.message), Ink::Strong);
+    let colon = if style.header { ": " } else { "" };
+    out.write(&format!("{colon}{}", diagnostic.message), Ink::Strong);
     out.end_line();
     let gutter = crate::excerpt::write(sources, diagnostic, style, &mut out);
     let chain = chain(sources, diagnostic, style);

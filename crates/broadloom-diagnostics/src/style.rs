@@ -12,11 +12,15 @@ pub struct Style {
     /// True to show a single line between two with labels rather than dots. False suits an excerpt
     /// that lists only the lines that matter.
     pub between: bool,
+    /// True to begin with the severity and the code. False suits an exception, whose class says it.
+    pub header: bool,
+    /// True to say in which file and line the first excerpt is. False suits a text of one line without a name.
+    pub place: bool,
 }
 
-/// Without colour, 100 characters of a line, chains counted, lines in between shown.
+/// Without colour, 100 characters of a line, chains counted, lines in between and all places shown.
 impl Default for Style {
     fn default() -> Style {
-        Style { color: false, width: 100, chain: false, between: true }
+        Style { color: false, width: 100, chain: false, between: true, header: true, place: true }
     }
 }

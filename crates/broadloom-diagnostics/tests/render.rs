@@ -234,6 +234,27 @@ fn lines_between() {
     );
 }
 
+/// An exception about a text of one line needs neither a header nor a place.
+#[test]
+fn bare() {
+    let spec = Sources::one("", "i j; j k => i k");
+    let clash = Diagnostic::error("E1", "`j` is 4 and 5", Span::new(SourceId(0), 5, 6), "5")
+        .with_label(Span::new(SourceId(0), 2, 3), "4")
+        .with_help("make both 4");
+    let style = Style { header: false, place: false, ..Style::default() };
+    expect![[r#"
+        `j` is 4 and 5
+          |
+        1 | i j; j k => i k
+          |   -  ^ 5
+          |   |
+          |   4
+          |
+          = help: make both 4
+    "#]]
+    .assert_eq(&render(&spec, &clash, style));
+}
+
 #[test]
 fn chains() {
     let diagnostic = Diagnostic::error("L0201", "`n` is 64 and 10", model("10"), "10 because of this")
@@ -352,6 +373,8 @@ fn any_spans_can_be_rendered() {
             width: 20 + round % 5,
             chain: round % 3 == 0,
             between: round % 7 < 3,
+            header: round % 11 < 8,
+            place: round % 13 < 8,
         };
         let shown = render(&sources, &diagnostic, style);
         assert!(shown.ends_with('\n') && shown.lines().all(|line| line.trim_end() == line), "{shown}");

@@ -104,7 +104,7 @@ impl Graph {
         let target_name = &names[assignment.target as usize];
         let target = &mut bound[assignment.target as usize];
         if assignment.fresh && target.is_some() {
-            let message = format!("`{{{target_name}}}` would be a new tensor, but there is one of that name");
+            let message = format!("`{target_name}` already exists");
             return Err(Error::new(ErrorKind::Use, message).with_help("leave out the braces to assign to it"));
         }
         // A name that is read before it is assigned is a state, which lasts from run to run.

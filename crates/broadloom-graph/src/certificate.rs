@@ -27,6 +27,7 @@ use broadloom_core::{self as core, Hole, Padding, RowVar, Solver, order};
 use broadloom_spec::Kind;
 use rustc_hash::FxHashMap;
 
+use crate::step::Step;
 use crate::{Error, Graph, final_shapes, names, node, symbols};
 use family::Forms;
 
@@ -57,6 +58,8 @@ pub struct Certificate {
 pub struct Said {
     /// The step, as a message would name it.
     pub text: String,
+    /// The named size that it sets, if it sets one, and its number.
+    pub set: Option<(String, u64)>,
     /// The constraints that have to hold.
     pub constraints: Vec<Constraint>,
 }
@@ -288,12 +291,19 @@ fn by_step(graph: &Graph, stated: Vec<Constraint>) -> Vec<Said> {
             Some(said) if step == last => said.constraints.push(constraint),
             _ => {
                 let text = step.map_or_else(String::new, |step| spoken(graph, step));
-                steps.push(Said { text, constraints: vec![constraint] });
+                let set = step.and_then(|step| size_set_by(graph, step));
+                steps.push(Said { text, set, constraints: vec![constraint] });
             }
         }
         last = step;
     }
     steps
+}
+
+/// The named size that a step sets, and its number.
+fn size_set_by(graph: &Graph, step: u32) -> Option<(String, u64)> {
+    let Some(Step::Size(at, size)) = graph.steps.get(step as usize) else { return None };
+    Some((graph.symbols.get(*at as usize)?.name.to_string(), *size))
 }
 
 /// The text of a step; of a leaf, with its declaration.

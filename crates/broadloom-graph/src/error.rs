@@ -156,12 +156,34 @@ pub struct MessageLine {
     pub short: Option<String>,
     /// For an end of a conflict, the reason for its size, for a reader who sees its declaration.
     pub reason: Option<String>,
+    /// For an end of a conflict, the size that it claims, if that is a number.
+    pub size: Option<u64>,
+    /// The tensor whose axis an end of a conflict is.
+    pub tensor: Option<Tensor>,
+    /// The statements about an operation that a link of a chain lists.
+    pub(crate) statements: Vec<String>,
 }
 
 impl MessageLine {
     /// A line about a step.
     pub fn at(step: u32, text: impl Into<String>) -> MessageLine {
-        MessageLine { text: text.into(), step: Some(step as usize), short: None, reason: None }
+        MessageLine { step: Some(step as usize), ..MessageLine::from(text) }
+    }
+
+    /// A line with a statement about an operation; more can be [added](MessageLine::add_statement).
+    pub(crate) fn stating(step: u32, operation: &str, statement: String) -> MessageLine {
+        let line = MessageLine::at(step, format!("{operation}: {statement}")).with_short(&statement);
+        MessageLine { statements: vec![statement], ..line }
+    }
+
+    /// Adds a statement about the same operation, unless the line has it.
+    pub(crate) fn add_statement(&mut self, statement: String) {
+        if !self.statements.contains(&statement) {
+            for text in [Some(&mut self.text), self.short.as_mut()].into_iter().flatten() {
+                text.push_str(&format!("; {statement}"));
+            }
+            self.statements.push(statement);
+        }
     }
 
     pub(crate) fn with_short(self, short: impl Into<String>) -> MessageLine {
@@ -171,15 +193,23 @@ impl MessageLine {
     pub(crate) fn with_reason(self, reason: impl Into<String>) -> MessageLine {
         MessageLine { reason: Some(reason.into()), ..self }
     }
+
+    /// Sets the size that an end of a conflict claims.
+    pub(crate) fn with_size(self, size: impl Into<Option<u64>>) -> MessageLine {
+        MessageLine { size: size.into(), ..self }
+    }
+
+    /// Sets the tensor whose axis an end of a conflict is.
+    pub(crate) fn of_tensor(self, tensor: Tensor) -> MessageLine {
+        MessageLine { tensor: Some(tensor), ..self }
+    }
 }
 
 impl MessageLine {
     /// The line for a label at the step itself: `64 because of the output axis of x`.
     pub fn label(&self) -> String {
         match (&self.short, &self.reason) {
-            (Some(short), Some(reason)) if !self.text.ends_with(short.as_str()) => {
-                format!("{short} because of {reason}")
-            }
+            (Some(short), Some(reason)) => format!("{short} because of {reason}"),
             _ => self.text.clone(),
         }
     }
@@ -187,7 +217,8 @@ impl MessageLine {
 
 impl<T: Into<String>> From<T> for MessageLine {
     fn from(text: T) -> MessageLine {
-        MessageLine { text: text.into(), step: None, short: None, reason: None }
+        let (text, statements) = (text.into(), Vec::new());
+        MessageLine { text, step: None, short: None, reason: None, size: None, tensor: None, statements }
     }
 }
 
@@ -308,7 +339,7 @@ impl Error {
     /// Sets a remedy, and adds advice in Rust.
     pub fn with_remedy(mut self, remedy: Remedy, help: impl Into<Help>) -> Error {
         self.0.remedy = Some(remedy);
-        self.with_help(help)
+        self.with_help(Help { is_remedy: true, ..help.into() })
     }
 
     /// Adds a fact, for whoever looks for a change that mends it.

@@ -231,7 +231,7 @@ impl Graph {
     /// let y = g.compose(w, x)?;
     /// let y = g.add(y, b)?;
     /// assert_eq!(g.how_known(x)?, How::Declared);
-    /// assert_eq!(g.how_known(w)?, How::Chosen("takes the size of what it is used with".into()));
+    /// assert_eq!(g.how_known(w)?, How::Chosen("inferred from its use".into()));
     /// let flat = g.einsum("i | j => i j", &[x])?;
     /// assert_eq!(g.how_known(flat)?, How::Forced);
     /// # Ok::<(), broadloom::Error>(())
@@ -250,7 +250,7 @@ impl Graph {
     /// let y = g.add(x, one)?;
     /// let all = g.how_all()?;
     /// assert_eq!(all[x.index()], How::Declared);
-    /// assert_eq!(all[one.index()], How::Chosen("takes the size of what it is used with".into()));
+    /// assert_eq!(all[one.index()], How::Chosen("inferred from its use".into()));
     /// # Ok::<(), broadloom::Error>(())
     /// ```
     pub fn how_all(&mut self) -> Result<Vec<How>, Error> {

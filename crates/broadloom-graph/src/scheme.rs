@@ -51,6 +51,8 @@ pub struct Scheme {
     pub conditions: Vec<String>,
     /// The greatest sizes that conditions allow, for whoever looks for what does not fit.
     pub most: Vec<u64>,
+    /// The numbers that conditions speak of.
+    pub numbers: Vec<u64>,
     /// The variables in shapes.
     variables: FxHashMap<Symbol, Variable>,
 }
@@ -177,9 +179,10 @@ impl Made {
             Some(variable) => variable.to_string(),
             None => read::symbol_data(graph, symbol).map_or("?".into(), |data| data.name.to_string()),
         };
-        let mut greatest = Vec::new();
+        let (mut greatest, mut numbers) = (Vec::new(), Vec::new());
         for (symbol, (least, most)) in ranges {
             greatest.extend(most);
+            numbers.extend(least.into_iter().chain(most));
             let own = name(symbol);
             conditions.extend(least.map(|least| format!("`{own}` is at least {least}")));
             conditions.extend(most.map(|most| format!("`{own}` is at most {most}")));
@@ -189,7 +192,8 @@ impl Made {
                 conditions.push(check);
             }
         }
-        Ok(Scheme { shapes: self.shapes, conditions, most: greatest, variables })
+        numbers.extend(checks.iter().flat_map(RuntimeCheck::numbers));
+        Ok(Scheme { shapes: self.shapes, conditions, most: greatest, numbers, variables })
     }
 
     /// The least and the greatest size of each variable, where the body restricts it. A multiple of 8 is not also said to

@@ -370,6 +370,24 @@ pub enum PartialAxis {
     Unknown,
 }
 
+impl PartialAxis {
+    /// The size that it claims, if that is known to be a number: none for an axis that broadcasts, or that named sizes decide.
+    ///
+    /// ```
+    /// let mut g = broadloom::Graph::new();
+    /// let x = g.data("x", "32 | 3:rgb, 1:unit")?;
+    /// let sizes: Vec<_> = g.shape(x).rows.iter().flat_map(|row| &row.lead).map(|axis| axis.size()).collect();
+    /// assert_eq!(sizes, [Some(32), Some(3), None]);
+    /// # Ok::<(), broadloom::Error>(())
+    /// ```
+    pub fn size(&self) -> Option<u64> {
+        match self {
+            PartialAxis::Known(Axis::Sized(size, _)) | PartialAxis::Sized(size) => Some(*size),
+            PartialAxis::Known(Axis::Unit | Axis::Symbolic(..)) | PartialAxis::Unknown => None,
+        }
+    }
+}
+
 impl fmt::Display for PartialAxis {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

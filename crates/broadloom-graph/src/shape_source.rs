@@ -154,11 +154,11 @@ fn completed(open: &Open, closed: &Closed<'_>, view: &View<'_>) -> How {
         (Found::Sized, Some(Leaf::Carried)) => "has the shape of what a turn makes of it",
         (Found::Sized, Some(Leaf::State)) => "takes the shape of what is assigned to it",
         (Found::Sized, Some(Leaf::Gradient(_))) => "has the shape of what it is the gradient of",
-        (Found::Sized, Some(_)) => "takes the size of what it is used with",
+        (Found::Sized, Some(_)) => "inferred from its use",
         (Found::Sized, None) => "follows from its operands",
         (Found::Relaxed, _) => "used with several sizes: takes none of them and broadcasts",
         (Found::Unit, _) => "one element: nothing asks for more",
-        (Found::NoMore, _) if any_axes => "inferred; nothing asks for more axes",
+        (Found::NoMore, _) if any_axes => "inferred",
         (Found::NoMore, _) => "no axes: nothing asks for any",
     };
     How::Chosen(words.into())

@@ -101,6 +101,17 @@ impl RuntimeCheck {
         (self.need == Need::Whole).then_some((symbol, divisor))
     }
 
+    /// The numbers in it: factors, summands, divisors and bounds.
+    pub(crate) fn numbers(&self) -> impl Iterator<Item = u64> {
+        let bound = match self.need {
+            Need::AtLeast(bound) | Need::AtMost(bound) => Some(bound),
+            Need::Whole | Need::Zero => None,
+        };
+        let factors = self.form.terms().map(|(_, factor)| factor.unsigned_abs());
+        let factors = factors.chain([self.form.denominator().unsigned_abs()]);
+        factors.filter_map(|factor| u64::try_from(factor).ok()).chain(bound).collect::<Vec<_>>().into_iter()
+    }
+
     /// Returns true if it only keeps a size within bounds.
     pub fn is_bound(&self) -> bool {
         matches!(self.need, Need::AtLeast(_) | Need::AtMost(_))
@@ -283,7 +294,7 @@ pub(crate) fn settle_sizes(graph: &mut Graph) -> Result<(), Error> {
     let open = graph.symbols.iter().filter(|data| graph.solver.observe_dim(data.var).is_none());
     let open: Vec<(Box<str>, Option<u64>)> = open.map(|data| (data.name.clone(), data.sample)).collect();
     if let Some((name, _)) = open.iter().find(|(_, sample)| sample.is_none()) {
-        let message = format!("`{name}` has no number, and what runs needs one");
+        let message = format!("`{name}` needs a value before the program can run");
         let help = format!("declare it with a sample, or say `set_sizes(&[(\"{name}\", …)])` before");
         return Err(Error::new(ErrorKind::Range, message).with_remedy(Remedy::Size, help));
     }

@@ -176,7 +176,7 @@ fn declared_size(graph: &Graph, at: u32) -> MessageLine {
         true => format!("`{}`, a size that is known when the program runs", data.name),
         false => format!("`{}`, a named size in {}", data.name, range_text(data.range)),
     };
-    MessageLine { text, step, short: Some(data.name.to_string()), reason: None }
+    MessageLine { step, ..MessageLine::from(text) }.with_short(&*data.name)
 }
 
 /// A size as it is shown in shapes.
@@ -272,17 +272,14 @@ fn told(graph: &Graph, chain: &[Derived], goal: TensorRow) -> Vec<MessageLine> {
 fn add_link(graph: &Graph, parts: &mut Vec<MessageLine>, id: ConstraintId) {
     let (step, said) = (message::origin(graph, id).step, chain::claim_text(graph, id));
     let is_op = matches!(graph.steps.get(step as usize), Some(Step::Op { .. }));
-    if let Some(MessageLine { text, step: last, short: Some(short), .. }) = parts.last_mut()
-        && (*last == Some(step as usize) && is_op && text.ends_with(&*short))
+    if let Some(last) = parts.last_mut()
+        && (last.step == Some(step as usize) && is_op && !last.statements.is_empty())
     {
-        if !short.split("; ").any(|known| known == said) {
-            text.push_str(&format!("; {said}"));
-            short.push_str(&format!("; {said}"));
-        }
+        last.add_statement(said);
         return;
     }
     let part = if is_op {
-        MessageLine::at(step, format!("{}: {said}", names::called(graph, step))).with_short(said)
+        MessageLine::stating(step, &names::called(graph, step), said)
     } else {
         let short = if let Some(Step::Set(_, size)) = graph.steps.get(step as usize) {
             size.to_string()

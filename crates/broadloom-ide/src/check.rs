@@ -107,7 +107,7 @@ pub fn check(analysis: &mut Analysis, listing: Listing) -> Checked {
 /// use broadloom_ide::{Analysis, Text, diagnostics};
 ///
 /// let found = diagnostics(&mut Analysis::new(&Text::new("a.loom", "data x : 3\nlet y = 2 * z\n")));
-/// assert_eq!(found[0].message, "there is nothing called `z`");
+/// assert_eq!(found[0].message, "`z` is not defined");
 /// ```
 pub fn diagnostics(analysis: &mut Analysis) -> Vec<Diagnostic> {
     let found = warnings(&mut analysis.program);

@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use crate::analysis::Analysis;
 use crate::place::Place;
+use crate::refusal::Refusal;
 
 /// A question and its answers.
 #[derive(Clone, Debug, Serialize)]
@@ -108,7 +109,7 @@ impl ChainStep {
 /// assert_eq!(answer.steps[0].place.as_ref().map(|place| place.line), Some(1));
 /// # Ok::<(), String>(())
 /// ```
-pub fn explain(analysis: &mut Analysis, name: &str) -> Result<Explained, String> {
+pub fn explain(analysis: &mut Analysis, name: &str) -> Result<Explained, Refusal> {
     let program = &mut analysis.program;
     let (explanations, left_out) = match Asked::find(program, name) {
         Ok(Asked::Dim(dim)) => (vec![dim::explain(program, &dim)], 0),
@@ -151,7 +152,7 @@ enum Focus {
 impl Asked {
     /// Finds the meaning of a name with dots: the longest name of a tensor that it begins with, and
     /// then a part of it.
-    fn find(program: &mut Program, wanted: &str) -> Result<Asked, String> {
+    fn find(program: &mut Program, wanted: &str) -> Result<Asked, Refusal> {
         let mut name = wanted;
         let made = loop {
             if let Some(made) = program.made.iter().rev().find(|made| made.name == name) {
@@ -162,10 +163,10 @@ impl Asked {
             }
             name = match name.rfind('.') {
                 Some(dot) => &name[..dot],
-                None => return Err(unknown(program, wanted)),
+                None => return Err(unknown(program, wanted).into()),
             };
         };
-        let shape = program.graph.final_shape(made.tensor).map_err(|error| error.to_string())?;
+        let shape = program.graph.final_shape(made.tensor)?;
         let rest = wanted[name.len()..].trim_start_matches('.');
         let part = part(&made.name, &shape, rest).or_else(|message| {
             let label = program.graph.captured(made.tensor, rest).map(Focus::Label);
@@ -180,7 +181,7 @@ impl Asked {
 
 impl PartOf {
     /// The answers, and how many more axes there are.
-    fn answers(&self, program: &mut Program) -> Result<(Vec<Explanation>, usize), String> {
+    fn answers(&self, program: &mut Program) -> Result<(Vec<Explanation>, usize), Refusal> {
         let mut answers = Vec::new();
         let name = &self.made.name;
         let axes = |kind: Kind| (0..self.shape.row(kind).len()).map(move |at| (kind, at));
@@ -189,21 +190,21 @@ impl PartOf {
             Focus::Row(kind) => axes(kind).collect(),
             Focus::Axis(kind, at) => vec![(kind, at)],
             Focus::Label(captured) => {
-                let why = program.graph.why_size(captured).map_err(|error| error.to_string())?;
+                let why = program.graph.why_size(captured)?;
                 return Ok((vec![self.answer(program, format!("{name}.{}", self.rest), true, why)], 0));
             }
         };
         if let Focus::Row(kind) = self.part {
-            let why = program.graph.why_axes(self.made.tensor, kind).map_err(|error| error.to_string())?;
+            let why = program.graph.why_axes(self.made.tensor, kind)?;
             answers.push(self.answer(program, format!("{name}.{}", kind.name()), false, why));
         }
         let left_out = axes.len().saturating_sub(MOST);
         for (kind, at) in axes.into_iter().take(MOST) {
-            let why = program.graph.why(self.made.tensor, kind, at).map_err(|error| error.to_string())?;
+            let why = program.graph.why(self.made.tensor, kind, at)?;
             answers.push(self.answer(program, format!("{name}.{}.{at}", kind.name()), true, why));
         }
         if answers.is_empty() {
-            return Err(format!("`{name}` is a number: it has no axes"));
+            return Err(format!("`{name}` is a number: it has no axes").into());
         }
         Ok((answers, left_out))
     }

@@ -59,6 +59,7 @@ mod names;
 mod occurrences;
 mod place;
 mod references;
+mod refusal;
 mod shape;
 mod shapes;
 mod signature;
@@ -100,6 +101,7 @@ pub use memory::{
 pub use mesh::{MeshAxis, MeshTable, Meshed, Sent, SentBy, SentInAll, ShardedTensor, meshed};
 pub use place::{Line, Place};
 pub use references::{References, applied, references, renamable, rename, uses_of_member};
+pub use refusal::Refusal;
 pub use shape::{AxisText, Rows, how, kind};
 pub use shapes::{PartialTensor, SoFar, shapes};
 pub use signature::{

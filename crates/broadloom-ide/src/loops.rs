@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use crate::analysis::Analysis;
 use crate::place::Line;
+use crate::refusal::Refusal;
 
 /// The choice of loop nests.
 #[derive(Clone, Debug, Default)]
@@ -154,7 +155,7 @@ pub struct OptimisedRoutine {
 /// assert!(found.operations[0].forward.ends_with("y[i, j] += w[j, k] * x[i, k]\n"));
 /// # Ok::<(), String>(())
 /// ```
-pub fn loops(analysis: &mut Analysis, of: &LoopsOf) -> Result<Loops, String> {
+pub fn loops(analysis: &mut Analysis, of: &LoopsOf) -> Result<Loops, Refusal> {
     let mut found = Loops { file: analysis.name.clone(), ..Loops::default() };
     if !analysis.is_ok() {
         return Ok(found);
@@ -190,7 +191,7 @@ pub fn loops(analysis: &mut Analysis, of: &LoopsOf) -> Result<Loops, String> {
 /// assert!(routines[0].text.matches("for ").count() < routines[0].derived.matches("for ").count());
 /// # Ok::<(), String>(())
 /// ```
-pub fn optimised(analysis: &Analysis) -> Result<Loops, String> {
+pub fn optimised(analysis: &Analysis) -> Result<Loops, Refusal> {
     let program = &analysis.program;
     let mut found = Loops { file: analysis.name.clone(), ..Loops::default() };
     if !program.is_ok() {
@@ -198,9 +199,9 @@ pub fn optimised(analysis: &Analysis) -> Result<Loops, String> {
     }
     // Nothing is run, so nothing has to be compiled.
     let settings = Settings { backend: Backend::Reference, ..Settings::default() };
-    let mut session = Session::with(program.graph.clone(), settings).map_err(|error| error.to_string())?;
+    let mut session = Session::with(program.graph.clone(), settings)?;
     for routine in program.routines() {
-        let (derived, text) = session.show(&routine).map_err(|error| error.to_string())?;
+        let (derived, text) = session.show(&routine)?;
         found.routines.push(OptimisedRoutine { name: routine.name().to_string(), derived, text });
     }
     Ok(found)
@@ -255,11 +256,9 @@ fn written(program: &Program, all: bool) -> (Vec<Tensor>, usize) {
     (tensors, hidden)
 }
 
-fn derived(program: &mut Program, tensors: &[Tensor], of: &LoopsOf) -> Result<Vec<OperationLoops>, String> {
+fn derived(program: &mut Program, tensors: &[Tensor], of: &LoopsOf) -> Result<Vec<OperationLoops>, Refusal> {
     let mut backward = match of.forward_only {
-        false => broadloom::show_backward(&mut program.graph, tensors)
-            .map_err(|error| error.to_string())?
-            .into_iter(),
+        false => broadloom::show_backward(&mut program.graph, tensors)?.into_iter(),
         true => Vec::new().into_iter(),
     };
     let mut nests = Vec::new();
@@ -302,11 +301,10 @@ fn assignments(
     program: &mut Program,
     asked: Option<Tensor>,
     all: bool,
-) -> Result<(Vec<OperationLoops>, usize), String> {
+) -> Result<(Vec<OperationLoops>, usize), Refusal> {
     let routines = program.routines();
     let targets: Vec<Tensor> = routines.iter().flat_map(|routine| routine.assigned(&program.graph)).collect();
-    let shown =
-        broadloom::show_assignments(&mut program.graph, &routines).map_err(|error| error.to_string())?;
+    let shown = broadloom::show_assignments(&mut program.graph, &routines)?;
     let (mut nests, mut hidden) = (Vec::new(), 0);
     for ((step, text), target) in shown.into_iter().zip(targets) {
         let origin = program.origins.get(step);

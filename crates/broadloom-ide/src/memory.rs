@@ -9,6 +9,7 @@ use broadloom_lang::Program;
 use serde::Serialize;
 
 use crate::analysis::Analysis;
+use crate::refusal::Refusal;
 use crate::words::bytes;
 
 /// The most memory that is allocated just to measure it.
@@ -194,7 +195,7 @@ pub struct StoredTensor {
 /// assert_eq!(used.sizes[0].largest, Some(1260));
 /// # Ok::<(), String>(())
 /// ```
-pub fn memory(analysis: &mut Analysis, of: &MemoryOf) -> Result<Measured, String> {
+pub fn memory(analysis: &mut Analysis, of: &MemoryOf) -> Result<Measured, Refusal> {
     let program = &mut analysis.program;
     let wrong = program.check_sizes();
     let diagnostics: Vec<Diagnostic> = program.diagnostics.iter().cloned().chain(wrong).collect();
@@ -227,7 +228,7 @@ pub(crate) fn word(role: MemoryRole) -> &'static str {
 }
 
 /// Measures a copy of the graph, because training adds to it.
-fn measure(program: &Program, of: &MemoryOf) -> Result<Measure, String> {
+fn measure(program: &Program, of: &MemoryOf) -> Result<Measure, Refusal> {
     let mut graph = program.graph.clone();
     let routines = match &of.train {
         Some(loss) => vec![training(program, &mut graph, loss, of.optimiser)?],
@@ -237,7 +238,7 @@ fn measure(program: &Program, of: &MemoryOf) -> Result<Measure, String> {
     let settings = Settings { backend, ..Settings::default() };
     let measured = Session::with(graph, settings)
         .and_then(|mut session| Measure::new(program, &mut session, &routines, of));
-    measured.map_err(|error| error.to_string())
+    measured.map_err(Refusal::from)
 }
 
 impl Measure {
@@ -373,9 +374,9 @@ fn training(
     graph: &mut Graph,
     loss: &str,
     optimiser: Optimiser,
-) -> Result<Routine, String> {
+) -> Result<Routine, Refusal> {
     let found = program.made.iter().rev().find(|made| made.name == loss);
-    let Some(made) = found else { return Err(format!("the program has no tensor called `{loss}`")) };
+    let Some(made) = found else { return Err(format!("the program has no tensor called `{loss}`").into()) };
     let (mut train, params) = (Routine::new("train"), graph.params());
     let mut make = || {
         train.backward(graph, made.tensor)?;
@@ -388,6 +389,6 @@ fn training(
             Optimiser::Sgd => Sgd::default().update(graph, &mut train, &params, rate),
         }
     };
-    make().map_err(|error| error.to_string())?;
+    make()?;
     Ok(train)
 }

@@ -8,6 +8,7 @@ use serde::Serialize;
 use crate::analysis::{Analysis, Front};
 use crate::arrays::{self, Given};
 use crate::place::Line;
+use crate::refusal::Refusal;
 
 /// The result of checking arrays against a program.
 #[derive(Clone, Debug, Serialize)]
@@ -84,7 +85,7 @@ pub struct VerifiedSize {
 /// assert_eq!(verified.diagnostics.len(), 1);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn verify(analysis: &mut Analysis, given: &[Given]) -> Result<Verified, String> {
+pub fn verify(analysis: &mut Analysis, given: &[Given]) -> Result<Verified, Refusal> {
     let mut diagnostics = analysis.program.diagnostics.clone();
     let fitted = match analysis.is_ok() {
         true => Some(Fitted::new(&mut analysis.program, given, analysis.front)?),
@@ -133,8 +134,8 @@ struct Row<'a> {
 }
 
 impl<'a> Fitted<'a> {
-    fn new(program: &mut Program, given: &'a [Given], front: Front) -> Result<Fitted<'a>, String> {
-        let shapes = program.graph.final_shapes().map_err(|error| error.to_string())?;
+    fn new(program: &mut Program, given: &'a [Given], front: Front) -> Result<Fitted<'a>, Refusal> {
+        let shapes = program.graph.final_shapes()?;
         let dtypes = program.graph.dtypes();
         let data = arrays::declared(program);
         let rows: Vec<Row<'a>> = data
@@ -149,7 +150,7 @@ impl<'a> Fitted<'a> {
             .collect();
         let inputs: Vec<Input<'_>> =
             (rows.iter()).filter_map(|row| Some(Input::new(row.made.tensor, row.array?.0))).collect();
-        let fit = program.graph.fit(&inputs).map_err(|error| error.to_string())?;
+        let fit = program.graph.fit(&inputs)?;
         Ok(Fitted { rows, fit, given, front })
     }
 

@@ -7,6 +7,7 @@ use serde::Serialize;
 use crate::analysis::Analysis;
 use crate::loops::{NestData, OptimisedRoutine, nest, optimised};
 use crate::place::Line;
+use crate::refusal::Refusal;
 use crate::shape::{Rows, how, kind};
 
 /// A program with all its tensors, named or not.
@@ -74,7 +75,7 @@ pub struct WholeOperation {
 /// assert_eq!((all.operations[0].text.as_str(), &all.operations[0].results), ("exp(x)", &vec![1]));
 /// # Ok::<(), String>(())
 /// ```
-pub fn whole(analysis: &mut Analysis) -> Result<Whole, String> {
+pub fn whole(analysis: &mut Analysis) -> Result<Whole, Refusal> {
     let mut all = Whole { file: analysis.name.clone(), ..Whole::default() };
     if !analysis.is_ok() {
         return Ok(all);
@@ -89,9 +90,9 @@ fn place(program: &Program, step: usize) -> Option<Line> {
     program.origins.get(step).map(|origin| Line::new(&program.sources, origin.span))
 }
 
-fn tensors(program: &mut Program) -> Result<Vec<WholeTensor>, String> {
-    let shapes = program.graph.final_shapes().map_err(|error| error.to_string())?;
-    let known = program.graph.how_all().map_err(|error| error.to_string())?;
+fn tensors(program: &mut Program) -> Result<Vec<WholeTensor>, Refusal> {
+    let shapes = program.graph.final_shapes()?;
+    let known = program.graph.how_all()?;
     let graph = &program.graph;
     let tensor = |tensor: Tensor| {
         let shape = shapes.get(tensor);

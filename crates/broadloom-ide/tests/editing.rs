@@ -99,7 +99,7 @@ fn hovers_of_tensors() {
         ```loom
         w : 784 -> 10
         ```
-        parameter, takes the size of what it is used with
+        parameter, inferred from its use
     "#]],
     );
     told(

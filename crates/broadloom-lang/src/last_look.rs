@@ -1,17 +1,10 @@
 //! Messages once all of them are known: one for each mistake, with advice in names that can be written at its place.
 
-use broadloom_diagnostics::{Diagnostic, Span};
+use broadloom_diagnostics::{Diagnostic, Fact, Help, Span};
 
 use crate::codes;
 use crate::program::Program;
 use crate::syntax::ast::{Binary, Body, Def, ExprKind, Statement, StatementKind};
-
-/// Said of a condition that is a tensor.
-pub(crate) const IF_OF_TENSOR: &str =
-    "`if` is decided when the program is built, and a tensor is not known then";
-/// Said of an assignment to a tensor that is computed.
-pub(crate) const COMPUTED_TARGET: &str =
-    "only states, parameters and data can be assigned to, not what is computed";
 
 impl Program {
     /// Looks at all messages together.
@@ -26,7 +19,7 @@ impl Program {
             let Some(function) = self.function_around(place) else { continue };
             let fixes = diagnostic.fixes.iter_mut().map(|fix| &mut fix.title);
             for advice in diagnostic.help.iter_mut().map(|help| &mut help.text).chain(fixes) {
-                *advice = written_inside(advice, function);
+                *advice = Help::with_code(advice, |code| written_inside(code, function));
             }
         }
         self.diagnostics = diagnostics;
@@ -50,7 +43,7 @@ impl Program {
             let span = diagnostic.primary()?.span;
             Some((span.source, self.sources.position(span).0))
         };
-        let is_deeper = |each: &&Diagnostic| [IF_OF_TENSOR, COMPUTED_TARGET].contains(&each.message.as_str());
+        let is_deeper = |each: &&Diagnostic| each.facts.contains(&Fact::Impossible);
         let deeper: Vec<_> = self.diagnostics.iter().filter(is_deeper).filter_map(line).collect();
         let is_repeated = |each: &Diagnostic| {
             each.code == codes::EXPECTED && line(each).is_some_and(|line| deeper.contains(&line))
@@ -77,28 +70,17 @@ impl Program {
     }
 }
 
-/// Advice with names as they are written inside a function: `head.weights` is `weights` there, and so is `net.head2.weights`.
-fn written_inside(advice: &str, function: &str) -> String {
+/// Code with names as they are written inside a function: `head.weights` is `weights` there, and so is `net.head2.weights`.
+fn written_inside(code: &str, function: &str) -> String {
     let is_part = |letter: char| letter.is_alphanumeric() || letter == '_' || letter == '.';
-    let mut written = String::new();
-    for (at, piece) in advice.split('`').enumerate() {
-        if at > 0 {
-            written.push('`');
-        }
-        // Every other piece stands between quotes.
-        if at % 2 == 0 {
-            written.push_str(piece);
-            continue;
-        }
-        let mut rest = piece;
-        while let Some(start) = rest.find(is_part) {
-            let end = rest[start..].find(|letter| !is_part(letter)).map_or(rest.len(), |end| start + end);
-            written.push_str(&rest[..start]);
-            written.push_str(inside(&rest[start..end], function));
-            rest = &rest[end..];
-        }
-        written.push_str(rest);
+    let (mut written, mut rest) = (String::new(), code);
+    while let Some(start) = rest.find(is_part) {
+        let end = rest[start..].find(|letter| !is_part(letter)).map_or(rest.len(), |end| start + end);
+        written.push_str(&rest[..start]);
+        written.push_str(inside(&rest[start..end], function));
+        rest = &rest[end..];
     }
+    written.push_str(rest);
     written
 }
 
@@ -124,12 +106,9 @@ mod tests {
 
     #[test]
     fn names_inside_of_functions() {
-        let inside = |advice| written_inside(advice, "head");
-        assert_eq!(inside("write `head.weights @ head.v`"), "write `weights @ v`");
-        assert_eq!(inside("`{net.head2.w : 3} @ x`, head.w"), "`{w : 3} @ x`, head.w");
-        assert_eq!(
-            inside("write `head(3)`, `header.w`, `... | t`"),
-            "write `head(3)`, `header.w`, `... | t`"
-        );
+        let inside = |code| written_inside(code, "head");
+        assert_eq!(inside("head.weights @ head.v"), "weights @ v");
+        assert_eq!(inside("{net.head2.w : 3} @ x"), "{w : 3} @ x");
+        assert_eq!(inside("head(3) + header.w, ... | t"), "head(3) + header.w, ... | t");
     }
 }

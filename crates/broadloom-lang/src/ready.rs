@@ -255,8 +255,9 @@ pub fn diagnose(
     advice: fn(Remedy) -> Option<&'static str>,
 ) -> Diagnostic {
     let mut wrong = diagnosed(error, span, origins);
-    if let (Some(words), Some(last)) = (error.remedy().and_then(advice), wrong.help.last_mut()) {
-        *last = words.into();
+    if let Some(words) = error.remedy().and_then(advice) {
+        let remedies = wrong.help.iter_mut().filter(|help| help.is_remedy);
+        remedies.for_each(|help| *help = words.into());
     }
     wrong
 }

@@ -9,7 +9,7 @@ mod calls;
 mod shapes;
 mod sizes;
 
-use broadloom_diagnostics::{Diagnostic, Edit, Fix, Label, Span};
+use broadloom_diagnostics::{Advice, Diagnostic, Edit, Fix, Label, Span};
 
 use crate::codes;
 use crate::eval::Eval;
@@ -107,7 +107,7 @@ pub(crate) fn find(program: &mut Program, options: &Options) {
         let Some(place) = place.filter(|place| is_of_shapes && place.source == program.main) else {
             continue;
         };
-        let is_open = wrong.help.iter().all(|help| help.is_rule);
+        let is_open = wrong.help.iter().all(|help| help.kind == Advice::Rule);
         let mut attempts = calls::attempts(program, wrong, place);
         attempts.extend(sizes::attempts(program, wrong));
         attempts.extend(shapes::attempts(program, wrong, place));
@@ -119,7 +119,7 @@ pub(crate) fn find(program: &mut Program, options: &Options) {
             && let [edit] = &edits[..]
             && !wrong.labels.iter().any(|label| label.span.contains(edit.span))
         {
-            wrong.labels.push(Label { span: edit.span, text: attempt.label.to_string(), primary: false });
+            wrong.labels.push(Label::new(edit.span, attempt.label));
         }
         if !attempt.follows_rule {
             wrong.help.clear();
@@ -182,8 +182,8 @@ impl Trials<'_> {
         }
         let others =
             program.diagnostics.iter().filter(|each| each.primary().is_none_or(|at| at.span != place));
-        let others: Vec<&str> = others.map(|each| each.message.as_str()).collect();
+        let others: Vec<&Diagnostic> = others.collect();
         let mut left = tried.diagnostics.iter().filter(|each| each.is_error());
-        left.all(|error| others.contains(&error.message.as_str()))
+        left.all(|error| others.iter().any(|other| other.says_the_same(error)))
     }
 }

@@ -51,6 +51,8 @@ pub struct Scheme {
     pub conditions: Vec<String>,
     /// The greatest sizes that conditions allow.
     pub most: Vec<u64>,
+    /// The numbers that conditions speak of.
+    pub numbers: Vec<u64>,
 }
 
 /// The result of an application.

@@ -4,6 +4,7 @@ use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use broadloom_diagnostics::{Diagnostic, Severity, Shown, Sources, Style, render, render_all};
+use broadloom_ide::Refusal;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 
@@ -11,7 +12,8 @@ use crate::data::object;
 
 /// The style of messages: without colours, because exceptions are kept, logged and compared; with all steps of chains, because
 /// nobody can ask an exception for more.
-pub const STYLE: Style = Style { color: false, width: 100, chain: true, between: true };
+pub const STYLE: Style =
+    Style { color: false, width: 100, chain: true, between: true, header: true, place: true };
 
 /// The exception for mistakes in some texts.
 pub fn raised(py: Python<'_>, sources: &Sources, diagnostics: &[Diagnostic]) -> PyErr {
@@ -42,15 +44,14 @@ pub fn messages<'py>(
     Ok(list)
 }
 
-/// The exception for a mistake that has no place in a text. Further lines of the message are notes and advice.
+/// The exception for a mistake that has no place in a text.
 pub fn plain(py: Python<'_>, message: &str) -> PyErr {
-    let mut lines = message.lines().map(str::trim).filter(|line| !line.is_empty());
-    let first = Diagnostic::new(Severity::Error, "", lines.next().unwrap_or_default());
-    let whole = lines.fold(first, |told, line| match line.strip_prefix("help: ") {
-        Some(help) => told.with_help(help),
-        None => told.with_note(line),
-    });
-    raised(py, &Sources::new(), &[whole])
+    raised(py, &Sources::new(), &[Diagnostic::new(Severity::Error, "", message)])
+}
+
+/// The exception for a question that has no answer.
+pub fn unanswered(py: Python<'_>, refusal: &Refusal) -> PyErr {
+    raised(py, &Sources::new(), &[refusal.diagnostic()])
 }
 
 /// The same, with advice.

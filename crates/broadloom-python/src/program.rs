@@ -15,7 +15,7 @@ use pyo3::types::PyDict;
 
 use crate::arrays::received;
 use crate::data::object;
-use crate::errors::{advised, detached, messages, plain, raised};
+use crate::errors::{advised, detached, messages, plain, raised, unanswered};
 use crate::stablehlo::{self, Refused};
 
 /// A program that has been read and has no mistakes.
@@ -127,7 +127,7 @@ impl Program {
                 (told.join("\n"), explained)
             })
         })?;
-        let (told, explained) = explained.map_err(|message| plain(py, &message))?;
+        let (told, explained) = explained.map_err(|refusal| unanswered(py, &refusal))?;
         Ok((object(py, &explained)?, told))
     }
 
@@ -152,7 +152,7 @@ impl Program {
                 (told, found)
             })
         })?;
-        let (told, found) = found.map_err(|message| plain(py, &message))?;
+        let (told, found) = found.map_err(|refusal| unanswered(py, &refusal))?;
         Ok((object(py, &found)?, told))
     }
 
@@ -198,7 +198,7 @@ impl Program {
             let measured = memory(&mut analysis, &of);
             (analysis, measured)
         })?;
-        let measured = measured.map_err(|message| plain(py, &message))?;
+        let measured = measured.map_err(|refusal| unanswered(py, &refusal))?;
         refused(py, &analysis, &measured.diagnostics)?;
         let Some(used) = &measured.memory else { return Err(plain(py, "the program has errors")) };
         let mut told = commands::memory::people(used, true, Look::default());
@@ -226,7 +226,7 @@ impl Program {
             all.push(arrays::Given::new(name.clone(), array, "the arguments"));
         }
         let verified = self.ask(py, |analysis| verify(analysis, &all))?;
-        let verified = verified.map_err(|message| plain(py, &message))?;
+        let verified = verified.map_err(|refusal| unanswered(py, &refusal))?;
         let analysis = self.analysis();
         if !verified.diagnostics.is_empty() {
             return Err(raised(py, analysis.sources(), &verified.diagnostics));

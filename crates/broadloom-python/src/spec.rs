@@ -9,7 +9,7 @@
 
 mod bind;
 mod groups;
-mod mistake;
+pub(crate) mod mistake;
 mod notation;
 mod phases;
 mod places;

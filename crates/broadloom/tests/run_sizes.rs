@@ -165,7 +165,7 @@ fn what_a_program_relies_on_is_checked() {
     every_other.forward(even);
     let mut session = Session::new(g).expect("a session");
     let error = session.run(&every_other).unwrap_err().to_string();
-    assert!(error.starts_with("`seq` has no number, and what runs needs one"), "{error}");
+    assert!(error.starts_with("`seq` needs a value before the program can run"), "{error}");
     for size in [6, 2, 64] {
         let values: Vec<f32> = (0..size).map(|at| at as f32).collect();
         session.set(x, &Array::from_slice(&[size], &values).expect("so many")).expect("an even number");
@@ -204,7 +204,7 @@ fn a_session_needs_no_sizes_to_begin() {
         part.forward(y);
         let mut session = Session::with(g, settings()).expect("it begins");
         let error = session.run(&part).unwrap_err().to_string();
-        assert!(error.starts_with("`seq` has no number, and what runs needs one"), "{error}");
+        assert!(error.starts_with("`seq` needs a value before the program can run"), "{error}");
         if sample.is_some() {
             let why = "its sample is 7, but the program relies on this: `seq` is a multiple of 3";
             assert!(error.contains(why), "{error}");

@@ -197,7 +197,7 @@ fn how_shapes_are_known() -> Result<(), Error> {
     let chosen = |words: &str| How::Chosen(words.into());
     assert_eq!(g.how_known(x)?, How::Declared);
     assert_eq!(g.how_known(b)?, How::Declared);
-    assert_eq!(g.how_known(w)?, chosen("takes the size of what it is used with"));
+    assert_eq!(g.how_known(w)?, chosen("inferred from its use"));
     assert_eq!(g.how_known(product)?, chosen("follows from its operands"));
     let gradient = g.gradient(w)?;
     assert_eq!(g.how_known(gradient)?, chosen("has the shape of what it is the gradient of"));

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use broadloom::files::write_text;
 use broadloom::{Session, Settings};
-use broadloom_ide::{Analysis, whole};
+use broadloom_ide::{Analysis, Refusal, whole};
 use broadloom_lang::{Dim, Program};
 
 use crate::console::Console;
@@ -151,7 +151,7 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
 }
 
 /// Writes all routines, and returns the names of the files.
-fn c(program: &mut Program, folder: &Path) -> Result<String, String> {
+fn c(program: &mut Program, folder: &Path) -> Result<String, Refusal> {
     let cannot =
         |error: &std::io::Error| format!("cannot write to {}: {}", shown_path(folder), reason(error));
     std::fs::create_dir_all(folder).map_err(|error| cannot(&error))?;
@@ -161,12 +161,12 @@ fn c(program: &mut Program, folder: &Path) -> Result<String, String> {
     }
     let settings = Settings { backend: broadloom::Backend::Reference, ..Settings::default() };
     let graph = std::mem::take(&mut program.graph);
-    let mut session = Session::with(graph, settings).map_err(|error| error.to_string())?;
+    let mut session = Session::with(graph, settings)?;
     let sizes: Vec<String> = ranged(program).map(|dim| format!("{} = {}", dim.name, dim.size)).collect();
     let mut out = String::new();
     for routine in &routines {
         let name = routine.name();
-        session.write_c(routine, folder, name).map_err(|error| error.to_string())?;
+        session.write_c(routine, folder, name)?;
         if !sizes.is_empty() {
             let header = folder.join(format!("{name}.h"));
             let text = std::fs::read_to_string(&header).map_err(|error| cannot(&error))?;

@@ -1,7 +1,7 @@
 //! Advice about a conflict of sizes or of numbers of axes.
 
 use broadloom_core::order::Dim;
-use broadloom_diagnostics::{Fact, Help};
+use broadloom_diagnostics::{Advice, Fact, Help};
 use broadloom_spec::Kind;
 
 use super::{Case, ends, is_joined, labels, repairs};
@@ -26,7 +26,7 @@ pub(super) fn advice(graph: &Graph, case: Case<'_>, ends: [Dim; 2]) -> Option<He
         _ => None,
     };
     if repair.is_some() {
-        return repair.map(Help::from);
+        return repair;
     }
     if let Some(help) = advice_on_claims(graph, case, ends) {
         return Some(help);
@@ -36,7 +36,8 @@ pub(super) fn advice(graph: &Graph, case: Case<'_>, ends: [Dim; 2]) -> Option<He
             || matches!(graph.leaf(a), Some(Leaf::Param)) && !graph.rows(a)[Kind::Input as usize].is_empty())
     {
         let [a, b] = [a, b].map(|tensor| inner(&names::told_as(graph, tensor)));
-        return Some(format!("`*` is pointwise; the matrix product is `{a} @ {b}`").into());
+        let help = format!("`*` is pointwise; the matrix product is `{a} @ {b}`");
+        return Some(Help::product(help));
     }
     match graph.steps.get(case.refused as usize)? {
         Step::Op { op: Op::Pointwise(_), .. } => {
@@ -49,8 +50,9 @@ pub(super) fn advice(graph: &Graph, case: Case<'_>, ends: [Dim; 2]) -> Option<He
             )))
         }
         Step::Op { op: Op::Compose | Op::ComposeAccumulate, .. } if contracts(graph, case) => {
-            let advice = used_twice(graph, case, ends).or_else(|| product_advice(graph, case.refused));
-            Some(advice.map_or_else(|| Help::rule(CONTRACTS), Help::from))
+            let twice = used_twice(graph, case, ends).map(Help::from);
+            let advice = twice.or_else(|| product_advice(graph, case.refused));
+            Some(advice.unwrap_or_else(|| Help::rule(CONTRACTS)))
         }
         Step::Op { op: Op::Einsum { name, .. }, .. } if is_joined(name) => {
             let [a, b] = ends.map(|end| super::shown(graph, end));
@@ -131,7 +133,7 @@ fn contracts(graph: &Graph, case: Case<'_>) -> bool {
 }
 
 /// Suggests how two tensors could be multiplied.
-pub(super) fn product_advice(graph: &Graph, step: u32) -> Option<String> {
+pub(super) fn product_advice(graph: &Graph, step: u32) -> Option<Help> {
     let &[a, b, ..] = names::step_operands(graph, step) else { return None };
     let row =
         |tensor: Tensor, kind: Kind| super::known_row(graph, tensor, kind).filter(|row| !row.is_empty());
@@ -139,7 +141,7 @@ pub(super) fn product_advice(graph: &Graph, step: u32) -> Option<String> {
         row(x.0, x.1).is_some_and(|sizes| row(y.0, y.1) == Some(sizes))
     };
     let [left, right] = [a, b].map(|tensor| inner(&names::told_as(graph, tensor)));
-    let would_fit = |product: String| Some(format!("{CONTRACTS}: `{product}` would fit"));
+    let would_fit = |product: String| Some(Help::product(format!("{CONTRACTS}: `{product}` would fit")));
     if let Some(map) = transpose_of(graph, a).filter(|map| fit((*map, Kind::Input), (b, Kind::Output))) {
         return would_fit(format!("{} @ {right}", inner(&names::told_as(graph, map))));
     }
@@ -154,7 +156,7 @@ pub(super) fn product_advice(graph: &Graph, step: u32) -> Option<String> {
     }
     if row(a, Kind::Input).is_some() && fit((a, Kind::Output), (b, Kind::Output)) {
         if let Some(turned) = turned_around(graph, a) {
-            return Some(turned);
+            return Some(Help::declare(&names::told_as(graph, a), turned));
         }
         return would_fit(format!("transpose({}) @ {right}", names::told_as(graph, a)));
     }
@@ -162,16 +164,18 @@ pub(super) fn product_advice(graph: &Graph, step: u32) -> Option<String> {
         return would_fit(format!("{left} @ transpose({})", names::told_as(graph, b)));
     }
     if let Some(declared) = leading_batch(graph, a, b) {
-        return Some(format!("{CONTRACTS}: if the axes before count a batch, declare {declared}"));
+        let help = format!("{CONTRACTS}: if the axes before count a batch, declare {declared}");
+        return Some(Help::declare(&names::told_as(graph, b), help));
     }
     let matrix = |tensor: Tensor| row(tensor, Kind::Output).filter(|_| repairs::only_output(graph, tensor));
     if let (Some(m), Some(n)) = (matrix(a), matrix(b))
         && let ([rows, inner], [first, columns]) = (&m[..], &n[..])
         && inner == first
     {
-        return Some(format!(
+        let help = format!(
             "a matrix is a map, with its input before `->`: declare `{left}` as `{inner} -> {rows}` and `{right}` as `{columns} -> {first}`, or say with a spec what is contracted: `einsum(\"i j; j k => i k\", {left}, {right})`"
-        ));
+        );
+        return Some(Help::of(Advice::Declare(vec![left, right]), help));
     }
     if let (Some(m), Some([last])) = (repairs::declared_outputs(graph, a), row(b, Kind::Output).as_deref())
         // Outputs first, or inputs first as in NumPy.
@@ -180,16 +184,19 @@ pub(super) fn product_advice(graph: &Graph, step: u32) -> Option<String> {
             .flatten()
             .find(|(inner, others)| *inner == last && !others.is_empty())
     {
-        return Some(format!(
+        let help = format!(
             "a matrix is a map, with its input before `->`: declare `{left}` as `{inner} -> {}`",
             others.join(", ")
-        ));
+        );
+        return Some(Help::declare(&left, help));
     }
     if repairs::only_output(graph, a)
         && repairs::only_output(graph, b)
         && row(a, Kind::Output) == row(b, Kind::Output)
     {
-        return Some(format!("neither has input axes: the sum of all products is `sum({left} * {right})`"));
+        return Some(
+            format!("neither has input axes: the sum of all products is `sum({left} * {right})`").into(),
+        );
     }
     let vectors = |tensor: Tensor| {
         graph.rows(tensor)[Kind::Input as usize].is_empty() && row(tensor, Kind::Batch).is_some()
@@ -200,9 +207,12 @@ pub(super) fn product_advice(graph: &Graph, step: u32) -> Option<String> {
         && let (Some(m), Some(n)) = (pair(a), pair(b))
         && m[1] == n[0]
     {
-        return Some(format!(
-            "neither has input axes: say with a spec what is contracted: `einsum(\"... | i j; ... | j k => ... | i k\", {left}, {right})`"
-        ));
+        return Some(
+            format!(
+                "neither has input axes: say with a spec what is contracted: `einsum(\"... | i j; ... | j k => ... | i k\", {left}, {right})`"
+            )
+            .into(),
+        );
     }
     let last = |tensor: Tensor, kind: Kind| row(tensor, kind).and_then(|axes| axes.last().cloned());
     if vectors(a)
@@ -210,16 +220,23 @@ pub(super) fn product_advice(graph: &Graph, step: u32) -> Option<String> {
         && last(a, Kind::Output) == last(b, Kind::Batch)
         && last(a, Kind::Output) != last(b, Kind::Output)
     {
-        return Some(format!(
-            "neither has input axes: say with a spec what is contracted, `einsum(\"... s | t; ... t | d => ... s | d\", {left}, {right})`"
-        ));
+        return Some(
+            format!(
+                "neither has input axes: say with a spec what is contracted, `einsum(\"... s | t; ... t | d => ... s | d\", {left}, {right})`"
+            )
+            .into(),
+        );
     }
     if vectors(a) && vectors(b) {
-        return Some(format!(
-            "neither has input axes: say with a spec what is contracted, as in `einsum(\"... s | d; ... t | d => ... s | t\", {left}, {right})`"
-        ));
+        return Some(
+            format!(
+                "neither has input axes: say with a spec what is contracted, as in `einsum(\"... s | d; ... t | d => ... s | t\", {left}, {right})`"
+            )
+            .into(),
+        );
     }
-    declared_map(graph, a, b).map(|declared| format!("{CONTRACTS}: declare {declared}"))
+    let help = format!("{CONTRACTS}: declare {}", declared_map(graph, a, b)?);
+    Some(Help::declare(&names::told_as(graph, a), help))
 }
 
 /// Advice for a parameter that is declared with its output before `->`: nobody wants to learn a map and to transpose it.

@@ -70,10 +70,9 @@ fn explain_not_single(graph: &Graph, step: u32) -> Error {
         names::told_as(graph, tensor),
         axes(number)
     );
-    super::error_at(graph, ErrorKind::Arithmetic, step, &message).with_help(format!(
-        "declare `{}` with one axis, the number of its elements",
-        names::told_as(graph, tensor)
-    ))
+    let name = names::told_as(graph, tensor);
+    let help = format!("declare `{name}` with one axis, the number of its elements");
+    super::error_at(graph, ErrorKind::Arithmetic, step, &message).with_help(Help::declare(&name, help))
 }
 
 /// Explains sizes that do not fit a window or a concatenation, if the known sizes show it.
@@ -94,7 +93,9 @@ fn explain_axis(graph: &Graph, case: Case<'_>, axis: &SizedAxis) -> Error {
     // The axis may come from a declared tensor unchanged.
     let ((tensor, kind), _) = walk::walk_back(graph, (tensor, kind));
     if let Some(whole) = axis.whole.filter(|_| graph.declarations.contains_key(&tensor.0)) {
-        error = error.with_end(ends::written_end(graph, tensor, kind, Some(spot), &whole.to_string()));
+        error = error.with_end(
+            ends::written_end(graph, tensor, kind, Some(spot), &whole.to_string()).with_size(whole),
+        );
     }
     let error = error.with_end(axis.sized());
     let over = axis.parts.first().map_or("", |(name, _)| name);
@@ -153,7 +154,8 @@ pub(super) fn explain_size(
     if let Some(error) = meetings::explain_meeting(graph, case) {
         return error;
     }
-    let what = what.and_then(|what| ends::what_text(graph, case, what)).unwrap_or_else(|| "an axis".into());
+    let what = what.and_then(|what| ends::what_text(graph, case, what));
+    let what = what.map_or_else(|| "an axis".into(), |(what, _)| what);
     let (least, most) = bounds;
     let message = if least > most {
         format!("{what} needs at least {least} elements but has {most}")
@@ -219,11 +221,16 @@ fn explain_too_large(graph: &Graph, case: Case<'_>, axis: &SizedAxis) -> Option<
     let AxisPlace { tensor, kind, spot } = axis.place;
     let is_shown = graph.declarations.contains_key(&tensor.0) || matches!(axis.rule, Rule::Concat(_));
     let error = match is_shown {
-        true => error.with_end(ends::written_end(graph, tensor, kind, Some(spot), &whole.to_string())),
+        true => error.with_end(
+            ends::written_end(graph, tensor, kind, Some(spot), &whole.to_string()).with_size(whole),
+        ),
         false => error,
     };
     Some(match axis.rule {
-        Rule::Window(_) => error.with_remedy(Remedy::Window(whole), help),
+        Rule::Window(_) => {
+            let of = names::told_as(graph, tensor);
+            error.with_remedy(Remedy::Window(whole), help).with_fact(Fact::NoRoom { of })
+        }
         _ => error.with_help(help),
     })
 }

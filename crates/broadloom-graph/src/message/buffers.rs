@@ -1,5 +1,6 @@
 //! Buffers that do not fit their declarations.
 
+use broadloom_diagnostics::Help;
 use broadloom_spec::{Kind, ShapeDecl};
 
 use super::Case;
@@ -41,15 +42,18 @@ pub(super) fn explain_buffer(graph: &Graph, case: Case<'_>) -> Option<Error> {
 }
 
 /// Says how to declare data with these axes.
-fn buffer_advice(name: &str, shape: &str, axes: &[u64]) -> String {
+fn buffer_advice(name: &str, shape: &str, axes: &[u64]) -> Help {
     let Ok(declared) = broadloom_spec::parse_shape(shape) else { return SAME_AXES.into() };
     if let Some((rows, columns)) = turned(&declared, axes) {
-        return format!(
+        let help = format!(
             "if each of the {rows} rows is an example, declare `{name}` as `{rows} | {columns}`; otherwise the values are turned around: write {columns} rows of {rows}, or declare it `{rows}, {columns}` and turn it: `einsum(\"i b => b | i\", {name})`"
         );
+        return Help::declare(name, help);
     }
     match fitting(shape, &declared, axes).or_else(|| regrouped(&declared, axes)) {
-        Some(fitting) => format!("{SAME_AXES}: declare `{name}` as `{fitting}`, or give other values"),
+        Some(fitting) => {
+            Help::declare(name, format!("{SAME_AXES}: declare `{name}` as `{fitting}`, or give other values"))
+        }
         None => SAME_AXES.into(),
     }
 }

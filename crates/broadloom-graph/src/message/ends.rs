@@ -18,8 +18,10 @@ enum End {
     Written(Tensor, Kind, Option<Spot>),
     /// A leaf, as it is declared.
     Declared(Tensor),
-    /// By a step, in other words.
+    /// By a step, for this reason.
     Said(u32, String),
+    /// By a step that states the size itself, in this sentence.
+    Stated(u32, String),
 }
 
 /// The ends of a conflict, one line each.
@@ -41,7 +43,7 @@ pub(super) fn ends(
     let mut previous = None;
     for (end, place) in found {
         let size = super::shown(graph, end);
-        lines.push(match place {
+        let line = match place {
             End::Written(tensor, kind, spot) if previous == Some(tensor) => {
                 let (_, axis) = spot_named(graph, tensor, kind, spot);
                 said_end(graph.tensors[tensor.index()].step, &size, format!("its {axis}"))
@@ -55,7 +57,9 @@ pub(super) fn ends(
                 declared_size(step, &size, &super::declared_text(graph, tensor))
             }
             End::Said(step, text) => said_end(step, &size, text),
-        });
+            End::Stated(step, text) => declared_size(step, &size, &text),
+        };
+        lines.push(line.with_size(elements(end)));
     }
     lines
 }
@@ -80,7 +84,7 @@ pub(crate) fn written_end(
     claim: &str,
 ) -> error::MessageLine {
     let text = format!("{claim}: {}", written_text(graph, tensor, kind, spot));
-    let end = super::about_tensor(graph, tensor, text).with_short(claim.replace('`', ""));
+    let end = super::about_tensor(graph, tensor, text).with_short(claim).of_tensor(tensor);
     end.with_reason(axis_text(graph, tensor, kind, spot))
 }
 
@@ -143,6 +147,9 @@ fn end_of(graph: &Graph, case: Case<'_>, what: Option<DimShape>, end: Dim, sourc
             Some((step, text)) => return End::Said(step, text),
             None => format!("{}: {}", names::called(graph, step), chain::claim_text(graph, source)),
         },
+        (Some(Step::Set(..) | Step::Size(..)), _) => {
+            return End::Stated(step, chain::claim_text(graph, source));
+        }
         _ => chain::claim_text(graph, source),
     };
     End::Said(step, text)
@@ -278,33 +285,37 @@ pub(crate) fn place_text(graph: &Graph, place: AxisPlace) -> String {
     )
 }
 
-/// The dimension of a conflict in words, as the refused step sees it.
-pub(super) fn what_text(graph: &Graph, case: Case<'_>, what: DimShape) -> Option<String> {
+/// The dimension of a conflict in words, as the refused step sees it, and the name of the tensor in them.
+pub(super) fn what_text(graph: &Graph, case: Case<'_>, what: DimShape) -> Option<(String, Option<String>)> {
     match what {
         DimShape::Ground(_) => None,
         DimShape::Var(var) => {
             let (step, name) = label_owner(graph, var)?;
             if step == case.refused {
-                return Some(format!("`{name}`"));
+                return Some((format!("`{name}`"), None));
             }
-            let shared = shared_row(graph, case, step);
-            Some(shared.unwrap_or_else(|| format!("`{name}` of {}", names::called(graph, step))))
+            if let Some((tensor, kind)) = shared_row(graph, case, step) {
+                let owner = names::told_as(graph, tensor);
+                return Some((format!("the {} of `{owner}`", kind.name()), Some(owner)));
+            }
+            let owner = names::step_results(graph, step).next().map(|tensor| names::told_as(graph, tensor));
+            Some((format!("`{name}` of {}", names::called(graph, step)), owner))
         }
         DimShape::Front(row, at) => {
             let (tensor, kind, found) = tensor_with(graph, row, case.refused)?;
             let at = u32::from(found.lead) + at + 1;
-            Some(format!("{} axis {at} of {tensor}", kind.name()))
+            Some((format!("{} axis {at} of {}", kind.name(), or_the_result(tensor.as_deref())), tensor))
         }
         DimShape::Back(row, at) => {
             let (tensor, kind, found) = tensor_with(graph, row, case.refused)?;
             let (article, axis) = from_end(kind, at as usize + found.trail as usize);
-            Some(format!("{article}{axis} of {tensor}"))
+            Some((format!("{article}{axis} of {}", or_the_result(tensor.as_deref())), tensor))
         }
     }
 }
 
 /// A row of one axis that the refused step and another one both read, and disagree about.
-fn shared_row(graph: &Graph, case: Case<'_>, other: u32) -> Option<String> {
+fn shared_row(graph: &Graph, case: Case<'_>, other: u32) -> Option<(Tensor, Kind)> {
     let read_by = |step: u32| {
         let ids = case.core.constraints.iter().filter(move |id| super::origin(graph, **id).step == step);
         ids.flat_map(|id| super::rows_read(graph, *id)).collect::<Vec<_>>()
@@ -312,18 +323,17 @@ fn shared_row(graph: &Graph, case: Case<'_>, other: u32) -> Option<String> {
     let others = read_by(other);
     let (tensor, kind) = read_by(case.refused).into_iter().find(|row| others.contains(row))?;
     let row = partial_shape::partial_row(graph, graph.rows(tensor)[kind as usize]);
-    (!row.open && row.lead.len() == 1)
-        .then(|| format!("the {} of `{}`", kind.name(), names::told_as(graph, tensor)))
+    (!row.open && row.lead.len() == 1).then_some((tensor, kind))
 }
 
-/// The tensor a row variable belongs to; a step's own result is "the result".
-pub(crate) fn tensor_with(graph: &Graph, row: RowVar, step: u32) -> Option<(String, Kind, RowRef)> {
+/// The name of the tensor that a row variable belongs to; the result of a step has none for that step.
+pub(crate) fn tensor_with(graph: &Graph, row: RowVar, step: u32) -> Option<(Option<String>, Kind, RowRef)> {
     let of = |tensor: Tensor| {
         let data = graph.tensors.get(tensor.index())?;
         let rows = Kind::ALL.into_iter().zip(data.rows);
         let (kind, found) = rows.into_iter().find(|(_, found)| found.hole == Some(row))?;
         let own = data.step == step && names::name_of(graph, tensor).is_none();
-        let name = if own { "the result".into() } else { format!("`{}`", names::told_as(graph, tensor)) };
+        let name = (!own).then(|| names::told_as(graph, tensor));
         Some((name, kind, found))
     };
     let near = names::step_operands(graph, step).iter().copied().chain(names::step_results(graph, step));
@@ -339,6 +349,11 @@ fn label_owner(graph: &Graph, var: DimVar) -> Option<(u32, String)> {
         let (_, name) = known.spec.names.axes.iter().nth(index)?;
         Some((step, name.text.to_string()))
     })
+}
+
+/// A tensor by its name, or the result of the refused step.
+pub(super) fn or_the_result(tensor: Option<&str>) -> String {
+    tensor.map_or_else(|| "the result".into(), |tensor| format!("`{tensor}`"))
 }
 
 /// An axis counted from the end, in words.

@@ -2,6 +2,7 @@
 //! stated.
 
 use broadloom_core::Short;
+use broadloom_diagnostics::Help;
 use broadloom_spec::{self as spec, AxisKind, Kind, RowVariable};
 use rustc_hash::FxHashSet;
 
@@ -75,7 +76,7 @@ pub(crate) fn explain_holes(graph: &Graph, holes: &[(Tensor, Kind)], all: &[(Ten
         let help = format!(
             "`{other} @ {name}` contracts nothing: `{other}` has no input axes; write `{name} @ {other}`"
         );
-        return error.with_help(help);
+        return error.with_help(Help::product(help));
     }
     match label {
         Some(OpenLabel { name, written, step, .. }) => {

@@ -36,7 +36,7 @@ pub(super) fn explain_meeting(graph: &Graph, case: Case<'_>) -> Option<Error> {
     let mut error = super::error_at(graph, ErrorKind::Mismatch, case.refused, &message);
     error = error.with_fact(Fact::Sizes(sides.map(|(size, _)| size)));
     if label.is_some() {
-        error = error.with_fact(Fact::NamedAxis);
+        error = error.with_fact(Fact::NamedAxis { of: None });
     }
     error = match (super::op(graph, case.refused)?, repairs::repair(graph, case.refused)) {
         (Op::Einsum { name, .. }, _) if is_joined(name) => {
@@ -51,11 +51,9 @@ pub(super) fn explain_meeting(graph: &Graph, case: Case<'_>) -> Option<Error> {
         }
         _ => error,
     };
-    Some(
-        sides
-            .into_iter()
-            .fold(error, |error, (size, place)| error.with_end(met_end(graph, case, size, place))),
-    )
+    Some(sides.into_iter().fold(error, |error, (size, place)| {
+        error.with_end(met_end(graph, case, size, place).with_size(size))
+    }))
 }
 
 fn meeting(graph: &Graph, case: Case<'_>) -> Option<Meeting> {

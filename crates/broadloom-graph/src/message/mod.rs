@@ -167,12 +167,15 @@ fn headline(graph: &Graph, case: Case<'_>, what: Option<DimShape>, ends: [Dim; 2
         && captured_var(graph, *captured) == Some(var)
     {
         let message = format!("{} cannot be both {a} and {b}", names::captured_text(graph, *captured));
-        return Error::new(ErrorKind::Mismatch, message).with_fact(Fact::NamedAxis);
+        let of = captured.tensor.map(|tensor| names::label_of(graph, tensor));
+        return Error::new(ErrorKind::Mismatch, message).with_fact(Fact::NamedAxis { of });
     }
     let error = |message: String| error_at(graph, ErrorKind::Mismatch, case.refused, &message);
     match what.and_then(|what| ends::what_text(graph, case, what)) {
         Some(_) if let Some(message) = labels::of_one_size(graph, case.refused, [&a, &b]) => error(message),
-        Some(what) => error(format!("{what} cannot be both {a} and {b}")).with_fact(Fact::NamedAxis),
+        Some((what, of)) => {
+            error(format!("{what} cannot be both {a} and {b}")).with_fact(Fact::NamedAxis { of })
+        }
         None => error(format!("{a} and {b} do not agree")),
     }
 }

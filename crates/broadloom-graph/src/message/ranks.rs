@@ -5,6 +5,7 @@ use broadloom_diagnostics::{Fact, Help};
 use broadloom_spec::{Kind, Mode};
 
 use super::advice::CONTRACTS;
+use super::ends::or_the_result;
 use super::{Case, advice, axes, chain, ends, labels, walk};
 use crate::error::{Error, ErrorKind, Remedy};
 use crate::step::{Aspect, Op, Origin, Step, Tensor};
@@ -22,7 +23,11 @@ pub(super) fn explain_rank(graph: &Graph, case: Case<'_>, row: RowVar, lo: u32, 
             Some((tensor, kind, found)) => {
                 let flanks = u32::from(found.lead + found.trail);
                 let (least, most) = (axes(lo + flanks), axes(hi + flanks));
-                format!("the {} of {tensor} needs {least} but can have only {most}", kind.name())
+                format!(
+                    "the {} of {} needs {least} but can have only {most}",
+                    kind.name(),
+                    or_the_result(tensor.as_deref())
+                )
             }
             None => format!("`...` stands for at least {} and at most {}", axes(lo), axes(hi)),
         };
@@ -173,14 +178,14 @@ fn explain_no_room(graph: &Graph, step: u32, [operand, target]: [Tensor; 2], kin
 }
 
 /// Advice for something with axes that what it is assigned to lacks.
-fn reduced_first(graph: &Graph, (operand, target): (Tensor, Tensor), kind: Kind) -> String {
+fn reduced_first(graph: &Graph, (operand, target): (Tensor, Tensor), kind: Kind) -> Help {
     let [name, assigned] = [operand, target].map(|tensor| names::told_as(graph, tensor));
     let shape = partial_shape::shape(graph, operand);
     let is_plain = name.chars().all(|letter| letter.is_alphanumeric() || letter == '_');
     let [own, wanted] = [operand, target].map(|tensor| super::known_row(graph, tensor, Kind::Output));
     let is_same = wanted.is_none() || own == wanted;
     let is_number = Kind::ALL.iter().all(|kind| written_axes(graph, target, *kind) == 0);
-    match (kind, written_axes(graph, target, kind), written_axes(graph, operand, Kind::Input)) {
+    let help = match (kind, written_axes(graph, target, kind), written_axes(graph, operand, Kind::Input)) {
         _ if is_number && is_plain => format!(
             "`{assigned}` is one number: write `mean({name})`, or `sum`, in place of `{name}`; to keep them all, declare `{assigned}` as `{shape}`"
         ),
@@ -193,7 +198,8 @@ fn reduced_first(graph: &Graph, (operand, target): (Tensor, Tensor), kind: Kind)
         _ => format!(
             "declare `{assigned}` with these axes, or take a sum or a mean over them first: `mean(\"..b.. | ... => ...\", x)` leaves out the batch"
         ),
-    }
+    };
+    Help::declare(&assigned, help)
 }
 
 /// The number of axes of a row that are written out.
@@ -282,5 +288,5 @@ fn explain_product_rank(graph: &Graph, step: u32, a: Tensor, b: Tensor, numbers:
     let advice = advice::product_advice(graph, step);
     let rule = || Help::rule(format!("{CONTRACTS}; `*` is pointwise"));
     let error = super::error_at(graph, ErrorKind::Mismatch, step, &message).with_fact(Fact::ProductRank);
-    error.with_help(advice.map_or_else(rule, Help::from))
+    error.with_help(advice.unwrap_or_else(rule))
 }

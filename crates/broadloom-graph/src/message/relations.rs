@@ -91,7 +91,8 @@ fn captured_end(graph: &Graph, captured: Captured) -> Option<error::MessageLine>
         let tensor = declared(slot)
             .filter(|_| matches!(axis.kind, AxisKind::Label(label) if label.0 == captured.index))?;
         let size = spec_axis::size_at(graph, AxisPlace { tensor, kind, spot })?;
-        Some(ends::written_end(graph, tensor, kind, Some(spot), &format!("`{name}` = {size}")))
+        let end = ends::written_end(graph, tensor, kind, Some(spot), &format!("`{name}` = {size}"));
+        Some(end.with_short(format!("{name} = {size}")))
     })
 }
 

@@ -1,5 +1,6 @@
 //! Advice for two operands of a pointwise operation that do not fit, if their shapes show what was meant.
 
+use broadloom_diagnostics::Help;
 use broadloom_spec::{Axis, AxisKind, Kind};
 
 use crate::step::{Leaf, Op, Step, Tensor};
@@ -13,14 +14,14 @@ struct Axes {
 }
 
 /// The one change that would make two operands fit.
-pub(super) fn repair(graph: &Graph, step: u32) -> Option<String> {
+pub(super) fn repair(graph: &Graph, step: u32) -> Option<Help> {
     if let Some(advice) = batch_as_output(graph, step).or_else(|| batch_behind_bar(graph, step)) {
-        return Some(advice);
+        return Some(advice.into());
     }
     let &[a, b] = names::step_operands(graph, step) else { return None };
     let (a, b) = (known_axes(graph, a)?, known_axes(graph, b)?);
     let both = [(&a, &b), (&b, &a)];
-    let first = |repair: fn(&Graph, &Axes, &Axes) -> Option<String>| {
+    let first = |repair: fn(&Graph, &Axes, &Axes) -> Option<Help>| {
         both.iter().find_map(|(tensor, other)| repair(graph, tensor, other))
     };
     first(other_bar).or_else(|| first(merged)).or_else(|| first(misplaced))
@@ -95,7 +96,7 @@ fn known_axes(graph: &Graph, tensor: Tensor) -> Option<Axes> {
 }
 
 /// A leaf whose axes would fit with `|` at another place.
-fn other_bar(graph: &Graph, leaf: &Axes, other: &Axes) -> Option<String> {
+fn other_bar(graph: &Graph, leaf: &Axes, other: &Axes) -> Option<Help> {
     graph.declarations.get(&leaf.tensor.0)?;
     let axes: Vec<&String> = leaf.batch.iter().chain(&leaf.output).collect();
     let fits = |at: usize| {
@@ -109,14 +110,15 @@ fn other_bar(graph: &Graph, leaf: &Axes, other: &Axes) -> Option<String> {
         _ => format!("{} | {}", list(&axes[..at]), list(&axes[at..])),
     };
     let [name, other] = [leaf.tensor, other.tensor].map(|tensor| names::told_as(graph, tensor));
-    Some(format!(
+    let help = format!(
         "batch axes stand before `|`, and outputs after it: declare `{name}` as `{}`, like `{other}`",
         shape.trim_end()
-    ))
+    );
+    Some(Help::declare(&name, help))
 }
 
 /// One axis that is as long as several of the other together.
-fn merged(graph: &Graph, one: &Axes, other: &Axes) -> Option<String> {
+fn merged(graph: &Graph, one: &Axes, other: &Axes) -> Option<Help> {
     let rows = [(&one.batch, &other.batch), (&one.output, &other.output)];
     let (whole, parts) = rows.into_iter().find_map(|(one, other)| {
         let [whole] = &one[..] else { return None };
@@ -134,19 +136,21 @@ fn merged(graph: &Graph, one: &Axes, other: &Axes) -> Option<String> {
     let [name, other] = [one.tensor, other.tensor].map(|tensor| names::told_as(graph, tensor));
     let product = parts.join(" · ");
     Some(match graph.declarations.contains_key(&one.tensor.0) {
-        true => format!(
-            "{whole} is {product}: declare `{name}` with the axes `{}`, as `{other}` has them",
-            parts.join(", ")
-        ),
+        true => {
+            let axes = parts.join(", ");
+            let help = format!("{whole} is {product}: declare `{name}` with the axes `{axes}`, as `{other}` has them");
+            Help::declare(&name, help)
+        }
         false => format!(
             "{whole} is {product}: make `{name}` with the axes `{}`, or write `reshape({other})` here, which takes the axes of `{name}`",
             parts.join(", ")
-        ),
+        )
+        .into(),
     })
 }
 
 /// An axis that would fit an earlier one of the other.
-fn misplaced(graph: &Graph, one: &Axes, other: &Axes) -> Option<String> {
+fn misplaced(graph: &Graph, one: &Axes, other: &Axes) -> Option<Help> {
     let [size] = &one.output[..] else { return None };
     let mut places = other.output.iter().enumerate().filter(|(_, axis)| *axis == size);
     let (Some((at, _)), None) = (places.next(), places.next()) else { return None };
@@ -156,10 +160,11 @@ fn misplaced(graph: &Graph, one: &Axes, other: &Axes) -> Option<String> {
     }
     let [name, other] = [one.tensor, other.tensor].map(|tensor| names::told_as(graph, tensor));
     let (units, written) = (", 0".repeat(behind), if name.contains(['(', '"', '`']) { "…" } else { &name });
-    Some(format!(
+    let help = format!(
         "axes are matched from the last one backwards: for output axis {} of `{other}`, put units behind it, `einsum(\"... | i => ... | i{units}\", {written})`, or keep its place in the spec that makes it",
         at + 1
-    ))
+    );
+    Some(help.into())
 }
 
 /// Returns true if a row is the end of another.

@@ -47,5 +47,5 @@ pub(crate) fn passed_from(graph: &Graph, (tensor, kind): TensorRow) -> Option<(T
         names::told_as(graph, source.0),
         kind.name()
     );
-    Some((source, MessageLine::at(step, format!("{}: {said}", names::called(graph, step))).with_short(said)))
+    Some((source, MessageLine::stating(step, &names::called(graph, step), said)))
 }

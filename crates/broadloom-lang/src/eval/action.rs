@@ -304,7 +304,7 @@ impl Eval<'_> {
             && matches!(self.frame.scope.own(name.name), Some(Value::Tensor(_)))
         {
             let text = self.text(name.name).to_string();
-            let message = format!("`{{{text}}}` would be a new tensor, but there is one of that name");
+            let message = format!("`{text}` already exists");
             return self.wrong(codes::PARAMETER, message, name.span, "leave out the braces to assign to it");
         }
         if let Target::New(name) = &assign.target {

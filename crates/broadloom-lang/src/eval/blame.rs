@@ -1,7 +1,9 @@
 //! Errors inside of a function, in terms of what it takes and what it is given.
 
-use broadloom::{Error, ErrorKind, PartialAxis, PartialRow, Remedy, Tensor};
-use broadloom_diagnostics::{Diagnostic, Fact, Help, Span};
+use std::collections::BTreeSet;
+
+use broadloom::{Error, ErrorKind, PartialAxis, PartialRow, Tensor};
+use broadloom_diagnostics::{Diagnostic, Fact, Help, Label, Span};
 
 use super::Eval;
 use super::makers::labelled;
@@ -74,13 +76,13 @@ impl Eval<'_> {
         // A body that is wrong by itself is not the fault of who applies it.
         let Ok(scheme) = &signature.scheme else { return diagnostic };
         if diagnostic.labels.iter().all(|label| label.span != call) {
-            diagnostic = diagnostic.with_label(call, format!("`{name}` is applied here"));
+            diagnostic.labels.push(Label::here(call, format!("`{name}` is applied")));
         }
         let apart = |made: &Span| !call.contains(*made) && !self.library.contains(&made.source);
         if let Some(made) = layer.made_at.get().filter(apart)
             && diagnostic.labels.iter().all(|label| label.span != made)
         {
-            diagnostic = diagnostic.with_label(made, format!("`{name}` is made here"));
+            diagnostic.labels.push(Label::here(made, format!("`{name}` is made")));
         }
         let wants: Vec<&Argument> = signature.arguments.iter().filter(|each| each.shape.is_some()).collect();
         let anything = |each: &&Argument| each.shape.as_deref() == Some("..b.. | ..i.. -> ..o..");
@@ -95,14 +97,15 @@ impl Eval<'_> {
                 let shown =
                     self.refused_by_conditions(diagnostic, error, &taken, (&signature.arguments, &scope));
                 let given = self.given_sizes(&signature.arguments, &scope);
+                let numbers: BTreeSet<u64> = given.iter().chain(&scheme.numbers).copied().collect();
                 let fact = Fact::AtMost { most: scheme.most.clone(), given };
-                self.with_numbers(shown.with_fact(fact), outer)
+                self.with_numbers(shown.with_fact(fact), outer, &numbers)
             }
             _ => diagnostic.with_note(format!("{}; here, {}", taken.wanted(), taken.given)),
         };
         let sizes = error.kind() == ErrorKind::Mismatch && place != span;
         if let Some(clash) = self.clash(&signature.arguments, &scope).filter(|_| sizes) {
-            diagnostic = self.clashing(diagnostic, &name, &clash);
+            diagnostic = self.clashing(diagnostic, error, (&name, &clash));
         } else if let Some((help, data)) = self.without_batch(&signature.arguments, &scope) {
             diagnostic.message = format!("the arguments of `{name}` do not have the same batch");
             diagnostic.help = vec![help.into()];
@@ -124,7 +127,8 @@ impl Eval<'_> {
         let message = format!("{}, and is given {}", taken.wanted(), taken.given);
         let before = std::mem::replace(&mut diagnostic.message, message);
         // The conditions say the rest, and the body has other names for it.
-        if matches!(error.remedy(), Some(Remedy::Window(_))) && !before.contains('.') {
+        let is_known = |fact: &Fact| matches!(fact, Fact::NoRoom { of } if !of.contains('.'));
+        if error.facts().iter().any(is_known) {
             diagnostic.notes.push(before);
         }
         if let Some(primary) = diagnostic.labels.first_mut() {
@@ -156,15 +160,13 @@ impl Eval<'_> {
     }
 
     /// Shows where functions around an application were given the numbers that a message speaks of.
-    fn with_numbers(&self, mut diagnostic: Diagnostic, outer: Option<u32>) -> Diagnostic {
-        let message = diagnostic.message.clone();
-        let mut numbers: Vec<&str> = message
-            .split(|letter: char| !letter.is_alphanumeric())
-            .filter(|word| word.bytes().all(|digit| digit.is_ascii_digit()))
-            .collect();
-        numbers.sort_unstable();
-        numbers.dedup();
-        for (made, given) in numbers.into_iter().filter_map(|number| self.giver(outer?, number)) {
+    fn with_numbers(
+        &self,
+        mut diagnostic: Diagnostic,
+        outer: Option<u32>,
+        numbers: &BTreeSet<u64>,
+    ) -> Diagnostic {
+        for (made, given) in numbers.iter().filter_map(|number| self.giver(outer?, *number)) {
             diagnostic = labelled(diagnostic, made, given);
         }
         diagnostic

@@ -1,6 +1,6 @@
 //! Finds the earlier mistake that caused a shape error.
 
-use broadloom::{ErrorKind, Tensor};
+use broadloom::{ErrorKind, PartialAxis, Tensor};
 use broadloom_diagnostics::Span;
 
 use super::Eval;
@@ -79,7 +79,7 @@ impl Eval<'_> {
     fn channels(&self, concerned: &[Tensor]) -> Option<String> {
         self.given_to("conv2d", concerned).into_iter().find_map(|x| {
             let output = &self.graph.shape(x).rows[2];
-            let sizes = output.lead.iter().map(|axis| axis.to_string().parse().ok());
+            let sizes = output.lead.iter().map(PartialAxis::size);
             let sizes: Vec<u64> = sizes.collect::<Option<_>>().filter(|_| !output.open)?;
             let name = self.graph.told_as(x);
             channels_first(&sizes).then(|| {

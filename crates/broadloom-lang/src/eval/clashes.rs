@@ -3,8 +3,8 @@
 //! `attention` takes `x : ..b.., s | ..m..` and `memory : ..b.., t | ..o..`. Given `4, 20 | 64` and `16, 30 | 64`, it refuses
 //! them somewhere in its body; the reason is that `..b..` is 4 in one and 16 in the other, which needs no line of the library.
 
-use broadloom::{Node, Tensor};
-use broadloom_diagnostics::{Diagnostic, Fact, Help};
+use broadloom::{Error, Node, PartialAxis, Tensor};
+use broadloom_diagnostics::{Diagnostic, Fact, Help, Role};
 
 use super::Eval;
 use crate::signature::Argument;
@@ -88,8 +88,7 @@ impl Eval<'_> {
         let mut found = Vec::new();
         for (row, (entries, axes)) in rows_of(argument.shape.as_deref()?).iter().zip(&given.rows).enumerate()
         {
-            let sizes: Option<Vec<u64>> =
-                axes.lead.iter().map(|axis| axis.to_string().parse().ok()).collect();
+            let sizes: Option<Vec<u64>> = axes.lead.iter().map(PartialAxis::size).collect();
             let Some(sizes) = sizes.filter(|_| !axes.open && axes.trail.is_empty()) else { continue };
             let several = entries.iter().position(|entry| entry.starts_with(".."));
             let Some(more) = (sizes.len() + usize::from(several.is_some())).checked_sub(entries.len()) else {
@@ -111,7 +110,12 @@ impl Eval<'_> {
     }
 
     /// Says of an error inside of a function which arguments do not fit each other.
-    pub(super) fn clashing(&self, mut diagnostic: Diagnostic, function: &str, clash: &Clash) -> Diagnostic {
+    pub(super) fn clashing(
+        &self,
+        mut diagnostic: Diagnostic,
+        error: &Error,
+        (function, clash): (&str, &Clash),
+    ) -> Diagnostic {
         let [a, b] = clash.sides();
         let [first, second] = clash.differing();
         let [left, right] = clash.sides().map(|side| self.graph.told_as(side.tensor));
@@ -120,10 +124,15 @@ impl Eval<'_> {
             None => format!("`{}` of `{function}` cannot be both {first} and {second}", a.name),
         };
         diagnostic.facts = vec![Fact::Sizes([first, second])];
+        // An axis of something that the body has made is not one that its user knows.
+        let is_known = |tensor: Tensor| !self.graph.told_as(tensor).contains('.');
         let is_shown = |size: u64| {
-            let begin = format!("{size} because of ");
-            let mut others = diagnostic.labels.iter().filter(|label| !label.primary);
-            others.any(|label| label.text.starts_with(&begin) && !label.text.contains('.'))
+            let ends = diagnostic.labels.iter().filter_map(|label| match label.role {
+                Role::End(number) => error.ends().get(number),
+                _ => None,
+            });
+            let mut of_size = ends.filter(|end| end.size == Some(size) && end.reason.is_some());
+            of_size.any(|end| end.tensor.is_none_or(is_known))
         };
         if !is_shown(first) || !is_shown(second) {
             diagnostic.labels.retain(|label| label.primary);
@@ -214,7 +223,7 @@ impl Eval<'_> {
         };
         let sizes = |tensor: Tensor, side: &Stands| -> Option<Vec<u64>> {
             let row = &self.graph.shape(tensor).rows[side.row];
-            let sizes: Option<Vec<u64>> = row.lead.iter().map(|axis| axis.to_string().parse().ok()).collect();
+            let sizes: Option<Vec<u64>> = row.lead.iter().map(PartialAxis::size).collect();
             sizes.filter(|sizes| !row.open && sizes.len() == row.lead.len())
         };
         let (own, before) = (sizes(cut.tensor, cut)?, sizes(whole, cut)?);
@@ -231,7 +240,7 @@ impl Eval<'_> {
     /// The batch of a tensor, as far as its sizes are known.
     fn batch(&self, tensor: Tensor) -> Vec<u64> {
         let row = &self.graph.shape(tensor).rows[0];
-        row.lead.iter().filter_map(|axis| axis.to_string().parse().ok()).collect()
+        row.lead.iter().filter_map(PartialAxis::size).collect()
     }
 }
 

@@ -38,19 +38,18 @@ impl Eval<'_> {
             _ => Some((input.join(", "), output.join(", "))),
         };
         let looked_up = "the axis that is looked up stands before `|`";
-        let help = match rows {
+        let declared = match rows {
             Some((first, rest)) => {
-                format!("{looked_up}: declare `{name}` as `{}`", format!("{first} | {rest}").trim_end())
+                format!(": declare `{name}` as `{}`", format!("{first} | {rest}").trim_end())
             }
-            None => format!("{looked_up}: `10 | 3`"),
+            None => ": `10 | 3`".to_string(),
         };
         let index = written.strip_prefix(&*name).map(|index| index.trim_matches(['[', ']']));
         let help = match index.filter(|_| input.len() == 1) {
             Some(index) => format!(
-                "write `gather({name}, {index})`, which looks up an input of a map; for `{written}`, {looked_up}{}",
-                help.trim_start_matches(looked_up)
+                "write `gather({name}, {index})`, which looks up an input of a map; for `{written}`, {looked_up}{declared}"
             ),
-            None => help,
+            None => format!("{looked_up}{declared}"),
         };
         self.fail(diagnostic.with_help(help))
     }

@@ -3,14 +3,13 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use broadloom::{Along, Kind, SliceIndex, concat};
-use broadloom_diagnostics::{Diagnostic, Span};
+use broadloom::{Along, Kind, PartialAxis, SliceIndex, concat};
+use broadloom_diagnostics::{Diagnostic, Fact, Span};
 
 use super::builtin;
 use super::{Eval, Evaluated, Frame, Reported};
 use crate::arithmetic::fold;
 use crate::codes;
-use crate::last_look::IF_OF_TENSOR;
 use crate::position::{Position, whole};
 use crate::size::{Size, is_arithmetic};
 use crate::stream::HAS_STREAMS;
@@ -101,11 +100,17 @@ impl Eval<'_> {
         let help = format!("to choose element by element, write `where({})`", quoted.join(", "));
         let [condition, yes, no] = parts.map(|part| self.sources.slice(self.span_of(part)));
         let meant = format!("where({condition}, {yes}, {no})");
-        let diagnostic = Diagnostic::error(codes::KIND, IF_OF_TENSOR, self.place(at), "");
+        let diagnostic = self.condition_of_tensor(at);
         self.fail(match self.place(at) == at {
             true => diagnostic.with_fix(help, span, meant),
             false => diagnostic.with_help(help),
         })
+    }
+
+    /// The mistake of a condition that is a tensor.
+    pub(super) fn condition_of_tensor(&self, at: Span) -> Diagnostic {
+        let message = "`if` is decided when the program is built, and a tensor is not known then";
+        Diagnostic::error(codes::KIND, message, self.place(at), "").with_fact(Fact::Impossible)
     }
 
     /// Looks at what stands beside a mistake, so that all mistakes are reported at once. Apart, because calls nest deeply.
@@ -310,7 +315,7 @@ impl Eval<'_> {
                 None => {
                     let known = scope.all();
                     let near = suggest::nearest(&text, known.iter().map(|name| self.names.text(*name)));
-                    let help = near.map_or(String::new(), |near| format!("there is `{near}`"));
+                    let help = near.map_or(String::new(), |near| format!("did you mean `{near}`?"));
                     self.wrong(
                         codes::FIELD,
                         format!("the module has nothing called `{text}`"),
@@ -368,7 +373,7 @@ impl Eval<'_> {
             let size = self.graph.shape(tensor).rows[0]
                 .lead
                 .first()
-                .and_then(|axis| axis.to_string().parse::<i64>().ok());
+                .and_then(|axis| i64::try_from(axis.size()?).ok());
             let help = match (back, size) {
                 (Some(back), Some(size)) if size + back >= 0 => {
                     format!("the first element is number 0, and the last of {size} is number {}", size - 1)
@@ -383,8 +388,9 @@ impl Eval<'_> {
         }
         // The axis must be at least as long as the greatest
         // index, even if its size becomes known later.
-        let size = self.graph.shape(tensor).rows[0].lead.first().map(ToString::to_string);
-        if let Some(size) = size.and_then(|size| size.parse::<i64>().ok()).filter(|size| high >= *size) {
+        let size = self.graph.shape(tensor).rows[0].lead.first().and_then(PartialAxis::size);
+        let size = size.and_then(|size| i64::try_from(size).ok());
+        if let Some(size) = size.filter(|size| high >= *size) {
             let written = self.quote(span);
             let (of, index) = written.split_once('[').unwrap_or((&written, "step]"));
             let index = index.trim_end_matches(']');

@@ -174,7 +174,7 @@ impl Eval<'_> {
             }
             _ => None,
         };
-        let message = format!("there is nothing called `{}`", self.text(*name));
+        let message = format!("`{}` is not defined", self.text(*name));
         let diagnostic = Diagnostic::error(codes::UNKNOWN, message, self.place(span), "not known here");
         let (whole, end) = (file.expr(callee).span, field.span);
         Some(self.told(self.advised(diagnostic, advice.unwrap_or(Advice::say(help)), whole, end)))
@@ -201,7 +201,7 @@ impl Eval<'_> {
         let text = self.text(name).to_string();
         let message = match is_call {
             true => format!("there is no function `{text}`"),
-            false => format!("there is nothing called `{text}`"),
+            false => format!("`{text}` is not defined"),
         };
         let place = self.place(span);
         let mut diagnostic = Diagnostic::error(codes::UNKNOWN, message, place, "not known here");
@@ -214,7 +214,7 @@ impl Eval<'_> {
             // A label of a shape may have the same typing mistake.
             diagnostic = diagnostic.with_label(at, label);
             return self.told(match near.filter(|_| kind == Defined::Label) {
-                Some(near) => diagnostic.with_fix(format!("there is `{near}`"), span, near),
+                Some(near) => diagnostic.with_fix(format!("did you mean `{near}`?"), span, near),
                 None => diagnostic.with_help(help),
             });
         }
@@ -229,9 +229,9 @@ impl Eval<'_> {
         let help = match (suggest::foreign(&text), near) {
             (Some(way), _) => said(way, &[]),
             (None, Some(near)) if place == span => {
-                return self.told(diagnostic.with_fix(format!("there is `{near}`"), span, near));
+                return self.told(diagnostic.with_fix(format!("did you mean `{near}`?"), span, near));
             }
-            (None, Some(near)) => format!("there is `{near}`"),
+            (None, Some(near)) => format!("did you mean `{near}`?"),
             (None, None) if is_call => {
                 format!("write `def {text}(…) = …` before this line; docs/language.md lists what there is")
             }
@@ -521,7 +521,7 @@ impl Eval<'_> {
             return Err(Reported);
         }
         let (text, value) = (self.text(name).to_string(), self.quote(value));
-        let message = format!("there is nothing called `{text}` to assign to");
+        let message = format!("`{text}` is not defined, so nothing can be assigned to it");
         let inside = if self.in_repeat() { " before the `repeat`" } else { " before this line" };
         let help = match sign {
             "=" => format!(

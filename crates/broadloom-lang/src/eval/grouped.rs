@@ -1,5 +1,6 @@
 //! Parentheses in a spec, by which others merge and split axes: `reshape` does that here.
 
+use broadloom::PartialAxis;
 use broadloom_spec::Error;
 
 use super::Eval;
@@ -53,7 +54,7 @@ impl Eval<'_> {
         let product = whole.map_or(String::new(), |(_, size)| format!(", whose product is {size}"));
         let shape = shape_text(&rows, |kind, at, item| match item.grouped {
             true => item.labels.join(", "),
-            false => sizes[kind][at].clone(),
+            false => written(&sizes[kind][at]),
         });
         format!("write `reshape({owner}, \"{shape}\")` with numbers for {names}{product}; {map}")
     }
@@ -80,9 +81,9 @@ impl Eval<'_> {
         let plain = if left.contains(',') { plain } else { plain.replace(',', "") };
         expand(&mut rows, any);
         let shape = shape_text(&rows, |_, _, item| {
-            let sizes: Option<Vec<String>> = item.labels.iter().map(|label| size_of(label)).collect();
+            let sizes: Option<Vec<PartialAxis>> = item.labels.iter().map(|label| size_of(label)).collect();
             match sizes.as_deref() {
-                Some([size]) => size.clone(),
+                Some([size]) => written(size),
                 // `_` is a size that is found.
                 Some(sizes) => product(sizes).map_or("_".into(), |product| product.to_string()),
                 None if item.labels.iter().any(|label| label.starts_with("..")) => "…".into(),
@@ -100,20 +101,24 @@ impl Eval<'_> {
     }
 
     /// The sizes of the axes of an operand, if its rank is known.
-    fn sizes_of(&self, given: &Given) -> Option<[Vec<String>; 3]> {
+    fn sizes_of(&self, given: &Given) -> Option<[Vec<PartialAxis>; 3]> {
         let Value::Tensor(tensor) = given.value else { return None };
         let rows = self.graph.shape(tensor).rows;
         if rows.iter().any(|row| row.open) {
             return None;
         }
-        let shown = |axis: String| if axis == "?" { "_".into() } else { axis };
-        Some(rows.map(|row| row.lead.iter().chain(&row.trail).map(|axis| shown(axis.to_string())).collect()))
+        Some(rows.map(|row| row.lead.into_iter().chain(row.trail).collect()))
     }
 }
 
 /// The product of sizes that are numbers.
-fn product(sizes: &[String]) -> Option<u64> {
-    sizes.iter().try_fold(1_u64, |product, size| product.checked_mul(size.parse().ok()?))
+fn product(axes: &[PartialAxis]) -> Option<u64> {
+    axes.iter().try_fold(1_u64, |product, axis| product.checked_mul(axis.size()?))
+}
+
+/// An axis in a shape, in which `_` is a size that is found.
+fn written(axis: &PartialAxis) -> String {
+    if *axis == PartialAxis::Unknown { "_".into() } else { axis.to_string() }
 }
 
 /// The axes of a shape in a spec.
@@ -150,7 +155,7 @@ fn items(row: &str, letters: bool) -> Vec<Item> {
 }
 
 /// The number of axes that `...` stands for in a row of an operand, if it is there.
-fn any_axes(row: &[Item], sizes: Option<&Vec<String>>) -> Option<usize> {
+fn any_axes(row: &[Item], sizes: Option<&Vec<PartialAxis>>) -> Option<usize> {
     row.iter().find(|item| item.labels == ["..."])?;
     (sizes?.len() + 1).checked_sub(row.len())
 }
@@ -167,7 +172,7 @@ fn expand(rows: &mut Rows, any: [Option<usize>; 3]) {
 }
 
 /// Returns true if a shape of a spec has as many axes as a tensor.
-fn fits(rows: &Rows, sizes: &[Vec<String>; 3]) -> bool {
+fn fits(rows: &Rows, sizes: &[Vec<PartialAxis>; 3]) -> bool {
     rows.iter().zip(sizes).all(|(row, sizes)| row.len() == sizes.len())
 }
 

@@ -1,12 +1,11 @@
 //! Loops, training, sizes and first values as other libraries write them: advice that knows the values.
 
 use broadloom::{Node, Tensor};
-use broadloom_diagnostics::{Diagnostic, Edit, Span};
+use broadloom_diagnostics::{Diagnostic, Edit, Fact, Span};
 
 use super::foreign::list_length;
 use super::{Eval, Evaluated, Reported};
 use crate::codes;
-use crate::last_look::COMPUTED_TARGET;
 use crate::suggest;
 use crate::syntax::ast::{
     Assign, Axis, AxisKind, ExprId, ExprKind, File, Ident, LeafKind, Shape, Statement, StatementKind,
@@ -134,7 +133,9 @@ impl Eval<'_> {
             ),
             None => "declare a `state`, or write `{name} = …` for a new tensor".to_string(),
         };
-        let mut diagnostic = Diagnostic::error(codes::KIND, COMPUTED_TARGET, place, "").with_help(help);
+        let message = "only states, parameters and data can be assigned to, not what is computed";
+        let mut diagnostic = Diagnostic::error(codes::KIND, message, place, "").with_fact(Fact::Impossible);
+        diagnostic = diagnostic.with_help(help);
         if let Some(made) = made.filter(|made| place == at && *made != at) {
             diagnostic = diagnostic.with_label(made, "computed here");
         }

@@ -154,7 +154,7 @@ impl Eval<'_> {
             && last.primary().is_some_and(|label| label.span == place)
         {
             let axes = if sizes.is_empty() { "no axes".into() } else { format!("axes {}", sizes.join(", ")) };
-            last.labels.push(Label { span: at, text: format!("the values have {axes}"), primary: false });
+            last.labels.push(Label::new(at, format!("the values have {axes}")));
         }
         made
     }

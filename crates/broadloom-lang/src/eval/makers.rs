@@ -2,7 +2,7 @@
 //! not fit.
 
 use broadloom::Error;
-use broadloom_diagnostics::{Diagnostic, Label, Span};
+use broadloom_diagnostics::{Diagnostic, Label, Role, Span};
 
 use super::Eval;
 use super::apply::Applied;
@@ -13,49 +13,43 @@ impl Eval<'_> {
     /// Shows ends inside of layers where these were configured. What stands at the application of a layer of the library
     /// moves there; a function of the program gets a label with the numbers that it was given.
     pub(super) fn with_makers(&self, mut diagnostic: Diagnostic, error: &Error) -> Diagnostic {
-        for end in error.ends() {
+        for (number, end) in error.ends().iter().enumerate() {
             let Some(origin) = end.step.and_then(|step| self.origins.get(step)) else { continue };
             let Some((made, applied)) = origin.application.and_then(|at| self.maker(at)) else { continue };
             if origin.span.contains(made) && !applied.is_of_library() {
                 continue;
             }
-            let text = end.label();
-            let stands =
-                |label: &&mut Label| !label.primary && label.span == origin.span && label.text == text;
             if applied.is_of_library() {
-                if let Some(label) = diagnostic.labels.iter_mut().find(stands) {
-                    label.span = made;
-                }
+                let of_end = diagnostic.labels.iter_mut().filter(|label| label.role == Role::End(number));
+                of_end.for_each(|label| label.span = made);
                 // The number may come from the configuration of a function of the program around it.
-                diagnostic = match applied.outer.and_then(|outer| self.giver(outer, &text)) {
+                diagnostic = match applied.outer.and_then(|outer| self.giver(outer, end.size?)) {
                     Some((made, given)) => labelled(diagnostic, made, given),
                     None => diagnostic,
                 };
-            } else if let Some(given) = self.given_number(applied, &text) {
+            } else if let Some(given) = end.size.and_then(|size| self.given_number(applied, size)) {
                 diagnostic = labelled(diagnostic, made, given);
             }
         }
         diagnostic
     }
 
-    /// Finds the place at which a function of the program around an application was configured with the
-    /// number that a text begins with: one where the number is written, if there is one.
-    pub(super) fn giver(&self, at: u32, text: &str) -> Option<(Span, String)> {
+    /// Finds the place at which a function of the program around an application was configured with a number, and
+    /// says of which argument: one where the number is written, if there is one.
+    pub(super) fn giver(&self, at: u32, number: u64) -> Option<(Span, String)> {
         let (made, applied) = self.maker(at)?;
-        let given = self.given_number(applied, text).filter(|_| !applied.is_of_library());
-        let number = text.split(' ').next();
+        let given = self.given_number(applied, number).filter(|_| !applied.is_of_library());
         let mut words = self.sources.slice(made).split(|letter: char| !letter.is_alphanumeric());
-        let is_written = words.any(|word| Some(word) == number);
-        let further = || self.giver(applied.outer?, text);
+        let is_written = words.any(|word| word == number.to_string());
+        let further = || self.giver(applied.outer?, number);
         match given.map(|given| (made, given)) {
             Some(given) if is_written => Some(given),
             given => further().or(given),
         }
     }
 
-    /// Finds the application that gives a number as an argument, among those that are being evaluated, and
-    /// describes the argument.
-    pub(crate) fn given_as_argument(&self, number: f64) -> Option<(Span, String)> {
+    /// Shows the application that gives a number as an argument, among those that are being evaluated.
+    pub(crate) fn given_as_argument(&self, number: f64) -> Option<Label> {
         let mut at = self.application;
         while let Some(applied) = at.and_then(|at| self.applied.get(at as usize)) {
             let is_it =
@@ -64,7 +58,8 @@ impl Eval<'_> {
             let found =
                 arguments.find(|argument| is_it(argument.name.name)).filter(|_| !applied.is_of_library());
             if let Some(argument) = found {
-                return Some((applied.span, format!("`{}` is {number} here", self.text(argument.name.name))));
+                let given = format!("`{}` is {number}", self.text(argument.name.name));
+                return Some(Label::here(applied.span, given));
             }
             at = applied.outer;
         }
@@ -88,27 +83,21 @@ impl Eval<'_> {
         }
     }
 
-    /// The argument of a configuration that is the number which a text begins with.
-    fn given_number(&self, applied: &Applied, text: &str) -> Option<String> {
-        let number: f64 = text.split(' ').next()?.parse().ok()?;
+    /// Says which argument of a configuration is a number.
+    fn given_number(&self, applied: &Applied, number: u64) -> Option<String> {
         let layer = &applied.layer;
         let mut config = layer.function.def.config.iter().flatten().zip(&layer.config);
         let (argument, _) =
-            config.find(|(_, value)| matches!(value, Value::Number(own) if *own == number))?;
-        Some(format!("`{}` is {number} here", self.text(argument.name.name)))
+            config.find(|(_, value)| matches!(value, Value::Number(own) if *own == number as f64))?;
+        Some(format!("`{}` is {number}", self.text(argument.name.name)))
     }
 }
 
-/// Adds a label, unless the place has one that says something else than what was given.
-pub(super) fn labelled(mut diagnostic: Diagnostic, span: Span, text: String) -> Diagnostic {
+/// Says what was given at a place, unless that has a label which says something else.
+pub(super) fn labelled(mut diagnostic: Diagnostic, span: Span, given: String) -> Diagnostic {
     match diagnostic.labels.iter_mut().find(|label| label.span == span) {
-        Some(label) => {
-            if let Some(before) = label.text.strip_suffix(" here").filter(|before| !text.starts_with(*before))
-            {
-                label.text = format!("{before}, {text}");
-            }
-            diagnostic
-        }
-        None => diagnostic.with_label(span, text),
+        Some(label) => label.add(given),
+        None => diagnostic.labels.push(Label::here(span, given)),
     }
+    diagnostic
 }

@@ -48,7 +48,7 @@ impl Eval<'_> {
             return Ok(());
         }
         // A rule may be configured with a tensor as its rate.
-        if self.sources.get(from).name().contains("optimisers") {
+        if self.library.has_rules(from) {
             return Ok(());
         }
         let named = |at: usize| arguments.get(at).map(|each| self.text(each.name.name));
@@ -146,7 +146,7 @@ impl Eval<'_> {
         };
         let Some(list) = given.iter().find(is_list) else { return Ok(()) };
         let from = function.def.name.span.source;
-        if !self.library.contains(&from) || !self.sources.get(from).name().contains("optimisers") {
+        if !self.library.has_rules(from) {
             return Ok(());
         }
         let name = self.text(function.def.name.name).to_string();

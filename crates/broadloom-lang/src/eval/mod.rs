@@ -206,6 +206,11 @@ impl LibrarySources {
     fn contains(self, source: &SourceId) -> bool {
         source.0 < self.0
     }
+
+    /// Returns true if the functions of a source are rules of the library.
+    fn has_rules(self, source: SourceId) -> bool {
+        self.contains(&source) && library::has_rules(source)
+    }
 }
 
 /// The context of evaluation: the current file, scope and function.

@@ -4,7 +4,7 @@
 //! A pattern says nothing about batches, so the first labels are those of the batch axes of the tensor, and the result has
 //! its batch up to the last of them; where axes are numbered, it has as many batch axes. Groups are made by `reshape`, for which all sizes have to be known.
 
-use broadloom::Tensor;
+use broadloom::{PartialAxis, Tensor};
 
 use super::Eval;
 use super::foreign::Advice;
@@ -26,7 +26,7 @@ impl Eval<'_> {
         if rows.iter().any(|row| row.open) || !rows[1].lead.is_empty() {
             return None;
         }
-        let axes = rows[0].lead.iter().chain(&rows[2].lead).map(ToString::to_string).collect::<Vec<_>>();
+        let axes = rows[0].lead.iter().chain(&rows[2].lead).cloned().collect::<Vec<_>>();
         let batch = rows[0].lead.len();
         let (left, right) = match function {
             "rearrange" | "reduce" => self.pattern(args)?,
@@ -102,7 +102,7 @@ struct Pattern {
     left: Vec<Item>,
     right: Vec<Item>,
     /// The sizes of its axes, batch axes first.
-    axes: Vec<String>,
+    axes: Vec<PartialAxis>,
     batch: usize,
     /// True if as many axes of the result are batch axes.
     stays: bool,
@@ -163,7 +163,7 @@ impl Pattern {
                 |label: &String| named.iter().find(|(known, _)| known == label).map(|(_, size)| *size);
             let product: u64 = item.iter().filter_map(known).product();
             let mut open = item.iter().filter(|label| known(label).is_none());
-            let size = axis.parse::<u64>().ok().filter(|size| product > 0 && size % product == 0);
+            let size = axis.size().filter(|size| product > 0 && size % product == 0);
             if let (Some(label), None, Some(size)) = (open.next(), open.next(), size) {
                 sizes.push((label.clone(), (size / product).to_string()));
             }

@@ -3,8 +3,8 @@
 
 use std::borrow::Cow;
 
-use broadloom::{Error, ErrorKind, MessageLine, Node, Remedy, Tensor, example_shape};
-use broadloom_diagnostics::{Diagnostic, Fact, Help, Link, Span};
+use broadloom::{Axis, Error, ErrorKind, MessageLine, Node, PartialAxis, Remedy, Tensor, example_shape};
+use broadloom_diagnostics::{Advice, Diagnostic, Fact, Help, Label, Link, Role, Span};
 
 use super::{Eval, Evaluated, Reported};
 use crate::codes;
@@ -28,13 +28,14 @@ impl Eval<'_> {
                 diagnostic = diagnostic.with_note(about);
             }
         }
-        if self.names_insides(&diagnostic.message) {
+        if named_axis(error).is_some_and(|of| of.is_some_and(|of| self.is_inside_library(of))) {
             diagnostic = by_its_sizes(diagnostic, error);
         }
-        // Nobody can change what the library writes.
-        diagnostic.help.retain(|help| match place == span {
-            true => !help.contains("declare `") || !self.names_insides(help),
-            false => !help.contains("declare `") && !help.contains(" @ "),
+        // Users of the library cannot change what it writes.
+        diagnostic.help.retain(|help| match &help.kind {
+            Advice::Declare(names) if place == span => !names.iter().any(|name| self.is_inside_library(name)),
+            Advice::Declare(_) | Advice::Product => place == span,
+            _ => true,
         });
         if let Some(advice) = self.cause(error.kind(), span) {
             diagnostic.help = vec![advice.into()];
@@ -58,11 +59,9 @@ impl Eval<'_> {
         own.is_some() && self.diagnostics.iter().any(|known| known.facts.iter().find(is_whole) == own)
     }
 
-    /// Returns true if a message names something that the body of a function of the library has made.
-    fn names_insides(&self, message: &str) -> bool {
-        let quoted = message.split('`').skip(1).step_by(2);
-        let mut owners = quoted.filter_map(|name| name.rsplit_once('.').map(|(owner, _)| owner));
-        owners.any(|owner| {
+    /// Returns true if the body of a function of the library has made the tensor of a name.
+    fn is_inside_library(&self, name: &str) -> bool {
+        name.rsplit_once('.').is_some_and(|(owner, _)| {
             let mut inside = self.applied.iter().filter(|applied| applied.is_of_library());
             inside.any(|applied| applied.shown(None).path == owner)
         })
@@ -132,13 +131,16 @@ impl Program {
         let read = [Some(made), user].into_iter().flatten().flat_map(operands);
         let elements = |tensor: Tensor| {
             let shape = self.graph.shape(tensor);
-            let axes = shape.rows.iter().flat_map(|row| &row.lead).map(ToString::to_string);
-            axes.filter_map(|axis| axis.parse::<u64>().ok()).product::<u64>()
+            let axes = shape.rows.iter().flat_map(|row| &row.lead);
+            axes.filter_map(PartialAxis::size).product::<u64>()
         };
         // A spec has added the axis: there are as many elements without it.
         let is_added = |tensor: &Tensor| {
             let [_, _, output] = self.graph.shape(*tensor).rows;
-            let is_open = output.lead.last().is_some_and(|axis| ["_", "?"].contains(&&*axis.to_string()));
+            let is_open = output
+                .lead
+                .last()
+                .is_some_and(|axis| matches!(axis, PartialAxis::Known(Axis::Unit) | PartialAxis::Unknown));
             is_open && matches!(operands(*tensor)[..], [from] if elements(from) == elements(*tensor))
         };
         let read = read.into_iter().find(|tensor| *tensor != made && is_added(tensor))?;
@@ -266,7 +268,7 @@ pub(crate) fn diagnosed(error: &Error, span: Span, origins: &[Origin]) -> Diagno
     if let Some(excerpt) = error.excerpt() {
         diagnostic = diagnostic.with_note(excerpt);
     }
-    for end in error.ends() {
+    for (number, end) in error.ends().iter().enumerate() {
         // A refused operation has no step yet: its place is that of the message.
         let refused = end.step.filter(|step| error.step() == Some(*step) && *step >= origins.len());
         match origin(end).map(|origin| origin.span).or(refused.map(|_| span)) {
@@ -277,10 +279,10 @@ pub(crate) fn diagnosed(error: &Error, span: Span, origins: &[Origin]) -> Diagno
                 label.push_str(&format!("{between}{}", end.label()));
             }
             Some(place) => {
-                let text = end.label();
                 // Both ends may be the same.
-                if diagnostic.labels.iter().all(|label| label.span != place || label.text != text) {
-                    diagnostic = diagnostic.with_label(place, text);
+                if !error.ends()[..number].contains(end) {
+                    let label = Label { role: Role::End(number), ..Label::new(place, end.label()) };
+                    diagnostic.labels.push(label);
                 }
             }
             None => diagnostic = diagnostic.with_note(end.text.clone()),
@@ -289,35 +291,38 @@ pub(crate) fn diagnosed(error: &Error, span: Span, origins: &[Origin]) -> Diagno
     for link in error.chain() {
         diagnostic.chain.push(Link { text: link.text.clone(), span: origin(link).map(|origin| origin.span) });
     }
-    match error
-        .remedy()
-        .filter(|remedy| !matches!(remedy, Remedy::Follows | Remedy::Spec | Remedy::Window(_)))
-    {
-        // Help before the remedy does not depend on the language.
-        Some(remedy) => {
-            let others = &error.help()[..error.help().len().saturating_sub(1)];
-            let diagnostic = others.iter().cloned().fold(diagnostic, Diagnostic::with_help);
-            diagnostic.with_help(in_this_language(remedy))
-        }
-        None => error.help().iter().cloned().fold(diagnostic, Diagnostic::with_help),
-    }
+    // Other help does not depend on the language.
+    let is_worded = |remedy: &Remedy| matches!(remedy, Remedy::Follows | Remedy::Spec | Remedy::Window(_));
+    let remedy = error.remedy().filter(|remedy| !is_worded(remedy));
+    let worded = |help: &Help| match remedy.filter(|_| help.is_remedy) {
+        Some(remedy) => Help { is_remedy: true, ..in_this_language(remedy).into() },
+        None => help.clone(),
+    };
+    error.help().iter().map(worded).fold(diagnostic, Diagnostic::with_help)
+}
+
+/// The tensor whose axis a message says by its name that it would have two sizes, if it names that too.
+fn named_axis(error: &Error) -> Option<Option<&str>> {
+    error.facts().iter().find_map(|fact| match fact {
+        Fact::NamedAxis { of } => Some(of.as_deref()),
+        _ => None,
+    })
 }
 
 /// The error of a function of the library without what its body calls things: its users cannot change that.
 fn from_outside(mut diagnostic: Diagnostic, error: &Error) -> Diagnostic {
     match error.remedy() {
-        Some(Remedy::Spec) => {
-            diagnostic.help.pop();
-        }
+        Some(Remedy::Spec) => diagnostic.help.retain(|help| !help.is_remedy),
         Some(Remedy::Drop(Some((below, above)))) => {
-            let last = diagnostic.help.pop();
+            let drops = diagnostic.help.into_iter().filter(|help| help.is_remedy);
+            let drops: Vec<Help> = drops.collect();
             diagnostic.help = vec![
                 format!(
                     "windows have to fit: change the size of what it reads ({below} or {above} would fit), the window or the stride"
                 )
                 .into(),
             ];
-            diagnostic.help.extend(last);
+            diagnostic.help.extend(drops);
         }
         _ => {}
     }
@@ -326,7 +331,7 @@ fn from_outside(mut diagnostic: Diagnostic, error: &Error) -> Diagnostic {
 
 /// The error with its two sizes in place of the axis of a body that cannot have both: the ends say which axes these are.
 fn by_its_sizes(mut diagnostic: Diagnostic, error: &Error) -> Diagnostic {
-    if let Some([a, b]) = error.sizes().filter(|_| error.facts().contains(&Fact::NamedAxis)) {
+    if let Some([a, b]) = error.sizes().filter(|_| named_axis(error).is_some()) {
         diagnostic.message = format!("{a} and {b} do not agree");
     }
     diagnostic

@@ -15,8 +15,7 @@ impl Eval<'_> {
             let ExprKind::Call { callee, args } = &expr.kind else { return None };
             let ExprKind::Name(name) = file.expr(*callee).kind else { return None };
             let Some(Value::Function(function)) = self.frame.scope.find(name) else { return None };
-            let source = self.sources.get(function.def.name.span.source).name();
-            if !expr.span.contains(at) || !source.contains("optimisers") {
+            if !expr.span.contains(at) || !self.library.has_rules(function.def.name.span.source) {
                 return None;
             }
             let config: Vec<&str> =

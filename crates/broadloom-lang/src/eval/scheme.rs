@@ -166,7 +166,8 @@ impl<'o> Eval<'o> {
         });
         let parameters = named.zip(of_params.iter().cloned()).collect();
         let result = given(value, &mut results);
-        Ok((shapes.to_vec(), Scheme { result, parameters, conditions: scheme.conditions, most: scheme.most }))
+        let broadloom::Scheme { conditions, most, numbers, .. } = scheme;
+        Ok((shapes.to_vec(), Scheme { result, parameters, conditions, most, numbers }))
     }
 
     /// Finds a promise of the signature that a function states, which its body does not keep.

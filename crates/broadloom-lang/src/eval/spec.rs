@@ -241,7 +241,7 @@ impl Eval<'_> {
                 Some(Value::Mistake) => return Err(Reported),
                 Some(value) => filled.push_str(&show(self, inner, &value)?),
                 None => {
-                    let message = format!("there is nothing called `{inner}`");
+                    let message = format!("`{inner}` is not defined");
                     let help = "`{name}` in a text stands for the number or the text of that name";
                     return self.wrong(codes::UNKNOWN, message, span, help);
                 }

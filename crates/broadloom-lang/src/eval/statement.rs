@@ -8,7 +8,6 @@ use broadloom_diagnostics::{Diagnostic, Severity, Span};
 
 use super::{Checkpoint, Eval, Evaluated, Frame, Reported};
 use crate::codes;
-use crate::last_look::IF_OF_TENSOR;
 use crate::syntax::ast::{
     Binary, Body, Branch, Def, ExprId, ExprKind, Ident, Quoted, Shape, Statement, StatementKind,
 };
@@ -381,7 +380,8 @@ impl Eval<'_> {
             }
             Value::Tensor(_) => {
                 let help = "what a program does is known before it runs: `where(condition, a, b)` chooses element by element, and `repeat 100:` says how often";
-                self.wrong(codes::KIND, IF_OF_TENSOR, at, help)
+                let diagnostic = self.condition_of_tensor(at).with_help(help);
+                self.fail(diagnostic)
             }
             value => Ok(self.number(&value, at)? != 0.0),
         }

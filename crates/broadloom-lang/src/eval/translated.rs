@@ -78,7 +78,7 @@ impl Eval<'_> {
         let is_told = reads.is_some_and(|(here, reads)| reads == Configured::InputFirst || here == "linear");
         Some(match is_told {
             true => Advice {
-                help: format!("write `{written}`: how wide the input is follows from what it is applied to"),
+                help: format!("write `{written}`: the input size is inferred"),
                 written: Some(written),
             },
             false => Advice::write(written),

@@ -24,10 +24,11 @@ pub(super) fn arguments(program: &Program, shapes: &Shapes) -> Vec<Diagnostic> {
                 channels_first(&sizes).then(|| transposed_image(program, shapes, *image, origin.span))
             }
             ("einsum", [query, x]) if is_within(program, origin, &["attention"]) => {
-                let is_query = program.graph.label_of(*query).ends_with("query");
-                is_query.then(|| positions(program, shapes, *x, origin.span)).flatten()
+                is_called(program, *query, "query")
+                    .then(|| positions(program, shapes, *x, origin.span))
+                    .flatten()
             }
-            ("@", [read, x]) if program.graph.label_of(*read).ends_with("read") => {
+            ("@", [read, x]) if is_called(program, *read, "read") => {
                 let layer = ["lstm", "gru"].into_iter().find(|layer| is_within(program, origin, &[*layer]));
                 layer.and_then(|layer| steps(layer, shapes, *x, origin.span))
             }
@@ -47,8 +48,13 @@ pub(super) fn arguments(program: &Program, shapes: &Shapes) -> Vec<Diagnostic> {
         });
     }
     // The gates of a recurrent layer read the same.
-    found.dedup_by(|a, b| a.message == b.message && a.labels.first() == b.labels.first());
+    found.dedup();
     found
+}
+
+/// Returns true if a parameter has this name in the function that makes it.
+fn is_called(program: &Program, param: Tensor, name: &str) -> bool {
+    program.graph.name_of(param).and_then(|path| path.rsplit('.').next()) == Some(name)
 }
 
 /// Returns true if the second argument of a choice is a condition, and the first is none.
@@ -109,7 +115,7 @@ fn key_mask(program: &Program, shapes: &Shapes, mask: Tensor, span: Span) -> Opt
     if !shape.input().is_empty() || shape.batch().len() < 2 {
         return None;
     }
-    let message = format!("`{name}` masks the positions that look, and not those that are looked at");
+    let message = format!("`{name}` masks queries; attention masks keys");
     let label = format!("`{name}` is `{shape}`, and a mask is `... s | t ->`");
     let help = format!("for padding, write `mask = einsum(\"..., t | => ..., 0 | t ->\", {name})`");
     Some(Diagnostic::warning(codes::MEANT, message, span, label).with_help(help))

@@ -221,7 +221,7 @@ fn permutations(axes: &[usize]) -> Vec<Vec<usize>> {
 /// The layouts that a spec says.
 fn by_spec(sizes: &[u64], shapes: &[Shape], spec: &str) -> Result<Vec<Layout>, Misfit> {
     let Some((left, right)) = spec.split_once("=>") else {
-        return Err(Misfit::Spec("behind `by` stands how axes are related, `o i => i -> o`, or `T`".into()));
+        return Err(Misfit::Spec("after `by`, write a spec such as `o i => i -> o`, or `T`".into()));
     };
     let groups = left_side(left)?;
     let rows = right_side(right)?;
@@ -251,12 +251,11 @@ fn by_spec(sizes: &[u64], shapes: &[Shape], spec: &str) -> Result<Vec<Layout>, M
     match (count, shapes.len()) {
         (Some(count), 1) => {
             return Err(Misfit::Spec(format!(
-                "`{count}` is not behind `=>`: all axes of the array are needed"
+                "`{count}` is missing after `=>`: every axis of the array must appear"
             )));
         }
         (None, 2..) => {
-            let message =
-                "no name counts the parameters: one that is only before `=>` does, `(p o) i => i -> o`";
+            let message = "nothing indexes the parameters: add a name that occurs only on the left, as `p` in `(p o) i => i -> o`";
             return Err(Misfit::Spec(message.into()));
         }
         _ => {}
@@ -452,7 +451,7 @@ mod tests {
         };
         assert_eq!(
             wrong(&[2, 2], &["2 -> 2"], "o i"),
-            "behind `by` stands how axes are related, `o i => i -> o`, or `T`"
+            "after `by`, write a spec such as `o i => i -> o`, or `T`"
         );
         assert_eq!(
             wrong(&[2, 2], &["2 -> 2"], "o => o"),
@@ -462,7 +461,7 @@ mod tests {
         assert_eq!(wrong(&[2, 2], &["2 -> 2"], "o i => i -> u"), "`u` is not before `=>`");
         assert_eq!(
             wrong(&[2, 2], &["2"], "o i => o"),
-            "`i` is not behind `=>`: all axes of the array are needed"
+            "`i` is missing after `=>`: every axis of the array must appear"
         );
         assert_eq!(
             wrong(&[2, 2], &["2 -> 2"], "o i => i, o"),
@@ -474,7 +473,7 @@ mod tests {
         );
         assert_eq!(
             wrong(&[4, 2], &["2 -> 2"; 2], "o i => i -> o"),
-            "no name counts the parameters: one that is only before `=>` does, `(p o) i => i -> o`"
+            "nothing indexes the parameters: add a name that occurs only on the left, as `p` in `(p o) i => i -> o`"
         );
         assert_eq!(check(&[3, 2], &["2 -> 2"], Some("o i => i -> o")), Err(Misfit::None));
     }

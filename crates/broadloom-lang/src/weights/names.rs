@@ -57,7 +57,7 @@ impl Line {
             return Err(format!("`{more}` has more `*` than `{}`, whose texts take their places", from.text));
         }
         if by.as_deref() == Some("") {
-            return Err("behind `by` stands how the axes are related: `by o i => i -> o`".into());
+            return Err("after `by`, write how the axes are related: `by o i => i -> o`".into());
         }
         Ok(Line { from, to, by })
     }

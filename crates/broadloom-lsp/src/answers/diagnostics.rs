@@ -59,9 +59,7 @@ fn message(diagnostic: &Diagnostic) -> String {
     let words = diagnostic.primary().map(|label| label.text.clone()).filter(|text| !text.is_empty());
     let mut lines = vec![diagnostic.message.clone()];
     lines.extend(words);
-    lines.extend(
-        diagnostic.notes.iter().filter(|note| !note.contains("--chain")).map(|note| format!("note: {note}")),
-    );
+    lines.extend(diagnostic.notes.iter().map(|note| format!("note: {note}")));
     lines.extend(diagnostic.help.iter().map(|help| format!("help: {help}")));
     lines.join("\n")
 }

@@ -1,8 +1,9 @@
 //! The shape of an annotation, `"..b.., s | d"`, as a list of axes in the order of memory.
 
+use broadloom_spec::{DeclAxis, Kind, Row, RowVariable, Shape, Span, parse_shape};
+
 use super::size_expr::{SizeExpr, mask};
-use broadloom_diagnostics::{Diagnostic, SourceId, Sources, Span as Place, Style, render};
-use broadloom_spec::{DeclAxis, Error, Kind, Row, RowVariable, Shape, parse_shape};
+use crate::spec::mistake::Mistake;
 
 /// The names of a function: labels and rows are one size, or the same axes, in all its annotations.
 #[derive(Debug, Default)]
@@ -61,9 +62,9 @@ impl Pattern {
     pub fn read(text: &str, names: &mut ShapeNames) -> Result<Pattern, String> {
         let mut mentioned = Vec::new();
         let taken = mask(text, |name| intern(&mut mentioned, name)).map_err(|(start, end, message)| {
-            shown(text, Diagnostic::error("", message, Place::new(SourceId(0), start as u32, end as u32), ""))
+            Mistake::spec(text, message, Span { start: start as u32, end: end as u32 }, "").render()
         })?;
-        let declared = parse_shape(&taken.masked).map_err(|error| notation(text, error))?;
+        let declared = parse_shape(&taken.masked).map_err(|error| Mistake::notation(text, error).render())?;
         let labels: Vec<usize> =
             declared.names.axes.iter().map(|(_, name)| intern(&mut names.labels, &name.text)).collect();
         let rows: Vec<usize> =
@@ -143,25 +144,4 @@ impl Reader<'_> {
         pattern.shown.push(written.to_owned());
         pattern.fixed += 1;
     }
-}
-
-fn notation(text: &str, error: Error) -> String {
-    let place = |span: broadloom_spec::Span| Place::new(SourceId(0), span.start, span.end);
-    let (text, error) = error.visible(text);
-    let mut diagnostic =
-        Diagnostic::error("", error.message.as_ref(), place(error.span), error.label.as_ref());
-    if let Some(related) = &error.related {
-        diagnostic = diagnostic.with_label(place(related.span), related.label.as_ref());
-    }
-    if let Some(help) = error.help {
-        diagnostic = diagnostic.with_help(help);
-    }
-    shown(&text, diagnostic)
-}
-
-fn shown(text: &str, diagnostic: Diagnostic) -> String {
-    let rendered = render(&Sources::one("", text), &diagnostic, Style::default());
-    let lines = rendered.trim_end().strip_prefix("error: ").unwrap_or(&rendered).lines();
-    let lines: Vec<&str> = lines.filter(|line| !line.trim_start().starts_with("--> ")).collect();
-    lines.join("\n")
 }

@@ -87,13 +87,9 @@ impl Mistake {
 
     /// The text of the exception: the message, the spec with its places, notes and advice.
     pub fn render(&self) -> String {
-        let sources = self.sources();
-        let style = Style { width: 100, ..Style::default() };
-        let rendered = render(&sources, &self.diagnostic, style);
-        let lines = rendered.trim_end().strip_prefix("error: ").unwrap_or(&rendered).lines();
-        // A spec is one line: its position is visible.
-        let lines: Vec<&str> = lines.filter(|line| !line.trim_start().starts_with("--> ")).collect();
-        lines.join("\n")
+        // The class says that it is an error, and a spec is one line: its position is visible.
+        let style = Style { header: false, place: false, ..Style::default() };
+        render(&self.sources(), &self.diagnostic, style).trim_end().to_string()
     }
 }
 

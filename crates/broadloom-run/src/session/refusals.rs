@@ -12,7 +12,7 @@ use crate::routine::Routine;
 impl Session {
     /// A named size without a number.
     pub(super) fn no_number(&self, name: &str) -> Error {
-        let message = format!("`{name}` has no number, and what runs needs one");
+        let message = format!("`{name}` needs a value before the program can run");
         let help = "set data that has this size, say it with `set_sizes`, or declare it with a sample";
         let error = Error::new(ErrorKind::Range, message).with_remedy(Remedy::Size, help);
         let sample = |data: &SymbolData| data.sample.filter(|_| *data.name == *name);

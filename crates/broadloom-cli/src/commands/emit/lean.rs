@@ -5,6 +5,7 @@ use std::path::Path;
 use broadloom::certificate::{Certificate, comment, module_name};
 use broadloom::files::write_text;
 use broadloom_diagnostics::escaped;
+use broadloom_ide::Refusal;
 use broadloom_lang::{Dim, Program};
 
 use super::ranged;
@@ -24,7 +25,7 @@ const THEORY: [(&str, &str); 6] = [
 const README: &str = include_str!("project.md");
 
 /// The certificate of a program; with a folder, the names of the files that were written there.
-pub(super) fn emit(program: &mut Program, file: &Path, folder: Option<&Path>) -> Result<String, String> {
+pub(super) fn emit(program: &mut Program, file: &Path, folder: Option<&Path>) -> Result<String, Refusal> {
     let stem = file.file_stem().unwrap_or_default().to_string_lossy();
     let stem = escaped(&stem);
     let name = module_name(&stem);
@@ -46,15 +47,14 @@ pub(super) fn emit(program: &mut Program, file: &Path, folder: Option<&Path>) ->
 }
 
 /// The certificate, for all sizes of the names where Lean's checker can show it, below lines that say what it is for.
-fn certificate(program: &mut Program, stem: &str) -> Result<String, String> {
-    let for_all = program.graph.certificate_for_all_sizes().map_err(|error| error.to_string())?;
+fn certificate(program: &mut Program, stem: &str) -> Result<String, Refusal> {
+    let for_all = program.graph.certificate_for_all_sizes()?;
     if let Some(unproved) = for_all.unproved() {
-        let text = program.graph.certificate().map_err(|error| error.to_string())?.to_lean(stem);
+        let certificate = program.graph.certificate()?;
         let reason = comment(&format!("Lean's checker cannot show for all sizes: {unproved}"));
-        return Ok(at_sizes(program, &text) + &reason + &text);
+        return Ok(at_sizes(program, &certificate) + &reason + &certificate.to_lean(stem));
     }
-    let text = for_all.to_lean(stem);
-    Ok(for_all_sizes(&for_all) + &at_sizes(program, &text) + &text)
+    Ok(for_all_sizes(&for_all) + &at_sizes(program, &for_all) + &for_all.to_lean(stem))
 }
 
 /// A line with the ranges and conditions for which the program is certified; empty if it has no open names.
@@ -69,16 +69,16 @@ fn for_all_sizes(certificate: &Certificate) -> String {
 }
 
 /// A line with the sizes for which the program is certified; empty if it has no sizes with a range.
-fn at_sizes(program: &Program, certificate: &str) -> String {
-    // In the words of the certificate, which avoids names that have a meaning in Lean.
-    let stated = |dim: &Dim| {
-        let words = ["", "_"].map(|end| format!("`{}{end}` = {}", dim.name, dim.size));
-        words.into_iter().find(|words| certificate.contains(&format!("-- {words}\n")))
+fn at_sizes(program: &Program, certificate: &Certificate) -> String {
+    let is_stated = |dim: &&Dim| {
+        let mut set = certificate.steps.iter().filter_map(|step| step.set.as_ref());
+        set.any(|(name, size)| *name == dim.name && *size == dim.size)
     };
-    let stated: Vec<String> = ranged(program).filter_map(stated).collect();
+    let stated = ranged(program).filter(is_stated).map(|dim| format!("`{}` = {}", dim.name, dim.size));
+    let stated: Vec<String> = stated.collect();
     match stated.is_empty() {
         true => String::new(),
-        false => format!("-- The program at {}, and no other size.\n", stated.join(", ")),
+        false => comment(&format!("The program at {}, and no other size.", stated.join(", "))),
     }
 }
 

@@ -2,13 +2,13 @@
 
 use broadloom::{Error, Session, Settings};
 use broadloom_diagnostics::escaped;
-use broadloom_ide::Line;
+use broadloom_ide::{Line, Refusal};
 use broadloom_lang::Program;
 
 use super::ranged;
 
 /// The forward function, and with `routines` a function for every routine.
-pub(super) fn emit(program: &mut Program, routines: bool) -> Result<String, String> {
+pub(super) fn emit(program: &mut Program, routines: bool) -> Result<String, Refusal> {
     let (forward, left_out) = program.forward();
     let mut functions = if forward.is_empty() { Vec::new() } else { vec![forward] };
     if routines {
@@ -40,10 +40,10 @@ pub(super) fn sizes_line(program: &Program) -> String {
 pub(super) fn with_session<T>(
     program: &mut Program,
     work: impl FnOnce(&mut Session, &dyn Fn(usize) -> Option<String>) -> Result<T, Error>,
-) -> Result<T, String> {
+) -> Result<T, Refusal> {
     let settings = Settings { backend: broadloom::Backend::Reference, ..Settings::default() };
     let graph = std::mem::take(&mut program.graph);
-    let mut session = Session::with(graph, settings).map_err(|error| error.to_string())?;
+    let mut session = Session::with(graph, settings)?;
     let place = |step: usize| {
         let Line { file, line } = Line::new(&program.sources, program.origins.get(step)?.span);
         Some(format!("{file}:{line}"))
@@ -51,8 +51,8 @@ pub(super) fn with_session<T>(
     let made = work(&mut session, &place);
     let step = made.as_ref().err().and_then(Error::step);
     let made = made.map_err(|error| match step.and_then(&place) {
-        Some(place) => format!("{place}: {error}"),
-        None => error.to_string(),
+        Some(place) => error.about(&place).into(),
+        None => error.into(),
     });
     std::mem::swap(&mut program.graph, session.graph_mut());
     made

@@ -1,5 +1,6 @@
 //! A program as a module of StableHLO.
 
+use broadloom_ide::Refusal;
 use broadloom_lang::{OnMesh, Program};
 
 use super::mlir::{readable, sizes_line, with_session};
@@ -9,7 +10,7 @@ pub(super) fn emit(
     program: &mut Program,
     routine: Option<&str>,
     on: Option<&OnMesh>,
-) -> Result<String, String> {
+) -> Result<String, Refusal> {
     let (forward, left_out) = program.forward();
     let mut all = if forward.is_empty() { Vec::new() } else { vec![forward] };
     all.extend(program.plan.routines.iter().cloned());

@@ -143,7 +143,7 @@ fn beyond(eval: &mut Eval<'_>, call: &Call, tensor: Tensor, along: Along, to: i6
     let row = &eval.graph.shape(tensor).rows[along.kind as usize];
     let mut axes = row.lead.iter().chain(&row.trail);
     let axis = if along.leads { axes.next() } else { axes.next_back() };
-    let size = axis.and_then(|axis| axis.to_string().parse::<i64>().ok()).filter(|_| !row.open);
+    let size = axis.and_then(|axis| i64::try_from(axis.size()?).ok()).filter(|_| !row.open);
     let Some(size) = size.filter(|size| *size < to) else { return Ok(()) };
     // Positions in order are as many as the elements, which the program knows by a name.
     let tensor = match eval.graph.node(tensor) {
@@ -157,9 +157,7 @@ fn beyond(eval: &mut Eval<'_>, call: &Call, tensor: Tensor, along: Along, to: i6
     {
         diagnostic = diagnostic.with_label(made, format!("`{name}` is `{shape}`"));
     }
-    if let Some((applied, given)) = eval.given_as_argument(to as f64) {
-        diagnostic = diagnostic.with_label(applied, given);
-    }
+    diagnostic.labels.extend(eval.given_as_argument(to as f64));
     let mut unquoted = eval.sources.slice(eval.place(call.span)).split('"').step_by(2);
     eval.fail(diagnostic.with_help(match unquoted.any(|text| text.contains("..")) {
         true => format!("take at most {size}: the end of a range is not part of it"),

@@ -221,10 +221,9 @@ fn ranks(part: &Joined) -> [Option<usize>; 3] {
 
 /// The sizes of all axes, if they are known.
 fn sizes(part: &Joined) -> Option<Vec<u64>> {
-    let known = |axis: &PartialAxis| axis.to_string().parse().ok();
     let closed = part.shape.rows.iter().all(|row| !row.open && row.trail.is_empty());
     let axes = part.shape.rows.iter().flat_map(|row| &row.lead);
-    if closed { axes.map(known).collect() } else { None }
+    if closed { axes.map(PartialAxis::size).collect() } else { None }
 }
 
 /// Reports tensors that do not fit together, where that is known already.
@@ -258,17 +257,17 @@ fn unfit(eval: &mut Eval<'_>, call: &Call, parts: &[Joined], stacked: bool) -> E
 fn other_axes(eval: &mut Eval<'_>, call: &Call, parts: &[Joined], along: Kind) -> Evaluated<()> {
     let row = |part: &Joined| {
         let row = &part.shape.rows[along as usize];
-        (!row.open && row.trail.is_empty())
-            .then(|| row.lead.iter().map(ToString::to_string).collect::<Vec<_>>())
+        (!row.open && row.trail.is_empty()).then(|| row.lead.clone())
     };
     let Some((first, axes)) = parts.first().and_then(|first| Some((first, row(first)?))) else {
         return Ok(());
     };
-    let known = |size: &String| size.bytes().all(|digit| digit.is_ascii_digit());
     let differs = |part: &&Joined| {
         let other = row(part).filter(|other| other.len() == axes.len());
-        other
-            .is_some_and(|other| axes.iter().zip(&other).skip(1).any(|(a, b)| known(a) && known(b) && a != b))
+        other.is_some_and(|other| {
+            let sizes = axes.iter().zip(&other).skip(1).map(|(a, b)| a.size().zip(b.size()));
+            sizes.flatten().any(|(a, b)| a != b)
+        })
     };
     let Some(part) = parts.iter().find(differs) else { return Ok(()) };
     let kind = along.name();

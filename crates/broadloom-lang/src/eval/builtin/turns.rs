@@ -206,7 +206,7 @@ fn fits_turn(
 /// Refuses tensors with different numbers of elements to go through.
 fn as_many_turns(eval: &mut Eval<'_>, call: &Call, over: &[&Given], moved: &[Tensor]) -> Evaluated<()> {
     let turns = |eval: &Eval<'_>, tensor: &Tensor| -> Option<u64> {
-        eval.graph.shape(*tensor).rows[0].lead.first()?.to_string().parse().ok()
+        eval.graph.shape(*tensor).rows[0].lead.first()?.size()
     };
     let known: Vec<(&&Given, u64)> =
         over.iter().zip(moved).filter_map(|(given, tensor)| Some((given, turns(eval, tensor)?))).collect();
@@ -214,7 +214,7 @@ fn as_many_turns(eval: &mut Eval<'_>, call: &Call, over: &[&Given], moved: &[Ten
     let Some((other, others)) = known.iter().find(|(_, others)| others != turns) else { return Ok(()) };
     let names = [eval.quote(first.span), eval.quote(other.span)];
     let message = format!(
-        "`{}` takes an element of each in every turn, and `{}` has {turns}, `{}` {others}",
+        "`{}` steps through `{}` ({turns} elements) and `{}` ({others}): lengths must match",
         call.name, names[0], names[1]
     );
     let mut diagnostic =

@@ -269,8 +269,7 @@ impl Parser<'_> {
                 token.span,
                 "",
             ),
-            false => diagnostic
-                .with_help("numbers that are computed stand behind the text: `print \"loss\", mean(x)`"),
+            false => diagnostic.with_help("put computed values after the text: `print \"loss\", mean(x)`"),
         });
         self.next();
     }
