@@ -17,7 +17,7 @@ y       32 | 64       2,048  inferred; nothing asks for more axes
 
 import importlib
 
-from . import _operations
+from . import _matrices, _operations
 from ._annotations import Bool, Complex, Float, Int, Shaped
 from ._answers import Answer, Memory, Picture
 from ._broadloom import __version__
@@ -25,6 +25,7 @@ from ._dims import Dim
 from ._errors import Error, Message, Place
 from ._graph import Expr, Graph, Routine
 from ._jax import JaxFunction
+from ._matrices import *  # noqa: F403
 from ._operations import *  # noqa: F403
 from ._optimisers import Adam, Sgd
 from ._packing import pack, unpack
@@ -96,6 +97,7 @@ __all__ = [
     "sum",
     "unpack",
 ]
+__all__ += _matrices.__all__
 __all__ += _operations.__all__
 
 

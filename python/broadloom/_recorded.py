@@ -17,6 +17,7 @@ from torch.overrides import TorchFunctionMode
 
 import torch
 
+from ._errors import Error
 from ._places import Written
 from ._traced import Axes, Reference, Step, Trace, Traced, is_user, names_in, operation_name, quiet
 
@@ -43,6 +44,7 @@ def record(module: Any, inputs: dict[str, Any], axes: Axes) -> Trace:
             torch.func.functional_call(module, state, (), given)
     except Exception as error:
         recorder.trace.refused = _first_line(error)
+        recorder.trace.refused_by = "Broadloom" if isinstance(error, Error) else "PyTorch"
     for name, named in axes.items():
         for axis, size in named.items():
             if isinstance(recorder.trace.size(given[name].shape[axis]), int):

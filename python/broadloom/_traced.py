@@ -66,6 +66,8 @@ class Trace:
     #: Symbols of PyTorch and the sizes they stand for.
     symbols: dict[str, Any] = field(default_factory=dict)
     refused: str | None = None
+    #: Who says so: PyTorch, or Broadloom by a spec or a checked function.
+    refused_by: str = "PyTorch"
     #: Names that PyTorch has given up: it traces the module at one size.
     fixed: set[str] = field(default_factory=set)
 

@@ -159,7 +159,7 @@ class Inference:
         place = step.place if step is not None else self.written
         name = f"`{step.operation}`" if step is not None else "the module"
         at = f" at the sizes it was traced at ({sizes})" if sizes else ""
-        summary = f"PyTorch refuses {name}{at}: {reason}"
+        summary = f"{self.trace.refused_by if step is None else 'PyTorch'} refuses {name}{at}: {reason}"
         shown = f"error: {summary}\n --> {source(place[0])[0]}:{place[1]}\n  = help: {help}"
         return Error(shown, (Message("", "error", summary, (Place(place[0], place[1], None, ""),), (), (), (help,), shown),))
 

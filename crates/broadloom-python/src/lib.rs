@@ -20,6 +20,7 @@ mod differentiated;
 mod errors;
 mod graph;
 mod graph_session;
+mod matrices;
 mod observer;
 mod places;
 mod program;

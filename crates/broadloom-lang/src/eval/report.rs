@@ -289,10 +289,9 @@ pub(crate) fn diagnosed(error: &Error, span: Span, origins: &[Origin]) -> Diagno
     for link in error.chain() {
         diagnostic.chain.push(Link { text: link.text.clone(), span: origin(link).map(|origin| origin.span) });
     }
-    match error
-        .remedy()
-        .filter(|remedy| !matches!(remedy, Remedy::Follows | Remedy::Spec | Remedy::Window(_)))
-    {
+    match error.remedy().filter(|remedy| {
+        !matches!(remedy, Remedy::Follows | Remedy::Spec | Remedy::Transpose | Remedy::Window(_))
+    }) {
         // Help before the remedy does not depend on the language.
         Some(remedy) => {
             let others = &error.help()[..error.help().len().saturating_sub(1)];

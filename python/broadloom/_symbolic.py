@@ -1,0 +1,127 @@
+"""Plans of specs for tensors of PyTorch whose sizes are symbols, as `torch.export` and `bl.shapes_of` have them.
+
+A plan is made for numbers, and asking a symbol for its number would fix it. So the plan is made for numbers that stand in for the
+symbols, three times with different ones, and each number in it that is not the same every time is read as a product of symbols, or as a
+multiple of one and a constant: `(h d)` for `d` is `d = size // h`, a window has `size - 2` places. What is neither is left to the caller.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+__all__ = ["has_symbols", "hint", "symbolic_plan"]
+
+#: Numbers for symbols: for each, one of every round. They are prime, so that a product tells its factors.
+_PRIMES = (
+    (1009, 1013, 1019, 1021, 1031, 1033),
+    (1039, 1049, 1051, 1061, 1063, 1069),
+    (1087, 1091, 1093, 1097, 1103, 1109),
+)
+
+
+def has_symbols(shapes: tuple[tuple[Any, ...], ...], sizes: dict[str, Any]) -> bool:
+    """True if some size is neither a number nor a row of numbers."""
+    for shape in shapes:
+        for size in shape:
+            if type(size) is not int and hasattr(size, "node"):
+                return True
+    return bool(sizes) and any(hasattr(size, "node") for size in sizes.values())
+
+
+def symbolic_plan(
+    plan: Callable[[tuple[tuple[Any, ...], ...], dict[str, Any]], list[Any]],
+    spec: str,
+    shapes: tuple[tuple[Any, ...], ...],
+    sizes: dict[str, Any],
+) -> list[Any] | None:
+    """The plan with expressions over the symbols in it, or nothing if it has none for all sizes."""
+    symbols: dict[str, Any] = {}
+    for size in [size for shape in shapes for size in shape] + list(sizes.values()):
+        if hasattr(size, "node"):
+            symbols.setdefault(str(size), size)
+    if len(symbols) > len(_PRIMES[0]):
+        return None
+    # Parts of a composed axis divide it.
+    parts = [size for size in sizes.values() if type(size) is int] + [int(number) for number in re.findall(r"\d+", spec)]
+    whole = math.prod(part for part in parts if part > 0)
+    rounds = [{name: whole * prime for name, prime in zip(symbols, primes)} for primes in _PRIMES]
+    try:
+        plans = [
+            plan(
+                tuple(tuple(_stood_in(size, numbers) for size in shape) for shape in shapes),
+                {name: _stood_in(size, numbers) for name, size in sizes.items()},
+            )
+            for numbers in rounds
+        ]
+        made: list[Any] = _Reading(list(symbols.values()), whole).read(plans)
+        return made
+    except (ValueError, OverflowError):
+        return None
+
+
+def _stood_in(size: Any, numbers: dict[str, int]) -> Any:
+    return numbers[str(size)] if hasattr(size, "node") else size
+
+
+class _Reading:
+    """Reads one plan from several, which differ in the numbers that stand in for symbols."""
+
+    def __init__(self, symbols: list[Any], whole: int) -> None:
+        self.symbols = symbols
+        #: The numbers of a round are this one, times a prime.
+        self.whole = whole
+
+    def read(self, plans: list[Any]) -> Any:
+        first = plans[0]
+        if isinstance(first, (list, tuple)):
+            if any(len(each) != len(first) for each in plans):
+                raise ValueError("the plan depends on sizes")
+            return type(first)(self.read([each[at] for each in plans]) for at in range(len(first)))
+        if isinstance(first, slice):
+            return slice(*self.read([(each.start, each.stop, each.step) for each in plans]))
+        if all(each == first for each in plans):
+            return first
+        if not all(type(each) is int for each in plans):
+            raise ValueError("the plan depends on sizes")
+        return self.expression(plans)
+
+    def expression(self, numbers: list[int]) -> Any:
+        """The size that has these numbers, one for each round."""
+        factors = [self.factors(number, primes) for number, primes in zip(numbers, _PRIMES)]
+        powers, factor = factors[0]
+        if any(powers) and all(other == factors[0] for other in factors):
+            size = math.prod(symbol**power for symbol, power in zip(self.symbols, powers))
+            return _divided(size * factor.numerator, factor.denominator)
+        for at, symbol in enumerate(self.symbols):
+            stood = [self.whole * primes[at] for primes in _PRIMES]
+            slope = Fraction(numbers[1] - numbers[0], stood[1] - stood[0])
+            constant = numbers[0] - slope * stood[0]
+            if constant.denominator == 1 and slope * stood[2] + constant == numbers[2]:
+                return _divided(symbol * slope.numerator, slope.denominator) + constant.numerator
+        raise ValueError("the plan depends on sizes")
+
+    def factors(self, number: int, primes: tuple[int, ...]) -> tuple[list[int], Fraction]:
+        """How often each symbol is in a product, and what else is."""
+        powers, rest = [0] * len(self.symbols), number
+        for at, prime in enumerate(primes[: len(powers)]):
+            while rest and rest % prime == 0:
+                rest, powers[at] = rest // prime, powers[at] + 1
+        return powers, Fraction(rest, self.whole ** sum(powers))
+
+
+def hint(size: Any) -> Any:
+    """The number at which a symbol is traced, without fixing it."""
+    return getattr(size.node, "hint", None) or int(size) if hasattr(size, "node") else size
+
+
+def _divided(size: Any, by: int) -> Any:
+    """A size divided by a number that divides it."""
+    if by == 1:
+        return size
+    if size % by != 0:
+        raise ValueError("it does not divide")
+    return size // by
