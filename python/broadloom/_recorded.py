@@ -41,7 +41,8 @@ def record(module: Any, inputs: dict[str, Any], axes: Axes) -> Trace:
             recorder.begin(name, kind, state[name], {})
     try:
         with _watched(module, recorder.paths), quiet(), fake, recorder:
-            torch.func.functional_call(module, state, (), given)
+            made = torch.func.functional_call(module, state, (), given)
+            recorder.trace.output = recorder.known(made)
     except Exception as error:
         recorder.trace.refused = _first_line(error)
         recorder.trace.refused_by = "Broadloom" if isinstance(error, Error) else "PyTorch"
@@ -69,6 +70,10 @@ class _Recorder(TorchFunctionMode):
             self.trace.symbols[str(tensor.shape[axis].node.expr)] = size
         leaf = Traced(name, kind, tuple(self.trace.size(size) for size in tensor.shape))
         self.trace.leaves[self._remember(tensor)] = leaf
+
+    def known(self, value: Any) -> Reference | None:
+        """A tensor that was noted, if it was."""
+        return self._known.get(id(value))
 
     def _remember(self, value: Any) -> int:
         number = len(self._kept)

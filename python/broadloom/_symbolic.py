@@ -39,41 +39,42 @@ def symbolic_plan(
     sizes: dict[str, Any],
 ) -> list[Any] | None:
     """The plan with expressions over the symbols in it, or nothing if it has none for all sizes."""
-    symbols: dict[str, Any] = {}
-    for size in [size for shape in shapes for size in shape] + list(sizes.values()):
-        if hasattr(size, "node"):
-            symbols.setdefault(str(size), size)
+    expressions = [size.node for shape in shapes for size in shape if hasattr(size, "node")]
+    expressions += [size.node for size in sizes.values() if hasattr(size, "node")]
+    symbols = sorted({symbol for node in expressions for symbol in node.expr.free_symbols}, key=str)
     if len(symbols) > len(_PRIMES[0]):
         return None
     # Parts of a composed axis divide it.
     parts = [size for size in sizes.values() if type(size) is int] + [int(number) for number in re.findall(r"\d+", spec)]
     whole = math.prod(part for part in parts if part > 0)
-    rounds = [{name: whole * prime for name, prime in zip(symbols, primes)} for primes in _PRIMES]
     try:
-        plans = [
-            plan(
-                tuple(tuple(_stood_in(size, numbers) for size in shape) for shape in shapes),
-                {name: _stood_in(size, numbers) for name, size in sizes.items()},
+        plans = []
+        for primes in _PRIMES:
+            numbers = {symbol: whole * prime for symbol, prime in zip(symbols, primes)}
+            plans.append(
+                plan(
+                    tuple(tuple(_stood_in(size, numbers) for size in shape) for shape in shapes),
+                    {name: _stood_in(size, numbers) for name, size in sizes.items()},
+                )
             )
-            for numbers in rounds
-        ]
-        made: list[Any] = _Reading(list(symbols.values()), whole).read(plans)
+        made: list[Any] = _Reading(symbols, whole, expressions[0].shape_env).read(plans)
         return made
     except (ValueError, OverflowError):
         return None
 
 
-def _stood_in(size: Any, numbers: dict[str, int]) -> Any:
-    return numbers[str(size)] if hasattr(size, "node") else size
+def _stood_in(size: Any, numbers: dict[Any, int]) -> Any:
+    return int(size.node.expr.xreplace(numbers)) if hasattr(size, "node") else size
 
 
 class _Reading:
     """Reads one plan from several, which differ in the numbers that stand in for symbols."""
 
-    def __init__(self, symbols: list[Any], whole: int) -> None:
+    def __init__(self, symbols: list[Any], whole: int, environment: Any) -> None:
         self.symbols = symbols
         #: The numbers of a round are this one, times a prime.
         self.whole = whole
+        self.environment = environment
 
     def read(self, plans: list[Any]) -> Any:
         first = plans[0]
@@ -94,15 +95,23 @@ class _Reading:
         factors = [self.factors(number, primes) for number, primes in zip(numbers, _PRIMES)]
         powers, factor = factors[0]
         if any(powers) and all(other == factors[0] for other in factors):
-            size = math.prod(symbol**power for symbol, power in zip(self.symbols, powers))
-            return _divided(size * factor.numerator, factor.denominator)
+            return self.size(math.prod(symbol**power for symbol, power in zip(self.symbols, powers)), factor)
         for at, symbol in enumerate(self.symbols):
             stood = [self.whole * primes[at] for primes in _PRIMES]
             slope = Fraction(numbers[1] - numbers[0], stood[1] - stood[0])
             constant = numbers[0] - slope * stood[0]
             if constant.denominator == 1 and slope * stood[2] + constant == numbers[2]:
-                return _divided(symbol * slope.numerator, slope.denominator) + constant.numerator
+                return self.size(symbol, slope) + constant.numerator
         raise ValueError("the plan depends on sizes")
+
+    def size(self, expression: Any, factor: Fraction) -> Any:
+        """A multiple or a part of an expression, as a size of PyTorch. A part has to be whole."""
+        size = self.environment.create_symintnode(expression * factor.numerator, hint=None)
+        if factor.denominator == 1:
+            return size
+        if size % factor.denominator != 0:
+            raise ValueError("it does not divide")
+        return size // factor.denominator
 
     def factors(self, number: int, primes: tuple[int, ...]) -> tuple[list[int], Fraction]:
         """How often each symbol is in a product, and what else is."""
@@ -115,13 +124,7 @@ class _Reading:
 
 def hint(size: Any) -> Any:
     """The number at which a symbol is traced, without fixing it."""
-    return getattr(size.node, "hint", None) or int(size) if hasattr(size, "node") else size
-
-
-def _divided(size: Any, by: int) -> Any:
-    """A size divided by a number that divides it."""
-    if by == 1:
+    if not hasattr(size, "node"):
         return size
-    if size % by != 0:
-        raise ValueError("it does not divide")
-    return size // by
+    number = size.node.hint
+    return int(size) if number is None else int(number)

@@ -68,6 +68,8 @@ class Trace:
     refused: str | None = None
     #: Who says so: PyTorch, or Broadloom by a spec or a checked function.
     refused_by: str = "PyTorch"
+    #: What the module gives, if that is one tensor.
+    output: Reference | None = None
     #: Names that PyTorch has given up: it traces the module at one size.
     fixed: set[str] = field(default_factory=set)
 

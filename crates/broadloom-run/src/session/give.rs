@@ -92,7 +92,7 @@ impl Session {
         self.give_fitting(inputs).map_err(|error| self.misfit_of(inputs).unwrap_or(error))
     }
 
-    /// What is wrong with the sizes of values and their types, if anything is: the axis, and both of its sizes.
+    /// What is wrong with the sizes of values, if anything is: the axis, and both of its sizes.
     fn misfit_of(&mut self, inputs: &[(Tensor, Given<'_>)]) -> Option<Error> {
         let input =
             |(tensor, values): &'_ (Tensor, Given<'_>)| (*tensor, values.sizes().to_vec(), values.dtype());
@@ -101,7 +101,8 @@ impl Session {
             .iter()
             .map(|(tensor, sizes, dtype)| Input { tensor: *tensor, sizes, dtype: *dtype })
             .collect();
-        let misfit = self.graph.fit(&all).ok()?.misfits.into_iter().next()?;
+        let is_size = |misfit: &Misfit| !matches!(misfit, Misfit::Dtype { .. });
+        let misfit = self.graph.fit(&all).ok()?.misfits.into_iter().find(is_size)?;
         let tensors = misfit.tensors();
         let kind = match misfit {
             Misfit::Range { .. } | Misfit::Check { .. } => ErrorKind::Range,
