@@ -94,6 +94,11 @@ def _from_torch(name: str, value: Any) -> tuple[np.ndarray[Any, Any], str | None
     return value.numpy(), why
 
 
+def wants_gradients(value: Any) -> bool:
+    """True for a tensor of PyTorch through which gradients are to go back."""
+    return bool(value.requires_grad) and bool(sys.modules["torch"].is_grad_enabled())
+
+
 def _from_jax(name: str, value: Any) -> tuple[np.ndarray[Any, Any], str | None]:
     if isinstance(value, sys.modules["jax"].core.Tracer):
         raise Error._plain(

@@ -79,8 +79,9 @@ def test_mistakes() -> None:
     with pytest.raises(bl.Error, match="`a` has no input axis: it is `3, 3`") as flat:
         bl.solve(g.data("a", "3, 3"), b)
     assert "declare it as `3 -> 3`" in flat.value.help[0] and "=> ... | j -> i" in flat.value.help[0]
+    data = g.data("lopsided", "5 -> 3")
     with pytest.raises(bl.Error, match="5 and 3 do not agree") as lopsided:
-        bl.inverse(g.data("lopsided", "5 -> 3"))
+        bl.inverse(data)
     assert "lopsided" in str(lopsided.value) and len(lopsided.value.ends) > 1
     with pytest.raises(bl.Error, match="4 and 3 do not agree"):
         bl.solve(g.data("large", "4 -> 4"), b)

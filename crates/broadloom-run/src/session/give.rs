@@ -92,7 +92,7 @@ impl Session {
         self.give_fitting(inputs).map_err(|error| self.misfit_of(inputs).unwrap_or(error))
     }
 
-    /// What is wrong with the sizes of values, if anything is: the axis, and both of its sizes.
+    /// The error for values whose sizes do not fit, if there are any: the axis, and both of its sizes.
     fn misfit_of(&mut self, inputs: &[(Tensor, Given<'_>)]) -> Option<Error> {
         let input =
             |(tensor, values): &'_ (Tensor, Given<'_>)| (*tensor, values.sizes().to_vec(), values.dtype());
