@@ -66,14 +66,16 @@ function freePort() {
 }
 
 async function started(port) {
-  const editor = spawn(process.execPath, [server, ...own, "--auth", "none", "--bind-addr", `127.0.0.1:${port}`, "--disable-telemetry", work], {
+  editor = spawn(process.execPath, [server, ...own, "--auth", "none", "--bind-addr", `127.0.0.1:${port}`, "--disable-telemetry", work], {
     env: environment,
+    // It has children of its own: all of them are one group, which is ended at once.
+    detached: true,
   });
   let said = "";
   for (const stream of [editor.stdout, editor.stderr]) stream.on("data", (text) => (said += text));
   for (let tries = 0; tries < 300; tries++) {
     assert.equal(editor.exitCode, null, `the editor ended: ${said}`);
-    if (await fetch(`http://127.0.0.1:${port}/healthz`).then((answer) => answer.ok, () => false)) return { editor, said: () => said };
+    if (await fetch(`http://127.0.0.1:${port}/healthz`).then((answer) => answer.ok, () => false)) return;
     await new Promise((later) => setTimeout(later, 100));
   }
   throw new Error(`the editor does not answer: ${said}`);
@@ -143,12 +145,12 @@ async function tried(page, port) {
   return offered[wanted].trim();
 }
 
-let running;
+let editor;
 let browser;
 try {
   prepare();
   const port = await freePort();
-  running = await started(port);
+  await started(port);
   browser = await chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-dev-shm-usage"] });
   const page = await browser.newPage({ viewport: { width: 1280, height: 800 } });
   try {
@@ -160,6 +162,6 @@ try {
   }
 } finally {
   await browser?.close();
-  running?.editor.kill();
+  if (editor && editor.exitCode === null) process.kill(-editor.pid);
   rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
 }
