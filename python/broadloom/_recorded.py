@@ -45,7 +45,7 @@ def record(module: Any, inputs: dict[str, Any], axes: Axes) -> Trace:
             recorder.trace.output = recorder.known(made)
     except Exception as error:
         recorder.trace.refused = _first_line(error)
-        recorder.trace.refused_by = "Broadloom" if isinstance(error, Error) else "PyTorch"
+        recorder.trace.mistake = error if isinstance(error, Error) else None
     for name, named in axes.items():
         for axis, size in named.items():
             if isinstance(recorder.trace.size(given[name].shape[axis]), int):

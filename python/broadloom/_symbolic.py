@@ -39,6 +39,26 @@ def symbolic_plan(
     sizes: dict[str, Any],
 ) -> list[Any] | None:
     """The plan with expressions over the symbols in it, or nothing if it has none for all sizes."""
+    made = _plan_by_symbols(plan, spec, shapes, sizes)
+    if made is None and _unified([size for shape in shapes for size in shape if hasattr(size, "node")]):
+        made = _plan_by_symbols(plan, spec, shapes, sizes)
+    return made
+
+
+def _unified(sizes: list[Any]) -> bool:
+    """Tells PyTorch that sizes with one number are one size, as the plan needs it: two axes of one name are two symbols until then."""
+    first: dict[int, Any] = {}
+    others = [(first.setdefault(hint(size), size), size) for size in sizes]
+    others = [(own, size) for own, size in others if own.node.expr != size.node.expr]
+    return bool(others) and all([bool(own == size) for own, size in others])
+
+
+def _plan_by_symbols(
+    plan: Callable[[tuple[tuple[Any, ...], ...], dict[str, Any]], list[Any]],
+    spec: str,
+    shapes: tuple[tuple[Any, ...], ...],
+    sizes: dict[str, Any],
+) -> list[Any] | None:
     expressions = [size.node for shape in shapes for size in shape if hasattr(size, "node")]
     expressions += [size.node for size in sizes.values() if hasattr(size, "node")]
     symbols = sorted({symbol for node in expressions for symbol in node.expr.free_symbols}, key=str)

@@ -167,9 +167,13 @@ class Inference:
         place = step.place if step is not None else self.written
         name = f"`{step.operation}`" if step is not None else "the module"
         at = f" at the sizes it was traced at ({sizes})" if sizes else ""
-        summary = f"{self.trace.refused_by if step is None else 'PyTorch'} refuses {name}{at}: {reason}"
-        shown = f"error: {summary}\n --> {source(place[0])[0]}:{place[1]}\n  = help: {help}"
-        return Error(shown, (Message("", "error", summary, (Place(place[0], place[1], None, ""),), (), (), (help,), shown),))
+        mistake = self.trace.mistake if step is None else None
+        summary = f"{'PyTorch' if mistake is None else 'Broadloom'} refuses {name}{at}: {reason}"
+        # The message of a spec shows its text, and has advice of its own.
+        rest = f"\n  = help: {help}" if mistake is None else "\n" + str(mistake).partition("\n")[2]
+        shown = f"error: {summary}\n --> {source(place[0])[0]}:{place[1]}{rest.rstrip()}"
+        code, advice = ("", (help,)) if mistake is None else (mistake.code, mistake.help)
+        return Error(shown, (Message(code, "error", summary, (Place(place[0], place[1], None, ""),), (), (), advice, shown),))
 
     def _all_fixed(self) -> dict[str, tuple[int, Written | None]]:
         """The named sizes that can only be one number, with the line that says so if it is known."""

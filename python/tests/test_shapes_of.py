@@ -340,6 +340,7 @@ def doubled(x: bl.Float[torch.Tensor, "b, s | d"]) -> bl.Float[torch.Tensor, "b,
         (lambda x: bl.split("b, n, a^c => b, n, a; b, n, c", x, a=3)[0], "batch, seq, 8", "batch, seq, 3"),
         (lambda x: bl.pack("b ... d", [x, x])[0], "batch, seq, 8", "batch, 2*seq, 8"),
         (lambda x: bl.max("b, o<+k, d => b, o, d", x, k=3), "batch, seq, 8", "batch, seq - 2, 8"),
+        (lambda x: x.sum(1) / bl.sizes("b s d", x)["s"], "batch, seq, 8", "batch, 8"),
         (doubled, "batch, seq, 8", "batch, seq, 8"),
     ],
 )
