@@ -13,11 +13,25 @@ b       64               64  declared
 y       32 | 64       2,048  inferred
 <BLANKLINE>
 2 parameters with 50,240 elements
+
+Where to begin:
+
+- Programs: `load` reads a `.loom` file, `program` a text; both give a `Program`, which answers questions (`shapes`, `explain`, `memory`)
+  and runs on arrays of NumPy, PyTorch and JAX.
+- Graphs in Python: `Graph` makes data and parameters, which are used with operators, functions such as `relu`, and linear algebra such
+  as `solve`; a `Session` runs them; `Sgd` and `Adam` train.
+- Arrays without a program: `einsum`, `rearrange`, `repeat`, `reduce`, `split`, `pack`, `unpack`, `sum`, `mean`, `max`, `min`, `prod`,
+  `any`, `all`.
+- Functions whose shapes are checked: `shaped`, with annotations by `Float`, `Int`, `Bool`, `Complex`, `Shaped`; `sizes` inside of them.
+- PyTorch: `shapes_of` for the shapes of a module, `torch.Module` for a program as a module, `TypedTensor` for tensors with names.
+- Mistakes: every exception is an `Error`, with both ends of a conflict in `ends`, and advice in `help`.
+
+`help(broadloom.Program)` and the like say more. The documents are docs/python.md and docs/arrays.md of the repository.
 """
 
 import importlib
 
-from . import _operations
+from . import _matrices, _operations
 from ._annotations import Bool, Complex, Float, Int, Shaped
 from ._answers import Answer, Memory, Picture
 from ._broadloom import __version__
@@ -25,6 +39,7 @@ from ._dims import Dim
 from ._errors import Error, Message, Place
 from ._graph import Expr, Graph, Routine
 from ._jax import JaxFunction
+from ._matrices import *  # noqa: F403
 from ._operations import *  # noqa: F403
 from ._optimisers import Adam, Sgd
 from ._packing import pack, unpack
@@ -96,6 +111,7 @@ __all__ = [
     "sum",
     "unpack",
 ]
+__all__ += _matrices.__all__
 __all__ += _operations.__all__
 
 

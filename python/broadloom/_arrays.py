@@ -57,7 +57,11 @@ def arranged(name: str, value: object) -> Arranged:
         try:
             array, why = np.asarray(value), "it is not an array"
         except ValueError as error:
-            raise Error._plain(f"`{name}` is no array: {error}") from None
+            uneven = isinstance(value, (list, tuple)) and "inhomogeneous" in str(error)
+            why = "its rows have different lengths" if uneven else str(error)
+            raise Error._plain(f"`{name}` is no array: {why}", "give an array, or lists of numbers of equal length") from None
+        if array.dtype.kind not in "biufc" and array.dtype.name != "bfloat16":
+            raise Error._plain(f"`{name}` is {type(value).__name__}, and no array of numbers", "give an array of NumPy, PyTorch or JAX")
     return _in_form(name, array, kind, why)
 
 
@@ -76,6 +80,11 @@ def _from_torch(name: str, value: Any) -> tuple[np.ndarray[Any, Any], str | None
     _on_cpu(name, value.device.type == "cpu", str(value.device))
     if value.layout != sys.modules["torch"].strided:
         raise Error._plain(f"`{name}` is sparse, and a program reads dense arrays", f"give `{name}.to_dense()`")
+    if type(value).__name__ in ("FakeTensor", "FunctionalTensor"):
+        raise Error._plain(
+            f"`{name}` is being traced by PyTorch: it has a shape, and no numbers yet",
+            "a program runs on numbers: trace what is around it, or see `program.shapes`",
+        )
     value = value.detach()
     why = None
     if str(value.dtype) == "torch.bfloat16":
@@ -83,6 +92,11 @@ def _from_torch(name: str, value: Any) -> tuple[np.ndarray[Any, Any], str | None
     elif value.is_conj() or value.is_neg():
         value, why = value.resolve_conj().resolve_neg(), "it is a view that changes signs"
     return value.numpy(), why
+
+
+def wants_gradients(value: Any) -> bool:
+    """True for a tensor of PyTorch through which gradients are to go back."""
+    return bool(value.requires_grad) and bool(sys.modules["torch"].is_grad_enabled())
 
 
 def _from_jax(name: str, value: Any) -> tuple[np.ndarray[Any, Any], str | None]:

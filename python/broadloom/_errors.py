@@ -136,6 +136,11 @@ class Error(Exception):
         return cls(shown, (Message("", "error", summary, (), (), (), (help,) if help else (), shown),))
 
 
+def not_copied(what: str, help: str) -> TypeError:
+    """The exception for what can be neither copied nor pickled."""
+    return TypeError(f"{what} can be neither copied nor pickled: {help}")
+
+
 class UnknownName(Error, KeyError):
     """A name that is not there. It is a `KeyError` too, as mappings need it."""
 

@@ -41,6 +41,10 @@ def export(module: Any, inputs: dict[str, Any], axes: Axes) -> Trace:
                 numbers[node] = trace.size(value)  # a size is known when it is used
                 continue
             trace.steps[number] = _exported(trace, node, numbers)
+        elif node.op == "output":
+            results = [each for each in node.args[0] if hasattr(each, "op")]
+            own = results[len(results) - len(signature.user_outputs) :]
+            trace.output = numbers[own[0]] if len(own) == 1 else None
     return trace
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Union
 
 from . import _broadloom
 from ._arrays import arranged
-from ._errors import Error
+from ._errors import Error, not_copied
 from ._places import here, source
 from ._shapes import Shape
 
@@ -49,31 +49,40 @@ class Graph:
 
     def dim(self, name: str, least: int = 1, most: int | None = None, *, usual: int | None = None) -> None:
         """Declares a size with a name and a range. Arrays decide it, or it is as usual."""
-        self._new(self._sizes, name, "a size", "declare it once, before the data that has it")
+        place = self._new(self._sizes, name, "a size", "declare it once, before the data that has it")
         self._graph.dim(name, least, most, usual, here())
+        self._sizes[name] = place
 
     def data(self, name: str, shape: str) -> Expr:
         """Data from outside, with its shape: `batch | input -> output`. Names that are not declared yet are sizes from 1 on."""
-        self._new(self._leaves, name, "a tensor")
+        place = self._new(self._leaves, name, "a tensor", shape=shape)
         for size in dict.fromkeys(_NAME.findall(shape)):
             if size not in self._sizes:
                 self.dim(size)
-        return Expr(self, self._graph.data(name, shape, here()))
+        made = Expr(self, self._graph.data(name, shape, here()))
+        self._leaves[name] = place
+        return made
 
     def array(self, name: str, shape: str, values: Any) -> Expr:
         """Data with values of its own."""
-        self._new(self._leaves, name, "a tensor")
-        return Expr(self, self._graph.array(name, shape, arranged(name, values).array, here()))
+        place = self._new(self._leaves, name, "a tensor", shape=shape)
+        made = Expr(self, self._graph.array(name, shape, arranged(name, values).array, here()))
+        self._leaves[name] = place
+        return made
 
     def param(self, name: str, shape: str | None = None) -> Expr:
         """A parameter. Its shape follows from its uses, as far as it is not stated."""
-        self._new(self._leaves, name, "a tensor")
-        return Expr(self, self._graph.param(name, shape, here()))
+        place = self._new(self._leaves, name, "a tensor", shape="" if shape is None else shape)
+        made = Expr(self, self._graph.param(name, shape, here()))
+        self._leaves[name] = place
+        return made
 
     def state(self, name: str, shape: str) -> Expr:
         """A tensor that lasts from run to run and is not trained."""
-        self._new(self._leaves, name, "a tensor")
-        return Expr(self, self._graph.state(name, shape, here()))
+        place = self._new(self._leaves, name, "a tensor", shape=shape)
+        made = Expr(self, self._graph.state(name, shape, here()))
+        self._leaves[name] = place
+        return made
 
     def number(self, value: float) -> Expr:
         """A number: a tensor without axes."""
@@ -125,6 +134,8 @@ class Graph:
             of: The parameters that change; by default all of them.
         """
         place = here()
+        if not hasattr(by, "_settings"):
+            raise TypeError(f"an optimiser is `bl.Sgd(0.1)` or `bl.Adam(0.001)`, not {type(by).__name__}")
         numbers = [number for _, number in self._graph.parameters()] if of is None else self._all(of)
         rate = self._own(by.rate)
         minimise = self._graph.minimise_by_sgd if by._kind == "sgd" else self._graph.minimise_by_adam
@@ -142,16 +153,26 @@ class Graph:
         leaves = self._graph.leaves() + self._graph.parameters()
         return {name: Expr(self, number).shape for name, number in leaves}
 
-    def _new(self, known: dict[str, tuple[str, int]], name: str, what: str, help: str = "") -> None:
-        """Refuses a name that there is already: arrays are given by name."""
+    def _new(
+        self, known: dict[str, tuple[str, int]], name: str, what: str, help: str = "", *, shape: str = ""
+    ) -> tuple[str, int]:
+        """The place of a new name. Refuses one that there is already, because arrays are given by name."""
         file, line, _ = here()
+        if not isinstance(name, str):
+            raise TypeError(f"the name of {what} is a text, not {type(name).__name__}: `\"x\"`")
+        if not isinstance(shape, str):
+            axes = ", ".join(map(str, shape)) if isinstance(shape, (tuple, list)) else "batch | 784"
+            raise TypeError(f"the shape of `{name}` is a text, not {type(shape).__name__}: `\"{axes}\"`")
         if name in known:
             where, before = known[name]
             raise Error._plain(
                 f"line {line} of {source(file)[0]} makes {what} called `{name}`, and so does line {before} of {source(where)[0]}",
                 help or "give it another name; an expression can be used as often as you like",
             )
-        known[name] = (file, line)
+        return file, line
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise not_copied("a graph", "build it again, by a function that returns it; `session.save(path)` and `load(path)` transfer what was learned")
 
     def __repr__(self) -> str:
         rows = "".join(f"\n  {name} : {shape}" for name, shape in self.shapes.items())
@@ -270,8 +291,26 @@ class Expr:
     def __iter__(self) -> Any:
         raise TypeError("an expression cannot be iterated over: its values are known when a session runs it")
 
+    def __array__(self, *_: Any, **__: Any) -> Any:
+        raise self._no_numbers("an array")
+
+    def __float__(self) -> float:
+        raise self._no_numbers("a number")
+
+    def __int__(self) -> int:
+        raise self._no_numbers("a number")
+
+    def __len__(self) -> int:
+        raise TypeError("an expression has no length: `shape` has its axes")
+
+    def _no_numbers(self, what: str) -> TypeError:
+        return TypeError(f"an expression is not {what}: it has values when a session runs it, `graph.session().run(y, x=array)`")
+
     def __bool__(self) -> bool:
         raise TypeError("an expression is neither true nor false: use `broadloom.where`")
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise not_copied("an expression", "it belongs to its graph, and can be used as often as you like: build the graph again")
 
     def __repr__(self) -> str:
         return f"<broadloom expression {self._of._graph.label(self._number)}>"
@@ -327,6 +366,14 @@ class Expr:
     def __abs__(self) -> Expr:
         return self._of._apply("abs", self)
 
+    def __eq__(self, other: object) -> Expr:  # type: ignore[override]
+        return self._of._apply("==", self, other) if isinstance(other, (Expr, int, float)) else NotImplemented
+
+    def __ne__(self, other: object) -> Expr:  # type: ignore[override]
+        return self._of._apply("!=", self, other) if isinstance(other, (Expr, int, float)) else NotImplemented
+
+    __hash__ = object.__hash__
+
     def __lt__(self, other: Operand) -> Expr:
         return self._of._apply("<", self, other)
 
@@ -347,6 +394,9 @@ class Routine:
         self._of = of
         self._number = number
         self._is_number = is_number
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise not_copied("a routine", "it belongs to its graph: build the graph again")
 
     def __repr__(self) -> str:
         return "<broadloom step of training>" if self._is_number else "<broadloom gradients>"

@@ -248,7 +248,10 @@ class TorchSteps(Steps):
 
     def window(self, x: Any, axis: int, start: int, over: int, kernel: int, stride: int, dilation: int) -> Any:
         span = dilation * (kernel - 1) + 1
-        x = x.narrow(axis, start, stride * (over - 1) + span).unfold(axis, span, stride)
+        length = stride * (over - 1) + span
+        if start != 0 or length != x.shape[axis]:
+            x = x.narrow(axis, start, length)
+        x = x.unfold(axis, span, stride)
         return x[..., ::dilation].movedim(-1, axis + 1)
 
     def reduce(self, x: Any, name: str, axes: tuple[int, ...]) -> Any:

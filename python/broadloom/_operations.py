@@ -70,7 +70,10 @@ def _apply(name: str, *operands: Operand) -> Expr:
     for operand in operands:
         if isinstance(operand, Expr):
             return operand._of._apply(name, *operands)
-    raise TypeError("at least one operand is an expression of a graph")
+    raise TypeError(
+        f"`bl.{name}` works on expressions of a graph, and got {', '.join(type(each).__name__ for each in operands)}: "
+        "make data of an array, `graph.array(name, shape, values)`; arrays have functions of their own library"
+    )
 
 
 def exp(a: Expr) -> Expr:

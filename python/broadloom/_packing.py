@@ -10,6 +10,7 @@ from typing import Any
 from ._broadloom import spec_sizes
 from ._libraries import Steps, library_of
 from ._shape_errors import ShapeError, SpecError
+from ._symbolic import hint
 from ._specs import Array
 
 __all__ = ["pack", "unpack"]
@@ -100,7 +101,10 @@ def _of_one_library(function: str, position: int, array: Any, before: Steps | No
 def _sizes(text: str, shape: tuple[int, ...], which: str) -> dict[str, Any]:
     """The sizes of the labels, and of what is packed, for an array of this shape."""
     try:
-        return spec_sizes(text, shape)
+        found = spec_sizes(text, tuple(map(hint, shape)))
+        # Sizes that PyTorch traces stay symbols.
+        axis = text.rstrip(",").split(", ").index("..packed..")
+        return {**found, "packed": shape[axis : axis + len(found["packed"])]}
     except ShapeError as error:
         summary = error.summary.replace("the array", which, 1)
         raise ShapeError(f"{summary}; it has shape {shape}") from None

@@ -10,7 +10,7 @@ import numpy as np
 
 from . import _broadloom
 from ._arrays import arranged
-from ._errors import Error
+from ._errors import Error, not_copied
 from ._names import unknown
 
 if TYPE_CHECKING:
@@ -54,6 +54,9 @@ class Parameters(MutableMapping[str, "np.ndarray[Any, Any]"]):
 
     def __len__(self) -> int:
         return len(self._names)
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise not_copied("the parameters of a program", "`dict(p.parameters)` has copies of the arrays; a program can be copied with its parameters")
 
     def __repr__(self) -> str:
         rows = [f"{name}: {array.dtype}, {list(array.shape)}" for name, array in self.items()]

@@ -12,7 +12,7 @@ from typing import Any
 
 from . import _broadloom
 from ._answers import Answer, Memory, Picture
-from ._arrays import Arranged, arranged
+from ._arrays import Arranged, arranged, wants_gradients
 from ._errors import Error, Message
 from ._jax import JaxFunction
 from ._names import unknown
@@ -245,7 +245,7 @@ class Program:
         """
         if not names:
             raise TypeError("only() takes the names of tensors")
-        return Function(lambda arrays: self._call(arrays, list(names)), names)
+        return Function(self, names)
 
     def run(
         self,
@@ -345,7 +345,11 @@ class Program:
         for name in arrays:
             if name not in self._data:
                 self._foreign(name)
-        return {name: arranged(name, array) for name, array in arrays.items()}
+        given = {name: arranged(name, array) for name, array in arrays.items()}
+        lost = [name for name, each in given.items() if each.kind == "torch" and wants_gradients(arrays[name])]
+        if lost:
+            _warn([f"`{lost[0]}` requires gradients, and results of a program have none: `bl.torch.Module` has them; `{lost[0]}.detach()` wants none"], 5)
+        return given
 
     def _foreign(self, name: str) -> None:
         """Refuses an array that is not the values of any data."""

@@ -17,6 +17,7 @@ from torch.overrides import TorchFunctionMode
 
 import torch
 
+from ._errors import Error
 from ._places import Written
 from ._traced import Axes, Reference, Step, Trace, Traced, is_user, names_in, operation_name, quiet
 
@@ -40,9 +41,11 @@ def record(module: Any, inputs: dict[str, Any], axes: Axes) -> Trace:
             recorder.begin(name, kind, state[name], {})
     try:
         with _watched(module, recorder.paths), quiet(), fake, recorder:
-            torch.func.functional_call(module, state, (), given)
+            made = torch.func.functional_call(module, state, (), given)
+            recorder.trace.output = recorder.known(made)
     except Exception as error:
         recorder.trace.refused = _first_line(error)
+        recorder.trace.mistake = error if isinstance(error, Error) else None
     for name, named in axes.items():
         for axis, size in named.items():
             if isinstance(recorder.trace.size(given[name].shape[axis]), int):
@@ -67,6 +70,10 @@ class _Recorder(TorchFunctionMode):
             self.trace.symbols[str(tensor.shape[axis].node.expr)] = size
         leaf = Traced(name, kind, tuple(self.trace.size(size) for size in tensor.shape))
         self.trace.leaves[self._remember(tensor)] = leaf
+
+    def known(self, value: Any) -> Reference | None:
+        """A tensor that was noted, if it was."""
+        return self._known.get(id(value))
 
     def _remember(self, value: Any) -> int:
         number = len(self._kept)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ._arrays import Arranged, as_kind, common
 from ._errors import Error
 from ._names import unknown
+
+if TYPE_CHECKING:
+    from ._program import Program
 
 __all__ = ["Copies", "Function", "Results", "Run"]
 
@@ -72,12 +74,12 @@ class Run:
 class Function:
     """Computes some tensors of a program from arrays."""
 
-    def __init__(self, call: Callable[[dict[str, Any]], Results], names: tuple[str, ...]) -> None:
-        self._call = call
+    def __init__(self, program: Program, names: tuple[str, ...]) -> None:
+        self._program = program
         self._names = names
 
     def __call__(self, /, **arrays: Any) -> Any:
-        results = self._call(arrays)
+        results = self._program._call(arrays, list(self._names))
         return results[self._names[0]] if len(self._names) == 1 else tuple(results[name] for name in self._names)
 
     def __repr__(self) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import warnings
 from typing import Any
@@ -11,11 +10,11 @@ import numpy as np
 
 from . import _broadloom
 from ._arrays import arranged, as_kind, common
-from ._errors import Error, Place
+from ._errors import Error, not_copied
 from ._graph import Expr, Graph, Routine
 from ._names import unknown
 from ._parameters import lasting
-from ._places import here, source
+from ._places import here
 from ._results import Copies
 
 __all__ = ["Session"]
@@ -56,10 +55,7 @@ class Session:
         given = {name: arranged(name, array) for name, array in arrays.items()}
         pairs = [(self._leaf(name), each.array) for name, each in given.items()]
         routine, number = self._number(what)
-        try:
-            results, why, notices = self._session.run(number, pairs)
-        except Error as error:
-            raise self._located(error, arrays) from None
+        results, why, notices = self._session.run(number, pairs)
         self._copies = Copies({name: each.why or reason for (name, each), reason in zip(given.items(), why)})
         for notice in notices:
             warnings.warn(notice, RuntimeWarning, stacklevel=2)
@@ -103,16 +99,8 @@ class Session:
         """Reads parameters and states from a safetensors file."""
         self._session.load(os.fspath(path))
 
-    def _located(self, error: Error, arrays: dict[str, Any]) -> Error:
-        """The same, with the line that declares the data it is about, if it has no place yet."""
-        about = [name for name in arrays if f"the values for `{name}`" in error.summary]
-        if error.ends or not about or about[0] not in self._graph._leaves:
-            return error
-        file, line = self._graph._leaves[about[0]]
-        end = Place(source(file)[0], line, None, f"`{about[0]}` is declared here")
-        text = f"{error}\n  --> {end.file}:{line}: {end.text}"
-        first = dataclasses.replace(error.messages[0], ends=(end,), shown=text)
-        return Error(text, (first, *error.messages[1:]))
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise not_copied("a session", "make another one, `graph.session()`, and transfer its numbers: `session.save(path)`, `load(path)`")
 
     def _number(self, what: tuple[Expr | Routine, ...]) -> tuple[Routine | None, int]:
         """The routine, if there is one, and its number or that of the routine that computes expressions."""

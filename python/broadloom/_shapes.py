@@ -25,18 +25,23 @@ class Shape(str):
     ((784,), (64,), (64, 784))
     """
 
-    __slots__ = ("batch", "input", "output", "elements", "kind", "how", "line")
+    # `help` shows these texts.
+    __slots__ = {
+        "batch": "The batch axes.",
+        "input": "The input axes.",
+        "output": "The output axes.",
+        "elements": "The number of elements, at the usual sizes of names.",
+        "kind": "`data`, `parameter`, `state` or `result`.",
+        "how": "How it is known: `declared`, `forced` or `chosen`.",
+        "line": "The line on which the tensor is named.",
+    }
 
     batch: tuple[int | str, ...]
     input: tuple[int | str, ...]
     output: tuple[int | str, ...]
-    #: The number of elements, at the usual sizes of names.
     elements: int
-    #: `data`, `parameter`, `state` or `result`.
     kind: str
-    #: `declared`, `forced` or `chosen`: how it is known.
     how: str
-    #: The line on which the tensor is named.
     line: int
 
     @property

@@ -12,6 +12,7 @@ from ._dims import Dim
 from ._errors import Error
 from ._names import unknown
 from ._places import here
+from ._program import Program
 from ._shapes_report import ModuleShapes
 from ._traced import Axes, Trace
 from ._traced_inference import Inference
@@ -71,7 +72,12 @@ def shapes_of(
             )
     found = {name: size for each in shapes.values() for name, size in each.found().items()}
     trace, dims, axes = _traced(module, shapes, names, wanted, found)
-    return Inference(module, trace, dims, axes, written).report()
+    report = Inference(module, trace, dims, axes, written).report()
+    if report.mistakes and trace.fixed:
+        # A forward pass that asks a size for its number is traced for that number, and right or wrong for it alone.
+        alone = Inference(module, trace, dims, axes, written, fixed=True).report()
+        report = report if alone.mistakes else alone
+    return report
 
 
 class _Named(NamedTuple):
@@ -157,6 +163,11 @@ def _named_inputs(module: Any, inputs: Any) -> dict[str, Any]:
     """The inputs by the names that `forward` has for them."""
     if not hasattr(module, "forward"):
         raise TypeError(f"bl.shapes_of takes a module of PyTorch, not {type(module).__name__}: put the function into `forward` of one")
+    program = getattr(module, "_program", None)
+    if isinstance(program, Program):
+        raise Error._plain(
+            "this module is a program, whose shapes are inferred already", "`module.program.shapes` has them, with the names of its sizes"
+        )
     signature = inspect.signature(module.forward).parameters.values()
     parameters = [each.name for each in signature if each.kind is each.POSITIONAL_OR_KEYWORD]
     if isinstance(inputs, Mapping):

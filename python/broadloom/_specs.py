@@ -16,6 +16,7 @@ import numpy as np
 from ._broadloom import plan_spec
 from ._libraries import Steps, library_of
 from ._shape_errors import ShapeError
+from ._symbolic import has_symbols, hint, symbolic_plan
 
 __all__ = ["einsum", "rearrange", "reduce", "repeat", "split"]
 
@@ -178,6 +179,8 @@ def call(
         if isinstance(library, _Foreign):
             return library(function, spec, operands, reduce=reduce, combine=combine, padding=padding, sizes=sizes)
     shapes = tuple([tuple(operand.shape) for operand in operands])
+    if library.name == "PyTorch" and has_symbols(shapes, sizes):
+        return _call_traced(library, function, spec, operands, shapes, reduce, combine, padding, sizes)
     try:
         key = (library, function, spec, shapes, reduce, combine, padding, tuple(sizes.items()) if sizes else ())
         runs = _plans.get(key)
@@ -190,6 +193,28 @@ def call(
                 _plans.clear()
             _plans[key] = runs
     return [run(*operands) for run in runs]
+
+
+def _call_traced(
+    library: Steps,
+    function: str,
+    spec: str,
+    operands: tuple[Any, ...],
+    shapes: tuple[tuple[Any, ...], ...],
+    reduce: str,
+    combine: str,
+    padding: str | None,
+    sizes: dict[str, Any],
+) -> Any:
+    """Carry out a spec on tensors that PyTorch traces, whose sizes are symbols. The plan is not kept: it has these symbols in it."""
+    nodes = symbolic_plan(
+        lambda numbers, named: plan_spec(function, spec, numbers, named, reduce, padding), spec, shapes, sizes
+    )
+    if nodes is None:  # It is wrong, or holds for some sizes only: those at which it is traced.
+        plan_spec(function, spec, tuple(tuple(map(hint, shape)) for shape in shapes), {n: hint(s) for n, s in sizes.items()}, reduce, padding)
+        shapes = tuple(tuple(int(size) for size in shape) for shape in shapes)
+        return [run(*operands) for run in _plan(library, function, spec, shapes, reduce, combine, padding, sizes)]
+    return [_compile(library, node, reduce, combine)(*operands) for node in nodes]
 
 
 def _plan(

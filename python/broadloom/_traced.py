@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+from ._errors import Error
 from ._places import Written
 
 __all__ = ["Axes", "Reference", "Sizes", "Step", "Trace", "Traced", "is_user", "names_in", "operation_name", "quiet"]
@@ -66,6 +67,10 @@ class Trace:
     #: Symbols of PyTorch and the sizes they stand for.
     symbols: dict[str, Any] = field(default_factory=dict)
     refused: str | None = None
+    #: The mistake, if it is not PyTorch that refuses it, but a spec or a checked function.
+    mistake: Error | None = None
+    #: What the module gives, if that is one tensor.
+    output: Reference | None = None
     #: Names that PyTorch has given up: it traces the module at one size.
     fixed: set[str] = field(default_factory=set)
 

@@ -11,7 +11,7 @@ from ._dims import Dim
 from ._errors import Error, Message, Place
 from ._places import Written, source
 from ._shapes_report import Finding, ModuleShapes, Row
-from ._traced import Axes, Reference, Sizes, Step, Trace
+from ._traced import Axes, Reference, Sizes, Step, Trace, names_in
 from ._traced_axes import RULES
 from ._traced_graph import Tensor, TracedGraph, Unknown, text_of
 from ._traced_rules import Rule
@@ -22,8 +22,12 @@ __all__ = ["Inference"]
 class Inference:
     """One run along a trace, with what it finds."""
 
-    def __init__(self, module: Any, trace: Trace, dims: dict[str, Dim], axes: Axes, written: Written) -> None:
+    def __init__(
+        self, module: Any, trace: Trace, dims: dict[str, Dim], axes: Axes, written: Written, *, fixed: bool = False
+    ) -> None:
         self.module, self.trace, self.dims, self.axes, self.written = module, trace, dims, axes, written
+        #: The sizes that PyTorch has given up as names are numbers here, too.
+        self.as_traced = trace.fixed if fixed else set()
         self.graph = TracedGraph(dims)
         self.values: dict[int, Any] = {}
         self.rows: list[Row] = []
@@ -39,7 +43,7 @@ class Inference:
         for number, leaf in self.trace.leaves.items():
             if leaf.kind == "input":
                 self.graph.place, self.graph.label = self._forward(), leaf.name
-                named = self.axes[leaf.name]
+                named = {axis: size for axis, size in self.axes[leaf.name].items() if not names_in(size) & self.as_traced}
                 sizes = [named.get(axis, size) for axis, size in enumerate(leaf.sizes)]
                 self.values[number] = self.graph.leaf(sizes, leaf.name)
                 self.rows.append(Row("", leaf.name, "input", self.values[number], self.graph.place, "input", ()))
@@ -51,6 +55,10 @@ class Inference:
                 self.lost.update(path for path, _ in step.modules)
             if sum(isinstance(each, Reference) for each in step.arguments) > 1:  # one tensor alone fixes no size
                 self._note_fixed(probe)
+        given = self.values.get(self.trace.output.number) if self.trace.output is not None else None
+        if isinstance(given, Tensor):  # which need not be the last that was computed
+            whole = (("", type(self.module).__name__),)
+            self.rows.append(Row("", "result", "result", given, self._forward(), "inferred", whole))
         if self.trace.refused is not None and not self.mistakes:
             self.mistakes.append(self._refused(None, self.trace.refused))
         return ModuleShapes(
@@ -159,9 +167,13 @@ class Inference:
         place = step.place if step is not None else self.written
         name = f"`{step.operation}`" if step is not None else "the module"
         at = f" at the sizes it was traced at ({sizes})" if sizes else ""
-        summary = f"PyTorch refuses {name}{at}: {reason}"
-        shown = f"error: {summary}\n --> {source(place[0])[0]}:{place[1]}\n  = help: {help}"
-        return Error(shown, (Message("", "error", summary, (Place(place[0], place[1], None, ""),), (), (), (help,), shown),))
+        mistake = self.trace.mistake if step is None else None
+        summary = f"{'PyTorch' if mistake is None else 'Broadloom'} refuses {name}{at}: {reason}"
+        # The message of a spec shows its text, and has advice of its own.
+        rest = f"\n  = help: {help}" if mistake is None else "\n" + str(mistake).partition("\n")[2]
+        shown = f"error: {summary}\n --> {source(place[0])[0]}:{place[1]}{rest.rstrip()}"
+        code, advice = ("", (help,)) if mistake is None else (mistake.code, mistake.help)
+        return Error(shown, (Message(code, "error", summary, (Place(place[0], place[1], None, ""),), (), (), advice, shown),))
 
     def _all_fixed(self) -> dict[str, tuple[int, Written | None]]:
         """The named sizes that can only be one number, with the line that says so if it is known."""

@@ -104,6 +104,11 @@ class Module(torch.nn.Module):
             raise TypeError(f"the module was given `{twice[0]}` twice, by its place and by its name")
         return dict(zip(known, tensors))
 
+    @property
+    def program(self) -> Program:
+        """The program that it was made of. Its own parameters stay as they were when the module was made."""
+        return self._program
+
     def extra_repr(self) -> str:
         """What `print(module)` shows."""
         return f"{self._program.name}, outputs={', '.join(self._outputs)}"
@@ -186,7 +191,11 @@ def _result(program: Program) -> str:
     if not results:
         raise Error._plain("the program computes nothing that a module could return", "compute something: `let y = 2 * x`")
     listed = " and ".join(f"`{name}`" for name in results)
-    raise Error._plain(f"nothing in the program reads {listed}: which of them the module returns is to be said", f'say which: `outputs="{results[-1]}"`')
+    every = ", ".join(f'"{name}"' for name in results)
+    raise Error._plain(
+        f"the program has {len(results)} results, {listed}, and it is open which of them the module returns",
+        f'`outputs="{results[-1]}"` returns one, `outputs=[{every}]` a tuple of all',
+    )
 
 
 def _arranged(names: Sequence[str], tensors: Sequence[torch.Tensor]) -> list[tuple[str, Any]]:

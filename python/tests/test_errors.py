@@ -106,3 +106,64 @@ def test_errors_on_arrays_are_pickled_with_their_parts() -> None:
         assert type(again) is type(error) and str(again) == str(error)
         assert (again.code, again.ends, again.help) == (error.code, error.ends, error.help)
         assert getattr(again, "argument", None) == getattr(error, "argument", None)
+
+
+FITTING = """\
+dim n in 1..64
+data x : n | 3, 4
+data t : n |
+let y = x + 1
+let z = t + 1
+"""
+
+
+@pytest.mark.parametrize(
+    ("arrays", "summary", "ends"),
+    [
+        ({"x": (8, 3, 5)}, "the array for `x` has sizes [8, 3, 5], its shape is `n | 3, 4`: axis 2 (`x.output.1`) is 5 and should be 4", [2]),
+        ({"x": (8, 12)}, "the array for `x` has sizes [8, 12], its shape is `n | 3, 4`: 2 axes in place of 3", [2]),
+        ({"x": (8, 3, 4), "t": (9,)}, "axis 0 of `x` makes `n` 8, axis 0 of `t` makes it 9", [2, 3]),
+        ({"x": (65, 3, 4)}, "axis 0 of `x` makes `n` 65, its range is 1..64", [2]),
+    ],
+)
+def test_arrays_of_other_sizes(arrays: dict[str, tuple[int, ...]], summary: str, ends: list[int]) -> None:
+    p = bl.program(FITTING, name="fitting.loom")
+    given = {name: np.zeros(shape, "float32") for name, shape in arrays.items()}
+    for call in (p, p.run, p.verify, p.only("y")):
+        with pytest.raises(bl.Error) as error:
+            call(**given)
+        assert error.value.summary == summary
+        assert [end.line for end in error.value.ends] == ends and error.value.help
+    assert p(x=np.zeros((8, 3, 4)))["y"].shape == (8, 3, 4), "what was refused left nothing behind"
+
+
+def test_arrays_of_other_sizes_in_a_graph() -> None:
+    g = bl.Graph()
+    x = g.data("x", "batch | 3")
+    y = g.param("w") @ x + g.param("b", "2")
+    session = g.session()
+    with pytest.raises(bl.Error, match=r"axis 1 \(`x.output.0`\) is 4 and should be 3") as error:
+        session.run(y, x=np.zeros((8, 4)))
+    assert [(Path(end.file or "").name, end.text) for end in error.value.ends] == [("test_errors.py", "`x` is declared `batch | 3`")]
+    with pytest.raises(bl.Error, match=r"axis 0 \(`w.output.0`\) is 3 and should be 2"):
+        session["w"] = np.zeros((3, 3))
+    with pytest.raises(bl.Error, match="`batch` has no number") as error:
+        session.run(y)
+    assert "give an array" in error.value.help[0] and error.value.ends[0].text == "`x` is declared `batch | 3`"
+
+
+@pytest.mark.parametrize(
+    ("value", "says"),
+    [
+        ([[1, 2], [3]], "its rows have different lengths"),
+        ({"a": 1}, "`x` is dict, and no array of numbers"),
+        ("abc", "`x` is str, and no array of numbers"),
+        (None, "`x` is None"),
+        (np.zeros(3, "complex64"), "its type is complex64"),
+        (np.array(["a"]), "its type is <U1"),
+    ],
+)
+def test_what_is_no_array_of_numbers(value: object, says: str) -> None:
+    with pytest.raises(bl.Error) as error:
+        bl.program("data x : 3\nlet y = 2 * x\n")(x=value)
+    assert says in error.value.summary and error.value.help

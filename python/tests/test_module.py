@@ -256,9 +256,31 @@ def test_names_that_modules_have_already(name: str) -> None:
 def test_outputs_by_default() -> None:
     module = bl.torch.Module(bl.program("data x : 3\nlet y = 2 * x\nlet z = y + 1\n"))
     assert module(torch.ones(3)).tolist() == [3.0] * 3
-    with pytest.raises(bl.Error, match="nothing in the program reads `y` and `z`"):
+    with pytest.raises(bl.Error, match="2 results, `y` and `z`"):
         bl.torch.Module(bl.program("data x : 3\nlet y = 2 * x\nlet z = 3 * x\n"))
     with pytest.raises(bl.Error, match="computes nothing"):
         bl.torch.Module(bl.program("data x : 3\n"))
     with pytest.raises(TypeError, match="made of a program, not of str"):
         bl.torch.Module("let y = 1", outputs="y")
+
+
+def test_several_results() -> None:
+    p = bl.program("data x : 2 | 3\nlet y = {w} @ x + {b : 2}\nlet z = sum(y)\nlet q = 2 * x\n")
+    with pytest.raises(bl.Error, match="2 results, `z` and `q`") as error:
+        bl.torch.Module(p)
+    assert error.value.help == ('`outputs="q"` returns one, `outputs=["z", "q"]` a tuple of all',)
+    module = bl.torch.Module(p, outputs=["z", "q", "y"])
+    z, q, y = module(torch.ones(2, 3))
+    assert (z.shape, q.shape, y.shape) == ((), (2, 3), (2, 2)) and torch.allclose(y.sum(), z)
+    (z + y.sum()).backward()
+    assert module.get_parameter("b").grad is not None and module.get_parameter("b").grad.tolist() == [4.0, 4.0]
+    assert module.program is p
+    for again in (copy.deepcopy(module), pickle.loads(pickle.dumps(module))):
+        assert torch.equal(again(torch.ones(2, 3))[0], z)
+
+
+def test_shapes_of_it_are_those_of_the_program() -> None:
+    module = bl.torch.Module(bl.program(TEXT), outputs="y")
+    with pytest.raises(bl.Error, match="shapes are inferred already") as error:
+        bl.shapes_of(module, "batch, 4")
+    assert "module.program.shapes" in error.value.help[0]

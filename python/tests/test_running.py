@@ -140,7 +140,7 @@ def test_wrong_sizes() -> None:
     p = bl.program("data x : 2 | 3\nlet y = 2 * x\n", name="a.loom")
     with pytest.raises(bl.Error) as caught:
         p(x=floats(3, 2))
-    assert "the values for `x` have sizes [3, 2], but its shape is `2 | 3`" in str(caught.value)
+    assert "the array for `x` has sizes [3, 2], its shape is `2 | 3`: axis 0 (`x.batch.0`) is 3 and should be 2" in str(caught.value)
     assert (caught.value.ends[0].file, caught.value.ends[0].line) == ("a.loom", 1)
     assert p(x=floats(2, 3))["y"].shape == (2, 3), "a refused call changes nothing"
 

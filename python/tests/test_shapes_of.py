@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import broadloom as bl
 import pytest
@@ -305,3 +306,57 @@ def test_parameters_of_modules_that_are_not_called() -> None:
     found = bl.shapes_of(torch.nn.MultiheadAttention(16, 4, batch_first=True), ["batch, seq, 16"] * 3)
     whole = next(line for line in str(found).splitlines() if line.startswith("(whole)"))
     assert whole.endswith("1,088") and "; 1,088 parameters" in str(found)
+
+
+class Forward(torch.nn.Module):
+    """A function of one tensor, behind a layer."""
+
+    def __init__(self, of: Any) -> None:
+        super().__init__()
+        self.layer, self.of = torch.nn.Linear(8, 8), of
+
+    def forward(self, x: Any) -> Any:
+        return self.of(self.layer(x))
+
+
+@bl.shaped
+def doubled(x: bl.Float[torch.Tensor, "b, s | d"]) -> bl.Float[torch.Tensor, "b, s | d"]:
+    return 2 * x
+
+
+@pytest.mark.parametrize(
+    ("of", "given", "wanted"),
+    [
+        (lambda x: bl.rearrange("b n (h d) => b h n d", x, h=2), "batch, seq, 8", "batch, 2, seq, 4"),
+        (lambda x: bl.rearrange("b n d => (b n) d", x), "batch, seq, 8", "batch*seq, 8"),
+        (lambda x: bl.rearrange("b (n k) d => b n k d", x, k=2), "batch, 2*seq, 8", "batch, seq, 2, 8"),
+        (lambda x: bl.rearrange("(b n) d => b n d", x.reshape(-1, 8), b=x.shape[0]), "batch, seq, 8", "batch, seq, 8"),
+        (lambda x: bl.sum("b n d => b d", x), "batch, seq, 8", "batch, 8"),
+        (lambda x: bl.mean("b n d => b d", x), "batch, seq, 8", "batch, 8"),
+        (lambda x: bl.max("b n d => b n", x), "batch, seq, 8", "batch, seq"),
+        (lambda x: bl.einsum("b n d; b m d => b n m", x, x), "batch, seq, 8", "batch, seq, seq"),
+        (lambda x: bl.repeat("b n d => b n (r) d", x, r=3), "batch, seq, 8", "batch, seq, 3, 8"),
+        (lambda x: bl.reduce("b (n k) d => b n d", x, "mean", k=2), "batch, 2*seq, 8", "batch, seq, 8"),
+        (lambda x: bl.split("b, n, a^c => b, n, a; b, n, c", x, a=3)[0], "batch, seq, 8", "batch, seq, 3"),
+        (lambda x: bl.pack("b ... d", [x, x])[0], "batch, seq, 8", "batch, 2*seq, 8"),
+        (lambda x: bl.max("b, o<+k, d => b, o, d", x, k=3), "batch, seq, 8", "batch, seq - 2, 8"),
+        (lambda x: x.sum(1) / bl.sizes("b s d", x)["s"], "batch, seq, 8", "batch, 8"),
+        (doubled, "batch, seq, 8", "batch, seq, 8"),
+    ],
+)
+def test_specs_keep_the_names_of_sizes(of: Any, given: str, wanted: str) -> None:
+    found = bl.shapes_of(Forward(of), given).check()
+    assert (found[""], found.fixed) == (wanted, {})
+
+
+def test_specs_that_do_not_fit() -> None:
+    found = bl.shapes_of(Forward(lambda x: bl.rearrange("b (n k) d => b n k d", x, k=2)), "batch, seq, 8")
+    assert "Broadloom refuses the module" in found.mistakes[0].summary and "a multiple of 2" in found.mistakes[0].summary
+    found = bl.shapes_of(Forward(lambda x: bl.einsum("b n d; b d m => b n m", x, x)), "batch, seq, 8")
+    assert "`d` cannot be both 8 and 7" in found.mistakes[0].summary and found.fixed == {}
+
+
+def test_sizes_that_are_asked_for_their_numbers() -> None:
+    found = bl.shapes_of(Forward(lambda x: x.reshape(int(x.shape[0]) * int(x.shape[1]), 8)), "batch, seq, 8")
+    assert found.mistakes == [] and set(found.fixed) == {"batch", "seq"}
+    assert found[""] == f"{found.fixed['batch'] * found.fixed['seq']}, 8"

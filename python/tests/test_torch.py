@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import broadloom as bl
 import numpy as np
 import pytest
@@ -52,7 +54,8 @@ def test_copies(array, why: str) -> None:
 
 def test_gradients_do_not_matter() -> None:
     p = bl.program(TWICE)
-    y = p(x=torch.ones(2, 3, requires_grad=True))["y"]
+    with pytest.warns(RuntimeWarning, match="requires gradients"):
+        y = p(x=torch.ones(2, 3, requires_grad=True))["y"]
     assert not y.requires_grad and p.copies == {"x": None}
 
 
@@ -74,3 +77,18 @@ def test_parameters_and_graphs() -> None:
     x = g.data("x", "3")
     y = g.session().run(2 * x, x=torch.ones(3))
     assert isinstance(y, torch.Tensor) and y.tolist() == [2, 2, 2]
+
+
+def test_gradients_that_would_be_lost() -> None:
+    p = bl.program("data x : 3\nlet y = 2 * x\n")
+    x = torch.ones(3, requires_grad=True)
+    with pytest.warns(RuntimeWarning, match="`x` requires gradients.*bl.torch.Module") as caught:
+        assert not p(x=x)["y"].requires_grad
+    assert caught[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with torch.no_grad():
+            p(x=x)
+        p(x=x.detach())
+        bl.torch.Module(p, outputs="y")(x).sum().backward()
+    assert x.grad is not None

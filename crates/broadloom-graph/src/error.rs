@@ -73,6 +73,8 @@ pub enum Remedy {
     Drop(Option<(u64, u64)>),
     /// Take a window that is not larger than the axis, which has so many elements.
     Window(u64),
+    /// Transpose a matrix that has more columns than rows.
+    Transpose,
     /// Write the axes of a tensor in the spec.
     Spec,
     /// Correct another mistake, of which this one is a consequence.

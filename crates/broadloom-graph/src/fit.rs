@@ -19,9 +19,9 @@
 //! let fit = g.fit(&[input(x, &[16, 784]), input(target, &[65, 9])])?;
 //! let problems: Vec<String> = fit.misfits.iter().map(|misfit| misfit.to_string()).collect();
 //! assert_eq!(problems, [
-//!     "the array for `target` has sizes [65, 9], its shape is `batch | 10`: axis 1 should be 10",
-//!     "`x` makes `batch` 16, `target` makes it 65",
-//!     "`target` makes `batch` 65, its range is 1..64",
+//!     "the array for `target` has sizes [65, 9], its shape is `batch | 10`: axis 1 (`target.output.0`) is 9 and should be 10",
+//!     "axis 0 of `x` makes `batch` 16, axis 0 of `target` makes it 65",
+//!     "axis 0 of `target` makes `batch` 65, its range is 1..64",
 //! ]);
 //! # Ok::<(), broadloom::Error>(())
 //! ```

@@ -11,6 +11,7 @@ use pyo3::prelude::*;
 use crate::arrays::received;
 use crate::data::object;
 use crate::errors::{detached, plain};
+use crate::matrices;
 use crate::places::{Places, PythonPlace};
 
 /// A graph under construction.
@@ -194,6 +195,21 @@ impl Graph {
                 },
             }
         })
+    }
+
+    /// A function of matrices by its name, which may have several results.
+    fn matrices(
+        &self,
+        py: Python<'_>,
+        name: &str,
+        operands: Vec<usize>,
+        place: PythonPlace,
+    ) -> PyResult<Vec<usize>> {
+        let made = self.make(py, &place, |inner| {
+            let tensors = inner.all(&operands)?;
+            matrices::apply(&mut inner.tensors, name, &tensors)
+        })?;
+        Ok(made.into_iter().map(Tensor::index).collect())
     }
 
     #[allow(clippy::too_many_arguments)] // as many as people can say

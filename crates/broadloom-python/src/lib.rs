@@ -5,7 +5,7 @@
 //!
 //! - [`program`]: questions about the text of a program.
 //! - [`running`]: a program with its numbers; `observer` watches it run. [`stablehlo`]: its routines as modules for XLA.
-//! - [`graph`], [`graph_session`]: graphs that are built in Python, and their numbers.
+//! - [`graph`], [`graph_session`]: graphs that are built in Python, and their numbers; [`matrices`]: linear algebra in them.
 //! - [`spec`]: specs on arrays of any library; [`shaped`]: functions whose arrays are held against annotations.
 //! - [`differentiated`]: a program as a function with gradients, for PyTorch.
 //! - [`arrays`]: NumPy arrays, lent to a session and taken out of it.
@@ -20,6 +20,7 @@ mod differentiated;
 mod errors;
 mod graph;
 mod graph_session;
+mod matrices;
 mod observer;
 mod places;
 mod program;

@@ -71,12 +71,15 @@ pub fn in_python(remedy: Remedy) -> Option<&'static str> {
         Remedy::Reduce => "sum it, or take its mean: `loss.sum()`, `loss.mean()`",
         Remedy::Parameter => "a parameter is made with `graph.param(\"w\")`",
         Remedy::State => "make a state: `graph.state(\"total\", \"3\")`",
-        Remedy::Size => "declare it with a size to run at: `graph.dim(\"n\", 1, 64, usual=32)`",
+        Remedy::Size => {
+            "give an array for data that has this size, or declare it with a size to run at: `graph.dim(\"n\", 1, 64, usual=32)`"
+        }
         Remedy::Capture => {
             "sizes are captured from what a spec makes: `graph.einsum(\"... | h => ... | h\", x)`"
         }
         Remedy::Reshape => "`x.reshape()` keeps the number of elements",
         Remedy::Shape(_) => "state the shape of the result: `x.reshape(\"4, 8\")`",
+        Remedy::Transpose => "take its transpose: `a.T`",
         Remedy::Drop(_) => "or use a window that drops what is left over: `o~+k`",
         _ => return None,
     })

@@ -145,7 +145,15 @@ fn missing(available: &Available, name: &str) -> Wrong {
             Some(near) => {
                 Wrong::Advised(format!("the program computes no `{name}`"), format!("is `{near}` meant?"))
             }
-            None => Wrong::Plain(format!("the program computes no `{name}`")),
+            None => {
+                let names = available.tensors.iter().map(|(known, _)| format!("`{known}`"));
+                let names = names.collect::<Vec<_>>().join(", ");
+                let there = if names.is_empty() { "nothing from these arrays".into() } else { names };
+                Wrong::Advised(
+                    format!("the program computes no `{name}`"),
+                    format!("what it computes is {there}"),
+                )
+            }
         },
     }
 }
@@ -154,7 +162,6 @@ fn missing(available: &Available, name: &str) -> Wrong {
 enum Wrong {
     Diagnosed(Box<Diagnostic>),
     Advised(String, String),
-    Plain(String),
 }
 
 impl From<Box<Diagnostic>> for Wrong {
@@ -210,7 +217,6 @@ impl Running {
         match wrong {
             Wrong::Diagnosed(wrong) => raised(py, &self.sources, &[*wrong]),
             Wrong::Advised(message, help) => advised(py, &message, &help),
-            Wrong::Plain(message) => plain(py, &message),
         }
     }
 

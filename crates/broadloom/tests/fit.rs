@@ -41,7 +41,7 @@ fn arrays_say_numbers() {
 fn names_that_get_two_numbers() {
     let (mut graph, x, target) = digits();
     let expected = [
-        "`x` makes `batch` 16, `target` makes it 17",
+        "axis 0 of `x` makes `batch` 16, axis 0 of `target` makes it 17",
         "`batch` is one size everywhere: give arrays that belong together",
     ];
     check(&mut graph, &[(x, &[16, 784]), (target, &[17, 10])], &expected);
@@ -58,11 +58,15 @@ fn names_that_get_two_numbers() {
 #[test]
 fn numbers_out_of_range() {
     let (mut graph, x, target) = digits();
-    let expected =
-        ["`x` makes `batch` 65, its range is 1..64", "give it fewer or more, or declare a wider range"];
+    let expected = [
+        "axis 0 of `x` makes `batch` 65, its range is 1..64",
+        "give it fewer or more, or declare a wider range",
+    ];
     check(&mut graph, &[(x, &[65, 784]), (target, &[65, 10])], &expected);
-    let expected =
-        ["`x` makes `batch` 0, its range is 1..64", "give it fewer or more, or declare a wider range"];
+    let expected = [
+        "axis 0 of `x` makes `batch` 0, its range is 1..64",
+        "give it fewer or more, or declare a wider range",
+    ];
     check(&mut graph, &[(x, &[0, 784])], &expected);
 }
 
@@ -76,7 +80,7 @@ fn ranges_that_the_program_narrows() {
     let fit = check(&mut graph, &[(x, &[5])], &[]);
     assert_eq!(fit.sizes[0].range, (5, Some(64)));
     let expected = [
-        "`x` makes `seq` 4, its range is 5..64",
+        "axis 0 of `x` makes `seq` 4, its range is 5..64",
         "`seq` is declared in 1..64; the program has room for 5..64 of it only",
     ];
     check(&mut graph, &[(x, &[4])], &expected);
@@ -86,7 +90,7 @@ fn ranges_that_the_program_narrows() {
 fn axes_in_another_order() {
     let (mut graph, x, _) = digits();
     let expected = [
-        "the array for `x` has sizes [784, 16], its shape is `batch | 784`: axis 1 should be 784",
+        "the array for `x` has sizes [784, 16], its shape is `batch | 784`: axis 1 (`x.output.0`) is 16 and should be 784",
         "with its axes in the order [1, 0] it would fit",
     ];
     check(&mut graph, &[(x, &[784, 16])], &expected);
@@ -94,7 +98,7 @@ fn axes_in_another_order() {
     let image = graph.data("image", "8 | 28, 30, 3").expect("data");
     let expected = [
         "the array for `image` has sizes [8, 3, 28, 30], its shape is `8 | 28, 30, 3`: \
-         axis 1 should be 28, axis 2 should be 30, axis 3 should be 3",
+         axis 1 (`image.output.0`) is 3 and should be 28, axis 2 (`image.output.1`) is 28 and should be 30, axis 3 (`image.output.2`) is 30 and should be 3",
         "with its axes in the order [0, 2, 3, 1] it would fit",
     ];
     check(&mut graph, &[(image, &[8, 3, 28, 30])], &expected);
@@ -125,7 +129,7 @@ fn axes_that_are_expressions() {
     let fit = check(&mut graph, &[(both, &[14])], &[]);
     assert_eq!(numbers(&fit), [("seq", Some(7), Some(both))]);
     let expected = [
-        "the array for `both` has sizes [15], its shape is `2*seq`: axis 0 is `2*seq`, which is never 15",
+        "the array for `both` has sizes [15], its shape is `2*seq`: axis 0 (`both.output.0`) is `2*seq`, which is never 15",
         "14 or 16 would fit",
     ];
     let fit = check(&mut graph, &[(both, &[15])], &expected);
@@ -144,12 +148,12 @@ fn expressions_over_several_names() {
     let fit = check(&mut graph, &[(all, &[9]), (x, &[4])], &[]);
     assert_eq!(numbers(&fit), [("a", Some(4), Some(x)), ("b", Some(5), Some(all))]);
     let expected = [
-        "the array for `all` has sizes [9], its shape is `a + b`: with `a` = 4, `b` = 4, axis 0 should be 8",
+        "the array for `all` has sizes [9], its shape is `a + b`: with `a` = 4, `b` = 4, axis 0 (`all.output.0`) is 9 and should be 8",
         "a name is one size everywhere",
     ];
     check(&mut graph, &[(all, &[9]), (x, &[4]), (y, &[4])], &expected);
     let expected = [
-        "the array for `all` has sizes [9], its shape is `a + b`: with `a` = 2, `b` = 3, axis 0 should be 5",
+        "the array for `all` has sizes [9], its shape is `a + b`: with `a` = 2, `b` = 3, axis 0 (`all.output.0`) is 9 and should be 5",
         "a name is one size everywhere",
     ];
     check(&mut graph, &[(all, &[9])], &expected);

@@ -151,20 +151,24 @@ impl fmt::Display for Misfit {
                 if rank != sizes.len() {
                     return write!(f, "{} in place of {rank}", axes(sizes.len()));
                 }
-                let wrong = wrong.iter().map(|(axis, size)| format!("axis {axis} should be {size}"));
+                let wrong = wrong.iter().map(|(axis, size)| {
+                    let given = sizes.get(*axis).copied().unwrap_or_default();
+                    format!("{} is {given} and should be {size}", axis_of(label, shape, *axis))
+                });
                 f.write_str(&wrong.collect::<Vec<_>>().join(", "))
             }
             Misfit::Expression { label, shape, sizes, axis, wanted, numbers, .. } => {
                 write!(f, "the array for `{label}` has sizes {}, its shape is `{shape}`: ", list(sizes))?;
                 let pairs: Vec<(&str, u64)> =
                     numbers.iter().map(|(name, number)| (name.as_str(), *number)).collect();
-                let known = equations(numbers);
+                let (known, given) = (equations(numbers), self.given());
+                let axis = axis_of(label, shape, *axis);
                 match wanted.at(&pairs) {
-                    Some(size) => write!(f, "with {known}, axis {axis} should be {size}"),
+                    Some(size) => write!(f, "with {known}, {axis} is {given} and should be {size}"),
                     None if numbers.is_empty() => {
-                        write!(f, "axis {axis} is `{wanted}`, which is never {}", self.given())
+                        write!(f, "{axis} is `{wanted}`, which is never {given}")
                     }
-                    None => write!(f, "with {known}, axis {axis} cannot be {}", self.given()),
+                    None => write!(f, "with {known}, {axis} cannot be {given}"),
                 }
             }
             Misfit::Dtype { label, wanted, given, .. } => {
@@ -173,13 +177,13 @@ impl fmt::Display for Misfit {
             Misfit::Disagreement { name, said } => {
                 let says = said.iter().enumerate().map(|(at, each)| {
                     let what = if at == 0 { format!("`{name}`") } else { "it".into() };
-                    format!("{} makes {what} {}", each.speaker(said), each.number)
+                    format!("{} makes {what} {}", each.speaker(), each.number)
                 });
                 f.write_str(&says.collect::<Vec<_>>().join(", "))
             }
             Misfit::Range { name, said, range, .. } => {
-                let (label, number) = (&said.label, said.number);
-                write!(f, "`{label}` makes `{name}` {number}, its range is {}", range_text(*range))
+                let (speaker, number) = (said.speaker(), said.number);
+                write!(f, "{speaker} makes `{name}` {number}, its range is {}", range_text(*range))
             }
             Misfit::Check { check, numbers, .. } => {
                 write!(f, "there is no program for {}: it relies on this: {check}", equations(numbers))
@@ -189,13 +193,9 @@ impl fmt::Display for Misfit {
 }
 
 impl Said {
-    /// The source of the number: the tensor, and the axis if several axes of the tensor give
-    /// numbers.
-    fn speaker(&self, all: &[Said]) -> String {
-        match all.iter().filter(|other| other.tensor == self.tensor).count() {
-            1 => format!("`{}`", self.label),
-            _ => format!("axis {} of `{}`", self.axis, self.label),
-        }
+    /// The axis that gives the number.
+    fn speaker(&self) -> String {
+        format!("axis {} of `{}`", self.axis, self.label)
     }
 }
 
@@ -203,6 +203,19 @@ impl Said {
 fn equations(numbers: &[(String, u64)]) -> String {
     let equations = numbers.iter().map(|(name, number)| format!("`{name}` = {number}"));
     equations.collect::<Vec<_>>().join(", ")
+}
+
+/// An axis by its place in the array, and by the name that explanations have for it: axis 1 (`x.output.0`).
+fn axis_of(label: &str, shape: &Shape, axis: usize) -> String {
+    let mut before = 0;
+    for kind in MEMORY {
+        let count = shape.row(kind).len();
+        if axis < before + count {
+            return format!("axis {axis} (`{label}.{}.{}`)", kind.name(), axis - before);
+        }
+        before += count;
+    }
+    format!("axis {axis}")
 }
 
 fn axes(count: usize) -> String {

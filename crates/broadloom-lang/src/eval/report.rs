@@ -292,7 +292,9 @@ pub(crate) fn diagnosed(error: &Error, span: Span, origins: &[Origin]) -> Diagno
         diagnostic.chain.push(Link { text: link.text.clone(), span: origin(link).map(|origin| origin.span) });
     }
     // Other help does not depend on the language.
-    let is_worded = |remedy: &Remedy| matches!(remedy, Remedy::Follows | Remedy::Spec | Remedy::Window(_));
+    let is_worded = |remedy: &Remedy| {
+        matches!(remedy, Remedy::Follows | Remedy::Spec | Remedy::Transpose | Remedy::Window(_))
+    };
     let remedy = error.remedy().filter(|remedy| !is_worded(remedy));
     let worded = |help: &Help| match remedy.filter(|_| help.is_remedy) {
         Some(remedy) => Help { is_remedy: true, ..in_this_language(remedy).into() },

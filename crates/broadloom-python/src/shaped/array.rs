@@ -4,7 +4,7 @@ use numpy::{PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::PyTypeInfo;
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyTuple, PyType};
+use pyo3::types::{PyInt, PyTuple, PyType};
 use smallvec::SmallVec;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -73,11 +73,24 @@ impl<'py> Array<'py> {
         let shape = shape.cast::<PyTuple>().ok()?;
         let mut sizes = Sizes::new();
         for size in shape.iter_borrowed() {
-            sizes.push(size.extract().ok()?);
+            sizes.push(number(&size.to_owned())?);
         }
         let dtype = if with_dtype { value.getattr(intern!(py, "dtype")).ok() } else { None };
         Some(Array { shape: sizes, dtype })
     }
+}
+
+/// A size as a number. A symbol of PyTorch, which traces a function, is checked at the number that it stands for: asking it for its number
+/// would fix it.
+fn number(size: &Bound<'_, PyAny>) -> Option<i64> {
+    if !size.is_exact_instance_of::<PyInt>()
+        && let Ok(node) = size.getattr(intern!(size.py(), "node"))
+        && let Ok(hint) = node.getattr(intern!(size.py(), "hint"))
+        && let Ok(number) = hint.extract()
+    {
+        return Some(number);
+    }
+    size.extract().ok()
 }
 
 /// Element types that were seen before. They live as long as the program, so their addresses stay theirs.

@@ -12,7 +12,7 @@
 
 use broadloom_core::projection::Component;
 use broadloom_graph::lowering::Face;
-use broadloom_graph::{Error, ErrorKind, Graph, MessageLine, Tensor};
+use broadloom_graph::{Error, ErrorKind, Graph, MessageLine, Remedy, Tensor};
 use broadloom_loops::{Binary, Cell, Index, MatrixFunction, Nest, Role, Scalar, Size, Statement};
 use rustc_hash::FxHashSet;
 
@@ -237,5 +237,5 @@ fn wide(graph: &Graph, step: u32, function: MatrixFunction, (rows, columns): (Si
     let ends = graph.step_operands(step).iter().map(|operand| graph.declared_end(*operand));
     ends.chain([made])
         .fold(error, Error::with_end)
-        .with_help(format!("take its transpose: `{name}(transpose(a))`"))
+        .with_remedy(Remedy::Transpose, format!("take its transpose: `{name}(transpose(a))`"))
 }

@@ -4,7 +4,7 @@ use std::fmt;
 
 use broadloom_array::{Array, Dtype};
 use broadloom_graph::lowering::{Face, Leaf};
-use broadloom_graph::{Error, ErrorKind, Graph, Tensor};
+use broadloom_graph::{Error, ErrorKind, Graph, Input, Misfit, Tensor};
 use broadloom_loops::{Block, Lent};
 
 use super::Session;
@@ -76,7 +76,7 @@ impl Session {
     /// let mut session = Session::new(g)?;
     /// session.set_all(&[(x, &ones(&[16, 4])?), (target, &ones(&[16, 1])?)])?;
     /// let error = session.set_all(&[(x, &ones(&[16, 4])?), (target, &ones(&[17, 1])?)]).unwrap_err();
-    /// assert!(error.message().contains("`target` have sizes [17, 1], which do not fit its shape `batch | 1`"));
+    /// assert!(error.message().contains("axis 0 of `x` makes `batch` 16, axis 0 of `target` makes it 17"));
     /// # Ok::<(), broadloom::Error>(())
     /// ```
     pub fn set_all(&mut self, inputs: &[(Tensor, &Array)]) -> Result<(), Error> {
@@ -89,6 +89,34 @@ impl Session {
     /// [given back](Session::give_back). Says for each why it was copied, if it was.
     pub fn give(&mut self, inputs: &[(Tensor, Given<'_>)]) -> Result<Vec<Option<Copied>>, Error> {
         self.refresh()?;
+        self.give_fitting(inputs).map_err(|error| self.misfit_of(inputs).unwrap_or(error))
+    }
+
+    /// The error for values whose sizes do not fit, if there are any: the axis, and both of its sizes.
+    fn misfit_of(&mut self, inputs: &[(Tensor, Given<'_>)]) -> Option<Error> {
+        let input =
+            |(tensor, values): &'_ (Tensor, Given<'_>)| (*tensor, values.sizes().to_vec(), values.dtype());
+        let all: Vec<(Tensor, Vec<u64>, Dtype)> = inputs.iter().map(input).collect();
+        let all: Vec<Input<'_>> = all
+            .iter()
+            .map(|(tensor, sizes, dtype)| Input { tensor: *tensor, sizes, dtype: *dtype })
+            .collect();
+        let is_size = |misfit: &Misfit| !matches!(misfit, Misfit::Dtype { .. });
+        let misfit = self.graph.fit(&all).ok()?.misfits.into_iter().find(is_size)?;
+        let tensors = misfit.tensors();
+        let kind = match misfit {
+            Misfit::Range { .. } | Misfit::Check { .. } => ErrorKind::Range,
+            _ => ErrorKind::Value,
+        };
+        let mut error = Error::new(kind, misfit.to_string()).with_help(misfit.help());
+        if let Some(first) = tensors.first() {
+            error = error.about_values_of(*first, &self.graph.label_of(*first));
+        }
+        let ends = tensors.iter().map(|tensor| self.graph.declared_end(*tensor));
+        Some(ends.fold(error, Error::with_end))
+    }
+
+    fn give_fitting(&mut self, inputs: &[(Tensor, Given<'_>)]) -> Result<Vec<Option<Copied>>, Error> {
         let about = |graph: &Graph, tensor: Tensor, error: Error| {
             error.about_values_of(tensor, &graph.label_of(tensor))
         };

@@ -1,6 +1,7 @@
 //! Why a run does not begin, or stops: in the names of the program.
 
-use broadloom_graph::lowering::{Face, SymbolData, list};
+use broadloom_core::Symbol;
+use broadloom_graph::lowering::{Face, Leaf, SymbolData, list};
 use broadloom_graph::{Error, ErrorKind, Fact, Help, Remedy, Tensor};
 use broadloom_loops::Size;
 use broadloom_loops::reference::Stop;
@@ -15,6 +16,16 @@ impl Session {
         let message = format!("`{name}` needs a value before the program can run");
         let help = "set data that has this size, say it with `set_sizes`, or declare it with a sample";
         let error = Error::new(ErrorKind::Range, message).with_remedy(Remedy::Size, help);
+        // Data that has this size would decide it.
+        let has_it = |tensor: &Tensor| {
+            let named = |symbol: &Symbol| *self.graph.symbols()[symbol.0 as usize].name == *name;
+            self.graph.leaf(*tensor) == Some(Leaf::Data)
+                && self.inferred.shapes.symbols_of(*tensor).iter().any(named)
+        };
+        let error = match self.graph.tensors().find(has_it) {
+            Some(data) => error.with_end(self.graph.declared_end(data)),
+            None => error,
+        };
         let sample = |data: &SymbolData| data.sample.filter(|_| *data.name == *name);
         let samples = self.graph.symbols().iter().zip(&self.sizes.now);
         let samples: Vec<u64> = samples.map(|(data, now)| data.sample.unwrap_or(*now)).collect();

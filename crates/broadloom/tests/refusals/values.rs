@@ -19,30 +19,34 @@ fn sizes() -> Result<(), Error> {
     refused(
         session.set(x, &array(&[3, 2], &[0.0; 6])),
         &expect![[r#"
-            Value: the values for `x` have sizes [3, 2], but its shape is `2 | 3`: sizes [2, 3]
-            help: sizes are in memory order: batch axes, output axes, input axes: these are the same sizes in another order, so transpose the values, or declare it so
+            Value: the array for `x` has sizes [3, 2], its shape is `2 | 3`: axis 0 (`x.batch.0`) is 3 and should be 2, axis 1 (`x.output.0`) is 2 and should be 3
+              `x` is declared `2 | 3`
+            help: with its axes in the order [1, 0] it would fit
         "#]],
     );
     refused(
         session.set(x, &array(&[6], &[0.0; 6])),
         &expect![[r#"
-        Value: the values for `x` have sizes [6], but its shape is `2 | 3`: sizes [2, 3]
-        help: sizes are in memory order: batch axes, output axes, input axes
-    "#]],
+            Value: the array for `x` has sizes [6], its shape is `2 | 3`: 1 axis in place of 2
+              `x` is declared `2 | 3`
+            help: it would fit with the sizes [2, 3], if that is what its numbers mean
+        "#]],
     );
     refused(
         session.set(w, &array(&[3, 4], &[0.0; 12])),
         &expect![[r#"
-            Value: the values for `w` have sizes [3, 4], but its shape is `3 -> 4`: sizes [4, 3]
-            help: sizes are in memory order: batch axes, output axes, input axes: these are the same sizes in another order, so transpose the values, or declare it so
+            Value: the array for `w` has sizes [3, 4], its shape is `3 -> 4`: axis 0 (`w.output.0`) is 3 and should be 4, axis 1 (`w.input.0`) is 4 and should be 3
+              `w` is `..., 3 -> ...`
+            help: with its axes in the order [1, 0] it would fit
         "#]],
     );
     refused(
         session.set(n, &array(&[1], &[0.0])),
         &expect![[r#"
-        Value: the values for `n` have sizes [1], but its shape is `()`: sizes []
-        help: sizes are in memory order: batch axes, output axes, input axes
-    "#]],
+            Value: the array for `n` has sizes [1], its shape is `()`: 1 axis in place of 0
+              `n` is declared `|`
+            help: it would fit with the sizes [], if that is what its numbers mean
+        "#]],
     );
     refused(
         session.set(y, &array(&[2, 4], &[0.0; 8])),
