@@ -15,6 +15,7 @@ mod memory;
 mod models;
 mod parsing;
 mod recovery;
+mod replay;
 mod running;
 mod schemes;
 mod suite_support;
