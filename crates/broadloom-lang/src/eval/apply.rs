@@ -282,9 +282,9 @@ impl Eval<'_> {
     ) -> Evaluated<Value> {
         let paused = self.pause_recording(layer, &given, span);
         let made = match self.enter(layer, given, span) {
-            Ok(entered) => {
+            Ok(mut entered) => {
                 let made = self.deeper(span, |eval| eval.body_of(&entered, span));
-                self.leave(entered, &made, span);
+                self.leave(&mut entered, &made, span);
                 made
             }
             Err(reported) => Err(reported),
@@ -351,13 +351,12 @@ impl Eval<'_> {
 
     /// Ends an application.
     #[inline(never)]
-    fn leave(&mut self, entered: Box<Entered>, made: &Evaluated<Value>, span: Span) {
-        let Entered { layer, before, outer, library, .. } = *entered;
-        self.frame = before;
+    fn leave(&mut self, entered: &mut Entered, made: &Evaluated<Value>, span: Span) {
+        std::mem::swap(&mut self.frame, &mut entered.before);
         self.calls.pop();
-        self.application = outer;
-        if let (Ok(Value::Tensor(tensor)), true) = (made, library) {
-            self.tell_as_written(*tensor, &layer, span);
+        self.application = entered.outer;
+        if let (Ok(Value::Tensor(tensor)), true) = (made, entered.library) {
+            self.tell_as_written(*tensor, &entered.layer, span);
         }
     }
 
