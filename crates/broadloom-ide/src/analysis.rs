@@ -53,6 +53,7 @@ impl Text {
             load: self.load.clone(),
             unsaved: self.unsaved.clone(),
             inference: self.inference,
+            ..Options::default()
         }
     }
 }

@@ -22,17 +22,28 @@ use crate::signature::Signature;
 /// # Ok::<(), broadloom::Error>(())
 /// ```
 pub fn compile(name: &str, text: &str, options: &Options) -> Program {
+    Program::of(evaluated(name, text, options), options)
+}
+
+/// Evaluates a program. Bodies of functions are walked in every application if one of them would not do the same again.
+fn evaluated<'o>(name: &str, text: &str, options: &'o Options) -> Eval<'o> {
+    let mut eval = Eval::new(options);
+    if !options.walks && options.until.is_none() {
+        eval.begin_replaying();
+    }
+    eval.program(name, text);
+    if !eval.has_to_walk() {
+        return eval;
+    }
     let mut eval = Eval::new(options);
     eval.program(name, text);
-    Program::of(eval, options)
+    eval
 }
 
 /// Reads a program as far as its shapes: like [`compile`], without what is found by deriving loops, and without advice that
 /// has to be tried.
 pub fn infer(name: &str, text: &str, options: &Options) -> Program {
-    let mut eval = Eval::new(options);
-    eval.program(name, text);
-    Program::shaped(eval, options).0
+    Program::shaped(evaluated(name, text, options), options).0
 }
 
 /// Signatures of functions, and the program they belong to.

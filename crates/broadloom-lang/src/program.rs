@@ -29,6 +29,8 @@ pub struct Options {
     pub unsaved: BTreeMap<PathBuf, String>,
     /// True if every function is applied as after training, as under `inference(…)`.
     pub inference: bool,
+    /// True if the body of a function is walked in every application, even if it would do the same again.
+    pub walks: bool,
 }
 
 /// A program: its tensors with their shapes, its plan, and its diagnostics.
@@ -73,6 +75,8 @@ pub struct Program {
     pub work: u64,
     /// The number of bodies of functions that were walked.
     pub walked: usize,
+    /// The number of applications that did again what an earlier one had recorded, without walking the body.
+    pub replayed: usize,
 }
 
 /// A tensor with a name.

@@ -54,7 +54,7 @@ impl Program {
             files: eval.files,
             imports: eval.imports,
             definitions: eval.definitions,
-            graph: eval.graph,
+            graph: eval.graph.into_inner(),
             diagnostics: eval.diagnostics,
             plan,
             made: eval.made,
@@ -69,6 +69,7 @@ impl Program {
             weights: Weights::default(),
             work: eval.work,
             walked: eval.walked,
+            replayed: eval.replay.played,
         };
         (program, loads)
     }

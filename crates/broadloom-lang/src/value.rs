@@ -106,6 +106,30 @@ impl Value {
     }
 }
 
+/// Returns true if two values are known to be the same, so that whatever is made of them is the same.
+pub(crate) fn is_same(a: &Value, b: &Value) -> bool {
+    match (a, b) {
+        (Value::Number(a), Value::Number(b)) => a.to_bits() == b.to_bits(),
+        (Value::Text(a), Value::Text(b)) => a == b,
+        (Value::Tensor(a), Value::Tensor(b)) => a == b,
+        (Value::Builtin(a), Value::Builtin(b)) => a == b,
+        (Value::Range(a, b), Value::Range(c, d)) => (a, b) == (c, d),
+        (Value::Nothing, Value::Nothing) => true,
+        (Value::Function(a), Value::Function(b)) => Rc::ptr_eq(a, b),
+        (Value::Layer(a), Value::Layer(b)) => Rc::ptr_eq(a, b),
+        (Value::Operation(a), Value::Operation(b)) => Rc::ptr_eq(a, b),
+        (Value::Module(a), Value::Module(b)) => Rc::ptr_eq(a, b),
+        (Value::Initial(a), Value::Initial(b)) => Rc::ptr_eq(a, b),
+        (Value::Array(a), Value::Array(b)) | (Value::Numbers(a), Value::Numbers(b)) => Rc::ptr_eq(a, b),
+        (Value::Size(a), Value::Size(b)) => Rc::ptr_eq(a, b),
+        (Value::Inference(a), Value::Inference(b)) => is_same(a, b),
+        (Value::List(a), Value::List(b)) => {
+            Rc::ptr_eq(a, b) || a.len() == b.len() && a.iter().zip(&**b).all(|(a, b)| is_same(a, b))
+        }
+        _ => false,
+    }
+}
+
 /// Returns true if arrays hold the same numbers, NaN included.
 fn same_bits(a: &Array, b: &Array) -> bool {
     let bits = |array: &Array| array.to_f64s().into_iter().map(f64::to_bits).collect::<Vec<_>>();
@@ -118,17 +142,31 @@ pub(crate) struct Scope {
     outer: Option<Rc<Scope>>,
     /// The changes in it and in the layers of its functions; shared with the scopes around it.
     journal: Rc<Journal>,
+    /// The number of scopes before it among those that share the journal.
+    born: u32,
+    /// True if functions are defined in it, or in a scope inside of it.
+    defines: Cell<bool>,
 }
 
 impl Scope {
     pub fn new(outer: Option<Rc<Scope>>) -> Rc<Scope> {
         let journal = outer.as_ref().map_or_else(Rc::default, |outer| outer.journal.clone());
-        Rc::new(Scope { names: RefCell::default(), outer, journal })
+        let born = journal.births.get();
+        journal.births.set(born + 1);
+        Rc::new(Scope { names: RefCell::default(), outer, journal, born, defines: Cell::new(false) })
     }
 
     pub fn bind(self: &Rc<Self>, name: Name, value: Value) {
         let before = self.names.borrow_mut().insert(name, value);
+        if self.defines.get() {
+            self.journal.epoch.set(self.journal.epoch.get() + 1);
+        }
         self.journal.note(|| Change::Bound(self.clone(), name, before));
+    }
+
+    /// The number of scopes before it.
+    pub fn born(&self) -> u32 {
+        self.born
     }
 
     /// The changes in scopes and layers.
@@ -146,6 +184,36 @@ impl Scope {
             scope = here.outer.as_deref();
         }
         None
+    }
+
+    /// Finds the value of a name, and the first scope on the way to it, or to the end, that is outside of something that has
+    /// begun when there were so many scopes, and which has one older scope as its own.
+    pub fn find_from(
+        self: &Rc<Self>,
+        name: Name,
+        begin: u32,
+        own: &Scope,
+    ) -> (Option<Value>, Option<Rc<Scope>>) {
+        let mut scope = self;
+        while scope.born >= begin || std::ptr::eq(&**scope, own) {
+            if let Some(value) = scope.names.borrow().get(name) {
+                return (Some(value.clone()), None);
+            }
+            match &scope.outer {
+                Some(outer) => scope = outer,
+                None => return (None, None),
+            }
+        }
+        (scope.find(name), Some(scope.clone()))
+    }
+
+    /// Marks a scope in which a function is defined, and those around it: what the function finds there may change.
+    pub fn define_in(&self) {
+        let mut scope = Some(self);
+        while let Some(here) = scope.filter(|here| !here.defines.get()) {
+            here.defines.set(true);
+            scope = here.outer.as_deref();
+        }
     }
 
     /// Finds the value of a name in this scope only.
@@ -247,6 +315,10 @@ impl Drop for Defining {
 pub(crate) struct Journal {
     changes: RefCell<Vec<Change>>,
     is_kept: Cell<bool>,
+    /// The number of scopes.
+    births: Cell<u32>,
+    /// Changes with every name that functions may find outside of themselves.
+    epoch: Cell<u32>,
 }
 
 /// An earlier state of a scope or a layer.
@@ -259,6 +331,11 @@ enum Change {
 }
 
 impl Journal {
+    /// A number that changes with every name that functions may find outside of themselves.
+    pub fn epoch(&self) -> u32 {
+        self.epoch.get()
+    }
+
     fn note(&self, change: impl FnOnce() -> Change) {
         if self.is_kept.get() {
             self.changes.borrow_mut().push(change());
@@ -308,6 +385,8 @@ pub(crate) struct Function {
     pub scope: Rc<Scope>,
     /// The definition, from its first word to the end of its body.
     pub span: Span,
+    /// True if it is defined in the body of another function.
+    pub is_nested: bool,
 }
 
 /// A function with its configuration, and with the
@@ -332,6 +411,11 @@ pub(crate) struct Layer {
 }
 
 impl Layer {
+    /// Returns true if no application has made anything that it keeps.
+    pub fn has_made_nothing(&self) -> bool {
+        self.made.borrow().is_empty() && self.parts.borrow().is_empty()
+    }
+
     /// Keeps the value that a place of the body has made.
     pub fn keep(self: &Rc<Self>, place: MadeAt, value: Value) {
         let before = self.made.borrow_mut().insert(place.clone(), value);

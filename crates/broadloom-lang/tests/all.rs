@@ -13,6 +13,7 @@ mod memory;
 mod models;
 mod parsing;
 mod recovery;
+mod replay;
 mod running;
 mod schemes;
 mod suite_support;

@@ -50,10 +50,11 @@ fn work_is_counted_and_linear() {
     let counts = |blocks: usize| {
         let text = format!("{BLOCK}let y = x |> [block(128) for i in 0..{blocks}]\n");
         let program = infer("a.loom", &text, &Options::default());
-        (program.walked, program.graph.stats().constraints)
+        (program.walked, program.replayed, program.graph.stats().constraints)
     };
-    let [(two, few), (four, more), (six, many)] = [2, 4, 6].map(counts);
-    // Each block applies itself and its norm.
-    assert_eq!([two, four, six], [4, 8, 12]);
+    let [(two, none, few), (four, some, more), (six, most, many)] = [2, 4, 6].map(counts);
+    // Each block applies itself and its norm. Two are walked, and the others are instances.
+    assert_eq!([two, four, six], [4, 4, 4]);
+    assert_eq!([none, some, most], [0, 4, 8]);
     assert_eq!(many - more, more - few);
 }

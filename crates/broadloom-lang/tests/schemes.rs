@@ -15,10 +15,10 @@
 //! `BROADLOOM_KIND=text,text` only kinds that contain one of some texts.
 
 mod application;
-mod drawer;
-mod function;
+pub mod drawer;
+pub mod function;
 mod specs;
-mod text;
+pub mod text;
 mod values;
 
 use std::collections::BTreeMap;

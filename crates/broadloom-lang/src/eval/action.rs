@@ -319,7 +319,7 @@ impl Eval<'_> {
                 Ok(parsed) => {
                     let operands = parsed.operands.len();
                     let at = assign.logic.as_ref().map_or(span, |logic| logic.span);
-                    self.look_at_spec(&ReadSpec::Written(spec.to_string(), parsed), at)?;
+                    self.look_at_spec(&ReadSpec::Written(spec.to_string(), parsed).into(), at)?;
                     Some(operands)
                 }
                 Err(_) => None,
@@ -354,7 +354,7 @@ impl Eval<'_> {
                 routine.keep(tensor_to_keep);
                 Ok(())
             })?;
-            self.name_tensor(*tensor, &free, name.span);
+            self.name_tensor(*tensor, free, name.span);
             self.frame.scope.bind(name.name, Value::Tensor(*tensor));
         }
         Ok(())

@@ -13,9 +13,10 @@ use broadloom_diagnostics::{Diagnostic, Edit, Span};
 
 use super::contract::{Places, states_shapes};
 use super::foreign::signature;
+use super::replay::Recorded;
 use super::{Eval, Evaluated, Frame, Reported};
 use crate::codes;
-use crate::eval::builtin::Given;
+use crate::eval::builtin::{Builtin, Call, Given};
 use crate::program::Application;
 use crate::suggest;
 use crate::syntax::ast::{Arg, Argument, Axis, AxisKind, ExprId, ExprKind, Ident};
@@ -69,6 +70,17 @@ impl Applied {
     }
 }
 
+/// An application that has begun.
+struct Entered {
+    layer: Rc<Layer>,
+    places: Places,
+    arguments: Vec<Value>,
+    /// The frame around it, and the application.
+    before: Frame,
+    outer: Option<u32>,
+    library: bool,
+}
+
 impl Eval<'_> {
     /// `f(x)` for any kind of `f`.
     pub(super) fn call(
@@ -81,17 +93,28 @@ impl Eval<'_> {
         if let Some(reported) = self.foreign_call(callee, args) {
             return Err(reported);
         }
+        let function = self.function_of(callee, args)?;
+        let given = self.all_given(args)?;
+        let at = self.span_of(callee);
+        if let Value::Function(function) = &function {
+            return self.configure(place, function, given, (at, span)).map(Value::Layer);
+        }
+        self.apply(&function, given, (at, span))
+    }
+
+    /// The function of a call.
+    fn function_of(&mut self, callee: ExprId, args: &[Arg]) -> Evaluated<Value> {
         let file = self.frame.file.clone();
-        let function = match &file.expr(callee).kind {
-            ExprKind::Field(of, field) => {
-                let value = self.expr(*of)?;
-                if let Some(reported) = self.method(&value, *of, *field, Some(args)) {
-                    return Err(reported);
-                }
-                self.field(&value, *field, file.expr(callee).span)?
-            }
-            _ => self.expr(callee)?,
-        };
+        let ExprKind::Field(of, field) = &file.expr(callee).kind else { return self.expr(callee) };
+        let value = self.expr(*of)?;
+        match self.method(&value, *of, *field, Some(args)) {
+            Some(reported) => Err(reported),
+            None => self.field(&value, *field, file.expr(callee).span),
+        }
+    }
+
+    /// The arguments of a call.
+    fn all_given(&mut self, args: &[Arg]) -> Evaluated<Vec<Given>> {
         let mut given = Vec::with_capacity(args.len());
         for (at, arg) in args.iter().enumerate() {
             let Ok(value) = self.expr(arg.value) else {
@@ -99,11 +122,7 @@ impl Eval<'_> {
             };
             given.push(Given { name: arg.name, value, span: self.span_of(arg.value) });
         }
-        let at = self.span_of(callee);
-        if let Value::Function(function) = &function {
-            return self.configure(place, function, given, (at, span)).map(Value::Layer);
-        }
-        self.apply(&function, given, (at, span))
+        Ok(given)
     }
 
     /// Applies a value that can be applied; `spans` are
@@ -118,11 +137,7 @@ impl Eval<'_> {
         self.step(at)?;
         match function {
             Value::Layer(layer) => self.apply_layer(layer, given, span),
-            Value::Builtin(builtin) => {
-                let builtin = builtin.get();
-                let call = super::builtin::Call { name: builtin.name, given, span };
-                (builtin.apply)(self, &call)
-            }
+            Value::Builtin(builtin) => self.apply_builtin(builtin.get(), given, span),
             Value::Operation(operation) => self.own_operation(operation, &given, span),
             Value::Inference(inner) => {
                 let before = std::mem::replace(&mut self.inference, true);
@@ -130,25 +145,32 @@ impl Eval<'_> {
                 self.inference = before;
                 made
             }
-            Value::Function(function) => {
-                let name = self.text(function.def.name.name).to_string();
-                let message = format!("`{name}` wants its configuration first");
-                let list = signature(self, function.def.config.as_deref().unwrap_or(&[]));
-                // Rules of the library have a rate that is a number.
-                let list = match &*list {
-                    "rate" => "0.01",
-                    "size" | "hidden" | "width" | "features" | "units" => "64",
-                    // These do without.
-                    "epsilon" | "momentum" | "slope" | "base" | "delta" => "",
-                    list => list,
-                };
-                let help = format!("write `{name}({list})` in its place");
-                self.wrong(codes::ARGUMENTS, message, at, help)
-            }
+            Value::Function(function) => self.not_configured(function, at),
             Value::List(functions) => self.apply_all(functions, given, spans),
             Value::Mistake => Err(Reported),
             other => self.not_applicable(other, &given, at),
         }
+    }
+
+    fn apply_builtin(&mut self, builtin: &Builtin, given: Vec<Given>, span: Span) -> Evaluated<Value> {
+        (builtin.apply)(self, &Call { name: builtin.name, given, span })
+    }
+
+    /// Reports a function that is applied without its configuration.
+    fn not_configured(&mut self, function: &Function, at: Span) -> Evaluated<Value> {
+        let name = self.text(function.def.name.name).to_string();
+        let message = format!("`{name}` wants its configuration first");
+        let list = signature(self, function.def.config.as_deref().unwrap_or(&[]));
+        // Rules of the library have a rate that is a number.
+        let list = match &*list {
+            "rate" => "0.01",
+            "size" | "hidden" | "width" | "features" | "units" => "64",
+            // These do without.
+            "epsilon" | "momentum" | "slope" | "base" | "delta" => "",
+            list => list,
+        };
+        let help = format!("write `{name}({list})` in its place");
+        self.wrong(codes::ARGUMENTS, message, at, help)
     }
 
     /// Reports something that cannot be applied. Apart, because applications nest deeply.
@@ -207,7 +229,8 @@ impl Eval<'_> {
             value = self.apply(function, given.clone(), spans)?;
             // The application is that of all of them.
             if let (Value::Tensor(tensor), true) = (&value, at + 1 < functions.len()) {
-                self.graph.applied_as(*tensor, None);
+                self.graph.quiet_mut().applied_as(*tensor, None);
+                self.note_inner(*tensor);
             }
         }
         Ok(value)
@@ -227,11 +250,13 @@ impl Eval<'_> {
         if let Some(Value::Layer(layer)) = self.made_before(place) {
             let same = Rc::ptr_eq(&layer.function, function)
                 && layer.config.iter().zip(&config).all(|(a, b)| !a.differs(b));
+            self.note_same_layer(&config);
             if same {
                 return Ok(layer);
             }
             // A layer that has made no parameter may be made again.
             if layer.made.borrow().is_empty() {
+                self.no_replay();
                 let layer = self.layer(function, scope, config);
                 layer.made_at.set(Some(span));
                 self.make_once(place, Value::Layer(layer.clone()));
@@ -244,31 +269,68 @@ impl Eval<'_> {
         let layer = self.layer(function, scope, config);
         layer.made_at.set(Some(span));
         self.make_once(place, Value::Layer(layer.clone()));
+        self.note_layer_made(&layer, place, span);
         Ok(layer)
     }
 
+    /// Applies a function that has its configuration.
     pub(super) fn apply_layer(
         &mut self,
         layer: &Rc<Layer>,
         given: Vec<Given>,
         span: Span,
     ) -> Evaluated<Value> {
-        let layer = &self.twin(layer);
-        let function = layer.function.clone();
+        let paused = self.pause_recording(layer, &given, span);
+        let made = match self.enter(layer, given, span) {
+            Ok(mut entered) => {
+                let made = self.deeper(span, |eval| eval.body_of(&entered, span));
+                self.leave(&mut entered, &made, span);
+                made
+            }
+            Err(reported) => Err(reported),
+        };
+        self.go_on_recording(paused, &made);
+        made
+    }
+
+    /// Begins an application: the frame is that of the function from now on. Apart, because applications nest deeply.
+    #[inline(never)]
+    fn enter(&mut self, layer: &Rc<Layer>, given: Vec<Given>, span: Span) -> Evaluated<Box<Entered>> {
+        let layer = self.twin(layer);
         let scope = Scope::new(Some(layer.scope.clone()));
-        let subject = given.first().and_then(|first| match first.value {
+        let subject = self.subject_of(&given);
+        let formal = &layer.function.def.arguments;
+        let places = Places::new(formal, &given);
+        let arguments = self.bound(&layer.function, formal, given, &scope, (span, span))?;
+        Ok(self.entered(layer, (scope, arguments), places, subject, span))
+    }
+
+    /// The parameter that a rule is about which is applied to something.
+    fn subject_of(&self, given: &[Given]) -> Option<Rc<str>> {
+        match given.first()?.value {
             Value::Tensor(tensor) if self.params.contains(&tensor) => {
-                self.graph.name_of(tensor).map(Rc::from)
+                self.graph.quiet().name_of(tensor).map(Rc::from)
             }
             // A rule that is applied to what another rule has made is still about the same parameter.
             Value::Tensor(tensor) if self.assigned.contains(&tensor) => self.frame.subject.clone(),
             _ => None,
-        });
-        let places = Places::new(&function.def.arguments, &given);
-        self.bound(&function, &function.def.arguments, given, &scope, (span, span))?;
+        }
+    }
+
+    /// Notes an application whose arguments are bound. Apart, because defaults of arguments may nest deeply.
+    #[inline(never)]
+    fn entered(
+        &mut self,
+        layer: Rc<Layer>,
+        (scope, arguments): (Rc<Scope>, Vec<Value>),
+        places: Places,
+        subject: Option<Rc<str>>,
+        span: Span,
+    ) -> Box<Entered> {
+        let function = &layer.function;
         let frame = Frame {
-            file: self.file_of(&function),
-            scope,
+            file: self.file_of(function),
+            scope: scope.clone(),
             layer: Some(layer.clone()),
             turns: Rc::new([]),
             subject,
@@ -281,26 +343,50 @@ impl Eval<'_> {
         let mut open = config.filter(|(_, (_, value))| matches!(value, Value::Nothing));
         let open =
             open.next().map(|(at, (argument, _))| (self.text(argument.name.name).to_string(), at == 0));
-        let scope = frame.scope.clone();
         self.applied.push(Applied { layer: layer.clone(), scope, name, span, outer, library, open });
         self.calls.push(span);
-        self.walked += 1;
-        let made = self.within(frame, |eval| {
-            eval.deeper(span, |eval| {
-                if !states_shapes(&function) {
-                    return eval.body(&function.def.body);
-                }
-                let mut names = eval.state_arguments(&function, &places, span)?;
-                let value = eval.body(&function.def.body)?;
-                eval.state_result(&function, &value, &mut names, span)?;
-                eval.note_stated(names);
-                Ok(value)
-            })
-        });
+        let before = std::mem::replace(&mut self.frame, frame);
+        Box::new(Entered { layer, places, arguments, before, outer, library })
+    }
+
+    /// Ends an application.
+    #[inline(never)]
+    fn leave(&mut self, entered: &mut Entered, made: &Evaluated<Value>, span: Span) {
+        std::mem::swap(&mut self.frame, &mut entered.before);
         self.calls.pop();
-        self.application = outer;
-        if let (Ok(Value::Tensor(tensor)), true) = (&made, library) {
-            self.tell_as_written(*tensor, layer, span);
+        self.application = entered.outer;
+        if let (Ok(Value::Tensor(tensor)), true) = (made, entered.library) {
+            self.tell_as_written(*tensor, &entered.layer, span);
+        }
+    }
+
+    /// Evaluates the body of a function, with the shapes that its signature states. The frame is that of the function.
+    fn body_of(&mut self, entered: &Entered, span: Span) -> Evaluated<Value> {
+        let (layer, function) = (&entered.layer, &entered.layer.function);
+        let is_new = match self.recorded(layer, &entered.arguments) {
+            Recorded::Known(known) => return self.replay_body(&known, &entered.arguments),
+            Recorded::New => true,
+            Recorded::No => false,
+        };
+        if is_new {
+            self.begin_recording(layer, &entered.arguments);
+        }
+        self.walked += 1;
+        let mut stated = match states_shapes(function) {
+            true => self.state_arguments(function, &entered.places, span).map(Some),
+            false => Ok(None),
+        };
+        let mut made = if stated.is_ok() { self.body(&function.def.body) } else { Err(Reported) };
+        if let (Ok(Some(names)), Ok(value)) = (&mut stated, &made)
+            && self.state_result(function, value, names, span).is_err()
+        {
+            made = Err(Reported);
+        }
+        if let (Ok(Some(names)), true) = (stated, made.is_ok()) {
+            self.note_stated(names);
+        }
+        if is_new {
+            self.end_recording(layer, &made);
         }
         made
     }
@@ -311,7 +397,7 @@ impl Eval<'_> {
             let text = Some(self.quote(span)).filter(|text| text != "…");
             let name = self.text(layer.function.def.name.name);
             let text = text.unwrap_or_else(|| format!("{name}(…)"));
-            self.graph.applied_as(tensor, Some(&text));
+            self.graph.quiet_mut().applied_as(tensor, Some(&text));
         }
     }
 

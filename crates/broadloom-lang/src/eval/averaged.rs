@@ -73,7 +73,7 @@ impl Eval<'_> {
             })?;
             let free = self.free_name(&format!("{name}.mean"));
             self.graph.name(made, &free);
-            self.name_tensor(made, &free, span);
+            self.name_tensor(made, free, span);
             self.assigned.insert(made);
             means.push(made);
         }

@@ -9,6 +9,13 @@ use super::Eval;
 use crate::syntax::ast::{Axis, AxisKind, Name, Shape};
 use crate::value::Value;
 
+/// A name that a declared shape has for an axis.
+pub(super) struct NamedAxis {
+    kind: Kind,
+    place: RowPlace,
+    name: Name,
+}
+
 /// A part of a declared row.
 enum RowItem {
     /// An axis, perhaps with a name.
@@ -18,9 +25,19 @@ enum RowItem {
 }
 
 impl Eval<'_> {
-    /// Notes the names that a declared shape has for axes of its tensor.
-    pub(super) fn note_axis_names(&mut self, tensor: Tensor, shape: Option<&Shape>) {
-        let Some(shape) = shape else { return };
+    /// Notes the names of axes of a tensor.
+    pub(super) fn note_axis_names(&mut self, tensor: Tensor, axes: &[NamedAxis]) {
+        for NamedAxis { kind, place, name } in axes {
+            let name = self.text(*name).to_string();
+            // In a function, the name is an argument of the function.
+            let is_size = self.frame.layer.is_none() && self.dims.iter().any(|dim| dim.name == name);
+            self.axis_names.push(AxisName { tensor, kind: *kind, place: *place, name, is_size });
+        }
+    }
+
+    /// The names that a declared shape has for axes.
+    pub(super) fn axis_names_in(&self, shape: &Shape) -> Vec<NamedAxis> {
+        let mut named = Vec::new();
         let rows = [(Kind::Batch, &shape.batch), (Kind::Input, &shape.input)];
         let rows = rows.into_iter().filter_map(|(kind, row)| Some((kind, row.as_ref()?)));
         let has_names =
@@ -38,12 +55,10 @@ impl Eval<'_> {
                 } else {
                     continue;
                 };
-                let name = self.text(*name).to_string();
-                // In a function, the name is an argument of the function.
-                let is_size = self.frame.layer.is_none() && self.dims.iter().any(|dim| dim.name == name);
-                self.axis_names.push(AxisName { tensor, kind, place, name, is_size });
+                named.push(NamedAxis { kind, place, name: *name });
             }
         }
+        named
     }
 
     /// The axes that a declared axis stands for.

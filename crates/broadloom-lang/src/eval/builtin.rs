@@ -14,6 +14,7 @@ use broadloom_diagnostics::Span;
 
 use crate::arithmetic::number;
 use crate::codes;
+use crate::eval::act::Act;
 use crate::eval::spec::By;
 use crate::eval::{Eval, Evaluated, Reported};
 use crate::syntax::ast::Ident;
@@ -299,7 +300,7 @@ fn at_each_point(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
     }
     let tensors: Vec<Tensor> =
         given.iter().map(|given| eval.tensor(&given.value, given.span)).collect::<Result<_, _>>()?;
-    Ok(Value::Tensor(eval.ask(call.span, |graph| graph.pointwise(call.name, &tensors))?))
+    Ok(Value::Tensor(eval.act(Act::Pointwise(call.name), &tensors, call.span)?))
 }
 
 fn greatest(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
@@ -323,7 +324,7 @@ fn extreme(eval: &mut Eval<'_>, call: &Call, accumulate: Accumulate) -> Evaluate
         return Ok(Value::Number(number(call.name, &[*a, *b])));
     }
     let operands = [eval.tensor(&a.value, a.span)?, eval.tensor(&b.value, b.span)?];
-    Ok(Value::Tensor(eval.ask(call.span, |graph| graph.pointwise(call.name, &operands))?))
+    Ok(Value::Tensor(eval.act(Act::Pointwise(call.name), &operands, call.span)?))
 }
 
 fn choose(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
@@ -335,7 +336,7 @@ fn choose(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
     for given in [condition, a, b] {
         operands.push(eval.tensor(&given.value, given.span)?);
     }
-    Ok(Value::Tensor(eval.ask(call.span, |graph| graph.pointwise("where", &operands))?))
+    Ok(Value::Tensor(eval.act(Act::Pointwise("where"), &operands, call.span)?))
 }
 
 fn reduced(eval: &mut Eval<'_>, call: &Call, accumulate: Accumulate) -> Evaluated<Value> {
@@ -413,8 +414,8 @@ fn mean(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
     eval.only(call, &[])?;
     let call = &with_spec(eval, call)?;
     let (spec, operands) = eval.spec_and_operands(call, By::Names)?;
-    let over = eval.left_out(spec.spec());
-    let made = eval.ask(call.span, |graph| graph.mean(&*spec, &operands, &over))?;
+    let over = eval.left_out(spec.spec()).into();
+    let made = eval.act(Act::Mean(spec, over), &operands, call.span)?;
     eval.show_as_written(made, call.span, &format!("{}(…)", call.name));
     Ok(Value::Tensor(made))
 }
@@ -430,7 +431,7 @@ fn split(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
 fn constant(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
     let [value] = eval.exactly(call, "constant(1)")?;
     let value = eval.number(&value.value, value.span)?;
-    Ok(Value::Tensor(eval.ask(call.span, |graph| Ok(graph.constant(value)))?))
+    Ok(Value::Tensor(eval.act(Act::Constant(value), &[], call.span)?))
 }
 
 /// `range("t ->")`: positions 0, 1, 2, … along the one axis of a shape.
@@ -453,14 +454,20 @@ fn range(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
     let text = eval.filled(&text, shape.span)?;
     let (text, sizes) = eval.range_shape(&text, shape.span)?;
     let name = eval.fresh_name("range");
-    Ok(Value::Tensor(eval.ask(call.span, |graph| {
+    if !sizes.is_empty() {
+        eval.no_replay();
+    }
+    let before = eval.graph.quiet().len();
+    let made = eval.ask_quietly(call.span, |graph| {
         let range = graph.range(&name, &text)?;
         for (label, size) in sizes {
             let own = graph.captured(range, &label)?;
             graph.set_to(own, &size)?;
         }
         Ok(range)
-    })?))
+    })?;
+    eval.note_range(&text, made, call.span, before);
+    Ok(Value::Tensor(made))
 }
 
 /// `params(loss)`: the parameters that a tensor depends on; `params(net)`: those that a layer has made.

@@ -151,6 +151,7 @@ impl Eval<'_> {
             depth: self.depth,
             work: self.work,
             walked: self.walked,
+            replay: Default::default(),
             inference: self.inference,
             bodies: self.bodies.clone(),
             params: self.params.clone(),

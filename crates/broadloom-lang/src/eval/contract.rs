@@ -60,8 +60,10 @@ impl Eval<'_> {
             }
             let declared = self.declared(shape)?;
             let sizes: Vec<_> = declared.sizes.iter().map(|(label, size)| (label.as_str(), size)).collect();
-            let made = self.graph.state_shape(tensor, &declared.text, &sizes, &mut names);
-            self.note_origins(shape.span.unwrap_or(argument.name.span));
+            let stated = shape.span.unwrap_or(argument.name.span);
+            let made = self.graph.quiet_mut().state_shape(tensor, &declared.text, &sizes, &mut names);
+            self.note_origins(stated);
+            self.note_statement(tensor, &declared, stated);
             if let Err(error) = made {
                 let got = self.graph.shape(tensor).to_string();
                 let wants = (function, argument.name.name, declared.written.as_str());
@@ -77,10 +79,13 @@ impl Eval<'_> {
     /// Binds the names of a stated shape that are sizes, for the body.
     fn bind_sizes(&mut self, function: &Function, shape: &Shape, names: &StatedNames) {
         for name in names_of(shape) {
+            self.note_outer(&function.scope, name);
             if !is_known(function, name)
-                && let Some(size) = self.graph.captured_stated(names, self.text(name))
+                && let Some(size) = self.graph.quiet().captured_stated(names, self.text(name))
             {
-                self.frame.scope.bind(name, Value::Size(Rc::new(size.into())));
+                let size = Value::Size(Rc::new(size.into()));
+                self.note_size(&size, |recorder| recorder.stated_size(name));
+                self.frame.scope.bind(name, size);
             }
         }
     }
@@ -102,8 +107,9 @@ impl Eval<'_> {
         };
         let declared = self.declared(shape)?;
         let sizes: Vec<_> = declared.sizes.iter().map(|(label, size)| (label.as_str(), size)).collect();
-        let made = self.graph.state_shape(*tensor, &declared.text, &sizes, names);
+        let made = self.graph.quiet_mut().state_shape(*tensor, &declared.text, &sizes, names);
         self.note_origins(span);
+        self.note_statement(*tensor, &declared, span);
         let Err(error) = made else { return Ok(()) };
         let got = self.graph.shape(*tensor).to_string();
         let name = self.text(function.def.name.name).to_string();
@@ -149,13 +155,6 @@ impl Eval<'_> {
         }
         diagnostic.help.extend(help.map(Help::from));
         self.fail(diagnostic.with_note(error.message()))
-    }
-
-    /// Notes where the last steps of the graph come from.
-    fn note_origins(&mut self, span: Span) {
-        let origin =
-            crate::program::Origin { span: self.place(span), inner: span, application: self.application };
-        self.origins.resize(self.graph.steps(), origin);
     }
 
     /// Says what a signature promises and the body does not keep, if anything: `inferred` are the shapes of the arguments

@@ -4,6 +4,7 @@ use broadloom::{Error, Graph, SizeSum, Tensor};
 use broadloom_diagnostics::Span;
 use rustc_hash::FxHashSet;
 
+use super::act::Act;
 use super::{Eval, Evaluated, Reported};
 use crate::codes;
 use crate::eval::builtin::moves;
@@ -16,8 +17,13 @@ impl Eval<'_> {
     pub(crate) fn tensor(&mut self, value: &Value, span: Span) -> Evaluated<Tensor> {
         match value {
             Value::Tensor(tensor) => Ok(*tensor),
-            Value::Number(number) => self.ask(span, |graph| Ok(graph.number(*number))),
-            Value::Size(size) => self.sized(size, span),
+            Value::Number(number) => self.act(Act::Number(*number), &[], span),
+            Value::Size(size) => {
+                let before = self.graph.quiet().len();
+                let made = self.sized(size, span)?;
+                self.note_size_tensor(value, made, span, before);
+                Ok(made)
+            }
             Value::Position(position) => self.counted(position, span),
             Value::List(items) if items.iter().any(has_tensors) => moves::block(self, items, span),
             Value::List(_) => {
@@ -86,13 +92,13 @@ impl Eval<'_> {
     }
 
     /// A size as a tensor: a number that is filled in when all sizes are known.
-    fn sized(&mut self, size: &Size, span: Span) -> Evaluated<Tensor> {
+    pub(super) fn sized(&mut self, size: &Size, span: Span) -> Evaluated<Tensor> {
         match size {
-            Size::Sum(sum) => self.ask(span, |graph| sum_tensor(graph, sum)),
-            Size::Number(number) => self.ask(span, |graph| Ok(graph.number(*number))),
+            Size::Sum(sum) => self.ask_quietly(span, |graph| sum_tensor(graph, sum)),
+            Size::Number(number) => self.ask_quietly(span, |graph| Ok(graph.number(*number))),
             Size::Binary(sign, a, b) => {
                 let (a, b) = (self.sized(a, span)?, self.sized(b, span)?);
-                self.ask(span, |graph| graph.pointwise(sign.operation(), &[a, b]))
+                self.ask_quietly(span, |graph| graph.pointwise(sign.operation(), &[a, b]))
             }
         }
     }

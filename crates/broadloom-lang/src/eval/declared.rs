@@ -14,6 +14,8 @@ pub(super) struct Declared {
     pub(super) written: String,
     /// Names in the text, and the sizes they are equal to.
     pub(super) sizes: Vec<(String, SizeSum)>,
+    /// The same sizes as values.
+    pub(super) values: Vec<Value>,
 }
 
 impl Declared {
@@ -73,7 +75,7 @@ impl Eval<'_> {
                 declared.push("...");
                 return Ok(());
             }
-            AxisKind::Row(name) => match self.frame.scope.find(*name) {
+            AxisKind::Row(name) => match self.find(*name) {
                 Some(
                     value @ (Value::Number(_)
                     | Value::Size(_)
@@ -88,7 +90,7 @@ impl Eval<'_> {
                     return Ok(());
                 }
             },
-            AxisKind::Name(name) => match self.frame.scope.find(*name) {
+            AxisKind::Name(name) => match self.find(*name) {
                 Some(value @ (Value::Number(_) | Value::Size(_) | Value::Mistake)) => value,
                 // Any other name is a size to be inferred.
                 _ => {
@@ -140,6 +142,7 @@ impl Eval<'_> {
         }
         if !declared.sizes.iter().any(|(known, _)| *known == label) {
             declared.sizes.push((label, sum.clone()));
+            declared.values.push(value.clone());
         }
         Ok(())
     }

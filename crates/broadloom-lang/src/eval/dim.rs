@@ -147,14 +147,15 @@ impl Eval<'_> {
     /// The name that the graph has for a size.
     pub(super) fn dim_name(&self, size: &Size) -> Option<String> {
         let captured = size.as_captured()?;
-        self.graph.captured_dim_name(captured).map(str::to_string)
+        self.graph.quiet().captured_dim_name(captured).map(str::to_string)
     }
 
     /// A label for a size to be inferred: its own name,
     /// unless the graph has another size of that name.
     pub(super) fn free_label(&self, name: Name) -> String {
         let mut label = self.text(name).to_string();
-        while self.graph.has_dim(&label) {
+        // The names of sizes are compared when a body is replayed.
+        while self.graph.quiet().has_dim(&label) {
             label.push('_');
         }
         label

@@ -3,9 +3,10 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use broadloom::{Along, Kind, PartialAxis, SliceIndex, concat};
+use broadloom::{Along, Kind, PartialAxis, SliceIndex, Tensor, concat};
 use broadloom_diagnostics::{Diagnostic, Fact, Span};
 
+use super::act::Act;
 use super::builtin;
 use super::{Eval, Evaluated, Frame, Reported};
 use crate::arithmetic::fold;
@@ -36,20 +37,10 @@ impl Eval<'_> {
 
     fn compound(&mut self, id: ExprId, kind: &ExprKind, span: Span) -> Evaluated<Value> {
         match kind {
-            ExprKind::List(items) => {
-                let mut values = Vec::with_capacity(items.len());
-                for (at, item) in items.iter().enumerate() {
-                    let Ok(value) = self.expr(*item) else {
-                        return Err(self.look_at(&mut items[at + 1..].iter().copied()));
-                    };
-                    values.push(value);
-                }
-                Ok(Value::List(values.into()))
-            }
+            ExprKind::List(items) => self.list(items),
             ExprKind::Each { item, name, list } => self.each(*item, *name, *list),
             ExprKind::Range(low, high) => {
-                let low = self.whole(*low)?;
-                let high = self.whole(*high)?;
+                let (low, high) = (self.whole(*low)?, self.whole(*high)?);
                 Ok(Value::Range(low, high))
             }
             ExprKind::Param(param) => self.param(id, param, span),
@@ -58,32 +49,11 @@ impl Eval<'_> {
                 self.unary(*sign, &value, span)
             }
             ExprKind::Call { callee, args } => self.call(id, *callee, args, span),
-            ExprKind::Field(of, field) => {
-                if let Some(reported) = self.prefixed(id, None, None) {
-                    return Err(reported);
-                }
-                let value = self.expr(*of)?;
-                if let Some(reported) = self.method(&value, *of, *field, None) {
-                    return Err(reported);
-                }
-                self.field(&value, *field, span)
-            }
-            ExprKind::Index(of, index) => {
-                let (value, position) = (self.expr(*of)?, self.expr(*index)?);
-                if let Value::Tensor(tensor) = position
-                    && let Some(reported) = self.selected(tensor, (*of, *index))
-                {
-                    return Err(reported);
-                }
-                self.index(&value, &position, span)
-            }
+            ExprKind::Field(of, field) => self.field_of(id, *of, *field, span),
+            ExprKind::Index(of, index) => self.element(*of, *index, span),
             ExprKind::If { condition, yes, no } => {
-                let value = self.expr(*condition)?;
-                if let Value::Tensor(_) = value {
-                    return self.if_of_tensor([*condition, *yes, *no], span);
-                }
-                let holds = self.number(&value, self.span_of(*condition))? != 0.0;
-                self.expr(if holds { *yes } else { *no })
+                let chosen = self.side_of([*condition, *yes, *no], span)?;
+                self.expr(chosen)
             }
             ExprKind::Name(_)
             | ExprKind::Number(_)
@@ -91,6 +61,48 @@ impl Eval<'_> {
             | ExprKind::Binary(..)
             | ExprKind::Missing => Err(Reported),
         }
+    }
+
+    fn list(&mut self, items: &[ExprId]) -> Evaluated<Value> {
+        let mut values = Vec::with_capacity(items.len());
+        for (at, item) in items.iter().enumerate() {
+            let Ok(value) = self.expr(*item) else {
+                return Err(self.look_at(&mut items[at + 1..].iter().copied()));
+            };
+            values.push(value);
+        }
+        Ok(Value::List(values.into()))
+    }
+
+    fn field_of(&mut self, id: ExprId, of: ExprId, field: Ident, span: Span) -> Evaluated<Value> {
+        if let Some(reported) = self.prefixed(id, None, None) {
+            return Err(reported);
+        }
+        let value = self.expr(of)?;
+        match self.method(&value, of, field, None) {
+            Some(reported) => Err(reported),
+            None => self.field(&value, field, span),
+        }
+    }
+
+    fn element(&mut self, of: ExprId, index: ExprId, span: Span) -> Evaluated<Value> {
+        let (value, position) = (self.expr(of)?, self.expr(index)?);
+        if let Value::Tensor(tensor) = position
+            && let Some(reported) = self.selected(tensor, (of, index))
+        {
+            return Err(reported);
+        }
+        self.index(&value, &position, span)
+    }
+
+    /// The side of an `if` that its condition chooses.
+    fn side_of(&mut self, [condition, yes, no]: [ExprId; 3], span: Span) -> Evaluated<ExprId> {
+        let value = self.expr(condition)?;
+        if let Value::Tensor(_) = value {
+            return self.if_of_tensor([condition, yes, no], span);
+        }
+        let holds = self.number(&value, self.span_of(condition))? != 0.0;
+        Ok(if holds { yes } else { no })
     }
 
     /// Reports a choice that depends on a tensor.
@@ -155,7 +167,7 @@ impl Eval<'_> {
     }
 
     pub(super) fn lookup(&mut self, name: Name, span: Span) -> Evaluated<Value> {
-        match self.frame.scope.find(name) {
+        match self.find(name) {
             Some(Value::Mistake) => Err(Reported),
             Some(Value::Builtin(builtin)) if builtin.get().name == "training" => {
                 Ok(Value::Number(f64::from(!self.inference)))
@@ -212,7 +224,7 @@ impl Eval<'_> {
             return Ok(Value::Size(Rc::new(size)));
         }
         let tensor = self.tensor(value, span)?;
-        Ok(Value::Tensor(self.ask(span, |graph| graph.pointwise(name, &[tensor]))?))
+        Ok(Value::Tensor(self.act(Act::Pointwise(name), &[tensor], span)?))
     }
 
     /// Applies an operator to two values; `spans` are theirs.
@@ -230,6 +242,7 @@ impl Eval<'_> {
         if let Some(value) =
             scaled(sign, a, b).or_else(|| counted(sign, a, b)).or_else(|| compared(sign, a, b))
         {
+            self.note_size(&value, |recorder| recorder.arithmetic(sign, a, b));
             return Ok(value);
         }
         // Sizes that are already known are numbers.
@@ -244,11 +257,11 @@ impl Eval<'_> {
         }
         self.joined_lists(sign, a, b, span)?;
         let (a, b) = (self.tensor(a, spans.0)?, self.tensor(b, spans.1)?);
-        let made = match sign {
-            Binary::Compose => self.ask(span, |graph| graph.compose(a, b))?,
-            _ => self.ask(span, |graph| graph.pointwise(sign.operation(), &[a, b]))?,
+        let act = match sign {
+            Binary::Compose => Act::Compose,
+            _ => Act::Pointwise(sign.operation()),
         };
-        Ok(Value::Tensor(made))
+        Ok(Value::Tensor(self.act(act, &[a, b], span)?))
     }
 
     /// Reports `[1, 2] + [3]`, which joins lists elsewhere.
@@ -297,7 +310,11 @@ impl Eval<'_> {
         }
         let (x, y) = (self.arithmetic_of_sizes(a)?, self.arithmetic_of_sizes(b)?);
         match arithmetic(sign, &x, &y).filter(|size| !size.captured().is_empty()) {
-            Some(size) => Ok(Value::Size(Rc::new(size))),
+            Some(size) => {
+                let size = Value::Size(Rc::new(size));
+                self.note_size(&size, |recorder| recorder.arithmetic(sign, &x, &y));
+                Ok(size)
+            }
             None => self.binary(sign, &x, &y, (self.span_of(a), self.span_of(b)), self.span_of(id)),
         }
     }
@@ -311,7 +328,10 @@ impl Eval<'_> {
         match value {
             Value::Module(scope) => match scope.own(field.name) {
                 Some(Value::Mistake) => Err(Reported),
-                Some(value) => Ok(value),
+                Some(value) => {
+                    self.note_outside(&value);
+                    Ok(value)
+                }
                 None => {
                     let known = scope.all();
                     let near = suggest::nearest(&text, known.iter().map(|name| self.names.text(*name)));
@@ -324,24 +344,32 @@ impl Eval<'_> {
                     )
                 }
             },
-            Value::Layer(layer) => self.part(layer, field),
+            Value::Layer(layer) => {
+                self.no_replay();
+                self.part(layer, field)
+            }
             Value::Stream(stream, None) if HAS_STREAMS => self.array_of_stream(*stream, field),
             Value::Inference(inner) => self.field(inner, field, span),
             Value::Tensor(tensor) => match text.as_str() {
                 "grad" => Ok(Value::Tensor(self.ask(span, |graph| graph.gradient(*tensor))?)),
                 "T" => Ok(Value::Tensor(self.ask(span, |graph| graph.transpose(*tensor))?)),
-                _ => {
-                    let label = self.free_label(field.name);
-                    let captured = self.ask(span, |graph| {
-                        let captured = graph.captured(*tensor, &text);
-                        captured.or_else(|error| graph.captured(*tensor, &label).map_err(|_| error))
-                    })?;
-                    Ok(Value::Size(Rc::new(captured.into())))
-                }
+                _ => self.size_in(*tensor, field.name, span),
             },
             Value::Mistake => Err(Reported),
             other => self.no_fields(other, field, span),
         }
+    }
+
+    /// The size that a name stands for in the spec that has made a tensor.
+    pub(super) fn size_in(&mut self, tensor: Tensor, name: Name, span: Span) -> Evaluated<Value> {
+        let (text, label) = (self.names.text(name), self.free_label(name));
+        let graph = self.graph.quiet();
+        let captured = graph.captured(tensor, text);
+        let captured = captured.or_else(|error| graph.captured(tensor, &label).map_err(|_| error));
+        let captured = self.ask_quietly(span, |_| captured)?;
+        let size = Value::Size(Rc::new(captured.into()));
+        self.note_size(&size, |recorder| recorder.size_in(tensor, name, span));
+        Ok(size)
     }
 
     fn index(&mut self, value: &Value, index: &Value, span: Span) -> Evaluated<Value> {
@@ -465,7 +493,7 @@ fn scaled(sign: Binary, a: &Value, b: &Value) -> Option<Value> {
 }
 
 /// Arithmetic on sizes and numbers, as a size.
-fn arithmetic(sign: Binary, a: &Value, b: &Value) -> Option<Size> {
+pub(super) fn arithmetic(sign: Binary, a: &Value, b: &Value) -> Option<Size> {
     let size = |value: &Value| match value {
         Value::Size(size) => Some(size.clone()),
         Value::Number(number) => Some(Rc::new(Size::from(*number))),

@@ -284,7 +284,8 @@ impl Eval<'_> {
         }
         if let Value::Tensor(tensor) = value {
             let label = self.free_label(field.name);
-            let captured = self.graph.captured(*tensor, &text).or(self.graph.captured(*tensor, &label));
+            let graph = self.graph.quiet();
+            let captured = graph.captured(*tensor, &text).or(graph.captured(*tensor, &label));
             if captured.is_ok() {
                 return None;
             }

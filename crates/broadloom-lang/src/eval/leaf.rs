@@ -3,6 +3,7 @@
 use broadloom::{Dtype, Initial, Tensor};
 use broadloom_diagnostics::{Diagnostic, Label, Span};
 
+use super::axis_names::NamedAxis;
 use super::declared::Declared;
 use super::first_values::first_values;
 use super::{Eval, Evaluated, Reported};
@@ -19,6 +20,21 @@ pub(super) struct Made {
     shape: Option<String>,
     first: Option<Value>,
     call: Option<Span>,
+}
+
+/// A parameter that is about to be made.
+pub(super) struct NewParam {
+    /// The expression that makes it, and the turns of the loops around it.
+    place: ExprId,
+    turns: std::rc::Rc<[u32]>,
+    pub name: Ident,
+    declared: Option<Declared>,
+    axes: Vec<NamedAxis>,
+    /// Its first value, as a value of the language and as the graph takes it.
+    first: Option<Value>,
+    initial: Option<(Initial, Span)>,
+    precision: Option<Ident>,
+    span: Span,
 }
 
 /// The largest index of a row: greater whole numbers are not exact in a 32-bit float.
@@ -72,8 +88,9 @@ impl Eval<'_> {
             }
         };
         self.relate(tensor, declared.as_ref(), span)?;
-        self.note_axis_names(tensor, shape);
-        self.name_tensor(tensor, &text, name.span);
+        let axes = shape.map_or(Vec::new(), |shape| self.axis_names_in(shape));
+        self.note_axis_names(tensor, &axes);
+        self.name_tensor(tensor, text, name.span);
         self.frame.scope.bind(name.name, Value::Tensor(tensor));
         Ok(())
     }
@@ -174,6 +191,7 @@ impl Eval<'_> {
     pub(super) fn param(&mut self, place: ExprId, param: &Param, span: Span) -> Evaluated<Value> {
         if let Some(made) = self.made_before(place) {
             self.same_parameter(&made, param, span)?;
+            self.note_made_before(&made);
             return Ok(made);
         }
         let scope = match &self.frame.layer {
@@ -205,36 +223,67 @@ impl Eval<'_> {
             Some(initial) => Some((self.expr(initial)?, self.span_of(initial))),
             None => None,
         };
+        self.new_param((place, param, span), name, declared, first)
+    }
+
+    /// Makes a parameter whose shape and first value are known. Apart, because first values may nest deeply.
+    #[inline(never)]
+    fn new_param(
+        &mut self,
+        (place, param, span): (ExprId, &Param, Span),
+        name: String,
+        declared: Option<Declared>,
+        first: Option<(Value, Span)>,
+    ) -> Evaluated<Value> {
         let initial = match &first {
             Some((value, at)) => Some((self.initial(value, *at)?, *at)),
             None => None,
         };
-        let tensor = self.ask(span, |graph| match (&declared, &initial) {
+        let axes = param.shape.as_ref().map_or(Vec::new(), |shape| self.axis_names_in(shape));
+        let first = first.map(|(value, _)| value);
+        let (precision, turns) = (param.precision, self.frame.turns.clone());
+        let made =
+            NewParam { place, turns, name: param.name, declared, axes, first, initial, precision, span };
+        let tensor = self.make_param(&made, name)?;
+        self.note_param(made, tensor);
+        Ok(Value::Tensor(tensor))
+    }
+
+    /// Makes a parameter that will be called like this. The frame is that of the function that has it.
+    pub(super) fn make_param(&mut self, made: &NewParam, name: String) -> Evaluated<Tensor> {
+        let NewParam { declared, initial, span, .. } = made;
+        let tensor = self.ask_quietly(*span, |graph| match (declared, initial) {
             (Some(declared), _) => graph.param_shaped(&name, &declared.text),
             (None, Some((Initial::Values(values), _))) => graph.param_with_axes(&name, values.sizes()),
             (None, _) => Ok(graph.param(&name)),
         })?;
         self.params.insert(tensor);
-        self.relate(tensor, declared.as_ref(), span)?;
-        self.note_axis_names(tensor, param.shape.as_ref());
-        if let Some(dtype) = self.dtype(param.precision)? {
-            self.ask(span, |graph| graph.set_precision(tensor, dtype))?;
+        self.relate(tensor, declared.as_ref(), *span)?;
+        self.note_axis_names(tensor, &made.axes);
+        if let Some(dtype) = self.dtype(made.precision)? {
+            self.ask_quietly(*span, |graph| graph.set_precision(tensor, dtype))?;
         }
         if let Some((initial, at)) = initial {
-            self.ask(at, |graph| graph.set_initial(tensor, initial))?;
+            self.ask_quietly(*at, |graph| graph.set_initial(tensor, initial.clone()))?;
         }
         if self.frame.layer.is_some() {
             let made = Made {
-                shape: declared.map(|declared| declared.written),
-                first: first.map(|(value, _)| value),
+                shape: declared.as_ref().map(|declared| declared.written.clone()),
+                first: made.first.clone(),
                 call: self.calls.last().copied(),
             };
             self.made_as.insert(tensor, made);
         }
-        self.name_tensor(tensor, &name, param.name.span);
-        scope.bind(param.name.name, Value::Tensor(tensor));
-        self.make_once(place, Value::Tensor(tensor));
-        Ok(Value::Tensor(tensor))
+        self.name_tensor(tensor, name, made.name.span);
+        let value = Value::Tensor(tensor);
+        match self.frame.layer.clone() {
+            Some(layer) => {
+                layer.scope.bind(made.name.name, value.clone());
+                layer.keep((made.place, made.turns.clone()), value);
+            }
+            None => self.frame.scope.bind(made.name.name, value),
+        }
+        Ok(tensor)
     }
 
     /// Checks that a function that is used again would make the same parameter as before.
@@ -245,7 +294,7 @@ impl Eval<'_> {
             Some(shape) => Some(self.declared(shape)?.written),
             None => None,
         };
-        let name = self.graph.name_of(*tensor).unwrap_or_default().to_string();
+        let name = self.graph.quiet().name_of(*tensor).unwrap_or_default().to_string();
         let (was, is) = match (shape, now) {
             (Some(was), Some(now)) if was != now => (format!("`{was}`"), format!("`{now}`")),
             _ => {
@@ -325,7 +374,7 @@ impl Eval<'_> {
     fn relate(&mut self, tensor: Tensor, declared: Option<&Declared>, span: Span) -> Evaluated<()> {
         let Some(declared) = declared else { return Ok(()) };
         if declared.written != declared.text {
-            self.graph.written_as(tensor, &declared.written);
+            self.graph.quiet_mut().written_as(tensor, &declared.written);
         }
         for (label, size) in &declared.sizes {
             self.ask(span, |graph| {

@@ -15,6 +15,8 @@
 //! | `expr` | expressions |
 //! | `path` | fields of layers: their parameters, and the layers inside of them |
 //! | `apply` | functions: configuration, layers, application |
+//! | `replay` | bodies that do the same again, without walking them |
+//! | `act`, `watched` | nothing: operations on the graph as data, and a graph that notices who looks at it |
 //! | `contract` | written signatures |
 //! | `scheme` | bodies of functions with open arguments, aside from the program |
 //! | `unapplied` | nothing: it checks the names in functions that are never applied |
@@ -27,6 +29,7 @@
 //! | `report` | errors of the graph, as diagnostics |
 //! | `checkpoint` | nothing: it keeps the state between two statements, for the check after an edit |
 
+mod act;
 mod action;
 mod apply;
 mod averaged;
@@ -57,6 +60,7 @@ mod misgiven;
 mod path;
 mod printed;
 mod reordered;
+mod replay;
 mod report;
 mod rules;
 mod scheme;
@@ -67,6 +71,7 @@ mod translated;
 mod traps;
 mod unapplied;
 mod wanted;
+mod watched;
 mod weights;
 mod windows;
 mod written;
@@ -89,6 +94,7 @@ use crate::plan::{Action, Plan};
 use crate::program::{Dim, Made, Options, Origin, Written};
 use crate::syntax::ast::{ExprId, File, Name, Names, Statement};
 use crate::value::{BuiltinId, Defining, Function, Layer, Scope, Value};
+use watched::Watched;
 
 /// The error of an evaluation whose mistake has already been reported.
 #[derive(Clone, Copy, Debug)]
@@ -115,7 +121,7 @@ pub(crate) struct Eval<'o> {
     pub options: &'o Options,
     pub sources: Sources,
     pub names: Names,
-    pub graph: Graph,
+    pub graph: Watched,
     pub diagnostics: Vec<Diagnostic>,
     pub plan: Plan,
     /// The origin of each step of the graph.
@@ -168,6 +174,8 @@ pub(crate) struct Eval<'o> {
     pub work: u64,
     /// The number of bodies of functions that have been walked.
     pub walked: usize,
+    /// What is known about bodies that were walked, and the one that is being recorded.
+    pub(crate) replay: replay::Replay,
     /// True while functions are applied as after training.
     inference: bool,
     /// The bodies that are being planned, the innermost last.
@@ -249,7 +257,7 @@ impl<'o> Eval<'o> {
             options,
             sources: Sources::new(),
             names: Names::default(),
-            graph: Graph::new(),
+            graph: Watched::default(),
             diagnostics: Vec::new(),
             plan: Plan::default(),
             origins: Vec::new(),
@@ -279,6 +287,7 @@ impl<'o> Eval<'o> {
             depth: 0,
             work: 0,
             walked: 0,
+            replay: replay::Replay::default(),
             inference: options.inference,
             bodies: vec![action::Planned::default()],
             params: FxHashSet::default(),
@@ -330,7 +339,7 @@ impl<'o> Eval<'o> {
     /// Evaluates a statement outside of blocks. Returns true if there is no mistake in it, and `None` if evaluation ends
     /// before it.
     fn top_statement(&mut self, statement: &Statement) -> Option<bool> {
-        if self.errors >= MOST_ERRORS || self.is_beyond(statement.span) {
+        if self.errors >= MOST_ERRORS || self.replay.has_failed || self.is_beyond(statement.span) {
             return None;
         }
         Some(match self.statement(statement) {
@@ -373,10 +382,11 @@ impl<'o> Eval<'o> {
     /// Counts one more step, unless there have been too many.
     fn step(&mut self, span: Span) -> Evaluated<()> {
         // After too many mistakes, the rest of the program is skipped.
-        if self.errors >= MOST_ERRORS || self.work > MOST_WORK {
+        if self.errors >= MOST_ERRORS || self.work > MOST_WORK || self.replay.has_failed {
             return Err(Reported);
         }
         self.work += 1;
+        self.replay.count_step(self.depth);
         if self.work > MOST_WORK {
             let message = "this program takes more than four million steps to build";
             let help = "`for`, lists and functions that call themselves are written out; `repeat` runs a loop when the program runs";
@@ -469,19 +479,44 @@ impl<'o> Eval<'o> {
 
     /// Asks the graph for something, and records the origin of the steps that it makes.
     pub fn ask<T>(&mut self, span: Span, make: impl FnOnce(&mut Graph) -> Result<T, Error>) -> Evaluated<T> {
-        let made = make(&mut self.graph);
-        let origin = Origin { span: self.place(span), inner: span, application: self.application };
-        self.origins.resize(self.graph.steps(), origin);
+        self.graph.touch();
+        self.ask_quietly(span, make)
+    }
+
+    /// The same for what replaying a body asks for again.
+    pub(crate) fn ask_quietly<T>(
+        &mut self,
+        span: Span,
+        make: impl FnOnce(&mut Graph) -> Result<T, Error>,
+    ) -> Evaluated<T> {
+        let made = make(self.graph.quiet_mut());
+        self.note_origins(span);
         match made {
             Ok(made) => Ok(made),
+            Err(error) if self.replay.is_playing => Err(self.fail_to_replay(&error)),
             Err(error) => self.refused(&error, span),
+        }
+    }
+
+    /// Notes where the last steps of the graph come from.
+    fn note_origins(&mut self, span: Span) {
+        let origin = Origin { span: self.place(span), inner: span, application: self.application };
+        self.origins.resize(self.graph.quiet().steps(), origin);
+    }
+
+    /// The value of a name here.
+    fn find(&mut self, name: Name) -> Option<Value> {
+        match self.replay.is_recording() {
+            false => self.frame.scope.find(name),
+            true => self.find_and_note(name),
         }
     }
 
     /// Lets messages quote a result as it is written here, if that is short.
     pub fn show_as_written(&mut self, tensor: Tensor, span: Span, short: &str) {
         let text = self.quote(span);
-        self.graph.shown_as(tensor, if text == "…" { short } else { &text });
+        self.graph.quiet_mut().shown_as(tensor, if text == "…" { short } else { &text });
+        self.note_shown(tensor, span, short);
     }
 
     /// The comment above a function of the library that is called at a place: it says what the
@@ -523,13 +558,13 @@ impl<'o> Eval<'o> {
     }
 
     /// Gives a tensor a name, and adds a line to the tables.
-    fn name_tensor(&mut self, tensor: Tensor, name: &str, span: Span) {
+    fn name_tensor(&mut self, tensor: Tensor, name: String, span: Span) {
         // A parameter that is bound to its own name has a line already.
         if self.made.iter().rev().take(16).any(|made| made.tensor == tensor && made.name == name) {
             return;
         }
         let level = self.calls.len();
-        self.made.push(Made { name: name.into(), tensor, span: self.place(span), level });
+        self.made.push(Made { name, tensor, span: self.place(span), level });
     }
 
     /// A name that is not taken: the one asked for, or the first free one of `name2`, `name3`, …
@@ -564,15 +599,16 @@ impl<'o> Eval<'o> {
         }
     }
 
+    /// The same for a name that the program writes.
+    fn inside_of(&mut self, name: Name) -> String {
+        let path = self.frame.layer.clone().map(|layer| self.path_of(&layer));
+        joined(path.as_deref(), self.text(name))
+    }
+
     /// A name of the function that is being applied, with its path.
     fn inside(&mut self, name: &str) -> String {
-        let Some(layer) = self.frame.layer.clone() else { return name.to_string() };
-        let path = self.path_of(&layer);
-        let mut inside = String::with_capacity(path.len() + 1 + name.len());
-        inside.push_str(&path);
-        inside.push('.');
-        inside.push_str(name);
-        inside
+        let path = self.frame.layer.clone().map(|layer| self.path_of(&layer));
+        joined(path.as_deref(), name)
     }
 
     /// The path that the names of a layer's parameters begin with.
@@ -585,4 +621,14 @@ impl<'o> Eval<'o> {
         layer.place_at(path.clone());
         path
     }
+}
+
+/// A name with the path of the function that it belongs to.
+fn joined(path: Option<&str>, name: &str) -> String {
+    let Some(path) = path else { return name.to_string() };
+    let mut joined = String::with_capacity(path.len() + 1 + name.len());
+    joined.push_str(path);
+    joined.push('.');
+    joined.push_str(name);
+    joined
 }

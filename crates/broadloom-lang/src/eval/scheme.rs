@@ -274,7 +274,7 @@ impl<'o> Eval<'o> {
         self.names = std::mem::take(&mut aside.names);
         let stated = aside.aside.take().map(|aside| aside.stated).unwrap_or_default();
         let stated = if states_shapes(function) { stated } else { StatedNames::default() };
-        Walked { graph, before, open, result, stated, diagnostics: found, prefix }
+        Walked { graph: graph.into_inner(), before, open, result, stated, diagnostics: found, prefix }
     }
 
     /// An evaluation beside this one, with the same texts and names; with the same tensors if they are used.

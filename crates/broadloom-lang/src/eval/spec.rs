@@ -2,10 +2,13 @@
 
 use std::rc::Rc;
 
-use broadloom::{Accumulate, Combine, Multiples, Notation, Operation, Padding, SpecOptions, Tensor};
+use broadloom::{
+    Accumulate, Captured, Combine, Multiples, Notation, Operation, Padding, SpecOptions, Tensor,
+};
 use broadloom_diagnostics::{Diagnostic, Span};
 use broadloom_spec::{Axis, AxisId, Kind, RowId, RowVariable, Shape, Spec, parse_over, parse_spec};
 
+use super::act::Act;
 use super::{Eval, Evaluated, Reported};
 use crate::codes;
 use crate::eval::builtin::{Call, Given};
@@ -60,9 +63,8 @@ impl Eval<'_> {
         padding: Option<Padding>,
     ) -> Evaluated<Tensor> {
         let (spec, operands) = self.spec_and_operands(call, by)?;
-        let options =
-            SpecOptions { accumulate, combine, padding, name: Some(call.name), ..SpecOptions::default() };
-        self.ask(call.span, |graph| graph.einsum_with(&*spec, &operands, &options))
+        let act = Act::BySpec { spec, accumulate, combine, padding, name: call.name };
+        self.act(act, &operands, call.span)
     }
 
     /// The spec, read and filled in, and the operands of a call.
@@ -99,7 +101,7 @@ impl Eval<'_> {
         if let (By::Names, false, Some(tensor)) = (by, filled.contains("=>"), rest.first())
             && let Some((shape, result)) = filled.split_once("->")
             && let Value::Tensor(tensor) = tensor.value
-            && self.graph.has_no_axes(tensor, Kind::Input)
+            && self.has_no_inputs(tensor)
         {
             let message = "`->` comes between inputs and outputs, and the result of a spec follows `=>`";
             let help = format!("write `{} => {}`", shape.trim(), with_rows(shape, result.trim()));
@@ -236,7 +238,7 @@ impl Eval<'_> {
             let inner = rest[open + 1..open + length].trim();
             filled.push_str(&rest[..open]);
             let name = self.names.intern(inner);
-            match self.frame.scope.find(name) {
+            match self.find(name) {
                 Some(Value::Text(text)) => filled.push_str(&text),
                 Some(Value::Mistake) => return Err(Reported),
                 Some(value) => filled.push_str(&show(self, inner, &value)?),
@@ -364,14 +366,8 @@ impl Eval<'_> {
             let help = "write `set y.h = …`, where `y` is made by a spec with an axis `h`";
             return self.wrong(codes::KIND, message, self.span_of(target), help);
         };
-        let sum = if let Value::Size(size) = &right { size.sum().cloned() } else { None };
-        let made = match sum {
-            Some(sum) => self.ask(span, |graph| graph.set_to(captured, &sum)),
-            None => {
-                let size = self.size_of(&right, self.span_of(value))?;
-                self.ask(span, |graph| graph.set(captured, size))
-            }
-        };
+        let made = self.set_size(captured, &right, (self.span_of(value), span));
+        self.note_set(&left, &right, (self.span_of(value), span));
         let file = self.frame.file.clone();
         // Whatever uses the tensor with another size would be reported too.
         if made.is_err()
@@ -381,6 +377,23 @@ impl Eval<'_> {
             self.frame.scope.bind(*name, Value::Mistake);
         }
         made
+    }
+
+    /// Sets a captured size to a size or a number.
+    pub(super) fn set_size(
+        &mut self,
+        captured: Captured,
+        to: &Value,
+        (at, span): (Span, Span),
+    ) -> Evaluated<()> {
+        let sum = if let Value::Size(size) = to { size.sum().cloned() } else { None };
+        match sum {
+            Some(sum) => self.ask_quietly(span, |graph| graph.set_to(captured, &sum)),
+            None => {
+                let size = self.size_of(to, at)?;
+                self.ask_quietly(span, |graph| graph.set(captured, size))
+            }
+        }
     }
 
     /// `op`: an operation by its assignments, in which its

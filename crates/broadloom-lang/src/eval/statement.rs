@@ -82,6 +82,17 @@ impl Eval<'_> {
     /// Evaluates one statement. The value is that of its expression, if it is one.
     pub(super) fn statement(&mut self, statement: &Statement) -> Evaluated<Value> {
         let span = statement.span;
+        let makes_values = matches!(
+            statement.kind,
+            StatementKind::Let { .. }
+                | StatementKind::Set { .. }
+                | StatementKind::If(_)
+                | StatementKind::For { .. }
+                | StatementKind::Expr(_)
+        );
+        if !makes_values {
+            self.no_replay();
+        }
         let made = match &statement.kind {
             StatementKind::Import { path, alias } => self.import(path, *alias),
             StatementKind::Dim { name, range, value } => self.dim(*name, *range, *value, span),
@@ -196,7 +207,7 @@ impl Eval<'_> {
     }
 
     fn bind(&mut self, names: &[Ident], shape: Option<&Shape>, value: ExprId) -> Evaluated<()> {
-        let before = self.graph.len();
+        let before = self.graph.quiet().len();
         let made = self.expr(value)?;
         let [name] = names else { return self.bind_all(names, &made, value) };
         self.bind_one(*name, made.clone(), before);
@@ -233,36 +244,46 @@ impl Eval<'_> {
 
     /// Binds a name. A tensor, a layer or a list of layers without a name yet takes it.
     pub(super) fn bind_one(&mut self, name: Ident, value: Value, before: usize) {
-        let text = self.text(name.name).to_string();
-        match &value {
+        let is_new = matches!(&value, Value::Tensor(tensor) if tensor.index() >= before);
+        self.call_by(name, &value, is_new);
+        self.note_binding(name, &value, is_new);
+        self.frame.scope.bind(name.name, value);
+    }
+
+    /// Calls a tensor, a layer or a list of layers by a name that is bound to it; a tensor only if it is new.
+    pub(super) fn call_by(&mut self, name: Ident, value: &Value, is_new: bool) {
+        match value {
             Value::Tensor(tensor) => {
-                let shown = self.inside(&text);
-                if tensor.index() >= before && self.graph.name_of(*tensor).is_none() {
-                    self.graph.name(*tensor, &shown);
+                let shown = self.inside_of(name.name);
+                let graph = self.graph.quiet_mut();
+                if is_new && graph.name_of(*tensor).is_none() {
+                    graph.name(*tensor, &shown);
                 }
-                self.name_tensor(*tensor, &shown, name.span);
+                self.name_tensor(*tensor, shown, name.span);
             }
-            Value::Layer(layer) => layer.call_it(&text),
+            Value::Layer(layer) => layer.call_it(self.names.text(name.name)),
             Value::List(items) => {
                 for (at, item) in items.iter().enumerate() {
                     if let Value::Layer(layer) = item {
-                        layer.call_it(&format!("{text}.{at}"));
+                        layer.call_it(&format!("{}.{at}", self.text(name.name)));
                     }
                 }
             }
             _ => {}
         }
-        self.note_part(name.name, &value);
-        self.frame.scope.bind(name.name, value);
+        self.note_part(name.name, value);
     }
 
     fn define(&mut self, def: &Arc<Def>, span: Span) {
         self.defining.note(&self.frame.scope);
+        self.frame.scope.define_in();
+        self.no_replay();
         let function = Rc::new(Function {
             def: def.clone(),
             file: self.frame.file.clone(),
             scope: self.frame.scope.clone(),
             span,
+            is_nested: self.frame.layer.is_some(),
         });
         if !self.library.contains(&span.source) {
             self.defined.push(function.clone());

@@ -1,5 +1,7 @@
 //! Texts that are easily misread: numbers in specs, names in the shape of a range.
 
+use std::rc::Rc;
+
 use broadloom::SizeSum;
 use broadloom_diagnostics::{Diagnostic, Span};
 use broadloom_spec::{AxisKind, ComponentKind, parse_shape};
@@ -15,11 +17,12 @@ const NEAR: usize = 64;
 
 impl Eval<'_> {
     /// Remembers a spec that the program writes itself, unless it says something else than it seems to.
-    pub(super) fn look_at_spec(&mut self, read: &ReadSpec, span: Span) -> Evaluated<()> {
+    pub(super) fn look_at_spec(&mut self, read: &Rc<ReadSpec>, span: Span) -> Evaluated<()> {
         if self.place(span) != span {
             return Ok(());
         }
-        let literal = match read {
+        self.note_spec(read, span);
+        let literal = match &**read {
             ReadSpec::Written(text, _) => self.sources.slice(span).trim_matches('"') == text,
             ReadSpec::Over(..) => false,
         };
@@ -81,7 +84,7 @@ impl Eval<'_> {
         for axis in axes {
             let Some(name) = axis.name else { continue };
             let name = self.names.intern(decl.names.axes.text(name));
-            let label = match self.frame.scope.find(name) {
+            let label = match self.find(name) {
                 Some(value @ (Value::Number(_) | Value::Mistake)) => self.size_of(&value, span)?.to_string(),
                 Some(Value::Text(_)) => {
                     let name = self.names.text(name).to_string();

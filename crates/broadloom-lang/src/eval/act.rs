@@ -1,0 +1,65 @@
+//! Operations on the graph as data, so that a body that is applied again can do them again.
+
+use std::rc::Rc;
+
+use broadloom::{Accumulate, Combine, Error, Graph, Padding, SpecOptions, Tensor};
+use broadloom_diagnostics::Span;
+
+use super::spec::ReadSpec;
+use super::{Eval, Evaluated};
+use crate::value::Value;
+
+/// An operation on tensors.
+#[derive(Clone)]
+pub(crate) enum Act {
+    /// A number as a tensor.
+    Number(f64),
+    Constant(f64),
+    Pointwise(&'static str),
+    Compose,
+    BySpec {
+        spec: Rc<ReadSpec>,
+        accumulate: Accumulate,
+        combine: Combine,
+        padding: Option<Padding>,
+        name: &'static str,
+    },
+    /// The mean over the names that a spec leaves out.
+    Mean(Rc<ReadSpec>, Rc<[String]>),
+}
+
+impl Act {
+    fn on(&self, graph: &mut Graph, operands: &[Tensor]) -> Result<Tensor, Error> {
+        match (self, operands) {
+            (Act::Number(number), _) => Ok(graph.number(*number)),
+            (Act::Constant(number), _) => Ok(graph.constant(*number)),
+            (Act::Pointwise(name), _) => graph.pointwise(name, operands),
+            (Act::Compose, [a, b, ..]) => graph.compose(*a, *b),
+            (Act::Compose, _) => graph.pointwise("@", operands),
+            (Act::BySpec { spec, accumulate, combine, padding, name }, _) => {
+                let (accumulate, combine, padding) = (*accumulate, *combine, *padding);
+                let options =
+                    SpecOptions { accumulate, combine, padding, name: Some(name), ..SpecOptions::default() };
+                graph.einsum_with(&**spec, operands, &options)
+            }
+            (Act::Mean(spec, over), _) => graph.mean(&**spec, operands, over),
+        }
+    }
+}
+
+impl Eval<'_> {
+    /// Does an operation, and records it if a body is being recorded.
+    pub(crate) fn act(&mut self, act: Act, operands: &[Tensor], span: Span) -> Evaluated<Tensor> {
+        let before = self.graph.quiet().len();
+        let made = self.act_again(&act, operands, span)?;
+        if self.replay.is_recording() {
+            self.note_act(act, operands, span, &Value::Tensor(made), before);
+        }
+        Ok(made)
+    }
+
+    /// Does an operation.
+    pub(super) fn act_again(&mut self, act: &Act, operands: &[Tensor], span: Span) -> Evaluated<Tensor> {
+        self.ask_quietly(span, |graph| act.on(graph, operands))
+    }
+}

@@ -1,0 +1,272 @@
+//! Bodies that are replayed do what they do when they are walked.
+//!
+//! Random functions, as users write them, are applied several times: again, with the same and with other configurations, to
+//! tensors of the same and of other shapes, inside of others and in lists, with sizes as numbers and with names. The program is
+//! read twice, and everything that can be seen of it must be the same. `BROADLOOM_PROGRAMS=n` sets the number of programs,
+//! `BROADLOOM_SEED=n` the first seed.
+
+use std::fmt::Write as _;
+
+use broadloom_lang::{Options, Program, compile, infer};
+
+use crate::schemes::drawer;
+use crate::schemes::function::{Function, Item};
+use crate::schemes::text::declared as text_of;
+use broadloom_testing::Dice;
+
+/// The default number of programs.
+const PROGRAMS: u64 = 500;
+
+/// One of so many programs is read with everything that is found by looking at it as a whole.
+const WHOLE: u64 = 20;
+
+fn number(variable: &str, default: u64) -> u64 {
+    std::env::var(variable).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
+}
+
+#[test]
+fn replaying_is_walking() {
+    let (first, count) = (number("BROADLOOM_SEED", 0), number("BROADLOOM_PROGRAMS", PROGRAMS));
+    let (mut replayed, mut right, mut wrong) = (0, 0, 0);
+    for seed in first..first + count {
+        let text = drawn(&mut Dice::new(seed));
+        let read = if seed % WHOLE == 0 { compile } else { infer };
+        let program = same(&text, &format!("seed {seed}"), read);
+        replayed += u64::from(program.replayed > 0);
+        right += u64::from(program.is_ok());
+        wrong += u64::from(!program.is_ok());
+    }
+    eprintln!("{count} programs: {replayed} replay bodies, {right} are right, {wrong} wrong");
+    assert!(count < 100 || replayed > count / 8, "{replayed} of {count} programs replay bodies");
+    assert!(count < 100 || right.min(wrong) > count / 12, "{right} programs are right, {wrong} wrong");
+}
+
+/// Reads a program with and without replaying, and compares.
+fn same(text: &str, about: &str, read: fn(&str, &str, &Options) -> Program) -> Program {
+    let options = |walks| Options { walks, ..Options::default() };
+    let (mut program, mut walked) =
+        (read("program.loom", text, &options(false)), read("program.loom", text, &options(true)));
+    assert_eq!(walked.replayed, 0);
+    let (seen, expected) = (seen(&mut program), seen(&mut walked));
+    if seen != expected {
+        let differs = |(a, b): &(&str, &str)| a != b;
+        let (now, before) = seen.lines().zip(expected.lines()).find(differs).unwrap_or_default();
+        panic!("{about}\n{text}\nreplayed: {now}\nwalked:   {before}\n");
+    }
+    program
+}
+
+/// What can be seen of a program.
+fn seen(program: &mut Program) -> String {
+    let mut seen = String::new();
+    for diagnostic in &program.diagnostics {
+        _ = writeln!(seen, "{diagnostic:?}");
+    }
+    for made in &program.made {
+        _ = writeln!(seen, "{made:?}");
+    }
+    for application in &program.applications {
+        _ = writeln!(seen, "{application:?}");
+    }
+    for origin in &program.origins {
+        _ = writeln!(seen, "{origin:?}");
+    }
+    for spec in &program.specs {
+        _ = writeln!(seen, "{:?} {}", spec.span, spec.literal);
+    }
+    _ = writeln!(seen, "{:?}\n{:?}\n{}", program.axis_names, program.dims, program.work);
+    let (is_ok, tensors) = (program.is_ok(), program.graph.tensors().collect::<Vec<_>>());
+    for tensor in tensors {
+        let shape = match is_ok {
+            true => program
+                .graph
+                .final_shape(tensor)
+                .map_or_else(|error| error.to_string(), |shape| shape.to_string()),
+            false => program.graph.shape(tensor).to_string(),
+        };
+        let graph = &program.graph;
+        let (name, told) = (graph.name_of(tensor), graph.told_as(tensor));
+        _ = writeln!(seen, "{tensor:?} {name:?} {told:?} {:?} {shape}", graph.node(tensor));
+    }
+    seen
+}
+
+/// A program that applies random functions several times.
+fn drawn(dice: &mut Dice) -> String {
+    let functions = drawer::draw(dice);
+    let mut text = String::new();
+    let (named, is_careless) = (dice.percent(30), dice.percent(20));
+    if named {
+        text.push_str("dim big in 2..\ndim wide in 1..9\n");
+    }
+    text.push_str(&functions.written());
+    let count = 3 + dice.below(5);
+    let mut results: Vec<(usize, String)> = Vec::new();
+    let mut layers: Vec<(usize, String)> = Vec::new();
+    let mut shapes: Vec<((usize, usize), String)> = Vec::new();
+    for at in 0..count {
+        let of = dice.below(functions.0.len());
+        let function = &functions.0[of];
+        let mut given: Vec<String> = Vec::new();
+        for (place, (_, meant)) in function.arguments.iter().enumerate() {
+            let before = shapes.iter().rev().find(|(known, _)| *known == (of, place)).cloned();
+            let result = results.iter().rev().find(|(known, _)| *known == of).cloned();
+            match (before, result) {
+                (_, Some((_, result))) if dice.percent(25) => given.push(result),
+                (Some((_, name)), _) if dice.percent(30) => given.push(name),
+                (before, _) => {
+                    let name = format!("d{at}_{place}");
+                    let shape = match before.filter(|_| dice.percent(60)) {
+                        // The same shape once more.
+                        Some((_, known)) => declared(&text, &known),
+                        // With mistakes, or as it is meant.
+                        None if is_careless => meant.drawn(&mut |item, dice| sizes(item, named, dice), dice),
+                        None => {
+                            let row = |row: &Vec<Item>| {
+                                let axes: Vec<String> =
+                                    row.iter().map(|item| meant_size(item, named)).collect();
+                                axes.join(", ")
+                            };
+                            let [batch, input, output] = &meant.0;
+                            text_of(&row(batch), &row(input), &row(output))
+                        }
+                    };
+                    _ = writeln!(text, "data {name} : {shape}");
+                    shapes.push(((of, place), name.clone()));
+                    given.push(name);
+                }
+            }
+        }
+        let applied = applied(function, of, &mut layers, at, &mut text, dice);
+        let call = match given.len() {
+            1 if dice.percent(25) => format!("{} |> [{applied} for i in 0..3]", given[0]),
+            _ => format!("{applied}({})", given.join(", ")),
+        };
+        let result = format!("r{at}");
+        _ = writeln!(text, "let {result} = {call}");
+        if function.results.len() == 1 {
+            results.push((of, result));
+        }
+        if dice.percent(8) {
+            // A name that functions find outside of themselves has another value from here on.
+            _ = writeln!(text, "let {} = {}", dice.pick(&["n", "size", "d", "relu"]), dice.below(5) + 1);
+        }
+    }
+    text
+}
+
+/// A function with its configuration: a layer from before, or a new one.
+fn applied(
+    function: &Function,
+    of: usize,
+    layers: &mut Vec<(usize, String)>,
+    at: usize,
+    text: &mut String,
+    dice: &mut Dice,
+) -> String {
+    let Some(config) = &function.config else { return function.name.clone() };
+    let known = layers.iter().rev().find(|(known, _)| *known == of).cloned();
+    if let Some((_, layer)) = known.filter(|_| dice.percent(40)) {
+        return layer;
+    }
+    let sizes: Vec<&str> =
+        config.iter().map(|_| dice.pick(&["12", "12", "12", "12", "4", "inferred"])).collect();
+    let layer = format!("{}({})", function.name, sizes.join(", "));
+    if dice.percent(50) {
+        return layer;
+    }
+    _ = writeln!(text, "let l{at} = {layer}");
+    layers.push((of, format!("l{at}")));
+    format!("l{at}")
+}
+
+/// The shape that a program declares for a name.
+fn declared(text: &str, name: &str) -> String {
+    let line = text.lines().find_map(|line| line.strip_prefix(&format!("data {name} : ")));
+    line.unwrap_or("...").to_owned()
+}
+
+/// The axes of a part of a shape, sometimes others than are meant.
+fn sizes(item: &Item, named: bool, dice: &mut Dice) -> Vec<String> {
+    match item {
+        Item::Axis(_) if dice.percent(10) => vec![(1 + dice.below(6)).to_string()],
+        Item::Axis(_) => vec![meant_size(item, named)],
+        Item::Row(_) => (0..dice.below(3)).map(|_| meant_size(item, named)).collect(),
+    }
+}
+
+/// The size of an axis, and of the one axis of a row: the same one wherever it has the same name.
+fn meant_size(item: &Item, named: bool) -> String {
+    let (Item::Axis(name) | Item::Row(name)) = item;
+    match name.as_str() {
+        "s" if named => "big".to_owned(),
+        "b" if named => "wide".to_owned(),
+        _ => "12".to_owned(),
+    }
+}
+
+/// Blocks as in a large model: one is walked, one is recorded, and the others are instances.
+#[test]
+fn blocks_are_walked_twice() {
+    let text = "data x : 2, 16 | 64\ndef dense(n)(x) = relu({w : ... -> n} @ x + {b : n})\n\
+                let y = x |> [dense(64) for i in 0..10]\nlet one = dense(64)\nlet z = x |> [one for i in 0..10]\n";
+    let program = infer("program.loom", text, &Options::default());
+    assert!(program.is_ok());
+    // Of the one layer, the first application is an instance, too: it makes parameters, and the next one is recorded.
+    assert_eq!((program.walked, program.replayed), (3, 17));
+    same(text, "blocks", compile);
+}
+
+/// What functions find outside of themselves may change between applications.
+#[test]
+fn names_outside_of_functions_change() {
+    for text in [
+        "data x : 3\nlet k = 2\ndef f(x) = k * x\nlet a = f(x)\nlet b = f(a)\nlet k = 5\nlet c = f(b)\nlet d = f(c)\n",
+        "data x : 3\ndata w : 3\ndef f(x) = w * x\nlet a = f(x)\nlet b = f(a)\ndata v : 3\nlet w = v\nlet c = f(b)\n",
+        "data x : 3\ndef g(x) = -x\ndef f(x) = g(x)\nlet a = f(x)\nlet b = f(a)\ndef g(x) = exp(x)\nlet c = f(b)\n",
+        // The argument is what the body finds outside, in one application.
+        "data x : 3\ndata w : 3\ndef f(y) = w + y\nlet a = f(x)\nlet b = f(w)\nlet c = f(x)\nlet d = f(a)\n",
+        "data x : 4\ndef f(x) = {w : n -> 4} @ x\nlet a = f(x)\nlet b = f(x)\nlet n = 3\nlet c = f(x)\n",
+    ] {
+        same(text, "names", compile);
+    }
+}
+
+/// What a recording is for: kinds of arguments, conditions, `training`, layers, mistakes in a later application.
+#[test]
+fn applications_that_differ() {
+    for text in [
+        "data x : 3\ndef f(x, n = 0) = if n > 0 then f(x + n, n - 1) else x\nlet a = f(x, 3)\nlet b = f(x, 3)\nlet c = f(x, 4)\n",
+        "data x : 3\ndata y : 3\ndef f(a, b) = a * b\nlet p = f(x, y)\nlet q = f(x, y)\nlet r = f(x, x)\nlet s = f(y, x)\n",
+        "data x : 3\ndef f(x) = if training then 2 * x else x\nlet a = f(x)\nlet b = f(a)\nlet c = inference(f)(b)\nlet d = f(c)\n",
+        "data x : 3\ndef f(g, x) = g(x) + x\nlet a = f(exp, x)\nlet b = f(exp, a)\nlet c = f(log, b)\ndef h(x) = 3 * x\n\
+         let d = f(h, c)\nlet e = f(h, d)\ndef i(x) = x\nlet j = f(i, e)\nlet k = f(i, j)\n",
+        "data x : 3\ndata y : 4\ndef f(x) = {w : 3} * x\nlet a = f(x)\nlet b = f(x)\nlet c = f(x)\nlet d = f(y)\n",
+        "data x : 3\ndata y : 4\ndef f(n)(x) = {w : n} * x\nlet a = f(3)(x)\nlet b = f(3)(x)\nlet c = f(3)(x)\nlet d = f(3)(y)\n",
+        "data x : 3 | 4\ndef f(x : ..b.. | c) : ..b.. | c = x - mean(\"... | c\", x)\nlet a = f(x)\nlet b = f(a)\nlet c = f(b)\n",
+        "data x : 3 | 4\ndef f(x) =\n  let k, l = [x, 2 * x]\n  let y = k + l\n  [y, k]\nlet a, b = f(x)\nlet c, d = f(a)\nlet e, g = f(d)\n",
+        "data x : 8\ndef f(x) =\n  let h = {w : ... -> 8} @ x\n  let h = relu(h)\n  h\nlet a = f(x)\nlet b = f(a)\nlet c = f(b)\nlet w = f.w\n",
+        "data x : 8\ndef g(n)(x) = {w : ... -> n} @ x\ndef f()(x) =\n  let parts = [g(8), g(8)]\n  x |> parts\n\
+         let l, m, n = [f() for i in 0..3]\nlet y = x |> [l, m, n]\nlet w = n.parts[1].w\nlet z = y |> [l, m, n]\n",
+    ] {
+        same(text, "applications", compile);
+    }
+}
+
+/// Blocks of the library, of which everything is replayed but functions inside of functions.
+#[test]
+fn blocks_of_the_library_are_replayed() {
+    let text = |layers: usize| {
+        format!(
+            "data tokens : 2, 16 |\nlet y = tokens |> decoder_only(100, 32, layers = {layers}, heads = 4)\n"
+        )
+    };
+    let counts = |layers: usize| {
+        let program = infer("program.loom", &text(layers), &Options::default());
+        (program.walked, program.replayed)
+    };
+    let ((few, some), (many, more)) = (counts(4), counts(8));
+    // A block defines a function inside of it.
+    assert_eq!((many - few, more - some), (2 * 4, 16 * 4));
+    same(&text(4), "blocks of the library", compile);
+}
