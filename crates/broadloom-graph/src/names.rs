@@ -63,7 +63,7 @@ pub(crate) fn name_of(graph: &Graph, tensor: Tensor) -> Option<&str> {
 }
 
 /// The name of a tensor in a message: its own, the application that made it, or how it is computed.
-pub(crate) fn told_as(graph: &Graph, tensor: Tensor) -> String {
+pub(crate) fn message_name(graph: &Graph, tensor: Tensor) -> String {
     match graph.facts.applied.get(&tensor).filter(|_| name_of(graph, tensor).is_none()) {
         Some(text) => text.to_string(),
         None => label_of(graph, tensor),

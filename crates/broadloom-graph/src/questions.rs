@@ -27,8 +27,8 @@ impl Graph {
     }
 
     /// The name of a tensor in a message: its own, the application that made it, or how it is computed.
-    pub fn told_as(&self, tensor: Tensor) -> String {
-        names::told_as(self, tensor)
+    pub fn message_name(&self, tensor: Tensor) -> String {
+        names::message_name(self, tensor)
     }
 
     /// The text that stands for a tensor in a sentence: its name, or the expression that makes it.

@@ -59,7 +59,7 @@ pub(crate) fn why(graph: &mut Graph, tensor: Tensor, kind: Kind, axis: usize) ->
     let partial = partial_shape::partial_row(graph, row);
     let ((asked, rank), _) = graph.closed(|closed, view| ask(closed, row, view.axes, axis))?;
     let Some(asked) = asked else {
-        let (name, has) = (names::told_as(graph, tensor), axes(rank as u32));
+        let (name, has) = (names::message_name(graph, tensor), axes(rank as u32));
         let message = format!("`{name}` has no {} axis {axis}: its {} has {has}", kind.name(), kind.name());
         return Err(Error::new(ErrorKind::Use, message).with_help("axes are counted from 0"));
     };
@@ -84,7 +84,7 @@ pub(crate) fn why(graph: &mut Graph, tensor: Tensor, kind: Kind, axis: usize) ->
     } else if !chain.is_empty() {
         chain.extend(asked.ranks.into_iter().filter(is_choice).take(1));
     }
-    let mut parts = told(graph, &chain, goal);
+    let mut parts = chain_lines(graph, &chain, goal);
     if parts.is_empty() && !forced {
         parts.push(nothing_said(graph, what));
     } else if asked.dim == Dim::Unit
@@ -121,7 +121,7 @@ pub(crate) fn why_axes(graph: &mut Graph, tensor: Tensor, kind: Kind) -> Result<
     if forced {
         chain.retain(|link| !is_choice(link));
     }
-    Ok(Why { size, forced, parts: told(graph, &chain, goal) })
+    Ok(Why { size, forced, parts: chain_lines(graph, &chain, goal) })
 }
 
 /// Explains why a captured dimension of the closed program has its size, in the same way.
@@ -142,7 +142,7 @@ pub(crate) fn why_size(graph: &mut Graph, captured: Captured) -> Result<Why, Err
         chain.retain(|link| !matches!(link.cause, Cause::Policy(..)));
     }
     let mut parts =
-        captured.tensor.map_or_else(Vec::new, |tensor| told(graph, &chain, (tensor, Kind::Output)));
+        captured.tensor.map_or_else(Vec::new, |tensor| chain_lines(graph, &chain, (tensor, Kind::Output)));
     if let Some(what) = what.filter(|_| parts.is_empty() && !forced) {
         parts.push(nothing_said(graph, what));
     }
@@ -210,7 +210,7 @@ fn own_axes(graph: &Graph, goal: TensorRow, rank: u32) -> Vec<MessageLine> {
 fn rank_origin(graph: &Graph, (tensor, kind): TensorRow, rank: u32) -> MessageLine {
     let step = graph.tensors[tensor.index()].step;
     let results = names::step_operands(graph, step).len();
-    let (name, kind_name) = (names::told_as(graph, tensor), kind.name());
+    let (name, kind_name) = (names::message_name(graph, tensor), kind.name());
     let text = if let Some(declared) = graph.declarations.get(&tensor.0) {
         format!("the {kind_name} of `{name}` has {}, declared `{}`", axes(rank), declared.shape)
     } else if let Some(Step::Op { result, .. }) = graph.steps.get(step as usize) {
@@ -229,7 +229,7 @@ fn rank_origin(graph: &Graph, (tensor, kind): TensorRow, rank: u32) -> MessageLi
 
 /// A chain in words: one line for consecutive links of one step, and lines for the steps that
 /// pass rows on unchanged.
-fn told(graph: &Graph, chain: &[Derived], goal: TensorRow) -> Vec<MessageLine> {
+fn chain_lines(graph: &Graph, chain: &[Derived], goal: TensorRow) -> Vec<MessageLine> {
     let mut parts: Vec<MessageLine> = Vec::new();
     // The rows that have the axis which the last link reached, and that link.
     let mut reached: Vec<TensorRow> = Vec::new();
@@ -399,7 +399,7 @@ fn walk_to(graph: &Graph, mut row: TensorRow, goals: &[TensorRow]) -> Option<Vec
 fn chosen(graph: &Graph, link: &Derived) -> MessageLine {
     let Cause::Policy(policy, _) = link.cause else { return MessageLine::from(String::new()) };
     let owner = chosen_for(graph, link);
-    let name = owner.map_or("it".into(), |tensor| format!("`{}`", names::told_as(graph, tensor)));
+    let name = owner.map_or("it".into(), |tensor| format!("`{}`", names::message_name(graph, tensor)));
     let (rule, text) = policy_words(policy, &name);
     let part = match owner {
         Some(tensor) => message::about_tensor(graph, tensor, text),
@@ -424,7 +424,10 @@ fn nothing_said(graph: &Graph, what: DimShape) -> MessageLine {
     let (rule, text) = match leaf {
         Some(tensor) => (
             LEAF,
-            format!("closing: nothing that `{}` is used with has a size here", names::told_as(graph, tensor)),
+            format!(
+                "closing: nothing that `{}` is used with has a size here",
+                names::message_name(graph, tensor)
+            ),
         ),
         None => (INTERIOR, "closing: nothing gives the axis a size".into()),
     };

@@ -68,7 +68,7 @@ pub struct Explanation {
 
 impl Explanation {
     /// The steps and the conclusion, told along the lines of the program.
-    pub fn told(&self, analysis: &Analysis, columns: usize, color: bool) -> String {
+    pub fn render(&self, analysis: &Analysis, columns: usize, color: bool) -> String {
         let steps = self.steps.iter().map(|step| Said { text: &step.text, span: step.span, answer: false });
         let mut story: Vec<Said<'_>> = steps.collect();
         story.push(Said { text: &self.end, span: Some(self.span), answer: true });

@@ -92,7 +92,7 @@ pub fn verify(analysis: &mut Analysis, given: &[Given]) -> Result<Verified, Refu
         false => None,
     };
     let program = &analysis.program;
-    diagnostics.extend(fitted.iter().flat_map(|fitted| fitted.told(program)));
+    diagnostics.extend(fitted.iter().flat_map(|fitted| fitted.diagnostics(program)));
     // In the order of the text; diagnostics without a place come last.
     diagnostics.sort_by_key(|diagnostic| {
         let place = diagnostic.primary().map(|label| (label.span.source, label.span.start));
@@ -155,7 +155,7 @@ impl<'a> Fitted<'a> {
     }
 
     /// All diagnostics about the arrays.
-    fn told(&self, program: &Program) -> Vec<Diagnostic> {
+    fn diagnostics(&self, program: &Program) -> Vec<Diagnostic> {
         let missing: Vec<Diagnostic> = (self.rows.iter())
             .filter(|row| row.array.is_none() && !row.own)
             .map(|row| self.missing(row, program))

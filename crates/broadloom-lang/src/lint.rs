@@ -211,7 +211,7 @@ fn broadcasts(program: &mut Program, shapes: &Shapes, wanted: Severity) -> Vec<D
         let Some(origin) = program.origins.get(first.step) else { continue };
         let node = results[first.step].and_then(|result| program.graph.node(result));
         if let Some((a, b)) = mutual.pair(program, shapes, (node.as_ref(), origin), of_step) {
-            let names = (program.graph.told_as(a.operand), program.graph.told_as(b.operand));
+            let names = (program.graph.message_name(a.operand), program.graph.message_name(b.operand));
             let message = format!("`{}` and `{}` broadcast into each other", names.0, names.1);
             let help = mutual::other_bar(program, shapes, (a.operand, b.operand)).unwrap_or_else(|| {
                 "to pair them up, declare equal axes in the same row; if all pairs are meant, say so by a spec: \

@@ -203,11 +203,11 @@ impl Ready {
     /// Runs a routine.
     pub fn compute(&mut self, routine: &Routine) -> Result<(), Box<Diagnostic>> {
         let ran = self.session.run(routine);
-        ran.map_err(|error| self.told(&error))
+        ran.map_err(|error| self.diagnose(&error))
     }
 
     /// An error of the session, at the place in the program that it is about.
-    pub fn told(&self, error: &Error) -> Box<Diagnostic> {
+    pub fn diagnose(&self, error: &Error) -> Box<Diagnostic> {
         let step = error.step().or_else(|| error.ends().iter().find_map(|end| end.step));
         let origin = step.and_then(|step| self.origins.get(step));
         let mut wrong = diagnose(

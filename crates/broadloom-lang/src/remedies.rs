@@ -6,6 +6,7 @@
 //! more than the rule which the program breaks.
 
 mod calls;
+mod quote;
 mod shapes;
 mod sizes;
 

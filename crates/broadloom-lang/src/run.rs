@@ -296,7 +296,7 @@ impl Running<'_> {
         }
         self.place.note(self.session);
         let saved = self.session.save(file);
-        self.told(saved, span)?;
+        self.diagnosed(saved, span)?;
         self.saved = self.place.steps.first().map(|step| step.repetitions);
         Ok(())
     }
@@ -341,7 +341,7 @@ impl Running<'_> {
         Ok(())
     }
 
-    fn told<T>(&self, made: Result<T, Error>, span: Span) -> Result<T, Box<Diagnostic>> {
+    fn diagnosed<T>(&self, made: Result<T, Error>, span: Span) -> Result<T, Box<Diagnostic>> {
         made.map_err(|error| Box::new(diagnose(&error, span, self.origins, self.advice)))
     }
 
@@ -349,7 +349,7 @@ impl Running<'_> {
         for (slice, position) in &self.plan.slices {
             if let Some(at) = position.at(&self.values).and_then(|at| u64::try_from(at).ok()) {
                 let set = self.session.set_position(*slice, at);
-                self.told(set, span)?;
+                self.diagnosed(set, span)?;
             }
         }
         let routine = &self.plan.routines[routine];
@@ -361,13 +361,13 @@ impl Running<'_> {
         notice(self.session, self.noticed, self.observer);
         let Err(error) = &ran else { return Ok(()) };
         if error.kind() != ErrorKind::NotFinite {
-            return self.told(ran, span);
+            return self.diagnosed(ran, span);
         }
         // A routine may minimise several losses.
         let minimised =
             |(loss, _): &&(Tensor, Span)| error.tensor().is_some_and(|(tensor, _)| tensor == *loss);
         let span = self.plan.minimised.iter().find(minimised).map_or(span, |(_, span)| *span);
-        self.told(ran, span).map_err(|wrong| Box::new(self.after_steps(*wrong)))
+        self.diagnosed(ran, span).map_err(|wrong| Box::new(self.after_steps(*wrong)))
     }
 
     /// Adds how far the program had come when a loss was not finite, and advice.
@@ -423,7 +423,7 @@ impl Running<'_> {
         self.values[repeat.counter.0 as usize] = number;
         if let Some(leaf) = repeat.leaf {
             let set = self.set_number(leaf, number);
-            self.told(set, repeat.span)?;
+            self.diagnosed(set, repeat.span)?;
         }
         let goes_on = self.resuming.len() > self.depth;
         for stream in repeat.streams.iter().filter(|_| HAS_STREAMS && !goes_on) {
@@ -465,7 +465,7 @@ impl Running<'_> {
                 }
                 PrintedPiece::Tensor(tensor) => {
                     let values = self.session.get(*tensor);
-                    show::array(&self.told(values, span)?)
+                    show::array(&self.diagnosed(values, span)?)
                 }
             };
             let is_block = text.contains('\n');
@@ -491,11 +491,11 @@ impl Running<'_> {
             self.routine(routine, span)?;
         }
         let values = self.session.get(tensor);
-        let values = self.told(values, span)?;
+        let values = self.diagnosed(values, span)?;
         let written = match path.ends_with(".csv") {
             true => write_csv::<&str>(path, &[], &values),
             false => write_npy(path, &values),
         };
-        self.told(written.map_err(Error::from), span)
+        self.diagnosed(written.map_err(Error::from), span)
     }
 }

@@ -85,7 +85,7 @@ fn seen(program: &mut Program) -> String {
             false => program.graph.shape(tensor).to_string(),
         };
         let graph = &program.graph;
-        let (name, told) = (graph.name_of(tensor), graph.told_as(tensor));
+        let (name, told) = (graph.name_of(tensor), graph.message_name(tensor));
         _ = writeln!(seen, "{tensor:?} {name:?} {told:?} {:?} {shape}", graph.node(tensor));
     }
     seen

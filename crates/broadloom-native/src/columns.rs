@@ -119,7 +119,7 @@ impl Columns {
             extent,
             parallel: false,
             block: (parts > 1).then_some((part, length)),
-            abreast: false,
+            interleaved: false,
             body: nested(rest, vec![store(Some(Binary::Add), value)]),
         });
         let body = begin.into_iter().chain([summed]).collect();
@@ -128,7 +128,7 @@ impl Columns {
             extent: parts.into(),
             parallel,
             block: None,
-            abreast: false,
+            interleaved: false,
             body,
         };
         let local = fresh.locals;

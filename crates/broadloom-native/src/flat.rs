@@ -70,7 +70,7 @@ pub(crate) struct Looped {
     /// block.
     pub block: Option<(u32, u64)>,
     /// True if many of its iterations go through its body in lockstep.
-    pub abreast: bool,
+    pub interleaved: bool,
     pub body: Vec<FlatStatement>,
 }
 
@@ -186,7 +186,7 @@ impl Lower<'_> {
                     extent: each.extent,
                     parallel: each.parallel,
                     block: None,
-                    abreast: false,
+                    interleaved: false,
                     body,
                 })
             }
@@ -269,7 +269,7 @@ impl Lower<'_> {
                     extent: cells,
                     parallel: true,
                     block: None,
-                    abreast: false,
+                    interleaved: false,
                     body: vec![store],
                 })
             }

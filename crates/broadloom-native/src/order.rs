@@ -86,8 +86,8 @@ pub(crate) fn arrange(program: &Program, fresh: &mut Fresh, step: FlatStatement)
     if leaf.iter().any(is_loop) {
         let leaf = leaf.into_iter().flat_map(|step| arrange(program, fresh, step)).collect();
         let Some((var, extent, parallel)) = loops.pop() else { return leaf };
-        let mut inner = Looped { var, extent, parallel, block: None, abreast: false, body: leaf };
-        inner.abreast = suits_abreast(&inner);
+        let mut inner = Looped { var, extent, parallel, block: None, interleaved: false, body: leaf };
+        inner.interleaved = suits_interleaving(&inner);
         return nested(loops, vec![FlatStatement::Loop(inner)]);
     }
     if !is_free(program, &loops, &leaf) {
@@ -127,11 +127,11 @@ pub(crate) fn split(step: &FlatStatement) -> Option<Split> {
     // The outermost loop that has enough iterations to share, or the longest.
     let enough = candidates.iter().find(|(_, extent, _)| extent.typical() >= 16);
     let chosen = enough.or(candidates.iter().max_by_key(|(_, extent, _)| extent.typical()))?;
-    let mut abreast = false;
+    let mut interleaved = false;
     step.each(&mut |step| {
-        abreast |= matches!(step, FlatStatement::Loop(each) if each.var == chosen.0 && each.abreast);
+        interleaved |= matches!(step, FlatStatement::Loop(each) if each.var == chosen.0 && each.interleaved);
     });
-    let grain = match abreast {
+    let grain = match interleaved {
         true => 64,
         false if Some(chosen.0) == innermost => 256,
         false => 1,
@@ -218,7 +218,7 @@ pub(crate) fn chain(each: Looped) -> (Vec<Bare>, Vec<FlatStatement>) {
 /// The opposite of [`chain`]: the body inside the loops.
 pub(crate) fn nested(loops: Vec<Bare>, leaf: Vec<FlatStatement>) -> Vec<FlatStatement> {
     loops.into_iter().rev().fold(leaf, |body, (var, extent, parallel)| {
-        vec![FlatStatement::Loop(Looped { var, extent, parallel, block: None, abreast: false, body })]
+        vec![FlatStatement::Loop(Looped { var, extent, parallel, block: None, interleaved: false, body })]
     })
 }
 
@@ -231,12 +231,12 @@ pub(crate) fn has_blocks(step: &FlatStatement) -> bool {
 
 /// Returns true if the iterations of a loop with loops inside should go through its body in
 /// lockstep: they are independent and neighbours in memory, and those of a loop inside are not.
-fn suits_abreast(each: &Looped) -> bool {
+fn suits_interleaving(each: &Looped) -> bool {
     let whole = FlatStatement::Loop(each.clone());
     let (mut fits, mut far) = (each.extent.typical() >= 32, false);
     whole.each(&mut |step| {
         fits &= match step {
-            FlatStatement::Loop(inner) => inner.block.is_none() && !inner.abreast,
+            FlatStatement::Loop(inner) => inner.block.is_none() && !inner.interleaved,
             FlatStatement::Check { .. }
             | FlatStatement::Sort(_)
             | FlatStatement::Matrix { .. }
@@ -465,7 +465,7 @@ fn in_blocks(
         fresh.vars.push(format!("{name}_block"));
         loops.push((block, fresh.blocks.of(extent, BLOCK as u64), false));
         let block = Some((block, BLOCK as u64));
-        body = vec![FlatStatement::Loop(Looped { var, extent, parallel, block, abreast: false, body })];
+        body = vec![FlatStatement::Loop(Looped { var, extent, parallel, block, interleaved: false, body })];
     }
     nested(loops, body)
 }

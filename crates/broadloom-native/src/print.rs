@@ -360,8 +360,8 @@ impl Printer<'_> {
             _ => ("0".to_string(), each.extent.to_string()),
         };
         let innermost = !each.body.iter().any(|step| matches!(step, FlatStatement::Loop(_)));
-        if each.abreast {
-            self.abreast(each, &name, (&begin, &end), depth);
+        if each.interleaved {
+            self.interleaved(each, &name, (&begin, &end), depth);
             return self.names.release(&name);
         }
         let length = each.block.map_or(each.extent.typical(), |(_, length)| length as i64);

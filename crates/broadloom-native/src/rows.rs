@@ -53,8 +53,9 @@ pub(crate) fn rows(program: &Program, candidates: &[BufferId], step: &mut FlatSt
 fn around(step: &FlatStatement) -> Vec<(u32, Size)> {
     let mut loops = Vec::new();
     let mut body = std::slice::from_ref(step);
-    while let [FlatStatement::Loop(Looped { var, extent, block: None, abreast: false, body: inner, .. })] =
-        body
+    while let [
+        FlatStatement::Loop(Looped { var, extent, block: None, interleaved: false, body: inner, .. }),
+    ] = body
     {
         loops.push((*var, *extent));
         body = inner;

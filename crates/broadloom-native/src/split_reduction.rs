@@ -178,7 +178,14 @@ fn in_parts(program: &mut Program, fresh: &mut Fresh, steps: &[FlatStatement]) -
     body.push(FlatStatement::Loop(Looped { block, body: within, ..each.clone() }));
     body.extend(results);
     let looped = |var, parallel, body| {
-        FlatStatement::Loop(Looped { var, extent: parts.into(), parallel, block: None, abreast: false, body })
+        FlatStatement::Loop(Looped {
+            var,
+            extent: parts.into(),
+            parallel,
+            block: None,
+            interleaved: false,
+            body,
+        })
     };
     let mut all = vec![looped(part, true, body)];
     all.extend(before.iter().cloned());

@@ -1,5 +1,6 @@
 //! Answers as Python objects: whatever can be serialised becomes dictionaries, lists, texts and numbers.
 
+use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use serde::Serialize;
@@ -9,7 +10,7 @@ use serde_json::Value;
 pub fn object<'py>(py: Python<'py>, answer: &impl Serialize) -> PyResult<Bound<'py, PyAny>> {
     match serde_json::to_value(answer) {
         Ok(value) => translated(py, &value),
-        Err(error) => Err(crate::errors::plain(py, &format!("an answer cannot be shown: {error}"))),
+        Err(error) => Err(PyRuntimeError::new_err(format!("an answer cannot be shown: {error}"))),
     }
 }
 

@@ -17,7 +17,8 @@ use pyo3::prelude::*;
 use crate::arrays::{Received, handed_out, received};
 use crate::errors::{advised, detached, plain, raised};
 use crate::program::Program;
-use crate::running::{backend_of, in_python, taken};
+use crate::remedies::in_python;
+use crate::running::{backend_of, taken};
 
 /// A program as a function with gradients.
 #[pyclass(frozen, module = "broadloom._broadloom")]
@@ -264,7 +265,7 @@ impl Differentiated {
             let mut state = self.state();
             let backward = Arc::clone(&state.backward);
             let made = state.ready.session.stablehlo(&backward);
-            made.map_err(|error| state.ready.told(&error))
+            made.map_err(|error| state.ready.diagnose(&error))
         })?;
         made.map_err(|wrong| raised(py, &self.sources, &[*wrong]))
     }

@@ -24,6 +24,7 @@ mod matrices;
 mod observer;
 mod places;
 mod program;
+mod remedies;
 mod running;
 mod shaped;
 mod spec;

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use broadloom::{Backend, Block, Copied, Error, Given, LeafKind, Node, Remedy, Routine, Settings, Tensor};
+use broadloom::{Backend, Block, Copied, Error, Given, LeafKind, Node, Routine, Settings, Tensor};
 use broadloom_diagnostics::{Diagnostic, Sources};
 use broadloom_ide::{Analysis, arrays};
 use broadloom_lang::{Available, Ready, Way, nearest};
@@ -14,6 +14,7 @@ use crate::arrays::{Received, handed_out, received, received_as_it_is};
 use crate::errors::{advised, detached, plain, raised};
 use crate::observer::Watcher;
 use crate::program::Program;
+use crate::remedies::in_python;
 
 /// A program with its numbers.
 #[pyclass(frozen, module = "broadloom._broadloom")]
@@ -113,7 +114,7 @@ pub fn taken(ready: &mut Ready, wanted: &[Tensor]) -> Result<Vec<Block>, Box<Dia
             Some(before) => Block::of(&taken[before].read()).map_err(Error::from),
             None => ready.session.take(*tensor),
         };
-        taken.push(block.map_err(|error| ready.told(&error))?);
+        taken.push(block.map_err(|error| ready.diagnose(&error))?);
     }
     Ok(taken)
 }
@@ -192,22 +193,6 @@ pub fn backend_of(py: Python<'_>, name: &str) -> PyResult<Backend> {
     }
 }
 
-/// Advice in Python.
-pub fn in_python(remedy: Remedy) -> Option<&'static str> {
-    match remedy {
-        Remedy::Values => {
-            Some("give the values by the name of the data: `program(x=array)`, `program.run(x=array)`")
-        }
-        Remedy::Bits | Remedy::Integers | Remedy::WholeValues => {
-            Some("give whole numbers: `array.astype(\"int64\")`")
-        }
-        Remedy::Size => {
-            Some("declare it with a size to run at, `dim n in 1..64 = 32`, or give `sizes={\"n\": 32}`")
-        }
-        _ => None,
-    }
-}
-
 impl Running {
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
@@ -242,8 +227,8 @@ impl Running {
     }
 }
 
-fn told(state: &State, error: &Error) -> Wrong {
-    Wrong::Diagnosed(state.ready.told(error))
+fn diagnosed(state: &State, error: &Error) -> Wrong {
+    Wrong::Diagnosed(state.ready.diagnose(error))
 }
 
 fn all_received(arrays: &[(String, Bound<'_, PyAny>)]) -> PyResult<Vec<(String, Received)>> {
@@ -359,7 +344,7 @@ impl Running {
         let tensor = state.map_or_else(|| self.param(py, name), |(_, tensor)| Ok(*tensor))?;
         let block = self.work(py, |state| {
             let taken = state.ready.session.take(tensor);
-            taken.map_err(|error| told(state, &error))
+            taken.map_err(|error| diagnosed(state, &error))
         })?;
         handed_out(py, block)
     }
@@ -370,7 +355,7 @@ impl Running {
         let values = received(array)?.copied().map_err(|message| plain(py, &message))?;
         self.work(py, |state| {
             let set = state.ready.session.set(tensor, &values);
-            set.map_err(|error| told(state, &error))
+            set.map_err(|error| diagnosed(state, &error))
         })
     }
 
@@ -378,14 +363,14 @@ impl Running {
     fn save(&self, py: Python<'_>, path: std::path::PathBuf) -> PyResult<()> {
         self.work(py, |state| {
             let saved = state.ready.session.save(&path);
-            saved.map_err(|error| told(state, &error))
+            saved.map_err(|error| diagnosed(state, &error))
         })
     }
 
     /// Reads parameters and states from a safetensors file that has all of them.
     fn load(&self, py: Python<'_>, path: std::path::PathBuf) -> PyResult<Vec<String>> {
         self.work(py, |state| {
-            state.ready.session.load(&path).map_err(|error| told(state, &error))?;
+            state.ready.session.load(&path).map_err(|error| diagnosed(state, &error))?;
             let mut heard = Heard::default();
             state.ready.pass_on(&mut heard);
             Ok(heard.0)

@@ -5,7 +5,7 @@ use broadloom_diagnostics::{Diagnostic, Sources};
 use broadloom_ide::{Analysis, Line, Text};
 use broadloom_lang::Program;
 
-use crate::running::in_python;
+use crate::remedies::in_python;
 
 /// Why there is no module.
 pub enum Refused {
@@ -30,7 +30,7 @@ pub fn module(text: &Text, name: Option<&str>) -> Result<String, Refused> {
     let mut ready = program.ready(&settings).map_err(refused)?;
     ready.advice = in_python;
     let made = ready.session.stablehlo_with_places(&wanted, &place);
-    made.map(|made| head + &made).map_err(|error| refused(ready.told(&error)))
+    made.map(|made| head + &made).map_err(|error| refused(ready.diagnose(&error)))
 }
 
 /// A line that says at which sizes the program is written, if it has sizes with a range.

@@ -65,7 +65,8 @@ pub(crate) fn explanation_at(text: &str, at: u32) -> Result<Shown, String> {
 
 fn explained(analysis: &mut Analysis, name: &str) -> Result<Shown, String> {
     let answers = explain(analysis, name)?.explanations;
-    let told = |each: &Explanation| format!("{} {}\n{}", each.of, each.is, each.told(analysis, WIDTH, false));
+    let told =
+        |each: &Explanation| format!("{} {}\n{}", each.of, each.is, each.render(analysis, WIDTH, false));
     Ok(Shown { text: answers.iter().map(told).collect::<Vec<_>>().join("\n") })
 }
 

@@ -104,6 +104,6 @@ fn signed(args: &Args, text: &Text, console: &mut Console<'_>) -> Option<Output>
 /// An explanation, told along the lines of the program.
 pub fn people(analysis: &Analysis, answer: &Explanation, look: Look) -> String {
     let mut out = format!("{} {}\n", look.paint(Paint::Strong, &answer.of), answer.is);
-    out.push_str(&answer.told(analysis, look.columns.unwrap_or(WIDTH), look.color));
+    out.push_str(&answer.render(analysis, look.columns.unwrap_or(WIDTH), look.color));
     out
 }

@@ -35,7 +35,7 @@ pub(super) fn advice(graph: &Graph, case: Case<'_>, ends: [Dim; 2]) -> Option<He
         && (super::known_row(graph, a, Kind::Input).is_some_and(|inputs| !inputs.is_empty())
             || matches!(graph.leaf(a), Some(Leaf::Param)) && !graph.rows(a)[Kind::Input as usize].is_empty())
     {
-        let [a, b] = [a, b].map(|tensor| inner(&names::told_as(graph, tensor)));
+        let [a, b] = [a, b].map(|tensor| inner(&names::message_name(graph, tensor)));
         let help = format!("`*` is pointwise; the matrix product is `{a} @ {b}`");
         return Some(Help::product(help));
     }
@@ -140,10 +140,10 @@ pub(super) fn product_advice(graph: &Graph, step: u32) -> Option<Help> {
     let fit = |x: (Tensor, Kind), y: (Tensor, Kind)| {
         row(x.0, x.1).is_some_and(|sizes| row(y.0, y.1) == Some(sizes))
     };
-    let [left, right] = [a, b].map(|tensor| inner(&names::told_as(graph, tensor)));
+    let [left, right] = [a, b].map(|tensor| inner(&names::message_name(graph, tensor)));
     let would_fit = |product: String| Some(Help::product(format!("{CONTRACTS}: `{product}` would fit")));
     if let Some(map) = transpose_of(graph, a).filter(|map| fit((*map, Kind::Input), (b, Kind::Output))) {
-        return would_fit(format!("{} @ {right}", inner(&names::told_as(graph, map))));
+        return would_fit(format!("{} @ {right}", inner(&names::message_name(graph, map))));
     }
     if fit((b, Kind::Input), (a, Kind::Output)) {
         return would_fit(format!("{right} @ {left}"));
@@ -151,21 +151,21 @@ pub(super) fn product_advice(graph: &Graph, step: u32) -> Option<Help> {
     if let Some((first, second)) = composed(graph, a).filter(|(first, second)| {
         fit((*first, Kind::Input), (b, Kind::Output)) && fit((*second, Kind::Input), (*first, Kind::Output))
     }) {
-        let [first, second] = [first, second].map(|tensor| inner(&names::told_as(graph, tensor)));
+        let [first, second] = [first, second].map(|tensor| inner(&names::message_name(graph, tensor)));
         return would_fit(format!("{second} @ {first} @ {right}"));
     }
     if row(a, Kind::Input).is_some() && fit((a, Kind::Output), (b, Kind::Output)) {
         if let Some(turned) = turned_around(graph, a) {
-            return Some(Help::declare(&names::told_as(graph, a), turned));
+            return Some(Help::declare(&names::message_name(graph, a), turned));
         }
-        return would_fit(format!("transpose({}) @ {right}", names::told_as(graph, a)));
+        return would_fit(format!("transpose({}) @ {right}", names::message_name(graph, a)));
     }
     if row(b, Kind::Input).is_some() && fit((a, Kind::Input), (b, Kind::Input)) {
-        return would_fit(format!("{left} @ transpose({})", names::told_as(graph, b)));
+        return would_fit(format!("{left} @ transpose({})", names::message_name(graph, b)));
     }
     if let Some(declared) = leading_batch(graph, a, b) {
         let help = format!("{CONTRACTS}: if the axes before count a batch, declare {declared}");
-        return Some(Help::declare(&names::told_as(graph, b), help));
+        return Some(Help::declare(&names::message_name(graph, b), help));
     }
     let matrix = |tensor: Tensor| row(tensor, Kind::Output).filter(|_| repairs::only_output(graph, tensor));
     if let (Some(m), Some(n)) = (matrix(a), matrix(b))
@@ -236,14 +236,14 @@ pub(super) fn product_advice(graph: &Graph, step: u32) -> Option<Help> {
         );
     }
     let help = format!("{CONTRACTS}: declare {}", declared_map(graph, a, b)?);
-    Some(Help::declare(&names::told_as(graph, a), help))
+    Some(Help::declare(&names::message_name(graph, a), help))
 }
 
 /// Advice for a parameter that is declared with its output before `->`: nobody wants to learn a map and to transpose it.
 fn turned_around(graph: &Graph, map: Tensor) -> Option<String> {
     graph.declarations.get(&map.0).filter(|_| matches!(graph.leaf(map), Some(Leaf::Param)))?;
     let [input, output] = [Kind::Input, Kind::Output].map(|kind| super::known_row(graph, map, kind));
-    let (input, output, name) = (input?.join(", "), output?.join(", "), names::told_as(graph, map));
+    let (input, output, name) = (input?.join(", "), output?.join(", "), names::message_name(graph, map));
     Some(format!(
         "a map is `input -> output`: declare `{name}` as `{output} -> {input}`, or `... -> {input}`, and its input is inferred"
     ))
@@ -268,7 +268,7 @@ fn declared_map(graph: &Graph, map: Tensor, tensor: Tensor) -> Option<String> {
         Leaf::Param => format!(", or `... -> {output}`, and its input is inferred"),
         _ => String::new(),
     };
-    Some(format!("`{}` as `{input} -> {output}`{inferred}", names::told_as(graph, map)))
+    Some(format!("`{}` as `{input} -> {output}`{inferred}", names::message_name(graph, map)))
 }
 
 /// The parameter that reads two sizes, because it is applied twice.
@@ -297,7 +297,7 @@ pub(super) fn facts(graph: &Graph, case: Case<'_>, ends: [Dim; 2]) -> Vec<Fact> 
     }
     let is_product = matches!(super::op(graph, case.refused), Some(Op::Compose | Op::ComposeAccumulate));
     let map = one_map(graph, case).filter(|_| is_product);
-    facts.extend(map.map(|map| Fact::OneMap { name: names::told_as(graph, map) }));
+    facts.extend(map.map(|map| Fact::OneMap { name: names::message_name(graph, map) }));
     facts
 }
 
@@ -305,7 +305,7 @@ pub(super) fn facts(graph: &Graph, case: Case<'_>, ends: [Dim; 2]) -> Vec<Fact> 
 fn used_twice(graph: &Graph, case: Case<'_>, ends: [Dim; 2]) -> Option<String> {
     let map = one_map(graph, case)?;
     let (name, output) = (
-        names::told_as(graph, map),
+        names::message_name(graph, map),
         partial_shape::partial_row(graph, graph.rows(map)[Kind::Output as usize]),
     );
     let own = output.trail.last().or(output.lead.last().filter(|_| !output.open)).map(ToString::to_string);
@@ -346,5 +346,10 @@ fn leading_batch(graph: &Graph, map: Tensor, tensor: Tensor) -> Option<String> {
     if before.is_empty() || input.is_empty() || !repairs::only_output(graph, tensor) {
         return None;
     }
-    Some(format!("`{}` as `{} | {}`", names::told_as(graph, tensor), before.join(", "), input.join(", ")))
+    Some(format!(
+        "`{}` as `{} | {}`",
+        names::message_name(graph, tensor),
+        before.join(", "),
+        input.join(", ")
+    ))
 }

@@ -67,10 +67,10 @@ fn explain_not_single(graph: &Graph, step: u32) -> Error {
     let number = shape.rows.iter().map(|row| (row.lead.len() + row.trail.len()) as u32).sum();
     let message = format!(
         "`convert` reads a single axis, but `{}` (`{shape}`) has {}",
-        names::told_as(graph, tensor),
+        names::message_name(graph, tensor),
         axes(number)
     );
-    let name = names::told_as(graph, tensor);
+    let name = names::message_name(graph, tensor);
     let help = format!("declare `{name}` with one axis, the number of its elements");
     super::error_at(graph, ErrorKind::Arithmetic, step, &message).with_help(Help::declare(&name, help))
 }
@@ -228,7 +228,7 @@ fn explain_too_large(graph: &Graph, case: Case<'_>, axis: &SizedAxis) -> Option<
     };
     Some(match axis.rule {
         Rule::Window(_) => {
-            let of = names::told_as(graph, tensor);
+            let of = names::message_name(graph, tensor);
             error.with_remedy(Remedy::Window(whole), help).with_fact(Fact::NoRoom { of })
         }
         _ => error.with_help(help),

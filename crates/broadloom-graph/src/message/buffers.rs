@@ -17,7 +17,7 @@ const SAME_AXES: &str = "the declared axes, in the order batch, output, input, m
 pub(super) fn explain_buffer(graph: &Graph, case: Case<'_>) -> Option<Error> {
     let Some(Step::Leaf { tensor, .. }) = graph.steps.get(case.refused as usize) else { return None };
     let Declaration { shape, given, .. } = graph.declarations.get(tensor)?;
-    let name = names::told_as(graph, Tensor(*tensor));
+    let name = names::message_name(graph, Tensor(*tensor));
     Some(match given {
         Given::Nothing => return None,
         Given::Axes(axes) => {

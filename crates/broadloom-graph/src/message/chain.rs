@@ -122,7 +122,8 @@ fn line(graph: &Graph, case: Case<'_>, links: &[ConstraintId]) -> error::Message
 pub(crate) fn claim_text(graph: &Graph, id: ConstraintId) -> String {
     let Origin { step, slot, part } = super::origin(graph, id);
     let tensor = |slot: usize| {
-        spec_axis::slot_tensor(graph, step, slot).map_or("?".into(), |tensor| names::told_as(graph, tensor))
+        spec_axis::slot_tensor(graph, step, slot)
+            .map_or("?".into(), |tensor| names::message_name(graph, tensor))
     };
     let own = tensor(usize::from(slot));
     match (graph.steps.get(step as usize), part) {

@@ -49,7 +49,7 @@ fn reshape_advice(graph: &Graph, tensor: Tensor, wanted: Tensor, elements: u64) 
         {
             format!(
                 "{rule}, and `{}` is `{} | {}`: write `{} | {}` for one output axis",
-                names::told_as(graph, from),
+                names::message_name(graph, from),
                 batch.join(", "),
                 output.join(", "),
                 batch.join(", "),
@@ -86,13 +86,13 @@ fn one_other_size(graph: &Graph, wanted: Tensor, from: Tensor, elements: u64) ->
         all[at] = size;
         let (batch, output) = all.split_at(batch.len());
         let bar = if batch.is_empty() { "" } else { " | " };
-        let (name, shape) = (names::told_as(graph, from), partial_shape::shape(graph, from));
+        let (name, shape) = (names::message_name(graph, from), partial_shape::shape(graph, from));
         return Some(format!("`{name}` is `{shape}`; write `{}{bar}{}`", list(batch), list(output)));
     }
     let [_, Some(own)] = rows else { return None };
     let own: Option<Vec<u64>> = own.iter().map(|size| size.parse().ok()).collect();
     let (wide, own) = (output.iter().product::<u64>(), own?.iter().product::<u64>());
-    let name = names::told_as(graph, from);
+    let name = names::message_name(graph, from);
     same.then(|| {
         format!("the batch is the same; `{}` takes {wide} for each, and `{name}` has {own}", list(&output))
     })
@@ -123,7 +123,7 @@ pub(super) fn explain_counts(graph: &Graph, case: Case<'_>) -> Option<Error> {
         _ => return None,
     };
     let Counted { tensor, elements, how } = &counted;
-    let has = format!("`{}` has {elements} elements{how}", names::told_as(graph, *tensor));
+    let has = format!("`{}` has {elements} elements{how}", names::message_name(graph, *tensor));
     let declared =
         ids.iter().find_map(|id| match graph.steps.get(super::origin(graph, *id).step as usize)? {
             Step::Declared(other) => Some((*other, declared_elements(graph, *other)?)),
@@ -189,7 +189,7 @@ fn explain_remainder(graph: &Graph, id: ConstraintId) -> Option<Error> {
     let operand = spec_axis::slot_tensor(graph, step, 0)?;
     let size = elements_of(graph, operand)?;
     let times = size.checked_mul(factor).filter(|times| times % divisor != 0)?;
-    let name = names::told_as(graph, operand);
+    let name = names::message_name(graph, operand);
     let message = format!("`{name}` has {size} elements, and {times} is not a multiple of {divisor}");
     let help = format!(
         "{factor}·{size} elements are divided by {divisor}: change the size of `{name}` or the factors"
@@ -223,7 +223,11 @@ fn asked(graph: &Graph, id: ConstraintId, tensor: Tensor) -> Option<String> {
     let (own, kind) = rows.iter().position(|(read, _)| *read == tensor).map(|at| (at, rows[at].1))?;
     if let (Aspect::Contract, Some((other, kind))) = (part, rows.get(1 - own)) {
         let elements = partial_shape::partial_row(graph, graph.rows(*other)[*kind as usize]).elements()?;
-        return Some(format!("the {} of `{}` has {elements}", kind.name(), names::told_as(graph, *other)));
+        return Some(format!(
+            "the {} of `{}` has {elements}",
+            kind.name(),
+            names::message_name(graph, *other)
+        ));
     }
     let (known, _) = spec_axis::spec_of_step(graph, step)?;
     let row = known.spec.shapes().nth(usize::from(slot))?.row(kind)?;

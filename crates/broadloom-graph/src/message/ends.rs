@@ -72,7 +72,7 @@ pub(crate) fn written_text(graph: &Graph, tensor: Tensor, kind: Kind, spot: Opti
 }
 
 fn axis_text(graph: &Graph, tensor: Tensor, kind: Kind, spot: Option<Spot>) -> String {
-    format!("{} of `{}`", spot_words(graph, tensor, kind, spot), names::told_as(graph, tensor))
+    format!("{} of `{}`", spot_words(graph, tensor, kind, spot), names::message_name(graph, tensor))
 }
 
 /// An axis of a tensor as the end of a conflict, with its claim.
@@ -281,7 +281,7 @@ pub(crate) fn place_text(graph: &Graph, place: AxisPlace) -> String {
     format!(
         "{} of `{}`",
         spot_words(graph, place.tensor, place.kind, Some(place.spot)),
-        names::told_as(graph, place.tensor)
+        names::message_name(graph, place.tensor)
     )
 }
 
@@ -295,10 +295,11 @@ pub(super) fn what_text(graph: &Graph, case: Case<'_>, what: DimShape) -> Option
                 return Some((format!("`{name}`"), None));
             }
             if let Some((tensor, kind)) = shared_row(graph, case, step) {
-                let owner = names::told_as(graph, tensor);
+                let owner = names::message_name(graph, tensor);
                 return Some((format!("the {} of `{owner}`", kind.name()), Some(owner)));
             }
-            let owner = names::step_results(graph, step).next().map(|tensor| names::told_as(graph, tensor));
+            let owner =
+                names::step_results(graph, step).next().map(|tensor| names::message_name(graph, tensor));
             Some((format!("`{name}` of {}", names::called(graph, step)), owner))
         }
         DimShape::Front(row, at) => {
@@ -333,7 +334,7 @@ pub(crate) fn tensor_with(graph: &Graph, row: RowVar, step: u32) -> Option<(Opti
         let rows = Kind::ALL.into_iter().zip(data.rows);
         let (kind, found) = rows.into_iter().find(|(_, found)| found.hole == Some(row))?;
         let own = data.step == step && names::name_of(graph, tensor).is_none();
-        let name = (!own).then(|| names::told_as(graph, tensor));
+        let name = (!own).then(|| names::message_name(graph, tensor));
         Some((name, kind, found))
     };
     let near = names::step_operands(graph, step).iter().copied().chain(names::step_results(graph, step));

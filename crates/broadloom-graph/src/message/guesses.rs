@@ -60,7 +60,7 @@ fn explain_guessed_label(graph: &Graph, step: u32, label: spec::AxisId) -> Error
 
 /// The line for an axis whose size is known and whose parts are not.
 fn several_fit(graph: &Graph, axis: &SizedAxis, label: &str) -> MessageLine {
-    let (kind, tensor) = (axis.place.kind.name(), names::told_as(graph, axis.place.tensor));
+    let (kind, tensor) = (axis.place.kind.name(), names::message_name(graph, axis.place.tensor));
     let whole = axis.whole.unwrap_or_default();
     let why = if axis.is_padded() {
         format!("a padded window fits with any `{label}`")
@@ -87,8 +87,8 @@ fn explain_guessed_shape(graph: &Graph, step: u32) -> Error {
 /// Explains a leaf of which only the number of elements is known, because it is converted.
 fn explain_guessed_source(graph: &Graph, step: u32) -> Error {
     let leaf = names::step_operands(graph, step).first().copied();
-    let name =
-        leaf.map_or_else(|| names::called(graph, step), |leaf| format!("`{}`", names::told_as(graph, leaf)));
+    let name = leaf
+        .map_or_else(|| names::called(graph, step), |leaf| format!("`{}`", names::message_name(graph, leaf)));
     let elements =
         names::step_results(graph, step).next().and_then(|result| counts::elements_of(graph, result));
     let count = elements.map_or_else(String::new, |elements| format!("its {elements} elements are "));

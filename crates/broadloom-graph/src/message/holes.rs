@@ -35,7 +35,7 @@ pub(crate) fn explain_holes(graph: &Graph, holes: &[(Tensor, Kind)], all: &[(Ten
     // Users think of the output of a parameter first.
     let own = holes.iter().filter(|(other, _)| other == tensor).map(|(_, kind)| *kind);
     let kind = own.max().unwrap_or(Kind::Output);
-    let name = names::told_as(graph, *tensor);
+    let name = names::message_name(graph, *tensor);
     let mut error = Error::new(
         ErrorKind::Undetermined,
         format!("parameter `{name}` has {} axes whose size nothing determines", kind.name()),
@@ -47,7 +47,7 @@ pub(crate) fn explain_holes(graph: &Graph, holes: &[(Tensor, Kind)], all: &[(Ten
         let text = if other == tensor {
             format!("nothing determines its {kind} either")
         } else {
-            format!("nothing determines the {kind} of `{}` either", names::told_as(graph, *other))
+            format!("nothing determines the {kind} of `{}` either", names::message_name(graph, *other))
         };
         error = error.with_end(super::about_tensor(graph, *other, text));
     }
@@ -105,7 +105,7 @@ fn contracted_with(graph: &Graph, tensor: Tensor, kind: Kind) -> Option<String> 
             }
             _ => None,
         });
-    others.find(|other| graph.leaf(*other).is_none()).map(|other| names::told_as(graph, other))
+    others.find(|other| graph.leaf(*other).is_none()).map(|other| names::message_name(graph, other))
 }
 
 /// The product that a parameter is combined with, if its map lacks the same axes.
@@ -123,7 +123,7 @@ fn added_to(graph: &Graph, tensor: Tensor, kind: Kind, holes: &[(Tensor, Kind)])
             names::step_operands(graph, step).first().filter(|_| super::op(graph, step) == Some(Op::Compose));
         map.is_some_and(|map| holes.contains(&(*map, Kind::Output)))
     };
-    beside.find(lacks).map(|product| names::told_as(graph, product))
+    beside.find(lacks).map(|product| names::message_name(graph, product))
 }
 
 /// The tensor on the left of `@` without input axes, where a parameter is on the right: they
@@ -138,7 +138,7 @@ fn composed_with_no_input(graph: &Graph, tensor: Tensor) -> Option<String> {
         let [batch, input, output] = graph.rows(*left);
         input.is_empty() && !(batch.is_empty() && output.is_empty())
     };
-    left.find(maps_nothing).map(|left| names::told_as(graph, left))
+    left.find(maps_nothing).map(|left| names::message_name(graph, left))
 }
 
 /// Explains a result that has an axis, or a size, that several operands could give it and none
@@ -148,7 +148,7 @@ pub(crate) fn explain_short(graph: &Graph, short: &Short) -> Error {
     let kind = if let super::Aspect::Made(kind) = part { kind } else { Kind::Output };
     let operands = names::step_operands(graph, step);
     let names: Vec<String> =
-        operands.iter().map(|tensor| format!("`{}`", names::told_as(graph, *tensor))).collect();
+        operands.iter().map(|tensor| format!("`{}`", names::message_name(graph, *tensor))).collect();
     let (result, kind) = (names::called(graph, step), kind.name());
     let message = match short.at {
         None => format!(
@@ -196,7 +196,7 @@ fn readers(graph: &Graph, tensor: Tensor, kind: Kind) -> Vec<MessageLine> {
         let Some(slot) = operands.iter().position(|operand| *operand == tensor) else { continue };
         let called = names::called(graph, step);
         let other =
-            |slot: usize| operands.get(slot).map_or("?".into(), |other| names::told_as(graph, *other));
+            |slot: usize| operands.get(slot).map_or("?".into(), |other| names::message_name(graph, *other));
         let said = match (op, slot, kind) {
             (Op::Compose | Op::ComposeAccumulate, 0, Kind::Input) => {
                 format!("contracts it with the output of `{}`, which is not known either", other(1))

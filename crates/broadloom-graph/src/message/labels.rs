@@ -85,7 +85,7 @@ fn other_order(graph: &Graph, step: u32) -> Option<String> {
         known.spec.results.iter().map(|each| known.written(each, each.span).trim().to_string()).collect();
     Some(format!(
         "`{}` is `{}`: write `{written}` for it, `{} => {}`",
-        names::told_as(graph, tensor),
+        names::message_name(graph, tensor),
         partial_shape::shape(graph, tensor),
         all.join("; "),
         results.join("; ")

@@ -294,7 +294,7 @@ fn known_row(graph: &Graph, tensor: Tensor, kind: Kind) -> Option<Vec<String>> {
 
 /// A leaf and its declaration.
 fn declared_text(graph: &Graph, tensor: Tensor) -> String {
-    let name = names::told_as(graph, tensor);
+    let name = names::message_name(graph, tensor);
     match graph.declarations.get(&tensor.0) {
         // A list of numbers has no declaration that anybody wrote.
         Some(Declaration { shape, given: Given::Axes(axes), .. }) if **shape == *"..." => {

@@ -41,7 +41,7 @@ fn explain_assigned(graph: &Graph, step: u32, row: RowVar, lo: u32, hi: u32) -> 
     let target = names::step_results(graph, step).next().filter(|target| graph.leaf(*target).is_some())?;
     let (_, kind, found) = ends::tensor_with(graph, row, step)?;
     let flanks = u32::from(found.lead + found.trail);
-    let (name, shape) = (names::told_as(graph, target), partial_shape::shape(graph, target));
+    let (name, shape) = (names::message_name(graph, target), partial_shape::shape(graph, target));
     let message = format!(
         "`{name}` is `{shape}`, and what is assigned to it has {} in the {}: there is room for {}",
         axes(lo + flanks),
@@ -134,8 +134,11 @@ pub(super) fn explain_overflow(graph: &Graph, case: Case<'_>, written: u32, avai
             let says = if has == written { available } else { written };
             let kind = kind.name();
             let message = format!("this says {} for the {kind}, but it has {}", axes(says), axes(has));
-            let shape =
-                format!("`{}` is `{}`", names::told_as(graph, *tensor), partial_shape::shape(graph, *tensor));
+            let shape = format!(
+                "`{}` is `{}`",
+                names::message_name(graph, *tensor),
+                partial_shape::shape(graph, *tensor)
+            );
             let error = super::error_at(graph, ErrorKind::Mismatch, step, &message);
             error.with_end(super::about_tensor(graph, *tensor, shape)).with_help(
                 "write every axis, or `...` for any number of them; a row that is not written has none",
@@ -165,7 +168,7 @@ pub(super) fn explain_overflow(graph: &Graph, case: Case<'_>, written: u32, avai
 
 /// Explains an operand with more axes than the tensor that an operation is assigned to.
 fn explain_no_room(graph: &Graph, step: u32, [operand, target]: [Tensor; 2], kind: Kind, room: u32) -> Error {
-    let [name, assigned] = [operand, target].map(|tensor| names::told_as(graph, tensor));
+    let [name, assigned] = [operand, target].map(|tensor| names::message_name(graph, tensor));
     let (has, room) = (axes(written_axes(graph, operand, kind)), axes(room));
     let message = format!(
         "the {} of `{name}` has {has}, but `{assigned}`, which it is assigned to, has {room}",
@@ -179,7 +182,7 @@ fn explain_no_room(graph: &Graph, step: u32, [operand, target]: [Tensor; 2], kin
 
 /// Advice for something with axes that what it is assigned to lacks.
 fn reduced_first(graph: &Graph, (operand, target): (Tensor, Tensor), kind: Kind) -> Help {
-    let [name, assigned] = [operand, target].map(|tensor| names::told_as(graph, tensor));
+    let [name, assigned] = [operand, target].map(|tensor| names::message_name(graph, tensor));
     let shape = partial_shape::shape(graph, operand);
     let is_plain = name.chars().all(|letter| letter.is_alphanumeric() || letter == '_');
     let [own, wanted] = [operand, target].map(|tensor| super::known_row(graph, tensor, Kind::Output));
@@ -219,7 +222,7 @@ fn explain_spec_rank(
     has: &str,
 ) -> Error {
     if let Some(function) = labels::matrices_of(graph, step).filter(|_| kind != Kind::Batch) {
-        let (name, kind, of) = (function.name(), kind.name(), names::told_as(graph, tensor));
+        let (name, kind, of) = (function.name(), kind.name(), names::message_name(graph, tensor));
         let message =
             format!("`{name}` takes matrices with {} for the {kind}, but `{of}` has {has}", axes(says));
         return super::error_at(graph, ErrorKind::Mismatch, step, &message)
@@ -235,7 +238,7 @@ fn explain_spec_rank(
         shape.unwrap_or_default(),
         axes(says),
         kind.name(),
-        names::told_as(graph, tensor),
+        names::message_name(graph, tensor),
     );
     let error = super::error_at(graph, ErrorKind::Mismatch, step, &message).with_fact(Fact::SpecRank);
     if let Some(words) = words_run_together(graph, step, slot, kind) {
@@ -262,7 +265,7 @@ fn words_run_together(graph: &Graph, step: u32, slot: usize, kind: Kind) -> Opti
 }
 
 fn explain_unsliceable(graph: &Graph, step: u32, tensor: Tensor) -> Error {
-    let (name, shape) = (names::told_as(graph, tensor), partial_shape::shape(graph, tensor));
+    let (name, shape) = (names::message_name(graph, tensor), partial_shape::shape(graph, tensor));
     let message =
         format!("an index counts along the first batch axis, and `{name}` (`{shape}`) has no batch axes");
     let error = super::error_at(graph, ErrorKind::Mismatch, step, &message)
@@ -282,8 +285,8 @@ fn explain_product_rank(graph: &Graph, step: u32, a: Tensor, b: Tensor, numbers:
     let [inputs, outputs] = numbers;
     let message = format!(
         "the input of `{}` has {inputs}, but the output of `{}` has {outputs}",
-        names::told_as(graph, a),
-        names::told_as(graph, b),
+        names::message_name(graph, a),
+        names::message_name(graph, b),
     );
     let advice = advice::product_advice(graph, step);
     let rule = || Help::rule(format!("{CONTRACTS}; `*` is pointwise"));

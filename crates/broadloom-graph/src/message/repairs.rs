@@ -61,8 +61,8 @@ fn batch_behind_bar(graph: &Graph, step: u32) -> Option<String> {
         let written = known.written(result, result.span);
         Some(format!(
             "`{written}` in the result of `{}` is an output, and a batch of `{}`: write `{written} |`",
-            names::told_as(graph, *tensor),
-            names::told_as(graph, *from)
+            names::message_name(graph, *tensor),
+            names::message_name(graph, *from)
         ))
     })
 }
@@ -79,7 +79,7 @@ pub(super) fn all_pairs(graph: &Graph, step: u32) -> Option<String> {
     if one == other || a.output != b.output || a.output.is_empty() {
         return None;
     }
-    let [left, right] = [a.tensor, b.tensor].map(|tensor| names::told_as(graph, tensor));
+    let [left, right] = [a.tensor, b.tensor].map(|tensor| names::message_name(graph, tensor));
     let written =
         |name: &str| if name.contains(['(', '"', '`']) { "…".to_string() } else { name.to_string() };
     Some(format!(
@@ -109,7 +109,7 @@ fn other_bar(graph: &Graph, leaf: &Axes, other: &Axes) -> Option<Help> {
         0 => list(&axes),
         _ => format!("{} | {}", list(&axes[..at]), list(&axes[at..])),
     };
-    let [name, other] = [leaf.tensor, other.tensor].map(|tensor| names::told_as(graph, tensor));
+    let [name, other] = [leaf.tensor, other.tensor].map(|tensor| names::message_name(graph, tensor));
     let help = format!(
         "batch axes stand before `|`, and outputs after it: declare `{name}` as `{}`, like `{other}`",
         shape.trim_end()
@@ -133,7 +133,7 @@ fn merged(graph: &Graph, one: &Axes, other: &Axes) -> Option<Help> {
         let from = (0..other.len().saturating_sub(1)).find(|from| product(&other[*from..]) == Some(size))?;
         Some((whole, &other[from..]))
     })?;
-    let [name, other] = [one.tensor, other.tensor].map(|tensor| names::told_as(graph, tensor));
+    let [name, other] = [one.tensor, other.tensor].map(|tensor| names::message_name(graph, tensor));
     let product = parts.join(" · ");
     Some(match graph.declarations.contains_key(&one.tensor.0) {
         true => {
@@ -158,7 +158,7 @@ fn misplaced(graph: &Graph, one: &Axes, other: &Axes) -> Option<Help> {
     if behind == 0 || !faces(&one.batch.iter().collect::<Vec<_>>(), &other.batch) {
         return None;
     }
-    let [name, other] = [one.tensor, other.tensor].map(|tensor| names::told_as(graph, tensor));
+    let [name, other] = [one.tensor, other.tensor].map(|tensor| names::message_name(graph, tensor));
     let (units, written) = (", 0".repeat(behind), if name.contains(['(', '"', '`']) { "…" } else { &name });
     let help = format!(
         "axes are matched from the last one backwards: for output axis {} of `{other}`, put units behind it, `einsum(\"... | i => ... | i{units}\", {written})`, or keep its place in the spec that makes it",
@@ -187,10 +187,10 @@ pub(super) fn batch_as_output(graph: &Graph, step: u32) -> Option<String> {
         let other = operands.iter().find_map(|other| {
             let batch = super::known_row(graph, *other, Kind::Batch).filter(|batch| !batch.is_empty())?;
             let rest = output.strip_prefix(&batch[..])?;
-            Some((names::told_as(graph, *other), batch.join(", "), rest.join(", ")))
+            Some((names::message_name(graph, *other), batch.join(", "), rest.join(", ")))
         });
         let (other, batch, rest) = other?;
-        let (name, declared) = (names::told_as(graph, *tensor), format!("{batch} | {rest}"));
+        let (name, declared) = (names::message_name(graph, *tensor), format!("{batch} | {rest}"));
         Some(format!(
             "axes are matched from the last one backwards; if the {batch} of `{name}` is the batch of `{other}`, declare it `{}`",
             declared.trim_end()

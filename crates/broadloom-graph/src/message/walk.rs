@@ -27,8 +27,8 @@ pub(crate) fn passed_from(graph: &Graph, (tensor, kind): TensorRow) -> Option<(T
     };
     let step = graph.tensors[tensor.index()].step;
     if let Some(Leaf::Gradient(of)) = graph.leaf(tensor) {
-        let (own, of) = (names::told_as(graph, tensor), of);
-        let text = format!("`{own}` has the shape of `{}`", names::told_as(graph, of));
+        let (own, of) = (names::message_name(graph, tensor), of);
+        let text = format!("`{own}` has the shape of `{}`", names::message_name(graph, of));
         return Some(((of, kind), MessageLine::at(step, text)));
     }
     // Without axes nothing shows which row was meant, except that a slice passes on all but the
@@ -44,7 +44,7 @@ pub(crate) fn passed_from(graph: &Graph, (tensor, kind): TensorRow) -> Option<(T
     let said = format!(
         "the {} of `{}` becomes its {}",
         source.1.name(),
-        names::told_as(graph, source.0),
+        names::message_name(graph, source.0),
         kind.name()
     );
     Some((source, MessageLine::stating(step, &names::called(graph, step), said)))

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use broadloom::{Accumulate, Combine, Error, Graph, Padding, SpecOptions, Tensor};
 use broadloom_diagnostics::Span;
 
-use super::spec::ReadSpec;
+use super::read_spec::ReadSpec;
 use super::{Eval, Evaluated};
 use crate::value::Value;
 

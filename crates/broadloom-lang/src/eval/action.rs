@@ -11,10 +11,10 @@ use rustc_hash::FxHashSet;
 
 use super::convert::has_tensors;
 use super::formula::Draft;
-use super::spec::ReadSpec;
+use super::read_spec::ReadSpec;
 use super::{Eval, Evaluated, Frame, Reported};
 use crate::codes;
-use crate::eval::builtin::Given;
+use crate::eval::call::Given;
 use crate::plan::{Action, PrintedPiece, Repeat};
 use crate::position::{Counter, Position, whole};
 use crate::syntax::ast::{Assign, ExprId, ExprKind, Ident, Quoted, Statement, Target};

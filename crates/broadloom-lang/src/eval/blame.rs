@@ -188,7 +188,7 @@ impl Eval<'_> {
     fn with_shape(&self, diagnostic: Diagnostic, tensor: Tensor) -> Diagnostic {
         match self.where_made(&Value::Tensor(tensor)) {
             Some(made) if diagnostic.labels.iter().all(|label| label.span != made) => {
-                let (name, shape) = (self.graph.told_as(tensor), self.graph.shape(tensor));
+                let (name, shape) = (self.graph.message_name(tensor), self.graph.shape(tensor));
                 diagnostic.with_label(made, format!("`{name}` is `{shape}`"))
             }
             _ => diagnostic,
@@ -209,7 +209,7 @@ impl Eval<'_> {
     /// The program's name for the tensor that is given as an argument.
     fn given_name(&self, argument: &Argument, scope: &Scope) -> String {
         match self.names.find(&argument.name).and_then(|name| scope.own(name)) {
-            Some(Value::Tensor(tensor)) => self.graph.told_as(tensor),
+            Some(Value::Tensor(tensor)) => self.graph.message_name(tensor),
             _ => argument.name.clone(),
         }
     }

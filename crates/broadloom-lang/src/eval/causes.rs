@@ -51,7 +51,7 @@ impl Eval<'_> {
         let near = || concerned.iter().rev().take(NEAR);
         if let Some((a, b)) = near().find_map(|tensor| outer_product(&self.graph, *tensor)) {
             // Inside of a function, names have its own before them.
-            let [a, b] = [a, b].map(|tensor| short(&self.graph.told_as(tensor)).to_string());
+            let [a, b] = [a, b].map(|tensor| short(&self.graph.message_name(tensor)).to_string());
             return Some(format!(
                 "`{a} @ {b}.T` contracts nothing, because `{a}` has no input axes: write `einsum(\"{ALL_PAIRS}\", {a}, {b})` for products of all pairs"
             ));
@@ -59,7 +59,7 @@ impl Eval<'_> {
         let (a, w, step) = near().find_map(|tensor| idle(&self.graph, *tensor))?;
         let own = self.origins.get(step).is_some_and(|origin| origin.span == origin.inner);
         let written = self.graph.declaration_of(w).is_some();
-        let [a, w] = [a, w].map(|tensor| self.graph.told_as(tensor));
+        let [a, w] = [a, w].map(|tensor| self.graph.message_name(tensor));
         (own && !written).then(|| advice(&w, &a))
     }
 
@@ -68,7 +68,7 @@ impl Eval<'_> {
         self.given_to("attention", concerned).into_iter().find_map(|x| {
             let [batch, _, output] = self.graph.shape(x).rows;
             let ([count], [positions, width]) = (&batch.lead[..], &output.lead[..]) else { return None };
-            let (name, shape) = (self.graph.told_as(x), format!("{count} | {positions}, {width}"));
+            let (name, shape) = (self.graph.message_name(x), format!("{count} | {positions}, {width}"));
             let meant = format!("{count}, {positions} | {width}");
             let closed = !batch.open && !output.open;
             closed.then(|| format!("`attention` takes positions as a batch axis, and `{name}` is `{shape}`: declare it `{meant}`"))
@@ -81,7 +81,7 @@ impl Eval<'_> {
             let output = &self.graph.shape(x).rows[2];
             let sizes = output.lead.iter().map(PartialAxis::size);
             let sizes: Vec<u64> = sizes.collect::<Option<_>>().filter(|_| !output.open)?;
-            let name = self.graph.told_as(x);
+            let name = self.graph.message_name(x);
             channels_first(&sizes).then(|| {
                 let rest = channels_last(&name);
                 format!(

@@ -118,14 +118,14 @@ impl Eval<'_> {
     ) -> Diagnostic {
         let [a, b] = clash.sides();
         let [first, second] = clash.differing();
-        let [left, right] = clash.sides().map(|side| self.graph.told_as(side.tensor));
+        let [left, right] = clash.sides().map(|side| self.graph.message_name(side.tensor));
         diagnostic.message = match ROWS_TOGETHER.get(a.row).filter(|_| a.row == b.row && a.is_row()) {
             Some(rows) => format!("the {rows} of `{left}` and `{right}` do not agree: {first} and {second}"),
             None => format!("`{}` of `{function}` cannot be both {first} and {second}", a.name),
         };
         diagnostic.facts = vec![Fact::Sizes([first, second])];
         // An axis of something that the body has made is not one that its user knows.
-        let is_known = |tensor: Tensor| !self.graph.told_as(tensor).contains('.');
+        let is_known = |tensor: Tensor| !self.graph.message_name(tensor).contains('.');
         let is_shown = |size: u64| {
             let ends = diagnostic.labels.iter().filter_map(|label| match label.role {
                 Role::End(number) => error.ends().get(number),
@@ -160,7 +160,7 @@ impl Eval<'_> {
             1 => format!("the {} axis", ROWS[side.row]),
             _ => format!("{} axis {}", ROWS[side.row], side.first + at + 1),
         };
-        let text = format!("{size} because of {axis} of `{}`", self.graph.told_as(side.tensor));
+        let text = format!("{size} because of {axis} of `{}`", self.graph.message_name(side.tensor));
         match diagnostic.labels.iter().any(|label| label.span == made) {
             true => diagnostic.with_note(text),
             false => diagnostic.with_label(made, text),
@@ -174,7 +174,7 @@ impl Eval<'_> {
             && clash.is_batch()
             && (s, t) == (v, u)
         {
-            let [a, b] = [a, b].map(|side| self.graph.told_as(side.tensor));
+            let [a, b] = [a, b].map(|side| self.graph.message_name(side.tensor));
             return format!(
                 "the batch of `{a}` is `{s}, {t}`, and that of `{b}` is `{u}, {v}`, the same axes in another order: exchange them, `einsum(\"s t | ... => t s | ...\", {b})`"
             )
@@ -194,7 +194,9 @@ impl Eval<'_> {
             |side: &Stands| self.batch(side.tensor).iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
         let owners = |of: &Stands| {
             let same = clash.all.iter().filter(|each| each.sizes == of.sizes);
-            listed(&same.map(|each| format!("`{}`", self.graph.told_as(each.tensor))).collect::<Vec<_>>())
+            listed(
+                &same.map(|each| format!("`{}`", self.graph.message_name(each.tensor))).collect::<Vec<_>>(),
+            )
         };
         let end = match is_shifted {
             true => {
@@ -229,7 +231,7 @@ impl Eval<'_> {
         let (own, before) = (sizes(cut.tensor, cut)?, sizes(whole, cut)?);
         let fits = before.len() == own.len()
             && before.get(cut.first..cut.first + other.sizes.len()) == Some(&other.sizes[..]);
-        let [cut, whole] = [cut.tensor, whole].map(|tensor| self.graph.told_as(tensor));
+        let [cut, whole] = [cut.tensor, whole].map(|tensor| self.graph.message_name(tensor));
         let shifts = match function {
             "next_token_loss" => "it compares each position with the next token by itself: ",
             _ => "",

@@ -14,7 +14,7 @@ use broadloom_diagnostics::{Diagnostic, Help, Span};
 use super::report::diagnosed;
 use super::{Eval, Evaluated, Reported};
 use crate::codes;
-use crate::eval::builtin::Given;
+use crate::eval::call::Given;
 use crate::syntax::ast::{Argument, Axis, AxisKind, Name, Shape};
 use crate::value::{Function, Value};
 

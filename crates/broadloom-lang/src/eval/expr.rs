@@ -7,7 +7,6 @@ use broadloom::{Along, Kind, PartialAxis, SliceIndex, Tensor, concat};
 use broadloom_diagnostics::{Diagnostic, Fact, Span};
 
 use super::act::Act;
-use super::builtin;
 use super::{Eval, Evaluated, Frame, Reported};
 use crate::arithmetic::fold;
 use crate::codes;
@@ -320,7 +319,7 @@ impl Eval<'_> {
     }
 
     fn pipe(&mut self, value: Value, to: &Value, spans: (Span, Span), span: Span) -> Evaluated<Value> {
-        self.apply(to, vec![builtin::Given { name: None, value, span: spans.0 }], (spans.1, span))
+        self.apply(to, vec![super::call::Given { name: None, value, span: spans.0 }], (spans.1, span))
     }
 
     pub(super) fn field(&mut self, value: &Value, field: Ident, span: Span) -> Evaluated<Value> {

@@ -28,14 +28,24 @@ impl Eval<'_> {
                 let span = file.expr(callee).span;
                 let is_foreign = !self.is_defined_elsewhere(*name, span);
                 if let Some(advice) = self.translated_call(callee, args).filter(|_| is_foreign) {
-                    return Some(self.told(self.advised(self.no_function(*name, span), advice, span, span)));
+                    return Some(self.reported(self.advised(
+                        self.no_function(*name, span),
+                        advice,
+                        span,
+                        span,
+                    )));
                 }
                 let arguments: Vec<String> = match suggest::is_in_a_row(self.text(*name)) {
                     true => self.layers_in_a_row(args),
                     false => args.iter().map(|arg| self.quote(self.span_of(arg.value))).collect(),
                 };
                 if let Some(advice) = self.reordered_first(self.text(*name), args).filter(|_| is_foreign) {
-                    return Some(self.told(self.advised(self.no_function(*name, span), advice, span, span)));
+                    return Some(self.reported(self.advised(
+                        self.no_function(*name, span),
+                        advice,
+                        span,
+                        span,
+                    )));
                 }
                 Some(self.unknown_function(*name, &arguments, span))
             }
@@ -104,12 +114,12 @@ impl Eval<'_> {
         let (whole, end) = (file.expr(of).span, field.span);
         let diagnostic = Diagnostic::error(codes::UNKNOWN, message, self.place(whole), "");
         if let Some(advice) = translated {
-            return Some(self.told(self.advised(diagnostic, advice, whole, end)));
+            return Some(self.reported(self.advised(diagnostic, advice, whole, end)));
         }
         if let Some((sizes, values)) =
             arguments.zip(suggest::first_values(&text)).filter(|(sizes, _)| !sizes.is_empty())
         {
-            return Some(self.told(self.declared_first(diagnostic, whole, sizes, values)));
+            return Some(self.reported(self.declared_first(diagnostic, whole, sizes, values)));
         }
         let known = self.frame.scope.all();
         let here = self.frame.scope.find(field.name).map(|_| text.clone());
@@ -141,7 +151,7 @@ impl Eval<'_> {
             }
             (None, None) => Advice::say("functions stand by themselves; docs/language.md lists them"),
         };
-        Some(self.told(self.advised(diagnostic, advice, whole, end)))
+        Some(self.reported(self.advised(diagnostic, advice, whole, end)))
     }
 
     /// Adds advice about a call: what is written in its place replaces the text from the start of a span to the end of
@@ -177,7 +187,7 @@ impl Eval<'_> {
         let message = format!("`{}` is not defined", self.text(*name));
         let diagnostic = Diagnostic::error(codes::UNKNOWN, message, self.place(span), "not known here");
         let (whole, end) = (file.expr(callee).span, field.span);
-        Some(self.told(self.advised(diagnostic, advice.unwrap_or(Advice::say(help)), whole, end)))
+        Some(self.reported(self.advised(diagnostic, advice.unwrap_or(Advice::say(help)), whole, end)))
     }
 
     fn unknown_function(&mut self, name: Name, arguments: &[String], span: Span) -> Reported {
@@ -185,9 +195,9 @@ impl Eval<'_> {
         if let Some(way) = suggest::foreign(&text).filter(|_| !self.is_defined_elsewhere(name, span)) {
             let diagnostic = self.no_function(name, span);
             if let Some(values) = suggest::first_values(&text).filter(|_| !arguments.is_empty()) {
-                return self.told(self.declared_first(diagnostic, span, arguments, values));
+                return self.reported(self.declared_first(diagnostic, span, arguments, values));
             }
-            return self.told(self.advised(diagnostic, Advice::from_way(way, arguments), span, span));
+            return self.reported(self.advised(diagnostic, Advice::from_way(way, arguments), span, span));
         }
         self.unknown_name(name, span, true)
     }
@@ -213,7 +223,7 @@ impl Eval<'_> {
         {
             // A label of a shape may have the same typing mistake.
             diagnostic = diagnostic.with_label(at, label);
-            return self.told(match near.filter(|_| kind == Defined::Label) {
+            return self.reported(match near.filter(|_| kind == Defined::Label) {
                 Some(near) => diagnostic.with_fix(format!("did you mean `{near}`?"), span, near),
                 None => diagnostic.with_help(help),
             });
@@ -221,7 +231,7 @@ impl Eval<'_> {
         if let Some(module) = self.module_with(name) {
             let written = format!("{module}.{text}");
             let help = format!("`{module}` has it: write `{written}`");
-            return self.told(match place == span {
+            return self.reported(match place == span {
                 true => diagnostic.with_fix(help, span, written),
                 false => diagnostic.with_help(help),
             });
@@ -229,7 +239,7 @@ impl Eval<'_> {
         let help = match (suggest::foreign(&text), near) {
             (Some(way), _) => said(way, &[]),
             (None, Some(near)) if place == span => {
-                return self.told(diagnostic.with_fix(format!("did you mean `{near}`?"), span, near));
+                return self.reported(diagnostic.with_fix(format!("did you mean `{near}`?"), span, near));
             }
             (None, Some(near)) => format!("did you mean `{near}`?"),
             (None, None) if is_call => {
@@ -239,7 +249,7 @@ impl Eval<'_> {
                 format!("write `let {text} = …` before this line, or `{{{text}}}` for a parameter")
             }
         };
-        self.told(diagnostic.with_help(help))
+        self.reported(diagnostic.with_help(help))
     }
 
     /// The first of the modules here, by name, that has a name of its own.
@@ -253,7 +263,7 @@ impl Eval<'_> {
     }
 
     /// Reports a mistake where no value is needed.
-    fn told(&mut self, diagnostic: Diagnostic) -> Reported {
+    fn reported(&mut self, diagnostic: Diagnostic) -> Reported {
         match self.fail::<()>(diagnostic) {
             Ok(()) | Err(Reported) => Reported,
         }
@@ -368,7 +378,7 @@ impl Eval<'_> {
             return Some(self.wrong_field(message, field.span, advice.help));
         }
         let diagnostic = Diagnostic::error(codes::FIELD, message, place, "");
-        Some(self.told(self.advised(diagnostic, advice, whole, field.span)))
+        Some(self.reported(self.advised(diagnostic, advice, whole, field.span)))
     }
 
     /// The number in brackets behind a field, as in `x.shape[0]`.

@@ -4,7 +4,7 @@ use broadloom::PartialAxis;
 use broadloom_spec::Error;
 
 use super::Eval;
-use crate::eval::builtin::Given;
+use crate::eval::call::Given;
 use crate::suggest::listed;
 use crate::value::Value;
 

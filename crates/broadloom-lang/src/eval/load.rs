@@ -8,7 +8,7 @@ use broadloom::files::{FileError, FileErrorKind, read_array, read_arrays};
 use broadloom_diagnostics::Span;
 
 use crate::codes;
-use crate::eval::builtin::Call;
+use crate::eval::call::Call;
 use crate::eval::{Eval, Evaluated};
 use crate::program::HAS_FILES;
 use crate::value::Value;

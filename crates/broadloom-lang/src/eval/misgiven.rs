@@ -8,7 +8,7 @@ use broadloom_diagnostics::{Diagnostic, Span};
 use super::foreign::signature;
 use super::{Eval, Evaluated};
 use crate::codes;
-use crate::eval::builtin::Given;
+use crate::eval::call::Given;
 use crate::suggest;
 use crate::syntax::ast::{Argument, ExprKind};
 use crate::value::{Function, Value};

@@ -36,6 +36,7 @@ mod averaged;
 mod axis_names;
 mod blame;
 pub(crate) mod builtin;
+pub(crate) mod call;
 mod causes;
 mod checkpoint;
 mod clashes;
@@ -59,6 +60,7 @@ mod makers;
 mod misgiven;
 mod path;
 mod printed;
+pub(crate) mod read_spec;
 mod reordered;
 mod replay;
 mod report;
@@ -140,7 +142,7 @@ pub(crate) struct Eval<'o> {
     /// The specs that the program itself writes.
     pub specs: Vec<Written>,
     /// Specs by their text, and by the shape that they accumulate over.
-    read_specs: [FxHashMap<Box<str>, Rc<spec::ReadSpec>>; 2],
+    read_specs: [FxHashMap<Box<str>, Rc<read_spec::ReadSpec>>; 2],
     /// Sizes with a range that are set from outside.
     pub asked: Vec<(String, u64)>,
     /// The sizes of `options` that no `dim` has taken yet.

@@ -144,7 +144,7 @@ impl Program {
             is_open && matches!(operands(*tensor)[..], [from] if elements(from) == elements(*tensor))
         };
         let read = read.into_iter().find(|tensor| *tensor != made && is_added(tensor))?;
-        let (name, shape) = (self.graph.told_as(read), self.graph.shape(read).to_string());
+        let (name, shape) = (self.graph.message_name(read), self.graph.shape(read).to_string());
         let sized = shape.replace(['_', '?'], "1");
         let is_known = !sized.contains("..") && !name.contains(['(', '.']);
         is_known.then(|| {

@@ -16,7 +16,7 @@ use super::contract::states_shapes;
 use super::unapplied::bound_by_def;
 use super::{Eval, Evaluated, Frame, MOST_WORK, Reported};
 use crate::codes;
-use crate::eval::builtin::Given;
+use crate::eval::call::Given;
 use crate::program::Asked;
 use crate::signature::{self, NotInferred, Scheme, Signature};
 use crate::syntax::ast::{Argument, AxisKind, ExprKind, Name, Shape, StatementKind};

@@ -2,16 +2,15 @@
 
 use std::rc::Rc;
 
-use broadloom::{
-    Accumulate, Captured, Combine, Multiples, Notation, Operation, Padding, SpecOptions, Tensor,
-};
+use broadloom::{Accumulate, Captured, Combine, Multiples, Operation, Padding, SpecOptions, Tensor};
 use broadloom_diagnostics::{Diagnostic, Span};
 use broadloom_spec::{Axis, AxisId, Kind, RowId, RowVariable, Shape, Spec, parse_over, parse_spec};
 
 use super::act::Act;
+use super::read_spec::ReadSpec;
 use super::{Eval, Evaluated, Reported};
 use crate::codes;
-use crate::eval::builtin::{Call, Given};
+use crate::eval::call::{Call, Given};
 use crate::position::whole;
 use crate::syntax::ast::{Binary, Body, ExprId, ExprKind, Ident, StatementKind};
 use crate::value::Value;
@@ -26,30 +25,6 @@ pub(crate) enum By {
     Spec,
     /// A spec, or the shape of one operand, whose names are accumulated over.
     Names,
-}
-
-/// A spec that has been read.
-pub(crate) enum ReadSpec {
-    /// As it is written, and read.
-    Written(String, Spec),
-    /// The shape of an operand, and the spec that accumulates over its names.
-    Over(String, Spec),
-}
-
-impl ReadSpec {
-    pub(crate) fn spec(&self) -> &Spec {
-        let (ReadSpec::Written(_, spec) | ReadSpec::Over(_, spec)) = self;
-        spec
-    }
-}
-
-impl<'s> From<&'s ReadSpec> for Notation<'s> {
-    fn from(read: &'s ReadSpec) -> Notation<'s> {
-        match read {
-            ReadSpec::Written(text, _) => Notation::Text(text),
-            ReadSpec::Over(shape, _) => Notation::Over(shape),
-        }
-    }
 }
 
 impl Eval<'_> {

@@ -8,7 +8,7 @@ use broadloom_diagnostics::Span;
 use super::declared::Declared;
 use super::{Eval, Evaluated, Reported};
 use crate::codes;
-use crate::eval::builtin::{Call, Given};
+use crate::eval::call::{Call, Given};
 use crate::stream::{HAS_STREAMS, Part, PartFrom, Stream};
 use crate::suggest;
 use crate::syntax::ast::Ident;

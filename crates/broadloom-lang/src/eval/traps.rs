@@ -6,7 +6,7 @@ use broadloom::SizeSum;
 use broadloom_diagnostics::{Diagnostic, Span};
 use broadloom_spec::{AxisKind, ComponentKind, parse_shape};
 
-use super::spec::ReadSpec;
+use super::read_spec::ReadSpec;
 use super::{Eval, Evaluated};
 use crate::codes;
 use crate::program::Written;

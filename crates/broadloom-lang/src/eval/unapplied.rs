@@ -12,7 +12,8 @@ use rustc_hash::FxHashSet;
 
 use super::contract::{names_of, states_shapes};
 use super::{Eval, Evaluated, Frame, Reported};
-use crate::eval::builtin::{Builtin, Given};
+use crate::eval::builtin::Builtin;
+use crate::eval::call::Given;
 use crate::syntax::ast::{
     Arg, Argument, Binary, Body, Def, Expr, ExprId, ExprKind, File, Ident, Statement, StatementKind, Target,
 };

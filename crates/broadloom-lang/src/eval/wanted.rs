@@ -35,7 +35,7 @@ impl Eval<'_> {
         }
         let (mut batch, mut output) = (sizes(&batch)?, sizes(&output)?);
         let takes_batch = wanted.batch.as_ref().is_some_and(|batch| !batch.is_empty());
-        let name = self.graph.told_as(tensor);
+        let name = self.graph.message_name(tensor);
         let fits = |axis: &Axis| match axis.kind {
             AxisKind::Size(size) => size == 1,
             _ => true,
@@ -119,7 +119,7 @@ impl Eval<'_> {
             && sizes(&shape.rows[2]).is_some_and(|sizes| sizes == ["1"])
         {
             let batch = sizes(&shape.rows[0])?.join(", ");
-            let name = self.graph.told_as(tensor);
+            let name = self.graph.message_name(tensor);
             return Some(format!(
                 "class numbers have no output axis: leave it out, `einsum(\"... | 0 => ... |\", {name})`, or declare `{batch} |`, with values without it"
             ));
@@ -151,7 +151,7 @@ impl Eval<'_> {
             let rest = axes.strip_prefix(&batch[..]).filter(|rest| !rest.is_empty() && !batch.is_empty())?;
             Some((data, format!("{} | {}", batch.join(", "), rest.join(", "))))
         })?;
-        let [other, name] = [other, data].map(|tensor| self.graph.told_as(tensor));
+        let [other, name] = [other, data].map(|tensor| self.graph.message_name(tensor));
         let help = format!(
             "`{other}` has no batch, because all axes of `{name}` are outputs: declare `{name}` as `{shape}`"
         );

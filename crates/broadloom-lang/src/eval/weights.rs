@@ -9,7 +9,7 @@ use rustc_hash::FxHashSet;
 
 use super::{Eval, Evaluated};
 use crate::codes;
-use crate::eval::builtin::{Call, Given};
+use crate::eval::call::{Call, Given};
 use crate::syntax::ast::ExprKind;
 use crate::value::Value;
 use crate::weights::{Line, Load};

@@ -69,7 +69,7 @@ pub(crate) fn channels_first(sizes: &[u64]) -> bool {
 }
 
 fn transposed_image(program: &Program, shapes: &Shapes, image: Tensor, span: Span) -> Diagnostic {
-    let (name, shape) = (program.graph.told_as(image), shapes.get(image));
+    let (name, shape) = (program.graph.message_name(image), shapes.get(image));
     let message =
         format!("`conv2d` takes images `h, w, channels`, and the channels of `{name}` seem to come first");
     let label = format!("`{name}` is `{shape}`");
@@ -83,7 +83,7 @@ pub(crate) fn channels_last(name: &str) -> String {
 
 /// Warns of a sequence whose positions are among its outputs: `batch | positions, width`.
 fn positions(program: &Program, shapes: &Shapes, x: Tensor, span: Span) -> Option<Diagnostic> {
-    let (name, shape) = (program.graph.told_as(x), shapes.get(x));
+    let (name, shape) = (program.graph.message_name(x), shapes.get(x));
     let ([count], [positions, width]) = (shape.batch(), shape.output()) else { return None };
     let message = format!(
         "`attention` takes `... s | d`: the {count} of `{name}` are its positions, and `{positions}, {width}` is the width"
@@ -111,7 +111,7 @@ fn steps(layer: &str, shapes: &Shapes, x: Tensor, span: Span) -> Option<Diagnost
 
 /// Warns of a mask without an axis for what is looked at.
 fn key_mask(program: &Program, shapes: &Shapes, mask: Tensor, span: Span) -> Option<Diagnostic> {
-    let (name, shape) = (program.graph.told_as(mask), shapes.get(mask));
+    let (name, shape) = (program.graph.message_name(mask), shapes.get(mask));
     if !shape.input().is_empty() || shape.batch().len() < 2 {
         return None;
     }

@@ -21,7 +21,7 @@ pub(super) fn compositions(program: &Program, shapes: &Shapes) -> Vec<Diagnostic
         else {
             continue;
         };
-        let [a, w] = [a, w].map(|tensor| program.graph.told_as(tensor));
+        let [a, w] = [a, w].map(|tensor| program.graph.message_name(tensor));
         let message = format!("`{a} @ {w}` contracts nothing, and `{w}` is a single number");
         let label = format!("`{a}` has no input axes");
         let diagnostic = Diagnostic::warning(codes::IDLE, message, origin.span, label);
@@ -40,7 +40,7 @@ pub(super) fn outer_products(program: &Program, shapes: &Shapes) -> Vec<Diagnost
         if origin.span != origin.inner {
             continue;
         }
-        let [left, right] = [a, b].map(|tensor| short(&graph.told_as(tensor)).to_string());
+        let [left, right] = [a, b].map(|tensor| short(&graph.message_name(tensor)).to_string());
         let (shape, made) = (shapes.get(a), shapes.get(tensor));
         let message =
             format!("`{left} @ {right}.T` contracts nothing: `{left}` is `{shape}`, and has no input axes");
@@ -100,7 +100,7 @@ pub(super) fn transposes(program: &Program, shapes: &Shapes) -> Vec<Diagnostic> 
             (_, 2, 0) => "... | a, b => ... | b, a",
             _ => continue,
         };
-        let name = graph.told_as(x);
+        let name = graph.message_name(x);
         let message = format!("`{name}.T` exchanges inputs and outputs, and `{name}` has no inputs");
         let diagnostic =
             Diagnostic::warning(codes::IDLE, message, origin.span, format!("`{name}` is `{shape}`"));

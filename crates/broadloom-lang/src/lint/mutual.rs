@@ -143,7 +143,7 @@ pub(super) fn other_bar(program: &Program, shapes: &Shapes, (a, b): (Tensor, Ten
         let before = all.strip_suffix(&own[..]).filter(|_| is_leaf)?.len();
         let (batch, output) = own.split_at(bar.checked_sub(before)?);
         let shape = format!("{} | {}", batch.join(", "), output.join(", "));
-        let [name, other] = [one, other].map(|tensor| program.graph.told_as(tensor));
+        let [name, other] = [one, other].map(|tensor| program.graph.message_name(tensor));
         Some(format!(
             "to pair them up, declare `{name}` as `{}`, with its batch before `|`, like `{other}`",
             shape.trim_end()

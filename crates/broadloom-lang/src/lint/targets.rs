@@ -86,7 +86,7 @@ impl Loss<'_> {
         if !(outputs && only_examples && is_data(self.program, targets)) {
             return None;
         }
-        let [with_name, name] = [examples, targets].map(|tensor| self.program.graph.told_as(tensor));
+        let [with_name, name] = [examples, targets].map(|tensor| self.program.graph.message_name(tensor));
         let function = self.function;
         let message = format!("`{function}` compares every example of `{with_name}` with the same `{name}`");
         let label = format!("`{name}` is `{shape}`, without the batch axes of `{with_name}`, `{with}`");
@@ -102,7 +102,7 @@ impl Loss<'_> {
         if !(predicted && lacks && own.batch().is_empty()) {
             return None;
         }
-        let [of_name, name] = [of, targets].map(|tensor| self.program.graph.told_as(tensor));
+        let [of_name, name] = [of, targets].map(|tensor| self.program.graph.message_name(tensor));
         let message = format!("`{}` compares all of `{name}` with the same `{of_name}`", self.function);
         let label = format!("`{of_name}` is `{own}`, and `{name}` is `{shape}`");
         let help = "the axes that count examples are batch axes: declare them before `|`, `32 | 10`";
@@ -117,7 +117,7 @@ impl Loss<'_> {
         if !(several && alike && shape.output().is_empty() && is_data(self.program, targets)) {
             return None;
         }
-        let [own_name, name] = [outputs, targets].map(|tensor| self.program.graph.told_as(tensor));
+        let [own_name, name] = [outputs, targets].map(|tensor| self.program.graph.message_name(tensor));
         // What has no name in the program is long.
         let of = if own_name.contains('"') { String::new() } else { format!(" of `{own_name}`") };
         let message = format!("`{}` compares all outputs{of} with the same `{name}`", self.function);
@@ -149,7 +149,7 @@ impl Loss<'_> {
             only_outputs(*tensor) && shape.output().len() > 1 && shape.output()[0].size() == count
         };
         let data = graph.computed_from(&[predicted]).into_iter().find(is_summed)?;
-        let [data, name, own_name] = [data, targets, predicted].map(|tensor| graph.told_as(tensor));
+        let [data, name, own_name] = [data, targets, predicted].map(|tensor| graph.message_name(tensor));
         let message = format!(
             "`{own_name}` is `{own}`: the {count} of `{data}` are summed up, and those of `{name}` are not"
         );
@@ -181,10 +181,10 @@ impl Loss<'_> {
         let written = |tensor: Tensor| {
             let axes = self.shapes.get(tensor).output().iter().map(ToString::to_string).collect::<Vec<_>>();
             let rest = axes.get(1..).unwrap_or_default().join(", ");
-            format!("`data {} : {count} | {rest}`", graph.told_as(tensor)).replace(" `", "`")
+            format!("`data {} : {count} | {rest}`", graph.message_name(tensor)).replace(" `", "`")
         };
         let shape = self.shapes.get(map);
-        let [name, from] = [map, data].map(|tensor| graph.told_as(tensor));
+        let [name, from] = [map, data].map(|tensor| graph.message_name(tensor));
         let message =
             format!("`{name}` is `{shape}`: it maps all {count} of `{from}` at once, not each of them");
         let label = "compared with as many targets, of which none is an example by itself";
@@ -209,7 +209,7 @@ impl Loss<'_> {
         if count <= 1 || most < count as f64 {
             return None;
         }
-        let name = self.program.graph.told_as(targets);
+        let name = self.program.graph.message_name(targets);
         let message = format!("`{name}` has the class {most}, and there are {count} classes");
         let label = format!("`{}` takes classes from 0 to {}", self.function, count - 1);
         let help = "count classes from 0: `labels - 1`; a negative number is no class, and costs 0";
@@ -217,7 +217,7 @@ impl Loss<'_> {
     }
 
     fn class_axis(&self, targets: Tensor) -> Diagnostic {
-        let (name, shape) = (self.program.graph.told_as(targets), self.shapes.get(targets));
+        let (name, shape) = (self.program.graph.message_name(targets), self.shapes.get(targets));
         let function = self.function;
         let message = format!("`{function}` takes class numbers `... |`, and `{name}` is `{shape}`");
         let help = match function {
@@ -234,7 +234,7 @@ impl Loss<'_> {
 
     fn fractions(&self, targets: Tensor) -> Option<Diagnostic> {
         let why = has_fractions(self.program, targets)?;
-        let name = self.program.graph.told_as(targets);
+        let name = self.program.graph.message_name(targets);
         let message = format!("`{}` takes class numbers, and `{name}` {why}", self.function);
         let help = "class numbers are whole, from 0; for numbers that are measured there are `mse` and `mae`";
         Some(self.warning(message, "a number with a fraction is no class", help))

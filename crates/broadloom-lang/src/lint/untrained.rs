@@ -34,7 +34,7 @@ pub(super) fn untrained(program: &Program) -> Vec<Diagnostic> {
             None => places.push((made.span, vec![name])),
         }
     }
-    let loss = graph.told_as(*loss);
+    let loss = graph.message_name(*loss);
     let diagnostic = |(span, names): (Span, Vec<String>)| {
         let (is, it) = if names.len() == 1 { ("is", "it") } else { ("are", "them") };
         let message = format!("{} {is} not trained", super::listed(&names));

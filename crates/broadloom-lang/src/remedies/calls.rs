@@ -1,5 +1,6 @@
 //! Changes of what is applied, and of what it is applied to.
 
+use super::quote::{LONGEST_QUOTE, name};
 use broadloom_diagnostics::{Diagnostic, Edit, Fact, Span};
 
 use super::{Attempt, Change, Kind, sizes};
@@ -18,9 +19,6 @@ const OVER: [(&str, Kind, &str); 4] = [
     ("... | v", Kind::Way(1), "for the output"),
     ("... s |", Kind::Way(2), "for the last batch axis"),
 ];
-
-/// The longest call that advice quotes.
-pub(super) const LONGEST_QUOTE: usize = 48;
 
 /// The changes to try with the calls and operators that an error is about.
 pub(super) fn attempts(program: &Program, wrong: &Diagnostic, place: Span) -> Vec<Attempt> {
@@ -222,14 +220,6 @@ fn each_operand(
         Change::new(format!("{before}`{written}`"), vec![Edit::new(expr.span, written)])
     });
     changes.filter(|change| change.help.len() <= 2 * LONGEST_QUOTE).collect()
-}
-
-/// The name that an expression is.
-pub(super) fn name(program: &Program, expr: ExprId) -> Option<&str> {
-    match program.file.expr(expr).kind {
-        ExprKind::Name(name) => Some(program.names.text(name)),
-        _ => None,
-    }
 }
 
 /// The function of the program with a name.

@@ -2,7 +2,7 @@
 
 use broadloom_diagnostics::{Diagnostic, Edit, Fact, Span};
 
-use super::calls::{LONGEST_QUOTE, name};
+use super::quote::{LONGEST_QUOTE, name};
 use super::{Attempt, Change};
 use crate::program::Program;
 use crate::syntax::ast::{Arg, Binary, Expr, ExprId, ExprKind, StatementKind};

@@ -15,7 +15,13 @@ const ABREAST: u64 = 256;
 
 impl Printer<'_> {
     /// A loop of which many iterations go through its body side by side.
-    pub(super) fn abreast(&mut self, each: &Looped, name: &str, (begin, end): (&str, &str), depth: usize) {
+    pub(super) fn interleaved(
+        &mut self,
+        each: &Looped,
+        name: &str,
+        (begin, end): (&str, &str),
+        depth: usize,
+    ) {
         let header = format!("for (int64_t group = {begin}; group < {end}; group += {ABREAST}) {{");
         self.line(depth, &header);
         let lanes =

@@ -30,11 +30,11 @@ impl Lowering<'_> {
     pub(super) fn backward(&mut self, loss: Tensor) -> Result<(), Error> {
         let elements: Size = self.layout.axes(loss).into_iter().product();
         if elements != 1 {
-            let name = self.graph.told_as(loss);
+            let name = self.graph.message_name(loss);
             let shape = self.layout.shapes.get(loss);
             let message = format!("gradients are of one number, but `{name}` has shape `{shape}`");
             let wide = self.wide_part(loss);
-            let [part, axes] = [self.graph.told_as(wide), self.layout.shapes.get(wide).to_string()];
+            let [part, axes] = [self.graph.message_name(wide), self.layout.shapes.get(wide).to_string()];
             let shown = MessageLine::at(self.graph.made_by(wide), format!("`{part}` is `{axes}`"));
             return Err(Error::new(ErrorKind::Use, message)
                 .about_step(self.graph.made_by(loss))
@@ -44,7 +44,7 @@ impl Lowering<'_> {
         let steps = steps_to(self.graph, loss);
         let wanted = wants_gradient(self.graph, &steps);
         if !wanted[loss.index()] {
-            let name = self.graph.told_as(loss);
+            let name = self.graph.message_name(loss);
             let message = format!("`{name}` depends on no parameter, so it has no gradients");
             return Err(Error::new(ErrorKind::Use, message)
                 .about_step(self.graph.made_by(loss))
@@ -104,7 +104,7 @@ impl Lowering<'_> {
                             continue;
                         }
                         if begun.insert(tensor) {
-                            let name = self.graph.told_as(tensor);
+                            let name = self.graph.message_name(tensor);
                             self.fill(
                                 Content::Gradient(tensor),
                                 0.0,

@@ -74,7 +74,7 @@ impl Lowering<'_> {
             }
             let gradient = Content::Gradient(tensor);
             if begun.insert(tensor) {
-                let name = self.graph.told_as(tensor);
+                let name = self.graph.message_name(tensor);
                 self.fill(gradient, 0.0, &format!("the gradient of {name} begins at 0"));
             }
             self.unpack(step, (back, true), (tensor, *part), gradient, Some(Binary::Add));
@@ -213,7 +213,7 @@ impl Lowering<'_> {
 
 /// The error for a result through which no gradient goes back.
 fn no_gradient(graph: &Graph, step: u32, result: Tensor) -> Error {
-    let name = graph.told_as(result);
+    let name = graph.message_name(result);
     Error::new(ErrorKind::Use, format!("no gradient goes back through the vectors of `svd`, and `{name}` are some"))
         .about_step(step)
         .with_end(MessageLine::at(graph.made_by(result), format!("`{name}` has no gradient")))

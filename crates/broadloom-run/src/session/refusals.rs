@@ -100,7 +100,7 @@ impl Session {
                 // What has no name is called as it is written.
                 let [by, whole] =
                     [(buffer, ids), (of, table)].map(|(id, buffer)| match nodes.get(id.index()) {
-                        Some(Content::Value(tensor)) => self.graph.told_as(*tensor),
+                        Some(Content::Value(tensor)) => self.graph.message_name(*tensor),
                         _ => buffer.name.to_string(),
                     });
                 let message = format!(

@@ -150,7 +150,7 @@ fn beyond(eval: &mut Eval<'_>, call: &Call, tensor: Tensor, along: Along, to: i6
         Some(Node::Operation { name: "argsort", operands: &[x], .. }) => x,
         _ => tensor,
     };
-    let (name, shape) = (eval.graph.told_as(tensor), eval.graph.shape(tensor));
+    let (name, shape) = (eval.graph.message_name(tensor), eval.graph.shape(tensor));
     let message = format!("`{name}` has {size} elements along this axis, and {to} are needed");
     let mut diagnostic = Diagnostic::error(codes::ARITHMETIC, message, eval.place(call.span), "");
     if let Some(made) = eval.where_made(&Value::Tensor(tensor)).filter(|made| *made != eval.place(call.span))

@@ -274,7 +274,8 @@ fn other_axes(eval: &mut Eval<'_>, call: &Call, parts: &[Joined], along: Kind) -
     let message = format!("`{}` joins along the first {kind} axis, and these differ in another", call.name);
     let mut diagnostic = Diagnostic::error(codes::MISMATCH, message, eval.place(call.span), "");
     for part in [first, part] {
-        let (name, made) = (eval.graph.told_as(part.tensor), eval.where_made(&Value::Tensor(part.tensor)));
+        let (name, made) =
+            (eval.graph.message_name(part.tensor), eval.where_made(&Value::Tensor(part.tensor)));
         let at = made.unwrap_or(eval.place(part.span));
         diagnostic = diagnostic.with_label(at, format!("`{name}` is `{}`", part.shape));
     }

@@ -33,7 +33,7 @@ use rustc_hash::FxHashMap;
 use super::Eval;
 use super::act::Act;
 use super::leaf::NewParam;
-use super::spec::ReadSpec;
+use super::read_spec::ReadSpec;
 use crate::syntax::ast::{Binary, ExprId, Ident, Name};
 use crate::value::{Function, Layer, Scope, Value, is_same};
 pub(super) use record::Recorder;

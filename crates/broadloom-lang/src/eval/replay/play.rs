@@ -5,7 +5,7 @@ use std::rc::Rc;
 use broadloom::{Error, SizeSum, Tensor};
 
 use super::{Application, Effect, Recording, Ref, Stated};
-use crate::eval::builtin::Given;
+use crate::eval::call::Given;
 use crate::eval::expr::arithmetic;
 use crate::eval::{DEEPEST, Eval, Evaluated, MOST_WORK, Reported};
 use crate::value::{Scope, Value};

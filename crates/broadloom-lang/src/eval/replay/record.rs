@@ -8,10 +8,10 @@ use rustc_hash::FxHashMap;
 
 use super::{Application, Effect, Kind, Pattern, Recording, Ref};
 use crate::eval::act::Act;
-use crate::eval::builtin::Given;
+use crate::eval::call::Given;
 use crate::eval::declared::Declared;
 use crate::eval::leaf::NewParam;
-use crate::eval::spec::ReadSpec;
+use crate::eval::read_spec::ReadSpec;
 use crate::eval::{Eval, Evaluated};
 use crate::size::Size;
 use crate::syntax::ast::{Binary, ExprId, Ident, Name};
