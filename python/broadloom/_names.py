@@ -13,6 +13,6 @@ def unknown(what: str, name: object, known: Iterable[str]) -> Error:
     known = list(known)
     near = difflib.get_close_matches(str(name), known, n=1)
     if near:
-        return UnknownName._plain(f"{what} `{name}`", f"is `{near[0]}` meant?")
+        return UnknownName._plain(f"{what} `{name}`", f"did you mean `{near[0]}`?")
     listed = ", ".join(f"`{each}`" for each in known[:12]) + (", …" if len(known) > 12 else "")
     return UnknownName._plain(f"{what} `{name}`", f"there is {listed}" if known else None)

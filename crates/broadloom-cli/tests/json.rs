@@ -131,7 +131,7 @@ fn what_cannot_be_done() {
     assert_eq!(value["diagnostics"][0]["message"], "cannot read nowhere.loom: there is no such file");
     let file = programs().join("mlp.loom");
     let value = valid(&schema, &["explain", file.to_str().expect("a path"), "logitz", "--json"]);
-    assert_eq!(value["diagnostics"][0]["message"], "nothing is called `logitz`; is `logits` meant?");
+    assert_eq!(value["diagnostics"][0]["message"], "nothing is called `logitz`; did you mean `logits`?");
 }
 
 /// The validator finds mistakes, and the schema is complete.

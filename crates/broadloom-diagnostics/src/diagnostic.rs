@@ -214,12 +214,28 @@ impl Diagnostic {
     ///
     /// let word = Span::new(SourceId(0), 4, 9);
     /// let wrong = Diagnostic::error("L0101", "`logts` is not defined", word, "not known here");
-    /// let wrong = wrong.with_fix("did you mean `logits`?", word, "logits");
-    /// assert_eq!(wrong.help, ["did you mean `logits`?"]);
-    /// assert_eq!(wrong.fixes[0].edits[0].text, "logits");
+    /// let wrong = wrong.with_fix("write `linear(64)`", word, "linear(64)");
+    /// assert_eq!(wrong.help, ["write `linear(64)`"]);
+    /// assert_eq!(wrong.fixes[0].edits[0].text, "linear(64)");
     /// ```
     pub fn with_fix(self, help: impl Into<String>, span: Span, text: impl Into<String>) -> Diagnostic {
         self.with_edits(help, vec![Edit { span, text: text.into() }])
+    }
+
+    /// Asks whether another name was meant.
+    ///
+    /// ```
+    /// use broadloom_diagnostics::{Diagnostic, SourceId, Span};
+    ///
+    /// let word = Span::new(SourceId(0), 4, 9);
+    /// let wrong = Diagnostic::error("L0101", "`logts` is not defined", word, "not known here");
+    /// let wrong = wrong.with_near_name("logits", word);
+    /// assert_eq!(wrong.help, ["did you mean `logits`?"]);
+    /// assert_eq!(wrong.fixes[0].title, "change to `logits`");
+    /// ```
+    pub fn with_near_name(self, name: &str, span: Span) -> Diagnostic {
+        let edits = vec![Edit { span, text: name.into() }];
+        self.fixed_by(format!("change to `{name}`"), edits).with_help(format!("did you mean `{name}`?"))
     }
 
     /// Adds a piece of advice that several changes carry out together.

@@ -151,7 +151,7 @@ impl Analysis {
     pub(crate) fn named(&self, name: &str) -> Result<Tensor, String> {
         self.program.find(name).ok_or_else(|| {
             let near = broadloom_lang::nearest(name, self.program.made.iter().map(|made| made.name.as_str()));
-            let advice = near.map_or(String::new(), |near| format!("; is `{near}` meant?"));
+            let advice = near.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
             format!("there is no tensor called `{name}`{advice}")
         })
     }

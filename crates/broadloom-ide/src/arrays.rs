@@ -95,7 +95,7 @@ pub fn foreign(program: &Program, given: &[Given], front: Front) -> Vec<Diagnost
                 Front::Python => format!("`{name}` is a {kind}: set it in `parameters`"),
             }),
             (Some(_), _) => note.with_help(format!("`{name}` is computed")),
-            (None, Some(near)) => note.with_help(format!("is `{near}` meant?")),
+            (None, Some(near)) => note.with_help(format!("did you mean `{near}`?")),
             (None, None) => note,
         });
     }

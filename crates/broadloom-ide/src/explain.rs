@@ -171,7 +171,7 @@ impl Asked {
         let part = part(&made.name, &shape, rest).or_else(|message| {
             let label = program.graph.captured(made.tensor, rest).map(Focus::Label);
             label.map_err(|_| match program.find_like(wanted) {
-                Some(near) => format!("{message}; is `{near}` meant?"),
+                Some(near) => format!("{message}; did you mean `{near}`?"),
                 None => message,
             })
         })?;
@@ -239,7 +239,7 @@ fn unknown(program: &Program, wanted: &str) -> String {
     let first = wanted.split('.').next().unwrap_or(wanted);
     let near = program.find_like(wanted).or_else(|| program.find_like(first));
     let help = match near {
-        Some(near) => format!("; is `{near}` meant?"),
+        Some(near) => format!("; did you mean `{near}`?"),
         None => String::new(),
     };
     format!("nothing is called `{wanted}`{help}")

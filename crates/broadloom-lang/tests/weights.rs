@@ -211,7 +211,7 @@ fn names_that_lead_nowhere() {
         16 |   "**mlp.weight -> fed",
            |   ^^^^^^^^^^^^^^^^^^^^^
            |
-           = help: is `feed` meant?
+           = help: did you mean `feed`?
     "#]],
     );
     check(

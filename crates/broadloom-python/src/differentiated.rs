@@ -317,7 +317,7 @@ impl Differentiated {
 fn unknown(py: Python<'_>, program: &Text, name: &str) -> PyErr {
     let message = format!("the program computes no `{name}`");
     match nearest(name, program.made.iter().map(|made| made.name.as_str())) {
-        Some(near) => advised(py, &message, &format!("is `{near}` meant?")),
+        Some(near) => advised(py, &message, &format!("did you mean `{near}`?")),
         None => plain(py, &message),
     }
 }

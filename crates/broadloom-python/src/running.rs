@@ -144,7 +144,7 @@ fn missing(available: &Available, name: &str) -> Wrong {
         ),
         None => match near() {
             Some(near) => {
-                Wrong::Advised(format!("the program computes no `{name}`"), format!("is `{near}` meant?"))
+                Wrong::Advised(format!("the program computes no `{name}`"), format!("did you mean `{near}`?"))
             }
             None => {
                 let names = available.tensors.iter().map(|(known, _)| format!("`{known}`"));
@@ -220,7 +220,7 @@ impl Running {
         found.map(|(_, tensor)| *tensor).ok_or_else(|| {
             let message = format!("the program has no parameter `{name}`");
             match nearest(name, self.params.iter().map(|(known, _)| known.as_str())) {
-                Some(near) => advised(py, &message, &format!("is `{near}` meant?")),
+                Some(near) => advised(py, &message, &format!("did you mean `{near}`?")),
                 None => plain(py, &message),
             }
         })

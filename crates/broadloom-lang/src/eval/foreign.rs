@@ -224,7 +224,7 @@ impl Eval<'_> {
             // A label of a shape may have the same typing mistake.
             diagnostic = diagnostic.with_label(at, label);
             return self.reported(match near.filter(|_| kind == Defined::Label) {
-                Some(near) => diagnostic.with_fix(format!("did you mean `{near}`?"), span, near),
+                Some(near) => diagnostic.with_near_name(&near, span),
                 None => diagnostic.with_help(help),
             });
         }
@@ -239,7 +239,7 @@ impl Eval<'_> {
         let help = match (suggest::foreign(&text), near) {
             (Some(way), _) => said(way, &[]),
             (None, Some(near)) if place == span => {
-                return self.reported(diagnostic.with_fix(format!("did you mean `{near}`?"), span, near));
+                return self.reported(diagnostic.with_near_name(&near, span));
             }
             (None, Some(near)) => format!("did you mean `{near}`?"),
             (None, None) if is_call => {

@@ -80,7 +80,7 @@ impl Eval<'_> {
         let all: Vec<String> = known.iter().map(|name| format!("`{name}`")).collect();
         let all = suggest::listed(&all);
         match near {
-            Some(near) => format!("is `{near}` meant? there is {all}"),
+            Some(near) => format!("did you mean `{near}`? there is {all}"),
             None => format!("there is {all}"),
         }
     }

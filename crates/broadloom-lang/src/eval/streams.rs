@@ -267,7 +267,7 @@ fn there_is(arrays: &[Part], wanted: &str) -> String {
     let all: Vec<String> = names.clone().map(|name| format!("`{name}`")).collect();
     match (suggest::nearest(wanted, names), all.is_empty()) {
         (_, true) => "there is one, without a name: leave the field out".into(),
-        (Some(near), _) => format!("is `{near}` meant? there is {}", suggest::listed(&all)),
+        (Some(near), _) => format!("did you mean `{near}`? there is {}", suggest::listed(&all)),
         (None, _) => format!("there is {}", suggest::listed(&all)),
     }
 }

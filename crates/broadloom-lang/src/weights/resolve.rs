@@ -140,7 +140,7 @@ impl Matching<'_> {
             let names: Vec<&str> = self.file.arrays().map(|(name, _)| name).collect();
             let near = suggest::nearest(pattern, names.iter().copied());
             let help = match near {
-                Some(near) => format!("is `{near}` meant?"),
+                Some(near) => format!("did you mean `{near}`?"),
                 None => format!("it has {}", some(names.into_iter())),
             };
             let is_written = self.program.sources.slice(span).trim_matches('"') == text;
@@ -308,7 +308,7 @@ impl Matching<'_> {
         let alike: Vec<&str> =
             names.iter().copied().filter(|name| name.rsplit('.').next() == Some(last)).collect();
         let help = match (near, alike.is_empty()) {
-            (Some(near), _) => format!("is `{near}` meant?"),
+            (Some(near), _) => format!("did you mean `{near}`?"),
             (None, false) => format!("there is {}", some(alike.into_iter())),
             (None, true) => format!("there is {}", some(names.into_iter())),
         };
