@@ -270,3 +270,36 @@ fn blocks_of_the_library_are_replayed() {
     assert_eq!((many - few, more - some), (2 * 4, 16 * 4));
     same(&text(4), "blocks of the library", compile);
 }
+
+/// The programs of the suite and of the examples, right and wrong ones.
+#[test]
+fn programs_of_the_suite_are_replayed_as_walked() {
+    let crate_folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut programs: Vec<(String, String)> = Vec::new();
+    for (folder, ending) in
+        [("tests/suite", "md"), ("../../examples", "loom"), ("../../examples/models", "loom")]
+    {
+        for entry in std::fs::read_dir(crate_folder.join(folder)).expect("a folder of programs") {
+            let path = entry.expect("a file").path();
+            if path.extension().is_none_or(|own| own != ending) {
+                continue;
+            }
+            let text = std::fs::read_to_string(&path).expect("a readable file");
+            let name = path.to_string_lossy().into_owned();
+            match ending {
+                "loom" => programs.push((name, text)),
+                _ => programs.extend(blocks(&text).map(|block| (name.clone(), block))),
+            }
+        }
+    }
+    assert!(programs.len() > 900, "{} programs", programs.len());
+    for (name, text) in &programs {
+        same(text, name, compile);
+    }
+}
+
+/// The blocks of a document that are programs.
+fn blocks(document: &str) -> impl Iterator<Item = String> {
+    let parts = document.split("\n```loom\n").skip(1);
+    parts.map(|part| part.split_once("\n```").map_or(part, |(block, _)| block).to_string() + "\n")
+}
