@@ -5,7 +5,7 @@ use broadloom_core::projection::Component;
 
 use crate::Dtype;
 
-/// A buffer of a [`Program`].
+/// A buffer of a [`Program`](crate::Program).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct BufferId(pub u32);
 
@@ -16,7 +16,7 @@ impl BufferId {
     }
 }
 
-/// A variable of a [`Program`] inside one nest: a number that is set, perhaps several times, and read.
+/// A variable of a [`Program`](crate::Program) inside one nest: a number that is set, perhaps several times, and read.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct Local(pub u32);
 
