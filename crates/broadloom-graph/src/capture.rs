@@ -172,6 +172,9 @@ impl Graph {
 
     /// The captured size, if the program so far decides it; of a row, the product.
     pub fn size(&self, captured: Captured) -> Option<u64> {
+        if self.captured_dim_name(captured).is_some() {
+            return read::symbol_number(self, captured.index as usize);
+        }
         match captured::resolve(self, captured).ok()? {
             Size::Dim(dim) => captured::term_size(self, dim),
             Size::Row(row) => partial_shape::partial_row(self, row).elements(),

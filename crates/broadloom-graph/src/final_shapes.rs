@@ -8,6 +8,7 @@ use crate::error::Error;
 use crate::graph::Settled;
 use crate::shape::{Shape, Shapes};
 use crate::step::Tensor;
+use crate::symbols::read;
 use crate::view::View;
 use crate::{Graph, undetermined};
 
@@ -34,17 +35,21 @@ pub(crate) fn final_shapes(graph: &mut Graph) -> Result<Arc<Shapes>, Error> {
         return Ok(Arc::clone(&settled.shapes));
     }
     let read = |closed: &Closed<'_>, view: &View<'_>| {
-        let same_sizes = crate::symbols::read::same_sizes_in(closed, view.symbols);
-        (Shapes::read(closed, view), closed.checks(), same_sizes)
+        let same_sizes = read::same_sizes_in(closed, view.symbols);
+        let numbers = read::numbers_in(closed, view.symbols);
+        (Shapes::read(closed, view), closed.checks(), same_sizes, numbers)
     };
-    let ((mut shapes, checks, same_sizes), open) = graph.closed(read)?;
+    let ((mut shapes, checks, same_sizes, numbers), open) = graph.closed(read)?;
     if let Some(error) = undetermined::explain_all_open(graph, &open) {
         return Err(error);
     }
     shapes.bases.clone_from(&graph.bases);
     let shapes = Arc::new(shapes);
-    let settled =
-        Settled { shapes: Arc::clone(&shapes), checks: checks.into(), same_sizes: same_sizes.into() };
-    graph.settled = Some(settled);
+    graph.settled = Some(Settled {
+        shapes: Arc::clone(&shapes),
+        checks: checks.into(),
+        same_sizes: same_sizes.into(),
+        numbers: numbers.into(),
+    });
     Ok(shapes)
 }

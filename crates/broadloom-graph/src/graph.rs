@@ -82,6 +82,8 @@ pub(crate) struct Settled {
     pub checks: Arc<[Check]>,
     /// The representative of each named size: dynamic ones take other names.
     pub same_sizes: Arc<[usize]>,
+    /// The numbers of named sizes that the program decides. Some follow only from several sums together, which closing solves.
+    pub numbers: Arc<[Option<u64>]>,
 }
 
 /// The size of a graph.

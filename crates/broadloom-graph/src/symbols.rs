@@ -219,7 +219,7 @@ impl Graph {
 
     /// Returns true if some named size has no number yet.
     pub fn is_symbolic(&self) -> bool {
-        self.symbols.iter().any(|data| self.solver.observe_dim(data.var).is_none())
+        (0..self.symbols.len()).any(|at| read::symbol_number(self, at).is_none())
     }
 
     /// The names of all named sizes, in the order of their declaration.
@@ -234,8 +234,8 @@ impl Graph {
 
     /// The range of a named size, as far as the program narrows it.
     pub fn dim_range(&self, name: &str) -> Option<(u64, Option<u64>)> {
-        let data = &self.symbols[read::symbol_at(self, name)?];
-        self.solver.symbol_of(data.var).map(|symbol| self.solver.symbol_bounds(symbol))
+        let at = read::symbol_at(self, name)?;
+        self.solver.symbol_of(self.symbols[at].var).map(|_| read::symbol_range(self, at))
     }
 
     /// The conditions that the program relies on, and that hold only for some sizes of its symbols.
@@ -291,8 +291,9 @@ fn declare_size(
 
 /// Gives every named size that has no number its sample, because running needs numbers.
 pub(crate) fn settle_sizes(graph: &mut Graph) -> Result<(), Error> {
-    let open = graph.symbols.iter().filter(|data| graph.solver.observe_dim(data.var).is_none());
-    let open: Vec<(Box<str>, Option<u64>)> = open.map(|data| (data.name.clone(), data.sample)).collect();
+    let all = graph.symbols.iter().enumerate();
+    let open = all.filter(|(at, _)| read::symbol_number(graph, *at).is_none());
+    let open: Vec<(Box<str>, Option<u64>)> = open.map(|(_, data)| (data.name.clone(), data.sample)).collect();
     if let Some((name, _)) = open.iter().find(|(_, sample)| sample.is_none()) {
         let message = format!("`{name}` needs a value before the program can run");
         let help = format!("declare it with a sample, or say `set_sizes(&[(\"{name}\", …)])` before");

@@ -71,7 +71,7 @@ fn programs_may_be_written_in_other_ways() {
     let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
     let (mut failed, mut text) = (0, String::new());
     for seed in first..first + count {
-        let mut dice = Dice::new(seed);
+        let mut dice = Dice::of_program(seed);
         let program = drawer::draw(&mut dice);
         let answered = answer::answer(&program);
         assert!(

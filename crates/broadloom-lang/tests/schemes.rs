@@ -79,7 +79,7 @@ fn number(variable: &str, default: u64) -> u64 {
 
 /// Runs `examine`; a panic is a failure like others.
 fn attempt(file: &File, only: Option<usize>, times: Times, seed: u64) -> Report {
-    let found = catch_unwind(AssertUnwindSafe(|| examine(file, only, times, &mut Dice::new(seed))));
+    let found = catch_unwind(AssertUnwindSafe(|| examine(file, only, times, &mut Dice::of_program(seed))));
     found.unwrap_or_else(|_| {
         let text = file.written();
         let failure = Failure { kind: "panic".into(), function: file.0.len() - 1, text };
@@ -95,7 +95,7 @@ fn signatures_say_what_applications_are() {
     let mut counts: BTreeMap<String, u64> = BTreeMap::new();
     let mut kinds: BTreeMap<String, (u64, Vec<Kept>)> = BTreeMap::new();
     for seed in first..first + count {
-        let file = drawer::draw(&mut Dice::new(seed));
+        let file = drawer::draw(&mut Dice::of_program(seed));
         let report = attempt(&file, None, TIMES, seed);
         for (what, number) in report.counts {
             *counts.entry(what).or_default() += number;

@@ -1,4 +1,4 @@
-//! What the tests of several crates share: random choices from a seed, so that failures can be repeated, and the modules of a crate with their uses.
+//! Tools that the tests of several crates share: random choices from a seed, so that failures can be repeated, and the modules of a crate with their uses.
 //!
 //! ```
 //! use broadloom_testing::Dice;
@@ -19,6 +19,16 @@ impl Dice {
     pub fn new(seed: u64) -> Dice {
         // Neighbouring seeds would otherwise give the same numbers, one place apart.
         Dice(seed.wrapping_mul(0xd134_2543_de82_ef95))
+    }
+
+    /// The choices of the seed of a random program, which tests of laws and of signatures are counted by.
+    pub fn of_program(seed: u64) -> Dice {
+        Dice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x2545_f491_4f6c_dd1d)
+    }
+
+    /// The choices from a state of the generator, which systems of constraints are counted by.
+    pub fn from_state(state: u64) -> Dice {
+        Dice(state)
     }
 
     /// The next 64 random bits.

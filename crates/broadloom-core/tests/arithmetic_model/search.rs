@@ -99,7 +99,7 @@ pub fn search<B>(
         system,
         bounds,
         goal,
-        rng: Dice::new(bounds.seed),
+        rng: Dice::from_state(bounds.seed),
         steps_left: bounds.steps,
         assignment,
         first_cells: Vec::new(),

@@ -8,9 +8,10 @@ use broadloom_core::order::Dim;
 use broadloom_core::{Closed, Form, Symbol};
 use std::sync::Arc;
 
-/// The number of a named size, if it has one.
+/// The number of a named size, if it has one: by what was said so far, or by the last closing.
 pub(crate) fn symbol_number(graph: &Graph, at: usize) -> Option<u64> {
-    graph.solver.observe_dim(graph.symbols[at].var).and_then(crate::shape::elements)
+    let observed = graph.solver.observe_dim(graph.symbols[at].var).and_then(crate::shape::elements);
+    observed.or_else(|| graph.settled.as_ref()?.numbers[at])
 }
 
 /// The range of a named size, as far as the program narrows it.
@@ -74,4 +75,9 @@ pub(crate) fn same_sizes_in(closed: &Closed<'_>, sizes: &[SymbolData]) -> Vec<us
     };
     let known = sizes.iter().map(symbol).enumerate();
     known.map(|(at, symbol)| symbol.map_or(at, |symbol| symbol.0 as usize)).collect()
+}
+
+/// The numbers of named sizes that a closed program decides.
+pub(crate) fn numbers_in(closed: &Closed<'_>, sizes: &[SymbolData]) -> Vec<Option<u64>> {
+    sizes.iter().map(|data| crate::shape::elements(closed.dim(data.var))).collect()
 }
