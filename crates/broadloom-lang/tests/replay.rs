@@ -56,7 +56,7 @@ fn same(text: &str, about: &str, read: fn(&str, &str, &Options) -> Program) -> P
     program
 }
 
-/// What can be seen of a program.
+/// Everything that can be seen of a program.
 fn seen(program: &mut Program) -> String {
     let mut seen = String::new();
     for diagnostic in &program.diagnostics {
@@ -217,7 +217,7 @@ fn blocks_are_walked_twice() {
     same(text, "blocks", compile);
 }
 
-/// What functions find outside of themselves may change between applications.
+/// The values that functions find outside of themselves may change between applications.
 #[test]
 fn names_outside_of_functions_change() {
     for text in [
@@ -232,7 +232,7 @@ fn names_outside_of_functions_change() {
     }
 }
 
-/// What a recording is for: kinds of arguments, conditions, `training`, layers, mistakes in a later application.
+/// A recording is for kinds of arguments, conditions, `training`, layers, mistakes in a later application.
 #[test]
 fn applications_that_differ() {
     for text in [

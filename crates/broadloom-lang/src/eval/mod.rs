@@ -176,7 +176,7 @@ pub(crate) struct Eval<'o> {
     pub work: u64,
     /// The number of bodies of functions that have been walked.
     pub walked: usize,
-    /// What is known about bodies that were walked, and the one that is being recorded.
+    /// Recordings of bodies that were walked, and the one that is being made.
     pub(crate) replay: replay::Replay,
     /// True while functions are applied as after training.
     inference: bool,

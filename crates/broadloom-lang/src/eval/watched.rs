@@ -1,6 +1,6 @@
 //! The graph of an evaluation, which notices who looks at it.
 //!
-//! What a body does can be done again without walking it only if nothing of it depends on what the graph already knows. Whoever
+//! A body can be done again without walking it only if nothing of it depends on what the graph already knows. Whoever
 //! reads or changes the graph in the usual way [touches](Watched::touch) it; only what is recorded, or known to give the same
 //! answer again, asks [quietly](Watched::quiet).
 

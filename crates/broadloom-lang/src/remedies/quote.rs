@@ -1,4 +1,4 @@
-//! What advice quotes of a program.
+//! The parts of a program that advice quotes.
 
 use crate::program::Program;
 use crate::syntax::ast::{ExprId, ExprKind};

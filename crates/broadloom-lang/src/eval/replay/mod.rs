@@ -15,7 +15,7 @@
 //! | a layer that has made nothing yet, or this one layer | parameters and inner layers are made once |
 //! | what names outside of the function stand for | checked again whenever one of them may have changed |
 //!
-//! Whatever else a body looks at ends a recording: [`Watched`](super::watched::Watched) notices questions to the graph, such as
+//! Anything else that a body looks at ends a recording: [`Watched`](super::watched::Watched) notices questions to the graph, such as
 //! sizes as numbers, and statements that act are not recorded. Nothing is replayed once a mistake was reported. If anything goes
 //! another way than it was recorded (the graph refuses a step, a function gives another kind of value), then the program is
 //! evaluated once more from its beginning, and walks every body: messages are always those of a walk.
@@ -44,7 +44,7 @@ const MOST_RECORDINGS: usize = 8;
 /// The number of applications of one function that could not be recorded, after which none is.
 const MOST_FAILURES: u32 = 3;
 
-/// What is known about bodies that were walked.
+/// The recordings of bodies that were walked.
 #[derive(Default)]
 pub(crate) struct Replay {
     /// True if bodies may be replayed.
@@ -59,7 +59,7 @@ pub(crate) struct Replay {
     known: FxHashMap<*const Function, Known>,
 }
 
-/// What is known about the body of a function.
+/// The recordings of one function.
 struct Known {
     /// It is kept, so that no other function takes its place in memory.
     _function: Rc<Function>,
@@ -68,7 +68,7 @@ struct Known {
     recordings: Vec<Rc<Recording>>,
 }
 
-/// How a body is evaluated.
+/// The way in which a body is evaluated.
 pub(super) enum Recorded {
     /// As it was recorded.
     Known(Rc<Recording>),
@@ -78,16 +78,16 @@ pub(super) enum Recorded {
     No,
 }
 
-/// What an application of a function did.
+/// Everything that an application of a function did.
 pub(super) struct Recording {
     config: Vec<Value>,
     /// The layer, if it had been applied before.
     layer: Option<Rc<Layer>>,
     inference: bool,
     arguments: Vec<Kind>,
-    /// What names stood for that were found from a scope outside of the function.
+    /// The values of names that were found from a scope outside of the function.
     outside: Vec<(Rc<Scope>, Name, Option<Value>)>,
-    /// When that was last compared.
+    /// The time at which these were last compared.
     epoch: Cell<u32>,
     /// The number of names of sizes.
     dims: usize,
@@ -99,7 +99,7 @@ pub(super) struct Recording {
     deepest: usize,
 }
 
-/// What is asked of an argument.
+/// A condition on an argument.
 pub(super) enum Kind {
     Tensor,
     Layer,
@@ -119,7 +119,7 @@ pub(super) enum Ref {
     Inference(Box<Ref>),
 }
 
-/// What a value that is made has to be.
+/// A condition on a value that is made.
 pub(super) enum Pattern {
     /// A new tensor, which takes the next slot.
     New,

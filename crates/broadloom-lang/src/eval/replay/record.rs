@@ -161,7 +161,7 @@ impl Recorder {
         })
     }
 
-    /// What a value that was just made has to be when it is made again. There were so many tensors before.
+    /// The pattern of a value that was just made, for when it is made again. There were so many tensors before.
     fn pattern(&mut self, value: &Value, before: usize) -> Option<Pattern> {
         match value {
             Value::Tensor(tensor) if tensor.index() >= before && !self.tensors.contains_key(tensor) => {
