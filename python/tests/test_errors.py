@@ -147,7 +147,7 @@ def test_arrays_of_other_sizes_in_a_graph() -> None:
     assert [(Path(end.file or "").name, end.text) for end in error.value.ends] == [("test_errors.py", "`x` is declared `batch | 3`")]
     with pytest.raises(bl.Error, match=r"axis 0 \(`w.output.0`\) is 3 and should be 2"):
         session["w"] = np.zeros((3, 3))
-    with pytest.raises(bl.Error, match="`batch` has no number") as error:
+    with pytest.raises(bl.Error, match="`batch` needs a value") as error:
         session.run(y)
     assert "give an array" in error.value.help[0] and error.value.ends[0].text == "`x` is declared `batch | 3`"
 
