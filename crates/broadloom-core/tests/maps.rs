@@ -1,9 +1,10 @@
 //! Injectivity and surjectivity of index maps against enumeration of the maps.
 
+use std::collections::HashSet;
+
 use broadloom_core::Size;
 use broadloom_core::projection::{Component, Verdict, is_injective, is_surjective};
 use broadloom_testing::Dice;
-use std::collections::HashSet;
 
 /// Every point of a box.
 fn points(extents: &[u64]) -> Vec<Vec<u64>> {

@@ -8,9 +8,10 @@
 
 use std::ops::Range;
 
+use broadloom_testing::Dice;
+
 use crate::Kind;
 use crate::pieces::{DATA, LOOM, ROWS, SIZES};
-use broadloom_testing::Dice;
 
 /// The longest input that mutations make.
 const LONGEST: usize = 6000;

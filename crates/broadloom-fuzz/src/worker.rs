@@ -8,10 +8,11 @@ use std::io::{self, Seek, Write};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use broadloom_testing::Dice;
+
 use crate::limits::{self, Watch};
 use crate::mutate::mutate;
 use crate::{Kind, corpus};
-use broadloom_testing::Dice;
 
 /// The largest number of inputs with a new outcome that are kept in memory.
 const MOST_KEPT: usize = 4000;

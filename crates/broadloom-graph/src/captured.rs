@@ -1,13 +1,14 @@
 //! Captured sizes: the spec or the declaration that each belongs to, and what the program knows of it so far.
 
+use broadloom_core::{DimTerm, Form};
+use broadloom_spec::SpecNames;
+
 use crate::declaration::{Declaration, Named};
 use crate::error::{Error, ErrorKind};
 use crate::notation::KnownSpec;
 use crate::shape::{Axis, PartialAxis};
 use crate::step::{Captured, Op, RowRef, Step, Tensor, place};
 use crate::{Graph, partial_shape};
-use broadloom_core::{DimTerm, Form};
-use broadloom_spec::SpecNames;
 
 /// The numbers of captured sizes from here on are those of stated signatures.
 pub(crate) const STATED: usize = 1 << 31;

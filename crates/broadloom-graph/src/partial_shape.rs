@@ -1,12 +1,13 @@
 //! The shapes of tensors, as far as the program so far determines them.
 
+use broadloom_core::order::Dim;
+use broadloom_core::{DimShape, DimTerm, Middle};
+use broadloom_spec::Kind;
+
 use crate::Graph;
 use crate::shape::{Axis, PartialAxis, PartialRow, PartialShape, axis, basis_name};
 use crate::step::{RowRef, Tensor, place};
 use crate::symbols::read;
-use broadloom_core::order::Dim;
-use broadloom_core::{DimShape, DimTerm, Middle};
-use broadloom_spec::Kind;
 
 /// The part of a tensor's shape that is known so far; all rows are open for a tensor of another
 /// graph. Changes nothing.

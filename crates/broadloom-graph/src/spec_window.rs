@@ -1,8 +1,9 @@
 //! The arithmetic of windows in specs, and the rows that holes of specs stand for.
 
-use crate::notation::KnownSpec;
 use broadloom_core::{Affine, Padding};
 use broadloom_spec::{self as spec, Coefficient, Kind, RowVariable};
+
+use crate::notation::KnownSpec;
 
 /// The choices about a window that the user of a spec still has to make.
 pub(crate) enum Open<'a> {

@@ -5,14 +5,14 @@
 //! inserting and exchanging words and lines, by random bytes, and by truncation; then they are
 //! parsed and evaluated.
 
-use crate::suite_support;
-use broadloom_testing::Dice;
-
 use std::path::{Path, PathBuf};
 
 use broadloom_diagnostics::{Diagnostic, Sources, Span, Style, render_all};
 use broadloom_lang::syntax::{ast::Names, lexer::lex, parse, reformat};
 use broadloom_lang::{Options, compile};
+use broadloom_testing::Dice;
+
+use crate::suite_support;
 use suite_support::markdown::{read, suite_files};
 
 /// The default stack size of a thread.

@@ -8,11 +8,11 @@
 use std::fmt::Write as _;
 
 use broadloom_lang::{Options, Program, compile, infer};
+use broadloom_testing::Dice;
 
 use crate::schemes::drawer;
 use crate::schemes::function::{Function, Item};
 use crate::schemes::text::declared as text_of;
-use broadloom_testing::Dice;
 
 /// The default number of programs.
 const PROGRAMS: u64 = 500;

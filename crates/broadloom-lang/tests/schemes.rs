@@ -24,8 +24,9 @@ mod values;
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use application::{Failure, Report, Times, examine};
 use broadloom_testing::Dice;
+
+use application::{Failure, Report, Times, examine};
 use function::File;
 
 /// The default number of files, each of one to three functions.

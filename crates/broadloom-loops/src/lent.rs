@@ -4,9 +4,10 @@ use std::ffi::c_void;
 use std::fmt;
 use std::sync::Arc;
 
+use half::{bf16, f16};
+
 use crate::plain::{Flag, Plain};
 use crate::{Array, ArrayError, Dtype, Values};
-use half::{bf16, f16};
 
 /// Numbers in row-major order, without margins, in memory of somebody else. They are only read.
 #[derive(Clone)]

@@ -4,12 +4,12 @@
 //! Callers see only the inside: arrays go in and come out without margins. A block without margins can
 //! also be [lent](Block::lend), and it can be [taken](Block::take) out of its place, which stays vacant until it is furnished again.
 
+use broadloom_array::Element;
 use half::{bf16, f16};
 
 use crate::lent::Lent;
 use crate::plain::{Flag, Plain};
 use crate::{Array, ArrayError, Buffer, Dtype};
-use broadloom_array::Element;
 
 /// The memory of one buffer.
 ///

@@ -1,9 +1,10 @@
 //! Laws that hold for every text: the tree matches the text, printing and parsing undo each other,
 //! spans lie between characters, and nothing panics.
 
-use super::*;
 use broadloom_diagnostics::{Sources, Style, decode, render_all};
 use broadloom_testing::Dice;
+
+use super::*;
 use proptest::prelude::*;
 
 #[test]

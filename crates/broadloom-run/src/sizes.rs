@@ -1,9 +1,9 @@
 //! The named sizes of a graph with the numbers that they have.
 
-use broadloom_graph::lowering::{self, Face, Inferred, SomeSizes, contains, out_of_range};
 use std::sync::Arc;
 
 use broadloom_core::Symbol;
+use broadloom_graph::lowering::{self, Face, Inferred, SomeSizes, contains, out_of_range};
 use broadloom_graph::{Error, ErrorKind, Graph, RuntimeCheck, Tensor};
 
 /// The named sizes of a graph, by symbol, with the numbers they have.

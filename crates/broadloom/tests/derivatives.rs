@@ -10,15 +10,15 @@
 //! product ["3 -> 2", "4 -> 3"] |_, [a, b]| a.compose(b);
 //! ```
 
-use crate::numbers;
-use broadloom_testing::Dice;
-
 use std::cell::RefCell;
 
 use broadloom::{
     Accumulate, Array, Builder, Combine, Dtype, Error, Expr, Graph, Initial, Operation, Padding, Routine,
     Session, Settings, SliceIndex, SpecOptions, Tensor,
 };
+use broadloom_testing::Dice;
+
+use crate::numbers;
 use numbers::{apart, array, close, declared, memory, treatments};
 
 /// The distance by which an operand is moved to each side.

@@ -7,11 +7,11 @@
 //! Each program is run several times with random choices, `BROADLOOM_SEEDS=n` times if that is set. A
 //! failure shows its seed and, for the order, the statements as they were run.
 
-use broadloom_testing::Dice;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use broadloom::{Error, Graph, SliceIndex, Tensor};
+use broadloom_testing::Dice;
 use libtest_mimic::{Failed, Trial};
 
 use crate::support::case::{Case, cases};

@@ -1,8 +1,9 @@
 //! Scans: their values and gradients are those of the same turns written out one after another, on every backend.
 
-use crate::numbers::treatments;
 use broadloom::{Array, Error, Graph, Routine, Session, Settings, SliceIndex, Tensor};
 use broadloom_testing::Dice;
+
+use crate::numbers::treatments;
 
 const TURNS: u64 = 5;
 

@@ -5,10 +5,11 @@
 //! chosen first. There the numbers of a constraint are mostly made to fit, and a constraint that
 //! the solution violates is thrown away. The solution is kept with the system.
 
+use broadloom_testing::Dice;
+
 use super::judge::{holds, size};
 use super::{Constraint, DimVar, Ends, Form, Piece, RowVar, System, Window};
 use crate::oracle::{self, Assignment, Atom, Dim, DimTerm, Hole, Row, RowTerm, Tag};
-use broadloom_testing::Dice;
 
 /// A kind of random systems. Pairs of numbers are inclusive ranges.
 #[derive(Clone, Copy, Debug)]

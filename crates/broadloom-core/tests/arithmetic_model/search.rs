@@ -13,8 +13,9 @@
 //! For example `#(..r..) = 6` at rank 2 is the one relation `r0 · r1 = 6`; the choice of 2 for `r0`
 //! leaves 3, in any basis, for `r1`.
 
-use broadloom_testing::Dice;
 use std::ops::ControlFlow;
+
+use broadloom_testing::Dice;
 
 use super::judge::{affine, at_least, concat, count, may_be, satisfies};
 use super::{Constraint, Form, Piece, System};

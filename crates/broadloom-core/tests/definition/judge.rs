@@ -1,12 +1,13 @@
 //! The solver judged: by the definition, by the meaning of the constraints, and by the laws.
 
+use broadloom_testing::Dice;
+
 use super::bounds::MANY;
 use super::closing::{Closing, Verdict, close};
 use super::ground::violated;
 use super::solve::{Outcome, observed, solve, undecided};
 use super::system::{Shapes, System};
 use super::transform::{repeated, shuffled, with_rank, with_reader, with_shape};
-use broadloom_testing::Dice;
 
 /// A disagreement, with its kind: a counterexample is made smaller only as long as it stays of its
 /// kind.

@@ -7,8 +7,9 @@
 //! that the same ones meet often. And a part of the systems is *planted*: an assignment is chosen
 //! first, and constraints that it violates are thrown away.
 
-use super::{Assignment, Atom, Constraint, Dim, DimTerm, Hole, Row, RowTerm, System, Tag, holds};
 use broadloom_testing::Dice;
+
+use super::{Assignment, Atom, Constraint, Dim, DimTerm, Hole, Row, RowTerm, System, Tag, holds};
 
 /// A kind of random systems. Pairs of numbers are inclusive ranges.
 #[derive(Clone, Debug)]

@@ -4,8 +4,9 @@
 //! them tie periods to each other. The systems have up to four rows and no anchors, so nothing bounds
 //! their ranks, and enumeration alone decides few of them.
 
-use super::{Atom, Constraint, DimTerm, Hole, RowTerm, System};
 use broadloom_testing::Dice;
+
+use super::{Atom, Constraint, DimTerm, Hole, RowTerm, System};
 
 const ROW_VARS: usize = 4;
 const DIM_VARS: usize = 3;

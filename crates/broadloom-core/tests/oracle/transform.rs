@@ -4,8 +4,9 @@
 //! solutions are the [`mirrored_assignment`]s. For example `[3, ..r..] <= [4, <>, 5]` becomes
 //! `[..r.., 3] <= [5, <>, 4]`.
 
-use super::{Assignment, Constraint, RowTerm, System};
 use broadloom_testing::Dice;
+
+use super::{Assignment, Constraint, RowTerm, System};
 
 /// The system with its constraints permuted and the sides of equalities swapped at random.
 pub fn shuffled(system: &System, seed: u64) -> System {

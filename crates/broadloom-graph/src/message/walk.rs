@@ -1,9 +1,10 @@
 //! The tensor whose row an operation passed on, step by step back to the one that brought it.
 
+use broadloom_spec::Kind;
+
 use crate::error::MessageLine;
 use crate::step::{Leaf, Op, Tensor, place};
 use crate::{Graph, names};
-use broadloom_spec::Kind;
 
 /// A row of a tensor.
 pub(crate) type TensorRow = (Tensor, Kind);

@@ -1,12 +1,14 @@
 //! Named sizes as the program knows them so far.
 
+use std::sync::Arc;
+
+use broadloom_core::order::Dim;
+use broadloom_core::{Closed, Form, Symbol};
+
 use crate::Graph;
 use crate::error::{Error, ErrorKind};
 use crate::size::{SymbolicSize, range_text};
 use crate::symbols::table::SymbolData;
-use broadloom_core::order::Dim;
-use broadloom_core::{Closed, Form, Symbol};
-use std::sync::Arc;
 
 /// The number of a named size, if it has one: by what was said so far, or by the last closing.
 pub(crate) fn symbol_number(graph: &Graph, at: usize) -> Option<u64> {

@@ -1,8 +1,8 @@
 //! Changes of what is applied, and of what it is applied to.
 
-use super::quote::{LONGEST_QUOTE, name};
 use broadloom_diagnostics::{Diagnostic, Edit, Fact, Span};
 
+use super::quote::{LONGEST_QUOTE, name};
 use super::{Attempt, Change, Kind, sizes};
 use crate::codes;
 use crate::lint::compositions::ALL_PAIRS;

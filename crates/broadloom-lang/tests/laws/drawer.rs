@@ -2,9 +2,10 @@
 //! end. Each tensor has an intended shape, and most operations fit it; some do not, and many shapes
 //! are left to be inferred.
 
+use broadloom_testing::Dice;
+
 use super::program::{Expr, Form, Kind, Program, Statement};
 use super::shape::Shape;
-use broadloom_testing::Dice;
 
 /// Functions that a program may define, with their number of arguments.
 const FUNCTIONS: &[(&str, usize, &str)] = &[

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 
+use broadloom_testing::Dice;
+
 use super::answer::{Allowed, Answer};
 use super::drawer::strip;
 use super::program::{Expr, Form, Kind, Program, Statement};
-use broadloom_testing::Dice;
 
 /// A program, written in another way.
 pub struct Rewritten {

@@ -1,9 +1,10 @@
 //! Smaller programs that fail in the same way.
 
+use broadloom_testing::Dice;
+
 use super::answer::{Answer, Difference, answer, compare_programs};
 use super::program::{Kind, Program, Statement};
 use super::rewriting::{Rewriting, Rewritten};
-use broadloom_testing::Dice;
 
 /// A program, another form of it, and the difference between their answers.
 pub struct Failure {

@@ -1,10 +1,10 @@
 //! Turns one assignment with its projections into nests.
 
-use broadloom_graph::lowering::{Face, Formula, Lookup, Slot, Sorting, Special, accumulated};
 use std::cell::{OnceCell, RefCell};
 use std::sync::Arc;
 
 use broadloom_core::projection::{AxisIndex, Component, Verdict};
+use broadloom_graph::lowering::{Face, Formula, Lookup, Slot, Sorting, Special, accumulated};
 use broadloom_graph::{Error, ErrorKind, Fill, Graph, Projected, Tensor};
 use broadloom_loops::{Binary, BufferId, Cell, Index, Nest, Scalar, Size, Statement, Unary};
 use rustc_hash::{FxHashMap, FxHashSet};

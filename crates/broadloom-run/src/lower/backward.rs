@@ -1,9 +1,9 @@
 //! Gradients: the steps in reverse, each with the projections of its forward pass.
 
-use broadloom_graph::lowering::{Face, Leaf, Scan, Slot, Special};
-use broadloom_graph::{Error, ErrorKind, Graph, MessageLine, Remedy, Tensor};
 use std::sync::Arc;
 
+use broadloom_graph::lowering::{Face, Leaf, Scan, Slot, Special};
+use broadloom_graph::{Error, ErrorKind, Graph, MessageLine, Remedy, Tensor};
 use broadloom_loops::{Nest, Size, Statement};
 use rustc_hash::FxHashSet;
 

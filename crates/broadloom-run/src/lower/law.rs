@@ -1,8 +1,8 @@
 //! The computation of each step, as assignments over slots.
 
-use broadloom_graph::lowering::{Assignment, Face, Formula, Law, Op, Slot, Special};
 use std::sync::Arc;
 
+use broadloom_graph::lowering::{Assignment, Face, Formula, Law, Op, Slot, Special};
 use broadloom_graph::{Accumulate, Combine, Error, ErrorKind, Graph, Operation, Projected};
 use broadloom_loops::Binary;
 

@@ -27,15 +27,13 @@ pub(super) trait Engine: Send + Sync {
     fn forget(&self) {}
 }
 
+/// The end of a run. The inner error is a check of the program that failed.
+pub(super) type Ran = Result<Result<(), Stop>, Error>;
+
 /// The code of a routine.
 pub(super) trait Code: Send + Sync {
-    /// Runs it on the blocks of the kept buffers. The inner error is a check of the program that failed.
-    fn run(
-        &mut self,
-        store: &mut Store,
-        places: &[usize],
-        symbols: &[i64],
-    ) -> Result<Result<(), Stop>, Error>;
+    /// Runs it on the blocks of the kept buffers.
+    fn run(&mut self, store: &mut Store, places: &[usize], symbols: &[i64]) -> Ran;
 
     /// Tells code for all sizes those of the next run.
     fn resize(&mut self, _sizes: &Sizes) -> Result<(), Error> {

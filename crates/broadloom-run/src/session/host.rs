@@ -3,10 +3,10 @@
 use std::fmt;
 
 use broadloom_graph::Error;
-use broadloom_loops::reference::{Held, NestCode, Stop};
+use broadloom_loops::reference::{Held, NestCode};
 use broadloom_loops::{Program, wasm};
 
-use super::engine::{Code, Engine, Work};
+use super::engine::{Code, Engine, Ran, Work};
 use super::store::Store;
 
 /// An engine that runs WebAssembly on the memory of this process.
@@ -67,12 +67,7 @@ impl Evaluated {
 }
 
 impl Code for Evaluated {
-    fn run(
-        &mut self,
-        store: &mut Store,
-        places: &[usize],
-        symbols: &[i64],
-    ) -> Result<Result<(), Stop>, Error> {
+    fn run(&mut self, store: &mut Store, places: &[usize], symbols: &[i64]) -> Ran {
         let code = self.code.as_mut().map(|code| code as &mut dyn NestCode);
         Ok(store.evaluate(&self.program, code, places, symbols))
     }

@@ -6,10 +6,9 @@ use broadloom_array::shown_path;
 use broadloom_core::Symbol;
 use broadloom_graph::Error;
 use broadloom_loops::Program;
-use broadloom_loops::reference::Stop;
 use broadloom_native::{self as native, Compiled, Compiler};
 
-use super::engine::{Code, CodeMemory, DecidedBySizes, Engine, Work};
+use super::engine::{Code, CodeMemory, DecidedBySizes, Engine, Ran, Work};
 use super::store::Store;
 use super::{Backend, Settings};
 use crate::routine::Routine;
@@ -105,12 +104,7 @@ impl Engine for Native {
 }
 
 impl Code for Own {
-    fn run(
-        &mut self,
-        store: &mut Store,
-        places: &[usize],
-        symbols: &[i64],
-    ) -> Result<Result<(), Stop>, Error> {
+    fn run(&mut self, store: &mut Store, places: &[usize], symbols: &[i64]) -> Ran {
         Ok(self.0.run(store.blocks(), places, symbols))
     }
 
@@ -120,12 +114,7 @@ impl Code for Own {
 }
 
 impl Code for Shared {
-    fn run(
-        &mut self,
-        store: &mut Store,
-        places: &[usize],
-        symbols: &[i64],
-    ) -> Result<Result<(), Stop>, Error> {
+    fn run(&mut self, store: &mut Store, places: &[usize], symbols: &[i64]) -> Ran {
         Ok(held(&self.0).compiled.run(store.blocks(), places, symbols))
     }
 

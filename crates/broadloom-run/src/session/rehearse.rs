@@ -6,11 +6,11 @@
 //! lowers each, and tracks which tensors would have values. Data without values is assumed to be
 //! set from outside.
 
-use broadloom_graph::lowering::{Face, Leaf, Lookup, Special};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use broadloom_array::{Array, Dtype};
+use broadloom_graph::lowering::{Face, Leaf, Lookup, Special};
 use broadloom_graph::{Error, ErrorKind, Fact, Graph, Help, Initial, Tensor};
 
 use super::prepare::{check_memory, in_type};

@@ -8,7 +8,7 @@ use broadloom_loops::{Buffer, BufferId, Storage};
 use broadloom_xla::{Argument, Compiled, Driver, Input, Module};
 
 use super::bytes::{bytes, each};
-use super::engine::{Code, Engine, Work};
+use super::engine::{Code, Engine, Ran, Work};
 use super::store::{Remote, Store};
 use super::{Session, Settings};
 use crate::lower::stablehlo;
@@ -135,12 +135,7 @@ impl Compilation {
 impl Code for Compilation {
     /// Runs the module on the blocks of its buffers. What it is given and what it makes stays on the devices, and comes back when it is
     /// read.
-    fn run(
-        &mut self,
-        store: &mut Store,
-        places: &[usize],
-        symbols: &[i64],
-    ) -> Result<Result<(), Stop>, Error> {
+    fn run(&mut self, store: &mut Store, places: &[usize], symbols: &[i64]) -> Ran {
         let places = self.places(places);
         let lost = || Error::run("a module of XLA has a buffer without a place; this is a defect".into());
         let place = |id: &BufferId| places[id.index()].ok_or_else(lost);

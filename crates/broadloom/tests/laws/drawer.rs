@@ -1,7 +1,8 @@
 //! Random graphs. Each tensor has an intended shape, and most operations fit it; many shapes are
 //! left to be inferred.
-use crate::laws::said::{Call, Said};
 use broadloom_testing::Dice;
+
+use crate::laws::said::{Call, Said};
 
 /// Batch, input and output sizes.
 type Shape = [Vec<u64>; 3];

@@ -1,7 +1,8 @@
 //! Rewritings that change the construction of a graph, but not its meaning.
+use broadloom_testing::Dice;
+
 use crate::laws::answer::Answer;
 use crate::laws::said::{Call, Said};
-use broadloom_testing::Dice;
 
 /// A rewriting. It returns None if there is nothing to rewrite.
 pub type Rewriting = fn(&[Said], &Answer, &mut Dice) -> Option<Vec<Said>>;

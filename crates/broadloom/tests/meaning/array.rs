@@ -1,10 +1,10 @@
 //! Small arrays, shapes in the form that the tests use, and random numbers.
 
-use broadloom_testing::Dice;
 use std::fmt;
 
 use broadloom::{Axis, Shape};
 use broadloom_spec::Kind;
+use broadloom_testing::Dice;
 
 /// The indices of batch, output and input among the rows of a [`Form`], in memory order.
 pub const MEMORY: [usize; 3] = [0, 2, 1];

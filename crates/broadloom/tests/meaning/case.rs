@@ -1,10 +1,10 @@
 //! One operation on small tensors: builds it, runs its nest, and compares with the definitions.
 
-use broadloom_testing::Dice;
 use std::fmt;
 
 use broadloom::{Error, Graph, Padding, Projected, SliceIndex, SpecOptions, Tensor};
 use broadloom_core::projection::Verdict;
+use broadloom_testing::Dice;
 
 use crate::meaning::array::{Array, Form};
 use crate::meaning::broadcast::{self, Broadcast, Operand};

@@ -1,8 +1,9 @@
 //! A spec under construction: labels with sizes first, then shapes, then the text and the sizes of
 //! all axes.
 
-use crate::meaning::array::{Form, Size};
 use broadloom_testing::Dice;
+
+use crate::meaning::array::{Form, Size};
 
 /// An axis of a draft.
 #[derive(Clone, Debug)]

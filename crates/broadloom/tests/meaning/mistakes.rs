@@ -1,13 +1,14 @@
 //! Checks that these tests notice anything: mistakes are put into nests, and have to be found.
 
-use broadloom_testing::Dice;
 use std::sync::Arc;
+
+use broadloom::{Graph, Projected};
+use broadloom_core::projection::AxisIndex;
+use broadloom_testing::Dice;
 
 use crate::meaning::case::{Case, Outcome};
 use crate::meaning::random_spec::Taste;
 use crate::meaning::{random_broadcast, random_concat, random_spec};
-use broadloom::{Graph, Projected};
-use broadloom_core::projection::AxisIndex;
 
 /// Changes one index of one tensor, if a change can have an effect.
 fn mistake(nest: &mut Projected, random: &mut Dice) -> Option<&'static str> {

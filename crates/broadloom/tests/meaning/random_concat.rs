@@ -3,12 +3,13 @@
 //! Labels come in groups of alternatives. The operands divide the choices, so that (nearly always)
 //! one of them takes part at a time; results take any of the labels, in any order.
 
+use broadloom_testing::Dice;
+
 use crate::meaning::array::{Form, Size};
 use crate::meaning::case::{Case, Operation, Source};
 use crate::meaning::draft::{Axis, Draft, Factor, Part, Row, Shape, Window};
 use crate::meaning::notation::Use;
 use crate::meaning::random_spec::finish;
-use broadloom_testing::Dice;
 
 const NAMES: [&str; 8] = ["a", "b", "c", "e", "f", "g", "i", "k"];
 

@@ -1,11 +1,12 @@
 //! Random specs: labels that repeat, are missing or are new, indices, wildcards, holes, strides and windows.
 
+use broadloom_testing::Dice;
+
 use crate::meaning::array::Size;
 use crate::meaning::case::{Case, Operation, Source};
 use crate::meaning::draft::{Axis, Draft, Factor, Row, Shape, Window};
 use crate::meaning::notation::Use;
 use crate::meaning::random_broadcast::MOST_POINTS;
-use broadloom_testing::Dice;
 
 const LETTERS: [&str; 5] = ["a", "b", "c", "i", "j"];
 const WORDS: [&str; 5] = ["oh", "kw", "x1", "time", "pq_d"];

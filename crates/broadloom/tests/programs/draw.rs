@@ -1,8 +1,9 @@
 //! Random programs: lines are proposed, and kept if the graph accepts them.
 
-use crate::programs::lines::{Line, Lines, Made, Op, Place};
 use broadloom::{Accumulate, Combine, Dtype, Shape};
 use broadloom_testing::Dice;
+
+use crate::programs::lines::{Line, Lines, Made, Op, Place};
 
 /// The sizes of a program, and the most elements of its tensors.
 struct Scale {

@@ -1,12 +1,12 @@
 //! Programs as lists of lines: to be printed, built as graphs, and run.
 
-use broadloom_testing::Dice;
 use std::fmt;
 
 use broadloom::{
     Accumulate, Array, Combine, Dtype, Error, Graph, Routine, Session, Settings, Sgd, SliceIndex,
     SpecOptions, Tensor,
 };
+use broadloom_testing::Dice;
 
 use crate::numbers::memory;
 

@@ -2,9 +2,10 @@
 //! among them: in each way to run them, compared with the definition, which enumerates all
 //! candidates.
 
-use crate::numbers::treatments;
 use broadloom::{Accumulate, Array, Combine, Dtype, Error, Graph, Routine, Session, SpecOptions, Tensor};
 use broadloom_testing::Dice;
+
+use crate::numbers::treatments;
 
 const SIZES: [(char, usize); 4] = [('i', 3), ('j', 4), ('k', 2), ('l', 5)];
 

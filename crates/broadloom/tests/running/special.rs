@@ -4,9 +4,10 @@
 //! outermost in an expression, within a few units of the last place. `BROADLOOM_EXPRESSIONS=n`
 //! tries that many.
 
-use crate::numbers::treatments;
 use broadloom::{Accumulate, Array, Dtype, Error, Graph, Operation, Routine, Session, SpecOptions, Tensor};
 use broadloom_testing::Dice;
+
+use crate::numbers::treatments;
 
 /// Zeros, ones, limits of the ranges of floats and integers, subnormal and infinite numbers, and
 /// NaN.

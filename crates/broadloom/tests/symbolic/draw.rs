@@ -2,10 +2,11 @@
 //! its names, and added to both programs, the one with names and the one with numbers. Both have to
 //! agree on each line.
 
-use crate::symbolic::judge::{Counts, allowed};
-use crate::symbolic::program::{Declared, Line, Made, Name, Op, Place, Program, Said, Size};
 use broadloom::{Accumulate, Combine, ErrorKind, Node, Shape};
 use broadloom_testing::Dice;
+
+use crate::symbolic::judge::{Counts, allowed};
+use crate::symbolic::program::{Declared, Line, Made, Name, Op, Place, Program, Said, Size};
 
 /// The purpose of a program.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -2,11 +2,12 @@
 //! data, and gets input that it has to refuse. After each step it computes the same as a session of
 //! the program with numbers.
 
+use broadloom::{Array, Backend, Dtype, Settings};
+use broadloom_testing::Dice;
+
 use crate::symbolic::judge::Named;
 use crate::symbolic::program::{Program, Size, values};
 use crate::symbolic::run::{Running, difference, has_meaning, lasting_changes, names_of, sizes_at};
-use broadloom::{Array, Backend, Dtype, Settings};
-use broadloom_testing::Dice;
 
 /// Counts of the possible outcomes.
 #[derive(Clone, Copy, Debug, Default)]

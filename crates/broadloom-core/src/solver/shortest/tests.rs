@@ -1,12 +1,13 @@
 //! Random systems: what a shortest chain says has to follow from its constraints alone, and from no fewer.
 
+use broadloom_testing::Dice;
+
 use super::{Derived, DimShape, term_of};
 use crate::solver::propagate::add::add;
 use crate::solver::stores::state::State;
 use crate::solver::subsystem::add_copy;
 use crate::solver::{Answer, Cause, Closed, Solver};
 use crate::term::{Constraint, DimTerm, DimVar, Role, RowTerm, RowVar};
-use broadloom_testing::Dice;
 
 /// A random system with declared markers.
 fn system(dice: &mut Dice) -> (Solver, Vec<DimVar>, Vec<RowVar>) {
