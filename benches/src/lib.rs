@@ -5,3 +5,8 @@ pub mod growing;
 pub mod onnx;
 pub mod programs;
 pub mod runs;
+
+/// The allocator of the command, so that what is measured here is what people have.
+#[cfg(target_os = "linux")]
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;

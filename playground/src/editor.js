@@ -101,7 +101,9 @@ export function createEditor({ parent, text, engine, onEdit, onRun, onFormat, on
       detail,
       info: documentation,
     }));
-    return { from: word.from, options, validFor: /^\w*$/ };
+    // In a spec of letters each letter is a label: the one before the cursor is not the beginning of the next.
+    const from = found.from ?? word.from;
+    return { from, options, validFor: from === word.from ? /^\w*$/ : undefined };
   };
   const commands = [
     { key: "Mod-Enter", run: () => (onRun(), true) },

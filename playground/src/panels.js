@@ -104,6 +104,10 @@ export class Output {
   event(event) {
     if (event.what === "printed") this.#lines.append(`${event.line}\n`);
     if (event.what === "noticed") this.#after.append(hint(event.text));
+    if (event.what === "compiling") {
+      this.#progress.hidden = false;
+      this.#progress.setAttribute("aria-label", `compiling ${event.number} of ${event.of}`);
+    }
     if (event.what !== "repeated") return;
     Object.assign(this.#progress, { hidden: false, max: event.of, value: event.done });
     this.#progress.setAttribute("aria-label", `step ${event.done} of ${event.of}`);

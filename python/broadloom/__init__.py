@@ -18,8 +18,8 @@ Where to begin:
 
 - Programs: `load` reads a `.loom` file, `program` a text; both give a `Program`, which answers questions (`shapes`, `explain`, `memory`)
   and runs on arrays of NumPy, PyTorch and JAX.
-- Graphs in Python: `Graph` makes data and parameters, which are used with operators, functions such as `relu`, and linear algebra such
-  as `solve`; a `Session` runs them; `Sgd` and `Adam` train.
+- Graphs in Python: `Graph` makes data, parameters and states, which are used with operators, functions such as `relu`, `concat` and
+  `stack`, and linear algebra such as `solve`; a `Session` runs them; `Initial` has first values, `Sgd` and `Adam` train.
 - Arrays without a program: `einsum`, `rearrange`, `repeat`, `reduce`, `split`, `pack`, `unpack`, `sum`, `mean`, `max`, `min`, `prod`,
   `any`, `all`.
 - Functions whose shapes are checked: `shaped`, with annotations by `Float`, `Int`, `Bool`, `Complex`, `Shaped`; `sizes` inside of them.
@@ -38,7 +38,9 @@ from ._broadloom import __version__
 from ._dims import Dim
 from ._errors import Error, Message, Place
 from ._graph import Expr, Graph, Routine
+from ._initial import Initial
 from ._jax import JaxFunction
+from ._joining import concat, stack
 from ._matrices import *  # noqa: F403
 from ._operations import *  # noqa: F403
 from ._optimisers import Adam, Sgd
@@ -70,6 +72,7 @@ __all__ = [
     "Float",
     "Function",
     "Graph",
+    "Initial",
     "Int",
     "JaxFunction",
     "Memory",
@@ -93,6 +96,7 @@ __all__ = [
     "__version__",
     "all",
     "any",
+    "concat",
     "einsum",
     "load",
     "max",
@@ -108,6 +112,7 @@ __all__ = [
     "shapes_of",
     "sizes",
     "split",
+    "stack",
     "sum",
     "unpack",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -49,7 +50,8 @@ def arranged(name: str, value: object) -> Arranged:
     elif isinstance(value, np.ndarray):
         array, why = np.asarray(value), None
     elif hasattr(value, "__dlpack__") and hasattr(value, "__dlpack_device__"):
-        _on_cpu(name, value.__dlpack_device__()[0] == _CPU, "another device")
+        library = type(value).__module__.partition(".")[0]
+        _on_cpu(name, value.__dlpack_device__()[0] == _CPU, "another device", f"{library} can copy it to the CPU")
         array, why = np.from_dlpack(value), None
     elif value is None:
         raise Error._plain(f"`{name}` is None, and no array", f"leave `{name}` out, or give its values")
@@ -77,8 +79,17 @@ def _kind(value: object) -> str:
 
 
 def _from_torch(name: str, value: Any) -> tuple[np.ndarray[Any, Any], str | None]:
-    _on_cpu(name, value.device.type == "cpu", str(value.device))
-    if value.layout != sys.modules["torch"].strided:
+    torch = sys.modules["torch"]
+    if type(value) in (torch.Tensor, torch.nn.Parameter):
+        try:
+            return (value.detach() if value.requires_grad else value).numpy(), None
+        except (TypeError, RuntimeError):
+            pass  # below is why, and what can be done
+    device = value.device.type
+    if device == "meta":
+        raise Error._plain(f"`{name}` is on the device `meta`: it has a shape, and no numbers", "give a tensor with numbers, or see `program.shapes`")
+    _on_cpu(name, device == "cpu", str(value.device), f"`{name}.cpu()`")
+    if value.layout != torch.strided:
         raise Error._plain(f"`{name}` is sparse, and a program reads dense arrays", f"give `{name}.to_dense()`")
     if type(value).__name__ in ("FakeTensor", "FunctionalTensor"):
         raise Error._plain(
@@ -99,22 +110,30 @@ def wants_gradients(value: Any) -> bool:
     return bool(value.requires_grad) and bool(sys.modules["torch"].is_grad_enabled())
 
 
+def lost_gradients(given: Mapping[str, Arranged], arrays: Mapping[str, Any]) -> str | None:
+    """The name of the first array that wants gradients, which no result of a call has."""
+    lost = (name for name, each in given.items() if each.kind == "torch" and wants_gradients(arrays[name]))
+    return next(lost, None)
+
+
 def _from_jax(name: str, value: Any) -> tuple[np.ndarray[Any, Any], str | None]:
     if isinstance(value, sys.modules["jax"].core.Tracer):
         raise Error._plain(
             f"`{name}` is being traced by JAX: it has a shape, and no numbers yet",
             "`program.jax()` is a function for inside of `jit` and `grad`; or call the program outside of them",
         )
-    devices = {device.platform for device in value.devices()}
-    _on_cpu(name, devices == {"cpu"}, ", ".join(sorted(devices)))
-    return np.asarray(value), None
+    devices = value.devices()
+    platforms = {device.platform for device in devices}
+    there = ", ".join(sorted(platforms))
+    _on_cpu(name, platforms == {"cpu"}, there, f"`jax.device_put({name}, jax.devices(\"cpu\")[0])`")
+    why = "it is divided over several devices" if len(devices) > 1 else None
+    return np.asarray(value), why
 
 
-def _on_cpu(name: str, there: bool, device: str) -> None:
+def _on_cpu(name: str, there: bool, device: str, move: str) -> None:
+    """Refuses an array on another device, with what moves it to the CPU in its own library."""
     if not there:
-        raise Error._plain(
-            f"`{name}` is on {device}, and programs run on the CPU", f"move it first: `{name}.cpu()` in PyTorch"
-        )
+        raise Error._plain(f"`{name}` is on {device}, and programs run on the CPU", f"move it first: {move}")
 
 
 def _in_form(name: str, array: np.ndarray[Any, Any], kind: str, why: str | None) -> Arranged:

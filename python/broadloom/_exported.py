@@ -9,7 +9,7 @@ from torch.fx.node import map_arg
 import torch
 
 from ._places import Written
-from ._traced import Axes, Reference, Step, Trace, Traced, is_user, names_in, operation_name, quiet
+from ._traced import INDEX_BY_MASK, Axes, Reference, Step, Trace, Traced, has_mask, is_user, names_in, operation_name, quiet
 
 __all__ = ["export"]
 
@@ -37,6 +37,8 @@ def export(module: Any, inputs: dict[str, Any], axes: Axes) -> Trace:
             sizes = tuple(trace.size(size) for size in value.shape) if hasattr(value, "shape") else ()
             trace.leaves[number] = Traced(stored.get(node.target, node.name), kind, sizes)
         elif node.op == "call_function":
+            if value is None and not getattr(getattr(node.target, "_schema", None), "returns", True):
+                continue  # an assertion about a type or a size
             if not hasattr(value, "shape") and not isinstance(value, (list, tuple)) and value is not None:
                 numbers[node] = trace.size(value)  # a size is known when it is used
                 continue
@@ -55,6 +57,8 @@ def _exported(trace: Trace, node: Any, numbers: dict[Any, Any]) -> Step:
     ]
     schema = getattr(node.target, "_schema", None)
     name = schema.name.partition("::")[2] if schema is not None else getattr(node.target, "__name__", str(node.target))
+    if name == "index" and has_mask([each.meta.get("val") for each in node.args[1] if each is not None]):
+        name = INDEX_BY_MASK
     arguments, named = map_arg((node.args, node.kwargs), numbers.__getitem__)
     place = _place(node.meta.get("stack_trace")) or ("<unknown>", 1, None)
     modules = tuple((path, kind.rpartition(".")[2]) for path, kind in stack)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Union
 
 from . import _broadloom
 from ._arrays import arranged
 from ._errors import Error, not_copied
-from ._places import here, source
+from ._initial import Initial, dtype_name
+from ._places import Written, here, source
 from ._shapes import Shape
 
 if TYPE_CHECKING:
@@ -39,13 +41,20 @@ class Graph:
     ('batch | 2', '3 -> 2')
     >>> g.session().run(y, x=np.ones((5, 3), "float32")).shape
     (5, 2)
+
+    Numbers are 32-bit floats where nothing else decides it; `Graph(dtype="f64")` has others.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, dtype: Any = None) -> None:
         self._graph = _broadloom.Graph()
         #: Where each named size was declared, and each tensor with values from outside.
         self._sizes: dict[str, tuple[str, int]] = {}
         self._leaves: dict[str, tuple[str, int]] = {}
+        #: The names of the open scopes.
+        self._scopes: list[str] = []
+        dtype = dtype_name(dtype)
+        if dtype is not None:
+            self._graph.precision(None, dtype, here())
 
     def dim(self, name: str, least: int = 1, most: int | None = None, *, usual: int | None = None) -> None:
         """Declares a size with a name and a range. Arrays decide it, or it is as usual."""
@@ -53,40 +62,138 @@ class Graph:
         self._graph.dim(name, least, most, usual, here())
         self._sizes[name] = place
 
-    def data(self, name: str, shape: str) -> Expr:
-        """Data from outside, with its shape: `batch | input -> output`. Names that are not declared yet are sizes from 1 on."""
+    def data(self, name: str, shape: str, *, dtype: Any = None) -> Expr:
+        """Data from outside, with its shape: `batch | input -> output`. Names that are not declared yet are sizes from 1 on.
+
+        Args:
+            name: The name by which a run is given an array.
+            shape: The shape.
+            dtype: The type of the numbers, if it is not that of the array: `"i64"`, `np.int64`, `torch.int64`.
+
+        >>> import broadloom as bl
+        >>> bl.Graph().data("x", "batch | 28, 28").shape
+        'batch | 28, 28'
+        """
+        dtype = dtype_name(dtype)
         place = self._new(self._leaves, name, "a tensor", shape=shape)
         for size in dict.fromkeys(_NAME.findall(shape)):
             if size not in self._sizes:
                 self.dim(size)
-        made = Expr(self, self._graph.data(name, shape, here()))
-        self._leaves[name] = place
-        return made
+        return self._leaf(name, place, self._graph.data(name, shape, here()), dtype)
 
     def array(self, name: str, shape: str, values: Any) -> Expr:
-        """Data with values of its own."""
-        place = self._new(self._leaves, name, "a tensor", shape=shape)
-        made = Expr(self, self._graph.array(name, shape, arranged(name, values).array, here()))
-        self._leaves[name] = place
-        return made
+        """Data with values of its own.
 
-    def param(self, name: str, shape: str | None = None) -> Expr:
-        """A parameter. Its shape follows from its uses, as far as it is not stated."""
+        >>> import broadloom as bl
+        >>> g = bl.Graph()
+        >>> g.session().run(2 * g.array("x", "3", [0.5, 1, 1.5]))
+        array([1., 2., 3.])
+        """
+        place = self._new(self._leaves, name, "a tensor", shape=shape)
+        return self._leaf(name, place, self._graph.array(name, shape, arranged(name, values).array, here()))
+
+    def param(self, name: str, shape: str | None = None, *, initial: Any = None, dtype: Any = None) -> Expr:
+        """A parameter. Its shape follows from its uses, as far as it is not stated.
+
+        Args:
+            name: The name, by which a session has its values.
+            shape: The shape, or a part of it: `... -> 10`.
+            initial: The first values: a number, an array, or a distribution such as `bl.Initial.normal(0, 0.02)`.
+            dtype: The type of the numbers.
+
+        >>> import broadloom as bl
+        >>> g = bl.Graph()
+        >>> y = g.param("w", "... -> 10", initial=0) @ g.data("x", "batch | 3")
+        >>> g.shapes["w"], float(g.session()["w"].max())
+        ('3 -> 10', 0.0)
+        """
+        name, dtype = self._scoped(name), dtype_name(dtype)
         place = self._new(self._leaves, name, "a tensor", shape="" if shape is None else shape)
-        made = Expr(self, self._graph.param(name, shape, here()))
-        self._leaves[name] = place
-        return made
+        return self._leaf(name, place, self._graph.param(name, shape, here()), dtype, initial)
 
-    def state(self, name: str, shape: str) -> Expr:
-        """A tensor that lasts from run to run and is not trained."""
-        place = self._new(self._leaves, name, "a tensor", shape=shape)
-        made = Expr(self, self._graph.state(name, shape, here()))
-        self._leaves[name] = place
-        return made
+    def state(self, name: str, shape: str | None = None, *, initial: Any = None, dtype: Any = None) -> Expr:
+        """A tensor that lasts from run to run and is not trained. It begins at 0, and `assign` changes it.
+
+        Args:
+            name: The name, by which a session has its values.
+            shape: The shape; without one it is that of what is assigned.
+            initial: The first values, as for `param`.
+            dtype: The type of the numbers.
+
+        >>> import broadloom as bl
+        >>> g = bl.Graph()
+        >>> seen = g.state("seen", "", dtype="i64")
+        >>> count = g.assign(seen, seen + 1)
+        >>> s = g.session()
+        >>> [s.run(count).item() for _ in range(3)]
+        [1, 2, 3]
+        """
+        name, dtype = self._scoped(name), dtype_name(dtype)
+        place = self._new(self._leaves, name, "a tensor", shape="" if shape is None else shape)
+        return self._leaf(name, place, self._graph.state(name, shape, here()), dtype, initial)
 
     def number(self, value: float) -> Expr:
         """A number: a tensor without axes."""
         return Expr(self, self._graph.number(float(value), here()))
+
+    def constant(self, value: float) -> Expr:
+        """A tensor that is filled with a number, in the shape that its context asks for.
+
+        >>> import broadloom as bl
+        >>> g = bl.Graph()
+        >>> g.session().run(g.data("x", "2") + g.constant(1), x=[1, 2])
+        array([2., 3.], dtype=float32)
+        """
+        return Expr(self, self._graph.constant(float(value), here()))
+
+    def range(self, name: str, shape: str) -> Expr:
+        """The numbers 0, 1, 2, … in a shape, in the order of memory.
+
+        >>> import broadloom as bl
+        >>> g = bl.Graph()
+        >>> g.session().run(2 * g.range("position", "4"))
+        array([0., 2., 4., 6.], dtype=float32)
+        """
+        place = self._new(self._leaves, name, "a tensor", shape=shape)
+        return self._leaf(name, place, self._graph.range(name, shape, here()))
+
+    def uniform(self, name: str) -> Expr:
+        """Random numbers from 0 to 1 in the shape that the context asks for, new ones in each run. The name and the seed decide them.
+
+        >>> import broadloom as bl
+        >>> g = bl.Graph()
+        >>> noisy = g.data("x", "3") + g.uniform("noise")
+        >>> s = g.session(seed=1)
+        >>> bool((s.run(noisy, x=[0, 0, 0]) != s.run(noisy, x=[0, 0, 0])).all())
+        True
+        """
+        return self._random(name, normal=False)
+
+    def normal(self, name: str) -> Expr:
+        """Random numbers around 0 with the standard deviation 1, otherwise like `uniform`."""
+        return self._random(name, normal=True)
+
+    def _random(self, name: str, *, normal: bool) -> Expr:
+        name = self._scoped(name)
+        place = self._new(self._leaves, name, "a tensor")
+        return self._leaf(name, place, self._graph.random(name, normal, here()))
+
+    @contextlib.contextmanager
+    def scope(self, name: str) -> Iterator[None]:
+        """Puts a name before those of the parameters, states and random numbers that are made inside.
+
+        >>> import broadloom as bl
+        >>> g = bl.Graph()
+        >>> with g.scope("encoder"):
+        ...     w = g.param("w", "3")
+        >>> list(g.shapes)
+        ['encoder.w']
+        """
+        self._scopes.append(name)
+        try:
+            yield
+        finally:
+            self._scopes.pop()
 
     def einsum(
         self,
@@ -117,21 +224,72 @@ class Graph:
         given = [(name, size) for name, size in sizes.items()]
         return Expr(self, self._graph.einsum(spec, self._all(operands), reduce, combine, padding, given, here()))
 
-    def split(self, spec: str, *operands: Operand) -> list[Expr]:
-        """An operation by a spec with several results: `"a^b => a; b"`."""
-        return [Expr(self, number) for number in self._graph.split(spec, self._all(operands), here())]
+    def split(self, spec: str, *operands: Operand, **sizes: int) -> list[Expr]:
+        """An operation by a spec with several results; `broadloom.split` is the same.
+
+        >>> import broadloom as bl
+        >>> g = bl.Graph()
+        >>> most, last = g.split("a^b => a; b", g.data("x", "5"), b=1)
+        >>> most.shape, last.shape
+        ('4', '1')
+        """
+        made = self._graph.split(spec, self._all(operands), list(sizes.items()), here())
+        return [Expr(self, number) for number in made]
 
     def gradients(self, loss: Expr, *of: Expr) -> Routine:
-        """What computes the gradients of a number with respect to some tensors, when it is run."""
-        return Routine(self, self._graph.gradients(self._own(loss), self._all(of), here()))
+        """Plans the gradients of a number with respect to some tensors. A session runs the plan, and gives a tuple of arrays.
 
-    def minimise(self, loss: Expr, by: Sgd | Adam, *, of: Sequence[Expr] | None = None) -> Routine:
-        """What makes a number smaller when it is run, once for each run, and gives the number before.
+        >>> import broadloom as bl
+        >>> g = bl.Graph()
+        >>> x = g.data("x", "3")
+        >>> slope = g.gradients(bl.square(x).sum(), x)
+        >>> g.session().run(slope, x=[1, 2, 3])
+        (array([2., 4., 6.], dtype=float32),)
+        """
+        return Routine(self, self._graph.gradients(self._own(loss), self._all(of), here()), "gradients")
+
+    def assign(self, target: Expr, value: Operand) -> Routine:
+        """Plans that a state, or a parameter, gets a new value. A session runs the plan, and gives the new value.
+
+        Within a step of training, `minimise` takes such assignments, too.
+
+        >>> import broadloom as bl
+        >>> g = bl.Graph()
+        >>> x, mean = g.data("x", "batch | 2"), g.state("mean", "2")
+        >>> follow = g.assign(mean, 0.5 * mean + 0.5 * bl.mean("b | i => i", x))
+        >>> s = g.session()
+        >>> s.run(follow, x=[[0, 2], [4, 6]])
+        array([1., 2.], dtype=float32)
+        >>> s["mean"]
+        array([1., 2.], dtype=float32)
+        """
+        return Routine(self, self._graph.assign(self._pairs([(target, value)]), here()), "assignment")
+
+    def minimise(
+        self,
+        loss: Expr,
+        by: Sgd | Adam,
+        *,
+        of: Sequence[Expr] | None = None,
+        assign: Sequence[tuple[Expr, Operand]] = (),
+    ) -> Routine:
+        """Plans a step of training: parameters change so that a number becomes smaller. A session runs the step, and gives the number before.
 
         Args:
             loss: A tensor of one number.
             by: An optimiser.
             of: The parameters that change; by default all of them.
+            assign: States that get a new value in each step, each with the value, such as running statistics.
+
+        >>> import broadloom as bl
+        >>> g = bl.Graph()
+        >>> a, steps = g.param("a", "", initial=3), g.state("steps", "")
+        >>> step = g.minimise(bl.square(a), bl.Sgd(0.25), assign=[(steps, steps + 1)])
+        >>> s = g.session()
+        >>> [s.run(step) for _ in range(3)]
+        [9.0, 2.25, 0.5625]
+        >>> s["steps"].item()
+        3.0
         """
         place = here()
         if not hasattr(by, "_settings"):
@@ -139,7 +297,8 @@ class Graph:
         numbers = [number for _, number in self._graph.parameters()] if of is None else self._all(of)
         rate = self._own(by.rate)
         minimise = self._graph.minimise_by_sgd if by._kind == "sgd" else self._graph.minimise_by_adam
-        return Routine(self, minimise(self._own(loss), numbers, rate, by._settings(), place), is_number=True)
+        number = minimise(self._own(loss), numbers, rate, by._settings(), self._pairs(assign), place)
+        return Routine(self, number, "step of training")
 
     def session(self, *, seed: int = 0, backend: str = "auto", threads: int | None = None) -> Session:
         """The numbers of the graph: a session runs it. The arguments are those of `program`."""
@@ -149,9 +308,41 @@ class Graph:
 
     @property
     def shapes(self) -> dict[str, Shape]:
-        """The shapes of data and parameters, by name."""
+        """The shapes of data, parameters and states, by name."""
         leaves = self._graph.leaves() + self._graph.parameters()
+        leaves += [(name, number) for name, number in self._graph.states() if name in self._leaves]
         return {name: Expr(self, number).shape for name, number in leaves}
+
+    def _leaf(
+        self, name: str, place: tuple[str, int], number: int, dtype: str | None = None, initial: Any = None
+    ) -> Expr:
+        """A new leaf, with the type and the first values that were stated."""
+        made, written = Expr(self, number), here()
+        if dtype is not None:
+            self._graph.precision(number, dtype, written)
+        if initial is not None:
+            self._begin(name, number, initial, written)
+        self._leaves[name] = place
+        return made
+
+    def _begin(self, name: str, number: int, initial: Any, written: Written) -> None:
+        """Sets the first values of a parameter or a state."""
+        if isinstance(initial, Initial):
+            self._graph.initial(number, initial._how, initial._numbers, written)
+        elif isinstance(initial, (bool, int, float)):
+            self._graph.initial(number, "constant", (float(initial), 0.0), written)
+        else:
+            self._graph.initial_values(number, arranged(name, initial).array, written)
+
+    def _scoped(self, name: str) -> str:
+        return ".".join([*self._scopes, name]) if isinstance(name, str) else name
+
+    def _pairs(self, assigned: Sequence[tuple[Expr, Operand]]) -> list[tuple[int, int]]:
+        """Targets of assignments, each with its value."""
+        for target, _ in assigned:
+            if not isinstance(target, Expr):
+                raise TypeError(f"a value is assigned to a state, `graph.state(name)`, not to {type(target).__name__}")
+        return [(self._own(target), self._own(value)) for target, value in assigned]
 
     def _new(
         self, known: dict[str, tuple[str, int]], name: str, what: str, help: str = "", *, shape: str = ""
@@ -235,7 +426,7 @@ class Expr:
         combine: str,
         padding: str | None,
         sizes: dict[str, int],
-    ) -> Expr:
+    ) -> Expr | list[Expr]:
         """Carries out `broadloom.einsum`, `broadloom.max` and the like in the graph of the operands."""
         first = next(operand for operand in operands if isinstance(operand, Expr))
         graph = first._of
@@ -243,6 +434,11 @@ class Expr:
             spec = _EVERYTHING
             if function == "mean":
                 return first.mean()
+        if function == "mean":
+            number = graph._graph.mean(spec, graph._all(operands), None, list(sizes.items()), here())
+            return Expr(graph, number)
+        if function == "split":
+            return graph.split(spec, *operands, **sizes)
         if function not in ("einsum", "sum", "max", "min", "prod"):
             raise TypeError(f"`broadloom.{function}` is for arrays; an expression of a graph has `einsum`, `mean`, `reshape`")
         return graph.einsum(spec, *operands, reduce=reduce, combine=combine, padding=padding, **sizes)
@@ -264,15 +460,17 @@ class Expr:
         return self._of.einsum(spec, self, reduce="prod")
 
     def mean(self, spec: str | None = None, *over: str) -> Expr:
-        """The mean over labels and rows of a spec: its sum, divided by their sizes. Without a spec, the mean of everything.
+        """The mean over labels and rows of a spec, those that the result leaves out or those that are named: their sum, divided by
+        their sizes. Without a spec, the mean of everything.
 
         >>> import broadloom as bl
-        >>> bl.Graph().data("x", "8 | 3").mean("..b.. | o => ", "b", "o").shape
-        '()'
+        >>> x = bl.Graph().data("x", "8 | 3")
+        >>> x.mean("... | o => ... | 0").shape, x.mean().shape
+        ('8 | _', '()')
         """
         if spec is None:
             spec, over = _EVERYTHING, ("b", "i", "o")
-        return Expr(self._of, self._of._graph.mean(spec, [self._number], list(over), here()))
+        return Expr(self._of, self._of._graph.mean(spec, [self._number], list(over) or None, [], here()))
 
     def reshape(self, shape: str | None = None) -> Expr:
         """The same elements in another shape: as stated, or as the context asks for."""
@@ -282,10 +480,67 @@ class Expr:
         """The rows of this table that integers count."""
         return self._of._apply("gather", self, rows)
 
-    def __getitem__(self, at: int) -> Expr:
-        """One element of the leading batch axis."""
+    def take(self, ids: Expr, along: str = "batch") -> Expr:
+        """The elements at whole numbers along an axis: `ids` has only batch axes, which come in the place of that axis.
+
+        Args:
+            ids: Whole numbers from 0 on, in batch axes.
+            along: The axis: the first of a kind, `"batch"`, `"input"` or `"output"`, or the one that a shape names, such as
+                `"... | ..., t"`.
+
+        >>> import broadloom as bl
+        >>> g = bl.Graph()
+        >>> x, ids = g.data("x", "2 | 3"), g.data("ids", "2 |")
+        >>> g.session().run(x.take(ids, "output"), x=[[1, 2, 3], [4, 5, 6]], ids=[2, 0])
+        array([[3., 1.],
+               [6., 4.]], dtype=float32)
+        """
+        return self._along("take", along, self, ids)
+
+    def take_along(self, ids: Expr, along: str = "batch") -> Expr:
+        """The elements at whole numbers along an axis, others in each row: `ids` has all other axes of this tensor, too."""
+        return self._along("take_along", along, self, ids)
+
+    def argsort(self, along: str = "output", *, descending: bool = False) -> Expr:
+        """The positions of the elements along an axis, in the order of the elements; `x.take_along(x.argsort(a), a)` is sorted.
+
+        >>> import broadloom as bl
+        >>> g = bl.Graph()
+        >>> x = g.data("x", "3")
+        >>> order = x.argsort()
+        >>> [each.tolist() for each in g.session().run(order, x.take_along(order, "output"), x=[3, 1, 2])]
+        [[1, 2, 0], [1.0, 2.0, 3.0]]
+        """
+        return self._along("argsort_descending" if descending else "argsort", along, self)
+
+    def scatter(self, ids: Expr, size: int, *, reduce: str = "sum") -> Expr:
+        """Puts the elements at whole numbers along a new first batch axis of a size. Those with equal numbers are combined.
+
+        Args:
+            ids: A whole number below `size` for each element of the batch axes.
+            size: The size of the new axis.
+            reduce: How elements are combined: `"sum"`, `"prod"`, `"max"` or `"min"`.
+
+        >>> import broadloom as bl
+        >>> g = bl.Graph()
+        >>> x, ids = g.data("x", "3 |"), g.data("ids", "3 |")
+        >>> g.session().run(x.scatter(ids, 2), x=[1, 2, 4], ids=[0, 1, 0])
+        array([5., 2.], dtype=float32)
+        """
+        graph = self._of
+        return Expr(graph, graph._graph.scatter(self._number, graph._own(ids), size, reduce, here()))
+
+    def _along(self, name: str, along: str, *operands: Operand) -> Expr:
+        """An operation along an axis."""
+        graph = self._of
+        return Expr(graph, graph._graph.along(name, graph._all(operands), along, here()))
+
+    def __getitem__(self, at: int | Expr) -> Expr:
+        """One element of the leading batch axis; or several, at the whole numbers of another expression."""
+        if isinstance(at, Expr):
+            return self.take(at)
         if not isinstance(at, int) or at < 0:
-            raise TypeError("an expression is indexed by one position from 0, along its first batch axis")
+            raise TypeError("an expression is indexed by a position from 0, or by an expression, along its first batch axis")
         return Expr(self._of, self._of._graph.slice(self._number, at, here()))
 
     def __iter__(self) -> Any:
@@ -388,15 +643,15 @@ class Expr:
 
 
 class Routine:
-    """Something that a session can run: gradients, or a step of training."""
+    """A plan that a session carries out: gradients, an assignment, or a step of training."""
 
-    def __init__(self, of: Graph, number: int, *, is_number: bool = False) -> None:
+    def __init__(self, of: Graph, number: int, kind: str) -> None:
         self._of = of
         self._number = number
-        self._is_number = is_number
+        self._kind = kind
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         raise not_copied("a routine", "it belongs to its graph: build the graph again")
 
     def __repr__(self) -> str:
-        return "<broadloom step of training>" if self._is_number else "<broadloom gradients>"
+        return f"<broadloom {self._kind}>"

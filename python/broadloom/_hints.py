@@ -41,7 +41,7 @@ _GENERATORS = (
 
 @dataclasses.dataclass
 class Hints:
-    """What a function wants: name, kind of place, position and want of each annotated parameter, and its result."""
+    """The wants of a function: name, kind of place, position and want of each annotated parameter, and its result."""
 
     parameters: list[tuple[str, str, int, Want]]
     result: Want | None
@@ -188,7 +188,7 @@ def _takes_no_array(hint: Any) -> bool:
 
 
 def _array_type(kind: Any) -> Any:
-    """What ``isinstance`` understands: a class or a tuple of them; None for anything."""
+    """A class or a tuple of classes, for ``isinstance``; None for anything."""
     if kind is Any or kind is None or isinstance(kind, typing.TypeVar):
         return None
     if get_origin(kind) in (Union, types.UnionType):

@@ -7,7 +7,7 @@ import functools
 import sys
 import types
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from ._broadloom import XLA_DRIVER
 from ._errors import Error
@@ -22,6 +22,13 @@ class JaxFunction:
     It takes arrays by name, and returns a dictionary of arrays by name. It can be called inside of `jax.jit` and runs where JAX runs. Data has to
     be given. A parameter that is not given has the values that it had when the function was made. The forward pass can be differentiated:
     `jax.grad` goes through the gradients of Broadloom.
+
+    A function that draws random numbers takes one more array, `key`: a key of JAX, such as `jax.random.key(3)`, or its two words of `uint32`. It is
+    called `key_` beside data of that name. Equal keys draw equal numbers.
+
+    A function that looks up rows checks the indices, and a step of training the loss: an index out of range is an error, and a loss that is not
+    finite. Inside of `jax.jit` nothing can be raised; there the result `checks` has a row for each check: the position at which it first fails, or
+    -1, and the number there. It is called `checks_` beside a tensor of that name.
 
     On a CPU, a routine with gradients of maxima has to be compiled without fusion. It is, unless you compile it yourself: then write
     `jax.jit(…, compiler_options={"xla_disable_hlo_passes": "fusion"})`.
@@ -45,6 +52,7 @@ class JaxFunction:
 
         module = _Module(text)
         self.inputs, self._computed = module.inputs, list(module.outputs)
+        self._checks = module.checks
         known = {**module.inputs, **module.outputs}
         self._aliases = {name: of for name, of in (aliases or {}).items() if of in known}
         self.outputs = {**module.outputs, **{name: known[of] for name, of in self._aliases.items()}}
@@ -60,9 +68,12 @@ class JaxFunction:
                 raise unknown("the routine does not read", name, list(self.inputs))
         for name in self.inputs:
             if name not in given:
-                raise Error._plain(f"the routine reads `{name}`, which was not given", f"give it: `{name}=array`")
+                array = "jax.random.key(0)" if _is_key(self.inputs[name]) else "array"
+                raise Error._plain(f"the routine reads `{name}`, which was not given", f"give it: `{name}={array}`")
         fitting = {name: self._fitting(name, given[name]) for name in self.inputs}
         results = dict(zip(self._computed, self._call(*fitting.values())))
+        if self._checks:
+            self._check(results[self._checks[0]])
         return results | {name: {**fitting, **results}[of] for name, of in self._aliases.items()}
 
     def _fitting(self, name: str, array: Any) -> Any:
@@ -70,6 +81,14 @@ class JaxFunction:
         import jax
 
         wanted, array = self.inputs[name], jax.numpy.asarray(array)
+        if _is_key(wanted) and jax.numpy.issubdtype(array.dtype, jax.dtypes.prng_key):
+            array = jax.random.key_data(array)
+        if wanted.dtype.itemsize == 8 and not jax.config.jax_enable_x64:
+            short = {"int64": "i32", "float64": "f32"}[wanted.dtype.name]
+            raise Error._plain(
+                f"the program stores `{name}` as {wanted.dtype}, and JAX has no numbers of 64 bits now",
+                f"declare it with `as {short}`, or have them: `jax.config.update('jax_enable_x64', True)`",
+            )
         if array.shape != wanted.shape:
             raise Error._plain(
                 f"`{name}` has shape {array.shape}, and the function was made for {wanted.shape}",
@@ -81,6 +100,23 @@ class JaxFunction:
             )
         return array.astype(wanted.dtype)
 
+    def _check(self, checks: Any) -> None:
+        """Raises an error about the first index that is out of range, if the checks have numbers already."""
+        import jax
+        import numpy as np
+
+        if isinstance(checks, jax.core.Tracer):
+            return
+        for (position, index), of in zip(np.asarray(checks).tolist(), self._checks[1]):
+            if position >= 0:
+                if of.table == of.indices:
+                    raise Error._plain(f"`{of.indices.removesuffix('.not_finite')}` is not finite")
+                place = ", ".join(str(at) for at in np.unravel_index(position, of.sizes)) if of.sizes else ""
+                raise Error._plain(
+                    f"index {index} at [{place}] of `{of.indices}` is outside `{of.table}`, which has {of.below} rows",
+                    f"indices are 0 to {of.below - 1}",
+                )
+
     def __repr__(self) -> str:
         inputs, outputs = (
             ", ".join(f"{name}: {of.dtype}{list(of.shape)}" for name, of in side.items()) for side in (self.inputs, self.outputs)
@@ -88,13 +124,26 @@ class JaxFunction:
         return f"<broadloom function of JAX ({inputs}) -> ({outputs})>"
 
 
+class _Check(NamedTuple):
+    """Indices that a module checks: their name and sizes, and the name and the rows of what they are indices of. If that is the same name, it is
+    checked that a tensor is finite.
+    """
+
+    indices: str
+    sizes: tuple[int, ...]
+    table: str
+    below: int
+
+
 class _Module:
-    """A module as a function of arrays: compiled by itself, or as a part of what JAX traces."""
+    """A module as a function of arrays: compiled by itself, or as a part of what JAX traces. `checks` is the name of the result about its
+    indices, and what it is about, if there is one.
+    """
 
     def __init__(self, text: str) -> None:
         import jax
 
-        self._traced, self.inputs, self.outputs = _exported(text)
+        self._traced, self.inputs, self.outputs, self.checks = _exported(text)
         self._compiled = jax.jit(self._traced, compiler_options=_driver().options(text) or None)
 
     def __call__(self, *arrays: Any) -> Any:
@@ -119,6 +168,9 @@ def _differentiable(module: _Module, backward: Callable[[list[str]], str]) -> Ca
     def back(arrays: tuple[Any, ...], of_outputs: tuple[Any, ...]) -> tuple[Any, ...]:
         given = dict(zip(module.inputs, arrays))
         given.update((f"the gradient of {name}", each) for name, each in zip(module.outputs, of_outputs))
+        # The key may be called otherwise where other tensors are.
+        words = next((array for name, array in zip(module.inputs, arrays) if _is_key(module.inputs[name])), None)
+        given.update((name, words) for name, of in gradients().inputs.items() if _is_key(of))
         found = dict(zip(gradients().outputs, gradients()(*[given[name] for name in gradients().inputs])))
 
         def one(name: str, of: Any) -> Any:
@@ -142,6 +194,11 @@ def _is_real(array: Any) -> bool:
     return bool(jax.numpy.issubdtype(array.dtype, jax.numpy.floating))
 
 
+def _is_key(array: Any) -> bool:
+    """True for the two words of the key of random numbers: tensors of programs have no such numbers."""
+    return bool(array.dtype == "uint32")
+
+
 @functools.cache
 def _driver() -> types.ModuleType:
     """The program by which sessions run on XLA, as a module: it knows how JAX is told about a module of StableHLO."""
@@ -150,8 +207,8 @@ def _driver() -> types.ModuleType:
     return driver
 
 
-def _exported(text: str) -> tuple[Callable[..., Any], dict[str, Any], dict[str, Any]]:
-    """A module as a function that composes with everything in JAX, and what it takes and returns, by name."""
+def _exported(text: str) -> tuple[Callable[..., Any], dict[str, Any], dict[str, Any], tuple[str, list[_Check]] | None]:
+    """A module as a function that composes with everything in JAX, what it takes and returns, by name, and its checks."""
     import jax
     from jax import export, tree_util
     from jax._src.interpreters import mlir
@@ -161,7 +218,9 @@ def _exported(text: str) -> tuple[Callable[..., Any], dict[str, Any], dict[str, 
         module, main, kind = _driver().parsed(text)
         inputs = _named(main.attributes["arg_attrs"], "jax.arg_info", kind.inputs)
         outputs = _named(main.attributes["res_attrs"], "jax.result_info", kind.results)
-        artifact = stablehlo.serialize_portable_artifact_str(str(module), stablehlo.get_minimum_version())
+        checks = _checks(main.attributes["res_attrs"], outputs)
+        # It is read again by the same JAX, so that no older version has to understand it; special functions are of another dialect.
+        artifact = stablehlo.serialize_portable_artifact(module, stablehlo.get_current_version(), True)
     given, made = tuple(inputs.values()), tuple(outputs.values())
     fields: dict[str, Any] = {
         "fun_name": "main",
@@ -188,7 +247,7 @@ def _exported(text: str) -> tuple[Callable[..., Any], dict[str, Any], dict[str, 
     # Versions of JAX differ in the fields for shardings.
     known = {field.name for field in dataclasses.fields(export.Exported)}
     exported = export.Exported(**{name: value for name, value in fields.items() if name in known})
-    return exported.call, inputs, outputs
+    return exported.call, inputs, outputs, checks
 
 
 def _named(attributes: Any, key: str, kinds: Any) -> dict[str, Any]:
@@ -197,3 +256,17 @@ def _named(attributes: Any, key: str, kinds: Any) -> dict[str, Any]:
 
     names = (ir.StringAttr(ir.DictAttr(attribute)[key]).value for attribute in ir.ArrayAttr(attributes))
     return {name: _driver().aval(kind) for name, kind in zip(names, kinds)}
+
+
+def _checks(attributes: Any, outputs: dict[str, Any]) -> tuple[str, list[_Check]] | None:
+    """The name of the result that says which indices are out of range, and what it is about, if a module has one."""
+    from jaxlib.mlir import ir
+
+    for name, attribute in zip(outputs, ir.ArrayAttr(attributes)):
+        attribute = ir.DictAttr(attribute)
+        if "broadloom.checks" in attribute:
+            each = [ir.DictAttr(of) for of in ir.ArrayAttr(attribute["broadloom.checks"])]
+            text, number = (lambda of: ir.StringAttr(of).value), (lambda of: ir.IntegerAttr(of).value)
+            sizes = [tuple(map(number, ir.ArrayAttr(of["sizes"]))) for of in each]
+            return name, [_Check(text(of["indices"]), known, text(of["of"]), number(of["below"])) for of, known in zip(each, sizes)]
+    return None

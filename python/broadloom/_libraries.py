@@ -37,7 +37,7 @@ def letters(labels: tuple[tuple[int, ...], ...], kept: tuple[int, ...]) -> str:
 
 
 class Steps:
-    """What the libraries have in common: arrays have ``reshape``, slices and arithmetic."""
+    """The operations that the libraries have in common: arrays have ``reshape``, slices and arithmetic."""
 
     name: str
     combine = {"*": operator.mul, "+": operator.add}
@@ -276,7 +276,8 @@ class TorchSteps(Steps):
                 if array.dtype != arrays[0].dtype:
                     raise DTypeError(
                         f"a product is of elements of one type: operand 1 has {arrays[0].dtype}, and operand {position + 1} "
-                        f"{array.dtype}\n  = help: convert one of them, as in `x.to({array.dtype})`"
+                        f"{array.dtype}",
+                        help=f"convert one of them, as in `x.to({array.dtype})`",
                     )
             return einsum(subscripts, *arrays)
 

@@ -73,27 +73,30 @@ def cholesky(a: Expr) -> Expr:
 def qr(a: Expr) -> tuple[Expr, Expr]:
     """The pair `q, r` with `a = q @ r`: the columns of `q` are at right angles, `r` is upper triangular.
 
-    Matrices have at least as many rows as columns.
+    There are as many columns in `q`, and rows in `r`, as the lesser number of rows and columns of `a`.
 
     >>> import broadloom as bl
-    >>> q, r = bl.qr(bl.Graph().data("a", "8 | 3 -> 5"))
-    >>> q.shape, r.shape
-    ('8 | 3 -> 5', '8 | 3 -> 3')
+    >>> g = bl.Graph()
+    >>> [part.shape for part in bl.qr(g.data("tall", "8 | 3 -> 5"))]
+    ['8 | 3 -> 5', '8 | 3 -> 3']
+    >>> [part.shape for part in bl.qr(g.data("wide", "8 | 5 -> 3"))]
+    ['8 | 3 -> 3', '8 | 5 -> 3']
     """
     q, r = _matrices("qr", a)
     return q, r
 
 
 def lstsq(a: Expr, b: Expr) -> Expr:
-    """The `x` for which `a @ x` is nearest to `b`, by `qr`: for matrices of full rank, with at least as many rows as columns.
+    """The `x` for which `a @ x` is nearest to `b`, for matrices of full rank.
+
+    Of several, as with more columns than rows, it is the shortest.
 
     >>> import broadloom as bl
     >>> g = bl.Graph()
     >>> bl.lstsq(g.data("a", "3 -> 5"), g.data("b", "8 | 5")).shape
     '8 | 3'
     """
-    q, r = _matrices("qr", a)
-    return _matrices("solve", r, q.T @ b)[0]
+    return _matrices("lstsq", a, b)[0]
 
 
 def eigh(a: Expr) -> tuple[Expr, Expr]:
@@ -111,7 +114,7 @@ def eigh(a: Expr) -> tuple[Expr, Expr]:
 def svd(a: Expr) -> tuple[Expr, Expr, Expr]:
     """The triple `u, s, v` with `a = u @ (s * v.T)`, singular values in descending order. The vectors are columns, also those of `v`.
 
-    Matrices have at least as many rows as columns. Gradients go back through the values alone.
+    There are as many as the lesser number of rows and columns. Gradients go back through the values alone.
 
     >>> import broadloom as bl
     >>> u, s, v = bl.svd(bl.Graph().data("a", "8 | 3 -> 5"))

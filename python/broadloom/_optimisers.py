@@ -12,7 +12,15 @@ __all__ = ["Adam", "Sgd"]
 
 @dataclass(frozen=True)
 class Sgd:
-    """Gradient descent, with momentum and weight decay. The rate is a number, or data that changes from run to run."""
+    """Gradient descent, with momentum and weight decay. The rate is a number, or data that changes from run to run.
+
+    >>> import broadloom as bl
+    >>> g = bl.Graph()
+    >>> a, rate = g.param("a", "", initial=1), g.data("rate", "")
+    >>> step, session = g.minimise(a * a, bl.Sgd(rate)), g.session()
+    >>> [session.run(step, rate=rate) for rate in (0.25, 0.5, 0.5)]
+    [1.0, 0.25, 0.0]
+    """
 
     rate: Operand
     momentum: float = 0.0
@@ -25,7 +33,16 @@ class Sgd:
 
 @dataclass(frozen=True)
 class Adam:
-    """Adam; AdamW if the weight decay is decoupled from the gradient."""
+    """Adam; AdamW if the weight decay is decoupled from the gradient.
+
+    >>> import broadloom as bl
+    >>> g = bl.Graph()
+    >>> a = g.param("a", "", initial=1)
+    >>> step, session = g.minimise(a * a, bl.Adam(0.1, weight_decay=0.01, decoupled=True)), g.session()
+    >>> losses = [session.run(step) for _ in range(40)]
+    >>> losses[-1] < 0.1 < losses[0]
+    True
+    """
 
     rate: Operand
     beta1: float = 0.9

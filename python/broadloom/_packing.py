@@ -42,8 +42,8 @@ def pack(spec: str, arrays: Sequence[Array], /) -> tuple[Array, list[tuple[int, 
             if label != "packed" and size != found[0][label]:
                 raise ShapeError(
                     f"bl.pack: `{label}` is {found[0][label]} in array 1, which has shape {tuple(every[0].shape)}, and {size} in "
-                    f"array {position}, which has shape {tuple(every[position - 1].shape)}\n"
-                    f"  = help: only the axes in the place of `...` may differ in \"{spec}\""
+                    f"array {position}, which has shape {tuple(every[position - 1].shape)}",
+                    help=f"only the axes in the place of `...` may differ in \"{spec}\"",
                 )
     own = [sizes["packed"] for sizes in found]
     flat = [_joined(library, array, axis, len(sizes)) for array, sizes in zip(every, own)]
@@ -101,13 +101,12 @@ def _of_one_library(function: str, position: int, array: Any, before: Steps | No
 def _sizes(text: str, shape: tuple[int, ...], which: str) -> dict[str, Any]:
     """The sizes of the labels, and of what is packed, for an array of this shape."""
     try:
-        found = spec_sizes(text, tuple(map(hint, shape)))
+        found = spec_sizes(text, tuple(map(hint, shape)), which)
         # Sizes that PyTorch traces stay symbols.
         axis = text.rstrip(",").split(", ").index("..packed..")
         return {**found, "packed": shape[axis : axis + len(found["packed"])]}
     except ShapeError as error:
-        summary = error.summary.replace("the array", which, 1)
-        raise ShapeError(f"{summary}; it has shape {shape}") from None
+        raise ShapeError(f"{error.summary}; it has shape {shape}") from None
 
 
 def _joined(library: Steps, array: Any, axis: int, count: int) -> Any:

@@ -1,4 +1,4 @@
-"""Where in Python something was written."""
+"""The places in Python where something was written."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import itertools
 import linecache
 import os
 import sys
+import warnings
+from collections.abc import Iterable
 from types import FrameType
 
 _OWN = os.path.dirname(os.path.abspath(__file__)) + os.sep
@@ -29,6 +31,15 @@ def here() -> Written:
         if begin is not None and begin == end and start is not None and stop is not None:
             line, columns = begin, (start, stop)
     return frame.f_code.co_filename, line, columns
+
+
+def warned(notices: Iterable[str]) -> None:
+    """Warns at the line from which this package was called."""
+    for notice in notices:
+        level, frame = 1, sys._getframe(0)
+        while frame.f_back is not None and frame.f_code.co_filename.startswith(_OWN):
+            level, frame = level + 1, frame.f_back
+        warnings.warn(notice, RuntimeWarning, stacklevel=level)
 
 
 def source(file: str) -> tuple[str, str]:

@@ -5,18 +5,19 @@ from __future__ import annotations
 import operator
 import os
 import tempfile
+import textwrap
 import threading
-import warnings
 from collections.abc import Mapping
 from typing import Any
 
 from . import _broadloom
 from ._answers import Answer, Memory, Picture
-from ._arrays import Arranged, arranged, wants_gradients
+from ._arrays import Arranged, arranged, lost_gradients
 from ._errors import Error, Message
 from ._jax import JaxFunction
 from ._names import unknown
 from ._parameters import Parameters
+from ._places import warned
 from ._progress import Progress, shown
 from ._results import Copies, Function, Results, Run, handed
 from ._shapes import Shapes
@@ -104,7 +105,7 @@ class Program:
         return Answer(*self._program.signature(name))
 
     def explain(self, name: str) -> Answer:
-        """Why an axis has its size: `y.output.0`, all axes of a row (`y.output`), or of a tensor (`y`).
+        """The reasons for the size of an axis, `y.output.0`, of all axes of a row (`y.output`), or of a tensor (`y`).
 
         >>> import broadloom as bl
         >>> bl.program("data x : 32 | 784\\nlet y = {w} @ x + {b : 64}\\n").explain("w.input.0")
@@ -261,13 +262,15 @@ class Program:
         Args:
             steps: How often its outermost loops are repeated, if that is not as the program says.
             progress: True to show how far it is, False not to; by default it is shown in terminals and notebooks. Or a function
-                that is called after each repetition with how many there were, of how many, and the losses.
+                that is called after each step with how many there were, of how many, and the losses. A step is a repetition
+                of a loop that minimises something, whatever loops are around it. The function can use the program: compute
+                with it, and read, set and save parameters.
             keep_going: True to go on when a loss is not finite.
             data: Arrays by name, for names that are arguments of this function as well.
             arrays: Arrays by name, in place of the values that the program gives.
 
         Returns:
-            The losses of each repetition, by name.
+            The losses of each step, by name.
 
         >>> import broadloom as bl
         >>> p = bl.program('''
@@ -292,11 +295,13 @@ class Program:
                 keep_going,
                 watcher.line,
                 (lambda done, of, losses: watcher(done, of, dict(losses))) if watcher.counts else None,
+                watcher.compiling if watcher.counts else None,
+                watcher.pauses,
             )
         finally:
             watcher.end()
         self._hold(given, dict(held))
-        _warn(notices, 3)
+        warned(notices)
         return Run(losses)
 
     @property
@@ -306,7 +311,7 @@ class Program:
 
     @property
     def copies(self) -> Copies:
-        """Which arrays of the last call were copied, and why.
+        """The arrays of the last call, each with why it was copied, if it was.
 
         >>> import broadloom as bl
         >>> import numpy as np
@@ -328,7 +333,7 @@ class Program:
         results, copied, left_out, notices = answer
         self._copies = tuple(arrays) if copied is None else Copies(zip(arrays, copied))
         if notices:
-            _warn(notices, 4)
+            warned(notices)
         return Results(results, dict(left_out))
 
     def _call_arranged(self, given: dict[str, Arranged], only: list[str] | None) -> Results:
@@ -338,7 +343,7 @@ class Program:
             raise Error._plain("arrays that were brought into form are refused; this is a defect")
         results, copied, left_out, notices = answer
         self._hold(given, dict(zip(given, copied or [None] * len(given))))
-        _warn(notices, 5)
+        warned(notices)
         return handed(results, given, left_out)
 
     def _arranged(self, arrays: dict[str, Any]) -> dict[str, Arranged]:
@@ -346,9 +351,9 @@ class Program:
             if name not in self._data:
                 self._foreign(name)
         given = {name: arranged(name, array) for name, array in arrays.items()}
-        lost = [name for name, each in given.items() if each.kind == "torch" and wants_gradients(arrays[name])]
+        lost = lost_gradients(given, arrays)
         if lost:
-            _warn([f"`{lost[0]}` requires gradients, and results of a program have none: `bl.torch.Module` has them; `{lost[0]}.detach()` wants none"], 5)
+            warned([f"`{lost}` requires gradients, and results of a program have none: `bl.torch.Module` has them; `{lost}.detach()` wants none"])
         return given
 
     def _foreign(self, name: str) -> None:
@@ -406,11 +411,6 @@ def _whole(name: str, value: Any, least: int) -> int:
     return number
 
 
-def _warn(notices: list[str], level: int) -> None:
-    for notice in notices:
-        warnings.warn(notice, RuntimeWarning, stacklevel=level)
-
-
 def _read(source: _Source, learned: bytes | None) -> Program:
     """A program that was pickled."""
     text, name, folder, sizes, seed, backend, threads, weights = source
@@ -442,7 +442,7 @@ def program(
     """Reads a program from a text. Mistakes are one `Error`, with all of them.
 
     Args:
-        text: The program.
+        text: The program. Indentation that all of its lines have in common, as inside of a function, is taken away.
         name: What messages call it.
         folder: Where files that it names are.
         sizes: Sizes by name, in place of those of its `dim` lines.
@@ -458,6 +458,7 @@ def program(
     >>> p.shapes["w"]
     '784 -> 64'
     """
+    text = textwrap.dedent(text) if isinstance(text, str) else text
     return Program(
         text, name=name, folder=folder, sizes=sizes, seed=seed, backend=backend, threads=threads, weights=weights
     )
@@ -472,7 +473,16 @@ def load(
     threads: int | None = None,
     weights: str | os.PathLike[str] | None = None,
 ) -> Program:
-    """Reads a program from a `.loom` file. Files that it names are found beside it. See `program` for the arguments."""
+    """Reads a program from a `.loom` file. Files that it names are found beside it. See `program` for the arguments.
+
+    >>> import broadloom as bl
+    >>> import os, tempfile
+    >>> path = os.path.join(tempfile.mkdtemp(), "model.loom")
+    >>> with open(path, "w") as file:
+    ...     _ = file.write("data x : 32 | 784\\nlet y = relu({w} @ x + {b : 64})\\n")
+    >>> bl.load(path).shapes["w"]
+    '784 -> 64'
+    """
     path = os.fspath(path)
     try:
         with open(path, encoding="utf-8") as file:

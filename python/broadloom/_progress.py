@@ -1,4 +1,4 @@
-"""How far a run is: a line in a terminal, a bar in a notebook."""
+"""The progress of a run: a line in a terminal, a bar in a notebook."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 __all__ = ["Progress", "shown"]
 
-#: Called after each repetition with how many there were, of how many, and the losses by name.
+#: Called after each step with how many there were, of how many, and the losses by name.
 Progress = Callable[[int, int, dict[str, float]], None]
 
 _PAUSE = 0.1  # seconds between two updates
@@ -19,10 +19,15 @@ _BAR = 30  # columns
 class Silent:
     """Shows nothing but the lines that a program prints."""
 
-    #: Whether it wants to be called after each repetition.
+    #: True if it wants to be called after each repetition.
     counts = False
+    #: True if it may use the program, which pauses for it.
+    pauses = False
 
     def __call__(self, done: int, of: int, losses: dict[str, float]) -> None:
+        pass
+
+    def compiling(self, number: int, of: int) -> None:
         pass
 
     def line(self, text: str) -> None:
@@ -36,6 +41,7 @@ class Own(Silent):
     """Calls a function of the user."""
 
     counts = True
+    pauses = True
 
     def __init__(self, call: Progress) -> None:
         self._call = call
@@ -60,6 +66,9 @@ class Line(Silent):
             return
         self._shown = now
         self._draw(text(done, of, losses, now - self._begun))
+
+    def compiling(self, number: int, of: int) -> None:
+        self._draw(f"compiling {number} of {of}")
 
     def line(self, text: str) -> None:
         self._clear()
@@ -110,7 +119,7 @@ def text(done: int, of: int, losses: dict[str, float], seconds: float) -> str:
 
 
 def shown(progress: bool | Progress | None) -> Silent:
-    """What shows the progress of a run: by default a line, where somebody looks."""
+    """The display of the progress of a run: by default a line, where somebody looks."""
     if callable(progress):
         return Own(progress)
     if progress is False:

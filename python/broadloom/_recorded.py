@@ -19,7 +19,7 @@ import torch
 
 from ._errors import Error
 from ._places import Written
-from ._traced import Axes, Reference, Step, Trace, Traced, is_user, names_in, operation_name, quiet
+from ._traced import INDEX_BY_MASK, Axes, Reference, Step, Trace, Traced, has_mask, is_user, names_in, operation_name, quiet
 
 __all__ = ["record"]
 
@@ -89,6 +89,10 @@ class _Recorder(TorchFunctionMode):
         step = Step(operation_name(name), tuple(self._referred(args)), named, path, _caller(), modules=tuple(self.paths))
         if name == "embedding":
             step.named["indices_first"] = True
+        if function is torch.nn.functional.unfold:  # which has the name of a method that does something else
+            step.operation = "im2col"
+        if name == "__getitem__" and has_mask(args[1]):
+            step.operation = INDEX_BY_MASK
         if name == "__get__":  # an attribute: `x.T` is an operation, and `x.shape` is not
             step.operation = getattr(getattr(function, "__self__", None), "__name__", "")
         try:

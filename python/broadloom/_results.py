@@ -1,4 +1,4 @@
-"""What calls and runs of a program give back."""
+"""The results of calls and runs of a program."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Copies(dict[str, "str | None"]):
 
 
 class Run:
-    """How a run went.
+    """The losses of a run.
 
     Attributes:
         losses: The losses of each repetition, by name.

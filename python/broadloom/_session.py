@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import os
-import warnings
 from typing import Any
 
 import numpy as np
 
 from . import _broadloom
-from ._arrays import arranged, as_kind, common
+from ._arrays import arranged, as_kind, common, lost_gradients
 from ._errors import Error, not_copied
 from ._graph import Expr, Graph, Routine
 from ._names import unknown
 from ._parameters import lasting
-from ._places import here
+from ._places import here, warned
 from ._results import Copies
 
 __all__ = ["Session"]
@@ -43,30 +42,44 @@ class Session:
         self._session = _broadloom.Session(graph._graph, backend, seed, threads)
         self._copies = Copies()
         self._leaves: dict[str, int] = {}
+        self._states: dict[str, int] = {}
+        #: The routines that compute expressions, by the numbers of these.
+        self._routines: dict[tuple[int, ...], int] = {}
 
     def run(self, *what: Expr | Routine, **arrays: Any) -> Any:
         """Computes expressions, or runs gradients or a step of training, with arrays for the data by name.
 
         Returns:
-            The array of one expression, or a tuple of those of several; a tuple of gradients; or the loss before a step.
+            The array of one expression, or a tuple of those of several; a tuple of gradients; the new value of an assignment; or
+            the loss before a step.
+
+        >>> import broadloom as bl
+        >>> import numpy as np
+        >>> g = bl.Graph()
+        >>> x = g.data("x", "n | 2")
+        >>> g.session().run(2 * x, x.sum(), x=np.ones((1, 2), "float32"))
+        (array([[2., 2.]], dtype=float32), array(2., dtype=float32))
         """
         if not what or not isinstance(what[0], (Expr, Routine)):
             raise TypeError("run() takes expressions, as in `run(y, loss)`, or what `gradients` or `minimise` made")
         given = {name: arranged(name, array) for name, array in arrays.items()}
-        pairs = [(self._leaf(name), each.array) for name, each in given.items()]
+        pairs = [(self._given(name), each.array) for name, each in given.items()]
+        lost = lost_gradients(given, arrays)
+        if lost:
+            warned([f"`{lost}` requires gradients, and results of a session have none: `graph.gradients` has them; `{lost}.detach()` wants none"])
         routine, number = self._number(what)
         results, why, notices = self._session.run(number, pairs)
         self._copies = Copies({name: each.why or reason for (name, each), reason in zip(given.items(), why)})
-        for notice in notices:
-            warnings.warn(notice, RuntimeWarning, stacklevel=2)
-        if routine is not None and routine._is_number:
+        warned(notices)
+        if routine is not None and routine._kind == "step of training":
             return float(results[0].item())
         kind = common({each.kind for each in given.values()}) if given else "numpy"
         named = as_kind({str(at): array for at, array in enumerate(results)}, kind)
-        return named["0"] if routine is None and len(what) == 1 else tuple(named.values())
+        is_one = len(what) == 1 if routine is None else routine._kind == "assignment"
+        return named["0"] if is_one else tuple(named.values())
 
     def stablehlo(self, *what: Expr | Routine) -> str:
-        """What `run` would compute, as a module of StableHLO, which XLA takes. Sizes are those of the last run.
+        """A module of StableHLO, which XLA takes, for what `run` would compute. Sizes are those of the last run.
 
         >>> import broadloom as bl
         >>> g = bl.Graph()
@@ -80,15 +93,15 @@ class Session:
 
     @property
     def copies(self) -> Copies:
-        """Which arrays of the last run were copied, and why."""
+        """The arrays of the last run, each with why it was copied, if it was."""
         return self._copies
 
     def __getitem__(self, name: str) -> np.ndarray[Any, Any]:
-        """A copy of a parameter, or of data that has values. It is read-only: assign to change one."""
+        """A copy of a parameter or a state, or of data that has values. It is read-only: assign to change one."""
         return lasting(self._session.get(self._leaf(name)))
 
     def __setitem__(self, name: str, array: Any) -> None:
-        """Sets a parameter, or data from now on."""
+        """Sets a parameter or a state, or data from now on."""
         self._session.set(self._leaf(name), arranged(name, array).array)
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -96,8 +109,8 @@ class Session:
         self._session.save(os.fspath(path))
 
     def load(self, path: str | os.PathLike[str]) -> None:
-        """Reads parameters and states from a safetensors file."""
-        self._session.load(os.fspath(path))
+        """Reads parameters and states from a safetensors file. A warning says which states it lacks, and which of its arrays have no use."""
+        warned(self._session.load(os.fspath(path)))
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         raise not_copied("a session", "make another one, `graph.session()`, and transfer its numbers: `session.save(path)`, `load(path)`")
@@ -117,12 +130,24 @@ class Session:
             if not isinstance(each, Expr):
                 raise Error._plain("run one routine of this graph at a time, or expressions")
             numbers.append(self._graph._own(each))
-        return self._graph._graph.forward(numbers, here())
+        known = self._routines.get(tuple(numbers))
+        if known is None:
+            known = self._routines[tuple(numbers)] = self._graph._graph.forward(numbers, here())
+        return known
+
+    def _given(self, name: str) -> int:
+        """The number of data or a parameter that a run is given an array for."""
+        number = self._leaf(name)
+        if name in self._states:
+            raise Error._plain(f"`{name}` is a state, which lasts from run to run", f"set it: `session[{name!r}] = array`")
+        return number
 
     def _leaf(self, name: str) -> int:
-        """The number of data or a parameter."""
+        """The number of data, a parameter or a state."""
         if name not in self._leaves:
-            self._leaves = dict(self._graph._graph.leaves() + self._graph._graph.parameters())
+            graph = self._graph._graph
+            self._states = dict(graph.states())
+            self._leaves = dict(graph.leaves() + graph.parameters()) | self._states
         if name not in self._leaves:
-            raise unknown("the graph has no data and no parameter called", name, self._leaves)
+            raise unknown("the graph has no data, parameter or state called", name, self._leaves)
         return self._leaves[name]

@@ -11,15 +11,21 @@ __all__ = ["ArrayTypeError", "DTypeError", "ShapeError", "SpecError"]
 
 
 class _ArrayError(Error, ValueError):
-    """What these exceptions share: without messages of its own, an exception is about the line that led to it."""
+    """The base of these exceptions.
+
+    Without messages of its own, an exception is about the line that led to it: its message is one sentence, to which advice
+    is added.
+    """
 
     _code = ""
 
-    def __init__(self, message: str, messages: tuple[Message, ...] = ()) -> None:
+    def __init__(self, message: str, messages: tuple[Message, ...] = (), *, help: str | None = None) -> None:
         if not messages:
             file, line, _ = here()
             ends = (Place(source(file)[0], line, None, ""),)
-            messages = (Message(self._code, "error", message.partition("\n")[0], ends, (), (), (), message),)
+            shown = message if help is None else f"{message}\n  = help: {help}"
+            messages = (Message(self._code, "error", message, ends, (), (), () if help is None else (help,), shown),)
+            message = shown
         super().__init__(message, messages)
         self.code = self.code or self._code
 

@@ -7,6 +7,7 @@ import inspect
 import re
 import textwrap
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from ._errors import Message, Place
@@ -36,28 +37,27 @@ class Reporter:
         lines = self._lines()
         kind = details["kind"]
         headline, advice = getattr(self, "_" + kind)(details)
-        first = self._end(details, lines, "")
-        text = [f"{self.name}(): {headline}", "  " + first]
-        places, ends = [self._place(details["argument"], lines)], [first]
+        ends, places = [self._end(details, lines, "")], [self._place(details["argument"], lines)]
         same = (details.get("other"), details.get("other_text")) == (details["argument"], details["text"])
         if "other" in details and (not same or details["other_path"]):
             ends.append(self._end(details, lines, "other_"))
-            text.append("  " + ends[-1])
             places.append(self._place(details["other"], lines))
-        if advice:
-            text.append(f"  = help: {advice}")
         made = {"elements": DTypeError, "type": ArrayTypeError}.get(kind, ShapeError)
-        shown, help = "\n".join(text), (advice,) if advice else ()
-        # The text of an end is what follows its place.
-        at = tuple(_end_place(place, end) for place, end in zip(places, ends))
-        exception = made(shown, (Message(made._code, "error", text[0], at, (), (), help, shown),))
+        summary, help = f"{self.name}(): {headline}", (advice,) if advice else ()
+        shown = "\n".join([summary, *(f"  --> {end}" for end in ends), *(f"  = help: {text}" for text in help)])
+        exception = made(shown, (Message(made._code, "error", summary, tuple(ends), (), (), help, shown),))
         exception.function, exception.argument = self.name, details["argument"]
         exception.places = tuple(place for place in places if place is not None)
         return exception
 
     def wrong_annotation(self, hints: Any, error: ValueError) -> SpecError:
         """The exception for an annotation that is not well written."""
-        return SpecError(f"{self.name}(): an annotation is not a shape: {error}")
+        before = f"{self.name}(): an annotation is not a shape: "
+        if not isinstance(error, SpecError):
+            return SpecError(f"{before}{error}")
+        found = error.messages[0]
+        message = replace(found, code=SpecError._code, summary=before + found.summary, shown=before + found.shown)
+        return SpecError(before + error.message, (message,))
 
     # One method for each kind of misfit: the first line, and advice.
 
@@ -123,11 +123,10 @@ class Reporter:
 
     # Places.
 
-    def _end(self, details: Details, lines: dict[str, int], side: str) -> str:
-        """One line for an end: its place, its annotation and its shape."""
+    def _end(self, details: Details, lines: dict[str, int], side: str) -> Place:
+        """An end as data: its place, its annotation and its shape."""
         argument = details["other" if side else "argument"]
-        place = self._place(argument, lines)
-        where = f"{_short(place[0])}:{place[1]}: " if place else ""
+        file, line = self._place(argument, lines) or (None, None)
         text, order, shape = details[side + "text"], details[side + "order"], details.get(side + "shape")
         shown = f'{"result" if argument == "result" else argument}: "{text}"'
         if not side:
@@ -136,7 +135,9 @@ class Reporter:
             shown += f", an array {order} in memory"
         given = "returned" if argument == "result" else "given"
         path = details[side + "path"]
-        return f"--> {where}{shown}" + (f"; {given} {tuple(shape)}{' in ' + path if path else ''}" if shape is not None else "")
+        if shape is not None:
+            shown += f"; {given} {tuple(shape)}{' in ' + path if path else ''}"
+        return Place(None if file is None else _short(file), line, None, shown)
 
     def _place(self, argument: str, lines: dict[str, int]) -> tuple[str, int] | None:
         # What another decorator has made of it is written in no file.
@@ -178,14 +179,6 @@ class Reporter:
         return bound.arguments.get(argument)
 
 
-def _end_place(place: tuple[str, int] | None, shown: str) -> Place:
-    """An end as data: its place, and what is said about it."""
-    text = shown.removeprefix("--> ")
-    if place is None:
-        return Place(None, None, None, text)
-    return Place(_short(place[0]), place[1], None, text.removeprefix(f"{_short(place[0])}:{place[1]}: "))
-
-
 def _who(details: Details) -> str:
     argument, path = details["argument"], details["path"]
     if argument == "result":
@@ -220,7 +213,7 @@ _KEYS = re.compile(r"\[([^\]]*)\]")
 
 
 def _elements(value: Any, keys: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """What is in lists, tuples and dictionaries, each with the keys that lead to it."""
+    """The contents of lists, tuples and dictionaries, each with the keys that lead to it."""
     if isinstance(value, (list, tuple)):
         for at, inner in enumerate(value):
             yield from _elements(inner, (*keys, str(at)))

@@ -14,7 +14,7 @@ from ._names import unknown
 from ._places import here
 from ._program import Program
 from ._shapes_report import ModuleShapes
-from ._traced import Axes, Trace
+from ._traced import Axes, Trace, shapes_alone
 from ._traced_inference import Inference
 
 if TYPE_CHECKING:
@@ -71,7 +71,8 @@ def shapes_of(
                 f"names are those in the inputs: {', '.join(names) or 'none'}",
             )
     found = {name: size for each in shapes.values() for name, size in each.found().items()}
-    trace, dims, axes = _traced(module, shapes, names, wanted, found)
+    with shapes_alone():
+        trace, dims, axes = _traced(module, shapes, names, wanted, found)
     report = Inference(module, trace, dims, axes, written).report()
     if report.mistakes and trace.fixed:
         # A forward pass that asks a size for its number is traced for that number, and right or wrong for it alone.

@@ -1,4 +1,4 @@
-"""What was found about the shapes of a module: a table, and the findings below it."""
+"""The report on the shapes of a module: a table, and the findings below it."""
 
 from __future__ import annotations
 

@@ -305,7 +305,8 @@ class _Foreign:
         self.handler = handler
 
     def __call__(self, *arguments: Any, **options: Any) -> Any:
-        return [self.handler(*arguments, **options)]
+        made = self.handler(*arguments, **options)
+        return made if isinstance(made, list) else [made]
 
 
 def _one_kind(function: str, operands: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
@@ -351,7 +352,8 @@ def _stacked(function: str, operand: Any) -> Any:
         if tuple(array.shape) != tuple(operand[0].shape):
             raise ShapeError(
                 f"bl.{function}: the arrays of a list are stacked, and element {position} has shape {tuple(array.shape)}, "
-                f"unlike element 0, which has {tuple(operand[0].shape)}\n  = help: `bl.pack` joins arrays of different shapes"
+                f"unlike element 0, which has {tuple(operand[0].shape)}",
+                help="`bl.pack` joins arrays of different shapes",
             )
     return library.stack(list(operand))
 

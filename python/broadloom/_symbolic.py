@@ -134,7 +134,7 @@ class _Reading:
         return size // factor.denominator
 
     def factors(self, number: int, primes: tuple[int, ...]) -> tuple[list[int], Fraction]:
-        """How often each symbol is in a product, and what else is."""
+        """The number of times that each symbol is in a product, and what else is."""
         powers, rest = [0] * len(self.symbols), number
         for at, prime in enumerate(primes[: len(powers)]):
             while rest and rest % prime == 0:

@@ -9,18 +9,38 @@ from __future__ import annotations
 
 import logging
 import os
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
 
 from ._errors import Error
 from ._places import Written
 
-__all__ = ["Axes", "Reference", "Sizes", "Step", "Trace", "Traced", "is_user", "names_in", "operation_name", "quiet"]
+__all__ = [
+    "INDEX_BY_MASK",
+    "Axes",
+    "Reference",
+    "Sizes",
+    "Step",
+    "Trace",
+    "Traced",
+    "asks_for_shapes",
+    "has_mask",
+    "is_user",
+    "names_in",
+    "operation_name",
+    "quiet",
+    "shapes_alone",
+]
 
 #: The named axes of each input, with the symbols of the names, or multiples of them.
 Axes = dict[str, dict[int, Any]]
+
+#: The name of an operation without a rule: how many elements a mask picks is no matter of shapes.
+INDEX_BY_MASK = "index by a mask"
 
 _OWN = os.path.dirname(os.path.abspath(__file__)) + os.sep
 
@@ -111,19 +131,45 @@ def operation_name(name: str) -> str:
     return name.rstrip("_") or name
 
 
+def has_mask(index: Any) -> bool:
+    """True of an index that is, or contains, a tensor of truth values."""
+    parts = index if isinstance(index, (list, tuple)) else [index]
+    return any(str(getattr(part, "dtype", None)) in ("torch.bool", "torch.uint8") for part in parts)
+
+
 def is_user(file: str) -> bool:
     """True of a file that is neither of PyTorch nor of this package."""
     inside = os.sep + "torch" + os.sep
     return (not file.startswith((_OWN, "<", "torch" + os.sep)) and inside not in file) or file.startswith("<ipython")
 
 
+_SHAPES = ContextVar("broadloom_shapes", default=False)
+
+
+def asks_for_shapes() -> bool:
+    """True while shapes are traced, and nobody asks for numbers. Another trace of PyTorch is to be run one day, and needs what computes them."""
+    return _SHAPES.get()
+
+
+@contextmanager
+def shapes_alone() -> Iterator[None]:
+    """While this lasts, programs inside of a module say what shapes they give."""
+    before = _SHAPES.set(True)
+    try:
+        yield
+    finally:
+        _SHAPES.reset(before)
+
+
 @contextmanager
 def quiet() -> Iterator[None]:
-    """While this lasts, PyTorch does not log what it refuses: the report says it."""
+    """While this lasts, PyTorch does not log what it refuses, which the report says, nor warn of what recurrent layers do to themselves."""
     logger = logging.getLogger("torch._subclasses.fake_tensor")
     level = logger.level
     logger.setLevel(logging.CRITICAL + 1)
     try:
-        yield
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "The tensor attributes? .* assigned during export", UserWarning)
+            yield
     finally:
         logger.setLevel(level)

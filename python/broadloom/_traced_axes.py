@@ -20,7 +20,7 @@ from ._traced_rules import (
     tensor,
 )
 
-__all__ = ["RULES"]
+__all__ = ["RULES", "taken"]
 
 
 # Other shapes.
@@ -147,12 +147,12 @@ def _slice(graph: TracedGraph, arguments: Arguments, named: Named) -> Tensor:
     x = tensor(arguments[0])
     axis = axis_of(get(arguments, named, 1, "dim", 0), x.rank)
     start, end = get(arguments, named, 2, "start"), get(arguments, named, 3, "end")
-    return _taken(
+    return taken(
         graph, x, axis, 0 if start is None else start, WHOLE if end is None else end, get(arguments, named, 4, "step", 1)
     )
 
 
-def _taken(graph: TracedGraph, x: Tensor, axis: int, start: Size, end: Size, step: int) -> Tensor:
+def taken(graph: TracedGraph, x: Tensor, axis: int, start: Size, end: Size, step: int) -> Tensor:
     """The elements of an axis from a position to another."""
     size = x.sizes[axis]
     if isinstance(size, int):
@@ -191,7 +191,7 @@ def _taken(graph: TracedGraph, x: Tensor, axis: int, start: Size, end: Size, ste
 @rule("narrow")
 def _narrow(graph: TracedGraph, arguments: Arguments, named: Named) -> Tensor:
     x, start, length = tensor(arguments[0]), get(arguments, named, 2, "start"), get(arguments, named, 3, "length")
-    return _taken(graph, x, axis_of(get(arguments, named, 1, "dim"), x.rank), start, start + length, 1)
+    return taken(graph, x, axis_of(get(arguments, named, 1, "dim"), x.rank), start, start + length, 1)
 
 
 @rule("select")
@@ -210,8 +210,11 @@ def _select(graph: TracedGraph, arguments: Arguments, named: Named) -> Tensor:
 def _getitem(graph: TracedGraph, arguments: Arguments, named: Named) -> Tensor:
     x, index = tensor(arguments[0]), arguments[1]
     parts = list(index) if isinstance(index, tuple) else [index]
-    if any(isinstance(part, (Tensor, list)) for part in parts):
-        raise Unknown("an index that is a tensor")
+    positions = {}
+    if any(isinstance(part, list) for part in parts):
+        raise Unknown("an index that is a list")
+    if any(isinstance(part, Tensor) for part in parts) and any(isinstance(part, int) for part in parts):
+        raise Unknown("an index of tensors and numbers")
     axis = 0
     for number, part in enumerate(parts):
         if part is Ellipsis:
@@ -219,12 +222,17 @@ def _getitem(graph: TracedGraph, arguments: Arguments, named: Named) -> Tensor:
         elif part is None:
             x = _unsqueeze(graph, [x, axis], {})
             axis += 1
+        elif isinstance(part, Tensor):
+            positions[axis] = part
+            axis += 1
         elif isinstance(part, slice):
             whole = WHOLE if part.stop is None else part.stop
-            x = _taken(graph, x, axis, part.start or 0, whole, part.step or 1)
+            x = taken(graph, x, axis, part.start or 0, whole, part.step or 1)
             axis += 1
         else:
             x = _select(graph, [x, axis, part], {})
+    if positions:
+        return tensor(RULES["index"](graph, [x, [positions.get(axis) for axis in range(max(positions) + 1)]], {}))
     return x
 
 
@@ -233,7 +241,7 @@ def _split_into(graph: TracedGraph, x: Tensor, axis: int, sizes: list[Size]) -> 
     for size in sizes:
         if not isinstance(size, int):
             raise Unknown("parts of a named size")
-        made.append(_taken(graph, x, axis, start, start + size, 1))
+        made.append(taken(graph, x, axis, start, start + size, 1))
         start += size
     if start != x.sizes[axis]:
         raise Unknown(f"parts of {start} elements together, of an axis of {x.sizes[axis]}")

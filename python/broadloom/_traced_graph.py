@@ -70,7 +70,7 @@ class TracedGraph:
         return made
 
     def attempt(self, make: Callable[[], Any]) -> Any:
-        """What is made, or the exception, after which the graph is as it was before."""
+        """The tensor that is made, or the exception, after which the graph is as it was before."""
         before = len(self._steps), self._leaves, dict(self.aliases)
         try:
             return make()

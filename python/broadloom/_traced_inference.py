@@ -12,8 +12,8 @@ from ._errors import Error, Message, Place
 from ._places import Written, source
 from ._shapes_report import Finding, ModuleShapes, Row
 from ._traced import Axes, Reference, Sizes, Step, Trace, names_in
-from ._traced_axes import RULES
 from ._traced_graph import Tensor, TracedGraph, Unknown, text_of
+from ._traced_picks import RULES
 from ._traced_rules import Rule
 
 __all__ = ["Inference"]
@@ -154,8 +154,9 @@ class Inference:
         operands = [f"({text_of(each.sizes)})" for each in [*arguments, *named.values()] if isinstance(each, Tensor)]
         where = f" in `{step.path}`" if step.path else ""
         note = f"`{step.operation}`{where} of {', '.join(operands)}"
-        shown = f"{str(error).removesuffix('1 error').rstrip()}\n  = note: {note}"
-        first = replace(error.messages[0], notes=(*error.notes, note), shown=shown)
+        mistake = error.messages[0]
+        shown = f"{mistake.shown}\n  = note: {note}"
+        first = replace(mistake, notes=(*error.notes, note), shown=shown)
         return Error(shown, (first,))
 
     def _refused(self, step: Step | None, reason: str) -> Error:

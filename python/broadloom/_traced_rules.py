@@ -1,4 +1,4 @@
-"""How the axes of the operations of PyTorch relate: one small rule for each, in the notation of specs.
+"""The relations between the axes of PyTorch's operations: one small rule for each, in the notation of specs.
 
 A rule takes the graph, the arguments and the keyword arguments of a call, and gives a tensor or a tuple of tensors. Names are
 those of ATen without overloads; the functions and methods of Python have the same, and where the order of arguments differs
@@ -12,7 +12,23 @@ from typing import Any, TypeVar
 
 from ._traced_graph import Size, Tensor, TracedGraph, Unknown, is_one
 
-__all__ = ["RULES", "Arguments", "Named", "WHOLE", "axis_of", "get", "labels", "listed", "rule", "spec_of", "tensor"]
+__all__ = [
+    "RULES",
+    "Arguments",
+    "Named",
+    "WHOLE",
+    "axis_of",
+    "get",
+    "grouped",
+    "labels",
+    "listed",
+    "numbers",
+    "padded",
+    "rule",
+    "spec_of",
+    "tensor",
+    "window",
+]
 
 Arguments = Sequence[Any]
 Named = dict[str, Any]
@@ -58,7 +74,7 @@ def spec_of(*operands: Sequence[str], result: Sequence[str]) -> str:
     return "; ".join(", ".join(each) for each in operands) + " => " + ", ".join(result)
 
 
-def _ints(value: Any, count: int) -> tuple[int, ...]:
+def numbers(value: Any, count: int) -> tuple[int, ...]:
     """A number, or one for each axis."""
     values = tuple(value) if isinstance(value, (list, tuple)) else (value,)
     values = values * count if len(values) == 1 else values
@@ -81,12 +97,14 @@ dropout1d dropout2d dropout3d double elu erf exp expm1 feature_dropout flip floa
 hardtanh int leaky_relu lift_fresh_copy log log10 log1p log2 log_softmax logical_not logsigmoid long mish nan_to_num neg
 bitwise_not normalize ones_like zeros_like full_like rand_like randn_like empty_like positive reciprocal relu relu6 requires_grad
 roll round rsqrt selu sigmoid sign silu sin softmax softmin softplus softsign sqrt square tan tanh to _to_copy tril triu
-type_as cpu cuda invert _log_softmax _softmax
+type_as cpu cuda invert _log_softmax _softmax acos acosh angle asin asinh atan atanh conj cosh deg2rad digamma erfc erfinv exp2 fliplr flipud frac
+heaviside hardshrink imag isfinite isinf isnan lgamma log_sigmoid logcumsumexp logit prelu rad2deg real sgn sinc sinh softshrink tanhshrink
+threshold trunc
 """.split()
 _BINARY = """
 add sub subtract rsub mul multiply div divide true_divide floor_divide pow remainder fmod maximum minimum atan2 eq ne lt le gt ge
 logical_and logical_or logical_xor bitwise_and bitwise_or bitwise_xor radd rmul floordiv rfloordiv rpow
-mod and or xor where masked_fill addcmul addcdiv lerp copy
+mod and or xor where masked_fill addcmul addcdiv lerp copy fmax fmin hypot isclose logaddexp logaddexp2 xlogy
 """.split()
 
 
@@ -207,8 +225,8 @@ def _convolution(graph: TracedGraph, arguments: Arguments, named: Named) -> Tens
     bias, count = get(arguments, named, 2, "bias"), weight.rank - 2
     if x.rank != weight.rank:
         raise Unknown("a convolution without a batch axis")
-    strides = _ints(get(arguments, named, 3, "stride", 1), count)
-    padding, dilations = get(arguments, named, 4, "padding", 0), _ints(get(arguments, named, 5, "dilation", 1), count)
+    strides = numbers(get(arguments, named, 3, "stride", 1), count)
+    padding, dilations = get(arguments, named, 4, "padding", 0), numbers(get(arguments, named, 5, "dilation", 1), count)
     groups = get(arguments, named, 8 if len(arguments) > 7 else 6, "groups", 1)
     kernel = weight.sizes[2:]
     if padding == "valid":
@@ -217,41 +235,43 @@ def _convolution(graph: TracedGraph, arguments: Arguments, named: Named) -> Tens
         spans = [dilation * (size - 1) for size, dilation in zip(kernel, dilations)]
         around = [(span // 2, span - span // 2) for span in spans]
     else:
-        around = [(pad, pad) for pad in _ints(padding, count)]
-    x = _padded(graph, x, [(0, 0), (0, 0), *around])
-    windows = [_window(n, stride, dilation) for n, (stride, dilation) in enumerate(zip(strides, dilations))]
+        around = [(pad, pad) for pad in numbers(padding, count)]
+    x = padded(graph, x, [(0, 0), (0, 0), *around])
+    windows = [window(n, stride, dilation) for n, (stride, dilation) in enumerate(zip(strides, dilations))]
     places, taps = labels(count, "y"), labels(count, "k")
     if groups == 1:
         made = graph.einsum(spec_of(["b", "i", *windows], ["o", "i", *taps], result=["b", "o", *places]), x, weight)
     else:
-        made = _grouped(graph, x, weight, groups, windows)
+        made = grouped(graph, x, weight, groups, (windows, ["o", "i", *taps], places))
     if bias is not None:
         axes = ["b", "o", *places]
         made = graph.einsum(spec_of(axes, ["o"], result=axes), made, bias)
     return made
 
 
-def _grouped(graph: TracedGraph, x: Tensor, weight: Tensor, groups: int, windows: list[str]) -> Tensor:
+def grouped(
+    graph: TracedGraph, x: Tensor, weight: Tensor, groups: int, axes: tuple[Sequence[str], Sequence[str], Sequence[str]]
+) -> Tensor:
+    """A convolution in groups of channels, with the axes of places, of the kernels of a group, and of the result."""
+    read, kernel, made_axes = axes
     channels, outer = x.sizes[1], weight.sizes[0]
     if not isinstance(channels, int) or channels % groups or outer % groups:
         raise Unknown(f"{channels} channels in {groups} groups")
-    count = weight.rank - 2
     split = graph.reshape(x, [x.sizes[0], groups, channels // groups, *x.sizes[2:]])
     kernels = graph.reshape(weight, [groups, outer // groups, *weight.sizes[1:]])
-    places, taps = labels(count, "y"), labels(count, "k")
-    spec = spec_of(["b", "g", "i", *windows], ["g", "o", "i", *taps], result=["b", "g", "o", *places])
+    spec = spec_of(["b", "g", "i", *read], ["g", *kernel], result=["b", "g", "o", *made_axes])
     made = graph.einsum(spec, split, kernels)
-    return graph.reshape(made, [made.sizes[0], outer, *made.sizes[3:]])
+    return graph.reshape(made, [made.sizes[0], groups * made.sizes[2], *made.sizes[3:]])
 
 
-def _window(number: int, stride: int, dilation: int) -> str:
+def window(number: int, stride: int, dilation: int) -> str:
     # A stride drops what is left over, as PyTorch does; without one, nothing is left over.
     factor, sign = (f"{stride}*", "~") if stride > 1 else ("", "<")
     taps = f"{dilation}*k{number}" if dilation > 1 else f"k{number}"
     return f"{factor}y{number}{sign}+{taps}"
 
 
-def _padded(graph: TracedGraph, x: Tensor, around: Sequence[tuple[int, int]]) -> Tensor:
+def padded(graph: TracedGraph, x: Tensor, around: Sequence[tuple[int, int]]) -> Tensor:
     if not any(before or after for before, after in around):
         return x
     if any(before < 0 or after < 0 for before, after in around):
@@ -267,20 +287,20 @@ def _pad(graph: TracedGraph, arguments: Arguments, named: Named) -> Tensor:
     if not all(isinstance(each, int) for each in pads):
         raise Unknown("padding that is not a number")
     pairs = [(pads[n], pads[n + 1]) for n in range(0, len(pads), 2)]
-    return _padded(graph, x, [(0, 0)] * (x.rank - len(pairs)) + pairs[::-1])
+    return padded(graph, x, [(0, 0)] * (x.rank - len(pairs)) + pairs[::-1])
 
 
 def _pool(count: int, dilated: bool) -> Rule:
     def pool(graph: TracedGraph, arguments: Arguments, named: Named) -> Tensor:
         x, kernel = tensor(get(arguments, named, 0, "input")), get(arguments, named, 1, "kernel_size")
-        kernels = _ints(kernel, count)
-        strides = _ints(get(arguments, named, 2, "stride") or kernel, count)
-        pads = _ints(get(arguments, named, 3, "padding", 0), count)
-        dilations = _ints(get(arguments, named, 4, "dilation", 1) if dilated else 1, count)
+        kernels = numbers(kernel, count)
+        strides = numbers(get(arguments, named, 2, "stride") or kernel, count)
+        pads = numbers(get(arguments, named, 3, "padding", 0), count)
+        dilations = numbers(get(arguments, named, 4, "dilation", 1) if dilated else 1, count)
         if get(arguments, named, 5 if dilated else 4, "ceil_mode", False):
             raise Unknown("`ceil_mode`")
-        x = _padded(graph, x, [(0, 0)] * (x.rank - count) + [(pad, pad) for pad in pads])
-        windows = [_window(n, stride, dilation) for n, (stride, dilation) in enumerate(zip(strides, dilations))]
+        x = padded(graph, x, [(0, 0)] * (x.rank - count) + [(pad, pad) for pad in pads])
+        windows = [window(n, stride, dilation) for n, (stride, dilation) in enumerate(zip(strides, dilations))]
         spec = spec_of(["...", *windows], result=["...", *labels(count, "y")])
         return graph.einsum(spec, x, reduce="max", **{f"k{n}": size for n, size in enumerate(kernels)})
 

@@ -13,6 +13,8 @@ from ._arrays import arranged
 from ._errors import Error
 from ._names import unknown
 from ._program import Program
+from ._torch_shapes import traced_outputs
+from ._traced import asks_for_shapes
 
 __all__ = ["Module"]
 
@@ -80,6 +82,9 @@ class Module(torch.nn.Module):
             if name not in known:
                 raise unknown("the program has no data called", name, known)
         tensors = {name: _tensor(name, value) for name, value in arrays.items()}
+        if asks_for_shapes():
+            made = traced_outputs(self._program, self._outputs, tensors)
+            return made[0] if self._is_one else made
         # Parameters may have been replaced, for instance by `load_state_dict(..., assign=True)` or `functional_call`.
         own = {name: self._found(path) for name, path in self._paths.items()}
         function = self._applied()
@@ -110,7 +115,7 @@ class Module(torch.nn.Module):
         return self._program
 
     def extra_repr(self) -> str:
-        """What `print(module)` shows."""
+        """The text that `print(module)` shows in parentheses."""
         return f"{self._program.name}, outputs={', '.join(self._outputs)}"
 
     def _differentiated(self, inference: bool) -> _broadloom.Differentiated:
@@ -118,7 +123,7 @@ class Module(torch.nn.Module):
         return _broadloom.Differentiated(self._program._program, self._outputs, inference, backend, seed, threads)
 
     def _applied(self) -> _broadloom.Differentiated:
-        """What a call computes: as in training, or as after it."""
+        """The function that a call computes: as in training, or as after it."""
         if self.training:
             return self._function
         if self._inference is None:

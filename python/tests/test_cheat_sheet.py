@@ -17,7 +17,9 @@ GENERATOR = np.random.default_rng(7)
 
 def rows() -> list[tuple[str, str]]:
     """The rows of the table, without backticks; where the left side has several ways, the first."""
-    section = PAGE.read_text().split("### From einops and einsum")[1].split("\n## ")[0]
+    if not PAGE.exists():
+        return []  # the tests run beside a wheel, without the documents
+    section = PAGE.read_text(encoding="utf-8").split("### From einops and einsum")[1].split("\n## ")[0]
     found = []
     for line in section.splitlines():
         if line.startswith("| `"):
@@ -90,5 +92,6 @@ def test_both_sides_are_equal(theirs: str, ours: str) -> None:
         np.testing.assert_allclose(ours_, theirs_, rtol=1e-6, atol=1e-9)
 
 
+@pytest.mark.skipif(not PAGE.exists(), reason="the tests run beside a wheel, without the documents")
 def test_the_table_is_read() -> None:
     assert len(rows()) > 20

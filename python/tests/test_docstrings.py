@@ -17,7 +17,7 @@ MODULES = ["broadloom"] + [
 ]
 
 #: Modules that import PyTorch, and are imported by what needs it.
-WITH_TORCH = {"broadloom.torch", "broadloom._exported", "broadloom._recorded"}
+WITH_TORCH = {"broadloom.torch", "broadloom._exported", "broadloom._recorded", "broadloom._torch_shapes"}
 
 
 @pytest.mark.parametrize("name", MODULES)

@@ -159,6 +159,23 @@ def test_advice_is_python() -> None:
     assert "Session::" not in str(caught.value) and "::" not in str(caught.value)
 
 
+@pytest.mark.filterwarnings("ignore:.*compiled for each size")
+def test_a_loss_of_several_numbers_is_refused_where_it_is_minimised() -> None:
+    g = bl.Graph()
+    x = g.data("x", "batch | 3")
+    loss = (g.param("w", "3 -> 2") @ x) ** 2
+    with pytest.raises(bl.Error, match="gradients are of one number") as caught:
+        g.minimise(loss, bl.Sgd(0.1))
+    assert len(caught.value.ends) == 2 and "loss.mean()" in str(caught.value)
+    with pytest.raises(bl.Error, match="gradients are of one number"):
+        g.gradients(loss, x)
+    # A batch of one example is one number: the run knows.
+    each = g.einsum("... | i => ... |", loss)
+    g.session().run(g.minimise(each, bl.Sgd(0.1)), x=floats(1, 3))
+    with pytest.raises(bl.Error, match="gradients are of one number"):
+        g.session().run(g.minimise(each, bl.Sgd(0.1)), x=floats(4, 3))
+
+
 def test_gradients() -> None:
     g = bl.Graph()
     x, w = g.data("x", "4 | 3"), g.param("w", "... -> 2")
@@ -210,7 +227,7 @@ def test_parameters_and_files(tmp_path: Path) -> None:
     other = g.session(seed=2)
     other.load(tmp_path / "a.safetensors")
     assert np.array_equal(other["w"], np.ones((2, 3)))
-    with pytest.raises(bl.Error, match="no data and no parameter called `v`"):
+    with pytest.raises(bl.Error, match="no data, parameter or state called `v`"):
         s["v"]
     with pytest.raises(bl.Error, match=r"sizes \[3, 2\]"):
         s["w"] = np.ones((3, 2))
@@ -332,3 +349,149 @@ def test_arrays_hold_for_one_run() -> None:
     with pytest.raises(bl.Error, match=r"`x`, whose values have sizes \[1, 3\]"):
         session.run(difference, t=np.zeros((4, 3)))
     assert session.run(difference, t=zeros).tolist() == [[2.0] * 3]
+
+
+@pytest.mark.parametrize("backend", ["native", "reference"])
+def test_states(backend: str, tmp_path: Path) -> None:
+    g = bl.Graph()
+    x, mean, seen = g.data("x", "n | 2"), g.state("mean", initial=1), g.state("seen", "", dtype=np.int64)
+    now = bl.mean("n | i => i", x)
+    follow, count = g.assign(mean, 0.5 * mean + 0.5 * now), g.assign(seen, seen + 2)
+    assert mean.shape == "2" and repr(follow) == "<broadloom assignment>"
+    s = g.session(backend=backend)
+    assert s["mean"].tolist() == [1, 1] and s["seen"] == 0 and s["seen"].dtype == np.int64
+    assert s.run(follow, x=floats(2, 2)).tolist() == [1.5, 2]
+    assert s.run(x - mean, x=floats(1, 2)).tolist() == [[-0.5, 0]], "a state is read like any other tensor"
+    assert [s.run(count).item(), s.run(count).item(), s["seen"].item()] == [2, 4, 4]
+    s["mean"] = np.array([5, 6])
+    assert s.run(follow, x=floats(1, 2)).tolist() == [3, 4]
+    with pytest.raises(bl.Error, match=r"sizes \[3\]"):
+        s["mean"] = np.ones(3)
+    with pytest.raises(ValueError, match="read-only"):
+        s["mean"][0] = 9
+    s.save(tmp_path / "s.safetensors")
+    other = g.session(backend=backend)
+    other.load(tmp_path / "s.safetensors")
+    assert other["mean"].tolist() == [3, 4] and other["seen"] == 4
+    with pytest.raises(bl.Error, match="`mean` is a state, which lasts from run to run") as caught:
+        s.run(x - mean, x=floats(1, 2), mean=np.ones(2))
+    assert caught.value.help == ("set it: `session['mean'] = array`",)
+
+
+def test_states_in_a_step_of_training() -> None:
+    g = bl.Graph()
+    a, before = g.param("a", "", initial=3), g.state("before", "")
+    step = g.minimise(bl.square(a), bl.Adam(0.5), assign=[(before, a)])
+    s = g.session()
+    assert s.run(step) == 9 and s["a"] < 3
+    assert s["minimise0.step"] == 1, "states of optimisers can be read"
+    assert set(g.shapes) == {"a", "before"}, "states of optimisers are not listed"
+
+
+def test_what_cannot_be_assigned() -> None:
+    g = bl.Graph()
+    x, s = g.data("x", "3"), g.state("s", "2")
+    for target in (x, x + 1):
+        with pytest.raises(bl.Error, match="does not last from run to run") as caught:
+            g.assign(target, x)
+    assert caught.value.help == ('make a state: `graph.state("total", "3")`',)
+    with pytest.raises(bl.Error, match="3 and 2 do not agree|2 and 3 do not agree") as caught:
+        g.assign(s, x)
+    assert any(Path(end.file or "").name == "test_graph.py" for end in caught.value.ends)
+    with pytest.raises(TypeError, match="a value is assigned to a state"):
+        g.assign(1, x)  # type: ignore[arg-type]
+    g.assign(s, s + 1)
+
+
+def test_files_that_lack_states(tmp_path: Path) -> None:
+    with_state, without = bl.Graph(), bl.Graph()
+    for g in (with_state, without):
+        g.param("w", "2")
+    with_state.state("s", "2")
+    without.session().save(tmp_path / "a.safetensors")
+    with pytest.warns(RuntimeWarning, match="has no `s`"):
+        with_state.session().load(tmp_path / "a.safetensors")
+
+
+def test_first_values_and_types() -> None:
+    g = bl.Graph(dtype="f64")
+    kinds = {
+        "a": g.param("a", "3", initial=2),
+        "b": g.param("b", "2", initial=[1, 2], dtype=np.float16),
+        "c": g.param("c", "300", initial=bl.Initial.uniform(2, 3)),
+        "d": g.param("d", "300", initial=bl.Initial.normal(5, 0.1), dtype="bfloat16"),
+        "e": g.param("e", "75 -> 40", initial=bl.Initial.kaiming()),
+        "f": g.param("f", "75 -> 25", initial=bl.Initial.xavier(normal=True)),
+    }
+    s = g.session(seed=7)
+    assert s["a"].tolist() == [2, 2, 2] and s["a"].dtype == np.float64
+    assert s["b"].tolist() == [1, 2] and s["b"].dtype == np.float16
+    assert 2 <= s["c"].min() < 2.1 and 2.9 < s["c"].max() <= 3
+    assert abs(s["d"].mean() - 5) < 0.1
+    assert np.abs(s["e"]).max() <= 0.2 and abs(s["e"].std() * 75**0.5 - 1) < 0.1
+    assert abs(s["f"].std() * 50**0.5 - 1) < 0.1
+    assert s.run(kinds["a"] + g.data("i", "3", dtype="i32"), i=[1, 2, 3]).tolist() == [3, 4, 5]
+    for wrong in ("f31", object, np.complex64):
+        with pytest.raises(TypeError, match="is not a type of numbers in a graph: bool, u8"):
+            g.data("wrong", "3", dtype=wrong)
+    g.data("wrong", "3")
+
+
+def test_filled_and_random_tensors() -> None:
+    g = bl.Graph()
+    x = g.data("x", "4")
+    with g.scope("a"), g.scope("b"):
+        w, noise = g.param("w", "4", initial=1), g.normal("noise")
+    s = g.session(seed=1)
+    zeros = np.zeros(4, "float32")
+    assert s.run(x + g.constant(3), x=zeros).tolist() == [3] * 4
+    assert s.run(x + g.range("places", "4"), x=zeros).tolist() == [0, 1, 2, 3]
+    first, second = s.run(x + noise, x=zeros), s.run(x + noise, x=zeros)
+    assert not np.array_equal(first, second)
+    drawn = [g.session(seed=seed).run(x + noise, x=zeros) for seed in (5, 5, 6)]
+    assert np.array_equal(drawn[0], drawn[1]) and not np.array_equal(drawn[0], drawn[2])
+    uniform = s.run(x + g.uniform("u"), x=zeros)
+    assert ((0 <= uniform) & (uniform < 1)).all()
+    assert "a.b.w" in g.shapes and s["a.b.w"].tolist() == [1] * 4 and w.shape == "4"
+    with pytest.raises(bl.Error, match="makes a tensor called `u`, and so does line"):
+        g.uniform("u")
+
+
+def test_along_an_axis() -> None:
+    g = bl.Graph()
+    x, y, ids = g.data("x", "2 | 3"), g.data("y", "2 | 3"), g.data("ids", "2 |")
+    s = g.session()
+    a, b, at = floats(2, 3), -floats(2, 3), np.array([1, 0])
+    given = {"x": a, "y": b}
+    for along, axis in {"batch": 0, "output": 1, "... | ..., t": 1}.items():
+        np.testing.assert_array_equal(s.run(bl.concat(x, y, along=along), **given), np.concatenate([a, b], axis))
+    for along, axis in {"batch": 0, "output": 1}.items():
+        np.testing.assert_array_equal(s.run(bl.stack(x, y, along=along), **given), np.stack([a, b], axis))
+        np.testing.assert_array_equal(s.run(x.take(ids, along), x=a, ids=at), np.take(a, at, axis))
+        for descending in (False, True):
+            order = y.argsort(along, descending=descending)
+            wanted = np.argsort(-b if descending else b, axis)
+            np.testing.assert_array_equal(s.run(order, y=b), wanted)
+            np.testing.assert_array_equal(s.run(y.take_along(order, along), y=b), np.take_along_axis(b, wanted, axis))
+    np.testing.assert_array_equal(s.run(x[ids], x=a, ids=at), a[at])
+    assert s.run(x.scatter(ids, 3, reduce="max"), x=a, ids=np.array([2, 2]))[2].tolist() == [4, 5, 6]
+    with pytest.raises(bl.Error, match="does not name one axis, first or last of its kind"):
+        x.take(ids, "columns")
+    with pytest.raises(TypeError, match="nothing to put together"):
+        bl.concat()
+    with pytest.raises(TypeError, match="is for expressions of a graph, not for ndarray"):
+        bl.concat(x, a)  # type: ignore[arg-type]
+
+
+def test_means_and_parts_of_expressions() -> None:
+    g = bl.Graph()
+    x, numbers = g.data("x", "2, 6"), floats(2, 6)
+    s = g.session()
+    np.testing.assert_allclose(s.run(bl.mean("i j => i", x), x=numbers), numbers.mean(axis=1))
+    np.testing.assert_allclose(s.run(x.mean("i j => j"), x=numbers), numbers.mean(axis=0))
+    windows = bl.mean("i, 2*o<+k => i, o", x, k=2)
+    np.testing.assert_allclose(s.run(windows, x=numbers), numbers.reshape(2, 3, 2).mean(axis=2))
+    first, second = bl.split("i, a^b => i, a; i, b", x, b=2)
+    assert [each.tolist() for each in s.run(first, second, x=numbers)] == [numbers[:, :4].tolist(), numbers[:, 4:].tolist()]
+    with pytest.raises(bl.Error):
+        bl.mean("i j -> i", x)

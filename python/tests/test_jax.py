@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from types import SimpleNamespace
+
 import broadloom as bl
 import numpy as np
 import pytest
+from broadloom import _arrays
 from needed import needed
 
 jax = needed("jax")
@@ -36,6 +42,28 @@ def test_traced_arrays_are_refused() -> None:
     p = bl.program(TWICE)
     with pytest.raises(bl.Error, match="being traced by JAX"):
         jax.jit(lambda x: p(x=x)["y"])(jax.numpy.ones((2, 3)))
+
+
+def test_arrays_that_are_elsewhere() -> None:
+    """The advice is that of the library: JAX has no `x.cpu()`."""
+    with pytest.raises(bl.Error, match="`x` is on cuda, and programs run on the CPU") as caught:
+        _arrays._from_jax("x", SimpleNamespace(devices=lambda: [SimpleNamespace(platform="cuda")]))
+    assert caught.value.help == ('move it first: `jax.device_put(x, jax.devices("cpu")[0])`',)
+
+
+def test_arrays_that_are_divided() -> None:
+    """A process with several devices: what is divided over them is put together first, and `copies` says so."""
+    program = """
+import broadloom as bl, jax, numpy as np
+mesh = jax.sharding.Mesh(np.array(jax.devices()), ("n",))
+x = jax.device_put(np.arange(8, dtype="float32"), jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec("n")))
+p = bl.program("data x : 8\\nlet y = 2 * x\\n", backend="reference")
+print(p(x=x)["y"].tolist() == [2 * n for n in range(8)], p.copies)
+"""
+    # Whoever runs the tests may have limited the devices.
+    environment = {**os.environ, "XLA_FLAGS": "--xla_force_host_platform_device_count=4", "JAX_PLATFORMS": "cpu"}
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment)
+    assert done.stdout == "True x: copied, because it is divided over several devices\n", done.stderr
 
 
 STEPS = """
@@ -154,3 +182,62 @@ def test_arrays_of_a_function_have_names() -> None:
     f = bl.program("data x : 2\nlet y = 2 * x\n").jax()
     with pytest.raises(TypeError, match=r"takes arrays by name: `f\(x=array\)`"):
         f(jax.numpy.ones(2))
+
+
+def test_functions_that_stablehlo_itself_does_not_have() -> None:
+    x = numbers(6) + 3
+    made = bl.program("data x : 6\nlet y = lgamma(x) + digamma(x) + tan(x)\n").jax()(x=x)["y"]
+    wanted = jax.scipy.special.gammaln(x) + jax.scipy.special.digamma(x) + jax.numpy.tan(x)
+    np.testing.assert_allclose(made, wanted, rtol=1e-5)
+
+
+def test_random_numbers_of_a_key_of_jax() -> None:
+    f = bl.program("data x : 4\nlet y = x + noise()\n").jax()
+    x, key = numbers(4), jax.random.key(3)
+    made = f(x=x, key=key)["y"]
+    assert not np.array_equal(made, x) and np.array_equal(made, f(x=x, key=jax.random.key_data(key))["y"])
+    np.testing.assert_allclose(jax.jit(f)(x=x, key=key)["y"], made, rtol=1e-6)
+    assert jax.grad(lambda x: f(x=x, key=key)["y"].sum())(x).tolist() == [1] * 4
+    with pytest.raises(bl.Error, match="reads `key`, which was not given") as caught:
+        f(x=x)
+    assert caught.value.help == ("give it: `key=jax.random.key(0)`",)
+    # Data may have that name, too.
+    f = bl.program("data key : 4\nlet y = key * key + noise()\n").jax()
+    assert list(f.inputs) == ["key", "key_"]
+    np.testing.assert_allclose(jax.grad(lambda x: f(key=x, key_=key)["y"].sum())(x), 2 * x, rtol=1e-6)
+
+
+LOOKUP = "data ids : 3 | as i32\nlet {name} = gather({{t : 4 -> 2}}, ids)\nlet z = sum({name})\n"
+
+
+def test_an_index_that_is_out_of_range() -> None:
+    f = bl.program(LOOKUP.format(name="y")).jax()
+    good, wrong, t = np.array([0, 3, 1], "int32"), np.array([0, 9, 1], "int32"), numbers(2, 4)
+    np.testing.assert_allclose(f(ids=good, t=t)["y"], t.T[good])
+    with pytest.raises(bl.Error, match=r"index 9 at \[1\] of `ids` is outside `t`, which has 4 rows"):
+        f(ids=wrong, t=t)
+    # What is compiled cannot raise, and says it.
+    assert jax.jit(f)(ids=wrong, t=t)["checks"].tolist() == [[1, 9]]
+    f = bl.program(LOOKUP.format(name="checks")).jax()
+    assert list(f.outputs) == ["checks", "z", "checks_"] and f(ids=good, t=t)["checks"].shape == (3, 2)
+
+
+def test_a_loss_that_is_not_finite() -> None:
+    step = bl.program(STEPS).jax("step1")
+    with pytest.raises(bl.Error, match="`loss` is not finite"):
+        step(x=np.full((4, 3), np.nan, "float32"), target=numbers(4, 2))
+
+
+def test_numbers_of_64_bits_need_them_in_jax() -> None:
+    f = bl.program("data ids : 3 as i64\nlet y = 2 * ids\n").jax()
+    with pytest.raises(bl.Error, match="stores `ids` as int64, and JAX has no numbers of 64 bits now") as caught:
+        f(ids=np.arange(3))
+    assert "as i32" in caught.value.help[0] and "jax_enable_x64" in caught.value.help[0]
+
+
+def test_memory_that_a_step_may_use_again() -> None:
+    step, x, target = bl.program(STEPS).jax("step1"), numbers(4, 3), numbers(4, 2)
+    train = jax.jit(lambda w, b: step(x=x, target=target, w=w, b=b), donate_argnames=("w", "b"))
+    made = train(w=jax.numpy.ones((2, 3)), b=jax.numpy.zeros(2))
+    made = train(w=made["w"], b=made["b"])
+    assert made["w"].shape == (2, 3)

@@ -89,9 +89,30 @@ def test_mistakes() -> None:
         bl.det(np.eye(3))  # type: ignore[arg-type]
 
 
-def test_a_wide_matrix() -> None:
-    with pytest.raises(bl.Error, match="at least as many rows as columns") as wide:
-        run("n | 5 -> 3", TALL.transpose(0, 2, 1), bl.qr)
-    assert wide.value.help == ("take its transpose: `a.T`",)
-    q, r = run("n | 5 -> 3", TALL.transpose(0, 2, 1), lambda a: bl.qr(a.T))
-    np.testing.assert_allclose(q @ r, TALL, atol=1e-5)
+def test_wide_matrices() -> None:
+    wide = TALL.transpose(0, 2, 1)
+    q, r = run("n | 5 -> 3", wide, bl.qr)
+    theirs_q, theirs_r = np.linalg.qr(wide)
+    np.testing.assert_allclose(q, theirs_q, atol=1e-5)
+    np.testing.assert_allclose(r, theirs_r, atol=1e-5)
+    u, s, v = run("n | 5 -> 3", wide, bl.svd)
+    assert u.shape == (6, 3, 3) and s.shape == (6, 3) and v.shape == (6, 5, 3)
+    np.testing.assert_allclose((u * s[:, None]) @ v.transpose(0, 2, 1), wide, atol=1e-5)
+    g = bl.Graph()
+    a, b = g.data("a", "n | 5 -> 3"), g.data("b", "n | 3")
+    (shortest,) = [g.session().run(bl.lstsq(a, b), a=wide, b=SIDES[:, :3])]
+    np.testing.assert_allclose(shortest, (np.linalg.pinv(wide) @ SIDES[:, :3, None])[..., 0], atol=1e-4)
+
+
+def test_a_matrix_that_is_found_to_be_wide() -> None:
+    g = bl.Graph()
+    a = g.param("a")
+    q, _ = bl.qr(a)
+    made = a + g.data("b", "5 -> 3")
+    with pytest.raises(bl.Error, match="more columns than rows") as wide:
+        g.session().run(q, made, b=np.ones((3, 5)))
+    assert wide.value.help == ("write the sizes where the matrix is made: `5 -> 3`",)
+
+
+def test_an_inverse_exchanges_what_axes_count() -> None:
+    assert bl.inverse(bl.Graph().data("a", "3:rgb -> 3:xyz")).shape == "3:xyz -> 3:rgb"

@@ -42,6 +42,25 @@ def test_names_and_values() -> None:
         assert np.array_equal(parameter.detach().numpy(), p.parameters[name])
 
 
+@pytest.mark.parametrize(
+    ("text", "same"),
+    [
+        ('einsum("..., 1^s | i => ..., s | i", x)', lambda x: x[:, 1:]),
+        ('einsum("..., s<+k | i; k => ..., s | i", x, [1, 2])', lambda x: x[:, :-1] + 2 * x[:, 1:]),
+        ('einsum("b, s | i; b, t | i => b, s^t | i", x, x)', lambda x: torch.cat([x, x], 1)),
+        ('reshape(x, "_ | 3")', lambda x: x.flatten(0, 1)),
+    ],
+)
+def test_sizes_of_outputs_may_be_expressions(text: str, same) -> None:
+    module = bl.torch.Module(bl.program(f"dim b in 1..\ndim s in 2..\ndata x : b, s | 3\nlet y = square({text})\n"))
+    x = torch.randn(2, 5, 3, requires_grad=True)
+    weights = torch.randn(same(x).shape)
+    (module(x) * weights).sum().backward()
+    own, x.grad = x.grad, None
+    (same(x) ** 2 * weights).sum().backward()
+    torch.testing.assert_close(own, x.grad)
+
+
 def test_it_trains_like_torch() -> None:
     module = bl.torch.Module(bl.program(TEXT), outputs="y")
     same = Same(module)

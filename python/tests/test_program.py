@@ -14,6 +14,16 @@ LAYER = "data x : 32 | 784\nlet y = relu({w} @ x + {b : 64})\n"
 RANGED = "dim n in 1..64 = 32\ndata x : n | 784\nlet y = x |> linear(10)\nlet loss = sum(square(y))\n"
 
 
+def test_a_text_may_be_indented_like_the_function_around_it() -> None:
+    p = bl.program("""
+        data x : 4 | 3
+        def twice(x) =
+            2 * x
+        let y = twice(x)
+    """)
+    assert p.shapes["y"] == "4 | 3"
+
+
 def test_shapes_are_a_mapping() -> None:
     shapes = bl.program(LAYER).shapes
     assert dict(shapes) == {"x": "32 | 784", "w": "784 -> 64", "b": "64", "y": "32 | 64"}

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
+import pickle
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import broadloom as bl
 import numpy as np
@@ -319,3 +324,101 @@ def test_nothing_and_masks_are_no_arrays() -> None:
     with pytest.raises(bl.Error, match="masked"):
         p(x=np.ma.array([1.0, 2.0], mask=[False, True]))
     assert p(x=np.ma.array([1.0, 2.0]))["y"].tolist() == [2, 4]
+
+
+LEARNS = """
+dim n in 1..64
+data x : n | 2
+data t : n | 1
+let y = {w} @ x + {b : 1}
+let loss = mse(x |> dropout(0.5) |> linear(1), t)
+repeat 8:
+  minimise loss by adam(0.05)
+repeat 3:
+  repeat 2:
+    minimise loss by sgd(0.01)
+"""
+
+
+def test_the_program_can_be_used_while_it_tells_its_progress(tmp_path: Path) -> None:
+    """Validation and checkpoints between repetitions change nothing of what is learned."""
+    x = floats(4, 2)
+    t = x.sum(axis=1, keepdims=True)
+    p, alone = bl.program(LEARNS), bl.program(LEARNS)
+    loss_of = p.only("loss")
+    seen: list[tuple[int, int]] = []
+
+    def progress(done: int, of: int, losses: dict[str, float]) -> None:
+        seen.append((done, of))
+        assert np.isfinite(loss_of(x=x[:3], t=t[:3])) and p(x=x[:1])["y"].shape == (1, 1)
+        p.parameters["w"] = p.parameters["w"] + 1
+        p.parameters.save(tmp_path / f"{len(seen)}.safetensors")
+        copy = pickle.loads(pickle.dumps(p))
+        assert np.array_equal(copy.parameters["linear.weight"], p.parameters["linear.weight"])
+        with pytest.raises(bl.Error, match="inside of its own `progress` function"):
+            p.run(x=x, t=t)
+
+    # Twice: the first array is read where it is, the second has to be copied.
+    for given in (x, x.astype("float64")):
+        seen.clear()
+        ran, other = p.run(x=given, t=t, progress=progress), alone.run(x=given, t=t, progress=False)
+        assert seen == [(n + 1, 8) for n in range(8)] + [(n + 1, 6) for n in range(6)]
+        assert ran.losses == other.losses
+        assert np.array_equal(p.parameters["linear.weight"], alone.parameters["linear.weight"])
+    assert list(p.copies.values()) == list(alone.copies.values()) and p.copies["x"]
+    assert p.run(steps=2, x=x, t=t, progress=progress).losses == alone.run(steps=2, x=x, t=t).losses
+
+
+def test_what_other_threads_do_while_progress_is_told() -> None:
+    p = bl.program(LEARNS)
+    x = floats(4, 2)
+
+    def progress(done: int, of: int, losses: dict[str, float]) -> None:
+        with ThreadPoolExecutor(2) as pool:
+            assert [pool.submit(p, x=x).result(10)["y"].shape for _ in range(2)] == [(4, 1)] * 2
+
+    p.run(x=x, t=floats(4, 1), steps=2, progress=progress)
+
+
+def test_an_exception_in_progress_ends_the_run() -> None:
+    p, alone = bl.program(LEARNS), bl.program(LEARNS)
+    given = {"x": floats(4, 2), "t": floats(4, 1)}
+
+    def progress(done: int, of: int, losses: dict[str, float]) -> None:
+        if done == 2:
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        p.run(**given, progress=progress)
+    alone.run(**given, steps=2, progress=lambda done, of, losses: None)
+    assert p(x=given["x"])["y"].shape == (4, 1), "the program can be used afterwards"
+
+
+@pytest.mark.parametrize("use", [lambda p: p(), lambda p: p.only("y")(), lambda p: p.parameters["w"], lambda p: p.run()])
+def test_what_is_called_amidst_the_work_is_refused(use: Callable[[bl.Program], object], capsys: pytest.CaptureFixture[str]) -> None:
+    """A line is printed while the program is at work: whoever takes the line cannot use the program, and does not wait for ever."""
+    p = bl.program('data x : 3 = [1, 2, 3]\nlet y = {w : 3} * x\nrepeat 2:\n  print "a line"\n')
+
+    class Out(io.StringIO):
+        def write(self, text: str) -> int:
+            use(p)
+            return len(text)
+
+    with contextlib.redirect_stdout(Out()), pytest.raises(bl.Error, match="is at work in this thread|runs in this thread already"):
+        p.run()
+    p.run()
+    assert capsys.readouterr().out == "a line\na line\n"
+
+
+
+def test_streams_go_on_where_they_were(tmp_path: Path) -> None:
+    """A pause in which other values are given does not lose a batch, nor the place after an earlier run."""
+    np.save(tmp_path / "x.npy", floats(10, 2))
+    text = "data x = batches(\"x.npy\", 4, shuffle = true)\nlet loss = mean(square({v : ... -> 3} @ x))\nrepeat 2:\n  minimise loss by sgd(0.001)\nrepeat 5:\n  minimise loss by sgd(0.001)\n"
+    p, alone = (bl.program(text, folder=tmp_path) for _ in range(2))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for steps in (None, 1, None):
+            other = alone.run(steps=steps, progress=False).losses
+            assert p.run(steps=steps, progress=lambda *_: p(x=np.ones((4, 2), "float32"))).losses == other
+    assert np.array_equal(p.parameters["v"], alone.parameters["v"])

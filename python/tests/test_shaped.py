@@ -444,6 +444,25 @@ def test_torch_and_jax() -> None:
     g(x.astype(jax.numpy.bfloat16), x)
 
 
+def test_compiled_functions_are_checked_too() -> None:
+    """PyTorch breaks its graph at a check. What is compiled in one graph is checked from outside."""
+    torch = needed("torch")
+
+    def f(x: bl.Float[torch.Tensor, "n | d"], w: bl.Float[torch.Tensor, "d -> h"]) -> bl.Float[torch.Tensor, "n | h"]:
+        return torch.relu(x @ w.T)
+
+    x, w = torch.ones(4, 3), torch.ones(2, 3)
+    within = torch.compile(bl.shaped(f), backend="eager")
+    outside = bl.shaped(torch.compile(f, backend="eager", fullgraph=True))
+    for function in (within, outside):
+        for n in (4, 5, 1):
+            assert torch.equal(function(x[:n], w), f(x[:n], w))
+        refused(lambda function=function: function(x, w[:, 1:]), "`d` is 3 in `x` and 2 in `w`")
+    assert torch._dynamo.explain(bl.shaped(f))(x, w).graph_count == 1, "what is checked is compiled"
+    with pytest.raises(torch._dynamo.exc.Unsupported):
+        torch.compile(bl.shaped(f), backend="eager", fullgraph=True)(x, w)
+
+
 def test_no_leak() -> None:
     import gc
     import sys

@@ -57,11 +57,18 @@ def test_gradients_do_not_matter() -> None:
     with pytest.warns(RuntimeWarning, match="requires gradients"):
         y = p(x=torch.ones(2, 3, requires_grad=True))["y"]
     assert not y.requires_grad and p.copies == {"x": None}
+    g = bl.Graph()
+    y = 2 * g.data("x", "2 | 3")
+    with pytest.warns(RuntimeWarning, match="requires gradients, and results of a session have none"):
+        assert not g.session().run(y, x=torch.ones(2, 3, requires_grad=True)).requires_grad
+    with warnings.catch_warnings(), torch.no_grad():
+        warnings.simplefilter("error")
+        g.session().run(y, x=torch.nn.Parameter(torch.ones(2, 3)))
 
 
 def test_what_cannot_be_read() -> None:
     p = bl.program(TWICE)
-    with pytest.raises(bl.Error, match="`x` is on meta, and programs run on the CPU"):
+    with pytest.raises(bl.Error, match="on the device `meta`: it has a shape, and no numbers"):
         p(x=torch.ones(2, 3, device="meta"))
     with pytest.raises(bl.Error, match="sparse"):
         p(x=torch.ones(2, 3).to_sparse())

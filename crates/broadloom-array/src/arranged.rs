@@ -1,6 +1,7 @@
 //! Elements of an array in another arrangement: axes exchanged, split or joined, or a part of them.
 
-use crate::array::{Array, Element, Values};
+use crate::array::Array;
+use crate::elements::{Element, Values};
 use crate::error::ArrayError;
 
 impl Array {

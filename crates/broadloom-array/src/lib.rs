@@ -8,6 +8,7 @@
 mod arranged;
 mod array;
 mod dtype;
+mod elements;
 mod error;
 #[cfg(feature = "files")]
 pub mod files;
@@ -17,8 +18,9 @@ mod rows;
 mod shown;
 mod threefry;
 
-pub use array::{Array, Element, Values};
+pub use array::Array;
 pub use dtype::Dtype;
+pub use elements::{Element, Values};
 pub use error::ArrayError;
 pub use half::{bf16, f16};
 pub use shown::shown_path;

@@ -1,6 +1,7 @@
 //! Rows of an array: the parts along its first axis.
 
-use crate::array::{Array, Element, Values};
+use crate::array::Array;
+use crate::elements::{Element, Values};
 use crate::error::ArrayError;
 
 impl Array {

@@ -29,7 +29,8 @@ mod streams;
 
 use std::ffi::OsString;
 
-use clap::{Parser, ValueEnum};
+use clap::error::{ContextKind, ContextValue};
+use clap::{CommandFactory, Parser, ValueEnum};
 
 use commands::Command;
 pub use console::{Console, Live, Look, Silent, Stop, Stream};
@@ -75,7 +76,8 @@ pub fn run<A: Into<OsString> + Clone>(
     arguments: impl IntoIterator<Item = A>,
     console: &mut Console<'_>,
 ) -> Output {
-    match Cli::try_parse_from(arguments) {
+    let arguments: Vec<OsString> = arguments.into_iter().map(Into::into).collect();
+    match Cli::try_parse_from(&arguments) {
         Ok(cli) => {
             console.set_color(match cli.color {
                 Color::Auto => None,
@@ -86,7 +88,7 @@ pub fn run<A: Into<OsString> + Clone>(
         }
         Err(refused) => {
             console.set_color(None);
-            refusal(&refused, console)
+            refusal(&advised(refused, &arguments), console)
         }
     }
 }
@@ -94,12 +96,9 @@ pub fn run<A: Into<OsString> + Clone>(
 /// Prints a refusal of clap. Help and versions are
 /// answers, everything else is a mistake in the arguments.
 fn refusal(refused: &clap::Error, console: &Console<'_>) -> Output {
-    let show = |look: Look| {
-        let text = match look.color {
-            true => refused.render().ansi().to_string(),
-            false => refused.render().to_string(),
-        };
-        advised(refused, &text)
+    let show = |look: Look| match look.color {
+        true => refused.render().ansi().to_string(),
+        false => refused.render().to_string(),
     };
     match refused.use_stderr() {
         true => Output { stderr: show(console.stderr()), ..Output::new(Status::Unusable) },
@@ -107,39 +106,51 @@ fn refusal(refused: &clap::Error, console: &Console<'_>) -> Output {
     }
 }
 
-/// The text of a refusal with advice of our own, where that of clap leads nowhere.
-fn advised(refused: &clap::Error, text: &str) -> String {
+/// A refusal with advice of our own, where that of clap leads nowhere.
+fn advised(mut refused: clap::Error, arguments: &[OsString]) -> clap::Error {
     let context = |kind| match refused.get(kind) {
-        Some(clap::error::ContextValue::String(text)) => Some(text.as_str()),
+        Some(ContextValue::String(text)) => Some(text.as_str()),
         _ => None,
     };
-    let command = context(clap::error::ContextKind::InvalidSubcommand);
-    let option = context(clap::error::ContextKind::InvalidArg);
+    let (command, option) = (context(ContextKind::InvalidSubcommand), context(ContextKind::InvalidArg));
+    let is_idle = option.is_some_and(|option| is_inside_a_command(option, arguments));
     let advice = match (command, option) {
         (Some(file), _) if file.ends_with(".loom") => {
-            format!("write `broadloom run {file}`, or `broadloom check {file}`")
+            Some(format!("write `broadloom run {file}`, or `broadloom check {file}`"))
         }
         (Some("train" | "exec" | "execute" | "start" | "eval"), _) => {
-            "`broadloom run FILE` runs a program, including training (`minimise`)".to_string()
+            Some("`broadloom run FILE` runs a program, including training (`minimise`)".to_string())
         }
         (None, Some("--batch" | "--batch-size" | "--bs")) => {
-            "set sizes with `--set batch=16`; the program declares `dim batch = 32`".to_string()
+            Some("set sizes with `--set batch=16`; the program declares `dim batch = 32`".to_string())
         }
         (None, Some("--lr" | "--learning-rate" | "--rate")) => {
-            "the rate stands in the program: `minimise loss by adam(0.001)`".to_string()
+            Some("the rate stands in the program: `minimise loss by adam(0.001)`".to_string())
         }
-        (None, Some("--epochs" | "--epoch" | "--steps" | "--iterations")) => {
+        (None, Some("--epochs" | "--epoch" | "--steps" | "--iterations")) => Some(
             "the program says it: `dim steps = 100` and `repeat steps:`, which `--set steps=200` changes"
-                .to_string()
-        }
-        _ => String::new(),
+                .to_string(),
+        ),
+        _ => None,
     };
-    // An option that does not exist is hardly ever meant as a value.
-    let is_idle = |line: &&str| line.contains("tip:") && (line.contains("as a value") || !advice.is_empty());
-    let mut lines: Vec<String> = text.lines().filter(|line| !is_idle(line)).map(str::to_string).collect();
-    lines.dedup_by(|a, b| a.is_empty() && b.is_empty());
-    if !advice.is_empty() {
-        lines.insert(1, format!("  tip: {advice}"));
+    match advice {
+        Some(advice) => {
+            refused.remove(ContextKind::SuggestedSubcommand);
+            refused.remove(ContextKind::SuggestedArg);
+            refused.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![advice.into()]));
+        }
+        // An option that does not exist is hardly ever meant as a value, which is all that clap suggests there.
+        None if is_idle => {
+            refused.remove(ContextKind::Suggested);
+        }
+        None => {}
     }
-    lines.join("\n") + "\n"
+    refused
+}
+
+/// Returns true if an option stands behind the name of a command.
+fn is_inside_a_command(option: &str, arguments: &[OsString]) -> bool {
+    let cli = Cli::command();
+    let before = arguments.iter().skip(1).take_while(|given| !given.to_string_lossy().starts_with(option));
+    before.into_iter().any(|given| cli.find_subcommand(given).is_some())
 }

@@ -6,16 +6,15 @@ use std::path::{Path, PathBuf};
 
 use broadloom::files::write_text;
 use broadloom_diagnostics::{Diagnostic, Severity};
-use broadloom_lang::codes;
+use broadloom_lang::{Repeated, codes};
 
 use crate::program::{reason, shown_path};
-
-/// The names of the columns.
-const HEADER: &str = "repetition,loss,value\n";
 
 /// A file of losses.
 pub(crate) struct Log {
     path: PathBuf,
+    /// The number of loops around its steps.
+    depth: usize,
     /// If it goes on with a file that is there, the number of losses to keep.
     keep: Option<u64>,
     /// Opened when there is something to write: a run that cannot begin leaves an old file as it is.
@@ -25,34 +24,49 @@ pub(crate) struct Log {
 }
 
 impl Log {
-    /// A file that is begun when the first loss comes.
-    pub fn new(path: &Path) -> Log {
-        Log { path: path.to_path_buf(), keep: None, file: None, error: None }
+    /// A file that is begun when the first loss comes, for steps that have so many loops around them.
+    pub fn new(path: &Path, depth: usize) -> Log {
+        Log { path: path.to_path_buf(), depth, keep: None, file: None, error: None }
+    }
+
+    /// The names of the columns: the numbers of a step that has one loop around it are one.
+    fn header(&self) -> String {
+        let inner: String = (1..self.depth)
+            .map(|at| if at == 1 { ",inner".to_string() } else { format!(",inner{at}") })
+            .collect();
+        let step = if self.depth > 1 { "step," } else { "" };
+        format!("{step}repetition{inner},loss,value\n")
     }
 
     /// Goes on with the file that is there, behind so many losses. What a run that was killed had written beyond its last save
     /// comes again, and is left out.
     pub fn go_on(&mut self, losses: u64) {
         self.keep = Some(losses);
+        // A file of a version that counted repetitions of the outermost loop alone goes on as it is.
+        let plain = Log::new(&self.path, 1);
+        if std::fs::read_to_string(&self.path).is_ok_and(|text| text.starts_with(&plain.header())) {
+            self.depth = 1;
+        }
     }
 
     /// The text that is kept of the file that is there.
     fn kept(&self) -> std::io::Result<String> {
         match self.keep.map(|losses| (std::fs::read_to_string(&self.path), losses)) {
-            Some((Ok(text), losses)) if text.starts_with(HEADER) => {
+            Some((Ok(text), losses)) if text.starts_with(&self.header()) => {
                 let lines = text.split_inclusive('\n').filter(|line| line.ends_with('\n'));
                 Ok(lines.take(usize::try_from(losses).unwrap_or(usize::MAX).saturating_add(1)).collect())
             }
             Some((Err(error), _)) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
-            _ => Ok(HEADER.to_string()),
+            _ => Ok(self.header()),
         }
     }
 
     /// The losses that are kept, with their names, in order.
     pub fn losses(&self) -> Vec<(String, f64)> {
         let text = self.kept().unwrap_or_default();
+        let numbers = if self.depth > 1 { self.depth + 1 } else { 1 };
         let loss = |line: &str| {
-            let (_, rest) = line.split_once(',')?;
+            let rest = line.splitn(numbers + 1, ',').nth(numbers)?;
             let (name, value) = rest.rsplit_once(',')?;
             let quoted = name.strip_prefix('"').and_then(|name| name.strip_suffix('"'));
             let name = quoted.map_or(name.to_string(), |name| name.replace("\"\"", "\""));
@@ -66,14 +80,14 @@ impl Log {
         OpenOptions::new().append(true).open(&self.path)
     }
 
-    /// Adds a loss after a repetition.
-    pub fn add(&mut self, repetition: u64, loss: &str, value: f64) {
+    /// Adds a loss after a step.
+    pub fn add(&mut self, step: &Repeated<'_>, loss: &str, value: f64) {
         if self.error.is_none() {
-            self.error = self.write(repetition, loss, value).err();
+            self.error = self.write(step, loss, value).err();
         }
     }
 
-    fn write(&mut self, repetition: u64, loss: &str, value: f64) -> std::io::Result<()> {
+    fn write(&mut self, step: &Repeated<'_>, loss: &str, value: f64) -> std::io::Result<()> {
         let loss = match loss.contains([',', '"', '\n']) {
             true => format!("\"{}\"", loss.replace('"', "\"\"")),
             false => loss.to_string(),
@@ -82,7 +96,14 @@ impl Log {
             Some(file) => file,
             None => self.open()?,
         };
-        let written = file.write_all(format!("{repetition},{loss},{value}\n").as_bytes());
+        let mut numbers = step.done.to_string();
+        if self.depth > 1 {
+            for at in 0..self.depth {
+                numbers.push(',');
+                numbers.extend(step.turns.get(at).map(|(turn, _)| turn.to_string()));
+            }
+        }
+        let written = file.write_all(format!("{numbers},{loss},{value}\n").as_bytes());
         self.file = Some(file);
         written
     }

@@ -74,7 +74,7 @@ fn shard(text: &str) -> Result<Shard, String> {
 const WIDEST: usize = 60;
 
 /// The division of a program, as tables for people.
-pub fn people(table: &MeshTable, all: bool, look: Look) -> String {
+pub fn text_of(table: &MeshTable, all: bool, look: Look) -> String {
     let mut out = tensors(table, all, look);
     if !table.whole.is_empty() {
         let (names, count) = (listed_names(&table.whole), counted(table.whole.len() as u64, "tensor"));

@@ -250,6 +250,39 @@ fn what_is_killed_goes_on() {
     assert_ne!(other.status.code(), Some(0), "{}", text(&other.stderr));
 }
 
+/// Every step of an inner loop counts: for the log, for the picture, for saves on the way, and for going on inside of a loop.
+#[test]
+fn steps_of_inner_loops_go_on() {
+    let program = "data x : 8 | 4 = normal(1)\nlet y = x |> linear(6) |> dropout(0.3) |> linear(1)\n\
+        let loss = mean(square(y))\nstate epochs : | = 0\nrepeat epoch in 0..9:\n  repeat step in 0..7:\n    \
+        minimise loss by adam(0.01 / (step + 1 + epoch))\n  epochs =+ 1\n\
+        repeat 20: minimise loss by sgd(0.01)\nprint loss, epochs\n";
+    let world = World::new("inner_steps");
+    world.write("p.loom", program);
+    let run = ["run", "--backend", "reference", "p.loom", "--save"];
+    let all = ["--log", "whole.csv", "--curve", "whole.svg"];
+    let left_alone = world.output(&[&run[..], &["whole.safetensors"], &all].concat());
+    assert_eq!(left_alone.status.code(), Some(0), "{}", text(&left_alone.stderr));
+    let kept = ["--save-every", "2", "--resume", "--log", "parts.csv", "--curve", "parts.svg"];
+    let killed = killed_until_the_end(&world, &[&run[..], &["parts.safetensors"], &kept].concat());
+    assert!(killed > 0, "it was killed at least once");
+    assert!(world.read("whole.safetensors") == world.read("parts.safetensors"), "the same numbers");
+    let log = text(&world.read("whole.csv"));
+    assert_eq!(log.lines().count(), 1 + 9 * 7 + 20, "{log}");
+    let at = |line: usize| log.lines().nth(line).map(|line| line.rsplit_once(',').map_or("", |(at, _)| at));
+    assert_eq!(at(0), Some("step,repetition,inner,loss"));
+    assert_eq!([at(1), at(8), at(63)], [Some("1,1,1,loss"), Some("8,2,1,loss"), Some("63,9,7,loss")]);
+    assert_eq!(at(64), Some("1,1,,loss"));
+    assert_eq!(log, text(&world.read("parts.csv")), "the same log");
+    assert!(world.read("whole.svg") == world.read("parts.svg"), "the same picture");
+    // A log that counted repetitions of the outermost loop goes on as it is.
+    world.write("old.csv", "repetition,loss,value\n1,loss,0.5\n");
+    std::fs::remove_file(world.path("parts.safetensors")).expect("a file");
+    let old = ["parts.safetensors", "--save-every", "2", "--resume", "--log", "old.csv"];
+    let on = world.output(&[&run[..], &old].concat());
+    assert_eq!(on.status.code(), Some(0), "{}", text(&on.stderr));
+}
+
 /// A run that takes batches of a stream goes on at the batch that it had come to: with shuffled rows, over epochs, with a smaller
 /// last batch and with another stream inside.
 #[test]

@@ -86,10 +86,15 @@ const CASES: &[(&str, &str)] = &[
         "check ../../../../examples/language_model.loom --mesh model=2 --shard heads=model",
     ),
     ("check_mesh_wrong", "check mesh.loom --mesh model=0"),
+    ("check_mesh_scan", "check ../../../../examples/recurrences.loom --mesh data=1"),
     ("check_mesh_gather", "check partial_sums.loom --mesh data=2 --shard n=data"),
     (
         "memory_mesh",
         "memory mesh.loom --mesh data=4,model=2 --shard batch=data --shard hidden=model --fits 1KiB",
+    ),
+    (
+        "memory_mesh_nearly",
+        "memory mesh.loom --mesh data=4,model=2 --shard batch=data --shard hidden=model --fits 1703",
     ),
     (
         "memory_mesh_json",

@@ -165,6 +165,32 @@ fn every_file_says_what_it_is_for() {
     }
 }
 
+/// The files of a crate are found in its README: by name, or by the folder that they are in, if the README says what that has.
+#[test]
+fn every_file_is_in_the_readme_of_its_crate() {
+    let is_word = |text: &str, word: &str| {
+        let is_letter = |letter: char| letter.is_alphanumeric() || letter == '_';
+        text.match_indices(word).any(|(at, _)| {
+            !text[..at].ends_with(is_letter) && !text[at + word.len()..].starts_with(is_letter)
+        })
+    };
+    let mut missing = Vec::new();
+    for (path, _) in sources() {
+        let shown = path.to_string_lossy().replace('\\', "/");
+        let Some((krate, file)) = shown.split_once("/src/") else { continue };
+        let Ok(readme) = fs::read_to_string(Path::new(krate).join("README.md")) else { continue };
+        let mut parts: Vec<&str> = file.trim_end_matches(".rs").split('/').collect();
+        let stem = parts.pop().unwrap_or_default();
+        let is_known = matches!(stem, "lib" | "main" | "mod" | "tests")
+            || is_word(&readme, stem)
+            || parts.iter().any(|folder| readme.contains(&format!("{folder}/")));
+        if !is_known {
+            missing.push(shown);
+        }
+    }
+    assert!(missing.is_empty(), "say in the README of the crate what is in\n{}", missing.join("\n"));
+}
+
 /// The text of a line of a doc comment; None for other lines, and between paragraphs.
 fn doc_text(line: &str) -> Option<&str> {
     let line = line.trim_start();

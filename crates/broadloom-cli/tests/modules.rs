@@ -1,4 +1,5 @@
-//! The modules of all crates: they use each other in no circle, apart from a file and its submodules; and those of the graph stand in an order.
+//! The modules of all crates: they use each other in no circle, apart from a file and its submodules; and those of the graph, and of the evaluation of
+//! the language, stand in an order.
 //!
 //! The solver has a stricter table of its own (`tests/modules.rs` of `broadloom-core`).
 
@@ -16,6 +17,7 @@ const GRAPH: &[&str] = &[
     "discard",
     "notation",
     "open",
+    "rust_code",
     "operation::slot",
     "operation::table",
     "spec_options",
@@ -50,6 +52,7 @@ const GRAPH: &[&str] = &[
     "capture",
     "size_expr",
     "elaborate",
+    "declared",
     "leaves",
     "logic",
     "scan",
@@ -76,6 +79,7 @@ const GRAPH: &[&str] = &[
 const GRAPH_METHODS: &[&str] = &[
     "assigned.rs",
     "capture.rs",
+    "declared.rs",
     "graph.rs",
     "leaves.rs",
     "logic.rs",
@@ -88,6 +92,73 @@ const GRAPH_METHODS: &[&str] = &[
     "sort.rs",
     "symbols.rs",
     "transaction.rs",
+];
+
+/// The modules of evaluation, below the one with its state (`eval` itself, which all of them are given): each uses modules above it only.
+const EVAL: &[&str] = &[
+    // data
+    "applied",
+    "bound_names",
+    "first_values",
+    "given",
+    "loaded",
+    "read_spec",
+    "taken_names",
+    "watched",
+    "unknown",
+    // the state: sizes, paths, numbers and shapes as they are written, steps of the graph
+    "reporting",
+    "axis_names",
+    "dim",
+    "path",
+    "written",
+    "act",
+    "averaged",
+    "checkpoint",
+    "declared",
+    "elements",
+    "formula",
+    "interface",
+    "looked",
+    "traps",
+    // mistakes
+    "advice",
+    "report",
+    // functions of the language
+    "call",
+    "contract",
+    "spec",
+    "weights",
+    "load",
+    "streams",
+    "builtin",
+    "tried",
+    "library",
+    // values, expressions, functions, statements
+    "expr",
+    "leaf",
+    "convert",
+    "replay",
+    "unapplied",
+    "apply",
+    "action",
+    "scheme",
+    "statement",
+];
+
+/// The files in which the state of evaluation has methods: those that need each other, and the whole state. All else is a function that is given it.
+const EVAL_METHODS: &[&str] = &[
+    "action.rs",
+    "apply.rs",
+    "convert.rs",
+    "expr.rs",
+    "leaf.rs",
+    "mod.rs",
+    "replay/record.rs",
+    "reporting.rs",
+    "scheme.rs",
+    "spec.rs",
+    "statement.rs",
 ];
 
 /// The greatest number of methods of the trait through which a graph is lowered.
@@ -118,46 +189,71 @@ fn circles_stay_within_a_file_and_its_submodules() {
     assert!(problems.is_empty(), "modules that use each other in a circle:\n{}", problems.join("\n"));
 }
 
-#[test]
-fn modules_of_the_graph_use_those_above_them() {
+/// Uses that run against an order of modules, of which each stands below those that it uses. Submodules that are not listed belong to their module.
+fn against(order: &[&str], uses: &BTreeSet<(String, String)>) -> Vec<String> {
     let belongs = |module: &str, known: &str| module == known || module.starts_with(&format!("{known}::"));
     let place = |module: &str| {
-        let known = GRAPH.iter().enumerate().filter(|(_, known)| belongs(module, known));
+        let known = order.iter().enumerate().filter(|(_, known)| belongs(module, known));
         known.max_by_key(|(_, known)| known.len()).map(|(at, _)| at)
     };
-    let mut problems = Vec::new();
-    for (from, to) in Crate::read(&crates().join("broadloom-graph")).uses() {
-        match (place(&from), place(&to)) {
-            (Some(user), Some(used)) if used <= user => {}
-            (Some(_), Some(_)) => problems.push(format!("{from} uses {to}, which stands below it")),
-            _ => problems.push(format!("{from} or {to} is not in the list")),
+    let wrong = uses.iter().filter_map(|(from, to)| match (place(from), place(to)) {
+        (Some(user), Some(used)) if used <= user => None,
+        (Some(_), Some(_)) => Some(format!("{from} uses {to}, which stands below it")),
+        _ => Some(format!("{from} or {to} is not in the list")),
+    });
+    wrong.collect()
+}
+
+/// The files below a folder that have a line which begins like this.
+fn files_with(folder: &Path, beginning: &str) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    let mut open = vec![folder.to_path_buf()];
+    while let Some(inner) = open.pop() {
+        for entry in fs::read_dir(inner).expect("a folder of sources") {
+            let path = entry.expect("a file").path();
+            if path.is_dir() {
+                open.push(path);
+                continue;
+            }
+            let text = fs::read_to_string(&path).expect("a source");
+            if text.lines().any(|line| line.starts_with(beginning)) {
+                let inside = path.strip_prefix(folder).expect("a path").to_string_lossy().replace('\\', "/");
+                found.insert(inside);
+            }
         }
     }
+    found
+}
+
+fn listed(files: &[&str]) -> BTreeSet<String> {
+    files.iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn modules_of_the_graph_use_those_above_them() {
+    let problems = against(GRAPH, &Crate::read(&crates().join("broadloom-graph")).uses());
     assert!(problems.is_empty(), "{}", problems.join("\n"));
 }
 
 #[test]
 fn methods_of_the_graph_are_where_the_list_says() {
-    let folder = crates().join("broadloom-graph/src");
-    let mut found = BTreeSet::new();
-    let mut open = vec![folder.clone()];
-    while let Some(folder) = open.pop() {
-        for entry in fs::read_dir(folder).expect("a folder of sources") {
-            let path = entry.expect("a file").path();
-            if path.is_dir() {
-                open.push(path);
-            } else if fs::read_to_string(&path).expect("a source").lines().any(|line| line == "impl Graph {")
-            {
-                found.insert(
-                    path.strip_prefix(crates().join("broadloom-graph/src"))
-                        .expect("a path")
-                        .to_string_lossy()
-                        .replace('\\', "/"),
-                );
-            }
-        }
-    }
-    assert_eq!(found, GRAPH_METHODS.iter().map(|file| file.to_string()).collect());
+    assert_eq!(files_with(&crates().join("broadloom-graph/src"), "impl Graph {"), listed(GRAPH_METHODS));
+}
+
+#[test]
+fn modules_of_evaluation_use_those_above_them() {
+    let inside = |module: &str| module.strip_prefix("eval::").map(str::to_string);
+    let uses = Crate::read(&crates().join("broadloom-lang")).uses();
+    let uses = uses.iter().filter_map(|(from, to)| Some((inside(from)?, inside(to)?))).collect();
+    let problems = against(EVAL, &uses);
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
+}
+
+#[test]
+fn methods_of_evaluation_are_where_the_list_says() {
+    let folder = crates().join("broadloom-lang/src/eval");
+    let found = &files_with(&folder, "impl Eval<") | &files_with(&folder, "impl<'o> Eval<");
+    assert_eq!(found, listed(EVAL_METHODS));
 }
 
 /// The methods of the trait through which a graph is lowered.

@@ -3,8 +3,10 @@
 
 use crate::house::sources;
 
-/// The crates that show messages, or find more to say about them.
-const FRONTS: [&str; 6] = [
+/// The crates that make messages, show them, or find more to say about them.
+const FRONTS: [&str; 8] = [
+    "broadloom-graph",
+    "broadloom-run",
     "broadloom-lang",
     "broadloom-ide",
     "broadloom-lsp",
@@ -44,6 +46,7 @@ const SAME: [&str; 7] =
 
 /// The places that may look into a sentence: the end of the file's path, the code, and the reason.
 const EXCEPTIONS: &[(&str, &str, &str)] = &[
+    ("graph/src/message/chain.rs", "known.text != line.text", "the same line is said once"),
     ("lang/src/remedies/sizes.rs", "known.help == change.help", "the same advice is given once"),
     ("cli/src/program.rs", "message.lines(", "a reason of the operating system may have several lines"),
 ];
@@ -156,6 +159,94 @@ fn no_front_looks_into_a_sentence() {
     for ((file, code, _), used) in EXCEPTIONS.iter().zip(used) {
         assert!(used, "{file} has no `{code}` any more: take it from the list");
     }
+}
+
+/// The crates of the library: what they advise is in Rust, and fronts have their own words and write the code in it as theirs.
+const LIBRARY: [&str; 2] = ["broadloom-graph", "broadloom-run"];
+
+/// The words that statements of `.loom` begin with, and that are no names in Rust.
+const KEYWORDS: [&str; 8] = ["let", "dim", "data", "def", "state", "repeat", "print", "minimise"];
+
+/// The texts with `.loom` in them that are no advice: the end of the file's path, the code, and the reason.
+const NO_ADVICE: &[(&str, &str, &str)] = &[
+    ("graph/src/names.rs", "dim {} in {}", "how messages call a step"),
+    ("graph/src/names.rs", "dim {}", "how messages call a step"),
+    ("graph/src/assigned.rs", "@", "a logic, whose notation is that of every language"),
+];
+
+/// Returns true if code can be written in `.loom` only: a statement, a product, or the call of a function without a graph.
+fn is_loom(code: &str) -> bool {
+    let is_statement = KEYWORDS
+        .iter()
+        .any(|word| code == *word || code.strip_prefix(word).is_some_and(|rest| rest.starts_with(' ')));
+    let function = code.split('(').next().unwrap_or_default();
+    let is_call = function.len() < code.len()
+        && !function.is_empty()
+        && function.chars().all(|letter| letter.is_lowercase() || letter == '_');
+    is_statement || is_call || code == "@" || code.contains(" @ ")
+}
+
+/// The string literals of code.
+fn literals(code: &str) -> Vec<&str> {
+    let mut found = Vec::new();
+    let mut rest = code;
+    while let Some((before, from)) = rest.split_once('"') {
+        // A letter.
+        if before.ends_with('\'') && from.starts_with('\'') {
+            rest = from;
+            continue;
+        }
+        let mut escaped = false;
+        let end = from.find(|letter| {
+            let ends = letter == '"' && !escaped;
+            escaped = letter == '\\' && !escaped;
+            ends
+        });
+        let end = end.unwrap_or(from.len());
+        found.push(&from[..end]);
+        rest = from.get(end + 1..).unwrap_or_default();
+    }
+    found
+}
+
+/// Users of the library cannot type what is written in `.loom`: such code is a tree (`Code`), which every front writes in its language.
+#[test]
+fn no_advice_of_the_library_is_in_one_language_of_its_users() {
+    let mut wrong = Vec::new();
+    let mut used = [false; NO_ADVICE.len()];
+    for (path, text) in sources() {
+        let path = path.to_string_lossy().replace('\\', "/");
+        if !LIBRARY.iter().any(|library| path.contains(&format!("/{library}/src/"))) {
+            continue;
+        }
+        for code in literals(&code(&text)).into_iter().flat_map(|text| text.split('`').skip(1).step_by(2)) {
+            if !is_loom(code) {
+                continue;
+            }
+            match NO_ADVICE.iter().position(|(file, known, _)| path.ends_with(file) && code == *known) {
+                Some(at) => used[at] = true,
+                None => wrong.push(format!("{path}: `{code}`")),
+            }
+        }
+    }
+    assert!(
+        wrong.is_empty(),
+        "make it a `Code`, or write it in Rust with `g.` before it:\n{}",
+        wrong.join("\n")
+    );
+    assert!(used.iter().all(|used| *used), "an exception is no longer needed");
+}
+
+#[test]
+fn code_of_the_language_is_known_from_rust() {
+    for loom in ["dim n = 8", "dim", "einsum(\\\"i => i 0\\\", x)", "mean({name})", "w @ x", "@", "let y = x"]
+    {
+        assert!(is_loom(loom), "{loom}");
+    }
+    for other in ["g.reshape(x)", "Session::set", "reshape", "..b.. | o", "{name}", "n -> n", "dims"] {
+        assert!(!is_loom(other), "{other}");
+    }
+    assert_eq!(literals(r#"f("a `b(\"c\")`", "d")"#), [r#"a `b(\"c\")`"#, "d"]);
 }
 
 #[test]

@@ -17,7 +17,8 @@ fn progress_and_plot() {
     let (shown, plain) = (run(&[], true), run(&[], false));
     assert_eq!(shown.stdout, plain.stdout);
     assert_eq!(plain.stderr, "");
-    assert!(shown.stderr.starts_with("\r  0% "), "{:?}", shown.stderr);
+    assert!(shown.stderr.starts_with("\rcompiling 1 of 1\u{1b}[K"), "{:?}", shown.stderr);
+    assert!(shown.stderr.contains("\u{1b}[K\r  0% "), "{:?}", shown.stderr);
     assert!(shown.stderr.contains("  1/200  loss 85\u{1b}[K"), "{:?}", shown.stderr);
     // The line is cleared before the plot is drawn, and the plot is the same everywhere.
     let (progress, plot) = shown.stderr.rsplit_once("\r\u{1b}[K").expect("the line is cleared");

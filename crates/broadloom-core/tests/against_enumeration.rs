@@ -13,6 +13,7 @@ use crate::translate;
 use std::ops::ControlFlow;
 
 use broadloom_core as core;
+use broadloom_testing::setting;
 use oracle::generate::PROFILES;
 use oracle::{Assignment, Binding, Constraint, RowTerm, System};
 use translate::{Core, Outcome, Translated, translate};
@@ -22,7 +23,7 @@ const SYSTEMS: u64 = 35_000;
 const MAX_RANK: usize = 3;
 
 fn systems() -> u64 {
-    std::env::var("BROADLOOM_SYSTEMS").ok().and_then(|n| n.parse().ok()).unwrap_or(SYSTEMS)
+    setting("BROADLOOM_SYSTEMS", SYSTEMS)
 }
 
 /// Questions that the solver may leave open without being wrong.

@@ -17,6 +17,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Once;
 
 use broadloom_core::{DimShape, Middle, RowShape};
+use broadloom_testing::setting;
 use model::System;
 use model::generate::{PROFILES, Profile, generate, shuffled};
 use model::judge::satisfies;
@@ -35,10 +36,6 @@ const GAVE_UP: &str = "gave up";
 
 fn systems() -> u64 {
     setting("BROADLOOM_SYSTEMS", SYSTEMS)
-}
-
-fn setting(name: &str, default: u64) -> u64 {
-    std::env::var(name).ok().and_then(|n| n.parse().ok()).unwrap_or(default)
 }
 
 fn bounds(system: &System, steps: usize) -> Bounds {

@@ -10,6 +10,7 @@ use crate::oracle;
 #[allow(dead_code)]
 use crate::translate;
 
+use broadloom_testing::setting;
 use oracle::{System, satisfiable, satisfies, shifted_system};
 use translate::{Outcome, translate};
 
@@ -38,7 +39,7 @@ fn gives_up(system: &System) -> Result<bool, String> {
 /// Trying ranks alone, the search gave up on 13 of these; by cases, on one.
 #[test]
 fn giving_up_on_shifted_systems_is_rare() {
-    let systems = std::env::var("BROADLOOM_SYSTEMS").ok().and_then(|n| n.parse().ok()).unwrap_or(SYSTEMS);
+    let systems = setting("BROADLOOM_SYSTEMS", SYSTEMS);
     let given_up: Vec<u64> = (0..systems)
         .filter(|seed| {
             gives_up(&shifted_system(*seed)).unwrap_or_else(|wrong| panic!("seed {seed}:\n{wrong}"))

@@ -1,4 +1,4 @@
-"""Mutations of closing: small mistakes in the source, each of which a test has to notice.
+"""Mutations of closing and of schemes: small mistakes in the source, each of which a test has to notice.
 
     python3 crates/broadloom-core/tests/mutations.py [--match] [NAME ...]
 
@@ -21,14 +21,19 @@ STAGES = {  # package, test, which of its tests
     "suite": ("broadloom-lang", "cases", ""),
     "explanations": ("broadloom-rows", "cases", ""),
     "laws": ("broadloom-lang", "all", "laws::"),
+    "unapplied": ("broadloom-lang", "cases", "unapplied::"),
+    "signatures": ("broadloom-lang", "cases", "signatures::"),
+    "replay": ("broadloom-lang", "all", "replay::"),
+    "schemes": ("broadloom-lang", "all", "schemes::"),
 }
+CLOSING = ["cases", "systems", "suite", "explanations", "laws"]
 
 SWITCH = """pub(crate) fn mutated(name: &str) -> bool {
     static NAME: std::sync::LazyLock<Option<String>> = std::sync::LazyLock::new(|| std::env::var("BROADLOOM_MUTATION").ok());
     NAME.as_deref() == Some(name)
 }"""
 
-Mutation = namedtuple("Mutation", "name mistake file function old new equivalent")
+Mutation = namedtuple("Mutation", "name mistake file function stages old new equivalent")
 
 
 def mutations():
@@ -36,7 +41,14 @@ def mutations():
     for block in (HERE / "mutations.txt").read_text().split("\n\n"):
         if lines := [line for line in block.splitlines() if not line.startswith("#")]:
             texts = ["\n".join(line[2:] for line in lines if line.startswith(sign)) for sign in "-+="]
-            yield Mutation(*lines[0].split(": ", 1), *lines[1].split(), *texts)
+            file, function, *stages = lines[1].split()
+            file = file if file.startswith("crates/") else SOLVER + file
+            yield Mutation(*lines[0].split(": ", 1), file, function, stages or CLOSING, *texts)
+
+
+def root(file):
+    """The module of a crate that has the switch, and its path in the crate."""
+    return (SOLVER + "mod.rs", "crate::solver") if file.startswith(SOLVER) else (file[: file.index("src/")] + "src/lib.rs", "crate")
 
 
 def place(text, mutation):
@@ -55,7 +67,7 @@ def switched(text, mutations):
     for mutation in mutations:
         places.setdefault(place(text, mutation), []).append(mutation)
     for (start, end), here in sorted(places.items(), reverse=True):
-        arms = [f'if crate::solver::mutated("{mutation.name}") {{ {mutation.new} }} else ' for mutation in here]
+        arms = [f'if {root(mutation.file)[1]}::mutated("{mutation.name}") {{ {mutation.new} }} else ' for mutation in here]
         choice = "".join(arms) + f"{{ {text[start:end]} }}"
         text = text[:start] + (choice if text[end - 1] == ";" else f"({choice})") + text[end:]
     return text
@@ -63,12 +75,13 @@ def switched(text, mutations):
 
 def copy(every):
     """Copies what git knows or would add, with the mistakes. Only what changed is written, so that only that is built."""
+    roots = {root(mutation.file)[0] for mutation in every}
     listed = subprocess.check_output(["git", "ls-files", "-co", "--exclude-standard"], cwd=REPOSITORY, text=True)
     for name in filter(lambda name: (REPOSITORY / name).is_file(), listed.splitlines()):
         content, target = (REPOSITORY / name).read_bytes(), COPY / name
-        if here := [mutation for mutation in every if SOLVER + mutation.file == name]:
+        if here := [mutation for mutation in every if mutation.file == name]:
             content = switched(content.decode(), here).encode()
-        content += SWITCH.encode() if name == SOLVER + "mod.rs" else b""
+        content += ("\n" + SWITCH).encode() if name in roots else b""
         if not (target.is_file() and target.read_bytes() == content):
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(content)
@@ -90,8 +103,8 @@ def failures(stage, mutation):
 
 def noticed(mutation, before):
     """The first stage with tests that fail with a mistake, and not without; nothing if there is none."""
-    for stage in STAGES:
-        if failed := failures(stage, mutation) - before[stage]:
+    for stage in mutation.stages:
+        if failed := failures(stage, mutation.name) - before[stage]:
             names = sorted(name.split("::")[-1].replace("_", " ") for name in failed)
             return f"{stage}: {names[0]}" + (f", and {len(names) - 1} more" if names[1:] else "")
     return ""
@@ -100,16 +113,17 @@ def noticed(mutation, before):
 def main():
     wanted, every = [name for name in sys.argv[1:] if name != "--match"], list(mutations())
     for mutation in every:
-        place((REPOSITORY / SOLVER / mutation.file).read_text(), mutation)
+        place((REPOSITORY / mutation.file).read_text(), mutation)
     if "--match" in sys.argv:
         return
     copy(every)
-    before = {stage: failures(stage, "") for stage in STAGES}
+    chosen = [it for it in every if (it.name in wanted if wanted else not it.equivalent)]
+    before = {stage: failures(stage, "") for stage in STAGES if any(stage in it.stages for it in chosen)}
     print(f"without a mistake, these fail: {sorted(set().union(*before.values()))}", file=sys.stderr)
     print("| mutation | in | the mistake | noticed by |\n|---|---|---|---|", flush=True)
     wrong = 0
-    for mutation in [it for it in every if (it.name in wanted if wanted else not it.equivalent)]:
-        by = noticed(mutation.name, before)
+    for mutation in chosen:
+        by = noticed(mutation, before)
         wrong += bool(by) == bool(mutation.equivalent)
         print(f"| {mutation.name} | `{mutation.function}` | {mutation.mistake} | {by or '**nobody**'} |", flush=True)
     sys.exit(f"{wrong} not as expected" if wrong else 0)

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::ops::Deref;
 
+use crate::code::{Code, Wording};
+
 /// A piece of advice.
 ///
 /// ```
@@ -21,6 +23,8 @@ pub struct Help {
     pub kind: Advice,
     /// True if it words the remedy of an error of the library, for which another language has other words.
     pub is_remedy: bool,
+    /// The words and the code that the text is made of, if there is code in it that is written in another way in other languages.
+    wording: Wording,
 }
 
 /// The kind of a piece of advice.
@@ -56,7 +60,25 @@ impl Help {
 
     /// Advice of a kind.
     pub fn of(kind: Advice, text: impl Into<String>) -> Help {
-        Help { text: text.into(), kind, is_remedy: false }
+        Help { text: text.into(), kind, is_remedy: false, wording: Wording::default() }
+    }
+
+    /// The advice as the words for a remedy of the library.
+    pub fn as_remedy(self) -> Help {
+        Help { is_remedy: true, ..self }
+    }
+
+    /// Advice of a kind with code in it, which a front writes in its language.
+    pub fn worded(kind: Advice, wording: Wording, write: impl Fn(&Code) -> String) -> Help {
+        let text = wording.written(write);
+        Help { text, kind, is_remedy: false, wording }
+    }
+
+    /// Writes the code in it in another language. Advice without code stays as it is.
+    pub fn write_in(&mut self, write: impl Fn(&Code) -> String) {
+        if !self.wording.is_plain() {
+            self.text = self.wording.written(write);
+        }
     }
 
     /// Changes the code in a text, which stands between backquotes.

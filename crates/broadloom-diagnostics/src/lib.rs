@@ -29,6 +29,7 @@
 //! - [`tell`] follows a story along source lines; a [`Table`] has columns that line up.
 //! - [`decode()`] turns the bytes of a file into text.
 
+mod code;
 pub mod decode;
 pub mod diagnostic;
 mod escape;
@@ -44,6 +45,7 @@ mod story;
 mod style;
 mod table;
 
+pub use code::{Code, Wording};
 pub use decode::{DecodeError, decode};
 pub use diagnostic::{Diagnostic, Edit, Fix, Label, Link, Role};
 pub use escape::escaped;
@@ -54,7 +56,7 @@ pub use render::{excerpt, render, render_all, summary};
 pub use severity::Severity;
 pub use shown::{Shown, ShownLabel, ShownLink, ShownPlace};
 pub use source::{BYTE_ORDER_MARK, Source, SourceId, Sources, Span};
-pub use story::{Said, tell};
+pub use story::{StoryLine, tell};
 pub use style::Style;
 pub use table::{Column, Cut, Table};
 

@@ -105,6 +105,34 @@ impl Source {
         Source { name, text, line_starts }
     }
 
+    /// Replaces the text between two offsets at the borders of characters. The lines elsewhere are not looked for again.
+    pub fn replace(&mut self, start: u32, end: u32, text: &str) {
+        let size = self.text.len() + text.len();
+        let is_near_beginning = start as usize <= BYTE_ORDER_MARK.len_utf8();
+        // A carriage return before or after the change may become a part of a line end, or cease to be.
+        let first = self.line_starts.partition_point(|line| *line < start).saturating_sub(1);
+        let last = self.line_starts.partition_point(|line| *line <= end.saturating_add(1));
+        self.text.replace_range(start as usize..end as usize, text);
+        if is_near_beginning || size >= u32::MAX as usize {
+            *self = Source::new(std::mem::take(&mut self.name), std::mem::take(&mut self.text));
+            return;
+        }
+        let moved = |offset: u32| offset - end + start + text.len() as u32;
+        let from = self.line_starts[first];
+        let until = self.line_starts.get(last).map_or(self.text.len() as u32, |line| moved(*line));
+        let bytes = self.text.as_bytes();
+        let ends_line =
+            |at: &usize| bytes[*at] == b'\n' || (bytes[*at] == b'\r' && bytes.get(at + 1) != Some(&b'\n'));
+        let is_last = last == self.line_starts.len();
+        let found: Vec<u32> = (from as usize..until as usize)
+            .filter(ends_line)
+            .map(|at| at as u32 + 1)
+            .filter(|line| is_last || *line < until)
+            .collect();
+        self.line_starts[last..].iter_mut().for_each(|line| *line = moved(*line));
+        self.line_starts.splice(first + 1..last, found);
+    }
+
     /// The name given to [`Source::new`].
     pub fn name(&self) -> &str {
         &self.name
@@ -210,6 +238,29 @@ impl Sources {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_change_leaves_the_lines_of_the_new_text() {
+        for text in ["ab\r\ncdé\n\r\nf\rgh", "abcd\n", "\u{feff}a\rbcd\n\r\r\n", "abcdef"] {
+            let borders = || (0..=text.len()).filter(|at| text.is_char_boundary(*at));
+            for (start, end) in borders().flat_map(|start| borders().map(move |end| (start, end))) {
+                for new in ["", "x", "\n", "\r", "é\r\n", "\n\r"] {
+                    if start > end {
+                        continue;
+                    }
+                    let mut source = Source::new("t", text);
+                    source.replace(start as u32, end as u32, new);
+                    let fresh = Source::new("t", source.text());
+                    let changed = [&text[..start], new, &text[end..]].concat();
+                    assert_eq!(
+                        (source.text(), &source.line_starts),
+                        (&*changed, &fresh.line_starts),
+                        "{text:?} {start}..{end} {new:?}"
+                    );
+                }
+            }
+        }
+    }
 
     #[test]
     fn positions_follow_every_kind_of_line_end() {

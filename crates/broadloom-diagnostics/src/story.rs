@@ -14,7 +14,7 @@ use crate::source::{SourceId, Sources, Span};
 
 /// A sentence, with its place in the text if it has one.
 #[derive(Clone, Copy, Debug)]
-pub struct Said<'a> {
+pub struct StoryLine<'a> {
     /// The sentence.
     pub text: &'a str,
     /// The span of the text that it is about.
@@ -26,10 +26,10 @@ pub struct Said<'a> {
 /// Tells what is said, line by line; `main` is the source that needs no name, `columns` how wide lines may be.
 ///
 /// ```
-/// use broadloom_diagnostics::{Said, Sources, Span, tell};
+/// use broadloom_diagnostics::{StoryLine, Sources, Span, tell};
 /// let mut sources = Sources::new();
 /// let file = sources.add("a.loom", "data x : 3\nlet y = x\n");
-/// let said = |text, start, answer| Said { text, span: Some(Span::new(file, start, start + 1)), answer };
+/// let said = |text, start, answer| StoryLine { text, span: Some(Span::new(file, start, start + 1)), answer };
 /// let story = [said("declared here", 5, false), said("so it is 3", 15, true)];
 /// assert_eq!(tell(&sources, file, &story, 80, false), "\
 /// 1 | data x : 3
@@ -38,30 +38,36 @@ pub struct Said<'a> {
 ///   |     ^ so it is 3
 /// ");
 /// ```
-pub fn tell(sources: &Sources, main: SourceId, story: &[Said<'_>], columns: usize, color: bool) -> String {
+pub fn tell(
+    sources: &Sources,
+    main: SourceId,
+    story: &[StoryLine<'_>],
+    columns: usize,
+    color: bool,
+) -> String {
     let line_of = |span: Span| sources.get(span.source).line_of(span.start);
     let gutter = story.iter().filter_map(|said| said.span).map(line_of).max().unwrap_or(1).to_string().len();
     let width = columns.saturating_sub(gutter + 3).max(20);
     // What is asked for is good to know.
     let out = Canvas { out: String::new(), color, severity: Severity::Note };
-    let mut teller = Teller { frame: Frame { gutter, open: Vec::new() }, width, last: None, out };
+    let mut writer = StoryWriter { frame: Frame { gutter, open: Vec::new() }, width, last: None, out };
     let mut here = main;
     for said in story {
         let Some(span) = said.span else {
-            teller.aside("=", said.text);
-            teller.last = None;
+            writer.aside("=", said.text);
+            writer.last = None;
             continue;
         };
         if here != span.source {
-            teller.aside(":::", sources.get(span.source).name());
+            writer.aside(":::", sources.get(span.source).name());
             here = span.source;
         }
-        teller.excerpt(sources, span, said);
+        writer.excerpt(sources, span, said);
     }
-    teller.out.out
+    writer.out.out
 }
 
-struct Teller {
+struct StoryWriter {
     frame: Frame,
     width: usize,
     /// The line that was shown last: its source, its number, and where the part of it that is shown begins.
@@ -69,7 +75,7 @@ struct Teller {
     out: Canvas,
 }
 
-impl Teller {
+impl StoryWriter {
     /// A line that is no source line.
     fn aside(&mut self, sign: &str, text: &str) {
         self.out.write(&format!("{:1$} {sign}", "", self.frame.gutter), Ink::Frame);
@@ -78,7 +84,7 @@ impl Teller {
     }
 
     /// A source line, unless it was the last one, with a place underlined and what is said of it.
-    fn excerpt(&mut self, sources: &Sources, span: Span, said: &Said<'_>) {
+    fn excerpt(&mut self, sources: &Sources, span: Span, said: &StoryLine<'_>) {
         let source = sources.get(span.source);
         let line = source.line_of(span.start);
         let (first, last) = source.line_bytes(line);
@@ -139,11 +145,12 @@ mod tests {
     fn stories_follow_their_own_order() {
         let mut sources = Sources::new();
         let id = sources.add("a.loom", "data x : 3\nlet y = x + {b}\n");
-        let said = |text, start, end, answer| Said { text, span: Some(Span::new(id, start, end)), answer };
+        let said =
+            |text, start, end, answer| StoryLine { text, span: Some(Span::new(id, start, end)), answer };
         let story = [
             said("here", 19, 26, false),
             said("there", 23, 26, false),
-            Said { text: "nowhere", span: None, answer: false },
+            StoryLine { text: "nowhere", span: None, answer: false },
             said("x", 5, 6, true),
         ];
         let expected = "\

@@ -121,7 +121,7 @@ impl Graph {
         match captured::resolve(self, captured)? {
             Size::Dim(dim) => {
                 let size = self.solver.size(size);
-                self.say(Constraint::DimEq(dim, size), 0, Aspect::Whole);
+                self.constrain(Constraint::DimEq(dim, size), 0, Aspect::Whole);
             }
             Size::Row(row) => say_count(self, row, Numerator::literal(size)),
         }
@@ -132,7 +132,7 @@ impl Graph {
     pub fn equal(&mut self, a: Captured, b: Captured) -> Result<(), Error> {
         let before = begin_of(self, [a, b])?;
         match (captured::resolve(self, a)?, captured::resolve(self, b)?) {
-            (Size::Dim(a), Size::Dim(b)) => self.say(Constraint::DimEq(a, b), 0, Aspect::Whole),
+            (Size::Dim(a), Size::Dim(b)) => self.constrain(Constraint::DimEq(a, b), 0, Aspect::Whole),
             (Size::Row(a), Size::Row(b)) => self.equate_rows(a, b, 0, Aspect::Whole),
             (Size::Dim(dim), Size::Row(row)) | (Size::Row(row), Size::Dim(dim)) => {
                 say_count(self, row, Numerator { coeff: 1, over: Some(dim), denom: 1 })
@@ -153,7 +153,7 @@ impl Graph {
         match (captured::resolve(self, large)?, captured::resolve(self, small)?) {
             (Size::Dim(axis), Size::Dim(over)) => {
                 let form = Affine::strided(factor);
-                self.say(Constraint::Affine { axis, form, over, kernel: None }, 0, Aspect::Whole);
+                self.constrain(Constraint::Affine { axis, form, over, kernel: None }, 0, Aspect::Whole);
             }
             (Size::Row(row), Size::Dim(dim)) => {
                 say_count(self, row, Numerator { coeff: factor, over: Some(dim), denom: 1 })
@@ -278,5 +278,9 @@ pub(crate) fn say_count(graph: &mut Graph, row: RowRef, numerator: Numerator) {
     let pieces: Vec<Piece> =
         dims(lead).into_iter().chain(row.hole.map(Piece::Row)).chain(dims(trail)).collect();
     let rest = row.hole;
-    graph.say(Constraint::Count { pieces: &pieces, numerator, divided_by: &[], rest }, 0, Aspect::Whole);
+    graph.constrain(
+        Constraint::Count { pieces: &pieces, numerator, divided_by: &[], rest },
+        0,
+        Aspect::Whole,
+    );
 }

@@ -38,7 +38,7 @@ pub use lean::{comment, module_name};
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Certificate {
     /// The steps of the program with their constraints.
-    pub steps: Vec<Said>,
+    pub steps: Vec<CertificateStep>,
     /// The dimension variables that may be empty, in order.
     pub discardable: Vec<usize>,
     /// The values of the dimension variables `0, 1, …`.
@@ -55,7 +55,7 @@ pub struct Certificate {
 
 /// A step of a program, and the constraints that follow from it.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Said {
+pub struct CertificateStep {
     /// The step, as a message would name it.
     pub text: String,
     /// The named size that it sets, if it sets one, and its number.
@@ -282,17 +282,17 @@ fn certified(graph: &mut Graph) -> Result<(Certificate, Forms), Error> {
 }
 
 /// The constraints, grouped by the steps they come from.
-fn by_step(graph: &Graph, stated: Vec<Constraint>) -> Vec<Said> {
-    let mut steps: Vec<Said> = Vec::new();
+fn by_step(graph: &Graph, stated: Vec<Constraint>) -> Vec<CertificateStep> {
+    let mut steps: Vec<CertificateStep> = Vec::new();
     let mut last = None;
     for (at, constraint) in stated.into_iter().enumerate() {
         let step = graph.origins.get(at).map(|origin| origin.step);
         match steps.last_mut() {
             Some(said) if step == last => said.constraints.push(constraint),
             _ => {
-                let text = step.map_or_else(String::new, |step| spoken(graph, step));
+                let text = step.map_or_else(String::new, |step| text_of_step(graph, step));
                 let set = step.and_then(|step| size_set_by(graph, step));
-                steps.push(Said { text, set, constraints: vec![constraint] });
+                steps.push(CertificateStep { text, set, constraints: vec![constraint] });
             }
         }
         last = step;
@@ -307,13 +307,12 @@ fn size_set_by(graph: &Graph, step: u32) -> Option<(String, u64)> {
 }
 
 /// The text of a step; of a leaf, with its declaration.
-fn spoken(graph: &Graph, step: u32) -> String {
-    let declared =
-        names::step_results(graph, step).next().and_then(|tensor| node::declaration_of(graph, tensor));
-    let subject = names::subject(graph, step);
-    match (declared, subject.strip_suffix('`')) {
-        (Some(declared), Some(name)) => format!("{name}: {}`", declared.trim()),
-        _ => subject,
+fn text_of_step(graph: &Graph, step: u32) -> String {
+    let tensor = names::step_results(graph, step).next();
+    let declared = tensor.and_then(|tensor| Some((tensor, node::declaration_of(graph, tensor)?)));
+    match declared {
+        Some((tensor, declared)) => format!("`{}: {}`", names::label_of(graph, tensor), declared.trim()),
+        None => names::subject(graph, step),
     }
 }
 

@@ -18,6 +18,8 @@ pub struct StatedNames {
 pub(crate) struct Declaration {
     /// Its shape, as it was written.
     pub shape: Box<str>,
+    /// The same as data, with the places of the text; none where the text has an expression for a size.
+    pub decl: Option<Arc<ShapeDecl>>,
     pub given: Given,
     /// The names in it; none if everything is a number.
     pub named: Option<Box<Named>>,
@@ -26,7 +28,7 @@ pub(crate) struct Declaration {
 /// The names of a declaration, and the places in the graph of the labels and rows they stand for.
 #[derive(Clone)]
 pub(crate) struct Named {
-    /// The declaration that has them.
+    /// The declaration that has them, with a label for each expression.
     pub decl: Arc<ShapeDecl>,
     /// Marks the rows that have a plain `...`.
     pub plain: [bool; 3],

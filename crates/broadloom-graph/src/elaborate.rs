@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 use crate::error::{Error, ErrorKind};
 use crate::notation::{KnownSpec, Notation};
 use crate::spec_options::{Accumulate, SpecOptions};
-use crate::spec_window::Open;
+use crate::spec_window::MissingPart;
 use crate::step::{Aspect, Choice, Op, RowRef, Rows, Tensor, place};
 use crate::{Graph, names, spec_window};
 
@@ -281,7 +281,7 @@ fn spec_axis(
         AxisKind::Fixed(index) => {
             let term = graph.solver.dim_var(Role::Interior).into();
             if *index > 0 {
-                graph.say(Constraint::AtLeast(term, index.saturating_add(1)), slot, part);
+                graph.constrain(Constraint::AtLeast(term, index.saturating_add(1)), slot, part);
             }
             term
         }
@@ -292,7 +292,7 @@ fn spec_axis(
                 return Ok(over);
             }
             let axis = graph.solver.dim_var(Role::Interior).into();
-            graph.say(Constraint::Affine { axis, form, over, kernel }, slot, part);
+            graph.constrain(Constraint::Affine { axis, form, over, kernel }, slot, part);
             axis
         }
         AxisKind::Concat(components) => {
@@ -307,7 +307,7 @@ fn spec_axis(
                     ComponentKind::Wildcard => parts.push(graph.solver.dim_var(Role::Interior).into()),
                 }
             }
-            graph.say(Constraint::Concat { axis, components: &parts, literal }, slot, part);
+            graph.constrain(Constraint::Concat { axis, components: &parts, literal }, slot, part);
             graph.scratch = parts;
             axis
         }
@@ -323,8 +323,8 @@ fn window(
     let value = |name: &str| Some(options.coefficients.iter().find(|(given, _)| *given == name)?.1);
     let form =
         spec_window::window_form(known, affine, options.padding, value).map_err(|open| match open {
-            Open::Value(name) => missing_value(known, name, options),
-            Open::Padding(kernel) => missing_padding(known, affine, kernel),
+            MissingPart::Value(name) => missing_value(known, name, options),
+            MissingPart::Padding(kernel) => missing_padding(known, affine, kernel),
         })?;
     let over = vars.labels[affine.over.label.0 as usize];
     let kernel = affine.kernel.map(|kernel| vars.labels[kernel.term.label.0 as usize]);

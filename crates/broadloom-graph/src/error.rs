@@ -73,8 +73,6 @@ pub enum Remedy {
     Drop(Option<(u64, u64)>),
     /// Take a window that is not larger than the axis, which has so many elements.
     Window(u64),
-    /// Transpose a matrix that has more columns than rows.
-    Transpose,
     /// Write the axes of a tensor in the spec.
     Spec,
     /// Correct another mistake, of which this one is a consequence.
@@ -341,7 +339,7 @@ impl Error {
     /// Sets a remedy, and adds advice in Rust.
     pub fn with_remedy(mut self, remedy: Remedy, help: impl Into<Help>) -> Error {
         self.0.remedy = Some(remedy);
-        self.with_help(Help { is_remedy: true, ..help.into() })
+        self.with_help(help.into().as_remedy())
     }
 
     /// Adds a fact, for whoever looks for a change that mends it.

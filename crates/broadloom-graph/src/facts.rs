@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use broadloom_array::{Array, Dtype};
-use broadloom_core::RowVar;
+use broadloom_core::{DimTerm, RowVar};
 use broadloom_loops::MatrixFunction;
 use broadloom_spec::Kind;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -127,6 +127,8 @@ pub struct Scan {
     pub last: Vec<u32>,
     /// The tensors from outside that it reads.
     pub outer: Vec<Tensor>,
+    /// The number of turns after which its gradients note again what is carried, if it was said.
+    pub checkpoint_every: Option<u64>,
 }
 
 /// The scans of a graph.
@@ -135,8 +137,8 @@ pub(crate) struct Scans {
     pub all: Vec<Arc<Scan>>,
     /// The scan that a step belongs to.
     pub of_step: FxHashMap<u32, u32>,
-    /// The number of scans whose bodies are being made.
-    pub open: u32,
+    /// The number of turns of the scan whose body is being made.
+    pub open: Option<DimTerm>,
 }
 
 impl Scans {

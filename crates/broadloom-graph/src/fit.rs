@@ -143,7 +143,7 @@ struct Fitting<'g> {
 }
 
 /// An axis whose size is an expression.
-struct Open<'a> {
+struct OpenAxis<'a> {
     input: &'a Input<'a>,
     axis: usize,
     size: SymbolicSize,
@@ -200,12 +200,12 @@ impl Fitting<'_> {
     }
 
     /// The axes that depend on named sizes, of arrays that are laid out as they should be.
-    fn open<'a>(&self, inputs: &'a [Input<'a>]) -> Vec<Open<'a>> {
+    fn open<'a>(&self, inputs: &'a [Input<'a>]) -> Vec<OpenAxis<'a>> {
         let mut open = Vec::new();
         for input in inputs.iter().filter(|input| self.is_laid_out(input)) {
             for (axis, size) in self.axes(input.tensor).into_iter().enumerate() {
                 if let Axis::Symbolic(size, _) = size {
-                    open.push(Open { input, axis, size });
+                    open.push(OpenAxis { input, axis, size });
                 }
             }
         }
@@ -226,7 +226,7 @@ impl Fitting<'_> {
 
     /// Takes the number that an axis gives to a name, or reports a misfit. Returns false if the
     /// axis has to wait, because more than one of its names is unknown or it may not decide them.
-    fn settle(&mut self, open: &Open<'_>) -> bool {
+    fn settle(&mut self, open: &OpenAxis<'_>) -> bool {
         let (given, symbols) = (open.input.sizes[open.axis], open.size.form().symbols());
         let known = |symbol: Symbol| self.known.get(symbol.0 as usize).copied().flatten();
         let decides = self.graph.leaf(open.input.tensor) == Some(Leaf::Data);

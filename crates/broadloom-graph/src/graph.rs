@@ -261,7 +261,7 @@ impl Graph {
     }
 
     /// Adds any other constraint.
-    pub(crate) fn say(&mut self, constraint: Constraint<'_>, slot: usize, part: Aspect) {
+    pub(crate) fn constrain(&mut self, constraint: Constraint<'_>, slot: usize, part: Aspect) {
         self.solver.add(constraint);
         self.origins.push(Origin { step: self.steps.len() as u32, slot: slot as u16, part });
     }

@@ -13,15 +13,14 @@
 use std::sync::Arc;
 
 use broadloom_array::{Array, Dtype};
-use broadloom_core::order::{Atom, Basis};
-use broadloom_core::{Constraint, DimTerm, Numerator, Role, RowVar};
-use broadloom_spec::{DeclAxis, Kind, Row, RowVariable, ShapeDecl, parse_shape};
+use broadloom_core::Role;
+use broadloom_spec::{Kind, parse_shape};
 
-use crate::declaration::{Declaration, Given, Named, StatedNames};
+use crate::declaration::{Declaration, Given, StatedNames};
 use crate::error::{Error, ErrorKind};
 use crate::initial::Initial;
 use crate::size_expr::SizeSum;
-use crate::step::{Aspect, Captured, Leaf, RowRef, Rows, Step, Tensor, place};
+use crate::step::{Aspect, Captured, Leaf, RowRef, Step, Tensor, place};
 use crate::symbols::read;
 use crate::{Graph, captured, names, size_expr};
 
@@ -278,6 +277,7 @@ impl Graph {
     pub fn written_as(&mut self, leaf: Tensor, shape: &str) {
         if let Some(declaration) = self.declarations.get_mut(&leaf.0) {
             declaration.shape = shape.into();
+            declaration.decl = parse_shape(shape).ok().map(Arc::new);
         }
     }
 
@@ -354,6 +354,7 @@ impl Graph {
 
     fn declared_leaf(&mut self, name: &str, shape: &str, leaf: Leaf, given: Given) -> Result<Tensor, Error> {
         let about = |error: Error| error.about(&format!("the shape of `{name}`"));
+        let shape = shape.trim();
         let decl = self.read_shape(shape).map_err(about)?;
         if matches!(given, Given::Count(0))
             || matches!(&given, Given::Axes(axes) | Given::Rows(_, axes) if axes.contains(&0))
@@ -367,10 +368,11 @@ impl Graph {
         let tensor = self.tensor(rows);
         self.name(tensor, name);
         if !matches!(given, Given::Nothing) {
-            self.describe_buffer(rows, &given, &units(&decl));
+            self.describe_buffer(rows, &given, &decl);
         }
         let named = self.declared_names(&decl, rows, first_label);
-        self.declarations.insert(tensor.0, Declaration { shape: shape.trim().into(), given, named });
+        self.declarations
+            .insert(tensor.0, Declaration { shape: shape.into(), decl: Some(decl), given, named });
         let made = self.finish(before, Step::Leaf { leaf, tensor: tensor.0 });
         if made.is_err() {
             self.declarations.remove(&tensor.0);
@@ -440,7 +442,7 @@ impl Graph {
         sizes: &[(&str, &SizeSum)],
         shared: Option<&mut StatedNames>,
     ) -> Result<(), Error> {
-        let step = self.steps.len() as u32;
+        let (step, shape) = (self.steps.len() as u32, shape.trim());
         let decl = self.read_shape(shape).map_err(|error| {
             error.about(&format!("the shape of `{}`", names::label_of(self, tensor))).about_step(step)
         })?;
@@ -462,10 +464,11 @@ impl Graph {
         self.facts.shaped.extend(fillers);
         if declares {
             let named = self.declared_names(&decl, rows, first_label);
-            let declaration = Declaration { shape: shape.trim().into(), given: Given::Nothing, named };
+            let declaration =
+                Declaration { shape: shape.into(), decl: Some(decl), given: Given::Nothing, named };
             self.declarations.insert(tensor.0, declaration);
         }
-        self.facts.stated.insert(step, (shape.trim().into(), self.names.len() as u32));
+        self.facts.stated.insert(step, (shape.into(), self.names.len() as u32));
         let made = self.finish(before, Step::Declared(tensor));
         if made.is_err() {
             self.facts.stated.remove(&step);
@@ -475,185 +478,4 @@ impl Graph {
         }
         made
     }
-
-    /// Reads a declared shape. Programs repeat a few, so each is parsed once.
-    fn read_shape(&mut self, shape: &str) -> Result<Arc<ShapeDecl>, Error> {
-        if let Some(known) = self.read_shapes.get(shape) {
-            return Ok(known.clone());
-        }
-        let decl = parse_shape(shape).map_err(|error| Error::notation(shape, &error))?;
-        check_units(&decl)?;
-        let decl = Arc::new(decl);
-        self.read_shapes.insert(shape.into(), decl.clone());
-        Ok(decl)
-    }
-
-    /// The rows of a declaration; names that are shared with others are taken from there.
-    fn declared_rows(&mut self, decl: &ShapeDecl, role: Role, mut shared: Option<&mut StatedNames>) -> Rows {
-        let mut named: Vec<DimTerm> = Vec::with_capacity(decl.names.axes.len());
-        for (_, name) in decl.names.axes.iter() {
-            // The name of a declared size is that size; another name is one to be inferred, here.
-            let known = shared.as_ref().and_then(|shared| stated(&shared.axes, &name.text));
-            let term = match (read::symbol_at(self, &name.text), known) {
-                (Some(at), _) => self.symbols[at].var.into(),
-                (None, Some(known)) => self.stated[known as usize].1,
-                (None, None) => self.solver.dim_var(role).into(),
-            };
-            if let Some(shared) = shared.as_mut().filter(|_| known.is_none()) {
-                shared.axes.push((name.text.clone(), self.stated.len() as u32));
-                self.stated.push((name.text.clone(), term));
-            }
-            named.push(term);
-        }
-        self.labels.extend_from_slice(&named);
-        let mut holes: Vec<RowVar> = Vec::with_capacity(decl.names.rows.len());
-        for (_, name) in decl.names.rows.iter() {
-            let known = shared.as_ref().and_then(|shared| stated(&shared.rows, &name.text));
-            let row = known.unwrap_or_else(|| self.fresh_row(role, 0));
-            if let Some(shared) = shared.as_mut().filter(|_| known.is_none()) {
-                shared.rows.push((name.text.clone(), row));
-            }
-            holes.push(row);
-        }
-        Kind::ALL.map(|kind| {
-            decl.shape
-                .row(kind)
-                .map_or(RowRef::EMPTY, |row| self.declared_row(decl, row, role, &named, &holes))
-        })
-    }
-
-    /// The names of a declaration and what they stand for, to be captured; none if everything is a number.
-    fn declared_names(
-        &mut self,
-        decl: &Arc<ShapeDecl>,
-        rows: Rows,
-        first_label: usize,
-    ) -> Option<Box<Named>> {
-        let hole = |kind: Kind| decl.shape.row(kind)?.hole().map(|hole| hole.variable);
-        if decl.names.axes.is_empty() && Kind::ALL.into_iter().all(|kind| hole(kind).is_none()) {
-            return None;
-        }
-        let first_row = self.spec_rows.len();
-        let inner = |kind: Kind| rows[place(kind)].hole.map_or(RowRef::EMPTY, RowRef::var);
-        let plain = Kind::ALL.map(|kind| hole(kind) == Some(RowVariable::Ellipsis));
-        for (kind, plain) in Kind::ALL.into_iter().zip(plain) {
-            self.spec_rows.push(if plain { inner(kind) } else { RowRef::EMPTY });
-        }
-        for (id, _) in decl.names.rows.iter() {
-            let kind = Kind::ALL.into_iter().find(|kind| hole(*kind) == Some(RowVariable::Named(id)));
-            self.spec_rows.push(kind.map_or(RowRef::EMPTY, inner));
-        }
-        let (labels, rows) = (first_label as u32, first_row as u32);
-        Some(Box::new(Named { decl: decl.clone(), plain, labels, rows }))
-    }
-
-    fn declared_row(
-        &mut self,
-        decl: &ShapeDecl,
-        row: &Row<DeclAxis>,
-        role: Role,
-        named: &[DimTerm],
-        holes: &[RowVar],
-    ) -> RowRef {
-        let start = self.axes.len() as u32;
-        for axis in row.axes() {
-            let name = axis.name.map(|name| named[name.0 as usize]);
-            let size = axis.size.map(|size| match size.basis.map(|basis| decl.names.bases.text(basis)) {
-                Some(UNIT) => DimTerm::UNIT,
-                basis => {
-                    let basis = basis.map_or(Basis::DEFAULT, |basis| self.basis(basis));
-                    self.solver.atom(Atom { size: size.size.get(), basis })
-                }
-            });
-            if let (Some(name), Some(size)) = (name, size) {
-                self.say(Constraint::DimEq(name, size), 0, Aspect::Whole);
-            }
-            let term = size.or(name).unwrap_or_else(|| self.solver.dim_var(role).into());
-            self.axes.push(term);
-        }
-        let hole = row.hole().map(|hole| match hole.variable {
-            RowVariable::Ellipsis => self.fresh_row(role, 0),
-            RowVariable::Named(name) => holes[name.0 as usize],
-        });
-        RowRef { start, lead: row.lead().len() as u16, trail: row.trail.len() as u16, hole }
-    }
-
-    /// Adds what is known of the buffer of a leaf as a constraint on its rows in memory order.
-    fn describe_buffer(&mut self, rows: Rows, given: &Given, units: &[bool]) {
-        let (pieces, rest) = self.pieces(rows);
-        match given {
-            Given::Nothing => {}
-            Given::Axes(axes) => {
-                let is_unit = |at: usize| axes.len() == units.len() && axes[at] == 1 && units[at];
-                let axes = axes.iter().enumerate().map(|(at, size)| match is_unit(at) {
-                    true => DimTerm::UNIT,
-                    false => self.solver.size(*size),
-                });
-                let axes: Vec<DimTerm> = axes.collect();
-                self.say(Constraint::Exact { pieces: &pieces, axes: &axes, rest }, 0, Aspect::Whole);
-            }
-            Given::Rows(rows, row) => {
-                let rows = read::symbol_at(self, rows).map(|at| self.symbols[at].var.into());
-                let row: Vec<DimTerm> = row.iter().map(|size| self.solver.size(*size)).collect();
-                let axes: Vec<DimTerm> = rows.into_iter().chain(row).collect();
-                self.say(Constraint::Exact { pieces: &pieces, axes: &axes, rest }, 0, Aspect::Whole);
-            }
-            Given::Count(count) => {
-                let numerator = Numerator::literal(*count);
-                self.say(
-                    Constraint::Count { pieces: &pieces, numerator, divided_by: &[], rest },
-                    0,
-                    Aspect::Whole,
-                );
-            }
-        }
-    }
-
-    /// The number of a named basis.
-    pub(crate) fn basis(&mut self, name: &str) -> Basis {
-        if name == "default" {
-            return Basis::DEFAULT;
-        }
-        let known = self.bases.iter().position(|basis| &**basis == name);
-        let index = known.unwrap_or_else(|| {
-            self.bases.push(name.into());
-            self.bases.len() - 1
-        });
-        Basis(index as u32 + 1)
-    }
-}
-
-/// The basis of an axis that claims no size.
-const UNIT: &str = "unit";
-
-/// Refuses units of more than one element: only an axis of one element can make no claim.
-fn check_units(decl: &ShapeDecl) -> Result<(), Error> {
-    let is_unit = |basis| decl.names.bases.text(basis) == UNIT;
-    for size in decl.shape.axes().filter_map(|axis| axis.size) {
-        let elements = size.size.get();
-        if size.basis.is_some_and(is_unit) && elements != 1 {
-            let message = format!("`{elements}:{UNIT}` is not possible, a unit has one element");
-            let help = format!(
-                "write `1:{UNIT}` for an axis that broadcasts, `{elements}` for one that has {elements} elements"
-            );
-            return Err(Error::new(ErrorKind::Use, message).with_help(help));
-        }
-    }
-    Ok(())
-}
-
-/// For each axis of a closed shape in memory order, true if it is declared a unit: values have one element there.
-fn units(decl: &ShapeDecl) -> Vec<bool> {
-    let rows = [Kind::Batch, Kind::Output, Kind::Input].map(|kind| decl.shape.row(kind));
-    if rows.iter().flatten().any(|row| row.hole().is_some()) {
-        return Vec::new();
-    }
-    let is_unit = |basis| decl.names.bases.text(basis) == UNIT;
-    let axes = rows.into_iter().flatten().flat_map(|row| row.axes());
-    axes.map(|axis| axis.size.is_some_and(|size| size.basis.is_some_and(is_unit))).collect()
-}
-
-/// Finds the meaning of a name in a list.
-fn stated<T: Copy>(list: &[(Box<str>, T)], name: &str) -> Option<T> {
-    list.iter().find(|(own, _)| **own == *name).map(|(_, stands)| *stands)
 }

@@ -32,6 +32,7 @@
 use std::sync::Arc;
 
 use broadloom_core::{Constraint, Numerator, Piece, Role, RowVar};
+use broadloom_diagnostics::{Code, Wording};
 use broadloom_loops::Dtype;
 use broadloom_spec::Kind;
 
@@ -40,7 +41,7 @@ use crate::notation::Notation;
 use crate::operation::Operation;
 use crate::spec_options::{Combine, SliceIndex, SpecOptions};
 use crate::step::{Aspect, Op, RowRef, Rows, Sources, Tensor, contraction, place, sources};
-use crate::{Graph, elaborate, names};
+use crate::{Graph, elaborate, names, rust_code};
 
 macro_rules! method_of_graph {
     ($method:ident $name:literal ($($operand:ident),+) $(#[$doc:meta])*) => {
@@ -224,31 +225,40 @@ impl Graph {
         match operands[..] {
             [] => RowRef::EMPTY,
             [(_, row)] => row,
-            _ => {
-                let marker = operands.iter().map(|(_, row)| self.marker(*row)).max().unwrap_or(0);
-                let var = self.fresh_row(Role::Interior, marker);
-                let result = self.broadcast_into(kind, RowRef::var(var), operands);
-                self.made_of(var, kind, operands);
-                result
-            }
+            _ => self.fresh_result(kind, operands),
         }
     }
 
-    /// The same where an operand has a shape: those that fill any shape (noise, constants) take it, and add no axes.
+    /// A new row of a result that is made of rows of operands.
+    fn fresh_result(&mut self, kind: Kind, operands: &Sources) -> RowRef {
+        let marker = operands.iter().map(|(_, row)| self.marker(*row)).max().unwrap_or(0);
+        let var = self.fresh_row(Role::Interior, marker);
+        let result = self.broadcast_into(kind, RowRef::var(var), operands);
+        self.made_of(var, kind, operands);
+        result
+    }
+
+    /// The same where an operand has a shape: those that fill any shape (noise, constants) take it, and add no axes. Where the
+    /// one with a shape has no axes of this kind, it may turn out to have none at all, and is a number then: closing decides
+    /// ([`meets`](Graph::meets)).
     fn broadcast_shaped(&mut self, kind: Kind, sources: &Sources, operands: &[Rows]) -> RowRef {
         let (shaped, fillers): (Sources, Sources) =
             sources.iter().copied().partition(|(slot, _)| self.has_shape(operands[*slot]));
+        let has_axes = |rows: &Rows| rows.iter().any(|row| row.lead + row.trail > 0);
+        if shaped.is_empty() && !fillers.is_empty() && !operands.iter().any(has_axes) {
+            return self.fresh_result(kind, &fillers);
+        }
         let result = self.broadcast(kind, &shaped);
         self.broadcast_into(kind, result, &fillers)
     }
 
     /// Returns true for an operand that takes any shape: not a number, which has none.
-    fn fills_any_shape(&self, rows: Rows) -> bool {
+    pub(crate) fn fills_any_shape(&self, rows: Rows) -> bool {
         !self.has_shape(rows) && rows.iter().any(|row| !row.is_empty())
     }
 
     /// Returns true for an operand with axes of its own, known or not: neither a number nor one that fills any shape.
-    fn has_shape(&self, rows: Rows) -> bool {
+    pub(crate) fn has_shape(&self, rows: Rows) -> bool {
         let is_open =
             |var: RowVar| self.solver.role(var) == Role::Filler && !self.facts.shaped.contains(&var);
         rows.iter().any(|row| row.lead + row.trail > 0 || row.hole.is_some_and(|var| !is_open(var)))
@@ -322,9 +332,9 @@ impl Graph {
         if options.combine == Combine::Where && operands.len() != 3 {
             let message =
                 format!("`where` combines a condition and two tensors, and there are {}", operands.len());
-            return Err(self
-                .misuse(message)
-                .with_help("write `einsum(\"i; i j; j => i j\", condition, a, b, combine = \"where\")`"));
+            let operands = ["condition", "a", "b"].map(Code::tensor).to_vec();
+            let code = Code::Where { spec: "i; i j; j => i j".to_string(), operands };
+            return Err(self.misuse(message).with_help(rust_code::help(Wording::new("write ").code(code))));
         }
         let results = elaborate::by_spec(self, spec.into(), operands, options, Some(1))?;
         results.first().copied().ok_or_else(|| Error::new(ErrorKind::Use, "the spec has no result"))
@@ -395,7 +405,9 @@ impl Graph {
         let [batch, input, output] = self.rows(a);
         let axis = self.solver.dim_var(Role::Interior).into();
         match index {
-            SliceIndex::At(at) => self.say(Constraint::AtLeast(axis, at.saturating_add(1)), 0, Aspect::Whole),
+            SliceIndex::At(at) => {
+                self.constrain(Constraint::AtLeast(axis, at.saturating_add(1)), 0, Aspect::Whole)
+            }
             SliceIndex::Run { range: Some(0) } => {
                 self.take_back(before);
                 return Err(self
@@ -404,7 +416,7 @@ impl Graph {
             }
             SliceIndex::Run { range: Some(range) } => {
                 let size = self.solver.size(range);
-                self.say(Constraint::DimEq(axis, size), 0, Aspect::Whole);
+                self.constrain(Constraint::DimEq(axis, size), 0, Aspect::Whole);
             }
             SliceIndex::Run { range: None } => {}
             SliceIndex::Turn => {
@@ -440,12 +452,20 @@ impl Graph {
         let before = self.begin(&[a])?;
         let over = self.solver.dim_var(Role::Leaf).into();
         let (pieces, rest) = self.pieces(self.rows(a));
-        self.say(Constraint::Exact { pieces: &pieces, axes: &[over], rest }, 0, Aspect::Row(Kind::Output));
+        self.constrain(
+            Constraint::Exact { pieces: &pieces, axes: &[over], rest },
+            0,
+            Aspect::Row(Kind::Output),
+        );
         // The result's rows close like a leaf's: to the shape of its uses, not to the least.
         let rows = [Role::Leaf; 3].map(|role| RowRef::var(self.fresh_row(role, 0)));
         let (pieces, rest) = self.pieces(rows);
         let numerator = Numerator { coeff: factor, over: Some(over), denom: divisor };
-        self.say(Constraint::Count { pieces: &pieces, numerator, divided_by: &[], rest }, 0, Aspect::Whole);
+        self.constrain(
+            Constraint::Count { pieces: &pieces, numerator, divided_by: &[], rest },
+            0,
+            Aspect::Whole,
+        );
         self.finish_op(before, Op::Convert { factor, divisor }, &[a], rows)
     }
 
@@ -477,7 +497,11 @@ impl Graph {
         let all: broadloom_core::DimTerm = self.solver.dim_var(Role::Interior).into();
         let (pieces, rest) = self.pieces(self.rows(a));
         let numerator = Numerator { coeff: 1, over: Some(all), denom: 1 };
-        self.say(Constraint::Count { pieces: &pieces, numerator, divided_by: &[], rest }, 0, Aspect::Whole);
+        self.constrain(
+            Constraint::Count { pieces: &pieces, numerator, divided_by: &[], rest },
+            0,
+            Aspect::Whole,
+        );
         let output = RowRef { start: self.axes.len() as u32, lead: 1, trail: 0, hole: None };
         self.axes.push(all);
         let name = format!("reshape({})", names::label_of(self, a));

@@ -11,6 +11,7 @@
 //! The labels `v` (of scattering: `n`) stand for the axis that is looked up; there is no loop over it. Integers are checked when a program runs.
 
 use broadloom_array::Dtype;
+use broadloom_diagnostics::{Code, Wording};
 use broadloom_spec::{Axis, Builder, Kind, Row, Shape, Spec};
 
 use crate::along::Along;
@@ -19,7 +20,7 @@ use crate::facts::{Lookup, Special};
 use crate::precision::is_truth;
 use crate::spec_options::{Accumulate, SpecOptions};
 use crate::step::{Leaf, Tensor};
-use crate::{Graph, message, names, partial_shape};
+use crate::{Graph, message, names, partial_shape, rust_code};
 
 impl Graph {
     /// Looks up rows of a table by integers: `ids` has only batch axes, and its integers are
@@ -159,10 +160,14 @@ fn are_integers(graph: &Graph, ids: Tensor) -> Result<(), Error> {
     {
         let message = format!("`{}` holds truths, which do not number rows", names::label_of(graph, ids));
         let error = Error::new(ErrorKind::Value, message).about_step(graph.steps.len() as u32);
-        return Err(error.with_end(message::declared_end(graph, ids)).with_help(
-            "how many are true is known only when the program runs, and sizes are known before: keep all, and write `where(mask, x, 0)` \
-             for those that do not count; or number rows by `i64(…)`",
-        ));
+        let masked = Code::Select(vec![Code::tensor("mask"), Code::tensor("x"), Code::Number(0)]);
+        let help = Wording::new(
+            "how many are true is known only when the program runs, and sizes are known before: keep all, and write ",
+        )
+        .code(masked)
+        .words(" for those that do not count; or number rows by ")
+        .code(Code::Integers(Box::new(Code::tensor("…"))));
+        return Err(error.with_end(message::declared_end(graph, ids)).with_help(rust_code::help(help)));
     }
     let is_float = match graph.facts.precisions.get(&ids) {
         Some(dtype) => dtype.is_float(),

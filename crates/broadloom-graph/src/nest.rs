@@ -349,7 +349,7 @@ fn write_body(
     let combined = match graph.steps.get(step as usize) {
         _ if read.is_empty() => "0".into(),
         _ if let Some(Special::Matrix(function)) = special => {
-            format!("{}({})", function.name(), read.join(", "))
+            format!("{}({})", function.written(), read.join(", "))
         }
         _ if let Some(Special::Sort(_)) = special => format!("argsort({})", read.join(", ")),
         // The axis that is looked up has this label in the specs of lookups.

@@ -22,7 +22,7 @@ use rustc_hash::FxHashMap;
 use crate::error::{Error, ErrorKind};
 use crate::formula::{Assignment, Assignments, Formula, parse};
 use crate::operation::slot::Slot;
-use crate::operation::table::{ROWS, Row};
+use crate::operation::table::{OperationRow, ROWS};
 use crate::spec_options::Accumulate;
 
 /// An operation: its name, the assignments that compute it, and those that pass gradients back.
@@ -343,7 +343,7 @@ impl Operation {
         PLACES.get_or_init(places).get(name).map(|at| &Operation::all()[*at])
     }
 
-    fn of_row(row: &Row) -> Option<Operation> {
+    fn of_row(row: &OperationRow) -> Option<Operation> {
         let operation = Operation::new(row.name, row.arity).forward(row.forward).ok()?;
         if row.gradient.is_empty() { Some(operation) } else { operation.gradient(row.gradient).ok() }
     }

@@ -12,7 +12,8 @@
 //!   other operand, or the default. The formula of an operation decides, not its name.
 //! - States that parameters are updated by, such as numbers of steps, are not shorter than 32 bits, though the parameters may be:
 //!   what is added up there would not grow beyond a few hundred.
-//! - What a scan carries has the widest type among its first value and what a turn makes of it.
+//! - What a scan carries has the widest type among its first value and what a turn makes of it; a literal as the first value
+//!   leaves that to the turn.
 //! - Sums and products over axes of `bool`, `u8`, `i8` and `i16` are `i64`, and so is arithmetic on `bool` alone,
 //!   because the results would seldom fit; so is what a size or a range does to such numbers. Copies,
 //!   choices, the greatest and the least keep the type.
@@ -24,7 +25,7 @@
 
 use broadloom_array::{Array, Dtype};
 
-use crate::facts::{Lookup, Special};
+use crate::facts::{Carried, Lookup, Special};
 use crate::operation::Operation;
 use crate::spec_options::{Accumulate, Combine};
 use crate::step::{Leaf, Op, Step, Tensor};
@@ -37,24 +38,34 @@ pub fn precisions(graph: &Graph) -> Vec<Dtype> {
     loop {
         let types = inferred(graph, given.clone());
         let mut wider = false;
-        for carried in graph.facts.scans.all.iter().flat_map(|scan| &scan.carried) {
-            let [own, next] = [carried.tensor, carried.next].map(|tensor| types[tensor.index()]);
-            if join(own, next) != own {
-                given[carried.tensor.index()] = Some(join(own, next));
+        for Carried { tensor, next, .. } in carried(graph) {
+            // A whole literal as the first value has no type of its own, so that the turn alone decides.
+            let own = types.known[tensor.index()]
+                .or_else(|| (!types.whole[tensor.index()]).then(|| types.of(*tensor)));
+            let joined = match own {
+                Some(own) => Some(join(own, types.of(*next))),
+                None => types.known[next.index()],
+            };
+            if joined != own {
+                given[tensor.index()] = joined;
                 wider = true;
             }
         }
         if !wider {
-            return types;
+            return graph.tensors().map(|tensor| types.of(tensor)).collect();
         }
     }
 }
 
-/// The type of each tensor, where some types are given.
-fn inferred(graph: &Graph, known: Vec<Option<Dtype>>) -> Vec<Dtype> {
+/// The types of the tensors that have one or meet one, where some types are given.
+fn inferred(graph: &Graph, known: Vec<Option<Dtype>>) -> Types<'_> {
     let operations: Vec<_> = (0..graph.steps.len() as u32).map(|step| operation_of(graph, step)).collect();
     let mut types = Types { graph, known, whole: Vec::new(), operations };
     types.whole = graph.tensors().map(|tensor| types.is_whole_literal(tensor)).collect();
+    for carried in carried(graph) {
+        let mut firsts = names::step_operands(graph, carried.first).iter();
+        types.whole[carried.tensor.index()] = firsts.all(|first| types.whole[first.index()]);
+    }
     for (step, special) in &graph.facts.special {
         match special {
             Special::Lookup(_) => {
@@ -82,12 +93,12 @@ fn inferred(graph: &Graph, known: Vec<Option<Dtype>>) -> Vec<Dtype> {
     // have the default.
     steps.clone().rev().for_each(|step| types.take_from_result(step));
     steps.for_each(|step| types.infer(step, Some(accumulated(default))));
-    let dtype = |(tensor, known): (Tensor, Option<Dtype>)| match known {
-        Some(known) => known,
-        None if graph.facts.wide.contains(&tensor) => accumulated(default),
-        None => default,
-    };
-    graph.tensors().zip(types.known).map(dtype).collect()
+    types
+}
+
+/// The tensors that the scans of a graph carry.
+fn carried(graph: &Graph) -> impl Iterator<Item = &Carried> {
+    graph.facts.scans.all.iter().flat_map(|scan| &scan.carried)
 }
 
 /// The known types of a graph.
@@ -101,6 +112,16 @@ struct Types<'g> {
 }
 
 impl Types<'_> {
+    /// The type of a tensor: the default if nothing says it.
+    fn of(&self, tensor: Tensor) -> Dtype {
+        let default = self.graph.facts.default_precision;
+        match self.known[tensor.index()] {
+            Some(known) => known,
+            None if self.graph.facts.wide.contains(&tensor) => accumulated(default),
+            None => default,
+        }
+    }
+
     /// Infers the type of one step.
     fn infer(&mut self, step: u32, of_open: Option<Dtype>) {
         let graph = self.graph;

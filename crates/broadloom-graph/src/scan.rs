@@ -14,6 +14,7 @@
 //! `t` is one size for all tensors of a scan. So what is carried is at least as large as its first value, and as large as what a
 //! turn makes of it: the least such shape.
 
+use std::num::NonZeroU64;
 use std::sync::{Arc, LazyLock};
 
 use broadloom_core::{DimTerm, Role};
@@ -46,6 +47,17 @@ pub struct OpenScan {
     turns: DimTerm,
     /// The first step that belongs to the scan.
     start: u32,
+    checkpoint_every: Option<u64>,
+}
+
+impl OpenScan {
+    /// Sets the number of turns after which gradients note again what is carried. What the turns between two notes were given is computed
+    /// again from the first of them. With 1 every turn is noted, which takes the most memory. By default it is the
+    /// square root of the number of turns, which takes the least memory; scans of few turns are then noted in every turn. Gradients are the
+    /// same whatever it is.
+    pub fn checkpoint_every(&mut self, turns: NonZeroU64) {
+        self.checkpoint_every = Some(turns.get());
+    }
 }
 
 /// The results of a scan.
@@ -64,7 +76,7 @@ impl Graph {
         let &[leading, ..] = over else {
             return Err(self.misuse("a scan needs a tensor to go through"));
         };
-        if self.facts.scans.open > 0 {
+        if self.facts.scans.open.is_some() {
             return Err(self
                 .misuse("a scan inside of a scan cannot be run yet")
                 .with_help("let one scan carry both tensors, or scan twice, one after the other"));
@@ -72,21 +84,50 @@ impl Graph {
         let start = self.steps.len() as u32;
         let turns = self.solver.dim_var(Role::Interior).into();
         let elements = over.iter().map(|tensor| element(self, *tensor, turns)).collect::<Result<_, _>>()?;
-        let mut scan =
-            OpenScan { carried: Vec::new(), elements, firsts: Vec::new(), over: leading, turns, start };
+        let mut scan = OpenScan {
+            carried: Vec::new(),
+            elements,
+            firsts: Vec::new(),
+            over: leading,
+            turns,
+            start,
+            checkpoint_every: None,
+        };
         for (name, first) in firsts {
             let carried = self.undeclared(Some(name), Leaf::Carried, [Some(Role::Interior); 3]);
             self.broadcasting_into(Op::Pointwise("scan"), &[*first], Some(carried))?;
             scan.firsts.push(passes(self));
             scan.carried.push(carried);
         }
-        self.facts.scans.open += 1;
+        self.facts.scans.open = Some(turns);
         Ok(scan)
+    }
+
+    /// The element of a tensor at the position of a turn, if the body of a scan is being made; otherwise the tensor itself. So a body draws
+    /// random numbers anew in every turn: those of all turns are drawn at once, along a leading batch axis, and gone through.
+    ///
+    /// ```
+    /// let mut g = broadloom::Graph::new();
+    /// let (x, zero) = (g.data("x", "100 | 3")?, g.number(0.0));
+    /// let scan = g.begin_scan(&[("walk", zero)], &[x])?;
+    /// let drawn = g.normal("noise");
+    /// let noise = g.in_turn(drawn)?;
+    /// let step = g.mul(scan.elements[0], noise)?;
+    /// let walk = g.add(scan.carried[0], step)?;
+    /// g.end_scan(scan, &[walk], &[walk])?;
+    /// assert_eq!(g.final_shape(drawn)?.to_string(), "100 | 3");
+    /// # Ok::<(), broadloom::Error>(())
+    /// ```
+    pub fn in_turn(&mut self, tensor: Tensor) -> Result<Tensor, Error> {
+        match self.facts.scans.open {
+            Some(turns) => element(self, tensor, turns),
+            None => Ok(tensor),
+        }
     }
 
     /// Leaves a scan whose body has a mistake.
     pub fn give_up_scan(&mut self, _: OpenScan) {
-        self.facts.scans.open -= 1;
+        self.facts.scans.open = None;
     }
 
     /// Ends a scan: with the next value of each tensor that is carried, and with the tensors whose values of all turns are
@@ -108,7 +149,7 @@ impl Graph {
         next: &[Tensor],
         results: &[Tensor],
     ) -> Result<Scanned, Error> {
-        self.facts.scans.open -= 1;
+        self.facts.scans.open = None;
         if next.len() != scan.carried.len() {
             let (given, wanted) = (next.len(), scan.carried.len());
             return Err(
@@ -141,6 +182,7 @@ impl Graph {
             last: made(&last, self),
             carried,
             body,
+            checkpoint_every: scan.checkpoint_every,
         };
         let leaves: Vec<u32> = made(&scan.carried, self);
         self.facts.scans.add(finished, &leaves);
@@ -238,14 +280,23 @@ fn outer(graph: &Graph, body: &[u32], carried: &[Carried]) -> Vec<Tensor> {
     outer
 }
 
-/// Refuses random numbers that a body draws: every turn would get the same ones.
+/// Refuses random numbers that a body draws without [going through them](Graph::in_turn): every turn would get the same ones.
 fn refuse_noise(graph: &Graph, start: u32) -> Result<(), Error> {
-    let drawn = (start..graph.steps.len() as u32).find(|step| {
-        matches!(graph.steps[*step as usize], Step::Leaf { leaf: Leaf::Uniform | Leaf::Normal, .. })
-    });
-    let Some(step) = drawn else { return Ok(()) };
+    let steps = start..graph.steps.len() as u32;
+    let is_noise = |step: u32| {
+        matches!(graph.steps[step as usize], Step::Leaf { leaf: Leaf::Uniform | Leaf::Normal, .. })
+    };
+    let drawn: FxHashSet<Tensor> = steps
+        .clone()
+        .filter(|step| is_noise(*step))
+        .flat_map(|step| names::step_results(graph, step))
+        .collect();
+    let is_element =
+        |step: &u32| matches!(graph.steps[*step as usize], Step::Op { op: Op::Slice(SliceIndex::Turn), .. });
+    let mut read = steps.filter(|step| !is_element(step)).flat_map(|step| names::step_operands(graph, step));
+    let Some(tensor) = read.find(|operand| drawn.contains(operand)) else { return Ok(()) };
     Err(Error::new(ErrorKind::Use, "random numbers that are drawn in a scan would be the same in every turn")
-        .about_step(step)
+        .about_step(graph.tensors[tensor.index()].step)
         .with_help("draw them before the scan, for all positions, and go through them too"))
 }
 

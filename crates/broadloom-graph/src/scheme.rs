@@ -72,6 +72,23 @@ impl std::fmt::Display for Variable {
     }
 }
 
+/// An axis in a shape of a scheme.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SchemeAxis {
+    /// The axis as it is written.
+    pub text: String,
+    /// True if its size is one name: that of a variable, or of a size.
+    pub is_name: bool,
+    /// True if it stands for any number of axes.
+    pub is_row: bool,
+}
+
+impl std::fmt::Display for SchemeAxis {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
 impl Scheme {
     /// The variable that an axis is: its number, and true if it stands for a row.
     pub fn variable(&self, axis: &Axis) -> Option<(u32, bool)> {
@@ -80,21 +97,39 @@ impl Scheme {
         self.variables.get(&symbol).map(|variable| (symbol.0, variable.is_row))
     }
 
+    /// The axes of a shape, with the names of the variables: batch, input and output.
+    pub fn axes(&self, shape: &Shape) -> [Vec<SchemeAxis>; 3] {
+        let axis = |axis: &Axis| {
+            let is_row = self.variable(axis).is_some_and(|(_, is_row)| is_row);
+            let (text, is_name) = match axis {
+                Axis::Symbolic(size, basis) => {
+                    let name = |symbol: Symbol| match self.variables.get(&symbol) {
+                        Some(variable) => variable.to_string(),
+                        None => size.name(symbol).unwrap_or("?").to_string(),
+                    };
+                    let basis = basis.as_ref().map_or(String::new(), |basis| format!(":{basis}"));
+                    (format!("{}{basis}", size.form().show(name)), size.form().as_symbol().is_some())
+                }
+                other => (other.to_string(), false),
+            };
+            SchemeAxis { text, is_name, is_row }
+        };
+        Kind::ALL.map(|kind| shape.row(kind).iter().map(axis).collect())
+    }
+
+    /// True of an axis that is the same whatever the variables stand for: a number, or named sizes of the program.
+    pub fn is_fixed(&self, axis: &Axis) -> bool {
+        match axis {
+            Axis::Unit | Axis::Sized(..) => true,
+            Axis::Symbolic(size, _) => {
+                size.form().symbols().iter().all(|symbol| !self.variables.contains_key(symbol))
+            }
+        }
+    }
+
     /// A shape as it is written, with the names of the variables.
     pub fn text(&self, shape: &Shape) -> String {
-        let axis = |axis: &Axis| match axis {
-            Axis::Symbolic(size, basis) => {
-                let name = |symbol: Symbol| match self.variables.get(&symbol) {
-                    Some(variable) => variable.to_string(),
-                    None => size.name(symbol).unwrap_or("?").to_string(),
-                };
-                let basis = basis.as_ref().map_or(String::new(), |basis| format!(":{basis}"));
-                format!("{}{basis}", size.form().show(name))
-            }
-            other => other.to_string(),
-        };
-        let row = |kind: Kind| shape.row(kind).iter().map(axis).collect::<Vec<_>>().join(", ");
-        let [batch, input, output] = Kind::ALL.map(row);
+        let [batch, input, output] = self.axes(shape).map(|row| crate::shape::list(&row));
         rows_text(&batch, &input, &output)
     }
 }

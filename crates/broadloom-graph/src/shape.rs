@@ -498,7 +498,7 @@ pub(crate) fn basis_name(basis: Basis, bases: &[Box<str>]) -> Option<Box<str>> {
     if basis == Basis::DEFAULT { None } else { bases.get(basis.0 as usize - 1).cloned() }
 }
 
-fn list<T: fmt::Display>(items: &[T]) -> String {
+pub(crate) fn list<T: fmt::Display>(items: &[T]) -> String {
     items.iter().map(T::to_string).collect::<Vec<_>>().join(", ")
 }
 

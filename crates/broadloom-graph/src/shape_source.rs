@@ -23,7 +23,7 @@ pub enum How {
 }
 
 /// A tensor whose shape is not complete.
-struct Open {
+struct OpenTensor {
     tensor: Tensor,
     leaf: Option<Leaf>,
     rows: Rows,
@@ -77,7 +77,7 @@ pub(crate) fn how_all(graph: &mut Graph) -> Result<Vec<How>, Error> {
 
 /// Returns how a tensor's shape is known if it is complete before closing; otherwise returns
 /// the parts that are known.
-fn known_already(graph: &Graph, tensor: Tensor) -> Result<How, Box<Open>> {
+fn known_already(graph: &Graph, tensor: Tensor) -> Result<How, Box<OpenTensor>> {
     let (rows, leaf) = (graph.rows(tensor), graph.leaf(tensor));
     let is_number = matches!(leaf, Some(Leaf::Number(_) | Leaf::Size(_)));
     let declared = graph.declarations.get(&tensor.0);
@@ -101,12 +101,12 @@ fn known_already(graph: &Graph, tensor: Tensor) -> Result<How, Box<Open>> {
     match (known.iter().all(complete), listed || said) {
         (true, true) => Ok(How::Declared),
         (true, false) => Ok(How::Forced),
-        (false, _) => Err(Box::new(Open { tensor, leaf, rows, known })),
+        (false, _) => Err(Box::new(OpenTensor { tensor, leaf, rows, known })),
     }
 }
 
 /// Finds the rule by which closing completed a shape.
-fn completed(open: &Open, closed: &Closed<'_>, view: &View<'_>) -> How {
+fn completed(open: &OpenTensor, closed: &Closed<'_>, view: &View<'_>) -> How {
     let mut found: Option<Found> = None;
     let mut any_axes = false;
     for (kind, known) in Kind::ALL.into_iter().zip(&open.known) {

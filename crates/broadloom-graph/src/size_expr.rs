@@ -62,7 +62,7 @@ impl Graph {
         }
         let before = capture::begin_of(self, size.symbols().into_iter().chain([captured]))?;
         let own = size_term(self, captured)?;
-        say_sum(self, own, size)?;
+        constrain_sum(self, own, size)?;
         let mut text = sum_text(self, size);
         // The label of a declaration is only a name for the size that stands there.
         if captured.tensor.is_none_or(|tensor| !self.declarations.contains_key(&tensor.0)) {
@@ -84,13 +84,13 @@ pub(crate) fn say_size(graph: &mut Graph, own: DimTerm, size: &SizeSum) -> Resul
         Some(why) => {
             Err(graph.misuse(format!("an axis cannot have the size `{}`: {why}", sum_text(graph, size))))
         }
-        None => say_sum(graph, own, size),
+        None => constrain_sum(graph, own, size),
     }
 }
 
 /// Adds the constraint that a multiple of a size is a sum. Negative terms are added on the
 /// other side.
-fn say_sum(graph: &mut Graph, own: DimTerm, size: &SizeSum) -> Result<(), Error> {
+fn constrain_sum(graph: &mut Graph, own: DimTerm, size: &SizeSum) -> Result<(), Error> {
     let (mut left, mut right) = (Side::default(), Side::default());
     left.parts.push(multiple(graph, size.denominator() as u64, own));
     for (sizes, factor) in size.terms() {
@@ -117,7 +117,7 @@ fn say_equal(graph: &mut Graph, left: Side, right: Side) {
         _ => (graph.solver.dim_var(Role::Interior).into(), vec![left, right]),
     };
     for Side { parts, literal } in sums {
-        graph.say(Constraint::Concat { axis: whole, components: &parts, literal }, 0, Aspect::Whole);
+        graph.constrain(Constraint::Concat { axis: whole, components: &parts, literal }, 0, Aspect::Whole);
     }
 }
 
@@ -139,7 +139,7 @@ fn multiple(graph: &mut Graph, factor: u64, over: DimTerm) -> DimTerm {
     }
     let axis: DimTerm = graph.solver.dim_var(Role::Interior).into();
     let form = Affine::strided(factor);
-    graph.say(Constraint::Affine { axis, form, over, kernel: None }, 0, Aspect::Whole);
+    graph.constrain(Constraint::Affine { axis, form, over, kernel: None }, 0, Aspect::Whole);
     axis
 }
 
@@ -152,7 +152,7 @@ fn product(graph: &mut Graph, sizes: &[Captured]) -> Result<DimTerm, Error> {
     let pieces: Vec<Piece> = terms.into_iter().map(Piece::Dim).collect();
     let numerator = Numerator { coeff: 1, over: Some(whole), denom: 1 };
     let count = Constraint::Count { pieces: &pieces, numerator, divided_by: &[], rest: None };
-    graph.say(count, 0, Aspect::Whole);
+    graph.constrain(count, 0, Aspect::Whole);
     Ok(whole)
 }
 

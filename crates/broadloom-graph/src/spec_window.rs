@@ -6,7 +6,7 @@ use broadloom_spec::{self as spec, Coefficient, Kind, RowVariable};
 use crate::notation::KnownSpec;
 
 /// The choices about a window that the user of a spec still has to make.
-pub(crate) enum Open<'a> {
+pub(crate) enum MissingPart<'a> {
     /// The value of a stride or a dilation.
     Value(&'a str),
     /// The padding: what the window does at the ends of the axis.
@@ -19,12 +19,12 @@ pub(crate) fn window_form<'a>(
     affine: &spec::Affine,
     padding: Option<Padding>,
     value: impl Fn(&str) -> Option<u64>,
-) -> Result<Affine, Open<'a>> {
+) -> Result<Affine, MissingPart<'a>> {
     let coefficient = |coefficient: Coefficient| match coefficient {
         Coefficient::Literal(value) => Ok(value.get()),
         Coefficient::Named(id) => {
             let name = known.spec.names.coefficients.text(id);
-            value(name).ok_or(Open::Value(name))
+            value(name).ok_or(MissingPart::Value(name))
         }
     };
     let form = Affine::strided(coefficient(affine.over.coefficient)?).with_offset(affine.offset);
@@ -33,7 +33,7 @@ pub(crate) fn window_form<'a>(
         spec::Padding::Padded => Padding::Padded,
         spec::Padding::Valid => Padding::Valid,
         spec::Padding::Dropped => Padding::Dropped,
-        spec::Padding::Unmarked => padding.ok_or(Open::Padding(kernel))?,
+        spec::Padding::Unmarked => padding.ok_or(MissingPart::Padding(kernel))?,
     };
     Ok(form.with_kernel(coefficient(kernel.term.coefficient)?, padding))
 }

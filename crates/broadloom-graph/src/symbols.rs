@@ -52,9 +52,16 @@ pub struct RuntimeCheck {
     form: Form,
     need: Need,
     names: Arc<[Box<str>]>,
+    /// The step that asks for it.
+    step: usize,
 }
 
 impl RuntimeCheck {
+    /// The step that asks for it, as [`Error::step`] counts them.
+    pub fn step(&self) -> usize {
+        self.step
+    }
+
     /// The named sizes that it is about.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         let name = |symbol: Symbol| self.names.get(symbol.0 as usize).map(|name| &**name);
@@ -201,7 +208,7 @@ impl Graph {
             }
             let before = self.begin(&[])?;
             let term = self.solver.size(*size);
-            self.say(Constraint::DimEq(var.into(), term), 0, Aspect::Whole);
+            self.constrain(Constraint::DimEq(var.into(), term), 0, Aspect::Whole);
             self.finish(before, Step::Size(at as u32, *size))?;
         }
         if symbolic.is_some() {
@@ -245,9 +252,9 @@ impl Graph {
             Some(settled) => Arc::clone(&settled.checks),
             None => self.closed(|closed, _| closed.checks())?.0.into(),
         };
-        let check = |Check { form, need, .. }: &Check| {
-            let names = Arc::clone(&names);
-            RuntimeCheck { form: form.clone(), need: *need, names }
+        let check = |Check { constraint, form, need }: &Check| {
+            let step = self.origins.get(constraint.index()).map_or(0, |origin| origin.step as usize);
+            RuntimeCheck { form: form.clone(), need: *need, names: Arc::clone(&names), step }
         };
         Ok(checks.iter().map(check).collect())
     }
@@ -277,9 +284,9 @@ fn declare_size(
         }
     };
     let var: DimTerm = graph.symbols[at].var.into();
-    graph.say(Constraint::AtLeast(var, range.0), 0, Aspect::Whole);
+    graph.constrain(Constraint::AtLeast(var, range.0), 0, Aspect::Whole);
     if let Some(most) = range.1 {
-        graph.say(Constraint::AtMost(var, most), 0, Aspect::Whole);
+        graph.constrain(Constraint::AtMost(var, most), 0, Aspect::Whole);
     }
     graph.finish(before, Step::Dim(at as u32, range))?;
     let data = &mut graph.symbols[at];
@@ -296,7 +303,7 @@ pub(crate) fn settle_sizes(graph: &mut Graph) -> Result<(), Error> {
     let open: Vec<(Box<str>, Option<u64>)> = open.map(|(_, data)| (data.name.clone(), data.sample)).collect();
     if let Some((name, _)) = open.iter().find(|(_, sample)| sample.is_none()) {
         let message = format!("`{name}` needs a value before the program can run");
-        let help = format!("declare it with a sample, or say `set_sizes(&[(\"{name}\", …)])` before");
+        let help = format!("declare it with a sample, or say `g.set_sizes(&[(\"{name}\", …)])` before");
         return Err(Error::new(ErrorKind::Range, message).with_remedy(Remedy::Size, help));
     }
     let sizes: Vec<(&str, u64)> =

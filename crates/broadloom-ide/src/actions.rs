@@ -1,9 +1,11 @@
 //! Changes that an editor offers at a place: advice that can be carried out, and shapes and sizes that can be stated.
 
 use broadloom_diagnostics::{Diagnostic, Edit, Span};
+use broadloom_lang::syntax::lexer::lex;
+use broadloom_lang::syntax::token::{Keyword, TokenKind};
 
 use crate::analysis::{Analysis, Text};
-use crate::hints::hints;
+use crate::hints::hints_at;
 use crate::names::{Binding, BindingKind, Bindings};
 use crate::references::applied;
 
@@ -18,6 +20,9 @@ pub struct Action {
     pub edits: Vec<Edit>,
 }
 
+/// The most changes other than fixes that are offered at once: nobody reads through more.
+const MOST: usize = 20;
+
 /// The kinds of actions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ActionKind {
@@ -27,22 +32,77 @@ pub enum ActionKind {
     State,
 }
 
-/// The changes offered for a part of the program's text, from `start` to `end`. Fixes are those of the diagnostics.
+/// The kinds of actions that are asked for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Wanted {
+    /// The advice of diagnostics.
+    pub fixes: bool,
+    /// Changes of a program that may well be right.
+    pub others: bool,
+}
+
+impl Wanted {
+    /// Everything.
+    pub const ALL: Wanted = Wanted { fixes: true, others: true };
+}
+
+/// The changes offered for a part of the program's text, from `start` to `end`. Fixes are those of the diagnostics. The
+/// others have not been tried: [`refused`] says whether one would be a mistake, which costs a check of the program.
 ///
 /// ```
-/// use broadloom_ide::{Analysis, Text, actions};
+/// use broadloom_ide::{Analysis, Text, Wanted, actions};
 ///
 /// let text = "data x : 32 | 784\nlet y = x |> linear(10)\n";
 /// let at = text.find('y').unwrap() as u32;
-/// let found = actions(&mut Analysis::new(&Text::new("a.loom", text)), &[], at, at);
+/// let found = actions(&mut Analysis::new(&Text::new("a.loom", text)), &[], at, at, Wanted::ALL);
 /// assert_eq!(found[0].title, "state the shape of `y`: 32 | 10");
 /// assert_eq!(found[0].edits[0].text, " : 32 | 10");
 /// ```
-pub fn actions(analysis: &mut Analysis, diagnostics: &[Diagnostic], start: u32, end: u32) -> Vec<Action> {
-    let mut found = fixes(analysis, diagnostics, start, end);
-    found.extend(stated_shapes(analysis, start, end));
-    found.extend(stated_sizes(analysis, start, end));
+pub fn actions(
+    analysis: &mut Analysis,
+    diagnostics: &[Diagnostic],
+    start: u32,
+    end: u32,
+    wanted: Wanted,
+) -> Vec<Action> {
+    let mut found = Vec::new();
+    if wanted.fixes {
+        found.extend(fixes(analysis, diagnostics, start, end));
+    }
+    if wanted.others {
+        let mut others = stated_shapes(analysis, start, end);
+        others.extend(stated_sizes(analysis, start, end));
+        others.truncate(MOST);
+        found.extend(others);
+    }
     found
+}
+
+/// The mistake that a change would be: the first message about the changed program that there are not now. None if the
+/// program has no more errors than before.
+///
+/// ```
+/// use broadloom_ide::{Analysis, Text, refused};
+/// use broadloom_diagnostics::{Edit, Span};
+///
+/// let analysis = Analysis::new(&Text::new("a.loom", "data x : 3\nlet y = x\n"));
+/// let at = |text: &str| Edit { span: Span::new(analysis.program.main, 16, 16), text: text.to_string() };
+/// assert_eq!(refused(&analysis, &[at(" : 3")]), None);
+/// assert!(refused(&analysis, &[at(" : 4")]).is_some());
+/// ```
+pub fn refused(analysis: &Analysis, edits: &[Edit]) -> Option<String> {
+    let text = applied(&analysis.text.text, edits);
+    let after = Analysis::new(&Text { text, ..analysis.text.clone() });
+    let errors = |analysis: &Analysis| {
+        let all = analysis.diagnostics().iter().filter(|diagnostic| diagnostic.is_error());
+        all.map(|diagnostic| diagnostic.message.clone()).collect::<Vec<String>>()
+    };
+    let (before, after) = (errors(analysis), errors(&after));
+    if after.len() <= before.len() {
+        return None;
+    }
+    let new = after.iter().find(|message| !before.contains(message)).or(after.last());
+    new.cloned()
 }
 
 /// Returns true if a span of the program touches a part of the text.
@@ -69,17 +129,13 @@ fn fixes(analysis: &Analysis, diagnostics: &[Diagnostic], start: u32, end: u32) 
 
 /// Shapes that hints show, if they can be written as they are.
 fn stated_shapes(analysis: &mut Analysis, start: u32, end: u32) -> Vec<Action> {
-    let hints = hints(analysis);
-    let here = hints.into_iter().filter(|hint| touches(analysis, hint.span, start, end));
     let mut found = Vec::new();
-    for hint in here {
-        let shape = hint.text.trim_start_matches([':', ' ']);
+    for hint in hints_at(analysis, |span| span.start <= end && start <= span.end) {
+        let Some(shape) = hint.shape else { continue };
         let edit = Edit { span: hint.span.after(), text: format!(" : {shape}") };
-        if !shape.contains(['?', '_']) && !shape.contains("...") && is_harmless(analysis, &edit) {
-            let name = analysis.sources().slice(hint.span);
-            let title = format!("state the shape of `{name}`: {shape}");
-            found.push(Action { title, kind: ActionKind::State, edits: vec![edit] });
-        }
+        let name = analysis.sources().slice(hint.span);
+        let title = format!("state the shape of `{name}`: {shape}");
+        found.push(Action { title, kind: ActionKind::State, edits: vec![edit] });
     }
     found
 }
@@ -91,21 +147,29 @@ fn stated_sizes(analysis: &Analysis, start: u32, end: u32) -> Vec<Action> {
     let is_here = |binding: &&Binding| {
         binding.kind == BindingKind::Value && touches(analysis, binding.span, start, end)
     };
+    let tokens = lex(program.main, text).tokens;
+    let is_set = |name: &str, label: &str| {
+        let words = |at: usize| tokens.get(at).map(|token| token.span.slice(text));
+        let is_here = |at: usize| {
+            words(at + 1) == Some(name) && words(at + 2) == Some(".") && words(at + 3) == Some(label)
+        };
+        (0..tokens.len()).any(|at| tokens[at].kind == TokenKind::Keyword(Keyword::Set) && is_here(at))
+    };
     let mut found = Vec::new();
-    for binding in Bindings::new(program.main, text).all.iter().filter(is_here) {
+    for binding in Bindings::of(program.main, text, &program.file, &program.names).all.iter().filter(is_here)
+    {
         let Some(made) = program.made.iter().rev().find(|made| made.span == binding.span) else { continue };
         for label in program.graph.captured_names(made.tensor) {
             let Ok(captured) = program.graph.captured(made.tensor, label) else { continue };
             let size = program.graph.size(captured);
             let line = format!("set {}.{label} = {}", binding.name, size.unwrap_or(EXAMPLE));
-            let edit = below(text, binding.whole, &line);
-            if is_harmless(analysis, &edit) {
-                found.push(Action {
-                    title: format!("insert `{line}`"),
-                    kind: ActionKind::State,
-                    edits: vec![edit],
-                });
+            // What is set already may not be set again.
+            if is_set(&binding.name, label) {
+                continue;
             }
+            let edit = below(text, binding.whole, &line);
+            let title = format!("insert `{line}`");
+            found.push(Action { title, kind: ActionKind::State, edits: vec![edit] });
         }
     }
     found
@@ -122,14 +186,4 @@ fn below(text: &str, statement: Span, line: &str) -> Edit {
     let rest = text.get(statement.end as usize..).unwrap_or_default();
     let end = statement.end + rest.find(['\n', '\r']).unwrap_or(rest.len()) as u32;
     Edit { span: Span { start: end, end, ..statement }, text: format!("\n{indent}{line}") }
-}
-
-/// Returns true if a change leaves the program with no more errors than it has.
-fn is_harmless(analysis: &Analysis, edit: &Edit) -> bool {
-    let text = applied(&analysis.text.text, std::slice::from_ref(edit));
-    let after = Analysis::new(&Text { text, ..analysis.text.clone() });
-    let errors = |analysis: &Analysis| {
-        analysis.diagnostics().iter().filter(|diagnostic| diagnostic.is_error()).count()
-    };
-    errors(&after) <= errors(analysis)
 }

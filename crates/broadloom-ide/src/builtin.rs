@@ -93,6 +93,18 @@ const BUILTINS: &[(&str, &str, &str)] = &[
         "The positions of the elements of `x` along the axis that a shape names, in the order of the elements; equal ones in the order of their positions, what is not a number last.",
     ),
     (
+        "argmax",
+        "argmax(axis, x)",
+        "The place of the greatest element of `x` along the axis that a shape names, `\"... | t, ...\"`, or that a spec leaves out, `\"i j => i\"`; \
+         without either, the last output axis. Of equals, the first; of what is not a number, the first, too.",
+    ),
+    (
+        "argmin",
+        "argmin(axis, x)",
+        "The place of the least element of `x` along the axis that a shape names, `\"... | t, ...\"`, or that a spec leaves out, `\"i j => i\"`; \
+         without either, the last output axis. Of equals, the first; of what is not a number, the first, too.",
+    ),
+    (
         "solve",
         "solve(a, b)",
         "The solution `x` of `a @ x = b`, for each square matrix `a : n -> n` of a batch; NaN where `a` is singular.",
@@ -119,8 +131,14 @@ const BUILTINS: &[(&str, &str, &str)] = &[
     (
         "qr",
         "qr(a)",
-        "Two matrices for each matrix `a : n -> m` of a batch, with m ≥ n: `q : n -> m`, whose columns have unit length and are at right \
-         angles, and `r : n -> n`, upper triangular, with `a = q @ r`. As a list: `let q, r = qr(a)`.",
+        "Two matrices for each matrix `a : n -> m` of a batch, with k the lesser of n and m: `q : k -> m`, whose columns have unit length and \
+         are at right angles, and `r : n -> k`, upper triangular, with `a = q @ r`. As a list: `let q, r = qr(a)`.",
+    ),
+    (
+        "lstsq",
+        "lstsq(a, b)",
+        "The `x` for which `a @ x` is nearest to `b`, for each matrix `a : n -> m` of a batch: the least sum of squares of `a @ x - b`. Of \
+         several, as with more columns than rows, the shortest. `a` is of full rank.",
     ),
     (
         "eigh",
@@ -132,7 +150,8 @@ const BUILTINS: &[(&str, &str, &str)] = &[
         "svd",
         "svd(a)",
         "The left singular vectors, the singular values in descending order, and the right singular vectors of each matrix `a : n -> m` of a \
-         batch, with m ≥ n: `let u, s, v = svd(a)`. `a` is `u @ (s * transpose(v))`, vectors are columns. Only `s` has gradients.",
+         batch, as many as the lesser of n and m: `let u, s, v = svd(a)`. `a` is `u @ (s * transpose(v))`, vectors are columns. Only `s` has \
+         gradients.",
     ),
     (
         "concat",
@@ -152,7 +171,7 @@ const BUILTINS: &[(&str, &str, &str)] = &[
     (
         "scan",
         "scan(f, first, x, …)",
-        "Applies `f(element, carried)` along the last batch axis of `x`, each time to the next element and to what it made before, at first `first`: all that it made, along that axis. `scan(\"... | t\", f, first, x)` goes along another axis.",
+        "Applies `f(element, carried)` along the last batch axis of `x`, each time to the next element and to what it made before, at first `first`: all that it made, along that axis. `scan(\"... | t\", f, first, x)` goes along another axis. With `checkpoint_every = 20`, gradients note what is carried in every twentieth turn.",
     ),
     ("fold", "fold(f, first, x, …)", "The last value that `scan(f, first, x)` would make."),
     ("constant", "constant(number)", "A number in every place of a shape that the context asks for."),
@@ -174,6 +193,8 @@ const BUILTINS: &[(&str, &str, &str)] = &[
     ),
     ("params", "params(loss)", "The parameters that a tensor depends on, or that layers have made: a list."),
     ("len", "len(list)", "The number of items of a list, or of batches in an epoch of a stream."),
+    ("append", "append(list, item)", "The items of a list, and another one behind them."),
+    ("sum_of", "sum_of(list)", "The sum of the items of a list: of tensors, element by element."),
     ("inference", "inference(f)", "`f` applied as after training: inside it `training` is 0."),
     ("training", "training", "1, and 0 inside of `inference(f)`."),
     ("uniform", "uniform(low, high)", "First values: uniform numbers in a range."),

@@ -15,6 +15,7 @@ use crate::builtin::builtin;
 use crate::call::call_help;
 use crate::definition::library;
 use crate::names::{Binding, BindingKind, Bindings, comment_above};
+use crate::paths::path;
 
 /// The types of numbers.
 const TYPES: [&str; 10] = ["f32", "f64", "i32", "i64", "bf16", "f16", "bool", "u8", "i8", "i16"];
@@ -31,11 +32,14 @@ pub struct Completion {
     /// Its description: the comment above a function.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub documentation: Option<String>,
+    /// The number of bytes before the cursor that it replaces: a word that was begun.
+    #[serde(skip)]
+    pub replaces: u32,
 }
 
 impl Completion {
     fn new(label: impl Into<String>, kind: &'static str, detail: impl Into<String>) -> Completion {
-        Completion { label: label.into(), kind, detail: detail.into(), documentation: None }
+        Completion { label: label.into(), kind, detail: detail.into(), documentation: None, replaces: 0 }
     }
 }
 
@@ -74,6 +78,7 @@ pub fn completion(analysis: &Analysis, offset: u32) -> Vec<Completion> {
     };
     let mut seen = FxHashSet::default();
     all.retain(|each| each.label.starts_with(&written.prefix) && seen.insert(each.label.clone()));
+    all.iter_mut().for_each(|each| each.replaces = written.prefix.len() as u32);
     all
 }
 
@@ -143,7 +148,7 @@ impl Written {
         let line = text.get(..start as usize)?.rsplit(['\n', '\r']).next().unwrap_or_default();
         match known[..] {
             [ref before @ .., dot] if dot.kind == TokenKind::Dot && dot.span.end == start => {
-                match fields::path(text, before)?[..] {
+                match path(text, before)?[..] {
                     [_] => before.last().map(|owner| Where::Field { owner: owner.span }),
                     ref parts => Some(Where::Part { path: parts.join(".") }),
                 }
@@ -177,6 +182,15 @@ fn everything(analysis: &Analysis, offset: u32, begins_line: bool) -> Vec<Comple
 
 /// The names that are known at an offset, with their shapes as far as they are known.
 fn names(analysis: &Analysis, offset: u32) -> Vec<Completion> {
+    names_of(analysis, offset, |_, _| true)
+}
+
+/// The names of some kinds, where the second argument is true for tensors.
+fn names_of(
+    analysis: &Analysis,
+    offset: u32,
+    is_wanted: impl Fn(BindingKind, bool) -> bool,
+) -> Vec<Completion> {
     let program = &analysis.program;
     let text = program.sources.get(program.main).text();
     let mut made: FxHashMap<Span, Tensor> = FxHashMap::default();
@@ -194,16 +208,20 @@ fn names(analysis: &Analysis, offset: u32) -> Vec<Completion> {
         let documentation = if is_function { comment_above(text, binding.head.start) } else { None };
         Completion { documentation, ..Completion::new(binding.name.as_str(), binding.kind.word(), detail) }
     };
-    Bindings::new(program.main, text).at(offset).into_iter().map(completion).collect()
+    let bindings = Bindings::of(program.main, text, &program.file, &program.names);
+    let known = bindings.at(offset).into_iter();
+    known.filter(|each| is_wanted(each.kind, made.contains_key(&each.span))).map(completion).collect()
 }
 
 /// The names that can be numbers: they are filled in where they stand in braces.
 fn numbers(analysis: &Analysis, offset: u32) -> Vec<Completion> {
-    let mut all = names(analysis, offset);
-    all.retain(|each| {
-        matches!(each.kind, "value" | "dim" | "argument" | "variable") && !each.detail.contains('|')
-    });
-    all
+    names_of(analysis, offset, |kind, is_tensor| {
+        let may_be = matches!(
+            kind,
+            BindingKind::Value | BindingKind::Dim | BindingKind::Argument | BindingKind::Variable
+        );
+        may_be && !is_tensor
+    })
 }
 
 /// The arguments of the call around an offset that can be given by name.

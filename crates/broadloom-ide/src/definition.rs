@@ -1,10 +1,13 @@
 //! The definition of a name in the program, in a module or in the library.
 
 use broadloom_diagnostics::{SourceId, Span};
+use broadloom_lang::syntax::lexer::lex;
+use broadloom_lang::syntax::token::Token;
 
 use crate::analysis::Analysis;
 use crate::names::{Binding, BindingKind, Bindings};
 use crate::occurrences::{Occurrences, Target};
+use crate::paths::path;
 
 /// The place that binds the name at an offset of the program's text: in the program, in a module, or in the library. The
 /// path of an import leads to the beginning of its file.
@@ -59,10 +62,30 @@ impl Named {
             Target::Bound(index) => Some(names.bindings.all[index].clone()),
             Target::Member(module) => member(analysis, &names.bindings.all[module], &name),
             Target::Free => library(analysis).into_iter().find(|binding| binding.name == name),
-            Target::Field | Target::Argument => return None,
+            Target::Field => {
+                let (path, binding) = part(analysis, here.span)?;
+                return Some(Named { name: path, span: here.span, binding: Some(binding) });
+            }
+            Target::Argument => return None,
         };
         Some(Named { name, span: here.span, binding })
     }
+}
+
+/// The parameter of a layer that a field is, `net.w`, with its whole path.
+fn part(analysis: &Analysis, field: Span) -> Option<(String, Binding)> {
+    let main = analysis.program.main;
+    let text = analysis.sources().get(main).text();
+    let tokens = lex(main, text).tokens;
+    let words = tokens.iter().filter(|token| !token.span.is_empty());
+    let before: Vec<&Token> = words.take_while(|token| token.span.start <= field.start).collect();
+    let path = path(text, &before)?.join(".");
+    // A size of a spec is none.
+    let made = analysis.program.made.iter().rev().find(|made| made.name == path)?;
+    let (span, known) = (made.span, (made.span.end, made.span.end));
+    let name = analysis.sources().slice(span).to_string();
+    let kind = BindingKind::Parameter;
+    Some((path, Binding { name, kind, span, known, head: span, whole: span, path: None }))
 }
 
 /// Finds the binding of a name in a module.

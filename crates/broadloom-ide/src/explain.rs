@@ -3,7 +3,7 @@
 mod dim;
 
 use broadloom::{Captured, Kind, Shape, Why};
-use broadloom_diagnostics::{Said, Span, tell};
+use broadloom_diagnostics::{Span, StoryLine, tell};
 use broadloom_lang::{Dim, Made, Program, nearest};
 use serde::Serialize;
 
@@ -69,9 +69,10 @@ pub struct Explanation {
 impl Explanation {
     /// The steps and the conclusion, told along the lines of the program.
     pub fn render(&self, analysis: &Analysis, columns: usize, color: bool) -> String {
-        let steps = self.steps.iter().map(|step| Said { text: &step.text, span: step.span, answer: false });
-        let mut story: Vec<Said<'_>> = steps.collect();
-        story.push(Said { text: &self.end, span: Some(self.span), answer: true });
+        let steps =
+            self.steps.iter().map(|step| StoryLine { text: &step.text, span: step.span, answer: false });
+        let mut story: Vec<StoryLine<'_>> = steps.collect();
+        story.push(StoryLine { text: &self.end, span: Some(self.span), answer: true });
         tell(analysis.sources(), analysis.program.main, &story, columns, color)
     }
 }

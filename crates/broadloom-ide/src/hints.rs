@@ -21,6 +21,9 @@ pub struct Hint {
     pub column: u32,
     /// The text that is shown: `: 784 -> 64`.
     pub text: String,
+    /// The shape as it can be written after the name, if there is one shape and all of it is known.
+    #[serde(skip)]
+    pub shape: Option<String>,
     /// The name.
     #[serde(skip)]
     pub span: Span,
@@ -44,45 +47,58 @@ pub fn hints(analysis: &mut Analysis) -> Vec<Hint> {
 
 /// The [`hints`] that are shown between two offsets: those of a screen.
 pub fn hints_within(analysis: &mut Analysis, start: u32, end: u32) -> Vec<Hint> {
+    hints_at(analysis, |span| start <= span.end && span.end <= end)
+}
+
+/// The [`hints`] of names at places that are asked for.
+pub(crate) fn hints_at(analysis: &mut Analysis, is_asked: impl Fn(Span) -> bool) -> Vec<Hint> {
     let shapes = if analysis.is_ok() { analysis.program.graph.final_shapes().ok() } else { None };
     let program = &analysis.program;
     let source = program.sources.get(program.main);
     let mut made: FxHashMap<Span, Vec<Tensor>> = FxHashMap::default();
-    for each in &program.made {
+    for each in program.made.iter().filter(|each| each.span.source == program.main && is_asked(each.span)) {
         made.entry(each.span).or_default().push(each.tensor);
+    }
+    let mut hints = Vec::new();
+    if made.is_empty() {
+        return hints;
     }
     let shape = |tensor: &Tensor| match &shapes {
         Some(shapes) => shapes.get(*tensor).to_string(),
         None => program.graph.shape(*tensor).to_string(),
     };
-    let mut hints = Vec::new();
     for binding in Bindings::of(program.main, source.text(), &program.file, &program.names).all {
-        let is_here = start <= binding.span.end && binding.span.end <= end;
         let has_shape = matches!(
             binding.kind,
             BindingKind::Value | BindingKind::Data | BindingKind::State | BindingKind::Parameter
         );
         let rest = source.text().get(binding.span.end as usize..).unwrap_or_default();
         let is_written = rest.trim_start_matches([' ', '\t']).starts_with(':');
-        let Some(tensors) = made.get(&binding.span).filter(|_| is_here && has_shape && !is_written) else {
-            continue;
-        };
+        let Some(tensors) = made.get(&binding.span).filter(|_| has_shape && !is_written) else { continue };
         let (line, column) = source.position(binding.span.end);
-        let text = format!(": {}", one_of(tensors.iter().map(shape)));
-        hints.push(Hint { line, column, text, span: binding.span });
+        let different = different(tensors.iter().map(shape));
+        let is_known = |shape: &&String| !shape.contains(['?', '_']) && !shape.contains("...");
+        let known = different.first().filter(|_| different.len() == 1).filter(is_known).cloned();
+        let text = format!(": {}", listed(&different));
+        hints.push(Hint { line, column, text, shape: known, span: binding.span });
     }
     hints.sort_by_key(|hint| hint.span);
     hints
 }
 
 /// The different shapes that a name has, each once.
-fn one_of(shapes: impl Iterator<Item = String>) -> String {
+fn different(shapes: impl Iterator<Item = String>) -> Vec<String> {
     let mut different: Vec<String> = Vec::new();
     for shape in shapes {
         if !different.contains(&shape) {
             different.push(shape);
         }
     }
+    different
+}
+
+/// Several shapes in words.
+fn listed(different: &[String]) -> String {
     let more = different.len().saturating_sub(SHAPES);
     let rest = if more > 0 { format!(" or {more} others") } else { String::new() };
     format!("{}{rest}", different[..different.len() - more].join(" or "))

@@ -5,6 +5,7 @@ use broadloom_diagnostics::Span;
 use broadloom_lang::Asked;
 use serde::Serialize;
 
+use crate::alone::alone;
 use crate::analysis::Analysis;
 use crate::builtin::builtin;
 use crate::check::{Checked, CheckedTensor, check};
@@ -102,14 +103,16 @@ pub fn hover(analysis: &mut Analysis, offset: u32) -> Option<Hover> {
         // A comment above a line with an argument or a variable is about the line.
         BindingKind::Argument | BindingKind::Variable => Hover { documentation: None, ..nothing },
         BindingKind::Data | BindingKind::State | BindingKind::Value | BindingKind::Parameter => {
-            Hover { tensors: tensors(analysis, binding.span), ..nothing }
+            // Of the parameters that a function makes, a path means one.
+            let path = Some(nothing.name.clone()).filter(|name| name.contains('.'));
+            Hover { tensors: tensors(analysis, binding.span, path.as_deref()), ..nothing }
         }
     })
 }
 
-/// The signature of a function that can be named where the program ends.
+/// The signature of a function that can be named where its file ends.
 fn function_shapes(analysis: &Analysis, binding: &Binding) -> Option<String> {
-    let found = signatures(&analysis.text, &Asked::One(binding.name.clone()));
+    let found = signatures(&alone(analysis, binding), &Asked::One(binding.name.clone()));
     let same = |place: &Place| *place == Place::new(analysis.sources(), binding.span);
     let known = found.answer.signatures.into_iter().find(|known| same(&known.place))?;
     known.not_inferred.is_none().then_some(known.text)
@@ -125,13 +128,14 @@ fn size(analysis: &Analysis, binding: &Binding) -> Vec<String> {
     facts
 }
 
-/// The tensors that are named at a place.
-fn tensors(analysis: &mut Analysis, span: Span) -> Vec<HoverTensor> {
-    let made = analysis.program.made.iter().filter(|made| made.span == span);
+/// The tensors that are named at a place, or the one of them with a path.
+fn tensors(analysis: &mut Analysis, span: Span, path: Option<&str>) -> Vec<HoverTensor> {
+    let is_meant = |at: Span, name: &str| at == span && path.is_none_or(|path| path == name);
+    let made = analysis.program.made.iter().filter(|made| is_meant(made.span, &made.name));
     let ids: Vec<(String, Tensor)> =
         made.take(TENSORS).map(|made| (made.name.clone(), made.tensor)).collect();
     let Checked { tensors, .. } = check(analysis, Listing::All);
-    let is_here = |each: &&CheckedTensor| each.span == span;
+    let is_here = |each: &&CheckedTensor| is_meant(each.span, &each.name);
     let mut shown = Vec::new();
     for ((name, tensor), checked) in ids.into_iter().zip(tensors.iter().filter(is_here)) {
         let is_computed = analysis.is_ok() && checked.kind == "value";

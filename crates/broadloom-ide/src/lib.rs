@@ -34,6 +34,7 @@
 //! that are not serialised.
 
 mod actions;
+mod alone;
 mod analysis;
 pub mod arrays;
 mod builtin;
@@ -57,6 +58,7 @@ mod memory;
 mod mesh;
 mod names;
 mod occurrences;
+mod paths;
 mod place;
 mod references;
 mod refusal;
@@ -69,7 +71,7 @@ mod verify;
 mod whole;
 pub mod words;
 
-pub use actions::{Action, ActionKind, actions};
+pub use actions::{Action, ActionKind, Wanted, actions, refused};
 pub use analysis::{Analysis, Front, Listing, Text};
 /// The state that is kept of a program while it is edited.
 pub use broadloom_lang::Editing;
@@ -90,7 +92,7 @@ pub use hints::{Hint, hints, hints_within};
 pub use hover::{Hover, HoverTensor, hover};
 pub use interface::{Interface, NoInterface};
 pub use lens::{Lens, lenses};
-pub use lint::lint;
+pub use lint::{lint, unused};
 pub use loops::{
     AccessData, LoopData, Loops, LoopsOf, NestData, OperationLoops, OptimisedRoutine, loops, optimised,
 };
@@ -100,7 +102,7 @@ pub use memory::{
 };
 pub use mesh::{MeshAxis, MeshTable, Meshed, Sent, SentBy, SentInAll, ShardedTensor, meshed};
 pub use place::{Line, Place};
-pub use references::{References, applied, references, renamable, rename, uses_of_member};
+pub use references::{References, applied, places_of_member, references, renamable, rename, uses_of_member};
 pub use refusal::Refusal;
 pub use shape::{AxisText, Rows, how, kind};
 pub use shapes::{PartialTensor, SoFar, shapes};

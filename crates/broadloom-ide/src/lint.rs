@@ -15,3 +15,8 @@ use crate::analysis::Analysis;
 pub fn lint(analysis: &mut Analysis) -> Vec<Diagnostic> {
     broadloom_lang::lint(&mut analysis.program)
 }
+
+/// The names that are defined and not used: those among the [warnings](lint) that an editor may show more faintly.
+pub fn unused(analysis: &mut Analysis) -> Vec<Diagnostic> {
+    broadloom_lang::unused_names(&mut analysis.program)
+}

@@ -63,10 +63,21 @@ impl BindingKind {
 #[derive(Default)]
 pub(crate) struct Bindings {
     pub all: Vec<Binding>,
-    /// The places in `all` of each name.
-    by_name: FxHashMap<String, Vec<usize>>,
-    /// The bodies of functions.
+    by_name: FxHashMap<String, Named>,
+    /// The bodies of functions, in order; none is inside of another.
     bodies: Vec<(u32, u32)>,
+}
+
+/// The bindings of one name, as indices into [`Bindings::all`], so that the one at an offset is found without looking at all of
+/// them.
+#[derive(Default)]
+struct Named {
+    /// The places that bind the name, in order: the span, and the binding.
+    written: Vec<(u32, u32, usize)>,
+    /// Those that are known to the end of the text, in the order in which they begin to be.
+    outer: Vec<(u32, usize)>,
+    /// Those of blocks: the range in which each is known, the last end of it and of those before it, and the binding.
+    inner: Vec<(u32, u32, u32, usize)>,
 }
 
 impl Bindings {
@@ -81,8 +92,35 @@ impl Bindings {
     }
 
     fn push(&mut self, binding: Binding) {
-        self.by_name.entry(binding.name.clone()).or_default().push(self.all.len());
+        let named = self.by_name.entry(binding.name.clone()).or_default();
+        let (index, (start, end)) = (self.all.len(), binding.known);
+        named.written.push((binding.span.start, binding.span.end, index));
+        match end {
+            u32::MAX => named.outer.push((start, index)),
+            _ => named.inner.push((start, end, end, index)),
+        }
         self.all.push(binding);
+    }
+
+    /// Puts everything in order, when all names have been found.
+    fn sort(&mut self) {
+        for named in self.by_name.values_mut() {
+            named.written.sort();
+            named.outer.sort();
+            named.inner.sort_by_key(|(start, _, _, index)| (*start, *index));
+            let mut last = 0;
+            for (_, end, last_end, _) in &mut named.inner {
+                last = last.max(*end);
+                *last_end = last;
+            }
+        }
+        self.bodies.sort();
+        let mut reached = 0;
+        self.bodies.retain(|(_, end)| {
+            let is_outside = *end > reached;
+            reached = reached.max(*end);
+            is_outside
+        });
     }
 
     /// The names that are known at an offset, the innermost first, and among those the last bound
@@ -103,13 +141,24 @@ impl Bindings {
     /// The binding of a name at an offset, as an index into `all`.
     pub fn index(&self, name: &str, offset: u32) -> Option<usize> {
         let named = self.by_name.get(name)?;
-        let is_here = |binding: &Binding| binding.span.start <= offset && offset <= binding.span.end;
-        if let Some(here) = named.iter().find(|index| is_here(&self.all[**index])) {
-            return Some(*here);
+        let before = named.written.partition_point(|(start, ..)| *start <= offset);
+        if let Some((_, end, here)) = before.checked_sub(1).map(|last| named.written[last])
+            && offset <= end
+        {
+            return Some(here);
         }
-        let in_body = self.in_body(offset);
-        let known = named.iter().copied().filter(|index| self.all[*index].is_known(offset, in_body));
-        known.min_by_key(|index| self.all[*index].rank(offset))
+        // The innermost, and among those the last.
+        let begun = named.inner.partition_point(|(start, ..)| *start <= offset);
+        let reaching = named.inner[..begun].iter().rev().take_while(|(_, _, last_end, _)| offset < *last_end);
+        let known = reaching.filter(|(_, end, ..)| offset < *end).map(|(.., index)| *index);
+        if let Some(inner) = known.min_by_key(|index| self.all[*index].rank(offset)) {
+            return Some(inner);
+        }
+        let begun = named.outer.partition_point(|(start, _)| *start <= offset);
+        let first_of = |at: usize| named.outer.partition_point(|(start, _)| *start < named.outer[at].0);
+        let last = begun.checked_sub(1).map(first_of);
+        let later = || Some(begun).filter(|begun| *begun < named.outer.len() && self.in_body(offset));
+        last.or_else(later).map(|at| named.outer[at].1)
     }
 
     /// The arguments of a function, by name or all of them.
@@ -118,17 +167,25 @@ impl Bindings {
         let is_argument = move |(_, binding): &(usize, &Binding)| {
             binding.kind == BindingKind::Argument && inside(binding.span)
         };
-        let is_function = function.kind == BindingKind::Function;
-        self.all
-            .iter()
-            .enumerate()
-            .filter(move |each| is_function && is_argument(each))
-            .map(|(index, _)| index)
+        let first = match function.kind {
+            BindingKind::Function => self.index(&function.name, function.span.start),
+            _ => None,
+        };
+        // They are bound right after their function.
+        let first = first.map_or(self.all.len(), |function| function + 1);
+        let there = self.all[first..].iter().take_while(|each| each.span.start <= function.head.end);
+        (first..).zip(there).filter(is_argument).map(|(index, _)| index)
+    }
+
+    /// The binding by which other files know a name: the last one that is known to the end.
+    pub fn member(&self, name: &str) -> Option<&Binding> {
+        self.by_name.get(name)?.outer.last().map(|(_, index)| &self.all[*index])
     }
 
     /// Returns true inside the body of a function, where names are looked up when it is applied.
     fn in_body(&self, offset: u32) -> bool {
-        self.bodies.iter().any(|(start, end)| (*start..*end).contains(&offset))
+        let before = self.bodies.partition_point(|(start, _)| *start <= offset);
+        before.checked_sub(1).is_some_and(|last| offset < self.bodies[last].1)
     }
 }
 
@@ -182,6 +239,30 @@ mod tests {
         assert_eq!(bound("let y = x▮\ndata x : 3\n"), None);
         assert_eq!(bound("let y = {w} @ ▮w\n"), Some(1));
         assert_eq!(bound("dim n = 3\ndata x : n▮ | 2\n"), Some(1));
+    }
+
+    /// The binding at an offset, by its definition: what is written there, or the known one of the least rank.
+    fn by_definition(names: &Bindings, name: &str, offset: u32) -> Option<usize> {
+        let named = || names.all.iter().enumerate().filter(|(_, each)| each.name == name);
+        let here = named().find(|(_, each)| each.span.start <= offset && offset <= each.span.end);
+        let in_body = names.in_body(offset);
+        let known = named().filter(|(_, each)| each.is_known(offset, in_body));
+        here.or_else(|| known.min_by_key(|(_, each)| each.rank(offset))).map(|(index, _)| index)
+    }
+
+    #[test]
+    fn names_are_found_as_by_looking_at_all() {
+        let text = "data x : 3\ndef f(x) = x + y\ndef g(x)(y) =\n  let x = x + {w}\n  def f(y) =\n    let x = y\n    x\n  f(x)\n\
+                    for x in 0..3:\n  let y = x\n  for x in 0..2:\n    print x\nlet x, y = [1, 2]\nlet w = {w} + {w}\nlet x = x\ndef h(x) = z\nlet z = 1\nlet z = 2\n";
+        for text in [text.to_string(), text.repeat(3), text.replace("=\n", "= (\n")] {
+            let names = Bindings::new(SourceId(0), &text);
+            for name in ["x", "y", "z", "w", "f", "g", "h", "none"] {
+                for offset in 0..=text.len() as u32 {
+                    let found = names.index(name, offset);
+                    assert_eq!(found, by_definition(&names, name, offset), "`{name}` at {offset}:\n{text}");
+                }
+            }
+        }
     }
 
     #[test]

@@ -170,19 +170,32 @@ impl Find<'_> {
         }
     }
 
-    /// The names in braces in a text.
+    /// The names in braces in a text: a name, or those of an expression.
     fn filled_in(&self, span: Span, all: &mut Vec<Occurrence>) {
         let text = span.slice(self.text);
         let is_letter = |letter: char| letter.is_alphanumeric() || letter == '_';
         for (open, _) in text.match_indices('{') {
             let rest = &text[open + 1..];
-            let end = rest.find(|letter| !is_letter(letter)).unwrap_or(rest.len());
-            if end == 0 || !rest[end..].starts_with('}') {
-                continue;
+            let Some(length) = rest.find('}') else { break };
+            let mut at = 0;
+            while let Some(begin) = rest[at..length].find(is_letter).map(|found| at + found) {
+                let end =
+                    rest[begin..length].find(|letter| !is_letter(letter)).map_or(length, |end| begin + end);
+                at = end;
+                // Numbers and fields are no names.
+                if rest[begin..].starts_with(|first: char| first.is_ascii_digit())
+                    || rest[..begin].ends_with('.')
+                {
+                    continue;
+                }
+                let start = span.start + (open + 1 + begin) as u32;
+                let target = self.bindings.index(&rest[begin..end], span.start);
+                let target = target.map_or(Target::Free, Target::Bound);
+                all.push(Occurrence {
+                    span: Span { start, end: start + (end - begin) as u32, ..span },
+                    target,
+                });
             }
-            let start = span.start + open as u32 + 1;
-            let target = self.bindings.index(&rest[..end], span.start).map_or(Target::Free, Target::Bound);
-            all.push(Occurrence { span: Span { start, end: start + end as u32, ..span }, target });
         }
     }
 }

@@ -3,6 +3,7 @@
 use broadloom_diagnostics::{Edit, SourceId, Span};
 use broadloom_lang::syntax::lexer::lex;
 use broadloom_lang::syntax::token::TokenKind;
+use rustc_hash::FxHashMap;
 
 use crate::analysis::Analysis;
 use crate::definition::{definition, in_library};
@@ -45,21 +46,33 @@ pub fn references(analysis: &Analysis, offset: u32) -> Option<References> {
     Some(References { name: name.to_string(), definition: definition(analysis, offset), places })
 }
 
-/// The uses in the program of something that a module binds: `module.name`.
-pub fn uses_of_member(analysis: &Analysis, definition: Span) -> Vec<Span> {
-    let main = analysis.program.main;
-    let text = analysis.sources().get(main).text();
-    let name = analysis.sources().slice(definition);
-    let names = Occurrences::new(main, text);
-    let is_use = |each: &&Occurrence| match each.target {
-        Target::Member(module) => {
-            let path = names.bindings.all[module].path;
-            let source = path.and_then(|path| analysis.program.imported(path));
-            source == Some(definition.source) && each.span.slice(text) == name
+/// The places of a text that use something that another file binds: `module.name`, where `module` is imported by a path that leads to the file.
+/// The text is not evaluated.
+pub fn uses_of_member(text: &str, name: &str, leads_there: impl Fn(&str) -> bool) -> Vec<Span> {
+    // Most files neither import anything nor know the name.
+    if !text.contains("import") || !text.contains(name) {
+        return Vec::new();
+    }
+    let names = Occurrences::new(SourceId(0), text);
+    let leads_there = |path: Span| leads_there(path.slice(text).trim_matches('"'));
+    let mut known: FxHashMap<usize, bool> = FxHashMap::default();
+    let mut is_use = |each: &&Occurrence| match each.target {
+        Target::Member(module) if each.span.slice(text) == name => {
+            *known.entry(module).or_insert_with(|| names.bindings.all[module].path.is_some_and(leads_there))
         }
         _ => false,
     };
-    names.all.iter().filter(is_use).map(|each| each.span).collect()
+    names.all.iter().filter(&mut is_use).map(|each| each.span).collect()
+}
+
+/// The places of a text that use what is bound at an offset, and the name; None if other files do not know it.
+pub fn places_of_member(text: &str, offset: u32) -> Option<(String, Vec<Span>)> {
+    let names = Occurrences::new(SourceId(0), text);
+    let here = names.at(offset)?;
+    let binding = names.binding(here)?;
+    let member = names.bindings.member(&binding.name)?;
+    let uses = names.all.iter().filter(|each| each.target == here.target).map(|each| each.span);
+    (member.span == binding.span).then(|| (binding.name.clone(), uses.collect()))
 }
 
 /// The span of the name at an offset, if the program binds it, so that it can be renamed; otherwise the reason why
@@ -80,7 +93,9 @@ pub fn renamable(analysis: &Analysis, offset: u32) -> Option<Result<Span, String
                 false => Ok(here.span),
             }
         }
-        Target::Member(_) => Err(format!("`{name}` is defined in another file: rename it there")),
+        // It is renamed in the file that defines it, and in all that import that.
+        Target::Member(_) if definition(analysis, offset).is_some() => Ok(here.span),
+        Target::Member(_) => Err(format!("the module has nothing called `{name}`")),
         Target::Field => {
             Err(format!("`{name}` is a size, a parameter or a gradient: rename it where it is made"))
         }
@@ -108,7 +123,9 @@ pub fn rename(analysis: &Analysis, offset: u32, new: &str) -> Result<Vec<Edit>, 
     renamable(analysis, offset).ok_or("there is no name here")??;
     let names = Occurrences::new(main, text);
     let here = names.at(offset).ok_or("there is no name here")?;
-    let Target::Bound(index) = here.target else { return Err("there is no name here".into()) };
+    let Target::Bound(index) = here.target else {
+        return Err(format!("`{}` is defined in another file: rename it there", here.span.slice(text)));
+    };
     let name = here.span.slice(text);
     if names.bindings.all[index].kind == BindingKind::Parameter {
         let field =
@@ -117,6 +134,11 @@ pub fn rename(analysis: &Analysis, offset: u32, new: &str) -> Result<Vec<Edit>, 
             let (line, _) = analysis.sources().position(field.span);
             return Err(format!("`.{name}` on line {line} may be this parameter: rename it by hand"));
         }
+    }
+    // Other files would find the last of two.
+    let binding = &names.bindings.all[index];
+    if binding.known.1 == u32::MAX && new != name && names.bindings.member(new).is_some() {
+        return Err(format!("`{new}` is the name of something else here"));
     }
     let places = names.all.iter().filter(|each| each.target == here.target);
     let edits: Vec<Edit> = places.map(|each| Edit { span: each.span, text: new.to_string() }).collect();

@@ -32,6 +32,7 @@ impl Refusal {
             diagnostic.notes.extend(error.excerpt().map(str::to_string));
             diagnostic.notes.extend(error.ends().iter().map(ToString::to_string));
             diagnostic.help.extend(error.help().iter().cloned());
+            diagnostic.help.iter_mut().for_each(|help| help.write_in(broadloom_lang::in_loom));
             for link in error.chain() {
                 diagnostic = diagnostic.with_link(None, &link.text);
             }

@@ -111,7 +111,7 @@ fn plain(sources: &Sources, signature: &Signature) -> FunctionSignature {
     let result = scheme.ok().map(|scheme| scheme.result.to_string());
     let arguments = signature.arguments.iter().map(|argument| SignatureArgument {
         name: argument.name.clone(),
-        shape: argument.shape.clone(),
+        shape: argument.shape.as_ref().map(|shape| shape.text.clone()),
         default: argument.default.clone(),
     });
     let parameters = scheme.ok().map(|scheme| scheme.parameters.clone()).unwrap_or_default();

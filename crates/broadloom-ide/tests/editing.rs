@@ -188,6 +188,29 @@ fn hovers_of_functions_and_sizes() {
     );
 }
 
+/// A function is asked for its shapes with what it needs, where it is defined: in the program, or in a module.
+#[test]
+fn hovers_of_functions_that_need_others() {
+    let shapes = |text: &str| hovered(text).and_then(|hover| hover.shapes).unwrap_or_default();
+    // What it needs may stand below it, and have a mistake beside it.
+    let text = "let rows = 4\ndef f(x) = g▮(x)\nlet bad = nobody\ndef g(x) = h(x) @ {w : k -> rows}\ndef h(x) = x\nlet k = 3\n";
+    let alone = shapes(text);
+    assert!(alone.starts_with("g(x"), "{alone}");
+    let text = "data x : 3 | 4\ndef f▮(y) = y + x\n";
+    assert!(shapes(text).starts_with("f(y : "), "{}", shapes(text));
+    let folder = std::path::PathBuf::from("/no such folder");
+    let unsaved = [(
+        folder.join("parts.loom"),
+        "dim n = 4\ndef half(x) = 0.5 * x\ndef twice(x : n) = half(x)\n".to_string(),
+    )]
+    .into();
+    let text = "import \"parts.loom\"\ndata x : 4\nlet y = parts.twice(x)\n";
+    let offset = text.find("twice").expect("a name") as u32;
+    let mut analysis = Analysis::new(&Text { folder, unsaved, ..Text::new("a.loom", text) });
+    let shapes = hover(&mut analysis, offset).and_then(|hover| hover.shapes);
+    assert_eq!(shapes.as_deref(), Some("twice(x : 4) -> 4\n"));
+}
+
 #[test]
 fn definitions_are_in_the_program_or_in_the_library() {
     let program = |line| Some(("a.loom".to_string(), line));
@@ -198,6 +221,17 @@ fn definitions_are_in_the_program_or_in_the_library() {
     assert_eq!(defined("data x : 3\nlet y = ▮exp(x)\n"), None);
     let library = defined("data x : 3\nlet y = x |> ▮linear(2)\n");
     assert_eq!(library.map(|(file, _)| file).as_deref(), Some("<std/layers.loom>"));
+}
+
+/// A parameter of a layer leads to where the function makes it, and has the shape that it has in this layer.
+#[test]
+fn parameters_after_a_dot() {
+    let text = "data x : 2 | 3\ndef dense(size)(x) =\n  {w} @ x + {b : size}\nlet net = dense(4)\nlet other = dense(5)\nlet y = net(x)\nlet z = other(x)\n";
+    assert_eq!(defined(&format!("{text}let u = sum(net.▮w)\n")), Some(("a.loom".to_string(), 3)));
+    let found = hovered(&format!("{text}let u = sum(other.▮w)\n")).expect("a parameter");
+    let shown: Vec<_> = found.tensors.iter().map(|each| (each.name.as_str(), each.shape.as_str())).collect();
+    assert_eq!(shown, [("other.w", "3 -> 5")]);
+    assert_eq!(defined(&format!("{text}let u = sum(net.▮nothing)\n")), None);
 }
 
 #[test]
@@ -222,6 +256,14 @@ fn completions_know_their_place() {
     assert_eq!(completed(&format!("{model}let z = f.parts.▮\n"), &[]), 0);
     completed("let y = einsum(\"i j => ▮\", 1)\n", &["i", "j"]);
     assert_eq!(completed("let stride = 2\nlet y = sum(\"{st▮}*o+k => o\", 1)\n", &["stride"]), 1);
+    // A tensor is no number, and in a spec of letters a label does not go on from the letter before.
+    assert_eq!(
+        completed("data start : 3\nlet stride = 2\nlet y = sum(\"{st▮}*o+k => o\", 1)\n", &["stride"]),
+        1
+    );
+    let (analysis, offset) = with_cursor("let y = einsum(\"ij; jk => i▮\", 1, 2)\n");
+    let found = completion(&analysis, offset);
+    assert!(found.iter().any(|each| each.label == "k" && each.replaces == 0), "{found:?}");
     completed("let y = 1 |> linear(▮)\n", &["size = "]);
     completed("data x : 3 as ▮\n", &["f32"]);
     assert_eq!(completed("let y = 3e▮\n", &[]), 0);

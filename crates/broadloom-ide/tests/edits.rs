@@ -1,13 +1,14 @@
 //! After every edit, answers about a program that is edited equal those about the same text read afresh.
 //! `BROADLOOM_EDITS` says how many edits are made.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use broadloom_ide::{Analysis, Editing, Listing, Text, check, diagnostics, hints, lint};
+use broadloom_testing::{Dice, setting};
 
 /// Programs with everything that one statement can leave behind for the next: sizes, functions with parameters, layers that
 /// are used twice, modules, states, routines, names that are bound again.
-const PROGRAMS: [&str; 4] = [
+const PROGRAMS: [&str; 6] = [
     "\
 dim batch in 1..64 = 32
 dim classes = 10
@@ -85,7 +86,58 @@ let missing = 3
 let absent = missing + 1
 print sum(d)
 ",
+    "\
+let early = 2 * 3
+data x = load(\"table.csv\")
+data more : 2 = load(\"pair.csv\")
+let wrong = early + nobody_at_all
+let y = x |> linear(4)
+let train = batches(\"table.csv\", size = 2)
+data row : 2 | ... = train
+let z = y |> linear(3)
+let a = z + more
+let b = [z, z]
+let c = b[0] + b[1]
+def last(x) = x + {w}
+let d = last(c)
+print mean(d)
+",
+    "\
+let rows = 4
+def one(x) = x @ {w : rows -> ...}
+def two(x) = one(relu(x)) + offset
+def three(n)(x) = if n > rows then two(x) else one(x)
+def four(x : 3) = three(2)(x) + missing_here
+def five(x : a, b) : b, a = x
+def six(x) =
+  def inner(y) = y + {b}
+  inner(x) + inner(x)
+def seven(x) = six(seven_of(x))
+def eight(x) = z + x
+let offset = 2
+data z : 3
+let y = z |> six
+let y2 = y |> six
+def nine(x) = nine(x)
+def ten(x) = eleven(x)
+def eleven(x) = ten(x)
+let y3 = y2 + 1
+",
 ];
+
+/// The tables that programs load, with some number of rows.
+fn write_tables(folder: &Path, rows: usize) {
+    let row = |at: usize| format!("{at}.5,{}\n", 2 * at);
+    std::fs::write(folder.join("table.csv"), (0..rows).map(row).collect::<String>()).expect("a table");
+    std::fs::write(folder.join("pair.csv"), "1.5\n2.5\n").expect("a table");
+}
+
+/// A folder of its own for a test.
+fn folder(name: &str) -> PathBuf {
+    let folder = std::env::temp_dir().join(format!("broadloom-edits-{name}-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    std::fs::canonicalize(folder).expect("a folder")
+}
 
 const MODULE: &str = "def half(x) = 0.5 * x\ndef wide(size)(x) = {w} @ x + {b : size}\n";
 
@@ -125,31 +177,19 @@ const PIECES: [&str; 32] = [
     "print x\n",
 ];
 
-/// Numbers that look random, the same in every run.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 % limit.max(1) as u64) as usize
-    }
-
-    /// A place in a text: at its beginning, in its last tenth, anywhere, and most often near the place before.
-    fn place(&mut self, text: &str, before: usize) -> usize {
-        let at = match self.below(10) {
-            0 => self.below(20),
-            1 | 2 => text.len() * 9 / 10 + self.below(text.len() / 10 + 1),
-            3 | 4 => self.below(text.len() + 1),
-            _ => (before + self.below(30)).saturating_sub(10),
-        };
-        text.floor_char_boundary(at.min(text.len()))
-    }
+/// A place in a text: at its beginning, in its last tenth, anywhere, and most often near the place before.
+fn place(random: &mut Dice, text: &str, before: usize) -> usize {
+    let at = match random.below(10) {
+        0 => random.below(20),
+        1 | 2 => text.len() * 9 / 10 + random.below(text.len() / 10 + 1),
+        3 | 4 => random.below(text.len() + 1),
+        _ => (before + random.below(30)).saturating_sub(10),
+    };
+    text.floor_char_boundary(at.min(text.len()))
 }
 
-fn text(program: &str, module: &str) -> Text {
-    let folder = PathBuf::from("/no such folder");
+fn text(folder: &Path, program: &str, module: &str) -> Text {
+    let folder = folder.to_path_buf();
     let unsaved = [(folder.join("parts.loom"), module.to_string())].into();
     Text { folder, unsaved, ..Text::new("edited.loom", program) }
 }
@@ -164,14 +204,14 @@ fn answers(mut analysis: Analysis) -> [String; 4] {
 
 #[test]
 fn answers_equal_those_of_a_fresh_check() {
-    let edits: usize =
-        std::env::var("BROADLOOM_EDITS").ok().and_then(|text| text.parse().ok()).unwrap_or(10_000);
-    let mut random = Random(0x9E37_79B9_7F4A_7C15);
+    let edits = setting("BROADLOOM_EDITS", 10_000) as usize;
+    let (mut random, folder) = (Dice::new(1), folder("random"));
+    write_tables(&folder, 4);
     let (mut editing, mut program, mut module) = (Editing::default(), String::new(), MODULE.to_string());
     let (mut base, mut reused, mut start) = (PROGRAMS[0], 0, 0);
     for edit in 0..edits {
         if edit % 40 == 0 || program.len() > 3_000 {
-            base = PROGRAMS[random.below(PROGRAMS.len())];
+            base = random.pick(&PROGRAMS);
             program = base.to_string();
         } else if random.below(100) == 0 {
             module = format!("{MODULE}def more(x) = x + {edit}\n");
@@ -179,11 +219,14 @@ fn answers_equal_those_of_a_fresh_check() {
             // Edits are taken back soon: programs that are wrong everywhere say little.
             program = base.to_string();
         } else {
-            start = random.place(&program, start);
+            start = place(&mut random, &program, start);
             let end = program.ceil_char_boundary((start + random.below(6)).min(program.len()));
-            program.replace_range(start..end, PIECES[random.below(PIECES.len())]);
+            program.replace_range(start..end, random.pick(&PIECES));
         }
-        let text = text(&program, &module);
+        if random.below(50) == 0 {
+            write_tables(&folder, 3 + random.below(5));
+        }
+        let text = text(&folder, &program, &module);
         let edited = answers(Analysis::edited(&text, &mut editing));
         reused += usize::from(editing.reused() > 0);
         if random.below(2) == 0 {
@@ -194,4 +237,60 @@ fn answers_equal_those_of_a_fresh_check() {
         }
     }
     assert!(reused * 10 > edits, "{reused} of {edits} checks went on from a checkpoint");
+    std::fs::remove_dir_all(folder).expect("the folder is removed");
+}
+
+/// Statements after `load` go on from what was evaluated before, and a file that has not changed is read once.
+#[test]
+fn files_are_read_once() {
+    let folder = folder("once");
+    write_tables(&folder, 4);
+    let lines = |last: usize| {
+        let rest: String = (0..12).map(|at| format!("let y{at} = x + {at}\n")).collect();
+        format!("data x = load(\"table.csv\")\n{rest}print sum(y{last})\n")
+    };
+    let mut editing = Editing::default();
+    let mut checked = |last: usize| {
+        let mut analysis = Analysis::edited(&text(&folder, &lines(last), ""), &mut editing);
+        let shape = check(&mut analysis, Listing::All).tensors[0].shape.clone();
+        (shape, editing.reused() > 0)
+    };
+    assert_eq!(checked(1), ("4, 2".to_string(), false));
+    checked(2);
+    assert_eq!(checked(3), ("4, 2".to_string(), true));
+    // Another length, or another time: the file is read again.
+    write_tables(&folder, 5);
+    assert_eq!(checked(4), ("5, 2".to_string(), false));
+    checked(5);
+    let file = folder.join("table.csv");
+    let changed = std::fs::File::options().write(true).open(&file).expect("a table");
+    changed.set_modified(std::time::SystemTime::UNIX_EPOCH).expect("a time");
+    assert_eq!(checked(6), ("5, 2".to_string(), false));
+    std::fs::remove_dir_all(folder).expect("the folder is removed");
+}
+
+/// The memory that is kept between checks does not grow with the number of edits.
+#[test]
+fn memory_is_bounded_over_many_edits() {
+    let body = "data x : 3\nlet k = 1\ndef outer(x) =\n  def inner(y) = y + {b}\n  inner(x)\n";
+    let program = |edit: usize| {
+        let rest: String = (0..20).map(|at| format!("let y{at} = outer(x)\n")).collect();
+        format!(
+            "{body}{rest}let last = outer(x) + {edit}\ndef again(x) =\n  def inner(y) = y\n  inner(x)\nlet z = again(x)\n"
+        )
+    };
+    let mut editing = Editing::default();
+    let mut most = 0;
+    for edit in 0..setting("BROADLOOM_EDITS", 1_000) as usize {
+        let analysis =
+            Analysis::edited(&text(Path::new("/no such folder"), &program(edit), ""), &mut editing);
+        assert!(analysis.is_ok(), "{:?}", analysis.diagnostics());
+        if edit % 2 == 0 {
+            editing.prepare();
+        }
+        match edit {
+            0..10 => most = most.max(editing.scopes()),
+            _ => assert!(editing.reused() > 0 && editing.scopes() <= most, "{} scopes", editing.scopes()),
+        }
+    }
 }

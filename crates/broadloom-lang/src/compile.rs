@@ -2,7 +2,7 @@
 
 use broadloom_diagnostics::{Diagnostic, Sources};
 
-use crate::eval::Eval;
+use crate::eval::{Eval, interface, replay};
 use crate::program::{Asked, Options, Program};
 use crate::signature::Signature;
 
@@ -29,10 +29,10 @@ pub fn compile(name: &str, text: &str, options: &Options) -> Program {
 fn evaluated<'o>(name: &str, text: &str, options: &'o Options) -> Eval<'o> {
     let mut eval = Eval::new(options);
     if !options.walks && options.until.is_none() {
-        eval.begin_replaying();
+        replay::begin_replaying(&mut eval);
     }
     eval.program(name, text);
-    if !eval.has_to_walk() {
+    if !replay::has_to_walk(&eval) {
         return eval;
     }
     let mut eval = Eval::new(options);
@@ -64,7 +64,7 @@ pub fn signatures(name: &str, text: &str, options: &Options, asked: &Asked) -> S
     let mut eval = Eval::new(options);
     eval.program(name, text);
     let list = eval.signatures(asked);
-    let fingerprint = eval.fingerprint_of(eval.main());
+    let fingerprint = interface::fingerprint_of(&eval, eval.main());
     Signatures { sources: eval.sources, diagnostics: eval.diagnostics, list, fingerprint }
 }
 

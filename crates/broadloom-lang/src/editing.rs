@@ -1,5 +1,7 @@
 //! Programs that are edited: a check after an edit goes on from the statements before it.
 
+use crate::eval::loaded::Loaded;
+use crate::eval::looked::Looked;
 use crate::eval::{Checkpoint, Eval};
 use crate::program::{Options, Program};
 
@@ -29,6 +31,10 @@ pub struct Editing {
     text: String,
     /// The number of statements that the last check did not evaluate again.
     reused: usize,
+    /// The arrays of files that were read.
+    loaded: Loaded,
+    /// The functions without mistakes.
+    looked: Looked,
 }
 
 impl Editing {
@@ -55,6 +61,8 @@ impl Editing {
             (eval, read_whole)
         });
         self.reused = first;
+        (eval.loaded, eval.looked) =
+            (Some(std::mem::take(&mut self.loaded)), Some(std::mem::take(&mut self.looked)));
         let edited = eval.statement_at(changed as u32).saturating_sub(BEFORE);
         let is_far = edited >= first + FAR || first == 0 && edited >= FEW;
         let made = eval.evaluate(first, Some(edited).filter(|_| is_far && !is_first));
@@ -62,12 +70,21 @@ impl Editing {
             self.kept = made;
         }
         eval.finish(read_whole);
+        (self.loaded, self.looked) =
+            (eval.loaded.take().unwrap_or_default(), eval.looked.take().unwrap_or_default());
+        self.loaded.next(&eval.data_files);
+        self.looked.next();
         Program::of(eval, options)
     }
 
     /// The number of statements that the last check did not evaluate again.
     pub fn reused(&self) -> usize {
         self.reused
+    }
+
+    /// The number of scopes that are kept for evaluations to come.
+    pub fn scopes(&self) -> usize {
+        self.kept.as_ref().map_or(0, Checkpoint::scopes)
     }
 
     /// Prepares for the next edit, while nobody waits. Returns false if there is nothing to prepare.

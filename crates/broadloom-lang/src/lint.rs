@@ -140,6 +140,16 @@ pub(crate) fn explain(program: &mut Program) {
     }
 }
 
+/// The names that a program defines and does not use; none if it has errors.
+pub fn unused_names(program: &mut Program) -> Vec<Diagnostic> {
+    let mut found = if program.is_ok() { unused::unused(program) } else { Vec::new() };
+    if !found.is_empty() {
+        let spans = constraining(program);
+        found.retain(|unused| unused.primary().is_none_or(|label| !spans.contains(&label.span)));
+    }
+    tidy(program, found)
+}
+
 /// The other lints: unused names, broadcasts, parameters used only together, and chosen sizes.
 fn looks(program: &mut Program, shapes: &Shapes) -> Vec<Diagnostic> {
     let mut found = unused::unused(program);
@@ -239,7 +249,12 @@ fn broadcasts(program: &mut Program, shapes: &Shapes, wanted: Severity) -> Vec<D
             let is_repeated = |each: &Broadcast| each.axes.iter().any(|(_, size)| *size > 1);
             let fits =
                 |each: &Broadcast| shapes.elements(each.operand) == 1 || made_to_fit(program, each.operand);
-            let of_slot = of_step.iter().filter(|each| each.slot == slot);
+            // A function of the language that is made of several steps broadcasts inside of itself.
+            let is_inside = |each: &Broadcast| {
+                let made = program.graph.step_of(each.operand).and_then(|step| program.origins.get(step));
+                made.is_some_and(|made| made.span == origin.span)
+            };
+            let of_slot = of_step.iter().filter(|each| each.slot == slot && !is_inside(each));
             let rows: Vec<&Broadcast> =
                 of_slot.filter(|each| !is_usual(each) && is_repeated(each) && !fits(each)).collect();
             let Some(first) = rows.first() else { continue };

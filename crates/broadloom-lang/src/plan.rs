@@ -95,6 +95,21 @@ pub enum Action {
     Repeat(Repeat),
 }
 
+impl Action {
+    /// Returns true if it runs a routine, by itself or in a loop.
+    pub(crate) fn runs(&self, wanted: usize) -> bool {
+        let mut waiting = vec![self];
+        while let Some(action) = waiting.pop() {
+            match action {
+                Action::Run { routine, .. } if *routine == wanted => return true,
+                Action::Repeat(repeat) => waiting.extend(&repeat.body),
+                Action::Run { .. } | Action::Print { .. } | Action::Save { .. } => {}
+            }
+        }
+        false
+    }
+}
+
 /// Actions that are repeated.
 #[derive(Clone, Debug)]
 pub struct Repeat {
@@ -110,8 +125,11 @@ pub struct Repeat {
     pub body: Vec<Action>,
     /// The streams of which each repetition takes the next batch, as indices into [`Plan::streams`].
     pub streams: Vec<usize>,
-    /// The losses minimised in the body, with their names, so that they can be shown as it runs.
+    /// The losses minimised in the body itself, not in loops in it, with their names, so that they can be shown as it runs.
     pub losses: Vec<(String, Tensor)>,
+    /// True if gradients from before it are used in it or behind it. They are in memory only, so that no run can go on from
+    /// inside of it.
+    pub holds: bool,
     /// The span of the statement.
     pub span: Span,
 }
@@ -125,4 +143,17 @@ pub enum PrintedPiece {
     Tensor(Tensor),
     /// A number computed from the current repetition.
     Position(Position),
+    /// Parts of one text, with nothing between them.
+    Filled(Vec<PrintedPiece>),
+}
+
+impl PrintedPiece {
+    /// The tensors whose numbers it shows.
+    pub(crate) fn tensors(&self) -> Vec<Tensor> {
+        match self {
+            PrintedPiece::Tensor(tensor) => vec![*tensor],
+            PrintedPiece::Filled(pieces) => pieces.iter().flat_map(PrintedPiece::tensors).collect(),
+            PrintedPiece::Text(_) | PrintedPiece::Position(_) => Vec::new(),
+        }
+    }
 }

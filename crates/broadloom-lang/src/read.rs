@@ -2,7 +2,8 @@
 
 use broadloom_diagnostics::Span;
 
-use crate::eval::Eval;
+use crate::eval::advice::makers;
+use crate::eval::{Eval, weights};
 use crate::plan::Plan;
 use crate::program::{Options, Program};
 use crate::weights::{Load, Weights};
@@ -42,12 +43,14 @@ impl Program {
             eval.unassigned_states();
         }
         let main = eval.main();
-        let loads = eval.loads();
+        let loads = weights::loads(&mut eval);
         let plan = Plan { actions: eval.finish_plan(), ..std::mem::take(&mut eval.plan) };
         let makers: Vec<Option<Span>> =
-            (0..eval.applied.len() as u32).map(|at| eval.configured_at(at)).collect();
-        let applied = std::mem::take(&mut eval.applied);
-        let applications = applied.iter().zip(makers).map(|(applied, made)| applied.shown(made)).collect();
+            (0..eval.applied.len() as u32).map(|at| makers::configured_at(&eval, at)).collect();
+        // The scopes of applications are given back one by one, and names that are taken at once: this is when most memory is held.
+        eval.forget_names();
+        let applied = std::mem::take(&mut eval.applied).into_iter().zip(makers);
+        let applications = applied.map(|(applied, made)| applied.shown(made, &eval.names)).collect();
         let program = Program {
             sources: eval.sources,
             main,

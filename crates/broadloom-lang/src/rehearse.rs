@@ -128,11 +128,9 @@ impl Walk<'_> {
                 Action::Run { routine, span, .. } => self.routine(*routine, *span),
                 Action::Print { routine, pieces, span, .. } => {
                     routine.iter().for_each(|routine| self.routine(*routine, *span));
-                    for piece in pieces {
-                        if let PrintedPiece::Tensor(tensor) = piece {
-                            let got = self.rehearsal.get(*tensor);
-                            self.missing(got, *span);
-                        }
+                    for tensor in pieces.iter().flat_map(PrintedPiece::tensors) {
+                        let got = self.rehearsal.get(tensor);
+                        self.missing(got, *span);
                     }
                 }
                 Action::Save { routine, tensor, span, .. } => {

@@ -6,7 +6,6 @@ use broadloom_diagnostics::Diagnostic;
 
 use crate::codes;
 use crate::observer::Observer;
-use crate::plan::Action;
 use crate::program::HAS_FILES;
 use crate::progress::Progress;
 use crate::ready::Ready;
@@ -50,21 +49,8 @@ impl Ready {
             let within = if done.len() > 1 { ", inside of the next" } else { "" };
             observer.notice(&format!("{} goes on after {}{within}", file.display(), done.join(" and ")));
         }
-        let (repetitions, losses) = self.reported(&place);
-        observer.resumed(repetitions, losses);
+        let (all, _) = place.counted(&self.plan);
+        observer.resumed(all.steps, all.losses);
         Ok(place)
-    }
-
-    /// The number of repetitions, and of losses, that an observer has been told when a run has come to a place.
-    fn reported(&self, place: &Progress) -> (u64, u64) {
-        let Some(step) = place.steps.first() else { return (0, 0) };
-        let (mut repetitions, mut losses) = (0u64, 0u64);
-        for (at, action) in self.plan.actions.iter().enumerate().take(step.action + 1) {
-            let Action::Repeat(repeat) = action else { continue };
-            let done = if at < step.action { repeat.total() } else { step.repetitions };
-            repetitions = repetitions.saturating_add(done);
-            losses = losses.saturating_add(done.saturating_mul(repeat.losses.len() as u64));
-        }
-        (repetitions, losses)
     }
 }

@@ -1,5 +1,6 @@
 //! Running a program.
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use broadloom::files::{write_csv, write_npy};
@@ -9,12 +10,13 @@ use broadloom_diagnostics::{Diagnostic, Severity, Span};
 use crate::codes;
 use crate::feed::Feeds;
 use crate::mesh::OnMesh;
-use crate::observer::{Observer, notice};
+use crate::observer::{Observer, Repeated, notice};
 use crate::plan::{Action, Plan, PrintedPiece, Repeat};
 use crate::program::{HAS_FILES, Origin, Program};
 use crate::progress::{Progress, Step};
 use crate::ready::{Ready, diagnose};
 use crate::show;
+use crate::steps::Steps;
 use crate::stream::{HAS_STREAMS, Stream};
 
 /// Options for running a program.
@@ -26,7 +28,7 @@ pub struct RunOptions {
     pub load: Option<PathBuf>,
     /// The file for parameters and states after the run.
     pub save: Option<PathBuf>,
-    /// The number of repetitions of the outermost loop after which they are saved, each time.
+    /// The number of steps after which they are saved, each time.
     pub save_every: Option<u64>,
     /// True to go on from where the run that wrote the file to be saved to has come.
     pub resume: bool,
@@ -89,7 +91,7 @@ impl Program {
         if lost {
             if let (Some(file), Some(saved)) = (&options.save, saved) {
                 observer.notice(&format!(
-                    "{} has the values after repetition {saved}; the run can go on from there",
+                    "{} has the values after {saved}; the run can go on from there",
                     file.display()
                 ));
             }
@@ -139,7 +141,7 @@ pub struct Way {
     pub steps: Option<u64>,
     /// The place at which to begin.
     pub from: Progress,
-    /// The file to which parameters and states are saved while the program runs, and the number of repetitions between.
+    /// The file to which parameters and states are saved while the program runs, and the number of steps between.
     pub checkpoints: Option<(PathBuf, u64)>,
 }
 
@@ -153,8 +155,8 @@ pub struct Ended {
     pub stopped: bool,
     /// The progress that it made.
     pub place: Progress,
-    /// The repetition after which values were last saved on the way, if they were.
-    pub saved: Option<u64>,
+    /// The repetition after which values were last saved on the way, in words, if they were.
+    pub saved: Option<String>,
 }
 
 impl Ready {
@@ -163,6 +165,12 @@ impl Ready {
         if HAS_STREAMS && way.from != Progress::default() {
             self.feeds.go_to(&self.plan, &way.from);
         }
+        self.go_on(way, observer)
+    }
+
+    /// Goes on with a run that an observer has stopped, from the place where it ended. Meanwhile tensors may have been
+    /// [computed](Ready::compute) from other arrays, if those of the run are [given](Ready::give) again.
+    pub fn go_on(&mut self, way: &Way, observer: &mut dyn Observer) -> Ended {
         if HAS_STREAMS && !std::mem::replace(&mut self.feeds.told, true) {
             let notices = self.plan.streams.iter().flat_map(Stream::notices);
             notices.for_each(|notice| observer.notice(&notice));
@@ -190,6 +198,10 @@ impl Ready {
             turns: Vec::new(),
             resuming: way.from.steps.clone(),
             place: way.from.clone(),
+            steps: Steps::default(),
+            done: 0,
+            of: 0,
+            held: 0,
             saved: None,
         };
         let outcome = running.all();
@@ -266,8 +278,15 @@ struct Running<'p> {
     resuming: Vec<Step>,
     /// The progress so far.
     place: Progress,
+    /// What counts as a step in the outermost loop that is under way.
+    steps: Steps,
+    /// The number of its steps that are done, and of all of them.
+    done: u64,
+    of: u64,
+    /// The number of loops around that hold gradients from before them.
+    held: usize,
     /// The repetition after which values were last saved on the way.
-    saved: Option<u64>,
+    saved: Option<String>,
 }
 
 impl Running<'_> {
@@ -288,20 +307,22 @@ impl Running<'_> {
         }
     }
 
-    /// Saves parameters and states after a repetition of the outermost loop, if it is time.
+    /// Saves parameters and states after a step, if it is time.
     fn checkpoint(&mut self, span: Span) -> Result<(), Box<Diagnostic>> {
         let Some((file, every)) = &self.way.checkpoints else { return Ok(()) };
-        if !self.place.steps.first().is_some_and(|step| step.repetitions.is_multiple_of(*every)) {
+        if !self.done.is_multiple_of(*every) || self.held > 0 {
             return Ok(());
         }
         self.place.note(self.session);
         let saved = self.session.save(file);
         self.diagnosed(saved, span)?;
-        self.saved = self.place.steps.first().map(|step| step.repetitions);
+        let turns = self.turns.iter().rev().map(|(turn, _)| format!("repetition {turn}"));
+        self.saved = Some(turns.collect::<Vec<_>>().join(" inside of "));
         Ok(())
     }
 
-    /// Carries out actions; `turn` is the number of the repetition around them, from 0.
+    /// Carries out actions; `turn` is the number of the repetition around them, from 0, counted over all repetitions of the loops
+    /// around that.
     fn actions(&mut self, actions: &[Action], turn: u64) -> Result<(), Box<Diagnostic>> {
         let begin = self.resuming.get(self.depth).copied();
         if self.resuming.len() <= self.depth + 1 {
@@ -327,7 +348,17 @@ impl Running<'_> {
                     }
                 }
                 Action::Save { routine, tensor, path, span } => self.save(*routine, *tensor, path, *span)?,
-                Action::Repeat(repeat) => self.repeat(repeat, done)?,
+                Action::Repeat(repeat) => {
+                    if self.depth == 0 {
+                        self.steps = Steps::of(repeat);
+                        let is_begun = begin.is_some_and(|begin| begin.action == at);
+                        let (_, within) = self.way.from.counted(self.plan);
+                        self.done = if is_begun { within.steps } else { 0 };
+                        let total = self.way.steps.unwrap_or(repeat.total());
+                        self.of = self.steps.each(repeat).times(total).steps;
+                    }
+                    self.repeat(repeat, done, turn)?;
+                }
             }
             // Inside a loop a step ends with the repetition.
             if self.depth == 0 && !self.stopped && self.observer.stops() {
@@ -352,11 +383,18 @@ impl Running<'_> {
                 self.diagnosed(set, span)?;
             }
         }
-        let routine = &self.plan.routines[routine];
-        let ran = match self.way.keep_going {
-            true => self.session.run(&routine.unchecked()),
-            false => self.session.run(routine),
+        let (number, of) = (routine + 1, self.plan.routines.len());
+        let routine = match self.way.keep_going {
+            true => Cow::Owned(self.plan.routines[routine].unchecked()),
+            false => Cow::Borrowed(&self.plan.routines[routine]),
         };
+        if !self.session.is_compiled(&routine) {
+            self.observer.compiling(number, of);
+            let compiled = self.session.compile(&routine);
+            self.observer.compiled();
+            self.diagnosed(compiled, span)?;
+        }
+        let ran = self.session.run(&routine);
         // Notices about compilation appear when a routine runs first.
         notice(self.session, self.noticed, self.observer);
         let Err(error) = &ran else { return Ok(()) };
@@ -384,33 +422,39 @@ impl Running<'_> {
         wrong.with_help("keep the function inside of where it has a value, or learn more slowly")
     }
 
-    /// Repeats actions, after so many repetitions that are done.
-    fn repeat(&mut self, repeat: &Repeat, done: u64) -> Result<(), Box<Diagnostic>> {
+    /// Repeats actions, after so many repetitions that are done, in a repetition of the loops around.
+    fn repeat(&mut self, repeat: &Repeat, done: u64, around: u64) -> Result<(), Box<Diagnostic>> {
         self.depth += 1;
+        self.held += usize::from(repeat.holds);
         let total = self.way.steps.filter(|_| self.depth == 1).unwrap_or(repeat.total());
         let numbers = (repeat.from..repeat.from.saturating_add_unsigned(total)).enumerate();
         for (turn, number) in numbers.skip(usize::try_from(done).unwrap_or(usize::MAX)) {
             self.begin_turn(repeat, number)?;
             self.turns.push((turn as u64 + 1, total));
-            self.actions(&repeat.body, turn as u64)?;
-            self.turns.pop();
+            self.actions(&repeat.body, around.saturating_mul(total).saturating_add(turn as u64))?;
             if self.stopped {
+                self.turns.pop();
                 break;
             }
             self.place.steps.truncate(self.depth);
             if let Some(step) = self.place.steps.last_mut() {
                 step.repetitions = turn as u64 + 1;
             }
-            if self.depth == 1 {
+            if self.steps.count(repeat) {
+                self.done += 1;
                 let losses = self.losses(repeat);
-                self.observer.repeated(turn as u64 + 1, total, &losses);
+                let (done, of, turns) = (self.done, self.of, &self.turns[..]);
+                self.observer.repeated(&Repeated { done, of, turns, losses: &losses });
                 self.checkpoint(repeat.span)?;
             }
-            self.stopped = self.observer.stops();
+            self.turns.pop();
+            // Nobody can go on from here while gradients are needed that no file has.
+            self.stopped = self.observer.stops() && self.held == 0;
             if self.stopped {
                 break;
             }
         }
+        self.held -= usize::from(repeat.holds);
         self.depth -= 1;
         if self.depth == 0 {
             self.observer.ended();
@@ -458,16 +502,7 @@ impl Running<'_> {
         }
         let (mut line, mut after_block) = (String::new(), false);
         for piece in pieces {
-            let text = match piece {
-                PrintedPiece::Text(text) => show::text(text),
-                PrintedPiece::Position(position) => {
-                    show::number(position.number(&self.values).unwrap_or(f64::NAN))
-                }
-                PrintedPiece::Tensor(tensor) => {
-                    let values = self.session.get(*tensor);
-                    show::array(&self.diagnosed(values, span)?)
-                }
-            };
+            let text = self.shown(piece, span)?;
             let is_block = text.contains('\n');
             if !line.is_empty() {
                 // An array of several lines starts on a new line, and so does the text after it.
@@ -478,6 +513,34 @@ impl Running<'_> {
         }
         self.observer.printed(&line);
         Ok(())
+    }
+
+    /// A part of a printed line as text.
+    fn shown(&mut self, piece: &PrintedPiece, span: Span) -> Result<String, Box<Diagnostic>> {
+        Ok(match piece {
+            PrintedPiece::Text(text) => show::text(text),
+            PrintedPiece::Position(position) => {
+                show::number(position.number(&self.values).unwrap_or(f64::NAN))
+            }
+            PrintedPiece::Tensor(tensor) => {
+                let values = self.session.get(*tensor);
+                show::array(&self.diagnosed(values, span)?)
+            }
+            PrintedPiece::Filled(pieces) => {
+                let (mut text, mut after_block) = (String::new(), false);
+                for piece in pieces {
+                    let shown = self.shown(piece, span)?;
+                    // An array of several lines has lines of its own.
+                    let is_block = shown.contains('\n');
+                    if !text.is_empty() && !shown.is_empty() && (is_block || after_block) {
+                        text.push('\n');
+                    }
+                    text.push_str(&shown);
+                    after_block = is_block;
+                }
+                text
+            }
+        })
     }
 
     fn save(

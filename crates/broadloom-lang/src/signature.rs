@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use broadloom::SchemeAxis;
 use broadloom_diagnostics::Span;
 
 /// The signature of a function: its scheme, in the words of its author.
@@ -22,7 +23,9 @@ pub struct Signature {
     /// Its configuration, each as it is written or given; none if it has no list of its own.
     pub config: Option<Vec<String>>,
     /// The arguments that it is applied to.
-    pub arguments: Vec<Argument>,
+    pub arguments: Vec<SignatureArgument>,
+    /// The shape that it states for its result, as it is written.
+    pub stated: Option<String>,
     /// Its scheme, or why it has none.
     pub scheme: Result<Scheme, NotInferred>,
     /// The span of its name where it is defined.
@@ -31,20 +34,36 @@ pub struct Signature {
 
 /// An argument of a function.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Argument {
+pub struct SignatureArgument {
     /// Its name.
     pub name: String,
-    /// Its shape, if it is a tensor and the scheme is known.
-    pub shape: Option<String>,
+    /// Its shape, if it is a tensor and the scheme is known; otherwise the one that is written, if any.
+    pub shape: Option<ArgumentShape>,
     /// Its default value, as it is written.
     pub default: Option<String>,
+}
+
+/// The shape of an argument over variables.
+#[derive(Clone, PartialEq, Debug)]
+pub struct ArgumentShape {
+    /// The shape as it is written.
+    pub text: String,
+    /// Its axes: batch, input and output. None if it is only known as it is written.
+    pub rows: Option<[Vec<SchemeAxis>; 3]>,
+}
+
+impl SignatureArgument {
+    /// The axes of its shape, if the scheme is known.
+    pub(crate) fn rows(&self) -> Option<&[Vec<SchemeAxis>; 3]> {
+        self.shape.as_ref()?.rows.as_ref()
+    }
 }
 
 /// The shapes of a function over variables.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Scheme {
     /// The result of an application: the shapes of its tensors, one after another; in a list if it is one.
-    pub result: Given,
+    pub result: GivenShape,
     /// The parameters that it makes, with their shapes.
     pub parameters: Vec<(String, String)>,
     /// The conditions on the sizes.
@@ -57,11 +76,11 @@ pub struct Scheme {
 
 /// The result of an application.
 #[derive(Clone, PartialEq, Debug)]
-pub enum Given {
+pub enum GivenShape {
     /// A tensor of this shape.
     Tensor(String),
     /// Several, in a list.
-    List(Vec<Given>),
+    List(Vec<GivenShape>),
     /// Nothing: it is applied for what it does.
     Nothing,
     /// Something that has no shape, in words: `a number`.
@@ -77,25 +96,25 @@ pub enum NotInferred {
     Wrong(String),
 }
 
-impl fmt::Display for Given {
+impl fmt::Display for GivenShape {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Given::Tensor(shape) => f.write_str(shape),
-            Given::List(items) => {
-                let items: Vec<String> = items.iter().map(Given::to_string).collect();
+            GivenShape::Tensor(shape) => f.write_str(shape),
+            GivenShape::List(items) => {
+                let items: Vec<String> = items.iter().map(GivenShape::to_string).collect();
                 write!(f, "[{}]", items.join("; "))
             }
-            Given::Nothing => f.write_str("nothing"),
-            Given::Other(words) => f.write_str(words),
+            GivenShape::Nothing => f.write_str("nothing"),
+            GivenShape::Other(words) => f.write_str(words),
         }
     }
 }
 
-impl fmt::Display for Argument {
+impl fmt::Display for SignatureArgument {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.name)?;
         if let Some(shape) = &self.shape {
-            write!(f, " : {shape}")?;
+            write!(f, " : {}", shape.text)?;
         }
         match &self.default {
             Some(default) => write!(f, " = {default}"),
@@ -111,7 +130,7 @@ impl Signature {
     /// The function with its arguments: `layer(size)(x : ..b.. | ..o..)`.
     pub fn head(&self) -> String {
         let config = self.config.as_ref().map_or(String::new(), |config| format!("({})", config.join(", ")));
-        let arguments: Vec<String> = self.arguments.iter().map(Argument::to_string).collect();
+        let arguments: Vec<String> = self.arguments.iter().map(SignatureArgument::to_string).collect();
         let line = format!("{}{config}({})", self.name, arguments.join(", "));
         if line.chars().count() <= WIDEST {
             return line;
@@ -131,8 +150,14 @@ impl fmt::Display for Signature {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let scheme = match &self.scheme {
             Ok(scheme) => scheme,
-            Err(NotInferred::Open(why)) => return writeln!(f, "{}\n  not inferred: {why}", self.head()),
-            Err(NotInferred::Wrong(why)) => return writeln!(f, "{}\n  wrong: {why}", self.head()),
+            Err(why) => {
+                let result = self.stated.as_ref().map_or(String::new(), |stated| format!(" -> {stated}"));
+                let (is, why) = match why {
+                    NotInferred::Open(why) => ("not inferred", why),
+                    NotInferred::Wrong(why) => ("wrong", why),
+                };
+                return writeln!(f, "{}{result}\n  {is}: {why}", self.head());
+            }
         };
         writeln!(f, "{} -> {}", self.head(), scheme.result)?;
         let width = scheme.parameters.iter().map(|(name, _)| name.chars().count()).max().unwrap_or_default();

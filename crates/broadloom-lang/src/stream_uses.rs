@@ -94,10 +94,7 @@ impl Uses<'_> {
                 Action::Run { routine, .. } => self.routine(Some(*routine), &mut own),
                 Action::Print { routine, pieces, .. } => {
                     self.routine(*routine, &mut own);
-                    let shown = pieces.iter().filter_map(|piece| match piece {
-                        PrintedPiece::Tensor(tensor) => Some(*tensor),
-                        PrintedPiece::Text(_) | PrintedPiece::Position(_) => None,
-                    });
+                    let shown = pieces.iter().flat_map(PrintedPiece::tensors);
                     self.note(&shown.collect::<Vec<_>>(), &mut own);
                 }
                 Action::Save { routine, tensor, .. } => {

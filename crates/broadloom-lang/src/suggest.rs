@@ -35,7 +35,7 @@ fn distance(a: &str, b: &str) -> usize {
 /// The way to write something that other libraries
 /// have a name for: `$1`, `$2`, … are its arguments.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub enum Way {
+pub enum Replacement {
     /// An expression to write.
     Write(&'static str),
     /// A sentence of advice.
@@ -44,28 +44,33 @@ pub enum Way {
     Because(&'static str, &'static str),
 }
 
-use Way::{Because, Say, Write};
+use Replacement::{Because, Say, Write};
 
 /// A function that applies others one after another.
-const IN_A_ROW: Way = Because("a list of layers is a layer", "[$*]");
+const IN_A_ROW: Replacement = Because("a list of layers is a layer", "[$*]");
 
 /// For functions that change the order or the number of axes.
-pub const BY_SPEC: Way = Say(
+pub const BY_SPEC: Replacement = Say(
     "a spec has the axes of its result in the order that is wanted: `einsum(\"... | p, q => ... | q, p\", x)` exchanges the last two, and `reshape(x, \"2 | 10, 8, 8\")` merges and splits them",
 );
 /// For functions that merge several axes.
-const ALL_AXES: Way = Say(
+const ALL_AXES: Replacement = Say(
     "leave it out: `linear`, `@` and sums take all output axes; another shape is `reshape(x, \"32 | 28, 28\")`",
 );
 /// For functions that add or remove axes of size one.
-const UNITS: Way = Say("leave it out: axes that are missing broadcast, and a spec names the others");
+const UNITS: Replacement = Say("leave it out: axes that are missing broadcast, and a spec names the others");
 /// For functions that move or copy numbers.
-const KEPT: Way = Say("leave it out: where numbers are kept is decided for the whole program");
+const KEPT: Replacement = Say("leave it out: where numbers are kept is decided for the whole program");
 /// For the type of numbers.
-const TYPES: Way = Say("the type stands in the declaration: `data x : 32 | as i64`");
+const TYPES: Replacement = Say("the type stands in the declaration: `data x : 32 | as i64`");
 /// For functions that convert types of numbers.
-const CASTS: Way = Say(
+const CASTS: Replacement = Say(
     "a type is a function that casts: `i64(x)`, `f32(x)`, `bool(x)`; in a declaration it stands behind the shape, `as i64`",
+);
+
+/// For functions that make gradients shorter.
+const CLIPPED: Replacement = Say(
+    "a rule is given shorter gradients: `minimise loss by clip_norm(1, net, adam(0.001))`; `clip_values(0.5, …)` limits each element",
 );
 
 /// Normal numbers that are new in every repetition.
@@ -83,7 +88,7 @@ pub fn listed(items: &[String]) -> String {
 pub const NAMED_SIZES: &str = "a size has a name where it is declared: `dim n = 32`, `data x : n | 784`, and `n` is the number; or it is a label of a spec, `y.h`; `broadloom check` shows all shapes";
 
 /// Names from other libraries or languages.
-const FOREIGN: &[(&str, Way)] = &[
+const FOREIGN: &[(&str, Replacement)] = &[
     ("log10", Write("log($1) / log(10)")),
     ("log2", Write("log($1) / log(2)")),
     ("ln", Write("log($1)")),
@@ -124,7 +129,7 @@ const FOREIGN: &[(&str, Way)] = &[
     ("std", Write("sqrt(mean(square($1 - mean($1))))")),
     ("var", Write("mean(square($1 - mean($1)))")),
     ("norm", Write("sqrt(sum(square($1)))")),
-    ("logsumexp", Write("log(sum(exp($1)))")),
+    ("logsumexp", Write("log_sum_exp(\"... | v\")($1)")),
     (
         "chunk",
         Say(
@@ -140,6 +145,10 @@ const FOREIGN: &[(&str, Way)] = &[
     ("greater", Write("$1 > $2")),
     ("less", Write("$1 < $2")),
     ("equal", Write("$1 == $2")),
+    ("clip_grad_norm_", CLIPPED),
+    ("clip_grad_norm", CLIPPED),
+    ("clip_by_global_norm", CLIPPED),
+    ("clip_grad_value_", CLIPPED),
     ("swish", Write("silu($1)")),
     ("relu6", Write("min(6, relu($1))")),
     ("cat", Write("concat($*$along)")),
@@ -270,6 +279,10 @@ const LAYERS: &[(&str, &str, Configured)] = &[
     ("Conv2D", "conv2d", Configured::Same),
     ("Conv1d", "conv1d", Configured::InputFirst),
     ("Conv2d", "conv2d", Configured::InputFirst),
+    ("Conv3D", "conv3d", Configured::Same),
+    ("Conv3d", "conv3d", Configured::InputFirst),
+    ("ConvTranspose2d", "transposed_conv2d", Configured::InputFirst),
+    ("Conv2DTranspose", "transposed_conv2d", Configured::Same),
     ("LSTM", "lstm", Configured::InputFirst),
     ("GRU", "gru", Configured::InputFirst),
     ("MultiheadAttention", "attention", Configured::InputFirst),
@@ -277,7 +290,8 @@ const LAYERS: &[(&str, &str, Configured)] = &[
     ("MaxPooling2D", "max_pool", Configured::Same),
     ("AvgPool2d", "avg_pool", Configured::Same),
     ("AveragePooling2D", "avg_pool", Configured::Same),
-    ("AdaptiveAvgPool2d", "global_avg_pool", Configured::Nothing),
+    ("AdaptiveAvgPool2d", "adaptive_avg_pool", Configured::Same),
+    ("AdaptiveMaxPool2d", "adaptive_max_pool", Configured::Same),
     ("GlobalAveragePooling2D", "global_avg_pool", Configured::Nothing),
     ("LayerNorm", "layer_norm", Configured::Nothing),
     ("LayerNormalization", "layer_norm", Configured::Nothing),
@@ -289,7 +303,9 @@ const LAYERS: &[(&str, &str, Configured)] = &[
     ("InstanceNorm1d", "instance_norm", Configured::Nothing),
     ("InstanceNorm2d", "instance_norm", Configured::Nothing),
     ("Dropout", "dropout", Configured::Same),
-    ("Dropout2d", "dropout", Configured::Same),
+    ("Dropout1d", "channel_dropout", Configured::Same),
+    ("Dropout2d", "channel_dropout", Configured::Same),
+    ("Dropout3d", "channel_dropout", Configured::Same),
     ("Softmax", "softmax", Configured::Nothing),
     ("LogSoftmax", "log_softmax", Configured::Nothing),
     ("SiLU", "silu", Configured::Nothing),
@@ -319,7 +335,7 @@ pub fn is_same(name: &str, other: &str) -> bool {
 }
 
 /// Methods of other libraries, beyond the names above.
-const METHODS: &[(&str, Way)] = &[
+const METHODS: &[(&str, Replacement)] = &[
     ("backward", Write("backward $1")),
     ("item", Write("$1")),
     ("tolist", Write("$1")),
@@ -342,7 +358,12 @@ const METHODS: &[(&str, Way)] = &[
     ("requires_grad_", Say("a parameter stands in braces: `{w : 784 -> 10}`")),
     ("zero_grad", Say("leave it out: gradients begin afresh with every `minimise` and `backward`")),
     ("step", Say("write `minimise loss by sgd(0.1)`")),
-    ("append", Say("a list stays as it is: write all of its items, or `[f(x) for x in list]`")),
+    (
+        "append",
+        Say(
+            "a list stays as it is: `append(list, item)` is a list with one item more, and `[f(x) for x in list]` one of all",
+        ),
+    ),
     ("extend", Say("a list stays as it is: write all of its items, or `[f(x) for x in list]`")),
     ("format", Say("a text is filled in by `\"{name}\"`")),
     ("mH", Write("$1.T")),
@@ -350,7 +371,7 @@ const METHODS: &[(&str, Way)] = &[
 ];
 
 /// The equivalent of a function of another library.
-pub fn foreign(name: &str) -> Option<Way> {
+pub fn foreign(name: &str) -> Option<Replacement> {
     let exact = FOREIGN.iter().find(|(known, _)| *known == name);
     exact.or_else(|| FOREIGN.iter().find(|(known, _)| plain(known) == plain(name))).map(|(_, way)| *way)
 }
@@ -361,7 +382,7 @@ fn plain(name: &str) -> String {
 }
 
 /// The equivalent of a method of another library; its first argument is the receiver.
-pub fn method(name: &str) -> Option<Way> {
+pub fn method(name: &str) -> Option<Replacement> {
     METHODS.iter().find(|(known, _)| *known == name).map(|(_, way)| *way).or_else(|| foreign(name))
 }
 

@@ -1,12 +1,13 @@
 //! Values: the results of expressions while a program is built.
 
 use std::cell::{Cell, RefCell};
+use std::hash::Hash;
 use std::rc::Rc;
 use std::sync::Arc;
 
 use broadloom::{Array, Initial, Operation, Tensor};
 use broadloom_diagnostics::Span;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::position::Position;
 use crate::size::Size;
@@ -48,6 +49,8 @@ pub(crate) enum Value {
     Position(Arc<Position>),
     /// The result of a call made only for its effect.
     Nothing,
+    /// An argument of a body that nobody applies: nothing is known of it, not even its kind.
+    Open,
     /// The result of an expression with an error that has already been reported.
     Mistake,
 }
@@ -70,6 +73,7 @@ impl Value {
             Value::Stream(..) => "a stream of batches",
             Value::Position(_) => "the number of a repetition",
             Value::Nothing => "nothing",
+            Value::Open => "a value of any kind",
             Value::Mistake => "a mistake",
         }
     }
@@ -138,13 +142,13 @@ fn same_bits(a: &Array, b: &Array) -> bool {
 
 /// The values that names stand for in one block of a program.
 pub(crate) struct Scope {
-    names: RefCell<Bindings>,
+    names: RefCell<Few<Name>>,
     outer: Option<Rc<Scope>>,
     /// The changes in it and in the layers of its functions; shared with the scopes around it.
     journal: Rc<Journal>,
     /// The number of scopes before it among those that share the journal.
     born: u32,
-    /// True if functions are defined in it, or in a scope inside of it.
+    /// True if functions are defined in it, or in a scope inside of it; those inside of bodies do not count.
     defines: Cell<bool>,
 }
 
@@ -156,12 +160,23 @@ impl Scope {
         Rc::new(Scope { names: RefCell::default(), outer, journal, born, defines: Cell::new(false) })
     }
 
+    /// Makes room for so many more names, and no more than that: most scopes are kept until the end.
+    pub fn expect(&self, names: usize) {
+        self.names.borrow_mut().few.reserve_exact(names);
+    }
+
     pub fn bind(self: &Rc<Self>, name: Name, value: Value) {
         let before = self.names.borrow_mut().insert(name, value);
         if self.defines.get() {
             self.journal.epoch.set(self.journal.epoch.get() + 1);
         }
         self.journal.note(|| Change::Bound(self.clone(), name, before));
+    }
+
+    /// Drops its names.
+    fn empty(&self) {
+        let names = std::mem::take(&mut *self.names.borrow_mut());
+        drop(names);
     }
 
     /// The number of scopes before it.
@@ -178,7 +193,7 @@ impl Scope {
     pub fn find(&self, name: Name) -> Option<Value> {
         let mut scope = Some(self);
         while let Some(here) = scope {
-            if let Some(value) = here.names.borrow().get(name) {
+            if let Some(value) = here.names.borrow().get(&name) {
                 return Some(value.clone());
             }
             scope = here.outer.as_deref();
@@ -196,7 +211,7 @@ impl Scope {
     ) -> (Option<Value>, Option<Rc<Scope>>) {
         let mut scope = self;
         while scope.born >= begin || std::ptr::eq(&**scope, own) {
-            if let Some(value) = scope.names.borrow().get(name) {
+            if let Some(value) = scope.names.borrow().get(&name) {
                 return (Some(value.clone()), None);
             }
             match &scope.outer {
@@ -216,15 +231,20 @@ impl Scope {
         }
     }
 
+    /// Returns true if functions are defined in it outside of all bodies.
+    pub fn is_of_file(&self) -> bool {
+        self.defines.get()
+    }
+
     /// Finds the value of a name in this scope only.
     pub fn own(&self, name: Name) -> Option<Value> {
-        self.names.borrow().get(name).cloned()
+        self.names.borrow().get(&name).cloned()
     }
 
     /// The names of this scope itself whose values are of some kind, in no order.
     pub fn own_names(&self, kind: impl Fn(&Value) -> bool) -> Vec<Name> {
         let names = self.names.borrow();
-        names.iter().filter(|(_, value)| kind(value)).map(|(name, _)| name).collect()
+        names.iter().filter(|(_, value)| kind(value)).map(|(name, _)| *name).collect()
     }
 
     /// All names that can be used here.
@@ -232,55 +252,73 @@ impl Scope {
         let mut names = Vec::new();
         let mut scope = Some(self);
         while let Some(here) = scope {
-            names.extend(here.names.borrow().iter().map(|(name, _)| name));
+            names.extend(here.names.borrow().iter().map(|(name, _)| *name));
             scope = here.outer.as_deref();
         }
         names
     }
 }
 
-/// Up to so many names are kept in a list.
+/// Up to so many values are kept in a list.
 const FEW: usize = 16;
 
-/// The values of names. Most scopes are those of bodies and have a few, which are found faster in a list.
-#[derive(Default)]
-struct Bindings {
-    few: Vec<(Name, Value)>,
+/// Values by names or places. Most scopes and layers have a few, which are found faster in a list, and take less memory there.
+pub(crate) struct Few<K> {
+    few: Vec<(K, Value)>,
     /// All of them, once there are more than [`FEW`].
-    many: FxHashMap<Name, Value>,
+    many: Option<Box<FxHashMap<K, Value>>>,
 }
 
-impl Bindings {
-    fn get(&self, name: Name) -> Option<&Value> {
-        match self.many.is_empty() {
-            true => self.few.iter().find(|(known, _)| *known == name).map(|(_, value)| value),
-            false => self.many.get(&name),
+impl<K> Default for Few<K> {
+    fn default() -> Few<K> {
+        Few { few: Vec::new(), many: None }
+    }
+}
+
+impl<K: Eq + Hash> Few<K> {
+    pub fn is_empty(&self) -> bool {
+        self.few.is_empty() && self.many.as_ref().is_none_or(|many| many.is_empty())
+    }
+
+    pub fn get(&self, key: &K) -> Option<&Value> {
+        match &self.many {
+            None => self.few.iter().find(|(known, _)| known == key).map(|(_, value)| value),
+            Some(many) => many.get(key),
         }
     }
 
-    /// Binds a name, and returns the value that it had.
-    fn insert(&mut self, name: Name, value: Value) -> Option<Value> {
-        if !self.many.is_empty() {
-            return self.many.insert(name, value);
+    /// Keeps a value, and returns the one that was there.
+    fn insert(&mut self, key: K, value: Value) -> Option<Value> {
+        if let Some(many) = &mut self.many {
+            return many.insert(key, value);
         }
-        if let Some((_, known)) = self.few.iter_mut().find(|(known, _)| *known == name) {
+        if let Some((_, known)) = self.few.iter_mut().find(|(known, _)| *known == key) {
             return Some(std::mem::replace(known, value));
         }
-        self.few.push((name, value));
+        if self.few.len() == self.few.capacity() {
+            // A list that grows by itself begins with four.
+            self.few.reserve_exact(self.few.len().max(1));
+        }
+        self.few.push((key, value));
         if self.few.len() > FEW {
-            self.many.extend(std::mem::take(&mut self.few));
+            self.many = Some(Box::new(std::mem::take(&mut self.few).into_iter().collect()));
         }
         None
     }
 
-    fn remove(&mut self, name: Name) -> Option<Value> {
-        let at = self.few.iter().position(|(known, _)| *known == name);
-        at.map(|at| self.few.remove(at).1).or_else(|| self.many.remove(&name))
+    fn remove(&mut self, key: &K) -> Option<Value> {
+        match &mut self.many {
+            None => {
+                let at = self.few.iter().position(|(known, _)| known == key);
+                at.map(|at| self.few.remove(at).1)
+            }
+            Some(many) => many.remove(key),
+        }
     }
 
-    fn iter(&self) -> impl Iterator<Item = (Name, &Value)> {
-        let few = self.few.iter().map(|(name, value)| (*name, value));
-        few.chain(self.many.iter().map(|(name, value)| (*name, value)))
+    pub fn iter(&self) -> impl Iterator<Item = (&K, &Value)> {
+        let few = self.few.iter().map(|(key, value)| (key, value));
+        few.chain(self.many.iter().flat_map(|many| many.iter()))
     }
 }
 
@@ -288,23 +326,53 @@ impl Bindings {
 /// the function, so neither would ever be freed: when evaluation ends, the scopes drop their names.
 /// Evaluations that go on from each other share this list.
 #[derive(Default)]
-pub(crate) struct Defining(RefCell<Vec<Rc<Scope>>>);
+pub(crate) struct Defining {
+    scopes: RefCell<Vec<Rc<Scope>>>,
+    /// True for an evaluation beside another one, which shares the journal and goes on.
+    is_aside: bool,
+}
 
 impl Defining {
+    /// The list of an evaluation beside another one.
+    pub fn aside() -> Defining {
+        Defining { scopes: RefCell::default(), is_aside: true }
+    }
+
     pub fn note(&self, scope: &Rc<Scope>) {
-        let mut scopes = self.0.borrow_mut();
+        let mut scopes = self.scopes.borrow_mut();
         if !scopes.last().is_some_and(|last| Rc::ptr_eq(last, scope)) {
             scopes.push(scope.clone());
         }
+    }
+
+    /// Frees the scopes that there were not yet when there were so many, and keeps each of the others once: their evaluation
+    /// has ended, and another one goes on from where it began.
+    pub fn forget_since(&self, count: u32) {
+        let scopes = std::mem::take(&mut *self.scopes.borrow_mut());
+        let (mut kept, mut seen) = (Vec::new(), FxHashSet::default());
+        for scope in scopes {
+            if scope.born >= count {
+                scope.empty();
+            } else if seen.insert(Rc::as_ptr(&scope)) {
+                kept.push(scope);
+            }
+        }
+        *self.scopes.borrow_mut() = kept;
+    }
+
+    /// The number of scopes in the list.
+    pub fn len(&self) -> usize {
+        self.scopes.borrow().len()
     }
 }
 
 impl Drop for Defining {
     fn drop(&mut self) {
-        for scope in self.0.borrow().iter() {
-            scope.journal.clear();
-            let names = std::mem::take(&mut *scope.names.borrow_mut());
-            drop(names);
+        for scope in self.scopes.borrow().iter() {
+            if !self.is_aside {
+                scope.journal.clear();
+            }
+            scope.empty();
         }
     }
 }
@@ -342,6 +410,11 @@ impl Journal {
         }
     }
 
+    /// The number of scopes that there are or were.
+    pub fn scopes(&self) -> u32 {
+        self.births.get()
+    }
+
     /// Notes changes from now on: a checkpoint is made, and takes the place of any other.
     pub fn begin(&self) {
         self.clear();
@@ -366,7 +439,7 @@ impl Change {
     fn undo(self) {
         match self {
             Change::Bound(scope, name, Some(value)) => _ = scope.names.borrow_mut().insert(name, value),
-            Change::Bound(scope, name, None) => _ = scope.names.borrow_mut().remove(name),
+            Change::Bound(scope, name, None) => _ = scope.names.borrow_mut().remove(&name),
             Change::Made(layer, place, Some(value)) => _ = layer.made.borrow_mut().insert(place, value),
             Change::Made(layer, place, None) => _ = layer.made.borrow_mut().remove(&place),
             Change::Called(layer, name) => *layer.name.borrow_mut() = name,
@@ -387,6 +460,8 @@ pub(crate) struct Function {
     pub span: Span,
     /// True if it is defined in the body of another function.
     pub is_nested: bool,
+    /// The text of its name.
+    pub name: Rc<str>,
 }
 
 /// A function with its configuration, and with the
@@ -398,11 +473,11 @@ pub(crate) struct Layer {
     /// The values of the configuration, in order.
     pub config: Vec<Value>,
     /// The value that each place of the body has made: it is shared by all applications.
-    pub made: RefCell<FxHashMap<MadeAt, Value>>,
+    pub made: RefCell<Few<MadeAt>>,
     /// The layers, and lists of layers, that its body has bound to names: its fields beside its parameters.
-    pub parts: RefCell<FxHashMap<Name, Value>>,
-    /// The path of the layer in which this one was made: the first part of its parameters' names.
-    pub outer: Rc<str>,
+    pub parts: RefCell<Few<Name>>,
+    /// The path of the layer in which this one was made, if it was made in one: the first part of its parameters' names.
+    pub outer: Option<Rc<str>>,
     pub name: RefCell<Rc<str>>,
     /// Its own path, once something has been named by it.
     pub path: RefCell<Option<Rc<str>>>,
@@ -411,6 +486,15 @@ pub(crate) struct Layer {
 }
 
 impl Layer {
+    /// The path that is wanted for it: that of the layer around it, and its name.
+    pub fn wanted_path(&self) -> String {
+        let name = self.name.borrow();
+        match &self.outer {
+            Some(outer) => [outer, ".", &**name].concat(),
+            None => name.to_string(),
+        }
+    }
+
     /// Returns true if no application has made anything that it keeps.
     pub fn has_made_nothing(&self) -> bool {
         self.made.borrow().is_empty() && self.parts.borrow().is_empty()

@@ -28,7 +28,7 @@ mod specs;
 
 use std::collections::BTreeMap;
 
-use broadloom_testing::Dice;
+use broadloom_testing::{Dice, seeds, setting};
 use shrink::{Failure, attempt, shrink};
 
 /// The default number of programs.
@@ -40,19 +40,18 @@ const REWRITINGS: usize = 3;
 /// The number of failures of each kind that are shown.
 const SHOWN: u64 = 2;
 
-fn number(variable: &str, default: u64) -> u64 {
-    std::env::var(variable).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
-}
-
 /// Known violations that are not fixed yet: each may occur in at most one of so many programs. All
 /// others must not occur.
 ///
 /// `state s : _` declares an axis of a leaf, and leaves take sizes from readers; and a leaf that is
 /// given an axis before a row (`stack`, `concat`, `"o, ... => o, ..."`) is itself something to face
-/// once its shape is declared. A refused statement that is written twice may be refused for another
-/// reason, where two hold.
+/// once its shape is declared. Where a program is wrong in two ways, the other one may be reported when it
+/// is written otherwise. Among 192,000 programs there are also 3 with exchanged operands, 4 with a statement
+/// written twice and 13 with a stated shape that are judged otherwise: docs/reliability.md.
 const KNOWN: &[(&str, u64)] = &[
     ("duplicate: Codes", 16_000),
+    ("inline: Ends", 16_000),
+    ("reorder: Ends", 16_000),
     ("state ranks: Shapes", 8_000),
     ("state ranks: Verdict", 16_000),
     ("state results: Shapes", 8_000),
@@ -62,16 +61,17 @@ const KNOWN: &[(&str, u64)] = &[
 
 #[test]
 fn programs_may_be_written_in_other_ways() {
-    let (first, count) = (number("BROADLOOM_SEED", 0), number("BROADLOOM_PROGRAMS", PROGRAMS));
+    let seeds = seeds(PROGRAMS);
+    let count = seeds.end - seeds.start;
     let only = std::env::var("BROADLOOM_LAW").ok();
-    let shown = number("BROADLOOM_SHOWN", SHOWN);
+    let shown = setting("BROADLOOM_SHOWN", SHOWN);
     let laws: Vec<_> =
         rewriting::ALL.iter().filter(|(name, _)| only.as_ref().is_none_or(|only| only == name)).collect();
     let mut failures: BTreeMap<String, u64> = BTreeMap::new();
     let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
     let (mut failed, mut text) = (0, String::new());
-    for seed in first..first + count {
-        let mut dice = Dice::of_program(seed);
+    for seed in seeds {
+        let mut dice = Dice::new(seed);
         let program = drawer::draw(&mut dice);
         let answered = answer::answer(&program);
         assert!(

@@ -118,6 +118,33 @@ fn diffusion() {
     check_run("diffusion", "unet", ("start", "image"), ("sample", "sample"));
 }
 
+#[test]
+fn mobilenet() {
+    check("mobilenet", "mobilenet", "images", ("logits", "logits"));
+}
+
+#[test]
+fn mixtral() {
+    check("mixtral", "mixtral", "prompt", ("logits", "logits"));
+    check_run("mixtral", "mixtral", ("prompt", "prompt"), ("text", "text"));
+}
+
+#[test]
+fn t5() {
+    check("t5", "t5", "tokens", ("logits", "logits"));
+    check_run("t5", "t5", ("tokens", "tokens"), ("written", "text"));
+}
+
+#[test]
+fn swin() {
+    check("swin", "swin", "image", ("logits", "logits"));
+}
+
+#[test]
+fn graph_attention() {
+    check("gat", "gat", "x", ("logits", "logits"));
+}
+
 /// A checkpoint in several files with an index.
 #[test]
 fn a_checkpoint_in_several_files() {

@@ -5,7 +5,7 @@
 use std::process::Command;
 
 use broadloom::{Array, Given, Settings};
-use broadloom_lang::{Observer, Options, Program, RunOptions, Way, compile};
+use broadloom_lang::{Observer, Options, Program, Repeated, RunOptions, Way, compile};
 
 fn read(text: &str, sizes: &[(&str, u64)]) -> Program {
     let sizes = sizes.iter().map(|(name, size)| (name.to_string(), *size)).collect();
@@ -36,10 +36,9 @@ fn notices_are_told_when_there_is_something_to_tell() {
     }
     let text = "
 dim s in 1..64 = 5
-data x : s = ones
-data one : 1 = ones
-let z = einsum(\"i; j => i^j\", x, one)
-let e = einsum(\"2*i => i\", z)
+data x : 9 = ones
+data k : s = ones
+let e = einsum(\"o=+k; k => o\", x, k)
 repeat 3:
   print sum(e)
 ";
@@ -246,4 +245,96 @@ fn steps_whose_gradients_are_averaged() {
     let mut parts = run(false, 3);
     parts.extend(run(true, 100));
     assert_eq!(parts, all);
+}
+
+/// The steps that an observer is told, and the routines that are compiled before them.
+#[derive(Default)]
+struct Steps {
+    told: Vec<String>,
+}
+
+impl Observer for Steps {
+    fn printed(&mut self, _: &str) {}
+
+    fn repeated(&mut self, step: &Repeated<'_>) {
+        let turns: Vec<String> = step.turns.iter().map(|(turn, of)| format!("{turn}/{of}")).collect();
+        let losses: Vec<&str> = step.losses.iter().map(|(name, _)| name.as_str()).collect();
+        self.told.push(format!("{}/{} {} {}", step.done, step.of, turns.join(" "), losses.join(" ")));
+    }
+
+    fn compiling(&mut self, number: usize, of: usize) {
+        self.told.push(format!("compiling {number} of {of}"));
+    }
+}
+
+/// Every repetition that minimises is a step, in whatever loop; routines are announced once, before they run first.
+#[test]
+fn steps_of_inner_loops() {
+    let text = "
+let one = square({a : | = 3})
+let two = square({b : | = 3})
+state k : | = 0
+repeat i in 0..2:
+  repeat j in 0..2:
+    minimise one by sgd(0.1)
+  repeat 3: k =+ 1
+  minimise two by sgd(0.1)
+repeat 2:
+  repeat 2: k =+ 1
+";
+    let mut steps = Steps::default();
+    let settings = Settings { backend: broadloom::Backend::Reference, ..Settings::default() };
+    read(text, &[]).run(&RunOptions { settings, ..RunOptions::default() }, &mut steps).unwrap();
+    let expected = [
+        "compiling 1 of 4",
+        "1/6 1/2 1/2 one",
+        "2/6 1/2 2/2 one",
+        "compiling 2 of 4",
+        "compiling 3 of 4",
+        "3/6 1/2 two",
+        "4/6 2/2 1/2 one",
+        "5/6 2/2 2/2 one",
+        "6/6 2/2 two",
+        "compiling 4 of 4",
+        "1/4 1/2 1/2 ",
+        "2/4 1/2 2/2 ",
+        "3/4 2/2 1/2 ",
+        "4/4 2/2 2/2 ",
+    ];
+    assert_eq!(steps.told, expected);
+}
+
+/// Stops when it is asked to after so many steps, and counts repetitions of all loops.
+struct StopsAt(u64);
+
+impl Observer for StopsAt {
+    fn printed(&mut self, _: &str) {}
+
+    fn repeated(&mut self, _: &Repeated<'_>) {
+        self.0 = self.0.saturating_sub(1);
+    }
+
+    fn stops(&mut self) -> bool {
+        self.0 == 0
+    }
+}
+
+/// A gradient that is used behind a loop is in memory only: a run stops behind its use, and goes on with the same numbers.
+#[test]
+fn gradients_hold_a_run() {
+    let text = "
+let far = square({a : | = 3})
+let near = square({b : | = 5})
+repeat 3:
+  backward far
+  repeat 4:
+    minimise near by sgd(0.01)
+  a =- 0.1 * a.grad
+";
+    let settings = Settings { backend: broadloom::Backend::Reference, ..Settings::default() };
+    let mut stopped = read(text, &[]).ready(&settings).unwrap();
+    let ended = stopped.go(&Way::default(), &mut StopsAt(6));
+    assert!(ended.stopped && ended.outcome.is_ok());
+    assert_eq!(ended.place.steps.len(), 1, "the end of a repetition of the outer loop: {:?}", ended.place);
+    assert_eq!(ended.place.steps[0].repetitions, 2);
 }

@@ -24,7 +24,7 @@ mod values;
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use broadloom_testing::Dice;
+use broadloom_testing::{Dice, seeds, setting};
 
 use application::{Failure, Report, Times, examine};
 use function::File;
@@ -74,13 +74,9 @@ const KNOWN: &[(&str, u64)] = &[
 /// A failure that is kept to be shown: its seed, and the functions it was found in.
 type Kept = (u64, File, Failure);
 
-fn number(variable: &str, default: u64) -> u64 {
-    std::env::var(variable).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
-}
-
 /// Runs `examine`; a panic is a failure like others.
 fn attempt(file: &File, only: Option<usize>, times: Times, seed: u64) -> Report {
-    let found = catch_unwind(AssertUnwindSafe(|| examine(file, only, times, &mut Dice::of_program(seed))));
+    let found = catch_unwind(AssertUnwindSafe(|| examine(file, only, times, &mut Dice::of_function(seed))));
     found.unwrap_or_else(|_| {
         let text = file.written();
         let failure = Failure { kind: "panic".into(), function: file.0.len() - 1, text };
@@ -90,13 +86,14 @@ fn attempt(file: &File, only: Option<usize>, times: Times, seed: u64) -> Report 
 
 #[test]
 fn signatures_say_what_applications_are() {
-    let (first, count) = (number("BROADLOOM_SEED", 0), number("BROADLOOM_PROGRAMS", FILES));
-    let shown = number("BROADLOOM_SHOWN", SHOWN);
+    let seeds = seeds(FILES);
+    let count = seeds.end - seeds.start;
+    let shown = setting("BROADLOOM_SHOWN", SHOWN);
     let only = std::env::var("BROADLOOM_KIND").ok();
     let mut counts: BTreeMap<String, u64> = BTreeMap::new();
     let mut kinds: BTreeMap<String, (u64, Vec<Kept>)> = BTreeMap::new();
-    for seed in first..first + count {
-        let file = drawer::draw(&mut Dice::of_program(seed));
+    for seed in seeds {
+        let file = drawer::draw(&mut Dice::of_function(seed));
         let report = attempt(&file, None, TIMES, seed);
         for (what, number) in report.counts {
             *counts.entry(what).or_default() += number;

@@ -11,8 +11,17 @@
 //! assert_eq!(Binary::Max.of(2.0, 3.0), 3.0);
 //! ```
 
+#[cfg(test)]
+mod tests;
+mod values;
+
 use crate::rounding::round;
 use crate::{Dtype, gamma};
+pub use values::whole_number;
+use values::{
+    acosh, and, floor_div, in_bits, max, min, modulo, not, or, shift_left, shift_right, sigmoid, sign, truth,
+    whole_power, whole_quotient,
+};
 
 /// The kind of values that a function has.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -495,208 +504,5 @@ impl Binary {
     /// About how many simple operations it takes among others, as machine code.
     pub fn time(self) -> f64 {
         self.row().time
-    }
-}
-
-fn truth(holds: bool) -> f64 {
-    f64::from(holds)
-}
-
-fn not(x: f64) -> f64 {
-    truth(x == 0.0)
-}
-
-fn and(a: f64, b: f64) -> f64 {
-    truth(a != 0.0 && b != 0.0)
-}
-
-fn or(a: f64, b: f64) -> f64 {
-    truth(a != 0.0 || b != 0.0)
-}
-
-/// 1 with the sign of a number, and the number itself if it is 0 or NaN.
-fn sign(x: f64) -> f64 {
-    if x == 0.0 || x.is_nan() { x } else { x.signum() }
-}
-
-/// Not a number below 1, infinities included.
-fn acosh(x: f64) -> f64 {
-    if x < 1.0 { f64::NAN } else { libm::acosh(x) }
-}
-
-fn sigmoid(x: f64) -> f64 {
-    1.0 / (1.0 + (-x).exp())
-}
-
-/// NaN stays NaN, and of two zeros the result is the second, whatever their signs.
-fn max(a: f64, b: f64) -> f64 {
-    if a > b || a.is_nan() { a } else { b }
-}
-
-fn min(a: f64, b: f64) -> f64 {
-    if a < b || a.is_nan() { a } else { b }
-}
-
-/// The remainder with the sign of the divisor: exact, however large the quotient is.
-fn modulo(a: f64, b: f64) -> f64 {
-    let rest = a % b;
-    if rest != 0.0 && (rest < 0.0) != (b < 0.0) { rest + b } else { rest }
-}
-
-/// The quotient rounded down, from the remainder, so that a quotient that is nearly whole is not rounded up first. The quotient by 0 is infinite.
-fn floor_div(a: f64, b: f64) -> f64 {
-    let rest = a % b;
-    let above = rest != 0.0 && (rest < 0.0) != (b < 0.0);
-    let quotient = ((a - rest) / b - truth(above)).round_ties_even();
-    if b == 0.0 { a / b } else { quotient }
-}
-
-/// The quotient of integers rounded down: the nearest integer there is, if it is too large or infinite.
-fn whole_quotient(a: i64, b: i64) -> i64 {
-    match b {
-        0 if a == 0 => 0,
-        0 if a < 0 => i64::MIN,
-        0 => i64::MAX,
-        -1 => a.saturating_neg(),
-        _ => a / b - i64::from(a % b != 0 && (a < 0) != (b < 0)),
-    }
-}
-
-/// A function of the integers towards 0.
-fn in_bits(a: f64, b: f64, of: fn(i64, i64) -> i64) -> f64 {
-    of(a as i64, b as i64) as f64
-}
-
-/// `a` times 2 for each place: the nearest integer there is, if it is too large.
-fn shift_left(a: i64, places: i64) -> i64 {
-    match places {
-        ..0 => a >> places.saturating_neg().min(63),
-        _ if a == 0 => 0,
-        0..63 if (a << places) >> places == a => a << places,
-        _ if a < 0 => i64::MIN,
-        _ => i64::MAX,
-    }
-}
-
-fn shift_right(a: i64, places: i64) -> i64 {
-    shift_left(a, places.saturating_neg())
-}
-
-/// A number as an integer, if it is one.
-pub fn whole_number(value: f64) -> Option<i64> {
-    (value.fract() == 0.0 && value.abs() < 9_223_372_036_854_775_808.0).then_some(value as i64)
-}
-
-/// A power of integers: the nearest there is, if it is too large.
-fn whole_power(a: i64, b: i64) -> i64 {
-    // Beyond 64, only the sign depends on the exponent: 2 ** 64 is too large already.
-    let power = |b: i64| a.saturating_pow(if b > 64 { 64 + (b & 1) as u32 } else { b as u32 });
-    match a {
-        _ if b >= 0 => power(b),
-        0 => i64::MAX,
-        1 | -1 => power(b & 1),
-        _ => 0,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn rows_stand_in_the_order_of_the_enumerations() {
-        for (row, function) in UNARY.iter().zip(Unary::ALL) {
-            assert_eq!((row.function, function.name()), (*function, row.name));
-        }
-        for (row, function) in BINARY.iter().zip(Binary::ALL) {
-            assert_eq!((row.function, function.name()), (*function, row.name));
-        }
-    }
-
-    const NUMBERS: [f64; 13] = [-20.0, -2.5, -1.0, -0.5, -1e-3, -0.0, 0.0, 1e-3, 0.5, 1.0, 2.0, 3.5, 20.0];
-
-    /// Inside its domain a function has a finite value; outside it may have none.
-    #[test]
-    fn domains() {
-        for function in Unary::ALL {
-            for x in NUMBERS {
-                let (inside, value) = (function.domain().contains(x), function.of(x));
-                assert_eq!(inside, value.is_finite(), "{}({x}) is {value}", function.name());
-            }
-        }
-        for function in Binary::ALL {
-            for (a, b) in NUMBERS.iter().flat_map(|a| NUMBERS.map(|b| (*a, b))) {
-                let inside = function.domain()[0].contains(a) && function.domain()[1].contains(b);
-                let value = function.of(a, b);
-                assert!(!inside || value.is_finite(), "{a} {} {b} is {value}", function.name());
-            }
-        }
-    }
-
-    /// Values are of the kinds that the table states.
-    #[test]
-    fn kinds_of_values() {
-        let whole = |x: f64| !x.is_finite() || x.fract() == 0.0;
-        let check = |name: &str, yields: Yields, operands: &[f64], value: f64| {
-            let right = match yields {
-                Yields::Truth => value == 0.0 || value == 1.0,
-                Yields::Operand => operands.contains(&value),
-                Yields::Exact => {
-                    whole(value) || operands.contains(&value.abs()) || operands.contains(&-value.abs())
-                }
-                // A power of a whole number by a negative one is a fraction that integers cannot hold.
-                Yields::Rounded => whole(value) || name == "**" || !operands.iter().copied().all(whole),
-                Yields::Fractions => true,
-            };
-            assert!(right, "{name} of {operands:?} is {value}");
-        };
-        for function in Unary::ALL {
-            NUMBERS.iter().for_each(|x| check(function.name(), function.yields(), &[*x], function.of(*x)));
-        }
-        for function in Binary::ALL {
-            for (a, b) in NUMBERS.iter().flat_map(|a| NUMBERS.map(|b| (*a, b))) {
-                check(function.name(), function.yields(), &[a, b], function.of(a, b));
-            }
-        }
-    }
-
-    /// Of integers that floats hold, the values are the same.
-    #[test]
-    fn values_of_integers() {
-        let numbers = [-7i64, -3, -1, 0, 1, 2, 5, 1 << 20, -(1 << 21)];
-        let rounded = |x: f64| if x.is_nan() { 0 } else { x as i64 };
-        for x in numbers {
-            for function in Unary::ALL {
-                if let Some(value) = function.of_whole(x) {
-                    assert_eq!(value, rounded(function.of(x as f64)), "{} of {x}", function.name());
-                }
-            }
-            for (function, y) in Binary::ALL.iter().flat_map(|function| numbers.map(|y| (function, y))) {
-                if let Some(value) = function.of_whole(x, y) {
-                    let wanted = rounded(function.of(x as f64, y as f64));
-                    assert_eq!(value, wanted, "{x} {} {y}", function.name());
-                }
-            }
-        }
-        assert_eq!(Binary::Mod.of_whole(i64::MIN, -1), Some(0));
-        assert_eq!(Binary::Pow.of_whole(3, 39), Some(4_052_555_153_018_976_267));
-        assert_eq!(Binary::Pow.of_whole(-2, 63), Some(i64::MIN));
-        assert_eq!(Binary::Pow.of_whole(-2, i64::MAX), Some(i64::MIN));
-        assert_eq!(Binary::Pow.of_whole(-1, i64::MAX), Some(-1));
-        assert_eq!(Binary::Pow.of_whole(i64::MIN, 2), Some(i64::MAX));
-        assert_eq!(Binary::Mul.of_whole(i64::MIN, -1), Some(i64::MAX));
-        assert_eq!(Unary::Neg.of_whole(i64::MIN), Some(i64::MAX));
-    }
-
-    /// Combined with the neutral element, a number stays what it is.
-    #[test]
-    fn neutral_elements() {
-        for function in Binary::ALL {
-            let Some(neutral) = function.neutral() else { continue };
-            for x in NUMBERS {
-                let wanted = if function.yields() == Yields::Truth { truth(x != 0.0) } else { x };
-                assert_eq!(function.of(x, neutral), wanted, "{x} {} {neutral}", function.name());
-            }
-        }
     }
 }

@@ -13,6 +13,7 @@ pub mod mlir;
 pub mod optimise;
 mod plain;
 pub mod program;
+mod progression;
 pub mod reference;
 mod rounding;
 pub mod scalar;
@@ -26,7 +27,8 @@ pub use function::{Binary, Domain, Unary, Yields, whole_number};
 pub use lent::Lent;
 pub use matrix::{MatrixFunction, Role};
 pub use memory::Block;
-pub use program::{Loop, Nest, Program, Repeat, Statement};
+pub use program::{Derived, Group, GroupOfOneLevel, Loop, Nest, Program, Repeat, Segment, Statement};
+pub use progression::Progression;
 pub use scalar::Scalar;
 
 /// The README of the crate, so that its example is run.

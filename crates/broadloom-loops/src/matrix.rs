@@ -8,6 +8,9 @@
 //! |---|---|---|---|
 //! | `solve` | `a: n × n`, `b: n × k` | both operands | the result, in place of `b` |
 //! | `solve_back` | `a: n × n`, `x: n × k`, `g: n × k` | operand, result, its gradient | gradients in place of `a` and `g` |
+//!
+//! Tall matrices have the sizes `n`, their columns, and `m`, their rows; wide ones first their rows. So the first size is that of the square
+//! parts of either.
 
 #[cfg(not(target_arch = "wasm32"))]
 mod kernels;
@@ -41,6 +44,14 @@ pub enum MatrixFunction {
     Qr,
     /// Its gradient, for matrices of full rank.
     QrBack,
+    /// The same for matrices with more columns than rows.
+    QrWide,
+    /// Its gradient, for matrices whose first columns, as many as there are rows, are of full rank.
+    QrWideBack,
+    /// The shortest `x` of those for which `a @ x` is nearest to `b`, for matrices of full rank, by reflections.
+    Lstsq,
+    /// Its gradients.
+    LstsqBack,
     /// The eigenvalues of the symmetric part of a matrix in ascending order, and the eigenvectors as columns, by Jacobi's rotations.
     Eigh,
     /// Its gradient: that of vectors is infinite where values are equal.
@@ -49,6 +60,10 @@ pub enum MatrixFunction {
     Svd,
     /// The gradient of the singular values.
     SvdBack,
+    /// The same for matrices with more columns than rows.
+    SvdWide,
+    /// The gradient of their singular values.
+    SvdWideBack,
 }
 
 /// The content of a part of the row of a function. Operands and results are numbered from 0.
@@ -78,7 +93,7 @@ struct Row {
 
 impl MatrixFunction {
     /// All functions.
-    pub const ALL: [MatrixFunction; 16] = {
+    pub const ALL: [MatrixFunction; 22] = {
         use MatrixFunction::*;
         [
             Solve,
@@ -93,10 +108,16 @@ impl MatrixFunction {
             CholeskyBack,
             Qr,
             QrBack,
+            QrWide,
+            QrWideBack,
+            Lstsq,
+            LstsqBack,
             Eigh,
             EighBack,
             Svd,
             SvdBack,
+            SvdWide,
+            SvdWideBack,
         ]
     };
 
@@ -116,6 +137,8 @@ impl MatrixFunction {
         const SQUARE: &[usize] = &[0, 0];
         const OTHER: &[usize] = &[0, 1];
         const TALL: &[usize] = &[1, 0];
+        const RIGHT: &[usize] = &[1, 2];
+        const NEAREST: &[usize] = &[0, 2];
         const ROW: &[usize] = &[0];
         const NUMBER: &[usize] = &[];
         match self {
@@ -199,6 +222,38 @@ impl MatrixFunction {
                 None,
                 5.0,
             ),
+            QrWide => row(
+                "qr_wide",
+                &[OTHER, SQUARE, SQUARE, ROW],
+                &[(Operand(0), 0)],
+                &[(Result(0), 1), (Result(1), 0)],
+                Some(QrWideBack),
+                4.0,
+            ),
+            QrWideBack => row(
+                "qr_wide_back",
+                &[OTHER, OTHER, SQUARE, SQUARE, SQUARE, SQUARE, SQUARE],
+                &[(Result(0), 2), (Result(1), 0), (ResultGradient(0), 4), (ResultGradient(1), 1)],
+                &[(OperandGradient(0), 1)],
+                None,
+                5.0,
+            ),
+            Lstsq => row(
+                "lstsq",
+                &[TALL, RIGHT, NEAREST, TALL, TALL, ROW],
+                &[(Operand(0), 0), (Operand(1), 1)],
+                &[(Result(0), 2)],
+                Some(LstsqBack),
+                4.0,
+            ),
+            LstsqBack => row(
+                "lstsq_back",
+                &[TALL, RIGHT, NEAREST, NEAREST, RIGHT, TALL, TALL, ROW],
+                &[(Operand(0), 0), (Operand(1), 1), (Result(0), 2), (ResultGradient(0), 3)],
+                &[(OperandGradient(0), 0), (OperandGradient(1), 4)],
+                None,
+                6.0,
+            ),
             Eigh => row(
                 "eigh",
                 &[SQUARE, ROW, SQUARE],
@@ -231,6 +286,22 @@ impl MatrixFunction {
                 None,
                 2.0,
             ),
+            SvdWide => row(
+                "svd_wide",
+                &[OTHER, TALL, ROW, SQUARE],
+                &[(Operand(0), 0)],
+                &[(Result(0), 3), (Result(1), 2), (Result(2), 1)],
+                Some(SvdWideBack),
+                50.0,
+            ),
+            SvdWideBack => row(
+                "svd_wide_back",
+                &[SQUARE, TALL, ROW, OTHER],
+                &[(Result(0), 0), (Result(2), 1), (ResultGradient(1), 2)],
+                &[(OperandGradient(0), 3)],
+                None,
+                2.0,
+            ),
         }
     }
 
@@ -242,9 +313,15 @@ impl MatrixFunction {
         MatrixFunction::ALL.into_iter().find(|function| function.name() == name)
     }
 
-    /// Its name: in programs, in loops, and behind `matrix_` in C.
+    /// Its name: in loops, and behind `matrix_` in C.
     pub fn name(self) -> &'static str {
         self.row().name
+    }
+
+    /// Its name in programs, which do not tell tall matrices from wide ones.
+    pub fn written(self) -> &'static str {
+        let name = self.name();
+        name.strip_suffix("_wide").unwrap_or(name)
     }
 
     /// The parts before it runs: those that are not named hold anything.

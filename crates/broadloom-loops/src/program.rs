@@ -14,6 +14,7 @@ use rustc_hash::FxHashSet;
 use crate::buffer::{Buffer, BufferId, Cell, Index, Local};
 use crate::function::Binary;
 use crate::matrix::MatrixFunction;
+use crate::progression::Progression;
 use crate::scalar::Scalar;
 
 /// A part of a nest.
@@ -121,14 +122,86 @@ pub struct Nest {
 /// leaves in buffers, the next one finds there.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Repeat {
-    /// The places of the nests. Those of two repeats are apart.
+    /// The places of the nests. Those of two repeats are apart, or one is inside of the other.
     pub nests: Range<usize>,
     /// The symbol that is the number of the turn: its place among the symbols. What a run supplies for it is not read.
     pub symbol: u32,
     /// The number of turns.
     pub turns: Size,
-    /// True if the symbol counts down: from the last turn to 0.
+    /// True if the symbol counts down: from the last turn to the first.
     pub backwards: bool,
+    /// The segment of the turns that it runs, if a repeat around it goes through segments; otherwise it runs all of them.
+    pub segment: Option<Segment>,
+}
+
+/// A segment of the turns of a repeat: neighbouring ones, as many as in the other segments, or fewer in the last.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Segment {
+    /// The symbol that is the number of the segment; a repeat around counts it.
+    pub number: u32,
+    /// The number of turns of a segment.
+    pub length: Size,
+    /// The symbol that counts the turns of the segment from 0, beside the one that counts them all.
+    pub place: u32,
+}
+
+impl Repeat {
+    /// The turns that it runs, all sizes being numbers, given the symbols.
+    pub fn range(&self, symbols: &[i64]) -> Range<i64> {
+        let turns = self.turns.get() as i64;
+        let Some(segment) = &self.segment else { return 0..turns };
+        let length = segment.length.get() as i64;
+        let start = symbols[segment.number as usize] * length;
+        start..turns.min(start + length)
+    }
+
+    /// The bound of a symbol that it counts: the number is always below.
+    pub fn bound(&self, symbol: u32) -> Option<Size> {
+        let place = self.segment.as_ref().filter(|segment| segment.place == symbol);
+        place.map(|segment| segment.length).or((self.symbol == symbol).then_some(self.turns))
+    }
+}
+
+/// Neighbouring nests of a program that run together.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Group<'p> {
+    /// They run once, one after another.
+    Once(Range<usize>),
+    /// They are those of a repeat, which are groups again.
+    Repeated(&'p Repeat, Vec<Group<'p>>),
+}
+
+/// The nests of a group, and the repeat that they belong to.
+pub type GroupOfOneLevel<'p> = (Range<usize>, Option<&'p Repeat>);
+
+/// A size that is computed from others when a program gets its sizes, because it is no sum of products of them.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Derived {
+    /// The square root, rounded up; at least 1.
+    Root(Size),
+    /// The number of segments of some length that a size takes.
+    Segments {
+        /// The size.
+        of: Size,
+        /// The length.
+        length: Size,
+    },
+}
+
+impl Derived {
+    /// Its value, given those of the arguments and of the derived sizes before it.
+    pub fn at(self, sizes: &[u64]) -> Option<u64> {
+        Some(match self {
+            Derived::Root(of) => root(of.at(sizes)?).max(1),
+            Derived::Segments { of, length } => of.at(sizes)?.div_ceil(length.at(sizes)?.max(1)),
+        })
+    }
+}
+
+/// The square root of a number, rounded up.
+fn root(number: u64) -> u64 {
+    let root = number.isqrt();
+    if root * root == number { root } else { root + 1 }
 }
 
 /// A program of loops.
@@ -142,13 +215,15 @@ pub struct Program {
     pub symbols: Vec<String>,
     /// The number of locals.
     pub locals: u32,
-    /// The sizes that are arguments of the program, each given by the number it is a multiple of.
-    /// In sizes of loops and buffers, [`Size::argument`] of the same place stands for the argument
-    /// divided by that number. Most programs have no arguments: all their sizes are numbers.
-    pub arguments: Vec<u64>,
+    /// The sizes that are arguments of the program, each given by the numbers that it can be.
+    /// In sizes of loops and buffers, [`Size::argument`] of the same place stands for the place of the argument
+    /// among them. Most programs have no arguments: all their sizes are numbers.
+    pub arguments: Vec<Progression>,
+    /// More sizes, which are computed from the arguments. Their places follow those of the arguments.
+    pub derived: Vec<Derived>,
     /// The nests, in order.
     pub nests: Vec<Nest>,
-    /// The nests that run several times, in order.
+    /// The nests that run several times, in order; a repeat comes before those inside of it.
     pub repeats: Vec<Repeat>,
 }
 
@@ -159,11 +234,12 @@ impl Program {
     }
 
     /// The program at some sizes of its arguments, in which all sizes are numbers. None if an
-    /// argument is not a multiple of its number, or if some size would not be a number.
+    /// argument cannot have that size, or if some size would not be a number.
     ///
     /// ```
-    /// use broadloom_loops::{Buffer, Dtype, Program, Size, Storage};
-    /// let mut program = Program { arguments: vec![2], ..Program::default() };
+    /// use broadloom_loops::{Buffer, Dtype, Program, Progression, Size, Storage};
+    /// let even = Progression { first: 0, step: 2 };
+    /// let mut program = Program { arguments: vec![even], ..Program::default() };
     /// let (half, margins) = (Size::argument(0, 1), Vec::new());
     /// let (sizes, storage) = (vec![half, half * 2], Storage::Kept);
     /// program.add_buffer(Buffer { name: "x".into(), dtype: Dtype::F32, sizes, margins, fill: 0.0, storage });
@@ -174,6 +250,7 @@ impl Program {
         let symbols = self.symbols_at(sizes)?;
         let mut program = self.clone();
         program.arguments.clear();
+        program.derived.clear();
         for size in program.buffers.iter_mut().flat_map(|buffer| &mut buffer.sizes) {
             *size = size.at(&symbols)?.into();
         }
@@ -181,33 +258,41 @@ impl Program {
         for nest in &mut program.nests {
             nest.body.iter_mut().for_each(|statement| numbers.statement(statement));
         }
-        program.repeats.iter_mut().for_each(|repeat| numbers.size(&mut repeat.turns));
+        for repeat in &mut program.repeats {
+            numbers.size(&mut repeat.turns);
+            repeat.segment.iter_mut().for_each(|segment| numbers.size(&mut segment.length));
+        }
         numbers.whole.then_some(program)
     }
 
-    /// The values of the size arguments divided by their numbers, or None if a division is not
-    /// exact.
+    /// The places of the size arguments among the numbers that they can be, and the derived sizes; None if one of them cannot be
+    /// such a number.
     pub fn symbols_at(&self, sizes: &[u64]) -> Option<Vec<u64>> {
-        let symbol = |(size, of): (&u64, &u64)| size.is_multiple_of(*of).then(|| size / of);
-        let symbols: Option<Vec<u64>> = sizes.iter().zip(&self.arguments).map(symbol).collect();
-        symbols.filter(|_| sizes.len() == self.arguments.len())
+        let symbols = self.arguments.iter().zip(sizes).map(|(of, size)| of.place_of(*size));
+        let symbols: Option<Vec<u64>> = symbols.collect();
+        let mut symbols = symbols.filter(|_| sizes.len() == self.arguments.len())?;
+        for derived in &self.derived {
+            symbols.push(derived.at(&symbols)?);
+        }
+        Some(symbols)
     }
 
     /// The nests in groups, in order: those that run together once, and those of each repeat.
-    pub fn groups(&self) -> Vec<(Range<usize>, Option<&Repeat>)> {
-        let mut groups = Vec::new();
-        let mut next = 0;
-        for repeat in &self.repeats {
-            if next < repeat.nests.start {
-                groups.push((next..repeat.nests.start, None));
-            }
-            groups.push((repeat.nests.clone(), Some(repeat)));
-            next = repeat.nests.end;
-        }
-        if next < self.nests.len() {
-            groups.push((next..self.nests.len(), None));
-        }
-        groups
+    pub fn groups(&self) -> Vec<Group<'_>> {
+        groups_within(0..self.nests.len(), &mut &self.repeats[..])
+    }
+
+    /// The groups of a program for a language whose turns are written for one level: the nests of each, and the repeat that they belong to. Fails with
+    /// the place of the first nest of turns that have turns inside.
+    pub fn groups_of_one_level(&self) -> Result<Vec<GroupOfOneLevel<'_>>, usize> {
+        let one = |group| match group {
+            Group::Once(nests) => Ok((nests, None)),
+            Group::Repeated(repeat, inside) => match &inside[..] {
+                [Group::Once(nests)] => Ok((nests.clone(), Some(repeat))),
+                _ => Err(repeat.nests.start),
+            },
+        };
+        self.groups().into_iter().map(one).collect()
     }
 
     /// The buffers that some nests read or write.
@@ -277,6 +362,26 @@ impl Program {
         self.locals += 1;
         Local(self.locals - 1)
     }
+}
+
+/// The groups of some nests; takes the repeats among them from the front of a list.
+fn groups_within<'p>(nests: Range<usize>, repeats: &mut &'p [Repeat]) -> Vec<Group<'p>> {
+    let mut groups = Vec::new();
+    let mut next = nests.start;
+    while let Some((repeat, rest)) = repeats.split_first()
+        && repeat.nests.end <= nests.end
+    {
+        *repeats = rest;
+        if next < repeat.nests.start {
+            groups.push(Group::Once(next..repeat.nests.start));
+        }
+        groups.push(Group::Repeated(repeat, groups_within(repeat.nests.clone(), repeats)));
+        next = repeat.nests.end;
+    }
+    if next < nests.end {
+        groups.push(Group::Once(next..nests.end));
+    }
+    groups
 }
 
 /// Replaces symbolic sizes by numbers.

@@ -12,7 +12,7 @@ use rustc_hash::FxHashSet;
 
 use crate::buffer::{BufferId, Cell, Index, Local, Storage};
 use crate::function::{Binary, whole_number};
-use crate::program::{Program, Statement};
+use crate::program::{Group, Program, Repeat, Statement};
 pub use crate::rounding::round;
 use crate::{Array, ArrayError, Buffer, Dtype, MatrixFunction, Scalar, Size};
 use broadloom_array::random::uniform_f32;
@@ -202,19 +202,7 @@ pub fn evaluate_with(
         reals: Reals::default(),
         real: Dtype::F64,
     };
-    for (nests, repeat) in program.groups() {
-        let Some(repeat) = repeat else {
-            run.nests(nests, &mut code)?;
-            continue;
-        };
-        let turns = repeat.turns.get() as i64;
-        for turn in 0..turns {
-            let turn = if repeat.backwards { turns - 1 - turn } else { turn };
-            run.symbols[repeat.symbol as usize] = turn;
-            run.nests(nests.clone(), &mut code)?;
-        }
-    }
-    Ok(())
+    run.groups(&program.groups(), &mut code)
 }
 
 /// The type that each statement of a nest computes in: 64-bit floats if it reads or sets those, in
@@ -350,6 +338,36 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
+    /// Runs groups of nests.
+    fn groups(&mut self, groups: &[Group<'_>], code: &mut Option<&mut dyn NestCode>) -> Result<(), Stop> {
+        for group in groups {
+            match group {
+                Group::Once(nests) => self.nests(nests.clone(), code)?,
+                Group::Repeated(repeat, inside) => self.repeat(repeat, inside, code)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs the turns of a repeat.
+    fn repeat(
+        &mut self,
+        repeat: &Repeat,
+        inside: &[Group<'_>],
+        code: &mut Option<&mut dyn NestCode>,
+    ) -> Result<(), Stop> {
+        let Range { start, end } = repeat.range(&self.symbols);
+        for turn in start..end {
+            let turn = if repeat.backwards { start + end - 1 - turn } else { turn };
+            self.symbols[repeat.symbol as usize] = turn;
+            if let Some(segment) = &repeat.segment {
+                self.symbols[segment.place as usize] = turn - start;
+            }
+            self.groups(inside, code)?;
+        }
+        Ok(())
+    }
+
     /// Runs some nests once, by code where there is any.
     fn nests(&mut self, nests: Range<usize>, code: &mut Option<&mut dyn NestCode>) -> Result<(), Stop> {
         let program = self.program;

@@ -7,7 +7,7 @@ use broadloom_core::projection::Component;
 
 use crate::buffer::{Buffer, Cell, Index, Storage};
 use crate::function::{Binary, Unary};
-use crate::program::{Loop, Program, Repeat, Statement};
+use crate::program::{Group, Loop, Program, Repeat, Statement};
 use crate::scalar::Scalar;
 
 impl fmt::Display for Program {
@@ -17,18 +17,7 @@ impl fmt::Display for Program {
                 writeln!(f, "{}", describe(buffer))?;
             }
         }
-        for (nests, repeat) in self.groups() {
-            let mut text = String::new();
-            for nest in &self.nests[nests] {
-                let _ = writeln!(text, "\n# {}", nest.comment);
-                text.push_str(&self.block_text(&nest.body, &|_| None));
-            }
-            match repeat {
-                Some(repeat) => write!(f, "\n{}{}", self.turns(repeat), indented(&text))?,
-                None => f.write_str(&text)?,
-            }
-        }
-        Ok(())
+        f.write_str(&self.groups_text(&self.groups()))
     }
 }
 
@@ -55,11 +44,33 @@ impl Program {
         text
     }
 
+    /// Nests with their comments, those of repeats further to the right.
+    fn groups_text(&self, groups: &[Group<'_>]) -> String {
+        let mut text = String::new();
+        for group in groups {
+            match group {
+                Group::Once(nests) => {
+                    for nest in &self.nests[nests.clone()] {
+                        let _ = writeln!(text, "\n# {}", nest.comment);
+                        text.push_str(&self.block_text(&nest.body, &|_| None));
+                    }
+                }
+                Group::Repeated(repeat, inside) => {
+                    let _ = write!(text, "\n{}{}", self.turns(repeat), indented(&self.groups_text(inside)));
+                }
+            }
+        }
+        text
+    }
+
     /// The line above the nests of a repeat.
     fn turns(&self, repeat: &Repeat) -> String {
         let name = self.symbols.get(repeat.symbol as usize).map_or("turn", String::as_str);
         let order = if repeat.backwards { "from the last to the first" } else { "in turn" };
-        format!("# for each {name} of {}, {order}:\n", repeat.turns)
+        match &repeat.segment {
+            Some(segment) => format!("# for each {name} in the segment of {}, {order}:\n", segment.length),
+            None => format!("# for each {name} of {}, {order}:\n", repeat.turns),
+        }
     }
 
     /// For each buffer, true if any nest reads or writes it.

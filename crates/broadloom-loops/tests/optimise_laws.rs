@@ -6,6 +6,7 @@ use broadloom_core::projection::Component;
 use broadloom_loops::optimise::{PassOptions, optimise};
 use broadloom_loops::reference::{Memory, Stop, evaluate};
 use broadloom_loops::{Cell, Dtype, Index, Program, Scalar, Statement};
+use broadloom_testing::setting;
 use support::random::sample;
 use support::{Sample, difference, run};
 
@@ -51,7 +52,7 @@ fn shrink(mut sample: Sample, options: &PassOptions) -> Sample {
 
 /// The number of programs that each test tries, which `BROADLOOM_SEEDS` can set.
 fn count() -> u64 {
-    std::env::var("BROADLOOM_SEEDS").ok().and_then(|count| count.parse().ok()).unwrap_or(2_000)
+    setting("BROADLOOM_SEEDS", 2_000)
 }
 
 /// Checks programs from a seed on, so that every test has its own.

@@ -4,9 +4,9 @@ use crate::support;
 
 use broadloom_loops::optimise::{PassOptions, optimise};
 use broadloom_loops::{Program, Statement};
+use broadloom_testing::Dice;
 use expect_test::expect;
 use support::parse::parse;
-use support::random::Random;
 use support::{Sample, check, difference, kept, run};
 
 fn products() -> PassOptions {
@@ -161,11 +161,11 @@ fn cell(name: &str, index: &[String]) -> String {
 
 /// A sum over a product of some factors with random loops. Some factors are windows.
 fn random_product(seed: u64) -> Program {
-    let mut random = Random(seed);
+    let mut random = Dice::from_state(seed);
     let loops = 2 + random.below(4);
     let extents: Vec<u64> = (0..loops).map(|_| 1 + random.below(6) as u64).collect();
     let name = |at: usize| ["i", "j", "k", "l", "m", "n"][at];
-    let some = |random: &mut Random| -> Vec<usize> { (0..loops).filter(|_| random.below(2) == 0).collect() };
+    let some = |random: &mut Dice| -> Vec<usize> { (0..loops).filter(|_| random.below(2) == 0).collect() };
     let (mut buffers, mut factors) = (String::new(), Vec::new());
     for at in 0..2 + random.below(9) {
         let own = some(&mut random);
@@ -202,7 +202,7 @@ fn random_products() {
     let mut planned = 0;
     for seed in 0..3000 {
         let program = random_product(seed);
-        let mut random = Random(seed);
+        let mut random = Dice::from_state(seed);
         let values = |id| {
             let count = program.buffer(id).shape().iter().product::<u64>();
             (id, (0..count).map(|_| random.below(17) as f64 / 8.0 - 1.0).collect())
@@ -231,7 +231,7 @@ fn random_products() {
 #[test]
 fn chains_in_their_best_order() {
     for seed in 0..200 {
-        let mut random = Random(seed);
+        let mut random = Dice::from_state(seed);
         let n: Vec<u64> = (0..4).map(|_| 2 + random.below(30) as u64).collect();
         let text = format!(
             "kept a: f64[{0}, {1}]\nkept b: f64[{1}, {2}]\nkept c: f64[{2}, {3}]\nkept d: f64[{0}, {3}]\n\n# d\nfor i in 0..{0}\n  for j in 0..{1}\n    for k in 0..{2}\n      for l in 0..{3}\n        d[i, l] += a[i, j] * b[j, k] * c[k, l]\n",

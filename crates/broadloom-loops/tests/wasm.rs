@@ -8,6 +8,7 @@ use broadloom_loops::reference::{Memory, Stop, evaluate, evaluate_with};
 use broadloom_loops::{
     Binary, Buffer, BufferId, Cell, Dtype, Index, Nest, Program, Scalar, Statement, Storage, Unary, wasm,
 };
+use broadloom_testing::setting;
 
 use crate::support::random::sample;
 use crate::support::{Sample, kept};
@@ -37,7 +38,7 @@ fn difference(program: &Program, sample: &Sample, host: &mut Host) -> Option<Str
 
 /// The number of programs, which `BROADLOOM_SEEDS` can set.
 fn count() -> u64 {
-    std::env::var("BROADLOOM_SEEDS").ok().and_then(|count| count.parse().ok()).unwrap_or(600)
+    setting("BROADLOOM_SEEDS", 600)
 }
 
 #[test]

@@ -40,7 +40,12 @@ pub(crate) fn capabilities(encoding: Encoding) -> ServerCapabilities {
         document_formatting_provider: Some(true.into()),
         document_range_formatting_provider: Some(true.into()),
         code_action_provider: Some(
-            CodeActionOptions { code_action_kinds: Some(kinds), ..CodeActionOptions::default() }.into(),
+            CodeActionOptions {
+                code_action_kinds: Some(kinds),
+                resolve_provider: Some(true),
+                ..CodeActionOptions::default()
+            }
+            .into(),
         ),
         code_lens_provider: Some(CodeLensOptions::default()),
         document_symbol_provider: Some(true.into()),

@@ -2,11 +2,11 @@
 
 use gen_lsp_types::{
     CallHierarchyIncomingCallsRequest, CallHierarchyOutgoingCallsRequest, CallHierarchyPrepareRequest,
-    CodeActionRequest, CodeLensRequest, CompletionRequest, DefinitionRequest, DocumentFormattingRequest,
-    DocumentHighlightRequest, DocumentRangeFormattingRequest, DocumentSymbolRequest, FoldingRangeRequest,
-    HoverRequest, InlayHintRequest, LspRequestMethod as Method, PrepareRenameRequest, ReferencesRequest,
-    RenameRequest, SemanticTokensRangeRequest, SemanticTokensRequest, SignatureHelpRequest,
-    WorkspaceSymbolRequest,
+    CodeActionRequest, CodeActionResolveRequest, CodeLensRequest, CompletionRequest, DefinitionRequest,
+    DocumentFormattingRequest, DocumentHighlightRequest, DocumentRangeFormattingRequest,
+    DocumentSymbolRequest, FoldingRangeRequest, HoverRequest, InlayHintRequest, LspRequestMethod as Method,
+    PrepareRenameRequest, ReferencesRequest, RenameRequest, SemanticTokensRangeRequest,
+    SemanticTokensRequest, SignatureHelpRequest, WorkspaceSymbolRequest,
 };
 use lsp_server::{ErrorCode, Request};
 use serde_json::Value;
@@ -33,6 +33,7 @@ pub(crate) fn dispatch(world: &mut World, request: Request) -> Answer<Value> {
             answer::<DocumentRangeFormattingRequest>(world, request, format::range)
         }
         Method::TextDocumentCodeAction => answer::<CodeActionRequest>(world, request, actions::actions),
+        Method::CodeActionResolve => answer::<CodeActionResolveRequest>(world, request, actions::resolved),
         Method::TextDocumentCodeLens => answer::<CodeLensRequest>(world, request, lens::lenses),
         Method::TextDocumentDocumentSymbol => {
             answer::<DocumentSymbolRequest>(world, request, symbols::outline)

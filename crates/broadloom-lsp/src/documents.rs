@@ -41,9 +41,10 @@ pub(crate) struct Document {
 }
 
 impl Document {
-    pub fn new(uri: Uri, version: i32, text: String) -> Document {
+    /// `language` is its language as the editor calls it; a name that ends with `.rows` says it, too.
+    pub fn new(uri: Uri, language: &str, version: i32, text: String) -> Document {
         let path = uri::path(&uri).map(|path| std::fs::canonicalize(&path).unwrap_or(path));
-        let is_rows = uri.as_ref().ends_with(".rows");
+        let is_rows = language == "rows" || uri.as_ref().ends_with(".rows");
         let language = if is_rows { Language::Rows } else { Language::Loom };
         let source = Source::new(name(&uri), text);
         Document {
@@ -67,16 +68,15 @@ impl Document {
     /// Applies edits in order.
     pub fn edit(&mut self, encoding: Encoding, version: i32, changes: Vec<TextDocumentContentChangeEvent>) {
         for change in changes {
-            let text = match change {
+            match change {
                 TextDocumentContentChangeEvent::TextDocumentContentChangePartial(part) => {
                     let (start, end) = encoding.offsets(&self.source, part.range);
-                    let mut text = self.text().to_string();
-                    text.replace_range(start as usize..end as usize, &part.text);
-                    text
+                    self.source.replace(start, end, &part.text);
                 }
-                TextDocumentContentChangeEvent::TextDocumentContentChangeWholeDocument(whole) => whole.text,
-            };
-            self.source = Source::new(name(&self.uri), text);
+                TextDocumentContentChangeEvent::TextDocumentContentChangeWholeDocument(whole) => {
+                    self.source = Source::new(name(&self.uri), whole.text);
+                }
+            }
         }
         self.version = version;
         self.outdated = self.analysis.take().or(self.outdated.take());
@@ -100,6 +100,11 @@ impl Document {
             Some(analysis) if analysis.is_ok() => analysis.program.files.iter().any(|(_, file)| file == path),
             _ => self.text().contains("import"),
         }
+    }
+
+    /// Returns true if nothing has been edited since the program was read.
+    pub fn is_read(&self) -> bool {
+        self.analysis.is_some()
     }
 
     /// The program, read anew if it was edited.

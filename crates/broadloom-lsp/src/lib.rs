@@ -17,6 +17,7 @@ mod answers;
 mod capabilities;
 mod dispatch;
 mod documents;
+mod folders;
 mod library;
 mod position;
 mod server;

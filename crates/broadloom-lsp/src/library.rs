@@ -15,6 +15,11 @@ pub(crate) struct Library {
 }
 
 impl Library {
+    /// Returns true for a file of the library.
+    pub fn contains(&self, file: &Path) -> bool {
+        self.folder.as_deref().is_some_and(|folder| file.starts_with(folder))
+    }
+
     /// The file of a source of the library: those before the program. None if it cannot be written.
     pub fn file(&mut self, sources: &Sources, main: SourceId, source: SourceId) -> Option<PathBuf> {
         if self.folder.is_none() {

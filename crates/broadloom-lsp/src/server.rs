@@ -9,7 +9,7 @@ use gen_lsp_types::{
     PublishDiagnosticsParams, ServerInfo, Uri,
 };
 use lsp_server::{Connection, ErrorCode, Message, Notification, Request, RequestId, Response};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::answers::diagnostics;
 use crate::capabilities::capabilities;
@@ -28,16 +28,24 @@ pub enum Ended {
     Abruptly,
 }
 
+/// The files that programs read.
+const WATCHED: [&str; 3] = ["**/*.loom", "**/*.loomi", "**/*.{npy,npz,safetensors,csv}"];
+
 /// Serves an editor until it leaves.
 pub fn serve(connection: &Connection) -> Ended {
-    let mut server =
-        Server { connection, world: World::default(), queue: VecDeque::new(), state: State::New };
+    let mut server = Server {
+        connection,
+        world: World::default(),
+        queue: VecDeque::new(),
+        state: State::New,
+        watches: false,
+    };
     while let Some(message) = server.next() {
         match message {
             Message::Request(request) => server.request(request),
             Message::Notification(notification) if notification.method == "exit" => break,
             Message::Notification(notification) => server.notification(notification),
-            // The server asks nothing.
+            // The server asks only that files are watched, and it does without.
             Message::Response(_) => {}
         }
     }
@@ -58,6 +66,8 @@ struct Server<'c> {
     /// Messages that have arrived and wait.
     queue: VecDeque<Message>,
     state: State,
+    /// True if the editor can watch files, and has not been asked to yet.
+    watches: bool,
 }
 
 impl Server<'_> {
@@ -178,6 +188,13 @@ impl Server<'_> {
             params.capabilities.general.as_ref().and_then(|general| general.position_encodings.clone());
         self.world.encoding = Encoding::agreed(&offered.unwrap_or_default());
         self.world.roots = roots(&params);
+        let watched =
+            params.capabilities.workspace.as_ref().and_then(|all| all.did_change_watched_files.as_ref());
+        self.watches = watched.is_some_and(|watched| watched.dynamic_registration == Some(true));
+        let actions = params.capabilities.text_document.as_ref().and_then(|all| all.code_action.as_ref());
+        let resolved = actions.and_then(|actions| actions.resolve_support.as_ref());
+        self.world.resolves_actions =
+            resolved.is_some_and(|resolved| resolved.properties.iter().any(|property| property == "edit"));
         let version = Some(env!("CARGO_PKG_VERSION").to_string());
         let result = InitializeResult {
             capabilities: capabilities(self.world.encoding),
@@ -196,7 +213,9 @@ impl Server<'_> {
         match LspNotificationMethod::from(notification.method.as_str()) {
             LspNotificationMethod::TextDocumentDidOpen => {
                 if let Ok(DidOpenTextDocumentParams { text_document }) = serde_json::from_value(params) {
-                    self.world.open(text_document.uri, text_document.version, text_document.text);
+                    let language = serde_json::to_value(&text_document.language_id).unwrap_or_default();
+                    let language = language.as_str().unwrap_or_default();
+                    self.world.open(text_document.uri, language, text_document.version, text_document.text);
                 }
             }
             LspNotificationMethod::TextDocumentDidChange => {
@@ -222,11 +241,29 @@ impl Server<'_> {
                 for change in changes {
                     let path =
                         uri::path(&change.uri).map(|path| std::fs::canonicalize(&path).unwrap_or(path));
-                    self.world.forget_importers(path.as_deref());
+                    match path {
+                        Some(path) if path.extension().is_none_or(|ending| ending != "loom") => {
+                            self.world.forget_readers(&path);
+                        }
+                        path => self.world.forget_importers(path.as_deref()),
+                    }
                 }
             }
+            LspNotificationMethod::Initialized if self.watches => self.watch_files(),
             _ => {}
         }
+    }
+
+    /// Asks the editor to say when files change that programs read.
+    fn watch_files(&mut self) {
+        self.watches = false;
+        let watchers: Vec<Value> = WATCHED.iter().map(|glob| json!({ "globPattern": glob })).collect();
+        let method = LspNotificationMethod::WorkspaceDidChangeWatchedFiles.as_str();
+        let files = json!({ "id": "files", "method": method, "registerOptions": { "watchers": watchers } });
+        let params = json!({ "registrations": [files] });
+        let id = RequestId::from("files".to_string());
+        let method = LspRequestMethod::ClientRegisterCapability.as_str().to_string();
+        self.send(Message::Request(Request { id, method, params }));
     }
 
     fn edit(&mut self, params: DidChangeTextDocumentParams) {
@@ -241,7 +278,9 @@ impl Server<'_> {
 
 /// The document that a message is about.
 fn address(params: &Value) -> Option<Uri> {
-    let uri = params.pointer("/textDocument/uri").or_else(|| params.pointer("/item/uri"))?;
+    let uri = params.pointer("/textDocument/uri").or_else(|| params.pointer("/item/uri"));
+    // An action that was chosen.
+    let uri = uri.or_else(|| params.pointer("/data/uri"))?;
     uri.as_str().map(Uri::from)
 }
 

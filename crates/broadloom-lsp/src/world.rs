@@ -9,6 +9,7 @@ use gen_lsp_types::{Location, Position, Range, TextDocumentPositionParams, TextE
 use lsp_server::{ErrorCode, ResponseError};
 
 use crate::documents::{Document, Language};
+use crate::folders::{MOST_FILES, programs};
 use crate::library::Library;
 use crate::position::Encoding;
 use crate::uri;
@@ -23,7 +24,16 @@ pub(crate) struct World {
     pub documents: HashMap<Uri, Document>,
     /// The folders that are open in the editor.
     pub roots: Vec<PathBuf>,
+    /// True if the editor asks for the changes of an action when it is chosen.
+    pub resolves_actions: bool,
     library: Library,
+}
+
+/// A program as text.
+pub(crate) struct Written {
+    pub uri: Uri,
+    pub source: Source,
+    pub path: PathBuf,
 }
 
 /// A request that cannot be answered.
@@ -47,7 +57,8 @@ impl World {
 
     /// A program that is open; None if the document is something else.
     pub fn program(&mut self, uri: &Uri) -> Answer<Option<&mut Analysis>> {
-        let unsaved = self.unsaved(uri);
+        // Texts of other documents are only looked at if the program is read.
+        let unsaved = if self.document(uri)?.is_read() { BTreeMap::new() } else { self.unsaved(uri) };
         let document = self.document(uri)?;
         Ok((document.language == Language::Loom).then(|| document.analysis(&unsaved)))
     }
@@ -60,7 +71,7 @@ impl World {
 
     /// The diagnostics of an open document.
     pub fn diagnostics(&mut self, uri: &Uri) -> Answer<Vec<Diagnostic>> {
-        let unsaved = self.unsaved(uri);
+        let unsaved = if self.document(uri)?.is_read() { BTreeMap::new() } else { self.unsaved(uri) };
         Ok(self.document(uri)?.diagnostics(&unsaved).to_vec())
     }
 
@@ -106,12 +117,12 @@ impl World {
     /// The place of a span that the program at an address knows: in itself, in a module, or in the library.
     pub fn location(&mut self, program: &Uri, span: Span) -> Answer<Option<Location>> {
         let encoding = self.encoding;
-        let unsaved = self.unsaved(program);
+        self.program(program)?;
         let document = match self.documents.get_mut(program) {
             Some(document) if document.language == Language::Loom => document,
             _ => return Ok(Some(Location { uri: program.clone(), range: self.range_of(program, span)? })),
         };
-        let analysis = document.analysis(&unsaved);
+        let analysis = document.analysis(&BTreeMap::new());
         let main = analysis.program.main;
         let range = encoding.range(analysis.sources().get(span.source), span);
         let file = match analysis.program.file(span.source) {
@@ -123,6 +134,53 @@ impl World {
         Ok(file.map(|file| Location { uri: self.address(&file), range }))
     }
 
+    /// All programs: those that are open, and those of the open folders, or of the folder of a file if none is open. None if there
+    /// are more than are searched.
+    pub fn programs_around(&self, file: &Path) -> Option<Vec<Written>> {
+        let open = self.documents.values().filter(|document| document.language == Language::Loom);
+        let written = |document: &Document| Written {
+            uri: document.uri.clone(),
+            source: document.source.clone(),
+            path: document.path.clone().unwrap_or_default(),
+        };
+        let mut all: Vec<Written> = open.map(written).collect();
+        let parent = || file.parent().map(Path::to_path_buf).into_iter().collect();
+        let found = programs(&if self.roots.is_empty() { parent() } else { self.roots.clone() });
+        if found.len() >= MOST_FILES {
+            return None;
+        }
+        for path in found {
+            if !self.documents.values().any(|document| document.path.as_deref() == Some(&*path)) {
+                all.extend(self.written(&path));
+            }
+        }
+        all.sort_by(|a, b| a.uri.as_ref().cmp(b.uri.as_ref()));
+        Some(all)
+    }
+
+    /// A file with the text in the editor, if it is open.
+    pub fn written(&self, path: &Path) -> Option<Written> {
+        let open = self.documents.values().find(|document| document.path.as_deref() == Some(path));
+        let source = match open {
+            Some(document) => document.source.clone(),
+            None => Source::new("", std::fs::read_to_string(path).ok()?),
+        };
+        Some(Written { uri: self.address(path), source, path: path.to_path_buf() })
+    }
+
+    /// Returns true for a file of the library.
+    pub fn is_library(&self, file: &Path) -> bool {
+        self.library.contains(file)
+    }
+
+    /// Drops what is known of programs that mention a file of data that has changed.
+    pub fn forget_readers(&mut self, file: &Path) {
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        for document in self.documents.values_mut().filter(|document| document.text().contains(&*name)) {
+            document.forget();
+        }
+    }
+
     /// The address of a file: that of its open document, if there is one, because editors may write it differently.
     pub fn address(&self, file: &Path) -> Uri {
         let open = self.documents.values().find(|document| document.path.as_deref() == Some(file));
@@ -130,8 +188,8 @@ impl World {
     }
 
     /// Opens a document, or opens it again with another text.
-    pub fn open(&mut self, uri: Uri, version: i32, text: String) {
-        let document = Document::new(uri.clone(), version, text);
+    pub fn open(&mut self, uri: Uri, language: &str, version: i32, text: String) {
+        let document = Document::new(uri.clone(), language, version, text);
         let path = document.path.clone();
         self.documents.insert(uri, document);
         self.forget_importers(path.as_deref());

@@ -34,9 +34,14 @@ impl Client {
 
     /// A connection that is initialized, with columns in an encoding.
     pub fn with_encoding(encoding: &str) -> Client {
+        Client::in_folder(encoding, json!({}), Value::Null)
+    }
+
+    /// The same with a folder that is open, and more that the editor can do.
+    pub fn in_folder(encoding: &str, mut capabilities: Value, root: Value) -> Client {
         let mut client = Client::silent();
-        let general = json!({ "positionEncodings": [encoding] });
-        let params = json!({ "processId": null, "rootUri": null, "capabilities": { "general": general } });
+        capabilities["general"] = json!({ "positionEncodings": [encoding] });
+        let params = json!({ "processId": null, "rootUri": root, "capabilities": capabilities });
         let result = client.ask("initialize", params).expect("it begins");
         assert_eq!(result["capabilities"]["positionEncoding"], encoding);
         client.tell("initialized", json!({}));
@@ -51,7 +56,12 @@ impl Client {
     }
 
     pub fn open(&mut self, uri: &str, text: &str) {
-        let document = json!({ "uri": uri, "languageId": "loom", "version": 1, "text": text });
+        self.open_as("loom", uri, text);
+    }
+
+    /// Opens a document in a language.
+    pub fn open_as(&mut self, language: &str, uri: &str, text: &str) {
+        let document = json!({ "uri": uri, "languageId": language, "version": 1, "text": text });
         self.tell("textDocument/didOpen", json!({ "textDocument": document }));
     }
 
@@ -64,6 +74,21 @@ impl Client {
     pub fn tell(&mut self, method: &str, params: Value) {
         let notification = Notification::new(method.to_string(), params);
         self.connection.sender.send(Message::Notification(notification)).expect("a server");
+    }
+
+    /// The next request of the server, which is granted.
+    pub fn request(&mut self) -> Request {
+        loop {
+            match self.connection.receiver.recv_timeout(PATIENCE).expect("a request") {
+                Message::Request(request) => {
+                    let granted = lsp_server::Response::new_ok(request.id.clone(), Value::Null);
+                    self.connection.sender.send(Message::Response(granted)).expect("a server");
+                    return request;
+                }
+                Message::Notification(notification) => self.heard.push(notification),
+                other => panic!("not expected: {other:?}"),
+            }
+        }
     }
 
     /// Sends a request, and does not wait.

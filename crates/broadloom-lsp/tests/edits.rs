@@ -1,6 +1,7 @@
 //! After random edits, the answers are those of a server that was given the final text at once. `BROADLOOM_EDITS` says
 //! how many edits are made.
 
+use broadloom_testing::{Dice, setting};
 use serde_json::{Value, json};
 
 use crate::client::{Client, DOCUMENT};
@@ -47,18 +48,6 @@ const PIECES: &[&str] = &[
     "batch",
 ];
 
-/// Numbers that look random, the same in every run.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 % limit.max(1) as u64) as usize
-    }
-}
-
 /// The position of an offset in units of UTF-8, by a definition of its own.
 fn position(text: &str, offset: usize) -> Value {
     let before = &text[..offset];
@@ -93,11 +82,10 @@ fn answers(client: &mut Client, text: &str) -> Vec<Value> {
 
 #[test]
 fn answers_equal_those_of_a_fresh_server() {
-    let edits: usize =
-        std::env::var("BROADLOOM_EDITS").ok().and_then(|text| text.parse().ok()).unwrap_or(10_000);
+    let edits = setting("BROADLOOM_EDITS", 10_000) as usize;
     // Answers are compared after every such number of edits.
     const TOGETHER: usize = 50;
-    let (mut random, mut text, mut version) = (Random(0x9E37_79B9_7F4A_7C15), PROGRAM.to_string(), 1);
+    let (mut random, mut text, mut version) = (Dice::new(1), PROGRAM.to_string(), 1);
     let mut client = Client::with_program(&text);
     for round in 0..edits.div_ceil(TOGETHER) {
         if text.len() > 3_000 || round % 7 == 6 {
@@ -114,7 +102,7 @@ fn answers_equal_those_of_a_fresh_server() {
             if between(start) || between(end) {
                 continue;
             }
-            let piece = PIECES[random.below(PIECES.len())];
+            let piece = random.pick(PIECES);
             let range = json!({ "start": position(&text, start), "end": position(&text, end) });
             text.replace_range(start..end, piece);
             version += 1;

@@ -113,6 +113,9 @@ fn systems_of_constraints() {
     client.open(uri, include_str!("../../../examples/clash.rows"));
     let found = client.diagnostics(uri, 1);
     assert!(found.len() == 1 && found[0]["relatedInformation"].is_array(), "{found:?}");
+    // One that has no name yet is what the editor says.
+    client.open_as("rows", "untitled:Untitled-1", include_str!("../../../examples/clash.rows"));
+    assert_eq!(client.diagnostics("untitled:Untitled-1", 1).len(), 1);
     let hover = json!({ "textDocument": { "uri": uri }, "position": { "line": 0, "character": 0 } });
     assert_eq!(client.ask("textDocument/hover", hover), Ok(Value::Null));
 }

@@ -17,7 +17,7 @@
 
 use std::fmt::Write;
 
-use broadloom_loops::{Buffer, BufferId, Program, Size, Storage};
+use broadloom_loops::{Buffer, BufferId, Program, Repeat, Segment, Size, Storage};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::arena::{self, Arena, Need};
@@ -75,8 +75,7 @@ pub(crate) fn file(
         checks: Vec::new(),
         text: String::new(),
         run: String::new(),
-        outside: String::new(),
-        repeats: false,
+        outside: Vec::new(),
         used: Vec::new(),
         plans: Plans::new(!program.arguments.is_empty()),
         needs: &needs,
@@ -85,7 +84,7 @@ pub(crate) fn file(
     writer.name_buffers(&flat, &on_stack);
     writer.bounds(&flat);
     for (number, (nest, planned)) in flat.nests.iter().zip(nests).enumerate() {
-        writer.open_repeat(number);
+        writer.open_repeats(number);
         let _ = write!(writer.run, "\n{}", comment(&nest.comment, "    "));
         for buffer in arena.born.get(number).into_iter().flatten() {
             let shape = program.buffer(*buffer);
@@ -102,7 +101,7 @@ pub(crate) fn file(
                 Planned::Contraction(found) => writer.contraction(&flat, &nest.comment, &found, &arena),
             }
         }
-        writer.close_repeat(number);
+        writer.close_repeats(number);
     }
     let declarations = declarations(program, prefix, &arena);
     let mut source = String::new();
@@ -142,10 +141,8 @@ struct Writer<'a> {
     text: String,
     /// The body of the entry; inside a repeat, the body of its loop.
     run: String,
-    /// The body of the entry before the repeat that is being written.
-    outside: String,
-    /// True while the nests of a repeat are written.
-    repeats: bool,
+    /// For each repeat that is being written, outermost first, what comes before it in the entry or in the repeat around it.
+    outside: Vec<String>,
     /// Buffers that the entry mentions, in order.
     used: Vec<BufferId>,
     plans: Plans,
@@ -191,35 +188,29 @@ impl Writer<'_> {
         }
     }
 
-    /// Opens the loop over the turns of the repeat that a nest begins, if any.
-    fn open_repeat(&mut self, nest: usize) {
-        let Some(repeat) = self.program.repeats.iter().find(|repeat| repeat.nests.start == nest) else {
-            return;
-        };
-        let (turn, turns) = (format!("turns[{}]", repeat.symbol), repeat.turns);
-        let name = inline_comment(&self.program.symbols[repeat.symbol as usize]);
-        let header = match repeat.backwards {
-            false => format!("{turn} = 0; {turn} < {turns}; {turn}++"),
-            true => format!("{turn} = {turns} - 1; {turn} >= 0; {turn}--"),
-        };
-        let _ = writeln!(self.run, "\n    for ({header}) {{ // {name}");
-        self.outside = std::mem::take(&mut self.run);
-        self.repeats = true;
+    /// Opens the loops over the turns of the repeats that a nest begins, outermost first.
+    fn open_repeats(&mut self, nest: usize) {
+        let program = self.program;
+        for repeat in program.repeats.iter().filter(|repeat| repeat.nests.start == nest) {
+            let header = turns(repeat);
+            let name = inline_comment(&program.symbols[repeat.symbol as usize]);
+            let _ = writeln!(self.run, "\n    for ({header}) {{ // {name}");
+            self.outside.push(std::mem::take(&mut self.run));
+        }
     }
 
-    /// Closes the loop of the repeat that a nest ends, if any.
-    fn close_repeat(&mut self, nest: usize) {
-        if !self.program.repeats.iter().any(|repeat| repeat.nests.end == nest + 1) {
-            return;
+    /// Closes the loops of the repeats that a nest ends, innermost first.
+    fn close_repeats(&mut self, nest: usize) {
+        let ended = self.program.repeats.iter().filter(|repeat| repeat.nests.end == nest + 1);
+        for _ in ended {
+            let outside = self.outside.pop().unwrap_or_default();
+            let inside = std::mem::replace(&mut self.run, outside);
+            for line in inside.lines() {
+                let indent = if line.is_empty() { "" } else { "    " };
+                let _ = writeln!(self.run, "{indent}{line}");
+            }
+            self.run.push_str("    }\n");
         }
-        self.repeats = false;
-        let inside = std::mem::take(&mut self.run);
-        self.run = std::mem::take(&mut self.outside);
-        for line in inside.lines() {
-            let indent = if line.is_empty() { "" } else { "    " };
-            let _ = writeln!(self.run, "{indent}{line}");
-        }
-        self.run.push_str("    }\n");
     }
 
     fn unit(
@@ -231,7 +222,7 @@ impl Writer<'_> {
         rows: &[Row],
     ) {
         // Turns are short: threads that wait for each other in every nest take longer than one alone.
-        let worth_it = !self.repeats || steps.iter().map(work).sum::<f64>() >= LEAST_WORK_OF_TURN;
+        let worth_it = self.outside.is_empty() || steps.iter().map(work).sum::<f64>() >= LEAST_WORK_OF_TURN;
         let split = split.filter(|_| worth_it);
         let first_check = self.checks.len();
         for step in steps {
@@ -287,7 +278,10 @@ impl Writer<'_> {
         if factors.is_empty() {
             factors.push("1.0".into());
         }
-        let parallel = if self.repeats { format!("if_large(parallel, &{plan})") } else { "parallel".into() };
+        let parallel = match self.outside.is_empty() {
+            true => "parallel".into(),
+            false => format!("if_large(parallel, &{plan})"),
+        };
         let _ = writeln!(
             self.run,
             "    run_{}({parallel}, &{plan}, {}, {}, {}, {}, arena + {});",
@@ -432,7 +426,7 @@ impl Writer<'_> {
 
     /// Variables for the sizes that are arguments.
     fn sizes(&self) -> String {
-        let count = self.program.arguments.len() + self.blocks.len();
+        let count = self.program.arguments.len() + self.program.derived.len() + self.blocks.len();
         if self.program.arguments.is_empty() {
             return String::new();
         }
@@ -447,10 +441,10 @@ impl Writer<'_> {
 
     /// The function that sets the sizes.
     fn resize(&self) -> String {
-        let count = self.program.arguments.len();
-        if count == 0 {
+        if self.program.arguments.is_empty() {
             return String::new();
         }
+        let count = self.program.arguments.len() + self.program.derived.len();
         let mut text = format!(
             "\n// Says what sizes are to be used from now on. Returns 0 if all went well.\n\
              VISIBLE int64_t {}_resize(const int64_t *sizes, const int64_t *places)\n{{\n",
@@ -466,6 +460,27 @@ impl Writer<'_> {
         let result = if self.plans.is_empty() { "0" } else { "prepare_contractions()" };
         let _ = writeln!(text, "    return {result};\n}}");
         text
+    }
+}
+
+/// The head of the loop over the turns of a repeat.
+fn turns(repeat: &Repeat) -> String {
+    let (turn, turns) = (format!("turns[{}]", repeat.symbol), repeat.turns);
+    let Some(Segment { number, length, place }) = &repeat.segment else {
+        return match repeat.backwards {
+            false => format!("{turn} = 0; {turn} < {turns}; {turn}++"),
+            true => format!("{turn} = {turns} - 1; {turn} >= 0; {turn}--"),
+        };
+    };
+    let (place, start) = (format!("turns[{place}]"), format!("turns[{number}] * {length}"));
+    match repeat.backwards {
+        false => format!(
+            "{place} = 0, {turn} = {start}; {place} < {length} && {turn} < {turns}; {place}++, {turn}++"
+        ),
+        true => format!(
+            "{turn} = ({start} + {length} < {turns} ? {start} + {length} : {turns}) - 1, {place} = {turn} - {start}; \
+             {place} >= 0; {place}--, {turn}--"
+        ),
     }
 }
 

@@ -3,7 +3,7 @@
 //! The code of such a program is compiled once. The offsets of its local buffers depend on the
 //! sizes: they are computed here, and passed to the code together with the sizes.
 
-use broadloom_loops::{Buffer, BufferId, Program, Size};
+use broadloom_loops::{Buffer, BufferId, Derived, Program, Progression, Size};
 
 use crate::Error;
 use crate::arena::{self, Need};
@@ -12,8 +12,9 @@ use crate::emit::File;
 /// The facts about a program that hold for all sizes.
 #[derive(Clone, Debug)]
 pub(crate) struct Family {
-    /// The number that each argument is a multiple of.
-    arguments: Vec<u64>,
+    /// The numbers that each argument can be.
+    arguments: Vec<Progression>,
+    derived: Vec<Derived>,
     buffers: Vec<Buffer>,
     needs: Vec<Need>,
     checks: Vec<(BufferId, Size, BufferId)>,
@@ -34,6 +35,7 @@ impl Family {
     pub fn of(program: &Program, file: &File) -> Option<Family> {
         let known = || Family {
             arguments: program.arguments.clone(),
+            derived: program.derived.clone(),
             buffers: file.buffers.clone(),
             needs: file.needs.clone(),
             checks: file.checks.clone(),
@@ -64,16 +66,22 @@ impl Family {
         Ok(Member { symbols, buffers, offsets, checks })
     }
 
-    /// The arguments divided by the numbers that they are multiples of.
+    /// The places of the arguments among the numbers that they can be, and the derived sizes.
     fn symbols(&self, sizes: &[u64]) -> Result<Vec<u64>, Error> {
         if sizes.len() != self.arguments.len() {
             let message = format!("it has {} sizes, {} given", self.arguments.len(), sizes.len());
             return Err(Error::Sizes { message });
         }
-        let symbol = |(size, of): (&u64, &u64)| match size.is_multiple_of(*of) {
-            true => Ok(size / of),
-            false => Err(Error::Sizes { message: format!("{size} is no multiple of {of}") }),
+        let symbol = |(size, of): (&u64, &Progression)| match of.place_of(*size) {
+            Some(place) => Ok(place),
+            None => Err(Error::Sizes { message: format!("{size} is not {of}") }),
         };
-        sizes.iter().zip(&self.arguments).map(symbol).collect()
+        let mut symbols: Vec<u64> =
+            sizes.iter().zip(&self.arguments).map(symbol).collect::<Result<_, _>>()?;
+        for derived in &self.derived {
+            let large = || Error::Sizes { message: "its sizes would be too large".into() };
+            symbols.push(derived.at(&symbols).ok_or_else(large)?);
+        }
+        Ok(symbols)
     }
 }

@@ -369,11 +369,11 @@ impl Lower<'_> {
                 }
                 Index::Symbol(symbol) => {
                     self.symbol(*symbol)?;
-                    let repeat = self.program.repeats.iter().find(|repeat| repeat.symbol == *symbol);
+                    let turns = self.program.repeats.iter().find_map(|repeat| repeat.bound(*symbol));
                     let bound = (*symbol, least, greatest, cell.buffer);
-                    match repeat {
+                    match turns {
                         // The number of a turn is known to be within the axis.
-                        Some(repeat) if (repeat.turns - 1).at_most(greatest) => {}
+                        Some(turns) if (turns - 1).at_most(greatest) => {}
                         Some(_) => return wrong("a turn leaves an axis"),
                         None if self.flat.bounds.contains(&bound) => {}
                         None => self.flat.bounds.push(bound),

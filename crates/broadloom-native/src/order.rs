@@ -55,7 +55,7 @@ pub(crate) struct Fresh {
 /// those of the program.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Blocks {
-    /// The number of arguments of the program.
+    /// The number of arguments and derived sizes of the program.
     pub arguments: u32,
     /// The sizes that are divided into blocks, and the lengths of the blocks.
     pub all: Vec<(Size, u64)>,

@@ -27,7 +27,7 @@ pub(crate) struct Plan {
     /// The range of nests that needs each local buffer.
     pub needs: Vec<Need>,
     /// Numbers of blocks that depend on arguments: the size and the divisor. They are additional
-    /// arguments of the code, after those of the program.
+    /// arguments of the code, after those of the program and its derived sizes.
     pub blocks: Vec<(Size, u64)>,
 }
 
@@ -37,7 +37,8 @@ impl Plan {
         let mut flat = flatten(program)?;
         let mut program = program.clone();
         split_reduction::divide(&mut program, &mut flat);
-        let blocks = Blocks { arguments: program.arguments.len() as u32, all: Vec::new() };
+        let arguments = (program.arguments.len() + program.derived.len()) as u32;
+        let blocks = Blocks { arguments, all: Vec::new() };
         let mut fresh = Fresh { locals: flat.locals, vars: flat.vars.clone(), blocks };
         let alone = alone(&program, &flat);
         let nests: Vec<Vec<Planned>> =

@@ -43,8 +43,8 @@ struct Shared {
     done: AtomicI64,
     stopped: AtomicBool,
     sleepers: AtomicUsize,
-    bed: Mutex<()>,
-    bell: Condvar,
+    sleep: Mutex<()>,
+    wake: Condvar,
 }
 
 /// The number of times that a worker looks for work before it sleeps.
@@ -62,8 +62,8 @@ impl Pool {
             done: AtomicI64::new(0),
             stopped: AtomicBool::new(false),
             sleepers: AtomicUsize::new(0),
-            bed: Mutex::new(()),
-            bell: Condvar::new(),
+            sleep: Mutex::new(()),
+            wake: Condvar::new(),
         });
         let spawn = |_| {
             let shared = Arc::clone(&shared);
@@ -99,8 +99,8 @@ impl Drop for Pool {
 impl Shared {
     fn wake(&self) {
         if self.sleepers.load(Ordering::SeqCst) > 0 {
-            let _bed = self.bed.lock().unwrap_or_else(PoisonError::into_inner);
-            self.bell.notify_all();
+            let _guard = self.sleep.lock().unwrap_or_else(PoisonError::into_inner);
+            self.wake.notify_all();
         }
     }
 
@@ -130,10 +130,10 @@ impl Shared {
     }
 
     fn sleep(&self) {
-        let mut bed = self.bed.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut guard = self.sleep.lock().unwrap_or_else(PoisonError::into_inner);
         self.sleepers.fetch_add(1, Ordering::SeqCst);
         while !self.has_work() && !self.stopped.load(Ordering::SeqCst) {
-            bed = self.bell.wait(bed).unwrap_or_else(PoisonError::into_inner);
+            guard = self.wake.wait(guard).unwrap_or_else(PoisonError::into_inner);
         }
         self.sleepers.fetch_sub(1, Ordering::SeqCst);
     }

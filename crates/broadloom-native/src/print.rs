@@ -30,7 +30,7 @@ use crate::order::{Split, is_independent};
 use crate::rows::Row;
 use crate::types::{self, Locals, Real, stored};
 use expression::{Level, converted, whole_binary};
-use found::{constant_divisors, has_no_vector_form, is_sum, long_sums, reductions};
+use found::{constant_divisors, has_no_vector_form, is_sum, long_sums, reductions, writes_again};
 use lanes::LANES;
 
 /// A function and the arguments of a call.
@@ -393,7 +393,7 @@ impl Printer<'_> {
             self.line(depth, &pragma);
         }
         self.line(depth, &format!("for (int64_t {name} = {begin}; {name} < {end}; {name}++) {{"));
-        if !innermost && self.split.is_some_and(|split| split.var == each.var) {
+        if !innermost && (self.split.is_some_and(|split| split.var == each.var) || writes_again(each)) {
             self.line(depth + 1, "ONE_BY_ONE;");
         }
         self.block(&each.body, depth + 1);

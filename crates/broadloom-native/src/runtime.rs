@@ -20,6 +20,8 @@ const MATH: &str = include_str!("runtime/math.c");
 const SORT: &str = include_str!("runtime/sort.c");
 /// Functions of matrices, for which a page has no room.
 const MATRIX: &str = if cfg!(target_arch = "wasm32") { "" } else { include_str!("runtime/matrix.c") };
+/// Functions of matrices that rely on these: those of wide ones, and least squares.
+const WIDE: &str = if cfg!(target_arch = "wasm32") { "" } else { include_str!("runtime/matrix_wide.c") };
 /// The functions that sort, for all types.
 static SORTS: LazyLock<String> = LazyLock::new(|| {
     let of = |(dtype, key, load): &(Dtype, &str, &str)| {
@@ -128,7 +130,7 @@ fn contract(real: Real) -> String {
 fn needed<'a>(code: impl Iterator<Item = &'a str>) -> String {
     let mut needed: FxHashSet<&str> = code.flat_map(words).collect();
     let definitions: Vec<Definition> =
-        [SMALL, SORTS.as_str(), MATRIX, MATH].into_iter().flat_map(definitions).collect();
+        [SMALL, SORTS.as_str(), MATRIX, WIDE, MATH].into_iter().flat_map(definitions).collect();
     let mut taken = vec![false; definitions.len()];
     loop {
         let next = (0..definitions.len()).find(|place| {

@@ -3,34 +3,13 @@
 
 use crate::support;
 
-use broadloom_array::random::threefry;
 use broadloom_core::projection::Component;
 use broadloom_loops::{Binary, BufferId, Cell, Dtype, Index, Loop, Program, Scalar, Statement, Unary};
+use broadloom_testing::{Dice, setting};
 use support::*;
 
-/// Random choices that a seed decides.
-struct Random {
-    seed: u64,
-    next: u64,
-}
-
-impl Random {
-    fn below(&mut self, bound: u64) -> u64 {
-        self.next += 1;
-        u64::from(threefry(self.seed, self.next)[0]) % bound
-    }
-
-    fn one_of<T: Copy>(&mut self, choices: &[T]) -> T {
-        choices[self.below(choices.len() as u64) as usize]
-    }
-
-    fn chance(&mut self, percent: u64) -> bool {
-        self.below(100) < percent
-    }
-}
-
 struct Maker {
-    random: Random,
+    random: Dice,
     program: Program,
     /// Buffers that are written.
     results: Vec<BufferId>,
@@ -42,10 +21,10 @@ impl Maker {
     /// A sum of loops in scope, and the size of an axis that holds it.
     fn index(&mut self) -> (Component, u64) {
         let mut terms = Vec::new();
-        for _ in 0..self.random.one_of(&[0, 1, 1, 1, 1, 2]) {
+        for _ in 0..self.random.pick(&[0, 1, 1, 1, 1, 2]) {
             if !self.scope.is_empty() {
-                let (var, _) = self.scope[self.random.below(self.scope.len() as u64) as usize];
-                terms.push((self.random.one_of(&[1, 1, 1, 2, -1, 3]), var));
+                let (var, _) = self.scope[self.random.below(self.scope.len())];
+                terms.push((self.random.pick(&[1, 1, 1, 2, -1, 3]), var));
             }
         }
         let mut sum = Component::new(0, terms);
@@ -56,19 +35,19 @@ impl Maker {
         };
         sum.offset = -range(&sum).0;
         let size = range(&sum).1.get() + 1;
-        sum.offset += self.random.below(2) as i64;
+        sum.offset += self.random.roll(2) as i64;
         (sum, size + 1)
     }
 
     /// A cell of a new buffer, with or without margins.
     fn new_cell(&mut self, name: &str, dtype: Dtype) -> Cell {
-        let rank = self.random.below(4);
+        let rank = self.random.roll(4);
         let axes: Vec<(Component, u64)> = (0..rank).map(|_| self.index()).collect();
         let sizes: Vec<u64> = axes.iter().map(|(_, size)| *size).collect();
         let name = format!("{name}{}", self.program.buffers.len());
         let buffer = self.program.add(&name, dtype, &sizes, Kept);
         let mut index: Vec<Component> = axes.into_iter().map(|(sum, _)| sum).collect();
-        if self.random.chance(20) && sizes.iter().all(|size| *size > 1) {
+        if self.random.percent(20) && sizes.iter().all(|size| *size > 1) {
             // The last cells of each axis become its margin after, the first one its margin before.
             let known = &mut self.program.buffers[buffer.index()];
             known.sizes.iter_mut().for_each(|size| *size = *size - 1);
@@ -84,48 +63,48 @@ impl Maker {
         if self.results.is_empty() {
             return None;
         }
-        let buffer = self.random.one_of(&self.results.clone());
+        let buffer = self.random.pick(&self.results.clone());
         let sizes = self.program.buffer(buffer).shape();
         let mut index = Vec::new();
         for size in sizes {
             let fitting: Vec<u32> =
                 self.scope.iter().filter(|(_, extent)| *extent <= size).map(|(var, _)| *var).collect();
-            index.push(Index::At(if fitting.is_empty() || self.random.chance(10) {
-                Component::fixed(self.random.below(size) as i64)
+            index.push(Index::At(if fitting.is_empty() || self.random.percent(10) {
+                Component::fixed(self.random.roll(size) as i64)
             } else {
-                Component::iterate(self.random.one_of(&fitting))
+                Component::iterate(self.random.pick(&fitting))
             }));
         }
         Some(Cell { buffer, index })
     }
 
     fn load(&mut self) -> Scalar {
-        if self.random.chance(25)
+        if self.random.percent(25)
             && let Some(cell) = self.old_cell()
         {
             // Numbers that go round and round must not grow.
             return two(Binary::Mul, Scalar::Load(cell), number(0.25));
         }
-        let dtype = self.random.one_of(&[F32, F32, F32, F32, F64, Bf16, I32]);
+        let dtype = self.random.pick(&[F32, F32, F32, F32, F64, Bf16, I32]);
         Scalar::Load(self.new_cell("in", dtype))
     }
 
     fn scalar(&mut self, depth: u32) -> Scalar {
         if depth == 0 {
-            return match self.random.below(10) {
-                0 => number(self.random.below(7) as f64 / 2.0 - 1.5),
+            return match self.random.roll(10) {
+                0 => number(self.random.roll(7) as f64 / 2.0 - 1.5),
                 1 => {
                     let (sum, _) = self.index();
                     two(Binary::Mul, Scalar::Position(sum), number(1.0 / 64.0))
                 }
-                2 => Scalar::Uniform { key: 0, stream: self.random.below(3), at: self.index().0 },
+                2 => Scalar::Uniform { key: 0, stream: self.random.roll(3), at: self.index().0 },
                 _ => self.load(),
             };
         }
-        match self.random.below(8) {
+        match self.random.roll(8) {
             0 => {
                 let function =
-                    self.random.one_of(&[Unary::Neg, Unary::Abs, Unary::Tanh, Unary::Sigmoid, Unary::Sin]);
+                    self.random.pick(&[Unary::Neg, Unary::Abs, Unary::Tanh, Unary::Sigmoid, Unary::Sin]);
                 one(function, self.scalar(depth - 1))
             }
             1 => {
@@ -140,7 +119,7 @@ impl Maker {
             }
             2 => self.scalar(0),
             _ => {
-                let function = self.random.one_of(&[
+                let function = self.random.pick(&[
                     Binary::Add,
                     Binary::Sub,
                     Binary::Mul,
@@ -154,7 +133,7 @@ impl Maker {
     }
 
     fn accumulation(&mut self) -> Option<Binary> {
-        self.random.one_of(&[
+        self.random.pick(&[
             None,
             None,
             Some(Binary::Add),
@@ -166,19 +145,19 @@ impl Maker {
     }
 
     fn target(&mut self) -> Cell {
-        if self.random.chance(15)
+        if self.random.percent(15)
             && let Some(cell) = self.old_cell()
         {
             return cell;
         }
-        let dtype = self.random.one_of(&[F32, F32, F32, F64]);
+        let dtype = self.random.pick(&[F32, F32, F32, F64]);
         let cell = self.new_cell("out", dtype);
         self.results.push(cell.buffer);
         cell
     }
 
     fn store(&mut self) -> Statement {
-        let depth = self.random.below(3) as u32;
+        let depth = self.random.roll(3) as u32;
         let value = self.scalar(depth);
         let accumulate = self.accumulation();
         // Averages, so that sums stay small.
@@ -191,9 +170,9 @@ impl Maker {
         let outside = self.scope.len();
         let mut budget = 20_000 / self.scope.iter().map(|(_, extent)| extent).product::<u64>().max(1);
         for _ in 0..count {
-            let extent = self.random.one_of(&[1, 2, 3, 5, 8, 17, 33, 70, 130]).min(budget.max(1));
+            let extent = self.random.pick(&[1, 2, 3, 5, 8, 17, 33, 70, 130]).min(budget.max(1));
             budget /= extent;
-            let var = self.program.add_var(["i", "j", "k", "row", "column"][self.random.below(5) as usize]);
+            let var = self.program.add_var(["i", "j", "k", "row", "column"][self.random.roll(5) as usize]);
             self.scope.push((var, extent));
         }
         let body = inside(self);
@@ -204,11 +183,11 @@ impl Maker {
     }
 
     fn nest(&mut self) {
-        let depth = self.random.below(4) + 1;
-        let body = match self.random.below(4) {
+        let depth = self.random.roll(4) + 1;
+        let body = match self.random.roll(4) {
             // A perfect nest, with one store or two.
             0 | 1 => self.loops(depth, |maker| {
-                let both = maker.random.chance(25);
+                let both = maker.random.percent(25);
                 let mut body = vec![maker.store()];
                 if both {
                     body.push(maker.store());
@@ -218,18 +197,18 @@ impl Maker {
             // A reduction in a variable.
             2 => self.loops(depth.min(3), |maker| {
                 let local = maker.program.add_local();
-                let start = if maker.random.chance(60) { number(0.0) } else { maker.scalar(0) };
-                let function = maker.random.one_of(&[Binary::Add, Binary::Add, Binary::Max, Binary::Min]);
-                let count = maker.random.below(2) + 1;
+                let start = if maker.random.percent(60) { number(0.0) } else { maker.scalar(0) };
+                let function = maker.random.pick(&[Binary::Add, Binary::Add, Binary::Max, Binary::Min]);
+                let count = maker.random.roll(2) + 1;
                 let sum = maker.loops(count, |maker| {
                     let value = two(Binary::Mul, maker.scalar(1), number(1.0 / 16.0));
                     vec![Statement::Update { local, accumulate: Some(function), value }]
                 });
-                let finish = match maker.random.below(3) {
+                let finish = match maker.random.roll(3) {
                     0 => one(Unary::Tanh, Scalar::Local(local)),
                     _ => Scalar::Local(local),
                 };
-                let accumulate = if maker.random.chance(30) { Some(Binary::Add) } else { None };
+                let accumulate = if maker.random.percent(30) { Some(Binary::Add) } else { None };
                 let cell = maker.target();
                 let mut body = vec![Statement::Declare { local, value: start }];
                 body.extend(sum);
@@ -239,9 +218,9 @@ impl Maker {
             // A tree.
             _ => self.loops(depth.min(2), |maker| {
                 let mut body = Vec::new();
-                for _ in 0..maker.random.below(3) + 1 {
-                    if maker.random.chance(60) {
-                        let count = maker.random.below(2) + 1;
+                for _ in 0..maker.random.roll(3) + 1 {
+                    if maker.random.percent(60) {
+                        let count = maker.random.roll(2) + 1;
                         body.extend(maker.loops(count, |maker| vec![maker.store()]));
                     } else {
                         body.push(maker.store());
@@ -257,8 +236,7 @@ impl Maker {
 fn random_program(seed: u64, nests: usize) -> Program {
     let mut program = Program::default();
     program.symbols.push("key".into());
-    let mut maker =
-        Maker { random: Random { seed, next: 0 }, program, results: Vec::new(), scope: Vec::new() };
+    let mut maker = Maker { random: Dice::new(seed), program, results: Vec::new(), scope: Vec::new() };
     for _ in 0..nests {
         maker.nest();
     }
@@ -267,8 +245,7 @@ fn random_program(seed: u64, nests: usize) -> Program {
 
 #[test]
 fn random_programs_do_what_the_reference_does() {
-    let more = std::env::var("BROADLOOM_RANDOM").ok().and_then(|text| text.parse().ok());
-    for seed in 0..more.unwrap_or(6) {
+    for seed in 0..setting("BROADLOOM_RANDOM", 6) {
         judge(&random_program(seed, 40), &[99], 5e-4);
     }
 }

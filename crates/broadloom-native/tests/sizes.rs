@@ -6,6 +6,7 @@ use crate::language as support;
 use broadloom_loops::optimise::{PassOptions, optimise};
 use broadloom_loops::{Block, BufferId, Program};
 use broadloom_native::{ArenaPlan, Compiler};
+use broadloom_testing::Dice;
 use expect_test::expect;
 use support::parse::parse;
 use support::{Sample, difference, kept, nests, run};
@@ -14,11 +15,11 @@ use support::{Sample, difference, kept, nests, run};
 const SIZES: [[u64; 2]; 7] = [[1, 1], [2, 3], [5, 1], [1, 40], [33, 64], [100, 31], [64, 129]];
 
 fn sample(program: &Program) -> Sample {
-    let mut random = support::random::Random(7);
+    let mut random = Dice::from_state(7);
     let mut numbers = |id: BufferId| -> Vec<f64> {
         let buffer = program.buffer(id);
         let cells: u64 = buffer.shape().iter().product();
-        let draw = |random: &mut support::random::Random| match buffer.dtype.is_float() {
+        let draw = |random: &mut Dice| match buffer.dtype.is_float() {
             true => random.below(33) as f64 / 8.0 - 2.0,
             false => random.below(3) as f64,
         };

@@ -6,8 +6,8 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use broadloom::{
-    Block, Error, Given, Graph, LeafKind, Node, Routine, Settings, Tensor, computed_from, reached_data,
-    trainable,
+    Axis, Block, Error, Given, Graph, Kind, LeafKind, Node, Routine, Settings, Shape, SymbolicSize, Tensor,
+    computed_from, reached_data, trainable,
 };
 use broadloom_diagnostics::{Diagnostic, Sources, Span};
 use broadloom_ide::Analysis;
@@ -57,6 +57,24 @@ fn of_gradient(output: &str) -> String {
     format!("the gradient of {output}")
 }
 
+/// A shape to declare the gradient of an output with. Sizes such as `n - 1` cannot be declared: they are left open, and follow from the product with
+/// the output.
+fn declared_like(shape: &Shape) -> String {
+    let is_name = |size: &SymbolicSize| size.names().any(|name| name == size.to_string());
+    let mut open = 0;
+    let mut axis = |axis: &Axis| match axis {
+        Axis::Symbolic(size, _) if !is_name(size) => {
+            open += 1;
+            format!("of_gradient_{open}")
+        }
+        axis => axis.to_string(),
+    };
+    let [batch, input, output] = [Kind::Batch, Kind::Input, Kind::Output]
+        .map(|kind| shape.row(kind).iter().map(&mut axis).collect::<Vec<_>>().join(", "));
+    let before = |row: String, sign: &str| if row.is_empty() { row } else { format!("{row} {sign} ") };
+    before(batch, "|") + &before(input, "->") + &output
+}
+
 /// Extends a program by the gradients of some outputs.
 fn extended(
     program: &mut Text,
@@ -66,8 +84,7 @@ fn extended(
     let shapes = graph.final_shapes()?;
     let mut total: Option<Tensor> = None;
     for (name, output) in outputs {
-        let shape = shapes.get(*output).to_string();
-        let given = graph.data(&of_gradient(name), shape.as_str())?;
+        let given = graph.data(&of_gradient(name), declared_like(&shapes.get(*output)).as_str())?;
         let span = Span::empty(program.main, 0);
         program.made.push(Made { name: of_gradient(name), tensor: given, span, level: 1 });
         let weighted = graph.mul(*output, given)?;

@@ -71,14 +71,7 @@ fn own_mistake(py: Python<'_>, panic: &(dyn Any + Send)) -> PyErr {
     advised(py, &message, "please report it, with the program: https://github.com/broadloom/broadloom/issues")
 }
 
-/// The exception `name` of `broadloom._shape_errors` with a message.
-pub fn raise(py: Python<'_>, name: &str, message: String) -> PyErr {
-    let made =
-        py.import("broadloom._shape_errors").and_then(|module| module.getattr(name)?.call1((message,)));
-    made.map_or_else(|error| error, PyErr::from_value)
-}
-
-/// The same, with the mistake as data: its code, ends and advice.
+/// The exception `name` of `broadloom._shape_errors` with a message, and with the mistake as data: its code, ends and advice.
 pub fn raise_with(
     py: Python<'_>,
     name: &str,

@@ -3,9 +3,11 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use broadloom::{
-    Accumulate, Adam, Combine, Error, Graph as Tensors, Operation, Padding, Routine, Sgd, SliceIndex,
-    SpecOptions, Tensor,
+    Accumulate, Adam, Along, Combine, Dtype, Error, ErrorKind, Graph as Tensors, Initial, Kind, LeafKind,
+    MessageLine, Node, Operation, Padding, Remedy, Routine, Sgd, SliceIndex, SpecOptions, Tensor, concat,
 };
+use broadloom_lang::{left_out, named_axis};
+use broadloom_spec::parse_spec;
 use pyo3::prelude::*;
 
 use crate::arrays::received;
@@ -37,6 +39,17 @@ impl Inner {
 
     fn all(&self, numbers: &[usize]) -> Result<Vec<Tensor>, Error> {
         numbers.iter().map(|number| self.tensor(*number)).collect()
+    }
+
+    fn pairs(&self, numbers: &[(usize, usize)]) -> Result<Vec<(Tensor, Tensor)>, Error> {
+        numbers.iter().map(|(target, value)| Ok((self.tensor(*target)?, self.tensor(*value)?))).collect()
+    }
+
+    /// The leaves of a kind with their names, by their numbers.
+    fn leaves_of(&self, kind: LeafKind) -> Vec<(String, usize)> {
+        let is_one = |tensor: &Tensor| matches!(self.tensors.node(*tensor), Some(Node::Leaf { kind: known }) if known == kind);
+        let found = self.tensors.tensors().filter(is_one);
+        found.map(|tensor| (self.tensors.label_of(tensor), tensor.index())).collect()
     }
 
     /// Keeps a routine, and returns its number.
@@ -82,6 +95,90 @@ impl Graph {
     ) -> PyResult<usize> {
         self.make(py, place, make).map(Tensor::index)
     }
+}
+
+/// Refuses the gradients of what is known to be more than one number where they are asked for. With a size that is open or has a name it is the
+/// run that knows.
+fn is_one_number(graph: &Tensors, loss: Tensor) -> Result<(), Error> {
+    let shape = graph.shape(loss);
+    let mut axes = shape.rows.iter().flat_map(|row| row.lead.iter().chain(&row.trail));
+    if axes.all(|axis| axis.size().is_none_or(|size| size == 1)) {
+        return Ok(());
+    }
+    let label = graph.label_of(loss);
+    let error =
+        Error::new(ErrorKind::Use, format!("gradients are of one number, but `{label}` has shape `{shape}`"));
+    let step = graph.step_of(loss).and_then(|step| u32::try_from(step).ok());
+    let made = step.map(|step| MessageLine::at(step, format!("`{label}` is `{shape}`")));
+    let error = made.into_iter().fold(error, Error::with_end);
+    Err(error.with_remedy(Remedy::Reduce, "sum it up first"))
+}
+
+/// An axis by the word for its kind, whose first axis it is, or by the shape that names it.
+fn along(text: &str) -> Result<Along, Error> {
+    let kind = Kind::ALL.into_iter().find(|kind| kind.name() == text);
+    kind.map(Along::first).or_else(|| named_axis(text)).ok_or_else(|| {
+        let message = format!("`\"{text}\"` does not name one axis, first or last of its kind, to go along");
+        let help = "write `\"..., t | ...\"` for the last batch axis, `\"... | t, ...\"` for the first output axis, \
+                    and `\"batch\"`, `\"input\"` or `\"output\"` for the first of a kind";
+        Error::new(ErrorKind::Use, message).with_help(help)
+    })
+}
+
+/// Puts tensors together along an axis, or along a new one in its place.
+fn joined(
+    graph: &mut Tensors,
+    name: &'static str,
+    mut parts: Vec<Tensor>,
+    along: Along,
+) -> Result<Tensor, Error> {
+    let specs = (concat::concatenation(parts.len(), along), concat::layer(along));
+    let (Some(whole), Some(layer)) = specs else {
+        return Err(Error::new(ErrorKind::Use, "there is nothing to put together"));
+    };
+    if name == "stack" {
+        for part in &mut parts {
+            *part = graph.einsum(&layer, &[*part])?;
+            let layer = graph.captured(*part, "layer")?;
+            graph.set(layer, 1)?;
+        }
+    }
+    graph.einsum_with(&whole, &parts, &SpecOptions { name: Some(name), ..SpecOptions::default() })
+}
+
+/// Sets the sizes of labels of the spec that made a tensor.
+fn set_sizes(graph: &mut Tensors, made: Tensor, sizes: &[(String, u64)]) -> Result<(), Error> {
+    sizes.iter().try_for_each(|(name, size)| {
+        let captured = graph.captured(made, name)?;
+        graph.set(captured, *size)
+    })
+}
+
+/// Refuses to assign to what is computed, or comes from outside.
+fn is_lasting(graph: &Tensors, target: Tensor) -> Result<(), Error> {
+    if matches!(graph.node(target), Some(Node::Leaf { kind: LeafKind::State | LeafKind::Param })) {
+        return Ok(());
+    }
+    let message =
+        format!("`{}` does not last from run to run: nothing can be assigned to it", graph.label_of(target));
+    Err(Error::new(ErrorKind::Use, message).with_remedy(Remedy::State, "assign to a state"))
+}
+
+/// Adds assignments to a routine. All of the new values are computed from the old ones.
+fn assign(graph: &mut Tensors, routine: &mut Routine, pairs: &[(Tensor, Tensor)]) -> Result<(), Error> {
+    for (target, value) in pairs {
+        is_lasting(graph, *target)?;
+        let text = format!("{} = {}", graph.label_of(*target), graph.label_of(*value));
+        routine.assign_as(graph, ".", "target = value", &[("target", *target), ("value", *value)], &text)?;
+    }
+    Ok(())
+}
+
+/// Has a routine compute what is to be assigned, before anything is.
+fn compute_new(graph: &Tensors, routine: &mut Routine, pairs: &[(Tensor, Tensor)]) {
+    let computed = |tensor: Tensor| matches!(graph.node(tensor), Some(Node::Operation { .. }));
+    let values = pairs.iter().map(|(_, value)| *value).filter(|value| computed(*value));
+    values.for_each(|value| _ = routine.forward(value));
 }
 
 /// The operation that combines values that meet.
@@ -173,8 +270,84 @@ impl Graph {
         })
     }
 
-    fn state(&self, py: Python<'_>, name: &str, shape: &str, place: PythonPlace) -> PyResult<usize> {
-        self.tensor(py, &place, |inner| inner.tensors.state_shaped(name, shape))
+    fn state(&self, py: Python<'_>, name: &str, shape: Option<&str>, place: PythonPlace) -> PyResult<usize> {
+        self.tensor(py, &place, |inner| match shape {
+            Some(shape) => inner.tensors.state_shaped(name, shape),
+            None => Ok(inner.tensors.state(name)),
+        })
+    }
+
+    fn range(&self, py: Python<'_>, name: &str, shape: &str, place: PythonPlace) -> PyResult<usize> {
+        self.tensor(py, &place, |inner| inner.tensors.range(name, shape))
+    }
+
+    /// Random numbers, new ones in every run: with mean 0 and deviation 1, or from 0 to 1.
+    fn random(&self, py: Python<'_>, name: &str, normal: bool, place: PythonPlace) -> PyResult<usize> {
+        self.tensor(py, &place, |inner| match normal {
+            true => Ok(inner.tensors.normal(name)),
+            false => Ok(inner.tensors.uniform(name)),
+        })
+    }
+
+    /// A value in the shape that the context asks for.
+    fn constant(&self, py: Python<'_>, value: f64, place: PythonPlace) -> PyResult<usize> {
+        self.tensor(py, &place, |inner| Ok(inner.tensors.constant(value)))
+    }
+
+    /// Sets the type of the numbers of a leaf; without one, of all whose type nothing else decides.
+    fn precision(&self, py: Python<'_>, of: Option<usize>, name: &str, place: PythonPlace) -> PyResult<()> {
+        let dtype: Dtype = name.parse().map_err(|error: broadloom::ArrayError| plain(py, &error.message))?;
+        self.make(py, &place, |inner| match of {
+            Some(of) => {
+                let tensor = inner.tensor(of)?;
+                inner.tensors.set_precision(tensor, dtype)
+            }
+            None => {
+                inner.tensors.set_default_precision(dtype);
+                Ok(())
+            }
+        })
+    }
+
+    /// Sets the distribution of the first values of a parameter or a state.
+    fn initial(
+        &self,
+        py: Python<'_>,
+        of: usize,
+        how: &str,
+        numbers: (f64, f64),
+        place: PythonPlace,
+    ) -> PyResult<()> {
+        let (first, second) = numbers;
+        let initial = match how {
+            "constant" => Initial::Constant(first),
+            "uniform" => Initial::Uniform { low: first, high: second },
+            "normal" => Initial::Normal { mean: first, deviation: second },
+            "kaiming" => Initial::Kaiming { gain: first },
+            "kaiming_normal" => Initial::KaimingNormal { gain: first },
+            "xavier" => Initial::Xavier { gain: first },
+            "xavier_normal" => Initial::XavierNormal { gain: first },
+            other => return Err(plain(py, &format!("there are no first values called `{other}`"))),
+        };
+        self.make(py, &place, |inner| {
+            let tensor = inner.tensor(of)?;
+            inner.tensors.set_initial(tensor, initial)
+        })
+    }
+
+    /// Sets the first values of a parameter or a state.
+    fn initial_values(
+        &self,
+        py: Python<'_>,
+        of: usize,
+        array: &Bound<'_, PyAny>,
+        place: PythonPlace,
+    ) -> PyResult<()> {
+        let values = received(array)?.copied().map_err(|message| plain(py, &message))?;
+        self.make(py, &place, |inner| {
+            let tensor = inner.tensor(of)?;
+            inner.tensors.set_initial(tensor, Initial::Values(values))
+        })
     }
 
     fn number(&self, py: Python<'_>, value: f64, place: PythonPlace) -> PyResult<usize> {
@@ -233,25 +406,36 @@ impl Graph {
         self.tensor(py, &place, |inner| {
             let tensors = inner.all(&operands)?;
             let made = inner.tensors.einsum_with(spec, &tensors, &options)?;
-            for (name, size) in &sizes {
-                let captured = inner.tensors.captured(made, name)?;
-                inner.tensors.set(captured, *size)?;
-            }
+            set_sizes(&mut inner.tensors, made, &sizes)?;
             Ok(made)
         })
     }
 
+    /// The mean over names of a spec; without names, over those that the result leaves out.
     fn mean(
         &self,
         py: Python<'_>,
         spec: &str,
         operands: Vec<usize>,
-        over: Vec<String>,
+        over: Option<Vec<String>>,
+        sizes: Vec<(String, u64)>,
         place: PythonPlace,
     ) -> PyResult<usize> {
+        // A spec that is not well written is refused below.
+        let over = over.unwrap_or_else(|| parse_spec(spec).map(|spec| left_out(&spec)).unwrap_or_default());
         self.tensor(py, &place, |inner| {
             let tensors = inner.all(&operands)?;
-            inner.tensors.mean(spec, &tensors, &over)
+            if sizes.is_empty() {
+                return inner.tensors.mean(spec, &tensors, &over);
+            }
+            let options = SpecOptions { name: Some("mean"), ..SpecOptions::default() };
+            let sum = inner.tensors.einsum_with(spec, &tensors, &options)?;
+            set_sizes(&mut inner.tensors, sum, &sizes)?;
+            over.iter().try_fold(sum, |mean, name| {
+                let size = inner.tensors.captured(sum, name)?;
+                let size = inner.tensors.size_number(size)?;
+                inner.tensors.div(mean, size)
+            })
         })
     }
 
@@ -260,13 +444,70 @@ impl Graph {
         py: Python<'_>,
         spec: &str,
         operands: Vec<usize>,
+        sizes: Vec<(String, u64)>,
         place: PythonPlace,
     ) -> PyResult<Vec<usize>> {
         let made = self.make(py, &place, |inner| {
             let tensors = inner.all(&operands)?;
-            inner.tensors.split(spec, &tensors)
+            let made = inner.tensors.split(spec, &tensors)?;
+            made.first().map_or(Ok(()), |first| set_sizes(&mut inner.tensors, *first, &sizes))?;
+            Ok(made)
         })?;
         Ok(made.into_iter().map(Tensor::index).collect())
+    }
+
+    /// An operation along an axis that a text names: `take`, `take_along`, `argsort`, `argsort_descending`, `concat`, `stack`.
+    fn along(
+        &self,
+        py: Python<'_>,
+        name: &str,
+        operands: Vec<usize>,
+        axis: &str,
+        place: PythonPlace,
+    ) -> PyResult<usize> {
+        self.tensor(py, &place, |inner| {
+            let (axis, tensors) = (along(axis)?, inner.all(&operands)?);
+            match (name, tensors.as_slice()) {
+                ("take", [x, ids]) => inner.tensors.take(*x, *ids, axis),
+                ("take_along", [x, ids]) => inner.tensors.take_along(*x, *ids, axis),
+                ("argsort", [x]) => inner.tensors.argsort(*x, axis, false),
+                ("argsort_descending", [x]) => inner.tensors.argsort(*x, axis, true),
+                ("concat", _) => joined(&mut inner.tensors, "concat", tensors, axis),
+                ("stack", _) => joined(&mut inner.tensors, "stack", tensors, axis),
+                _ => Err(Error::run(format!("there is no operation `{name}` along an axis"))),
+            }
+        })
+    }
+
+    /// The elements of a tensor at integers along a new first batch axis of a size.
+    fn scatter(
+        &self,
+        py: Python<'_>,
+        x: usize,
+        ids: usize,
+        size: u64,
+        reduce: &str,
+        place: PythonPlace,
+    ) -> PyResult<usize> {
+        let accumulate = accumulate(py, reduce)?;
+        self.tensor(py, &place, |inner| {
+            let (x, ids) = (inner.tensor(x)?, inner.tensor(ids)?);
+            let made = inner.tensors.scatter(x, ids, accumulate)?;
+            let rows = inner.tensors.captured(made, "n")?;
+            inner.tensors.set(rows, size)?;
+            Ok(made)
+        })
+    }
+
+    /// Makes a routine that assigns to states or parameters, and gives their new values.
+    fn assign(&self, py: Python<'_>, pairs: Vec<(usize, usize)>, place: PythonPlace) -> PyResult<usize> {
+        self.make(py, &place, |inner| {
+            let pairs = inner.pairs(&pairs)?;
+            let mut routine = Routine::new(&format!("assign{}", inner.routines.len()));
+            compute_new(&inner.tensors, &mut routine, &pairs);
+            assign(&mut inner.tensors, &mut routine, &pairs)?;
+            Ok(inner.keep(routine, pairs.iter().map(|(target, _)| *target).collect()))
+        })
     }
 
     fn slice(&self, py: Python<'_>, of: usize, at: u64, place: PythonPlace) -> PyResult<usize> {
@@ -317,22 +558,17 @@ impl Graph {
 
     /// The named data, by their numbers.
     fn leaves(&self) -> Vec<(String, usize)> {
-        let inner = self.inner();
-        let is_data = |tensor: &Tensor| {
-            matches!(
-                inner.tensors.node(*tensor),
-                Some(broadloom::Node::Leaf { kind: broadloom::LeafKind::Data })
-            )
-        };
-        let data = inner.tensors.tensors().filter(is_data);
-        data.map(|tensor| (inner.tensors.label_of(tensor), tensor.index())).collect()
+        self.inner().leaves_of(LeafKind::Data)
     }
 
     /// The parameters, by their numbers.
     fn parameters(&self) -> Vec<(String, usize)> {
-        let inner = self.inner();
-        let params = inner.tensors.params().into_iter();
-        params.map(|tensor| (inner.tensors.label_of(tensor), tensor.index())).collect()
+        self.inner().leaves_of(LeafKind::Param)
+    }
+
+    /// The states, by their numbers.
+    fn states(&self) -> Vec<(String, usize)> {
+        self.inner().leaves_of(LeafKind::State)
     }
 
     /// Makes a routine that computes some tensors.
@@ -351,6 +587,7 @@ impl Graph {
         self.make(py, &place, |inner| {
             let (loss, of) = (inner.tensor(loss)?, inner.all(&of)?);
             let mut routine = Routine::new("gradients");
+            is_one_number(&inner.tensors, loss)?;
             routine.backward(&mut inner.tensors, loss)?;
             let mut gives = Vec::new();
             for tensor in of {
@@ -362,7 +599,8 @@ impl Graph {
         })
     }
 
-    /// Makes a routine that makes a number smaller, by gradient descent with momentum.
+    /// Makes a routine that makes a number smaller, by gradient descent with momentum, and assigns to states.
+    #[allow(clippy::too_many_arguments)] // as many as people can say
     fn minimise_by_sgd(
         &self,
         py: Python<'_>,
@@ -370,16 +608,18 @@ impl Graph {
         of: Vec<usize>,
         rate: usize,
         settings: (f64, f64),
+        assigned: Vec<(usize, usize)>,
         place: PythonPlace,
     ) -> PyResult<usize> {
         let (momentum, weight_decay) = settings;
         let update = Sgd { momentum, weight_decay };
-        self.minimise(py, loss, of, rate, &place, |graph, routine, of, rate| {
+        self.minimise(py, (loss, of, rate), &assigned, &place, |graph, routine, of, rate| {
             update.update(graph, routine, of, rate)
         })
     }
 
-    /// Makes a routine that makes a number smaller, by Adam.
+    /// Makes a routine that makes a number smaller, by Adam, and assigns to states.
+    #[allow(clippy::too_many_arguments)] // as many as people can say
     fn minimise_by_adam(
         &self,
         py: Python<'_>,
@@ -387,11 +627,12 @@ impl Graph {
         of: Vec<usize>,
         rate: usize,
         settings: (f64, f64, f64, f64, bool),
+        assigned: Vec<(usize, usize)>,
         place: PythonPlace,
     ) -> PyResult<usize> {
         let (beta1, beta2, epsilon, weight_decay, decoupled) = settings;
         let update = Adam { beta1, beta2, epsilon, weight_decay, decoupled };
-        self.minimise(py, loss, of, rate, &place, |graph, routine, of, rate| {
+        self.minimise(py, (loss, of, rate), &assigned, &place, |graph, routine, of, rate| {
             update.update(graph, routine, of, rate)
         })
     }
@@ -401,18 +642,21 @@ impl Graph {
     fn minimise(
         &self,
         py: Python<'_>,
-        loss: usize,
-        of: Vec<usize>,
-        rate: usize,
+        (loss, of, rate): (usize, Vec<usize>, usize),
+        assigned: &[(usize, usize)],
         place: &PythonPlace,
         update: impl FnOnce(&mut Tensors, &mut Routine, &[Tensor], Tensor) -> Result<(), Error> + Send,
     ) -> PyResult<usize> {
         self.make(py, place, |inner| {
             let (loss, of, rate) = (inner.tensor(loss)?, inner.all(&of)?, inner.tensor(rate)?);
             let mut routine = Routine::new(&format!("minimise{}", inner.routines.len()));
+            is_one_number(&inner.tensors, loss)?;
             routine.backward(&mut inner.tensors, loss)?;
             routine.check_finite(loss);
+            let pairs = inner.pairs(assigned)?;
+            compute_new(&inner.tensors, &mut routine, &pairs);
             update(&mut inner.tensors, &mut routine, &of, rate)?;
+            assign(&mut inner.tensors, &mut routine, &pairs)?;
             Ok(inner.keep(routine, vec![loss]))
         })
     }

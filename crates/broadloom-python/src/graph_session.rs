@@ -197,10 +197,12 @@ impl Session {
         self.work(py, |state, _| state.numbers.save(&path))
     }
 
-    fn load(&self, py: Python<'_>, path: std::path::PathBuf) -> PyResult<()> {
+    /// Reads parameters and states from a file, and returns notices.
+    fn load(&self, py: Python<'_>, path: std::path::PathBuf) -> PyResult<Vec<String>> {
         self.work(py, |state, graph| {
             state.follow(graph);
-            state.numbers.load(&path)
+            state.numbers.load(&path)?;
+            Ok(state.heard())
         })
     }
 }

@@ -14,6 +14,7 @@
 //! - [`errors`]: mistakes as the exception `broadloom.Error`; [`data`]: answers as Python objects.
 
 mod arrays;
+mod code;
 mod command;
 mod data;
 mod differentiated;
@@ -29,8 +30,14 @@ mod running;
 mod shaped;
 mod spec;
 mod stablehlo;
+mod turns;
 
 use pyo3::prelude::*;
+
+/// The allocator of the command, for what the extension itself allocates; Python keeps its own.
+#[cfg(target_os = "linux")]
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// The part of the package `broadloom` that is written in Rust.
 #[pymodule]

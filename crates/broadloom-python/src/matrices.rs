@@ -9,6 +9,7 @@ pub fn apply(graph: &mut Graph, name: &str, operands: &[Tensor]) -> Result<Vec<T
     }
     Ok(match (name, operands) {
         ("solve", [a, b]) => vec![graph.solve(*a, *b)?],
+        ("lstsq", [a, b]) => vec![graph.lstsq(*a, *b)?],
         ("inverse", [a]) => vec![graph.inverse(*a)?],
         ("det", [a]) => vec![graph.det(*a)?],
         ("logdet", [a]) => vec![graph.logdet(*a)?],
@@ -32,8 +33,10 @@ fn is_matrix(graph: &Graph, name: &str, tensor: Tensor) -> Result<(), Error> {
         return Ok(());
     }
     let label = graph.label_of(tensor);
-    let message =
-        format!("`bl.{name}` takes a matrix, `n -> n`, and `{label}` has no input axis: it is `{shape}`");
+    let rows = if ["qr", "svd", "lstsq"].contains(&name) { "m" } else { "n" };
+    let message = format!(
+        "`bl.{name}` takes a matrix, `n -> {rows}`, and `{label}` has no input axis: it is `{shape}`"
+    );
     let help = match axes(2).as_deref() {
         Some([rows, columns]) => format!(
             "declare it as `{columns} -> {rows}`, or write `bl.einsum(\"... | i, j => ... | j -> i\", {label})`: rows are output axes, \

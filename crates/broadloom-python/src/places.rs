@@ -56,6 +56,7 @@ impl Places {
         let nowhere = Span::empty(texts.sources.add("", ""), 0);
         let mut wrong = diagnose(error, span.unwrap_or(nowhere), &origins, in_python);
         wrong.labels.retain(|label| label.span != nowhere);
+        wrong.help.iter_mut().for_each(|help| help.write_in(crate::code::in_python));
         raised(py, &texts.sources, &[wrong])
     }
 }
@@ -79,7 +80,6 @@ pub fn in_python(remedy: Remedy) -> Option<&'static str> {
         }
         Remedy::Reshape => "`x.reshape()` keeps the number of elements",
         Remedy::Shape(_) => "state the shape of the result: `x.reshape(\"4, 8\")`",
-        Remedy::Transpose => "take its transpose: `a.T`",
         Remedy::Drop(_) => "or use a window that drops what is left over: `o~+k`",
         _ => return None,
     })

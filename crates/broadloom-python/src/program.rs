@@ -78,7 +78,7 @@ impl Program {
     ) -> PyResult<(Bound<'py, PyAny>, String, Bound<'py, PyAny>)> {
         let listing = if all { Listing::All } else { Listing::Own };
         let checked = self.ask(py, |analysis| check(analysis, listing))?;
-        let text = commands::check::people(&checked, Look::default());
+        let text = commands::check::text_of(&checked, Look::default());
         let found = messages(py, self.analysis().sources(), &checked.diagnostics)?;
         Ok((object(py, &checked)?, text, found.into_any()))
     }
@@ -122,8 +122,8 @@ impl Program {
     fn explain<'py>(&self, py: Python<'py>, name: String) -> PyResult<Answer<'py>> {
         let explained = self.ask(py, |analysis| {
             explain(analysis, &name).map(|explained| {
-                let people = |answer| commands::explain::people(analysis, answer, Look::default());
-                let told: Vec<String> = explained.explanations.iter().map(people).collect();
+                let text = |answer| commands::explain::text_of(analysis, answer, Look::default());
+                let told: Vec<String> = explained.explanations.iter().map(text).collect();
                 (told.join("\n"), explained)
             })
         })?;
@@ -144,7 +144,7 @@ impl Program {
         let found = self.ask(py, |analysis| {
             let found = if as_they_run { optimised(analysis) } else { loops(analysis, &of) };
             found.map(|found| {
-                let mut told = commands::loops::people(analysis, &found, Look::default());
+                let mut told = commands::loops::text_of(analysis, &found, Look::default());
                 for routine in &found.routines {
                     let gap = if told.is_empty() { "" } else { "\n" };
                     told.push_str(&format!("{gap}routine {}\n{}", routine.name, routine.text));
@@ -201,7 +201,7 @@ impl Program {
         let measured = measured.map_err(|refusal| unanswered(py, &refusal))?;
         refused(py, &analysis, &measured.diagnostics)?;
         let Some(used) = &measured.memory else { return Err(plain(py, "the program has errors")) };
-        let mut told = commands::memory::people(used, true, Look::default());
+        let mut told = commands::memory::text_of(used, true, Look::default());
         if let Some(limit) = limit {
             told.push_str(&format!("\n{}", commands::memory::answer(used, limit)));
         }
@@ -231,7 +231,7 @@ impl Program {
         if !verified.diagnostics.is_empty() {
             return Err(raised(py, analysis.sources(), &verified.diagnostics));
         }
-        let told = commands::verify::people(&analysis, &verified, Look::default());
+        let told = commands::verify::text_of(&analysis, &verified, Look::default());
         Ok((object(py, &verified)?, told))
     }
 }

@@ -1,12 +1,15 @@
 //! A program with its numbers. Calls from several threads take turns, and none of them holds the interpreter lock meanwhile.
+//!
+//! A run calls Python. A function of the user that is told of each repetition has no turn around it: it can compute, read parameters and save them. What
+//! is called amidst the work (lines that are printed, the handler of a signal) cannot, and is told so.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use broadloom::{Backend, Block, Copied, Error, Given, LeafKind, Node, Routine, Settings, Tensor};
 use broadloom_diagnostics::{Diagnostic, Sources};
 use broadloom_ide::{Analysis, arrays};
-use broadloom_lang::{Available, Ready, Way, nearest};
+use broadloom_lang::{Available, Progress, Ready, Way, nearest};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -15,6 +18,7 @@ use crate::errors::{advised, detached, plain, raised};
 use crate::observer::Watcher;
 use crate::program::Program;
 use crate::remedies::in_python;
+use crate::turns::Turns;
 
 /// A program with its numbers.
 #[pyclass(frozen, module = "broadloom._broadloom")]
@@ -25,15 +29,30 @@ pub struct Running {
     states: Vec<(String, Tensor)>,
     /// The names of data.
     data: Vec<String>,
-    state: Mutex<State>,
+    state: Turns<State>,
+    /// One run at a time, from its beginning to its end.
+    runs: Turns<()>,
 }
 
 struct State {
     ready: Ready,
+    /// The number of calls that gave it arrays.
+    calls: u64,
     /// The tensors that can be computed, by the names of the data that is given.
     known: HashMap<Vec<String>, Arc<Available>>,
     /// The routines that compute some tensors only.
     some: HashMap<Vec<Tensor>, Arc<Routine>>,
+}
+
+/// The middle of a run, in which Python is told of a repetition.
+struct Pause {
+    /// The place where the run goes on.
+    place: Progress,
+    /// The number of calls and of runs that there were.
+    calls: u64,
+    runs: u64,
+    /// The reason why each array was copied, if it was.
+    copied: Vec<Option<Copied>>,
 }
 
 /// An array that was given, by name, and why it was copied.
@@ -61,6 +80,7 @@ impl State {
     fn compute(&mut self, given: &[(String, Received)], only: Option<&[String]>) -> Result<Computed, Wrong> {
         let inputs: Vec<(&str, Given<'_>)> =
             given.iter().map(|(name, array)| (name.as_str(), Given::Lent(array.lent()))).collect();
+        self.calls += 1;
         let outcome = self.with(&inputs, given, only);
         self.ready.session.give_back();
         outcome
@@ -90,6 +110,32 @@ impl State {
         let mut heard = Heard::default();
         self.ready.pass_on(&mut heard);
         Ok(Computed { tensors, copied, available, notices: heard.0 })
+    }
+
+    /// Carries out a program up to its end or to a pause, from its beginning or from the last pause. A call in the pause may have given other arrays, and
+    /// drawn random numbers: then the arrays of the run are given again, and the run draws what it would have drawn.
+    fn piece(
+        &mut self,
+        inputs: &[(&str, Given<'_>)],
+        way: &Way,
+        pause: &mut Option<Pause>,
+        watcher: &mut Watcher,
+    ) -> Result<(), Box<Diagnostic>> {
+        let is_as_before = pause.as_ref().is_some_and(|pause| pause.calls == self.calls);
+        let copied = if is_as_before { Vec::new() } else { self.ready.give(inputs)? };
+        let (ended, copied) = match pause.take() {
+            None => (self.ready.go(way, watcher), copied),
+            Some(Pause { place, runs, copied, .. }) => {
+                if !is_as_before {
+                    self.ready.session.set_runs(runs);
+                }
+                (self.ready.go_on(&Way { from: place, ..way.clone() }, watcher), copied)
+            }
+        };
+        self.ready.pass_on(watcher);
+        let (calls, runs) = (self.calls, self.ready.session.runs());
+        *pause = Some(Pause { place: ended.place, calls, runs, copied });
+        ended.outcome
     }
 
     /// The routine that computes some tensors only.
@@ -165,6 +211,22 @@ enum Wrong {
     Advised(String, String),
 }
 
+impl Wrong {
+    /// This thread is amidst a piece of work with the program, which has called Python.
+    fn amidst() -> Wrong {
+        let message = "the program is at work in this thread, and what it calls meanwhile cannot use it";
+        let help = "use it when the run has ended, or between its repetitions: `p.run(progress=function)` calls a function there";
+        Wrong::Advised(message.into(), help.into())
+    }
+
+    /// This thread is inside of a run.
+    fn inside() -> Wrong {
+        let message = "the program runs in this thread already: `run()` is called inside of its own `progress` function";
+        let help = "inside of it `p(x=array)` computes, and `p.parameters` can be read, set and saved; run the program again when this run has ended";
+        Wrong::Advised(message.into(), help.into())
+    }
+}
+
 impl From<Box<Diagnostic>> for Wrong {
     fn from(wrong: Box<Diagnostic>) -> Wrong {
         Wrong::Diagnosed(wrong)
@@ -194,10 +256,6 @@ pub fn backend_of(py: Python<'_>, name: &str) -> PyResult<Backend> {
 }
 
 impl Running {
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn raised(&self, py: Python<'_>, wrong: Wrong) -> PyErr {
         match wrong {
             Wrong::Diagnosed(wrong) => raised(py, &self.sources, &[*wrong]),
@@ -211,7 +269,46 @@ impl Running {
         py: Python<'_>,
         work: impl FnOnce(&mut State) -> Result<T, Wrong> + Send,
     ) -> PyResult<T> {
-        detached(py, || work(&mut self.state()))?.map_err(|wrong| self.raised(py, wrong))
+        detached(py, || self.turn(work))?.map_err(|wrong| self.raised(py, wrong))
+    }
+
+    /// Works on the session when it is this thread's turn.
+    fn turn<T>(&self, work: impl FnOnce(&mut State) -> Result<T, Wrong>) -> Result<T, Wrong> {
+        let mut state = self.state.next().ok_or_else(Wrong::amidst)?;
+        work(&mut state)
+    }
+
+    /// Carries out the program, in one piece or with pauses in which Python is told of a repetition. Returns why each array was copied, if it was.
+    fn go(
+        &self,
+        given: &[(String, Received)],
+        way: Way,
+        watcher: &mut Watcher,
+    ) -> Result<Vec<Option<Copied>>, Wrong> {
+        let _run = self.runs.next().ok_or_else(Wrong::inside)?;
+        let inputs: Vec<(&str, Given<'_>)> =
+            given.iter().map(|(name, array)| (name.as_str(), Given::Lent(array.lent()))).collect();
+        let mut pause = None;
+        loop {
+            self.turn(|state| {
+                let ended = state.piece(&inputs, &way, &mut pause, watcher);
+                if ended.is_err() || !watcher.pauses() {
+                    state.ready.session.give_back();
+                }
+                Ok(ended?)
+            })?;
+            if !watcher.pauses() {
+                return Ok(pause.map(|pause| pause.copied).unwrap_or_default());
+            }
+            watcher.tell();
+            if watcher.failed.is_some() {
+                self.turn(|state| {
+                    state.ready.session.give_back();
+                    Ok(())
+                })?;
+                return Ok(Vec::new());
+            }
+        }
     }
 
     /// The parameter of a name.
@@ -270,8 +367,8 @@ impl Running {
         })?;
         let mut ready = ready.map_err(|wrong| raised(py, &sources, &[*wrong]))?;
         ready.advice = in_python;
-        let state = State { ready, known: HashMap::new(), some: HashMap::new() };
-        Ok(Running { sources, params, states, data, state: Mutex::new(state) })
+        let state = State { ready, calls: 0, known: HashMap::new(), some: HashMap::new() };
+        Ok(Running { sources, params, states, data, state: Turns::new(state), runs: Turns::new(()) })
     }
 
     /// Computes all named tensors that can be computed from some arrays, or some of them. Returns `None` where an array is not in form, or
@@ -302,7 +399,8 @@ impl Running {
         Ok(Some((results, copied, available.left_out.clone(), notices)))
     }
 
-    /// Carries out the program.
+    /// Carries out the program. With pauses, `progress` may use it.
+    #[allow(clippy::too_many_arguments)] // as many as people can say
     fn run(
         &self,
         py: Python<'_>,
@@ -311,22 +409,14 @@ impl Running {
         keep_going: bool,
         print: Py<PyAny>,
         progress: Option<Py<PyAny>>,
+        compiling: Option<Py<PyAny>>,
+        pauses: bool,
     ) -> PyResult<Ran> {
         let given = all_received(&arrays)?;
-        let mut watcher = Watcher::new(print, progress);
+        let mut watcher = Watcher::new(print, progress, compiling, pauses);
         let watched = &mut watcher;
-        let copied = self.work(py, |state| {
-            let inputs: Vec<(&str, Given<'_>)> =
-                given.iter().map(|(name, array)| (name.as_str(), Given::Lent(array.lent()))).collect();
-            let copied = state.ready.give(&inputs);
-            let outcome = copied.and_then(|copied| {
-                let ended = state.ready.go(&Way { keep_going, steps, ..Way::default() }, watched);
-                ended.outcome.map(|()| copied)
-            });
-            state.ready.session.give_back();
-            state.ready.pass_on(watched);
-            Ok(outcome?)
-        });
+        let way = Way { keep_going, steps, ..Way::default() };
+        let copied = detached(py, || self.go(&given, way, watched))?.map_err(|wrong| self.raised(py, wrong));
         if let Some(failed) = watcher.failed {
             return Err(failed);
         }

@@ -290,7 +290,7 @@ impl Builder {
     fn array(&mut self, want: &Bound<'_, PyTuple>, argument: &str) -> PyResult<Want> {
         let (_, array_type, elements, text): (String, Option<Py<PyAny>>, String, String) = want.extract()?;
         let pattern = Pattern::read(&text, &mut self.names)
-            .map_err(|message| crate::errors::raise(want.py(), "SpecError", message))?;
+            .map_err(|mistake| crate::spec::raise(want.py(), &mistake))?;
         self.slots.push(Slot {
             argument: argument.to_owned(),
             text,

@@ -42,16 +42,23 @@ pub fn plan_spec<'py>(
 ) -> PyResult<Bound<'py, PyList>> {
     let usage = Usage::new(function, reduce)?;
     let padding = padding.map(read_padding).transpose()?;
-    let given = Given { shapes, sizes: read_sizes(sizes)?, padding };
+    let given = Given { shapes, sizes: read_sizes(sizes)?, padding, called: ranks::ALONE.to_owned() };
     let nodes = make(text, &given, usage).map_err(|mistake| raise(py, &mistake))?;
     let nodes: PyResult<Vec<_>> = nodes.iter().map(|node| node.to_python(py)).collect();
     PyList::new(py, nodes?)
 }
 
-/// The sizes of the labels of a shape, for an array of this shape: a number for a label, a tuple for `..r..`.
+/// The sizes of the labels of a shape, for an array of this shape: a number for a label, a tuple for `..r..`. Messages call the array as it is
+/// called.
 #[pyfunction]
-pub fn spec_sizes<'py>(py: Python<'py>, text: &str, shape: Vec<u64>) -> PyResult<Bound<'py, PyDict>> {
-    let given = Given { shapes: vec![shape], sizes: Vec::new(), padding: None };
+#[pyo3(signature = (text, shape, called = ranks::ALONE))]
+pub fn spec_sizes<'py>(
+    py: Python<'py>,
+    text: &str,
+    shape: Vec<u64>,
+    called: &str,
+) -> PyResult<Bound<'py, PyDict>> {
+    let given = Given { shapes: vec![shape], sizes: Vec::new(), padding: None, called: called.to_owned() };
     let sizes = named_sizes(text, &given).map_err(|mistake| raise(py, &mistake))?;
     let found = PyDict::new(py);
     for (name, size) in sizes {
@@ -115,7 +122,7 @@ fn read_padding(name: &str) -> PyResult<Padding> {
 }
 
 /// The exception for a mistake.
-fn raise(py: Python<'_>, mistake: &Mistake) -> PyErr {
+pub(crate) fn raise(py: Python<'_>, mistake: &Mistake) -> PyErr {
     let name = match mistake.kind {
         MistakeKind::Spec => "SpecError",
         MistakeKind::Shape => "ShapeError",

@@ -20,6 +20,7 @@ use std::sync::{Arc, Mutex};
 
 use broadloom_rows::solve::{SolveOptions, run};
 use broadloom_rows::{StatementKind, parse};
+use broadloom_testing::Dice;
 use libtest_mimic::{Arguments, Failed, Trial};
 use serde_json::Value;
 
@@ -231,13 +232,10 @@ fn orders(count: usize) -> Vec<Vec<usize>> {
         }
         return orders;
     }
-    let mut seed = 0x2545_f491_4f6c_dd1d_u64;
+    let mut dice = Dice::new(count as u64);
     let shuffled = |_| {
         let mut order: Vec<usize> = (0..count).collect();
-        for at in (1..count).rev() {
-            seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-            order.swap(at, (seed >> 33) as usize % (at + 1));
-        }
+        dice.shuffle(&mut order);
         order
     };
     (0..MOST_ORDERS).map(shuffled).collect()

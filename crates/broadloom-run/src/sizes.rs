@@ -5,6 +5,10 @@ use std::sync::Arc;
 use broadloom_core::Symbol;
 use broadloom_graph::lowering::{self, Face, Inferred, SomeSizes, contains, out_of_range};
 use broadloom_graph::{Error, ErrorKind, Graph, RuntimeCheck, Tensor};
+use broadloom_loops::Progression;
+
+/// Divisions by more than this are not looked through for the sizes that they leave.
+const LONGEST_PERIOD: u64 = 4096;
 
 /// The named sizes of a graph, by symbol, with the numbers they have.
 #[derive(Clone)]
@@ -92,12 +96,18 @@ impl Sizes {
         symbols.iter().map(|symbol| all[symbol.0 as usize]).collect()
     }
 
-    /// A number that a size is always a multiple of, as far as divisions of it alone show.
-    pub fn multiple(&self, symbol: Symbol) -> u64 {
+    /// The numbers that a size can have, its range aside, as far as divisions of it alone show.
+    pub fn progression(&self, symbol: Symbol) -> Progression {
         let forms = self.checks.iter().map(RuntimeCheck::form);
-        let alone = forms.filter(|form| form.symbols() == [symbol]);
-        let whole = alone.filter(|form| form.value(|_| Some(0)).is_some_and(|(value, _)| value == 0));
-        whole.filter_map(|form| u64::try_from(form.denominator()).ok()).fold(1, least_common_multiple)
+        let alone: Vec<_> =
+            forms.filter(|form| form.denominator() > 1 && form.symbols() == [symbol]).collect();
+        let divisors = alone.iter().map(|form| u64::try_from(form.denominator()).unwrap_or(u64::MAX));
+        // A sum of products of a size has the same rest at sizes that differ by its divisor.
+        let period = divisors.fold(1, least_common_multiple);
+        let is_whole = |(numerator, denominator): (i128, i128)| numerator % denominator == 0;
+        let fits = |size: u64| alone.iter().all(|form| form.value(|_| Some(size)).is_some_and(is_whole));
+        let found = (period <= LONGEST_PERIOD).then(|| Progression::of(period, fits));
+        found.flatten().unwrap_or_default()
     }
 
     /// The least number that a size can have, by its range and by the checks that concern it alone.
@@ -107,9 +117,10 @@ impl Sizes {
         relied_on.fold(self.ranges[symbol.0 as usize].0, u64::max)
     }
 
-    /// Returns true if some sizes are multiples of the numbers that code for all sizes assumes.
+    /// Returns true if some sizes are numbers that code for all sizes assumes.
     pub fn are_usual(&self, symbols: &[Symbol]) -> bool {
-        symbols.iter().zip(self.of(symbols)).all(|(symbol, size)| size.is_multiple_of(self.multiple(*symbol)))
+        let is_usual = |(symbol, size): (&Symbol, u64)| self.progression(*symbol).place_of(size).is_some();
+        symbols.iter().zip(self.of(symbols)).all(is_usual)
     }
 
     /// Name, number and range of the sizes that tensors or numbers depend on.
@@ -128,10 +139,10 @@ impl Sizes {
     /// The numbers that a size can have, by its range and its divisions: the first, the last and
     /// the distance.
     pub fn choices(&self, at: usize) -> (u64, Option<u64>, u64) {
-        let step = self.multiple(Symbol(at as u32));
+        let of = self.progression(Symbol(at as u32));
         let (lo, hi) = self.ranges[at];
-        let first = lo.checked_next_multiple_of(step).unwrap_or(lo);
-        (first, hi.map(|hi| (hi - hi % step).max(first)), step)
+        let first = of.at(of.place_from(lo));
+        (first, hi.map(|hi| of.last_to(hi).unwrap_or(first).max(first)), of.step)
     }
 
     /// The least sizes, and the greatest if all have one.
@@ -159,7 +170,7 @@ impl Sizes {
         };
         let mut sizes = self.now.clone();
         for (place, symbol) in (0u64..).zip(self.open.iter()) {
-            sizes[symbol.0 as usize] = (least + 2 * place).saturating_mul(self.multiple(*symbol));
+            sizes[symbol.0 as usize] = self.progression(*symbol).at(least + 2 * place);
         }
         sizes
     }

@@ -51,7 +51,7 @@ const SPECS: &[(&str, &[&str])] = &[
     ]),
     ("sums", &[
         "2*o+3*k; k => o", "o+k; k => o", "o<+k; k => o", "a, 2*b+c; c => a, b", "i, o+k, j; k => i, o, j",
-        "a+bc; bc => a", "i, j -> 2*i+j => i", "batch|input->3*output+1*kernel, => batch|output",
+        "a+bc; bc => a", "b, t | ch; 2*c => b, ch | t, c", "i, j -> 2*i+j => i", "batch|input->3*output+1*kernel, => batch|output",
         "2*output => output", "3*i => i", "input -> 2*output => input -> output",
         "regular, 3*strided => regular, strided", "o=+k; k => o", "2*o=+k; k => o", "o<+3*k; k => o",
         "2*o=+3*k; k => o", "2*o<+k; k => o", "i, j => i+3*j", "o+3 => o", "1*o+3 => o", "2*o+1 => o",

@@ -25,7 +25,7 @@ const SPECS: &[(&str, &[&str])] = &[
         "… => a", "..r...s => s",
     ]),
     ("letters and words", &[
-        "ij=>i+3*j", "i j => i+j", "a b, c => a", "2i, j => i", "_x, y => y", "1_000, y => y",
+        "ij=>i+3*j", "ab; 2*c => ab, c", "i j => i+j", "a b, c => a", "2i, j => i", "_x, y => y", "1_000, y => y",
         "ij, => j, i", "a,,b => a", ", a => a", "a, b | , => a", "i', j => i",
     ]),
     ("sums", &[

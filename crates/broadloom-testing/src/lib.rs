@@ -1,4 +1,5 @@
-//! Tools that the tests of several crates share: random choices from a seed, so that failures can be repeated, and the modules of a crate with their uses.
+//! Tools that the tests of several crates share: random choices from a seed, so that failures can be repeated, the volume of
+//! random tests, and the modules of a crate with their uses.
 //!
 //! ```
 //! use broadloom_testing::Dice;
@@ -9,6 +10,9 @@
 //! ```
 
 pub mod module_reader;
+mod volume;
+
+pub use volume::{asked, seeds, setting};
 
 /// Random choices, the same for the same seed (SplitMix64).
 #[derive(Clone, Debug)]
@@ -21,12 +25,12 @@ impl Dice {
         Dice(seed.wrapping_mul(0xd134_2543_de82_ef95))
     }
 
-    /// The choices of the seed of a random program, which tests of laws and of signatures are counted by.
-    pub fn of_program(seed: u64) -> Dice {
+    /// The choices of the seed of a random function, which the test of signatures is counted by.
+    pub fn of_function(seed: u64) -> Dice {
         Dice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x2545_f491_4f6c_dd1d)
     }
 
-    /// The choices from a state of the generator, which systems of constraints are counted by.
+    /// The choices from a state of the generator, which the programs of loops are counted by.
     pub fn from_state(state: u64) -> Dice {
         Dice(state)
     }
@@ -64,6 +68,11 @@ impl Dice {
         self.below(100) < chance
     }
 
+    /// True once in this many times, on average.
+    pub fn chance(&mut self, times: usize) -> bool {
+        self.below(times) == 0
+    }
+
     /// One of a list that is not empty.
     pub fn pick<T: Clone>(&mut self, items: &[T]) -> T {
         self.one(items).clone()
@@ -83,6 +92,17 @@ impl Dice {
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
         for last in (1..items.len()).rev() {
             items.swap(last, self.below(last + 1));
+        }
+    }
+}
+
+/// Prints a text if the test panics while this is alive: the input of a call that panics in the program under test.
+pub struct ShownInPanic<F: Fn() -> String>(pub F);
+
+impl<F: Fn() -> String> Drop for ShownInPanic<F> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("{}", (self.0)());
         }
     }
 }

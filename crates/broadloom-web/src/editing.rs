@@ -1,9 +1,11 @@
 //! The answers that a page shows while people type.
 
+use std::cell::RefCell;
+
 use broadloom_diagnostics::{Diagnostic, Edit, SourceId, Sources, Span, Style, render};
 use broadloom_ide::{
-    Analysis, Checked, Completion, Listing, Text, check, completion, format_edits, hints, hover as hover_of,
-    tokens,
+    Analysis, Checked, Completion, Editing, Listing, Text, check, completion, format_edits, hints,
+    hover as hover_of, tokens,
 };
 use serde::Serialize;
 
@@ -89,6 +91,8 @@ pub(crate) struct Hovered {
 /// The texts that can be written.
 #[derive(Serialize)]
 pub(crate) struct Completions {
+    /// The offset from which they replace the text.
+    from: u32,
     completions: Vec<Completion>,
 }
 
@@ -99,11 +103,34 @@ pub(crate) fn program(text: &str) -> Text {
 
 /// Everything that is known of a text.
 pub(crate) fn edited(text: &str) -> Edited {
-    let mut analysis = Analysis::new(&program(text));
-    let checked = check(&mut analysis, Listing::Own);
+    with_analysis(text, |analysis| edited_of(text, analysis))
+}
+
+thread_local! {
+    /// The program as it was last read, for the questions about it that follow, and the state from which the next check goes on.
+    static KEPT: RefCell<(Editing, Option<Analysis>)> = RefCell::default();
+}
+
+/// Answers from the program of a text, which is read only if the text is another one than before.
+fn with_analysis<T>(text: &str, answer: impl FnOnce(&mut Analysis) -> T) -> T {
+    KEPT.with_borrow_mut(|(editing, kept)| {
+        let is_same = |analysis: &Analysis| analysis.sources().get(analysis.program.main).text() == text;
+        if !kept.as_ref().is_some_and(is_same) {
+            *kept = None;
+            *kept = Some(Analysis::edited(&program(text), editing));
+        }
+        match kept {
+            Some(analysis) => answer(analysis),
+            None => answer(&mut Analysis::new(&program(text))),
+        }
+    })
+}
+
+fn edited_of(text: &str, analysis: &mut Analysis) -> Edited {
+    let checked = check(analysis, Listing::Own);
     let units = Units::new(text);
     let hint = |hint: broadloom_ide::Hint| Hinted { at: units.of_byte(hint.span.end), text: hint.text };
-    let shown_hints = hints(&mut analysis).into_iter().map(hint).collect();
+    let shown_hints = hints(analysis).into_iter().map(hint).collect();
     let places = Places { units: &units, sources: analysis.sources(), main: analysis.program.main };
     let token =
         |each: broadloom_ide::Classified| Token { range: units.range(each.span), class: each.class.word() };
@@ -163,14 +190,17 @@ fn change(units: &Units, edit: &Edit) -> Change {
 /// The description of the name at an offset.
 pub(crate) fn hover(text: &str, at: u32) -> Option<Hovered> {
     let units = Units::new(text);
-    let found = hover_of(&mut Analysis::new(&program(text)), units.byte(at))?;
+    let found = with_analysis(text, |analysis| hover_of(analysis, units.byte(at)))?;
     Some(Hovered { range: units.range(found.span), markdown: found.markdown() })
 }
 
 /// The completions at an offset.
 pub(crate) fn completions(text: &str, at: u32) -> Completions {
-    let at = Units::new(text).byte(at);
-    Completions { completions: completion(&Analysis::new(&program(text)), at) }
+    let units = Units::new(text);
+    let offset = units.byte(at);
+    let completions = with_analysis(text, |analysis| completion(analysis, offset));
+    let replaced = completions.first().map_or(0, |first| first.replaces);
+    Completions { from: units.of_byte(offset.saturating_sub(replaced)), completions }
 }
 
 /// The changes that lay out the text as usual.

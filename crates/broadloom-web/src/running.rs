@@ -2,7 +2,7 @@
 
 use broadloom::{Backend, Settings};
 use broadloom_ide::Analysis;
-use broadloom_lang::{Observer, RunOptions};
+use broadloom_lang::{Observer, Repeated, RunOptions};
 use serde::Serialize;
 
 use crate::editing::{Mistake, Places, program};
@@ -20,6 +20,7 @@ pub(crate) struct Ran {
 enum Event<'a> {
     Printed { line: &'a str },
     Repeated { done: u64, of: u64, losses: &'a [(String, f64)] },
+    Compiling { number: usize, of: usize },
     Noticed { text: &'a str },
 }
 
@@ -41,8 +42,13 @@ impl Observer for Reporter<'_> {
         self.tell(&Event::Printed { line });
     }
 
-    fn repeated(&mut self, done: u64, of: u64, losses: &[(String, f64)]) {
+    fn repeated(&mut self, step: &Repeated<'_>) {
+        let Repeated { done, of, losses, .. } = *step;
         self.tell(&Event::Repeated { done, of, losses });
+    }
+
+    fn compiling(&mut self, number: usize, of: usize) {
+        self.tell(&Event::Compiling { number, of });
     }
 
     fn notice(&mut self, text: &str) {

@@ -14,6 +14,31 @@ fn shown(value: &Value, expected: &Expect) {
 
 const MISTAKE: &str = "# é 😀\ndata x : 32 | 784\nlet y = {w : 10 -> 5} @ x\n";
 
+/// Answers do not depend on what was asked before, and completions say where they begin.
+#[test]
+fn questions_after_each_other() {
+    let spec = "# é 😀\nlet y = einsum(\"ij; jk => i\", 1, 2)\n";
+    let at = spec.encode_utf16().take_while(|unit| *unit != u16::from(b'>')).count() + 3;
+    let word = "data logits : 3\nlet y = lo";
+    let asked = [
+        json!({"ask": "edit", "text": word}),
+        json!({"ask": "complete", "text": word, "at": word.len()}),
+        json!({"ask": "hover", "text": "data x : 3\nlet y = x\n", "at": 5}),
+        json!({"ask": "complete", "text": spec, "at": at}),
+        json!({"ask": "edit", "text": MISTAKE}),
+        json!({"ask": "hover", "text": MISTAKE, "at": 13}),
+    ];
+    let fresh: Vec<Value> = asked
+        .iter()
+        .map(|question| std::thread::scope(|scope| scope.spawn(|| ask(question)).join().expect("an answer")))
+        .collect();
+    for (question, fresh) in asked.iter().zip(&fresh).chain(asked.iter().zip(&fresh).rev()) {
+        assert_eq!(ask(question), *fresh, "{question}");
+    }
+    assert_eq!(fresh[1]["from"], word.len() - 2);
+    assert_eq!(fresh[3]["from"], at);
+}
+
 #[test]
 fn a_mistake_has_both_ends_where_the_page_counts_them() {
     let answer = ask(&json!({"ask": "edit", "text": MISTAKE}));

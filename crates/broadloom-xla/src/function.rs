@@ -74,20 +74,22 @@ pub(crate) fn write(function: &Function<'_>, sharded: Option<&Sharded<'_>>) -> R
         at: 0,
     };
     let (inputs, arguments) = writer.arguments(function);
-    for (nests, repeat) in program.groups() {
+    let groups = program.groups_of_one_level().map_err(|start| {
+        let reason = "it belongs to turns inside of turns, which are written for one level only".into();
+        refusal(program, start, reason)
+    })?;
+    for (nests, repeat) in groups {
         let start = nests.start;
-        let written = match repeat {
-            None => writer.nests(function, nests),
-            Some(repeat) => {
-                let mut inside = Ok(());
-                let turns = writer.turns(repeat, |writer| {
-                    inside = writer.nests(function, nests);
-                    inside.as_ref().map_or_else(|refusal| Err(refusal.reason.clone()), |()| Ok(()))
-                });
-                inside.and_then(|()| turns.map_err(|reason| refusal(program, start, reason)))
-            }
+        let Some(repeat) = repeat else {
+            writer.nests(function, nests)?;
+            continue;
         };
-        written?;
+        let mut inside = Ok(());
+        let turns = writer.turns(repeat, |writer| {
+            inside = writer.nests(function, nests);
+            inside.as_ref().map_or_else(|refusal| Err(refusal.reason.clone()), |()| Ok(()))
+        });
+        inside.and_then(|()| turns.map_err(|reason| refusal(program, start, reason)))?;
     }
     let refused = |reason: String| Refusal { at: None, nest: function.name.into(), reason };
     let results = writer.results(function).map_err(refused)?;
@@ -184,7 +186,9 @@ impl Writer<'_> {
             };
             let value = self.text.names.fresh(name);
             let divided = self.sharding(None, sizes.len());
-            texts.push((argument(&value, sizes, of, name, &divided), note_of(input).into()));
+            let tensors = function.arguments.iter().map(|(id, _)| &*self.program.buffer(*id).name);
+            let name = beside(name, tensors);
+            texts.push((argument(&value, sizes, of, &name, &divided), note_of(input).into()));
             let tensor = Tensor { name: value, sizes: sizes.to_vec(), of };
             self.symbols.push(if of == Element::U32 {
                 Symbol::Key(tensor)
@@ -211,7 +215,10 @@ impl Writer<'_> {
             let all = self.text.concatenate(&all, 0);
             let note = "for each check, where it first fails, or -1, and the number there";
             let divided = self.sharding(None, all.rank());
-            texts.push((format!("{} {{jax.result_info = \"checks\"{divided}}}", all.text()), note.into()));
+            let tensors = function.results.iter().map(|(id, _)| &*self.program.buffer(*id).name);
+            let (name, about) = (in_quotes(&beside("checks", tensors)), self.about_checks());
+            let attributes = format!("jax.result_info = \"{name}\", broadloom.checks = [{about}]{divided}");
+            texts.push((format!("{} {{{attributes}}}", all.text()), note.into()));
             values.push(all);
         }
         let names: Vec<&str> = values.iter().map(|value| value.name.as_str()).collect();
@@ -220,6 +227,18 @@ impl Writer<'_> {
         self.text.line("");
         self.text.line(format!("return {}{typed}", names.join(", ")).trim_end());
         Ok(texts)
+    }
+
+    /// For each check the indices that it looks at, with their sizes, what they are indices of, and the number of its rows.
+    fn about_checks(&self) -> String {
+        let about = |(Check { buffer, below, of }, _): &(Check, Tensor)| {
+            let (indices, of) = (self.program.buffer(*buffer), self.program.buffer(*of));
+            let (name, of) = (in_quotes(&indices.name), in_quotes(&of.name));
+            let sizes: Vec<String> = indices.shape().iter().map(u64::to_string).collect();
+            let sizes = sizes.join(", ");
+            format!("{{indices = \"{name}\", sizes = [{sizes}], of = \"{of}\", below = {below}}}")
+        };
+        self.checks.iter().map(about).collect::<Vec<_>>().join(", ")
     }
 
     /// The attribute that says how an argument or a result is divided, if there are several devices.
@@ -268,14 +287,16 @@ impl Writer<'_> {
             Statement::Check { .. } if !runs => Ok(()),
             // The loops go through all rows.
             Statement::Sort { keys, places, axis, descending, .. } => {
-                let keys = self.content(keys.buffer)?;
-                let order = self.text.argsort(&keys, *axis as usize, *descending);
-                self.contents[places.buffer.index()] = Content::Tensor(order);
+                let tensor = self.content(keys.buffer)?;
+                let tensor = self.brought_together(keys, tensor);
+                let order = self.text.argsort(&tensor, *axis as usize, *descending);
+                self.set(places.buffer, order);
                 Ok(())
             }
-            Statement::Matrix { function, .. } => {
-                let name = function.name();
-                Err(format!("XLA has no operation that computes `{name}` of a matrix: run it natively"))
+            Statement::Matrix { function, work, sizes } => {
+                let sizes: Option<Vec<u64>> =
+                    sizes.iter().map(|size| size.as_number().map(|size| size as u64)).collect();
+                self.matrices(*function, work.buffer, &sizes.ok_or("its sizes are not numbers")?)
             }
             Statement::Store { cell, accumulate, value } => {
                 let real = real(self.program, inner);
@@ -363,6 +384,15 @@ fn has_equals(program: &Program) -> bool {
         statement.each(&mut |inner| found |= inner.value().is_some_and(looks_for_equals));
     }
     found
+}
+
+/// A name for something that is no tensor of the program, other than those of tensors beside it.
+fn beside<'n>(name: &str, tensors: impl Iterator<Item = &'n str>) -> String {
+    let (mut name, tensors) = (name.to_string(), tensors.collect::<Vec<_>>());
+    while tensors.contains(&name.as_str()) {
+        name.push('_');
+    }
+    name
 }
 
 fn argument(value: &str, sizes: &[u64], of: Element, name: &str, divided: &str) -> String {

@@ -14,6 +14,7 @@
 //! | parts of an axis | `concatenate` |
 //! | a position given to the run | `dynamic_slice`, `dynamic_update_slice` |
 //! | random numbers | Threefry in integer arithmetic |
+//! | functions of matrices | `while` loops over columns |
 //!
 //! Checks of indices cannot stop a module, so that a module with checks has one more result, which says where they fail.
 //!
@@ -23,6 +24,7 @@
 //! | `nest` | the loops around a store, and index maps over them |
 //! | `load`, `store` | reading and writing by index maps; `parts` are written one after another |
 //! | `scalar`, `maths`, `random` | expressions at the points of a nest |
+//! | `matrix` | functions of matrices |
 //! | `product`, `window` | contractions and convolutions; windows that move along axes |
 //! | `shard` | divisions over a mesh of devices, as attributes of Shardy |
 //! | `write`, `tensor` | the text of operations; values with their types |
@@ -35,6 +37,7 @@ mod function;
 mod group;
 mod load;
 mod maths;
+mod matrix;
 mod nest;
 mod product;
 mod python;

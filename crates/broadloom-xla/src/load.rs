@@ -218,8 +218,10 @@ impl Writer<'_> {
     /// Gathers along the axes that are sought, those together that share loops, and puts axes into the order of the loops.
     fn seek(&mut self, nest: &Nest<'_>, mut tensor: Tensor, mut labels: Vec<Label>) -> Result<Over, String> {
         while let Some((axes, at, loops)) = next_group(&labels) {
-            let positions = self.position_vectors(nest, &at, &loops)?;
-            tensor = self.text.gather(&tensor, &axes, &positions);
+            let batches = batches(nest, &tensor.sizes, &axes, &at, &loops);
+            let points: Vec<At> = without(&batches, &axes, at);
+            let positions = self.position_vectors(nest, &points, &loops)?;
+            tensor = self.text.gather(&tensor, &axes, &positions, &batches);
             let others = labels.into_iter().enumerate().filter(|(axis, _)| !axes.contains(axis));
             let others: Vec<Label> = others.map(|(_, label)| label).collect();
             labels = loops.into_iter().map(Label::Loop).chain(others).collect();
@@ -311,6 +313,38 @@ impl Writer<'_> {
         let of = if dtype == Dtype::I64 { Element::I64 } else { Element::I32 };
         self.text.convert(tensor, of)
     }
+}
+
+/// Among axes that are sought, those that a loop goes along by itself while rows are looked up on the others: each with the place of that
+/// loop. They are batches to a lookup, and where they are divided over devices, each device looks up its own.
+pub(crate) fn batches(
+    nest: &Nest<'_>,
+    sizes: &[u64],
+    axes: &[usize],
+    at: &[At],
+    loops: &[usize],
+) -> Vec<(usize, usize)> {
+    let mut found: Vec<(usize, usize)> = Vec::new();
+    if !at.iter().any(|at| matches!(at, At::Sought(_))) {
+        return found;
+    }
+    for (axis, at) in axes.iter().zip(at) {
+        if let At::Affine(Affine { offset: 0, terms }) = at
+            && let [(1, by)] = terms[..]
+            && nest.extent(by) == sizes[*axis]
+            && let Some(place) = loops.iter().position(|each| *each == by)
+            && found.iter().all(|(_, known)| *known != place)
+        {
+            found.push((*axis, place));
+        }
+    }
+    found
+}
+
+/// What belongs to axes that are no batches.
+pub(crate) fn without<T>(batches: &[(usize, usize)], axes: &[usize], of: Vec<T>) -> Vec<T> {
+    let is_batch = |axis: &usize| batches.iter().any(|(batch, _)| batch == axis);
+    axes.iter().zip(of).filter(|(axis, _)| !is_batch(axis)).map(|(_, each)| each).collect()
 }
 
 /// The meaning of an axis while it is read.

@@ -6,7 +6,7 @@ pub const PROGRAM: &str = include_str!("driver.py");
 /// The reason why there is no JAX, and what to do.
 pub(crate) fn without_jax(python: &str, reason: &str) -> String {
     format!(
-        "XLA runs through Python with JAX, and `{python}` has none: {reason}. Install it with `{python} -m pip install jax`, or name a Python that \
+        "XLA runs through Python with JAX, and `{python}` has none: {reason}. Install it with `{python} -m pip install 'jax>=0.7'` (0.10.2 is tested), or name a Python that \
          has it in BROADLOOM_PYTHON"
     )
 }

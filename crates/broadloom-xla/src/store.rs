@@ -12,7 +12,7 @@ use broadloom_core::projection::{Component, is_injective};
 use broadloom_loops::{Binary, BufferId, Dtype, Scalar};
 
 use crate::function::{Content, Writer};
-use crate::load::{At, Axis, axes};
+use crate::load::{At, Axis, axes, batches, without};
 use crate::nest::{Affine, Nest, Over, union};
 use crate::tensor::{Element, Tensor};
 use crate::write::Monoid;
@@ -390,7 +390,10 @@ impl Writer<'_> {
         let sought_at: Vec<At> = sought.iter().map(|axis| at[*axis].clone()).collect();
         let lists: Vec<Vec<usize>> = sought_at.iter().map(At::loops).collect();
         let loops = union(lists.iter().map(Vec::as_slice));
-        let positions = self.position_vectors(nest, &sought_at, &loops)?;
+        let batches = batches(nest, &sizes, &sought, &sought_at, &loops);
+        let points = without(&batches, &sought, sought_at);
+        let positions = self.position_vectors(nest, &points, &loops)?;
+        let sought = (&sought[..], &batches[..]);
         let order: Vec<usize> = loops.iter().copied().chain(window.iter().flatten().copied()).collect();
         let updates = self.in_order(values, &order);
         let unique = is_one_to_one(nest, at);
@@ -402,7 +405,7 @@ impl Writer<'_> {
             }
             None => {
                 let (old, updates) = (self.content_or_zero(id)?, self.narrowed(&updates, dtype));
-                self.text.scatter(&old, &sought, &positions, &updates, None, true)
+                self.text.scatter(&old, sought, &positions, &updates, None, true)
             }
             Some(function) => {
                 let monoid = match monoid(function) {
@@ -413,7 +416,7 @@ impl Writer<'_> {
                 };
                 let neutral = function.neutral().unwrap_or(0.0);
                 let start = self.text.splat(neutral, &sizes, updates.of);
-                let put = self.text.scatter(&start, &sought, &positions, &updates, Some(monoid), unique);
+                let put = self.text.scatter(&start, sought, &positions, &updates, Some(monoid), unique);
                 let old = self.old(nest)?;
                 self.combined(nest, &old, put)?
             }

@@ -426,21 +426,29 @@ impl Text {
     }
 
     /// The elements of a tensor at positions on some of its axes. The axes of the result are those of the positions, then
-    /// the other axes of the tensor.
-    pub fn gather(&mut self, a: &Tensor, axes: &[usize], positions: &Tensor) -> Tensor {
+    /// the other axes of the tensor. An axis in a batch has no positions: it goes along an axis of the positions.
+    pub fn gather(
+        &mut self,
+        a: &Tensor,
+        axes: &[usize],
+        positions: &Tensor,
+        batches: &[(usize, usize)],
+    ) -> Tensor {
         let points = &positions.sizes[..positions.rank() - 1];
         let others: Vec<usize> = (0..a.rank()).filter(|axis| !axes.contains(axis)).collect();
         let sizes: Vec<u64> =
             points.iter().copied().chain(others.iter().map(|axis| a.sizes[*axis])).collect();
+        let sought = not_in(batches, axes);
         let slices = (0..a.rank()).map(|axis| if axes.contains(&axis) { 1 } else { a.sizes[axis] });
         let operation = format!(
             "\"stablehlo.gather\"({}, {}) <{{dimension_numbers = #stablehlo.gather<offset_dims = [{}], collapsed_slice_dims = [{}], \
-             start_index_map = [{}], index_vector_dim = {}>, indices_are_sorted = false, slice_sizes = {}}}> : ({}, {}) -> {}",
+             {}start_index_map = [{}], index_vector_dim = {}>, indices_are_sorted = false, slice_sizes = {}}}> : ({}, {}) -> {}",
             a.name,
             positions.name,
             list(points.len()..points.len() + others.len()),
-            list(axes),
-            list(axes),
+            list(&sought),
+            in_batches(["operand_batching_dims", "start_indices_batching_dims"], batches),
+            list(&sought),
             points.len(),
             array(slices),
             a.text(),
@@ -481,27 +489,29 @@ impl Text {
     }
 
     /// A tensor whose elements at positions on some of its axes are put together with updates, or replaced. The axes of
-    /// the updates are those of the positions, then the other axes of the tensor.
+    /// the updates are those of the positions, then the other axes of the tensor. Batches are as for `gather`.
     pub fn scatter(
         &mut self,
         a: &Tensor,
-        axes: &[usize],
+        (axes, batches): (&[usize], &[(usize, usize)]),
         positions: &Tensor,
         updates: &Tensor,
         monoid: Option<Monoid>,
         unique: bool,
     ) -> Tensor {
         let points = positions.rank() - 1;
+        let sought = not_in(batches, axes);
         let operation = format!(
             "\"stablehlo.scatter\"({}, {}, {}) <{{indices_are_sorted = false, scatter_dimension_numbers = \
-             #stablehlo.scatter<update_window_dims = [{}], inserted_window_dims = [{}], scatter_dims_to_operand_dims = [{}], \
+             #stablehlo.scatter<update_window_dims = [{}], inserted_window_dims = [{}], {}scatter_dims_to_operand_dims = [{}], \
              index_vector_dim = {points}>, unique_indices = {unique}}}> {} : ({}, {}, {}) -> {}",
             a.name,
             positions.name,
             updates.name,
             list(points..updates.rank()),
-            list(axes),
-            list(axes),
+            list(&sought),
+            in_batches(["input_batching_dims", "scatter_indices_batching_dims"], batches),
+            list(&sought),
             region(monoid.map_or("", Monoid::op), a.of),
             a.text(),
             positions.text(),
@@ -575,6 +585,20 @@ impl Text {
         );
         self.define(operation, sizes, of)
     }
+}
+
+/// The axes that are in no batch.
+fn not_in(batches: &[(usize, usize)], axes: &[usize]) -> Vec<usize> {
+    axes.iter().copied().filter(|axis| batches.iter().all(|(batch, _)| batch != axis)).collect()
+}
+
+/// The axes of batches and the axes of positions along which they go, by their names, if there are any.
+fn in_batches([axes, points]: [&str; 2], batches: &[(usize, usize)]) -> String {
+    if batches.is_empty() {
+        return String::new();
+    }
+    let (of_axes, of_points) = (batches.iter().map(|each| each.0), batches.iter().map(|each| each.1));
+    format!("{axes} = [{}], {points} = [{}], ", list(of_axes), list(of_points))
 }
 
 /// A window that moves along an axis.

@@ -20,6 +20,7 @@ mod nodes;
 mod numbers;
 mod places;
 mod programs;
+mod random_specs;
 mod refusals;
 mod run_sizes;
 mod running;

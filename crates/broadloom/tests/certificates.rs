@@ -3,7 +3,7 @@
 
 use crate::programs::draw;
 #[allow(dead_code, reason = "programs are only built here")]
-use broadloom_testing::Dice;
+use broadloom_testing::{Dice, setting};
 mod judge;
 #[allow(dead_code, reason = "programs are only built here")]
 mod ranges;
@@ -35,7 +35,7 @@ fn random_certificates(seeds: impl Iterator<Item = u64>) -> impl Iterator<Item =
 }
 
 fn programs() -> u64 {
-    std::env::var("BROADLOOM_PROGRAMS").ok().and_then(|text| text.parse().ok()).unwrap_or(1000)
+    setting("BROADLOOM_PROGRAMS", 1000)
 }
 
 /// Two tests, so that they run in parallel.

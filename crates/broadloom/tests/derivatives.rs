@@ -13,8 +13,8 @@
 use std::cell::RefCell;
 
 use broadloom::{
-    Accumulate, Array, Builder, Combine, Dtype, Error, Expr, Graph, Initial, Operation, Padding, Routine,
-    Session, Settings, SliceIndex, SpecOptions, Tensor,
+    Accumulate, Along, Array, Builder, Combine, Dtype, Error, Expr, Graph, Initial, Kind, Operation, Padding,
+    Routine, Session, Settings, SliceIndex, SpecOptions, Tensor,
 };
 use broadloom_testing::Dice;
 
@@ -336,7 +336,81 @@ mod lookups {
         numbers ["4 ->"] |m, [a]| a.gather(m.ids("5 |", &[5], &[3, 0, 3, 2, 3])).exp();
         rows_of_something_computed ["4 -> 2", "2"] |m, [a, b]| (a.exp() * b).gather(m.ids("3 |", &[3], &[1, 0, 1]));
         one_row ["4 -> 2"] |m, [a]| a.gather(m.ids("|", &[], &[2]));
+        elements ["4, 2 | 3"] |m, [a]| {
+            let ids = m.ids("2, 3 |", &[2, 3], &[1, 3, 1, 0, 1, 2]);
+            m.graph(&[a, ids], |g, t| g.elements(t[0], t[1])).square()
+        };
+        taken_along_an_output ["2 | 4, 3"] |m, [a]| {
+            let ids = m.ids("5 |", &[5], &[3, 0, 3, 2, 3]);
+            m.graph(&[a.exp(), ids], |g, t| g.take(t[0], t[1], Along::first(Kind::Output)))
+        };
+        taken_along_a_batch_behind ["2, 4 | 3"] |m, [a]| {
+            let ids = m.ids("2, 2 |", &[2, 2], &[3, 0, 3, 2]);
+            m.graph(&[a, ids], |g, t| g.take(t[0], t[1], Along::last(Kind::Batch))).square()
+        };
+        taken_in_each_row ["2 | 3, 4", "|"] |m, [a, b]| {
+            let ids = m.ids("2 | 3, 2", &[2, 3, 2], &[3, 0, 1, 1, 0, 2, 3, 3, 2, 1, 0, 0]);
+            m.graph(&[a * b, ids], |g, t| g.take_along(t[0], t[1], Along::last(Kind::Output))).square()
+        };
+        taken_in_each_column ["4 | 3"] |m, [a]| {
+            let ids = m.ids("2 | 3", &[2, 3], &[3, 0, 1, 3, 2, 1]);
+            m.graph(&[a.tanh(), ids], |g, t| g.take_along(t[0], t[1], Along::first(Kind::Batch)))
+        };
+        scattered_sums ["5 | 3", "4 | 3"] |m, [a, b]| scattered(m, a.square(), Accumulate::Sum) * b;
+        scattered_products ["5 | 3"] |m, [a]| scattered(m, a, Accumulate::Product);
+        scattered_greatest ["5 | 2", "4 | 2"] |m, [a, b]| finite(scattered(m, a, Accumulate::Max)) * b;
+        scattered_least ["5 | 2", "4 | 2"] |m, [a, b]| finite(scattered(m, a.exp(), Accumulate::Min)) * b;
         tied ["4 -> 3"] |m, [a]| a.transpose().compose(a.gather(m.ids("2 |", &[2], &[3, 1])));
+    }
+}
+
+/// Elements put at integers, of which some are equal and one is nobody's.
+fn scattered<'b>(m: &Made<'b>, x: Expr<'b>, accumulate: Accumulate) -> Expr<'b> {
+    let ids = m.ids("5 |", &[5], &[1, 3, 1, 0, 3]);
+    m.graph(&[x, ids], |graph, tensors| {
+        let made = graph.scatter(tensors[0], tensors[1], accumulate)?;
+        let size = graph.captured(made, "n")?;
+        graph.set(size, 4)?;
+        Ok(made)
+    })
+}
+
+/// Squashes what may be infinite, where nothing was scattered to.
+fn finite(x: Expr<'_>) -> Expr<'_> {
+    x.tanh()
+}
+
+/// Recurrences over an axis.
+mod recurrences {
+    use super::*;
+    use std::num::NonZeroU64;
+
+    /// `h = tanh(w @ h + x)` over the first axis of `x`: all values, or the last one.
+    fn scanned<'b>(m: &Made<'b>, [w, h, x]: [Expr<'b>; 3], all: bool, every: Option<u64>) -> Expr<'b> {
+        m.graph(&[w, h, x], |graph, tensors| {
+            let mut scan = graph.begin_scan(&[("h", tensors[1])], &[tensors[2]])?;
+            every.and_then(NonZeroU64::new).into_iter().for_each(|turns| scan.checkpoint_every(turns));
+            let turned = graph.compose(tensors[0], scan.carried[0])?;
+            let sum = graph.add(turned, scan.elements[0])?;
+            let next = graph.tanh(sum)?;
+            let made = graph.end_scan(scan, &[next], &[next])?;
+            Ok(if all { made.collected[0] } else { made.last[0] })
+        })
+    }
+
+    cases! {
+        all_values ["3 -> 3", "3", "5, 2 | 3"] |m, operands| scanned(m, operands, true, None);
+        the_last_value ["3 -> 3", "3", "5, 2 | 3"] |m, operands| scanned(m, operands, false, None);
+        a_note_every_second_turn ["3 -> 3", "3", "5 | 3"] |m, operands| scanned(m, operands, true, Some(2)).square();
+        of_a_number ["3 -> 3", "|", "4 | 3"] |m, [w, h, x]| scanned(m, [w, h * 0.5, x.square()], true, None);
+        prefix_products ["6 | 2"] |m, [x]| {
+            let one = m.builder.constant(1.0);
+            m.graph(&[one, x], |graph, tensors| {
+                let scan = graph.begin_scan(&[("p", tensors[0])], &[tensors[1]])?;
+                let next = graph.mul(scan.carried[0], scan.elements[0])?;
+                Ok(graph.end_scan(scan, &[next], &[next])?.collected[0])
+            })
+        };
     }
 }
 

@@ -16,7 +16,7 @@
 //! graphs, `BROADLOOM_SEED=n` begins at that seed.
 
 mod answer;
-use broadloom_testing::Dice;
+use broadloom_testing::{Dice, seeds, setting};
 mod drawer;
 mod rewriting;
 mod said;
@@ -38,10 +38,6 @@ const REWRITINGS: usize = 3;
 
 /// The most failures of a kind that are shown.
 const SHOWN: u64 = 2;
-
-fn number(variable: &str, default: u64) -> u64 {
-    std::env::var(variable).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
-}
 
 /// A rewriting and its name.
 type Law = (&'static str, Rewriting);
@@ -113,12 +109,13 @@ fn equal_sizes_do_not_make_nests_alike() -> Result<(), broadloom::Error> {
 
 #[test]
 fn graphs_may_be_said_in_other_ways() {
-    let (first, count) = (number("BROADLOOM_SEED", 0), number("BROADLOOM_PROGRAMS", GRAPHS));
-    let shown = number("BROADLOOM_SHOWN", SHOWN);
+    let seeds = seeds(GRAPHS);
+    let count = seeds.end - seeds.start;
+    let shown = setting("BROADLOOM_SHOWN", SHOWN);
     let mut kinds: BTreeMap<String, u64> = BTreeMap::new();
     let mut counts: BTreeMap<String, u64> = BTreeMap::new();
     let (mut failed, mut text) = (0, String::new());
-    for seed in first..first + count {
+    for seed in seeds {
         let mut dice = Dice::new(seed);
         let said = drawer::draw(&mut dice);
         let answered = answer(&said);

@@ -49,9 +49,10 @@ fn computed(
 #[test]
 fn results_are_what_they_are_defined_by() {
     let mut random = Dice::new(11);
-    for (case, (n, m)) in [(1, 1), (1, 4), (2, 3), (3, 3), (5, 7), (12, 12), (20, 31)].into_iter().enumerate()
-    {
-        let batch = 1 + case % 3;
+    let tall = [(1, 1), (1, 4), (2, 3), (3, 3), (5, 7), (12, 12), (20, 31)];
+    let wide = [(4, 1), (3, 2), (7, 5), (31, 20)];
+    for (case, (n, m)) in tall.into_iter().chain(wide).enumerate() {
+        let (batch, k) = (1 + case % 3, n.min(m));
         let numbers: Vec<f64> =
             (0..batch * m * n).map(|_| random.below(2001) as f64 / 1000.0 - 1.0).collect();
         let dtype = if case % 2 == 0 { Dtype::F64 } else { Dtype::F32 };
@@ -72,18 +73,79 @@ fn results_are_what_they_are_defined_by() {
                 };
                 let [a, q, r, u, s, v] =
                     [&values.to_f64s(), &made[0], &made[1], &made[2], &made[3], &made[4]].map(|of| part(of));
-                close(&what("qr"), &product(&q, &r, [m, n, n]), &a, tolerance);
-                let eye: Vec<f64> = (0..n * n).map(|at| f64::from(u8::from(at % (n + 1) == 0))).collect();
+                close(&what("qr"), &product(&q, &r, [m, k, n]), &a, tolerance);
+                let eye: Vec<f64> = (0..k * k).map(|at| f64::from(u8::from(at % (k + 1) == 0))).collect();
                 for (name, of, rows) in [("q", &q, m), ("u", &u, m), ("v", &v, n)] {
-                    let square = product(&transposed(of, [rows, n]), of, [n, rows, n]);
+                    let square = product(&transposed(of, [rows, k]), of, [k, rows, k]);
                     close(&what(name), &square, &eye, tolerance);
                 }
-                assert!((0..n * n).all(|at| at % n >= at / n || r[at] == 0.0), "{}", what("r"));
+                assert!((0..k * n).all(|at| at % n >= at / n || r[at] == 0.0), "{}", what("r"));
                 assert!(s.is_sorted_by(|a, b| a >= b) && s.iter().all(|s| *s >= 0.0), "{}", what("s"));
-                let scaled: Vec<f64> = (0..n * n).map(|at| s[at / n] * v[at % n * n + at / n]).collect();
-                close(&what("svd"), &product(&u, &scaled, [m, n, n]), &a, tolerance);
+                for column in 0..k {
+                    let greatest =
+                        (0..n).map(|row| v[row * k + column]).max_by(|a, b| a.abs().total_cmp(&b.abs()));
+                    assert!(greatest > Some(0.0), "{}", what("the sign of v"));
+                }
+                let scaled: Vec<f64> = (0..k * n).map(|at| s[at / n] * v[at % n * k + at / n]).collect();
+                close(&what("svd"), &product(&u, &scaled, [m, k, n]), &a, tolerance);
             }
         }
+    }
+}
+
+/// The rest of the right side is at right angles to all columns, and the solution has nothing that the matrix does not see.
+#[test]
+fn least_squares_are_the_least_and_the_shortest() {
+    let mut random = Dice::new(12);
+    for (n, m) in [(1, 1), (1, 5), (3, 3), (4, 9), (5, 1), (9, 4), (30, 11)] {
+        let values = numbers(&mut random, &[m as u64, n as u64]);
+        let a = values.to_f64s();
+        let right = numbers(&mut random, &[m as u64, 2]);
+        for (way, settings) in treatments() {
+            let made = computed(settings, (&format!("{n} -> {m}"), Dtype::F64), &values, |g, a| {
+                let b = g.array("b", "2 -> ...", right.clone())?;
+                Ok(vec![g.lstsq(a, b)?])
+            });
+            let x = &made[0];
+            let what = format!("{n} -> {m}, {way}");
+            let reached = product(&a, x, [m, n, 2]);
+            let left: Vec<f64> =
+                right.to_f64s().iter().zip(reached).map(|(b, reached)| b - reached).collect();
+            let seen = product(&transposed(&a, [m, n]), &left, [n, m, 2]);
+            close(&what, &seen, &vec![0.0; n * 2], 1e-10);
+            if m < n {
+                close(&what, &left, &vec![0.0; m * 2], 1e-10);
+                // A part of `x` that the rows of the matrix do not reach could be left out: it is the sum of multiples of rows.
+                let rows = transposed(&a, [m, n]);
+                let values = Array::from_slice(&[n as u64, m as u64], &rows).expect("as many numbers");
+                let solved = computed(
+                    treatments()[0].1.clone(),
+                    (&format!("{m} -> {n}"), Dtype::F64),
+                    &values,
+                    |g, a| {
+                        let b =
+                            g.array("b", "2 -> ...", Array::from_slice(&[n as u64, 2], x).expect("as many"))?;
+                        Ok(vec![g.lstsq(a, b)?])
+                    },
+                );
+                close(&what, &product(&rows, &solved[0], [n, m, 2]), x, 1e-9);
+            }
+        }
+    }
+}
+
+/// A matrix that is not of full rank has no least squares: NaN, and not numbers that only look like some.
+#[test]
+fn least_squares_without_an_answer() {
+    let values = Array::from_slice(&[2, 2, 3], &[1.0, 2.0, 3.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0])
+        .expect("as many numbers");
+    for (way, settings) in treatments() {
+        let made = computed(settings, ("2 | 3 -> 2", Dtype::F64), &values, |g, a| {
+            let b = g.array("b", "...", Array::from_slice(&[2], &[1.0, 2.0]).expect("as many"))?;
+            Ok(vec![g.lstsq(a, b)?])
+        });
+        assert!(made[0][..3].iter().all(|number| number.is_nan()), "{way}: {made:?}");
+        close(way, &made[0][3..], &[1.0, 2.0, 0.0], 1e-12);
     }
 }
 
@@ -144,7 +206,7 @@ fn with_gradients(
     settings: Settings,
     [batch, n, m]: [u64; 3],
     named: bool,
-    numbers: [&Array; 3],
+    numbers: [&Array; 4],
 ) -> Vec<Vec<f64>> {
     let mut g = Graph::new();
     let size = |g: &mut Graph, name: &str, size: u64| -> String {
@@ -154,11 +216,17 @@ fn with_gradients(
         }
     };
     let [b, n, m] = [size(&mut g, "b", batch), size(&mut g, "n", n), size(&mut g, "m", m)];
+    let k = if named { "k".to_string() } else { "18".to_string() };
+    if named {
+        g.dim("k", 10..=30, 18).expect("a name");
+    }
     g.set_default_precision(Dtype::F64);
     let tensors = [
         g.data("a", &format!("{b} | {n} -> {n}")).expect("a shape"),
         g.data("t", &format!("{b} | {n} -> {m}")).expect("a shape"),
         g.data("r", &format!("2 -> {n}")).expect("a shape"),
+        // More columns than rows, whatever the sizes are.
+        g.data("w", &format!("{b} | {k} -> {n}")).expect("a shape"),
     ];
     let loss = loss(&mut g, tensors).expect("a loss");
     let gradients = tensors.map(|tensor| g.gradient(tensor).expect("a gradient"));
@@ -176,12 +244,30 @@ fn with_gradients(
     [loss].iter().chain(&gradients).map(|tensor| session.get(*tensor).expect("a result").to_f64s()).collect()
 }
 
-fn loss(g: &mut Graph, [a, t, r]: [Tensor; 3]) -> Result<Tensor, Error> {
+fn loss(g: &mut Graph, [a, t, r, wide]: [Tensor; 4]) -> Result<Tensor, Error> {
     let ([q, upper], [w, v], [_, s, _]) = (g.qr(t)?, g.eigh(a)?, g.svd(t)?);
+    let ([wide_q, wide_r], [_, wide_s, _]) = (g.qr(wide)?, g.svd(wide)?);
+    let tall = g.transpose(wide)?;
+    let right = g.mul(tall, tall)?;
     let flipped = g.transpose(a)?;
     let square = g.compose(a, flipped)?;
-    let parts =
-        [g.solve(a, r)?, g.inverse(a)?, g.det(a)?, g.logdet(a)?, g.cholesky(square)?, q, upper, w, v, s];
+    let parts = [
+        g.solve(a, r)?,
+        g.inverse(a)?,
+        g.det(a)?,
+        g.logdet(a)?,
+        g.cholesky(square)?,
+        q,
+        upper,
+        w,
+        v,
+        s,
+        wide_q,
+        wide_r,
+        wide_s,
+        g.lstsq(wide, r)?,
+        g.lstsq(tall, right)?,
+    ];
     let mut total = g.number(0.0);
     for (at, part) in parts.into_iter().enumerate() {
         // Neither even nor odd, so that signs count.
@@ -209,9 +295,10 @@ fn gradients_are_those_of_differences_and_named_sizes_change_nothing() {
         numbers(&mut random, &[batch, n, n]),
         numbers(&mut random, &[batch, m, n]),
         numbers(&mut random, &[n, 2]),
+        numbers(&mut random, &[batch, n, 18]),
     ];
-    let of = |given: &[Array; 3], settings: Settings, named: bool| {
-        with_gradients(settings, [batch, n, m], named, [&given[0], &given[1], &given[2]])
+    let of = |given: &[Array; 4], settings: Settings, named: bool| {
+        with_gradients(settings, [batch, n, m], named, [&given[0], &given[1], &given[2], &given[3]])
     };
     let (_, reference) = treatments().into_iter().next().expect("a treatment");
     let wanted = of(&given, reference.clone(), false);
@@ -223,9 +310,10 @@ fn gradients_are_those_of_differences_and_named_sizes_change_nothing() {
             }
         }
     }
-    for which in 0..3 {
+    for which in 0..4 {
         let plain = given[which].to_f64s();
-        for at in 0..plain.len() {
+        // The last has many elements, of which some are enough.
+        for at in (0..plain.len()).step_by(if which == 3 { 7 } else { 1 }) {
             let moved = |by: f64| {
                 let mut changed = plain.clone();
                 changed[at] += by;
@@ -243,15 +331,28 @@ fn gradients_are_those_of_differences_and_named_sizes_change_nothing() {
 }
 
 #[test]
-fn other_backends_refuse_by_name() {
+fn mlir_refuses_by_name() {
     let mut g = Graph::new();
     let a = g.data("a", "3 -> 3").expect("a shape");
     let det = g.det(a).expect("a matrix");
     let refused = broadloom::nest_linalg(&mut g, det).expect_err("MLIR has no such operation").to_string();
     assert!(refused.contains("`det`") && refused.contains("emit --c"), "{refused}");
-    let mut routine = Routine::new("compute");
-    routine.forward(det).keep(det);
-    let mut session = Session::new(g).expect("a session");
-    let refused = session.stablehlo(&routine).expect_err("XLA has no such operation").to_string();
-    assert!(refused.contains("XLA has no operation that computes `det`"), "{refused}");
+}
+
+/// Modules for XLA have nothing that only some devices know: no calls of libraries, in values and in gradients.
+#[test]
+fn modules_need_no_library() {
+    let mut g = Graph::new();
+    let shapes = [("a", "2 | 3 -> 3"), ("t", "2 | 3 -> 4"), ("r", "2 -> 3"), ("w", "2 | 5 -> 3")];
+    let tensors = shapes.map(|(name, shape)| g.data(name, shape).expect("a shape"));
+    let loss = loss(&mut g, tensors).expect("a loss");
+    let gradients = tensors.map(|tensor| g.gradient(tensor).expect("a gradient"));
+    let mut routine = Routine::new("gradients");
+    routine.forward(loss);
+    routine.backward(&mut g, loss).expect("gradients").keep(loss);
+    gradients.iter().for_each(|gradient| {
+        routine.keep(*gradient);
+    });
+    let module = Session::new(g).expect("a session").stablehlo(&routine).expect("a module");
+    assert!(module.contains("stablehlo.while") && !module.contains("custom_call"), "{module}");
 }

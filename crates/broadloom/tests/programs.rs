@@ -10,6 +10,7 @@ pub mod lines;
 use crate::numbers;
 
 use broadloom::{Backend, Dtype, Error, Settings};
+use broadloom_testing::{asked, setting};
 use draw::draw;
 use lines::Lines;
 use numbers::close;
@@ -87,7 +88,7 @@ pub fn run(seeds: impl Iterator<Item = u64>, ways: &[Settings]) {
     for seed in seeds {
         let dtype = dtype(seed);
         let lines = draw(seed, dtype == Dtype::F32);
-        if std::env::var("BROADLOOM_PROGRAM").is_ok() {
+        if asked("BROADLOOM_PROGRAM").is_some() {
             println!("{lines}");
         }
         if let Ok(None) = judged(&lines, dtype) {
@@ -110,12 +111,10 @@ pub fn run(seeds: impl Iterator<Item = u64>, ways: &[Settings]) {
 
 /// Seeds from a first one on at a stride, as many as are requested.
 pub fn seeds(first: u64, stride: u64, usual: u64) -> Box<dyn Iterator<Item = u64>> {
-    let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
-    if let Some(one) = number("BROADLOOM_PROGRAM") {
-        return Box::new(std::iter::once(one));
+    match asked("BROADLOOM_PROGRAM") {
+        Some(one) => Box::new(std::iter::once(one)),
+        None => Box::new((first..setting("BROADLOOM_PROGRAMS", usual)).step_by(stride as usize)),
     }
-    let count = number("BROADLOOM_PROGRAMS").unwrap_or(usual);
-    Box::new((first..count).step_by(stride as usize))
 }
 
 #[test]

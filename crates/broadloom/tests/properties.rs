@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use broadloom::{Error, Graph, SliceIndex, Tensor};
-use broadloom_testing::Dice;
+use broadloom_testing::{Dice, setting};
 use libtest_mimic::{Failed, Trial};
 
 use crate::support::case::{Case, cases};
@@ -41,7 +41,7 @@ pub fn trials() -> Vec<Trial> {
 }
 
 fn seeds() -> u64 {
-    std::env::var("BROADLOOM_SEEDS").ok().and_then(|seeds| seeds.parse().ok()).unwrap_or(SEEDS)
+    setting("BROADLOOM_SEEDS", SEEDS)
 }
 
 /// The program has the same final shapes under a treatment.

@@ -30,6 +30,15 @@ fn convolution(b: &Builder) -> (Vec<Tensor>, Tensor) {
     (vec![image.tensor()], y.relu().square().sum("... | ... => |").tensor())
 }
 
+/// Two layers of windows that have to fit: heights are 1 more than a multiple of 4, and one argument all the same.
+fn windows(b: &Builder) -> (Vec<Tensor>, Tensor) {
+    let image = b.data("image", "batch | seq, 3");
+    let (first, second) = (b.param_shaped("first", "3, 3 -> 4"), b.param_shaped("second", "2, 4 -> 2"));
+    let y = b.einsum("... | 2*o<+k, i; k, i -> c => ... | o, c", &[image, first]).relu();
+    let y = b.einsum("... | 2*o<+k, i; k, i -> c => ... | o, c", &[y, second]);
+    (vec![image.tensor()], y.square().sum("... | ... => |").tensor())
+}
+
 /// A session, its training step, its data and its loss.
 struct Training {
     session: Session,
@@ -121,6 +130,11 @@ fn a_transformer_for_every_batch_and_length() {
 #[test]
 fn a_convolution_for_every_height() {
     agrees(convolution, &[[2, 8], [1, 4], [5, 20], [3, 64]]);
+}
+
+#[test]
+fn windows_that_leave_every_fourth_height() {
+    agrees(windows, &[[2, 5], [1, 9], [5, 21], [3, 61]]);
 }
 
 /// Values decide sizes. Data that no longer fits has to be set again, and messages give the reason.

@@ -1,5 +1,6 @@
 //! Programs give the right numbers: values, types, lasting tensors, and routines.
 
+mod functions;
 mod gamma;
 mod lasting;
 mod pointwise;

@@ -1,17 +1,30 @@
 //! Scans: their values and gradients are those of the same turns written out one after another, on every backend.
 
-use broadloom::{Array, Error, Graph, Routine, Session, Settings, SliceIndex, Tensor};
-use broadloom_testing::Dice;
+use std::num::NonZeroU64;
+
+use broadloom::{Array, Backend, Dtype, Error, Graph, Routine, Session, Settings, SliceIndex, Tensor};
+use broadloom_testing::{Dice, setting};
 
 use crate::numbers::treatments;
-
-const TURNS: u64 = 5;
 
 /// The body of one turn, drawn from a seed: the next values of two carried tensors.
 #[derive(Clone, Copy)]
 struct Body {
     seed: u64,
+    turns: u64,
 }
+
+/// The form of a program.
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum Form {
+    /// All turns are written out.
+    WrittenOut,
+    /// A scan, whose length may have a name, and which may say how often it is noted what is carried.
+    Scan { named: bool, every: Option<u64> },
+}
+
+/// A scan as it is written most often.
+const SCAN: Form = Form::Scan { named: false, every: None };
 
 /// The leaves of a program.
 struct Leaves {
@@ -73,9 +86,9 @@ impl Body {
     }
 }
 
-fn leaves(g: &mut Graph) -> Result<Leaves, Error> {
-    let x = g.data("x", "5, 2 | 3")?;
-    let noise = g.data("noise", "5, 2 | 4")?;
+fn leaves(g: &mut Graph, turns: &str) -> Result<Leaves, Error> {
+    let x = g.data("x", &format!("{turns}, 2 | 3"))?;
+    let noise = g.data("noise", &format!("{turns}, 2 | 4"))?;
     let first = g.data("first", "4")?;
     let params = [g.param_shaped("w", "4 -> 4")?, g.param_shaped("u", "3 -> 4")?, g.param_shaped("b", "4")?];
     let zero = g.number(0.25);
@@ -100,12 +113,17 @@ fn loss(g: &mut Graph, all: &[Tensor], last: [Tensor; 2]) -> Result<Tensor, Erro
 }
 
 /// The program with a scan, or with all turns written out: its loss.
-fn program(body: Body, scanned: bool) -> Result<(Graph, Leaves, Tensor), Error> {
+fn program(body: Body, form: Form) -> Result<(Graph, Leaves, Tensor), Error> {
     let mut g = Graph::new();
-    let leaves = leaves(&mut g)?;
-    let loss = if scanned {
+    let named = matches!(form, Form::Scan { named: true, .. });
+    if named {
+        g.dim("t", 1..=100, body.turns)?;
+    }
+    let leaves = leaves(&mut g, &if named { "t".into() } else { body.turns.to_string() })?;
+    let loss = if let Form::Scan { every, .. } = form {
         let names = [("h", leaves.firsts[0]), ("k", leaves.firsts[1])];
-        let scan = g.begin_scan(&names, &[leaves.x, leaves.noise])?;
+        let mut scan = g.begin_scan(&names, &[leaves.x, leaves.noise])?;
+        every.and_then(NonZeroU64::new).into_iter().for_each(|turns| scan.checkpoint_every(turns));
         let carried = [scan.carried[0], scan.carried[1]];
         let (x, noise) = (scan.elements[0], scan.elements[1]);
         let next = body.turn(&mut g, &leaves, carried, x, noise)?;
@@ -116,7 +134,7 @@ fn program(body: Body, scanned: bool) -> Result<(Graph, Leaves, Tensor), Error> 
         let zeros = g.array("zeros", "2 | 4", Array::new(&[2, 4], vec![0.0f32; 8])?)?;
         let mut carried = [g.add(leaves.firsts[0], zeros)?, g.add(leaves.firsts[1], zeros)?];
         let mut all = Vec::new();
-        for turn in 0..TURNS {
+        for turn in 0..body.turns {
             let x = g.slice(leaves.x, SliceIndex::At(turn))?;
             let noise = g.slice(leaves.noise, SliceIndex::At(turn))?;
             carried = body.turn(&mut g, &leaves, carried, x, noise)?;
@@ -128,8 +146,9 @@ fn program(body: Body, scanned: bool) -> Result<(Graph, Leaves, Tensor), Error> 
 }
 
 /// The loss and all gradients.
-fn numbers(body: Body, scanned: bool, settings: Settings) -> Result<Vec<f64>, Error> {
-    let (mut g, leaves, loss) = program(body, scanned)?;
+fn numbers(body: Body, form: Form, settings: Settings) -> Result<Vec<f64>, Error> {
+    let (mut g, leaves, loss) = program(body, form)?;
+    let turns = body.turns;
     let [w, u, b] = leaves.params;
     let wanted = [leaves.x, leaves.noise, leaves.firsts[0], w, u, b];
     let gradients = wanted.map(|tensor| g.gradient(tensor)).into_iter().collect::<Result<Vec<_>, _>>()?;
@@ -142,8 +161,8 @@ fn numbers(body: Body, scanned: bool, settings: Settings) -> Result<Vec<f64>, Er
     let values = |count: u64, by: u64| {
         (0..count).map(|at| ((at * by % 23) as f32 - 11.3 + 0.07 * at as f32) / 15.0).collect::<Vec<f32>>()
     };
-    session.set(leaves.x, &Array::new(&[5, 2, 3], values(30, 7))?)?;
-    session.set(leaves.noise, &Array::new(&[5, 2, 4], values(40, 5))?)?;
+    session.set(leaves.x, &Array::new(&[turns, 2, 3], values(6 * turns, 7))?)?;
+    session.set(leaves.noise, &Array::new(&[turns, 2, 4], values(8 * turns, 5))?)?;
     session.set(leaves.firsts[0], &Array::new(&[4], values(4, 9))?)?;
     for (param, sizes) in [(w, vec![4, 4]), (u, vec![4, 3]), (b, vec![4])] {
         let count = sizes.iter().product();
@@ -158,9 +177,10 @@ fn numbers(body: Body, scanned: bool, settings: Settings) -> Result<Vec<f64>, Er
 }
 
 /// Holds the scan of a body, run in some way, against its turns written out.
-fn judge(seed: u64, way: &str, settings: Settings, expected: &[f64]) {
-    let found =
-        numbers(Body { seed }, true, settings).unwrap_or_else(|error| panic!("{seed}, {way}: {error}"));
+fn judge(body: Body, form: Form, way: &str, settings: Settings, expected: &[f64]) {
+    let Body { seed, turns } = body;
+    let way = format!("{way}, {form:?} of {turns} turns");
+    let found = numbers(body, form, settings).unwrap_or_else(|error| panic!("{seed}, {way}: {error}"));
     for (at, (found, expected)) in found.iter().zip(expected).enumerate() {
         let close = (found - expected).abs() <= 2e-5 * (1.0 + expected.abs());
         assert!(close, "seed {seed}, {way}: number {at} is {found}, not {expected}");
@@ -168,18 +188,45 @@ fn judge(seed: u64, way: &str, settings: Settings, expected: &[f64]) {
 }
 
 /// The numbers of the turns written out, by the judge of all backends.
-fn written_out(seed: u64) -> Vec<f64> {
-    numbers(Body { seed }, false, treatments()[0].1.clone()).expect("turns written out")
+fn written_out(body: Body) -> Vec<f64> {
+    numbers(body, Form::WrittenOut, treatments()[0].1.clone()).expect("turns written out")
 }
 
 /// `BROADLOOM_SCANS=1000` tries more bodies.
 #[test]
 fn turns_written_out_give_the_same() {
-    let count = std::env::var("BROADLOOM_SCANS").ok().and_then(|count| count.parse().ok()).unwrap_or(40);
+    let count = setting("BROADLOOM_SCANS", 40);
     for seed in 0..count {
-        let expected = written_out(seed);
+        let body = Body { seed, turns: 5 };
+        let expected = written_out(body);
         for (way, settings) in treatments() {
-            judge(seed, way, settings, &expected);
+            judge(body, SCAN, way, settings, &expected);
+        }
+    }
+}
+
+/// The number of turns between two notes changes nothing, also if the last segment is shorter than the others, or the only one, and whether or not
+/// the number of turns has a name: gradients are those of the turns written out, and to the last bit those of a scan that notes every turn.
+#[test]
+fn segments_give_the_same() {
+    let lengths = [1, 2, 5, 6, 7];
+    for seed in 0..setting("BROADLOOM_SCANS", 40) {
+        let mut dice = Dice::new(seed);
+        for turns in lengths {
+            let body = Body { seed, turns };
+            let expected = written_out(body);
+            // Compiling takes the most time: one program of each seed is.
+            let compiled = turns == lengths[dice.below(lengths.len())];
+            for (way, settings) in treatments().into_iter().take(if compiled { 3 } else { 2 }) {
+                let named = dice.below(2) == 0;
+                let form = |every| Form::Scan { named, every };
+                judge(body, form(Some(1)), way, settings.clone(), &expected);
+                let all = numbers(body, form(Some(1)), settings.clone()).expect("every turn is noted");
+                let every = [None, Some(2), Some(3), Some(5), Some(50)][dice.below(5)];
+                let found = numbers(body, form(every), settings).expect("segments");
+                let same = found.iter().zip(&all).all(|(a, b)| a.to_bits() == b.to_bits());
+                assert!(same, "{way}, seed {seed}, {:?} of {turns}: {found:?}, not {all:?}", form(every));
+            }
         }
     }
 }
@@ -187,7 +234,7 @@ fn turns_written_out_give_the_same() {
 mod xla {
     use broadloom::Backend;
 
-    use super::{Graph, Session, Settings, judge, written_out};
+    use super::{Body, Form, Graph, Session, Settings, judge, written_out};
 
     /// Like the other tests on XLA, it runs where `BROADLOOM_PYTHON` names a Python with JAX.
     #[test]
@@ -199,7 +246,183 @@ mod xla {
         let settings = Settings { backend: Backend::Xla, ..Settings::default() };
         let _kept = Session::with(Graph::new(), settings.clone()).expect("a Python with JAX");
         for seed in 0..12 {
-            judge(seed, "XLA", settings.clone(), &written_out(seed));
+            let body = Body { seed, turns: 5 };
+            for every in [None, Some(2)] {
+                let form = Form::Scan { named: false, every };
+                judge(body, form, "XLA", settings.clone(), &written_out(body));
+            }
         }
     }
+}
+
+/// Random numbers that a turn draws are others in every turn, and gradients meet the same ones again: with `y = w C`, where `C` are the sums
+/// of `x n` so far, the gradient of the sum of `y²` is `2 w` times the sum of `C²`.
+#[test]
+fn every_turn_draws_its_own_numbers() {
+    for (way, settings) in treatments() {
+        for (turns, every) in [("4", None), ("4", NonZeroU64::new(3)), ("t", None)] {
+            let made = walk(settings.clone(), turns, every).expect("a program that runs");
+            let [y, drawn, gradient] = made;
+            let what = format!("{way}, {turns} turns, noted every {every:?}");
+            let sums: Vec<f64> =
+                (0..12).map(|at| (0..=at / 3).map(|turn| X[turn] * drawn[3 * turn + at % 3]).sum()).collect();
+            for (at, sum) in sums.iter().enumerate() {
+                assert!((y[at] - W[at % 3] * sum).abs() < 1e-9, "{what}: {y:?} of {drawn:?}");
+                assert!(at < 3 || (drawn[at] - drawn[at - 3]).abs() > 1e-9, "{what}: {drawn:?}");
+            }
+            for (place, gradient) in gradient.iter().enumerate() {
+                let squares: f64 = (0..4).map(|turn| sums[3 * turn + place].powi(2)).sum();
+                let wanted = 2.0 * W[place] * squares;
+                assert!(
+                    (gradient - wanted).abs() < 1e-9 * wanted.abs().max(1.0),
+                    "{what}: {gradient}, {wanted}"
+                );
+            }
+        }
+    }
+}
+
+const X: [f64; 4] = [1.0, -2.0, 0.5, 3.0];
+const W: [f64; 3] = [1.0, 2.0, -1.0];
+
+/// The values of a walk with numbers that each turn draws, those numbers, and a gradient.
+fn walk(settings: Settings, turns: &str, every: Option<NonZeroU64>) -> Result<[Vec<f64>; 3], Error> {
+    let mut g = Graph::new();
+    g.set_default_precision(Dtype::F64);
+    g.dim("t", 2..=9, 4)?;
+    let (x, w) = (g.data("x", &format!("{turns} |"))?, g.data("w", "3")?);
+    let zero = g.number(0.0);
+    let mut scan = g.begin_scan(&[("walk", zero)], &[x])?;
+    every.into_iter().for_each(|turns| scan.checkpoint_every(turns));
+    let drawn = g.normal("noise");
+    let noise = g.in_turn(drawn)?;
+    let scaled = g.mul(scan.elements[0], noise)?;
+    let step = g.mul(scaled, w)?;
+    let next = g.add(scan.carried[0], step)?;
+    let made = g.end_scan(scan, &[next], &[next, noise])?;
+    let square = g.mul(made.collected[0], made.collected[0])?;
+    let loss = g.einsum("..b.. | ..o.. => |", &[square])?;
+    let gradient = g.gradient(w)?;
+    let kept = [made.collected[0], made.collected[1], gradient];
+    let mut routine = Routine::new("walk");
+    routine.forward(loss);
+    routine.backward(&mut g, loss)?;
+    for tensor in kept {
+        routine.forward(tensor).keep(tensor);
+    }
+    let mut session = Session::with(g, settings)?;
+    session.set(x, &Array::from_slice(&[4], &X)?)?;
+    session.set(w, &Array::from_slice(&[3], &W)?)?;
+    session.run(&routine)?;
+    let mut get = |tensor: Tensor| session.get(tensor).map(|values| values.to_f64s());
+    Ok([get(kept[0])?, get(kept[1])?, get(kept[2])?])
+}
+
+/// Notes of a scan take the memory of the root of its turns, twice, or as it was asked for; with a named number of turns at every number. The
+/// planned memory is allocated.
+#[test]
+fn notes_take_the_root_of_the_turns() {
+    // The carried tensor has 1,000 numbers of 4 bytes, and nothing else is as large.
+    let notes = |turns: &str, at: u64, every: Option<u64>| -> u64 {
+        let (graph, routine) = long_scan(turns, every).expect("a scan");
+        let settings = Settings { backend: Backend::Native, threads: Some(1), ..Settings::default() };
+        let mut session = Session::with(graph, settings).expect("a session");
+        let memory = session.memory_at(&[("t", at)], std::slice::from_ref(&routine)).expect("its memory");
+        let noted = |name: &str| name == "h.notes" || name == "h.checkpoints";
+        memory.stored.iter().filter(|each| noted(&each.name)).map(|each| each.bytes / 4000).sum()
+    };
+    assert_eq!(notes("10000", 1, None), 200);
+    assert_eq!(notes("10000", 1, Some(1)), 10_000);
+    assert_eq!(notes("10000", 1, Some(400)), 25 + 400);
+    assert_eq!(notes("10001", 1, None), 100 + 101);
+    assert_eq!(notes("63", 1, None), 63);
+    for (turns, expected) in [(1, 2), (2, 3), (10, 3 + 4), (100, 20), (10_000, 200)] {
+        assert_eq!(notes("t", turns, None), expected, "{turns} turns");
+    }
+    let (graph, routine) = long_scan("1000", None).expect("a scan");
+    let settings = Settings { backend: Backend::Native, threads: Some(1), ..Settings::default() };
+    let mut session = Session::with(graph, settings).expect("a session");
+    let planned = session.memory(std::slice::from_ref(&routine)).expect("its memory").temporaries[0].shared;
+    assert!(planned < 1_000_000, "{planned}");
+    let allocated = session.allocated(std::slice::from_ref(&routine)).expect("its code").expect("an arena");
+    assert_eq!(allocated.arenas, planned);
+}
+
+/// One program runs at all numbers of turns, and in each gives the gradient of a scan of that many turns that notes all of them; also if every tensor
+/// is kept and looked at.
+#[test]
+fn named_lengths_are_compiled_once() {
+    for (way, settings) in treatments().into_iter().chain(guarded()) {
+        for every in [None, Some(4)] {
+            let (graph, routine) = long_scan("t", every).expect("a scan");
+            let mut session = Session::with(graph, settings.clone()).expect("a session");
+            for turns in [4, 1, 2, 9, 64, 67] {
+                session.set_sizes(&[("t", turns)]).expect("a size in its range");
+                let found = slope(&mut session, &routine, turns);
+                let (graph, routine) = long_scan(&turns.to_string(), Some(1)).expect("a scan");
+                let mut known = Session::with(graph, settings.clone()).expect("a session");
+                assert_eq!(found, slope(&mut known, &routine, turns), "{way}, {every:?}, {turns} turns");
+            }
+            assert!(session.notices().is_empty(), "{way}: {:?}", session.notices());
+            let open = session.program_for_all_sizes(&routine).expect("a program for all sizes");
+            assert_eq!(open.at(&[67]), session.program(&routine).ok(), "{way}, {every:?}");
+        }
+    }
+}
+
+/// A way to run that looks at every tensor.
+fn guarded() -> Option<(&'static str, Settings)> {
+    let [.., (_, native)] = treatments();
+    Some(("native, guarded", Settings { guard: true, ..native }))
+}
+
+/// The bits of the gradient of a long scan at some elements.
+fn slope(session: &mut Session, routine: &Routine, turns: u64) -> Vec<u64> {
+    let named = |session: &Session, name: &str| {
+        let graph = session.graph();
+        graph
+            .tensors()
+            .find(|tensor| graph.name_of(*tensor).is_some_and(|own| own == name))
+            .expect("a tensor")
+    };
+    let (x, w) = (named(session, "x"), named(session, "w"));
+    let elements: Vec<f32> = (0..turns).map(|turn| (turn as f32 * 0.7).sin()).collect();
+    let weights: Vec<f32> = (0..1000).map(|at| 0.001 * at as f32 + 0.05).collect();
+    session.set(x, &Array::new(&[turns], elements).expect("an array")).expect("values of x");
+    session.set(w, &Array::new(&[1000], weights).expect("an array")).expect("values of w");
+    session.run(routine).expect("a run");
+    let gradient = routine.kept().last().expect("the gradient");
+    session.get(*gradient).expect("its values").to_f64s().into_iter().map(f64::to_bits).collect()
+}
+
+/// The training of a parameter by the last value of a scan.
+fn long_scan(turns: &str, every: Option<u64>) -> Result<(Graph, Routine), Error> {
+    let mut g = Graph::new();
+    g.dim("t", 1..=100_000, 4)?;
+    let (x, w) = (g.data("x", &format!("{turns} |"))?, g.param_shaped("w", "1000")?);
+    let zero = g.number(0.0);
+    let mut scan = g.begin_scan(&[("h", zero)], &[x])?;
+    every.and_then(NonZeroU64::new).into_iter().for_each(|turns| scan.checkpoint_every(turns));
+    let scaled = g.mul(scan.carried[0], w)?;
+    let sum = g.add(scaled, scan.elements[0])?;
+    let next = g.tanh(sum)?;
+    let made = g.end_scan(scan, &[next], &[])?;
+    let loss = g.einsum("... => ", &[made.last[0]])?;
+    let mut routine = Routine::new("train");
+    routine.backward(&mut g, loss)?;
+    let gradient = g.gradient(w)?;
+    routine.keep(gradient);
+    Ok((g, routine))
+}
+
+/// Numbers that a body draws without going through them would be the same in every turn.
+#[test]
+fn numbers_that_are_not_gone_through_are_refused() {
+    let mut g = Graph::new();
+    let (x, zero) = (g.data("x", "4 | 3").expect("a shape"), g.number(0.0));
+    let scan = g.begin_scan(&[("sum", zero)], &[x]).expect("a scan");
+    let noise = g.uniform("noise");
+    let next = g.mul(scan.elements[0], noise).expect("a product");
+    let refused = g.end_scan(scan, &[next], &[next]).err().expect("the same in every turn").to_string();
+    assert!(refused.contains("the same in every turn"), "{refused}");
 }

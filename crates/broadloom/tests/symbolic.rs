@@ -6,18 +6,19 @@
 
 pub mod draw;
 pub mod judge;
-
-use broadloom_testing::Dice;
 pub mod program;
 mod run;
 mod sessions;
 
 use broadloom::Backend;
+use broadloom_testing::Dice;
 use draw::{Drawn, Purpose, draw};
 use judge::{Counts, Named, bounds, judge};
 use program::Program;
 use run::Running;
 use sessions::{Way, tour};
+
+use crate::programs::seeds;
 
 /// Failures with reduced programs, which are all reported at once.
 #[derive(Default)]
@@ -81,18 +82,10 @@ fn wrong_at(program: &Program, numbers: &[u64]) -> Option<String> {
     judge(program, &mut named, numbers, &mut Counts::default()).err()
 }
 
-fn seeds(usual: u64) -> Box<dyn Iterator<Item = u64>> {
-    let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
-    match number("BROADLOOM_PROGRAM") {
-        Some(one) => Box::new(std::iter::once(one)),
-        None => Box::new(0..number("BROADLOOM_PROGRAMS").unwrap_or(usual)),
-    }
-}
-
 #[test]
 fn shapes_are_those_of_the_program_with_numbers() {
     let (mut counts, mut complaints) = (Counts::default(), Complaints::default());
-    for seed in seeds(300) {
+    for seed in seeds(0, 1, 300) {
         let Some(drawn) = complaints.drawn(seed, Purpose::Shapes, &mut counts) else { continue };
         let mut named = Named::new(&drawn.program).expect("it was built before");
         counts.programs += 1;
@@ -117,7 +110,7 @@ fn shapes_are_those_of_the_program_with_numbers() {
 #[test]
 fn bounds_hold_for_all_sizes() {
     let (mut counts, mut complaints) = (Counts::default(), Complaints::default());
-    for seed in seeds(120) {
+    for seed in seeds(0, 1, 120) {
         let Some(drawn) = complaints.drawn(seed, Purpose::Enumeration, &mut counts) else { continue };
         let mut named = Named::new(&drawn.program).expect("it was built before");
         let wrong = |program: &Program| bounds(program, &mut Named::new(program).ok()?, 13).err();
@@ -181,14 +174,14 @@ fn sessions(seeds: impl Iterator<Item = u64>, way: &Way, seed_of: u64) -> sessio
 
 #[test]
 fn one_session_runs_for_every_size() {
-    let counts = sessions(seeds(200), &Way::new(Backend::Reference, 1e-9), 0);
+    let counts = sessions(seeds(0, 1, 200), &Way::new(Backend::Reference, 1e-9), 0);
     assert!(counts.programs < 100 || counts.by_data > 100 && counts.refused > 1000, "{counts:?}");
 }
 
 /// Compiled once, for all sizes.
 #[test]
 fn machine_code_runs_for_every_size() {
-    let counts = sessions(seeds(36), &Way::new(Backend::Native, 1e-9), 10_000);
+    let counts = sessions(seeds(0, 1, 36), &Way::new(Backend::Native, 1e-9), 10_000);
     assert!(counts.by_themselves * 5 <= counts.programs, "most are compiled once: {counts:?}");
 }
 

@@ -4,6 +4,7 @@
 //! of them, `BROADLOOM_PROGRAM=17` runs one and prints it. XLA takes most of the time to compile: a fifth of a second for each.
 
 use broadloom::{Backend, Graph, Session, Settings};
+use broadloom_testing::setting;
 
 use crate::programs::{run, seeds};
 
@@ -13,9 +14,9 @@ fn random_programs_mean_the_same_on_xla() {
         eprintln!("notice: BROADLOOM_PYTHON names no Python with JAX, so nothing runs on XLA");
         return;
     }
-    let count = std::env::var("BROADLOOM_XLA_PROGRAMS").ok().and_then(|text| text.parse().ok());
+    let count = setting("BROADLOOM_XLA_PROGRAMS", 100);
     let xla = Settings { backend: Backend::Xla, ..Settings::default() };
     // The Python process ends with the last session, and takes seconds to start.
     let _kept = Session::with(Graph::new(), xla.clone()).expect("a Python with JAX");
-    run(seeds(0, 1, count.unwrap_or(100)), &[xla]);
+    run(seeds(0, 1, count), &[xla]);
 }

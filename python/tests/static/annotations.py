@@ -6,7 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Optional
 
+import jax
 import numpy as np
+import torch
 
 import broadloom as bl
 
@@ -37,6 +39,24 @@ class Batch:
     x: bl.Float[np.ndarray, "n, d"]
     y: bl.Int[np.ndarray, "n"]
 
+
+class Net(torch.nn.Module):
+    @bl.shaped
+    def forward(self, x: bl.Float[torch.Tensor, "batch | d"]) -> bl.Float[torch.Tensor, "batch | h"]:
+        scaled: torch.Tensor = x.mul(2)
+        return torch.relu(scaled)
+
+
+@bl.shaped
+def loss(
+    x: bl.Float[jax.Array, "batch | d"], labels: Optional[bl.Int[jax.Array, "batch"]] = None
+) -> bl.Float[jax.Array, ""]:
+    total: jax.Array = x.sum()
+    return total
+
+
+numbers: torch.Tensor = Net().forward(torch.ones(2, 3))
+less: jax.Array = loss(jax.numpy.ones((2, 3)))
 
 y: np.ndarray = attention(np.ones((2, 3)), np.ones((4, 5, 3)))
 total: np.ndarray = bl.sum("i j k => k", y)

@@ -50,12 +50,12 @@ pub fn run(args: &Args) -> Output {
     };
     let stdout = match args.json {
         true => json::object("cache", &Sources::new(), &[], Data::new(args.clear, &usage)),
-        false => people(args.clear, &usage),
+        false => text_of(args.clear, &usage),
     };
     Output { stdout, ..Output::new(Status::Fine) }
 }
 
-fn people(cleared: bool, usage: &CacheUsage) -> String {
+fn text_of(cleared: bool, usage: &CacheUsage) -> String {
     let plural = if usage.entries == 1 { "entry" } else { "entries" };
     let held = format!("{} {plural}, {}", usage.entries, bytes(usage.bytes));
     let folder = shown_path(&usage.folder);

@@ -92,7 +92,7 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
     }
     output.stderr = args.program.render(analysis.sources(), &checked.diagnostics, console.stderr());
     if status == Status::Fine {
-        output.stdout = people(&checked, console.stdout());
+        output.stdout = text_of(&checked, console.stdout());
     }
     if args.verbose {
         let stats = analysis.program.graph.stats();
@@ -137,13 +137,13 @@ fn divided(args: &Args, text: &Text, on: &OnMesh, console: &mut Console<'_>) -> 
     }
     output.stderr = args.program.render(analysis.sources(), &found.diagnostics, console.stderr());
     if let Some(table) = &found.mesh {
-        output.stdout = mesh::people(table, args.all, console.stdout());
+        output.stdout = mesh::text_of(table, args.all, console.stdout());
     }
     output
 }
 
 /// The shapes of a program, as a table for people.
-pub fn people(checked: &Checked, look: Look) -> String {
+pub fn text_of(checked: &Checked, look: Look) -> String {
     let mut out = dims::table(&checked.dims, look);
     let mut table = Table::new([
         Column::name("tensor"),

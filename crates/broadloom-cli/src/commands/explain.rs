@@ -69,7 +69,7 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
     output.stderr = args.program.render(analysis.sources(), analysis.diagnostics(), console.stderr());
     let look = console.stdout();
     let told: Vec<String> =
-        explained.explanations.iter().map(|answer| people(&analysis, answer, look)).collect();
+        explained.explanations.iter().map(|answer| text_of(&analysis, answer, look)).collect();
     output.stdout = told.join("\n");
     if explained.left_out > 0 {
         let count = explained.left_out;
@@ -102,7 +102,7 @@ fn signed(args: &Args, text: &Text, console: &mut Console<'_>) -> Option<Output>
 }
 
 /// An explanation, told along the lines of the program.
-pub fn people(analysis: &Analysis, answer: &Explanation, look: Look) -> String {
+pub fn text_of(analysis: &Analysis, answer: &Explanation, look: Look) -> String {
     let mut out = format!("{} {}\n", look.paint(Paint::Strong, &answer.of), answer.is);
     out.push_str(&answer.render(analysis, look.columns.unwrap_or(WIDTH), look.color));
     out

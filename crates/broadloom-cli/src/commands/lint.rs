@@ -81,7 +81,7 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
     }
     output.stderr = args.program.render(analysis.sources(), analysis.diagnostics(), console.stderr());
     if analysis.is_ok() {
-        output.stdout = people(args, analysis.sources(), &found, console.stdout());
+        output.stdout = text_of(args, analysis.sources(), &found, console.stdout());
     }
     output
 }
@@ -96,7 +96,7 @@ impl Args {
     }
 }
 
-fn people(args: &Args, sources: &Sources, found: &[Diagnostic], look: Look) -> String {
+fn text_of(args: &Args, sources: &Sources, found: &[Diagnostic], look: Look) -> String {
     let in_full =
         |diagnostic: &&Diagnostic| diagnostic.severity >= Severity::Warning || args.denies(diagnostic);
     let told: Vec<Diagnostic> = found.iter().filter(in_full).cloned().collect();

@@ -72,7 +72,7 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
     }
     output.stderr = args.program.render(analysis.sources(), analysis.diagnostics(), console.stderr());
     let look = console.stdout();
-    output.stdout = people(&analysis, &found, look);
+    output.stdout = text_of(&analysis, &found, look);
     for OptimisedRoutine { name, text, .. } in &found.routines {
         let gap = if output.stdout.is_empty() { "" } else { "\n" };
         output
@@ -90,7 +90,7 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
 }
 
 /// Loop nests, below the lines of the program that they come from.
-pub fn people(analysis: &Analysis, found: &Loops, look: Look) -> String {
+pub fn text_of(analysis: &Analysis, found: &Loops, look: Look) -> String {
     let mut out = String::new();
     let mut last = None;
     for nest in &found.operations {

@@ -134,7 +134,7 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
     }
     output.stderr = args.program.render(analysis.sources(), &measured.diagnostics, console.stderr());
     if let Some(used) = measured.memory {
-        output.stdout = people(&used, args.all, console.stdout());
+        output.stdout = text_of(&used, args.all, console.stdout());
         if let Some(limit) = args.fits {
             output.stdout.push_str(&format!("\n{}", answer(&used, limit)));
         }
@@ -163,22 +163,31 @@ fn on_device(args: &Args, analysis: &mut Analysis, on: &OnMesh, console: &mut Co
     if let Some(table) = &found.mesh {
         output.stdout = mesh::memory(table, console.stdout());
         if let Some(limit) = args.fits {
-            let fits = if table.peak <= limit { "fits into" } else { "does not fit into" };
-            output.stdout.push_str(&format!("\n{} {fits} {}\n", bytes(table.peak), bytes(limit)));
+            output.stdout.push_str(&format!("\n{}\n", fits(table.peak, limit)));
         }
     }
     output
 }
 
+/// `1.0 MiB fits into 8.0 GiB`. Numbers that look alike in short are written in bytes.
+fn fits(needed: u64, limit: u64) -> String {
+    let fits = if needed <= limit { "fits into" } else { "does not fit into" };
+    match (bytes(needed), bytes(limit)) {
+        (short, same) if short == same && needed != limit => {
+            format!("{} bytes {fits} {} bytes", grouped(needed), grouped(limit))
+        }
+        (needed, limit) => format!("{needed} {fits} {limit}"),
+    }
+}
+
 /// The answer to `--fits`: if the program fits, and the sizes for which it does.
 pub fn answer(used: &MemoryUse, limit: u64) -> String {
-    let fits = if used.needed <= limit { "fits into" } else { "does not fit into" };
-    let (needed, limit) = (bytes(used.needed), bytes(limit));
+    let fits = fits(used.needed, limit);
     if used.sizes.is_empty() {
-        return format!("{needed} {fits} {limit}\n");
+        return format!("{fits}\n");
     }
     let here: Vec<String> = used.sizes.iter().map(|size| format!("{} = {}", size.name, size.here)).collect();
-    let mut out = format!("at {}: {needed} {fits} {limit}\n", here.join(", "));
+    let mut out = format!("at {}: {fits}\n", here.join(", "));
     if used.fits == Some(true) {
         return out + "so it does at every size in range\n";
     }
@@ -199,7 +208,7 @@ pub fn answer(used: &MemoryUse, limit: u64) -> String {
 }
 
 /// The memory of a program, as tables for people.
-pub fn people(used: &MemoryUse, all: bool, look: Look) -> String {
+pub fn text_of(used: &MemoryUse, all: bool, look: Look) -> String {
     let mut out = if used.sizes.is_empty() { look.table(&groups(used)) } else { ranges(used, look) };
     let count = if all { used.tensors.len() } else { used.tensors.len().min(LISTED) };
     let mut table = Table::new([

@@ -8,7 +8,7 @@ use broadloom::files::{check_writable, write_text};
 use broadloom::{Backend, Settings};
 use broadloom_diagnostics::{Diagnostic, Severity, escaped};
 use broadloom_ide::{Analysis, Front, Text, arrays};
-use broadloom_lang::{Observer, Program, RunOptions, codes};
+use broadloom_lang::{Observer, Program, Repeated, RunOptions, codes};
 use clap::ValueEnum;
 use serde::Serialize;
 
@@ -52,13 +52,13 @@ pub struct Args {
     /// Save parameters and states to a `.safetensors` file when the run ends
     #[arg(long, value_name = "FILE")]
     save: Option<PathBuf>,
-    /// Also save them after every N repetitions of the outermost loop
+    /// Also save them after every N steps, in inner loops as well
     #[arg(long, value_name = "N", requires = "save", value_parser = clap::value_parser!(u64).range(1..))]
     save_every: Option<u64>,
     /// Resume from the checkpoint that `--save` wrote
     #[arg(long, requires = "save", conflicts_with = "load")]
     resume: bool,
-    /// Write the losses after each repetition to a `.csv` file
+    /// Write the losses after each step to a `.csv` file
     #[arg(long, value_name = "FILE")]
     log: Option<PathBuf>,
     /// Plot the losses to an `.svg` file
@@ -112,15 +112,16 @@ error, and `--resume` continues from the last checkpoint, with any number of dev
 
 With `--save`, Ctrl-C ends a run after the current step, and saves its values; a second Ctrl-C ends it at once. The file is either
 complete or unchanged, whatever happens. It also records the progress of the run: the same command with `--resume` continues from
-there, with the numbers that the run would have had without the break. `--save-every 100` saves after every hundred repetitions of
-the outermost loop, for runs that may be killed.
+there, with the numbers that the run would have had without the break. `--save-every 100` saves after every hundred steps, for runs
+that may be killed. A step is a repetition of a loop that minimises something, whatever loops are around it.
 
 Data of `batches(\"train.npz\", 32)` is read from the file one batch at a time, two batches ahead. Rows that do not fill a batch are
 left out in each epoch, and a note gives their number. `--resume` continues with the next batch.
 
-`--log run.csv` has a line for each loss after each repetition of the outermost loop: the repetition, the loss, its value. `--resume`
-appends to it. `--curve run.svg` plots the same losses, twice a minute and at the end; with `--resume`, those of earlier runs are
-included if `--log` has them.
+`--log run.csv` has a line for each loss after each step: the repetition, the loss, its value. If steps are inside of several loops,
+the columns are the step, the repetitions of the outermost loop and of inner ones, the loss and its value. `--resume` appends to it.
+`--curve run.svg` plots the same losses, twice a minute and at the end; with `--resume`, those of earlier runs are included if `--log`
+has them.
 
 Exit status: 0 success, 1 the program has errors or cannot be run, 2 a file cannot be read or written, 130 interrupted,
 141 standard output was closed.
@@ -169,7 +170,8 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
     let sources = program.sources.clone();
     let mut watcher = Watcher::new(args, look, console.live);
     if output.status == Status::Fine {
-        watcher.log = args.log.as_ref().map(|path| Log::new(path));
+        let depth = program.plan.depth_of_steps();
+        watcher.log = args.log.as_ref().map(|path| Log::new(path, depth));
     }
     if output.status == Status::Fine {
         if args.save.is_some() {
@@ -346,10 +348,12 @@ struct Watcher<'c> {
     progress: Progress,
     /// The text of the progress line, below the output.
     below: String,
+    /// The progress line that was there before something is compiled, and comes again.
+    covered: String,
     printed: Vec<String>,
     notices: Vec<String>,
     curves: Vec<Curve>,
-    /// The number of repetitions before a run that goes on.
+    /// The number of steps before a run that goes on.
     before: u64,
     /// The picture of the curves, if one is drawn, and when that was done last.
     picture: Option<(PathBuf, Instant)>,
@@ -369,6 +373,7 @@ impl<'c> Watcher<'c> {
             start: Instant::now(),
             progress: Progress::default(),
             below: String::new(),
+            covered: String::new(),
             printed: Vec::new(),
             notices: Vec::new(),
             curves: Vec::new(),
@@ -421,15 +426,15 @@ impl Observer for Watcher<'_> {
         self.above(|live| live.stdout(&format!("{line}\n")));
     }
 
-    fn repeated(&mut self, done: u64, of: u64, losses: &[(String, f64)]) {
-        for (name, loss) in losses {
+    fn repeated(&mut self, step: &Repeated<'_>) {
+        for (name, loss) in step.losses {
             let at = self.curves.iter().position(|curve| curve.name == *name).unwrap_or_else(|| {
                 self.curves.push(Curve::new(name).after(self.before));
                 self.curves.len() - 1
             });
             self.curves[at].push(*loss);
             if let Some(log) = &mut self.log {
-                log.add(done, name, *loss);
+                log.add(step, name, *loss);
             }
         }
         if self.picture.as_ref().is_some_and(|(_, drawn)| drawn.elapsed() >= BETWEEN_PICTURES) {
@@ -438,13 +443,13 @@ impl Observer for Watcher<'_> {
         }
         let Some(columns) = self.columns else { return };
         let now: Duration = self.start.elapsed();
-        if let Some(line) = self.progress.after(now, (done, of), losses, columns) {
+        if let Some(line) = self.progress.after(now, (step.done, step.of), step.losses, columns) {
             self.show(line);
         }
     }
 
-    fn resumed(&mut self, repetitions: u64, losses: u64) {
-        self.before = repetitions;
+    fn resumed(&mut self, steps: u64, losses: u64) {
+        self.before = steps;
         let Some(log) = &mut self.log else { return };
         log.go_on(losses);
         for (name, loss) in log.losses() {
@@ -453,6 +458,21 @@ impl Observer for Watcher<'_> {
                 self.curves.len() - 1
             });
             self.curves[at].push(loss);
+        }
+    }
+
+    fn compiling(&mut self, number: usize, of: usize) {
+        if self.columns.is_some() {
+            self.covered = std::mem::take(&mut self.below);
+            self.show(format!("compiling {number} of {of}"));
+        }
+    }
+
+    fn compiled(&mut self) {
+        self.clear();
+        match std::mem::take(&mut self.covered) {
+            line if line.is_empty() => {}
+            line => self.show(line),
         }
     }
 

@@ -49,14 +49,14 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
         return output;
     }
     output.stderr = args.program.render(analysis.sources(), &so_far.diagnostics, console.stderr());
-    output.stdout = people(&analysis, &so_far, console.stdout());
+    output.stdout = text_of(&analysis, &so_far, console.stdout());
     if so_far.tensors.is_empty() && output.status == Status::Fine {
         output.stdout.push_str("nothing has a name yet\n");
     }
     output
 }
 
-fn people(analysis: &Analysis, so_far: &SoFar, look: Look) -> String {
+fn text_of(analysis: &Analysis, so_far: &SoFar, look: Look) -> String {
     let mut table = Table::new([Column::name("tensor"), Column::new("shape so far"), Column::number("line")]);
     for tensor in &so_far.tensors {
         let line = match tensor.span.source == analysis.program.main {

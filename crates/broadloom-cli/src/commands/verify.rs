@@ -58,13 +58,13 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
     }
     output.stderr = args.program.render(analysis.sources(), &verified.diagnostics, console.stderr());
     if output.status == Status::Fine {
-        output.stdout = people(&analysis, &verified, console.stdout());
+        output.stdout = text_of(&analysis, &verified, console.stdout());
     }
     output
 }
 
 /// Arrays that fit a program, as a table for people.
-pub fn people(analysis: &Analysis, verified: &Verified, look: Look) -> String {
+pub fn text_of(analysis: &Analysis, verified: &Verified, look: Look) -> String {
     if verified.tensors.is_empty() {
         return "the program has no data\n".into();
     }

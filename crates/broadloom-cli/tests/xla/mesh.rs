@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 
 use broadloom::{Backend, CollectiveKind, Mesh, Session, Settings, Shard};
-use broadloom_lang::{Observer, OnMesh, Options, Program, RunOptions, compile};
+use broadloom_lang::{Observer, OnMesh, Options, Program, Repeated, RunOptions, compile};
 use libtest_mimic::{Failed, Trial};
 
 /// A transformer of the library that learns to count.
@@ -46,7 +46,11 @@ pub fn trials(missing: bool) -> Vec<Trial> {
     };
     let averaged = || averages_what_is_divided().map_err(Failed::from);
     let averaged = Trial::test("xla::mesh::averaged", averaged).with_ignored_flag(missing);
-    WAYS.iter().map(trial).chain([averaged]).collect()
+    let batches = [("matrices", MATRICES), ("lookups", LOOKUPS)].map(|(name, text)| {
+        let divided = || divides_batches(text).map_err(Failed::from);
+        Trial::test(format!("xla::mesh::{name}"), divided).with_ignored_flag(missing)
+    });
+    WAYS.iter().map(trial).chain([averaged]).chain(batches).collect()
 }
 
 /// Collects losses.
@@ -56,8 +60,8 @@ struct Losses(Vec<f64>);
 impl Observer for Losses {
     fn printed(&mut self, _line: &str) {}
 
-    fn repeated(&mut self, _done: u64, _of: u64, losses: &[(String, f64)]) {
-        self.0.extend(losses.iter().map(|(_, loss)| *loss));
+    fn repeated(&mut self, step: &Repeated<'_>) {
+        self.0.extend(step.losses.iter().map(|(_, loss)| *loss));
     }
 }
 
@@ -99,7 +103,59 @@ fn same(on: &OnMesh) -> Result<(), String> {
             return Err(format!("after step {step} the loss is {made}, and {expected} on one device"));
         }
     }
-    sends_what_is_predicted(on, &mut several)
+    sends_what_is_predicted(&program(), on, &mut several)
+}
+
+/// Matrices of a divided batch stay on their devices: nothing is sent for functions of them.
+const MATRICES: &str = "\
+dim batch = 8
+data a : batch | 4 -> 4 = normal(1)
+data b : batch | 4 = normal(1)
+let w = {w : 4 -> 4 = [[6, 0, 1, 0], [0, 7, 0, 1], [1, 0, 8, 0], [0, 2, 0, 9]]}
+let s = a + w
+let q, r = qr(s)
+let l = cholesky(s @ transpose(s))
+let loss = sum(square(solve(s, b))) + sum(logdet(s)) + sum(tanh(q)) + sum(tanh(r)) + sum(tanh(l)) + sum(lstsq(s, b))
+repeat 5:
+  minimise loss by sgd(0.01)
+";
+
+/// Rows of a divided batch that are sorted, and in which each device looks up its own: nothing is sent but what checks of indices need.
+const LOOKUPS: &str = "\
+dim batch = 8
+data x : batch | 16 = normal(1)
+data z : batch, 5 | 3 = normal(1)
+data picks : batch | 1 as i32 = [[0], [1], [2], [3], [4], [5], [6], [7]]
+let logits = {w : 16 -> 8 = normal(1)} @ x
+let values, places = topk(\"... | v\", 2)(logits)
+let picked = take_along(\"... | v\", logits, picks)
+let sorted = sort(\"..., t | ...\")(z * {scale : 3 = [1, -2, 3]})
+let loss = mean(square(values)) + mean(tanh(picked)) + mean(sorted ** 3)
+repeat 5:
+  minimise loss by sgd(0.01)
+";
+
+/// A program whose batch is divided has the losses of one device without XLA, and sends what is predicted.
+fn divides_batches(text: &str) -> Result<(), String> {
+    super::keep_running()?;
+    let shard = Shard { axes: "batch".into(), over: "data".into() };
+    let mesh = Mesh { axes: vec![("data".into(), 8)] };
+    let on = OnMesh { mesh, shards: vec![shard], stored_over: None };
+    let program = || compile("divided.loom", text, &Options::default());
+    let losses = |backend: Backend, mesh: Option<OnMesh>| -> Result<(Vec<f64>, Session), String> {
+        let settings = Settings { backend, ..Settings::default() };
+        let options = RunOptions { settings, mesh, ..RunOptions::default() };
+        let mut losses = Losses::default();
+        let session = program().run(&options, &mut losses).map_err(|wrong| wrong.message.clone())?;
+        Ok((losses.0, session))
+    };
+    let (expected, _) = losses(Backend::Auto, None)?;
+    let (made, mut several) = losses(Backend::Xla, Some(on.clone()))?;
+    let near = |(expected, made): (&f64, &f64)| (expected - made).abs() <= 1e-4 * expected.abs();
+    if expected.len() != 5 || made.len() != 5 || !expected.iter().zip(&made).all(near) {
+        return Err(format!("the losses are {made:?}, and natively {expected:?}"));
+    }
+    sends_what_is_predicted(&program(), &on, &mut several)
 }
 
 /// Two batches whose gradients are averaged, with everything divided over eight devices, have the losses of one batch on one device.
@@ -138,8 +194,7 @@ let whole = next_token_loss(model(text), text)
 }
 
 /// The collectives of each compiled routine are those of the table: their kinds, mesh axes and bytes.
-fn sends_what_is_predicted(on: &OnMesh, session: &mut Session) -> Result<(), String> {
-    let program = program();
+fn sends_what_is_predicted(program: &Program, on: &OnMesh, session: &mut Session) -> Result<(), String> {
     let routines = program.routines();
     let divided = program.divide(&routines, on).map_err(|wrong| wrong.message.clone())?;
     for (at, routine) in routines.iter().enumerate() {

@@ -3,6 +3,7 @@
 //!
 //! They run where `BROADLOOM_PYTHON` names a Python with JAX. Where it is not set they are shown as ignored, with a notice.
 
+mod matrices;
 mod mesh;
 mod processes;
 
@@ -59,9 +60,26 @@ pub fn trials() -> Vec<Trial> {
             move || in_file(name, text).and_then(|file| same_values(&file, Dtype::F32)).map_err(Failed::from);
         trials.push(Trial::test(format!("xla::cases::{name}"), run).with_ignored_flag(missing));
     }
+    let sizes = || says_which_sizes().map_err(Failed::from);
+    trials.push(Trial::test("xla::sizes", sizes).with_ignored_flag(missing));
+    trials.extend(matrices::trials(missing));
     trials.extend(mesh::trials(missing));
     trials.extend(processes::trials(missing));
     trials
+}
+
+/// A module is for one size of each name, and a notice says for which.
+fn says_which_sizes() -> Result<(), String> {
+    keep_running()?;
+    let text = "dim n in 1..64 = 4\ndata x : n | 3 = normal(1)\nprint sum(x)\n";
+    let program = compile("sizes.loom", text, &Options::default());
+    let settings = Settings { backend: Backend::Xla, ..Settings::default() };
+    let options = RunOptions { settings, ..RunOptions::default() };
+    let session = program.run(&options, &mut First).map_err(|wrong| wrong.message.clone())?;
+    match session.notices() {
+        [notice] if notice.contains("at n = 4;") => Ok(()),
+        other => Err(format!("{other:?}")),
+    }
 }
 
 /// Programs with what MLIR has no operation for: they sort, or use functions that it does not have.

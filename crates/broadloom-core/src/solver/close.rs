@@ -41,7 +41,8 @@ pub(crate) fn close(state: &mut State, history: bool) -> Answer<'_> {
     state.dims.closing = true;
     match close_policy(state, &mut closing.markers) {
         Ok(()) => return finish_closing(state, mark, closing),
-        Err(Conflict::TooMuch(limit)) => {
+        // In another order there would be as many of them.
+        Err(Conflict::TooMuch(limit @ (Limit::Axes | Limit::RankMoves))) => {
             abandon(state, mark);
             return Answer::GaveUp(limit);
         }

@@ -150,7 +150,7 @@ const ENORMOUS_NUMBERS: [u64; 10] =
 
 /// The system of this profile and seed.
 pub fn generate(seed: u64, profile: &Profile) -> System {
-    let mut rng = Dice::from_state(seed);
+    let mut rng = Dice::new(seed);
     let palette = (0..rng.between((2, 6))).map(|_| {
         let size = match profile.enormous {
             true => ENORMOUS_SIZES[rng.below(ENORMOUS_SIZES.len())],
@@ -188,7 +188,7 @@ pub fn generate(seed: u64, profile: &Profile) -> System {
 
 /// The system with its constraints permuted.
 pub fn shuffled(system: &System, seed: u64) -> System {
-    let mut rng = Dice::from_state(seed);
+    let mut rng = Dice::new(seed);
     let mut ids: Vec<usize> = (0..system.constraints.len()).collect();
     for n_left in (1..=ids.len()).rev() {
         ids.swap(n_left - 1, rng.below(n_left));

@@ -100,7 +100,7 @@ pub fn search<B>(
         system,
         bounds,
         goal,
-        rng: Dice::from_state(bounds.seed),
+        rng: Dice::new(bounds.seed),
         steps_left: bounds.steps,
         assignment,
         first_cells: Vec::new(),

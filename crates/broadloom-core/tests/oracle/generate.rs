@@ -155,7 +155,7 @@ const N_TRIES: usize = 300;
 
 /// The system of this profile and seed.
 pub fn generate(seed: u64, profile: &Profile) -> System {
-    let mut rng = Dice::from_state(seed);
+    let mut rng = Dice::new(seed);
     let mut palette = [(1, 0), (2, 0), (3, 0), (2, 1)].map(|(size, basis)| Atom { size, basis });
     for n_left in (1..=palette.len()).rev() {
         palette.swap(n_left - 1, rng.below(n_left));

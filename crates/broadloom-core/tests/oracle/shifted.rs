@@ -15,7 +15,7 @@ const SIZES: [u32; 3] = [2, 3, 5];
 
 /// The system of this seed: four to eight constraints, most of them of a row with itself.
 pub fn shifted_system(seed: u64) -> System {
-    let mut rng = Dice::from_state(seed);
+    let mut rng = Dice::new(seed);
     let n_constraints = rng.between((4, 8));
     let constraints = (0..n_constraints).map(|_| shifted(&mut rng)).collect();
     System::new(DIM_VARS, ROW_VARS, constraints)

@@ -10,7 +10,7 @@ use super::{Assignment, Constraint, RowTerm, System};
 
 /// The system with its constraints permuted and the sides of equalities swapped at random.
 pub fn shuffled(system: &System, seed: u64) -> System {
-    let mut rng = Dice::from_state(seed);
+    let mut rng = Dice::new(seed);
     let mut shuffled = system.clone();
     let constraints = &mut shuffled.constraints;
     for n_left in (1..=constraints.len()).rev() {

@@ -4,7 +4,7 @@ use broadloom_core::order::Dim;
 use broadloom_core::{
     Affine, Answer, Constraint, DimTerm, DimVar, Form, Need, Numerator, Padding, Piece, Role, Solver,
 };
-use broadloom_testing::Dice;
+use broadloom_testing::{Dice, setting};
 
 /// A dimension of a system.
 #[derive(Clone, Copy, Debug)]
@@ -203,12 +203,16 @@ fn outcome(mut built: Built) -> Outcome {
 }
 
 fn systems() -> u64 {
-    std::env::var("BROADLOOM_SYSTEMS").ok().and_then(|text| text.parse().ok()).unwrap_or(4_000)
+    setting("BROADLOOM_SYSTEMS", 4_000)
 }
+
+/// One system in so many is solved in one order and given up in another (docs/reliability.md, "Known disagreements").
+const GIVEN_UP: u64 = 500;
 
 #[test]
 fn the_order_of_lines_does_not_matter() {
-    let mut rng = Dice::from_state(1);
+    let mut rng = Dice::new(1);
+    let mut given_up = Vec::new();
     for _ in 0..systems() {
         let system = system(&mut rng);
         let expected = outcome(system.build(Mode::Symbolic, &system.plain()));
@@ -226,15 +230,20 @@ fn the_order_of_lines_does_not_matter() {
             }
             other => other.clone(),
         };
+        if (found == Outcome::GaveUp) != (expected == Outcome::GaveUp) {
+            given_up.push(format!("{system:?}\nin the order {order:?}"));
+            continue;
+        }
         assert_eq!(essence(&found), essence(&expected), "{system:?}\nin the order {order:?}");
     }
+    assert!(given_up.len() as u64 <= systems().div_ceil(GIVEN_UP), "{}", given_up.join("\n\n"));
 }
 
 /// A symbolic answer holds for each size: at given sizes the answer is the symbolic one with the
 /// sizes put in, and a system whose checks fail has no solution.
 #[test]
 fn answers_agree_with_their_specialisations() {
-    let mut rng = Dice::from_state(2);
+    let mut rng = Dice::new(2);
     let (mut solved, mut agreed, mut refused) = (0u64, 0u64, 0u64);
     for _ in 0..systems() {
         let system = system(&mut rng);

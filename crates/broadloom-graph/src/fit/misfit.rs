@@ -113,7 +113,8 @@ impl Misfit {
     /// Suggests a way to make it fit.
     pub fn help(&self) -> String {
         match self {
-            Misfit::Sizes { shape, sizes, .. } => other_layout(shape, sizes)
+            Misfit::Sizes { shape, sizes, wrong, .. } => other_layout(shape, sizes)
+                .or_else(|| unclaimed(shape, wrong))
                 .unwrap_or("sizes are in memory order: batch axes, output axes, input axes".into()),
             Misfit::Expression { wanted, numbers, .. } => match numbers.is_empty() {
                 true => near(wanted, self.given()),
@@ -245,6 +246,16 @@ fn other_layout(shape: &Shape, sizes: &[u64]) -> Option<String> {
     }
     let reshaped = reshaped(&in_memory(shape), sizes)?;
     Some(format!("it would fit with the sizes {}, if that is what its numbers mean", list(&reshaped)))
+}
+
+/// Advice for axes that have one element only because nothing says how many they have.
+fn unclaimed(shape: &Shape, wrong: &[(usize, u64)]) -> Option<String> {
+    let axes = in_memory(shape);
+    let all = !wrong.is_empty() && wrong.iter().all(|(axis, _)| matches!(axes.get(*axis), Some(Axis::Unit)));
+    all.then(|| {
+        "no size is declared for this axis, so that it has one element: declare its size, or a name for any size"
+            .into()
+    })
 }
 
 /// An order of its axes in which an array would fit.

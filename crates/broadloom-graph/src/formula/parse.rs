@@ -5,7 +5,7 @@ use broadloom_loops::{Binary, Unary};
 use super::{Assignment, Assignments, Formula};
 use crate::error::{Error, ErrorKind};
 use crate::operation::slot::Slot;
-use crate::operation::table::{ROWS, Row};
+use crate::operation::table::{OperationRow, ROWS};
 
 /// Reads assignments, separated by `;`.
 pub(crate) fn parse(source: &str) -> Result<Assignments, Error> {
@@ -13,7 +13,7 @@ pub(crate) fn parse(source: &str) -> Result<Assignments, Error> {
 }
 
 /// The same with only some operations of the table: a row of it may use those above it.
-pub(crate) fn read_below(source: &str, rows: &'static [Row]) -> Result<Assignments, Error> {
+pub(crate) fn read_below(source: &str, rows: &'static [OperationRow]) -> Result<Assignments, Error> {
     let mut read = Assignments::new();
     read_into(&mut read, source, rows)?;
     Ok(read)
@@ -32,7 +32,7 @@ const DEPTH: usize = 200;
 struct Parser<'a> {
     source: &'a str,
     /// The operations that can be called.
-    rows: &'static [Row],
+    rows: &'static [OperationRow],
     at: usize,
     depth: usize,
     terms: usize,
@@ -249,7 +249,7 @@ fn between(sign: &str, left: Formula, right: Formula) -> Option<Formula> {
 
 /// The formula of the row with this name, with arguments in place of its operands. None if no row
 /// has this name and this number of operands.
-pub(crate) fn applied(rows: &'static [Row], name: &str, arguments: &[Formula]) -> Option<Formula> {
+pub(crate) fn applied(rows: &'static [OperationRow], name: &str, arguments: &[Formula]) -> Option<Formula> {
     let at = rows.iter().position(|row| row.name == name && row.arity == arguments.len())?;
     let law = read_below(rows[at].forward, &rows[..at]).ok()?;
     let [Assignment { value, .. }] = &law.assignments[..] else { return None };
@@ -260,7 +260,11 @@ pub(crate) fn applied(rows: &'static [Row], name: &str, arguments: &[Formula]) -
 }
 
 /// A function by its name: one of numbers, or an operation of some rows of the table.
-pub(super) fn function(rows: &'static [Row], name: &str, arguments: Vec<Formula>) -> Option<Formula> {
+pub(super) fn function(
+    rows: &'static [OperationRow],
+    name: &str,
+    arguments: Vec<Formula>,
+) -> Option<Formula> {
     Some(match (name, &arguments[..]) {
         ("pow", [a, b]) => Formula::binary(Binary::Pow, a.clone(), b.clone()),
         ("where", [condition, a, b]) => Formula::select(condition.clone(), a.clone(), b.clone()),
@@ -278,7 +282,11 @@ pub(super) fn function(rows: &'static [Row], name: &str, arguments: Vec<Formula>
 }
 
 /// Reads further assignments.
-pub(super) fn read_into(into: &mut Assignments, source: &str, rows: &'static [Row]) -> Result<(), Error> {
+pub(super) fn read_into(
+    into: &mut Assignments,
+    source: &str,
+    rows: &'static [OperationRow],
+) -> Result<(), Error> {
     let mut parser = Parser { source, rows, at: 0, depth: 0, terms: 0, text: std::mem::take(into) };
     let read = parser.assignments();
     *into = parser.text;

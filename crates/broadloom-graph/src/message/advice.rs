@@ -1,22 +1,25 @@
 //! Advice about a conflict of sizes or of numbers of axes.
 
 use broadloom_core::order::Dim;
-use broadloom_diagnostics::{Advice, Fact, Help};
+use broadloom_diagnostics::{Advice, Code, Fact, Help, Wording};
 use broadloom_spec::Kind;
 
 use super::{Case, ends, is_joined, labels, repairs};
 use crate::names::inner;
 use crate::shape::elements;
 use crate::step::{Aspect, Leaf, Op, Step, Tensor};
-use crate::{Graph, names, partial_shape, spec_axis};
+use crate::{Graph, names, partial_shape, rust_code, spec_axis};
 
 /// Advice about a written size of one where the other size is different.
 const WRITTEN_ONE: &str =
     "a written size of 1 does not broadcast: declare the axis `1:unit`, or leave it out";
 
 /// The rule of a product.
-pub(super) const CONTRACTS: &str =
-    "`@` contracts the input of the left side with the output of the right side";
+pub(super) fn contracts() -> Wording {
+    Wording::default()
+        .code(Code::Contraction)
+        .words(" contracts the input of the left side with the output of the right side")
+}
 
 /// Advice about two sizes that do not agree.
 pub(super) fn advice(graph: &Graph, case: Case<'_>, ends: [Dim; 2]) -> Option<Help> {
@@ -36,23 +39,23 @@ pub(super) fn advice(graph: &Graph, case: Case<'_>, ends: [Dim; 2]) -> Option<He
             || matches!(graph.leaf(a), Some(Leaf::Param)) && !graph.rows(a)[Kind::Input as usize].is_empty())
     {
         let [a, b] = [a, b].map(|tensor| inner(&names::message_name(graph, tensor)));
-        let help = format!("`*` is pointwise; the matrix product is `{a} @ {b}`");
-        return Some(Help::product(help));
+        let help = Wording::new("`*` is pointwise; the matrix product is ").code(Code::product(&a, &b));
+        return Some(rust_code::help_of(Advice::Product, help));
     }
     match graph.steps.get(case.refused as usize)? {
         Step::Op { op: Op::Pointwise(_), .. } => {
             if let Some(pairs) = repairs::all_pairs(graph, case.refused) {
-                return Some(pairs.into());
+                return Some(pairs);
             }
             let [a, b] = ends.map(|end| super::shown(graph, end));
             Some(Help::rule(format!(
                 "make both {a} or both {b}: axes are matched from the last one backwards, and only missing axes broadcast"
             )))
         }
-        Step::Op { op: Op::Compose | Op::ComposeAccumulate, .. } if contracts(graph, case) => {
+        Step::Op { op: Op::Compose | Op::ComposeAccumulate, .. } if is_contraction(graph, case) => {
             let twice = used_twice(graph, case, ends).map(Help::from);
             let advice = twice.or_else(|| product_advice(graph, case.refused));
-            Some(advice.unwrap_or_else(|| Help::rule(CONTRACTS)))
+            Some(advice.unwrap_or_else(|| rust_code::help_of(Advice::Rule, contracts())))
         }
         Step::Op { op: Op::Einsum { name, .. }, .. } if is_joined(name) => {
             let [a, b] = ends.map(|end| super::shown(graph, end));
@@ -127,7 +130,7 @@ fn has_broadcast(graph: &Graph, case: Case<'_>) -> bool {
 }
 
 /// Returns true if the refused step contracts, and the contraction is part of the conflict.
-fn contracts(graph: &Graph, case: Case<'_>) -> bool {
+fn is_contraction(graph: &Graph, case: Case<'_>) -> bool {
     let mut origins = case.core.constraints.iter().map(|id| super::origin(graph, *id));
     origins.any(|origin| origin.part == Aspect::Contract && origin.step == case.refused)
 }
@@ -141,41 +144,51 @@ pub(super) fn product_advice(graph: &Graph, step: u32) -> Option<Help> {
         row(x.0, x.1).is_some_and(|sizes| row(y.0, y.1) == Some(sizes))
     };
     let [left, right] = [a, b].map(|tensor| inner(&names::message_name(graph, tensor)));
-    let would_fit = |product: String| Some(Help::product(format!("{CONTRACTS}: `{product}` would fit")));
+    let would_fit = |product: Code| {
+        let help = contracts().words(": ").code(product).words(" would fit");
+        Some(rust_code::help_of(Advice::Product, help))
+    };
+    let turned = |tensor: Tensor| Code::Transpose(Box::new(Code::tensor(names::message_name(graph, tensor))));
     if let Some(map) = transpose_of(graph, a).filter(|map| fit((*map, Kind::Input), (b, Kind::Output))) {
-        return would_fit(format!("{} @ {right}", inner(&names::message_name(graph, map))));
+        return would_fit(Code::product(&inner(&names::message_name(graph, map)), &right));
     }
     if fit((b, Kind::Input), (a, Kind::Output)) {
-        return would_fit(format!("{right} @ {left}"));
+        return would_fit(Code::product(&right, &left));
     }
     if let Some((first, second)) = composed(graph, a).filter(|(first, second)| {
         fit((*first, Kind::Input), (b, Kind::Output)) && fit((*second, Kind::Input), (*first, Kind::Output))
     }) {
         let [first, second] = [first, second].map(|tensor| inner(&names::message_name(graph, tensor)));
-        return would_fit(format!("{second} @ {first} @ {right}"));
+        return would_fit(Code::Product([second, first, right].map(Code::Tensor).to_vec()));
     }
     if row(a, Kind::Input).is_some() && fit((a, Kind::Output), (b, Kind::Output)) {
         if let Some(turned) = turned_around(graph, a) {
             return Some(Help::declare(&names::message_name(graph, a), turned));
         }
-        return would_fit(format!("transpose({}) @ {right}", names::message_name(graph, a)));
+        return would_fit(Code::Product(vec![turned(a), Code::Tensor(right)]));
     }
     if row(b, Kind::Input).is_some() && fit((a, Kind::Input), (b, Kind::Input)) {
-        return would_fit(format!("{left} @ transpose({})", names::message_name(graph, b)));
+        return would_fit(Code::Product(vec![Code::Tensor(left), turned(b)]));
     }
     if let Some(declared) = leading_batch(graph, a, b) {
-        let help = format!("{CONTRACTS}: if the axes before count a batch, declare {declared}");
-        return Some(Help::declare(&names::message_name(graph, b), help));
+        let help = contracts().words(format!(": if the axes before count a batch, declare {declared}"));
+        return Some(rust_code::help_of(Advice::Declare(vec![names::message_name(graph, b)]), help));
     }
+    let operands = [&left, &right].map(Code::tensor);
+    let by_spec = |spec: &str| Code::einsum(spec, operands.clone());
+    let no_inputs = |words: &str, code: Code| {
+        Some(rust_code::help(Wording::new(format!("neither has input axes: {words}")).code(code)))
+    };
     let matrix = |tensor: Tensor| row(tensor, Kind::Output).filter(|_| repairs::only_output(graph, tensor));
     if let (Some(m), Some(n)) = (matrix(a), matrix(b))
         && let ([rows, inner], [first, columns]) = (&m[..], &n[..])
         && inner == first
     {
-        let help = format!(
-            "a matrix is a map, with its input before `->`: declare `{left}` as `{inner} -> {rows}` and `{right}` as `{columns} -> {first}`, or say with a spec what is contracted: `einsum(\"i j; j k => i k\", {left}, {right})`"
-        );
-        return Some(Help::of(Advice::Declare(vec![left, right]), help));
+        let help = Wording::new(format!(
+            "a matrix is a map, with its input before `->`: declare `{left}` as `{inner} -> {rows}` and `{right}` as `{columns} -> {first}`, or say with a spec what is contracted: "
+        ))
+        .code(by_spec("i j; j k => i k"));
+        return Some(rust_code::help_of(Advice::Declare(vec![left, right]), help));
     }
     if let (Some(m), Some([last])) = (repairs::declared_outputs(graph, a), row(b, Kind::Output).as_deref())
         // Outputs first, or inputs first as in NumPy.
@@ -194,9 +207,8 @@ pub(super) fn product_advice(graph: &Graph, step: u32) -> Option<Help> {
         && repairs::only_output(graph, b)
         && row(a, Kind::Output) == row(b, Kind::Output)
     {
-        return Some(
-            format!("neither has input axes: the sum of all products is `sum({left} * {right})`").into(),
-        );
+        let products = Code::Pointwise("*", Box::new(operands.clone()));
+        return no_inputs("the sum of all products is ", Code::SumOfAll(Box::new(products)));
     }
     let vectors = |tensor: Tensor| {
         graph.rows(tensor)[Kind::Input as usize].is_empty() && row(tensor, Kind::Batch).is_some()
@@ -207,12 +219,8 @@ pub(super) fn product_advice(graph: &Graph, step: u32) -> Option<Help> {
         && let (Some(m), Some(n)) = (pair(a), pair(b))
         && m[1] == n[0]
     {
-        return Some(
-            format!(
-                "neither has input axes: say with a spec what is contracted: `einsum(\"... | i j; ... | j k => ... | i k\", {left}, {right})`"
-            )
-            .into(),
-        );
+        let code = by_spec("... | i j; ... | j k => ... | i k");
+        return no_inputs("say with a spec what is contracted: ", code);
     }
     let last = |tensor: Tensor, kind: Kind| row(tensor, kind).and_then(|axes| axes.last().cloned());
     if vectors(a)
@@ -220,23 +228,15 @@ pub(super) fn product_advice(graph: &Graph, step: u32) -> Option<Help> {
         && last(a, Kind::Output) == last(b, Kind::Batch)
         && last(a, Kind::Output) != last(b, Kind::Output)
     {
-        return Some(
-            format!(
-                "neither has input axes: say with a spec what is contracted, `einsum(\"... s | t; ... t | d => ... s | d\", {left}, {right})`"
-            )
-            .into(),
-        );
+        let code = by_spec("... s | t; ... t | d => ... s | d");
+        return no_inputs("say with a spec what is contracted, ", code);
     }
     if vectors(a) && vectors(b) {
-        return Some(
-            format!(
-                "neither has input axes: say with a spec what is contracted, as in `einsum(\"... s | d; ... t | d => ... s | t\", {left}, {right})`"
-            )
-            .into(),
-        );
+        let code = by_spec("... s | d; ... t | d => ... s | t");
+        return no_inputs("say with a spec what is contracted, as in ", code);
     }
-    let help = format!("{CONTRACTS}: declare {}", declared_map(graph, a, b)?);
-    Some(Help::declare(&names::message_name(graph, a), help))
+    let help = contracts().words(format!(": declare {}", declared_map(graph, a, b)?));
+    Some(rust_code::help_of(Advice::Declare(vec![names::message_name(graph, a)]), help))
 }
 
 /// Advice for a parameter that is declared with its output before `->`: nobody wants to learn a map and to transpose it.
@@ -281,7 +281,7 @@ fn one_map(graph: &Graph, case: Case<'_>) -> Option<Tensor> {
     let again = contractions
         .any(|step| step != case.refused && names::step_operands(graph, step).first() == Some(&map));
     let is_param = matches!(graph.leaf(map), Some(Leaf::Param));
-    (again && is_param && contracts(graph, case)).then_some(map)
+    (again && is_param && is_contraction(graph, case)).then_some(map)
 }
 
 /// The facts of a conflict of sizes.

@@ -1,6 +1,6 @@
 //! Buffers that do not fit their declarations.
 
-use broadloom_diagnostics::Help;
+use broadloom_diagnostics::{Advice, Code, Help, Wording};
 use broadloom_spec::{Kind, ShapeDecl};
 
 use super::Case;
@@ -8,7 +8,7 @@ use super::counts::{list, rows_text};
 use crate::declaration::{Declaration, Given};
 use crate::error::{Error, ErrorKind};
 use crate::step::{Step, Tensor};
-use crate::{Graph, names};
+use crate::{Graph, names, rust_code};
 
 /// The rule for the axes of data.
 const SAME_AXES: &str = "the declared axes, in the order batch, output, input, must be those of the data";
@@ -16,7 +16,7 @@ const SAME_AXES: &str = "the declared axes, in the order batch, output, input, m
 /// Explains a leaf whose declaration does not fit its own data.
 pub(super) fn explain_buffer(graph: &Graph, case: Case<'_>) -> Option<Error> {
     let Some(Step::Leaf { tensor, .. }) = graph.steps.get(case.refused as usize) else { return None };
-    let Declaration { shape, given, .. } = graph.declarations.get(tensor)?;
+    let Declaration { shape, decl, given, .. } = graph.declarations.get(tensor)?;
     let name = names::message_name(graph, Tensor(*tensor));
     Some(match given {
         Given::Nothing => return None,
@@ -26,7 +26,12 @@ pub(super) fn explain_buffer(graph: &Graph, case: Case<'_>) -> Option<Error> {
                 false => format!("has the axes {}", list(axes)),
             };
             let message = format!("`{name}` is declared `{shape}`, but its data {has}");
-            Error::new(ErrorKind::Arithmetic, message).with_help(buffer_advice(&name, shape, axes))
+            Error::new(ErrorKind::Arithmetic, message).with_help(buffer_advice(
+                &name,
+                shape,
+                decl.as_deref(),
+                axes,
+            ))
         }
         Given::Rows(rows, row) => {
             let has = rows_text(rows, row);
@@ -42,15 +47,16 @@ pub(super) fn explain_buffer(graph: &Graph, case: Case<'_>) -> Option<Error> {
 }
 
 /// Says how to declare data with these axes.
-fn buffer_advice(name: &str, shape: &str, axes: &[u64]) -> Help {
-    let Ok(declared) = broadloom_spec::parse_shape(shape) else { return SAME_AXES.into() };
-    if let Some((rows, columns)) = turned(&declared, axes) {
-        let help = format!(
-            "if each of the {rows} rows is an example, declare `{name}` as `{rows} | {columns}`; otherwise the values are turned around: write {columns} rows of {rows}, or declare it `{rows}, {columns}` and turn it: `einsum(\"i b => b | i\", {name})`"
-        );
-        return Help::declare(name, help);
+fn buffer_advice(name: &str, shape: &str, declared: Option<&ShapeDecl>, axes: &[u64]) -> Help {
+    let Some(declared) = declared else { return SAME_AXES.into() };
+    if let Some((rows, columns)) = turned(declared, axes) {
+        let help = Wording::new(format!(
+            "if each of the {rows} rows is an example, declare `{name}` as `{rows} | {columns}`; otherwise the values are turned around: write {columns} rows of {rows}, or declare it `{rows}, {columns}` and turn it: "
+        ))
+        .code(Code::einsum("i b => b | i", [Code::tensor(name)]));
+        return rust_code::help_of(Advice::Declare(vec![name.to_string()]), help);
     }
-    match fitting(shape, &declared, axes).or_else(|| regrouped(&declared, axes)) {
+    match fitting(shape, declared, axes).or_else(|| regrouped(declared, axes)) {
         Some(fitting) => {
             Help::declare(name, format!("{SAME_AXES}: declare `{name}` as `{fitting}`, or give other values"))
         }

@@ -6,8 +6,10 @@ use broadloom_spec::{AxisKind, Kind};
 use super::{Case, chain, ranks};
 use crate::declaration::{Declaration, Given};
 use crate::error::{Error, ErrorKind};
+use crate::shape::PartialAxis;
 use crate::step::{Aspect, Op, Origin, Step, Tensor};
-use crate::{Graph, names, partial_shape, spec_axis};
+use crate::symbols::read;
+use crate::{Graph, names, partial_shape, shape, spec_axis};
 
 /// A tensor whose number of elements is known, though its shape is not.
 struct Counted {
@@ -39,21 +41,17 @@ fn reshape_advice(graph: &Graph, tensor: Tensor, wanted: Tensor, elements: u64) 
     if let Some(advice) = one_other_size(graph, wanted, from, elements) {
         return format!("{rule}: {advice}");
     }
-    let [batch, output] = [Kind::Batch, Kind::Output].map(|kind| super::known_row(graph, from, kind));
-    let elements = |row: &[String]| {
-        row.iter().map(|size| size.parse::<u64>().ok()).try_fold(1u64, |all, size| all.checked_mul(size?))
-    };
+    let [batch, output] = [Kind::Batch, Kind::Output].map(|kind| super::known_axes(graph, from, kind));
     match (batch, output) {
         (Some(batch), Some(output))
-            if output.len() > 1 && !batch.is_empty() && elements(&output).is_some() =>
+            if output.len() > 1
+                && !batch.is_empty()
+                && let Some(elements) = super::product(&output) =>
         {
+            let (name, batch) = (names::message_name(graph, from), shape::list(&batch));
+            let (output, elements) = (shape::list(&output), read::expression_of(graph, &elements));
             format!(
-                "{rule}, and `{}` is `{} | {}`: write `{} | {}` for one output axis",
-                names::message_name(graph, from),
-                batch.join(", "),
-                output.join(", "),
-                batch.join(", "),
-                elements(&output).unwrap_or(1)
+                "{rule}, and `{name}` is `{batch} | {output}`: write `{batch} | {elements}` for one output axis"
             )
         }
         _ => rule.into(),
@@ -70,9 +68,10 @@ fn reshaped(graph: &Graph, tensor: Tensor) -> Option<Tensor> {
 fn one_other_size(graph: &Graph, wanted: Tensor, from: Tensor, elements: u64) -> Option<String> {
     let [batch, output] = declared_sizes(graph, wanted)?;
     let list = |sizes: &[u64]| sizes.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
-    let rows = [Kind::Batch, Kind::Output].map(|kind| super::known_row(graph, from, kind));
-    let own_batch = rows[0].as_ref().map(|row| row.join(", "));
-    let same = !batch.is_empty() && own_batch == Some(list(&batch));
+    let sizes = |kind: Kind| -> Option<Vec<u64>> {
+        super::known_axes(graph, from, kind)?.iter().map(PartialAxis::size).collect()
+    };
+    let same = !batch.is_empty() && sizes(Kind::Batch).as_ref() == Some(&batch);
     let mut all = [&batch[..], &output[..]].concat();
     let others = |at: usize| [&all[..at], &all[at + 1..]].concat().iter().product::<u64>();
     let fits = |at: &usize| others(*at) > 0 && elements.is_multiple_of(others(*at));
@@ -89,9 +88,7 @@ fn one_other_size(graph: &Graph, wanted: Tensor, from: Tensor, elements: u64) ->
         let (name, shape) = (names::message_name(graph, from), partial_shape::shape(graph, from));
         return Some(format!("`{name}` is `{shape}`; write `{}{bar}{}`", list(batch), list(output)));
     }
-    let [_, Some(own)] = rows else { return None };
-    let own: Option<Vec<u64>> = own.iter().map(|size| size.parse().ok()).collect();
-    let (wide, own) = (output.iter().product::<u64>(), own?.iter().product::<u64>());
+    let (wide, own) = (output.iter().product::<u64>(), sizes(Kind::Output)?.iter().product::<u64>());
     let name = names::message_name(graph, from);
     same.then(|| {
         format!("the batch is the same; `{}` takes {wide} for each, and `{name}` has {own}", list(&output))
@@ -100,7 +97,7 @@ fn one_other_size(graph: &Graph, wanted: Tensor, from: Tensor, elements: u64) ->
 
 /// The sizes of the batch and of the outputs of a declared shape without inputs, if all of them are written.
 fn declared_sizes(graph: &Graph, tensor: Tensor) -> Option<[Vec<u64>; 2]> {
-    let shape = broadloom_spec::parse_shape(&graph.declarations.get(&tensor.0)?.shape).ok()?.shape;
+    let shape = &graph.declarations.get(&tensor.0)?.decl.as_ref()?.shape;
     if shape.input.is_some() || shape.rows().any(|(_, row)| row.hole().is_some()) {
         return None;
     }
@@ -175,9 +172,9 @@ pub(super) fn elements_of(graph: &Graph, tensor: Tensor) -> Option<u64> {
 
 /// The number of elements that the declared shape of a tensor has, if it is written out.
 fn declared_elements(graph: &Graph, tensor: Tensor) -> Option<u64> {
-    let shape = broadloom_spec::parse_shape(&graph.declarations.get(&tensor.0)?.shape).ok()?;
-    let open = shape.shape.rows().any(|(_, row)| row.hole().is_some());
-    let mut axes = shape.shape.axes().map(|axis| Some(axis.size?.size.get()));
+    let shape = &graph.declarations.get(&tensor.0)?.decl.as_ref()?.shape;
+    let open = shape.rows().any(|(_, row)| row.hole().is_some());
+    let mut axes = shape.axes().map(|axis| Some(axis.size?.size.get()));
     let product = axes.try_fold(1u64, |all, size| all.checked_mul(size?));
     product.filter(|_| !open)
 }

@@ -2,14 +2,14 @@
 //! stated.
 
 use broadloom_core::Short;
-use broadloom_diagnostics::Help;
+use broadloom_diagnostics::{Advice, Code, Wording};
 use broadloom_spec::{self as spec, AxisKind, Kind, RowVariable};
 use rustc_hash::FxHashSet;
 
 use super::{chain, transposed};
 use crate::error::{Error, ErrorKind, MessageLine, Remedy};
 use crate::step::{Op, Origin, Step, Tensor};
-use crate::{Graph, names, partial_shape, spec_axis};
+use crate::{Graph, names, partial_shape, rust_code, spec_axis};
 
 /// Sizes for examples: of an axis, and of a window.
 const EXAMPLE: u64 = 64;
@@ -73,10 +73,11 @@ pub(crate) fn explain_holes(graph: &Graph, holes: &[(Tensor, Kind)], all: &[(Ten
         return error.with_remedy(Remedy::Follows, help);
     }
     if let Some(other) = composed_with_no_input(graph, *tensor) {
-        let help = format!(
-            "`{other} @ {name}` contracts nothing: `{other}` has no input axes; write `{name} @ {other}`"
-        );
-        return error.with_help(Help::product(help));
+        let help = Wording::default()
+            .code(Code::product(&other, &name))
+            .words(format!(" contracts nothing: `{other}` has no input axes; write "))
+            .code(Code::product(&name, &other));
+        return error.with_help(rust_code::help_of(Advice::Product, help));
     }
     match label {
         Some(OpenLabel { name, written, step, .. }) => {
@@ -149,8 +150,12 @@ pub(crate) fn explain_short(graph: &Graph, short: &Short) -> Error {
     let operands = names::step_operands(graph, step);
     let names: Vec<String> =
         operands.iter().map(|tensor| format!("`{}`", names::message_name(graph, *tensor))).collect();
+    let filled = short.at.is_none().then(|| taken_shape(graph, operands, kind)).flatten();
     let (result, kind) = (names::called(graph, step), kind.name());
     let message = match short.at {
+        None if let Some((shaped, filler)) = &filled => {
+            format!("{result} has no {kind} axes: `{shaped}` has none, and `{filler}` takes its shape")
+        }
         None => format!(
             "{result} has more {kind} axes than {}, and nothing says which of them has them",
             names.join(" and ")
@@ -161,7 +166,8 @@ pub(crate) fn explain_short(graph: &Graph, short: &Short) -> Error {
             at + 1
         ),
     };
-    let mut error = Error::new(ErrorKind::Undetermined, message).about_step(step);
+    let error = if filled.is_some() { ErrorKind::Mismatch } else { ErrorKind::Undetermined };
+    let mut error = Error::new(error, message).about_step(step);
     for id in short.because.iter().filter(|id| super::origin(graph, **id).step != step).take(4) {
         let step = super::origin(graph, *id).step;
         let said = chain::claim_text(graph, *id);
@@ -169,7 +175,20 @@ pub(crate) fn explain_short(graph: &Graph, short: &Short) -> Error {
             MessageLine::at(step, format!("{}: {said}", names::called(graph, step))).with_short(said),
         );
     }
-    error.with_help("state the shape of the one that has it")
+    match filled {
+        Some(_) => error.with_help(format!("combine it with something that has {kind} axes, or read none")),
+        None => error.with_help("state the shape of the one that has it"),
+    }
+}
+
+/// An operand with a shape that has no axes of a kind, and one of those beside it, if all others fill any shape.
+fn taken_shape(graph: &Graph, operands: &[Tensor], kind: Kind) -> Option<(String, String)> {
+    let (shaped, others): (Vec<Tensor>, Vec<Tensor>) =
+        operands.iter().partition(|tensor| graph.has_shape(graph.rows(**tensor)));
+    let is_empty = |tensor: &Tensor| graph.rows(*tensor)[kind as usize].is_empty();
+    let filler = others.iter().find(|tensor| graph.fills_any_shape(graph.rows(**tensor)))?;
+    let first = shaped.first().filter(|_| shaped.iter().all(is_empty))?;
+    Some((names::message_name(graph, *first), names::message_name(graph, *filler)))
 }
 
 /// A shape that would state the missing size.

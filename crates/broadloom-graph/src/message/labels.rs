@@ -2,7 +2,7 @@
 //!
 //! In `einsum("b | s d; b | d t => b | s t", q, k)` with `k : 4 | 9, 16` and `q : 4 | 6, 16`, only `b | t d` fits `k`.
 
-use broadloom_diagnostics::Help;
+use broadloom_diagnostics::{Advice, Code, Help, Wording};
 use broadloom_loops::MatrixFunction;
 use broadloom_spec::{Axis, AxisId, AxisKind, Kind, Shape, Span};
 
@@ -10,7 +10,7 @@ use super::Case;
 use crate::notation::KnownSpec;
 use crate::spec_axis::{AxisPlace, Spot, row_spots, spec_axes};
 use crate::step::Op;
-use crate::{Graph, names, partial_shape, spec_axis};
+use crate::{Graph, names, partial_shape, rust_code, spec_axis};
 
 /// Rows with more labels are not put into other orders.
 const MOST_LABELS: usize = 4;
@@ -24,13 +24,21 @@ pub(super) fn spec_advice(graph: &Graph, case: Case<'_>, [a, b]: [&str; 2]) -> H
         return format!("each element has a position: make both {a} or both {b}").into();
     }
     if let Some(function) = matrices_of(graph, case.refused) {
-        return Help::rule(match function {
-            MatrixFunction::Solve => format!(
-                "in `solve(a, b)`, `a` is square, `n -> n`, and `b` has the same output axis, and the same batch axes or none: make \
-                 both {a} or both {b}"
-            ),
-            _ => format!("`{}` takes square matrices, `n -> n`: make both {a} or both {b}", function.name()),
-        });
+        let of_two = |is: &str| {
+            let call = Code::Call(function.name(), ["a", "b"].map(Code::tensor).to_vec());
+            let rule = format!(
+                ", `a` is {is}, and `b` has the same output axis, and the same batch axes or none: make both {a} or both {b}"
+            );
+            rust_code::help_of(Advice::Rule, Wording::new("in ").code(call).words(rule))
+        };
+        return match function {
+            MatrixFunction::Solve => of_two("square, `n -> n`"),
+            MatrixFunction::Lstsq => of_two("a matrix, `n -> m`"),
+            _ => Help::rule(format!(
+                "`{}` takes square matrices, `n -> n`: make both {a} or both {b}",
+                function.name()
+            )),
+        };
     }
     if let Some(advice) = other_order(graph, case.refused) {
         return advice.into();

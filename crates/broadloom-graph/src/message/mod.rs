@@ -43,15 +43,16 @@ pub(crate) use holes::{explain_holes, explain_short};
 pub use relations::Multiples;
 
 use broadloom_core::order::Dim;
-use broadloom_core::{Clash, ConstraintId, Core, DimShape, DimVar, Limit};
-use broadloom_diagnostics::Fact;
+use broadloom_core::{Clash, ConstraintId, Core, DimShape, DimVar, Form, Limit};
+use broadloom_diagnostics::{Code, Fact, Wording};
 use broadloom_spec::Kind;
 
 use crate::declaration::{Declaration, Given};
 use crate::error::{self, Error, ErrorKind, Remedy};
+use crate::shape::{Axis, PartialAxis};
 use crate::spec_axis::{Rule, SizedAxis};
 use crate::step::{Aspect, Captured, Op, Origin, Step, Tensor};
-use crate::{Graph, captured, names, partial_shape, spec_axis};
+use crate::{Graph, captured, names, partial_shape, rust_code, spec_axis};
 
 /// The contradiction that is to be explained.
 #[derive(Clone, Copy)]
@@ -207,8 +208,11 @@ pub(crate) fn explain_limit(graph: &Graph, limit: Limit) -> Error {
         Some((step, axis)) => {
             let text =
                 format!("`{}` drops what is left over, and how much that is depends on the size", axis.text);
-            let help = "give the named size a number, `dim n = 8`, or write a window that fits, without `~`";
-            error.about_step(step).with_end(error::MessageLine::at(step, text)).with_help(help)
+            let help = Wording::new("give the named size a number, ")
+                .code(Code::Size("n", 8))
+                .words(", or write a window that fits, without `~`");
+            let error = error.about_step(step).with_end(error::MessageLine::at(step, text));
+            error.with_help(rust_code::help(help))
         }
         None => error.with_help(help),
     }
@@ -281,15 +285,27 @@ pub(crate) fn rows_read(graph: &Graph, id: ConstraintId) -> Vec<(Tensor, Kind)> 
     }
 }
 
-/// The sizes of a row, if all of them are known.
-fn known_row(graph: &Graph, tensor: Tensor, kind: Kind) -> Option<Vec<String>> {
-    use crate::shape::PartialAxis::{Known, Sized, Unknown};
+/// The axes of a row, if all of them are known.
+fn known_axes(graph: &Graph, tensor: Tensor, kind: Kind) -> Option<Vec<PartialAxis>> {
     let row = partial_shape::partial_row(graph, graph.rows(tensor)[kind as usize]);
-    let sizes = row.lead.iter().map(|axis| match axis {
-        Known(_) | Sized(_) => Some(axis.to_string()),
-        Unknown => None,
-    });
-    if row.open { None } else { sizes.collect() }
+    let is_known = row.lead.iter().all(|axis| *axis != PartialAxis::Unknown);
+    (!row.open && is_known).then_some(row.lead)
+}
+
+/// The axes of a row as they are written, if all of them are known.
+fn known_row(graph: &Graph, tensor: Tensor, kind: Kind) -> Option<Vec<String>> {
+    Some(known_axes(graph, tensor, kind)?.iter().map(PartialAxis::to_string).collect())
+}
+
+/// The number of elements of some axes, which may be an expression over named sizes; none if one of them claims no size.
+fn product(axes: &[PartialAxis]) -> Option<Form> {
+    axes.iter().try_fold(Form::constant(1), |product, axis| {
+        let size = match axis {
+            PartialAxis::Known(Axis::Symbolic(size, _)) => size.form().clone(),
+            axis => Form::constant(i128::from(axis.size()?)),
+        };
+        product.times(&size)
+    })
 }
 
 /// A leaf and its declaration.

@@ -1,15 +1,15 @@
 //! Numbers of axes that do not agree.
 
 use broadloom_core::RowVar;
-use broadloom_diagnostics::{Fact, Help};
+use broadloom_diagnostics::{Advice, Code, Fact, Help, Wording};
 use broadloom_spec::{Kind, Mode};
 
-use super::advice::CONTRACTS;
+use super::advice::contracts;
 use super::ends::or_the_result;
 use super::{Case, advice, axes, chain, ends, labels, walk};
 use crate::error::{Error, ErrorKind, Remedy};
 use crate::step::{Aspect, Op, Origin, Step, Tensor};
-use crate::{Graph, names, partial_shape, spec_axis};
+use crate::{Graph, names, partial_shape, rust_code, spec_axis};
 
 /// Explains a row that would need more axes than it can have.
 pub(super) fn explain_rank(graph: &Graph, case: Case<'_>, row: RowVar, lo: u32, hi: u32) -> Error {
@@ -188,22 +188,36 @@ fn reduced_first(graph: &Graph, (operand, target): (Tensor, Tensor), kind: Kind)
     let [own, wanted] = [operand, target].map(|tensor| super::known_row(graph, tensor, Kind::Output));
     let is_same = wanted.is_none() || own == wanted;
     let is_number = Kind::ALL.iter().all(|kind| written_axes(graph, target, *kind) == 0);
-    let help = match (kind, written_axes(graph, target, kind), written_axes(graph, operand, Kind::Input)) {
-        _ if is_number && is_plain => format!(
-            "`{assigned}` is one number: write `mean({name})`, or `sum`, in place of `{name}`; to keep them all, declare `{assigned}` as `{shape}`"
-        ),
-        (Kind::Batch, 0, 0) if is_plain && is_same => format!(
-            "`{assigned}` has no batch: write `mean(\"..b.. | ... => ...\", {name})`, or `sum`, in place of `{name}`; for one of each example, declare `{assigned}` as `{shape}`"
-        ),
-        (Kind::Output, 0, 0) if is_plain => format!(
-            "`{assigned}` has no output axes: write `mean(\"... | ..i.. => ... |\", {name})`, or `sum`, in place of `{name}`; to keep them all, declare `{assigned}` as `{shape}`"
-        ),
-        _ => format!(
-            "declare `{assigned}` with these axes, or take a sum or a mean over them first: `mean(\"..b.. | ... => ...\", x)` leaves out the batch"
-        ),
+    let of = || Box::new(Code::tensor(&name));
+    let mean = |spec: &str, over| Code::Mean { spec: spec.to_string(), of: of(), over: vec![over] };
+    let in_place = |lack: &str, mean: Code, wish: &str| {
+        Wording::new(format!("`{assigned}` {lack}: write "))
+            .code(mean)
+            .words(format!(", or `sum`, in place of `{name}`; {wish}, declare `{assigned}` as `{shape}`"))
     };
-    Help::declare(&assigned, help)
+    let help = match (kind, written_axes(graph, target, kind), written_axes(graph, operand, Kind::Input)) {
+        _ if is_number && is_plain => in_place("is one number", Code::MeanOfAll(of()), "to keep them all"),
+        (Kind::Batch, 0, 0) if is_plain && is_same => {
+            in_place("has no batch", mean(WITHOUT_BATCH, "b"), "for one of each example")
+        }
+        (Kind::Output, 0, 0) if is_plain => {
+            in_place("has no output axes", mean("... | ..i.. => ... |", "i"), "to keep them all")
+        }
+        _ => {
+            let of = Box::new(Code::tensor("x"));
+            let mean = Code::Mean { spec: WITHOUT_BATCH.to_string(), of, over: vec!["b"] };
+            Wording::new(format!(
+                "declare `{assigned}` with these axes, or take a sum or a mean over them first: "
+            ))
+            .code(mean)
+            .words(" leaves out the batch")
+        }
+    };
+    rust_code::help_of(Advice::Declare(vec![assigned]), help)
 }
+
+/// A spec that leaves out the batch.
+const WITHOUT_BATCH: &str = "..b.. | ... => ...";
 
 /// The number of axes of a row that are written out.
 fn written_axes(graph: &Graph, tensor: Tensor, kind: Kind) -> u32 {
@@ -289,7 +303,7 @@ fn explain_product_rank(graph: &Graph, step: u32, a: Tensor, b: Tensor, numbers:
         names::message_name(graph, b),
     );
     let advice = advice::product_advice(graph, step);
-    let rule = || Help::rule(format!("{CONTRACTS}; `*` is pointwise"));
+    let rule = || rust_code::help_of(Advice::Rule, contracts().words("; `*` is pointwise"));
     let error = super::error_at(graph, ErrorKind::Mismatch, step, &message).with_fact(Fact::ProductRank);
     error.with_help(advice.unwrap_or_else(rule))
 }

@@ -1,16 +1,19 @@
 //! Advice for two operands of a pointwise operation that do not fit, if their shapes show what was meant.
 
-use broadloom_diagnostics::Help;
+use broadloom_diagnostics::{Code, Help, Wording};
 use broadloom_spec::{Axis, AxisKind, Kind};
 
+use crate::shape::PartialAxis;
 use crate::step::{Leaf, Op, Step, Tensor};
-use crate::{Graph, names, spec_axis};
+use crate::{Graph, names, rust_code, spec_axis};
 
 /// The batch axes and the output axes of a tensor without inputs.
 struct Axes {
     tensor: Tensor,
     batch: Vec<String>,
     output: Vec<String>,
+    /// Both, as data.
+    rows: [Vec<PartialAxis>; 2],
 }
 
 /// The one change that would make two operands fit.
@@ -68,7 +71,7 @@ fn batch_behind_bar(graph: &Graph, step: u32) -> Option<String> {
 }
 
 /// Advice for two sets of examples with the same outputs: the one thing to do with them is to take all pairs.
-pub(super) fn all_pairs(graph: &Graph, step: u32) -> Option<String> {
+pub(super) fn all_pairs(graph: &Graph, step: u32) -> Option<Help> {
     let (Some(Op::Pointwise(sign @ ("+" | "-" | "*" | "/"))), &[a, b]) =
         (super::op(graph, step), names::step_operands(graph, step))
     else {
@@ -82,17 +85,18 @@ pub(super) fn all_pairs(graph: &Graph, step: u32) -> Option<String> {
     let [left, right] = [a.tensor, b.tensor].map(|tensor| names::message_name(graph, tensor));
     let written =
         |name: &str| if name.contains(['(', '"', '`']) { "…".to_string() } else { name.to_string() };
-    Some(format!(
-        "make both batches {one} or both {other}; for all pairs, keep them apart: `einsum(\"n | ... => n 0 | ...\", {}) {sign} einsum(\"n | ... => 0 n | ...\", {})`",
-        written(&left),
-        written(&right)
-    ))
+    let apart = |spec: &str, name: &str| Code::einsum(spec, [Code::Tensor(written(name))]);
+    let pairs = [apart("n | ... => n 0 | ...", &left), apart("n | ... => 0 n | ...", &right)];
+    let help = format!("make both batches {one} or both {other}; for all pairs, keep them apart: ");
+    Some(rust_code::help(Wording::new(help).code(Code::Pointwise(sign, Box::new(pairs)))))
 }
 
 fn known_axes(graph: &Graph, tensor: Tensor) -> Option<Axes> {
     super::known_row(graph, tensor, Kind::Input).filter(Vec::is_empty)?;
-    let [batch, output] = [Kind::Batch, Kind::Output].map(|kind| super::known_row(graph, tensor, kind));
-    Some(Axes { tensor, batch: batch?, output: output? })
+    let [batch, output] = [Kind::Batch, Kind::Output].map(|kind| super::known_axes(graph, tensor, kind));
+    let rows = [batch?, output?];
+    let [batch, output] = rows.each_ref().map(|row| row.iter().map(PartialAxis::to_string).collect());
+    Some(Axes { tensor, batch, output, rows })
 }
 
 /// A leaf whose axes would fit with `|` at another place.
@@ -119,33 +123,34 @@ fn other_bar(graph: &Graph, leaf: &Axes, other: &Axes) -> Option<Help> {
 
 /// One axis that is as long as several of the other together.
 fn merged(graph: &Graph, one: &Axes, other: &Axes) -> Option<Help> {
-    let rows = [(&one.batch, &other.batch), (&one.output, &other.output)];
-    let (whole, parts) = rows.into_iter().find_map(|(one, other)| {
+    let (whole, parts) = one.rows.iter().zip(&other.rows).find_map(|(one, other)| {
         let [whole] = &one[..] else { return None };
-        if other.last() == Some(whole) {
-            return None;
-        }
-        let product = |parts: &[String]| {
-            let sizes = parts.iter().map(|size| size.parse::<u64>().ok());
-            sizes.into_iter().try_fold(1u64, |all, size| all.checked_mul(size?))
-        };
-        let size = whole.parse().ok()?;
-        let from = (0..other.len().saturating_sub(1)).find(|from| product(&other[*from..]) == Some(size))?;
-        Some((whole, &other[from..]))
+        let size = super::product(std::slice::from_ref(whole))?;
+        let is_whole = |from: usize| super::product(&other[from..]).as_ref() == Some(&size);
+        let last = other.len().checked_sub(1).filter(|last| !is_whole(*last))?;
+        let from = (0..last).find(|from| is_whole(*from))?;
+        let parts: Vec<String> = other[from..].iter().map(PartialAxis::to_string).collect();
+        Some((whole, parts))
     })?;
     let [name, other] = [one.tensor, other.tensor].map(|tensor| names::message_name(graph, tensor));
     let product = parts.join(" · ");
     Some(match graph.declarations.contains_key(&one.tensor.0) {
         true => {
             let axes = parts.join(", ");
-            let help = format!("{whole} is {product}: declare `{name}` with the axes `{axes}`, as `{other}` has them");
+            let help = format!(
+                "{whole} is {product}: declare `{name}` with the axes `{axes}`, as `{other}` has them"
+            );
             Help::declare(&name, help)
         }
-        false => format!(
-            "{whole} is {product}: make `{name}` with the axes `{}`, or write `reshape({other})` here, which takes the axes of `{name}`",
-            parts.join(", ")
-        )
-        .into(),
+        false => {
+            let axes = parts.join(", ");
+            let help = Wording::new(format!(
+                "{whole} is {product}: make `{name}` with the axes `{axes}`, or write "
+            ))
+            .code(Code::Reshape(Box::new(Code::Tensor(other))))
+            .words(format!(" here, which takes the axes of `{name}`"));
+            rust_code::help(help)
+        }
     })
 }
 
@@ -160,11 +165,13 @@ fn misplaced(graph: &Graph, one: &Axes, other: &Axes) -> Option<Help> {
     }
     let [name, other] = [one.tensor, other.tensor].map(|tensor| names::message_name(graph, tensor));
     let (units, written) = (", 0".repeat(behind), if name.contains(['(', '"', '`']) { "…" } else { &name });
-    let help = format!(
-        "axes are matched from the last one backwards: for output axis {} of `{other}`, put units behind it, `einsum(\"... | i => ... | i{units}\", {written})`, or keep its place in the spec that makes it",
+    let help = Wording::new(format!(
+        "axes are matched from the last one backwards: for output axis {} of `{other}`, put units behind it, ",
         at + 1
-    );
-    Some(help.into())
+    ))
+    .code(Code::einsum(format!("... | i => ... | i{units}"), [Code::tensor(written)]))
+    .words(", or keep its place in the spec that makes it");
+    Some(rust_code::help(help))
 }
 
 /// Returns true if a row is the end of another.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use broadloom_core::Size;
 use broadloom_core::projection::AxisIndex;
-use broadloom_spec::{Kind, parse_shape};
+use broadloom_spec::{Kind, ShapeDecl};
 use rustc_hash::FxHashMap;
 
 use crate::project::{MEMORY, Projected, Reading};
@@ -83,7 +83,8 @@ fn declared_size_names(graph: &Graph, shapes: &Shapes) -> SizeNames {
     let mut all: FxHashMap<Tensor, AxisNames> = FxHashMap::default();
     for (tensor, declaration) in &graph.declarations {
         let tensor = Tensor(*tensor);
-        let names = declared_names(&declaration.shape, |kind| shapes.sizes(tensor, kind).count());
+        let Some(decl) = &declaration.decl else { continue };
+        let names = declared_names(decl, |kind| shapes.sizes(tensor, kind).count());
         let axes = MEMORY.into_iter().flat_map(|kind| shapes.sizes(tensor, kind));
         for (name, size) in names.iter().zip(axes) {
             if let Some(name) = name {
@@ -120,8 +121,7 @@ fn name_expressions(symbolic: &Shapes, tensor: Tensor, names: &mut AxisNames) {
 }
 
 /// The names of a declaration, for rows of so many axes: from the front up to the hole, then from the back.
-fn declared_names(shape: &str, rank: impl Fn(Kind) -> usize) -> AxisNames {
-    let Ok(decl) = parse_shape(shape) else { return Vec::new() };
+fn declared_names(decl: &ShapeDecl, rank: impl Fn(Kind) -> usize) -> AxisNames {
     let mut names = Vec::new();
     for kind in MEMORY {
         let start = names.len();

@@ -22,7 +22,7 @@
 //! A formula can use the operations above it. An operation without a gradient passes none back.
 
 /// An operation as it is written in the table.
-pub(crate) struct Row {
+pub(crate) struct OperationRow {
     pub name: &'static str,
     /// A call in the language.
     pub call: &'static str,
@@ -37,7 +37,7 @@ macro_rules! operations {
     ($($(#[doc = $doc:literal])* $method:ident $operands:tt $(as $of_expr:ident)? = $name:literal:
        $forward:literal; $gradient:literal;)*) => {
         /// All rows.
-        pub(crate) const ROWS: &[Row] = &[$(Row {
+        pub(crate) const ROWS: &[OperationRow] = &[$(OperationRow {
             name: $name, call: call!($name $operands), about: concat!($($doc),*), arity: count!($operands),
             forward: $forward, gradient: $gradient,
         }),*];

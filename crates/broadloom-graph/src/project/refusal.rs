@@ -18,7 +18,7 @@
 use std::collections::hash_map::Entry;
 
 use broadloom_core::projection::{AxisId, AxisIndex, Failure, Phase};
-use broadloom_diagnostics::Help;
+use broadloom_diagnostics::{Code, Help, Wording};
 use broadloom_spec::{AxisKind, ComponentKind, Kind};
 use rustc_hash::FxHashMap;
 
@@ -28,7 +28,7 @@ use crate::shape::Shapes;
 use crate::spec_axis::{Spot, spec_axes};
 use crate::spec_options::Accumulate;
 use crate::step::{Tensor, place};
-use crate::{Graph, names, spec_axis};
+use crate::{Graph, names, rust_code, spec_axis};
 
 /// A nest that runs, but cannot be what is meant. Tensors are given by their place in the nest.
 pub(super) enum Mistake {
@@ -236,7 +236,10 @@ pub(super) fn conversion(graph: &Graph, shapes: &Shapes, step: u32, from: Tensor
         .with_help(format!("convert `{name}` before the program runs, and declare {own} as data"))
         .with_remedy(
             Remedy::Reshape,
-            format!("to change the shape only, keep the number of elements: `reshape({name})`"),
+            rust_code::help(
+                Wording::new("to change the shape only, keep the number of elements: ")
+                    .code(Code::Reshape(Box::new(Code::tensor(name)))),
+            ),
         )
 }
 

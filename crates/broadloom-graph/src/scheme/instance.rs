@@ -269,7 +269,9 @@ impl Instance {
     /// Says that an axis has the size of a variable, unless that contradicts the body.
     fn with_size(&mut self, axis: DimVar, symbol: Symbol) -> bool {
         let Some(size) = self.term(symbol) else { return false };
-        self.assume(Tensor(0), |graph| graph.say(Constraint::DimEq(axis.into(), size), 0, Aspect::Whole))
+        self.assume(Tensor(0), |graph| {
+            graph.constrain(Constraint::DimEq(axis.into(), size), 0, Aspect::Whole)
+        })
     }
 
     fn term(&self, symbol: Symbol) -> Option<DimTerm> {
@@ -367,7 +369,8 @@ impl Instance {
                     tables.push((graph.specs.get(*spec).spec.names.clone(), *labels, *rows));
                 }
                 Step::Leaf { tensor, .. } => {
-                    let named = graph.declarations.get(tensor).and_then(|declared| declared.named.as_deref());
+                    let Some(declared) = graph.declarations.get(tensor) else { continue };
+                    let named = declared.named.as_deref();
                     tables.extend(named.map(|named| (named.decl.names.clone(), named.labels, named.rows)));
                 }
                 _ => {}

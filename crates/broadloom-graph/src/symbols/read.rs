@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use broadloom_core::order::Dim;
 use broadloom_core::{Closed, Form, Symbol};
+use broadloom_diagnostics::{Code, Wording};
 
-use crate::Graph;
 use crate::error::{Error, ErrorKind};
 use crate::size::{SymbolicSize, range_text};
 use crate::symbols::table::SymbolData;
+use crate::{Graph, rust_code};
 
 /// The number of a named size, if it has one: by what was said so far, or by the last closing.
 pub(crate) fn symbol_number(graph: &Graph, at: usize) -> Option<u64> {
@@ -52,7 +53,7 @@ pub(crate) fn no_such_size(graph: &Graph, name: &str) -> Error {
     let error = Error::new(ErrorKind::Use, format!("there is no size called `{name}`"));
     let names: Vec<String> = graph.dims().map(|name| format!("`{name}`")).collect();
     if names.is_empty() {
-        error.with_help("sizes are declared with `dim`")
+        error.with_help(rust_code::help(Wording::new("sizes are declared with ").code(Code::Dim)))
     } else {
         error.with_help(format!("there is {}", names.join(", ")))
     }

@@ -1,7 +1,6 @@
 //! Completions after a dot: sizes, gradients, parameters of layers, names of modules.
 
 use broadloom_diagnostics::Span;
-use broadloom_lang::syntax::token::{Token, TokenKind};
 
 use super::Completion;
 use crate::analysis::Analysis;
@@ -45,34 +44,6 @@ fn captured(analysis: &Analysis, span: Span) -> Vec<Completion> {
         Some(Completion::new(name, "field", size))
     };
     names.filter_map(field).collect()
-}
-
-/// The parts of the path that some tokens end with: `net`, `blocks` and `0` for `net.blocks[0]`.
-pub(super) fn path<'t>(text: &'t str, tokens: &[&Token]) -> Option<Vec<&'t str>> {
-    let mut parts = Vec::new();
-    let mut rest = tokens;
-    loop {
-        rest = match rest {
-            [before @ .., open, index, close]
-                if (open.kind, index.kind, close.kind)
-                    == (TokenKind::OpenList, TokenKind::Int, TokenKind::CloseList) =>
-            {
-                parts.push(index.span.slice(text));
-                before
-            }
-            [before @ .., name] if name.kind == TokenKind::Name => {
-                parts.push(name.span.slice(text));
-                match before {
-                    [before @ .., dot] if dot.kind == TokenKind::Dot => before,
-                    _ => {
-                        parts.reverse();
-                        return Some(parts);
-                    }
-                }
-            }
-            _ => return None,
-        };
-    }
 }
 
 /// The parameters and layers that a layer has made, by its path.

@@ -21,6 +21,7 @@ pub(super) fn bindings_of(source: SourceId, text: &str, file: &File, names: &Nam
     let whole = Span::empty(source, 0);
     let mut walk = Walk { file, names, text, whole, found: Bindings::default() };
     walk.block(&file.statements, Ends { block: u32::MAX, function: None });
+    walk.found.sort();
     walk.found
 }
 

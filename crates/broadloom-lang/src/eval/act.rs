@@ -47,19 +47,22 @@ impl Act {
     }
 }
 
-impl Eval<'_> {
-    /// Does an operation, and records it if a body is being recorded.
-    pub(crate) fn act(&mut self, act: Act, operands: &[Tensor], span: Span) -> Evaluated<Tensor> {
-        let before = self.graph.quiet().len();
-        let made = self.act_again(&act, operands, span)?;
-        if self.replay.is_recording() {
-            self.note_act(act, operands, span, &Value::Tensor(made), before);
-        }
-        Ok(made)
+/// Does an operation, and records it if a body is being recorded.
+pub(crate) fn carry_out(eval: &mut Eval<'_>, act: Act, operands: &[Tensor], span: Span) -> Evaluated<Tensor> {
+    let before = eval.graph.quiet().len();
+    let made = act_again(eval, &act, operands, span)?;
+    if eval.replay.is_recording() {
+        eval.note_act(act, operands, span, &Value::Tensor(made), before);
     }
+    Ok(made)
+}
 
-    /// Does an operation.
-    pub(super) fn act_again(&mut self, act: &Act, operands: &[Tensor], span: Span) -> Evaluated<Tensor> {
-        self.ask_quietly(span, |graph| act.on(graph, operands))
-    }
+/// Does an operation.
+pub(super) fn act_again(
+    eval: &mut Eval<'_>,
+    act: &Act,
+    operands: &[Tensor],
+    span: Span,
+) -> Evaluated<Tensor> {
+    eval.ask_quietly(span, |graph| act.on(graph, operands))
 }

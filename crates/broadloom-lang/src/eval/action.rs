@@ -9,12 +9,13 @@ use broadloom::{Graph, LeafKind, Node, Routine, Sign, Tensor};
 use broadloom_diagnostics::{Diagnostic, Span};
 use rustc_hash::FxHashSet;
 
+use super::advice::{foreign, habits, printed};
 use super::convert::has_tensors;
 use super::formula::Draft;
 use super::read_spec::ReadSpec;
-use super::{Eval, Evaluated, Frame, Reported};
+use super::{Eval, Evaluated, Frame, Reported, averaged, formula, traps, unknown, written};
 use crate::codes;
-use crate::eval::call::Given;
+use crate::eval::given::Given;
 use crate::plan::{Action, PrintedPiece, Repeat};
 use crate::position::{Counter, Position, whole};
 use crate::syntax::ast::{Assign, ExprId, ExprKind, Ident, Quoted, Statement, Target};
@@ -38,6 +39,8 @@ pub(crate) struct Planned {
     counter: Option<(Counter, Ident, Option<Tensor>)>,
     /// The number of its repetitions.
     repetitions: u64,
+    /// True if gradients from before these repetitions are used in them.
+    holds: bool,
 }
 
 impl Eval<'_> {
@@ -114,7 +117,7 @@ impl Eval<'_> {
         (of, rule, every): (Option<ExprId>, ExprId, Option<ExprId>),
         span: Span,
     ) -> Evaluated<()> {
-        let every = self.averaged_over(every)?;
+        let every = averaged::averaged_over(self, every)?;
         let (value, at) = (self.expr(loss)?, self.span_of(loss));
         let loss = self.tensor(&value, at)?;
         // Parameters keep their values if the loss is not finite: there is nothing to learn from.
@@ -131,6 +134,10 @@ impl Eval<'_> {
         }
         // Parameters that no gradient reaches are not changed.
         let params = broadloom::trainable(&self.graph, loss);
+        // What an argument depends on is not known.
+        if params.is_empty() && unknown::is_unknown(self) {
+            return Err(Reported);
+        }
         if params.is_empty() {
             let name = self.graph.label_of(loss);
             let stopped = depends_on_a_parameter(&self.graph, loss);
@@ -162,13 +169,13 @@ impl Eval<'_> {
         let place = self.place(span);
         self.plan.minimised.push((loss, place));
         let Some(every) = every else { return self.apply_rule(&rule, &params, at) };
-        let means = self.average_gradients(&params, every, span)?;
+        let means = averaged::average_gradients(self, &params, every, span)?;
         self.close_routine();
         // Gradients are set, so that those of the routine before need not be kept for the rule.
         self.planned().backward = true;
-        self.set_gradients(&params, &means, span)?;
+        averaged::set_gradients(self, &params, &means, span)?;
         self.apply_rule(&rule, &params, at)?;
-        self.forget_gradients(&means, span)?;
+        averaged::forget_gradients(self, &means, span)?;
         self.planned().backward = false;
         self.close_routine_for(Some(every));
         Ok(())
@@ -188,12 +195,18 @@ impl Eval<'_> {
     fn made_by(&mut self, of: ExprId, loss: Tensor, params: Vec<Tensor>) -> Evaluated<Vec<Tensor>> {
         let (value, at) = (self.expr(of)?, self.span_of(of));
         let mut made = FxHashSet::default();
+        if unknown::is_open(&value) {
+            return Err(Reported);
+        }
         if !self.parameters_in(&value, &mut made) {
             let message = format!("a layer or a parameter is needed here, not {}", value.kind());
             let help = "write the name of a layer, `let net = linear(10)`, of a parameter, or a list of them";
             return self.wrong(codes::KIND, message, at, help);
         }
         let chosen: Vec<Tensor> = params.iter().copied().filter(|param| made.contains(param)).collect();
+        if chosen.is_empty() && unknown::is_unknown(self) {
+            return Err(Reported);
+        }
         if chosen.is_empty() {
             let message = format!(
                 "`{}` depends on no parameter of `{}`, so nothing can be learned",
@@ -210,6 +223,9 @@ impl Eval<'_> {
     /// The parameters that layers have made, in the order in which they were made.
     pub(crate) fn made_inside(&mut self, value: &Value, span: Span) -> Evaluated<Vec<Tensor>> {
         let mut made = FxHashSet::default();
+        if unknown::is_open(value) {
+            return Err(Reported);
+        }
         if !self.parameters_in(value, &mut made) {
             let message = format!("a layer or a tensor is needed here, not {}", value.kind());
             let help = "write `params(loss)`, the parameters of a loss, or `params(net)`, those of a layer";
@@ -232,7 +248,7 @@ impl Eval<'_> {
             Value::Inference(inner) => self.parameters_in(inner, made),
             Value::Layer(layer) => {
                 let inner = layer.made.borrow();
-                for value in inner.values().chain(&layer.config) {
+                for value in inner.iter().map(|(_, value)| value).chain(&layer.config) {
                     self.parameters_in(value, made);
                 }
                 true
@@ -274,21 +290,21 @@ impl Eval<'_> {
                     && self.frame.scope.find(name).is_none() =>
             {
                 let spans = (self.span_of(*target), self.span_of(assign.value));
-                return self.unknown_target(name, spans.0, &assign.sign.text, spans.1);
+                return foreign::unknown_target(self, name, spans.0, &assign.sign.text, spans.1);
             }
             Target::Expr(target)
                 if let ExprKind::Name(name) = self.frame.file.expr(*target).kind
                     && let Some(made) = self.frame.scope.find(name)
                     && !matches!(made, Value::Tensor(_) | Value::Mistake) =>
             {
-                return self.constant_target(*target, &made, assign.value);
+                return foreign::constant_target(self, *target, &made, assign.value);
             }
             Target::Expr(target) => {
                 let value = self.expr(*target)?;
                 if let Value::Number(_) = value {
-                    return self.constant_target(*target, &value, assign.value);
+                    return foreign::constant_target(self, *target, &value, assign.value);
                 }
-                self.tensor_operand(*target, &value, &mut draft)?.0
+                formula::tensor_operand(self, *target, &value, &mut draft)?.0
             }
         };
         if let (Target::Expr(_), Some((.., tensor))) = (&assign.target, draft.tensors.first()) {
@@ -298,7 +314,7 @@ impl Eval<'_> {
             && matches!(self.graph.node(*tensor), Some(Node::Operation { .. }))
             && !self.assigned.contains(tensor)
         {
-            return self.computed_target(*target, *tensor, assign);
+            return habits::computed_target(self, *target, *tensor, assign);
         }
         if let Target::New(name) = &assign.target
             && matches!(self.frame.scope.own(name.name), Some(Value::Tensor(_)))
@@ -319,14 +335,14 @@ impl Eval<'_> {
                 Ok(parsed) => {
                     let operands = parsed.operands.len();
                     let at = assign.logic.as_ref().map_or(span, |logic| logic.span);
-                    self.look_at_spec(&ReadSpec::Written(spec.to_string(), parsed).into(), at)?;
+                    traps::look_at_spec(self, &ReadSpec::Written(spec.to_string(), parsed).into(), at)?;
                     Some(operands)
                 }
                 Err(_) => None,
             },
         };
         draft.apart = operands.is_some();
-        let mut value = self.formula(assign.value, 0, &mut draft)?;
+        let mut value = formula::read(self, assign.value, 0, &mut draft)?;
         if Some(draft.occurrences()) != operands {
             value = draft.together(value);
         }
@@ -405,19 +421,15 @@ impl Eval<'_> {
         let frame = Frame { scope, ..self.frame.clone() };
         let made = self.within(frame, |eval| eval.block(body));
         self.close_routine();
-        let Some(Planned { actions, losses, counter: Some((counter, _, leaf)), .. }) = self.bodies.pop()
+        let Some(Planned { actions, losses, holds, counter: Some((counter, _, leaf)), .. }) =
+            self.bodies.pop()
         else {
             return Err(Reported);
         };
         let span = self.place(span);
         // Which streams it takes batches of is decided when all of the program is known.
-        let repeat = Repeat { counter, leaf, from, to, body: actions, streams: Vec::new(), losses, span };
-        // What an inner loop minimises shows how far the loops around it have come.
-        for (name, loss) in &repeat.losses {
-            if !self.planned().losses.iter().any(|(_, known)| known == loss) {
-                self.planned().losses.push((name.clone(), *loss));
-            }
-        }
+        let repeat =
+            Repeat { counter, leaf, from, to, body: actions, streams: Vec::new(), losses, holds, span };
         // Values computed before the repetition may have changed.
         self.planned().fresh.clear();
         self.planned().actions.push(Action::Repeat(repeat));
@@ -449,41 +461,66 @@ impl Eval<'_> {
 
     /// `print "loss", loss every 100`
     pub(super) fn print(&mut self, parts: &[ExprId], every: Option<ExprId>, span: Span) -> Evaluated<()> {
-        self.known_in_texts(parts, every, span)?;
+        printed::formats_in_texts(self, parts, every, span)?;
         let mut pieces = Vec::new();
         for part in parts {
             let (file, at) = (self.frame.file.clone(), self.span_of(*part));
             if let ExprKind::Text(text) = &file.expr(*part).kind {
-                pieces.push(PrintedPiece::Text(self.filled_for_print(text, at)?));
+                pieces.push(self.filled_text(*part, text, at)?);
                 continue;
             }
             pieces.push(match self.expr(*part)? {
                 Value::Text(text) => PrintedPiece::Text(self.filled_for_print(&text, at)?),
-                Value::Number(number) => PrintedPiece::Text(crate::show::number(number)),
-                Value::Position(position) => PrintedPiece::Position((*position).clone()),
-                // A block is written where it is printed; a list that has a name is a list.
-                value @ Value::List(_) if has_tensors(&value) && !self.quote(at).starts_with('[') => {
-                    self.array(&value, None, at)?;
-                    return Err(Reported);
-                }
-                value => PrintedPiece::Tensor(self.tensor(&value, at)?),
+                value => self.printed_value(value, at)?,
             });
         }
         let every = match every {
             Some(every) => Some(self.repetitions(every, "leave `every` out to print in each of them")?),
             None => None,
         };
-        let tensors: Vec<Tensor> = pieces
-            .iter()
-            .filter_map(|piece| match piece {
-                PrintedPiece::Tensor(tensor) => Some(*tensor),
-                _ => None,
-            })
-            .collect();
+        let tensors: Vec<Tensor> = pieces.iter().flat_map(PrintedPiece::tensors).collect();
         let routine = self.shown_by(&tensors, "print", span);
         let span = self.place(span);
         self.planned().actions.push(Action::Print { routine, pieces, every, span });
         Ok(())
+    }
+
+    /// A printed text with the values of the expressions in its braces.
+    fn filled_text(&mut self, part: ExprId, text: &str, at: Span) -> Evaluated<PrintedPiece> {
+        let file = self.frame.file.clone();
+        let Some(inside) = file.filled_in(part) else {
+            return Ok(PrintedPiece::Text(self.filled_for_print(text, at)?));
+        };
+        let (mut pieces, mut rest) = (Vec::new(), text);
+        for value in inside {
+            let Some((before, behind)) = rest.split_once('{') else { break };
+            let Some((_, after)) = behind.split_once('}') else { break };
+            rest = after;
+            pieces.push(PrintedPiece::Text(before.to_string()));
+            // What is no expression has been reported.
+            let value = value.ok_or(Reported)?;
+            let at = self.span_of(value);
+            let value = self.expr(value)?;
+            pieces.push(self.printed_value(value, at)?);
+        }
+        pieces.push(PrintedPiece::Text(self.filled_for_print(rest, at)?));
+        pieces.retain(|piece| !matches!(piece, PrintedPiece::Text(text) if text.is_empty()));
+        Ok(PrintedPiece::Filled(pieces))
+    }
+
+    /// A value as a part of a printed line.
+    fn printed_value(&mut self, value: Value, at: Span) -> Evaluated<PrintedPiece> {
+        Ok(match value {
+            Value::Text(text) => PrintedPiece::Text(text.to_string()),
+            Value::Number(number) => PrintedPiece::Text(crate::show::number(number)),
+            Value::Position(position) => PrintedPiece::Position((*position).clone()),
+            // A block is written where it is printed; a list that has a name is a list.
+            value @ Value::List(_) if has_tensors(&value) && !self.quote(at).starts_with('[') => {
+                written::array(self, &value, None, at)?;
+                return Err(Reported);
+            }
+            value => PrintedPiece::Tensor(self.tensor(&value, at)?),
+        })
     }
 
     /// The number of repetitions behind `every`.
@@ -510,7 +547,7 @@ impl Eval<'_> {
     /// keep those from which these tensors are computed.
     fn keep_gradients(&mut self, mut waiting: Vec<Tensor>) {
         let Some(at) = self.last_backward else { return };
-        let mut seen = FxHashSet::default();
+        let (mut seen, mut is_used) = (FxHashSet::default(), false);
         while let Some(tensor) = waiting.pop() {
             if !seen.insert(tensor) {
                 continue;
@@ -519,9 +556,29 @@ impl Eval<'_> {
                 Some(Node::Operation { operands, .. }) => waiting.extend(operands),
                 Some(Node::Leaf { kind: LeafKind::Gradient(_), .. }) => {
                     self.plan.routines[at].keep(tensor);
+                    is_used = true;
                 }
                 _ => {}
             }
+        }
+        if is_used {
+            self.held_since(at);
+        }
+    }
+
+    /// Notes the loops between a routine that computes gradients and their use here.
+    fn held_since(&mut self, routine: usize) {
+        for body in self.bodies.iter_mut().rev() {
+            let computed = body.actions.iter().position(|action| action.runs(routine));
+            for action in body.actions.iter_mut().skip(computed.unwrap_or(0)) {
+                if let Action::Repeat(repeat) = action {
+                    repeat.holds = true;
+                }
+            }
+            if computed.is_some() {
+                break;
+            }
+            body.holds = true;
         }
     }
 

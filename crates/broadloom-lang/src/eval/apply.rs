@@ -11,65 +11,19 @@ use std::rc::Rc;
 
 use broadloom_diagnostics::{Diagnostic, Edit, Span};
 
+use super::advice::foreign::signature;
+use super::advice::{blame, foreign, habits, misgiven};
+use super::applied::Applied;
 use super::contract::{Places, states_shapes};
-use super::foreign::signature;
 use super::replay::Recorded;
-use super::{Eval, Evaluated, Frame, Reported};
+use super::unknown::is_open;
+use super::{Eval, Evaluated, Frame, Reported, contract, replay, tried, unknown};
 use crate::codes;
 use crate::eval::builtin::Builtin;
-use crate::eval::call::{Call, Given};
-use crate::program::Application;
+use crate::eval::given::{Call, Given};
 use crate::suggest;
 use crate::syntax::ast::{Arg, Argument, Axis, AxisKind, ExprId, ExprKind, Ident};
 use crate::value::{Function, Layer, Scope, Value};
-
-/// A function that was applied.
-#[derive(Clone)]
-pub(crate) struct Applied {
-    pub(super) layer: Rc<Layer>,
-    /// The names of its body: its arguments are among them.
-    pub(super) scope: Rc<Scope>,
-    /// The name of the function.
-    pub(super) name: Rc<str>,
-    /// The span of the application.
-    pub(super) span: Span,
-    pub(super) outer: Option<u32>,
-    library: bool,
-    open: Option<(String, bool)>,
-}
-
-impl Applied {
-    /// Returns true if it is a function of the library.
-    pub fn is_of_library(&self) -> bool {
-        self.library
-    }
-
-    /// Returns true if it is a function of the library and was applied at this place.
-    pub fn is_of_library_at(&self, place: Span) -> bool {
-        self.library && self.span == place
-    }
-
-    /// The identity of the function.
-    pub fn function(&self) -> *const Function {
-        Rc::as_ptr(&self.layer.function)
-    }
-
-    /// The span of the function's name in its definition.
-    pub fn defined(&self) -> Span {
-        self.layer.function.def.name.span
-    }
-
-    /// Its public form, once all names are given, and with the place of its configuration.
-    pub fn shown(&self, made: Option<Span>) -> Application {
-        let path = match &*self.layer.path.borrow() {
-            Some(path) => path.to_string(),
-            None => format!("{}{}", self.layer.outer, self.layer.name.borrow()),
-        };
-        let Applied { name, span, outer, library, open, .. } = self;
-        let (function, open) = (name.to_string(), open.clone());
-        Application { function, path, span: *span, made, outer: *outer, library: *library, open }
-    }
-}
 
 /// An application that has begun.
 struct Entered {
@@ -80,6 +34,8 @@ struct Entered {
     before: Frame,
     outer: Option<u32>,
     library: bool,
+    /// The number of mistakes that were reported before it.
+    reported: usize,
 }
 
 impl Eval<'_> {
@@ -91,7 +47,7 @@ impl Eval<'_> {
         args: &[Arg],
         span: Span,
     ) -> Evaluated<Value> {
-        if let Some(reported) = self.foreign_call(callee, args) {
+        if let Some(reported) = foreign::foreign_call(self, callee, args) {
             return Err(reported);
         }
         let function = self.function_of(callee, args)?;
@@ -108,7 +64,10 @@ impl Eval<'_> {
         let file = self.frame.file.clone();
         let ExprKind::Field(of, field) = &file.expr(callee).kind else { return self.expr(callee) };
         let value = self.expr(*of)?;
-        match self.method(&value, *of, *field, Some(args)) {
+        if is_open(&value) {
+            return Ok(Value::Open);
+        }
+        match foreign::method(self, &value, *of, *field, Some(args)) {
             Some(reported) => Err(reported),
             None => self.field(&value, *field, file.expr(callee).span),
         }
@@ -148,12 +107,20 @@ impl Eval<'_> {
             }
             Value::Function(function) => self.not_configured(function, at),
             Value::List(functions) => self.apply_all(functions, given, spans),
+            Value::Open => Ok(Value::Open),
             Value::Mistake => Err(Reported),
             other => self.not_applicable(other, &given, at),
         }
     }
 
     fn apply_builtin(&mut self, builtin: &Builtin, given: Vec<Given>, span: Span) -> Evaluated<Value> {
+        if given.iter().any(|each| is_open(&each.value)) {
+            return tried::with_each_kind(self, builtin, given, span);
+        }
+        if given.iter().any(|each| unknown::is_size(self, &each.value)) {
+            let made = (builtin.apply)(self, &Call { name: builtin.name, given, span });
+            return made.map(|_| Value::Open);
+        }
         (builtin.apply)(self, &Call { name: builtin.name, given, span })
     }
 
@@ -187,7 +154,7 @@ impl Eval<'_> {
         let written = self.quote(at);
         if let (Value::Initial(_), "zeros" | "ones", false) = (other, &*written, arguments.is_empty()) {
             let diagnostic = Diagnostic::error(codes::KIND, message, self.place(at), "");
-            return self.fail(self.declared_first(diagnostic, at, &arguments, &written));
+            return self.fail(habits::declared_first(self, diagnostic, at, &arguments, &written));
         }
         let help = match other {
             Value::Tensor(_) | Value::Number(_) => match written.split_once('(') {
@@ -197,8 +164,8 @@ impl Eval<'_> {
                 }
                 _ => "write `*` for a product, `@` to compose".to_string(),
             },
-            Value::Initial(_) => super::foreign::FIRST_VALUES.to_string(),
-            Value::Text(text) => match self.function_called(text) {
+            Value::Initial(_) => super::advice::foreign::FIRST_VALUES.to_string(),
+            Value::Text(text) => match misgiven::function_called(self, text) {
                 Some(here) => format!("write `{here}` without quotes"),
                 None => "a text is given to a function: `sum(\"i j => j\", x)`".to_string(),
             },
@@ -281,6 +248,9 @@ impl Eval<'_> {
         given: Vec<Given>,
         span: Span,
     ) -> Evaluated<Value> {
+        if unknown::may_end(self, Rc::as_ptr(&layer.function)) {
+            return Ok(Value::Open);
+        }
         let paused = self.pause_recording(layer, &given, span);
         let made = match self.enter(layer, given, span) {
             Ok(mut entered) => {
@@ -301,7 +271,11 @@ impl Eval<'_> {
         let scope = Scope::new(Some(layer.scope.clone()));
         let subject = self.subject_of(&given);
         let formal = &layer.function.def.arguments;
-        let places = Places::new(formal, &given);
+        // Only signatures ask for them.
+        let places = match states_shapes(&layer.function) {
+            true => Places::new(formal, &given),
+            false => Places::default(),
+        };
         let arguments = self.bound(&layer.function, formal, given, &scope, (span, span))?;
         Ok(self.entered(layer, (scope, arguments), places, subject, span))
     }
@@ -338,16 +312,12 @@ impl Eval<'_> {
             folder: self.frame.folder.clone(),
         };
         let library = self.library.contains(&function.def.name.span.source);
-        let name = self.text(function.def.name.name).into();
         let outer = self.application.replace(self.applied.len() as u32);
-        let config = function.def.config.iter().flatten().zip(&layer.config).enumerate();
-        let mut open = config.filter(|(_, (_, value))| matches!(value, Value::Nothing));
-        let open =
-            open.next().map(|(at, (argument, _))| (self.text(argument.name.name).to_string(), at == 0));
-        self.applied.push(Applied { layer: layer.clone(), scope, name, span, outer, library, open });
+        self.applied.push(Applied { layer: layer.clone(), scope, span, outer, library });
         self.calls.push(span);
         let before = std::mem::replace(&mut self.frame, frame);
-        Box::new(Entered { layer, places, arguments, before, outer, library })
+        let reported = self.diagnostics.len();
+        Box::new(Entered { layer, places, arguments, before, outer, library, reported })
     }
 
     /// Ends an application.
@@ -355,6 +325,10 @@ impl Eval<'_> {
     fn leave(&mut self, entered: &mut Entered, made: &Evaluated<Value>, span: Span) {
         std::mem::swap(&mut self.frame, &mut entered.before);
         self.calls.pop();
+        if made.is_err() && self.calls.is_empty() && self.diagnostics.len() > entered.reported {
+            let at = self.application;
+            blame::blame_caller(self, entered.reported, at);
+        }
         self.application = entered.outer;
         if let (Ok(Value::Tensor(tensor)), true) = (made, entered.library) {
             self.tell_as_written(*tensor, &entered.layer, span);
@@ -364,22 +338,30 @@ impl Eval<'_> {
     /// Evaluates the body of a function, with the shapes that its signature states. The frame is that of the function.
     fn body_of(&mut self, entered: &Entered, span: Span) -> Evaluated<Value> {
         let (layer, function) = (&entered.layer, &entered.layer.function);
-        let is_new = match self.recorded(layer, &entered.arguments) {
-            Recorded::Known(known) => return self.replay_body(&known, &entered.arguments),
+        let around;
+        let arguments = match function.is_nested {
+            true => {
+                around = replay::with_names_around(self, function, &entered.arguments);
+                &around
+            }
+            false => &entered.arguments,
+        };
+        let is_new = match replay::recorded(self, layer, arguments) {
+            Recorded::Known(known, slots) => return replay::replay_body(self, &known, slots),
             Recorded::New => true,
             Recorded::No => false,
         };
         if is_new {
-            self.begin_recording(layer, &entered.arguments);
+            self.begin_recording(layer, arguments);
         }
         self.walked += 1;
         let mut stated = match states_shapes(function) {
-            true => self.state_arguments(function, &entered.places, span).map(Some),
+            true => contract::state_arguments(self, function, &entered.places, span).map(Some),
             false => Ok(None),
         };
         let mut made = if stated.is_ok() { self.body(&function.def.body) } else { Err(Reported) };
         if let (Ok(Some(names)), Ok(value)) = (&mut stated, &made)
-            && self.state_result(function, value, names, span).is_err()
+            && contract::state_result(self, function, value, names, span).is_err()
         {
             made = Err(Reported);
         }
@@ -413,10 +395,11 @@ impl Eval<'_> {
     ) -> Evaluated<Vec<Value>> {
         let slots = self.slots(function, arguments, given, span)?;
         let mut values = Vec::with_capacity(slots.len());
+        scope.expect(slots.len());
         for (argument, slot) in arguments.iter().zip(slots) {
             let slot = match slot {
                 Some(given) => {
-                    self.text_for_function(function, argument, &given)?;
+                    misgiven::text_for_function(self, function, argument, &given)?;
                     Some(given.value)
                 }
                 None => None,
@@ -477,8 +460,11 @@ impl Eval<'_> {
         given: Vec<Given>,
         span: Span,
     ) -> Evaluated<Vec<Option<Given>>> {
-        self.configured_by_tensor(function, arguments, &given, span)?;
-        self.rule_with_parameters(function, &given)?;
+        misgiven::configured_by_tensor(self, function, arguments, &given, span)?;
+        misgiven::rule_with_parameters(self, function, &given)?;
+        if given.len() == arguments.len() && given.iter().all(|each| each.name.is_none()) {
+            return Ok(given.into_iter().map(Some).collect());
+        }
         let mut slots: Vec<Option<Given>> = arguments.iter().map(|_| None).collect();
         let plain = given.iter().filter(|each| each.name.is_none());
         let all: Vec<Given> = match plain.clone().count() > slots.len() {
@@ -535,10 +521,6 @@ impl Eval<'_> {
                 "without a bias it is `linear_without_bias(size)`".to_string()
             }
             _ if text == "reduction" => format!("write `mean({own}(…))`, or `sum({own}(…))`"),
-            _ if matches!(&*text, "dim" | "axis") && own == "argmax" => {
-                "write `argmax(x)`: it takes the last output axis, and a spec puts another one there"
-                    .to_string()
-            }
             _ if self.configures(function, arguments, name) => {
                 format!("it belongs to the configuration: write `{own}(…, {text} = {value})(x)`")
             }

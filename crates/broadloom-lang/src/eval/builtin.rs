@@ -2,8 +2,10 @@
 
 mod axis;
 mod initials;
+mod lists;
 mod matrices;
 pub(crate) mod moves;
+mod places;
 mod turns;
 
 use std::rc::Rc;
@@ -11,10 +13,12 @@ use std::sync::LazyLock;
 
 use broadloom::{Accumulate, Combine, Graph, Initial, Operation, Padding, Tensor};
 
+use super::advice::{foreign, habits};
+use super::{act, call, traps};
 use crate::arithmetic::number;
 use crate::codes;
 use crate::eval::act::Act;
-use crate::eval::call::{Call, Given};
+use crate::eval::given::{Call, Given};
 use crate::eval::spec::By;
 use crate::eval::{Eval, Evaluated, Reported};
 use crate::value::{BuiltinId, Value};
@@ -72,7 +76,7 @@ pub(crate) fn all() -> &'static [Builtin] {
 const SIGNS: [&str; 6] = ["neg", "not", "and", "or", "mod", "floor_div"];
 
 /// The functions that are not just a pointwise operation.
-const OWN: [Builtin; 43] = [
+const OWN: [Builtin; 48] = [
     function("max", greatest),
     function("min", least),
     function("where", choose),
@@ -88,7 +92,10 @@ const OWN: [Builtin; 43] = [
     function("take_along", axis::take_along),
     function("positions", axis::positions),
     function("argsort", axis::argsort),
-    function("solve", matrices::solve),
+    function("argmax", |eval, call| places::extreme(eval, call, Accumulate::Max)),
+    function("argmin", |eval, call| places::extreme(eval, call, Accumulate::Min)),
+    function("solve", |eval, call| matrices::beside(eval, call, Graph::solve)),
+    function("lstsq", |eval, call| matrices::beside(eval, call, Graph::lstsq)),
     function("inverse", |eval, call| matrices::one(eval, call, Graph::inverse)),
     function("det", |eval, call| matrices::one(eval, call, Graph::det)),
     function("logdet", |eval, call| matrices::one(eval, call, Graph::logdet)),
@@ -108,9 +115,13 @@ const OWN: [Builtin; 43] = [
     function("batches", crate::eval::streams::batches),
     function("params", params),
     function("len", len),
+    function("append", lists::append),
+    function("sum_of", lists::sum_of),
     function("inference", inference),
     // A name that stands for 1 or 0: see `Eval::lookup`.
-    function("training", |eval, call| eval.wrong_call(call, "`training` is a number, not a function", "")),
+    function("training", |eval, call| {
+        call::wrong_call(eval, call, "`training` is a number, not a function", "")
+    }),
     initial("uniform", initials::uniform, || Some(Initial::Uniform { low: 0.0, high: 1.0 })),
     initial("normal", initials::normal, || Some(Initial::Normal { mean: 0.0, deviation: 1.0 })),
     initial(
@@ -163,42 +174,98 @@ pub fn builtins() -> impl Iterator<Item = &'static str> {
     functions.chain(values().into_iter().map(|(name, _)| name))
 }
 
-impl Eval<'_> {
-    /// Takes exactly `N` arguments, all without a name.
-    fn exactly<'c, const N: usize>(&mut self, call: &'c Call, example: &str) -> Evaluated<[&'c Given; N]> {
-        let given = self.so_many(call, N, example)?;
-        // The length was checked by `so_many`.
-        <[&Given; N]>::try_from(given).map_err(|_| Reported)
-    }
+/// Takes exactly `N` arguments. They may have the names that the example gives them.
+fn exactly<'c, const N: usize>(
+    eval: &mut Eval<'_>,
+    call: &'c Call,
+    example: &str,
+) -> Evaluated<[&'c Given; N]> {
+    let given = so_many(eval, call, N, example)?;
+    // The length was checked by `so_many`.
+    <[&Given; N]>::try_from(given).map_err(|_| Reported)
+}
 
-    /// The same for a number that the compiler does not know.
-    fn so_many<'c>(&mut self, call: &'c Call, wanted: usize, example: &str) -> Evaluated<Vec<&'c Given>> {
-        self.only(call, &[])?;
-        let plain = call.plain();
-        if plain.len() == wanted {
-            return Ok(plain);
+/// The same for a number that the compiler does not know.
+fn so_many<'c>(
+    eval: &mut Eval<'_>,
+    call: &'c Call,
+    wanted: usize,
+    example: &str,
+) -> Evaluated<Vec<&'c Given>> {
+    if call.given.iter().any(|given| given.name.is_some()) {
+        return by_name(eval, call, wanted, example);
+    }
+    let plain = call.plain();
+    if plain.len() == wanted {
+        return Ok(plain);
+    }
+    let plural = if wanted == 1 { "" } else { "s" };
+    let message = format!("`{}` takes {wanted} argument{plural}, {} given", call.name, plain.len());
+    let help = match (call.name, plain.len()) {
+        ("transpose", 2..) => {
+            "it exchanges inputs and outputs; a spec exchanges two output axes: `einsum(\"... | i j => ... | j i\", x)`"
+                .to_string()
         }
-        let plural = if wanted == 1 { "" } else { "s" };
-        let message = format!("`{}` takes {wanted} argument{plural}, {} given", call.name, plain.len());
-        let help = match (call.name, plain.len()) {
-            ("transpose", 2..) => {
-                "it exchanges inputs and outputs; a spec exchanges two output axes: `einsum(\"... | i j => ... | j i\", x)`"
-                    .to_string()
-            }
-            (name, 0) if wanted == 1 => {
-                format!("write `{example}`; without parentheses, `{name}` is a function for a list or `|>`")
-            }
-            _ => format!("write `{example}`"),
-        };
-        self.wrong_call(call, message, help)
+        (name, 0) if wanted == 1 => {
+            format!("write `{example}`; without parentheses, `{name}` is a function for a list or `|>`")
+        }
+        _ => format!("write `{example}`"),
+    };
+    call::wrong_call(eval, call, message, help)
+}
+
+/// The arguments of a call in which some have a name: those without one come first, in their order.
+fn by_name<'c>(
+    eval: &mut Eval<'_>,
+    call: &'c Call,
+    wanted: usize,
+    example: &str,
+) -> Evaluated<Vec<&'c Given>> {
+    let names =
+        example.split_once('(').and_then(|(_, rest)| rest.split_once(')')).map_or("", |(names, _)| names);
+    let names: Vec<&str> = names.split(", ").collect();
+    let is_name =
+        |name: &&str| !name.is_empty() && name.chars().all(|sign| sign.is_alphabetic() || sign == '_');
+    let names = if names.len() == wanted && names.iter().all(is_name) { names } else { Vec::new() };
+    call::only(eval, call, &names)?;
+    let mut places: Vec<Option<&Given>> = vec![None; wanted.max(call.given.len())];
+    call.plain().into_iter().enumerate().for_each(|(at, given)| places[at] = Some(given));
+    for given in &call.given {
+        let Some(ident) = given.name else { continue };
+        let name = eval.names.text(ident.name).to_string();
+        let Some(at) = names.iter().position(|known| *known == name) else { return Err(Reported) };
+        if places[at].is_some() {
+            let message = format!("`{name}` of `{}` is given twice", call.name);
+            let help = format!("arguments without a name come first: {}", names.join(", "));
+            return eval.wrong(codes::ARGUMENTS, message, ident.span, help);
+        }
+        places[at] = Some(given);
+    }
+    let missing = (0..wanted).find(|at| places[*at].is_none());
+    match missing {
+        None if places.len() == wanted => Ok(places.into_iter().flatten().collect()),
+        None => {
+            let message = format!("`{}` takes {wanted} arguments, {} given", call.name, call.given.len());
+            call::wrong_call(eval, call, message, format!("write `{example}`"))
+        }
+        Some(at) => {
+            let message = format!("`{}` has no `{}` here", call.name, names.get(at).unwrap_or(&"argument"));
+            call::wrong_call(eval, call, message, format!("write `{example}`"))
+        }
     }
 }
 
 /// A pointwise operation of the library, by its name.
 fn at_each_point(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
     let arity = Operation::named(call.name).map_or(1, Operation::arity);
-    let operands = if arity == 1 { "x" } else { &"a, b, c, d"[..(3 * arity).min(10) - 2] };
-    let given = eval.so_many(call, arity, &format!("{}({operands})", call.name))?;
+    let operands = if call.name == "atan2" {
+        "y, x"
+    } else if arity == 1 {
+        "x"
+    } else {
+        &"a, b, c, d"[..(3 * arity).min(10) - 2]
+    };
+    let given = so_many(eval, call, arity, &format!("{}({operands})", call.name))?;
     let known = given.iter().map(|given| match given.value {
         Value::Number(number) => Some(number),
         _ => None,
@@ -208,7 +275,7 @@ fn at_each_point(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
     }
     let tensors: Vec<Tensor> =
         given.iter().map(|given| eval.tensor(&given.value, given.span)).collect::<Result<_, _>>()?;
-    Ok(Value::Tensor(eval.act(Act::Pointwise(call.name), &tensors, call.span)?))
+    Ok(Value::Tensor(act::carry_out(eval, Act::Pointwise(call.name), &tensors, call.span)?))
 }
 
 fn greatest(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
@@ -221,22 +288,22 @@ fn least(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
 
 /// `max(a, b)` element by element, or `max("i j => j", x)` over axes, or `max(x)` of all elements.
 fn extreme(eval: &mut Eval<'_>, call: &Call, accumulate: Accumulate) -> Evaluated<Value> {
-    let reduces =
-        call.plain().len() == 1 || matches!(call.given.first(), Some(Given { value: Value::Text(_), .. }));
+    let reduces = call.given.iter().filter(|given| !is_padding(eval, given)).count() == 1
+        || matches!(call.given.first(), Some(Given { value: Value::Text(_), .. }));
     if reduces {
         return reduced(eval, call, accumulate);
     }
     let example = format!("{0}(a, b)`, or `{0}(\"i j => j\", x)", call.name);
-    let [a, b] = eval.exactly(call, &example)?;
+    let [a, b] = exactly(eval, call, &example)?;
     if let (Value::Number(a), Value::Number(b)) = (&a.value, &b.value) {
         return Ok(Value::Number(number(call.name, &[*a, *b])));
     }
     let operands = [eval.tensor(&a.value, a.span)?, eval.tensor(&b.value, b.span)?];
-    Ok(Value::Tensor(eval.act(Act::Pointwise(call.name), &operands, call.span)?))
+    Ok(Value::Tensor(act::carry_out(eval, Act::Pointwise(call.name), &operands, call.span)?))
 }
 
 fn choose(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
-    let [condition, a, b] = eval.exactly(call, "where(condition, a, b)")?;
+    let [condition, a, b] = exactly(eval, call, "where(condition, a, b)")?;
     if let Value::Number(holds) = condition.value {
         return Ok(if holds != 0.0 { a.value.clone() } else { b.value.clone() });
     }
@@ -244,11 +311,11 @@ fn choose(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
     for given in [condition, a, b] {
         operands.push(eval.tensor(&given.value, given.span)?);
     }
-    Ok(Value::Tensor(eval.act(Act::Pointwise("where"), &operands, call.span)?))
+    Ok(Value::Tensor(act::carry_out(eval, Act::Pointwise("where"), &operands, call.span)?))
 }
 
 fn reduced(eval: &mut Eval<'_>, call: &Call, accumulate: Accumulate) -> Evaluated<Value> {
-    eval.only(call, &["padding"])?;
+    call::only(eval, call, &["padding"])?;
     let padding = padding(eval, call)?;
     let call = with_spec(eval, call)?;
     Ok(Value::Tensor(eval.by_spec(&call, By::Names, accumulate, Combine::Product, padding)?))
@@ -266,7 +333,7 @@ fn with_spec(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Call> {
         {
             let message = format!("`{}` takes a spec before the tensor, not an axis behind it", call.name);
             let owner = eval.quote(given[first].span);
-            let help = eval.axis_help(call.name, *tensor, &owner, Some(*axis));
+            let help = foreign::axis_help(eval, call.name, *tensor, &owner, Some(*axis));
             return eval.wrong(codes::ARGUMENTS, message, given[second].span, help);
         }
         [only] => {
@@ -280,12 +347,16 @@ fn with_spec(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Call> {
 
 /// `einsum("i j; j k => i k", a, b, reduce = "max", combine = "+", padding = "valid")`
 fn einsum(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
-    eval.only(call, &["reduce", "combine", "padding"])?;
+    call::only(eval, call, &["reduce", "combine", "padding"])?;
     let combines = [("*", Combine::Product), ("+", Combine::Sum), ("where", Combine::Where)];
     let accumulate = one_of(eval, call, "reduce", &ACCUMULATES)?.unwrap_or_default();
     let combine = one_of(eval, call, "combine", &combines)?.unwrap_or_default();
     let padding = padding(eval, call)?;
     Ok(Value::Tensor(eval.by_spec(call, By::Spec, accumulate, combine, padding)?))
+}
+
+fn is_padding(eval: &Eval<'_>, given: &Given) -> bool {
+    given.name.is_some_and(|ident| eval.names.text(ident.name) == "padding")
 }
 
 fn padding(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Option<Padding>> {
@@ -300,7 +371,7 @@ fn one_of<T: Copy>(
     name: &str,
     known: &[(&str, T)],
 ) -> Evaluated<Option<T>> {
-    let Some(given) = eval.named(call, name) else { return Ok(None) };
+    let Some(given) = call::named(eval, call, name) else { return Ok(None) };
     let text = match &given.value {
         Value::Number(number) => number.to_string(),
         value => {
@@ -319,17 +390,17 @@ fn one_of<T: Copy>(
 /// `mean("... | i => ... | 0", x)`: the sum, divided by
 /// the sizes of the axes that the result leaves out.
 fn mean(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
-    eval.only(call, &[])?;
+    call::only(eval, call, &[])?;
     let call = &with_spec(eval, call)?;
     let (spec, operands) = eval.spec_and_operands(call, By::Names)?;
-    let over = eval.left_out(spec.spec()).into();
-    let made = eval.act(Act::Mean(spec, over), &operands, call.span)?;
+    let over = crate::notation::left_out(spec.spec()).into();
+    let made = act::carry_out(eval, Act::Mean(spec, over), &operands, call.span)?;
     eval.show_as_written(made, call.span, &format!("{}(…)", call.name));
     Ok(Value::Tensor(made))
 }
 
 fn split(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
-    eval.only(call, &[])?;
+    call::only(eval, call, &[])?;
     let (spec, operands) = eval.spec_and_operands(call, By::Spec)?;
     let parts = eval.ask(call.span, |graph| graph.split(&*spec, &operands))?;
     let parts: Vec<Value> = parts.into_iter().map(Value::Tensor).collect();
@@ -337,9 +408,9 @@ fn split(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
 }
 
 fn constant(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
-    let [value] = eval.exactly(call, "constant(1)")?;
+    let [value] = exactly(eval, call, "constant(1)")?;
     let value = eval.number(&value.value, value.span)?;
-    Ok(Value::Tensor(eval.act(Act::Constant(value), &[], call.span)?))
+    Ok(Value::Tensor(act::carry_out(eval, Act::Constant(value), &[], call.span)?))
 }
 
 /// `range("t ->")`: positions 0, 1, 2, … along the one axis of a shape.
@@ -357,10 +428,10 @@ fn range(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
         let help = format!("write `{from}..{to}`{step}; numbers along an axis are `range(\"{to} |\")`");
         return eval.wrong(codes::KIND, message, call.span, help);
     }
-    let [shape] = eval.exactly(call, "range(\"8 |\")")?;
+    let [shape] = exactly(eval, call, "range(\"8 |\")")?;
     let text = eval.words(&shape.value, shape.span)?;
     let text = eval.filled(&text, shape.span)?;
-    let (text, sizes) = eval.range_shape(&text, shape.span)?;
+    let (text, sizes) = traps::range_shape(eval, &text, shape.span)?;
     let name = eval.fresh_name("range");
     if !sizes.is_empty() {
         eval.no_replay();
@@ -380,7 +451,7 @@ fn range(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
 
 /// `params(loss)`: the parameters that a tensor depends on; `params(net)`: those that a layer has made.
 fn params(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
-    let [of] = eval.exactly(call, "params(loss)")?;
+    let [of] = exactly(eval, call, "params(loss)")?;
     let params = match &of.value {
         Value::Layer(_) | Value::Inference(_) | Value::List(_) => eval.made_inside(&of.value, of.span)?,
         _ => {
@@ -392,7 +463,7 @@ fn params(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
 }
 
 fn len(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
-    let [list] = eval.exactly(call, "len(list)")?;
+    let [list] = exactly(eval, call, "len(list)")?;
     match &list.value {
         Value::List(items) => Ok(Value::Number(items.len() as f64)),
         Value::Range(from, to) => Ok(Value::Number(to.saturating_sub(*from).max(0) as f64)),
@@ -400,7 +471,7 @@ fn len(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
         Value::Mistake => Err(Reported),
         other => {
             let message = format!("a list is needed here, not {}", other.kind());
-            let help = eval.named_size(&eval.quote(list.span), Some(0), call.span);
+            let help = habits::named_size(eval, &eval.quote(list.span), Some(0), call.span);
             eval.wrong(codes::KIND, message, list.span, help)
         }
     }
@@ -408,7 +479,7 @@ fn len(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
 
 /// `inference(f)`: the function as it is applied after training.
 fn inference(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
-    let [function] = eval.exactly(call, "inference(model)(x)")?;
+    let [function] = exactly(eval, call, "inference(model)(x)")?;
     match &function.value {
         Value::Inference(_) => Ok(function.value.clone()),
         value @ (Value::Layer(_) | Value::Builtin(_) | Value::Operation(_) | Value::List(_)) => {

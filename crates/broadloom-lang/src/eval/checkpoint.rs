@@ -12,6 +12,7 @@ use std::sync::{Arc, LazyLock};
 use broadloom_diagnostics::Span;
 
 use super::Eval;
+use super::loaded::{self, Stamp};
 use crate::program::Options;
 
 /// The options of a checkpoint from which no evaluation goes on: nothing reads them.
@@ -25,6 +26,8 @@ pub(crate) struct Checkpoint {
     /// The spans of the statements before it, and where the next one begins.
     statements: Vec<Span>,
     pub start: u32,
+    /// The number of scopes that there were.
+    scopes: u32,
     /// The settings of the evaluation.
     folder: PathBuf,
     sizes: Vec<(String, u64)>,
@@ -36,12 +39,17 @@ impl Checkpoint {
         self.statements.len()
     }
 
+    /// The number of scopes that are kept for it.
+    pub fn scopes(&self) -> usize {
+        self.eval.defining.len()
+    }
+
     /// Copies its state in advance, for the next evaluation that goes on from here. Returns false if that was done already.
     pub fn prepare(&mut self) -> bool {
         if self.ready.is_some() {
             return false;
         }
-        self.ready = Some(self.eval.fork(&NO_OPTIONS));
+        self.ready = Some(fork(&self.eval, &NO_OPTIONS));
         true
     }
 
@@ -52,14 +60,16 @@ impl Checkpoint {
             return None;
         }
         self.eval.own.journal().undo();
+        // Nothing goes on from what was evaluated after the checkpoint.
+        self.eval.defining.forget_since(self.scopes);
         let mut eval: Eval<'o> = match self.ready.take() {
             Some(ready) => ready,
-            None => self.eval.fork(&NO_OPTIONS),
+            None => fork(&self.eval, &NO_OPTIONS),
         };
         eval.options = options;
         // Evaluation begins outside of any file.
         (eval.frame.file, eval.frame.scope) = (Arc::default(), eval.prelude.clone());
-        if !eval.has_same_files() {
+        if !has_same_files(&eval) {
             return None;
         }
         let main = eval.main();
@@ -83,89 +93,96 @@ impl Checkpoint {
     }
 }
 
-impl Eval<'_> {
-    /// A checkpoint before a statement of the program itself, if nothing was reported about those before it.
-    pub(super) fn checkpoint(&self, before: usize, reported: usize) -> Option<Checkpoint> {
-        if self.errors > 0 || self.diagnostics.len() != reported || self.reads_data {
-            return None;
-        }
-        let spans = self.own_file.statements.iter().map(|statement| statement.span);
-        let start = self.own_file.statements.get(before)?.span.start;
-        let mut eval = self.fork(&NO_OPTIONS);
-        eval.diagnostics.clear();
-        self.own.journal().begin();
-        Some(Checkpoint {
-            eval,
-            ready: None,
-            statements: spans.take(before).collect(),
-            start,
-            folder: self.options.folder.clone(),
-            sizes: self.options.sizes.clone(),
-        })
+/// A checkpoint before a statement of the program itself, if nothing was reported about those before it.
+pub(super) fn make(eval: &Eval<'_>, before: usize, reported: usize) -> Option<Checkpoint> {
+    if eval.errors > 0 || eval.diagnostics.len() != reported {
+        return None;
     }
+    let spans = eval.own_file.statements.iter().map(|statement| statement.span);
+    let start = eval.own_file.statements.get(before)?.span.start;
+    let mut kept = fork(eval, &NO_OPTIONS);
+    kept.diagnostics.clear();
+    kept.own.journal().begin();
+    Some(Checkpoint {
+        scopes: kept.own.journal().scopes(),
+        eval: kept,
+        ready: None,
+        statements: spans.take(before).collect(),
+        start,
+        folder: eval.options.folder.clone(),
+        sizes: eval.options.sizes.clone(),
+    })
+}
 
-    /// Returns true if the files of modules have the texts that were read.
-    fn has_same_files(&self) -> bool {
-        let text = |file: &Path| match self.options.unsaved.get(file) {
-            Some(text) => Some(text.clone()),
-            None => std::fs::read(file).ok().and_then(|bytes| broadloom_diagnostics::decode(bytes).ok()),
-        };
-        self.files
+/// Returns true if the files of modules have the texts that were read, and those of data have not changed.
+fn has_same_files(eval: &Eval<'_>) -> bool {
+    let text = |file: &Path| match eval.options.unsaved.get(file) {
+        Some(text) => Some(text.clone()),
+        None => std::fs::read(file).ok().and_then(|bytes| broadloom_diagnostics::decode(bytes).ok()),
+    };
+    let is_same = |(file, then): &(PathBuf, Stamp)| {
+        then.is_some_and(|(_, changed)| changed.is_some()) && loaded::stamp(file) == *then
+    };
+    eval.data_files.iter().all(is_same)
+        && eval
+            .files
             .iter()
-            .all(|(source, file)| text(file).as_deref() == Some(self.sources.get(*source).text()))
-    }
+            .all(|(source, file)| text(file).as_deref() == Some(eval.sources.get(*source).text()))
+}
 
-    /// The same state once more, between two statements of the program itself.
-    fn fork<'n>(&self, options: &'n Options) -> Eval<'n> {
-        Eval {
-            options,
-            sources: self.sources.clone(),
-            names: self.names.clone(),
-            graph: self.graph.clone(),
-            diagnostics: self.diagnostics.clone(),
-            plan: self.plan.clone(),
-            origins: self.origins.clone(),
-            applied: self.applied.clone(),
-            application: self.application,
-            made: self.made.clone(),
-            axis_names: self.axis_names.clone(),
-            dims: self.dims.clone(),
-            ranged: self.ranged.clone(),
-            specs: self.specs.clone(),
-            read_specs: self.read_specs.clone(),
-            asked: self.asked.clone(),
-            unused_sizes: self.unused_sizes.clone(),
-            prelude: self.prelude.clone(),
-            own: self.own.clone(),
-            own_file: self.own_file.clone(),
-            defining: self.defining.clone(),
-            defined: self.defined.clone(),
-            library: self.library,
-            modules: self.modules.clone(),
-            files: self.files.clone(),
-            imports: self.imports.clone(),
-            definitions: self.definitions,
-            taken: self.taken.clone(),
-            frame: self.frame.clone(),
-            calls: self.calls.clone(),
-            depth: self.depth,
-            work: self.work,
-            walked: self.walked,
-            replay: Default::default(),
-            inference: self.inference,
-            bodies: self.bodies.clone(),
-            params: self.params.clone(),
-            made_as: self.made_as.clone(),
-            shapeless: self.shapeless.clone(),
-            stated: self.stated.clone(),
-            assigned: self.assigned.clone(),
-            last_backward: self.last_backward,
-            misassigned: self.misassigned.clone(),
-            errors: self.errors,
-            aside: None,
-            is_brief: self.is_brief,
-            reads_data: self.reads_data,
-            weights: self.weights.clone(),
-        }
+/// The same state once more, between two statements of the program itself.
+fn fork<'n>(eval: &Eval<'_>, options: &'n Options) -> Eval<'n> {
+    Eval {
+        options,
+        sources: eval.sources.clone(),
+        names: eval.names.clone(),
+        graph: eval.graph.clone(),
+        diagnostics: eval.diagnostics.clone(),
+        plan: eval.plan.clone(),
+        origins: eval.origins.clone(),
+        applied: eval.applied.clone(),
+        application: eval.application,
+        made: eval.made.clone(),
+        axis_names: eval.axis_names.clone(),
+        dims: eval.dims.clone(),
+        ranged: eval.ranged.clone(),
+        specs: eval.specs.clone(),
+        read_specs: eval.read_specs.clone(),
+        asked: eval.asked.clone(),
+        unused_sizes: eval.unused_sizes.clone(),
+        prelude: eval.prelude.clone(),
+        own: eval.own.clone(),
+        own_file: eval.own_file.clone(),
+        defining: eval.defining.clone(),
+        defined: eval.defined.clone(),
+        library: eval.library,
+        modules: eval.modules.clone(),
+        files: eval.files.clone(),
+        imports: eval.imports.clone(),
+        definitions: eval.definitions,
+        taken: eval.taken.clone(),
+        frame: eval.frame.clone(),
+        calls: eval.calls.clone(),
+        depth: eval.depth,
+        work: eval.work,
+        walked: eval.walked,
+        replay: Default::default(),
+        inference: eval.inference,
+        bodies: eval.bodies.clone(),
+        params: eval.params.clone(),
+        made_as: eval.made_as.clone(),
+        shapeless: eval.shapeless.clone(),
+        stated: eval.stated.clone(),
+        assigned: eval.assigned.clone(),
+        last_backward: eval.last_backward,
+        misassigned: eval.misassigned.clone(),
+        errors: eval.errors,
+        aside: None,
+        is_brief: eval.is_brief,
+        copied: eval.copied,
+        data_files: eval.data_files.clone(),
+        loaded: None,
+        looked: None,
+        weights: eval.weights.clone(),
     }
 }

@@ -5,9 +5,9 @@ use broadloom_diagnostics::Span;
 use rustc_hash::FxHashSet;
 
 use super::act::Act;
-use super::{Eval, Evaluated, Reported};
+use super::builtin::moves;
+use super::{Eval, Evaluated, Reported, act, dim, written};
 use crate::codes;
-use crate::eval::builtin::moves;
 use crate::position::Position;
 use crate::size::Size;
 use crate::value::Value;
@@ -17,7 +17,7 @@ impl Eval<'_> {
     pub(crate) fn tensor(&mut self, value: &Value, span: Span) -> Evaluated<Tensor> {
         match value {
             Value::Tensor(tensor) => Ok(*tensor),
-            Value::Number(number) => self.act(Act::Number(*number), &[], span),
+            Value::Number(number) => act::carry_out(self, Act::Number(*number), &[], span),
             Value::Size(size) => {
                 let before = self.graph.quiet().len();
                 let made = self.sized(size, span)?;
@@ -27,18 +27,23 @@ impl Eval<'_> {
             Value::Position(position) => self.counted(position, span),
             Value::List(items) if items.iter().any(has_tensors) => moves::block(self, items, span),
             Value::List(_) => {
-                let array = self.array(value, None, span)?;
+                let array = written::array(self, value, None, span)?;
                 let name = self.free_name("literal");
                 self.ask(span, |graph| graph.open_array(&name, "...", array))
             }
             Value::Numbers(_) => {
-                let array = self.array(value, None, span)?;
+                let array = written::array(self, value, None, span)?;
                 let name = self.free_name("array");
                 self.ask(span, |graph| graph.open_array(&name, "...", array))
             }
             Value::Array(array) => {
                 let name = self.free_name("array");
                 self.ask(span, |graph| graph.array(&name, "...", (**array).clone()))
+            }
+            // Each use of it may be another tensor.
+            Value::Open => {
+                let name = self.quote(span);
+                self.ask(span, |graph| Ok(graph.argument(&name)))
             }
             Value::Mistake => Err(Reported),
             other => {
@@ -51,7 +56,8 @@ impl Eval<'_> {
                 let help = match other {
                     Value::Function(_) => format!("configure it, and then apply it: `{written}(…)(x)`"),
                     Value::Layer(layer) => {
-                        let arguments = super::foreign::signature(self, &layer.function.def.arguments);
+                        let arguments =
+                            super::advice::foreign::signature(self, &layer.function.def.arguments);
                         format!("apply it: `{written}({arguments})`")
                     }
                     Value::Builtin(_) | Value::Operation(_) | Value::Inference(_) => {
@@ -116,8 +122,8 @@ impl Eval<'_> {
     pub(crate) fn number(&mut self, value: &Value, span: Span) -> Evaluated<f64> {
         match value {
             Value::Number(number) => Ok(*number),
-            Value::Size(size) => self.number_of(size, span),
-            Value::Mistake => Err(Reported),
+            Value::Size(size) => dim::number_of(self, size, span),
+            Value::Open | Value::Mistake => Err(Reported),
             other => {
                 let message = format!("a number is needed here, not {}", other.kind());
                 let help = match other {
@@ -139,7 +145,7 @@ impl Eval<'_> {
     pub(crate) fn words(&mut self, value: &Value, span: Span) -> Evaluated<std::rc::Rc<str>> {
         match value {
             Value::Text(text) => Ok(text.clone()),
-            Value::Mistake => Err(Reported),
+            Value::Open | Value::Mistake => Err(Reported),
             other => {
                 let message = format!("a text is needed here, not {}", other.kind());
                 self.wrong(codes::KIND, message, span, "texts stand in quotes: `\"i j => j\"`")
@@ -153,7 +159,7 @@ pub(super) fn has_tensors(value: &Value) -> bool {
     // A list may be in another one many times, and so on: each is looked at once.
     fn inside(value: &Value, seen: &mut FxHashSet<*const Value>) -> bool {
         match value {
-            Value::Tensor(_) => true,
+            Value::Tensor(_) | Value::Open => true,
             Value::List(items) => seen.insert(items.as_ptr()) && items.iter().any(|item| inside(item, seen)),
             _ => false,
         }

@@ -2,7 +2,7 @@
 
 use broadloom::SizeSum;
 
-use super::{Eval, Evaluated};
+use super::{Eval, Evaluated, dim, unknown};
 use crate::syntax::ast::{Axis, AxisKind, Shape};
 use crate::value::Value;
 
@@ -25,125 +25,124 @@ impl Declared {
     }
 }
 
-impl Eval<'_> {
-    /// A declared shape as a text: names of numbers are
-    /// replaced by the numbers, named sizes stay names.
-    pub(super) fn declared(&mut self, shape: &Shape) -> Evaluated<Declared> {
-        let mut declared = Declared::default();
-        if let Some(batch) = &shape.batch {
-            self.row(batch, &mut declared)?;
-            declared.push(" | ");
-        }
-        if let Some(input) = &shape.input {
-            self.row(input, &mut declared)?;
-            declared.push(" -> ");
-        }
-        self.row(&shape.output, &mut declared)?;
-        for text in [&mut declared.text, &mut declared.written] {
-            if text.trim().len() != text.len() {
-                *text = text.trim().to_string();
-            }
-        }
-        Ok(declared)
+/// A declared shape as a text: names of numbers are
+/// replaced by the numbers, named sizes stay names.
+pub(super) fn written_shape(eval: &mut Eval<'_>, shape: &Shape) -> Evaluated<Declared> {
+    let mut declared = Declared::default();
+    if let Some(batch) = &shape.batch {
+        row(eval, batch, &mut declared)?;
+        declared.push(" | ");
     }
-
-    fn row(&mut self, row: &[Axis], declared: &mut Declared) -> Evaluated<()> {
-        for (at, axis) in row.iter().enumerate() {
-            if at > 0 {
-                declared.push(", ");
-            }
-            self.axis(axis, declared)?;
-            if let Some(basis) = axis.basis {
-                let basis = format!(":{}", self.text(basis.name));
-                declared.push(&basis);
-            }
-        }
-        Ok(())
+    if let Some(input) = &shape.input {
+        row(eval, input, &mut declared)?;
+        declared.push(" -> ");
     }
-
-    fn axis(&mut self, axis: &Axis, declared: &mut Declared) -> Evaluated<()> {
-        let value = match &axis.kind {
-            AxisKind::Size(size) => {
-                declared.push(&size.to_string());
-                return Ok(());
-            }
-            AxisKind::Any => {
-                declared.push("_");
-                return Ok(());
-            }
-            AxisKind::Rest => {
-                declared.push("...");
-                return Ok(());
-            }
-            AxisKind::Row(name) => match self.find(*name) {
-                Some(
-                    value @ (Value::Number(_)
-                    | Value::Size(_)
-                    | Value::List(_)
-                    | Value::Text(_)
-                    | Value::Mistake),
-                ) => value,
-                // Any other name stands for axes to be inferred.
-                _ => {
-                    let row = format!("..{}..", self.text(*name));
-                    declared.push(&row);
-                    return Ok(());
-                }
-            },
-            AxisKind::Name(name) => match self.find(*name) {
-                Some(value @ (Value::Number(_) | Value::Size(_) | Value::Mistake)) => value,
-                // Any other name is a size to be inferred.
-                _ => {
-                    let label = self.free_label(*name);
-                    declared.push(&label);
-                    return Ok(());
-                }
-            },
-            AxisKind::Expr(size) => self.expr(*size)?,
-        };
-        let Value::List(sizes) = value else { return self.sized_axis(axis, &value, declared) };
-        for (at, size) in sizes.iter().enumerate() {
-            if at > 0 {
-                declared.push(", ");
-            }
-            self.sized_axis(axis, size, declared)?;
+    row(eval, &shape.output, &mut declared)?;
+    for text in [&mut declared.text, &mut declared.written] {
+        if text.trim().len() != text.len() {
+            *text = text.trim().to_string();
         }
-        Ok(())
     }
+    Ok(declared)
+}
 
-    /// Adds an axis with a size: a number, a named size, or a label for an expression.
-    fn sized_axis(&mut self, axis: &Axis, value: &Value, declared: &mut Declared) -> Evaluated<()> {
-        let Value::Size(size) = value else {
-            let size = self.size_of(value, axis.span)?;
+fn row(eval: &mut Eval<'_>, row: &[Axis], declared: &mut Declared) -> Evaluated<()> {
+    for (at, axis) in row.iter().enumerate() {
+        if at > 0 {
+            declared.push(", ");
+        }
+        one_axis(eval, axis, declared)?;
+        if let Some(basis) = axis.basis {
+            let basis = format!(":{}", eval.text(basis.name));
+            declared.push(&basis);
+        }
+    }
+    Ok(())
+}
+
+fn one_axis(eval: &mut Eval<'_>, axis: &Axis, declared: &mut Declared) -> Evaluated<()> {
+    let value = match &axis.kind {
+        AxisKind::Size(size) => {
             declared.push(&size.to_string());
             return Ok(());
-        };
-        if let Some(name) = self.dim_name(size) {
-            declared.push(&name);
+        }
+        AxisKind::Any => {
+            declared.push("_");
             return Ok(());
         }
-        let Some(sum) = size.sum() else {
-            // The graph cannot express this size.
-            let size = self.size_of(value, axis.span)?;
-            declared.push(&size.to_string());
+        AxisKind::Rest => {
+            declared.push("...");
             return Ok(());
-        };
-        let label = match &axis.kind {
-            AxisKind::Name(name) => self.free_label(*name),
-            _ => format!("size{}", declared.sizes.len() + 1),
-        };
-        declared.text.push_str(&label);
-        match &axis.kind {
-            AxisKind::Expr(_) => {
-                let written = self.sources.slice(axis.span).split(':').next().unwrap_or_default();
-                declared.written.push_str(written.trim());
+        }
+        AxisKind::Row(name) => match eval.find(*name) {
+            Some(
+                value
+                @ (Value::Number(_) | Value::Size(_) | Value::List(_) | Value::Text(_) | Value::Mistake),
+            ) => value,
+            // Any other name stands for axes to be inferred.
+            _ => {
+                let row = format!("..{}..", eval.text(*name));
+                declared.push(&row);
+                return Ok(());
             }
-            _ => declared.written.push_str(&label),
-        }
-        if !declared.sizes.iter().any(|(known, _)| *known == label) {
-            declared.sizes.push((label, sum.clone()));
-            declared.values.push(value.clone());
-        }
-        Ok(())
+        },
+        AxisKind::Name(name) => match eval.find(*name) {
+            Some(value @ (Value::Number(_) | Value::Size(_) | Value::Mistake)) => value,
+            // Any other name is a size to be inferred.
+            _ => {
+                let label = dim::free_label(eval, *name);
+                declared.push(&label);
+                return Ok(());
+            }
+        },
+        AxisKind::Expr(size) => eval.expr(*size)?,
+    };
+    if unknown::is_open(&value) {
+        declared.push("_");
+        return Ok(());
     }
+    let Value::List(sizes) = value else { return sized_axis(eval, axis, &value, declared) };
+    for (at, size) in sizes.iter().enumerate() {
+        if at > 0 {
+            declared.push(", ");
+        }
+        sized_axis(eval, axis, size, declared)?;
+    }
+    Ok(())
+}
+
+/// Adds an axis with a size: a number, a named size, or a label for an expression.
+fn sized_axis(eval: &mut Eval<'_>, axis: &Axis, value: &Value, declared: &mut Declared) -> Evaluated<()> {
+    let Value::Size(size) = value else {
+        let size = dim::size_of(eval, value, axis.span)?;
+        declared.push(&size.to_string());
+        return Ok(());
+    };
+    if let Some(name) = dim::dim_name(eval, size) {
+        declared.push(&name);
+        return Ok(());
+    }
+    let Some(sum) = size.sum() else {
+        // The graph cannot express this size.
+        let size = dim::size_of(eval, value, axis.span)?;
+        declared.push(&size.to_string());
+        return Ok(());
+    };
+    let label = match &axis.kind {
+        AxisKind::Name(name) => dim::free_label(eval, *name),
+        _ => format!("size{}", declared.sizes.len() + 1),
+    };
+    declared.text.push_str(&label);
+    match &axis.kind {
+        AxisKind::Expr(_) => {
+            let written = eval.sources.slice(axis.span).split(':').next().unwrap_or_default();
+            declared.written.push_str(written.trim());
+        }
+        _ => declared.written.push_str(&label),
+    }
+    if !declared.sizes.iter().any(|(known, _)| *known == label) {
+        declared.sizes.push((label, sum.clone()));
+        declared.values.push(value.clone());
+    }
+    Ok(())
 }

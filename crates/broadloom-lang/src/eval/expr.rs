@@ -7,7 +7,9 @@ use broadloom::{Along, Kind, PartialAxis, SliceIndex, Tensor, concat};
 use broadloom_diagnostics::{Diagnostic, Fact, Span};
 
 use super::act::Act;
-use super::{Eval, Evaluated, Frame, Reported};
+use super::advice::{foreign, habits};
+use super::unknown::is_open;
+use super::{Eval, Evaluated, Frame, Reported, act, dim, elements, path, streams, unknown};
 use crate::arithmetic::fold;
 use crate::codes;
 use crate::position::{Position, whole};
@@ -39,6 +41,9 @@ impl Eval<'_> {
             ExprKind::List(items) => self.list(items),
             ExprKind::Each { item, name, list } => self.each(*item, *name, *list),
             ExprKind::Range(low, high) => {
+                if unknown::is_unknown(self) && (is_open(&self.expr(*low)?) || is_open(&self.expr(*high)?)) {
+                    return Ok(Value::Open);
+                }
                 let (low, high) = (self.whole(*low)?, self.whole(*high)?);
                 Ok(Value::Range(low, high))
             }
@@ -50,10 +55,10 @@ impl Eval<'_> {
             ExprKind::Call { callee, args } => self.call(id, *callee, args, span),
             ExprKind::Field(of, field) => self.field_of(id, *of, *field, span),
             ExprKind::Index(of, index) => self.element(*of, *index, span),
-            ExprKind::If { condition, yes, no } => {
-                let chosen = self.side_of([*condition, *yes, *no], span)?;
-                self.expr(chosen)
-            }
+            ExprKind::If { condition, yes, no } => match self.side_of([*condition, *yes, *no], span)? {
+                Some(chosen) => self.expr(chosen),
+                None => Ok(unknown::both_sides(self, [*yes, *no])),
+            },
             ExprKind::Name(_)
             | ExprKind::Number(_)
             | ExprKind::Text(_)
@@ -74,11 +79,14 @@ impl Eval<'_> {
     }
 
     fn field_of(&mut self, id: ExprId, of: ExprId, field: Ident, span: Span) -> Evaluated<Value> {
-        if let Some(reported) = self.prefixed(id, None, None) {
+        if let Some(reported) = foreign::prefixed(self, id, None, None) {
             return Err(reported);
         }
         let value = self.expr(of)?;
-        match self.method(&value, of, field, None) {
+        if is_open(&value) {
+            return Ok(Value::Open);
+        }
+        match foreign::method(self, &value, of, field, None) {
             Some(reported) => Err(reported),
             None => self.field(&value, field, span),
         }
@@ -86,22 +94,28 @@ impl Eval<'_> {
 
     fn element(&mut self, of: ExprId, index: ExprId, span: Span) -> Evaluated<Value> {
         let (value, position) = (self.expr(of)?, self.expr(index)?);
+        if is_open(&value) || is_open(&position) {
+            return Ok(Value::Open);
+        }
         if let Value::Tensor(tensor) = position
-            && let Some(reported) = self.selected(tensor, (of, index))
+            && let Some(reported) = habits::selected(self, tensor, (of, index))
         {
             return Err(reported);
         }
         self.index(&value, &position, span)
     }
 
-    /// The side of an `if` that its condition chooses.
-    fn side_of(&mut self, [condition, yes, no]: [ExprId; 3], span: Span) -> Evaluated<ExprId> {
+    /// The side of an `if` that its condition chooses, if that is not open.
+    fn side_of(&mut self, [condition, yes, no]: [ExprId; 3], span: Span) -> Evaluated<Option<ExprId>> {
         let value = self.expr(condition)?;
+        if is_open(&value) {
+            return Ok(None);
+        }
         if let Value::Tensor(_) = value {
             return self.if_of_tensor([condition, yes, no], span);
         }
         let holds = self.number(&value, self.span_of(condition))? != 0.0;
-        Ok(if holds { yes } else { no })
+        Ok(Some(if holds { yes } else { no }))
     }
 
     /// Reports a choice that depends on a tensor.
@@ -169,17 +183,27 @@ impl Eval<'_> {
         match self.find(name) {
             Some(Value::Mistake) => Err(Reported),
             Some(Value::Builtin(builtin)) if builtin.get().name == "training" => {
+                if let Some(aside) = &mut self.aside {
+                    aside.asks_training = true;
+                    if aside.unknown.is_some() {
+                        return Ok(Value::Open);
+                    }
+                }
                 Ok(Value::Number(f64::from(!self.inference)))
             }
             Some(value) => Ok(value),
-            None => Err(self.unknown_name(name, span, false)),
+            None => Err(foreign::unknown_name(self, name, span, false)),
         }
     }
 
     fn each(&mut self, item: ExprId, name: Ident, list: ExprId) -> Evaluated<Value> {
+        let list = self.items(list)?;
+        if let [Value::Open] = list[..] {
+            return Ok(unknown::one_item(self, name, item));
+        }
         let turns = self.frame.turns.clone();
         let mut items = Vec::new();
-        for (turn, value) in self.items(list)?.into_iter().enumerate() {
+        for (turn, value) in list.into_iter().enumerate() {
             self.step(name.span)?;
             let mut path = turns.to_vec();
             path.push(turn as u32);
@@ -211,6 +235,7 @@ impl Eval<'_> {
 
     fn unary(&mut self, sign: Unary, value: &Value, span: Span) -> Evaluated<Value> {
         let name = match (sign, value) {
+            (_, Value::Open) => return Ok(Value::Open),
             (Unary::Minus, Value::Number(number)) => return Ok(Value::Number(-number)),
             (Unary::Not, Value::Number(number)) => return Ok(Value::Number(f64::from(*number == 0.0))),
             (Unary::Minus, _) => "neg",
@@ -218,12 +243,15 @@ impl Eval<'_> {
         };
         let negative = || arithmetic(Binary::Sub, &Value::Number(0.0), value);
         if sign == Unary::Minus
-            && let Some(size) = negative().filter(|size| self.is_decided(size))
+            && let Some(size) = negative().filter(|size| dim::is_decided(self, size))
         {
             return Ok(Value::Size(Rc::new(size)));
         }
+        if unknown::may_be_known(self, value) {
+            return Ok(Value::Open);
+        }
         let tensor = self.tensor(value, span)?;
-        Ok(Value::Tensor(self.act(Act::Pointwise(name), &[tensor], span)?))
+        Ok(Value::Tensor(act::carry_out(self, Act::Pointwise(name), &[tensor], span)?))
     }
 
     /// Applies an operator to two values; `spans` are theirs.
@@ -238,6 +266,12 @@ impl Eval<'_> {
         if let (Value::Number(a), Value::Number(b)) = (a, b) {
             return Ok(Value::Number(fold(sign, *a, *b)));
         }
+        if is_open(a) || is_open(b) {
+            return match unknown::binary(self, sign, [(a, spans.0), (b, spans.1)])? {
+                Some([a, b]) => self.binary(sign, &a, &b, spans, span),
+                None => Ok(Value::Open),
+            };
+        }
         if let Some(value) =
             scaled(sign, a, b).or_else(|| counted(sign, a, b)).or_else(|| compared(sign, a, b))
         {
@@ -248,11 +282,14 @@ impl Eval<'_> {
         if let (Some(a), Some(b)) = (self.known(a), self.known(b)) {
             return Ok(Value::Number(fold(sign, a, b)));
         }
-        if let Some(size) = arithmetic(sign, a, b).filter(|size| self.is_decided(size)) {
+        if let Some(size) = arithmetic(sign, a, b).filter(|size| dim::is_decided(self, size)) {
             return Ok(Value::Size(Rc::new(size)));
         }
         if let Some(value) = self.compared_sizes(sign, a, b, spans)? {
             return Ok(value);
+        }
+        if unknown::may_be_known(self, a) && unknown::may_be_known(self, b) {
+            return Ok(Value::Open);
         }
         self.joined_lists(sign, a, b, span)?;
         let (a, b) = (self.tensor(a, spans.0)?, self.tensor(b, spans.1)?);
@@ -260,7 +297,7 @@ impl Eval<'_> {
             Binary::Compose => Act::Compose,
             _ => Act::Pointwise(sign.operation()),
         };
-        Ok(Value::Tensor(self.act(act, &[a, b], span)?))
+        Ok(Value::Tensor(act::carry_out(self, act, &[a, b], span)?))
     }
 
     /// Reports `[1, 2] + [3]`, which joins lists elsewhere.
@@ -290,7 +327,7 @@ impl Eval<'_> {
     ) -> Evaluated<Option<Value>> {
         let is_size = |value: &Value| match value {
             Value::Number(_) => true,
-            Value::Size(size) => self.is_decided(size),
+            Value::Size(size) => dim::is_decided(self, size),
             _ => false,
         };
         if is_arithmetic(sign) || !is_size(a) || !is_size(b) {
@@ -319,7 +356,7 @@ impl Eval<'_> {
     }
 
     fn pipe(&mut self, value: Value, to: &Value, spans: (Span, Span), span: Span) -> Evaluated<Value> {
-        self.apply(to, vec![super::call::Given { name: None, value, span: spans.0 }], (spans.1, span))
+        self.apply(to, vec![super::given::Given { name: None, value, span: spans.0 }], (spans.1, span))
     }
 
     pub(super) fn field(&mut self, value: &Value, field: Ident, span: Span) -> Evaluated<Value> {
@@ -345,23 +382,24 @@ impl Eval<'_> {
             },
             Value::Layer(layer) => {
                 self.no_replay();
-                self.part(layer, field)
+                path::part(self, layer, field)
             }
-            Value::Stream(stream, None) if HAS_STREAMS => self.array_of_stream(*stream, field),
+            Value::Stream(stream, None) if HAS_STREAMS => streams::array_of_stream(self, *stream, field),
             Value::Inference(inner) => self.field(inner, field, span),
             Value::Tensor(tensor) => match text.as_str() {
                 "grad" => Ok(Value::Tensor(self.ask(span, |graph| graph.gradient(*tensor))?)),
                 "T" => Ok(Value::Tensor(self.ask(span, |graph| graph.transpose(*tensor))?)),
                 _ => self.size_in(*tensor, field.name, span),
             },
+            Value::Open => Ok(Value::Open),
             Value::Mistake => Err(Reported),
-            other => self.no_fields(other, field, span),
+            other => path::no_fields(self, other, field, span),
         }
     }
 
     /// The size that a name stands for in the spec that has made a tensor.
     pub(super) fn size_in(&mut self, tensor: Tensor, name: Name, span: Span) -> Evaluated<Value> {
-        let (text, label) = (self.names.text(name), self.free_label(name));
+        let (text, label) = (self.names.text(name), dim::free_label(self, name));
         let graph = self.graph.quiet();
         let captured = graph.captured(tensor, text);
         let captured = captured.or_else(|error| graph.captured(tensor, &label).map_err(|_| error));
@@ -390,7 +428,7 @@ impl Eval<'_> {
             Value::Position(position) => position.clone(),
             Value::Range(from, to) => return self.cut(tensor, Along::first(Kind::Batch), (*from, *to), span),
             Value::Tensor(_) | Value::List(_) | Value::Numbers(_) | Value::Array(_) => {
-                return self.elements(tensor, index, span);
+                return elements::elements(self, tensor, index, span);
             }
             _ => Arc::new(Position::Number(self.number(index, span)?)),
         };

@@ -64,81 +64,79 @@ impl Draft {
     }
 }
 
-impl Eval<'_> {
-    /// Converts an expression to a formula of an assignment.
-    pub(super) fn formula(&mut self, id: ExprId, depth: usize, draft: &mut Draft) -> Evaluated<Formula> {
-        let file = self.frame.file.clone();
-        let built = match &file.expr(id).kind {
-            _ if depth > DEPTH => None,
-            ExprKind::Number(number) => Some(Formula::number(*number)),
-            ExprKind::Unary(Unary::Minus, inner) => Some(-self.formula(*inner, depth + 1, draft)?),
-            ExprKind::Unary(Unary::Not, inner) => {
-                Formula::apply("not", vec![self.formula(*inner, depth + 1, draft)?])
+/// Converts an expression to a formula of an assignment.
+pub(super) fn read(eval: &mut Eval<'_>, id: ExprId, depth: usize, draft: &mut Draft) -> Evaluated<Formula> {
+    let file = eval.frame.file.clone();
+    let built = match &file.expr(id).kind {
+        _ if depth > DEPTH => None,
+        ExprKind::Number(number) => Some(Formula::number(*number)),
+        ExprKind::Unary(Unary::Minus, inner) => Some(-read(eval, *inner, depth + 1, draft)?),
+        ExprKind::Unary(Unary::Not, inner) => {
+            Formula::apply("not", vec![read(eval, *inner, depth + 1, draft)?])
+        }
+        ExprKind::Binary(Binary::Pipe | Binary::Compose, ..) => None,
+        ExprKind::Binary(sign, a, b) => {
+            let operands = vec![read(eval, *a, depth + 1, draft)?, read(eval, *b, depth + 1, draft)?];
+            Formula::apply(sign.operation(), operands)
+        }
+        ExprKind::Call { callee, args } => match pointwise_call(eval, *callee, args) {
+            Some(name) => {
+                let operands = args.iter().map(|arg| read(eval, arg.value, depth + 1, draft));
+                Formula::apply(name, operands.collect::<Result<_, _>>()?)
             }
-            ExprKind::Binary(Binary::Pipe | Binary::Compose, ..) => None,
-            ExprKind::Binary(sign, a, b) => {
-                let operands = vec![self.formula(*a, depth + 1, draft)?, self.formula(*b, depth + 1, draft)?];
-                Formula::apply(sign.operation(), operands)
-            }
-            ExprKind::Call { callee, args } => match self.pointwise_call(*callee, args) {
-                Some(name) => {
-                    let operands = args.iter().map(|arg| self.formula(arg.value, depth + 1, draft));
-                    Formula::apply(name, operands.collect::<Result<_, _>>()?)
-                }
-                None => None,
-            },
-            _ => None,
-        };
-        match built {
-            Some(built) => Ok(built),
-            None => self.operand(id, draft),
-        }
+            None => None,
+        },
+        _ => None,
+    };
+    match built {
+        Some(built) => Ok(built),
+        None => operand(eval, id, draft),
     }
+}
 
-    /// The pointwise operation that is called, if the call can stand in a formula.
-    fn pointwise_call(&self, callee: ExprId, args: &[ast::Arg]) -> Option<&'static str> {
-        let file = &self.frame.file;
-        let ExprKind::Name(name) = file.expr(callee).kind else { return None };
-        let Some(Value::Builtin(builtin)) = self.frame.scope.find(name) else { return None };
-        let is_plain =
-            |arg: &ast::Arg| arg.name.is_none() && !matches!(file.expr(arg.value).kind, ExprKind::Text(_));
-        let operation = builtin.get().pointwise(args.len()).filter(|_| args.iter().all(is_plain))?;
-        Some(operation.name())
-    }
+/// The pointwise operation that is called, if the call can stand in a formula.
+fn pointwise_call(eval: &Eval<'_>, callee: ExprId, args: &[ast::Arg]) -> Option<&'static str> {
+    let file = &eval.frame.file;
+    let ExprKind::Name(name) = file.expr(callee).kind else { return None };
+    let Some(Value::Builtin(builtin)) = eval.frame.scope.find(name) else { return None };
+    let is_plain =
+        |arg: &ast::Arg| arg.name.is_none() && !matches!(file.expr(arg.value).kind, ExprKind::Text(_));
+    let operation = builtin.get().pointwise(args.len()).filter(|_| args.iter().all(is_plain))?;
+    Some(operation.name())
+}
 
-    /// Converts an expression to an operand of a formula, or to a number.
-    fn operand(&mut self, id: ExprId, draft: &mut Draft) -> Evaluated<Formula> {
-        if let ExprKind::Name(name) = self.frame.file.expr(id).kind
-            && let Some((_, new)) = draft.new.filter(|(known, _)| *known == name)
-        {
-            return Ok(new.into());
-        }
-        let value = self.expr(id)?;
-        if let Value::Number(number) = value {
-            return Ok(Formula::number(number));
-        }
-        let (operand, tensor) = self.tensor_operand(id, &value, draft)?;
-        Ok(draft.occurrence(operand, tensor).into())
+/// Converts an expression to an operand of a formula, or to a number.
+fn operand(eval: &mut Eval<'_>, id: ExprId, draft: &mut Draft) -> Evaluated<Formula> {
+    if let ExprKind::Name(name) = eval.frame.file.expr(id).kind
+        && let Some((_, new)) = draft.new.filter(|(known, _)| *known == name)
+    {
+        return Ok(new.into());
     }
+    let value = eval.expr(id)?;
+    if let Value::Number(number) = value {
+        return Ok(Formula::number(number));
+    }
+    let (operand, tensor) = tensor_operand(eval, id, &value, draft)?;
+    Ok(draft.occurrence(operand, tensor).into())
+}
 
-    /// Converts the value of an expression to a tensor
-    /// operand, named as it is written if that is a name.
-    pub(super) fn tensor_operand(
-        &mut self,
-        id: ExprId,
-        value: &Value,
-        draft: &mut Draft,
-    ) -> Evaluated<(Operand, Tensor)> {
-        let file = self.frame.file.clone();
-        let expr = file.expr(id);
-        let tensor = self.tensor(value, expr.span)?;
-        let written = self.sources.slice(expr.span);
-        let is_name = matches!(&expr.kind, ExprKind::Name(_))
-            || matches!(&expr.kind, ExprKind::Field(of, _) if matches!(file.expr(*of).kind, ExprKind::Name(_)));
-        let written = match is_name && !written.contains(char::is_whitespace) && !written.starts_with('(') {
-            true => written.to_string(),
-            false => format!("tmp{}", draft.tensors.len() + 1),
-        };
-        Ok((draft.named(written, tensor), tensor))
-    }
+/// Converts the value of an expression to a tensor
+/// operand, named as it is written if that is a name.
+pub(super) fn tensor_operand(
+    eval: &mut Eval<'_>,
+    id: ExprId,
+    value: &Value,
+    draft: &mut Draft,
+) -> Evaluated<(Operand, Tensor)> {
+    let file = eval.frame.file.clone();
+    let expr = file.expr(id);
+    let tensor = eval.tensor(value, expr.span)?;
+    let written = eval.sources.slice(expr.span);
+    let is_name = matches!(&expr.kind, ExprKind::Name(_))
+        || matches!(&expr.kind, ExprKind::Field(of, _) if matches!(file.expr(*of).kind, ExprKind::Name(_)));
+    let written = match is_name && !written.contains(char::is_whitespace) && !written.starts_with('(') {
+        true => written.to_string(),
+        false => format!("tmp{}", draft.tensors.len() + 1),
+    };
+    Ok((draft.named(written, tensor), tensor))
 }

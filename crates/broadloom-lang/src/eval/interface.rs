@@ -39,7 +39,7 @@ pub fn made_from(text: &str) -> Option<&str> {
 
 /// A fingerprint of texts: the 128 bits of FNV-1a. It tells texts apart that people edit; it is no protection from those
 /// who mean to deceive.
-fn fingerprint<'t>(texts: impl IntoIterator<Item = &'t str>) -> String {
+pub(super) fn fingerprint<'t>(texts: impl IntoIterator<Item = &'t str>) -> String {
     const PRIME: u128 = 0x0000_0000_0100_0000_0000_0000_0000_013b;
     const START: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
     // Each text ends with a byte that no text in UTF-8 has.
@@ -48,48 +48,46 @@ fn fingerprint<'t>(texts: impl IntoIterator<Item = &'t str>) -> String {
     format!("{hash:032x}")
 }
 
-impl Eval<'_> {
-    /// The fingerprint of a source with all that it imports, directly or through others.
-    pub(crate) fn fingerprint_of(&self, source: SourceId) -> String {
-        let mut reached = vec![source];
-        let mut at = 0;
-        while let Some(from) = reached.get(at).copied() {
-            for (_, to) in self.imports.iter().filter(|(span, _)| span.source == from) {
-                if !reached.contains(to) {
-                    reached.push(*to);
-                }
-            }
-            at += 1;
-        }
-        let texts = reached.iter().map(|source| self.sources.get(*source).text());
-        fingerprint([env!("CARGO_PKG_VERSION")].into_iter().chain(texts))
-    }
-
-    /// The modules whose functions a current interface has checked. An interface that is not current is reported where its
-    /// module is imported, and not used.
-    pub(crate) fn checked_by_interface(&mut self) -> FxHashSet<SourceId> {
-        let mut current = FxHashSet::default();
-        for (source, module) in self.files.clone() {
-            let file = file_of(&module);
-            let Ok(text) = std::fs::read_to_string(&file) else { continue };
-            if made_from(&text) == Some(&self.fingerprint_of(source)) {
-                current.insert(source);
-            } else {
-                self.warn_of_interface(source, &file);
+/// The fingerprint of a source with all that it imports, directly or through others.
+pub(crate) fn fingerprint_of(eval: &Eval<'_>, source: SourceId) -> String {
+    let mut reached = vec![source];
+    let mut at = 0;
+    while let Some(from) = reached.get(at).copied() {
+        for (_, to) in eval.imports.iter().filter(|(span, _)| span.source == from) {
+            if !reached.contains(to) {
+                reached.push(*to);
             }
         }
-        current
+        at += 1;
     }
+    let texts = reached.iter().map(|source| eval.sources.get(*source).text());
+    fingerprint([env!("CARGO_PKG_VERSION")].into_iter().chain(texts))
+}
 
-    fn warn_of_interface(&mut self, source: SourceId, file: &Path) {
-        let Some((span, _)) = self.imports.iter().find(|(_, to)| *to == source) else { return };
-        let name = self.sources.get(source).name().to_string();
-        let kept = Path::new(&name).with_file_name(file.file_name().unwrap_or_default());
-        let message = format!("the interface `{}` was made from another text than `{name}`", kept.display());
-        let mut warning = Diagnostic::warning(codes::INTERFACE, message, *span, "it is not used");
-        warning
-            .help
-            .push(format!("make it again: `broadloom emit {name} --interface -o {}`", kept.display()).into());
-        self.diagnostics.push(warning);
+/// The modules whose functions a current interface has checked. An interface that is not current is reported where its
+/// module is imported, and not used.
+pub(crate) fn checked_by_interface(eval: &mut Eval<'_>) -> FxHashSet<SourceId> {
+    let mut current = FxHashSet::default();
+    for (source, module) in eval.files.clone() {
+        let file = file_of(&module);
+        let Ok(text) = std::fs::read_to_string(&file) else { continue };
+        if made_from(&text) == Some(&fingerprint_of(eval, source)) {
+            current.insert(source);
+        } else {
+            warn_of_interface(eval, source, &file);
+        }
     }
+    current
+}
+
+fn warn_of_interface(eval: &mut Eval<'_>, source: SourceId, file: &Path) {
+    let Some((span, _)) = eval.imports.iter().find(|(_, to)| *to == source) else { return };
+    let name = eval.sources.get(source).name().to_string();
+    let kept = Path::new(&name).with_file_name(file.file_name().unwrap_or_default());
+    let message = format!("the interface `{}` was made from another text than `{name}`", kept.display());
+    let mut warning = Diagnostic::warning(codes::INTERFACE, message, *span, "it is not used");
+    warning
+        .help
+        .push(format!("make it again: `broadloom emit {name} --interface -o {}`", kept.display()).into());
+    eval.diagnostics.push(warning);
 }

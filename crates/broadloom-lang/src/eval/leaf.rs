@@ -6,7 +6,7 @@ use broadloom_diagnostics::{Diagnostic, Label, Span};
 use super::axis_names::NamedAxis;
 use super::declared::Declared;
 use super::first_values::first_values;
-use super::{Eval, Evaluated, Reported};
+use super::{Eval, Evaluated, Reported, axis_names, declared, streams, written};
 use crate::codes;
 use crate::plan::Drawn;
 use crate::stream::HAS_STREAMS;
@@ -16,7 +16,7 @@ use crate::value::{Scope, Value};
 /// The shape and first value with which a parameter
 /// of a function was made, and the call that made it.
 #[derive(Clone)]
-pub(super) struct Made {
+pub(super) struct MadeParam {
     shape: Option<String>,
     first: Option<Value>,
     call: Option<Span>,
@@ -54,7 +54,7 @@ impl Eval<'_> {
         let wanted = format!("{}{}", self.prefix(), self.text(name.name));
         let text = self.free_name(&wanted);
         let declared = match shape {
-            Some(shape) => Some(self.declared(shape)?),
+            Some(shape) => Some(declared::written_shape(self, shape)?),
             None => None,
         };
         let dtype = self.dtype(precision)?;
@@ -67,7 +67,7 @@ impl Eval<'_> {
             LeafKind::Data => self.data(&text, declared.as_ref(), given, dtype, (name.span, at))?,
             LeafKind::State => {
                 let initial = match &given {
-                    Some(given) => Some(self.initial(given, at)?),
+                    Some(given) => Some(written::initial(self, given, at)?),
                     None => None,
                 };
                 let tensor = self.ask(name.span, |graph| match (&declared, &initial) {
@@ -88,8 +88,8 @@ impl Eval<'_> {
             }
         };
         self.relate(tensor, declared.as_ref(), span)?;
-        let axes = shape.map_or(Vec::new(), |shape| self.axis_names_in(shape));
-        self.note_axis_names(tensor, &axes);
+        let axes = shape.map_or(Vec::new(), |shape| axis_names::axis_names_in(self, shape));
+        axis_names::note_axis_names(self, tensor, &axes);
         self.name_tensor(tensor, text, name.span);
         self.frame.scope.bind(name.name, Value::Tensor(tensor));
         Ok(())
@@ -124,10 +124,10 @@ impl Eval<'_> {
                 tensor
             }
             Some(Value::Stream(stream, array)) if HAS_STREAMS => {
-                return self.streamed(name, declared, (stream, array), dtype, (span, at));
+                return streams::streamed(self, name, declared, (stream, array), dtype, (span, at));
             }
             Some(given) => {
-                let values = self.array(&given, dtype, at)?;
+                let values = written::array(self, &given, dtype, at)?;
                 let shape = shape.unwrap_or("...").to_string();
                 // Whole numbers without a declared type are integers where they look up rows, and
                 // floats elsewhere.
@@ -216,7 +216,7 @@ impl Eval<'_> {
         let wanted = self.inside(&plain);
         let name = self.free_name(&wanted);
         let declared = match &param.shape {
-            Some(shape) => Some(self.declared(shape)?),
+            Some(shape) => Some(declared::written_shape(self, shape)?),
             None => None,
         };
         let first = match param.initial {
@@ -236,10 +236,10 @@ impl Eval<'_> {
         first: Option<(Value, Span)>,
     ) -> Evaluated<Value> {
         let initial = match &first {
-            Some((value, at)) => Some((self.initial(value, *at)?, *at)),
+            Some((value, at)) => Some((written::initial(self, value, *at)?, *at)),
             None => None,
         };
-        let axes = param.shape.as_ref().map_or(Vec::new(), |shape| self.axis_names_in(shape));
+        let axes = param.shape.as_ref().map_or(Vec::new(), |shape| axis_names::axis_names_in(self, shape));
         let first = first.map(|(value, _)| value);
         let (precision, turns) = (param.precision, self.frame.turns.clone());
         let made =
@@ -259,7 +259,7 @@ impl Eval<'_> {
         })?;
         self.params.insert(tensor);
         self.relate(tensor, declared.as_ref(), *span)?;
-        self.note_axis_names(tensor, &made.axes);
+        axis_names::note_axis_names(self, tensor, &made.axes);
         if let Some(dtype) = self.dtype(made.precision)? {
             self.ask_quietly(*span, |graph| graph.set_precision(tensor, dtype))?;
         }
@@ -267,7 +267,7 @@ impl Eval<'_> {
             self.ask_quietly(*at, |graph| graph.set_initial(tensor, initial.clone()))?;
         }
         if self.frame.layer.is_some() {
-            let made = Made {
+            let made = MadeParam {
                 shape: declared.as_ref().map(|declared| declared.written.clone()),
                 first: made.first.clone(),
                 call: self.calls.last().copied(),
@@ -289,9 +289,9 @@ impl Eval<'_> {
     /// Checks that a function that is used again would make the same parameter as before.
     fn same_parameter(&mut self, made: &Value, param: &Param, span: Span) -> Evaluated<()> {
         let Value::Tensor(tensor) = made else { return Ok(()) };
-        let Some(Made { shape, first, call }) = self.made_as.get(tensor).cloned() else { return Ok(()) };
+        let Some(MadeParam { shape, first, call }) = self.made_as.get(tensor).cloned() else { return Ok(()) };
         let now = match &param.shape {
-            Some(shape) => Some(self.declared(shape)?.written),
+            Some(shape) => Some(declared::written_shape(self, shape)?.written),
             None => None,
         };
         let name = self.graph.quiet().name_of(*tensor).unwrap_or_default().to_string();
@@ -345,6 +345,7 @@ impl Eval<'_> {
         let span = shape.span.unwrap_or(name.span);
         let tensor = match value {
             Value::Tensor(tensor) => *tensor,
+            Value::Open => self.tensor(value, name.span)?,
             Value::Mistake => return Err(Reported),
             other => {
                 let message =
@@ -361,7 +362,7 @@ impl Eval<'_> {
                 return self.wrong(codes::KIND, message, span, help);
             }
         };
-        let declared = self.declared(shape)?;
+        let declared = declared::written_shape(self, shape)?;
         let sizes: Vec<_> = declared.sizes.iter().map(|(label, size)| (label.as_str(), size)).collect();
         self.ask(span, |graph| graph.declare_shape_with(tensor, &declared.text, &sizes))?;
         if declared.written != declared.text {

@@ -7,8 +7,10 @@ use broadloom::Array;
 use broadloom::files::{FileError, FileErrorKind, read_array, read_arrays};
 use broadloom_diagnostics::Span;
 
+use super::loaded::{self, Found};
+use super::{call, weights};
 use crate::codes;
-use crate::eval::call::Call;
+use crate::eval::given::Call;
 use crate::eval::{Eval, Evaluated};
 use crate::program::HAS_FILES;
 use crate::value::Value;
@@ -16,13 +18,20 @@ use crate::value::Value;
 /// `load("x.npy")`, `load("data.npz", "x")`
 pub(crate) fn load(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
     if call.given.iter().any(|given| given.name.is_some()) {
-        return eval.load_weights(call);
+        return weights::load_weights(eval, call);
     }
     let plain = call.plain();
     let (path, key) = match plain[..] {
         [path] => (path, None),
         [path, key] => (path, Some(key)),
-        _ => return eval.wrong_call(call, "`load` takes the path of a file", "write `load(\"x.npy\")`"),
+        _ => {
+            return call::wrong_call(
+                eval,
+                call,
+                "`load` takes the path of a file",
+                "write `load(\"x.npy\")`",
+            );
+        }
     };
     let text = eval.words(&path.value, path.span)?;
     let text = eval.filled(&text, path.span)?;
@@ -40,18 +49,16 @@ pub(crate) fn load(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
             help,
         );
     }
-    eval.reads_data = true;
-    let (found, names) = match read(&eval.folder().join(&text), key.as_deref()) {
+    let file = eval.folder().join(&text);
+    let (found, names) = match read_or_kept(eval, &file, key.as_deref()) {
         Ok(read) => read,
         Err(error) => return unreadable(eval, &text, &error, path.span),
     };
     match (found, key) {
         // A text file has no precision: the tensor that stores the numbers decides it.
         // A table does not say the type of its numbers, unless only integers hold them.
-        (Some(array), _) if text.ends_with(".csv") && array.dtype().is_float() => {
-            Ok(Value::Numbers(Rc::new(array)))
-        }
-        (Some(array), _) => Ok(Value::Array(Rc::new(array))),
+        (Some(array), _) if text.ends_with(".csv") && array.dtype().is_float() => Ok(Value::Numbers(array)),
+        (Some(array), _) => Ok(Value::Array(array)),
         (None, Some(key)) => {
             let message = format!("`{text}` has nothing called `{key}`");
             let help = match names.is_empty() {
@@ -68,6 +75,23 @@ pub(crate) fn load(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
             eval.wrong(codes::FILE, message, call.span, help)
         }
     }
+}
+
+/// What a file has: what was read before an edit, if the file is still the same.
+fn read_or_kept(eval: &mut Eval<'_>, path: &Path, key: Option<&str>) -> Result<Found, FileError> {
+    // A file that changes while it is read has changed afterwards.
+    let stamp = loaded::stamp(path);
+    eval.data_files.push((path.to_path_buf(), stamp));
+    let kept = eval.loaded.as_mut().and_then(|loaded| loaded.find(path, key, &stamp));
+    if let Some(kept) = kept {
+        return Ok(kept);
+    }
+    let (array, names) = read(path, key)?;
+    let found = (array.map(Rc::new), names);
+    if let Some(loaded) = &mut eval.loaded {
+        loaded.keep(path, key, stamp, found.clone());
+    }
+    Ok(found)
 }
 
 /// The array with a name, or the only one if no name is given, and the names of all arrays.

@@ -6,6 +6,9 @@
 //! [`Value::Mistake`], whose uses are not reported: the statements after it are evaluated as if it
 //! were right, so one run reports every independent mistake.
 //!
+//! Statements, expressions, functions and actions need each other, and the whole state: they are methods of [`Eval`]. All
+//! else is a function that is given the state, for reading if it changes nothing.
+//!
 //! | file | evaluates |
 //! |---|---|
 //! | `statement` | statements that bind names |
@@ -20,65 +23,61 @@
 //! | `contract` | written signatures |
 //! | `scheme` | bodies of functions with open arguments, aside from the program |
 //! | `unapplied` | nothing: it checks the names in functions that are never applied |
+//! | `unknown`, `tried` | bodies with arguments of which nothing is known; functions of the language with values of each kind |
 //! | `spec` | operations by a spec, and captured sizes |
 //! | `traps` | specs and shapes in texts that are easily misread |
 //! | `action` | statements that act when the program runs |
 //! | `weights` | statements that load weights into parameters |
-//! | `foreign`, `elsewhere` | nothing: they explain names that do not exist, or not here |
-//! | `habits`, `printed`, `grouped`, `reordered` | nothing: they explain what other libraries write otherwise |
-//! | `report` | errors of the graph, as diagnostics |
+//! | `advice` | nothing: it explains mistakes |
+//! | `reporting`, `report` | nothing: mistakes with their places; errors of the graph, as diagnostics |
 //! | `checkpoint` | nothing: it keeps the state between two statements, for the check after an edit |
+//! | `loaded`, `looked` | nothing: they keep arrays of files, and which functions have no mistakes, for the check after an edit |
 
 mod act;
 mod action;
+pub(crate) mod advice;
+mod applied;
 mod apply;
 mod averaged;
 mod axis_names;
-mod blame;
+mod bound_names;
 pub(crate) mod builtin;
 pub(crate) mod call;
-mod causes;
 mod checkpoint;
-mod clashes;
 mod contract;
 mod convert;
 mod declared;
 mod dim;
 mod elements;
-mod elsewhere;
 mod expr;
 mod first_values;
-mod foreign;
 mod formula;
-mod grouped;
-mod habits;
+pub(crate) mod given;
 pub mod interface;
 mod leaf;
 pub(crate) mod library;
 mod load;
-mod makers;
-mod misgiven;
+pub(crate) mod loaded;
+pub(crate) mod looked;
 mod path;
-mod printed;
 pub(crate) mod read_spec;
-mod reordered;
-mod replay;
+pub(crate) mod replay;
 mod report;
-mod rules;
+mod reporting;
 mod scheme;
 pub(crate) mod spec;
 mod statement;
 pub(crate) mod streams;
-mod translated;
+mod taken_names;
 mod traps;
+mod tried;
 mod unapplied;
-mod wanted;
+mod unknown;
 mod watched;
-mod weights;
-mod windows;
+pub(crate) mod weights;
 mod written;
 
-pub(crate) use apply::Applied;
+pub(crate) use applied::Applied;
 pub use builtin::builtins;
 pub(crate) use checkpoint::Checkpoint;
 pub(crate) use report::diagnosed;
@@ -88,14 +87,15 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use broadloom::{AxisName, Error, Graph, Tensor};
-use broadloom_diagnostics::{Diagnostic, Fact, SourceId, Sources, Span};
+use broadloom_diagnostics::{Diagnostic, SourceId, Sources, Span};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::codes;
 use crate::plan::{Action, Plan};
 use crate::program::{Dim, Made, Options, Origin, Written};
-use crate::syntax::ast::{ExprId, File, Name, Names, Statement};
+use crate::syntax::ast::{ExprId, ExprKind, File, Ident, Name, Names, Statement};
 use crate::value::{BuiltinId, Defining, Function, Layer, Scope, Value};
+use taken_names::TakenNames;
 use watched::Watched;
 
 /// The error of an evaluation whose mistake has already been reported.
@@ -111,9 +111,6 @@ const DEEPEST: usize = 300;
 /// The largest number of evaluated expressions and loop turns. A program that needs more repeats
 /// itself without end.
 const MOST_WORK: u64 = 4_000_000;
-
-/// The longest comment of a function of the library that a message quotes, unless it is one sentence.
-const LONGEST_COMMENT: usize = 240;
 
 /// The number of errors after which evaluation stops.
 const MOST_ERRORS: usize = 50;
@@ -166,8 +163,8 @@ pub(crate) struct Eval<'o> {
     pub imports: Vec<(Span, SourceId)>,
     /// The functions that were checked without an application, and those that were not.
     pub definitions: crate::program::Definitions,
-    /// Names of leaves and layers that are taken, with the last number that was added to each.
-    taken: FxHashMap<String, u32>,
+    /// The names of leaves and layers.
+    taken: TakenNames,
     frame: Frame,
     /// The call sites of the functions that are being applied.
     calls: Vec<Span>,
@@ -185,7 +182,7 @@ pub(crate) struct Eval<'o> {
     /// The parameters.
     params: FxHashSet<Tensor>,
     /// The shape and first value of each parameter of a function.
-    made_as: FxHashMap<Tensor, leaf::Made>,
+    made_as: FxHashMap<Tensor, leaf::MadeParam>,
     /// States without a shape, with the spans of their declarations.
     shapeless: Vec<(Tensor, Span)>,
     /// Tensors that something is assigned to.
@@ -202,8 +199,14 @@ pub(crate) struct Eval<'o> {
     aside: Option<scheme::Aside>,
     /// True if bodies are walked aside only as far as that takes little time.
     is_brief: bool,
-    /// True if numbers were read from files.
-    pub reads_data: bool,
+    /// The number of tensors that were copied for that.
+    copied: usize,
+    /// The files that numbers were read from, as they were then.
+    pub data_files: Vec<(PathBuf, loaded::Stamp)>,
+    /// The arrays of files that were read, and are kept while the program is edited.
+    pub loaded: Option<loaded::Loaded>,
+    /// The functions that were looked at before, while the program is edited.
+    pub looked: Option<looked::Looked>,
     /// The statements that load weights, and what they load into.
     weights: Vec<(Value, crate::weights::Load)>,
 }
@@ -283,7 +286,7 @@ impl<'o> Eval<'o> {
             files: Vec::new(),
             imports: Vec::new(),
             definitions: crate::program::Definitions::default(),
-            taken: FxHashMap::default(),
+            taken: TakenNames::default(),
             frame,
             calls: Vec::new(),
             depth: 0,
@@ -302,7 +305,10 @@ impl<'o> Eval<'o> {
             errors: 0,
             aside: None,
             is_brief: false,
-            reads_data: false,
+            copied: 0,
+            data_files: Vec::new(),
+            loaded: None,
+            looked: None,
             weights: Vec::new(),
         }
     }
@@ -390,6 +396,10 @@ impl<'o> Eval<'o> {
         self.work += 1;
         self.replay.count_step(self.depth);
         if self.work > MOST_WORK {
+            if let Some(aside) = &mut self.aside {
+                aside.is_cut = true;
+                return Err(Reported);
+            }
             let message = "this program takes more than four million steps to build";
             let help = "`for`, lists and functions that call themselves are written out; `repeat` runs a loop when the program runs";
             return self
@@ -411,61 +421,6 @@ impl<'o> Eval<'o> {
         let made = inside(self);
         self.depth -= 1;
         made
-    }
-
-    /// The span for a message: a place inside the library is replaced by the call that uses it.
-    pub(crate) fn place(&self, span: Span) -> Span {
-        if !self.library.contains(&span.source) {
-            return span;
-        }
-        let user = self.calls.iter().rev().find(|call| !self.library.contains(&call.source));
-        user.copied().unwrap_or(span)
-    }
-
-    /// Reports a mistake.
-    pub(crate) fn fail<T>(&mut self, diagnostic: Diagnostic) -> Evaluated<T> {
-        self.errors += 1;
-        // A function that is applied often reports its mistakes once.
-        if self.errors <= MOST_ERRORS && !self.diagnostics.contains(&diagnostic) {
-            self.diagnostics.push(diagnostic);
-        }
-        Err(Reported)
-    }
-
-    /// Reports a mistake at a place.
-    pub fn wrong<T>(
-        &mut self,
-        code: &'static str,
-        message: impl Into<String>,
-        span: Span,
-        help: impl Into<String>,
-    ) -> Evaluated<T> {
-        self.wrong_by(code, message, span, help, Vec::new())
-    }
-
-    /// Reports a mistake at a place, with its facts.
-    pub(crate) fn wrong_by<T>(
-        &mut self,
-        code: &'static str,
-        message: impl Into<String>,
-        span: Span,
-        help: impl Into<String>,
-        facts: Vec<Fact>,
-    ) -> Evaluated<T> {
-        let help: String = help.into();
-        let place = self.place(span);
-        let mut diagnostic = Diagnostic::error(code, message, place, "");
-        diagnostic.facts = facts;
-        // Inside of the library it follows from what was reported about the same call.
-        let is_known =
-            |known: &Diagnostic| known.is_error() && known.primary().is_some_and(|label| label.span == place);
-        if place != span && self.diagnostics.iter().any(is_known) {
-            return Err(Reported);
-        }
-        if let Some(about) = self.about_library(span).filter(|_| place != span) {
-            diagnostic = diagnostic.with_note(about);
-        }
-        self.fail(if help.is_empty() { diagnostic } else { diagnostic.with_help(help) })
     }
 
     /// The folder of files that the program names.
@@ -495,8 +450,8 @@ impl<'o> Eval<'o> {
         self.note_origins(span);
         match made {
             Ok(made) => Ok(made),
-            Err(error) if self.replay.is_playing => Err(self.fail_to_replay(&error)),
-            Err(error) => self.refused(&error, span),
+            Err(error) if self.replay.is_playing => Err(replay::fail_to_replay(self, &error)),
+            Err(error) => report::refused(self, &error, span),
         }
     }
 
@@ -521,35 +476,6 @@ impl<'o> Eval<'o> {
         self.note_shown(tensor, span, short);
     }
 
-    /// The comment above a function of the library that is called at a place: it says what the
-    /// function takes and returns.
-    fn about_library(&self, span: Span) -> Option<String> {
-        let place = self.place(span);
-        let called = self.applied.iter().rev().find(|applied| applied.is_of_library_at(place))?;
-        self.comment_above(called.defined())
-    }
-
-    /// The comment above a function, by the place of its name.
-    fn comment_above(&self, name: Span) -> Option<String> {
-        let source = self.sources.get(name.source);
-        let line = source.line_of(name.start);
-        let is_comment = |line: &u32| source.line(*line).starts_with("# ");
-        let above = (1..line).rev().take_while(is_comment).collect::<Vec<u32>>();
-        let words: Vec<&str> =
-            above.iter().rev().map(|line| source.line(*line).trim_start_matches("# ").trim()).collect();
-        let name = self.sources.slice(name);
-        // The first sentences say what it is for, and `explain` shows the rest. Dots inside of a shape do not end one.
-        let about = words.join(" ");
-        let ends = |at: &usize| {
-            let (before, behind) = (&about[..*at], &about[*at + 2..]);
-            !before.ends_with('.') && behind.starts_with(|first: char| first.is_uppercase() || first == '`')
-        };
-        let sentences = about.match_indices(". ").map(|(at, _)| at).filter(ends).chain([about.len()]);
-        let sentences: Vec<usize> = sentences.map(|at| (at + 1).min(about.len())).collect();
-        let end = sentences.iter().rev().find(|end| **end <= LONGEST_COMMENT).or(sentences.first());
-        end.filter(|end| **end > 0).map(|end| format!("about `{name}`: {}", &about[..*end]))
-    }
-
     /// The text of a name.
     fn text(&self, name: Name) -> &str {
         self.names.text(name)
@@ -557,6 +483,24 @@ impl<'o> Eval<'o> {
 
     fn span_of(&self, expr: ExprId) -> Span {
         self.frame.file.expr(expr).span
+    }
+
+    /// Returns true if a name has a value here.
+    pub(crate) fn is_known(&self, name: Ident) -> bool {
+        self.frame.scope.find(name.name).is_some()
+    }
+
+    /// The value of a number that is written as a literal.
+    pub(crate) fn literal_number(&self, expr: ExprId) -> Option<f64> {
+        let file = &self.frame.file;
+        match &file.expr(expr).kind {
+            ExprKind::Number(number) => Some(*number),
+            ExprKind::Unary(crate::syntax::ast::Unary::Minus, inner) => match &file.expr(*inner).kind {
+                ExprKind::Number(number) => Some(-number),
+                _ => None,
+            },
+            _ => None,
+        }
     }
 
     /// Gives a tensor a name, and adds a line to the tables.
@@ -571,20 +515,19 @@ impl<'o> Eval<'o> {
 
     /// A name that is not taken: the one asked for, or the first free one of `name2`, `name3`, …
     fn free_name(&mut self, name: &str) -> String {
-        let Some(last) = self.taken.get(name).copied() else {
-            self.taken.insert(name.to_string(), 1);
-            return name.to_string();
-        };
-        // Counts on from the last number, so that repeated requests for a name do not get slower.
-        let mut number = last + 1;
-        while self.taken.contains_key(&format!("{name}{number}")) {
-            number += 1;
-            self.work += 1;
-        }
-        let free = format!("{name}{number}");
-        self.taken.insert(name.to_string(), number);
-        self.taken.insert(free.clone(), 1);
+        self.free_path(name).to_string()
+    }
+
+    /// The same, where the text is shared with the list of names.
+    fn free_path(&mut self, name: &str) -> Rc<str> {
+        let (free, tried) = self.taken.take(name);
+        self.work += tried;
         free
+    }
+
+    /// Forgets which names are taken, and how parameters were made, when nothing more is evaluated.
+    pub fn forget_names(&mut self) {
+        (self.taken, self.made_as) = Default::default();
     }
 
     /// The path of the function that is being applied, with a dot, for names inside of it.
@@ -618,8 +561,7 @@ impl<'o> Eval<'o> {
         if let Some(path) = &*layer.path.borrow() {
             return path.clone();
         }
-        let wanted = format!("{}{}", layer.outer, layer.name.borrow());
-        let path: Rc<str> = self.free_name(&wanted).into();
+        let path = self.free_path(&layer.wanted_path());
         layer.place_at(path.clone());
         path
     }

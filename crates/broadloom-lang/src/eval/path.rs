@@ -14,75 +14,73 @@ use crate::suggest;
 use crate::syntax::ast::{Ident, Name};
 use crate::value::{Layer, Value};
 
-impl Eval<'_> {
-    /// Makes layers that a body binds to a name a field of the layer whose body it is.
-    pub(super) fn note_part(&mut self, name: Name, value: &Value) {
-        if let Some(layer) = self.frame.layer.as_ref().filter(|_| has_layer(value)) {
-            layer.keep_part(name, value.clone());
+/// Makes layers that a body binds to a name a field of the layer whose body it is.
+pub(super) fn note_part(eval: &mut Eval<'_>, name: Name, value: &Value) {
+    if let Some(layer) = eval.frame.layer.as_ref().filter(|_| has_layer(value)) {
+        layer.keep_part(name, value.clone());
+    }
+}
+
+/// The field of a layer.
+pub(super) fn part(eval: &mut Eval<'_>, layer: &Rc<Layer>, field: Ident) -> Evaluated<Value> {
+    if let Some(value) = find_part(eval, layer, field.name) {
+        return Ok(value);
+    }
+    let text = eval.text(field.name).to_string();
+    let name = layer.name.borrow().to_string();
+    let message = format!("`{name}` has no parameter and no layer called `{text}`");
+    let help = parts_of(eval, layer, &text);
+    eval.wrong(codes::FIELD, message, field.span, help)
+}
+
+fn find_part(eval: &Eval<'_>, layer: &Layer, name: Name) -> Option<Value> {
+    let named = || layer.parts.borrow().get(&name).cloned();
+    layer.scope.own(name).or_else(named).or_else(|| unnamed(layer, eval.text(name)))
+}
+
+/// Returns true if a layer has a field.
+pub(super) fn has_part(eval: &Eval<'_>, layer: &Layer, name: Name) -> bool {
+    find_part(eval, layer, name).is_some()
+}
+
+/// Reports a field of something that has none.
+pub(super) fn no_fields<T>(eval: &mut Eval<'_>, value: &Value, field: Ident, span: Span) -> Evaluated<T> {
+    let message = format!("{} has no fields", value.kind());
+    let help = match value {
+        Value::List(items) if items.iter().any(has_layer) => {
+            let field_text = eval.text(field.name);
+            let of = eval.quote(Span { end: field.span.start.saturating_sub(1), ..span });
+            format!("say which of its {} layers: `{of}[0].{field_text}`", items.len())
+        }
+        _ => {
+            "fields are sizes of tensors (`y.h`), gradients (`w.grad`), parameters and layers of functions, and names of modules".into()
+        }
+    };
+    eval.wrong(codes::FIELD, message, span, help)
+}
+
+/// The fields that a layer has, where another one was written.
+fn parts_of(eval: &Eval<'_>, layer: &Layer, wanted: &str) -> String {
+    let is_part = |value: &Value| matches!(value, Value::Tensor(_)) || has_layer(value);
+    let mut known = layer.scope.own_names(is_part);
+    known.extend(layer.parts.borrow().iter().map(|(name, _)| *name));
+    let mut known: Vec<String> = known.into_iter().map(|name| eval.text(name).to_string()).collect();
+    for (_, inner) in layer.made.borrow().iter() {
+        if let Value::Layer(inner) = inner {
+            known.extend(own_name(layer, inner).filter(|name| !name.contains('.')));
         }
     }
-
-    /// The field of a layer.
-    pub(super) fn part(&mut self, layer: &Rc<Layer>, field: Ident) -> Evaluated<Value> {
-        if let Some(value) = self.find_part(layer, field.name) {
-            return Ok(value);
-        }
-        let text = self.text(field.name).to_string();
-        let name = layer.name.borrow().to_string();
-        let message = format!("`{name}` has no parameter and no layer called `{text}`");
-        let help = self.parts_of(layer, &text);
-        self.wrong(codes::FIELD, message, field.span, help)
+    known.sort_unstable();
+    known.dedup();
+    if known.is_empty() {
+        return "parameters are made when a function is applied for the first time".into();
     }
-
-    fn find_part(&self, layer: &Layer, name: Name) -> Option<Value> {
-        let named = || layer.parts.borrow().get(&name).cloned();
-        layer.scope.own(name).or_else(named).or_else(|| unnamed(layer, self.text(name)))
-    }
-
-    /// Returns true if a layer has a field.
-    pub(super) fn has_part(&self, layer: &Layer, name: Name) -> bool {
-        self.find_part(layer, name).is_some()
-    }
-
-    /// Reports a field of something that has none.
-    pub(super) fn no_fields<T>(&mut self, value: &Value, field: Ident, span: Span) -> Evaluated<T> {
-        let message = format!("{} has no fields", value.kind());
-        let help = match value {
-            Value::List(items) if items.iter().any(has_layer) => {
-                let field_text = self.text(field.name);
-                let of = self.quote(Span { end: field.span.start.saturating_sub(1), ..span });
-                format!("say which of its {} layers: `{of}[0].{field_text}`", items.len())
-            }
-            _ => {
-                "fields are sizes of tensors (`y.h`), gradients (`w.grad`), parameters and layers of functions, and names of modules".into()
-            }
-        };
-        self.wrong(codes::FIELD, message, span, help)
-    }
-
-    /// The fields that a layer has, where another one was written.
-    fn parts_of(&self, layer: &Layer, wanted: &str) -> String {
-        let is_part = |value: &Value| matches!(value, Value::Tensor(_)) || has_layer(value);
-        let mut known = layer.scope.own_names(is_part);
-        known.extend(layer.parts.borrow().keys().copied());
-        let mut known: Vec<String> = known.into_iter().map(|name| self.text(name).to_string()).collect();
-        for inner in layer.made.borrow().values() {
-            if let Value::Layer(inner) = inner {
-                known.extend(own_name(layer, inner).filter(|name| !name.contains('.')));
-            }
-        }
-        known.sort_unstable();
-        known.dedup();
-        if known.is_empty() {
-            return "parameters are made when a function is applied for the first time".into();
-        }
-        let near = suggest::nearest(wanted, known.iter().map(String::as_str));
-        let all: Vec<String> = known.iter().map(|name| format!("`{name}`")).collect();
-        let all = suggest::listed(&all);
-        match near {
-            Some(near) => format!("did you mean `{near}`? there is {all}"),
-            None => format!("there is {all}"),
-        }
+    let near = suggest::nearest(wanted, known.iter().map(String::as_str));
+    let all: Vec<String> = known.iter().map(|name| format!("`{name}`")).collect();
+    let all = suggest::listed(&all);
+    match near {
+        Some(near) => format!("did you mean `{near}`? there is {all}"),
+        None => format!("there is {all}"),
     }
 }
 
@@ -102,7 +100,7 @@ fn unnamed(layer: &Layer, wanted: &str) -> Option<Value> {
         Value::Layer(inner) => own_name(layer, inner).is_some_and(|name| name == wanted),
         _ => false,
     };
-    made.values().find(is_wanted).cloned()
+    made.iter().map(|(_, value)| value).find(is_wanted).cloned()
 }
 
 /// The path of a layer inside of another one, once it has made something.

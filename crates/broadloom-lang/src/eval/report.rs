@@ -6,66 +6,65 @@ use std::borrow::Cow;
 use broadloom::{Axis, Error, ErrorKind, MessageLine, Node, PartialAxis, Remedy, Tensor, example_shape};
 use broadloom_diagnostics::{Advice, Diagnostic, Fact, Help, Label, Link, Role, Span};
 
-use super::{Eval, Evaluated, Reported};
+use super::advice::{blame, causes, code::in_loom, makers, windows};
+use super::{Eval, Evaluated, Reported, reporting};
 use crate::codes;
 use crate::program::{Dim, Origin, Program};
 
-impl Eval<'_> {
-    /// Reports an error of the graph.
-    pub(super) fn refused<T>(&mut self, error: &Error, span: Span) -> Evaluated<T> {
-        let place = self.place(span);
-        let mut diagnostic = diagnosed(error, place, &self.origins);
-        if place != span {
-            // The height and the width of one image are one mistake.
-            let same = |known: &Diagnostic| {
-                known.code == diagnostic.code && known.primary().is_some_and(|label| label.span == place)
-            };
-            if self.diagnostics.iter().any(same) {
-                return Err(Reported);
-            }
-            diagnostic = from_outside(diagnostic, error);
-            if let Some(about) = self.about_library(span) {
-                diagnostic = diagnostic.with_note(about);
-            }
+/// Reports an error of the graph.
+pub(super) fn refused<T>(eval: &mut Eval<'_>, error: &Error, span: Span) -> Evaluated<T> {
+    let place = eval.place(span);
+    let mut diagnostic = diagnosed(error, place, &eval.origins);
+    if place != span {
+        // The height and the width of one image are one mistake.
+        let same = |known: &Diagnostic| {
+            known.code == diagnostic.code && known.primary().is_some_and(|label| label.span == place)
+        };
+        if eval.diagnostics.iter().any(same) {
+            return Err(Reported);
         }
-        if named_axis(error).is_some_and(|of| of.is_some_and(|of| self.is_inside_library(of))) {
-            diagnostic = by_its_sizes(diagnostic, error);
+        diagnostic = from_outside(diagnostic, error);
+        if let Some(about) = reporting::about_library(eval, span) {
+            diagnostic = diagnostic.with_note(about);
         }
-        // Users of the library cannot change what it writes.
-        diagnostic.help.retain(|help| match &help.kind {
-            Advice::Declare(names) if place == span => !names.iter().any(|name| self.is_inside_library(name)),
-            Advice::Declare(_) | Advice::Product => place == span,
-            _ => true,
-        });
-        if let Some(advice) = self.cause(error.kind(), span) {
-            diagnostic.help = vec![advice.into()];
-        }
-        if matches!(error.kind(), ErrorKind::Mismatch | ErrorKind::Arithmetic) {
-            if self.is_same_whole(&diagnostic) {
-                return Err(Reported);
-            }
-            diagnostic = self.with_makers(diagnostic, error);
-            diagnostic = self.with_strides(diagnostic, error, span);
-            diagnostic = self.blamed(diagnostic, error, place, span);
-            diagnostic.help.extend(self.without_padding(error, span).map(Help::from));
-        }
-        self.fail(diagnostic)
     }
+    if named_axis(error).is_some_and(|of| of.is_some_and(|of| is_inside_library(eval, of))) {
+        diagnostic = by_its_sizes(diagnostic, error);
+    }
+    // Users of the library cannot change what it writes.
+    diagnostic.help.retain(|help| match &help.kind {
+        Advice::Declare(names) if place == span => !names.iter().any(|name| is_inside_library(eval, name)),
+        Advice::Declare(_) | Advice::Product => place == span,
+        _ => true,
+    });
+    if let Some(advice) = causes::cause(eval, error.kind(), span) {
+        diagnostic.help = vec![advice.into()];
+    }
+    if matches!(error.kind(), ErrorKind::Mismatch | ErrorKind::Arithmetic) {
+        if is_same_whole(eval, &diagnostic) {
+            return Err(Reported);
+        }
+        diagnostic = makers::with_makers(eval, diagnostic, error);
+        diagnostic = windows::with_strides(eval, diagnostic, error, span);
+        diagnostic = blame::blamed(eval, diagnostic, error, place, span);
+        diagnostic.help.extend(windows::without_padding(eval, error, span).map(Help::from));
+    }
+    eval.fail(diagnostic)
+}
 
-    /// Returns true if an axis that is too small for its parts has been reported.
-    fn is_same_whole(&self, wrong: &Diagnostic) -> bool {
-        let is_whole = |fact: &&Fact| matches!(fact, Fact::TooLarge(_));
-        let own = wrong.facts.iter().find(is_whole);
-        own.is_some() && self.diagnostics.iter().any(|known| known.facts.iter().find(is_whole) == own)
-    }
+/// Returns true if an axis that is too small for its parts has been reported.
+fn is_same_whole(eval: &Eval<'_>, wrong: &Diagnostic) -> bool {
+    let is_whole = |fact: &&Fact| matches!(fact, Fact::TooLarge(_));
+    let own = wrong.facts.iter().find(is_whole);
+    own.is_some() && eval.diagnostics.iter().any(|known| known.facts.iter().find(is_whole) == own)
+}
 
-    /// Returns true if the body of a function of the library has made the tensor of a name.
-    fn is_inside_library(&self, name: &str) -> bool {
-        name.rsplit_once('.').is_some_and(|(owner, _)| {
-            let mut inside = self.applied.iter().filter(|applied| applied.is_of_library());
-            inside.any(|applied| applied.shown(None).path == owner)
-        })
-    }
+/// Returns true if the body of a function of the library has made the tensor of a name.
+fn is_inside_library(eval: &Eval<'_>, name: &str) -> bool {
+    name.rsplit_once('.').is_some_and(|(owner, _)| {
+        let mut inside = eval.applied.iter().filter(|applied| applied.is_of_library());
+        inside.any(|applied| applied.path() == owner)
+    })
 }
 
 impl Program {
@@ -110,12 +109,28 @@ impl Program {
                 let layer = function.to_string();
                 diagnostic.facts.extend(is_first.then_some(Fact::NoSize { layer }));
             }
+            if let Some((call, name)) = origin.and_then(|origin| self.caller_of(origin)) {
+                let is_there = |label: &Label| call.contains(label.span) || label.span.contains(call);
+                if !diagnostic.labels.iter().any(is_there) {
+                    diagnostic.labels.push(Label::here(call, format!("`{name}` is applied")));
+                }
+            }
             if let Some(help) = error.step().and_then(|step| self.unit_that_is_read(step)) {
                 diagnostic.labels.iter_mut().for_each(|label| label.text.clear());
                 diagnostic.help = vec![help.into()];
             }
             self.diagnostics.push(diagnostic);
         }
+    }
+
+    /// The outermost application of a function of the program in which something was made.
+    fn caller_of(&self, origin: Origin) -> Option<(Span, &str)> {
+        let mut at = origin.application?;
+        while let Some(outer) = self.applications.get(at as usize)?.outer {
+            at = outer;
+        }
+        let application = self.applications.get(at as usize).filter(|application| !application.library)?;
+        Some((application.span, &application.function))
     }
 
     /// Advice for a parameter of a layer of the library that reads an axis without a size.
@@ -144,9 +159,13 @@ impl Program {
             is_open && matches!(operands(*tensor)[..], [from] if elements(from) == elements(*tensor))
         };
         let read = read.into_iter().find(|tensor| *tensor != made && is_added(tensor))?;
-        let (name, shape) = (self.graph.message_name(read), self.graph.shape(read).to_string());
-        let sized = shape.replace(['_', '?'], "1");
-        let is_known = !sized.contains("..") && !name.contains(['(', '.']);
+        let (name, mut sized) = (self.graph.message_name(read), self.graph.shape(read));
+        let is_known = !sized.rows.iter().any(|row| row.open) && !name.contains(['(', '.']);
+        for axis in sized.rows.iter_mut().flat_map(|row| &mut row.lead) {
+            if matches!(axis, PartialAxis::Known(Axis::Unit) | PartialAxis::Unknown) {
+                *axis = PartialAxis::Sized(1);
+            }
+        }
         is_known.then(|| {
             format!("the last axis of `{name}` claims no size: write `reshape({name}, \"{sized}\")`, with an axis of size 1")
         })
@@ -220,6 +239,9 @@ impl Program {
             for dim in about {
                 diagnostic = diagnostic.with_label(dim.span, size(dim));
             }
+            if let Some(origin) = self.origins.get(check.step()) {
+                diagnostic = diagnostic.with_label(origin.span, "asks for it");
+            }
             let help = "declare or set another size, one for which it holds";
             self.diagnostics.push(diagnostic.with_help(help));
         }
@@ -292,13 +314,15 @@ pub(crate) fn diagnosed(error: &Error, span: Span, origins: &[Origin]) -> Diagno
         diagnostic.chain.push(Link { text: link.text.clone(), span: origin(link).map(|origin| origin.span) });
     }
     // Other help does not depend on the language.
-    let is_worded = |remedy: &Remedy| {
-        matches!(remedy, Remedy::Follows | Remedy::Spec | Remedy::Transpose | Remedy::Window(_))
-    };
+    let is_worded = |remedy: &Remedy| matches!(remedy, Remedy::Follows | Remedy::Spec | Remedy::Window(_));
     let remedy = error.remedy().filter(|remedy| !is_worded(remedy));
     let worded = |help: &Help| match remedy.filter(|_| help.is_remedy) {
-        Some(remedy) => Help { is_remedy: true, ..in_this_language(remedy).into() },
-        None => help.clone(),
+        Some(remedy) => Help::from(in_this_language(remedy)).as_remedy(),
+        None => {
+            let mut help = help.clone();
+            help.write_in(in_loom);
+            help
+        }
     };
     error.help().iter().map(worded).fold(diagnostic, Diagnostic::with_help)
 }

@@ -12,33 +12,57 @@ use broadloom::{Graph, StatedNames, Tensor};
 use broadloom_diagnostics::{Diagnostic, Sources, Span};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::bound_names::bound_by_def;
 use super::contract::states_shapes;
-use super::unapplied::bound_by_def;
-use super::{Eval, Evaluated, Frame, MOST_WORK, Reported};
+use super::unknown::{Unknown, is_unknown};
+use super::{Eval, Evaluated, Frame, MOST_WORK, Reported, contract, unapplied};
 use crate::codes;
-use crate::eval::call::Given;
+use crate::eval::given::Given;
 use crate::program::Asked;
-use crate::signature::{self, NotInferred, Scheme, Signature};
-use crate::syntax::ast::{Argument, AxisKind, ExprKind, Name, Shape, StatementKind};
-use crate::value::{Function, Layer, Scope, Value};
+use crate::signature::{self, ArgumentShape, NotInferred, Scheme, Signature};
+use crate::syntax::ast::{Argument, AxisKind, Body, Expr, ExprKind, Name, Shape, Statement, StatementKind};
+use crate::value::{Defining, Function, Layer, Scope, Value};
 
 /// The least size of an argument that is a size: one would be taken for an axis that broadcasts.
 const LEAST: u64 = 2;
 
 /// The number of expressions of a body that are evaluated if its signature was not asked for.
-const BRIEF: u64 = 20_000;
-/// Programs with more tensors are not copied for that.
-const LARGE: usize = 2_000;
+const BRIEF: u64 = 200_000;
+/// So many tensors are copied for that, in all, for functions that use what is around them.
+const MOST_COPIED: usize = 2_000_000;
+/// Functions that nobody applies are looked at so many functions deep.
+const DEEPEST: usize = 16;
 
 /// Layers of the program have twins while a body is walked aside, so that the walk leaves nothing in them.
 #[derive(Default)]
 pub(super) struct Aside {
     own: FxHashSet<*const Layer>,
     twins: FxHashMap<*const Layer, Rc<Layer>>,
+    /// The number of bodies that are walked aside, this one included, each inside of the one before.
+    depth: usize,
     /// True if sizes that are arguments may turn out to be equal.
     is_loose: bool,
+    /// Nothing is known of the arguments, not even their kinds.
+    pub(super) unknown: Option<Unknown>,
+    /// True if these are those of the function itself, and not only of one around it.
+    is_unknown: bool,
+    /// True if the body asks whether it is applied in training.
+    pub(super) asks_training: bool,
+    /// True if the body takes more steps than are walked.
+    pub(super) is_cut: bool,
     /// The names of the last signature that was stated: when the walk ends, those of the function itself.
     stated: StatedNames,
+}
+
+/// The way in which a body is walked.
+#[derive(Clone, Copy, Default)]
+struct Way {
+    /// Sizes that are arguments may turn out to be equal.
+    is_loose: bool,
+    /// As it is applied after training.
+    is_inference: bool,
+    /// Nothing is known of the arguments, not even their kinds.
+    is_unknown: bool,
 }
 
 /// A body that was walked with open arguments.
@@ -56,6 +80,27 @@ struct Walked {
     diagnostics: Vec<Diagnostic>,
     /// The beginning of the names of its parameters.
     prefix: String,
+    /// True if the body asks whether it is applied in training.
+    asks_training: bool,
+    /// True if the body takes more steps than are walked.
+    is_cut: bool,
+}
+
+impl Walked {
+    /// A body that was not walked.
+    fn nothing() -> Walked {
+        Walked {
+            graph: Graph::new(),
+            before: 0,
+            open: Vec::new(),
+            result: Err(Reported),
+            stated: StatedNames::default(),
+            diagnostics: Vec::new(),
+            prefix: String::new(),
+            asks_training: false,
+            is_cut: true,
+        }
+    }
 }
 
 impl<'o> Eval<'o> {
@@ -108,8 +153,12 @@ impl<'o> Eval<'o> {
 
     /// The signature of a function as it is defined, or of a layer with its configuration.
     pub(super) fn signature(&mut self, function: &Rc<Function>, layer: Option<&Layer>) -> Signature {
-        let walked = self.walk(function, layer.map(|layer| &layer.config[..]));
-        let scheme = self.scheme_of(function, &walked);
+        let config = layer.map(|layer| &layer.config[..]);
+        let walked = self.walk(function, config, Way::default());
+        let scheme = match self.mistake_of(function, config, &walked) {
+            Some(mistake) => Err(NotInferred::Wrong(mistake)),
+            None => self.scheme_of(function, &walked),
+        };
         let (shapes, scheme) = match scheme {
             Ok((shapes, scheme)) => (shapes, Ok(scheme)),
             Err(why) => (Vec::new(), Err(why)),
@@ -119,26 +168,61 @@ impl<'o> Eval<'o> {
             Some(layer) => self.given_config(function, &layer.config),
             None => list.iter().map(|each| self.written_argument(function, each)).collect(),
         });
+        // What callers see of a function that is not inferred is what it states.
+        let written =
+            |shape: Option<&Shape>| shape?.span.map(|span| self.sources.slice(span).trim().to_string());
         let argument = |each: &Argument| {
             let at = walked.open.iter().position(|(name, _)| *name == each.name.name);
-            signature::Argument {
+            signature::SignatureArgument {
                 name: self.text(each.name.name).to_string(),
-                shape: at.and_then(|at| shapes.get(at).cloned()),
+                shape: at
+                    .and_then(|at| shapes.get(at).cloned())
+                    .or_else(|| written(each.shape.as_ref()).map(|text| ArgumentShape { text, rows: None })),
                 default: each.default.map(|default| self.quote(function.file.expr(default).span)),
             }
         };
         let arguments = def.arguments.iter().map(argument).collect();
         let name = self.text(def.name.name).to_string();
-        Signature { name, config, arguments, scheme, span: def.name.span }
+        Signature {
+            name,
+            config,
+            arguments,
+            stated: written(def.result.as_ref()),
+            scheme,
+            span: def.name.span,
+        }
+    }
+
+    /// A mistake in a body that could not be walked to its end, if it is one whatever the arguments are.
+    fn mistake_of(
+        &mut self,
+        function: &Rc<Function>,
+        config: Option<&[Value]>,
+        walked: &Walked,
+    ) -> Option<String> {
+        if walked.result.is_ok() || walked.diagnostics.iter().any(is_about_shapes) {
+            return None;
+        }
+        let way = Way { is_unknown: true, ..Way::default() };
+        let unknown = self.walk_once(function, config, way);
+        unknown.diagnostics.iter().find(|each| each.is_error()).map(|each| each.message.clone())
     }
 
     /// The shapes of the open arguments, and the scheme.
-    fn scheme_of(&self, function: &Function, walked: &Walked) -> Result<(Vec<String>, Scheme), NotInferred> {
+    fn scheme_of(
+        &self,
+        function: &Function,
+        walked: &Walked,
+    ) -> Result<(Vec<ArgumentShape>, Scheme), NotInferred> {
         let wrong = walked.diagnostics.iter().find(|diagnostic| is_about_shapes(diagnostic));
         if let Some(wrong) = wrong {
             return Err(NotInferred::Wrong(wrong.message.clone()));
         }
         let Ok(value) = &walked.result else {
+            if walked.is_cut {
+                let why = "its body takes more steps than are walked for a signature";
+                return Err(NotInferred::Open(why.into()));
+            }
             return Err(NotInferred::Open(self.waits_for(function, walked.diagnostics.first())));
         };
         let open: Vec<Tensor> = walked.open.iter().map(|(_, tensor)| *tensor).collect();
@@ -158,7 +242,11 @@ impl<'o> Eval<'o> {
             return Err(NotInferred::Wrong(why));
         }
         let texts: Vec<String> = scheme.shapes.iter().map(|shape| scheme.text(shape)).collect();
-        let (shapes, rest) = texts.split_at(open.len());
+        let (taken, rest) = texts.split_at(open.len());
+        let rows = scheme.shapes.iter().map(|shape| scheme.axes(shape));
+        let taken =
+            taken.iter().zip(rows).map(|(text, rows)| ArgumentShape { text: text.clone(), rows: Some(rows) });
+        let taken = taken.collect();
         let (of_params, mut results) = rest.split_at(params.len());
         let named = params.iter().map(|param| {
             let name = walked.graph.name_of(*param).unwrap_or_default();
@@ -167,7 +255,7 @@ impl<'o> Eval<'o> {
         let parameters = named.zip(of_params.iter().cloned()).collect();
         let result = given(value, &mut results);
         let broadloom::Scheme { conditions, most, numbers, .. } = scheme;
-        Ok((shapes.to_vec(), Scheme { result, parameters, conditions, most, numbers }))
+        Ok((taken, Scheme { result, parameters, conditions, most, numbers }))
     }
 
     /// Finds a promise of the signature that a function states, which its body does not keep.
@@ -181,7 +269,7 @@ impl<'o> Eval<'o> {
         let arguments = names.zip(scheme.shapes.iter().cloned());
         let is_tensor = matches!(walked.result, Ok(Value::Tensor(_)));
         let result = scheme.shapes.last().filter(|_| is_tensor).map(|shape| (None, shape.clone()));
-        self.broken_promise(function, scheme, &arguments.chain(result).collect::<Vec<_>>())
+        contract::broken_promise(self, function, scheme, &arguments.chain(result).collect::<Vec<_>>())
     }
 
     /// Notes the names of a signature, when the application that states it ends.
@@ -216,24 +304,70 @@ impl<'o> Eval<'o> {
 
     /// Reports what is wrong with the body of a function whatever it is applied to, and a signature that promises more
     /// than the body keeps.
-    pub(super) fn check_open(&mut self, function: &Rc<Function>) {
+    pub(super) fn check_open(&mut self, function: &Rc<Function>, is_applied: bool) {
         self.is_brief = true;
-        let walked = self.walk(function, None);
+        self.check_ways(function, is_applied);
         self.is_brief = false;
-        let wrong: Vec<Diagnostic> =
-            walked.diagnostics.iter().filter(|each| is_about_shapes(each)).cloned().collect();
-        let is_right = wrong.is_empty();
-        for diagnostic in wrong {
-            let (Ok(()) | Err(Reported)) = self.fail(diagnostic);
+    }
+
+    /// Walks a body in all ways in which it may be applied, until one has a mistake.
+    fn check_ways(&mut self, function: &Rc<Function>, is_applied: bool) {
+        let walked = self.walk(function, None, Way::default());
+        let is_right = !walked.diagnostics.iter().any(is_about_shapes);
+        // What an application walks was found to be right or wrong there, but for what a signature promises.
+        let is_known = is_applied && !states_shapes(function);
+        if !is_known && self.report_walked(function, &walked) || is_known && !is_right {
+            return;
         }
-        let Ok(value) = &walked.result else { return };
+        if walked.asks_training {
+            let inference = self.walk(function, None, Way { is_inference: true, ..Way::default() });
+            if self.report_walked(function, &inference) {
+                return;
+            }
+        }
+        let is_clear = walked.result.is_ok() && walked.diagnostics.is_empty();
+        if is_clear && !has_ways(function) {
+            return;
+        }
+        let unknown = self.walk_once(function, None, Way { is_unknown: true, ..Way::default() });
+        for diagnostic in unknown.diagnostics.into_iter().filter(Diagnostic::is_error) {
+            let place = diagnostic.primary().map(|label| label.span);
+            let is_here = |known: &Diagnostic| {
+                known.is_error() && known.primary().is_some_and(|label| Some(label.span) == place)
+            };
+            if !self.diagnostics.iter().any(is_here) {
+                let (Ok(()) | Err(Reported)) = self.fail(diagnostic);
+            }
+        }
+    }
+
+    /// The codes and the places of the mistakes that a body has whatever it is applied to.
+    pub(super) fn own_mistakes(&mut self, layer: &Layer) -> Vec<(&'static str, Option<Span>)> {
+        self.is_brief = true;
+        let config = Some(&layer.config[..]);
+        let tensors = self.walk(&layer.function, config, Way::default());
+        let unknown = self.walk_once(&layer.function, config, Way { is_unknown: true, ..Way::default() });
+        self.is_brief = false;
+        let shapes = tensors.diagnostics.iter().filter(|each| is_about_shapes(each));
+        let all = shapes.chain(&unknown.diagnostics);
+        all.map(|each| (each.code, each.primary().map(|label| label.span))).collect()
+    }
+
+    /// Reports the mistakes of a body that was walked with open tensors. Returns true if there are any.
+    fn report_walked(&mut self, function: &Rc<Function>, walked: &Walked) -> bool {
+        let before = self.errors;
+        for diagnostic in walked.diagnostics.iter().filter(|each| is_about_shapes(each)) {
+            let (Ok(()) | Err(Reported)) = self.fail(diagnostic.clone());
+        }
+        let Ok(value) = &walked.result else { return self.errors > before };
+        let is_right = self.errors == before;
         let mut others = Vec::new();
         tensors(value, &mut others);
         let open: Vec<Tensor> = walked.open.iter().map(|(_, tensor)| *tensor).collect();
         match walked.graph.scheme(&open, &others, &walked.stated) {
             Ok(scheme) => {
-                if let Some(promise) = self.promised(function, &walked, &scheme).filter(|_| is_right) {
-                    self.report_promise(promise);
+                if let Some(promise) = self.promised(function, walked, &scheme).filter(|_| is_right) {
+                    contract::report_promise(self, promise);
                 }
             }
             Err(error) if is_right && error.kind() == broadloom::ErrorKind::Mismatch => {
@@ -245,40 +379,62 @@ impl<'o> Eval<'o> {
             }
             Err(_) => {}
         }
+        self.errors > before
     }
 
     /// Walks the body of a function with open arguments.
-    fn walk(&mut self, function: &Rc<Function>, config: Option<&[Value]>) -> Walked {
-        let walked = self.walk_once(function, config, false);
+    fn walk(&mut self, function: &Rc<Function>, config: Option<&[Value]>, way: Way) -> Walked {
+        let walked = self.walk_once(function, config, way);
         if !walked.diagnostics.iter().any(is_about_shapes) {
             return walked;
         }
         // Two arguments may have to be the same size, which is no mistake.
-        let loose = self.walk_once(function, config, true);
+        let loose = self.walk_once(function, config, Way { is_loose: true, ..way });
         if loose.diagnostics.iter().any(is_about_shapes) { walked } else { loose }
     }
 
-    fn walk_once(&mut self, function: &Rc<Function>, config: Option<&[Value]>, is_loose: bool) -> Walked {
+    fn walk_once(&mut self, function: &Rc<Function>, config: Option<&[Value]>, way: Way) -> Walked {
         let captures = self.captures(function, &mut FxHashSet::default());
-        if captures && self.is_brief && self.graph.len() > LARGE {
-            let (graph, stated) = (Graph::new(), StatedNames::default());
-            let (open, diagnostics, prefix) = (Vec::new(), Vec::new(), String::new());
-            return Walked { graph, before: 0, open, result: Err(Reported), stated, diagnostics, prefix };
+        if captures && self.is_brief {
+            self.copied += self.graph.len();
+            if self.copied > MOST_COPIED {
+                return Walked::nothing();
+            }
         }
-        let mut aside = self.aside(captures, is_loose);
+        let mut aside = self.aside(captures, way);
         let before = aside.graph.len();
         let (open, prefix, result) = aside.walk_here(function, config);
+        // Functions inside of the body that it does not apply.
+        if way.is_unknown && self.is_brief && aside.depth_of_walks() <= DEEPEST {
+            unapplied::look_at_unapplied(&mut aside, Some(function.span));
+        }
         let found = std::mem::take(&mut aside.diagnostics);
         let graph = std::mem::take(&mut aside.graph);
         self.sources = std::mem::replace(&mut aside.sources, Sources::new());
         self.names = std::mem::take(&mut aside.names);
-        let stated = aside.aside.take().map(|aside| aside.stated).unwrap_or_default();
-        let stated = if states_shapes(function) { stated } else { StatedNames::default() };
-        Walked { graph: graph.into_inner(), before, open, result, stated, diagnostics: found, prefix }
+        self.copied = aside.copied;
+        let state = aside.aside.take().unwrap_or_default();
+        let stated = if states_shapes(function) { state.stated } else { StatedNames::default() };
+        Walked {
+            graph: graph.into_inner(),
+            before,
+            open,
+            result,
+            stated,
+            diagnostics: found,
+            prefix,
+            asks_training: state.asks_training,
+            is_cut: state.is_cut,
+        }
+    }
+
+    /// The number of bodies that are walked aside, each inside of the one before.
+    fn depth_of_walks(&self) -> usize {
+        self.aside.as_ref().map_or(0, |aside| aside.depth)
     }
 
     /// An evaluation beside this one, with the same texts and names; with the same tensors if they are used.
-    fn aside(&mut self, captures: bool, is_loose: bool) -> Eval<'o> {
+    fn aside(&mut self, captures: bool, way: Way) -> Eval<'o> {
         let sources = std::mem::replace(&mut self.sources, Sources::new());
         let mut aside = Eval {
             sources,
@@ -286,7 +442,16 @@ impl<'o> Eval<'o> {
             library: self.library,
             own_file: self.own_file.clone(),
             frame: Frame { layer: None, turns: Rc::new([]), subject: None, ..self.frame.clone() },
-            aside: Some(Aside { is_loose, ..Aside::default() }),
+            aside: Some(Aside {
+                is_loose: way.is_loose,
+                is_unknown: way.is_unknown,
+                unknown: (way.is_unknown || is_unknown(self)).then(Unknown::default),
+                depth: self.depth_of_walks() + 1,
+                ..Aside::default()
+            }),
+            inference: way.is_inference,
+            defining: Rc::new(Defining::aside()),
+            copied: self.copied,
             work: if self.is_brief { MOST_WORK - BRIEF } else { 0 },
             ..Eval::bare(self.options, self.prelude.clone())
         };
@@ -315,6 +480,7 @@ impl<'o> Eval<'o> {
             Some(values) => {
                 formal.iter().zip(values).map(|(each, value)| named(each, value.clone())).collect()
             }
+            None if self.is_own_unknown() => formal.iter().map(|each| named(each, Value::Open)).collect(),
             None => {
                 formal.iter().filter(|each| each.default.is_none()).map(|each| self.open_size(each)).collect()
             }
@@ -325,6 +491,10 @@ impl<'o> Eval<'o> {
         let layer = self.layer(function, scope, config);
         let (mut open, mut given) = (Vec::new(), Vec::new());
         for each in &def.arguments {
+            if self.is_own_unknown() {
+                given.push(named(each, Value::Open));
+                continue;
+            }
             if each.default.is_some() && !self.is_another(function, each) {
                 continue;
             }
@@ -342,6 +512,11 @@ impl<'o> Eval<'o> {
         let result = self.apply_layer(&layer, given, span);
         let prefix = format!("{}.", self.path_of(&layer));
         (open, prefix, result)
+    }
+
+    /// Returns true if the arguments of the function that is walked have no kinds.
+    fn is_own_unknown(&self) -> bool {
+        self.aside.as_ref().is_some_and(|aside| aside.is_unknown)
     }
 
     /// A size with the name of an argument.
@@ -376,7 +551,6 @@ impl<'o> Eval<'o> {
     /// The names in shapes that a function declares: sizes, where they are arguments.
     fn names_in_shapes(&self, function: &Function) -> FxHashSet<Name> {
         let mut found = FxHashSet::default();
-        let within = |span: Span| function.span.contains(span);
         let mut add = |shape: &Shape| {
             let axes = shape.batch.iter().flatten().chain(shape.input.iter().flatten()).chain(&shape.output);
             for axis in axes {
@@ -386,9 +560,9 @@ impl<'o> Eval<'o> {
                     }
                     AxisKind::Expr(id) => {
                         let inside = function.file.expr(id).span;
-                        let exprs = function.file.exprs.iter();
-                        let names = exprs.filter(|expr| inside.contains(expr.span));
-                        found.extend(names.filter_map(|expr| match expr.kind {
+                        let exprs = function.file.exprs_within(function.span);
+                        let names = exprs.filter(|(_, expr)| inside.contains(expr.span));
+                        found.extend(names.filter_map(|(_, expr)| match expr.kind {
                             ExprKind::Name(name) => Some(name),
                             _ => None,
                         }));
@@ -399,12 +573,12 @@ impl<'o> Eval<'o> {
         };
         function.def.result.iter().for_each(&mut add);
         function.def.arguments.iter().filter_map(|each| each.shape.as_ref()).for_each(&mut add);
-        for expr in function.file.exprs.iter().filter(|expr| within(expr.span)) {
+        for (_, expr) in function.file.exprs_within(function.span) {
             if let ExprKind::Param(param) = &expr.kind {
                 param.shape.iter().for_each(&mut add);
             }
         }
-        if let crate::syntax::ast::Body::Block(statements) = &function.def.body {
+        if let Body::Block(statements) = &function.def.body {
             for statement in statements {
                 match &statement.kind {
                     StatementKind::Leaf { shape, .. } | StatementKind::Let { shape, .. } => {
@@ -427,10 +601,27 @@ impl<'o> Eval<'o> {
         if self.library.contains(&function.def.name.span.source) || !seen.insert(Rc::as_ptr(function)) {
             return false;
         }
-        let within = |span: Span| function.span.contains(span);
-        let exprs = function.file.exprs.iter().filter(|expr| within(expr.span));
+        let names = self.names_from_around(function);
+        names.into_iter().filter_map(|name| function.scope.find(name)).any(|value| match value {
+            Value::Function(other) => self.captures(&other, seen),
+            Value::Layer(layer) if layer.function.def.config.is_none() => {
+                self.captures(&layer.function, seen)
+            }
+            Value::Tensor(_)
+            | Value::Size(_)
+            | Value::Layer(_)
+            | Value::List(_)
+            | Value::Inference(_)
+            | Value::Module(_)
+            | Value::Position(_) => true,
+            _ => false,
+        })
+    }
+
+    /// The names in the body and in the shapes of a function that it does not bind itself.
+    pub(super) fn names_from_around(&self, function: &Function) -> FxHashSet<Name> {
         let mut names: FxHashSet<Name> = self.names_in_shapes(function);
-        for expr in exprs {
+        for (_, expr) in function.file.exprs_within(function.span) {
             match &expr.kind {
                 ExprKind::Name(name) => {
                     names.insert(*name);
@@ -446,20 +637,7 @@ impl<'o> Eval<'o> {
         let mut own = Vec::new();
         bound_by_def(&function.def, &mut own);
         own.iter().for_each(|ident| _ = names.remove(&ident.name));
-        names.into_iter().filter_map(|name| function.scope.find(name)).any(|value| match value {
-            Value::Function(other) => self.captures(&other, seen),
-            Value::Layer(layer) if layer.function.def.config.is_none() => {
-                self.captures(&layer.function, seen)
-            }
-            Value::Tensor(_)
-            | Value::Size(_)
-            | Value::Layer(_)
-            | Value::List(_)
-            | Value::Inference(_)
-            | Value::Module(_)
-            | Value::Position(_) => true,
-            _ => false,
-        })
+        names
     }
 
     /// The layer that stands for another one while a body is walked aside: itself, if it was made on the way.
@@ -548,17 +726,34 @@ fn tensors(value: &Value, found: &mut Vec<Tensor>) {
 }
 
 /// The result of an application, with shapes for its tensors in order.
-fn given(value: &Value, shapes: &mut &[String]) -> signature::Given {
+fn given(value: &Value, shapes: &mut &[String]) -> signature::GivenShape {
     match value {
         Value::Tensor(_) => match shapes.split_first() {
             Some((first, rest)) => {
                 *shapes = rest;
-                signature::Given::Tensor(first.clone())
+                signature::GivenShape::Tensor(first.clone())
             }
-            None => signature::Given::Nothing,
+            None => signature::GivenShape::Nothing,
         },
-        Value::List(items) => signature::Given::List(items.iter().map(|item| given(item, shapes)).collect()),
-        Value::Nothing | Value::Mistake => signature::Given::Nothing,
-        other => signature::Given::Other(other.kind()),
+        Value::List(items) => {
+            signature::GivenShape::List(items.iter().map(|item| given(item, shapes)).collect())
+        }
+        Value::Nothing | Value::Mistake => signature::GivenShape::Nothing,
+        other => signature::GivenShape::Other(other.kind()),
     }
+}
+
+/// Returns true if a body has parts that the walk with open tensors may leave out: ways of choices, loops, and functions
+/// that it does not apply.
+fn has_ways(function: &Function) -> bool {
+    fn any(statements: &[Statement]) -> bool {
+        let leaves_out = |each: &Statement| {
+            matches!(each.kind, StatementKind::If(_) | StatementKind::For { .. } | StatementKind::Def(_))
+        };
+        statements.iter().any(|each| leaves_out(each) || each.kind.blocks().any(any))
+    }
+    let body: &[Statement] = if let Body::Block(body) = &function.def.body { body } else { &[] };
+    let inside = |expr: &&Expr| function.span.contains(expr.span);
+    let chooses = |expr: &Expr| matches!(expr.kind, ExprKind::If { .. } | ExprKind::Each { .. });
+    any(body) || function.file.exprs.iter().filter(inside).any(chooses)
 }

@@ -4,13 +4,14 @@ use std::rc::Rc;
 
 use broadloom::{Accumulate, Captured, Combine, Multiples, Operation, Padding, SpecOptions, Tensor};
 use broadloom_diagnostics::{Diagnostic, Span};
-use broadloom_spec::{Axis, AxisId, Kind, RowId, RowVariable, Shape, Spec, parse_over, parse_spec};
+use broadloom_spec::{parse_over, parse_spec};
 
 use super::act::Act;
+use super::advice::grouped;
 use super::read_spec::ReadSpec;
-use super::{Eval, Evaluated, Reported};
+use super::{Eval, Evaluated, Reported, act, dim, report, traps, unknown};
 use crate::codes;
-use crate::eval::call::{Call, Given};
+use crate::eval::given::{Call, Given};
 use crate::position::whole;
 use crate::syntax::ast::{Binary, Body, ExprId, ExprKind, Ident, StatementKind};
 use crate::value::Value;
@@ -39,7 +40,7 @@ impl Eval<'_> {
     ) -> Evaluated<Tensor> {
         let (spec, operands) = self.spec_and_operands(call, by)?;
         let act = Act::BySpec { spec, accumulate, combine, padding, name: call.name };
-        self.act(act, &operands, call.span)
+        act::carry_out(self, act, &operands, call.span)
     }
 
     /// The spec, read and filled in, and the operands of a call.
@@ -92,7 +93,7 @@ impl Eval<'_> {
                     error.rewrite = Some(meant.into());
                 }
                 if error.kind == broadloom_spec::ErrorKind::Parentheses {
-                    self.regroup(&filled, &mut error, rest);
+                    grouped::regroup(self, &filled, &mut error, rest);
                 }
                 return self.misread(&text, &filled, &error, first.span);
             }
@@ -110,7 +111,7 @@ impl Eval<'_> {
             };
             return self.wrong(codes::ARGUMENTS, message, call.span, help);
         }
-        self.look_at_spec(&read, first.span)?;
+        traps::look_at_spec(self, &read, first.span)?;
         let operands =
             rest.iter().map(|given| self.tensor(&given.value, given.span)).collect::<Result<_, _>>()?;
         Ok((read, operands))
@@ -215,7 +216,7 @@ impl Eval<'_> {
             let name = self.names.intern(inner);
             match self.find(name) {
                 Some(Value::Text(text)) => filled.push_str(&text),
-                Some(Value::Mistake) => return Err(Reported),
+                Some(Value::Open | Value::Mistake) => return Err(Reported),
                 Some(value) => filled.push_str(&show(self, inner, &value)?),
                 None => {
                     let message = format!("`{inner}` is not defined");
@@ -293,49 +294,18 @@ impl Eval<'_> {
         self.fail(diagnostic)
     }
 
-    /// The names of a spec that its result leaves out: what a mean divides by.
-    pub(crate) fn left_out(&self, parsed: &Spec) -> Vec<String> {
-        let labels = |shapes: &[Shape<Axis>]| -> Vec<AxisId> {
-            shapes.iter().flat_map(|shape| shape.axes()).flat_map(|axis| axis.labels()).collect()
-        };
-        let rows = |shapes: &[Shape<Axis>]| -> Vec<RowVariable> {
-            let rows = shapes.iter().flat_map(|shape| shape.rows());
-            rows.filter_map(|(_, row)| row.hole()).map(|hole| hole.variable).collect()
-        };
-        let (operands, results) = (&parsed.operands[..], &parsed.results[..]);
-        let is_left = |label: AxisId| labels(operands).contains(&label) && !labels(results).contains(&label);
-        let axes = parsed.names.axes.iter().filter(|(label, _)| is_left(*label)).map(|(_, name)| name);
-        let is_left = |row: RowId| {
-            let row = RowVariable::Named(row);
-            rows(operands).contains(&row) && !rows(results).contains(&row)
-        };
-        let rows = parsed.names.rows.iter().filter(|(row, _)| is_left(*row)).map(|(_, name)| name);
-        let mut names: Vec<String> = axes.chain(rows).map(|name| name.text.to_string()).collect();
-        names.extend(self.left_out_kinds(parsed));
-        names
-    }
-
-    /// The kinds whose plain `...` is not in the result.
-    fn left_out_kinds(&self, spec: &Spec) -> Vec<String> {
-        let has = |shape: &Shape<Axis>, kind| {
-            let hole = shape.row(kind).and_then(|row| row.hole());
-            hole.is_some_and(|hole| hole.variable == RowVariable::Ellipsis)
-        };
-        let kinds = Kind::ALL.into_iter().filter(|kind| {
-            spec.operands.iter().any(|shape| has(shape, *kind))
-                && !spec.results.iter().any(|shape| has(shape, *kind))
-        });
-        kinds.map(|kind| kind.name().to_string()).collect()
-    }
-
     /// `set y.h = 4 * y.i`
     pub(super) fn set(&mut self, target: ExprId, value: ExprId, span: Span) -> Evaluated<()> {
         let (left, right) = (self.expr(target)?, self.arithmetic_of_sizes(value)?);
         let captured = match &left {
             Value::Size(size) => size.as_captured(),
+            Value::Open => return Ok(()),
             Value::Mistake => return Err(Reported),
             _ => None,
         };
+        if unknown::is_open(&right) {
+            return Ok(());
+        }
         let Some(captured) = captured else {
             let message = format!("only captured sizes can be set, not {}", left.kind());
             let help = "write `set y.h = …`, where `y` is made by a spec with an axis `h`";
@@ -365,7 +335,7 @@ impl Eval<'_> {
         match sum {
             Some(sum) => self.ask_quietly(span, |graph| graph.set_to(captured, &sum)),
             None => {
-                let size = self.size_of(to, at)?;
+                let size = dim::size_of(self, to, at)?;
                 self.ask_quietly(span, |graph| graph.set(captured, size))
             }
         }
@@ -387,7 +357,7 @@ impl Eval<'_> {
             }
             Err(error) => {
                 let before = self.diagnostics.len();
-                let refused = self.refused(&error, span);
+                let refused = report::refused(self, &error, span);
                 // The lines are shown anyway: an excerpt would repeat one of them.
                 self.diagnostics.iter_mut().skip(before).for_each(|told| told.notes.clear());
                 refused

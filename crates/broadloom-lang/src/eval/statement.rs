@@ -6,7 +6,10 @@ use std::sync::Arc;
 
 use broadloom_diagnostics::{Diagnostic, Severity, Span};
 
-use super::{Checkpoint, Eval, Evaluated, Frame, Reported};
+use super::advice::habits;
+use super::{
+    Checkpoint, Eval, Evaluated, Frame, Reported, checkpoint, dim, path, replay, unapplied, unknown,
+};
 use crate::codes;
 use crate::syntax::ast::{
     Binary, Body, Branch, Def, ExprId, ExprKind, Ident, Quoted, Shape, Statement, StatementKind,
@@ -44,7 +47,7 @@ impl Eval<'_> {
             let (mut made, mut all_well) = (None, true);
             for (at, statement) in file.statements.iter().enumerate().skip(first) {
                 if wanted == Some(at) && all_well {
-                    made = eval.checkpoint(at, reported);
+                    made = checkpoint::make(eval, at, reported);
                 }
                 match eval.top_statement(statement) {
                     Some(is_well) => all_well &= is_well,
@@ -64,7 +67,7 @@ impl Eval<'_> {
     pub(crate) fn finish(&mut self, read_whole: bool) {
         // Later statements may define the names that unapplied functions use.
         if self.options.until.is_none() {
-            self.look_at_unapplied();
+            unapplied::look_at_unapplied(self, None);
         }
         // A statement with a mistake in it may be the `dim` that is set.
         for name in std::mem::take(&mut self.unused_sizes).into_iter().filter(|_| read_whole) {
@@ -85,6 +88,7 @@ impl Eval<'_> {
         let makes_values = matches!(
             statement.kind,
             StatementKind::Let { .. }
+                | StatementKind::Def(_)
                 | StatementKind::Set { .. }
                 | StatementKind::If(_)
                 | StatementKind::For { .. }
@@ -95,7 +99,7 @@ impl Eval<'_> {
         }
         let made = match &statement.kind {
             StatementKind::Import { path, alias } => self.import(path, *alias),
-            StatementKind::Dim { name, range, value } => self.dim(*name, *range, *value, span),
+            StatementKind::Dim { name, range, value } => dim::define(self, *name, *range, *value, span),
             StatementKind::Leaf { kind, name, shape, precision, value } => {
                 self.leaf(*kind, *name, shape.as_ref(), *precision, *value, span)
             }
@@ -221,8 +225,13 @@ impl Eval<'_> {
     fn bind_all(&mut self, names: &[Ident], made: &Value, value: ExprId) -> Evaluated<()> {
         let span = self.span_of(value);
         let Value::List(items) = made else {
-            if matches!(made, Value::Mistake) {
-                return Err(Reported);
+            match made {
+                Value::Mistake => return Err(Reported),
+                Value::Open => {
+                    names.iter().for_each(|name| self.bind_one(*name, Value::Open, 0));
+                    return Ok(());
+                }
+                _ => {}
             }
             let message = format!("{} names for {}", names.len(), made.kind());
             return self.wrong(
@@ -271,19 +280,24 @@ impl Eval<'_> {
             }
             _ => {}
         }
-        self.note_part(name.name, value);
+        path::note_part(self, name.name, value);
     }
 
-    fn define(&mut self, def: &Arc<Def>, span: Span) {
+    /// Defines a function, and returns it.
+    pub(super) fn define(&mut self, def: &Arc<Def>, span: Span) -> Value {
         self.defining.note(&self.frame.scope);
-        self.frame.scope.define_in();
-        self.no_replay();
+        let is_nested = self.frame.layer.is_some();
+        // What functions inside of bodies find there is compared in every application.
+        if !is_nested {
+            self.frame.scope.define_in();
+        }
         let function = Rc::new(Function {
             def: def.clone(),
             file: self.frame.file.clone(),
             scope: self.frame.scope.clone(),
             span,
-            is_nested: self.frame.layer.is_some(),
+            is_nested,
+            name: self.text(def.name.name).into(),
         });
         if !self.library.contains(&span.source) {
             self.defined.push(function.clone());
@@ -293,7 +307,9 @@ impl Eval<'_> {
             // A function without configuration makes its parameters once, too.
             None => Value::Layer(self.layer(&function, Scope::new(Some(function.scope.clone())), Vec::new())),
         };
-        self.frame.scope.bind(def.name.name, value);
+        replay::note_definition(self, def, &value, span);
+        self.frame.scope.bind(def.name.name, value.clone());
+        value
     }
 
     /// A layer that has not made anything yet.
@@ -303,7 +319,7 @@ impl Eval<'_> {
         scope: Rc<Scope>,
         config: Vec<Value>,
     ) -> Rc<Layer> {
-        let (outer, name) = (self.prefix().into(), self.text(function.def.name.name).into());
+        let outer = self.frame.layer.clone().map(|layer| self.path_of(&layer));
         let layer = Rc::new(Layer {
             function: function.clone(),
             scope,
@@ -311,7 +327,7 @@ impl Eval<'_> {
             made: Default::default(),
             parts: Default::default(),
             outer,
-            name: std::cell::RefCell::new(name),
+            name: std::cell::RefCell::new(function.name.clone()),
             path: Default::default(),
             made_at: Default::default(),
         });
@@ -321,8 +337,12 @@ impl Eval<'_> {
 
     /// `for`: evaluates the body once for each item, in a scope of its own.
     fn unrolled(&mut self, name: Ident, list: ExprId, body: &[Statement], span: Span) -> Evaluated<()> {
-        self.not_for_training(name, list, body, span)?;
+        habits::not_for_training(self, name, list, body, span)?;
         let items = self.items(list)?;
+        if let [Value::Open] = items[..] {
+            unknown::one_turn(self, name, body);
+            return Ok(());
+        }
         let turns = self.frame.turns.clone();
         for (turn, item) in items.into_iter().enumerate() {
             self.step(name.span)?;
@@ -359,7 +379,10 @@ impl Eval<'_> {
         let mut taken = branches.len();
         for (at, branch) in branches.iter().enumerate() {
             let holds = match branch.condition {
-                Some(condition) => self.holds(condition)?,
+                Some(condition) => match self.holds(condition)? {
+                    Some(holds) => holds,
+                    None => return Ok(unknown::all_branches(self, &branches[at..])),
+                },
                 None => true,
             };
             if holds {
@@ -374,7 +397,11 @@ impl Eval<'_> {
                 let last = body.last().map_or(*head, |statement| statement.span);
                 let first = body.first().map_or(*head, |statement| statement.span);
                 // Conditions behind the way that is taken are not evaluated.
-                self.resolve_untaken(body, if at > taken { head.to(last) } else { first.to(last) });
+                unapplied::resolve_untaken(
+                    self,
+                    body,
+                    if at > taken { head.to(last) } else { first.to(last) },
+                );
             }
         }
         match branches.get(taken) {
@@ -383,8 +410,8 @@ impl Eval<'_> {
         }
     }
 
-    /// Returns true if a condition holds, which has to be known when the program is built.
-    fn holds(&mut self, condition: ExprId) -> Evaluated<bool> {
+    /// Returns true if a condition holds, which has to be known when the program is built; none if it is open.
+    fn holds(&mut self, condition: ExprId) -> Evaluated<Option<bool>> {
         let (value, at) = (self.expr(condition)?, self.span_of(condition));
         match value {
             Value::Tensor(_) | Value::Position(_) if self.reads_turn(at) => {
@@ -404,7 +431,8 @@ impl Eval<'_> {
                 let diagnostic = self.condition_of_tensor(at).with_help(help);
                 self.fail(diagnostic)
             }
-            value => Ok(self.number(&value, at)? != 0.0),
+            Value::Open => Ok(None),
+            value => Ok(Some(self.number(&value, at)? != 0.0)),
         }
     }
 
@@ -483,6 +511,7 @@ impl Eval<'_> {
                 let message = format!("this range has more than {LONGEST} numbers");
                 self.wrong(codes::RANGE, message, span, "`repeat` runs a loop without writing it out")
             }
+            Value::Open => Ok(vec![Value::Open]),
             Value::Mistake => Err(Reported),
             other => {
                 let message = format!("a list or a range is needed here, not {}", other.kind());

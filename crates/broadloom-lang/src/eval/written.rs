@@ -11,149 +11,151 @@ use crate::held::{LARGEST_WRITTEN, holds, number_text, range_text, wider};
 use crate::syntax::ast::{ExprId, ExprKind};
 use crate::value::Value;
 
-impl Eval<'_> {
-    /// The initial values of a parameter or a state.
-    pub(super) fn initial(&mut self, value: &Value, span: Span) -> Evaluated<Initial> {
-        match value {
-            Value::Initial(initial) => Ok((**initial).clone()),
-            Value::Number(number) => Ok(Initial::Constant(*number)),
-            Value::Array(_) | Value::Numbers(_) | Value::List(_) => {
-                Ok(Initial::Values(self.array(value, None, span)?))
-            }
-            Value::Builtin(builtin) => match (builtin.get().initial)() {
-                Some(initial) => Ok(initial),
-                None => self.no_initial(value, span),
-            },
-            Value::Mistake => Err(Reported),
-            other => self.no_initial(other, span),
+/// The initial values of a parameter or a state.
+pub(super) fn initial(eval: &mut Eval<'_>, value: &Value, span: Span) -> Evaluated<Initial> {
+    match value {
+        Value::Initial(initial) => Ok((**initial).clone()),
+        Value::Number(number) => Ok(Initial::Constant(*number)),
+        Value::Array(_) | Value::Numbers(_) | Value::List(_) => {
+            Ok(Initial::Values(array(eval, value, None, span)?))
         }
+        Value::Builtin(builtin) => match (builtin.get().initial)() {
+            Some(initial) => Ok(initial),
+            None => no_initial(eval, value, span),
+        },
+        Value::Open | Value::Mistake => Err(Reported),
+        other => no_initial(eval, other, span),
     }
+}
 
-    fn no_initial<T>(&mut self, value: &Value, span: Span) -> Evaluated<T> {
-        let message = format!("values to begin with are needed here, not {}", value.kind());
-        if let Value::Text(path) = value {
-            return self.path_of_numbers(message, path, span);
-        }
-        let help = "write a number, a list, `load(…)`, or one of `zeros`, `ones`, `uniform`, `normal`, `kaiming`, `xavier`";
-        self.wrong(codes::KIND, message, span, help)
+fn no_initial<T>(eval: &mut Eval<'_>, value: &Value, span: Span) -> Evaluated<T> {
+    let message = format!("values to begin with are needed here, not {}", value.kind());
+    if let Value::Text(path) = value {
+        return path_of_numbers(eval, message, path, span);
     }
+    let help = "write a number, a list, `load(…)`, or one of `zeros`, `ones`, `uniform`, `normal`, `kaiming`, `xavier`";
+    eval.wrong(codes::KIND, message, span, help)
+}
 
-    /// Reports a text in place of the numbers of a file.
-    fn path_of_numbers<T>(&mut self, message: String, path: &str, span: Span) -> Evaluated<T> {
-        let (help, place) = (format!("write `load(\"{path}\")`"), self.place(span));
-        if place != span {
-            return self.wrong(codes::KIND, message, span, help);
-        }
-        let written = format!("load({})", self.sources.slice(span));
-        self.fail(Diagnostic::error(codes::KIND, message, place, "").with_fix(help, span, written))
+/// Reports a text in place of the numbers of a file.
+fn path_of_numbers<T>(eval: &mut Eval<'_>, message: String, path: &str, span: Span) -> Evaluated<T> {
+    let (help, place) = (format!("write `load(\"{path}\")`"), eval.place(span));
+    if place != span {
+        return eval.wrong(codes::KIND, message, span, help);
     }
+    let written = format!("load({})", eval.sources.slice(span));
+    eval.fail(Diagnostic::error(codes::KIND, message, place, "").with_fix(help, span, written))
+}
 
-    /// The numbers of a list or a file.
-    pub(super) fn array(&mut self, value: &Value, dtype: Option<Dtype>, span: Span) -> Evaluated<Array> {
-        let written = match value {
-            Value::Array(array) => {
-                let Some(dtype) = dtype else { return Ok((**array).clone()) };
-                if let Some(number) = array.outside(dtype) {
-                    let message = format!("`{dtype}` does not hold {number}, which is among these numbers");
-                    let wider = wider(dtype, number.parse().unwrap_or(f64::INFINITY));
-                    let range = range_text(dtype).map(|range| format!("{range}: ")).unwrap_or_default();
-                    let help = format!("{range}write `as {wider}` behind the shape");
-                    return self.wrong(codes::VALUE, message, span, help);
-                }
-                return Ok(array.convert(dtype));
+/// The numbers of a list or a file.
+pub(super) fn array(
+    eval: &mut Eval<'_>,
+    value: &Value,
+    dtype: Option<Dtype>,
+    span: Span,
+) -> Evaluated<Array> {
+    let written = match value {
+        Value::Array(array) => {
+            let Some(dtype) = dtype else { return Ok((**array).clone()) };
+            if let Some(number) = array.outside(dtype) {
+                let message = format!("`{dtype}` does not hold {number}, which is among these numbers");
+                let wider = wider(dtype, number.parse().unwrap_or(f64::INFINITY));
+                let range = range_text(dtype).map(|range| format!("{range}: ")).unwrap_or_default();
+                let help = format!("{range}write `as {wider}` behind the shape");
+                return eval.wrong(codes::VALUE, message, span, help);
             }
-            Value::Numbers(array) => (**array).clone(),
-            Value::List(_) | Value::Number(_) => self.literal(value, span)?,
-            Value::Mistake => return Err(Reported),
-            other => {
-                let message = format!("numbers are needed here, not {}", other.kind());
-                if let Value::Text(path) = other {
-                    return self.path_of_numbers(message, path, span);
-                }
-                let help = "write a list, `load(…)`, or a distribution such as `normal(1)`";
-                return self.wrong(codes::KIND, message, span, help);
+            return Ok(array.convert(dtype));
+        }
+        Value::Numbers(array) => (**array).clone(),
+        Value::List(_) | Value::Number(_) => literal(eval, value, span)?,
+        Value::Open | Value::Mistake => return Err(Reported),
+        other => {
+            let message = format!("numbers are needed here, not {}", other.kind());
+            if let Value::Text(path) = other {
+                return path_of_numbers(eval, message, path, span);
             }
+            let help = "write a list, `load(…)`, or a distribution such as `normal(1)`";
+            return eval.wrong(codes::KIND, message, span, help);
+        }
+    };
+    let (to, dtype) = (dtype.unwrap_or(Dtype::F64), dtype.unwrap_or(Dtype::F32));
+    if let Some(number) = written.to_f64s().into_iter().find(|number| !holds(dtype, *number)) {
+        let is_large = dtype == Dtype::I64 && number.fract() == 0.0 && number.abs() > LARGEST_WRITTEN;
+        let message = match is_large {
+            true => format!(
+                "{number} is too large to be written in a program: whole numbers go up to {LARGEST_WRITTEN}"
+            ),
+            false => format!("`{dtype}` does not hold {}", number_text(number)),
         };
-        let (to, dtype) = (dtype.unwrap_or(Dtype::F64), dtype.unwrap_or(Dtype::F32));
-        if let Some(number) = written.to_f64s().into_iter().find(|number| !holds(dtype, *number)) {
-            let is_large = dtype == Dtype::I64 && number.fract() == 0.0 && number.abs() > LARGEST_WRITTEN;
-            let message = match is_large {
-                true => format!(
-                    "{number} is too large to be written in a program: whole numbers go up to {LARGEST_WRITTEN}"
-                ),
-                false => format!("`{dtype}` does not hold {}", number_text(number)),
-            };
-            let help = match range_text(dtype) {
-                _ if is_large => {
-                    "keep such numbers in a file, `load(\"numbers.npy\")`, or give them when the program is run".into()
-                }
-                None => "write `as f64` behind the shape, or a smaller number".into(),
-                Some(range) if number.fract() == 0.0 => {
-                    let wide = wider(dtype, number);
-                    format!("{range}: write `as {wide}` behind the shape")
-                }
-                Some(_) => "write whole numbers, or `as f32` behind the shape".to_string(),
-            };
-            return self.wrong(codes::VALUE, message, span, help);
-        }
-        Ok(written.convert(to))
-    }
-
-    /// The places of the first part of a list and of another one, if it is written at a place and these are its own parts.
-    fn written_parts(&self, value: &Value, span: Span, at: usize) -> Option<[Span; 2]> {
-        let file = &self.frame.file;
-        let list = file.exprs.iter().find(|expr| expr.span == span && self.place(span) == span)?;
-        let (ExprKind::List(parts), Value::List(items)) = (&list.kind, value) else { return None };
-        let is_list = |part: ExprId| matches!(file.expr(part).kind, ExprKind::List(_));
-        let (first, other) = (*parts.first()?, *parts.get(at)?);
-        let is_it = parts.len() == items.len() && is_list(first) && is_list(other);
-        is_it.then(|| [first, other].map(|part| file.expr(part).span))
-    }
-
-    /// The numbers of nested lists, as 64-bit floats.
-    fn literal(&mut self, value: &Value, span: Span) -> Evaluated<Array> {
-        let (mut sizes, mut numbers) = (Vec::new(), Vec::new());
-        if !gather(value, 0, &mut sizes, &mut numbers) {
-            if numbers.len() > MOST_NUMBERS {
-                let message =
-                    "this list has more than 10,000,000 numbers, too many to be written in a program";
-                let help =
-                    "keep them in a file, `load(\"numbers.npy\")`, or give them when the program is run";
-                return self.wrong(codes::VALUE, message, span, help);
+        let help = match range_text(dtype) {
+            _ if is_large => {
+                "keep such numbers in a file, `load(\"numbers.npy\")`, or give them when the program is run"
+                    .into()
             }
-            if let Value::List(items) = value
-                && items.iter().any(|item| matches!(item, Value::Tensor(_)))
-            {
-                let message = format!("a list of {} tensors is not one tensor", items.len());
-                let help = format!(
-                    "take them one by one, `{}[0]`; `stack` and `concat` join tensors that fit each other, and `broadloom check` shows all parameters",
-                    self.quote(span)
+            None => "write `as f64` behind the shape, or a smaller number".into(),
+            Some(range) if number.fract() == 0.0 => {
+                let wide = wider(dtype, number);
+                format!("{range}: write `as {wide}` behind the shape")
+            }
+            Some(_) => "write whole numbers, or `as f32` behind the shape".to_string(),
+        };
+        return eval.wrong(codes::VALUE, message, span, help);
+    }
+    Ok(written.convert(to))
+}
+
+/// The places of the first part of a list and of another one, if it is written at a place and these are its own parts.
+fn written_parts(eval: &Eval<'_>, value: &Value, span: Span, at: usize) -> Option<[Span; 2]> {
+    let file = &eval.frame.file;
+    let list = file.exprs.iter().find(|expr| expr.span == span && eval.place(span) == span)?;
+    let (ExprKind::List(parts), Value::List(items)) = (&list.kind, value) else { return None };
+    let is_list = |part: ExprId| matches!(file.expr(part).kind, ExprKind::List(_));
+    let (first, other) = (*parts.first()?, *parts.get(at)?);
+    let is_it = parts.len() == items.len() && is_list(first) && is_list(other);
+    is_it.then(|| [first, other].map(|part| file.expr(part).span))
+}
+
+/// The numbers of nested lists, as 64-bit floats.
+fn literal(eval: &mut Eval<'_>, value: &Value, span: Span) -> Evaluated<Array> {
+    let (mut sizes, mut numbers) = (Vec::new(), Vec::new());
+    if !gather(value, 0, &mut sizes, &mut numbers) {
+        if numbers.len() > MOST_NUMBERS {
+            let message = "this list has more than 10,000,000 numbers, too many to be written in a program";
+            let help = "keep them in a file, `load(\"numbers.npy\")`, or give them when the program is run";
+            return eval.wrong(codes::VALUE, message, span, help);
+        }
+        if let Value::List(items) = value
+            && items.iter().any(|item| matches!(item, Value::Tensor(_)))
+        {
+            let message = format!("a list of {} tensors is not one tensor", items.len());
+            let help = format!(
+                "take them one by one, `{}[0]`; `stack` and `concat` join tensors that fit each other, and `broadloom check` shows all parameters",
+                eval.quote(span)
+            );
+            return eval.wrong(codes::KIND, message, span, help);
+        }
+        let message = match uneven(value) {
+            Some((first, other, at)) => {
+                let message = format!(
+                    "the parts of this list are not equally long: part 0 has {first} items, part {at} has {other}"
                 );
-                return self.wrong(codes::KIND, message, span, help);
-            }
-            let message = match uneven(value) {
-                Some((first, other, at)) => {
-                    let message = format!(
-                        "the parts of this list are not equally long: part 0 has {first} items, part {at} has {other}"
-                    );
-                    if let Some([whole, part]) = self.written_parts(value, span, at) {
-                        let label = format!("{other} {}", if other == 1 { "item" } else { "items" });
-                        let help = format!("write {first} items in each part, or as many in all of them");
-                        let diagnostic = Diagnostic::error(codes::KIND, message, part, label);
-                        return self
-                            .fail(diagnostic.with_label(whole, format!("{first} items")).with_help(help));
-                    }
-                    message
+                if let Some([whole, part]) = written_parts(eval, value, span, at) {
+                    let label = format!("{other} {}", if other == 1 { "item" } else { "items" });
+                    let help = format!("write {first} items in each part, or as many in all of them");
+                    let diagnostic = Diagnostic::error(codes::KIND, message, part, label);
+                    return eval.fail(diagnostic.with_label(whole, format!("{first} items")).with_help(help));
                 }
-                None => "the parts of this list are not all numbers, or not of one shape".to_string(),
-            };
-            let help = "a list of numbers is a tensor if its parts have one shape; `concat` and `stack` join tensors";
-            return self.wrong(codes::KIND, message, span, help);
-        }
-        match Array::from_slice(&sizes, &numbers) {
-            Ok(array) => Ok(array),
-            Err(error) => self.wrong(codes::VALUE, error.message, span, ""),
-        }
+                message
+            }
+            None => "the parts of this list are not all numbers, or not of one shape".to_string(),
+        };
+        let help =
+            "a list of numbers is a tensor if its parts have one shape; `concat` and `stack` join tensors";
+        return eval.wrong(codes::KIND, message, span, help);
+    }
+    match Array::from_slice(&sizes, &numbers) {
+        Ok(array) => Ok(array),
+        Err(error) => eval.wrong(codes::VALUE, error.message, span, ""),
     }
 }
 

@@ -290,12 +290,14 @@ impl Reader<'_> {
         }
     }
 
-    /// Marks the names in the braces of a text as read.
+    /// Marks the names in the braces of a text as read; printed texts have expressions there.
     fn text(&mut self, text: &str) {
         for part in text.split('{').skip(1) {
-            let inner = part.split('}').next().unwrap_or_default().trim();
-            if let Some(name) = self.names.find(inner) {
-                self.read(name);
+            let inner = part.split('}').next().unwrap_or_default();
+            for word in inner.split(|letter: char| !letter.is_alphanumeric() && letter != '_') {
+                if let Some(name) = self.names.find(word) {
+                    self.read(name);
+                }
             }
         }
     }

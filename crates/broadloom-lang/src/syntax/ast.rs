@@ -72,6 +72,8 @@ pub struct File {
     pub(crate) exprs: Vec<Expr>,
     /// Its parameters and their spans, in the order of their starts.
     pub(crate) params: Vec<(Span, Ident)>,
+    /// The expressions in the braces of printed texts, by the text, in order: nothing for what is none.
+    pub(crate) filled: Vec<(ExprId, Vec<Option<ExprId>>)>,
     /// The spans of its comments, in order, each from `#` on.
     pub comments: Vec<Span>,
     /// Names that mistaken lines would have defined: their uses are not reported.
@@ -89,6 +91,21 @@ impl File {
         let first = self.params.partition_point(|(place, _)| place.start < span.start);
         let from_there = self.params[first..].iter().take_while(move |(place, _)| place.start <= span.end);
         from_there.filter(move |(place, _)| place.end <= span.end).map(|(_, name)| *name)
+    }
+
+    /// The expressions in the braces of a printed text, in order: nothing for what is none.
+    pub(crate) fn filled_in(&self, text: ExprId) -> Option<&[Option<ExprId>]> {
+        let found = self.filled.binary_search_by_key(&text.0, |(text, _)| text.0).ok()?;
+        Some(&self.filled[found].1)
+    }
+
+    /// The expressions within a span of whole statements, with their ids. Statements are read in order: the expressions of one
+    /// stand together.
+    pub(crate) fn exprs_within(&self, span: Span) -> impl Iterator<Item = (ExprId, &Expr)> + Clone {
+        let first = self.exprs.partition_point(|expr| expr.span.start < span.start);
+        let count = self.exprs[first..].partition_point(|expr| expr.span.start <= span.end);
+        let here = (first as u32..).map(ExprId).zip(&self.exprs[first..first + count]);
+        here.filter(move |(_, expr)| span.contains(expr.span))
     }
 
     /// The number of expressions.
@@ -530,4 +547,43 @@ pub enum AxisKind {
     Rest,
     /// `..r..`: any number of axes, the same wherever `r` is written in this shape
     Row(Name),
+}
+
+#[cfg(test)]
+mod tests {
+    use broadloom_diagnostics::SourceId;
+
+    use super::*;
+    use crate::syntax::parse;
+
+    /// Compares the expressions within each statement with those that a search of all finds.
+    fn compare(file: &File, statements: &[Statement]) {
+        for statement in statements {
+            let all = file.exprs.iter().filter(|expr| statement.span.contains(expr.span));
+            let found = file.exprs_within(statement.span).map(|(_, expr)| expr);
+            assert!(all.map(|expr| expr.span).eq(found.map(|expr| expr.span)), "{:?}", statement.span);
+            if let StatementKind::Def(def) = &statement.kind
+                && let Body::Block(body) = &def.body
+            {
+                compare(file, body);
+            }
+            statement.kind.blocks().for_each(|body| compare(file, body));
+        }
+    }
+
+    #[test]
+    fn expressions_of_a_statement_stand_together() {
+        let library = crate::eval::library::library();
+        for (_, source) in library.sources.iter() {
+            let text = source.text();
+            // Whole, broken off, and with a mistake in the middle.
+            for at in (0..text.len()).step_by(503).map(|at| text.floor_char_boundary(at)) {
+                let broken = format!("{})(\n{}", &text[..at], &text[at..]);
+                for text in [&text[..at], &broken] {
+                    let parsed = parse(SourceId(0), text, &mut Names::default());
+                    compare(&parsed.file, &parsed.file.statements);
+                }
+            }
+        }
+    }
 }

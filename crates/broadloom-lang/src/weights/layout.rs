@@ -14,6 +14,8 @@
 
 use broadloom::Shape;
 
+use crate::row_text;
+
 /// The positions of the elements of a parameter in an array.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Layout {
@@ -289,8 +291,7 @@ fn left_side(text: &str) -> Result<Vec<Vec<&str>>, Misfit> {
 
 /// The names of the axes of a parameter: batch, input, output.
 fn right_side(text: &str) -> Result<[Vec<&str>; 3], Misfit> {
-    let (batch, rest) = text.split_once('|').unwrap_or(("", text));
-    let (input, output) = rest.split_once("->").unwrap_or(("", rest));
+    let [batch, input, output] = row_text::rows(text);
     let row = |text: &'_ str| -> Vec<String> {
         text.split([' ', ',']).filter(|name| !name.is_empty()).map(str::to_string).collect()
     };

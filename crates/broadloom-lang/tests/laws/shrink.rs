@@ -43,7 +43,7 @@ pub fn shrink(mut failure: Failure, rewriting: Rewriting) -> Failure {
         for program in smaller(&failure.program) {
             let answered = answer(&program);
             for choice in 0..CHOICES {
-                let found = attempt(&program, &answered, rewriting, &mut Dice::of_program(choice));
+                let found = attempt(&program, &answered, rewriting, &mut Dice::new(choice));
                 if let Some(found) = found.filter(|found| found.difference == failure.difference) {
                     failure = found;
                     continue 'smaller;

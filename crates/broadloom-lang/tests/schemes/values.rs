@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use broadloom_lang::signature::{Given, Signature};
+use broadloom_lang::signature::{GivenShape, Signature};
 
 use broadloom_testing::Dice;
 
@@ -45,15 +45,15 @@ impl Read {
         let config = signature.config.iter().flatten();
         let config = config.map(|text| text.split([' ', '=']).next().unwrap_or_default().to_owned());
         let arguments = signature.arguments.iter().map(|argument| match &argument.shape {
-            Some(text) => shape(text),
+            Some(written) => shape(&written.text),
             None => Err(Unread::Other),
         });
         let (given, is_list) = match &scheme.result {
-            Given::List(items) => (items.as_slice(), true),
+            GivenShape::List(items) => (items.as_slice(), true),
             one => (std::slice::from_ref(one), false),
         };
         let results = given.iter().map(|given| match given {
-            Given::Tensor(text) => shape(text),
+            GivenShape::Tensor(text) => shape(text),
             _ => Err(Unread::Other),
         });
         let parameters = scheme.parameters.iter().map(|(name, text)| Ok((name.clone(), shape(text)?)));

@@ -11,6 +11,7 @@ use broadloom_lang::syntax::ast::{
     Axis, AxisKind, Body, Def, ExprId, ExprKind, File, Names, Param, Shape, Statement, StatementKind, Target,
 };
 use broadloom_lang::syntax::parse;
+use broadloom_testing::Dice;
 
 /// The facts about a statement that restrict its order.
 #[derive(Default, Clone)]
@@ -41,7 +42,7 @@ pub fn orders(text: &str, count: usize) -> Vec<String> {
             || (first.acts && second.acts)
     };
     let mut found = Vec::new();
-    let mut seed = 0x2545_f491_4f6c_dd1d_u64;
+    let mut dice = Dice::new(count as u64);
     for attempt in 0..count {
         let mut waiting: Vec<usize> = (0..chunks.len()).collect();
         let mut order = Vec::new();
@@ -49,9 +50,8 @@ pub fn orders(text: &str, count: usize) -> Vec<String> {
             let ready: Vec<usize> = (0..waiting.len())
                 .filter(|at| !waiting[..*at].iter().any(|earlier| before(*earlier, waiting[*at])))
                 .collect();
-            seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
             // The first attempt takes the last statement that is ready.
-            let pick = if attempt == 0 { ready.len() - 1 } else { (seed >> 33) as usize % ready.len() };
+            let pick = if attempt == 0 { ready.len() - 1 } else { dice.below(ready.len()) };
             order.push(waiting.remove(ready[pick]));
         }
         let reordered: String = order.iter().map(|at| chunks[*at].as_str()).collect();
@@ -223,7 +223,9 @@ impl Reader<'_> {
             }
             ExprKind::Text(text) => {
                 let filled = text.split('{').skip(1).filter_map(|rest| rest.split('}').next());
-                self.facts.uses.extend(filled.map(|name| name.trim().to_owned()));
+                // What is printed may have expressions there.
+                let apart = |letter: char| !letter.is_alphanumeric() && letter != '_';
+                self.facts.uses.extend(filled.flat_map(|inner| inner.split(apart)).map(str::to_owned));
             }
             ExprKind::List(items) => items.iter().for_each(|item| self.expr(*item)),
             ExprKind::Each { item, list, .. } => {

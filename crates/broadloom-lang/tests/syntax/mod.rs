@@ -10,12 +10,13 @@ pub mod tree;
 use broadloom_diagnostics::{Diagnostic, SourceId, Sources, Span};
 use broadloom_lang::syntax::ast::{File, Names};
 use broadloom_lang::syntax::{Parsed, format, measured, parse, reformat, same};
+use broadloom_testing::setting;
 use proptest::prelude::*;
 
 /// A configuration with this number of cases, or with `BROADLOOM_SEEDS` of them.
 pub fn config(cases: u32) -> ProptestConfig {
-    let asked = std::env::var("BROADLOOM_SEEDS").ok().and_then(|count| count.parse().ok());
-    ProptestConfig { cases: asked.unwrap_or(cases), failure_persistence: None, ..ProptestConfig::default() }
+    let cases = setting("BROADLOOM_SEEDS", cases.into()) as u32;
+    ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() }
 }
 
 /// Bytes that make decisions: see [`programs`].

@@ -4,6 +4,7 @@
 //! never a number that only looks like one.
 
 mod decompositions;
+mod wide;
 
 use super::MatrixFunction;
 
@@ -69,6 +70,33 @@ pub(super) fn run(function: MatrixFunction, work: &mut [f64], sizes: &[usize]) {
         MatrixFunction::QrBack => {
             let [q, r, gq, gr, t] = parts(work, [k * n, n * n, k * n, n * n, n * n]);
             decompositions::qr_back([q, r, gr, t], gq, (k, n));
+        }
+        MatrixFunction::QrWide => {
+            let [a, q, r, scale] = parts(work, [n * k, n * n, n * n, n]);
+            wide::qr(a, (n, k), [q, r, scale]);
+        }
+        MatrixFunction::QrWideBack => {
+            let [r, gr, square @ ..] = parts(work, [n * k, n * k, n * n, n * n, n * n, n * n, n * n]);
+            wide::qr_back(r, gr, (n, k), square);
+        }
+        MatrixFunction::SvdWide => {
+            let [a, v, s, u] = parts(work, [n * k, n * k, n, n * n]);
+            wide::svd(a, (n, k), v, s, u);
+        }
+        MatrixFunction::SvdWideBack => {
+            let [u, v, gs, g] = parts(work, [n * n, n * k, n, n * k]);
+            wide::svd_back([u, v, gs], g, (n, k));
+        }
+        MatrixFunction::Lstsq => {
+            let sizes = [n, k, size(2)];
+            let [a, b, x, q, r, scale] = parts(work, [k * n, k * size(2), n * size(2), k * n, k * n, n]);
+            wide::lstsq(sizes, [a, b, x], [q, r, scale]);
+        }
+        MatrixFunction::LstsqBack => {
+            let (sizes, matrix, right, nearest) = ([n, k, size(2)], k * n, k * size(2), n * size(2));
+            let [a, b, x, gx, gb, q, r, scale] =
+                parts(work, [matrix, right, nearest, nearest, right, matrix, matrix, n]);
+            wide::lstsq_back(sizes, [a, b, x, gx, gb], [q, r, scale]);
         }
         // Without as many rows as columns there is no answer.
         MatrixFunction::Qr | MatrixFunction::Svd if k < n => work.fill(f64::NAN),

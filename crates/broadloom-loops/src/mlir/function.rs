@@ -20,7 +20,11 @@ pub(super) fn write(function: &Function<'_>, helpers: &mut BTreeSet<Helper>) -> 
     let signature = writer.signature(function);
     writer.check_positions(function);
     let wanted: Vec<BufferId> = function.results.iter().map(|(id, _)| *id).collect();
-    for (nests, repeat) in function.program.groups() {
+    let groups = function.program.groups_of_one_level().map_err(|start| {
+        let reason = "it belongs to turns inside of turns, which are written for one level only".into();
+        refusal(function.program, start, reason)
+    })?;
+    for (nests, repeat) in groups {
         let start = nests.start;
         let Some(repeat) = repeat else {
             writer.nests(function, nests)?;
@@ -192,7 +196,9 @@ impl<'a> Writer<'a> {
             }
             Statement::Matrix { function, .. } => {
                 let name = function.name();
-                Err(format!("MLIR has no operation that computes `{name}` of a matrix: write C, `emit --c`"))
+                Err(format!(
+                    "MLIR has no operation that computes `{name}` of a matrix: write C, `emit --c`, or `emit --stablehlo`"
+                ))
             }
             _ => Err("it has variables, which only optimised nests have".into()),
         }

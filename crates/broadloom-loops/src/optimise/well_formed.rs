@@ -2,8 +2,10 @@
 //!
 //! - Every cell has one index per axis of its buffer, and every buffer, variable, local and symbol exists.
 //! - A variable is used inside its loop only, and no two loops of a nest share one.
-//! - Repeats are in order, apart from each other, and count with symbols of their own.
+//! - Repeats are in order, apart from each other or one inside of the other, and count with symbols that exist.
 //! - A local is declared before it is used, in the same body or one around it, and once.
+
+use std::ops::Range;
 
 use crate::buffer::{Cell, Index};
 use crate::program::{Program, Statement};
@@ -11,11 +13,18 @@ use crate::scalar::Scalar;
 
 /// Returns true if a program has the form that the passes expect.
 pub fn is_well_formed(program: &Program) -> bool {
-    let mut next = 0;
+    let mut start = 0;
+    let mut around: Vec<usize> = Vec::new();
     let repeats = program.repeats.iter().all(|repeat| {
-        let follows = next <= repeat.nests.start && repeat.nests.start <= repeat.nests.end;
-        next = repeat.nests.end;
-        follows && next <= program.nests.len() && (repeat.symbol as usize) < program.symbols.len()
+        let Range { start: first, end } = repeat.nests.clone();
+        around.retain(|end| first < *end);
+        let inside = end <= around.last().copied().unwrap_or(program.nests.len());
+        let follows = start <= first && first < end && inside;
+        start = first;
+        around.push(end);
+        let segment = repeat.segment.iter().flat_map(|segment| [segment.number, segment.place]);
+        let mut symbols = segment.chain([repeat.symbol]);
+        follows && symbols.all(|symbol| (symbol as usize) < program.symbols.len())
     });
     repeats
         && program.nests.iter().all(|nest| {

@@ -8,6 +8,7 @@ pub mod random;
 use broadloom_loops::optimise::{PassOptions, optimise};
 use broadloom_loops::reference::{Memory, Stop, evaluate};
 use broadloom_loops::{BufferId, Program, Storage};
+use broadloom_testing::Dice;
 use expect_test::Expect;
 
 /// A program with its inputs.
@@ -70,7 +71,7 @@ pub fn check(text: &str, expected: Expect) {
     let program = parse::parse(text);
     let optimised = optimise(&program, &PassOptions::all());
     expected.assert_eq(&nests(&optimised));
-    let mut random = random::Random(7);
+    let mut random = Dice::from_state(7);
     let numbers = |program: &Program, id| program.buffer(id).shape().iter().product::<u64>();
     let inputs = kept(&program)
         .map(|id| (id, (0..numbers(&program, id)).map(|_| random.below(33) as f64 / 8.0 - 2.0).collect()))

@@ -3,8 +3,8 @@
 
 use broadloom_core::projection::Component;
 use broadloom_loops::{
-    Binary, Buffer, BufferId, Cell, Dtype, Index, Local, Loop, Nest, Program, Scalar, Size, Statement,
-    Storage, Unary,
+    Binary, Buffer, BufferId, Cell, Dtype, Index, Local, Loop, Nest, Program, Progression, Scalar, Size,
+    Statement, Storage, Unary,
 };
 
 /// The program that a text describes. `$name` adds a symbol; `uniform(i)` uses the first.
@@ -75,7 +75,7 @@ impl Parser {
             Some(place) => {
                 let place: u32 = place.parse().unwrap();
                 let count = self.program.arguments.len().max(place as usize + 1);
-                self.program.arguments.resize(count, 1);
+                self.program.arguments.resize(count, Progression::default());
                 Size::argument(place, 1)
             }
             None => factor.parse::<u64>().unwrap().into(),

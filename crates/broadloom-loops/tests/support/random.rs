@@ -12,13 +12,14 @@ use broadloom_core::projection::Component;
 use broadloom_loops::{
     Binary, Buffer, BufferId, Cell, Dtype, Index, Local, Nest, Program, Scalar, Statement, Storage, Unary,
 };
+use broadloom_testing::Dice;
 
 use super::Sample;
 use values::positive;
 
 /// The program of a seed.
 pub fn sample(seed: u64) -> Sample {
-    let mut random = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ 0x5851_F42D_4C95_7F2D);
+    let mut random = Dice::from_state(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ 0x5851_F42D_4C95_7F2D);
     let mixed = random.chance(4);
     let mut make = Make {
         random,
@@ -44,35 +45,6 @@ pub fn sample(seed: u64) -> Sample {
     }
 }
 
-/// A small generator of random numbers (SplitMix64).
-#[derive(Clone, Debug)]
-pub struct Random(pub u64);
-
-impl Random {
-    /// The next number.
-    pub fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
-    }
-
-    /// A number below a bound.
-    pub fn below(&mut self, bound: usize) -> usize {
-        (self.next() % bound.max(1) as u64) as usize
-    }
-
-    /// True once in this many times, on average.
-    pub fn chance(&mut self, times: usize) -> bool {
-        self.below(times) == 0
-    }
-
-    /// One of these.
-    pub fn pick<T: Clone>(&mut self, from: &[T]) -> T {
-        from[self.below(from.len())].clone()
-    }
-}
-
 /// The facts about a buffer that later nests need.
 #[derive(Clone)]
 struct Fact {
@@ -85,7 +57,7 @@ struct Fact {
 }
 
 struct Make {
-    random: Random,
+    random: Dice,
     /// True if some buffers are 32-bit floats; then only continuous operations are used.
     mixed: bool,
     program: Program,

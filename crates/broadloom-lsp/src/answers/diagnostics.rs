@@ -18,6 +18,11 @@ pub(crate) fn published(world: &mut World, uri: &Uri) -> Answer<PublishDiagnosti
     for diagnostic in world.diagnostics(uri)? {
         diagnostics.push(shown(world, uri, &diagnostic)?);
     }
+    let unused = world.program(uri)?.map(broadloom_ide::unused).unwrap_or_default();
+    for diagnostic in unused {
+        let severity = Some(DiagnosticSeverity::Hint);
+        diagnostics.push(Shown { severity, ..shown(world, uri, &diagnostic)? });
+    }
     Ok(PublishDiagnosticsParams { uri: uri.clone(), version, diagnostics })
 }
 

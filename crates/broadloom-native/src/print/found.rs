@@ -4,6 +4,7 @@ use broadloom_loops::function::Binary;
 
 use super::BLOCK;
 use crate::flat::{FlatStatement, Looped, Value};
+use crate::order::{Bare, is_injective};
 
 /// Functions for which compilers find no vector form.
 pub(super) fn has_no_vector_form(function: Binary) -> bool {
@@ -103,4 +104,20 @@ pub(super) fn constant_divisors(each: &Looped) -> Vec<Value> {
         });
     }
     found
+}
+
+/// Returns true if iterations of a loop, with the loops inside of it, may store different values into the same cell, the last of which counts.
+/// Compilers have been seen to run such iterations in lockstep (gcc 12: `out[i + j] = …`).
+pub(super) fn writes_again(each: &Looped) -> bool {
+    fn again(each: &Looped, loops: &mut Vec<Bare>) -> bool {
+        loops.push((each.var, each.extent, each.parallel));
+        let found = each.body.iter().any(|step| match step {
+            FlatStatement::Loop(inner) => again(inner, loops),
+            FlatStatement::Store { to, accumulate: None, .. } => !is_injective(to, loops),
+            _ => false,
+        });
+        loops.pop();
+        found
+    }
+    again(each, &mut Vec::new())
 }

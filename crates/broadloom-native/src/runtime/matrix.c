@@ -382,13 +382,22 @@ static double matrix_begin(const double *a, int64_t count, double *v, int64_t n)
     return total;
 }
 
+/* Tells whether the element of the greatest magnitude of a column is negative: the first of those that are equal up to rounding. */
+static _Bool matrix_turned(const double *v, int64_t m, int64_t n, int64_t column)
+{
+    double most = 0;
+    for (int64_t i = 0; i < m; i++)
+        most = fmax(most, fabs(v[i * n + column]));
+    for (int64_t i = 0; i < m; i++)
+        if (fabs(v[i * n + column]) >= (1 - 1e-9) * most)
+            return v[i * n + column] < 0;
+    return 0;
+}
+
 /* Exchanges two columns; the first is turned if the element of v that is the greatest in magnitude would be negative. */
 static void matrix_arrange(double *a, int64_t m, double *v, int64_t n, int64_t to, int64_t from)
 {
-    double greatest = 0;
-    for (int64_t i = 0; i < n; i++)
-        greatest = fabs(v[i * n + from]) > fabs(greatest) ? v[i * n + from] : greatest;
-    double sign = greatest < 0 ? -1 : 1;
+    double sign = matrix_turned(v, n, n, from) ? -1 : 1;
     for (int64_t i = 0; i < n; i++) {
         double moved = v[i * n + from];
         v[i * n + from] = v[i * n + to];

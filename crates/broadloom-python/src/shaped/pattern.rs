@@ -58,13 +58,13 @@ fn intern(names: &mut Vec<String>, name: &str) -> usize {
 }
 
 impl Pattern {
-    /// Reads the text of an annotation; the message of a mistake shows it.
-    pub fn read(text: &str, names: &mut ShapeNames) -> Result<Pattern, String> {
+    /// Reads the text of an annotation; a mistake shows it.
+    pub fn read(text: &str, names: &mut ShapeNames) -> Result<Pattern, Mistake> {
         let mut mentioned = Vec::new();
         let taken = mask(text, |name| intern(&mut mentioned, name)).map_err(|(start, end, message)| {
-            Mistake::spec(text, message, Span { start: start as u32, end: end as u32 }, "").render()
+            Mistake::spec(text, message, Span { start: start as u32, end: end as u32 }, "")
         })?;
-        let declared = parse_shape(&taken.masked).map_err(|error| Mistake::notation(text, error).render())?;
+        let declared = parse_shape(&taken.masked).map_err(|error| Mistake::notation(text, error))?;
         let labels: Vec<usize> =
             declared.names.axes.iter().map(|(_, name)| intern(&mut names.labels, &name.text)).collect();
         let rows: Vec<usize> =

@@ -17,7 +17,12 @@ pub struct Given {
     pub sizes: Vec<(String, Value)>,
     /// The behaviour of windows whose ends the spec leaves open.
     pub padding: Option<CorePadding>,
+    /// The name of the array in messages, if there is only one.
+    pub called: String,
 }
+
+/// The name of an array that is alone.
+pub const ALONE: &str = "the array";
 
 /// A size that is given by name, or those of a row.
 #[derive(Clone, Debug)]
@@ -402,9 +407,9 @@ fn memory_order(equation: &Equation, operand: &Tensor) -> Option<String> {
     })
 }
 
-/// `operand 2`, or `the array` if there is only one.
+/// `operand 2`, or the name of the array if there is only one.
 pub fn name_of(given: &Given, index: usize) -> String {
-    if given.shapes.len() == 1 { "the array".to_owned() } else { format!("operand {}", index + 1) }
+    if given.shapes.len() == 1 { given.called.clone() } else { format!("operand {}", index + 1) }
 }
 
 /// A shape as Python prints it.

@@ -9,9 +9,10 @@ use broadloom_graph::{
 use std::sync::{Arc, OnceLock};
 
 use broadloom_core as core;
-use broadloom_graph::lowering::{Face, Inferred, Leaf, MEMORY, Op, accumulated, precisions};
-use broadloom_loops::{Buffer, Dtype, Size, Storage};
+use broadloom_graph::lowering::{Face, Inferred, Leaf, MEMORY, Op, Scan, accumulated, precisions};
+use broadloom_loops::{Buffer, Derived, Dtype, Progression, Size, Storage};
 
+use super::segments::{Noted, Segmented, Segments};
 use super::{Content, own_like, own_name, start_in};
 
 /// The data that all routines of a graph share at some sizes: final shapes, projections, margins
@@ -23,6 +24,12 @@ pub(crate) struct Layout {
     /// The margins of all tensors, found when the first buffer is made: a rehearsal may make none.
     margins: OnceLock<Vec<Margins>>,
     pub dtypes: Vec<Dtype>,
+    /// The segments of the turns of scans, found when the first of them is asked for.
+    segments: OnceLock<Segments>,
+    /// The shapes in which sizes have their names.
+    named: Arc<Shapes>,
+    /// The number of arguments of programs.
+    arguments: u32,
     /// The values of captured sizes that are used as numbers, with the expressions of those that depend on named sizes.
     sizes: Vec<(f64, Option<String>)>,
 }
@@ -95,7 +102,7 @@ impl Layout {
             Ok((product, captured_text(extents)))
         };
         let sizes = inferred.captured.iter().map(captured).collect::<Result<_, Error>>()?;
-        Ok(Layout::bare(graph, shapes, sizes))
+        Ok(Layout::bare(graph, inferred, shapes, sizes))
     }
 
     /// The layout in which named sizes are arguments.
@@ -110,11 +117,26 @@ impl Layout {
             (extents.iter().map(number).product(), captured_text(extents))
         };
         let sizes = inferred.captured.iter().map(captured).collect();
-        Ok(Layout::bare(graph, shapes, sizes).with_nests(graph))
+        let layout = Layout::bare(graph, inferred, shapes, sizes);
+        Ok(Layout { arguments: arguments.numbers.len() as u32, ..layout }.with_nests(graph))
     }
 
-    fn bare(graph: &Graph, shapes: Arc<Shapes>, sizes: Vec<(f64, Option<String>)>) -> Layout {
-        Layout { shapes, nests: Vec::new(), margins: OnceLock::new(), dtypes: precisions(graph), sizes }
+    fn bare(
+        graph: &Graph,
+        inferred: &Inferred,
+        shapes: Arc<Shapes>,
+        sizes: Vec<(f64, Option<String>)>,
+    ) -> Layout {
+        Layout {
+            shapes,
+            nests: Vec::new(),
+            margins: OnceLock::new(),
+            dtypes: precisions(graph),
+            segments: OnceLock::new(),
+            named: Arc::clone(&inferred.shapes),
+            arguments: 0,
+            sizes,
+        }
     }
 
     /// The layout with the projections of all steps.
@@ -215,10 +237,10 @@ impl Layout {
                 let name = format!("{}.sum", graph.short_name(tensor));
                 (tensor, name, accumulated(self.dtypes[tensor.index()]), 0.0)
             }
-            Content::Notes(tensor) => {
-                let name = format!("{}.notes", graph.short_name(tensor));
+            Content::Notes(tensor, noted) => {
+                let name = format!("{}.{}", graph.short_name(tensor), noted.name());
                 let mut buffer = self.buffer(graph, Content::Value(tensor));
-                buffer.sizes.insert(0, self.turns_of(graph, tensor));
+                buffer.sizes.insert(0, self.times_noted(graph, tensor, noted));
                 return Buffer { name, margins: Vec::new(), fill: 0.0, ..buffer };
             }
             Content::NotFinite(tensor) => {
@@ -238,10 +260,38 @@ impl Layout {
         Buffer { name, dtype, sizes: self.axes(tensor), margins, fill, storage: Storage::Local }
     }
 
-    /// The number of turns of the scan that carries a tensor.
-    fn turns_of(&self, graph: &Graph, carried: Tensor) -> Size {
-        let scan = graph.scan_of(graph.made_by(carried));
-        scan.and_then(|scan| self.axes(scan.over).first().copied()).unwrap_or(Size::ONE)
+    /// The number of times that a tensor of a scan is noted.
+    fn times_noted(&self, graph: &Graph, tensor: Tensor, noted: Noted) -> Size {
+        let Some(scan) = graph.scan_of(graph.made_by(tensor)) else { return Size::ONE };
+        match (noted, self.segments_of(graph, scan)) {
+            (Noted::Checkpoint, Some(segments)) => segments.count,
+            (Noted::InSegment, Some(segments)) => segments.length,
+            _ => self.turns(scan),
+        }
+    }
+
+    /// The number of turns of a scan.
+    pub fn turns(&self, scan: &Scan) -> Size {
+        self.axes(scan.over).first().copied().unwrap_or(Size::ONE)
+    }
+
+    /// Returns true if the number of turns of a scan depends on named sizes.
+    pub fn has_named_turns(&self, scan: &Scan) -> bool {
+        self.named.expressions(scan.over, Kind::Batch).next().flatten().is_some()
+    }
+
+    /// The segments that the turns of a scan are divided into for its gradients, if they are.
+    pub fn segments_of(&self, graph: &Graph, scan: &Scan) -> Option<Segmented> {
+        self.segments(graph).of(scan)
+    }
+
+    /// The sizes that programs compute from their arguments.
+    pub fn derived(&self, graph: &Graph) -> &[Derived] {
+        &self.segments(graph).derived
+    }
+
+    fn segments(&self, graph: &Graph) -> &Segments {
+        self.segments.get_or_init(|| Segments::new(graph, self, self.arguments))
     }
 
     /// The margins of a node that has the shape of a tensor. A gradient is written as far as its
@@ -268,18 +318,17 @@ fn captured_text(extents: &[Extent]) -> Option<String> {
 /// The named sizes that are arguments of a program.
 pub(crate) struct Arguments {
     symbols: Vec<core::Symbol>,
-    /// The number that each is always a multiple of. The program uses the quotient, so that its
-    /// parts are whole.
-    pub multiples: Vec<u64>,
+    /// The numbers that each can be. The program uses the place among them, so that its parts are whole.
+    pub numbers: Vec<Progression>,
     /// The least value of each.
     least: Vec<u64>,
 }
 
 impl Arguments {
-    /// Some named sizes, with the least value of each and the number it is a multiple of.
-    pub fn new(symbols: &[core::Symbol], choices: impl Fn(core::Symbol) -> (u64, u64)) -> Arguments {
-        let (least, multiples) = symbols.iter().map(|symbol| choices(*symbol)).unzip();
-        Arguments { symbols: symbols.to_vec(), multiples, least }
+    /// Some named sizes, with the least value of each and the numbers that it can be.
+    pub fn new(symbols: &[core::Symbol], choices: impl Fn(core::Symbol) -> (u64, Progression)) -> Arguments {
+        let (least, numbers) = symbols.iter().map(|symbol| choices(*symbol)).unzip();
+        Arguments { symbols: symbols.to_vec(), numbers, least }
     }
 
     /// An expression as a size of the program. It is unknown if it depends on a symbol that is not
@@ -287,8 +336,9 @@ impl Arguments {
     fn size(&self, form: &core::Form) -> Size {
         Size::from_form(form, |symbol| {
             let place = self.symbols.iter().position(|known| *known == symbol)?;
-            let least = self.least[place].div_ceil(self.multiples[place]).max(1);
-            Some(Size::argument(place as u32, least) * self.multiples[place])
+            let numbers = self.numbers[place];
+            let least = numbers.place_from(self.least[place].max(1));
+            Some(Size::argument(place as u32, least) * numbers.step + numbers.first)
         })
     }
 }

@@ -12,7 +12,7 @@
 
 use broadloom_core::projection::Component;
 use broadloom_graph::lowering::Face;
-use broadloom_graph::{Error, ErrorKind, Graph, MessageLine, Remedy, Tensor};
+use broadloom_graph::{Error, ErrorKind, Graph, MessageLine, Tensor};
 use broadloom_loops::{Binary, Cell, Index, MatrixFunction, Nest, Role, Scalar, Size, Statement};
 use rustc_hash::FxHashSet;
 
@@ -222,20 +222,20 @@ fn no_gradient(graph: &Graph, step: u32, result: Tensor) -> Error {
         )
 }
 
-/// The error for a matrix with fewer rows than columns.
+/// The error for a matrix with fewer rows than columns, which the program did not say where the function was written.
 fn wide(graph: &Graph, step: u32, function: MatrixFunction, (rows, columns): (Size, Size)) -> Error {
-    let name = function.name();
+    let name = function.written();
     let message = format!(
-        "`{name}` takes matrices with at least as many rows as columns, and these have {rows} rows, their output axis, and {columns} \
-         columns, their input axis"
+        "`{name}` has to know whether a matrix has more columns than rows, and only what follows says that these have {rows} rows, their \
+         output axis, and {columns} columns, their input axis"
     );
     let error = Error::new(ErrorKind::Use, message).about_step(step);
     let made = MessageLine::at(
         graph.made_by(graph.first_result(step)),
-        format!("`{name}` of a matrix with more columns"),
+        "as many rows as columns, or more, as far as is known here".to_string(),
     );
     let ends = graph.step_operands(step).iter().map(|operand| graph.declared_end(*operand));
     ends.chain([made])
         .fold(error, Error::with_end)
-        .with_remedy(Remedy::Transpose, format!("take its transpose: `{name}(transpose(a))`"))
+        .with_help(format!("write the sizes where the matrix is made: `{columns} -> {rows}`"))
 }

@@ -7,7 +7,7 @@ use broadloom_loops::mlir::{self, Function, Supplied};
 use broadloom_xla::{Module, Sharded};
 use rustc_hash::FxHashMap;
 
-use super::{Content, Layout, Lowered, Lowering, Symbol};
+use super::{Content, Layout, LowerOptions, Lowered, Lowering, Symbol};
 use crate::routine::Routine;
 use crate::sizes::Sizes;
 
@@ -92,7 +92,7 @@ fn in_order(nodes: &[Content]) -> Vec<Content> {
         Content::Own(step, ..) | Content::Work(step, _) => (2, *step as usize),
         Content::Before(tensor, _)
         | Content::Wide(tensor)
-        | Content::Notes(tensor)
+        | Content::Notes(tensor, _)
         | Content::NotFinite(tensor) => (3, tensor.index()),
     });
     nodes
@@ -102,8 +102,8 @@ impl Layout {
     fn supplied(&self, symbol: Symbol) -> Supplied {
         match symbol {
             Symbol::Position(_, below) => Supplied::Position(below),
-            // Programs with scans are refused.
-            Symbol::Turn(_) => Supplied::Known(0.0),
+            // The function counts turns itself.
+            Symbol::Turn(_) | Symbol::Segment(_) | Symbol::Place(_) => Supplied::Known(0.0),
             Symbol::Key => Supplied::Key,
             Symbol::Size(at) => Supplied::Known(self.captured(at)),
         }
@@ -159,7 +159,7 @@ pub fn nest_linalg(graph: &mut Graph, result: Tensor) -> Result<String, Error> {
     graph.step_results(step).for_each(|tensor| {
         routine.keep(tensor);
     });
-    let mut lowering = Lowering::new(graph, &layout, &routine, false);
+    let mut lowering = Lowering::new(graph, &layout, &routine, LowerOptions::default());
     for operand in graph.step_operands(step) {
         match graph.leaf(*operand) {
             Some(leaf) => lowering.leaf(*operand, leaf),

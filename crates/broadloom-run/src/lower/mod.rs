@@ -12,6 +12,7 @@ mod matrices;
 mod mlir;
 mod own;
 mod scan;
+mod segments;
 mod shown;
 
 use std::sync::Arc;
@@ -32,6 +33,7 @@ pub(crate) use layout::{Arguments, Layout};
 pub use mlir::nest_linalg;
 pub(crate) use mlir::{module, stablehlo};
 pub(crate) use own::{own_like, own_name};
+pub(crate) use segments::Noted;
 pub(crate) use shown::written_node;
 pub use shown::{show_assignments, show_backward};
 
@@ -51,8 +53,8 @@ pub(crate) enum Content {
     Before(Tensor, u32),
     /// The sums of a tensor whose own numbers are too narrow to add up in.
     Wide(Tensor),
-    /// The value of a carried tensor at the start of each turn of a scan.
-    Notes(Tensor),
+    /// The values of a tensor of a scan that are noted for gradients.
+    Notes(Tensor, Noted),
     /// For each element of a tensor, 1 if it is infinite or NaN, else 0.
     NotFinite(Tensor),
 }
@@ -66,7 +68,7 @@ impl Content {
             | Content::Gradient(tensor)
             | Content::Before(tensor, _)
             | Content::Wide(tensor)
-            | Content::Notes(tensor)
+            | Content::Notes(tensor, _)
             | Content::NotFinite(tensor) => graph.made_by(tensor),
         }
     }
@@ -79,6 +81,10 @@ pub(crate) enum Symbol {
     Position(u32, u64),
     /// The turn of the scan over a tensor, which the program counts itself.
     Turn(Tensor),
+    /// The segment of turns of the scan that carries a tensor before others; the program counts it too.
+    Segment(Tensor),
+    /// The turn within its segment.
+    Place(Tensor),
     /// The key of random numbers.
     Key,
     /// A captured size that depends on named sizes, by its place.
@@ -101,15 +107,23 @@ pub(crate) struct Lowered {
     pub steps: Vec<u32>,
 }
 
-/// Lowers a routine. With `keep_all` every intermediate tensor is kept, for guards that look at
-/// each.
+/// Choices of lowering.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct LowerOptions {
+    /// True if every intermediate tensor is kept, for guards that look at each.
+    pub keep_all: bool,
+    /// True if no repeat may be inside of another: then gradients of a scan note every turn.
+    pub flat: bool,
+}
+
+/// Lowers a routine.
 pub(crate) fn lower(
     graph: &Graph,
     layout: &Layout,
     routine: &Routine,
-    keep_all: bool,
+    options: LowerOptions,
 ) -> Result<Lowered, Error> {
-    lower_each(graph, layout, routine, keep_all).map_err(|(_, error)| error)
+    lower_each(graph, layout, routine, options).map_err(|(_, error)| error)
 }
 
 /// Lowers a routine; an error comes with the place of its action in the routine.
@@ -117,9 +131,9 @@ pub(crate) fn lower_each(
     graph: &Graph,
     layout: &Layout,
     routine: &Routine,
-    keep_all: bool,
+    options: LowerOptions,
 ) -> Result<Lowered, (usize, Error)> {
-    let mut lowering = Lowering::new(graph, layout, routine, keep_all);
+    let mut lowering = Lowering::new(graph, layout, routine, options);
     for (at, action) in routine.actions.iter().enumerate() {
         let lowered = match *action {
             Action::Forward(tensor) => lowering.value(tensor),
@@ -136,7 +150,7 @@ struct Lowering<'a> {
     graph: &'a Graph,
     layout: &'a Layout,
     routine: &'a Routine,
-    keep_all: bool,
+    options: LowerOptions,
     program: Program,
     nodes: Vec<Content>,
     buffers: FxHashMap<Content, BufferId>,
@@ -158,12 +172,17 @@ struct Lowering<'a> {
 
 impl<'a> Lowering<'a> {
     /// A lowering that has computed nothing yet.
-    fn new(graph: &'a Graph, layout: &'a Layout, routine: &'a Routine, keep_all: bool) -> Lowering<'a> {
+    fn new(
+        graph: &'a Graph,
+        layout: &'a Layout,
+        routine: &'a Routine,
+        options: LowerOptions,
+    ) -> Lowering<'a> {
         Lowering {
             graph,
             layout,
             routine,
-            keep_all,
+            options,
             program: Program::default(),
             nodes: Vec::new(),
             buffers: FxHashMap::default(),
@@ -186,7 +205,8 @@ impl Lowering<'_> {
     }
 
     fn finish(self) -> Lowered {
-        let Lowering { program, nodes, symbols, needs, written, watched, steps, .. } = self;
+        let Lowering { mut program, nodes, symbols, needs, written, watched, steps, .. } = self;
+        program.derived = self.layout.derived(self.graph).to_vec();
         let kept = |(node, buffer): &(&Content, &Buffer)| {
             buffer.storage == Storage::Kept && written.contains(node) && !watched.contains(node)
         };
@@ -202,7 +222,7 @@ impl Lowering<'_> {
         let mut buffer = self.layout.buffer(self.graph, node);
         if self.is_kept(node) {
             buffer.storage = Storage::Kept;
-        } else if self.keep_all {
+        } else if self.options.keep_all {
             buffer.storage = Storage::Kept;
             self.watched.insert(node);
         }
@@ -219,7 +239,7 @@ impl Lowering<'_> {
             | Content::Work(..)
             | Content::Before(..)
             | Content::Wide(_)
-            | Content::Notes(_)
+            | Content::Notes(..)
             | Content::NotFinite(_) => false,
             Content::Value(tensor) => {
                 let lasting = matches!(self.graph.leaf(tensor), Some(Leaf::Data | Leaf::Param | Leaf::State));

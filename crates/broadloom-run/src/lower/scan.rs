@@ -1,8 +1,8 @@
 //! Scans: the nests of one turn, repeated over the positions of an axis.
 //!
 //! The buffers of a turn are used again in the next one. What is carried is copied: at the end of a turn its next value becomes
-//! the value of the next turn. If gradients will be asked for, each turn also notes what it was given. Going back, a turn
-//! computes its values again from that note, so that a scan of n turns remembers n times what it carries, and nothing else.
+//! the value of the next turn. If gradients will be asked for, it is also noted what turns were given. Going back, a turn
+//! computes its values again from that note. Short scans note every turn:
 //!
 //! ```text
 //! h = first                          dh = gradient of the last value
@@ -13,16 +13,37 @@
 //!                                      dh = gradient of h
 //!                                    gradient of first += dh
 //! ```
+//!
+//! Longer ones are divided into [segments](super::segments), and note the first turn of each. Going back, the turns of a segment run once more
+//! before their gradients, and note what they were given, and what they have summed up: the gradients compute the rest again.
+//!
+//! ```text
+//! h = first                          dh = gradient of the last value
+//! for each segment:                  for each segment, from the last to the first:
+//!   checkpoints[segment] = h           h = checkpoints[segment]
+//!   for each turn of it:               for each turn of it:
+//!     the body                           notes[place] = h
+//!     h = next                           the body
+//!                                        notes of sums[place] = sums
+//!                                        h = next
+//!                                      for each turn of it, from the last to the first:
+//!                                        h = notes[place]
+//!                                        the body, with its sums from the notes
+//!                                        gradients of the body, from dh and those of all turns
+//!                                        dh = gradient of h
+//!                                    gradient of first += dh
+//! ```
 
 use std::sync::Arc;
 
 use broadloom_core::projection::Component;
 use broadloom_graph::lowering::{Carried, Face, Scan};
 use broadloom_graph::{Error, ErrorKind, Graph, Tensor};
-use broadloom_loops::{Cell, Index, Nest, Repeat, Scalar, Size, Statement};
+use broadloom_loops::{Cell, Index, Nest, Repeat, Scalar, Segment, Size, Statement};
 use rustc_hash::FxHashSet;
 
 use super::law::differentiable;
+use super::segments::{Noted, Segmented};
 use super::{Content, Lowering, Symbol};
 use crate::routine::Action;
 
@@ -52,6 +73,15 @@ pub(super) fn steps_of(scan: &Scan) -> Vec<u32> {
     steps
 }
 
+/// The division of the turns of a scan into segments, with the symbols that count.
+struct Division {
+    sizes: Segmented,
+    /// The symbol of the segment.
+    segment: u32,
+    /// The symbol of the turn within its segment.
+    place: u32,
+}
+
 impl Lowering<'_> {
     /// Lowers all turns of a scan.
     pub(super) fn scan(&mut self, scan: &Scan) -> Result<(), Error> {
@@ -62,22 +92,47 @@ impl Lowering<'_> {
         for result in scan.collected.iter().flat_map(|step| self.graph.step_results(*step)) {
             self.written.insert(self.node(result));
         }
+        let has_gradients = self.routine.actions.iter().any(|action| matches!(action, Action::Backward(_)));
+        let division = self.division(scan).filter(|_| has_gradients);
         let start = self.program.nests.len();
-        let turn = self.turn(scan);
-        if self.routine.actions.iter().any(|action| matches!(action, Action::Backward(_))) {
-            for carried in &scan.carried {
-                let notes = Content::Notes(carried.tensor);
-                self.copy_at((Content::Value(carried.tensor), None), (notes, Some(turn)));
-            }
+        if let Some(division) = &division {
+            self.note_carried(scan, Noted::Checkpoint, division.segment);
+        }
+        let turns = self.program.nests.len();
+        if has_gradients && division.is_none() {
+            let turn = self.turn(scan);
+            self.note_carried(scan, Noted::EachTurn, turn);
         }
         for step in scan.body.iter().chain(&scan.collected) {
             self.forward(*step)?;
         }
+        self.carry_over(scan);
+        self.repeat(scan, turns, false, division.as_ref());
+        if let Some(division) = &division {
+            self.repeat_segments(start, false, division);
+        }
+        scan.last.iter().try_for_each(|step| self.forward(*step))
+    }
+
+    /// Notes what is carried, at the place of a symbol.
+    fn note_carried(&mut self, scan: &Scan, noted: Noted, at: u32) {
+        for Carried { tensor, .. } in &scan.carried {
+            self.copy_at((Content::Value(*tensor), None), (Content::Notes(*tensor, noted), Some(at)));
+        }
+    }
+
+    /// Sets what is carried to what was noted of it.
+    fn recall_carried(&mut self, scan: &Scan, noted: Noted, at: u32) {
+        for Carried { tensor, .. } in &scan.carried {
+            self.copy_at((Content::Notes(*tensor, noted), Some(at)), (Content::Value(*tensor), None));
+        }
+    }
+
+    /// Ends a turn: the next value of what is carried becomes its value.
+    fn carry_over(&mut self, scan: &Scan) {
         for Carried { tensor, next, .. } in &scan.carried {
             self.copy_at((self.node(*next), None), (Content::Value(*tensor), None));
         }
-        self.repeat(scan, start, false);
-        scan.last.iter().try_for_each(|step| self.forward(*step))
     }
 
     /// Lowers the gradients of a scan, from those of its results.
@@ -98,11 +153,19 @@ impl Lowering<'_> {
         }
         self.begin_outer(scan, wanted, begun);
         let start = self.program.nests.len();
-        let turn = self.turn(scan);
-        for Carried { tensor, .. } in &scan.carried {
-            self.copy_at((Content::Notes(*tensor), Some(turn)), (Content::Value(*tensor), None));
+        let division = self.division(scan);
+        if let Some(division) = &division {
+            self.segment_again(scan, division)?;
         }
-        scan.body.iter().try_for_each(|step| self.forward(*step))?;
+        let turns = self.program.nests.len();
+        match &division {
+            Some(division) => self.turn_from_segment(scan, division)?,
+            None => {
+                let turn = self.turn(scan);
+                self.recall_carried(scan, Noted::EachTurn, turn);
+                scan.body.iter().try_for_each(|step| self.forward(*step))?;
+            }
+        }
         let mut inside = begun.clone();
         for Carried { tensor, next, .. } in &carried {
             self.copy_at((Content::Gradient(*tensor), None), (Content::Gradient(*next), None));
@@ -116,12 +179,69 @@ impl Lowering<'_> {
                 self.backward_step(*step, wanted, &mut inside)?;
             }
         }
-        self.repeat(scan, start, true);
+        self.repeat(scan, turns, true, division.as_ref());
+        if let Some(division) = &division {
+            self.repeat_segments(start, true, division);
+        }
         for Carried { tensor, first, .. } in &carried {
             begun.insert(*tensor);
             self.backward_step(*first, wanted, begun)?;
         }
         Ok(())
+    }
+
+    /// Runs the turns of a segment once more, from its checkpoint, and notes what its gradients need.
+    fn segment_again(&mut self, scan: &Scan, division: &Division) -> Result<(), Error> {
+        self.recall_carried(scan, Noted::Checkpoint, division.segment);
+        let start = self.program.nests.len();
+        self.note_carried(scan, Noted::InSegment, division.place);
+        for step in &scan.body {
+            self.forward(*step)?;
+            if self.is_noted(*step)? {
+                for result in self.graph.step_results(*step) {
+                    let notes = Content::Notes(result, Noted::InSegment);
+                    self.copy_at((Content::Value(result), None), (notes, Some(division.place)));
+                }
+            }
+        }
+        self.carry_over(scan);
+        self.repeat(scan, start, false, Some(division));
+        Ok(())
+    }
+
+    /// Computes the values of a turn from the notes of its segment.
+    fn turn_from_segment(&mut self, scan: &Scan, division: &Division) -> Result<(), Error> {
+        self.recall_carried(scan, Noted::InSegment, division.place);
+        for step in &scan.body {
+            if !self.is_noted(*step)? {
+                self.forward(*step)?;
+                continue;
+            }
+            for result in self.graph.step_results(*step) {
+                let notes = Content::Notes(result, Noted::InSegment);
+                self.copy_at((notes, Some(division.place)), (Content::Value(result), None));
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns true if the results of a step of a turn are noted while a segment is computed again, because they are sums of many things, which
+    /// take longer than to read them.
+    fn is_noted(&self, step: u32) -> Result<bool, Error> {
+        if self.graph.law(step).is_some() || self.graph.special(step).is_some() {
+            return Ok(false);
+        }
+        let bare = |result: Tensor| self.layout.margins(result).axes.iter().all(|margin| *margin == (0, 0));
+        Ok(!self.layout.nest(step)?.reductions().is_empty() && self.graph.step_results(step).all(bare))
+    }
+
+    /// The division of the turns of a scan, if it has one and a repeat may be inside of another.
+    fn division(&mut self, scan: &Scan) -> Option<Division> {
+        let sizes = self.layout.segments_of(self.graph, scan).filter(|_| !self.options.flat)?;
+        let (key, over) = (scan.carried.first()?.tensor, self.graph.short_name(scan.over));
+        let segment = self.symbol(Symbol::Segment(key), &format!("segment of {over}"));
+        let place = self.symbol(Symbol::Place(key), &format!("place in the segment of {over}"));
+        Some(Division { sizes, segment, place })
     }
 
     /// Begins the gradients of everything outside that the turns of a scan add to.
@@ -144,20 +264,28 @@ impl Lowering<'_> {
         self.symbol(Symbol::Turn(scan.over), &format!("position of {over}"))
     }
 
-    /// Repeats the nests from a place on.
-    fn repeat(&mut self, scan: &Scan, start: usize, backwards: bool) {
-        let (symbol, turns) = (self.turn(scan), self.turns(scan));
-        self.program.repeats.push(Repeat {
-            nests: start..self.program.nests.len(),
-            symbol,
-            turns,
-            backwards,
+    /// Repeats the nests from a place on, for all turns or for those of a segment.
+    fn repeat(&mut self, scan: &Scan, start: usize, backwards: bool, division: Option<&Division>) {
+        let segment = division.map(|division| Segment {
+            number: division.segment,
+            length: division.sizes.length,
+            place: division.place,
         });
+        let (symbol, turns) = (self.turn(scan), self.layout.turns(scan));
+        self.add_repeat(Repeat { nests: start..self.program.nests.len(), symbol, turns, backwards, segment });
     }
 
-    /// The number of turns of a scan.
-    fn turns(&self, scan: &Scan) -> Size {
-        self.layout.axes(scan.over).first().copied().unwrap_or(Size::ONE)
+    /// Repeats the nests from a place on, for all segments.
+    fn repeat_segments(&mut self, start: usize, backwards: bool, division: &Division) {
+        let (nests, turns) = (start..self.program.nests.len(), division.sizes.count);
+        self.add_repeat(Repeat { nests, symbol: division.segment, turns, backwards, segment: None });
+    }
+
+    /// Adds a repeat of the last nests, before the repeats inside of it.
+    fn add_repeat(&mut self, repeat: Repeat) {
+        let repeats = &mut self.program.repeats;
+        let place = repeats.partition_point(|known| known.nests.start < repeat.nests.start);
+        repeats.insert(place, repeat);
     }
 
     /// Copies one node to another; either may be a part of its buffer, at the position of a turn.

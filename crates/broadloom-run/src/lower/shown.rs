@@ -17,7 +17,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::backward::wants_gradient;
 use super::own::{own_like, own_name};
-use super::{Content, Layout, Lowering};
+use super::{Content, Layout, LowerOptions, Lowering};
 use crate::routine::{Action, Routine};
 use crate::sizes::Sizes;
 
@@ -71,7 +71,7 @@ pub fn show_assignments(graph: &mut Graph, routines: &[Routine]) -> Result<Vec<(
     });
     let empty = Routine::new("assignments");
     let shown = |step: u32| {
-        let mut lowering = Lowering::new(graph, &layout, &empty, false);
+        let mut lowering = Lowering::new(graph, &layout, &empty, LowerOptions::default());
         lowering.forward(step)?;
         Ok((step as usize, nest_texts(graph, lowering, &names).concat()))
     };
@@ -108,7 +108,7 @@ fn backward_texts(
         return Ok(Vec::new());
     }
     let routine = Routine::new("backward");
-    let mut lowering = Lowering::new(graph, layout, &routine, false);
+    let mut lowering = Lowering::new(graph, layout, &routine, LowerOptions::default());
     // As if all gradients had begun: their initialisation is not part of the operation.
     let mut begun: FxHashSet<Tensor> = graph.step_operands(step).iter().copied().collect();
     begun.extend(graph.step_results(step));
@@ -140,7 +140,7 @@ pub(crate) fn written_node(graph: &Graph, node: Content) -> Option<String> {
         }
         Content::Work(step, _) => Some(format!("{}.work", written_name(graph, graph.first_result(step)))),
         Content::NotFinite(tensor) => Some(format!("{}.not_finite", written_name(graph, tensor))),
-        Content::Notes(tensor) => Some(format!("{}.notes", written_name(graph, tensor))),
+        Content::Notes(tensor, noted) => Some(format!("{}.{}", written_name(graph, tensor), noted.name())),
         Content::Before(..) | Content::Wide(_) => None,
     }
 }

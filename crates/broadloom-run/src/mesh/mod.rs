@@ -27,7 +27,7 @@ pub struct Sharding {
     pub names: Vec<AxisName>,
 }
 
-/// A wish to divide axes over a mesh axis.
+/// A request to divide axes over a mesh axis.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Shard {
     /// The axes: a named size, `path.label`, or `path[row, place]`. A `*` in it stands for any text.
@@ -110,7 +110,7 @@ pub(crate) fn node_tensor(graph: &Graph, node: Content) -> Tensor {
         | Content::Gradient(tensor)
         | Content::Before(tensor, _)
         | Content::Wide(tensor)
-        | Content::Notes(tensor)
+        | Content::Notes(tensor, _)
         | Content::NotFinite(tensor) => tensor,
         Content::Work(step, _) => graph.first_result(step),
         Content::Own(step, slot, backward) => crate::lower::own_like(graph, step, slot, backward),
@@ -212,7 +212,7 @@ impl Words<'_> {
         &self.sharding.mesh.axes[self.requests[claim.request].over].0
     }
 
-    /// An error with the tensors and the wishes of its claims as ends.
+    /// An error with the tensors and the requests of its claims as ends.
     fn error(&self, message: String, claims: &[Claim]) -> Error {
         let mut error = Error::new(ErrorKind::Use, message);
         for claim in claims {

@@ -174,7 +174,7 @@ fn labels(
     }
 }
 
-/// The axes that wishes mean.
+/// The axes that requests mean.
 pub(crate) fn resolve(
     sharding: &Sharding,
     groups: &Groups,

@@ -82,7 +82,7 @@ pub struct NeededCollective {
 pub struct DeviceMemory {
     /// The tensors that last from run to run.
     pub lasting: u64,
-    /// For each routine its name, and the tensors that it needs at the same time while it runs.
+    /// For each routine its name, and the tensors that it needs at the same time while it runs, new values of what lasts among them.
     pub temporaries: Vec<(String, u64)>,
 }
 

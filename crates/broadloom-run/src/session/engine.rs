@@ -7,6 +7,7 @@
 //! | XLA | `xla` | a module of StableHLO, compiled by JAX |
 
 use broadloom_core::Symbol;
+use broadloom_graph::lowering::Face;
 use broadloom_graph::{Error, Graph};
 use broadloom_loops::Program;
 use broadloom_loops::reference::Stop;
@@ -104,6 +105,16 @@ impl<'a> Work<'a> {
         let symbols = self.session.symbols_in(self.lowered);
         let alone = self.session.settings.specialise || !self.session.sizes.are_usual(&symbols);
         if alone { Vec::new() } else { symbols }
+    }
+
+    /// The named sizes that the routine depends on, as they are now: `n = 8, batch = 4`. Empty if there are none.
+    pub fn sizes_text(&self) -> String {
+        let (session, names) = (self.session, self.session.graph.symbols());
+        let size = |symbol: &Symbol| {
+            let at = symbol.0 as usize;
+            Some(format!("{} = {}", names.get(at)?.name, session.sizes.now.get(at)?))
+        };
+        session.symbols_in(self.lowered).iter().filter_map(size).collect::<Vec<_>>().join(", ")
     }
 
     /// The program in which some named sizes are arguments.

@@ -232,7 +232,7 @@ impl Session {
             | Content::Gradient(tensor)
             | Content::Before(tensor, _)
             | Content::Wide(tensor)
-            | Content::Notes(tensor)
+            | Content::Notes(tensor, _)
             | Content::NotFinite(tensor) => tensor,
             Content::Work(step, _) => self.graph.first_result(step),
             Content::Own(step, slot, backward) => own_like(&self.graph, step, slot, backward),

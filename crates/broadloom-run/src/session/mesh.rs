@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use broadloom_graph::Error;
+use broadloom_graph::{Error, ErrorKind};
 use broadloom_loops::{BufferId, Storage};
 use broadloom_mesh::{Axis, Division, Groups, Mesh, Routine as Code, Stored, collectives, reads};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -14,7 +14,7 @@ use crate::lower::{Content, Lowered, written_node};
 use crate::memory_role::MemoryRole;
 use crate::mesh::{
     DeviceMemory, Divided, DividedAxis, DividedTensor, NeededCollective, Nodes, Sharding, candidates,
-    divided, mesh_axis, node_tensor, resolve, row_of,
+    divided, mesh_axis, resolve, row_of,
 };
 use crate::routine::Routine;
 
@@ -49,10 +49,13 @@ impl Session {
         if let Some(name) = self.sizes.undecided() {
             return Err(self.no_number(name));
         }
-        let lowered: Vec<Lowered> =
-            routines.iter().map(|routine| self.lowered(&self.layout, routine)).collect::<Result<_, _>>()?;
+        // Only XLA runs a division, whatever the backend of this session is.
+        let lowered = |routine| self.lowered_for(&self.layout, routine, true);
+        let lowered: Vec<Lowered> = routines.iter().map(lowered).collect::<Result<_, _>>()?;
+        lowered.iter().try_for_each(has_no_turns)?;
         let nodes = Nodes::new(&lowered);
-        let sizes = nodes.list.iter().map(|node| self.layout.sizes_of(node_tensor(&self.graph, *node)));
+        // Not every buffer has the shape of its tensor: the matrices of a function lie in rows.
+        let sizes = nodes.list.iter().map(|node| self.layout.buffer(&self.graph, *node).shape());
         let results: Vec<Vec<BufferId>> = lowered.iter().map(results).collect();
         let codes: Vec<Code<'_>> = lowered
             .iter()
@@ -175,7 +178,7 @@ impl Session {
     }
 
     /// The memory that lasts on one device, and for each routine the most that it needs at the same time, by
-    /// the lifetimes of the optimised program.
+    /// the lifetimes of the optimised program: with the new values of what lasts beside the old ones.
     fn device_memory(
         &self,
         mesh: &Mesh,
@@ -204,7 +207,16 @@ impl Session {
             }
             let most = at_once.into_iter().max().unwrap_or(0);
             let copies = copied(lowered, numbers, mesh, divisions);
-            memory.temporaries.push((routine.name().to_string(), most + copies));
+            // Nothing is donated: the values from before the run are there until it has ended well.
+            let old = lowered.gives.iter().filter_map(|node| Some((node, nodes.numbers.get(node)?)));
+            let old: u64 = old
+                .map(|(node, number)| {
+                    let buffer = self.layout.buffer(&self.graph, *node);
+                    let bytes = buffer.shape().iter().product::<u64>() * buffer.dtype.bytes() as u64;
+                    bytes / mesh.parts(&divisions[*number])
+                })
+                .sum();
+            memory.temporaries.push((routine.name().to_string(), most + copies + old));
         }
         memory
     }
@@ -220,6 +232,17 @@ fn copied(lowered: &Lowered, numbers: &[usize], mesh: &Mesh, divisions: &[Divisi
         buffer.shape().iter().product::<u64>() * buffer.dtype.bytes() as u64 / mesh.parts(division)
     };
     copies.iter().map(bytes).sum()
+}
+
+/// A turn of a scan finds what the one before left, which modules for several devices do not say yet.
+fn has_no_turns(lowered: &Lowered) -> Result<(), Error> {
+    let Some(repeat) = lowered.program.repeats.first() else { return Ok(()) };
+    let error = Error::new(ErrorKind::Use, "a scan cannot be divided over devices yet")
+        .with_help("without a mesh, XLA runs it on one device");
+    Err(match lowered.steps.get(repeat.nests.start) {
+        Some(step) => error.about_step(*step),
+        None => error,
+    })
 }
 
 /// The buffers that are read after a routine has run.

@@ -41,7 +41,7 @@ impl Session {
         }
         let mut lowered = Vec::new();
         for routine in routines {
-            lowered.push((routine.name(), self.lowered(&self.layout, routine)?));
+            lowered.push((routine.name(), self.lowered_for(&self.layout, routine, true)?));
         }
         module(&self.graph, &self.layout, &lowered, place)
     }

@@ -328,12 +328,25 @@ impl Session {
         if !is_run_time_slice(&self.graph, slice) {
             let message =
                 format!("`{}` is not a slice at a position given at run time", self.graph.label_of(slice));
-            return Err(
-                Error::new(ErrorKind::Use, message).with_help("make one: `slice(x, Index::Run { .. })`")
-            );
+            return Err(Error::new(ErrorKind::Use, message)
+                .with_help("make one: `g.slice(x, SliceIndex::Run { range: None })`"));
         }
         self.positions.insert(slice, position);
         Ok(())
+    }
+
+    /// Returns true if a routine has been compiled for the present sizes.
+    pub fn is_compiled(&self, routine: &Routine) -> bool {
+        !self.stale && self.prepared.find(routine, &self.sizes.now).is_some()
+    }
+
+    /// Compiles a routine, if it has not been compiled for the present sizes. [`run`](Self::run) does so, too.
+    pub fn compile(&mut self, routine: &Routine) -> Result<(), Error> {
+        self.refresh()?;
+        if let Some(name) = self.sizes.undecided() {
+            return Err(self.no_number(name));
+        }
+        self.prepare(routine).map(|_| ())
     }
 
     /// Runs a routine, and compiles it before its first run.
@@ -429,7 +442,7 @@ impl Session {
             }
             Symbol::Position(step, below) => self.position(step, below),
             Symbol::Size(at) => Ok(self.layout.captured(at) as i64),
-            Symbol::Turn(_) => Ok(0),
+            Symbol::Turn(_) | Symbol::Segment(_) | Symbol::Place(_) => Ok(0),
         };
         self.prepared[at].lowered.symbols.iter().map(value).collect()
     }

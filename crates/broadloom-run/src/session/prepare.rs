@@ -10,8 +10,8 @@ use broadloom_loops::{Array, Dtype, Program, Size, Storage};
 
 use super::engine::{Code, DecidedBySizes, Work};
 use super::store::Store;
-use super::{Prepared, Session};
-use crate::lower::{Arguments, Content, Layout, Lowered, lower};
+use super::{Backend, Prepared, Session};
+use crate::lower::{Arguments, Content, Layout, LowerOptions, Lowered, lower};
 use crate::routine::Routine;
 use crate::sizes::Sizes;
 
@@ -73,8 +73,19 @@ impl Session {
         Ok(lowered)
     }
 
+    /// A routine as a derived program.
     pub(super) fn lowered(&self, layout: &Layout, routine: &Routine) -> Result<Lowered, Error> {
-        lower(&self.graph, layout, routine, self.settings.guard)
+        self.lowered_for(layout, routine, self.settings.backend == Backend::Xla)
+    }
+
+    /// The same; for MLIR and StableHLO no turns are inside of turns.
+    pub(super) fn lowered_for(
+        &self,
+        layout: &Layout,
+        routine: &Routine,
+        flat: bool,
+    ) -> Result<Lowered, Error> {
+        lower(&self.graph, layout, routine, LowerOptions { keep_all: self.settings.guard, flat })
             .map_err(|error| error.inside(&format!("routine `{}`", routine.name())))
     }
 
@@ -119,14 +130,14 @@ impl Session {
             return Err(refused("it relies on relations between its sizes"));
         }
         let arguments =
-            Arguments::new(symbols, |symbol| (self.sizes.least(symbol), self.sizes.multiple(symbol)));
+            Arguments::new(symbols, |symbol| (self.sizes.least(symbol), self.sizes.progression(symbol)));
         let lowered = Layout::open(&self.graph, &self.inferred, &arguments)
             .and_then(|layout| self.lowered(&layout, routine))
             .map_err(|error| refused(error.message()))?;
         let now = self.sizes.values(symbols, &self.sizes.now);
-        let samples = now.iter().zip(&arguments.multiples).map(|(size, of)| size / of).collect();
-        let mut program = self.optimised_at(&lowered.program, samples);
-        program.arguments = arguments.multiples;
+        let mut program = Program { arguments: arguments.numbers, ..lowered.program };
+        let samples = program.symbols_at(&now).unwrap_or_default();
+        program = self.optimised_at(&program, samples);
         // If a size is unknown, the program cannot be instantiated at any sizes.
         match program.at(&self.sizes.values(symbols, &large)) {
             Some(_) => Ok(program),

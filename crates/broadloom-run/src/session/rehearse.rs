@@ -15,7 +15,7 @@ use broadloom_graph::{Error, ErrorKind, Fact, Graph, Help, Initial, Tensor};
 
 use super::prepare::{check_memory, in_type};
 use super::{Backend, Session, Settings};
-use crate::lower::{Content, Layout, lower_each};
+use crate::lower::{Content, Layout, LowerOptions, lower_each};
 use crate::routine::Routine;
 
 /// A run of a program without numbers.
@@ -154,7 +154,7 @@ impl Rehearsal {
             let layout = Layout::at(&session.graph, &session.inferred, &session.sizes.now);
             session.layout = Arc::new(layout.map_err(|error| (0, error))?);
         }
-        let lowered = lower_each(&session.graph, &session.layout, routine, false)
+        let lowered = lower_each(&session.graph, &session.layout, routine, LowerOptions::default())
             .map_err(|(at, error)| (at, error.inside(&format!("routine `{}`", routine.name()))))?;
         check_memory(&session.graph, &lowered).map_err(|error| (0, error))?;
         for node in &lowered.needs {
@@ -171,7 +171,8 @@ impl Rehearsal {
         let Session { graph, layout, .. } = &self.session;
         let reads = |actions: &usize| {
             let part = Routine { actions: routine.actions[..=*actions].to_vec(), ..routine.clone() };
-            lower_each(graph, layout, &part, false).is_ok_and(|lowered| lowered.needs.contains(&node))
+            lower_each(graph, layout, &part, LowerOptions::default())
+                .is_ok_and(|lowered| lowered.needs.contains(&node))
         };
         (0..routine.len()).find(reads).unwrap_or(0)
     }

@@ -150,7 +150,7 @@ impl Store {
                 | Content::Work(..)
                 | Content::Before(..)
                 | Content::Wide(_)
-                | Content::Notes(_)
+                | Content::Notes(..)
                 | Content::NotFinite(_) => String::new(),
             };
             let message = format!(
@@ -272,7 +272,7 @@ impl Store {
             | Content::Work(..)
             | Content::Before(..)
             | Content::Wide(_)
-            | Content::Notes(_)
+            | Content::Notes(..)
             | Content::NotFinite(_) => false,
         };
         if !self.places.keys().all(there) {

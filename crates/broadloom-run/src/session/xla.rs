@@ -46,7 +46,7 @@ impl Session {
         if let Some(name) = self.sizes.undecided() {
             return Err(self.no_number(name));
         }
-        let lowered = self.lowered(&self.layout, routine)?;
+        let lowered = self.lowered_for(&self.layout, routine, true)?;
         let divided = self.divided.as_deref();
         let sharded = divided.map(|divided| divided.sharded(&lowered));
         Ok(stablehlo(&self.graph, &self.layout, (routine.name(), &lowered), sharded.as_ref(), place)?.text)
@@ -88,7 +88,7 @@ impl Xla {
 }
 
 impl Engine for Xla {
-    fn compile(&self, work: &Work<'_>, _: &mut Vec<String>) -> Result<Box<dyn Code>, Error> {
+    fn compile(&self, work: &Work<'_>, notices: &mut Vec<String>) -> Result<Box<dyn Code>, Error> {
         let Some(driver) = &self.driver else {
             let message = "several processes share the devices of a mesh, and the session has none";
             return Err(
@@ -102,6 +102,11 @@ impl Engine for Xla {
         let devices = divided.map_or(1, |divided| divided.mesh.devices());
         let refused = |message: String| Error::run(format!("XLA does not take `{name}`: {message}"));
         let compiled = driver.compile(&module.text, devices).map_err(refused)?;
+        let sizes = work.sizes_text();
+        if !sizes.is_empty() {
+            notices
+                .push(format!("XLA compiled `{name}` at {sizes}; other sizes are compiled when they come"));
+        }
         Ok(Box::new(Compilation { module, compiled, buffers: work.lowered.program.buffers.clone() }))
     }
 }

@@ -1,11 +1,13 @@
 //! A spec of words that was probably meant as a spec of letters.
 //!
-//! One comma or `+` makes the names of a whole spec words (see [`Mode`]), which is easily overlooked. Two
-//! signs of that are taken as certain, since a spec that shows them would be useless:
+//! One comma or `+` makes the names of a whole spec words (see [`Mode`]), which is easily overlooked. Three
+//! signs of that are refused. A spec that shows one of the first two would be useless:
 //!
 //! - a word on one side of `=>` whose letters are all labels, but of the other side only: `ij => i+3*j`;
 //! - a single operand of short words, and a result that is a new word made of their letters: `ij,jk => ik`,
-//!   which is the notation of NumPy with the right arrow.
+//!   which is the notation of NumPy with the right arrow;
+//! - a word of two to four letters that stands alone in an operand, where all other labels are letters:
+//!   `ab; 2*c => ab, c`. One axis may be meant, but nobody can tell; another name says it.
 
 use super::arrows::python_commas;
 use crate::error::{Error, ErrorKind, quote};
@@ -14,14 +16,15 @@ use crate::names::AxisId;
 use crate::span::Span;
 use crate::tree::{Axis, AxisKind, Shape, Spec};
 
-/// Refuses a spec with one of the two signs.
+/// Refuses a spec with one of the signs.
 pub(super) fn check_words(text: &str, spec: &Spec) -> Result<(), Error> {
     match spec.mode {
         Mode::Single => Ok(()),
         Mode::Multi => {
             let sides = Sides::of(spec);
             check_operands(text, spec, &sides)?;
-            check_letters(text, spec, &sides)
+            check_letters(text, spec, &sides)?;
+            check_alone(text, spec)
         }
     }
 }
@@ -73,6 +76,40 @@ fn check_letters(text: &str, spec: &Spec, sides: &Sides) -> Result<(), Error> {
         }
     }
     Ok(())
+}
+
+/// Refuses `ab; 2*c => ab, c`.
+fn check_alone(text: &str, spec: &Spec) -> Result<(), Error> {
+    let words = || spec.names.axes.iter().filter(|(_, name)| name.text.chars().nth(1).is_some());
+    let (Some((label, name)), true) = (words().next(), words().count() < spec.names.axes.iter().count())
+    else {
+        return Ok(());
+    };
+    let letters: Vec<char> = name.text.chars().collect();
+    let is_alone = |shape: &Shape<Axis>| {
+        let mut axes = shape.axes();
+        let is_label = |axis: &Axis| matches!(axis.kind, AxisKind::Label(own) if own == label);
+        shape.batch.is_none()
+            && shape.input.is_none()
+            && axes.next().is_some_and(is_label)
+            && axes.next().is_none()
+    };
+    // A sum or a concatenation of a word with something else, `o+kw; kw => o`, knows what it says.
+    let is_part =
+        |axis: &Axis| !matches!(axis.kind, AxisKind::Label(_)) && axis.labels().any(|own| own == label);
+    let is_combined = spec.operands.iter().chain(&spec.results).flat_map(Shape::axes).any(is_part);
+    let differ = (1..letters.len()).all(|at| !letters[..at].contains(&letters[at]));
+    let is_short = letters.len() <= 4 && is_word(&name.text) && differ;
+    if words().nth(1).is_some() || is_combined || !is_short || !spec.operands.iter().any(is_alone) {
+        return Ok(());
+    }
+    let apart: Vec<String> = letters.iter().map(char::to_string).collect();
+    let help = format!(
+        "write `{}` for {} axes; one axis has another name here, of one letter or of five",
+        apart.join(", "),
+        letters.len()
+    );
+    Err(run_together(text, name.first_use, &name.text).help(help))
 }
 
 fn is_word(name: &str) -> bool {

@@ -72,7 +72,10 @@ impl Writer<'_> {
     /// The contents of the buffer of a cell, divided as they are read.
     pub fn brought_together(&mut self, cell: &Cell, tensor: Tensor) -> Tensor {
         let Some(sharded) = self.sharded else { return tensor };
-        match sharded.reads.iter().find(|read| read.nest == self.at && read.cell == *cell) {
+        // They are in the order of nests.
+        let first = sharded.reads.partition_point(|read| read.nest < self.at);
+        let mut here = sharded.reads[first..].iter().take_while(|read| read.nest == self.at);
+        match here.find(|read| read.cell == *cell) {
             Some(read) => {
                 let text = sharded.text(&read.division);
                 self.text.constrained(&tensor, &text)

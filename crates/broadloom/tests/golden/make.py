@@ -445,6 +445,10 @@ def axis_cases() -> None:
     for name, order in orders.items():
         forward, backward = sorted_by(order)
         record(name, {"x": draws(name)(3, 50, 4)}, forward, backward)
+    # Few different numbers, so that there are equals.
+    x = np.round(2 * draws("argmax")(3, 20, 4))
+    places = {f"{name}_{axis}": getattr(np, name)(x, axis=axis) for name in ("argmax", "argmin") for axis in range(3)}
+    keep("argmax", {"x": x, **{key: value.astype(np.float64) for key, value in places.items()}})
     edges, x = np.sort(np.round(2 * draws("edges")(40))), np.round(2 * draws("searched")(30))
     both = {"left": np.searchsorted(edges, x), "right": np.searchsorted(edges, x, side="right")}
     keep("searchsorted", {"edges": edges, "x": x, **{key: value.astype(np.float64) for key, value in both.items()}})
@@ -488,6 +492,24 @@ def qr_backward(dy: Array, a: Array) -> Arrays:
     lower = np.tril(r @ flipped(of_r) - flipped(of_q) @ q)
     both = lower + flipped(np.tril(lower, -1))
     return {"a": (of_q + q @ both) @ flipped(np.linalg.inv(r))}
+
+
+def qr_wide_backward(dy: Array, a: Array) -> Arrays:
+    """The gradient of the transposes of `q` and `r`, by that of the first columns, `a1 = q r1`; the others are `a2 = q r2`."""
+    m = a.shape[-2]
+    q, r = np.linalg.qr(a)
+    of_q, of_r = flipped(dy[..., :m, :]), flipped(dy[..., m:, :])
+    of_q = of_q + a[..., m:] @ flipped(of_r[..., m:])
+    first = qr_backward(np.concatenate([of_q, of_r[..., :m]], axis=-2), a[..., :m])["a"]
+    return {"a": np.concatenate([first, q @ of_r[..., m:]], axis=-1)}
+
+
+def lstsq_wide_backward(dy: Array, a: Array, b: Array) -> Arrays:
+    """The gradient of `x = aᵀ y`, the shortest solution, with `a aᵀ y = b`."""
+    y = np.linalg.solve(a @ flipped(a), b)
+    of_b = np.linalg.solve(a @ flipped(a), a @ dy)
+    of_a = y @ flipped(dy) - of_b @ flipped(flipped(a) @ y) - y @ flipped(flipped(a) @ of_b)
+    return {"a": of_a, "b": of_b}
 
 
 def lstsq_backward(dy: Array, a: Array, b: Array) -> Arrays:
@@ -557,10 +579,19 @@ def matrix_cases() -> None:
     def nearest(a: Array, b: Array) -> Array:
         return np.stack([np.linalg.lstsq(each, right, rcond=None)[0] for each, right in zip(a, b, strict=True)])
 
+    wide = draws("wide")(3, 4, 6)
+    record(
+        "qr_wide",
+        {"a": wide},
+        lambda a: np.concatenate([flipped(part) for part in np.linalg.qr(a)], axis=-2),
+        qr_wide_backward,
+    )
+    record("lstsq_wide", {"a": wide, "b": draws("lstsq_wide")(3, 4, 2)}, nearest, lstsq_wide_backward)
     record("lstsq", {"a": tall, "b": draws("lstsq")(3, 6, 2)}, nearest, lstsq_backward)
     record("eigenvalues", {"a": a}, lambda a: np.linalg.eigh(symmetric(a))[0], eigenvalues_backward)
     record("eigenvectors", {"a": a}, lambda a: turned(np.linalg.eigh(symmetric(a))[1]), eigenvectors_backward)
-    record("singular_values", {"a": tall}, lambda a: np.linalg.svd(a, compute_uv=False), singular_backward)
+    for name, matrices in {"singular_values": tall, "singular_values_wide": wide}.items():
+        record(name, {"a": matrices}, lambda a: np.linalg.svd(a, compute_uv=False), singular_backward)
 
 
 # Normalization. Variances are biased: divided by the number of elements.

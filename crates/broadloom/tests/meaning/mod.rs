@@ -23,7 +23,7 @@ mod random_spec;
 mod runner;
 mod sheet;
 use broadloom::Graph;
-use broadloom_testing::Dice;
+use broadloom_testing::{Dice, setting};
 use case::{Case, Outcome};
 use random_concat::Taste as Parts;
 use random_spec::Taste;
@@ -32,7 +32,7 @@ use random_spec::Taste;
 const SYSTEMS: u64 = 3000;
 
 fn systems() -> u64 {
-    std::env::var("BROADLOOM_SYSTEMS").ok().and_then(|n| n.parse().ok()).unwrap_or(SYSTEMS)
+    setting("BROADLOOM_SYSTEMS", SYSTEMS)
 }
 
 /// Checks random operations, and shows the first few that disagree.

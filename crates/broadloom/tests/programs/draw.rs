@@ -1,9 +1,13 @@
 //! Random programs: lines are proposed, and kept if the graph accepts them.
 
 use broadloom::{Accumulate, Combine, Dtype, Shape};
-use broadloom_testing::Dice;
+use broadloom_testing::{Dice, ShownInPanic};
 
-use crate::programs::lines::{Line, Lines, Made, Op, Place};
+use crate::programs::lines::{Line, Lines, Made, Op};
+use crate::random_specs::{
+    Labelled, MINE, Place, WINDOWS, combined, concatenated, is_small, parted, places, rearranged, recent,
+    with_gaps,
+};
 
 /// The sizes of a program, and the most elements of its tensors.
 struct Scale {
@@ -15,13 +19,6 @@ const SMALL: Scale = Scale { sizes: &["2", "3", "4", "4", "5", "6"], largest: 30
 
 /// Large enough for loops that are cut into tiles.
 const LARGE: Scale = Scale { sizes: &["4", "9", "16", "17", "33"], largest: 5000 };
-
-/// The most axes of a tensor.
-const AXES: usize = 5;
-
-/// Labels for the axes of an operand, and of another one.
-const MINE: &str = "abcdefgh";
-const OTHER: &str = "qrstuvwx";
 
 /// The program of a seed. In short floats, products of many numbers vanish, so there are none.
 pub fn draw(seed: u64, short: bool) -> Lines {
@@ -59,33 +56,20 @@ pub fn draw(seed: u64, short: bool) -> Lines {
 
 /// Adds a line, if the graph accepts it and everything can still be run.
 fn fits(made: &mut Made, scale: &Scale, lines: &Lines, line: &Line) -> bool {
-    let says = Says(lines, line);
+    let shown = ShownInPanic(|| {
+        let whole = lines.0.iter().chain([line]).cloned().collect();
+        format!("the last line of this program makes the graph panic:\n{}", Lines(whole))
+    });
     let added = made.add(line);
-    drop(says);
+    drop(shown);
     if added.is_err() {
         return false;
     }
     let results = made.results.last().cloned().unwrap_or_default();
     results.into_iter().all(|result| {
-        let small = made.graph.final_shape(result).is_ok_and(|shape| {
-            let axes = shape.batch().len() + shape.input().len() + shape.output().len();
-            shape.elements() <= scale.largest && axes <= AXES
-        });
+        let small = made.graph.final_shape(result).is_ok_and(|shape| is_small(&shape, scale.largest));
         small && made.graph.projection(result).is_ok()
     })
-}
-
-/// Prints a program if adding a line to it panics.
-struct Says<'a>(&'a Lines, &'a Line);
-
-impl Drop for Says<'_> {
-    fn drop(&mut self) {
-        if std::thread::panicking() {
-            let Says(Lines(lines), line) = self;
-            let whole = lines.iter().chain([*line]).cloned().collect();
-            eprintln!("the last line of this program makes the graph panic:\n{}", Lines(whole));
-        }
-    }
 }
 
 fn leaf_shape(random: &mut Dice, scale: &Scale) -> String {
@@ -97,51 +81,6 @@ fn leaf_shape(random: &mut Dice, scale: &Scale) -> String {
     format!("{batch} | {input} -> {output}")
 }
 
-/// The three rows of a shape, each axis with a label.
-struct Labelled {
-    /// Batch, input, output.
-    rows: [Vec<(String, u64)>; 3],
-}
-
-impl Labelled {
-    fn new(shape: &Shape, letters: &str) -> Labelled {
-        let mut letters = letters.chars();
-        let rows = [shape.batch(), shape.input(), shape.output()].map(|row| {
-            row.iter()
-                .map(|axis| (letters.next().map_or_else(String::new, String::from), axis.size()))
-                .collect()
-        });
-        Labelled { rows }
-    }
-
-    fn axes(&self) -> Vec<(String, u64)> {
-        self.rows.iter().flatten().cloned().collect()
-    }
-
-    fn text(&self) -> String {
-        text(&self.rows.clone().map(|row| row.into_iter().map(|(label, _)| label).collect()))
-    }
-
-    /// The text with one axis replaced.
-    fn with(&self, label: &str, written: &str) -> String {
-        let axis = |(own, _): (String, u64)| if own == label { written.to_string() } else { own };
-        text(&self.rows.clone().map(|row| row.into_iter().map(axis).collect()))
-    }
-}
-
-/// Rows in the notation of specs.
-fn text(rows: &[Vec<String>; 3]) -> String {
-    let [batch, input, output] = rows.each_ref().map(|row| row.join(", "));
-    format!("{batch} | {input} -> {output}")
-}
-
-/// Labels in random rows.
-fn scattered(random: &mut Dice, labels: &[String]) -> String {
-    let mut rows: [Vec<String>; 3] = Default::default();
-    labels.iter().for_each(|label| rows[random.pick(&[0, 1, 2, 2])].push(label.clone()));
-    text(&rows)
-}
-
 fn einsum(random: &mut Dice, spec: String, operands: Vec<Place>, sizes: Vec<(String, u64)>) -> Line {
     use Accumulate::{Max, Min, Product, Sum};
     let accumulate = random.pick(&[Sum, Sum, Sum, Sum, Sum, Max, Max, Min, Product]);
@@ -151,17 +90,8 @@ fn einsum(random: &mut Dice, spec: String, operands: Vec<Place>, sizes: Vec<(Str
 
 /// A line that may be accepted.
 fn propose(random: &mut Dice, made: &mut Made, lines: &Lines) -> Option<Line> {
-    let places: Vec<Place> = made
-        .results
-        .iter()
-        .enumerate()
-        .flat_map(|(line, results)| (0..results.len()).map(move |part| (line, part)))
-        .collect();
-    // Recent results are taken more often, so that programs are deep.
-    let mut place = || {
-        let back = (0..3).map(|_| random.below(places.len())).min().unwrap_or(0);
-        places[places.len() - 1 - back]
-    };
+    let places = places(&made.results);
+    let mut place = || recent(random, &places, 3);
     let (a, b, c) = (place(), place(), place());
     let shape = |made: &mut Made, (line, part): Place| made.graph.final_shape(made.results[line][part]).ok();
     let (first, second) = (shape(made, a)?, shape(made, b)?);
@@ -184,54 +114,19 @@ fn propose(random: &mut Dice, made: &mut Made, lines: &Lines) -> Option<Line> {
         8 => two(Op::Compose),
         9 => Some(Line { op: Op::ComposeAccumulate, operands: vec![a, b, c] }),
         10 => one(Op::Transpose),
-        11 => reduced(random, &labelled, a),
-        12 | 13 => product(random, &labelled, &second, vec![a, b]),
+        11 => {
+            let spec = rearranged(random, &labelled);
+            Some(einsum(random, spec, vec![a], Vec::new()))
+        }
+        12 | 13 => {
+            let spec = combined(random, &labelled, &second);
+            Some(einsum(random, spec, vec![a, b], Vec::new()))
+        }
         14..=16 => window(random, &labelled, lines, a),
         17 => joined(random, &first, &second, a, b),
-        18 => parted(random, &labelled, a),
+        18 => split(random, &labelled, a),
         _ => taken(random, &first, a),
     }
-}
-
-/// One operand: axes in other rows, some of them accumulated, and possibly a diagonal.
-fn reduced(random: &mut Dice, labelled: &Labelled, a: Place) -> Option<Line> {
-    let mut axes = labelled.axes();
-    let mut written = labelled.text();
-    if axes.len() > 1 && axes[0].1 == axes[1].1 && random.below(3) == 0 {
-        written = labelled.with(&axes[1].0, &axes[0].0);
-        axes.remove(1);
-    }
-    random.shuffle(&mut axes);
-    let labels: Vec<String> =
-        axes.iter().filter(|_| random.below(3) > 0).map(|(label, _)| label.clone()).collect();
-    let result = scattered(random, &labels);
-    Some(einsum(random, format!("{written} => {result}"), vec![a], Vec::new()))
-}
-
-/// Two operands, whose axes of equal size may be identified.
-fn product(random: &mut Dice, first: &Labelled, second: &Shape, operands: Vec<Place>) -> Option<Line> {
-    let mut other = Labelled::new(second, OTHER);
-    let mine = first.axes();
-    let mut used: Vec<String> = Vec::new();
-    for (label, size) in other.rows.iter_mut().flatten() {
-        let same = mine.iter().find(|(mine, at)| at == size && !used.contains(mine));
-        if let Some((same, _)) = same
-            && random.below(4) > 0
-        {
-            used.push(same.clone());
-            *label = same.clone();
-        }
-    }
-    let mut all: Vec<String> = Vec::new();
-    for (label, _) in mine.into_iter().chain(other.axes()) {
-        if !all.contains(&label) {
-            all.push(label);
-        }
-    }
-    random.shuffle(&mut all);
-    let labels: Vec<String> = all.into_iter().filter(|_| random.below(2) > 0).collect();
-    let spec = format!("{}; {} => {}", first.text(), other.text(), scattered(random, &labels));
-    Some(einsum(random, spec, operands, Vec::new()))
 }
 
 /// A window, a stride or an offset along one axis, with or without a kernel.
@@ -244,7 +139,7 @@ fn window(random: &mut Dice, labelled: &Labelled, lines: &Lines, a: Place) -> Op
     let result = labelled.with(&label, "o");
     let plain = random.pick(&["2*o", "2*o+1", "3*o+2", "o+1", "o+2"]);
     let backwards = random.pick(&["2*o", "2*o+1", "3*o+1"]);
-    let window = random.pick(&["o<+k", "o=+k", "o=+k", "2*o<+k", "2*o=+k", "o<+2*k", "o=+2*k", "3*o=+k"]);
+    let window = random.pick(&WINDOWS);
     let kernel = lines.0.iter().position(
         |line| matches!(&line.op, Op::Param(shape) if shape.parse::<u64>().is_ok_and(|taps| taps < 5)),
     );
@@ -290,39 +185,25 @@ fn joined(random: &mut Dice, first: &Shape, second: &Shape, a: Place, b: Place) 
         |spec| Op::Einsum { spec, accumulate: Accumulate::Sum, combine: Combine::Product, sizes: Vec::new() };
     let (label, _) = axes.get(random.below(axes.len().max(1)))?;
     if random.below(3) == 0 {
-        let spec = format!(
-            "{} => {}",
-            mine.with(label, "o"),
-            mine.with(label, random.pick(&["1^o", "o^2", "2^o^1"]))
-        );
-        return Some(Line { op: sum(spec), operands: vec![a] });
+        return Some(Line { op: sum(with_gaps(random, &mine, label)), operands: vec![a] });
     }
-    let ranks = |each: &Labelled| each.rows.each_ref().map(Vec::len);
-    if ranks(&mine) != ranks(&other) {
-        return None;
-    }
-    let spec =
-        format!("{}; {} => {}", mine.with(label, "o"), other.with(label, "p"), mine.with(label, "o^p"));
-    Some(Line { op: sum(spec), operands: vec![a, b] })
+    let fits = mine.has_ranks_of(&other);
+    fits.then(|| Line { op: sum(concatenated(&mine, &other, label)), operands: vec![a, b] })
 }
 
 /// An axis split into parts, or a part of it.
-fn parted(random: &mut Dice, labelled: &Labelled, a: Place) -> Option<Line> {
+fn split(random: &mut Dice, labelled: &Labelled, a: Place) -> Option<Line> {
     let axes = labelled.axes();
     let (label, size) = axes.get(random.below(axes.len().max(1)))?.clone();
     if size < 2 {
         return None;
     }
-    let spec = |parts: &str| labelled.with(&label, parts);
     if random.below(3) == 0 {
-        let spec = format!("{} => {}", spec("1^o"), spec("o"));
+        let spec = format!("{} => {}", labelled.with(&label, "1^o"), labelled.with(&label, "o"));
         return Some(einsum(random, spec, vec![a], Vec::new()));
     }
-    let spec = format!("{} => {}; {}", spec("o^p"), spec("o"), spec("p"));
-    Some(Line {
-        op: Op::Split { spec, sizes: vec![("o".into(), 1 + random.below(size as usize - 1) as u64)] },
-        operands: vec![a],
-    })
+    let sizes = vec![("o".into(), 1 + random.below(size as usize - 1) as u64)];
+    Some(Line { op: Op::Split { spec: parted(labelled, &label), sizes }, operands: vec![a] })
 }
 
 /// A slice of the batch, or rows of a table.

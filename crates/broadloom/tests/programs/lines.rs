@@ -9,6 +9,7 @@ use broadloom::{
 use broadloom_testing::Dice;
 
 use crate::numbers::memory;
+use crate::random_specs::Place;
 
 /// The operation of a line.
 #[derive(Clone, Debug)]
@@ -39,9 +40,6 @@ pub enum Op {
     /// Rows of a table.
     Gather(Vec<i64>),
 }
-
-/// A result of a line: the line, and the index of the result.
-pub type Place = (usize, usize);
 
 #[derive(Clone, Debug)]
 pub struct Line {

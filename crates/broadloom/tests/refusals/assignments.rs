@@ -269,7 +269,7 @@ fn shapes() -> Result<(), Error> {
             Mismatch: `w = m`: the input of `m` has 1 axis, but `w`, which it is assigned to, has no axes
               `m` is declared `3 -> 2`
               `w` is declared `3`
-            help: declare `w` with these axes, or take a sum or a mean over them first: `mean("..b.. | ... => ...", x)` leaves out the batch
+            help: declare `w` with these axes, or take a sum or a mean over them first: `g.mean("..b.. | ... => ...", &[x], &["b"])` leaves out the batch
         "#]],
     )?;
     assigned(

@@ -388,7 +388,7 @@ fn conversions_that_change_the_number_of_elements() -> Result<(), Error> {
           6 elements: `x`, of shape `6`
           24 elements: the result, of shape `3, 8`
         help: convert `x` before the program runs, and declare the result as data
-        help: to change the shape only, keep the number of elements: `reshape(x)`
+        help: to change the shape only, keep the number of elements: `g.reshape(x)`
     "#]],
     );
     Ok(())

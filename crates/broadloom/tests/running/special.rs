@@ -5,7 +5,7 @@
 //! tries that many.
 
 use broadloom::{Accumulate, Array, Dtype, Error, Graph, Operation, Routine, Session, SpecOptions, Tensor};
-use broadloom_testing::Dice;
+use broadloom_testing::{Dice, setting};
 
 use crate::numbers::treatments;
 
@@ -162,8 +162,7 @@ fn same(a: f64, b: f64, dtype: Dtype, rounded: bool) -> bool {
 
 #[test]
 fn random_expressions_of_special_values() -> Result<(), Error> {
-    let asked = std::env::var("BROADLOOM_EXPRESSIONS").ok().and_then(|text| text.parse().ok());
-    let (wanted, each): (usize, usize) = (asked.unwrap_or(10_000), 500);
+    let (wanted, each) = (setting("BROADLOOM_EXPRESSIONS", 10_000) as usize, 500);
     for round in 0..wanted.div_ceil(each) {
         let (dtype, operations, all_agree) = TYPES[round % TYPES.len()];
         let all = values(round as u64, each, dtype, operations)?;

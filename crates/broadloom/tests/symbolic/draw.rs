@@ -3,10 +3,14 @@
 //! agree on each line.
 
 use broadloom::{Accumulate, Combine, ErrorKind, Node, Shape};
-use broadloom_testing::Dice;
+use broadloom_testing::{Dice, ShownInPanic};
 
+use crate::random_specs::{
+    Labelled, MINE, Place, WINDOWS, combined, concatenated, is_small, parted, places, rearranged, recent,
+    scattered, text, with_gaps,
+};
 use crate::symbolic::judge::{Counts, allowed};
-use crate::symbolic::program::{Declared, Line, Made, Name, Op, Place, Program, Said, Size};
+use crate::symbolic::program::{Declared, Line, Made, Name, Op, Program, Said, Size};
 
 /// The purpose of a program.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -18,13 +22,6 @@ pub enum Purpose {
     /// Small ranges, and everything can be run.
     Running,
 }
-
-/// The most axes of a tensor, if it has to be run.
-const AXES: usize = 5;
-
-/// Labels for the axes of an operand, and of another one.
-const MINE: &str = "abcdefgh";
-const OTHER: &str = "qrstuvwx";
 
 /// A program, and numbers for its names at which it is valid.
 pub struct Drawn {
@@ -95,10 +92,14 @@ impl Draft {
 
     /// Adds a line if the program is valid with it; both programs have to agree on that.
     fn offer(&mut self, line: Line, counts: &mut Counts) -> Result<bool, String> {
-        let says = Says(&self.program, &line);
+        let shown = ShownInPanic(|| {
+            let mut program = self.program.clone();
+            program.lines.push(line.clone());
+            format!("the last line of this program makes a graph panic:\n{program}")
+        });
         let named = self.named.add(&line).and_then(|()| self.named.graph.final_shapes());
         let plain = self.plain.add(&line).and_then(|()| self.plain.graph.final_shapes());
-        drop(says);
+        drop(shown);
         let complaint = |what: &str| {
             let mut program = self.program.clone();
             program.lines.push(line.clone());
@@ -152,10 +153,7 @@ impl Draft {
         let results = self.plain.results.last().cloned().unwrap_or_default();
         self.purpose != Purpose::Running
             || results.into_iter().all(|result| {
-                let small = self.plain.graph.final_shape(result).is_ok_and(|shape| {
-                    let axes = shape.batch().len() + shape.input().len() + shape.output().len();
-                    shape.elements() <= 2000 && axes <= AXES
-                });
+                let small = self.plain.graph.final_shape(result).is_ok_and(|shape| is_small(&shape, 2000));
                 let is_leaf = matches!(self.plain.graph.node(result), Some(Node::Leaf { .. }));
                 small && (is_leaf || self.plain.graph.projection(result).is_ok())
             })
@@ -163,19 +161,6 @@ impl Draft {
 
     fn shape(&mut self, (line, part): Place) -> Option<Shape> {
         self.plain.graph.final_shape(self.plain.results[line][part]).ok()
-    }
-}
-
-/// Prints a program if adding a line to it panics.
-struct Says<'a>(&'a Program, &'a Line);
-
-impl Drop for Says<'_> {
-    fn drop(&mut self) {
-        if std::thread::panicking() {
-            let mut program = self.0.clone();
-            program.lines.push(self.1.clone());
-            eprintln!("the last line of this program makes a graph panic:\n{program}");
-        }
     }
 }
 
@@ -201,51 +186,6 @@ fn leaf(random: &mut Dice, names: &[Name]) -> Line {
         _ => Op::Data(shape),
     };
     Line { op, operands: Vec::new() }
-}
-
-/// The three rows of a shape, each axis with a label.
-struct Labelled {
-    /// Batch, input, output.
-    rows: [Vec<(String, u64)>; 3],
-}
-
-impl Labelled {
-    fn new(shape: &Shape, letters: &str) -> Labelled {
-        let mut letters = letters.chars();
-        let rows = [shape.batch(), shape.input(), shape.output()].map(|row| {
-            row.iter()
-                .map(|axis| (letters.next().map_or_else(String::new, String::from), axis.size()))
-                .collect()
-        });
-        Labelled { rows }
-    }
-
-    fn axes(&self) -> Vec<(String, u64)> {
-        self.rows.iter().flatten().cloned().collect()
-    }
-
-    fn text(&self) -> String {
-        text(&self.rows.clone().map(|row| row.into_iter().map(|(label, _)| label).collect()))
-    }
-
-    /// The text with one axis replaced.
-    fn with(&self, label: &str, written: &str) -> String {
-        let axis = |(own, _): (String, u64)| if own == label { written.to_string() } else { own };
-        text(&self.rows.clone().map(|row| row.into_iter().map(axis).collect()))
-    }
-}
-
-/// Rows in the notation of specs; the comma makes labels words.
-fn text(rows: &[Vec<String>; 3]) -> String {
-    let [batch, input, output] = rows.each_ref().map(|row| row.join(", "));
-    format!("{batch} | {input} -> {output}")
-}
-
-/// Labels in random rows.
-fn scattered(random: &mut Dice, labels: &[String]) -> String {
-    let mut rows: [Vec<String>; 3] = Default::default();
-    labels.iter().for_each(|label| rows[random.pick(&[0, 1, 2, 2])].push(label.clone()));
-    text(&rows)
 }
 
 fn einsum(random: &mut Dice, spec: String, operands: Vec<Place>, said: Vec<Said>) -> Vec<Line> {
@@ -295,21 +235,11 @@ const WILD_PAIRS: [&str; 7] = [
 
 /// Lines that may be accepted; a later one may read an earlier one.
 fn propose(random: &mut Dice, it: &mut Draft) -> Vec<Line> {
-    let places: Vec<Place> = it
-        .plain
-        .results
-        .iter()
-        .enumerate()
-        .flat_map(|(line, results)| (0..results.len()).map(move |part| (line, part)))
-        .collect();
+    let places = places(&it.plain.results);
     if places.is_empty() {
         return vec![leaf(random, &it.program.names)];
     }
-    // Recent results are taken more often, so that programs are deep.
-    let mut place = || {
-        let back = (0..2).map(|_| random.below(places.len())).min().unwrap_or(0);
-        places[places.len() - 1 - back]
-    };
+    let mut place = || recent(random, &places, 2);
     let (a, b, c) = (place(), place(), place());
     let (Some(first), Some(second)) = (it.shape(a), it.shape(b)) else { return Vec::new() };
     let labelled = Labelled::new(&first, MINE);
@@ -328,11 +258,17 @@ fn propose(random: &mut Dice, it: &mut Draft) -> Vec<Line> {
         8 => one(Op::Transpose),
         9 => leaf_for(random, &names, a, next),
         10 | 11 => layer(random, &names, a, next),
-        12 => reduced(random, &labelled, a),
-        13 | 14 => product(random, &labelled, &second, vec![a, b]),
+        12 => {
+            let spec = rearranged(random, &labelled);
+            einsum(random, spec, vec![a], Vec::new())
+        }
+        13 | 14 => {
+            let spec = combined(random, &labelled, &second);
+            einsum(random, spec, vec![a, b], Vec::new())
+        }
         15..=17 => window(random, &labelled, a, next),
         18 | 19 => joined(random, &labelled, &second, a, b),
-        20 => parted(random, &labelled, a),
+        20 => split(random, &labelled, a),
         21 => sliced(random, &first, a),
         22 => embedded(random, &names, &first, a, next),
         23 | 24 => mean(random, &labelled, a),
@@ -380,47 +316,6 @@ fn layer(random: &mut Dice, names: &[Name], a: Place, next: usize) -> Vec<Line> 
     ]
 }
 
-/// One operand: axes in other rows, some of them accumulated, and possibly a diagonal.
-fn reduced(random: &mut Dice, labelled: &Labelled, a: Place) -> Vec<Line> {
-    let mut axes = labelled.axes();
-    let mut written = labelled.text();
-    if axes.len() > 1 && axes[0].1 == axes[1].1 && random.below(3) == 0 {
-        written = labelled.with(&axes[1].0, &axes[0].0);
-        axes.remove(1);
-    }
-    random.shuffle(&mut axes);
-    let labels: Vec<String> =
-        axes.iter().filter(|_| random.below(3) > 0).map(|(label, _)| label.clone()).collect();
-    let result = scattered(random, &labels);
-    einsum(random, format!("{written} => {result}"), vec![a], Vec::new())
-}
-
-/// Two operands, whose axes of equal size may be identified.
-fn product(random: &mut Dice, first: &Labelled, second: &Shape, operands: Vec<Place>) -> Vec<Line> {
-    let mut other = Labelled::new(second, OTHER);
-    let mine = first.axes();
-    let mut used: Vec<String> = Vec::new();
-    for (label, size) in other.rows.iter_mut().flatten() {
-        let same = mine.iter().find(|(mine, at)| at == size && !used.contains(mine));
-        if let Some((same, _)) = same
-            && random.below(4) > 0
-        {
-            used.push(same.clone());
-            *label = same.clone();
-        }
-    }
-    let mut all: Vec<String> = Vec::new();
-    for (label, _) in mine.into_iter().chain(other.axes()) {
-        if !all.contains(&label) {
-            all.push(label);
-        }
-    }
-    random.shuffle(&mut all);
-    let labels: Vec<String> = all.into_iter().filter(|_| random.below(2) > 0).collect();
-    let spec = format!("{}; {} => {}", first.text(), other.text(), scattered(random, &labels));
-    einsum(random, spec, operands, Vec::new())
-}
-
 /// A window, a stride or an offset along one axis, with or without a kernel.
 fn window(random: &mut Dice, labelled: &Labelled, a: Place, next: usize) -> Vec<Line> {
     let axes = labelled.axes();
@@ -431,7 +326,7 @@ fn window(random: &mut Dice, labelled: &Labelled, a: Place, next: usize) -> Vec<
     let result = labelled.with(&label, "o");
     let plain = random.pick(&["2*o", "2*o", "2*o+1", "3*o+2", "o+1", "o+2"]);
     let backwards = random.pick(&["2*o", "2*o+1", "3*o+1", "o+2", "2*o+3"]);
-    let window = random.pick(&["o<+k", "o=+k", "o=+k", "2*o<+k", "2*o=+k", "o<+2*k", "o=+2*k", "3*o=+k"]);
+    let window = random.pick(&WINDOWS);
     let taps = 1 + random.below(3) as u64;
     match random.below(6) {
         0 => einsum(random, format!("{} => {result}", labelled.with(&label, plain)), vec![a], Vec::new()),
@@ -459,18 +354,14 @@ fn joined(random: &mut Dice, mine: &Labelled, second: &Shape, a: Place, b: Place
     }
     let (label, _) = random.pick(&axes);
     if random.below(3) == 0 {
-        let written = random.pick(&["1^o", "o^2", "2^o^1"]);
-        return sum(format!("{} => {}", mine.with(&label, "o"), mine.with(&label, written)), vec![a]);
+        return sum(with_gaps(random, mine, &label), vec![a]);
     }
-    let ranks = |each: &Labelled| each.rows.each_ref().map(Vec::len);
-    let (other, b) = if ranks(mine) == ranks(&other) { (&other, b) } else { (mine, a) };
-    let spec =
-        format!("{}; {} => {}", mine.with(&label, "o"), other.with(&label, "p"), mine.with(&label, "o^p"));
-    sum(spec, vec![a, b])
+    let (other, b) = if mine.has_ranks_of(&other) { (&other, b) } else { (mine, a) };
+    sum(concatenated(mine, other, &label), vec![a, b])
 }
 
 /// An axis split into parts, or a part of it.
-fn parted(random: &mut Dice, labelled: &Labelled, a: Place) -> Vec<Line> {
+fn split(random: &mut Dice, labelled: &Labelled, a: Place) -> Vec<Line> {
     let axes = labelled.axes();
     if axes.is_empty() {
         return Vec::new();
@@ -486,8 +377,7 @@ fn parted(random: &mut Dice, labelled: &Labelled, a: Place) -> Vec<Line> {
         1 => vec![Said::Equal("o".into(), "p".into())],
         _ => vec![Said::Set("o".into(), 1 + random.below(3) as u64)],
     };
-    let spec = format!("{} => {}; {}", spec("o^p"), spec("o"), spec("p"));
-    vec![Line { op: Op::Split { spec, said }, operands: vec![a] }]
+    vec![Line { op: Op::Split { spec: parted(labelled, &label), said }, operands: vec![a] }]
 }
 
 /// A slice of the batch.

@@ -8,6 +8,8 @@ use broadloom::{
     Accumulate, Array, Captured, Combine, Dtype, Error, Graph, Routine, Sgd, SliceIndex, SpecOptions, Tensor,
 };
 
+use crate::random_specs::Place;
+
 /// The named sizes of a program.
 #[derive(Clone, Debug)]
 pub struct Name {
@@ -104,9 +106,6 @@ pub enum Op {
     Gather,
     Convert(u64, u64),
 }
-
-/// A result of a line: the line, and the index of the result.
-pub type Place = (usize, usize);
 
 #[derive(Clone, Debug)]
 pub struct Line {

@@ -6,9 +6,10 @@ use crate::solver::explain::chain::chain_dim;
 use crate::solver::propagate::support::facing_place;
 use crate::solver::stores::reason::{Conflict, Outcome, Side};
 use crate::solver::stores::rows::Term;
-use crate::solver::stores::state::State;
+use crate::solver::stores::state::{Absence, State};
 use crate::solver::stores::supports::Support;
-use crate::term::{ConstraintId, DimTerm, RowVar};
+use crate::term::{ConstraintId, DimTerm, Role, RowVar};
+use rustc_hash::FxHashSet;
 
 /// A result that claims more than closing gives to its operands.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -33,7 +34,24 @@ pub(crate) fn all_long_enough(state: &State) -> Outcome {
         let longest = state.supports.terms(*support).iter().map(length).max();
         state.ranks.lo(state.supports.get(*support).res) > longest.unwrap_or(0)
     };
-    state.supports.ids().find(short).map_or(Ok(()), |support| Err(Conflict::Short { support }))
+    let found = state.supports.ids().find(short).or_else(|| filled_where_absent(state));
+    found.map_or(Ok(()), |support| Err(Conflict::Short { support }))
+}
+
+/// A row with axes that only fillers could give it, although they stand beside a tensor that has axes, and none there: they take
+/// its shape and add nothing.
+fn filled_where_absent(state: &State) -> Option<SupportId> {
+    let has_axes = |absence: &&Absence| {
+        absence.own == RowVar::NIL && state.ranks.lo(absence.row) > 0 && state.is_absent(absence)
+    };
+    let rows: FxHashSet<RowVar> = state.absences.iter().filter(has_axes).map(|absence| absence.row).collect();
+    let fills = |term: &Term| {
+        term.flanks() == 0 && term.hole != RowVar::NIL && state.rows.role(term.hole) == Role::Filler
+    };
+    let filled = |support: &SupportId| {
+        rows.contains(&state.supports.get(*support).res) && state.supports.terms(*support).iter().all(fills)
+    };
+    if rows.is_empty() { None } else { state.supports.ids().find(filled) }
 }
 
 /// The report of a supported row that is longer than its operands.

@@ -2,11 +2,12 @@
 
 use broadloom::{Along, Kind, Node, StatedNames, Tensor};
 use broadloom_diagnostics::{Diagnostic, Span};
-use broadloom_spec::{AxisKind, parse_over};
 
 use super::{Call, Given};
 use crate::codes;
-use crate::eval::{Eval, Evaluated};
+use crate::eval::advice::makers;
+use crate::eval::{Eval, Evaluated, Reported, call, elements};
+use crate::notation::named_axis;
 use crate::value::Value;
 
 /// The axis that a shape names, as `"... | t"` does: the first or the last of its kind. What the function takes behind the shape is
@@ -18,7 +19,7 @@ pub(super) fn along(
     span: Span,
     behind: &str,
 ) -> Evaluated<Along> {
-    if let Some(along) = read(text) {
+    if let Some(along) = named_axis(text) {
         return Ok(along);
     }
     let message = format!("`\"{text}\"` does not name one axis, first or last of its kind, to go along");
@@ -31,25 +32,6 @@ pub(super) fn along(
     let (batch, output) = (shown("..., t | ..."), shown("... | t, ..."));
     let help = format!("write `{batch}` for the last batch axis, `{output}` for the first output axis");
     eval.wrong(codes::ARGUMENTS, message, span, help)
-}
-
-fn read(text: &str) -> Option<Along> {
-    let spec = parse_over(text).ok()?;
-    let mut found = None;
-    let mut open = [false; 3];
-    for (kind, row) in spec.operands.first()?.rows() {
-        open[kind as usize] = row.hole().is_some();
-        let leads = match (row.lead(), &row.trail[..]) {
-            ([], []) => continue,
-            ([axis], []) if matches!(axis.kind, AxisKind::Label(_)) => true,
-            ([], [axis]) if matches!(axis.kind, AxisKind::Label(_)) => false,
-            _ => return None,
-        };
-        if found.replace((kind, leads)).is_some() {
-            return None;
-        }
-    }
-    found.map(|(kind, leads)| Along { kind, leads, open })
 }
 
 /// Reports a tensor without axes of the kind that a function goes along.
@@ -93,21 +75,46 @@ struct Taken<'c, const N: usize> {
     rest: [&'c Given; N],
 }
 
+/// The axis that a shape names, or else another, and the tensor behind it.
+pub(super) fn along_or(eval: &mut Eval<'_>, call: &Call, otherwise: Along) -> Evaluated<(Along, Tensor)> {
+    let Taken { along, tensor, rest: [] } = taken_or(eval, call, "x", otherwise)?;
+    Ok((along, tensor))
+}
+
 /// Reads the shape that names an axis, the tensor, and `N` other arguments. Without a shape it is the first batch axis, as in `x[ids]`.
 fn taken<'c, const N: usize>(eval: &mut Eval<'_>, call: &'c Call, behind: &str) -> Evaluated<Taken<'c, N>> {
-    eval.only(call, if call.name == "argsort" { &["descending"] } else { &[] })?;
+    taken_or(eval, call, behind, Along::first(Kind::Batch))
+}
+
+/// The same, with another axis where there is no shape.
+fn taken_or<'c, const N: usize>(
+    eval: &mut Eval<'_>,
+    call: &'c Call,
+    behind: &str,
+    otherwise: Along,
+) -> Evaluated<Taken<'c, N>> {
+    call::only(eval, call, if call.name == "argsort" { &["descending"] } else { &[] })?;
     let mut plain = call.plain();
     let along = match plain.first().map(|given| (&given.value, given.span)) {
         Some((Value::Text(text), span)) => {
             plain.remove(0);
             along(eval, call, text, span, behind)?
         }
-        _ => Along::first(Kind::Batch),
+        _ => otherwise,
     };
     let (Some(x), Ok(rest)) = (plain.first(), <[&Given; N]>::try_from(plain.get(1..).unwrap_or_default()))
     else {
+        // An argument that is not known may be the name of an axis.
+        if plain.iter().any(|each| matches!(each.value, Value::Mistake)) {
+            return Err(Reported);
+        }
         let message = format!("`{}` takes the name of an axis, and `{behind}`", call.name);
-        return eval.wrong_call(call, message, format!("write `{}(\"... | t\", {behind})`", call.name));
+        return call::wrong_call(
+            eval,
+            call,
+            message,
+            format!("write `{}(\"... | t\", {behind})`", call.name),
+        );
     };
     let tensor = eval.tensor(&x.value, x.span)?;
     let row = &eval.graph.shape(tensor).rows[along.kind as usize];
@@ -132,7 +139,7 @@ pub(super) fn take(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
         );
         return eval.wrong(codes::KIND, message, ids.span, help);
     }
-    let ids = eval.whole_positions(&ids.value, ids.span)?;
+    let ids = elements::whole_positions(eval, &ids.value, ids.span)?;
     let made = eval.ask(call.span, |graph| graph.take(tensor, ids, along))?;
     eval.show_as_written(made, call.span, "take(…)");
     Ok(Value::Tensor(made))
@@ -157,7 +164,7 @@ fn beyond(eval: &mut Eval<'_>, call: &Call, tensor: Tensor, along: Along, to: i6
     {
         diagnostic = diagnostic.with_label(made, format!("`{name}` is `{shape}`"));
     }
-    diagnostic.labels.extend(eval.given_as_argument(to as f64));
+    diagnostic.labels.extend(makers::given_as_argument(eval, to as f64));
     let mut unquoted = eval.sources.slice(eval.place(call.span)).split('"').step_by(2);
     eval.fail(diagnostic.with_help(match unquoted.any(|text| text.contains("..")) {
         true => format!("take at most {size}: the end of a range is not part of it"),
@@ -194,7 +201,7 @@ pub(super) fn positions(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
 
 /// `argsort("... | t", x, descending = true)`: positions along an axis in the order of the elements.
 pub(super) fn argsort(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
-    let descending = match eval.named(call, "descending") {
+    let descending = match call::named(eval, call, "descending") {
         Some(Given { value, span, .. }) => {
             let (value, span) = (value.clone(), *span);
             eval.number(&value, span)? != 0.0

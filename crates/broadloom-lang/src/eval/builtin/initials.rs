@@ -6,12 +6,12 @@ use std::rc::Rc;
 use broadloom::Initial;
 
 use super::{Call, Given};
-use crate::eval::{Eval, Evaluated};
+use crate::eval::{Eval, Evaluated, call, traps};
 use crate::value::Value;
 
 /// The arguments of a distribution, as numbers.
 fn numbers(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Vec<f64>> {
-    eval.only(call, &[])?;
+    call::only(eval, call, &[])?;
     call.given.iter().map(|given| eval.number(&given.value, given.span)).collect()
 }
 
@@ -20,7 +20,7 @@ pub(super) fn uniform(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
         [] => Initial::Uniform { low: 0.0, high: 1.0 },
         [bound] => Initial::Uniform { low: -bound, high: bound },
         [low, high] => Initial::Uniform { low, high },
-        _ => return eval.wrong_call(call, "`uniform` takes two bounds", "write `uniform(-1, 1)`"),
+        _ => return call::wrong_call(eval, call, "`uniform` takes two bounds", "write `uniform(-1, 1)`"),
     };
     Ok(Value::Initial(Rc::new(initial)))
 }
@@ -32,7 +32,7 @@ pub(super) fn normal(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
         [mean, deviation] => (mean, deviation),
         _ => {
             let help = "write `normal(0.02)`, or `normal(mean, deviation)`";
-            return eval.wrong_call(call, "`normal` takes a mean and a deviation", help);
+            return call::wrong_call(eval, call, "`normal` takes a mean and a deviation", help);
         }
     };
     Ok(Value::Initial(Rc::new(Initial::Normal { mean, deviation })))
@@ -44,14 +44,14 @@ pub(super) fn gained(eval: &mut Eval<'_>, call: &Call, of: fn(f64) -> Initial) -
         [gain] => Ok(Value::Initial(Rc::new(of(gain)))),
         _ => {
             let message = format!("`{}` takes a gain, or nothing", call.name);
-            eval.wrong_call(call, message, format!("write `{}(1.4)`", call.name))
+            call::wrong_call(eval, call, message, format!("write `{}(1.4)`", call.name))
         }
     }
 }
 
 /// `noise()`, `noise(normal(2))`, `noise(uniform(-1, 1), "3 | 4")`: numbers that are drawn anew in every run.
 pub(super) fn noise(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
-    eval.only(call, &[])?;
+    call::only(eval, call, &[])?;
     let mut plain = call.plain();
     let shape = plain.pop_if(|given| matches!(given.value, Value::Text(_)));
     let initial = match plain[..] {
@@ -66,18 +66,18 @@ pub(super) fn noise(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
         _ => {
             let message = "`noise` is drawn from `uniform` or `normal`, and has a shape as a text";
             let help = "write `noise()`, `noise(normal(2))`, `noise(uniform(-1, 1), \"3 | 4\")`";
-            return eval.wrong_call(call, message, help);
+            return call::wrong_call(eval, call, message, help);
         }
     };
     let name = eval.fresh_name("noise");
     let drawn = eval.ask(call.span, |graph| {
         let drawn = if is_normal { graph.normal(&name) } else { graph.uniform(&name) };
-        Ok(drawn)
+        graph.in_turn(drawn)
     })?;
     if let Some(Given { value, span, .. }) = shape {
         let text = eval.words(value, *span)?;
         let text = eval.filled(&text, *span)?;
-        let (text, sizes) = eval.shape_text(&text, *span)?;
+        let (text, sizes) = traps::shape_text(eval, &text, *span)?;
         let sizes: Vec<_> = sizes.iter().map(|(label, size)| (label.as_str(), size)).collect();
         eval.ask(*span, |graph| graph.declare_shape_with(drawn, &text, &sizes))?;
     }

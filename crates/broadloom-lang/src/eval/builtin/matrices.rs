@@ -5,14 +5,19 @@ use broadloom_diagnostics::Diagnostic;
 
 use super::{Call, Given};
 use crate::codes;
-use crate::eval::{Eval, Evaluated};
+use crate::eval::{Eval, Evaluated, builtin, call};
 use crate::value::Value;
 
-pub(super) fn solve(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
-    let [a, b] = eval.exactly(call, "solve(a, b)")?;
+/// A function of a matrix and of what stands beside it.
+pub(super) fn beside(
+    eval: &mut Eval<'_>,
+    call: &Call,
+    function: fn(&mut Graph, Tensor, Tensor) -> Result<Tensor, Error>,
+) -> Evaluated<Value> {
+    let [a, b] = builtin::exactly(eval, call, &format!("{}(a, b)", call.name))?;
     let (a, b) = (matrix(eval, call, a)?, eval.tensor(&b.value, b.span)?);
-    let made = eval.ask(call.span, |graph| graph.solve(a, b))?;
-    eval.show_as_written(made, call.span, "solve(…)");
+    let made = eval.ask(call.span, |graph| function(graph, a, b))?;
+    eval.show_as_written(made, call.span, &format!("{}(…)", call.name));
     Ok(Value::Tensor(made))
 }
 
@@ -22,7 +27,7 @@ pub(super) fn one(
     call: &Call,
     function: fn(&mut Graph, Tensor) -> Result<Tensor, Error>,
 ) -> Evaluated<Value> {
-    let [a] = eval.exactly(call, &format!("{}(a)", call.name))?;
+    let [a] = builtin::exactly(eval, call, &format!("{}(a)", call.name))?;
     let a = matrix(eval, call, a)?;
     let made = eval.ask(call.span, |graph| function(graph, a))?;
     eval.show_as_written(made, call.span, &format!("{}(…)", call.name));
@@ -35,7 +40,7 @@ pub(super) fn several<const N: usize>(
     call: &Call,
     function: fn(&mut Graph, Tensor) -> Result<[Tensor; N], Error>,
 ) -> Evaluated<Value> {
-    let [a] = eval.exactly(call, &format!("{}(a)", call.name))?;
+    let [a] = builtin::exactly(eval, call, &format!("{}(a)", call.name))?;
     let a = matrix(eval, call, a)?;
     let made = eval.ask(call.span, |graph| function(graph, a))?;
     Ok(Value::List(made.map(Value::Tensor).to_vec().into()))
@@ -45,7 +50,7 @@ pub(super) fn several<const N: usize>(
 fn matrix(eval: &mut Eval<'_>, call: &Call, given: &Given) -> Evaluated<Tensor> {
     if cfg!(target_arch = "wasm32") {
         let message = format!("`{}` is not part of this page, which has no room for it", call.name);
-        return eval.wrong_call(call, message, "run the program with `broadloom run`");
+        return call::wrong_call(eval, call, message, "run the program with `broadloom run`");
     }
     let tensor = eval.tensor(&given.value, given.span)?;
     let shape = eval.graph.shape(tensor);
@@ -72,7 +77,9 @@ fn matrix(eval: &mut Eval<'_>, call: &Call, given: &Given) -> Evaluated<Tensor> 
         }
         _ => "write its columns as an input axis, and its rows as an output axis: `3 -> 3`".to_string(),
     };
-    let message = format!("`{}` takes a matrix, `n -> n`, and `{name}` has no input axis", call.name);
+    let is_square = !["qr", "svd", "lstsq"].contains(&call.name);
+    let rows = if is_square { "n" } else { "m" };
+    let message = format!("`{}` takes a matrix, `n -> {rows}`, and `{name}` has no input axis", call.name);
     let diagnostic =
         Diagnostic::error(codes::MISMATCH, message, eval.place(given.span), format!("`{shape}`"));
     let made = eval.where_made(&given.value);

@@ -6,17 +6,17 @@ use broadloom_diagnostics::{Diagnostic, Span};
 use super::axis::along;
 use super::{Call, Given, one_of};
 use crate::codes;
-use crate::eval::{Eval, Evaluated, Reported};
+use crate::eval::{Eval, Evaluated, Reported, builtin, call, elements, traps};
 use crate::value::Value;
 
 pub(super) fn transpose(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
-    let [x] = eval.exactly(call, "transpose(w)")?;
+    let [x] = builtin::exactly(eval, call, "transpose(w)")?;
     let x = eval.tensor(&x.value, x.span)?;
     Ok(Value::Tensor(eval.ask(call.span, |graph| graph.transpose(x))?))
 }
 
 pub(super) fn gather(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
-    let [table, ids] = eval.exactly(call, "gather(table, ids)")?;
+    let [table, ids] = builtin::exactly(eval, call, "gather(table, ids)")?;
     let inputs = |given: &Given| match given.value {
         Value::Tensor(tensor) => {
             let [_, input, _] = eval.graph.shape(tensor).rows;
@@ -27,7 +27,7 @@ pub(super) fn gather(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
     if let (Some(0), Some(1..)) = (inputs(table), inputs(ids)) {
         let [first, second] = [table, ids].map(|given| eval.quote(given.span));
         let message = "the table of `gather` comes first, and then the numbers of its rows";
-        return eval.wrong_call(call, message, format!("write `gather({second}, {first})`"));
+        return call::wrong_call(eval, call, message, format!("write `gather({second}, {first})`"));
     }
     if let (Some(0), Value::Tensor(tensor)) = (inputs(table), &table.value)
         && let PartialRow { lead, trail, open: false } = &eval.graph.shape(*tensor).rows[2]
@@ -57,21 +57,21 @@ pub(super) fn gather(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
 
 /// `scatter(x, ids, size, reduce = "max")`
 pub(super) fn scatter(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
-    eval.only(call, &["reduce"])?;
+    call::only(eval, call, &["reduce"])?;
     let accumulate = one_of(eval, call, "reduce", &super::ACCUMULATES)?.unwrap_or_default();
     let [x, ids, size] = call.plain()[..] else {
         let message = format!("`scatter` takes 3 arguments, {} given", call.plain().len());
         let help =
             "write `scatter(x, ids, size)`: elements, their positions, and how many positions there are";
-        return eval.wrong_call(call, message, help);
+        return call::wrong_call(eval, call, message, help);
     };
-    let tensors = (eval.tensor(&x.value, x.span)?, eval.whole_positions(&ids.value, ids.span)?);
-    eval.scattered(tensors, (&size.value, size.span), accumulate, call.span)
+    let tensors = (eval.tensor(&x.value, x.span)?, elements::whole_positions(eval, &ids.value, ids.span)?);
+    elements::scattered(eval, tensors, (&size.value, size.span), accumulate, call.span)
 }
 
 /// `concat(a, b, along = "output")` and `stack`.
 pub(super) fn joined(eval: &mut Eval<'_>, call: &Call, stacked: bool) -> Evaluated<Value> {
-    eval.only(call, &["along"])?;
+    call::only(eval, call, &["along"])?;
     let along = joined_along(eval, call)?;
     if let Some(text) = call.plain().iter().find(|given| matches!(given.value, Value::Text(_))) {
         let message = format!("`{}` takes tensors, and no spec", call.name);
@@ -86,7 +86,7 @@ pub(super) fn joined(eval: &mut Eval<'_>, call: &Call, stacked: bool) -> Evaluat
     let parts: Vec<Tensor> = parts.iter().map(|part| part.tensor).collect();
     if parts.is_empty() {
         let help = format!("write `{}(a, b)`", call.name);
-        return eval.wrong_call(call, "there is nothing to put together", help);
+        return call::wrong_call(eval, call, "there is nothing to put together", help);
     }
     let made = put_together(eval, call.name, parts, along, stacked, call.span)?;
     eval.show_as_written(made, call.span, &format!("{}(…)", call.name));
@@ -160,7 +160,7 @@ fn joined_along(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Along> {
         }
         _ => false,
     });
-    if let Some(given) = eval.named(call, "along")
+    if let Some(given) = call::named(eval, call, "along")
         && let Value::Text(text) = &given.value
         && Kind::ALL.iter().all(|kind| *kind.name() != **text)
         && (!has_others || text.contains(['.', '|', '>', ',']))
@@ -300,7 +300,7 @@ fn other_axes(eval: &mut Eval<'_>, call: &Call, parts: &[Joined], along: Kind) -
 /// `reshape(x)`, `reshape(x, "32 | 28, 28")`: the same elements in memory order, in the shape that
 /// is written or that the context requires.
 pub(super) fn reshape(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
-    eval.only(call, &[])?;
+    call::only(eval, call, &[])?;
     let (x, shape) = match call.plain()[..] {
         [x] => (x, None),
         [x, shape] if matches!(shape.value, Value::Text(_) | Value::Mistake) => (x, Some(shape)),
@@ -313,7 +313,8 @@ pub(super) fn reshape(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
             let sizes = &sizes.replace("-1", "_");
             let sizes = &batched(eval, given.first(), sizes);
             let message = "`reshape` takes a tensor, and a shape as a text";
-            return eval.wrong_call(
+            return call::wrong_call(
+                eval,
                 call,
                 message,
                 format!("write `reshape({x}, \"{sizes}\")`, or `let y : {sizes} = reshape({x})`"),
@@ -325,7 +326,7 @@ pub(super) fn reshape(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
         Some(shape) => {
             let text = eval.words(&shape.value, shape.span)?;
             let text = eval.filled(&text, shape.span)?;
-            Some(eval.shape_text(&text, shape.span)?)
+            Some(traps::shape_text(eval, &text, shape.span)?)
         }
         None => None,
     };

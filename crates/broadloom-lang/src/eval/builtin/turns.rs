@@ -1,12 +1,14 @@
 //! Recurrences: `scan` and `fold` apply a function to the elements of an axis in turn, and to what it made before.
 
+use std::num::NonZeroU64;
+
 use broadloom::{Along, Kind, OpenScan, Tensor};
 use broadloom_diagnostics::{Diagnostic, Help, Span};
 
 use super::axis::{along, no_axis};
 use super::{Call, Given};
 use crate::codes;
-use crate::eval::{Eval, Evaluated};
+use crate::eval::{Eval, Evaluated, call};
 use crate::value::Value;
 
 /// The results that are wanted.
@@ -24,11 +26,13 @@ struct Recurrence<'c> {
     first: &'c Given,
     over: Vec<&'c Given>,
     along: Along,
+    /// The number of turns after which gradients note again what is carried.
+    every: Option<NonZeroU64>,
 }
 
 /// `scan(f, first, x)`, `fold(f, first, x)`.
 pub(super) fn recurrence(eval: &mut Eval<'_>, call: &Call, wanted: Wanted) -> Evaluated<Value> {
-    let Recurrence { function, first, over, along } = read(eval, call)?;
+    let Recurrence { function, first, over, along, every } = read(eval, call)?;
     let firsts = match &first.value {
         Value::List(items) => items.to_vec(),
         value => vec![value.clone()],
@@ -43,7 +47,10 @@ pub(super) fn recurrence(eval: &mut Eval<'_>, call: &Call, wanted: Wanted) -> Ev
     as_many_turns(eval, call, &over, &moved)?;
     let names = carried_names(eval, &function.value, over.len(), firsts.len());
     let named: Vec<(&str, Tensor)> = names.iter().map(String::as_str).zip(firsts.iter().copied()).collect();
-    let scan = eval.ask(call.span, |graph| graph.begin_scan(&named, &moved))?;
+    let mut scan = eval.ask(call.span, |graph| graph.begin_scan(&named, &moved))?;
+    if let Some(turns) = every {
+        scan.checkpoint_every(turns);
+    }
     let made = turn(eval, call, function, &over, &scan);
     let (next, listed) = match made {
         Ok(next) => next,
@@ -70,7 +77,8 @@ pub(super) fn recurrence(eval: &mut Eval<'_>, call: &Call, wanted: Wanted) -> Ev
 }
 
 fn read<'c>(eval: &mut Eval<'_>, call: &'c Call) -> Evaluated<Recurrence<'c>> {
-    eval.only(call, &[])?;
+    call::only(eval, call, &["checkpoint_every"])?;
+    let every = every(eval, call)?;
     let example = format!("{}(f, first, x)", call.name);
     let mut plain = call.plain();
     let along = match plain.first().map(|given| (&given.value, given.span)) {
@@ -83,7 +91,12 @@ fn read<'c>(eval: &mut Eval<'_>, call: &'c Call) -> Evaluated<Recurrence<'c>> {
     };
     let [function, first, over @ ..] = &plain[..] else {
         let message = format!("`{}` takes a function, a first value and what it goes through", call.name);
-        return eval.wrong_call(call, message, format!("write `{example}`, with `def f(x, carried) = …`"));
+        return call::wrong_call(
+            eval,
+            call,
+            message,
+            format!("write `{example}`, with `def f(x, carried) = …`"),
+        );
     };
     let is_function = |given: &Given| {
         !matches!(
@@ -102,13 +115,47 @@ fn read<'c>(eval: &mut Eval<'_>, call: &'c Call) -> Evaluated<Recurrence<'c>> {
     }
     if over.is_empty() {
         let message = format!("`{}` has nothing to go through", call.name);
-        return eval.wrong_call(
+        return call::wrong_call(
+            eval,
             call,
             message,
             format!("write `{example}`: `x` has an element for each turn"),
         );
     }
-    Ok(Recurrence { function, first, over: over.to_vec(), along })
+    Ok(Recurrence { function, first, over: over.to_vec(), along, every })
+}
+
+/// `checkpoint_every = 20`: the number of turns after which gradients note again what is carried.
+fn every(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Option<NonZeroU64>> {
+    let Some(given) = call::named(eval, call, "checkpoint_every") else { return Ok(None) };
+    let number = match given.value {
+        Value::Number(number) if number.fract() == 0.0 && (1.0..MOST_TURNS).contains(&number) => {
+            number as u64
+        }
+        _ => 0,
+    };
+    match NonZeroU64::new(number) {
+        None => {
+            let message =
+                format!("`checkpoint_every` is a number of turns, and this is {}", described(&given.value));
+            let help = "write `checkpoint_every = 1` to note what is carried in every turn, or `checkpoint_every = 20`";
+            eval.fail(
+                Diagnostic::error(codes::ARGUMENTS, message, given.span, "").with_fix(help, given.span, "1"),
+            )
+        }
+        turns => Ok(turns),
+    }
+}
+
+/// More turns than any scan has; whole numbers up to here are exact.
+const MOST_TURNS: f64 = 9_007_199_254_740_992.0;
+
+/// A number by itself, other values by their kind.
+fn described(value: &Value) -> String {
+    match value {
+        Value::Number(number) => number.to_string(),
+        other => other.kind().to_string(),
+    }
 }
 
 /// A tensor with the axis that is gone through as its first batch axis.

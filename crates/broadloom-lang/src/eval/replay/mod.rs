@@ -9,7 +9,7 @@
 //!
 //! | a recording is for | because |
 //! |---|---|
-//! | a function of a file, not one inside of a body | those are new in every application |
+//! | a function of a file, or the definition of one inside of a body with what the names around it stand for | those are new in every application ([`inner`]) |
 //! | its configuration, numbers and texts among its arguments, and `training` | conditions read them |
 //! | which arguments are tensors, layers and lists of them, and which are one and the same | operands are told apart by them |
 //! | a layer that has made nothing yet, or this one layer | parameters and inner layers are made once |
@@ -20,11 +20,13 @@
 //! another way than it was recorded (the graph refuses a step, a function gives another kind of value), then the program is
 //! evaluated once more from its beginning, and walks every body: messages are always those of a walk.
 
+mod inner;
 mod play;
 mod record;
 
 use std::cell::Cell;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use broadloom::{StatedNames, Tensor};
 use broadloom_diagnostics::Span;
@@ -34,8 +36,10 @@ use super::Eval;
 use super::act::Act;
 use super::leaf::NewParam;
 use super::read_spec::ReadSpec;
-use crate::syntax::ast::{Binary, ExprId, Ident, Name};
+use crate::syntax::ast::{Binary, Def, ExprId, Ident, Name};
 use crate::value::{Function, Layer, Scope, Value, is_same};
+pub(super) use inner::{note_definition, with_names_around};
+pub(super) use play::{fail_to_replay, replay_body};
 pub(super) use record::Recorder;
 
 /// The number of recordings of one function.
@@ -56,7 +60,9 @@ pub(crate) struct Replay {
     /// The number of bodies that were replayed.
     pub played: usize,
     recorder: Option<Box<Recorder>>,
-    known: FxHashMap<*const Function, Known>,
+    known: FxHashMap<*const (), Known>,
+    /// The names that functions inside of bodies find around them, by their definitions.
+    names_around: FxHashMap<*const Def, (Arc<Def>, Rc<[Name]>)>,
 }
 
 /// The recordings of one function.
@@ -70,8 +76,8 @@ struct Known {
 
 /// The way in which a body is evaluated.
 pub(super) enum Recorded {
-    /// As it was recorded.
-    Known(Rc<Recording>),
+    /// As it was recorded, with the arguments in their slots.
+    Known(Rc<Recording>, Vec<Value>),
     /// It is walked and recorded.
     New,
     /// It is walked.
@@ -84,7 +90,7 @@ pub(super) struct Recording {
     /// The layer, if it had been applied before.
     layer: Option<Rc<Layer>>,
     inference: bool,
-    arguments: Vec<Kind>,
+    arguments: Vec<Condition>,
     /// The values of names that were found from a scope outside of the function.
     outside: Vec<(Rc<Scope>, Name, Option<Value>)>,
     /// The time at which these were last compared.
@@ -100,13 +106,13 @@ pub(super) struct Recording {
 }
 
 /// A condition on an argument.
-pub(super) enum Kind {
+pub(super) enum Condition {
     Tensor,
     Layer,
     /// The tensor or layer in a slot once more.
     Again(u32),
     Fixed(Value),
-    List(Vec<Kind>),
+    List(Vec<Condition>),
 }
 
 /// A value in a recording.
@@ -137,12 +143,12 @@ pub(super) enum Effect {
     },
     /// A tensor has input axes, or may have some.
     HasInputs(Ref),
-    /// A value is called by a name; a tensor only if it is new. If it is that of an argument, it is bound.
+    /// A value is called by a name; a tensor only if it is new. If it is that of an argument, or if functions may look for it, it is bound.
     Bind {
         name: Ident,
         value: Ref,
         is_new: bool,
-        is_argument: bool,
+        is_bound: bool,
     },
     Layer {
         function: Rc<Function>,
@@ -151,6 +157,11 @@ pub(super) enum Effect {
         span: Span,
     },
     Param(Box<NewParam>),
+    /// A function without configuration is defined.
+    Define {
+        def: Arc<Def>,
+        span: Span,
+    },
     /// A signature states the shape of a tensor.
     State {
         tensor: Ref,
@@ -194,11 +205,11 @@ pub(super) enum Effect {
     /// A tensor between two functions of a list is not called after the application.
     Inner(Ref),
     Spec(Rc<ReadSpec>, Span),
-    Apply(Box<Application>),
+    Apply(Box<RecordedApplication>),
 }
 
 /// A function that a body applies.
-pub(super) struct Application {
+pub(super) struct RecordedApplication {
     layer: Ref,
     given: Vec<(Option<Ident>, Ref, Span)>,
     span: Span,
@@ -220,54 +231,52 @@ impl Replay {
     }
 }
 
-impl Eval<'_> {
-    /// Lets applications replay what earlier ones have recorded. Whoever does that has to look whether it
-    /// [failed](Eval::has_to_walk) when the program was evaluated.
-    pub(crate) fn begin_replaying(&mut self) {
-        self.replay.is_on = true;
-    }
+/// Lets applications replay what earlier ones have recorded. Whoever does that has to look whether it
+/// [failed](Eval::has_to_walk) when the program was evaluated.
+pub(crate) fn begin_replaying(eval: &mut Eval<'_>) {
+    eval.replay.is_on = true;
+}
 
-    /// Returns true if something went another way than it was recorded, so that the program has to be evaluated again.
-    pub(crate) fn has_to_walk(&self) -> bool {
-        self.replay.has_failed
-    }
+/// Returns true if something went another way than it was recorded, so that the program has to be evaluated again.
+pub(crate) fn has_to_walk(eval: &Eval<'_>) -> bool {
+    eval.replay.has_failed
+}
 
-    /// Finds out how the body of a function is evaluated. The frame is that of the function.
-    #[inline(never)]
-    pub(super) fn recorded(&mut self, layer: &Rc<Layer>, arguments: &[Value]) -> Recorded {
-        let function = &layer.function;
-        let is_off = !self.replay.is_on || self.errors > 0 || self.frame.subject.is_some();
-        if is_off || function.is_nested {
-            return Recorded::No;
+/// Finds out how the body of a function is evaluated. The frame is that of the function.
+#[inline(never)]
+pub(super) fn recorded(eval: &mut Eval<'_>, layer: &Rc<Layer>, arguments: &[Value]) -> Recorded {
+    let function = &layer.function;
+    let is_off = !eval.replay.is_on || eval.errors > 0 || eval.frame.subject.is_some();
+    if is_off {
+        return Recorded::No;
+    }
+    let (inference, dims) = (eval.inference, names_of_sizes(eval));
+    let epoch = layer.scope.journal().epoch();
+    let known = eval.replay.known.entry(inner::identity(layer)).or_insert_with(|| Known {
+        _function: function.clone(),
+        applied: 0,
+        failed: 0,
+        recordings: Vec::new(),
+    });
+    known.applied += 1;
+    known.recordings.retain(|recording| recording.is_current(epoch, dims));
+    let is_fresh = layer.has_made_nothing();
+    for recording in &known.recordings {
+        if recording.inference == inference
+            && recording.is_of(layer, is_fresh)
+            && let Some(slots) = recording.slots_for(arguments)
+        {
+            return Recorded::Known(recording.clone(), slots);
         }
-        let (inference, dims) = (self.inference, self.names_of_sizes());
-        let epoch = layer.scope.journal().epoch();
-        let known = self.replay.known.entry(Rc::as_ptr(function)).or_insert_with(|| Known {
-            _function: function.clone(),
-            applied: 0,
-            failed: 0,
-            recordings: Vec::new(),
-        });
-        known.applied += 1;
-        known.recordings.retain(|recording| recording.is_current(epoch, dims));
-        let is_fresh = layer.has_made_nothing();
-        for recording in &known.recordings {
-            if recording.inference == inference
-                && recording.is_of(layer, is_fresh)
-                && recording.slots_for(arguments).is_some()
-            {
-                return Recorded::Known(recording.clone());
-            }
-        }
-        let is_worthwhile =
-            known.applied > 1 && known.failed < MOST_FAILURES && known.recordings.len() < MOST_RECORDINGS;
-        if is_worthwhile { Recorded::New } else { Recorded::No }
     }
+    let is_worthwhile =
+        known.applied > 1 && known.failed < MOST_FAILURES && known.recordings.len() < MOST_RECORDINGS;
+    if is_worthwhile { Recorded::New } else { Recorded::No }
+}
 
-    /// The number of names of sizes that a label must not have.
-    fn names_of_sizes(&self) -> usize {
-        self.graph.quiet().dims().count()
-    }
+/// The number of names of sizes that a label must not have.
+fn names_of_sizes(eval: &Eval<'_>) -> usize {
+    eval.graph.quiet().dims().count()
 }
 
 impl Recording {
@@ -309,20 +318,20 @@ impl Recording {
     }
 }
 
-impl Kind {
+impl Condition {
     /// Returns true for a value of this kind, and puts it in its slots.
     fn fits(&self, value: &Value, slots: &mut Vec<Value>) -> bool {
         match (self, value) {
-            (Kind::Tensor, Value::Tensor(_)) | (Kind::Layer, Value::Layer(_)) => {
+            (Condition::Tensor, Value::Tensor(_)) | (Condition::Layer, Value::Layer(_)) => {
                 let is_new = slots.iter().all(|known| !is_same(known, value));
                 slots.push(value.clone());
                 is_new
             }
-            (Kind::Again(slot), value) => {
+            (Condition::Again(slot), value) => {
                 slots.get(*slot as usize).is_some_and(|known| is_same(known, value))
             }
-            (Kind::Fixed(fixed), value) => is_same(fixed, value),
-            (Kind::List(kinds), Value::List(items)) => {
+            (Condition::Fixed(fixed), value) => is_same(fixed, value),
+            (Condition::List(kinds), Value::List(items)) => {
                 kinds.len() == items.len()
                     && kinds.iter().zip(&**items).all(|(kind, item)| kind.fits(item, slots))
             }

@@ -6,13 +6,14 @@ use broadloom::{Kind as RowKind, Tensor};
 use broadloom_diagnostics::Span;
 use rustc_hash::FxHashMap;
 
-use super::{Application, Effect, Kind, Pattern, Recording, Ref};
+use super::inner::{has_functions, identity, names_around};
+use super::{Condition, Effect, Pattern, RecordedApplication, Recording, Ref};
 use crate::eval::act::Act;
-use crate::eval::call::Given;
 use crate::eval::declared::Declared;
+use crate::eval::given::Given;
 use crate::eval::leaf::NewParam;
 use crate::eval::read_spec::ReadSpec;
-use crate::eval::{Eval, Evaluated};
+use crate::eval::{Eval, Evaluated, replay};
 use crate::size::Size;
 use crate::syntax::ast::{Binary, ExprId, Ident, Name};
 use crate::value::{Layer, Scope, Value};
@@ -36,12 +37,16 @@ pub(in crate::eval) struct Recorder {
     first_tensor: usize,
     first_scope: u32,
     depth: usize,
+    /// True if the body defines functions, which look for its names.
+    pub(super) has_functions: bool,
+    /// The names around a function that is defined in a body: their values are among the arguments.
+    names_around: Option<Rc<[Name]>>,
     /// The amounts of what must not grow.
     fixed: Amounts,
 }
 
 /// The amounts of things that a body which can be replayed leaves as they are.
-type Amounts = [usize; 11];
+type Amounts = [usize; 10];
 
 /// A recording while a function is applied in the body.
 pub(in crate::eval) struct Paused {
@@ -74,6 +79,8 @@ impl Recorder {
             first_tensor,
             first_scope: 0,
             depth: 0,
+            has_functions: has_functions(&layer.function),
+            names_around: None,
             fixed: Amounts::default(),
         }
     }
@@ -84,27 +91,27 @@ impl Recorder {
     }
 
     /// The kind of an argument; it gets a slot.
-    fn kind(&mut self, value: &Value) -> Kind {
+    fn condition(&mut self, value: &Value) -> Condition {
         match value {
             Value::Tensor(_) => match self.refer(value) {
-                Some(Ref::Slot(slot)) => Kind::Again(slot),
+                Some(Ref::Slot(slot)) => Condition::Again(slot),
                 _ => {
                     self.give_slot(value);
-                    Kind::Tensor
+                    Condition::Tensor
                 }
             },
             // A layer that has been applied knows which layers it was given.
             Value::Layer(_) if self.is_fresh => match self.refer(value) {
-                Some(Ref::Slot(slot)) => Kind::Again(slot),
+                Some(Ref::Slot(slot)) => Condition::Again(slot),
                 _ => {
                     self.give_slot(value);
-                    Kind::Layer
+                    Condition::Layer
                 }
             },
-            Value::List(items) => Kind::List(items.iter().map(|item| self.kind(item)).collect()),
+            Value::List(items) => Condition::List(items.iter().map(|item| self.condition(item)).collect()),
             value => {
                 self.keep_size(value);
-                Kind::Fixed(value.clone())
+                Condition::Fixed(value.clone())
             }
         }
     }
@@ -116,7 +123,7 @@ impl Recorder {
         }
     }
 
-    fn give_slot(&mut self, value: &Value) {
+    pub(super) fn give_slot(&mut self, value: &Value) {
         match value {
             Value::Tensor(tensor) => _ = self.tensors.insert(*tensor, self.next),
             Value::Layer(layer) => _ = self.layers.insert(Rc::as_ptr(layer), (self.next, layer.clone())),
@@ -157,7 +164,7 @@ impl Recorder {
                 (Some(slot), _) => Ref::Slot(*slot),
                 (None, _) => Ref::Fixed(value.clone()),
             },
-            Value::Stream(..) | Value::Position(_) | Value::Mistake => return None,
+            Value::Stream(..) | Value::Position(_) | Value::Open | Value::Mistake => return None,
         })
     }
 
@@ -180,7 +187,7 @@ impl Recorder {
     }
 
     /// Adds something that the body does, unless it depends on what cannot be recorded.
-    fn push(&mut self, effect: Option<Effect>) {
+    pub(super) fn push(&mut self, effect: Option<Effect>) {
         match effect {
             Some(effect) => self.recording.effects.push(effect),
             None => self.is_exact = false,
@@ -237,7 +244,7 @@ impl Eval<'_> {
             arguments: Vec::new(),
             outside: Vec::new(),
             epoch: layer.scope.journal().epoch().into(),
-            dims: self.names_of_sizes(),
+            dims: replay::names_of_sizes(self),
             effects: Vec::new(),
             result: Ref::Fixed(Value::Nothing),
             slots: 0,
@@ -245,7 +252,8 @@ impl Eval<'_> {
             deepest: 0,
         };
         let mut recorder = Box::new(Recorder::new(layer, self.graph.quiet().len(), recording));
-        recorder.recording.arguments = arguments.iter().map(|value| recorder.kind(value)).collect();
+        recorder.names_around = layer.function.is_nested.then(|| names_around(self, &layer.function));
+        recorder.recording.arguments = arguments.iter().map(|value| recorder.condition(value)).collect();
         recorder.of_arguments = recorder.next;
         layer.config.iter().for_each(|value| recorder.keep_size(value));
         // The configuration was not found through the arguments.
@@ -260,7 +268,7 @@ impl Eval<'_> {
     pub(in crate::eval) fn end_recording(&mut self, layer: &Rc<Layer>, made: &Evaluated<Value>) {
         let (is_touched, amounts) = (self.graph.take_touch(), self.amounts());
         let Some(recorder) = self.replay.recorder.take() else { return };
-        let Some(known) = self.replay.known.get_mut(&Rc::as_ptr(&layer.function)) else { return };
+        let Some(known) = self.replay.known.get_mut(&identity(layer)) else { return };
         let result = made.as_ref().ok().and_then(|value| recorder.refer(value));
         let is_exact = recorder.is_exact && !is_touched && recorder.fixed == amounts;
         match result.filter(|_| is_exact) {
@@ -278,7 +286,6 @@ impl Eval<'_> {
             self.diagnostics.len(),
             self.errors,
             self.dims.len(),
-            self.defined.len(),
             self.weights.len(),
             self.stated.len() + self.assigned.len() + self.shapeless.len(),
             plan.slices.len() + plan.drawn.len() + plan.streams.len(),
@@ -319,7 +326,7 @@ impl Eval<'_> {
         let result = made.as_ref().ok().and_then(|value| recorder.pattern(value, before));
         let effect = noted.zip(result).map(|(Noted { layer, given, span }, result)| {
             let inference = self.inference;
-            Effect::Apply(Box::new(Application { layer, given, span, inference, depth, result }))
+            Effect::Apply(Box::new(RecordedApplication { layer, given, span, inference, depth, result }))
         });
         recorder.push(effect);
         self.replay.recorder = Some(recorder);
@@ -331,6 +338,13 @@ impl Eval<'_> {
         let Some(recorder) = &mut self.replay.recorder else { return scope.find(name) };
         let (value, outside) = scope.find_from(name, recorder.first_scope, &recorder.layer.scope);
         if let Some(outside) = outside {
+            if let Some(around) = &recorder.names_around
+                && !outside.is_of_file()
+            {
+                let is_around = Rc::ptr_eq(&outside, &recorder.layer.function.scope);
+                recorder.is_exact &= is_around && around.contains(&name);
+                return value;
+            }
             recorder.is_exact &= !value.as_ref().is_some_and(|value| recorder.is_given(value));
             value.iter().for_each(|value| recorder.keep_size(value));
             recorder.recording.outside.push((outside, name, value.clone()));
@@ -386,11 +400,12 @@ impl Eval<'_> {
         let says_nothing = matches!(value, Value::Number(_) | Value::Text(_) | Value::Range(..));
         // Sizes and the like have no names of their own.
         let is_mute = matches!(value, Value::Size(_) | Value::Position(_) | Value::Stream(..));
-        if (says_nothing || is_mute) && !is_argument {
+        let is_bound = is_argument || recorder.has_functions;
+        if (says_nothing || is_mute) && !is_bound {
             return;
         }
         let value = recorder.refer(value);
-        recorder.push(value.map(|value| Effect::Bind { name, value, is_new, is_argument }));
+        recorder.push(value.map(|value| Effect::Bind { name, value, is_new, is_bound }));
     }
 
     /// Notes a layer that a place in the body has made for the first time.
@@ -471,6 +486,7 @@ impl Eval<'_> {
     /// Notes that something depends on what a name stands for outside of the function.
     pub(in crate::eval) fn note_outer(&mut self, scope: &Rc<Scope>, name: Name) {
         if let Some(recorder) = &mut self.replay.recorder {
+            recorder.is_exact &= recorder.names_around.is_none();
             recorder.recording.outside.push((scope.clone(), name, scope.find(name)));
         }
     }

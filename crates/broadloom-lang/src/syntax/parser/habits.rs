@@ -261,16 +261,8 @@ impl Parser<'_> {
         let written = self.quote(next.span);
         let message = "a text has no letter before its quote";
         let diagnostic = Diagnostic::error(codes::EXPECTED, message, token.span, "");
-        let is_plain = |inside: &str| inside.chars().all(|letter| letter.is_alphanumeric() || letter == '_');
-        let mut braces = written.split('{').skip(1).filter_map(|rest| rest.split('}').next());
-        self.report(match braces.all(is_plain) {
-            true => diagnostic.with_fix(
-                format!("write `{written}`: names in braces are filled in"),
-                token.span,
-                "",
-            ),
-            false => diagnostic.with_help("put computed values after the text: `print \"loss\", mean(x)`"),
-        });
+        let help = format!("write `{written}`: what stands in braces is filled in");
+        self.report(diagnostic.with_fix(help, token.span, ""));
         self.next();
     }
 

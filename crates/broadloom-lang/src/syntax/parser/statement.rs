@@ -5,7 +5,7 @@ use broadloom_diagnostics::{Diagnostic, Span};
 use super::super::ast::{
     Assign, Branch, ExprId, ExprKind, Ident, LeafKind, Quoted, Statement, StatementKind, Target,
 };
-use super::super::lexer::LINE_ENDS;
+use super::super::lexer::{LINE_ENDS, lex};
 use super::super::token::{Keyword, Token, TokenKind};
 use super::Parser;
 use crate::codes;
@@ -235,7 +235,16 @@ impl Parser<'_> {
         };
         let value = self.value()?;
         if range.is_none() && value.is_none() {
-            self.expected("`=` and a size, or `in` and a range");
+            let message = format!("expected `=` and a size, or `in` and a range, found {}", self.found());
+            let (span, name) = (self.token().span, self.names.text(name.name));
+            let help = format!(
+                "write `dim {name} in 1..` for a size that is known when the program runs, `dim {name} = 32` for one size"
+            );
+            let diagnostic = Diagnostic::error(codes::EXPECTED, message, span, "");
+            self.report(match self.kind() {
+                TokenKind::Newline | TokenKind::End => diagnostic.with_fix(help, span.before(), " in 1.."),
+                _ => diagnostic.with_help(help),
+            });
             return None;
         }
         Some(StatementKind::Dim { name, range, value })
@@ -548,7 +557,54 @@ impl Parser<'_> {
             self.take(TokenKind::Close)?;
         }
         let every = self.every()?;
+        parts.iter().for_each(|part| self.fill(*part));
         Some(StatementKind::Print { parts, every })
+    }
+
+    /// Parses what stands in the braces of a printed text. What is no expression is reported where it is printed.
+    fn fill(&mut self, part: ExprId) {
+        let expr = self.file.expr(part);
+        let (ExprKind::Text(text), span) = (&expr.kind, expr.span) else { return };
+        let mut within = Vec::new();
+        for (open, _) in text.match_indices('{') {
+            let Some(length) = text[open..].find('}') else { break };
+            within.push((open + 1, open + length));
+        }
+        if within.is_empty() {
+            return;
+        }
+        let text = text.clone();
+        // Parentheses may stand before the quotation mark.
+        let quote = self.slice(span).find('"').unwrap_or_default();
+        let first = span.start + quote as u32 + 1;
+        let parsed =
+            within.into_iter().map(|(from, to)| self.parsed_within(span, first, &text[from..to], from));
+        let parsed = parsed.collect();
+        self.file.filled.push((part, parsed));
+    }
+
+    /// Parses a part of a text, or nothing if it is no expression.
+    fn parsed_within(&mut self, span: Span, first: u32, inner: &str, from: usize) -> Option<ExprId> {
+        let blank = inner.len() - inner.trim_start().len();
+        let mut lexed = lex(span.source, &inner[blank..]);
+        let offset = first + (from + blank) as u32;
+        if lexed.tokens.is_empty() || !lexed.diagnostics.is_empty() || !lexed.comments.is_empty() {
+            return None;
+        }
+        for token in &mut lexed.tokens {
+            token.span.start += offset;
+            token.span.end += offset;
+        }
+        let tokens = std::mem::replace(&mut self.tokens, lexed.tokens);
+        let (at, last_end, known) = (self.at, self.last_end, self.diagnostics.len());
+        let reported = std::mem::replace(&mut self.reported, false);
+        self.at = 0;
+        let value = self.expr();
+        let is_whole = matches!(self.kind(), TokenKind::Newline | TokenKind::End);
+        (self.tokens, self.at, self.last_end, self.reported) = (tokens, at, last_end, reported);
+        let is_fine = self.diagnostics.len() == known;
+        self.diagnostics.truncate(known);
+        value.filter(|_| is_whole && is_fine)
     }
 
     /// `every 100`, or nothing. There is no result if something is wrong.

@@ -1,7 +1,7 @@
 //! Decompositions of matrices into others that are easier to work with: QR, eigenvectors, singular values.
 //!
 //! Signs, which these leave open, are decided: those of LAPACK for QR, and for eigenvectors and right singular vectors the element of the
-//! greatest magnitude is positive.
+//! greatest magnitude is positive, or the first of them.
 
 /// Rotations go through all pairs of columns so many times at most; matrices take about ten.
 const MOST_SWEEPS: usize = 64;
@@ -92,13 +92,12 @@ fn identity(v: &mut [f64], n: usize) {
     (0..n).for_each(|at| v[at * n + at] = 1.0);
 }
 
-/// True if the element of the greatest magnitude of a column is negative.
-fn is_turned(v: &[f64], n: usize, column: usize) -> bool {
-    let greatest = (0..n).fold(0.0f64, |greatest, row| {
-        let number = v[row * n + column];
-        if number.abs() > greatest.abs() { number } else { greatest }
-    });
-    greatest < 0.0
+/// True if the element of the greatest magnitude of a column is negative: the first of those that are equal up to rounding, which differs
+/// from backend to backend.
+pub(super) fn is_turned(v: &[f64], n: usize, column: usize) -> bool {
+    let elements = || v.iter().skip(column).step_by(n);
+    let most = elements().fold(0.0f64, |most, number| most.max(number.abs()));
+    elements().find(|number| number.abs() >= (1.0 - 1e-9) * most).is_some_and(|number| *number < 0.0)
 }
 
 pub(super) fn eigh(a: &mut [f64], n: usize, w: &mut [f64], v: &mut [f64]) {

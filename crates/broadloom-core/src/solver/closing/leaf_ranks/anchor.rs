@@ -32,6 +32,12 @@ impl RankProblem {
         }
     }
 
+    /// The greatest number of axes that stand behind those of a leaf where it is used. Of leaves with equally many axes, the one
+    /// with more behind it goes further and has more to offer to others.
+    fn behind(&self, group: GroupId) -> i64 {
+        self.down.of(group).iter().map(|edge| self.edges[*edge].further).max().unwrap_or(0)
+    }
+
     /// The leaves of which nothing more can be traced, at their least ranks: first those that have axes before them,
     /// because these tell others where they end.
     fn left(&self, traced: &Traced) -> Vec<(i64, GroupId)> {
@@ -57,7 +63,7 @@ impl RankProblem {
                     traced.settled[group] = true;
                     traced.lengths[group] = traced.lengths[group].max(ranks[group]);
                 } else if most > self.lo[group] {
-                    traced.waiting.push((most, group));
+                    traced.waiting.push((most, self.behind(group), group));
                 }
             }
             self.pass_down(group, traced, true);
@@ -107,8 +113,8 @@ struct Traced {
     offered: IdVec<GroupId, Greatest>,
     /// True if a leaf has its axes; others have none of their own.
     settled: IdVec<GroupId, bool>,
-    /// Leaves of which only some axes can be traced, the most first.
-    waiting: BinaryHeap<(i64, GroupId)>,
+    /// Leaves of which only some axes can be traced: how many, and how many stand behind them. Those with the most come first.
+    waiting: BinaryHeap<(i64, i64, GroupId)>,
     /// Rows to look at, each once.
     queue: VecDeque<GroupId>,
     queued: IdVec<GroupId, bool>,
@@ -135,12 +141,14 @@ impl Traced {
     /// none of them comes first.
     fn furthest(&mut self) -> Option<Vec<(i64, GroupId)>> {
         let mut found: Vec<(i64, GroupId)> = Vec::new();
-        while let Some((rank, group)) = self.waiting.peek().copied() {
-            if found.first().is_some_and(|(most, _)| *most != rank) {
+        let mut most = None;
+        while let Some((rank, behind, group)) = self.waiting.peek().copied() {
+            if most.is_some_and(|most| most != (rank, behind)) {
                 break;
             }
             self.waiting.pop();
             if !self.settled[group] {
+                most = Some((rank, behind));
                 found.push((rank, group));
             }
         }

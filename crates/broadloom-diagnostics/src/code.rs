@@ -1,0 +1,135 @@
+//! Code in advice, as data: each front writes it in its own language.
+
+/// Code that advice shows. Names are those that messages use.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Code {
+    /// A tensor.
+    Tensor(String),
+    /// The operation that contracts the input of a map with the output of what it is applied to, without operands.
+    Contraction,
+    /// The contraction of two or more factors, from the left.
+    Product(Vec<Code>),
+    /// A map in the other direction.
+    Transpose(Box<Code>),
+    /// An operation by a sign between two operands.
+    Pointwise(&'static str, Box<[Code; 2]>),
+    /// A function, by its name, of tensors.
+    Call(&'static str, Vec<Code>),
+    /// An operation by a spec.
+    Einsum {
+        /// The spec.
+        spec: String,
+        /// The operands.
+        operands: Vec<Code>,
+    },
+    /// An operation by a spec that takes its second or its third operand, as the first one says.
+    Where {
+        /// The spec.
+        spec: String,
+        /// The condition and the two operands.
+        operands: Vec<Code>,
+    },
+    /// The mean by a spec.
+    Mean {
+        /// The spec.
+        spec: String,
+        /// The tensor.
+        of: Box<Code>,
+        /// The labels and rows of the spec that it is taken over.
+        over: Vec<&'static str>,
+    },
+    /// The mean of all elements.
+    MeanOfAll(Box<Code>),
+    /// The sum of all elements.
+    SumOfAll(Box<Code>),
+    /// Elements of the second or of the third operand, as the first one says.
+    Select(Vec<Code>),
+    /// A number.
+    Number(i64),
+    /// The same numbers as 64-bit integers.
+    Integers(Box<Code>),
+    /// The same elements in another shape.
+    Reshape(Box<Code>),
+    /// The declaration of a named size.
+    Dim,
+    /// A named size with a number.
+    Size(&'static str, u64),
+}
+
+impl Code {
+    /// A tensor, by the name that messages use.
+    pub fn tensor(name: impl Into<String>) -> Code {
+        Code::Tensor(name.into())
+    }
+
+    /// An operation by a spec on tensors.
+    pub fn einsum(spec: impl Into<String>, operands: impl IntoIterator<Item = Code>) -> Code {
+        Code::Einsum { spec: spec.into(), operands: operands.into_iter().collect() }
+    }
+
+    /// A product of two tensors.
+    pub fn product(left: &str, right: &str) -> Code {
+        Code::Product(vec![Code::tensor(left), Code::tensor(right)])
+    }
+}
+
+/// The words of a piece of advice, with code between them.
+///
+/// ```
+/// use broadloom_diagnostics::{Code, Wording};
+///
+/// let advice = Wording::new("write ").code(Code::product("x", "w")).words(" here");
+/// let written = advice.written(|code| match code {
+///     Code::Product(_) => "x @ w".to_string(),
+///     _ => "…".to_string(),
+/// });
+/// assert_eq!(written, "write `x @ w` here");
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Wording(Vec<Piece>);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Piece {
+    Words(String),
+    Code(Code),
+}
+
+impl Wording {
+    /// The beginning of advice.
+    pub fn new(words: impl Into<String>) -> Wording {
+        Wording::default().words(words)
+    }
+
+    /// Adds words.
+    pub fn words(mut self, words: impl Into<String>) -> Wording {
+        self.0.push(Piece::Words(words.into()));
+        self
+    }
+
+    /// Adds code.
+    pub fn code(mut self, code: Code) -> Wording {
+        self.0.push(Piece::Code(code));
+        self
+    }
+
+    /// Adds other words with code.
+    pub fn and(mut self, other: Wording) -> Wording {
+        self.0.extend(other.0);
+        self
+    }
+
+    /// Returns true if there is no code in it.
+    pub fn is_plain(&self) -> bool {
+        !self.0.iter().any(|piece| matches!(piece, Piece::Code(_)))
+    }
+
+    /// The advice, with its code in some language between backquotes.
+    pub fn written(&self, write: impl Fn(&Code) -> String) -> String {
+        let texts = self.0.iter().map(|piece| match piece {
+            Piece::Words(words) => words.clone(),
+            Piece::Code(code) => format!("`{}`", write(code)),
+        });
+        texts.collect()
+    }
+}

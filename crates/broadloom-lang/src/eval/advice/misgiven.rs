@@ -1,0 +1,170 @@
+//! Arguments that belong elsewhere: what a layer is applied to among its configuration, parameters for a rule, a text for a
+//! function.
+
+use std::rc::Rc;
+
+use broadloom_diagnostics::{Diagnostic, Span};
+
+use crate::codes;
+use crate::eval::advice::foreign::signature;
+use crate::eval::advice::rules;
+use crate::eval::given::Given;
+use crate::eval::{Eval, Evaluated};
+use crate::suggest;
+use crate::syntax::ast::{Argument, ExprKind};
+use crate::value::{Function, Value};
+
+/// Ends of the names of configuration that no tensor is meant for.
+const NUMBERS: [&str; 14] = [
+    "size",
+    "axes",
+    "channels",
+    "vocabulary",
+    "hidden",
+    "heads",
+    "height",
+    "width",
+    "stride",
+    "length",
+    "rate",
+    "delta",
+    "epsilon",
+    "momentum",
+];
+
+/// Reports a layer of the library that is given what it is applied to in place of its configuration, or behind it.
+pub(in crate::eval) fn configured_by_tensor(
+    eval: &mut Eval<'_>,
+    function: &Rc<Function>,
+    arguments: &[Argument],
+    given: &[Given],
+    span: Span,
+) -> Evaluated<()> {
+    let config = function.def.config.as_deref();
+    let is_config = config.is_some_and(|config| std::ptr::eq(config, arguments));
+    let from = function.def.name.span.source;
+    let has_tensors = given.iter().any(|each| matches!(each.value, Value::Tensor(_)));
+    if !is_config || !has_tensors || !eval.library.contains(&from) {
+        return Ok(());
+    }
+    // A rule may be configured with a tensor as its rate.
+    if eval.library.has_rules(from) {
+        return Ok(());
+    }
+    let named = |at: usize| arguments.get(at).map(|each| eval.text(each.name.name));
+    let is_input = |(at, each): (usize, &Given)| {
+        let no_tensor = named(at).is_none_or(|name| NUMBERS.iter().any(|number| name.ends_with(number)));
+        matches!(each.value, Value::Tensor(_)) && each.name.is_none() && no_tensor
+    };
+    let Some(first) = given.iter().enumerate().position(is_input) else { return Ok(()) };
+    let is_tensor = |each: &&Given| matches!(each.value, Value::Tensor(_)) && each.name.is_none();
+    let inputs: Vec<String> = given.iter().filter(is_tensor).map(|each| eval.quote(each.span)).collect();
+    // Other libraries have other names for what is said by its configuration here.
+    let is_known = |each: &&Given| {
+        each.name.is_none_or(|name| arguments.iter().any(|known| known.name.name == name.name))
+    };
+    let rest = given.iter().filter(|each| !is_tensor(each)).filter(is_known).map(|each| match each.name {
+        Some(name) => format!("{} = {}", eval.text(name.name), eval.quote(each.span)),
+        None => eval.quote(each.span),
+    });
+    let rest: Vec<String> = rest.collect();
+    let name = eval.text(function.def.name.name).to_string();
+    let argument = named(0).unwrap_or_default().to_string();
+    let is_told = given.iter().any(|each| !is_tensor(&each) && each.name.is_none());
+    let example = match &*argument {
+        _ if is_told => None,
+        "axes" => Some("\"... | v\"".to_string()),
+        "rate" => Some("0.5".to_string()),
+        "delta" => Some("1".to_string()),
+        "size" => Some("64".to_string()),
+        "epsilon" | "momentum" => None,
+        _ => Some(signature(eval, arguments)),
+    };
+    let config: Vec<String> = example.into_iter().chain(rest).collect();
+    let message = format!("`{name}` is configured first, by `{argument}`, and then applied");
+    let (place, at) = (eval.place(span), eval.place(given[first].span));
+    let mut diagnostic = Diagnostic::error(codes::ARGUMENTS, message, at, "a tensor, to which it is applied");
+    if place == at {
+        diagnostic.labels[0].text.clear();
+    }
+    let (config, inputs) = (config.join(", "), inputs.join(", "));
+    eval.fail(diagnostic.with_help(format!("write `{name}({config})({inputs})`")))
+}
+
+/// Reports a text that is given where a function is wanted, as its default shows: `activation = "relu"`.
+pub(in crate::eval) fn text_for_function(
+    eval: &mut Eval<'_>,
+    function: &Rc<Function>,
+    argument: &Argument,
+    given: &Given,
+) -> Evaluated<()> {
+    let (Value::Text(text), Some(default)) = (&given.value, argument.default) else { return Ok(()) };
+    let default = match &function.file.expr(default).kind {
+        ExprKind::Name(name) => function.scope.find(*name),
+        ExprKind::Call { callee, .. } => match function.file.expr(*callee).kind {
+            ExprKind::Name(name) => function.scope.find(name),
+            _ => None,
+        },
+        _ => None,
+    };
+    if !default.is_some_and(|default| is_function(&default)) {
+        return Ok(());
+    }
+    let (name, of) =
+        (eval.text(argument.name.name).to_string(), eval.text(function.def.name.name).to_string());
+    let message = format!("`{name}` of `{of}` is a function, not a text");
+    let help = match function_called(eval, text) {
+        Some(here) => format!("write `{name} = {here}`, without quotes"),
+        None => format!("write `{name} = relu`, or another function, without quotes"),
+    };
+    eval.wrong(codes::KIND, message, given.span, help)
+}
+
+/// The function that a text names, here or in another library.
+pub(in crate::eval) fn function_called(eval: &Eval<'_>, text: &str) -> Option<String> {
+    let known = eval.frame.scope.all();
+    let name = suggest::layer(text).map(|(here, _)| here);
+    let name = name.or(if text == "swish" { Some("silu") } else { None }).unwrap_or(text);
+    let mut same = known.into_iter().filter(|known| suggest::is_same(eval.names.text(*known), name));
+    let found = same.find(|known| eval.frame.scope.find(*known).is_some_and(|value| is_function(&value)))?;
+    let name = eval.names.text(found).to_string();
+    match eval.frame.scope.find(found) {
+        // It has a configuration that it does without.
+        Some(Value::Function(_)) => Some(format!("{name}()")),
+        _ => Some(name),
+    }
+}
+
+/// Reports `adam(params(loss), …)`.
+pub(in crate::eval) fn rule_with_parameters(
+    eval: &mut Eval<'_>,
+    function: &Rc<Function>,
+    given: &[Given],
+) -> Evaluated<()> {
+    let is_list = |each: &&Given| match &each.value {
+        Value::List(items) => items.iter().any(|item| matches!(item, Value::Tensor(_))),
+        _ => false,
+    };
+    let Some(list) = given.iter().find(is_list) else { return Ok(()) };
+    let from = function.def.name.span.source;
+    // Clipping and averages are about the parameters `of` something.
+    let lists = function.def.config.iter().flatten().chain(&function.def.arguments);
+    let takes_several = lists.into_iter().any(|argument| eval.text(argument.name.name) == "of");
+    if !eval.library.has_rules(from) || takes_several {
+        return Ok(());
+    }
+    let name = eval.text(function.def.name.name).to_string();
+    let message = format!("`{name}` is not given parameters: `minimise` finds those that a loss depends on");
+    let net = rules::owner_of_params(eval, list.span);
+    let help = rules::minimise_of(eval, list.span, net.as_deref()).unwrap_or_else(|| {
+        format!(
+            "write `minimise loss by {name}(0.01)`, or `minimise loss of net by {name}(0.01)` for the parameters of `net`"
+        )
+    });
+    eval.wrong(codes::ARGUMENTS, message, list.span, help)
+}
+
+/// Returns true if a value can be applied.
+fn is_function(value: &Value) -> bool {
+    matches!(value, Value::Layer(_) | Value::Function(_) | Value::Builtin(_) | Value::Operation(_))
+}

@@ -1,0 +1,28 @@
+//! Calls with the values of their arguments, as data.
+
+use broadloom_diagnostics::Span;
+
+use crate::syntax::ast::Ident;
+use crate::value::Value;
+
+/// A call of a function of the language, with its arguments.
+pub(crate) struct Call {
+    pub name: &'static str,
+    pub given: Vec<Given>,
+    pub span: Span,
+}
+
+/// An argument with its value.
+#[derive(Clone)]
+pub(crate) struct Given {
+    pub name: Option<Ident>,
+    pub value: Value,
+    pub span: Span,
+}
+
+impl Call {
+    /// The arguments without a name.
+    pub fn plain(&self) -> Vec<&Given> {
+        self.given.iter().filter(|given| given.name.is_none()).collect()
+    }
+}

@@ -1,0 +1,110 @@
+//! Mistakes are reported here: their places in the program, and pieces of it in messages.
+
+use broadloom_diagnostics::{Diagnostic, Fact, Span};
+
+use super::{Eval, Evaluated, MOST_ERRORS, Reported, unknown};
+
+/// The longest piece of a program that a message quotes.
+const LONGEST_QUOTE: usize = 48;
+
+/// The longest comment of a function of the library that a message quotes, unless it is one sentence.
+const LONGEST_COMMENT: usize = 240;
+
+impl Eval<'_> {
+    /// The span for a message: a place inside the library is replaced by the call that uses it.
+    pub(crate) fn place(&self, span: Span) -> Span {
+        if !self.library.contains(&span.source) {
+            return span;
+        }
+        let user = self.calls.iter().rev().find(|call| !self.library.contains(&call.source));
+        user.copied().unwrap_or(span)
+    }
+
+    /// Reports a mistake.
+    pub(crate) fn fail<T>(&mut self, diagnostic: Diagnostic) -> Evaluated<T> {
+        if unknown::is_guess(self, &diagnostic) {
+            return Err(Reported);
+        }
+        self.errors += 1;
+        // A function that is applied often reports its mistakes once.
+        if self.errors <= MOST_ERRORS && !self.diagnostics.contains(&diagnostic) {
+            self.diagnostics.push(diagnostic);
+        }
+        Err(Reported)
+    }
+
+    /// Reports a mistake at a place.
+    pub fn wrong<T>(
+        &mut self,
+        code: &'static str,
+        message: impl Into<String>,
+        span: Span,
+        help: impl Into<String>,
+    ) -> Evaluated<T> {
+        self.wrong_by(code, message, span, help, Vec::new())
+    }
+
+    /// Reports a mistake at a place, with its facts.
+    pub(crate) fn wrong_by<T>(
+        &mut self,
+        code: &'static str,
+        message: impl Into<String>,
+        span: Span,
+        help: impl Into<String>,
+        facts: Vec<Fact>,
+    ) -> Evaluated<T> {
+        let help: String = help.into();
+        let place = self.place(span);
+        let mut diagnostic = Diagnostic::error(code, message, place, "");
+        diagnostic.facts = facts;
+        // Inside of the library it follows from what was reported about the same call.
+        let is_known =
+            |known: &Diagnostic| known.is_error() && known.primary().is_some_and(|label| label.span == place);
+        if place != span && self.diagnostics.iter().any(is_known) {
+            return Err(Reported);
+        }
+        if let Some(about) = about_library(self, span).filter(|_| place != span) {
+            diagnostic = diagnostic.with_note(about);
+        }
+        self.fail(if help.is_empty() { diagnostic } else { diagnostic.with_help(help) })
+    }
+
+    /// A piece of the program for a message, or `…` if it is long.
+    pub(crate) fn quote(&self, span: Span) -> String {
+        let text = self.sources.slice(span).split_whitespace().collect::<Vec<_>>().join(" ");
+        if text.is_empty() || text.chars().count() > LONGEST_QUOTE || text.contains('`') {
+            "…".into()
+        } else {
+            text
+        }
+    }
+}
+
+/// The comment above a function of the library that is called at a place: it says what the
+/// function takes and returns.
+pub(super) fn about_library(eval: &Eval<'_>, span: Span) -> Option<String> {
+    let place = eval.place(span);
+    let called = eval.applied.iter().rev().find(|applied| applied.is_of_library_at(place))?;
+    comment_above(eval, called.defined())
+}
+
+/// The comment above a function, by the place of its name.
+pub(super) fn comment_above(eval: &Eval<'_>, name: Span) -> Option<String> {
+    let source = eval.sources.get(name.source);
+    let line = source.line_of(name.start);
+    let is_comment = |line: &u32| source.line(*line).starts_with("# ");
+    let above = (1..line).rev().take_while(is_comment).collect::<Vec<u32>>();
+    let words: Vec<&str> =
+        above.iter().rev().map(|line| source.line(*line).trim_start_matches("# ").trim()).collect();
+    let name = eval.sources.slice(name);
+    // The first sentences say what it is for, and `explain` shows the rest. Dots inside of a shape do not end one.
+    let about = words.join(" ");
+    let ends = |at: &usize| {
+        let (before, behind) = (&about[..*at], &about[*at + 2..]);
+        !before.ends_with('.') && behind.starts_with(|first: char| first.is_uppercase() || first == '`')
+    };
+    let sentences = about.match_indices(". ").map(|(at, _)| at).filter(ends).chain([about.len()]);
+    let sentences: Vec<usize> = sentences.map(|at| (at + 1).min(about.len())).collect();
+    let end = sentences.iter().rev().find(|end| **end <= LONGEST_COMMENT).or(sentences.first());
+    end.filter(|end| **end > 0).map(|end| format!("about `{name}`: {}", &about[..*end]))
+}

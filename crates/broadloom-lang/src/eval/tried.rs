@@ -1,0 +1,106 @@
+//! Functions of the language with arguments of which nothing is known: they are tried with values of each kind.
+
+use broadloom_diagnostics::{Diagnostic, Span};
+
+use super::builtin::Builtin;
+use super::unknown::is_open;
+use super::{Eval, Evaluated, Reported};
+use crate::eval::given::{Call, Given};
+use crate::value::Value;
+
+/// Functions of the language are tried with all combinations of kinds for so many open arguments.
+const MOST_OPEN: usize = 2;
+
+/// Texts of each kind that functions take: shapes that name an axis, specs, and choices.
+const TEXTS: [&str; 6] = ["...", "... | t", "i => i", "i; i => i", "i j; j k => i k", "output"];
+
+/// Applies a function of the language to arguments some of which are open. It is tried with values of each kind: where it
+/// makes tensors of all that fit, it makes a tensor, and where none fits, for one and the same reason, that is the mistake.
+pub(super) fn with_each_kind(
+    eval: &mut Eval<'_>,
+    builtin: &Builtin,
+    given: Vec<Given>,
+    span: Span,
+) -> Evaluated<Value> {
+    let open = given.iter().filter(|each| is_open(&each.value)).count();
+    let kinds = samples(eval, span)?;
+    let (mut fits, mut wrong) = (Vec::new(), Vec::new());
+    let same = (0..kinds.len()).map(|kind| vec![kind; open]);
+    let others = (0..kinds.len().pow(open as u32)).map(|number| {
+        let digits = (0..open as u32).map(|place| number / kinds.len().pow(place) % kinds.len());
+        digits.collect::<Vec<usize>>()
+    });
+    let others = others.filter(|_| open <= MOST_OPEN);
+    for (at, chosen) in same.chain(others).enumerate() {
+        // Other combinations only show whether any fits.
+        if at >= kinds.len() && !fits.is_empty() {
+            break;
+        }
+        let mut chosen = chosen.into_iter();
+        let mut given = given.clone();
+        for each in given.iter_mut().filter(|each| is_open(&each.value)) {
+            let kind = &kinds[chosen.next().unwrap_or_default()];
+            each.value = filled(&each.value, kind);
+        }
+        let (before, errors) = (eval.diagnostics.len(), eval.errors);
+        match (builtin.apply)(eval, &Call { name: builtin.name, given, span }) {
+            Ok(value) => fits.push(value),
+            Err(Reported) => wrong.push(eval.diagnostics.get(before).cloned()),
+        }
+        eval.diagnostics.truncate(before);
+        eval.errors = errors;
+    }
+    match fits.split_first() {
+        Some((first, rest)) if rest.iter().all(|other| is_like(first, other)) => Ok(first.clone()),
+        Some(_) => Ok(Value::Open),
+        None if open > MOST_OPEN => Err(Reported),
+        None => {
+            let place = |told: &Diagnostic| (told.code, told.primary().map(|label| label.span));
+            let known: Option<Vec<Diagnostic>> = wrong.into_iter().collect();
+            // The mistake may be that of another argument, which is known.
+            let is_other = |told: &Diagnostic| {
+                let inside = |each: &&Given| told.primary().is_some_and(|label| label.span == each.span);
+                given.iter().find(inside).is_some_and(|each| !is_open(&each.value))
+            };
+            match known.as_deref() {
+                Some([first, rest @ ..])
+                    if is_other(first) || rest.iter().all(|other| place(other) == place(first)) =>
+                {
+                    eval.fail(first.clone())
+                }
+                _ => Err(Reported),
+            }
+        }
+    }
+}
+
+/// Values of each kind that functions take.
+fn samples(eval: &mut Eval<'_>, span: Span) -> Evaluated<Vec<Value>> {
+    let tensor = eval.tensor(&Value::Open, span)?;
+    let function = eval.names.find("relu").and_then(|name| eval.prelude.find(name));
+    let list = Value::List([Value::Tensor(tensor), Value::Tensor(tensor)].into());
+    let mut kinds = vec![Value::Tensor(tensor), Value::Number(2.0), list];
+    kinds.extend(function);
+    kinds.extend(TEXTS.iter().map(|text| Value::Text((*text).into())));
+    Ok(kinds)
+}
+
+/// The same with something in the place of what is open.
+fn filled(value: &Value, with: &Value) -> Value {
+    match value {
+        Value::Open => with.clone(),
+        Value::List(items) => Value::List(items.iter().map(|item| filled(item, with)).collect()),
+        value => value.clone(),
+    }
+}
+
+/// Returns true of tensors, and of lists with tensors in the same places.
+fn is_like(a: &Value, b: &Value) -> bool {
+    match (a, b) {
+        (Value::Tensor(_), Value::Tensor(_)) => true,
+        (Value::List(a), Value::List(b)) => {
+            a.len() == b.len() && a.iter().zip(&**b).all(|(a, b)| is_like(a, b))
+        }
+        _ => false,
+    }
+}

@@ -1,0 +1,48 @@
+//! Code in advice of the library, in Python: expressions of a graph that is called `graph`.
+
+use broadloom_diagnostics::Code;
+
+/// Code as it is written in Python.
+pub fn in_python(code: &Code) -> String {
+    match code {
+        Code::Tensor(name) => tensor(name),
+        Code::Contraction => "@".to_string(),
+        Code::Product(factors) => factors.iter().map(in_python).collect::<Vec<_>>().join(" @ "),
+        Code::Transpose(map) => format!("{}.T", in_python(map)),
+        Code::Pointwise(sign, operands) => {
+            format!("{} {sign} {}", in_python(&operands[0]), in_python(&operands[1]))
+        }
+        Code::Call(name, operands) => format!("bl.{name}({})", list(operands)),
+        Code::Einsum { spec, operands } => format!("graph.einsum(\"{spec}\", {})", list(operands)),
+        Code::Where { operands, .. } => format!("bl.where({})", list(operands)),
+        Code::Mean { spec, of, over } => {
+            let over: Vec<String> = over.iter().map(|label| format!(", \"{label}\"")).collect();
+            format!("{}.mean(\"{spec}\"{})", in_python(of), over.concat())
+        }
+        Code::MeanOfAll(of) => format!("{}.mean()", within(of)),
+        Code::SumOfAll(of) => format!("{}.sum()", within(of)),
+        Code::Select(operands) => format!("bl.where({})", list(operands)),
+        Code::Number(value) => value.to_string(),
+        Code::Integers(of) => format!("bl.to_i64({})", in_python(of)),
+        Code::Reshape(of) => format!("{}.reshape()", within(of)),
+        Code::Dim => "graph.dim(\"n\", 1, 64)".to_string(),
+        Code::Size(name, number) => format!("graph.dim(\"{name}\", {number}, {number})"),
+        _ => "…".to_string(),
+    }
+}
+
+/// A tensor in Python. One that has no name is the expression that the message shows.
+fn tensor(name: &str) -> String {
+    let is_name = name.chars().all(|letter| letter.is_alphanumeric() || "_.".contains(letter));
+    if is_name { name.to_string() } else { "…".to_string() }
+}
+
+/// Code whose method is called.
+fn within(code: &Code) -> String {
+    let text = in_python(code);
+    if matches!(code, Code::Pointwise(..) | Code::Product(_)) { format!("({text})") } else { text }
+}
+
+fn list(operands: &[Code]) -> String {
+    operands.iter().map(in_python).collect::<Vec<_>>().join(", ")
+}
