@@ -150,13 +150,14 @@ def write_safetensors(path: str, arrays: dict[str, np.ndarray[Any, Any]]) -> Non
 def plan_spec(
     function: str,
     text: str,
-    shapes: Sequence[tuple[int, ...]],
+    shapes: Sequence[tuple[Any, ...]],
     sizes: dict[str, Any],
     reduce: str,
     padding: str | None,
+    tracer: Any = ...,
 ) -> list[tuple[Any, ...]]: ...
 
-def spec_sizes(text: str, shape: tuple[int, ...], called: str = ...) -> dict[str, Any]: ...
+def spec_sizes(text: str, shape: tuple[Any, ...], called: str = ..., tracer: Any = ...) -> dict[str, Any]: ...
 
 _Want = tuple[Any, ...]
 

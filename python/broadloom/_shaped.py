@@ -13,7 +13,7 @@ from typing import Any, TypeVar, overload
 from ._broadloom import CheckedCall, Checker, entered_sizes, spec_sizes
 from ._hints import Hints, read_hints
 from ._shaped_report import Reporter
-from ._symbolic import has_symbols, symbolic_plan
+from ._symbolic import has_symbols, symbolic
 
 __all__ = ["shaped", "sizes"]
 
@@ -78,9 +78,9 @@ def sizes(spec: str | None = None, array: Any = None, /) -> dict[str, Any]:
     if spec is not None:
         shape = tuple(array.shape)
         if has_symbols((shape,), {}):
-            named = symbolic_plan(lambda shapes, _: [tuple(spec_sizes(spec, shapes[0]).items())], spec, (shape,), {})
+            named = symbolic(lambda shapes, _, tracer: spec_sizes(spec, shapes[0], tracer=tracer), spec, (shape,), {})
             if named is not None:
-                return dict(named[0])
+                return named
         return spec_sizes(spec, shape)
     # The wrapper around the function has the call that was checked, or the keyword arguments by which it is known, as a local
     # variable. To look for it among the frames costs nothing where nobody asks, and is right in threads, coroutines and generators.

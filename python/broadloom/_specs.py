@@ -16,7 +16,7 @@ import numpy as np
 from ._broadloom import plan_spec
 from ._libraries import Steps, library_of
 from ._shape_errors import ShapeError
-from ._symbolic import has_symbols, hint, symbolic_plan
+from ._symbolic import has_symbols, hint, symbolic
 
 __all__ = ["einsum", "rearrange", "reduce", "repeat", "split"]
 
@@ -207,8 +207,8 @@ def _call_traced(
     sizes: dict[str, Any],
 ) -> Any:
     """Carry out a spec on tensors that PyTorch traces, whose sizes are symbols. The plan is not kept: it has these symbols in it."""
-    nodes = symbolic_plan(
-        lambda numbers, named: plan_spec(function, spec, numbers, named, reduce, padding), spec, shapes, sizes
+    nodes = symbolic(
+        lambda shapes, named, tracer: plan_spec(function, spec, shapes, named, reduce, padding, tracer), spec, shapes, sizes
     )
     if nodes is None:  # It is wrong, or holds for some sizes only: those at which it is traced.
         plan_spec(function, spec, tuple(tuple(map(hint, shape)) for shape in shapes), {n: hint(s) for n, s in sizes.items()}, reduce, padding)

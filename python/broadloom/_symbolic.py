@@ -1,8 +1,8 @@
-"""Plans of specs for tensors of PyTorch whose sizes are symbols, as `torch.export` and `bl.shapes_of` have them.
+"""Specs for tensors of PyTorch whose sizes are symbols, as `torch.export` and `bl.shapes_of` have them.
 
-A plan is made for numbers, and asking a symbol for its number would fix it. So the plan is made for numbers that stand in for the
-symbols, three times with different ones, and each number in it that is not the same every time is read as a product of symbols, or as a
-multiple of one and a constant: `(h d)` for `d` is `d = size // h`, a window has `size - 2` places. What is neither is left to the caller.
+Asking a symbol for its number would fix it. So sizes are handed over as expressions over symbols, plans are made with these, and their
+sizes become sizes of PyTorch again. What a plan relies on, such as a window that fits, is asked of PyTorch, which keeps it as a guard.
+A plan that has no expression for all sizes is left to the caller.
 """
 
 from __future__ import annotations
@@ -11,16 +11,13 @@ import math
 import re
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeVar
 
-__all__ = ["has_symbols", "hint", "symbolic_plan"]
+__all__ = ["Tracer", "has_symbols", "hint", "symbolic"]
 
-#: Numbers for symbols: for each, one of every round. They are prime, so that a product tells its factors.
-_PRIMES = (
-    (1009, 1013, 1019, 1021, 1031, 1033),
-    (1039, 1049, 1051, 1061, 1063, 1069),
-    (1087, 1091, 1093, 1097, 1103, 1109),
-)
+Made = TypeVar("Made")
+#: A sum of products: each with its factor, and the places of its symbols.
+Terms = list[tuple[int, list[int]]]
 
 
 def has_symbols(shapes: tuple[tuple[Any, ...], ...], sizes: dict[str, Any]) -> bool:
@@ -32,16 +29,32 @@ def has_symbols(shapes: tuple[tuple[Any, ...], ...], sizes: dict[str, Any]) -> b
     return bool(sizes) and any(hasattr(size, "node") for size in sizes.values())
 
 
-def symbolic_plan(
-    plan: Callable[[tuple[tuple[Any, ...], ...], dict[str, Any]], list[Any]],
+def symbolic(
+    make: Callable[[list[Any], dict[str, Any], Tracer], Made],
     spec: str,
     shapes: tuple[tuple[Any, ...], ...],
     sizes: dict[str, Any],
-) -> list[Any] | None:
-    """The plan with expressions over the symbols in it, or nothing if it has none for all sizes."""
-    made = _plan_by_symbols(plan, spec, shapes, sizes)
-    if made is None and _unified([size for shape in shapes for size in shape if hasattr(size, "node")]):
-        made = _plan_by_symbols(plan, spec, shapes, sizes)
+) -> Made | None:
+    """What is made of a spec, with expressions over the symbols in it, or nothing if it has none for all sizes."""
+    symbols = [size for shape in shapes for size in shape if hasattr(size, "node")]
+    symbols += [size for size in sizes.values() if hasattr(size, "node")]
+    # Parts of a composed axis divide it.
+    parts = [size for size in sizes.values() if type(size) is int] + [int(number) for number in re.findall(r"\d+", spec)]
+    tracer = Tracer(symbols, math.prod(part for part in parts if part > 0))
+
+    def once() -> Made | None:
+        try:
+            return make(
+                [tuple(tracer.terms(size) for size in shape) for shape in shapes],
+                {name: tracer.terms(size) for name, size in sizes.items()},
+                tracer,
+            )
+        except (ValueError, OverflowError):
+            return None
+
+    made = once()
+    if made is None and _unified(symbols):
+        made = once()
     return made
 
 
@@ -53,93 +66,60 @@ def _unified(sizes: list[Any]) -> bool:
     return bool(others) and all([bool(own == size) for own, size in others])
 
 
-def _plan_by_symbols(
-    plan: Callable[[tuple[tuple[Any, ...], ...], dict[str, Any]], list[Any]],
-    spec: str,
-    shapes: tuple[tuple[Any, ...], ...],
-    sizes: dict[str, Any],
-) -> list[Any] | None:
-    expressions = [size.node for shape in shapes for size in shape if hasattr(size, "node")]
-    expressions += [size.node for size in sizes.values() if hasattr(size, "node")]
-    symbols = sorted({symbol for node in expressions for symbol in node.expr.free_symbols}, key=str)
-    if len(symbols) > len(_PRIMES[0]):
-        return None
-    # Parts of a composed axis divide it.
-    parts = [size for size in sizes.values() if type(size) is int] + [int(number) for number in re.findall(r"\d+", spec)]
-    whole = math.prod(part for part in parts if part > 0)
-    try:
-        plans = []
-        for primes in _PRIMES:
-            numbers = {symbol: whole * prime for symbol, prime in zip(symbols, primes)}
-            plans.append(
-                plan(
-                    tuple(tuple(_stood_in(size, numbers) for size in shape) for shape in shapes),
-                    {name: _stood_in(size, numbers) for name, size in sizes.items()},
-                )
-            )
-        made: list[Any] = _Reading(symbols, whole, expressions[0].shape_env).read(plans)
-        return made
-    except (ValueError, OverflowError):
-        return None
+class Tracer:
+    """Sizes of PyTorch as sums of products, and the other way round.
 
+    A symbol is `whole` times what stands for it in a product, so that the parts of a composed axis divide it. That they do is asked of PyTorch
+    where a size is made of such a part.
+    """
 
-def _stood_in(size: Any, numbers: dict[Any, int]) -> Any:
-    return int(size.node.expr.xreplace(numbers)) if hasattr(size, "node") else size
-
-
-class _Reading:
-    """Reads one plan from several, which differ in the numbers that stand in for symbols."""
-
-    def __init__(self, symbols: list[Any], whole: int, environment: Any) -> None:
-        self.symbols = symbols
-        #: The numbers of a round are this one, times a prime.
+    def __init__(self, sizes: list[Any], whole: int) -> None:
         self.whole = whole
-        self.environment = environment
+        self.environment = sizes[0].node.shape_env
+        #: The symbols, and the expressions that are no sums of products of them, by their places.
+        self.places: dict[Any, int] = {}
 
-    def read(self, plans: list[Any]) -> Any:
-        first = plans[0]
-        if isinstance(first, (list, tuple)):
-            if any(len(each) != len(first) for each in plans):
-                raise ValueError("the plan depends on sizes")
-            return type(first)(self.read([each[at] for each in plans]) for at in range(len(first)))
-        if isinstance(first, slice):
-            return slice(*self.read([(each.start, each.stop, each.step) for each in plans]))
-        if all(each == first for each in plans):
-            return first
-        if not all(type(each) is int for each in plans):
-            raise ValueError("the plan depends on sizes")
-        return self.expression(plans)
+    def terms(self, size: Any) -> Any:
+        """A size as it is handed over: a number, or a sum of products."""
+        return self._terms(size.node.expr) if hasattr(size, "node") else size
 
-    def expression(self, numbers: list[int]) -> Any:
-        """The size that has these numbers, one for each round."""
-        factors = [self.factors(number, primes) for number, primes in zip(numbers, _PRIMES)]
-        powers, factor = factors[0]
-        if any(powers) and all(other == factors[0] for other in factors):
-            return self.size(math.prod(symbol**power for symbol, power in zip(self.symbols, powers)), factor)
-        for at, symbol in enumerate(self.symbols):
-            stood = [self.whole * primes[at] for primes in _PRIMES]
-            slope = Fraction(numbers[1] - numbers[0], stood[1] - stood[0])
-            constant = numbers[0] - slope * stood[0]
-            if constant.denominator == 1 and slope * stood[2] + constant == numbers[2]:
-                return self.size(symbol, slope) + constant.numerator
-        raise ValueError("the plan depends on sizes")
+    def _terms(self, expression: Any) -> Terms:
+        symbols = sorted(expression.free_symbols, key=str)
+        if expression.is_polynomial(*symbols):
+            found = expression.as_poly(*symbols).terms() if symbols else [((), expression)]
+            factors = [factor * self.whole ** sum(powers) for powers, factor in found]
+            if all(factor.is_integer for factor in factors):
+                places = [self._place(symbol) for symbol in symbols]
+                products = [[place for place, power in zip(places, powers) for _ in range(power)] for powers, _ in found]
+                return [(int(factor), product) for factor, product in zip(factors, products)]
+        return [(self.whole, [self._place(expression)])]
 
-    def size(self, expression: Any, factor: Fraction) -> Any:
-        """A multiple or a part of an expression, as a size of PyTorch. A part has to be whole."""
-        size = self.environment.create_symintnode(expression * factor.numerator, hint=None)
-        if factor.denominator == 1:
+    def _place(self, expression: Any) -> int:
+        return self.places.setdefault(expression, len(self.places))
+
+    def size(self, terms: Terms) -> Any:
+        """The size of PyTorch that is a sum of products. Where it has a denominator, it has to be whole."""
+        expression, denominator = self._expression(terms)
+        size = self.environment.create_symintnode(expression, hint=None)
+        if denominator == 1:
             return size
-        if size % factor.denominator != 0:
+        if size % denominator != 0:
             raise ValueError("it does not divide")
-        return size // factor.denominator
+        return size // denominator
 
-    def factors(self, number: int, primes: tuple[int, ...]) -> tuple[list[int], Fraction]:
-        """The number of times that each symbol is in a product, and what else is."""
-        powers, rest = [0] * len(self.symbols), number
-        for at, prime in enumerate(primes[: len(powers)]):
-            while rest and rest % prime == 0:
-                rest, powers[at] = rest // prime, powers[at] + 1
-        return powers, Fraction(rest, self.whole ** sum(powers))
+    def holds(self, terms: Terms) -> bool:
+        """True if a sum of products is not negative, which PyTorch takes down as a condition of what it traces."""
+        expression, _ = self._expression(terms)
+        return bool(self.environment.create_symintnode(expression, hint=None) >= 0)
+
+    def _expression(self, terms: Terms) -> tuple[Any, int]:
+        """A sum of products as an expression with whole factors, and what it has to be divided by."""
+        factors = [Fraction(factor, self.whole ** len(product)) for factor, product in terms]
+        denominator = math.lcm(*[factor.denominator for factor in factors])
+        known = list(self.places)
+        products = [math.prod((known[place] for place in product), start=1) for _, product in terms]
+        total = sum(int(factor * denominator) * product for factor, product in zip(factors, products))
+        return total, denominator
 
 
 def hint(size: Any) -> Any:

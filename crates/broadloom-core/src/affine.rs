@@ -5,17 +5,22 @@
 //! of [`Affine::index`] lies inside the size of [`Affine::size`] (plus the margins, where the axis is
 //! padded). That is checked by enumeration in the tests.
 
+use crate::size::Size;
+
 /// An affine axis `stride·over + dilation·kernel + offset`.
 ///
 /// ```
-/// use broadloom_core::{Affine, Padding};
+/// use broadloom_core::{Affine, Padding, Size};
 /// // A 3-wide window at stride 2, inside the axis: 4 positions need 2·3 + 3 = 9 elements.
 /// let window = Affine::strided(2).with_kernel(1, Padding::Valid);
-/// assert_eq!(window.size(4, Some(3)), 9);
+/// assert_eq!(window.size(4.into(), Some(3.into())), 9);
 /// // Padded, the kernel does not matter: the margins hold what the window reads beyond the ends.
 /// let padded = Affine::strided(2).with_kernel(1, Padding::Padded);
-/// assert_eq!(padded.size(4, Some(3)), 8);
-/// assert_eq!(padded.margins(3), (1, 0));
+/// assert_eq!(padded.size(4.into(), Some(3.into())), 8);
+/// assert_eq!(padded.margins(3.into()), Some((Size::ONE, Size::ZERO)));
+/// // The same for all sizes.
+/// let n = Size::argument(0, 1);
+/// assert_eq!(window.size(n, Some(3.into())), n * 2 + 1);
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Affine {
@@ -90,13 +95,10 @@ impl Affine {
     }
 
     /// The size of the axis, of which nothing is dropped; a form without a window ignores the kernel.
-    pub fn size(&self, over: u64, kernel: Option<u64>) -> u64 {
+    pub fn size(&self, over: Size, kernel: Option<Size>) -> Size {
         let (coefficient, constant) = self.equation();
-        let product = |a: u64, b: u64| i128::from(a).saturating_mul(i128::from(b));
-        let size = product(self.stride, over)
-            .saturating_add(product(coefficient, kernel.unwrap_or(1)))
-            .saturating_add(constant);
-        u64::try_from(size.max(0)).unwrap_or(u64::MAX)
+        let constant = i64::try_from(constant).map_or_else(|_| Size::unknown(), Size::from);
+        over * self.stride + kernel.unwrap_or(Size::ONE) * coefficient + constant
     }
 
     /// The position on the axis, unpadded, that iteration `over` and kernel position `kernel` visit;
@@ -106,20 +108,23 @@ impl Affine {
         match self.window {
             None => start,
             Some(Window { dilation, .. }) => {
-                start + (dilation * kernel) as i64 - self.margins(kernel_size).0 as i64
+                let left = self.margins(kernel_size.into()).map_or(0, |(left, _)| left.get());
+                start + (dilation * kernel) as i64 - left as i64
             }
         }
     }
 
-    /// The margins that a padded window reads before the first and beyond the last element; none elsewhere.
-    pub fn margins(&self, kernel_size: u64) -> (u64, u64) {
+    /// The margins that a padded window reads before the first and beyond the last element; zeros elsewhere. `None` if they
+    /// cannot be expressed for all sizes of the kernel.
+    pub fn margins(&self, kernel: Size) -> Option<(Size, Size)> {
         match self.window {
             Some(Window { padding: Padding::Padded, dilation }) => {
-                let span = 1 + dilation * kernel_size.saturating_sub(1);
-                let left = span / 2;
-                (left, (span + self.offset).saturating_sub(left + self.stride))
+                let span = (kernel - 1).greatest(Size::ZERO)? * dilation + 1;
+                let (left, _) = span.divided_with_rest(2)?;
+                let right = (span + self.offset - left - self.stride).greatest(Size::ZERO)?;
+                Some((left, right))
             }
-            _ => (0, 0),
+            _ => Some((Size::ZERO, Size::ZERO)),
         }
     }
 }
@@ -146,8 +151,9 @@ mod tests {
     fn every_index_lies_inside_the_size_and_the_margins() {
         for form in forms() {
             for (over, kernel) in (1..5).flat_map(|over| (1..5).map(move |kernel| (over, kernel))) {
-                let size = form.size(over, Some(kernel)) as i64;
-                let (left, right) = form.margins(kernel);
+                let size = form.size(over.into(), Some(kernel.into())).get() as i64;
+                let (left, right) = form.margins(kernel.into()).expect("numbers have margins");
+                let (left, right) = (left.get(), right.get());
                 let kernels = if form.window.is_some() { kernel } else { 1 };
                 let all = (0..over).flat_map(|o| (0..kernels).map(move |k| form.index(o, k, kernel)));
                 let (least, greatest) = all.fold((i64::MAX, i64::MIN), |(lo, hi), i| (lo.min(i), hi.max(i)));

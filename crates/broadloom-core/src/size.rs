@@ -159,6 +159,26 @@ impl Size {
         (!quotient.is_fraction() && self.is_known()).then(|| Size::of(quotient))
     }
 
+    /// The quotient and the rest of a division by a number, if both are known for all sizes: the rest is one number.
+    pub fn divided_with_rest(self, divisor: u64) -> Option<(Size, u64)> {
+        let divisor_size = Size::from(divisor);
+        let by = i128::from(divisor_size.as_number().filter(|by| *by > 0)?);
+        let form = self.form();
+        let constant = form.terms().find(|(product, _)| product.is_empty()).map_or(0, |(_, factor)| factor);
+        let rest = u64::try_from(constant.rem_euclid(by)).ok()?;
+        Some(((self - rest).divided_by(divisor_size)?, rest))
+    }
+
+    /// The products of arguments that it is a sum of, each with its factor; a number has the empty product. `None` if it cannot
+    /// be expressed.
+    pub fn terms(self) -> Option<Vec<(Vec<u32>, i64)>> {
+        let form = self.form();
+        let places = |product: &[Argument]| product.iter().map(|own| own.place).collect();
+        let terms =
+            form.terms().map(|(product, factor)| Some((places(product), i64::try_from(factor).ok()?)));
+        terms.collect::<Option<_>>().filter(|_| self.is_known())
+    }
+
     /// Returns true if it depends on arguments.
     pub fn is_open(self) -> bool {
         self.0 < FORMS
@@ -417,6 +437,35 @@ mod tests {
             assert_eq!((a + b) - b, a, "equal expressions are equal sizes");
         }
         assert!(decided > 100, "most that can be decided is: {decided}");
+    }
+
+    #[test]
+    fn quotients_and_rests_agree_with_numbers() {
+        let mut found = 0;
+        for (size, divisor) in sizes().into_iter().flat_map(|size| (1..4).map(move |divisor| (size, divisor)))
+        {
+            let Some((quotient, rest)) = size.divided_with_rest(divisor) else { continue };
+            found += 1;
+            for point in points() {
+                let number = value(size, point);
+                assert_eq!(value(quotient, point), number.div_euclid(divisor as i64), "{size} by {divisor}");
+                assert_eq!(rest as i64, number.rem_euclid(divisor as i64), "{size} by {divisor}");
+            }
+        }
+        assert!(found > 81, "every size is divided by 1: {found}");
+    }
+
+    #[test]
+    fn terms_add_up() {
+        for size in sizes() {
+            let terms = size.terms().expect("it is known");
+            let term = |(places, factor): &(Vec<u32>, i64)| -> Size {
+                places.iter().map(|place| Size::argument(*place, 2 - u64::from(*place))).product::<Size>()
+                    * *factor
+            };
+            assert_eq!(terms.iter().map(term).sum::<Size>(), size);
+        }
+        assert_eq!(Size::unknown().terms(), None);
     }
 
     #[test]

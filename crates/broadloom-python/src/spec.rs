@@ -16,55 +16,80 @@ mod places;
 mod plan;
 mod ranks;
 mod step;
+mod symbols;
 mod usage;
 
-use broadloom_core::Padding;
+use broadloom_core::{Padding, Size};
 use mistake::{Mistake, MistakeKind};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 use ranks::{Given, Value};
+use symbols::{Conditions, Symbols, read_size};
 use usage::Usage;
 
 /// The plan of a spec for arrays of these shapes: one tree of steps for each result.
 ///
-/// `function` is the name of the function that is called: `einsum`, `sum`, `rearrange`, …
+/// `function` is the name of the function that is called: `einsum`, `sum`, `rearrange`, … Sizes that are no numbers are read and made
+/// as `spec::symbols` says, by a `tracer`.
 #[pyfunction]
-#[pyo3(signature = (function, text, shapes, sizes, reduce, padding))]
+#[pyo3(signature = (function, text, shapes, sizes, reduce, padding, tracer = None))]
+#[expect(clippy::too_many_arguments, reason = "the arguments of a function of Python")]
 pub fn plan_spec<'py>(
     py: Python<'py>,
     function: &str,
     text: &str,
-    shapes: Vec<Vec<u64>>,
+    shapes: Vec<Vec<Bound<'py, PyAny>>>,
     sizes: &Bound<'py, PyDict>,
     reduce: &str,
     padding: Option<&str>,
+    tracer: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyList>> {
     let usage = Usage::new(function, reduce)?;
     let padding = padding.map(read_padding).transpose()?;
-    let given = Given { shapes, sizes: read_sizes(sizes)?, padding, called: ranks::ALONE.to_owned() };
+    let given = Given {
+        shapes: shapes.iter().map(|shape| read_shape(shape)).collect::<PyResult<_>>()?,
+        sizes: read_sizes(sizes)?,
+        padding,
+        called: ranks::ALONE.to_owned(),
+        conditions: Conditions::default(),
+    };
     let nodes = make(text, &given, usage).map_err(|mistake| raise(py, &mistake))?;
-    let nodes: PyResult<Vec<_>> = nodes.iter().map(|node| node.to_python(py)).collect();
+    let symbols = Symbols::new(py, tracer);
+    symbols.check(&given.conditions)?;
+    let nodes: PyResult<Vec<_>> = nodes.iter().map(|node| node.to_python(symbols)).collect();
     PyList::new(py, nodes?)
 }
 
 /// The sizes of the labels of a shape, for an array of this shape: a number for a label, a tuple for `..r..`. Messages call the array as it is
 /// called.
 #[pyfunction]
-#[pyo3(signature = (text, shape, called = ranks::ALONE))]
+#[pyo3(signature = (text, shape, called = ranks::ALONE, tracer = None))]
 pub fn spec_sizes<'py>(
     py: Python<'py>,
     text: &str,
-    shape: Vec<u64>,
+    shape: Vec<Bound<'py, PyAny>>,
     called: &str,
+    tracer: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let given = Given { shapes: vec![shape], sizes: Vec::new(), padding: None, called: called.to_owned() };
+    let given = Given {
+        shapes: vec![read_shape(&shape)?],
+        sizes: Vec::new(),
+        padding: None,
+        called: called.to_owned(),
+        conditions: Conditions::default(),
+    };
     let sizes = named_sizes(text, &given).map_err(|mistake| raise(py, &mistake))?;
+    let symbols = Symbols::new(py, tracer);
+    symbols.check(&given.conditions)?;
     let found = PyDict::new(py);
     for (name, size) in sizes {
         match size {
-            Value::One(size) => found.set_item(name, size)?,
-            Value::Many(sizes) => found.set_item(name, PyTuple::new(py, sizes)?)?,
+            Value::One(size) => found.set_item(name, symbols.size(size)?)?,
+            Value::Many(sizes) => {
+                let sizes: PyResult<Vec<_>> = sizes.into_iter().map(|size| symbols.size(size)).collect();
+                found.set_item(name, PyTuple::new(py, sizes?)?)?;
+            }
         }
     }
     Ok(found)
@@ -89,16 +114,17 @@ fn make(text: &str, given: &Given, usage: Usage) -> Result<Vec<step::Recipe>, Mi
     usage.check(&equation)?;
     let flat = ranks::expand(&equation, given)?;
     let sizes = bind::bind(&flat, given)?;
-    plan::plan(&flat, &given.shapes, &sizes, usage.reduction())
+    plan::plan(&flat, given, &sizes, usage.reduction())
 }
 
 fn read_sizes(sizes: &Bound<'_, PyDict>) -> PyResult<Vec<(String, Value)>> {
     let mut values = Vec::new();
     for (name, value) in sizes.iter() {
         let name: String = name.extract()?;
-        let value = match (value.extract::<u64>(), value.extract::<Vec<u64>>()) {
-            (Ok(size), _) => Value::One(size),
-            (_, Ok(sizes)) => Value::Many(sizes),
+        let value = match (value.extract::<u64>(), value.extract::<Vec<u64>>(), read_size(&value)) {
+            (Ok(size), _, _) => Value::One(size.into()),
+            (_, Ok(sizes), _) => Value::Many(sizes.into_iter().map(Size::from).collect()),
+            (_, _, Ok(size)) => Value::One(size),
             _ => {
                 let shown = value.repr()?;
                 let message = format!(
@@ -110,6 +136,10 @@ fn read_sizes(sizes: &Bound<'_, PyDict>) -> PyResult<Vec<(String, Value)>> {
         values.push((name, value));
     }
     Ok(values)
+}
+
+fn read_shape(shape: &[Bound<'_, PyAny>]) -> PyResult<Vec<Size>> {
+    shape.iter().map(read_size).collect()
 }
 
 fn read_padding(name: &str) -> PyResult<Padding> {

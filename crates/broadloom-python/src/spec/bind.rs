@@ -1,15 +1,16 @@
 //! The size of every label: from the axes of the arrays, from what is written, and from what is given by name.
 //!
 //! Each axis of an operand is an equation between its size and those of its labels. The equations are gone through until
-//! nothing new is learnt; one that does not hold is a mistake that shows both places.
+//! nothing new is learnt; one that does not hold is a mistake that shows both places. An equation between expressions holds if it
+//! does for all sizes.
 
 use super::mistake::Mistake;
 use super::ranks::{Axis, AxisForm, Flat, Given, name_of, tuple};
-use broadloom_core::{Affine, Padding};
+use broadloom_core::{Affine, Padding, Size};
 use broadloom_spec::Span;
 
 /// The sizes of the labels of `flat`, all of them known.
-pub fn bind(flat: &Flat, given: &Given) -> Result<Vec<u64>, Mistake> {
+pub fn bind(flat: &Flat, given: &Given) -> Result<Vec<Size>, Mistake> {
     let mut binder = Binder::new(flat, given);
     loop {
         let mut progress = false;
@@ -49,7 +50,7 @@ enum Origin {
 struct Binder<'a> {
     flat: &'a Flat,
     given: &'a Given,
-    known: Vec<Option<(u64, Origin)>>,
+    known: Vec<Option<(Size, Origin)>>,
 }
 
 impl<'a> Binder<'a> {
@@ -61,11 +62,11 @@ impl<'a> Binder<'a> {
         Binder { flat, given, known: known.collect() }
     }
 
-    fn get(&self, label: usize) -> Option<u64> {
+    fn get(&self, label: usize) -> Option<Size> {
         self.known[label].map(|(size, _)| size)
     }
 
-    fn size_of(&self, place: OperandAxis) -> u64 {
+    fn size_of(&self, place: OperandAxis) -> Size {
         self.given.shapes[place.operand][place.axis]
     }
 
@@ -74,7 +75,9 @@ impl<'a> Binder<'a> {
         let size = self.size_of(place);
         match &axis.form {
             AxisForm::Label(label) => self.learn(*label, size, place),
-            AxisForm::Fixed(index) if *index < size => Ok(false),
+            AxisForm::Fixed(index) if self.given.conditions.at_most(Size::from(*index) + 1, size) => {
+                Ok(false)
+            }
             AxisForm::Fixed(index) => {
                 let message = format!("the index {index} lies outside an axis of {size}");
                 Err(self
@@ -87,7 +90,7 @@ impl<'a> Binder<'a> {
         }
     }
 
-    fn learn(&mut self, label: usize, size: u64, place: OperandAxis) -> Result<bool, Mistake> {
+    fn learn(&mut self, label: usize, size: Size, place: OperandAxis) -> Result<bool, Mistake> {
         match self.known[label] {
             None => {
                 self.known[label] = Some((size, Origin::Axis(place)));
@@ -101,8 +104,8 @@ impl<'a> Binder<'a> {
     fn conflict(
         &self,
         label: usize,
-        (known, origin): (u64, Origin),
-        size: u64,
+        (known, origin): (Size, Origin),
+        size: Size,
         place: OperandAxis,
     ) -> Mistake {
         let name = self.name(label);
@@ -122,21 +125,21 @@ impl<'a> Binder<'a> {
         mistake.with_help("a label is one size wherever it stands, and nothing broadcasts: change an array, or use another label")
     }
 
-    fn group(&mut self, parts: &[usize], size: u64, place: OperandAxis) -> Result<bool, Mistake> {
-        let known: u128 = parts.iter().filter_map(|part| self.get(*part)).map(u128::from).product();
+    fn group(&mut self, parts: &[usize], size: Size, place: OperandAxis) -> Result<bool, Mistake> {
+        let known: Size = parts.iter().filter_map(|part| self.get(*part)).product();
         let unknown: Vec<usize> = parts.iter().copied().filter(|part| self.get(*part).is_none()).collect();
         match unknown[..] {
-            [] if known == u128::from(size) => Ok(false),
+            [] if known == size => Ok(false),
             [] => Err(self.unfit(parts, size, known, place)),
-            [part] if known != 0 && u128::from(size) % known == 0 => {
-                self.learn(part, (u128::from(size) / known) as u64, place)
-            }
-            [_] => Err(self.unfit(parts, size, known, place)),
+            [part] => match size.divided_by(known) {
+                Some(size) => self.learn(part, size, place),
+                None => Err(self.unfit(parts, size, known, place)),
+            },
             _ => Ok(false),
         }
     }
 
-    fn unfit(&self, parts: &[usize], size: u64, known: u128, place: OperandAxis) -> Mistake {
+    fn unfit(&self, parts: &[usize], size: Size, known: Size, place: OperandAxis) -> Mistake {
         let written = place.span.slice(&self.flat.text);
         let complete = parts.iter().all(|part| self.get(*part).is_some());
         let message = match (parts.is_empty(), complete) {
@@ -160,22 +163,19 @@ impl<'a> Binder<'a> {
 
     /// The equation between a label that stands for a composed axis, and the parts of that.
     fn composed(&mut self, label: usize, parts: &[usize]) -> Result<bool, Mistake> {
-        let product: u128 = parts.iter().filter_map(|part| self.get(*part)).map(u128::from).product();
+        let product: Size = parts.iter().filter_map(|part| self.get(*part)).product();
         let unknown: Vec<usize> = parts.iter().copied().filter(|part| self.get(*part).is_none()).collect();
         let span = self.flat.labels[label].span;
         match (self.known[label], &unknown[..]) {
             (None, []) => {
-                let size = u64::try_from(product).unwrap_or(u64::MAX);
-                self.known[label] = Some((size, Origin::Parts(span)));
+                self.known[label] = Some((product, Origin::Parts(span)));
                 Ok(true)
             }
-            (Some((size, _)), []) if u128::from(size) == product => Ok(false),
-            (Some((size, Origin::Axis(place))), [part])
-                if product != 0 && u128::from(size) % product == 0 =>
-            {
-                self.learn(*part, (u128::from(size) / product) as u64, place)
-            }
+            (Some((size, _)), []) if size == product => Ok(false),
             (Some((size, Origin::Axis(place))), [] | [_]) => {
+                if let ([part], Some(size)) = (&unknown[..], size.divided_by(product)) {
+                    return self.learn(*part, size, place);
+                }
                 let multiple = if unknown.is_empty() { "" } else { "a multiple of " };
                 let message = format!(
                     "`{}` is {multiple}{product}, and {} leaves {size} for it",
@@ -188,8 +188,8 @@ impl<'a> Binder<'a> {
         }
     }
 
-    fn concat(&mut self, parts: &[usize], size: u64, place: OperandAxis) -> Result<bool, Mistake> {
-        let known: u64 = parts.iter().filter_map(|part| self.get(*part)).fold(0, u64::saturating_add);
+    fn concat(&mut self, parts: &[usize], size: Size, place: OperandAxis) -> Result<bool, Mistake> {
+        let known: Size = parts.iter().filter_map(|part| self.get(*part)).sum();
         let unknown: Vec<usize> = parts.iter().copied().filter(|part| self.get(*part).is_none()).collect();
         let written = place.span.slice(&self.flat.text);
         match unknown[..] {
@@ -198,7 +198,7 @@ impl<'a> Binder<'a> {
                 let message = format!("`{written}` is {known}, and {} has {size}", self.short(place));
                 Err(self.mistake(message, place, &self.shown(place)))
             }
-            _ if known > size => {
+            _ if !self.given.conditions.at_most(known, size) => {
                 let message =
                     format!("`{written}` is at least {known}, and {} has {size}", self.short(place));
                 Err(self.mistake(message, place, &self.shown(place)))
@@ -213,37 +213,38 @@ impl<'a> Binder<'a> {
         affine: &Affine,
         over: usize,
         kernel: Option<usize>,
-        size: u64,
+        size: Size,
         place: OperandAxis,
     ) -> Result<bool, Mistake> {
         let (coefficient, constant) = affine.equation();
         let window = match (coefficient, kernel) {
-            (0, _) | (_, None) => Some(0),
-            (_, Some(kernel)) => self.get(kernel).map(|kernel| i128::from(coefficient) * i128::from(kernel)),
+            (0, _) | (_, None) => Some(Size::ZERO),
+            (_, Some(kernel)) => self.get(kernel).map(|kernel| kernel * coefficient),
         };
-        let (rest, stride) = (i128::from(size) - constant, i128::from(affine.stride));
+        let rest = size - i64::try_from(constant).map_or_else(|_| Size::unknown(), Size::from);
         match (window, self.get(over), kernel) {
             (Some(window), _, _) => {
-                let steps = rest - window;
-                let dropped = steps.rem_euclid(stride);
-                if steps < 0 || dropped > i128::from(affine.slack()) {
-                    return Err(self.no_fit(affine, size, place));
+                let steps = (rest - window).divided_with_rest(affine.stride);
+                let fits = |(steps, dropped): &(Size, u64)| {
+                    *dropped <= affine.slack() && self.given.conditions.at_most(Size::ZERO, *steps)
+                };
+                match steps.filter(fits) {
+                    Some((steps, _)) => self.learn(over, steps, place),
+                    None => Err(self.no_fit(affine, size, place)),
                 }
-                self.learn(over, (steps / stride) as u64, place)
             }
             (None, Some(steps), Some(kernel)) if affine.slack() == 0 => {
-                let window = rest - stride * i128::from(steps);
-                let dilation = i128::from(coefficient);
-                if window < dilation || window % dilation != 0 {
-                    return Err(self.no_fit(affine, size, place));
+                let kernel_size = (rest - steps * affine.stride).divided_by(coefficient.into());
+                match kernel_size.filter(|size| self.given.conditions.at_most(Size::ONE, *size)) {
+                    Some(size) => self.learn(kernel, size, place),
+                    None => Err(self.no_fit(affine, size, place)),
                 }
-                self.learn(kernel, (window / dilation) as u64, place)
             }
             _ => Ok(false),
         }
     }
 
-    fn no_fit(&self, affine: &Affine, size: u64, place: OperandAxis) -> Mistake {
+    fn no_fit(&self, affine: &Affine, size: Size, place: OperandAxis) -> Mistake {
         let written = place.span.slice(&self.flat.text);
         let message = format!("no size of `{written}` gives the {size} of {}", self.short(place));
         let mistake = self.mistake(message, place, &self.shown(place));
@@ -256,13 +257,13 @@ impl<'a> Binder<'a> {
         }
     }
 
-    fn sizes(self) -> Result<Vec<u64>, Mistake> {
+    fn sizes(self) -> Result<Vec<Size>, Mistake> {
         let mut sizes = Vec::new();
         for label in 0..self.known.len() {
             match self.get(label) {
                 Some(size) => sizes.push(size),
                 None if self.is_used(label) => return Err(self.unknown(label)),
-                None => sizes.push(1),
+                None => sizes.push(Size::ONE),
             }
         }
         Ok(sizes)

@@ -10,6 +10,7 @@
 
 use super::groups::Groups;
 use super::mistake::Mistake;
+use broadloom_core::Size;
 use broadloom_spec::{
     AxisKind, Coefficient, Component, ComponentKind, Kind, Mode, Padding, Row, RowVariable, Shape, Span,
     Spec, parse_spec,
@@ -53,7 +54,7 @@ pub struct Label {
     /// Its first occurrence.
     pub span: Span,
     /// The size that is written in its place.
-    pub size: Option<u64>,
+    pub size: Option<Size>,
 }
 
 impl Label {
@@ -364,7 +365,7 @@ impl<'a> Reader<'a> {
 
     fn anonymous(&mut self, span: Span, size: Option<u64>) -> usize {
         debug_assert!(self.spec.names.axes.len() <= self.labels.len());
-        self.labels.push(Label { name: String::new(), span, size });
+        self.labels.push(Label { name: String::new(), span, size: size.map(Size::from) });
         self.labels.len() - 1
     }
 }

@@ -1,59 +1,63 @@
 //! Steps that only move elements: room for indices and strides, diagonals, the order of axes.
 
 use super::step::ArrayStep;
+use broadloom_core::Size;
+
+/// No margins.
+pub const NONE: (Size, Size) = (Size::ZERO, Size::ZERO);
 
 /// A reshape that makes room for indices and strides, the padding that fills it, and the reshape that joins axes.
 #[derive(Default)]
 pub struct Spread {
     /// The shape of the array as it is.
-    plain: Vec<u64>,
+    plain: Vec<Size>,
     /// The shape with room, and what is put there.
-    split: Vec<u64>,
-    margins: Vec<(u64, u64)>,
+    split: Vec<Size>,
+    margins: Vec<(Size, Size)>,
     /// The shape of the result, and what is still missing at the front of its axes.
-    joined: Vec<u64>,
-    front: Vec<(u64, u64)>,
+    joined: Vec<Size>,
+    front: Vec<(Size, Size)>,
 }
 
 impl Spread {
     /// An axis with parts, and room of one element behind them that gets margins.
-    pub fn push(&mut self, parts: &[u64], margin: (u64, u64), joined: u64, front: u64) {
+    pub fn push(&mut self, parts: &[Size], margin: (u64, u64), joined: Size, front: u64) {
         self.plain.extend(parts);
         self.split.extend(parts);
-        self.split.push(1);
-        self.margins.extend(vec![(0, 0); parts.len()]);
-        self.margins.push(margin);
+        self.split.push(Size::ONE);
+        self.margins.extend(vec![NONE; parts.len()]);
+        self.margins.push((margin.0.into(), margin.1.into()));
         self.joined.push(joined);
-        self.front.push((front, 0));
+        self.front.push((front.into(), Size::ZERO));
     }
 
     /// An axis that is joined from parts.
-    pub fn push_plain(&mut self, parts: &[u64]) {
+    pub fn push_plain(&mut self, parts: &[Size]) {
         self.plain.extend(parts);
         self.split.extend(parts);
-        self.margins.extend(vec![(0, 0); parts.len()]);
-        self.joined.push(parts.iter().product());
-        self.front.push((0, 0));
+        self.margins.extend(vec![NONE; parts.len()]);
+        self.joined.push(parts.iter().copied().product());
+        self.front.push(NONE);
     }
 
     /// The steps from the array as it is to the result.
     pub fn steps(self, steps: &mut Vec<ArrayStep>) {
         let mut shape = self.plain;
-        let reshape = |from: &mut Vec<u64>, to: Vec<u64>, steps: &mut Vec<ArrayStep>| {
+        let reshape = |from: &mut Vec<Size>, to: Vec<Size>, steps: &mut Vec<ArrayStep>| {
             if *from != to {
                 steps.push(ArrayStep::Reshape(to.clone()));
                 *from = to;
             }
         };
-        if self.margins.iter().any(|margin| *margin != (0, 0)) {
+        if self.margins.iter().any(|margin| *margin != NONE) {
             reshape(&mut shape, self.split, steps);
             for (size, (before, after)) in shape.iter_mut().zip(&self.margins) {
-                *size += before + after;
+                *size += *before + *after;
             }
             steps.push(ArrayStep::Pad { margins: self.margins, fill: "sum" });
         }
         reshape(&mut shape, self.joined, steps);
-        if self.front.iter().any(|margin| *margin != (0, 0)) {
+        if self.front.iter().any(|margin| *margin != NONE) {
             steps.push(ArrayStep::Pad { margins: self.front, fill: "sum" });
         }
     }

@@ -9,10 +9,10 @@
 
 use super::mistake::Mistake;
 use super::phases::{Phase, phases};
-use super::places::{Spread, diagonals, permute};
-use super::ranks::{Axis, AxisForm, Flat};
+use super::places::{NONE, Spread, diagonals, permute};
+use super::ranks::{Axis, AxisForm, Flat, Given};
 use super::step::{ArrayStep, Pick, Recipe};
-use broadloom_core::{Affine, Padding};
+use broadloom_core::{Affine, Padding, Size};
 
 /// The use of a spec.
 #[derive(Clone, Copy)]
@@ -22,16 +22,16 @@ pub struct Use {
 }
 
 /// The plans of all results.
-pub fn plan(flat: &Flat, shapes: &[Vec<u64>], sizes: &[u64], usage: Use) -> Result<Vec<Recipe>, Mistake> {
-    let planner = Planner { flat, shapes, sizes, usage };
+pub fn plan(flat: &Flat, given: &Given, sizes: &[Size], usage: Use) -> Result<Vec<Recipe>, Mistake> {
+    let planner = Planner { flat, given, sizes, usage };
     let phases = phases(flat)?;
     flat.results.iter().map(|result| planner.result(result, &phases)).collect()
 }
 
 struct Planner<'a> {
     flat: &'a Flat,
-    shapes: &'a [Vec<u64>],
-    sizes: &'a [u64],
+    given: &'a Given,
+    sizes: &'a [Size],
     usage: Use,
 }
 
@@ -106,7 +106,7 @@ impl Planner<'_> {
         }
         let mut reads = Vec::new();
         for operand in operands {
-            let (steps, labels) = self.read(*operand, phase);
+            let (steps, labels) = self.read(*operand, phase)?;
             reads.push((*operand, steps, labels));
         }
         let all: Vec<usize> = reads.iter().flat_map(|(_, _, labels)| labels.iter().copied()).collect();
@@ -139,7 +139,7 @@ impl Planner<'_> {
     }
 
     /// The steps that read an operand, and the labels of the axes that they leave.
-    fn read(&self, operand: usize, phase: &Phase) -> (Vec<ArrayStep>, Vec<usize>) {
+    fn read(&self, operand: usize, phase: &Phase) -> Result<(Vec<ArrayStep>, Vec<usize>), Mistake> {
         let mut steps = Vec::new();
         let forms = self.take_apart(operand, &mut steps);
         let picks: Vec<Pick> = forms.iter().map(|form| self.pick(form, phase)).collect();
@@ -148,7 +148,7 @@ impl Planner<'_> {
         }
         let forms: Vec<AxisForm> =
             forms.into_iter().filter(|form| !matches!(form, AxisForm::Fixed(_))).collect();
-        self.pad_windows(&forms, &mut steps);
+        self.pad_windows(&forms, &mut steps)?;
         let mut labels = Vec::new();
         for form in &forms {
             match form {
@@ -166,7 +166,7 @@ impl Planner<'_> {
             labels = parts;
         }
         diagonals(&mut labels, &mut steps);
-        (steps, labels)
+        Ok((steps, labels))
     }
 
     /// Takes composed axes apart.
@@ -174,7 +174,7 @@ impl Planner<'_> {
         let axes = &self.flat.operands[operand];
         let mut shape = Vec::new();
         let mut forms = Vec::new();
-        for (axis, size) in axes.iter().zip(&self.shapes[operand]) {
+        for (axis, size) in axes.iter().zip(&self.given.shapes[operand]) {
             match &axis.form {
                 AxisForm::Group(parts) => {
                     shape.extend(parts.iter().map(|part| self.sizes[*part]));
@@ -197,31 +197,42 @@ impl Planner<'_> {
         match form {
             AxisForm::Fixed(index) => Pick::At(*index),
             AxisForm::Affine(affine, over, None) => {
-                let count = self.sizes[*over];
-                let stop =
-                    if count == 0 { affine.offset } else { affine.offset + affine.stride * (count - 1) + 1 };
-                Pick::Range(affine.offset, stop, affine.stride)
+                let (count, start) = (self.sizes[*over], Size::from(affine.offset));
+                let stop = if count == 0 { start } else { start + (count - 1) * affine.stride + 1 };
+                Pick::Range(start, stop, affine.stride)
             }
             AxisForm::Concat(parts) => {
                 let before =
                     parts.iter().take_while(|part| !phase.runs(**part)).map(|part| self.sizes[*part]).sum();
-                let size = parts.iter().find(|part| phase.runs(**part)).map_or(0, |part| self.sizes[*part]);
+                let size =
+                    parts.iter().find(|part| phase.runs(**part)).map_or(Size::ZERO, |part| self.sizes[*part]);
                 Pick::Range(before, before + size, 1)
             }
             _ => Pick::All,
         }
     }
 
-    fn pad_windows(&self, forms: &[AxisForm], steps: &mut Vec<ArrayStep>) {
+    fn pad_windows(&self, forms: &[AxisForm], steps: &mut Vec<ArrayStep>) -> Result<(), Mistake> {
         let margins = |form: &AxisForm| match form {
-            AxisForm::Affine(affine, _, Some(kernel)) => affine.margins(self.sizes[*kernel]),
-            _ => (0, 0),
+            AxisForm::Affine(affine, _, Some(kernel)) => self.margins(affine, *kernel),
+            _ => Ok(NONE),
         };
-        let margins: Vec<(u64, u64)> = forms.iter().map(margins).collect();
-        if margins.iter().any(|margin| *margin != (0, 0)) {
+        let margins: Vec<(Size, Size)> = forms.iter().map(margins).collect::<Result<_, _>>()?;
+        if margins.iter().any(|margin| *margin != NONE) {
             let fill = if self.usage.reduce == "mean" { "sum" } else { self.usage.reduce };
             steps.push(ArrayStep::Pad { margins, fill });
         }
+        Ok(())
+    }
+
+    /// The margins of an axis that a window goes along.
+    fn margins(&self, affine: &Affine, kernel: usize) -> Result<(Size, Size), Mistake> {
+        let label = &self.flat.labels[kernel];
+        let message =
+            || format!("how far the window `{}` reaches depends on its size", label.shown(&self.flat.text));
+        affine
+            .margins(self.sizes[kernel])
+            .ok_or_else(|| Mistake::shape(&self.flat.text, message(), label.span, ""))
     }
 
     fn window(&self, axis: usize, affine: &Affine, over: usize, kernel: usize) -> ArrayStep {
@@ -250,9 +261,10 @@ impl Planner<'_> {
         if present.len() == unique.len() {
             return;
         }
-        let full: Vec<u64> = unique.iter().map(|label| self.sizes[*label]).collect();
-        let narrow = unique.iter().map(|label| if present.contains(label) { self.sizes[*label] } else { 1 });
-        let narrow: Vec<u64> = narrow.collect();
+        let full = self.sizes_of(unique);
+        let narrow =
+            unique.iter().map(|label| if present.contains(label) { self.sizes[*label] } else { Size::ONE });
+        let narrow: Vec<Size> = narrow.collect();
         let widens = narrow != full;
         steps.push(ArrayStep::Reshape(narrow));
         if widens {
@@ -305,12 +317,17 @@ impl Planner<'_> {
         if whole != order {
             steps.push(ArrayStep::Reshape(self.sizes_of(&whole)));
         }
-        self.fold_windows(result, phase, steps);
+        self.fold_windows(result, phase, steps)?;
         self.compose(result, phase, steps);
         Ok(())
     }
 
-    fn fold_windows(&self, result: &[Axis], phase: &Phase, steps: &mut Vec<ArrayStep>) {
+    fn fold_windows(
+        &self,
+        result: &[Axis],
+        phase: &Phase,
+        steps: &mut Vec<ArrayStep>,
+    ) -> Result<(), Mistake> {
         let mut at: usize = result.iter().map(|axis| phase.labels(axis).len()).sum();
         let mut picks = Vec::new();
         let mut margins = Vec::new();
@@ -319,11 +336,12 @@ impl Planner<'_> {
             at -= count;
             let AxisForm::Affine(affine, over, Some(kernel)) = &axis.form else {
                 picks.extend(vec![Pick::All; count]);
-                margins.extend(vec![(0, 0); count]);
+                margins.extend(vec![NONE; count]);
                 continue;
             };
             let dilation = affine.window.map_or(1, |window| window.dilation);
             steps.push(ArrayStep::Fold { axis: at, stride: affine.stride, dilation });
+            let left = self.margins(affine, *kernel)?.0;
             let (over, kernel) = (self.sizes[*over], self.sizes[*kernel]);
             let size = affine.size(over, Some(kernel));
             let full = Affine {
@@ -333,10 +351,11 @@ impl Planner<'_> {
                     .map(|window| broadloom_core::Window { padding: Padding::Valid, ..window }),
                 ..*affine
             };
-            let (left, full) = (affine.margins(kernel).0, full.size(over, Some(kernel)));
+            let full = full.size(over, Some(kernel));
             // Position 0 of the folded windows is at `offset - left` of the axis.
-            let (before, cut) = (affine.offset.saturating_sub(left), left.saturating_sub(affine.offset));
-            let after = (size + cut).saturating_sub(before + full);
+            let or_zero = |size: Size| self.given.conditions.or_zero(size);
+            let (before, cut) = (or_zero(-left + affine.offset), or_zero(left - affine.offset));
+            let after = or_zero(size + cut - before - full);
             margins.push((before, after));
             picks.push(if before + full + after == size {
                 Pick::All
@@ -346,12 +365,13 @@ impl Planner<'_> {
         }
         margins.reverse();
         picks.reverse();
-        if margins.iter().any(|margin| *margin != (0, 0)) {
+        if margins.iter().any(|margin| *margin != NONE) {
             steps.push(ArrayStep::Pad { margins, fill: "sum" });
         }
         if picks.iter().any(|pick| *pick != Pick::All) {
             steps.push(ArrayStep::Index(picks));
         }
+        Ok(())
     }
 
     /// Puts composed axes together, and writes indices and strides.
@@ -359,7 +379,7 @@ impl Planner<'_> {
         let mut spread = Spread::default();
         for axis in result {
             match &axis.form {
-                AxisForm::Fixed(index) => spread.push(&[], (*index, 0), index + 1, 0),
+                AxisForm::Fixed(index) => spread.push(&[], (*index, 0), Size::from(*index) + 1, 0),
                 AxisForm::Affine(affine, over, None) => {
                     let (size, offset, stride) = (self.sizes[*over], affine.offset, affine.stride);
                     let (before, after, front) = match offset < stride {
@@ -369,8 +389,7 @@ impl Planner<'_> {
                     spread.push(&[size], (before, after), size * stride, front);
                 }
                 AxisForm::Group(parts) => {
-                    let sizes: Vec<u64> = parts.iter().map(|part| self.sizes[*part]).collect();
-                    spread.push_plain(&sizes);
+                    spread.push_plain(&self.sizes_of(parts));
                 }
                 _ => spread.push_plain(&[self.size(axis, Some(phase))]),
             }
@@ -378,16 +397,16 @@ impl Planner<'_> {
         spread.steps(steps);
     }
 
-    fn sizes_of(&self, labels: &[usize]) -> Vec<u64> {
+    fn sizes_of(&self, labels: &[usize]) -> Vec<Size> {
         labels.iter().map(|label| self.sizes[*label]).collect()
     }
 
     /// The size of an axis of a result in a phase.
-    fn size(&self, axis: &Axis, phase: Option<&Phase>) -> u64 {
+    fn size(&self, axis: &Axis, phase: Option<&Phase>) -> Size {
         match (&axis.form, phase) {
-            (AxisForm::Fixed(index), _) => index + 1,
+            (AxisForm::Fixed(index), _) => Size::from(*index) + 1,
             (AxisForm::Concat(parts), Some(phase)) => {
-                parts.iter().find(|part| phase.runs(**part)).map_or(0, |part| self.sizes[*part])
+                parts.iter().find(|part| phase.runs(**part)).map_or(Size::ZERO, |part| self.sizes[*part])
             }
             (AxisForm::Affine(affine, over, kernel), _) => {
                 affine.size(self.sizes[*over], kernel.map(|kernel| self.sizes[kernel]))

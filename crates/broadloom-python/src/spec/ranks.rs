@@ -6,19 +6,22 @@
 
 use super::mistake::Mistake;
 use super::notation::{ComposedPart, Equation, Factor, Form, Item, Label, Tensor};
-use broadloom_core::{Affine, Padding as CorePadding};
+use super::symbols::Conditions;
+use broadloom_core::{Affine, Padding as CorePadding, Size};
 use broadloom_spec::{Padding, Span};
 
 /// The arguments of a call other than the spec.
 pub struct Given {
     /// The shapes of the arrays.
-    pub shapes: Vec<Vec<u64>>,
+    pub shapes: Vec<Vec<Size>>,
     /// Sizes by name.
     pub sizes: Vec<(String, Value)>,
     /// The behaviour of windows whose ends the spec leaves open.
     pub padding: Option<CorePadding>,
     /// The name of the array in messages, if there is only one.
     pub called: String,
+    /// What the plan relies on.
+    pub conditions: Conditions,
 }
 
 /// The name of an array that is alone.
@@ -28,9 +31,9 @@ pub const ALONE: &str = "the array";
 #[derive(Clone, Debug)]
 pub enum Value {
     /// `h=2`.
-    One(u64),
+    One(Size),
     /// `r=(2, 3)`.
-    Many(Vec<u64>),
+    Many(Vec<Size>),
 }
 
 /// An equation without rows: every axis of every array has a form of its own.
@@ -295,7 +298,9 @@ fn give(equation: &Equation, given: &Given, flat: &mut Flat) -> Result<Vec<Optio
                 flat.labels[label].size = Some(*size);
                 flat.keyword[label] = true;
             }
-            (None, Some(coefficient), Value::One(size)) if *size > 0 => factors[coefficient] = Some(*size),
+            (None, Some(coefficient), Value::One(size)) if size.get() > 0 => {
+                factors[coefficient] = Some(size.get());
+            }
             (None, None, Value::Many(_)) if is_row => {}
             _ => return Err(wrong_name(equation, name, label.is_some() || coefficient.is_some(), is_row)),
         }
@@ -413,10 +418,10 @@ pub fn name_of(given: &Given, index: usize) -> String {
 }
 
 /// A shape as Python prints it.
-pub fn tuple(shape: &[u64]) -> String {
+pub fn tuple(shape: &[Size]) -> String {
     match shape {
         [one] => format!("({one},)"),
-        _ => format!("({})", shape.iter().map(u64::to_string).collect::<Vec<_>>().join(", ")),
+        _ => format!("({})", shape.iter().map(Size::to_string).collect::<Vec<_>>().join(", ")),
     }
 }
 

@@ -3,6 +3,7 @@
 use super::mistake::Mistake;
 use super::notation::{ComposedPart, Equation, Form, Item, Tensor};
 use super::plan::Use;
+use broadloom_core::Size;
 use pyo3::PyResult;
 use pyo3::exceptions::PyTypeError;
 
@@ -86,7 +87,7 @@ impl Usage {
         for (mention, item) in equation.operands.iter().flat_map(|tensor| mentions(equation, tensor)) {
             let keeps = match mention {
                 Mention::Index(_) => false,
-                Mention::Label(label) if equation.labels[label].size == Some(1) => true,
+                Mention::Label(label) if equation.labels[label].size == Some(Size::ONE) => true,
                 _ => in_any(&equation.results, mention),
             };
             if !keeps {
@@ -113,7 +114,7 @@ impl Usage {
         let news = results.into_iter().find(|(mention, _)| match *mention {
             Mention::Index(index) => index > 0,
             Mention::Label(label) => {
-                equation.labels[label].size != Some(1) && !in_any(&equation.operands, *mention)
+                equation.labels[label].size != Some(Size::ONE) && !in_any(&equation.operands, *mention)
             }
             Mention::Row(_) => !in_any(&equation.operands, *mention),
         });
