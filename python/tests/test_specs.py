@@ -234,6 +234,42 @@ def test_compiled_graphs_of_torch() -> None:
         assert a.grad.tolist() == [[0.0, 2.0, 4.0, 6.0]] * rows
 
 
+@pytest.mark.parametrize(
+    ("spec", "step", "rest", "least", "sizes"),
+    [
+        ("(h d) j => h j d", 4, (3,), 1, {"h": 4}),
+        ("b (h d) => (b d) h", 1, (6,), 1, {"h": 2}),
+        ("(n 2) j => n j", 2, (3,), 1, {}),
+        ("o<+k, j => k, o, j", 1, (2,), 3, {"k": 3}),
+        ("2*o~+k, j => o, j", 2, (2,), 2, {"k": 3}),
+        ("o=+k, j => o, j", 1, (2,), 2, {"k": 3}),
+        ("2*o, j => o, j", 2, (2,), 1, {}),
+        ("a^b, j => a, j; b, j", 1, (2,), 4, {"b": 3}),
+        ("i, j => 2*i+1, j", 1, (2,), 1, {}),
+        ("i, 1 => i", 1, (2,), 1, {}),
+    ],
+)  # fmt: skip
+def test_exported_specs_hold_at_other_sizes(spec: str, step: int, rest: tuple[int, ...], least: int, sizes: dict[str, int]) -> None:
+    """A module that is exported at one size is right at all others, down to the least that the spec has a meaning for."""
+    torch = needed("torch")
+    function = bl.split if ";" in spec else bl.einsum
+
+    class Module(torch.nn.Module):
+        def forward(self, x):
+            return function(spec, x, **sizes)
+
+    def example(number: int) -> np.ndarray:
+        return np.random.default_rng(number).normal(size=(step * number, *rest))
+
+    axis = step * torch.export.Dim("n", min=max(least, 2), max=64)
+    exported = torch.export.export(Module(), (torch.from_numpy(example(7)),), dynamic_shapes=({0: axis},)).module()
+    for number in (max(least, 2), 5, 8, 64):
+        x = example(number)
+        wanted, made = function(spec, x, **sizes), exported(torch.from_numpy(x))
+        for one, other in zip(wanted if isinstance(wanted, tuple) else [wanted], made if isinstance(made, (tuple, list)) else [made]):
+            np.testing.assert_allclose(other.numpy(), one, err_msg=f"{number}")
+
+
 def test_a_product_of_two_element_types() -> None:
     """PyTorch multiplies elements of one type alone; the message names the operands."""
     torch = needed("torch")

@@ -20,7 +20,7 @@ pub struct Given {
     pub padding: Option<CorePadding>,
     /// The name of the array in messages, if there is only one.
     pub called: String,
-    /// What the plan relies on.
+    /// The conditions that the plan relies on.
     pub conditions: Conditions,
 }
 

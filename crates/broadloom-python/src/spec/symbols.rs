@@ -35,7 +35,7 @@ impl Conditions {
     }
 }
 
-/// Where sizes become objects of Python.
+/// The way from sizes to objects of Python.
 #[derive(Clone, Copy)]
 pub struct Symbols<'a, 'py> {
     py: Python<'py>,
