@@ -250,7 +250,7 @@ def test_compiled_graphs_of_torch() -> None:
     ],
 )  # fmt: skip
 def test_exported_specs_hold_at_other_sizes(spec: str, step: int, rest: tuple[int, ...], least: int, sizes: dict[str, int]) -> None:
-    """A module that is exported at one size is right at all others, down to the least for which no axis has one element: PyTorch takes such axes apart."""
+    """A module that is exported at one size is right at all others. (PyTorch takes axes of one element apart, so no axis has one.)"""
     torch = needed("torch")
     function = bl.split if ";" in spec else bl.einsum
 
