@@ -83,7 +83,8 @@ class JaxFunction:
         wanted, array = self.inputs[name], jax.numpy.asarray(array)
         if _is_key(wanted) and jax.numpy.issubdtype(array.dtype, jax.dtypes.prng_key):
             array = jax.random.key_data(array)
-        if wanted.dtype.itemsize == 8 and not jax.config.jax_enable_x64:
+        config: Any = jax.config
+        if wanted.dtype.itemsize == 8 and not config.jax_enable_x64:
             short = {"int64": "i32", "float64": "f32"}[wanted.dtype.name]
             raise Error._plain(
                 f"the program stores `{name}` as {wanted.dtype}, and JAX has no numbers of 64 bits now",
@@ -105,7 +106,7 @@ class JaxFunction:
         import jax
         import numpy as np
 
-        if isinstance(checks, jax.core.Tracer):
+        if self._checks is None or isinstance(checks, jax.core.Tracer):
             return
         for (position, index), of in zip(np.asarray(checks).tolist(), self._checks[1]):
             if position >= 0:
@@ -262,11 +263,14 @@ def _checks(attributes: Any, outputs: dict[str, Any]) -> tuple[str, list[_Check]
     """The name of the result that says which indices are out of range, and what it is about, if a module has one."""
     from jaxlib.mlir import ir
 
+    def value(kind: Any, attribute: Any) -> Any:
+        return kind(attribute).value
+
     for name, attribute in zip(outputs, ir.ArrayAttr(attributes)):
         attribute = ir.DictAttr(attribute)
         if "broadloom.checks" in attribute:
             each = [ir.DictAttr(of) for of in ir.ArrayAttr(attribute["broadloom.checks"])]
-            text, number = (lambda of: ir.StringAttr(of).value), (lambda of: ir.IntegerAttr(of).value)
+            text, number = functools.partial(value, ir.StringAttr), functools.partial(value, ir.IntegerAttr)
             sizes = [tuple(map(number, ir.ArrayAttr(of["sizes"]))) for of in each]
             return name, [_Check(text(of["indices"]), known, text(of["of"]), number(of["below"])) for of, known in zip(each, sizes)]
     return None
