@@ -85,7 +85,7 @@ pub(crate) fn captured_place(graph: &Graph, captured: Captured) -> Option<Result
 /// The spec that made a tensor: its index, its first label and its first row.
 pub(crate) fn einsum_of(graph: &Graph, tensor: Tensor) -> Option<(u32, u32, u32)> {
     let data = graph.tensors.get(tensor.index())?;
-    match graph.steps.get(data.step as usize)? {
+    match graph.steps.get(data.step.index())? {
         Step::Op { op: Op::Einsum { spec, labels, rows, .. }, .. } => Some((*spec, *labels, *rows)),
         _ => None,
     }

@@ -329,7 +329,7 @@ impl Graph {
     /// The kind of a leaf; `None` if the tensor is not one.
     pub(crate) fn leaf(&self, tensor: Tensor) -> Option<Leaf> {
         let data = self.tensors.get(tensor.index())?;
-        match self.steps.get(data.step as usize) {
+        match self.steps.get(data.step.index()) {
             Some(Step::Leaf { leaf, .. }) => Some(*leaf),
             _ => None,
         }
@@ -442,7 +442,7 @@ impl Graph {
         sizes: &[(&str, &SizeSum)],
         shared: Option<&mut StatedNames>,
     ) -> Result<(), Error> {
-        let (step, shape) = (self.steps.len() as u32, shape.trim());
+        let (step, shape) = (self.next_step(), shape.trim());
         let decl = self.read_shape(shape).map_err(|error| {
             error.about(&format!("the shape of `{}`", names::label_of(self, tensor))).about_step(step)
         })?;

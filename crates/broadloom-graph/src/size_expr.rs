@@ -68,7 +68,7 @@ impl Graph {
         if captured.tensor.is_none_or(|tensor| !self.declarations.contains_key(&tensor.0)) {
             text = format!("{} = {text}", captured::captured_name(self, captured));
         }
-        let step = self.steps.len() as u32;
+        let step = self.next_step();
         self.facts.texts.insert(step, text.into());
         let made = self.finish(before, Step::Sum(captured));
         if made.is_err() {

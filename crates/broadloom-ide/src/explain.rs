@@ -2,7 +2,7 @@
 
 mod dim;
 
-use broadloom::{Captured, Kind, Shape, Why};
+use broadloom::{Captured, Kind, Shape, StepId, Why};
 use broadloom_diagnostics::{Span, StoryLine, tell};
 use broadloom_lang::{Dim, Made, Program, nearest};
 use serde::Serialize;
@@ -123,7 +123,7 @@ pub fn explain(analysis: &mut Analysis, name: &str) -> Result<Explained, Refusal
 }
 
 /// The place where a step of the graph was written.
-fn origin(program: &Program, step: Option<usize>) -> Option<Span> {
+fn origin(program: &Program, step: Option<StepId>) -> Option<Span> {
     program.origin(step?).map(|origin| origin.span)
 }
 

@@ -5,6 +5,7 @@ use broadloom_diagnostics::{Diagnostic, Span};
 
 use crate::codes;
 use crate::plan::Plan;
+use crate::program::Origins;
 use crate::progress::Progress;
 use crate::stream::{Batches, HAS_STREAMS, Stream};
 
@@ -114,7 +115,7 @@ impl Feeds {
 
 /// A batch that does not fit the data.
 fn refused(error: &broadloom::Error, batch: u64, span: Span) -> Box<Diagnostic> {
-    let wrong = crate::eval::diagnosed(error, span, &[]);
+    let wrong = crate::eval::diagnosed(error, span, &Origins::default());
     Box::new(wrong.with_note(format!("in batch {} of the stream", batch + 1)))
 }
 

@@ -12,7 +12,7 @@ use crate::eval::diagnosed;
 use crate::feed::Feeds;
 use crate::observer::{Observer, notice};
 use crate::plan::{Drawn, Plan};
-use crate::program::{Application, Made, Origin, Program};
+use crate::program::{Application, Made, Origins, Program};
 
 /// A program with its numbers.
 pub struct Ready {
@@ -21,7 +21,7 @@ pub struct Ready {
     /// Advice in the words of whoever runs it, where the language alone cannot give any.
     pub advice: fn(Remedy) -> Option<&'static str>,
     pub(crate) plan: Plan,
-    pub(crate) origins: Vec<Origin>,
+    pub(crate) origins: Origins,
     applications: Vec<Application>,
     /// The number of notices of the session that have been passed on.
     pub(crate) noticed: usize,
@@ -251,7 +251,7 @@ impl Ready {
 pub fn diagnose(
     error: &Error,
     span: Span,
-    origins: &[Origin],
+    origins: &Origins,
     advice: fn(Remedy) -> Option<&'static str>,
 ) -> Diagnostic {
     let mut wrong = diagnosed(error, span, origins);

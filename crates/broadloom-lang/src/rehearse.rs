@@ -5,7 +5,7 @@
 //! tensors that are not one number, values that nothing computes. They are found by going through
 //! the plan without numbers, see [`broadloom::Rehearsal`], and reported in the words of a run.
 
-use broadloom::{Error, ErrorKind, Initial, LeafKind, Node, Rehearsal, Remedy, Tensor};
+use broadloom::{Error, ErrorKind, Initial, LeafKind, Node, Rehearsal, Remedy, StepId, Tensor};
 use broadloom_diagnostics::Span;
 
 use crate::eval::diagnosed;
@@ -19,7 +19,7 @@ impl Program {
             return;
         }
         let sizes: Vec<(&str, u64)> = self.sizes.iter().map(|(name, size)| (name.as_str(), *size)).collect();
-        let origin = |step: usize| self.origins.get(step).map(|origin| origin.span);
+        let origin = |step: StepId| self.origins.get(step).map(|origin| origin.span);
         let main = Span::empty(self.main, 0);
         let rehearsal = match Rehearsal::lend(&mut self.graph, &sizes) {
             Ok(rehearsal) => rehearsal,
@@ -109,7 +109,7 @@ struct Refused {
 #[derive(Clone, Copy, PartialEq)]
 enum Of {
     Tensor(Tensor),
-    Step(usize),
+    Step(StepId),
     /// The text at a place.
     Place(Span),
 }

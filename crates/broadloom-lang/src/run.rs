@@ -12,7 +12,7 @@ use crate::feed::Feeds;
 use crate::mesh::OnMesh;
 use crate::observer::{Observer, Repeated, notice};
 use crate::plan::{Action, Plan, PrintedPiece, Repeat};
-use crate::program::{HAS_FILES, Origin, Program};
+use crate::program::{HAS_FILES, Origins, Program};
 use crate::progress::{Progress, Step};
 use crate::ready::{Ready, diagnose};
 use crate::show;
@@ -254,7 +254,7 @@ impl Repeat {
 
 struct Running<'p> {
     plan: &'p Plan,
-    origins: &'p [Origin],
+    origins: &'p Origins,
     advice: fn(Remedy) -> Option<&'static str>,
     session: &'p mut Session,
     observer: &'p mut dyn Observer,

@@ -44,7 +44,7 @@ pub use broadloom_graph::{
     LeafKind, Margins, MessageLine, Misfit, Multiples, Name, Node, Notation, OpenScan, Operation, Padding,
     PartialAxis, PartialRow, PartialShape, Projected, Remedy, RuntimeCheck, Said, Scanned, Scheme,
     SchemeAxis, Shape, Shapes, ShownAccess, ShownLoop, ShownNest, Sign, SizeSum, SliceIndex, SpecOptions,
-    StatedNames, Stats, SymbolicSize, Tensor, Why, Wording, certificate, example_shape, logic,
+    StatedNames, Stats, StepId, SymbolicSize, Tensor, Why, Wording, certificate, example_shape, logic,
 };
 pub use broadloom_native::{Cache, CacheUsage};
 pub use broadloom_run::{

@@ -15,7 +15,7 @@ const SAME_AXES: &str = "the declared axes, in the order batch, output, input, m
 
 /// Explains a leaf whose declaration does not fit its own data.
 pub(super) fn explain_buffer(graph: &Graph, case: Case<'_>) -> Option<Error> {
-    let Some(Step::Leaf { tensor, .. }) = graph.steps.get(case.refused as usize) else { return None };
+    let Some(Step::Leaf { tensor, .. }) = graph.steps.get(case.refused.index()) else { return None };
     let Declaration { shape, decl, given, .. } = graph.declarations.get(tensor)?;
     let name = names::message_name(graph, Tensor(*tensor));
     Some(match given {

@@ -92,7 +92,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::codes;
 use crate::plan::{Action, Plan};
-use crate::program::{Dim, Made, Options, Origin, Written};
+use crate::program::{Dim, Made, Options, Origin, Origins, Written};
 use crate::syntax::ast::{ExprId, ExprKind, File, Ident, Name, Names, Statement};
 use crate::value::{BuiltinId, Defining, Function, Layer, Scope, Value};
 use taken_names::TakenNames;
@@ -124,7 +124,7 @@ pub(crate) struct Eval<'o> {
     pub diagnostics: Vec<Diagnostic>,
     pub plan: Plan,
     /// The origin of each step of the graph.
-    pub origins: Vec<Origin>,
+    pub origins: Origins,
     /// The functions that were applied.
     pub applied: Vec<Applied>,
     /// The innermost function that is being applied.
@@ -265,7 +265,7 @@ impl<'o> Eval<'o> {
             graph: Watched::default(),
             diagnostics: Vec::new(),
             plan: Plan::default(),
-            origins: Vec::new(),
+            origins: Origins::default(),
             applied: Vec::new(),
             application: None,
             made: Vec::new(),
@@ -458,7 +458,7 @@ impl<'o> Eval<'o> {
     /// Notes where the last steps of the graph come from.
     fn note_origins(&mut self, span: Span) {
         let origin = Origin { span: self.place(span), inner: span, application: self.application };
-        self.origins.resize(self.graph.quiet().steps(), origin);
+        self.origins.extend_to(self.graph.quiet().steps(), origin);
     }
 
     /// The value of a name here.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use broadloom_core::projection::{AxisIndex, Component, Verdict};
 use broadloom_graph::lowering::{Face, Formula, Lookup, Slot, Sorting, Special, accumulated};
-use broadloom_graph::{Error, ErrorKind, Fill, Graph, Projected, Tensor};
+use broadloom_graph::{Error, ErrorKind, Fill, Graph, Projected, StepId, Tensor};
 use broadloom_loops::{Binary, BufferId, Cell, Index, Nest, Scalar, Size, Statement, Unary};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -16,7 +16,7 @@ use super::{Content, Lowering, slice_symbol, start_in};
 /// The context of an assignment: its step, the projections, and the index of its result.
 #[derive(Clone)]
 pub(super) struct AssignContext {
-    pub step: u32,
+    pub step: StepId,
     pub nest: Arc<Projected>,
     pub result: usize,
     pub backward: bool,
@@ -32,7 +32,7 @@ pub(super) struct AssignContext {
 type Start = (Option<f64>, bool);
 
 impl AssignContext {
-    pub fn new(step: u32, nest: Arc<Projected>, result: usize, backward: bool) -> AssignContext {
+    pub fn new(step: StepId, nest: Arc<Projected>, result: usize, backward: bool) -> AssignContext {
         AssignContext {
             step,
             nest,
@@ -74,7 +74,7 @@ impl AssignContext {
 
 impl Lowering<'_> {
     /// Lowers everything that a step computes.
-    pub(super) fn forward(&mut self, step: u32) -> Result<(), Error> {
+    pub(super) fn forward(&mut self, step: StepId) -> Result<(), Error> {
         if let Some(function) = self.graph.special(step).and_then(Special::matrix) {
             self.matrices(step, function)?;
             self.belong_to(step);
@@ -311,7 +311,7 @@ impl Lowering<'_> {
         Cell { buffer, index }
     }
 
-    fn run_time_index(&mut self, step: u32) -> Index {
+    fn run_time_index(&mut self, step: StepId) -> Index {
         match slice_symbol(self.graph, step, self.layout) {
             Some((symbol, name)) => Index::Symbol(self.symbol(symbol, &name)),
             None => Index::At(Component::fixed(0)),
@@ -412,7 +412,7 @@ impl Lowering<'_> {
     }
 
     /// Checks every index before rows are looked up.
-    fn check_indices(&mut self, step: u32) {
+    fn check_indices(&mut self, step: StepId) {
         let &[operand, ids] = self.graph.step_operands(step) else { return };
         let Some(lookup) = self.graph.special(step).and_then(Special::lookup) else { return };
         let table = if lookup == Lookup::Scattered { self.graph.first_result(step) } else { operand };
@@ -429,7 +429,7 @@ impl Lowering<'_> {
     }
 
     /// Sorts the rows of a tensor along an axis.
-    fn sort(&mut self, step: u32, sorting: Sorting) {
+    fn sort(&mut self, step: StepId, sorting: Sorting) {
         let (Some(&x), result) = (self.graph.step_operands(step).first(), self.graph.first_result(step))
         else {
             return;

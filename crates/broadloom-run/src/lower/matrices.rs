@@ -12,7 +12,7 @@
 
 use broadloom_core::projection::Component;
 use broadloom_graph::lowering::Face;
-use broadloom_graph::{Error, ErrorKind, Graph, MessageLine, Tensor};
+use broadloom_graph::{Error, ErrorKind, Graph, MessageLine, StepId, Tensor};
 use broadloom_loops::{Binary, Cell, Index, MatrixFunction, Nest, Role, Scalar, Size, Statement};
 use rustc_hash::FxHashSet;
 
@@ -27,7 +27,7 @@ struct Elements {
 
 impl Lowering<'_> {
     /// Lowers a step that computes a function of matrices.
-    pub(super) fn matrices(&mut self, step: u32, function: MatrixFunction) -> Result<(), Error> {
+    pub(super) fn matrices(&mut self, step: StepId, function: MatrixFunction) -> Result<(), Error> {
         if let (true, [columns, rows]) =
             (function.is_tall(), &self.layout.matrix_sizes(self.graph, step, function)[..])
             && rows.below(*columns)
@@ -47,7 +47,7 @@ impl Lowering<'_> {
     /// Lowers the gradients of such a step.
     pub(super) fn matrices_backward(
         &mut self,
-        step: u32,
+        step: StepId,
         function: MatrixFunction,
         wanted: &[bool],
         begun: &mut FxHashSet<Tensor>,
@@ -85,7 +85,7 @@ impl Lowering<'_> {
     /// Copies everything that a function reads. The gradient of a result that has none is 0.
     fn pack(
         &mut self,
-        step: u32,
+        step: StepId,
         function: MatrixFunction,
         backward: bool,
         has_gradient: &dyn Fn(Tensor) -> bool,
@@ -112,7 +112,7 @@ impl Lowering<'_> {
     }
 
     /// Runs a function on all rows.
-    fn call(&mut self, step: u32, function: MatrixFunction, backward: bool) {
+    fn call(&mut self, step: StepId, function: MatrixFunction, backward: bool) {
         let buffer = self.buffer(Content::Work(step, backward));
         let sizes = self.program.buffer(buffer).sizes.clone();
         let batch = &sizes[..sizes.len().saturating_sub(1)];
@@ -129,7 +129,7 @@ impl Lowering<'_> {
     /// Copies a part of a row to a tensor, or adds it to one.
     fn unpack(
         &mut self,
-        step: u32,
+        step: StepId,
         (function, backward): (MatrixFunction, bool),
         (tensor, part): (Tensor, usize),
         to: Content,
@@ -148,7 +148,7 @@ impl Lowering<'_> {
     /// The loops over a tensor and the part of a row that it belongs to. An axis that broadcasts has a loop of its whole length.
     fn elements(
         &mut self,
-        step: u32,
+        step: StepId,
         (function, backward): (MatrixFunction, bool),
         tensor: Tensor,
         part: usize,
@@ -205,14 +205,14 @@ impl Lowering<'_> {
         made
     }
 
-    fn matrix_comment(&self, step: u32, backward: bool) -> String {
+    fn matrix_comment(&self, step: StepId, backward: bool) -> String {
         let subject = self.graph.subject(step).replace('`', "");
         if backward { format!("gradients of {subject}") } else { subject }
     }
 }
 
 /// The error for a result through which no gradient goes back.
-fn no_gradient(graph: &Graph, step: u32, result: Tensor) -> Error {
+fn no_gradient(graph: &Graph, step: StepId, result: Tensor) -> Error {
     let name = graph.message_name(result);
     Error::new(ErrorKind::Use, format!("no gradient goes back through the vectors of `svd`, and `{name}` are some"))
         .about_step(step)
@@ -223,7 +223,7 @@ fn no_gradient(graph: &Graph, step: u32, result: Tensor) -> Error {
 }
 
 /// The error for a matrix with fewer rows than columns, which the program did not say where the function was written.
-fn wide(graph: &Graph, step: u32, function: MatrixFunction, (rows, columns): (Size, Size)) -> Error {
+fn wide(graph: &Graph, step: StepId, function: MatrixFunction, (rows, columns): (Size, Size)) -> Error {
     let name = function.written();
     let message = format!(
         "`{name}` has to know whether a matrix has more columns than rows, and only what follows says that these have {rows} rows, their \

@@ -27,7 +27,7 @@ use std::sync::Arc;
 
 use broadloom_array::{Array, Dtype};
 use broadloom_graph::lowering::{Face, Inferred, Leaf};
-use broadloom_graph::{Error, ErrorKind, Graph, Remedy, Tensor};
+use broadloom_graph::{Error, ErrorKind, Graph, Remedy, StepId, Tensor};
 use broadloom_loops::Program;
 use broadloom_xla::Processes;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -447,7 +447,7 @@ impl Session {
         self.prepared[at].lowered.symbols.iter().map(value).collect()
     }
 
-    fn position(&self, step: u32, below: u64) -> Result<i64, Error> {
+    fn position(&self, step: StepId, below: u64) -> Result<i64, Error> {
         let slice = self.graph.first_result(step);
         let name = self.graph.label_of(slice);
         match self.positions.get(&slice) {

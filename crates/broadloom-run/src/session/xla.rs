@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use broadloom_graph::{Error, ErrorKind};
+use broadloom_graph::{Error, ErrorKind, StepId};
 use broadloom_loops::reference::Stop;
 use broadloom_loops::{Buffer, BufferId, Storage};
 use broadloom_xla::{Argument, Compiled, Driver, Input, Module};
@@ -40,7 +40,7 @@ impl Session {
     pub fn stablehlo_with_places(
         &mut self,
         routine: &Routine,
-        place: &dyn Fn(usize) -> Option<String>,
+        place: &dyn Fn(StepId) -> Option<String>,
     ) -> Result<String, Error> {
         self.refresh()?;
         if let Some(name) = self.sizes.undecided() {
