@@ -407,7 +407,7 @@ impl Run<'_> {
         match statement {
             Statement::Loop(each) => {
                 for value in 0..each.extent.get() {
-                    self.vars[each.var as usize] = value;
+                    self.vars[each.var.index()] = value;
                     self.block(&each.body)?;
                 }
             }
@@ -440,11 +440,11 @@ impl Run<'_> {
                 );
             }
             Statement::Declare { local, value } => {
-                self.locals[local.0 as usize] = round(self.reals.of_local(*local), self.scalar(value)?);
+                self.locals[local.index()] = round(self.reals.of_local(*local), self.scalar(value)?);
             }
             Statement::Update { local, accumulate, value } => {
                 let value = self.scalar(value)?;
-                let held = &mut self.locals[local.0 as usize];
+                let held = &mut self.locals[local.index()];
                 *held = match accumulate {
                     Some(Binary::Add) => *held + value,
                     Some(function) => round(self.real, function.of(*held, value)),
@@ -629,7 +629,7 @@ impl Run<'_> {
         Ok(match scalar {
             Scalar::Number(value) => round(self.real, *value),
             Scalar::Load(cell) => self.load(cell)?,
-            Scalar::Local(local) => round(self.real, self.locals[local.0 as usize]),
+            Scalar::Local(local) => round(self.real, self.locals[local.index()]),
             Scalar::Position(sum) => round(self.real, sum.at(&self.vars) as f64),
             Scalar::Symbol(symbol) => round(self.real, self.symbols[*symbol as usize] as f64),
             Scalar::Uniform { key, stream, at } => {

@@ -1,13 +1,13 @@
 //! The stores of a program, with the loops around them and the cells that they read.
 
-use broadloom_loops::{Binary, Cell, Index, Program, Statement};
+use broadloom_loops::{Binary, Cell, Index, LoopVar, Program, Statement};
 
 /// A store or a check, with the loops around it.
 pub(crate) struct Access<'p> {
     /// The place of its nest.
     pub nest: usize,
     /// The variables and extents of the loops.
-    pub loops: Vec<(u32, u64)>,
+    pub loops: Vec<(LoopVar, u64)>,
     /// The cell that is written, or checked.
     pub cell: &'p Cell,
     /// The cells that are read, those in indices included, but not the old value of the cell that is written.
@@ -28,7 +28,7 @@ pub(crate) enum Kind {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Way {
     /// By a loop that goes through all its positions in order.
-    Along(u32),
+    Along(LoopVar),
     /// In any other way.
     Other,
 }
@@ -57,7 +57,7 @@ pub(crate) fn accesses(program: &Program) -> Vec<Access<'_>> {
 fn inside<'p>(
     statement: &'p Statement,
     nest: usize,
-    loops: &mut Vec<(u32, u64)>,
+    loops: &mut Vec<(LoopVar, u64)>,
     found: &mut Vec<Access<'p>>,
 ) {
     let (cell, kind) = match statement {

@@ -6,7 +6,7 @@
 
 use crate::access::{Access, Kind, Way, accesses};
 use crate::{Division, Mesh, Routine};
-use broadloom_loops::{Cell, Index, Program};
+use broadloom_loops::{Cell, Index, LoopVar, Program};
 
 /// Something that several devices do together.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -94,7 +94,7 @@ fn live(routine: &Routine<'_>, all: &[Access<'_>]) -> Vec<bool> {
 }
 
 /// A loop with the mesh axis that it is divided over.
-type Divided = Vec<(u32, usize)>;
+type Divided = Vec<(LoopVar, usize)>;
 
 struct Reading<'a> {
     routine: &'a Routine<'a>,
@@ -226,7 +226,7 @@ impl<'a> Reading<'a> {
 
 /// True if a cell does not depend on a loop, or only through numbers that are looked up: the loop adds to cells that other iterations
 /// add to as well.
-fn is_reduced(cell: &Cell, var: u32) -> bool {
+fn is_reduced(cell: &Cell, var: LoopVar) -> bool {
     cell.index.iter().all(|index| match index {
         Index::At(sum) => sum.terms.iter().all(|(_, known)| *known != var),
         Index::Symbol(_) | Index::Value(_) => true,

@@ -1,5 +1,7 @@
 //! The division of every tensor that follows from requests, or the conflicts between them.
 
+use broadloom_loops::LoopVar;
+
 use crate::access::{Access, Kind, Way, accesses};
 use crate::{Axis, Groups, Mesh, Routine};
 
@@ -170,7 +172,7 @@ impl Choices<'_> {
 
     /// Spreads choices between the cells of one store. Returns true if there is a new one.
     fn spread_in(&mut self, routine: &Routine<'_>, access: &Access<'_>) -> bool {
-        let along: Vec<(u32, Axis)> = [access.cell]
+        let along: Vec<(LoopVar, Axis)> = [access.cell]
             .into_iter()
             .chain(&access.reads)
             .flat_map(|cell| {

@@ -1,5 +1,7 @@
 //! Axis groups: the axes that loops join.
 
+use broadloom_loops::LoopVar;
+
 use crate::access::{Kind, Way, accesses};
 use crate::{Axis, Routine};
 
@@ -34,7 +36,7 @@ impl Groups {
             if access.kind == Kind::Check {
                 continue;
             }
-            let mut joined: Vec<(u32, usize)> = Vec::new();
+            let mut joined: Vec<(LoopVar, usize)> = Vec::new();
             for cell in [access.cell].into_iter().chain(&access.reads) {
                 let tensor = routine.tensors[cell.buffer.index()];
                 for (place, index) in cell.index.iter().enumerate() {

@@ -9,11 +9,10 @@
 //!
 //! Subtraction from a cell or a variable becomes the addition of the opposite, so that there are fewer cases later.
 
-use broadloom_core::projection::Component;
 use broadloom_loops::function::{Binary, Unary};
 use broadloom_loops::program::{Program, Statement};
 use broadloom_loops::scalar::Scalar;
-use broadloom_loops::{BufferId, Cell, Dtype, Index, MatrixFunction, Size};
+use broadloom_loops::{BufferId, Cell, Dtype, Index, Local, LoopSum, LoopVar, MatrixFunction, Size};
 use rustc_hash::FxHashSet;
 
 use crate::Error;
@@ -24,7 +23,7 @@ pub(crate) struct Access {
     /// The buffer.
     pub buffer: BufferId,
     /// The part of the place that depends on loops alone.
-    pub at: Component,
+    pub at: LoopSum,
     /// Strides and the symbols they go with.
     pub symbols: Vec<(Size, u32)>,
     /// Strides and the numbers from memory they go with.
@@ -51,10 +50,10 @@ pub(crate) struct Gather {
 pub(crate) enum Value {
     Number(f64),
     Load(Access),
-    Local(u32),
-    Position(Component),
+    Local(Local),
+    Position(LoopSum),
     Symbol(u32),
-    Uniform { key: u32, stream: u64, at: Component },
+    Uniform { key: u32, stream: u64, at: LoopSum },
     Unary(Unary, Box<Value>),
     Binary(Binary, Box<Value>, Box<Value>),
     Select(Box<Value>, Box<Value>, Box<Value>),
@@ -63,12 +62,12 @@ pub(crate) enum Value {
 /// A loop.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Looped {
-    pub var: u32,
+    pub var: LoopVar,
     pub extent: Size,
     pub parallel: bool,
     /// If it runs only within a block of its range: the loop over blocks, and the length of a
     /// block.
-    pub block: Option<(u32, u64)>,
+    pub block: Option<(LoopVar, u64)>,
     /// True if many of its iterations go through its body in lockstep.
     pub interleaved: bool,
     pub body: Vec<FlatStatement>,
@@ -79,8 +78,8 @@ pub(crate) struct Looped {
 pub(crate) enum FlatStatement {
     Loop(Looped),
     Store { to: Access, accumulate: Option<Binary>, value: Value },
-    Declare { local: u32, value: Value },
-    Update { local: u32, accumulate: Option<Binary>, value: Value },
+    Declare { local: Local, value: Value },
+    Update { local: Local, accumulate: Option<Binary>, value: Value },
     Check { cell: Access, below: Size, of: BufferId },
     Sort(Sorted),
     Matrix { function: MatrixFunction, work: Access, sizes: Vec<Size> },
@@ -154,7 +153,7 @@ struct Lower<'a> {
     /// The extents of the loops in scope.
     extents: Vec<Option<Size>>,
     /// The locals in scope.
-    declared: FxHashSet<u32>,
+    declared: FxHashSet<Local>,
 }
 
 impl Lower<'_> {
@@ -173,14 +172,14 @@ impl Lower<'_> {
             // Loops that never run need no code and no checks.
             Statement::Loop(each) if each.extent == 0 => return Ok(()),
             Statement::Loop(each) => {
-                let known = self.extents.get_mut(each.var as usize);
+                let known = self.extents.get_mut(each.var.index());
                 let known = known.ok_or_else(|| Error::program("a loop has no variable"))?;
                 if known.is_some() {
                     return Err(Error::program("two loops, one in the other, have the same variable"));
                 }
                 *known = Some(each.extent);
                 let body = self.block(&each.body)?;
-                self.extents[each.var as usize] = None;
+                self.extents[each.var.index()] = None;
                 FlatStatement::Loop(Looped {
                     var: each.var,
                     extent: each.extent,
@@ -202,17 +201,17 @@ impl Lower<'_> {
                     return Err(Error::program("there are fewer variables than the program uses"));
                 }
                 // A variable that is declared again is the same variable.
-                if self.declared.insert(local.0) {
-                    FlatStatement::Declare { local: local.0, value }
+                if self.declared.insert(*local) {
+                    FlatStatement::Declare { local: *local, value }
                 } else {
-                    FlatStatement::Update { local: local.0, accumulate: None, value }
+                    FlatStatement::Update { local: *local, accumulate: None, value }
                 }
             }
             Statement::Update { local, accumulate, value } => {
-                self.in_scope(local.0)?;
+                self.in_scope(*local)?;
                 let value = self.value(value, false)?;
                 let (accumulate, value) = without_subtraction(*accumulate, value);
-                FlatStatement::Update { local: local.0, accumulate, value }
+                FlatStatement::Update { local: *local, accumulate, value }
             }
             Statement::Check { cell, below, of } => {
                 self.known(*of)?;
@@ -258,9 +257,9 @@ impl Lower<'_> {
                 if cells == 0 {
                     return Ok(());
                 }
-                let var = self.flat.vars.len() as u32;
+                let var = LoopVar(self.flat.vars.len() as u32);
                 self.flat.vars.push("cell".into());
-                let at = Component::iterate(var);
+                let at = LoopSum::iterate(var);
                 let to =
                     Access { buffer: *buffer, at, symbols: Vec::new(), gathers: Vec::new(), guarded: false };
                 let store = FlatStatement::Store { to, accumulate: None, value: Value::Number(*value) };
@@ -289,7 +288,7 @@ impl Lower<'_> {
         self.known(start.buffer)?;
         let buffer = self.program.buffer(start.buffer);
         let axis = axis as usize;
-        let whole = start.index.get(axis) == Some(&Index::At(Component::fixed(0)))
+        let whole = start.index.get(axis) == Some(&Index::At(LoopSum::fixed(0)))
             && buffer.sizes.get(axis) == Some(&count);
         match buffer.strides().get(axis) {
             Some(stride) if whole => Ok(*stride),
@@ -308,10 +307,10 @@ impl Lower<'_> {
         self.program.buffers.get(cell.buffer.index()).is_some_and(|buffer| buffer.cells() == 0)
     }
 
-    fn in_scope(&self, local: u32) -> Result<(), Error> {
+    fn in_scope(&self, local: Local) -> Result<(), Error> {
         match self.declared.contains(&local) {
             true => Ok(()),
-            false => Err(Error::program(format!("variable t{local} is used where it does not exist"))),
+            false => Err(Error::program(format!("variable t{} is used where it does not exist", local.0))),
         }
     }
 
@@ -323,8 +322,8 @@ impl Lower<'_> {
     }
 
     /// The least and the greatest value of a sum of loops.
-    fn range(&self, sum: &Component) -> Result<(Size, Size), Error> {
-        let extent = |var: u32| self.extents.get(var as usize).copied().flatten();
+    fn range(&self, sum: &LoopSum) -> Result<(Size, Size), Error> {
+        let extent = |var: LoopVar| self.extents.get(var.index()).copied().flatten();
         if sum.terms.iter().any(|(_, var)| extent(*var).is_none()) {
             return Err(Error::program("an index uses a loop that is not around it"));
         }
@@ -340,10 +339,10 @@ impl Lower<'_> {
         if cell.index.len() != buffer.sizes.len() {
             return wrong("there is not one index for each axis");
         }
-        let mut at = Component::fixed(0);
+        let mut at = LoopSum::fixed(0);
         let mut access = Access {
             buffer: cell.buffer,
-            at: Component::fixed(0),
+            at: LoopSum::fixed(0),
             symbols: Vec::new(),
             gathers: Vec::new(),
             guarded: false,
@@ -391,7 +390,7 @@ impl Lower<'_> {
     }
 
     fn value(&mut self, scalar: &Scalar, guarded: bool) -> Result<Value, Error> {
-        let checked = |lower: &Self, sum: &Component| match lower.range(sum)? {
+        let checked = |lower: &Self, sum: &LoopSum| match lower.range(sum)? {
             (low, high) if low.is_moderate() && high.is_moderate() => Ok(sum.clone()),
             _ => Err(Error::program("a position is too large")),
         };
@@ -401,8 +400,8 @@ impl Lower<'_> {
             Scalar::Load(cell) if guarded && self.is_empty(cell) => Value::Number(0.0),
             Scalar::Load(cell) => Value::Load(self.access(cell, guarded)?),
             Scalar::Local(local) => {
-                self.in_scope(local.0)?;
-                Value::Local(local.0)
+                self.in_scope(*local)?;
+                Value::Local(*local)
             }
             Scalar::Position(sum) => Value::Position(checked(self, sum)?),
             Scalar::Symbol(symbol) => {
@@ -437,12 +436,12 @@ fn without_subtraction(accumulate: Option<Binary>, value: Value) -> (Option<Bina
 impl Access {
     /// The distance by which the place moves in one step of a loop. For places that memory decides,
     /// only the part that the loop decides directly.
-    pub fn stride(&self, var: u32) -> Size {
+    pub fn stride(&self, var: LoopVar) -> Size {
         self.at.coefficient(var)
     }
 
     /// Returns true if the place depends on a loop.
-    pub fn depends_on(&self, var: u32) -> bool {
+    pub fn depends_on(&self, var: LoopVar) -> bool {
         self.stride(var) != 0 || self.gathers.iter().any(|gather| gather.at.depends_on(var))
     }
 
@@ -466,7 +465,7 @@ impl Access {
     }
 
     /// Changes every sum of loops in it.
-    pub fn each_sum_mut(&mut self, change: &mut impl FnMut(&mut Component)) {
+    pub fn each_sum_mut(&mut self, change: &mut impl FnMut(&mut LoopSum)) {
         change(&mut self.at);
         self.gathers.iter_mut().for_each(|gather| gather.at.each_sum_mut(change));
     }
@@ -522,14 +521,14 @@ impl Value {
     }
 
     /// Returns true if it uses a local.
-    pub fn uses(&self, local: u32) -> bool {
+    pub fn uses(&self, local: Local) -> bool {
         let mut uses = false;
         self.each(&mut |value| uses |= matches!(value, Value::Local(known) if *known == local));
         uses
     }
 
     /// Changes every sum of loops in it.
-    pub fn each_sum_mut(&mut self, change: &mut impl FnMut(&mut Component)) {
+    pub fn each_sum_mut(&mut self, change: &mut impl FnMut(&mut LoopSum)) {
         match self {
             Value::Load(access) => access.each_sum_mut(change),
             Value::Position(at) | Value::Uniform { at, .. } => change(at),
@@ -615,7 +614,7 @@ impl FlatStatement {
     }
 
     /// Changes every sum of loops of the step itself.
-    pub fn each_sum_mut(&mut self, change: &mut impl FnMut(&mut Component)) {
+    pub fn each_sum_mut(&mut self, change: &mut impl FnMut(&mut LoopSum)) {
         match self {
             FlatStatement::Store { to, value, .. } => {
                 to.each_sum_mut(change);

@@ -3,12 +3,12 @@
 use super::body::{Body, Loops, Points, Source, Store};
 use super::function::{Writer, in_quotes};
 use super::types::tensor;
-use crate::buffer::{Cell, Index};
+use crate::buffer::{Cell, Index, LoopVar};
 use crate::{BufferId, Dtype};
 
 /// The loops, or one that runs once if there are none: values named inside a loop are local to it.
 fn at_least_one(loops: &Loops) -> &Loops {
-    const ONCE: [(u32, u64); 1] = [(u32::MAX, 1)];
+    const ONCE: [(LoopVar, u64); 1] = [(LoopVar(u32::MAX), 1)];
     if loops.is_empty() { &ONCE } else { loops }
 }
 
@@ -106,12 +106,12 @@ impl Writer<'_> {
         &mut self,
         loops: &Loops,
         carried: Option<(&[String], &[String], &str, &str)>,
-    ) -> Vec<(u32, String)> {
+    ) -> Vec<(LoopVar, String)> {
         let (zero, one) = (self.index_constant(0), self.index_constant(1));
         let ends: Vec<String> = loops.iter().map(|(_, extent)| self.index_constant(*extent)).collect();
         let mut points = Vec::new();
         for (depth, ((var, _), end)) in loops.iter().zip(&ends).enumerate() {
-            let wanted = self.program.vars.get(*var as usize).map_or("i", String::as_str);
+            let wanted = self.program.vars.get(var.index()).map_or("i", String::as_str);
             let point = self.names.fresh(wanted);
             let head = format!("scf.for {point} = {zero} to {end} step {one}");
             let line = match carried {

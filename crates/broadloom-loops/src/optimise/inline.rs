@@ -17,7 +17,7 @@ use super::access::{Perfect, Scope, Uses, each_cell, each_in_scope, is_inside, i
 use super::cost::{Cost, is_contraction};
 use super::rewrite::{Substitution, replace_in_body, substitute};
 use super::rounding::Rounding;
-use crate::buffer::{BufferId, Cell, Index, Storage};
+use crate::buffer::{BufferId, Cell, Index, LoopVar, Storage};
 use crate::function::Binary;
 use crate::program::{Nest, Program, Statement};
 use crate::rounding::round;
@@ -83,7 +83,7 @@ struct Source {
     nest: usize,
     buffer: BufferId,
     /// The variable of each axis of more than one cell.
-    axes: Vec<Option<u32>>,
+    axes: Vec<Option<LoopVar>>,
     value: Scalar,
     /// True if it holds in the margins too.
     margins: bool,
@@ -123,7 +123,7 @@ impl Source {
 
     /// The contents of a cell.
     fn at(&self, cell: &Cell) -> Option<Scalar> {
-        let bind = |(axis, index): (&Option<u32>, &Index)| axis.map(|var| (var, index.clone()));
+        let bind = |(axis, index): (&Option<LoopVar>, &Index)| axis.map(|var| (var, index.clone()));
         let by: Substitution = self.axes.iter().zip(&cell.index).filter_map(bind).collect();
         substitute(&self.value, &by)
     }

@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 use wasm_encoder::{BlockType, Function, InstructionSink, MemArg, MemArgTarget, ValType};
 
-use crate::buffer::{BufferId, Cell, Local};
+use crate::buffer::{BufferId, Cell, Local, LoopVar};
 use crate::program::{Loop, Program, Statement};
 use crate::reference::Reals;
 use crate::wasm::Import;
@@ -24,7 +24,7 @@ pub(crate) struct Code<'a> {
     variables: Vec<ValType>,
     /// The variables of buffers (their addresses), of loops and of locals.
     buffers: FxHashMap<BufferId, u32>,
-    loops: FxHashMap<u32, u32>,
+    loops: FxHashMap<LoopVar, u32>,
     locals: FxHashMap<Local, u32>,
     /// The addresses of cells that are kept up to date in the innermost loop.
     pub pointers: FxHashMap<Cell, u32>,
@@ -86,7 +86,7 @@ impl<'a> Code<'a> {
     }
 
     /// The variable of a loop that is under way.
-    pub fn loop_variable(&self, var: u32) -> Option<u32> {
+    pub fn loop_variable(&self, var: LoopVar) -> Option<u32> {
         self.loops.get(&var).copied()
     }
 

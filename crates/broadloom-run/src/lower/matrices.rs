@@ -10,17 +10,18 @@
 //! Rows are output axes, columns are input axes. There is a row of numbers for each of the first operand's batch axes; where it has none,
 //! batch axes of other tensors are further columns.
 
-use broadloom_core::projection::Component;
 use broadloom_graph::lowering::Face;
 use broadloom_graph::{Error, ErrorKind, Graph, MessageLine, StepId, Tensor};
-use broadloom_loops::{Binary, Cell, Index, MatrixFunction, Nest, Role, Scalar, Size, Statement};
+use broadloom_loops::{
+    Binary, Cell, Index, LoopSum, LoopVar, MatrixFunction, Nest, Role, Scalar, Size, Statement,
+};
 use rustc_hash::FxHashSet;
 
 use super::{Content, Lowering};
 
 /// The loops over the elements of a tensor in a row of matrices, and where they are in both.
 struct Elements {
-    loops: Vec<(u32, Size)>,
+    loops: Vec<(LoopVar, Size)>,
     index: Vec<Index>,
     work: Vec<Index>,
 }
@@ -116,10 +117,10 @@ impl Lowering<'_> {
         let buffer = self.buffer(Content::Work(step, backward));
         let sizes = self.program.buffer(buffer).sizes.clone();
         let batch = &sizes[..sizes.len().saturating_sub(1)];
-        let loops: Vec<(u32, Size)> = batch.iter().map(|size| (self.program.add_var("b"), *size)).collect();
-        let mut index: Vec<Index> =
-            loops.iter().map(|(var, _)| Index::At(Component::iterate(*var))).collect();
-        index.push(Index::At(Component::fixed(0)));
+        let loops: Vec<(LoopVar, Size)> =
+            batch.iter().map(|size| (self.program.add_var("b"), *size)).collect();
+        let mut index: Vec<Index> = loops.iter().map(|(var, _)| Index::At(LoopSum::iterate(*var))).collect();
+        index.push(Index::At(LoopSum::fixed(0)));
         let sizes = self.layout.matrix_sizes(self.graph, step, function);
         let run = Statement::Matrix { function, work: Cell { buffer, index }, sizes };
         let comment = self.matrix_comment(step, backward);
@@ -161,14 +162,14 @@ impl Lowering<'_> {
         let [n_rows, n_columns] =
             [0, 1].map(|at| function.part(part).get(at).map_or(Size::ONE, |at| sizes[*at]));
         let mut made = Elements { loops: Vec::new(), index: Vec::new(), work: Vec::new() };
-        let mut place = Component::fixed(function.place(part, &sizes));
-        let zero = || Index::At(Component::fixed(0));
+        let mut place = LoopSum::fixed(function.place(part, &sizes));
+        let zero = || Index::At(LoopSum::fixed(0));
         for (at, size) in batch.iter().enumerate() {
             let var = self.program.add_var("b");
             made.loops.push((var, *size));
-            made.work.push(Index::At(Component::iterate(var)));
+            made.work.push(Index::At(LoopSum::iterate(var)));
             match axes.batch.get(at) {
-                Some(own) if own == size => made.index.push(Index::At(Component::iterate(var))),
+                Some(own) if own == size => made.index.push(Index::At(LoopSum::iterate(var))),
                 Some(_) => made.index.push(zero()),
                 None => {}
             }
@@ -185,8 +186,8 @@ impl Lowering<'_> {
         let mut along = |own: Size, whole: Size, stride: Size, name: &str| {
             let var = self.program.add_var(name);
             made.loops.push((var, whole));
-            place = place.plus(&Component::new(0, [(stride, var)]));
-            if own == whole { Index::At(Component::iterate(var)) } else { zero() }
+            place = place.plus(&LoopSum::new(0, [(stride, var)]));
+            if own == whole { Index::At(LoopSum::iterate(var)) } else { zero() }
         };
         let whole = |own: Size| if columns == 1 { n_columns } else { own };
         for (own, stride) in spread.iter().zip(&strides) {

@@ -18,11 +18,11 @@ mod shown;
 use std::sync::Arc;
 
 use broadloom_array::random::key_of;
-use broadloom_core::projection::Component;
 use broadloom_graph::lowering::{Face, Leaf, Op};
 use broadloom_graph::{Error, Graph, SliceIndex as Position, StepId, Tensor};
 use broadloom_loops::{
-    Binary, Buffer, BufferId, Cell, Dtype, Index, Nest, Program, Scalar, Size, Statement, Storage, Unary,
+    Binary, Buffer, BufferId, Cell, Dtype, Index, LoopSum, LoopVar, Nest, Program, Scalar, Size, Statement,
+    Storage, Unary,
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -366,23 +366,24 @@ impl Lowering<'_> {
     }
 
     /// Sets each element of a tensor to a function of its position in memory.
-    fn positions(&mut self, tensor: Tensor, value: impl Fn(Component) -> Scalar) {
+    fn positions(&mut self, tensor: Tensor, value: impl Fn(LoopSum) -> Scalar) {
         self.each_cell(Content::Value(tensor), self.graph.short_name(tensor), |_, at| value(at));
     }
 
     /// Sets each element of a node to a function of its index, and of its position in memory.
-    fn each_cell(&mut self, node: Content, comment: String, value: impl Fn(&[Index], Component) -> Scalar) {
+    fn each_cell(&mut self, node: Content, comment: String, value: impl Fn(&[Index], LoopSum) -> Scalar) {
         let buffer = self.buffer(node);
         let sizes = self.program.buffer(buffer).sizes.clone();
-        let loops: Vec<(u32, Size)> = sizes.iter().map(|size| (self.program.add_var("i"), *size)).collect();
+        let loops: Vec<(LoopVar, Size)> =
+            sizes.iter().map(|size| (self.program.add_var("i"), *size)).collect();
         let mut stride = Size::ONE;
-        let mut terms: Vec<(Size, u32)> = Vec::new();
+        let mut terms: Vec<(Size, LoopVar)> = Vec::new();
         for (var, size) in loops.iter().rev() {
             terms.push((stride, *var));
             stride = stride * *size;
         }
-        let index: Vec<Index> = loops.iter().map(|(var, _)| Index::At(Component::iterate(*var))).collect();
-        let value = value(&index, Component::new(0, terms));
+        let index: Vec<Index> = loops.iter().map(|(var, _)| Index::At(LoopSum::iterate(*var))).collect();
+        let value = value(&index, LoopSum::new(0, terms));
         let store = Statement::Store { cell: Cell { buffer, index }, accumulate: None, value };
         self.program.nests.push(Nest { comment, body: vec![store.within(loops.into_iter())] });
         self.written.insert(node);
@@ -446,7 +447,7 @@ impl Lowering<'_> {
 }
 
 /// A normal number by Box and Muller's transformation of two uniform numbers: `√(−2 ln(1 − u)) · cos(2π v)`.
-fn normal(key: u32, [first, second]: [u64; 2], at: Component) -> Scalar {
+fn normal(key: u32, [first, second]: [u64; 2], at: LoopSum) -> Scalar {
     let number = |value: f64| Scalar::Number(value);
     let of = |function, a, b| Scalar::binary(function, a, b);
     // 1 − u is never 0.

@@ -36,10 +36,9 @@
 
 use std::sync::Arc;
 
-use broadloom_core::projection::Component;
 use broadloom_graph::lowering::{Carried, Face, Scan};
 use broadloom_graph::{Error, ErrorKind, Graph, StepId, Tensor};
-use broadloom_loops::{Cell, Index, Nest, Repeat, Scalar, Segment, Size, Statement};
+use broadloom_loops::{Cell, Index, LoopSum, LoopVar, Nest, Repeat, Scalar, Segment, Size, Statement};
 use rustc_hash::FxHashSet;
 
 use super::law::differentiable;
@@ -293,9 +292,10 @@ impl Lowering<'_> {
         let (read, written) = (self.buffer(from), self.buffer(to));
         let sizes: Vec<Size> =
             self.program.buffer(written).sizes.iter().skip(usize::from(place.is_some())).copied().collect();
-        let loops: Vec<(u32, Size)> = sizes.iter().map(|size| (self.program.add_var("i"), *size)).collect();
+        let loops: Vec<(LoopVar, Size)> =
+            sizes.iter().map(|size| (self.program.add_var("i"), *size)).collect();
         let index = |turn: Option<u32>| -> Vec<Index> {
-            let axes = loops.iter().map(|(var, _)| Index::At(Component::iterate(*var)));
+            let axes = loops.iter().map(|(var, _)| Index::At(LoopSum::iterate(*var)));
             turn.map(Index::Symbol).into_iter().chain(axes).collect()
         };
         let value = Scalar::Load(Cell { buffer: read, index: index(at) });
