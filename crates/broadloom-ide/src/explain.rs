@@ -4,7 +4,7 @@ mod dim;
 
 use broadloom::{Captured, Kind, Shape, StepId, Why};
 use broadloom_diagnostics::{Span, StoryLine, tell};
-use broadloom_lang::{Dim, Made, Program, nearest};
+use broadloom_lang::{Dim, NamedTensor, Program, nearest};
 use serde::Serialize;
 
 use crate::analysis::Analysis;
@@ -135,7 +135,7 @@ enum Asked {
 
 /// A tensor, or a part of it.
 struct PartOf {
-    made: Made,
+    made: NamedTensor,
     shape: Shape,
     part: Focus,
     /// The part as it was written.

@@ -12,7 +12,7 @@ use crate::shape::{Rows, how, kind};
 
 /// A program with all its tensors, named or not.
 #[derive(Clone, Debug, Default, Serialize)]
-pub struct Whole {
+pub struct WholeProgram {
     /// The name of the text.
     pub file: String,
     /// All tensors, in order.
@@ -75,8 +75,8 @@ pub struct WholeOperation {
 /// assert_eq!((all.operations[0].text.as_str(), &all.operations[0].results), ("exp(x)", &vec![1]));
 /// # Ok::<(), String>(())
 /// ```
-pub fn whole(analysis: &mut Analysis) -> Result<Whole, Refusal> {
-    let mut all = Whole { file: analysis.name.clone(), ..Whole::default() };
+pub fn whole(analysis: &mut Analysis) -> Result<WholeProgram, Refusal> {
+    let mut all = WholeProgram { file: analysis.name.clone(), ..WholeProgram::default() };
     if !analysis.is_ok() {
         return Ok(all);
     }

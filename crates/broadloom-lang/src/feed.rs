@@ -1,6 +1,6 @@
 //! Batches on their way from streams into a session: those to come are read in the background.
 
-use broadloom::{Array, Dtype, Given, Session, Tensor};
+use broadloom::{Array, Dtype, GivenValues, Session, Tensor};
 use broadloom_diagnostics::{Diagnostic, Span};
 
 use crate::codes;
@@ -100,12 +100,12 @@ impl Feeds {
                 *values = values.convert(Dtype::I64);
             }
         }
-        let inputs: Vec<(Tensor, Given<'_>)> = stream
+        let inputs: Vec<(Tensor, GivenValues<'_>)> = stream
             .data
             .iter()
             .zip(&arrays)
             .filter(|((tensor, _), _)| is_fed(tensor))
-            .map(|((tensor, _), values)| (*tensor, Given::Copied(values)))
+            .map(|((tensor, _), values)| (*tensor, GivenValues::Copied(values)))
             .collect();
         session.give(&inputs).map_err(|error| refused(&error, batch, stream.span))?;
         feed.now = Some(batch);

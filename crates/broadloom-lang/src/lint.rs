@@ -46,7 +46,7 @@ use broadloom_diagnostics::{Diagnostic, Severity, Span};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::codes;
-use crate::program::{Made, Program};
+use crate::program::{NamedTensor, Program};
 use crate::suggest::listed;
 
 /// The largest number of sizes that are explained: finding the reasons takes time.
@@ -337,7 +337,7 @@ fn together(program: &Program) -> Vec<Diagnostic> {
 /// Sizes that the program leaves open and that closing chose, where that may be a surprise.
 fn chosen(program: &mut Program, shapes: &Shapes) -> Vec<Diagnostic> {
     let Ok(all) = program.graph.how_all() else { return Vec::new() };
-    let mut made: FxHashMap<Tensor, Made> = FxHashMap::default();
+    let mut made: FxHashMap<Tensor, NamedTensor> = FxHashMap::default();
     for each in &program.made {
         made.entry(each.tensor).or_insert_with(|| each.clone());
     }

@@ -52,7 +52,7 @@ pub struct Program {
     /// The actions of a run.
     pub plan: Plan,
     /// The tensors that have names, in order.
-    pub made: Vec<Made>,
+    pub made: Vec<NamedTensor>,
     /// The names that declared shapes have for axes.
     pub axis_names: Vec<AxisName>,
     /// The sizes that have names, in order.
@@ -81,7 +81,7 @@ pub struct Program {
 
 /// A tensor with a name.
 #[derive(Clone, Debug)]
-pub struct Made {
+pub struct NamedTensor {
     /// The name, with the path of the functions it was made in.
     pub name: String,
     /// The tensor.

@@ -10,7 +10,7 @@ use broadloom_diagnostics::Span;
 
 use crate::eval::diagnosed;
 use crate::plan::{Action, Plan, PrintedPiece};
-use crate::program::{Made, Program};
+use crate::program::{NamedTensor, Program};
 
 impl Program {
     /// Reports the errors that a run would stop at.
@@ -84,7 +84,7 @@ impl Program {
             _ => tensor,
         };
         let shapes = self.graph.final_shapes().ok()?;
-        let is_loss = |made: &&Made| {
+        let is_loss = |made: &&NamedTensor| {
             let is_number = || shapes.get(made.tensor).elements() == 1;
             made.level == 0 && is_number() && self.graph.computed_from(&[made.tensor]).contains(&tensor)
         };

@@ -253,7 +253,7 @@ impl Program {
         for size in program.buffers.iter_mut().flat_map(|buffer| &mut buffer.sizes) {
             *size = size.at(&symbols)?.into();
         }
-        let mut numbers = At { symbols: &symbols, whole: true };
+        let mut numbers = SizeNumbers { symbols: &symbols, whole: true };
         for nest in &mut program.nests {
             nest.body.iter_mut().for_each(|statement| numbers.statement(statement));
         }
@@ -384,13 +384,13 @@ fn groups_within<'p>(nests: Range<usize>, repeats: &mut &'p [Repeat]) -> Vec<Gro
 }
 
 /// Replaces symbolic sizes by numbers.
-struct At<'a> {
+struct SizeNumbers<'a> {
     symbols: &'a [u64],
     /// True if everything so far is a number.
     whole: bool,
 }
 
-impl At<'_> {
+impl SizeNumbers<'_> {
     fn size(&mut self, size: &mut Size) {
         match size.at(self.symbols) {
             Some(number) => *size = number.into(),

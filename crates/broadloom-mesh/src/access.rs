@@ -26,7 +26,7 @@ pub(crate) enum Kind {
 
 /// The way an axis is addressed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Way {
+pub(crate) enum AxisAddressing {
     /// By a loop that goes through all its positions in order.
     Along(LoopVar),
     /// In any other way.
@@ -35,11 +35,15 @@ pub(crate) enum Way {
 
 impl Access<'_> {
     /// The way an axis of a cell is addressed, given its size. An axis of one element is never divided.
-    pub fn way(&self, index: &Index, size: u64) -> Way {
-        let Index::At(sum) = index else { return Way::Other };
-        let [(coefficient, var)] = sum.terms[..] else { return Way::Other };
+    pub fn way(&self, index: &Index, size: u64) -> AxisAddressing {
+        let Index::At(sum) = index else { return AxisAddressing::Other };
+        let [(coefficient, var)] = sum.terms[..] else { return AxisAddressing::Other };
         let plain = coefficient.as_number() == Some(1) && sum.offset.as_number() == Some(0) && size > 1;
-        if plain && self.loops.contains(&(var, size)) { Way::Along(var) } else { Way::Other }
+        if plain && self.loops.contains(&(var, size)) {
+            AxisAddressing::Along(var)
+        } else {
+            AxisAddressing::Other
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use broadloom_loops::LoopVar;
 
-use crate::access::{Access, Kind, Way, accesses};
+use crate::access::{Access, AxisAddressing, Kind, accesses};
 use crate::{Axis, Groups, Mesh, Routine};
 
 /// The mesh axis that each axis of a tensor is divided over, if it is.
@@ -180,8 +180,8 @@ impl Choices<'_> {
                 let sizes = &self.groups.sizes()[tensor];
                 cell.index.iter().zip(sizes).enumerate().filter_map(
                     move |(place, (index, size))| match access.way(index, *size) {
-                        Way::Along(var) => Some((var, Axis { tensor, place })),
-                        Way::Other => None,
+                        AxisAddressing::Along(var) => Some((var, Axis { tensor, place })),
+                        AxisAddressing::Other => None,
                     },
                 )
             })

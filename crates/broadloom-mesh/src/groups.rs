@@ -2,7 +2,7 @@
 
 use broadloom_loops::LoopVar;
 
-use crate::access::{Kind, Way, accesses};
+use crate::access::{AxisAddressing, Kind, accesses};
 use crate::{Axis, Routine};
 
 /// The axes of some tensors, in groups.
@@ -40,7 +40,9 @@ impl Groups {
             for cell in [access.cell].into_iter().chain(&access.reads) {
                 let tensor = routine.tensors[cell.buffer.index()];
                 for (place, index) in cell.index.iter().enumerate() {
-                    let Way::Along(var) = access.way(index, self.sizes[tensor][place]) else { continue };
+                    let AxisAddressing::Along(var) = access.way(index, self.sizes[tensor][place]) else {
+                        continue;
+                    };
                     let axis = self.first[tensor] + place;
                     match joined.iter().find(|(known, _)| *known == var) {
                         Some((_, other)) => self.unite(*other, axis),

@@ -23,7 +23,7 @@ use mistake::{Mistake, MistakeKind};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
-use ranks::{Given, Value};
+use ranks::{CallArguments, Value};
 use usage::Usage;
 
 /// The plan of a spec for arrays of these shapes: one tree of steps for each result.
@@ -42,7 +42,7 @@ pub fn plan_spec<'py>(
 ) -> PyResult<Bound<'py, PyList>> {
     let usage = Usage::new(function, reduce)?;
     let padding = padding.map(read_padding).transpose()?;
-    let given = Given { shapes, sizes: read_sizes(sizes)?, padding, called: ranks::ALONE.to_owned() };
+    let given = CallArguments { shapes, sizes: read_sizes(sizes)?, padding, called: ranks::ALONE.to_owned() };
     let nodes = make(text, &given, usage).map_err(|mistake| raise(py, &mistake))?;
     let nodes: PyResult<Vec<_>> = nodes.iter().map(|node| node.to_python(py)).collect();
     PyList::new(py, nodes?)
@@ -58,7 +58,8 @@ pub fn spec_sizes<'py>(
     shape: Vec<u64>,
     called: &str,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let given = Given { shapes: vec![shape], sizes: Vec::new(), padding: None, called: called.to_owned() };
+    let given =
+        CallArguments { shapes: vec![shape], sizes: Vec::new(), padding: None, called: called.to_owned() };
     let sizes = named_sizes(text, &given).map_err(|mistake| raise(py, &mistake))?;
     let found = PyDict::new(py);
     for (name, size) in sizes {
@@ -70,7 +71,7 @@ pub fn spec_sizes<'py>(
     Ok(found)
 }
 
-fn named_sizes(text: &str, given: &Given) -> Result<Vec<(String, Value)>, Mistake> {
+fn named_sizes(text: &str, given: &CallArguments) -> Result<Vec<(String, Value)>, Mistake> {
     let equation = notation::read(text, true)?;
     let flat = ranks::expand(&equation, given)?;
     let sizes = bind::bind(&flat, given)?;
@@ -84,7 +85,7 @@ fn named_sizes(text: &str, given: &Given) -> Result<Vec<(String, Value)>, Mistak
     Ok(found)
 }
 
-fn make(text: &str, given: &Given, usage: Usage) -> Result<Vec<step::Recipe>, Mistake> {
+fn make(text: &str, given: &CallArguments, usage: Usage) -> Result<Vec<step::Recipe>, Mistake> {
     let equation = notation::read(text, usage.takes_shape())?;
     usage.check(&equation)?;
     let flat = ranks::expand(&equation, given)?;

@@ -53,7 +53,7 @@ use broadloom_loops::BufferId;
 use broadloom_loops::mlir::Function;
 pub use broadloom_loops::mlir::Refusal;
 
-pub use driver::{Argument, Compiled, Driver, Made, OnDevice, Processes, follow};
+pub use driver::{Argument, Compiled, Driver, OnDevice, Processes, RunResults, follow};
 pub use function::shard::Sharded;
 pub use python::PROGRAM as DRIVER;
 

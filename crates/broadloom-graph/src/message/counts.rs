@@ -4,7 +4,7 @@ use broadloom_core::{Clash, ConstraintId};
 use broadloom_spec::{AxisKind, Kind};
 
 use super::{Case, chain, ranks};
-use crate::declaration::{Declaration, Given};
+use crate::declaration::{BufferFacts, Declaration};
 use crate::error::{Error, ErrorKind};
 use crate::shape::PartialAxis;
 use crate::step::{Aspect, Op, Origin, Step, StepId, Tensor};
@@ -22,10 +22,10 @@ struct Counted {
 /// The known facts about the buffer of a leaf, in words.
 pub(super) fn given(declaration: &Declaration) -> String {
     match &declaration.given {
-        Given::Nothing => String::new(),
-        Given::Axes(axes) => format!(", with the axes {}", list(axes)),
-        Given::Rows(rows, row) => format!(", with the axes {}", rows_text(rows, row)),
-        Given::Count(count) => format!(", with {count} elements"),
+        BufferFacts::Nothing => String::new(),
+        BufferFacts::Axes(axes) => format!(", with the axes {}", list(axes)),
+        BufferFacts::Rows(rows, row) => format!(", with the axes {}", rows_text(rows, row)),
+        BufferFacts::Count(count) => format!(", with {count} elements"),
     }
 }
 
@@ -150,7 +150,9 @@ fn counted(graph: &Graph, id: ConstraintId) -> Option<Counted> {
     let Origin { step, part: Aspect::Whole, .. } = super::origin(graph, id) else { return None };
     match graph.steps.get(step.index())? {
         Step::Leaf { tensor, .. } => match graph.declarations.get(tensor)?.given {
-            Given::Count(elements) => Some(Counted { tensor: Tensor(*tensor), elements, how: String::new() }),
+            BufferFacts::Count(elements) => {
+                Some(Counted { tensor: Tensor(*tensor), elements, how: String::new() })
+            }
             _ => None,
         },
         Step::Op { op: Op::Convert { factor, divisor }, result, .. } => {

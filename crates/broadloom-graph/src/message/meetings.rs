@@ -15,13 +15,13 @@ use crate::step::{Op, StepId, Tensor};
 use crate::{Graph, names, partial_shape, spec_axis};
 
 /// An axis with its size.
-type Side = (u64, AxisPlace);
+type SizedPlace = (u64, AxisPlace);
 
 /// Two axes that a step takes as one.
 struct Meeting {
     /// The label that stands for both, if a spec has one.
     label: Option<String>,
-    sides: [Side; 2],
+    sides: [SizedPlace; 2],
 }
 
 /// Explains two known sizes that the refused step brings together.
@@ -134,7 +134,7 @@ fn labels_that_meet(graph: &Graph, step: StepId) -> Option<Meeting> {
         let Some(size) = claimed_size(graph, place) else { continue };
         match seen.iter().find(|(other, _)| other == label) {
             Some((_, first)) if *first != (size, place) => {
-                let first: Side = *first;
+                let first: SizedPlace = *first;
                 if first.0 == size {
                     continue;
                 }

@@ -47,7 +47,7 @@ use broadloom_core::{Clash, ConstraintId, Core, DimShape, DimVar, Form, Limit};
 use broadloom_diagnostics::{Code, Fact, Wording};
 use broadloom_spec::Kind;
 
-use crate::declaration::{Declaration, Given};
+use crate::declaration::{BufferFacts, Declaration};
 use crate::error::{self, Error, ErrorKind, Remedy};
 use crate::shape::{Axis, PartialAxis};
 use crate::spec_axis::{Rule, SizedAxis};
@@ -313,7 +313,7 @@ fn declared_text(graph: &Graph, tensor: Tensor) -> String {
     let name = names::message_name(graph, tensor);
     match graph.declarations.get(&tensor.0) {
         // A list of numbers has no declaration that anybody wrote.
-        Some(Declaration { shape, given: Given::Axes(axes), .. }) if **shape == *"..." => {
+        Some(Declaration { shape, given: BufferFacts::Axes(axes), .. }) if **shape == *"..." => {
             format!("`{name}` has the axes {}", counts::list(axes))
         }
         Some(declared) => format!("`{name}` is declared `{}`{}", declared.shape, counts::given(declared)),

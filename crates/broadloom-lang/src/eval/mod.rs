@@ -92,7 +92,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::codes;
 use crate::plan::{Action, Plan};
-use crate::program::{Dim, Made, Options, Origin, Origins, Written};
+use crate::program::{Dim, NamedTensor, Options, Origin, Origins, Written};
 use crate::syntax::ast::{ExprId, ExprKind, File, Ident, Name, Names, Statement};
 use crate::value::{BuiltinId, Defining, Function, Layer, Scope, Value};
 use taken_names::TakenNames;
@@ -130,7 +130,7 @@ pub(crate) struct Eval<'o> {
     /// The innermost function that is being applied.
     application: Option<u32>,
     /// The tensors that have a name, in order.
-    pub made: Vec<Made>,
+    pub made: Vec<NamedTensor>,
     /// The names that declared shapes have for axes.
     pub axis_names: Vec<AxisName>,
     pub dims: Vec<Dim>,
@@ -510,7 +510,7 @@ impl<'o> Eval<'o> {
             return;
         }
         let level = self.calls.len();
-        self.made.push(Made { name, tensor, span: self.place(span), level });
+        self.made.push(NamedTensor { name, tensor, span: self.place(span), level });
     }
 
     /// A name that is not taken: the one asked for, or the first free one of `name2`, `name3`, …

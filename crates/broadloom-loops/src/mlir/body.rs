@@ -51,7 +51,7 @@ pub(super) struct Store<'s> {
 
 /// A tensor that a body takes elements out of by itself.
 #[derive(Clone, Debug)]
-pub(super) struct Source {
+pub(super) struct GatheredTensor {
     pub value: String,
     pub sizes: Vec<u64>,
     /// The number of cells that have been put before each axis.
@@ -67,7 +67,7 @@ pub(crate) struct Body<'a> {
     /// The cells whose contents the body is given.
     pub(super) elements: Vec<(Cell, String)>,
     /// Tensors for the other cells.
-    pub(super) sources: Vec<(Cell, Source)>,
+    pub(super) sources: Vec<(Cell, GatheredTensor)>,
     pub(super) helpers: &'a mut BTreeSet<Helper>,
     known: FxHashMap<String, String>,
     pub(super) lines: Vec<String>,

@@ -2,7 +2,7 @@
 
 use broadloom_core::projection::{Component, is_injective};
 
-use super::body::{Body, Loops, Points, Source, Store};
+use super::body::{Body, GatheredTensor, Loops, Points, Store};
 use super::function::Writer;
 use super::names::dims;
 use super::types::{element, tensor};
@@ -23,7 +23,7 @@ struct Operand {
 /// itself.
 struct Reads {
     given: Vec<Cell>,
-    sought: Vec<(Cell, Source)>,
+    sought: Vec<(Cell, GatheredTensor)>,
 }
 
 impl Writer<'_> {
@@ -100,7 +100,7 @@ impl Writer<'_> {
     }
 
     /// The tensor that a cell is taken out of, padded with the value of its margins.
-    pub fn source(&mut self, loops: &Loops, cell: &Cell) -> Result<Source, String> {
+    pub fn source(&mut self, loops: &Loops, cell: &Cell) -> Result<GatheredTensor, String> {
         let buffer = self.program.buffer(cell.buffer);
         let shape = buffer.shape();
         let beyond = |(index, size): (&Index, &u64)| match index {
@@ -111,7 +111,7 @@ impl Writer<'_> {
         let whole = self.read(cell.buffer)?;
         let value = self.pad(cell.buffer, &whole, &pads)?;
         let sizes = shape.iter().zip(&pads).map(|(size, pad)| pad.0 + size + pad.1).collect();
-        Ok(Source { value, sizes, low: pads.iter().map(|pad| pad.0).collect() })
+        Ok(GatheredTensor { value, sizes, low: pads.iter().map(|pad| pad.0).collect() })
     }
 
     fn operands(&mut self, loops: &Loops, cells: &[Cell]) -> Result<Vec<Operand>, String> {

@@ -1,6 +1,6 @@
 //! Nests as loops of `scf`: checks, and stores at indices that are looked up, which no index map describes.
 
-use super::body::{Body, Loops, Points, Source, Store};
+use super::body::{Body, GatheredTensor, Loops, Points, Store};
 use super::function::{Writer, in_quotes};
 use super::types::tensor;
 use crate::buffer::{Cell, Index, LoopVar};
@@ -80,7 +80,7 @@ impl Writer<'_> {
     }
 
     /// The tensors that a store reads, those in its indices included.
-    fn sources(&mut self, store: &Store<'_>) -> Result<Vec<(Cell, Source)>, String> {
+    fn sources(&mut self, store: &Store<'_>) -> Result<Vec<(Cell, GatheredTensor)>, String> {
         let mut cells: Vec<Cell> = Vec::new();
         store.value.each_load(&mut |cell| cells.push(cell.clone()));
         store.cell.each_index(&mut |index| {

@@ -3,7 +3,7 @@
 use wasm_encoder::ValType;
 
 use crate::buffer::{BufferId, Cell, Index, LoopSum, LoopVar};
-use crate::wasm::nest::{AT, CELL, Code, SYMBOLS};
+use crate::wasm::nest::{AT, CELL, NestWriter, SYMBOLS};
 use crate::{Dtype, Scalar};
 
 /// A place that is a sum of loop variables, in cells. Memory has 32 bits, so sums may wrap around on the way.
@@ -19,7 +19,7 @@ impl Affine {
     }
 }
 
-impl Code<'_> {
+impl NestWriter<'_> {
     /// The place of a cell, if its indices are sums of loop variables.
     pub fn affine(&self, cell: &Cell) -> Option<Affine> {
         let buffer = self.program.buffer(cell.buffer);

@@ -16,7 +16,7 @@ pub(crate) const CELL: i32 = 8;
 pub(crate) const AT: MemArg = MemArg { offset: 0, align: 3, target: MemArgTarget::Memory(0), ordering: None };
 
 /// The code of a nest, as far as it is written. What cannot be written makes the functions return None.
-pub(crate) struct Code<'a> {
+pub(crate) struct NestWriter<'a> {
     pub program: &'a Program,
     pub reals: Reals,
     bytes: Vec<u8>,
@@ -34,9 +34,9 @@ pub(crate) struct Code<'a> {
 const TABLE: u32 = 0;
 pub(crate) const SYMBOLS: u32 = 1;
 
-impl<'a> Code<'a> {
-    pub fn new(program: &'a Program, reals: Reals) -> Code<'a> {
-        Code {
+impl<'a> NestWriter<'a> {
+    pub fn new(program: &'a Program, reals: Reals) -> NestWriter<'a> {
+        NestWriter {
             program,
             reals,
             bytes: Vec::new(),

@@ -4,12 +4,12 @@
 //! nothing new is learnt; one that does not hold is a mistake that shows both places.
 
 use super::mistake::Mistake;
-use super::ranks::{Axis, AxisForm, Flat, Given, name_of, tuple};
+use super::ranks::{Axis, AxisForm, CallArguments, Flat, name_of, tuple};
 use broadloom_core::{Affine, Padding};
 use broadloom_spec::Span;
 
 /// The sizes of the labels of `flat`, all of them known.
-pub fn bind(flat: &Flat, given: &Given) -> Result<Vec<u64>, Mistake> {
+pub fn bind(flat: &Flat, given: &CallArguments) -> Result<Vec<u64>, Mistake> {
     let mut binder = Binder::new(flat, given);
     loop {
         let mut progress = false;
@@ -48,12 +48,12 @@ enum Origin {
 
 struct Binder<'a> {
     flat: &'a Flat,
-    given: &'a Given,
+    given: &'a CallArguments,
     known: Vec<Option<(u64, Origin)>>,
 }
 
 impl<'a> Binder<'a> {
-    fn new(flat: &'a Flat, given: &'a Given) -> Binder<'a> {
+    fn new(flat: &'a Flat, given: &'a CallArguments) -> Binder<'a> {
         let origin =
             |index: usize, span| if flat.keyword[index] { Origin::Keyword } else { Origin::Written(span) };
         let known = flat.labels.iter().enumerate();
