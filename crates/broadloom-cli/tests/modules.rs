@@ -113,6 +113,7 @@ const EVAL: &[&str] = &[
     "path",
     "written",
     "act",
+    "around",
     "averaged",
     "checkpoint",
     "declared",
@@ -142,6 +143,7 @@ const EVAL: &[&str] = &[
     "unapplied",
     "apply",
     "action",
+    "aside",
     "scheme",
     "statement",
 ];
@@ -150,6 +152,7 @@ const EVAL: &[&str] = &[
 const EVAL_METHODS: &[&str] = &[
     "action.rs",
     "apply.rs",
+    "aside.rs",
     "convert.rs",
     "expr.rs",
     "leaf.rs",

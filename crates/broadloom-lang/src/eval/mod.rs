@@ -21,7 +21,8 @@
 //! | `replay` | bodies that do the same again, without walking them |
 //! | `act`, `watched` | nothing: operations on the graph as data, and a graph that notices who looks at it |
 //! | `contract` | written signatures |
-//! | `scheme` | bodies of functions with open arguments, aside from the program |
+//! | `aside`, `around` | bodies of functions with open arguments, aside from the program; the names that they take from around them |
+//! | `scheme` | signatures and mistakes of functions, from such a walk |
 //! | `unapplied` | nothing: it checks the names in functions that are never applied |
 //! | `unknown`, `tried` | bodies with arguments of which nothing is known; functions of the language with values of each kind |
 //! | `spec` | operations by a spec, and captured sizes |
@@ -38,6 +39,8 @@ mod action;
 pub(crate) mod advice;
 mod applied;
 mod apply;
+mod around;
+mod aside;
 mod averaged;
 mod axis_names;
 mod bound_names;
@@ -196,7 +199,7 @@ pub(crate) struct Eval<'o> {
     /// The number of mistakes reported so far.
     errors: usize,
     /// The state that is kept apart from the program while a body is walked for its scheme.
-    aside: Option<scheme::Aside>,
+    aside: Option<aside::Aside>,
     /// True if bodies are walked aside only as far as that takes little time.
     is_brief: bool,
     /// The number of tensors that were copied for that.
