@@ -250,8 +250,8 @@ impl Error {
         }))
     }
 
-    /// An error of a kind, with a sentence about a step: to a reader who has the step before his eyes, the sentence
-    /// alone is told.
+    /// An error of a kind, with a sentence about a step. A front that shows the step shows the sentence without the
+    /// subject.
     pub(crate) fn of_step(kind: ErrorKind, step: StepId, subject: &str, what: &str) -> Error {
         let mut error = Error::new(kind, format!("{subject}: {what}"));
         error.0.subject = Some((step, subject.len() + 2));

@@ -3,7 +3,7 @@
 //! Numbers are rounded to the type that a statement computes in after every operation, and to the type of their buffer
 //! where they are stored; but sums only when they are complete, so that their error does not depend on how many terms
 //! they have. Integers, and what is computed from integers alone by functions whose values are integers, are computed as integers: what is too
-//! large is the nearest there is. Every address is checked; what a local buffer holds before it is written is not a number, so that reading it shows.
+//! large is the nearest there is. Every address is checked; a local buffer holds NaN before it is written, so that reading it too early shows in the results.
 
 mod cells;
 mod reals;

@@ -25,13 +25,14 @@ const LEAST: u64 = 2;
 /// The number of expressions of a body that are evaluated if its signature was not asked for.
 const BRIEF: u64 = 200_000;
 
-/// So many tensors are copied for that, in all, for functions that use what is around them.
+/// The greatest number of tensors that are copied for such walks, in all, for functions that use what is around them.
 const MOST_COPIED: usize = 2_000_000;
 
-/// Functions that nobody applies are looked at so many functions deep.
+/// The number of functions inside of each other up to which those are checked that nobody applies.
 const DEEPEST: usize = 16;
 
-/// Layers of the program have twins while a body is walked aside, so that the walk leaves nothing in them.
+/// The state of a walk aside. Layers of the program are replaced by copies, their twins, so that the walk changes
+/// nothing in them.
 #[derive(Default)]
 pub(super) struct Aside {
     own: FxHashSet<*const Layer>,
