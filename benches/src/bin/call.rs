@@ -6,7 +6,7 @@
 use std::process::ExitCode;
 use std::time::Instant;
 
-use broadloom::{Array, Given, Settings};
+use broadloom::{Array, GivenValues, Settings};
 use broadloom_lang::{Available, Options, Ready, compile};
 
 /// The program of `call.py`.
@@ -32,7 +32,7 @@ fn least() -> Result<f64, String> {
     let program = compile("call.loom", PROGRAM, &Options::default());
     let mut ready = program.ready(&settings).map_err(|wrong| wrong.message.to_string())?;
     let x = Array::from_slice(&[8], &[1.0f32; 8]).map_err(|error| error.to_string())?;
-    ready.give(&[("x", Given::Copied(&x))]).map_err(|wrong| wrong.message.to_string())?;
+    ready.give(&[("x", GivenValues::Copied(&x))]).map_err(|wrong| wrong.message.to_string())?;
     let available = ready.available();
     let mut least = f64::INFINITY;
     for _ in 0..ROUNDS {
@@ -46,7 +46,7 @@ fn least() -> Result<f64, String> {
 }
 
 fn call(ready: &mut Ready, available: &Available, x: &Array) -> Result<(), String> {
-    ready.give(&[("x", Given::Copied(x))]).map_err(|wrong| wrong.message.to_string())?;
+    ready.give(&[("x", GivenValues::Copied(x))]).map_err(|wrong| wrong.message.to_string())?;
     ready.compute(&available.routine).map_err(|wrong| wrong.message.to_string())?;
     for (_, tensor) in &available.tensors {
         let block = ready.session.take(*tensor).map_err(|error| error.to_string())?;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use broadloom::Array;
 use broadloom::files::{FileErrorKind, read_array, read_wanted};
-use broadloom_ide::arrays::{Given, declared};
+use broadloom_ide::arrays::{GivenArray, declared};
 use broadloom_lang::Program;
 
 use crate::program::shown_path;
@@ -37,34 +37,34 @@ fn read(name: &str, file: &Path) -> Result<Array, String> {
 
 /// A source of arrays: a file, or one array of a file under a name.
 #[derive(Clone, Debug)]
-pub(crate) struct Source {
+pub(crate) struct ArraySource {
     pub name: Option<String>,
     pub file: PathBuf,
 }
 
 /// Parses `arrays.npz` or `x=inputs.npy`. The part before `=` is a name only if it could not be a
 /// part of a path.
-pub(crate) fn source(text: &str) -> Result<Source, String> {
+pub(crate) fn source(text: &str) -> Result<ArraySource, String> {
     let named = text.split_once('=').is_some_and(|(name, _)| !name.contains(['/', '\\']));
     if named {
-        return parse(text).map(|(name, file)| Source { name: Some(name), file });
+        return parse(text).map(|(name, file)| ArraySource { name: Some(name), file });
     }
     if text.trim().is_empty() {
         return Err("write a file, such as `arrays.npz`, or `x=inputs.npy`".into());
     }
-    Ok(Source { name: None, file: text.into() })
+    Ok(ArraySource { name: None, file: text.into() })
 }
 
 /// All arrays of all sources, in order, with the values of those that data of the program is called. An array
 /// without a name in its file has the name of the file.
-pub(crate) fn read_all(sources: &[Source], program: &Program) -> Result<Vec<Given>, String> {
+pub(crate) fn read_all(sources: &[ArraySource], program: &Program) -> Result<Vec<GivenArray>, String> {
     let wanted = |name: &str| declared(program).any(|made| made.name == name);
     let mut all = Vec::new();
-    for Source { name, file } in sources {
+    for ArraySource { name, file } in sources {
         let shown = shown_path(file);
         if let Some(name) = name {
             let array = read(name, file)?;
-            all.push(Given::new(name.clone(), array, shown));
+            all.push(GivenArray::new(name.clone(), array, shown));
             continue;
         }
         let stem = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
@@ -72,7 +72,7 @@ pub(crate) fn read_all(sources: &[Source], program: &Program) -> Result<Vec<Give
         for (name, array) in read_wanted(file, wanted).map_err(|error| error.to_string())? {
             let column = offered && !name.is_empty();
             let name = if name.is_empty() { stem.clone() } else { name };
-            all.push(Given { name, array, file: shown.clone(), offered, column });
+            all.push(GivenArray { name, array, file: shown.clone(), offered, column });
         }
     }
     Ok(all)

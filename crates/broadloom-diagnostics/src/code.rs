@@ -87,10 +87,10 @@ impl Code {
 /// assert_eq!(written, "write `x @ w` here");
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Wording(Vec<Piece>);
+pub struct Wording(Vec<WordingPart>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Piece {
+enum WordingPart {
     Words(String),
     Code(Code),
 }
@@ -103,13 +103,13 @@ impl Wording {
 
     /// Adds words.
     pub fn words(mut self, words: impl Into<String>) -> Wording {
-        self.0.push(Piece::Words(words.into()));
+        self.0.push(WordingPart::Words(words.into()));
         self
     }
 
     /// Adds code.
     pub fn code(mut self, code: Code) -> Wording {
-        self.0.push(Piece::Code(code));
+        self.0.push(WordingPart::Code(code));
         self
     }
 
@@ -121,14 +121,14 @@ impl Wording {
 
     /// Returns true if there is no code in it.
     pub fn is_plain(&self) -> bool {
-        !self.0.iter().any(|piece| matches!(piece, Piece::Code(_)))
+        !self.0.iter().any(|piece| matches!(piece, WordingPart::Code(_)))
     }
 
     /// The advice, with its code in some language between backquotes.
     pub fn written(&self, write: impl Fn(&Code) -> String) -> String {
         let texts = self.0.iter().map(|piece| match piece {
-            Piece::Words(words) => words.clone(),
-            Piece::Code(code) => format!("`{}`", write(code)),
+            WordingPart::Words(words) => words.clone(),
+            WordingPart::Code(code) => format!("`{}`", write(code)),
         });
         texts.collect()
     }

@@ -6,13 +6,13 @@ use crate::graph::Graph;
 use crate::operation::slot::Slot;
 use crate::operation::{Law, Operation};
 use crate::spec_options::Accumulate;
-use crate::step::{Leaf, Op, Tensor};
+use crate::step::{Leaf, Op, StepId, Tensor};
 use crate::{elaborate, names};
 
 /// The steps and tensors that assignments added to a graph.
 pub struct Assigned {
     /// The steps, one for each assignment.
-    pub steps: Vec<u32>,
+    pub steps: Vec<StepId>,
     /// The tensors that did not exist before.
     pub made: Vec<Tensor>,
 }
@@ -58,11 +58,11 @@ impl Graph {
             match self.assign_one(logic, &names, assignment, &mut bound, &mut assigned.made) {
                 Ok(step) => assigned.steps.push(step),
                 Err(error) => {
-                    let error = error.about_step(self.steps.len() as u32);
+                    let error = error.about_step(self.next_step());
                     self.take_back(before);
                     self.steps.truncate(first);
-                    self.laws.retain(|step, _| (*step as usize) < first);
-                    self.facts.texts.retain(|step, _| (*step as usize) < first);
+                    self.laws.retain(|step, _| step.index() < first);
+                    self.facts.texts.retain(|step, _| step.index() < first);
                     return Err(error);
                 }
             }
@@ -77,12 +77,12 @@ impl Graph {
     /// let mut g = Graph::new();
     /// let x = g.data("x", "3")?;
     /// let made = Routine::new("twice").assign(&mut g, "{y} = 2 * 8 * x + 1", &[("x", x)])?;
-    /// let assigned = g.assigned_numbers(g.steps() - 1).expect("it is an assignment");
+    /// let step = g.step_of(made[0]).expect("it made a tensor");
+    /// let assigned = g.assigned_numbers(step).expect("it is an assignment");
     /// assert_eq!((assigned.numbers, assigned.reads, assigned.target), (vec![16.0, 1.0], &[x][..], made[0]));
     /// # Ok::<(), broadloom::Error>(())
     /// ```
-    pub fn assigned_numbers(&self, step: usize) -> Option<AssignedNumbers<'_>> {
-        let step = u32::try_from(step).ok()?;
+    pub fn assigned_numbers(&self, step: StepId) -> Option<AssignedNumbers<'_>> {
         let law = self.laws.get(&step).filter(|law| law.name() == ASSIGNMENT)?;
         let mut numbers = Vec::new();
         law.forward.assignments.iter().for_each(|each| each.value.numbers(&mut numbers));
@@ -98,7 +98,7 @@ impl Graph {
         assignment: &Assignment,
         bound: &mut [Option<Tensor>],
         made: &mut Vec<Tensor>,
-    ) -> Result<u32, Error> {
+    ) -> Result<StepId, Error> {
         let mut order: Vec<u32> = Vec::new();
         assignment.value.names(&mut order);
         let target_name = &names[assignment.target as usize];
@@ -131,9 +131,9 @@ impl Graph {
         let operation = assignment_law(assignment, &order);
         // This comes before the step is made, because it may be refused, and the message is about
         // it.
-        self.facts.texts.insert(self.steps.len() as u32, assignment.source.clone());
+        self.facts.texts.insert(self.next_step(), assignment.source.clone());
         let result = self.produced(logic, &operands, target, operation.forward.accumulate())?;
-        let step = self.steps.len() as u32 - 1;
+        let step = self.last_step();
         self.laws.insert(step, operation.into());
         if target.is_none() {
             self.name(result, target_name);

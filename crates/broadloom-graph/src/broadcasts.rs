@@ -8,7 +8,7 @@ use broadloom_spec::Kind;
 
 use crate::error::Error;
 use crate::shape::Shapes;
-use crate::step::{Leaf, Op, RowRef, Step, Tensor, contraction, place, sources};
+use crate::step::{Leaf, Op, RowRef, Step, StepId, Tensor, contraction, place, sources};
 use crate::{Graph, final_shapes, names};
 
 /// A row of an operand that is read as having more axes, or larger ones, than it has.
@@ -26,8 +26,8 @@ use crate::{Graph, final_shapes, names};
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Broadcast {
-    /// The [number](Graph::steps) of the operation's step.
-    pub step: usize,
+    /// The operation's step.
+    pub step: StepId,
     /// The operand's place among the operands of the step.
     pub slot: usize,
     /// The operand.
@@ -49,7 +49,7 @@ pub(crate) fn broadcasts(graph: &mut Graph) -> Result<Vec<Broadcast>, Error> {
     let shapes = final_shapes::final_shapes(graph)?;
     let mut found = Vec::new();
     let mut numbers = vec![false; graph.tensors.len()];
-    for (step, said) in (0..).zip(&graph.steps) {
+    for (step, said) in graph.step_ids().zip(&graph.steps) {
         let (op, result) = match said {
             Step::Op { op, result, .. } => (*op, Tensor(*result)),
             Step::Leaf { leaf, tensor } => {
@@ -74,7 +74,7 @@ pub(crate) fn broadcasts(graph: &mut Graph) -> Result<Vec<Broadcast>, Error> {
             }
             let own = graph.rows(operand)[place(from)];
             for (unit, axes) in surplus(graph, &shapes, (operand, from, own), (into, kind)) {
-                found.push(Broadcast { step: step as usize, slot, operand, result: into, kind, axes, unit });
+                found.push(Broadcast { step, slot, operand, result: into, kind, axes, unit });
             }
         }
     }

@@ -3,7 +3,7 @@
 
 use broadloom_core::{Affine, Closed, Constraint, DimTerm, Numerator, Piece, Symbol};
 
-use crate::captured::{STATED, Size, Source};
+use crate::captured::{CapturedFrom, STATED, Size};
 use crate::declaration::StatedNames;
 use crate::error::{Error, ErrorKind, Remedy};
 use crate::size::{Extent, SymbolicSize};
@@ -38,7 +38,7 @@ impl Graph {
             return Err(Error::new(ErrorKind::Use, message)
                 .with_remedy(Remedy::Capture, "sizes are captured from an einsum"));
         };
-        let Source { names, .. } = source;
+        let CapturedFrom { names, .. } = source;
         let captured = |index: u32, is_row| Captured { tensor: Some(tensor), index, is_row };
         let kinds = ["batch", "input", "output"];
         if let Some(axis) = names.axes.find(name) {
@@ -75,7 +75,7 @@ impl Graph {
     /// ```
     pub fn captured_names(&self, tensor: Tensor) -> Vec<&str> {
         let tensor = self.facts.means.get(&tensor).copied().unwrap_or(tensor);
-        let Some(Source { names, .. }) = captured::source(self, tensor) else { return Vec::new() };
+        let Some(CapturedFrom { names, .. }) = captured::source(self, tensor) else { return Vec::new() };
         let axes = names.axes.iter().map(|(_, name)| &*name.text);
         axes.chain(names.rows.iter().map(|(_, name)| &*name.text)).collect()
     }

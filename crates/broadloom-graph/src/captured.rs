@@ -20,7 +20,7 @@ pub(crate) enum Size {
 }
 
 /// The spec that a tensor was made with, or the shape of its declaration.
-pub(crate) struct Source<'a> {
+pub(crate) struct CapturedFrom<'a> {
     pub text: &'a str,
     pub names: &'a SpecNames,
     /// Marks the rows that have a plain `...`; not used for specs.
@@ -52,7 +52,7 @@ pub(crate) fn resolve(graph: &Graph, captured: Captured) -> Result<Size, Error> 
         let named = graph.symbols.get(index).ok_or_else(other)?;
         return Ok(Size::Dim(named.var.into()));
     };
-    let Source { names, labels, rows, .. } = source(graph, tensor).ok_or_else(other)?;
+    let CapturedFrom { names, labels, rows, .. } = source(graph, tensor).ok_or_else(other)?;
     let (known, start) =
         if captured.is_row { (3 + names.rows.len(), rows) } else { (names.axes.len(), labels) };
     if index >= known {
@@ -63,15 +63,22 @@ pub(crate) fn resolve(graph: &Graph, captured: Captured) -> Result<Size, Error> 
 }
 
 /// The spec that made a tensor, or the names of the shape it was declared with.
-pub(crate) fn source(graph: &Graph, tensor: Tensor) -> Option<Source<'_>> {
+pub(crate) fn source(graph: &Graph, tensor: Tensor) -> Option<CapturedFrom<'_>> {
     if let Some((spec, labels, rows)) = einsum_of(graph, tensor) {
         let KnownSpec { text, spec, .. } = graph.spec_ref(spec);
-        return Some(Source { text, names: &spec.names, plain: [true; 3], is_spec: true, labels, rows });
+        return Some(CapturedFrom {
+            text,
+            names: &spec.names,
+            plain: [true; 3],
+            is_spec: true,
+            labels,
+            rows,
+        });
     }
     let Declaration { shape, named, .. } = graph.declarations.get(&tensor.0)?;
     let Named { decl, plain, labels, rows } = named.as_deref()?;
     let names = &decl.names;
-    Some(Source { text: shape, names, plain: *plain, is_spec: false, labels: *labels, rows: *rows })
+    Some(CapturedFrom { text: shape, names, plain: *plain, is_spec: false, labels: *labels, rows: *rows })
 }
 
 /// The dimension or the row that was captured, if it is of this graph.
@@ -85,7 +92,7 @@ pub(crate) fn captured_place(graph: &Graph, captured: Captured) -> Option<Result
 /// The spec that made a tensor: its index, its first label and its first row.
 pub(crate) fn einsum_of(graph: &Graph, tensor: Tensor) -> Option<(u32, u32, u32)> {
     let data = graph.tensors.get(tensor.index())?;
-    match graph.steps.get(data.step as usize)? {
+    match graph.steps.get(data.step.index())? {
         Step::Op { op: Op::Einsum { spec, labels, rows, .. }, .. } => Some((*spec, *labels, *rows)),
         _ => None,
     }
@@ -100,7 +107,7 @@ pub(crate) fn captured_name(graph: &Graph, captured: Captured) -> String {
         }
         return graph.symbols.get(index).map_or("?".into(), |data| data.name.to_string());
     };
-    let Some(Source { names, .. }) = source(graph, tensor) else { return "?".into() };
+    let Some(CapturedFrom { names, .. }) = source(graph, tensor) else { return "?".into() };
     match (captured.is_row, index) {
         (false, _) => names.axes.iter().nth(index).map_or("?".into(), |(_, name)| name.text.to_string()),
         (true, 0..3) => format!(

@@ -27,7 +27,7 @@ use broadloom_core::{self as core, Hole, Padding, RowVar, Solver, order};
 use broadloom_spec::Kind;
 use rustc_hash::FxHashMap;
 
-use crate::step::Step;
+use crate::step::{Step, StepId};
 use crate::{Error, Graph, final_shapes, names, node, symbols};
 use family::Forms;
 
@@ -301,13 +301,13 @@ fn by_step(graph: &Graph, stated: Vec<Constraint>) -> Vec<CertificateStep> {
 }
 
 /// The named size that a step sets, and its number.
-fn size_set_by(graph: &Graph, step: u32) -> Option<(String, u64)> {
-    let Some(Step::Size(at, size)) = graph.steps.get(step as usize) else { return None };
+fn size_set_by(graph: &Graph, step: StepId) -> Option<(String, u64)> {
+    let Some(Step::Size(at, size)) = graph.steps.get(step.index()) else { return None };
     Some((graph.symbols.get(*at as usize)?.name.to_string(), *size))
 }
 
 /// The text of a step; of a leaf, with its declaration.
-fn text_of_step(graph: &Graph, step: u32) -> String {
+fn text_of_step(graph: &Graph, step: StepId) -> String {
     let tensor = names::step_results(graph, step).next();
     let declared = tensor.and_then(|tensor| Some((tensor, node::declaration_of(graph, tensor)?)));
     match declared {

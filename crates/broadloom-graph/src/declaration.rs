@@ -20,7 +20,7 @@ pub(crate) struct Declaration {
     pub shape: Box<str>,
     /// The same as data, with the places of the text; none where the text has an expression for a size.
     pub decl: Option<Arc<ShapeDecl>>,
-    pub given: Given,
+    pub given: BufferFacts,
     /// The names in it; none if everything is a number.
     pub named: Option<Box<Named>>,
 }
@@ -39,7 +39,7 @@ pub(crate) struct Named {
 
 /// Knowledge about the buffer of a leaf besides its shape.
 #[derive(Clone)]
-pub(crate) enum Given {
+pub(crate) enum BufferFacts {
     Nothing,
     /// Its axes in memory order.
     Axes(Box<[u64]>),

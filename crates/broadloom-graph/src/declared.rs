@@ -7,7 +7,7 @@ use broadloom_core::{Constraint, DimTerm, Numerator, Role, RowVar};
 use broadloom_spec::{DeclAxis, Kind, Row, RowVariable, ShapeDecl, parse_shape};
 
 use crate::Graph;
-use crate::declaration::{Given, Named, StatedNames};
+use crate::declaration::{BufferFacts, Named, StatedNames};
 use crate::error::{Error, ErrorKind};
 use crate::step::{Aspect, RowRef, Rows, place};
 use crate::symbols::read;
@@ -121,11 +121,11 @@ impl Graph {
     }
 
     /// Adds what is known of the buffer of a leaf as a constraint on its rows in memory order.
-    pub(crate) fn describe_buffer(&mut self, rows: Rows, given: &Given, decl: &ShapeDecl) {
+    pub(crate) fn describe_buffer(&mut self, rows: Rows, given: &BufferFacts, decl: &ShapeDecl) {
         let (pieces, rest) = self.pieces(rows);
         match given {
-            Given::Nothing => {}
-            Given::Axes(axes) => {
+            BufferFacts::Nothing => {}
+            BufferFacts::Axes(axes) => {
                 let bases = bases(decl, axes.len());
                 let axes = axes.iter().zip(bases).map(|(size, basis)| match basis {
                     Some(UNIT) if *size == 1 => DimTerm::UNIT,
@@ -138,13 +138,13 @@ impl Graph {
                 let axes: Vec<DimTerm> = axes.collect();
                 self.constrain(Constraint::Exact { pieces: &pieces, axes: &axes, rest }, 0, Aspect::Whole);
             }
-            Given::Rows(rows, row) => {
+            BufferFacts::Rows(rows, row) => {
                 let rows = read::symbol_at(self, rows).map(|at| self.symbols[at].var.into());
                 let row: Vec<DimTerm> = row.iter().map(|size| self.solver.size(*size)).collect();
                 let axes: Vec<DimTerm> = rows.into_iter().chain(row).collect();
                 self.constrain(Constraint::Exact { pieces: &pieces, axes: &axes, rest }, 0, Aspect::Whole);
             }
-            Given::Count(count) => {
+            BufferFacts::Count(count) => {
                 let numerator = Numerator::literal(*count);
                 self.constrain(
                     Constraint::Count { pieces: &pieces, numerator, divided_by: &[], rest },

@@ -21,7 +21,7 @@ pub(crate) fn discardable(spec: &Spec) -> Vec<bool> {
         if concatenations.peek().is_none() {
             continue;
         }
-        let other = Side::new(other);
+        let other = SpecSide::new(other);
         for components in concatenations {
             for label in other.done_without(&components) {
                 found[label.0 as usize] = true;
@@ -36,15 +36,15 @@ pub(crate) fn discardable(spec: &Spec) -> Vec<bool> {
 }
 
 /// The axes of one side of a spec, to be found by their labels.
-struct Side<'a> {
+struct SpecSide<'a> {
     shapes: usize,
     /// Each with the shape that it belongs to.
     axes: Vec<(usize, &'a Axis)>,
     by_label: FxHashMap<AxisId, Vec<usize>>,
 }
 
-impl<'a> Side<'a> {
-    fn new(shapes: &'a [Shape<Axis>]) -> Side<'a> {
+impl<'a> SpecSide<'a> {
+    fn new(shapes: &'a [Shape<Axis>]) -> SpecSide<'a> {
         let axes: Vec<(usize, &Axis)> = shapes
             .iter()
             .enumerate()
@@ -56,7 +56,7 @@ impl<'a> Side<'a> {
                 by_label.entry(label).or_default().push(at);
             }
         }
-        Side { shapes: shapes.len(), axes, by_label }
+        SpecSide { shapes: shapes.len(), axes, by_label }
     }
 
     /// The labels of a concatenation that this side does without: all its shapes have an axis that the others cover.

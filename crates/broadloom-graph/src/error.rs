@@ -5,7 +5,7 @@ use std::fmt;
 use broadloom_diagnostics::{Diagnostic, Fact, Help, SourceId, Sources, Span, Style, excerpt};
 use broadloom_spec::MAX_LENGTH;
 
-use crate::step::Tensor;
+use crate::step::{StepId, Tensor};
 
 /// The kind of mistake that an [`Error`] is about.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -102,8 +102,8 @@ const LARGEST_SIDE: u64 = 1 << 16;
 /// A mistake in a program: what is wrong, where both ends of the conflict come from, how they are
 /// connected, and how to correct it.
 ///
-/// Every step of a graph has a number ([`Graph::steps`](crate::Graph::steps)), and an error has the
-/// numbers of the steps it is about. A front end that knows where each step was written can show
+/// Every step of a graph has an id, which is its place among the steps ([`Graph::steps`](crate::Graph::steps)), and an error
+/// has the ids of the steps it is about. A front end that knows where each step was written can show
 /// the places.
 ///
 /// ```
@@ -112,10 +112,10 @@ const LARGEST_SIDE: u64 = 1 << 16;
 /// let y = g.data("y", "32 | 64")?;
 /// let refused = g.steps();
 /// let error = g.add(x, y).unwrap_err();
-/// assert_eq!(error.step(), Some(refused));
+/// assert_eq!(error.step().map(|step| step.index()), Some(refused));
 /// // `x` was said first and `y` second: that is where the two sizes come from.
 /// let ends: Vec<_> = error.ends().iter().map(|end| (end.step, end.short.as_deref())).collect();
-/// assert_eq!(ends, [(Some(0), Some("784")), (Some(1), Some("64"))]);
+/// assert_eq!(ends, [(g.step_of(x), Some("784")), (g.step_of(y), Some("64"))]);
 /// assert_eq!(error.ends()[0].text, "784: the output axis of `x`, declared `32 | 784`");
 /// # Ok::<(), broadloom::Error>(())
 /// ```
@@ -130,12 +130,12 @@ struct Data {
     sentence: usize,
     /// The step that the message begins with, and where the sentence about it begins: for as long as nobody knows
     /// whether that is the step that the error is about.
-    subject: Option<(u32, usize)>,
+    subject: Option<(StepId, usize)>,
     /// A text with a mark under the place.
     excerpt: Option<String>,
     /// The tensor whose numbers it is about, and its name.
     tensor: Option<(Tensor, String)>,
-    step: Option<usize>,
+    step: Option<StepId>,
     ends: Vec<MessageLine>,
     chain: Vec<MessageLine>,
     help: Vec<Help>,
@@ -149,8 +149,8 @@ struct Data {
 pub struct MessageLine {
     /// The line in full.
     pub text: String,
-    /// The [number](crate::Graph::steps) of the step that it is about.
-    pub step: Option<usize>,
+    /// The step that it is about.
+    pub step: Option<StepId>,
     /// The line for a reader who sees the step: for an end of a conflict the size alone; for a link
     /// of a chain the relation without the operation.
     pub short: Option<String>,
@@ -166,12 +166,12 @@ pub struct MessageLine {
 
 impl MessageLine {
     /// A line about a step.
-    pub fn at(step: u32, text: impl Into<String>) -> MessageLine {
-        MessageLine { step: Some(step as usize), ..MessageLine::from(text) }
+    pub fn at(step: StepId, text: impl Into<String>) -> MessageLine {
+        MessageLine { step: Some(step), ..MessageLine::from(text) }
     }
 
     /// A line with a statement about an operation; more can be [added](MessageLine::add_statement).
-    pub(crate) fn stating(step: u32, operation: &str, statement: String) -> MessageLine {
+    pub(crate) fn stating(step: StepId, operation: &str, statement: String) -> MessageLine {
         let line = MessageLine::at(step, format!("{operation}: {statement}")).with_short(&statement);
         MessageLine { statements: vec![statement], ..line }
     }
@@ -250,9 +250,9 @@ impl Error {
         }))
     }
 
-    /// An error of a kind, with a sentence about a step: to a reader who has the step before his eyes, the sentence
-    /// alone is told.
-    pub(crate) fn of_step(kind: ErrorKind, step: u32, subject: &str, what: &str) -> Error {
+    /// An error of a kind, with a sentence about a step. A front that shows the step shows the sentence without the
+    /// subject.
+    pub(crate) fn of_step(kind: ErrorKind, step: StepId, subject: &str, what: &str) -> Error {
         let mut error = Error::new(kind, format!("{subject}: {what}"));
         error.0.subject = Some((step, subject.len() + 2));
         error
@@ -304,8 +304,8 @@ impl Error {
     }
 
     /// Sets the step it is about, unless it has one.
-    pub fn about_step(mut self, step: u32) -> Error {
-        self.0.step.get_or_insert(step as usize);
+    pub fn about_step(mut self, step: StepId) -> Error {
+        self.0.step.get_or_insert(step);
         if let Some((_, sentence)) = self.0.subject.take_if(|(of, _)| *of == step) {
             self.0.sentence = sentence;
         }
@@ -313,8 +313,8 @@ impl Error {
     }
 
     /// Sets the step that was refused, replacing any other.
-    pub fn refused_at(mut self, step: u32) -> Error {
-        self.0.step = Some(step as usize);
+    pub fn refused_at(mut self, step: StepId) -> Error {
+        self.0.step = Some(step);
         self
     }
 
@@ -373,10 +373,10 @@ impl Error {
         self.0.tensor.as_ref().map(|(tensor, name)| (*tensor, name.as_str()))
     }
 
-    /// The step it is about: the one that was refused, by the number that it would have had, or the
+    /// The step it is about: the one that was refused, by the place that it would have had, or the
     /// parameter that lacks a size. A call of several steps may be refused at a later one than its
     /// first; none of them is kept.
-    pub fn step(&self) -> Option<usize> {
+    pub fn step(&self) -> Option<StepId> {
         self.0.step
     }
 

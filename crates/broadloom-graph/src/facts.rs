@@ -10,7 +10,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::along::Along;
 use crate::initial::Initial;
-use crate::step::{Captured, Tensor};
+use crate::step::{Captured, StepId, Tensor};
 
 /// Facts about leaves and steps that runs need and shapes do not.
 #[derive(Clone, Default)]
@@ -26,14 +26,14 @@ pub(crate) struct Facts {
     /// The gradients that were asked for, by the tensor they belong to.
     pub gradients: FxHashMap<Tensor, Tensor>,
     /// The steps that do more than their specs say.
-    pub special: FxHashMap<u32, Special>,
+    pub special: FxHashMap<StepId, Special>,
     pub precisions: FxHashMap<Tensor, Dtype>,
     pub default_precision: Dtype,
     pub initials: FxHashMap<Tensor, Initial>,
     /// Assignments as they were written, by step.
-    pub texts: FxHashMap<u32, Box<str>>,
+    pub texts: FxHashMap<StepId, Box<str>>,
     /// Shapes that tensors were declared with, as they were written, by step; and how many names the graph had then.
-    pub stated: FxHashMap<u32, (Box<str>, u32)>,
+    pub stated: FxHashMap<StepId, (Box<str>, u32)>,
     /// Tensors without a name that were written in another way than they are made: messages call them so.
     pub shown: FxHashMap<Tensor, Box<str>>,
     /// Tensors that a function made, by the text of its application. Only messages call them so: listings say how they are
@@ -106,7 +106,7 @@ pub struct Carried {
     /// The tensor, as a turn reads it.
     pub tensor: Tensor,
     /// The step that gives it its first value.
-    pub first: u32,
+    pub first: StepId,
     /// The value that a turn computes for the next one.
     pub next: Tensor,
 }
@@ -120,11 +120,11 @@ pub struct Scan {
     /// The tensor whose leading batch axis has a position for each turn.
     pub over: Tensor,
     /// The steps of a turn, in order.
-    pub body: Vec<u32>,
+    pub body: Vec<StepId>,
     /// The steps that collect the values of all turns.
-    pub collected: Vec<u32>,
+    pub collected: Vec<StepId>,
     /// The steps that take the last values.
-    pub last: Vec<u32>,
+    pub last: Vec<StepId>,
     /// The tensors from outside that it reads.
     pub outer: Vec<Tensor>,
     /// The number of turns after which its gradients note again what is carried, if it was said.
@@ -136,14 +136,14 @@ pub struct Scan {
 pub(crate) struct Scans {
     pub all: Vec<Arc<Scan>>,
     /// The scan that a step belongs to.
-    pub of_step: FxHashMap<u32, u32>,
+    pub of_step: FxHashMap<StepId, u32>,
     /// The number of turns of the scan whose body is being made.
     pub open: Option<DimTerm>,
 }
 
 impl Scans {
     /// Adds a scan, with the steps of the tensors that it carries.
-    pub fn add(&mut self, scan: Scan, leaves: &[u32]) {
+    pub fn add(&mut self, scan: Scan, leaves: &[StepId]) {
         let at = self.all.len() as u32;
         let firsts = scan.carried.iter().map(|carried| &carried.first);
         let steps = scan.body.iter().chain(&scan.collected).chain(&scan.last).chain(firsts);

@@ -14,7 +14,7 @@ use crate::notation::{KnownSpec, Notation, Specs};
 use crate::operation::Laws;
 use crate::shape::Shapes;
 use crate::size::SizeNames;
-use crate::step::{Aspect, Choice, Origin, RowRef, Rows, Sources, Step, Tensor, TensorData};
+use crate::step::{Aspect, Choice, Origin, RowRef, Rows, Sources, Step, StepId, Tensor, TensorData};
 use crate::symbols::table::SymbolTable;
 
 /// A tensor program under construction.
@@ -143,24 +143,39 @@ impl Graph {
         self.facts = Facts::default();
     }
 
-    /// The number of steps so far: leaves, operations, and statements about sizes. Each has a
-    /// number, and the next one gets this number; an [`Error`] refers to steps by their numbers.
+    /// The number of steps so far: leaves, operations, and statements about sizes. The next one has
+    /// this place among them; an [`Error`] says which steps it is about.
     ///
     /// ```
     /// let mut g = broadloom::Graph::new();
     /// let (w, x) = (g.param("w"), g.data("x", "3")?);
     /// let y = g.compose(w, x)?;
     /// assert_eq!(g.steps(), 3);
-    /// assert_eq!(g.step_of(y), Some(2));
+    /// assert_eq!(g.step_of(y).map(|step| step.index()), Some(2));
     /// # Ok::<(), broadloom::Error>(())
     /// ```
     pub fn steps(&self) -> usize {
         self.steps.len()
     }
 
-    /// The number of the step that made a tensor.
-    pub fn step_of(&self, tensor: Tensor) -> Option<usize> {
-        self.tensors.get(tensor.index()).map(|data| data.step as usize)
+    /// All steps, in the order they were made.
+    pub fn step_ids(&self) -> impl DoubleEndedIterator<Item = StepId> + Clone + use<> {
+        StepId(0).up_to(self.next_step())
+    }
+
+    /// The step about to be finished.
+    pub(crate) fn next_step(&self) -> StepId {
+        StepId::new(self.steps.len())
+    }
+
+    /// The step that was finished last.
+    pub(crate) fn last_step(&self) -> StepId {
+        StepId::new(self.steps.len() - 1)
+    }
+
+    /// The step that made a tensor.
+    pub fn step_of(&self, tensor: Tensor) -> Option<StepId> {
+        self.tensors.get(tensor.index()).map(|data| data.step)
     }
 
     /// The number of tensors.
@@ -236,7 +251,7 @@ impl Graph {
         let opnds: smallvec::SmallVec<[RowTerm<'_>; 3]> =
             operands.iter().map(|(_, row)| row.term(&self.axes)).collect();
         self.solver.add(Constraint::MadeOf { res, opnds: &opnds });
-        self.origins.push(Origin { step: self.steps.len() as u32, slot: 0, part: Aspect::Made(kind) });
+        self.origins.push(Origin { step: self.next_step(), slot: 0, part: Aspect::Made(kind) });
     }
 
     /// `res ⊑ opnd` for two rows.
@@ -246,7 +261,7 @@ impl Graph {
         }
         let (res, opnd) = (res.term(&self.axes), opnd.term(&self.axes));
         self.solver.add(Constraint::RowLe { res, opnd });
-        self.origins.push(Origin { step: self.steps.len() as u32, slot: slot as u16, part });
+        self.origins.push(Origin { step: self.next_step(), slot: slot as u16, part });
     }
 
     /// `a ≈ b` for two rows.
@@ -257,13 +272,13 @@ impl Graph {
         }
         let (a, b) = (a.term(&self.axes), b.term(&self.axes));
         self.solver.add(Constraint::RowEq(a, b));
-        self.origins.push(Origin { step: self.steps.len() as u32, slot: slot as u16, part });
+        self.origins.push(Origin { step: self.next_step(), slot: slot as u16, part });
     }
 
     /// Adds any other constraint.
     pub(crate) fn constrain(&mut self, constraint: Constraint<'_>, slot: usize, part: Aspect) {
         self.solver.add(constraint);
-        self.origins.push(Origin { step: self.steps.len() as u32, slot: slot as u16, part });
+        self.origins.push(Origin { step: self.next_step(), slot: slot as u16, part });
     }
 
     /// The number of a spec, which is parsed once.

@@ -16,7 +16,7 @@ use broadloom_array::{Array, Dtype};
 use broadloom_core::Role;
 use broadloom_spec::{Kind, parse_shape};
 
-use crate::declaration::{Declaration, Given, StatedNames};
+use crate::declaration::{BufferFacts, Declaration, StatedNames};
 use crate::error::{Error, ErrorKind};
 use crate::initial::Initial;
 use crate::size_expr::SizeSum;
@@ -39,7 +39,7 @@ impl Graph {
     /// # Ok::<(), broadloom::Error>(())
     /// ```
     pub fn data(&mut self, name: &str, shape: &str) -> Result<Tensor, Error> {
-        self.declared(name, shape, Leaf::Data, Given::Nothing)
+        self.declared(name, shape, Leaf::Data, BufferFacts::Nothing)
     }
 
     /// Data whose buffer has exactly these axes, in the order batch, output, input; the shape
@@ -52,7 +52,7 @@ impl Graph {
     /// # Ok::<(), broadloom::Error>(())
     /// ```
     pub fn data_with_axes(&mut self, name: &str, shape: &str, axes: &[u64]) -> Result<Tensor, Error> {
-        self.declared(name, shape, Leaf::Data, Given::Axes(axes.into()))
+        self.declared(name, shape, Leaf::Data, BufferFacts::Axes(axes.into()))
     }
 
     /// The same, where the first axis is a [named size](Graph::dim) and the others are these.
@@ -72,12 +72,12 @@ impl Graph {
         row: &[u64],
     ) -> Result<Tensor, Error> {
         read::symbol_at(self, rows).ok_or_else(|| read::no_such_size(self, rows))?;
-        self.declared(name, shape, Leaf::Data, Given::Rows(rows.into(), row.into()))
+        self.declared(name, shape, Leaf::Data, BufferFacts::Rows(rows.into(), row.into()))
     }
 
     /// Data with this many elements, in the shape that its uses ask for.
     pub fn data_with_count(&mut self, name: &str, shape: &str, count: u64) -> Result<Tensor, Error> {
-        self.declared(name, shape, Leaf::Data, Given::Count(count))
+        self.declared(name, shape, Leaf::Data, BufferFacts::Count(count))
     }
 
     /// A parameter; its shape is inferred from its uses.
@@ -88,7 +88,7 @@ impl Graph {
 
     /// A parameter whose shape is stated, in part or in full: `"64"`, `"... -> hidden"`.
     pub fn param_shaped(&mut self, name: &str, shape: &str) -> Result<Tensor, Error> {
-        self.declared(name, shape, Leaf::Param, Given::Nothing)
+        self.declared(name, shape, Leaf::Param, BufferFacts::Nothing)
     }
 
     /// A parameter whose values have exactly these axes, in the order batch, output, input; its
@@ -103,7 +103,7 @@ impl Graph {
     /// # Ok::<(), broadloom::Error>(())
     /// ```
     pub fn param_with_axes(&mut self, name: &str, axes: &[u64]) -> Result<Tensor, Error> {
-        self.declared(name, "... | ... -> ...", Leaf::Param, Given::Axes(axes.into()))
+        self.declared(name, "... | ... -> ...", Leaf::Param, BufferFacts::Axes(axes.into()))
     }
 
     /// A tensor filled with one value, in the shape that the context asks for.
@@ -199,7 +199,7 @@ impl Graph {
 
     /// Positions 0, 1, 2, … in memory order, in a declared shape, such as `"seq"` or `"128 |"`.
     pub fn range(&mut self, name: &str, shape: &str) -> Result<Tensor, Error> {
-        self.declared(name, shape, Leaf::Range, Given::Nothing)
+        self.declared(name, shape, Leaf::Range, BufferFacts::Nothing)
     }
 
     /// Random numbers, uniform in `[0, 1)`, in the shape that the context asks for; new ones in
@@ -248,12 +248,12 @@ impl Graph {
     /// # Ok::<(), broadloom::Error>(())
     /// ```
     pub fn state_shaped(&mut self, name: &str, shape: &str) -> Result<Tensor, Error> {
-        self.declared(name, shape, Leaf::State, Given::Nothing)
+        self.declared(name, shape, Leaf::State, BufferFacts::Nothing)
     }
 
     /// A state whose values have exactly these axes: see [`Graph::param_with_axes`].
     pub fn state_with_axes(&mut self, name: &str, axes: &[u64]) -> Result<Tensor, Error> {
-        self.declared(name, "... | ... -> ...", Leaf::State, Given::Axes(axes.into()))
+        self.declared(name, "... | ... -> ...", Leaf::State, BufferFacts::Axes(axes.into()))
     }
 
     /// A state whose shape follows from the values that are assigned to it. It is 0 before the
@@ -329,7 +329,7 @@ impl Graph {
     /// The kind of a leaf; `None` if the tensor is not one.
     pub(crate) fn leaf(&self, tensor: Tensor) -> Option<Leaf> {
         let data = self.tensors.get(tensor.index())?;
-        match self.steps.get(data.step as usize) {
+        match self.steps.get(data.step.index()) {
             Some(Step::Leaf { leaf, .. }) => Some(*leaf),
             _ => None,
         }
@@ -347,17 +347,23 @@ impl Graph {
         tensor
     }
 
-    fn declared(&mut self, name: &str, shape: &str, leaf: Leaf, given: Given) -> Result<Tensor, Error> {
+    fn declared(&mut self, name: &str, shape: &str, leaf: Leaf, given: BufferFacts) -> Result<Tensor, Error> {
         let made = self.declared_leaf(name, shape, leaf, given);
         self.refusing(made)
     }
 
-    fn declared_leaf(&mut self, name: &str, shape: &str, leaf: Leaf, given: Given) -> Result<Tensor, Error> {
+    fn declared_leaf(
+        &mut self,
+        name: &str,
+        shape: &str,
+        leaf: Leaf,
+        given: BufferFacts,
+    ) -> Result<Tensor, Error> {
         let about = |error: Error| error.about(&format!("the shape of `{name}`"));
         let shape = shape.trim();
         let decl = self.read_shape(shape).map_err(about)?;
-        if matches!(given, Given::Count(0))
-            || matches!(&given, Given::Axes(axes) | Given::Rows(_, axes) if axes.contains(&0))
+        if matches!(given, BufferFacts::Count(0))
+            || matches!(&given, BufferFacts::Axes(axes) | BufferFacts::Rows(_, axes) if axes.contains(&0))
         {
             return Err(Error::new(ErrorKind::Use, format!("`{name}` would have no elements"))
                 .with_help("every axis has at least one element"));
@@ -367,7 +373,7 @@ impl Graph {
         let rows = self.declared_rows(&decl, role, None);
         let tensor = self.tensor(rows);
         self.name(tensor, name);
-        if !matches!(given, Given::Nothing) {
+        if !matches!(given, BufferFacts::Nothing) {
             self.describe_buffer(rows, &given, &decl);
         }
         let named = self.declared_names(&decl, rows, first_label);
@@ -442,7 +448,7 @@ impl Graph {
         sizes: &[(&str, &SizeSum)],
         shared: Option<&mut StatedNames>,
     ) -> Result<(), Error> {
-        let (step, shape) = (self.steps.len() as u32, shape.trim());
+        let (step, shape) = (self.next_step(), shape.trim());
         let decl = self.read_shape(shape).map_err(|error| {
             error.about(&format!("the shape of `{}`", names::label_of(self, tensor))).about_step(step)
         })?;
@@ -465,7 +471,7 @@ impl Graph {
         if declares {
             let named = self.declared_names(&decl, rows, first_label);
             let declaration =
-                Declaration { shape: shape.into(), decl: Some(decl), given: Given::Nothing, named };
+                Declaration { shape: shape.into(), decl: Some(decl), given: BufferFacts::Nothing, named };
             self.declarations.insert(tensor.0, declaration);
         }
         self.facts.stated.insert(step, (shape.into(), self.names.len() as u32));

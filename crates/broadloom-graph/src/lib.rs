@@ -85,5 +85,5 @@ pub use shape_source::How;
 pub use size::{Extent, SymbolicSize};
 pub use size_expr::SizeSum;
 pub use spec_options::{Accumulate, Combine, SliceIndex, SpecOptions};
-pub use step::{Captured, Tensor};
+pub use step::{Captured, StepId, Tensor};
 pub use symbols::RuntimeCheck;

@@ -98,7 +98,7 @@ impl Graph {
     pub fn apply(&mut self, operation: &Operation, operands: &[Tensor]) -> Result<Tensor, Error> {
         operation.takes(operands.len())?;
         let result = self.pointwise(operation.name, operands)?;
-        self.laws.insert(self.steps.len() as u32 - 1, Arc::new(operation.clone()));
+        self.laws.insert(self.last_step(), Arc::new(operation.clone()));
         Ok(result)
     }
 
@@ -127,7 +127,7 @@ impl Graph {
         let accumulate = operation.forward.accumulate();
         let named = SpecOptions { name: Some(operation.name), accumulate, ..*options };
         let result = self.einsum_with(spec, operands, &named)?;
-        self.laws.insert(self.steps.len() as u32 - 1, Arc::new(operation.clone()));
+        self.laws.insert(self.last_step(), Arc::new(operation.clone()));
         Ok(result)
     }
 

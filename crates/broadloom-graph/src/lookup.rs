@@ -144,7 +144,7 @@ fn taken(
 
 /// Notes that the last step looks something up.
 fn looked_up(graph: &mut Graph, result: Tensor, lookup: Lookup) -> Tensor {
-    graph.facts.special.insert(graph.steps.len() as u32 - 1, Special::Lookup(lookup));
+    graph.facts.special.insert(graph.last_step(), Special::Lookup(lookup));
     result
 }
 
@@ -159,7 +159,7 @@ fn are_integers(graph: &Graph, ids: Tensor) -> Result<(), Error> {
         || is_truth(graph, graph.tensors[ids.index()].step)
     {
         let message = format!("`{}` holds truths, which do not number rows", names::label_of(graph, ids));
-        let error = Error::new(ErrorKind::Value, message).about_step(graph.steps.len() as u32);
+        let error = Error::new(ErrorKind::Value, message).about_step(graph.next_step());
         let masked = Code::Select(vec![Code::tensor("mask"), Code::tensor("x"), Code::Number(0)]);
         let help = Wording::new(
             "how many are true is known only when the program runs, and sizes are known before: keep all, and write ",
@@ -176,7 +176,7 @@ fn are_integers(graph: &Graph, ids: Tensor) -> Result<(), Error> {
     if is_float {
         let message =
             format!("`{}` holds floats, which cannot look up rows of a table", names::label_of(graph, ids));
-        let error = Error::new(ErrorKind::Value, message).about_step(graph.steps.len() as u32);
+        let error = Error::new(ErrorKind::Value, message).about_step(graph.next_step());
         return Err(error
             .with_end(message::declared_end(graph, ids))
             .with_remedy(Remedy::Integers, "convert them first: `values.convert(Dtype::I64)`"));

@@ -9,7 +9,7 @@ use broadloom_array::Array;
 use rustc_hash::FxHashMap;
 
 pub use crate::facts::{Carried, Lookup, Scan, Sorting, Special};
-use crate::step::Step;
+use crate::step::{Step, StepId};
 use crate::symbols::read;
 pub use crate::symbols::table::SymbolData;
 use crate::{
@@ -54,29 +54,29 @@ pub trait Face {
     /// The kind of leaf that a tensor is, if no operation makes it.
     fn leaf(&self, tensor: Tensor) -> Option<Leaf>;
     /// The step that made a tensor.
-    fn made_by(&self, tensor: Tensor) -> u32;
+    fn made_by(&self, tensor: Tensor) -> StepId;
     /// The operation of a step, if it is one, and the number of its operands.
-    fn op(&self, step: u32) -> Option<(Op, usize)>;
+    fn op(&self, step: StepId) -> Option<(Op, usize)>;
     /// The operands of a step.
-    fn step_operands(&self, step: u32) -> &[Tensor];
+    fn step_operands(&self, step: StepId) -> &[Tensor];
     /// The results of a step.
-    fn step_results(&self, step: u32) -> impl Iterator<Item = Tensor> + use<Self>;
+    fn step_results(&self, step: StepId) -> impl Iterator<Item = Tensor> + use<Self>;
     /// The first result of a step that is an operation or an assignment.
-    fn first_result(&self, step: u32) -> Tensor;
+    fn first_result(&self, step: StepId) -> Tensor;
     /// The tensors that a tensor is computed from: the operands of its step, or what a scan reads from outside.
     fn read_by(&self, tensor: Tensor) -> &[Tensor];
     /// The scan that a step belongs to.
-    fn scan_of(&self, step: u32) -> Option<&Arc<Scan>>;
+    fn scan_of(&self, step: StepId) -> Option<&Arc<Scan>>;
     /// The law of a step, if it differs from the law of its operation.
-    fn law(&self, step: u32) -> Option<&Arc<Operation>>;
+    fn law(&self, step: StepId) -> Option<&Arc<Operation>>;
     /// The work of a step beyond its spec: a lookup, an order, or a function of matrices.
-    fn special(&self, step: u32) -> Option<Special>;
+    fn special(&self, step: StepId) -> Option<Special>;
     /// The text of an assignment, as it was written.
-    fn assignment_text(&self, step: u32) -> Option<&str>;
+    fn assignment_text(&self, step: StepId) -> Option<&str>;
     /// The loop nest of each step at some shapes; `None` for a step that is no operation.
     fn projections_at(&self, shapes: &Shapes) -> Vec<Option<Result<Projected, Error>>>;
     /// The steps that have a shape but no loop nest at some shapes, with the reasons.
-    fn refused_at(&self, shapes: &Shapes) -> Vec<(u32, Error)>;
+    fn refused_at(&self, shapes: &Shapes) -> Vec<(StepId, Error)>;
     /// The gradients that were asked for: each tensor with the leaf that stands for its gradient.
     fn gradients(&self) -> &FxHashMap<Tensor, Tensor>;
     /// The initial values of a parameter or a state, if they were given.
@@ -86,7 +86,7 @@ pub trait Face {
     /// The name of a tensor, or one made from its index if it has none.
     fn short_name(&self, tensor: Tensor) -> String;
     /// The words that messages use for a step.
-    fn subject(&self, step: u32) -> String;
+    fn subject(&self, step: StepId) -> String;
     /// A leaf and how it is declared, as one end of an error.
     fn declared_end(&self, tensor: Tensor) -> MessageLine;
     /// Refuses tensors of other graphs.
@@ -106,26 +106,26 @@ impl Face for Graph {
         self.leaf(tensor)
     }
 
-    fn made_by(&self, tensor: Tensor) -> u32 {
+    fn made_by(&self, tensor: Tensor) -> StepId {
         self.tensors[tensor.index()].step
     }
 
-    fn op(&self, step: u32) -> Option<(Op, usize)> {
-        match self.steps.get(step as usize)? {
+    fn op(&self, step: StepId) -> Option<(Op, usize)> {
+        match self.steps.get(step.index())? {
             Step::Op { op, arity, .. } => Some((*op, usize::from(*arity))),
             _ => None,
         }
     }
 
-    fn step_operands(&self, step: u32) -> &[Tensor] {
+    fn step_operands(&self, step: StepId) -> &[Tensor] {
         names::step_operands(self, step)
     }
 
-    fn step_results(&self, step: u32) -> impl Iterator<Item = Tensor> + use<> {
+    fn step_results(&self, step: StepId) -> impl Iterator<Item = Tensor> + use<> {
         names::step_results(self, step)
     }
 
-    fn first_result(&self, step: u32) -> Tensor {
+    fn first_result(&self, step: StepId) -> Tensor {
         names::step_results(self, step).next().unwrap_or(Tensor(0))
     }
 
@@ -137,21 +137,21 @@ impl Face for Graph {
         }
     }
 
-    fn scan_of(&self, step: u32) -> Option<&Arc<Scan>> {
+    fn scan_of(&self, step: StepId) -> Option<&Arc<Scan>> {
         scan::scan_of(self, step)
     }
 
-    fn law(&self, step: u32) -> Option<&Arc<Operation>> {
+    fn law(&self, step: StepId) -> Option<&Arc<Operation>> {
         self.laws.get(&step)
     }
 
-    fn special(&self, step: u32) -> Option<Special> {
+    fn special(&self, step: StepId) -> Option<Special> {
         // A page has no functions of matrices, so that it need not have what lowers them.
         let has = |special: &&Special| !cfg!(target_arch = "wasm32") || special.matrix().is_none();
         self.facts.special.get(&step).filter(has).copied()
     }
 
-    fn assignment_text(&self, step: u32) -> Option<&str> {
+    fn assignment_text(&self, step: StepId) -> Option<&str> {
         self.facts.texts.get(&step).map(|text| &**text)
     }
 
@@ -159,7 +159,7 @@ impl Face for Graph {
         project::projections_at(self, shapes)
     }
 
-    fn refused_at(&self, shapes: &Shapes) -> Vec<(u32, Error)> {
+    fn refused_at(&self, shapes: &Shapes) -> Vec<(StepId, Error)> {
         project::refused_at(self, shapes)
     }
 
@@ -179,7 +179,7 @@ impl Face for Graph {
         names::name_of(self, tensor).map_or_else(|| format!("tmp{}", tensor.index()), str::to_string)
     }
 
-    fn subject(&self, step: u32) -> String {
+    fn subject(&self, step: StepId) -> String {
         names::subject(self, step)
     }
 

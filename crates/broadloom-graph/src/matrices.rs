@@ -199,7 +199,7 @@ impl Graph {
     ) -> Result<[Tensor; N], Error> {
         let options = SpecOptions { name: Some(function.written()), ..SpecOptions::default() };
         let results = elaborate::by_spec(self, spec.into(), operands, &options, Some(N))?;
-        self.facts.special.insert(self.steps.len() as u32 - 1, Special::Matrix(function));
+        self.facts.special.insert(self.last_step(), Special::Matrix(function));
         results.try_into().map_err(|_| Error::new(ErrorKind::Use, "the spec has other results"))
     }
 }

@@ -11,7 +11,7 @@ use broadloom_loops::MatrixFunction;
 
 use crate::size::range_text;
 use crate::spec_options::SliceIndex;
-use crate::step::{Captured, Choice, Leaf, NONE, Op, Step, Tensor};
+use crate::step::{Captured, Choice, Leaf, NONE, Op, Step, StepId, Tensor};
 use crate::{Graph, captured};
 
 /// Expressions longer than this are shortened in messages.
@@ -35,8 +35,8 @@ pub(crate) fn operands_of(graph: &Graph, tensor: Tensor) -> &[Tensor] {
 }
 
 /// The operands of a step.
-pub(crate) fn step_operands(graph: &Graph, step: u32) -> &[Tensor] {
-    match graph.steps.get(step as usize) {
+pub(crate) fn step_operands(graph: &Graph, step: StepId) -> &[Tensor] {
+    match graph.steps.get(step.index()) {
         Some(Step::Op { operands, arity, .. }) => {
             &graph.operands[*operands as usize..(*operands + u32::from(*arity)) as usize]
         }
@@ -45,8 +45,8 @@ pub(crate) fn step_operands(graph: &Graph, step: u32) -> &[Tensor] {
 }
 
 /// The results of a step.
-pub(crate) fn step_results(graph: &Graph, step: u32) -> impl Iterator<Item = Tensor> + use<> {
-    let range = match graph.steps.get(step as usize) {
+pub(crate) fn step_results(graph: &Graph, step: StepId) -> impl Iterator<Item = Tensor> + use<> {
+    let range = match graph.steps.get(step.index()) {
         Some(Step::Op { result, results, .. }) => *result..*result + u32::from(*results),
         Some(Step::Leaf { tensor, .. }) => *tensor..*tensor + 1,
         _ => 0..0,
@@ -102,7 +102,7 @@ fn expression(graph: &Graph, tensor: Tensor, depth: u32, within: Within) -> Opti
         return fits(text).then(|| text.to_string());
     }
     let Some(data) = graph.tensors.get(tensor.index()) else { return Some("?".into()) };
-    let text = match graph.steps.get(data.step as usize) {
+    let text = match graph.steps.get(data.step.index()) {
         Some(Step::Leaf { leaf: Leaf::Constant(value) | Leaf::Number(value), .. }) => format!("{value}"),
         Some(Step::Leaf { leaf: Leaf::Size(at), .. }) => match graph.facts.sizes.get(*at as usize) {
             Some(captured) => captured::captured_name(graph, *captured),
@@ -163,32 +163,32 @@ pub(crate) fn choice_of(graph: &Graph, choice: u16) -> Option<&Choice> {
 }
 
 /// An operation in full, with the names of its operands; an assignment as it was written.
-pub(crate) fn step_text(graph: &Graph, step: u32) -> Option<String> {
+pub(crate) fn step_text(graph: &Graph, step: StepId) -> Option<String> {
     if let Some(text) = written_step(graph, step) {
         return Some(text);
     }
-    let Some(Step::Op { op, .. }) = graph.steps.get(step as usize) else { return None };
+    let Some(Step::Op { op, .. }) = graph.steps.get(step.index()) else { return None };
     let operands: Vec<String> =
         step_operands(graph, step).iter().map(|operand| label_of(graph, *operand)).collect();
     Some(applied(graph, *op, &operands, true))
 }
 
 /// The text of an assignment as it was written, or of a declared shape with the names that there were.
-fn written_step(graph: &Graph, step: u32) -> Option<String> {
+fn written_step(graph: &Graph, step: StepId) -> Option<String> {
     if let Some(text) = graph.facts.texts.get(&step) {
         return Some(text.to_string());
     }
-    let Some(Step::Declared(tensor)) = graph.steps.get(step as usize) else { return None };
+    let Some(Step::Declared(tensor)) = graph.steps.get(step.index()) else { return None };
     let (shape, names) = graph.facts.stated.get(&step)?;
     Some(format!("{} : {shape}", label_among(graph, *tensor, *names as usize)))
 }
 
 /// The text of a step in full, as a program would write it.
-pub(crate) fn subject(graph: &Graph, step: u32) -> String {
+pub(crate) fn subject(graph: &Graph, step: StepId) -> String {
     if let Some(text) = written_step(graph, step) {
         return format!("`{text}`");
     }
-    match graph.steps.get(step as usize) {
+    match graph.steps.get(step.index()) {
         Some(Step::Op { .. }) => {
             let expression = step_text(graph, step).unwrap_or_default();
             match result_names(graph, step) {
@@ -219,8 +219,8 @@ pub(crate) fn subject(graph: &Graph, step: u32) -> String {
 }
 
 /// The text of a step that is only mentioned: the names of its results, or a short expression.
-pub(crate) fn called(graph: &Graph, step: u32) -> String {
-    match (graph.steps.get(step as usize), result_names(graph, step)) {
+pub(crate) fn called(graph: &Graph, step: StepId) -> String {
+    match (graph.steps.get(step.index()), result_names(graph, step)) {
         (Some(Step::Op { .. }), Some(names)) => format!("`{names}`"),
         (Some(Step::Op { op, results, result, .. }), None) if *results > 1 => {
             let operands: Vec<String> =
@@ -233,7 +233,7 @@ pub(crate) fn called(graph: &Graph, step: u32) -> String {
 }
 
 /// The names of all results of a step.
-fn result_names(graph: &Graph, step: u32) -> Option<String> {
+fn result_names(graph: &Graph, step: StepId) -> Option<String> {
     let names: Option<Vec<&str>> = step_results(graph, step).map(|tensor| name_of(graph, tensor)).collect();
     names.filter(|names| !names.is_empty()).map(|names| names.join(", "))
 }

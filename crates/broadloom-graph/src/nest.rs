@@ -13,7 +13,7 @@ use rustc_hash::FxHashSet;
 
 use crate::facts::{Lookup, Special};
 use crate::project::Projected;
-use crate::step::{Leaf, Op, Step, Tensor, contraction, sources};
+use crate::step::{Leaf, Op, Step, StepId, Tensor, contraction, sources};
 use crate::{Error, Graph, names, project};
 
 /// The loop nest of an operation in the names of the program. It prints as [`Graph::show_nest`] does.
@@ -211,7 +211,7 @@ pub(crate) fn nest(graph: &mut Graph, result: Tensor) -> Result<ShownNest, Error
 
 /// The names of a nest's loops: the labels of the spec they drive, and letters where there are none.
 pub(crate) fn loop_names(graph: &Graph, nest: &Projected) -> Vec<String> {
-    let spec = match graph.steps.get(nest.step as usize) {
+    let spec = match graph.steps.get(nest.step.index()) {
         Some(Step::Op { op: Op::Einsum { spec, .. }, .. }) => Some(graph.spec(*spec)),
         _ => None,
     };
@@ -231,8 +231,8 @@ pub(crate) fn loop_names(graph: &Graph, nest: &Projected) -> Vec<String> {
 
 /// The relations between axes of the operation, from its shape logic: the one list that sizes and loops
 /// are read from.
-fn rules_text(graph: &Graph, step: u32) -> Vec<String> {
-    let Some(Step::Op { op, .. }) = graph.steps.get(step as usize) else { return Vec::new() };
+fn rules_text(graph: &Graph, step: StepId) -> Vec<String> {
+    let Some(Step::Op { op, .. }) = graph.steps.get(step.index()) else { return Vec::new() };
     let operands = names::step_operands(graph, step);
     if let Op::Einsum { spec, .. } = op {
         let spec = graph.spec(*spec);
@@ -346,7 +346,7 @@ fn write_body(
     let read: Vec<String> = reads.iter().map(cell).collect();
     let step = graph.tensors[nest.tensors[0].index()].step;
     let special = graph.facts.special.get(&step);
-    let combined = match graph.steps.get(step as usize) {
+    let combined = match graph.steps.get(step.index()) {
         _ if read.is_empty() => "0".into(),
         _ if let Some(Special::Matrix(function)) = special => {
             format!("{}({})", function.written(), read.join(", "))
@@ -404,7 +404,7 @@ fn cell_with(graph: &Graph, nest: &Projected, at: usize, indices: Vec<String>) -
 }
 
 fn number_of(graph: &Graph, tensor: Tensor) -> Option<f64> {
-    match graph.steps.get(graph.tensors[tensor.index()].step as usize) {
+    match graph.steps.get(graph.tensors[tensor.index()].step.index()) {
         Some(Step::Leaf { leaf: Leaf::Number(value), .. }) => Some(*value),
         _ => None,
     }

@@ -1,6 +1,6 @@
 //! The origin of a tensor: a leaf of some kind, or the result of an operation.
 
-use crate::step::{Leaf, Op, Step, Tensor};
+use crate::step::{Leaf, Op, Step, StepId, Tensor};
 use crate::{Graph, names};
 
 /// The leaf or the operation that made a tensor.
@@ -28,8 +28,8 @@ pub enum Node<'a> {
         name: &'a str,
         /// The tensors that it reads.
         operands: &'a [Tensor],
-        /// The [number](Graph::steps) of its step.
-        step: usize,
+        /// Its step.
+        step: StepId,
     },
 }
 
@@ -61,12 +61,10 @@ pub enum LeafKind {
 /// The leaf or the operation that made a tensor; `None` for a tensor of another graph.
 pub(crate) fn node(graph: &Graph, tensor: Tensor) -> Option<Node<'_>> {
     let step = graph.tensors.get(tensor.index())?.step;
-    Some(match graph.steps.get(step as usize)? {
-        Step::Op { op, .. } => Node::Operation {
-            name: op.name(),
-            operands: names::step_operands(graph, step),
-            step: step as usize,
-        },
+    Some(match graph.steps.get(step.index())? {
+        Step::Op { op, .. } => {
+            Node::Operation { name: op.name(), operands: names::step_operands(graph, step), step }
+        }
         Step::Leaf { leaf, .. } => Node::Leaf { kind: (*leaf).into() },
         _ => return None,
     })
@@ -82,7 +80,7 @@ pub(crate) fn operation_text(graph: &Graph, tensor: Tensor) -> Option<String> {
 /// without a spec.
 pub(crate) fn spec_of(graph: &Graph, tensor: Tensor) -> Option<&str> {
     let step = graph.tensors.get(tensor.index())?.step;
-    match graph.steps.get(step as usize)? {
+    match graph.steps.get(step.index())? {
         Step::Op { op: Op::Einsum { spec, .. }, .. } if !graph.facts.texts.contains_key(&step) => {
             Some(&graph.spec_ref(*spec).text)
         }

@@ -3,6 +3,8 @@
 use broadloom_core::Unfilled;
 use broadloom_spec as spec;
 
+use crate::step::StepId;
+
 /// The holes and guesses that closing left.
 #[derive(Default, Debug)]
 pub(crate) struct Open {
@@ -16,16 +18,16 @@ pub(crate) struct Open {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Guess {
     /// A label of the spec of a step.
-    Label(u32, spec::AxisId),
+    Label(StepId, spec::AxisId),
     /// The shape of what a step converts into.
-    Shape(u32),
+    Shape(StepId),
     /// The shape of the leaf that a step converts.
-    Source(u32),
+    Source(StepId),
 }
 
 impl Guess {
     /// The step that it belongs to.
-    pub fn step(self) -> u32 {
+    pub fn step(self) -> StepId {
         match self {
             Guess::Label(step, _) | Guess::Shape(step) | Guess::Source(step) => step,
         }

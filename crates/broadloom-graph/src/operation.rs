@@ -24,6 +24,7 @@ use crate::formula::{Assignment, Assignments, Formula, parse};
 use crate::operation::slot::Slot;
 use crate::operation::table::{OperationRow, ROWS};
 use crate::spec_options::Accumulate;
+use crate::step::StepId;
 
 /// An operation: its name, the assignments that compute it, and those that pass gradients back.
 ///
@@ -478,7 +479,7 @@ impl Law {
 }
 
 /// The laws of steps that have their own: operations of users, and assignments.
-pub(crate) type Laws = FxHashMap<u32, Arc<Operation>>;
+pub(crate) type Laws = FxHashMap<StepId, Arc<Operation>>;
 
 #[cfg(test)]
 mod tests {

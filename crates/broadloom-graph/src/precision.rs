@@ -28,7 +28,7 @@ use broadloom_array::{Array, Dtype};
 use crate::facts::{Carried, Lookup, Special};
 use crate::operation::Operation;
 use crate::spec_options::{Accumulate, Combine};
-use crate::step::{Leaf, Op, Step, Tensor};
+use crate::step::{Leaf, Op, Step, StepId, Tensor};
 use crate::{Graph, names};
 
 /// The type of each tensor.
@@ -59,7 +59,7 @@ pub fn precisions(graph: &Graph) -> Vec<Dtype> {
 
 /// The types of the tensors that have one or meet one, where some types are given.
 fn inferred(graph: &Graph, known: Vec<Option<Dtype>>) -> Types<'_> {
-    let operations: Vec<_> = (0..graph.steps.len() as u32).map(|step| operation_of(graph, step)).collect();
+    let operations: Vec<_> = graph.step_ids().map(|step| operation_of(graph, step)).collect();
     let mut types = Types { graph, known, whole: Vec::new(), operations };
     types.whole = graph.tensors().map(|tensor| types.is_whole_literal(tensor)).collect();
     for carried in carried(graph) {
@@ -82,7 +82,7 @@ fn inferred(graph: &Graph, known: Vec<Option<Dtype>>) -> Types<'_> {
         }
     }
     let default = graph.facts.default_precision;
-    let steps = 0..graph.steps.len() as u32;
+    let steps = graph.step_ids();
     steps.clone().for_each(|step| {
         if !types.is_truth(step) {
             types.infer(step, None);
@@ -123,19 +123,19 @@ impl Types<'_> {
     }
 
     /// Infers the type of one step.
-    fn infer(&mut self, step: u32, of_open: Option<Dtype>) {
+    fn infer(&mut self, step: StepId, of_open: Option<Dtype>) {
         let graph = self.graph;
-        if let Some(Step::Leaf { leaf: Leaf::Gradient(of), tensor }) = graph.steps.get(step as usize) {
+        if let Some(Step::Leaf { leaf: Leaf::Gradient(of), tensor }) = graph.steps.get(step.index()) {
             self.known[*tensor as usize] = self.known[of.index()].map(accumulated).or(of_open);
             return;
         }
-        let Some(Step::Op { result, results, .. }) = graph.steps.get(step as usize) else { return };
-        if let Some(dtype) = self.operations[step as usize].and_then(Operation::cast_to) {
+        let Some(Step::Op { result, results, .. }) = graph.steps.get(step.index()) else { return };
+        if let Some(dtype) = self.operations[step.index()].and_then(Operation::cast_to) {
             self.known[*result as usize] = Some(dtype);
             return;
         }
         let mut operands = names::step_operands(graph, typed_by(graph, step, Tensor(*result)));
-        let operation = self.operations[step as usize];
+        let operation = self.operations[step.index()];
         if matches!(graph.facts.special.get(&step), Some(Special::Lookup(_))) {
             operands = &operands[..1];
         } else if operation.is_some_and(Operation::is_choice) || chooses(graph, step) {
@@ -160,8 +160,8 @@ impl Types<'_> {
     }
 
     /// Returns true if a step compares numbers or combines conditions.
-    fn is_truth(&self, step: u32) -> bool {
-        self.operations[step as usize].is_some_and(Operation::is_truth)
+    fn is_truth(&self, step: StepId) -> bool {
+        self.operations[step.index()].is_some_and(Operation::is_truth)
     }
 
     /// Returns true if a tensor is a literal with whole numbers, or a condition.
@@ -206,14 +206,14 @@ impl Types<'_> {
     }
 
     /// Returns true if the results of a step on narrow integers seldom fit their type.
-    fn outgrows(&self, step: u32, operands: &[Tensor], joined: Dtype) -> bool {
+    fn outgrows(&self, step: StepId, operands: &[Tensor], joined: Dtype) -> bool {
         let graph = self.graph;
-        let Some(Step::Op { op, .. }) = graph.steps.get(step as usize) else { return false };
+        let Some(Step::Op { op, .. }) = graph.steps.get(step.index()) else { return false };
         let counts = |tensor: &Tensor| matches!(graph.leaf(*tensor), Some(Leaf::Size(_) | Leaf::Range));
         match *op {
             _ if matches!(graph.facts.special.get(&step), Some(Special::Lookup(Lookup::Taken(_)))) => false,
             Op::Pointwise(_) => {
-                let operation = self.operations[step as usize];
+                let operation = self.operations[step.index()];
                 let selects = operation.is_some_and(Operation::is_selection);
                 !self.is_truth(step) && ((joined == Dtype::Bool && !selects) || operands.iter().any(counts))
             }
@@ -243,20 +243,20 @@ impl Types<'_> {
 
     /// Operands without a type take that of the result. Those of a comparison take that of what they are compared with, and a
     /// condition decides nothing.
-    fn take_from_result(&mut self, step: u32) {
+    fn take_from_result(&mut self, step: StepId) {
         let graph = self.graph;
-        let Some(Step::Op { op, result, .. }) = graph.steps.get(step as usize) else { return };
+        let Some(Step::Op { op, result, .. }) = graph.steps.get(step.index()) else { return };
         let mut operands = names::step_operands(graph, typed_by(graph, step, Tensor(*result)));
         let mut wanted = self.known[*result as usize];
-        if let Some(dtype) = self.operations[step as usize].and_then(Operation::cast_to) {
+        if let Some(dtype) = self.operations[step.index()].and_then(Operation::cast_to) {
             return operands.iter().for_each(|operand| self.take_as_written(*operand, dtype));
         }
-        if self.operations[step as usize].is_some_and(Operation::is_bitwise) {
+        if self.operations[step.index()].is_some_and(Operation::is_bitwise) {
             return self.take_integers(operands, Tensor(*result));
         }
         if self.is_truth(step) {
             wanted = operands.iter().filter_map(|tensor| self.known[tensor.index()]).reduce(join);
-        } else if self.operations[step as usize].is_some_and(Operation::is_choice) || chooses(graph, step) {
+        } else if self.operations[step.index()].is_some_and(Operation::is_choice) || chooses(graph, step) {
             operands = &operands[1..];
         }
         let Some(wanted) = wanted else { return };
@@ -277,21 +277,21 @@ impl Types<'_> {
 }
 
 /// Returns true if a step compares numbers or combines conditions.
-pub(crate) fn is_truth(graph: &Graph, step: u32) -> bool {
+pub(crate) fn is_truth(graph: &Graph, step: StepId) -> bool {
     operation_of(graph, step).is_some_and(Operation::is_truth)
 }
 
 /// Returns true if the first operand of a spec chooses between the others.
-fn chooses(graph: &Graph, step: u32) -> bool {
+fn chooses(graph: &Graph, step: StepId) -> bool {
     matches!(
-        graph.steps.get(step as usize),
+        graph.steps.get(step.index()),
         Some(Step::Op { op: Op::Einsum { combine: Combine::Where, .. }, .. })
     )
 }
 
 /// The operation of a step, if it has a formula.
-fn operation_of(graph: &Graph, step: u32) -> Option<&Operation> {
-    match graph.steps.get(step as usize)? {
+fn operation_of(graph: &Graph, step: StepId) -> Option<&Operation> {
+    match graph.steps.get(step.index())? {
         Step::Op { .. } if let Some(law) = graph.laws.get(&step) => Some(law),
         Step::Op { op: Op::Pointwise(name), .. } => Operation::named(name),
         _ => None,
@@ -299,7 +299,7 @@ fn operation_of(graph: &Graph, step: u32) -> Option<&Operation> {
 }
 
 /// The step whose operands decide the type of a result: for a mean, the step of its sum.
-fn typed_by(graph: &Graph, step: u32, result: Tensor) -> u32 {
+fn typed_by(graph: &Graph, step: StepId, result: Tensor) -> StepId {
     graph.facts.means.get(&result).map_or(step, |sum| graph.tensors[sum.index()].step)
 }
 

@@ -33,7 +33,7 @@ use crate::notation::KnownSpec;
 use crate::shape::Shapes;
 use crate::spec_options::{Accumulate, SliceIndex};
 use crate::spec_window::{hole_index, window_form};
-use crate::step::{Choice, Op, Step, Tensor, contraction, place, sources};
+use crate::step::{Choice, Op, Step, StepId, Tensor, contraction, place, sources};
 use crate::{Graph, final_shapes, names};
 
 /// Memory order: batch, output, input.
@@ -67,7 +67,7 @@ pub struct Projected {
     /// For each loop the label of the spec that it drives, if there is one.
     pub(crate) labels: SmallVec<[Option<u32>; 6]>,
     /// The step it belongs to.
-    pub(crate) step: u32,
+    pub(crate) step: StepId,
 }
 
 /// The space that a tensor's buffer has around its axes, for windows that reach beyond them.
@@ -215,14 +215,14 @@ pub(crate) fn projection(graph: &mut Graph, result: Tensor) -> Result<Projected,
 /// tensor that another step made.
 pub(crate) fn projections_at(graph: &Graph, shapes: &Shapes) -> Vec<Option<Result<Projected, Error>>> {
     let mut reading = Reading::new(graph, shapes);
-    let steps = (0..).zip(&graph.steps);
+    let steps = graph.step_ids().zip(&graph.steps);
     steps.map(|(at, step)| matches!(step, Step::Op { .. }).then(|| reading.read(at))).collect()
 }
 
 /// The steps that have a shape but no loop nest at some shapes, with the reasons.
-pub(crate) fn refused_at(graph: &Graph, shapes: &Shapes) -> Vec<(u32, Error)> {
+pub(crate) fn refused_at(graph: &Graph, shapes: &Shapes) -> Vec<(StepId, Error)> {
     let mut reading = Reading::new(graph, shapes);
-    let steps = (0..).zip(&graph.steps).filter(|(_, step)| matches!(step, Step::Op { .. }));
+    let steps = graph.step_ids().zip(&graph.steps).filter(|(_, step)| matches!(step, Step::Op { .. }));
     steps.filter_map(|(at, _)| Some((at, reading.without_nest(at)?))).collect()
 }
 
@@ -238,12 +238,12 @@ pub(crate) fn margins(graph: &mut Graph) -> Result<Vec<Margins>, Error> {
 pub(crate) fn projections(graph: &mut Graph) -> Result<Vec<Projected>, Error> {
     let shapes = final_shapes::final_shapes(graph)?;
     let mut reading = Reading::new(graph, &shapes);
-    let operation = |step: &u32| match graph.steps[*step as usize] {
+    let operation = |step: &StepId| match graph.steps[step.index()] {
         Step::Op { op: Op::Convert { factor, divisor }, .. } => factor == divisor,
         Step::Op { .. } => true,
         _ => false,
     };
-    (0..graph.steps.len() as u32).filter(operation).map(|step| reading.read(step)).collect()
+    graph.step_ids().filter(operation).map(|step| reading.read(step)).collect()
 }
 
 /// One occurrence of a tensor: its axes by kind.
@@ -274,7 +274,7 @@ impl<'a> Reading<'a> {
     }
 
     /// The loop nest of a step. A step like one that was read before shares its loops and maps.
-    pub fn read(&mut self, step: u32) -> Result<Projected, Error> {
+    pub fn read(&mut self, step: StepId) -> Result<Projected, Error> {
         let Some((op, tensors, results)) = self.tensors_of(step) else {
             return Err(refusal::not_computed(self.graph, step));
         };
@@ -288,7 +288,7 @@ impl<'a> Reading<'a> {
     }
 
     /// The reason why a step has no loop nest. A step like one that has a nest is not read.
-    fn without_nest(&mut self, step: u32) -> Option<Error> {
+    fn without_nest(&mut self, step: StepId) -> Option<Error> {
         let (op, tensors, results) = self.tensors_of(step)?;
         let form = Form::of(self.graph, self.shapes, op, &tensors[results..], &tensors);
         if self.alike.get(&form).is_some() {
@@ -304,8 +304,8 @@ impl<'a> Reading<'a> {
     }
 
     /// An operation with its results and operands, and the number of its results; `None` for another step.
-    fn tensors_of(&self, step: u32) -> Option<(Op, SmallVec<[Tensor; 4]>, usize)> {
-        let Step::Op { op, operands, arity, results, result } = self.graph.steps.get(step as usize)? else {
+    fn tensors_of(&self, step: StepId) -> Option<(Op, SmallVec<[Tensor; 4]>, usize)> {
+        let Step::Op { op, operands, arity, results, result } = self.graph.steps.get(step.index())? else {
             return None;
         };
         let made = (*result..*result + u32::from(*results)).map(Tensor);
@@ -319,7 +319,7 @@ impl<'a> Reading<'a> {
         op: Op,
         tensors: Vec<Tensor>,
         results: usize,
-        step: u32,
+        step: StepId,
     ) -> Result<Projected, Error> {
         let graph = self.graph;
         self.equations.clear();
@@ -510,7 +510,7 @@ impl<'a> Reading<'a> {
         tensors: Vec<Tensor>,
         places: &[Occurrence],
         results: usize,
-        step: u32,
+        step: StepId,
     ) -> Result<Projected, Error> {
         // All axes in memory order, in a buffer that is reused.
         let mut all = std::mem::take(&mut self.memory);
@@ -542,7 +542,7 @@ impl<'a> Reading<'a> {
         }
         let label = |axis: AxisId| first.get(&self.equations.class(axis)).copied();
         let labels = projection.loops.iter().map(|each| label(each.axis)).collect();
-        let accumulate = match self.graph.steps.get(step as usize) {
+        let accumulate = match self.graph.steps.get(step.index()) {
             Some(Step::Op { op: Op::Einsum { accumulate, .. }, .. }) => *accumulate,
             _ => Accumulate::Sum,
         };

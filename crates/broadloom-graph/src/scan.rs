@@ -26,7 +26,7 @@ use crate::error::{Error, ErrorKind};
 use crate::facts::{Carried, Scan};
 use crate::operation::Operation;
 use crate::spec_options::SliceIndex;
-use crate::step::{Aspect, Leaf, Op, RowRef, Step, Tensor, place};
+use crate::step::{Aspect, Leaf, Op, RowRef, Step, StepId, Tensor, place};
 use crate::{Graph, names};
 
 impl Scan {
@@ -42,11 +42,11 @@ pub struct OpenScan {
     pub carried: Vec<Tensor>,
     /// The elements of one turn, for each tensor that is gone through.
     pub elements: Vec<Tensor>,
-    firsts: Vec<u32>,
+    firsts: Vec<StepId>,
     over: Tensor,
     turns: DimTerm,
     /// The first step that belongs to the scan.
-    start: u32,
+    start: StepId,
     checkpoint_every: Option<u64>,
 }
 
@@ -81,7 +81,7 @@ impl Graph {
                 .misuse("a scan inside of a scan cannot be run yet")
                 .with_help("let one scan carry both tensors, or scan twice, one after the other"));
         }
-        let start = self.steps.len() as u32;
+        let start = self.next_step();
         let turns = self.solver.dim_var(Role::Interior).into();
         let elements = over.iter().map(|tensor| element(self, *tensor, turns)).collect::<Result<_, _>>()?;
         let mut scan = OpenScan {
@@ -172,7 +172,7 @@ impl Graph {
         for Carried { next, .. } in &carried {
             last.push(once_more(self, *next)?);
         }
-        let made = |tensors: &[Tensor], graph: &Graph| -> Vec<u32> {
+        let made = |tensors: &[Tensor], graph: &Graph| -> Vec<StepId> {
             tensors.iter().map(|tensor| graph.tensors[tensor.index()].step).collect()
         };
         let finished = Scan {
@@ -184,14 +184,14 @@ impl Graph {
             body,
             checkpoint_every: scan.checkpoint_every,
         };
-        let leaves: Vec<u32> = made(&scan.carried, self);
+        let leaves: Vec<StepId> = made(&scan.carried, self);
         self.facts.scans.add(finished, &leaves);
         Ok(Scanned { collected, last })
     }
 }
 
 /// The scan that a step belongs to.
-pub(crate) fn scan_of(graph: &Graph, step: u32) -> Option<&Arc<Scan>> {
+pub(crate) fn scan_of(graph: &Graph, step: StepId) -> Option<&Arc<Scan>> {
     graph.facts.scans.all.get(*graph.facts.scans.of_step.get(&step)? as usize)
 }
 
@@ -227,8 +227,8 @@ fn once_more(graph: &mut Graph, a: Tensor) -> Result<Tensor, Error> {
 }
 
 /// Makes the last step one that passes its operand on. Returns the step.
-fn passes(graph: &mut Graph) -> u32 {
-    let step = graph.steps.len() as u32 - 1;
+fn passes(graph: &mut Graph) -> StepId {
+    let step = graph.last_step();
     graph.laws.insert(step, Arc::clone(&PASSED));
     step
 }
@@ -251,13 +251,13 @@ fn equate_next(graph: &mut Graph, carried: Tensor, next: Tensor) -> Result<(), E
 }
 
 /// The steps of a scan so far that depend on the turn or on what is carried, in order.
-fn turn_steps(graph: &Graph, scan: &OpenScan) -> Vec<u32> {
+fn turn_steps(graph: &Graph, scan: &OpenScan) -> Vec<StepId> {
     let mut changing: FxHashSet<Tensor> = scan.carried.iter().copied().collect();
     let mut steps = Vec::new();
-    for step in scan.start..graph.steps.len() as u32 {
+    for step in scan.start.up_to(graph.next_step()) {
         let into_carried = names::step_results(graph, step).any(|result| scan.carried.contains(&result));
         let is_element =
-            matches!(graph.steps[step as usize], Step::Op { op: Op::Slice(SliceIndex::Turn), .. });
+            matches!(graph.steps[step.index()], Step::Op { op: Op::Slice(SliceIndex::Turn), .. });
         let reads = names::step_operands(graph, step).iter().any(|operand| changing.contains(operand));
         if !into_carried && (is_element || reads) {
             steps.push(step);
@@ -268,7 +268,7 @@ fn turn_steps(graph: &Graph, scan: &OpenScan) -> Vec<u32> {
 }
 
 /// The tensors that the steps of a turn and the first values read, and that no turn makes.
-fn outer(graph: &Graph, body: &[u32], carried: &[Carried]) -> Vec<Tensor> {
+fn outer(graph: &Graph, body: &[StepId], carried: &[Carried]) -> Vec<Tensor> {
     let mut own: FxHashSet<Tensor> = body.iter().flat_map(|step| names::step_results(graph, *step)).collect();
     own.extend(carried.iter().map(|carried| carried.tensor));
     let firsts = carried.iter().map(|carried| carried.first);
@@ -281,10 +281,10 @@ fn outer(graph: &Graph, body: &[u32], carried: &[Carried]) -> Vec<Tensor> {
 }
 
 /// Refuses random numbers that a body draws without [going through them](Graph::in_turn): every turn would get the same ones.
-fn refuse_noise(graph: &Graph, start: u32) -> Result<(), Error> {
-    let steps = start..graph.steps.len() as u32;
-    let is_noise = |step: u32| {
-        matches!(graph.steps[step as usize], Step::Leaf { leaf: Leaf::Uniform | Leaf::Normal, .. })
+fn refuse_noise(graph: &Graph, start: StepId) -> Result<(), Error> {
+    let steps = start.up_to(graph.next_step());
+    let is_noise = |step: StepId| {
+        matches!(graph.steps[step.index()], Step::Leaf { leaf: Leaf::Uniform | Leaf::Normal, .. })
     };
     let drawn: FxHashSet<Tensor> = steps
         .clone()
@@ -292,7 +292,7 @@ fn refuse_noise(graph: &Graph, start: u32) -> Result<(), Error> {
         .flat_map(|step| names::step_results(graph, step))
         .collect();
     let is_element =
-        |step: &u32| matches!(graph.steps[*step as usize], Step::Op { op: Op::Slice(SliceIndex::Turn), .. });
+        |step: &StepId| matches!(graph.steps[step.index()], Step::Op { op: Op::Slice(SliceIndex::Turn), .. });
     let mut read = steps.filter(|step| !is_element(step)).flat_map(|step| names::step_operands(graph, step));
     let Some(tensor) = read.find(|operand| drawn.contains(operand)) else { return Ok(()) };
     Err(Error::new(ErrorKind::Use, "random numbers that are drawn in a scan would be the same in every turn")

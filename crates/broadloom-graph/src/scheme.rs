@@ -194,7 +194,7 @@ impl Choices {
 }
 
 /// An instance, and the shapes in it.
-struct Made {
+struct SchemeInstance {
     instance: Instance,
     asked: Vec<Tensor>,
     shapes: Vec<Shape>,
@@ -202,7 +202,7 @@ struct Made {
     given: Vec<(Tensor, Kind, Shape)>,
 }
 
-impl Made {
+impl SchemeInstance {
     /// The scheme that it shows; `known` sizes had names before.
     fn scheme(mut self, known: usize) -> Result<Scheme, Error> {
         let variables = self.instance.variables(&self.shapes)?;

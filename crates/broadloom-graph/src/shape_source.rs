@@ -4,7 +4,7 @@ use broadloom_core::order::Dim;
 use broadloom_core::{Closed, DimShape, DimTerm, Policy};
 use broadloom_spec::Kind;
 
-use crate::declaration::Given;
+use crate::declaration::BufferFacts;
 use crate::error::Error;
 use crate::shape::{PartialAxis, PartialRow};
 use crate::step::{Leaf, Rows, Tensor};
@@ -32,7 +32,7 @@ struct OpenTensor {
 
 /// The rules by which closing completes axes, the most informative first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Found {
+enum CompletionRule {
     Searched,
     Counted,
     Guessed,
@@ -81,7 +81,8 @@ fn known_already(graph: &Graph, tensor: Tensor) -> Result<How, Box<OpenTensor>> 
     let (rows, leaf) = (graph.rows(tensor), graph.leaf(tensor));
     let is_number = matches!(leaf, Some(Leaf::Number(_) | Leaf::Size(_)));
     let declared = graph.declarations.get(&tensor.0);
-    let listed = declared.is_some_and(|declared| matches!(declared.given, Given::Axes(_) | Given::Rows(..)));
+    let listed = declared
+        .is_some_and(|declared| matches!(declared.given, BufferFacts::Axes(_) | BufferFacts::Rows(..)));
     // A named size counts as written, like a number.
     let named = |axis: DimTerm| graph.symbols.iter().any(|data| axis == data.var.into());
     let written = |axis: &DimTerm| graph.solver.ground(*axis).is_some() || named(*axis);
@@ -107,19 +108,19 @@ fn known_already(graph: &Graph, tensor: Tensor) -> Result<How, Box<OpenTensor>> 
 
 /// Finds the rule by which closing completed a shape.
 fn completed(open: &OpenTensor, closed: &Closed<'_>, view: &View<'_>) -> How {
-    let mut found: Option<Found> = None;
+    let mut found: Option<CompletionRule> = None;
     let mut any_axes = false;
     for (kind, known) in Kind::ALL.into_iter().zip(&open.known) {
         let row = open.rows[kind as usize];
         let mut dims = Vec::new();
         closed.each_axis(row.term(view.axes), |dim| dims.push(dim));
         any_axes |= !dims.is_empty();
-        let mut note = |what: Found| found = Some(found.map_or(what, |found| found.min(what)));
+        let mut note = |what: CompletionRule| found = Some(found.map_or(what, |found| found.min(what)));
         if known.open {
             note(match row.hole.and_then(|hole| closed.rank_policy_of(hole)) {
-                Some(Policy::SearchRank) => Found::Searched,
-                Some(Policy::CountedRank) => Found::Counted,
-                _ => Found::NoMore,
+                Some(Policy::SearchRank) => CompletionRule::Searched,
+                Some(Policy::CountedRank) => CompletionRule::Counted,
+                _ => CompletionRule::NoMore,
             });
         }
         let (front, back) = (known.lead.len(), dims.len() - known.trail.len().min(dims.len()));
@@ -139,27 +140,27 @@ fn completed(open: &OpenTensor, closed: &Closed<'_>, view: &View<'_>) -> How {
                 (None, hole) => hole.map(|hole| DimShape::Front(hole, (at - lead.len()) as u32)),
             };
             note(match (what.and_then(|what| closed.policy_of(what)), dim) {
-                (Some(Policy::GuessedSize), _) => Found::Guessed,
-                (Some(Policy::RelaxedLeaf), _) => Found::Relaxed,
-                (_, Dim::Unit) => Found::Unit,
-                _ => Found::Sized,
+                (Some(Policy::GuessedSize), _) => CompletionRule::Guessed,
+                (Some(Policy::RelaxedLeaf), _) => CompletionRule::Relaxed,
+                (_, Dim::Unit) => CompletionRule::Unit,
+                _ => CompletionRule::Sized,
             });
         }
     }
-    let words = match (found.unwrap_or(Found::NoMore), open.leaf) {
-        (Found::Searched, _) => "found by search: the usual number of axes did not fit",
-        (Found::Counted, None) => "follows from its operands",
-        (Found::Counted, _) => "divides its elements up with as few axes as will do",
-        (Found::Guessed, _) => "the least size that fits",
-        (Found::Sized, Some(Leaf::Carried)) => "has the shape of what a turn makes of it",
-        (Found::Sized, Some(Leaf::State)) => "takes the shape of what is assigned to it",
-        (Found::Sized, Some(Leaf::Gradient(_))) => "has the shape of what it is the gradient of",
-        (Found::Sized, Some(_)) => "inferred from its use",
-        (Found::Sized, None) => "follows from its operands",
-        (Found::Relaxed, _) => "used with several sizes: takes none of them and broadcasts",
-        (Found::Unit, _) => "one element: nothing asks for more",
-        (Found::NoMore, _) if any_axes => "inferred",
-        (Found::NoMore, _) => "no axes: nothing asks for any",
+    let words = match (found.unwrap_or(CompletionRule::NoMore), open.leaf) {
+        (CompletionRule::Searched, _) => "found by search: the usual number of axes did not fit",
+        (CompletionRule::Counted, None) => "follows from its operands",
+        (CompletionRule::Counted, _) => "divides its elements up with as few axes as will do",
+        (CompletionRule::Guessed, _) => "the least size that fits",
+        (CompletionRule::Sized, Some(Leaf::Carried)) => "has the shape of what a turn makes of it",
+        (CompletionRule::Sized, Some(Leaf::State)) => "takes the shape of what is assigned to it",
+        (CompletionRule::Sized, Some(Leaf::Gradient(_))) => "has the shape of what it is the gradient of",
+        (CompletionRule::Sized, Some(_)) => "inferred from its use",
+        (CompletionRule::Sized, None) => "follows from its operands",
+        (CompletionRule::Relaxed, _) => "used with several sizes: takes none of them and broadcasts",
+        (CompletionRule::Unit, _) => "one element: nothing asks for more",
+        (CompletionRule::NoMore, _) if any_axes => "inferred",
+        (CompletionRule::NoMore, _) => "no axes: nothing asks for any",
     };
     How::Chosen(words.into())
 }

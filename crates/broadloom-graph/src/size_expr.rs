@@ -32,7 +32,7 @@ pub type SizeSum = Form<Captured>;
 
 /// Sizes that are added, and a number.
 #[derive(Default)]
-struct Side {
+struct AddedSizes {
     parts: Vec<DimTerm>,
     literal: u64,
 }
@@ -68,7 +68,7 @@ impl Graph {
         if captured.tensor.is_none_or(|tensor| !self.declarations.contains_key(&tensor.0)) {
             text = format!("{} = {text}", captured::captured_name(self, captured));
         }
-        let step = self.steps.len() as u32;
+        let step = self.next_step();
         self.facts.texts.insert(step, text.into());
         let made = self.finish(before, Step::Sum(captured));
         if made.is_err() {
@@ -91,7 +91,7 @@ pub(crate) fn say_size(graph: &mut Graph, own: DimTerm, size: &SizeSum) -> Resul
 /// Adds the constraint that a multiple of a size is a sum. Negative terms are added on the
 /// other side.
 fn constrain_sum(graph: &mut Graph, own: DimTerm, size: &SizeSum) -> Result<(), Error> {
-    let (mut left, mut right) = (Side::default(), Side::default());
+    let (mut left, mut right) = (AddedSizes::default(), AddedSizes::default());
     left.parts.push(multiple(graph, size.denominator() as u64, own));
     for (sizes, factor) in size.terms() {
         let side = if factor < 0 { &mut left } else { &mut right };
@@ -110,13 +110,13 @@ fn constrain_sum(graph: &mut Graph, own: DimTerm, size: &SizeSum) -> Result<(), 
 
 /// Adds the constraint that two sums are equal: one is the whole of the other if it is a single
 /// size.
-fn say_equal(graph: &mut Graph, left: Side, right: Side) {
+fn say_equal(graph: &mut Graph, left: AddedSizes, right: AddedSizes) {
     let (whole, sums) = match (&left.parts[..], &right.parts[..]) {
         ([whole], _) if left.literal == 0 => (*whole, vec![right]),
         (_, [whole]) if right.literal == 0 => (*whole, vec![left]),
         _ => (graph.solver.dim_var(Role::Interior).into(), vec![left, right]),
     };
-    for Side { parts, literal } in sums {
+    for AddedSizes { parts, literal } in sums {
         graph.constrain(Constraint::Concat { axis: whole, components: &parts, literal }, 0, Aspect::Whole);
     }
 }

@@ -38,7 +38,7 @@ impl Graph {
         let options = SpecOptions { name: Some("argsort"), ..SpecOptions::default() };
         let result = self.einsum_with(&spec, &[x], &options)?;
         let sorting = Special::Sort(Sorting { along, descending });
-        self.facts.special.insert(self.steps.len() as u32 - 1, sorting);
+        self.facts.special.insert(self.last_step(), sorting);
         Ok(result)
     }
 }

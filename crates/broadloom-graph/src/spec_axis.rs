@@ -12,7 +12,7 @@ use broadloom_spec::{self as spec, AxisKind, ComponentKind, Kind};
 use crate::notation::KnownSpec;
 use crate::shape::{Axis, PartialAxis};
 use crate::spec_window::window_form;
-use crate::step::{Op, Step, Tensor};
+use crate::step::{Op, Step, StepId, Tensor};
 use crate::{Graph, captured, names, partial_shape};
 
 /// A place in a row, counted from the front or from the back.
@@ -43,7 +43,7 @@ pub(crate) struct SizedAxis {
     pub least: u64,
     pub rule: Rule,
     /// The step of its spec.
-    pub step: u32,
+    pub step: StepId,
 }
 
 /// The rule by which the size of an axis follows from its parts.
@@ -191,15 +191,15 @@ pub(crate) fn row_spots(row: &spec::Row<spec::Axis>) -> impl Iterator<Item = (&s
 }
 
 /// The spec of a step, and the place of its first label.
-pub(crate) fn spec_of_step(graph: &Graph, step: u32) -> Option<(Arc<KnownSpec>, u32)> {
-    match graph.steps.get(step as usize)? {
+pub(crate) fn spec_of_step(graph: &Graph, step: StepId) -> Option<(Arc<KnownSpec>, u32)> {
+    match graph.steps.get(step.index())? {
         Step::Op { op: Op::Einsum { spec, labels, .. }, .. } => Some((graph.spec(*spec), *labels)),
         _ => None,
     }
 }
 
 /// The tensor in a slot of a step: an operand, or after them a result.
-pub(crate) fn slot_tensor(graph: &Graph, step: u32, slot: usize) -> Option<Tensor> {
+pub(crate) fn slot_tensor(graph: &Graph, step: StepId, slot: usize) -> Option<Tensor> {
     let operands = names::step_operands(graph, step);
     operands
         .get(slot)
@@ -208,7 +208,7 @@ pub(crate) fn slot_tensor(graph: &Graph, step: u32, slot: usize) -> Option<Tenso
 }
 
 /// An axis of the spec of a step, if it restricts sizes.
-pub(crate) fn sized_axis(graph: &Graph, step: u32, at: u16) -> Option<SizedAxis> {
+pub(crate) fn sized_axis(graph: &Graph, step: StepId, at: u16) -> Option<SizedAxis> {
     let (known, _) = spec_of_step(graph, step)?;
     let (axis, slot, kind, spot) = spec_axes(&known.spec).nth(usize::from(at))?;
     let place = AxisPlace { tensor: slot_tensor(graph, step, slot)?, kind, spot };
@@ -236,8 +236,8 @@ pub(crate) fn sized_axis(graph: &Graph, step: u32, at: u16) -> Option<SizedAxis>
 }
 
 /// The arithmetic of an affine axis as a step uses it.
-fn form(graph: &Graph, step: u32, known: &KnownSpec, affine: &spec::Affine) -> Option<Affine> {
-    let Some(Step::Op { op: Op::Einsum { choice, .. }, .. }) = graph.steps.get(step as usize) else {
+fn form(graph: &Graph, step: StepId, known: &KnownSpec, affine: &spec::Affine) -> Option<Affine> {
+    let Some(Step::Op { op: Op::Einsum { choice, .. }, .. }) = graph.steps.get(step.index()) else {
         return None;
     };
     let choice = names::choice_of(graph, *choice);
@@ -246,7 +246,7 @@ fn form(graph: &Graph, step: u32, known: &KnownSpec, affine: &spec::Affine) -> O
 }
 
 /// The size of a label of the spec of a step, as far as it is known.
-pub(crate) fn label_size(graph: &Graph, step: u32, label: spec::AxisId) -> Option<u64> {
+pub(crate) fn label_size(graph: &Graph, step: StepId, label: spec::AxisId) -> Option<u64> {
     let (known, labels) = spec_of_step(graph, step)?;
     let set = graph.steps.iter().rev().find_map(|said| match said {
         Step::Set(captured, size) => {

@@ -19,6 +19,28 @@ impl Tensor {
     }
 }
 
+/// A step of a [`Graph`](crate::Graph): a leaf, an operation, or a statement about sizes. It is a cheap handle.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Debug)]
+pub struct StepId(pub(crate) u32);
+
+impl StepId {
+    /// The step at a place.
+    pub(crate) fn new(place: usize) -> StepId {
+        StepId(place as u32)
+    }
+
+    /// Its place in the order in which the graph's steps were made, from zero. A step that was refused has the place that it
+    /// would have had: [`Graph::steps`](crate::Graph::steps) of the graph without it.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+
+    /// The steps from this one to before another one, in order.
+    pub(crate) fn up_to(self, end: StepId) -> impl DoubleEndedIterator<Item = StepId> + Clone + use<> {
+        (self.0..end.0).map(StepId)
+    }
+}
+
 /// A row of a tensor: axes in the graph's arena around a hole.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct RowRef {
@@ -205,7 +227,7 @@ pub(crate) enum Aspect {
 /// The origin of a constraint.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Origin {
-    pub step: u32,
+    pub step: StepId,
     /// The number of the operand; the operands of a spec are followed by its results.
     pub slot: u16,
     pub part: Aspect,
@@ -214,7 +236,7 @@ pub(crate) struct Origin {
 #[derive(Clone)]
 pub(crate) struct TensorData {
     pub rows: Rows,
-    pub step: u32,
+    pub step: StepId,
     /// The index of its name, or [`NONE`].
     pub name: u32,
     /// True if an operation reads it.

@@ -29,7 +29,7 @@ use broadloom_core::{Check, Constraint, DimTerm, Form, Need, Symbol};
 
 use crate::error::{Error, ErrorKind, Remedy};
 use crate::size::range_text;
-use crate::step::{Aspect, Step};
+use crate::step::{Aspect, Step, StepId};
 use crate::{Graph, final_shapes};
 
 use table::SymbolData;
@@ -53,12 +53,12 @@ pub struct RuntimeCheck {
     need: Need,
     names: Arc<[Box<str>]>,
     /// The step that asks for it.
-    step: usize,
+    step: StepId,
 }
 
 impl RuntimeCheck {
-    /// The step that asks for it, as [`Error::step`] counts them.
-    pub fn step(&self) -> usize {
+    /// The step that asks for it.
+    pub fn step(&self) -> StepId {
         self.step
     }
 
@@ -253,7 +253,7 @@ impl Graph {
             None => self.closed(|closed, _| closed.checks())?.0.into(),
         };
         let check = |Check { constraint, form, need }: &Check| {
-            let step = self.origins.get(constraint.index()).map_or(0, |origin| origin.step as usize);
+            let step = self.origins.get(constraint.index()).map_or(StepId(0), |origin| origin.step);
             RuntimeCheck { form: form.clone(), need: *need, names: Arc::clone(&names), step }
         };
         Ok(checks.iter().map(check).collect())

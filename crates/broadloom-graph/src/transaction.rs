@@ -64,12 +64,12 @@ impl Graph {
 
     /// A mistake in what would be the next step.
     pub(crate) fn misuse(&self, message: impl Into<String>) -> Error {
-        Error::new(ErrorKind::Use, message).about_step(self.steps.len() as u32)
+        Error::new(ErrorKind::Use, message).about_step(self.next_step())
     }
 
     /// Adds the number of the next step to a mistake, if there is one.
     pub(crate) fn refusing<T>(&self, made: Result<T, Error>) -> Result<T, Error> {
-        made.map_err(|error| error.about_step(self.steps.len() as u32))
+        made.map_err(|error| error.about_step(self.next_step()))
     }
 
     /// Ends a step. Keeps it, or, if it contradicts the program, takes it back and explains why.
@@ -88,7 +88,7 @@ impl Graph {
         let error = self.contradiction();
         self.take_back(before);
         self.steps.pop();
-        Err(error.refused_at(self.steps.len() as u32))
+        Err(error.refused_at(self.next_step()))
     }
 
     /// Returns to the state before a step.
@@ -152,7 +152,7 @@ impl Graph {
 
     /// A new tensor with these rows, made by the step about to be finished.
     pub(crate) fn tensor(&mut self, rows: Rows) -> Tensor {
-        let step = self.steps.len() as u32;
+        let step = self.next_step();
         self.tensors.push(TensorData { rows, step, name: NONE, used: false });
         Tensor(self.tensors.len() as u32 - 1)
     }

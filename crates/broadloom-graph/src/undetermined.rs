@@ -13,7 +13,7 @@ use broadloom_spec::{self as spec, AxisKind, Kind, Spec};
 use crate::error::Error;
 use crate::notation::KnownSpec;
 use crate::open::{Guess, Open};
-use crate::step::{Leaf, Op, Rows, Step, Tensor};
+use crate::step::{Leaf, Op, Rows, Step, StepId, Tensor};
 use crate::view::View;
 use crate::{Graph, message, names, node};
 
@@ -24,7 +24,7 @@ impl View<'_> {
         if !closed.has_guessed() {
             return found;
         }
-        for (step, said) in (0..).zip(self.steps) {
+        for (step, said) in (0..).map(StepId).zip(self.steps) {
             match *said {
                 Step::Op { op: Op::Einsum { spec, labels, .. }, .. } => {
                     let KnownSpec { spec, discardable, .. } = self.specs.get(spec);
@@ -43,7 +43,7 @@ impl View<'_> {
                     let rows = self.tensors[result as usize].rows;
                     found.extend(self.is_guessed(closed, rows).then_some(Guess::Shape(step)));
                     let made = &self.tensors[self.operands[operands as usize].index()];
-                    let is_leaf = matches!(self.steps[made.step as usize], Step::Leaf { .. });
+                    let is_leaf = matches!(self.steps[made.step.index()], Step::Leaf { .. });
                     found.extend(
                         (is_leaf && self.is_guessed(closed, made.rows)).then_some(Guess::Source(step)),
                     );
@@ -159,7 +159,7 @@ fn with_holes(graph: &Graph, holes: &[Unfilled]) -> Vec<(Tensor, Kind)> {
         return found;
     }
     for (tensor, data) in graph.tensors().zip(&graph.tensors) {
-        let Some(Step::Leaf { leaf: Leaf::Param, .. }) = graph.steps.get(data.step as usize) else {
+        let Some(Step::Leaf { leaf: Leaf::Param, .. }) = graph.steps.get(data.step.index()) else {
             continue;
         };
         for (kind, row) in Kind::ALL.into_iter().zip(data.rows) {

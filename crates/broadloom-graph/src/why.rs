@@ -23,7 +23,7 @@ use crate::message::{self, axes, chain, ends, walk};
 use crate::shape::{PartialAxis, PartialRow};
 use crate::size::range_text;
 use crate::spec_axis::Spot;
-use crate::step::{Aspect, Captured, Leaf, Origin, RowRef, Step, Tensor, place};
+use crate::step::{Aspect, Captured, Leaf, Origin, RowRef, Step, StepId, Tensor, place};
 use crate::{Graph, captured, names, partial_shape, symbols};
 
 /// The reason why an axis of a closed program has its size, or a row its number of axes.
@@ -156,7 +156,7 @@ fn why_named(graph: &mut Graph, goal: TensorRow, axis: usize, asked: &Asked) -> 
     let sizes: Vec<(&str, u64)> = graph.dims().zip(sizes).collect();
     let mut numbered = graph.with_sizes(&sizes).ok()?;
     let told = numbered.why(goal.0, goal.1, axis).ok()?;
-    let declared = |part: MessageLine| match part.step.map(|step| &numbered.steps[step]) {
+    let declared = |part: MessageLine| match part.step.map(|step| &numbered.steps[step.index()]) {
         Some(Step::Size(at, _)) => declared_size(graph, *at),
         _ => part,
     };
@@ -170,7 +170,11 @@ fn why_named(graph: &mut Graph, goal: TensorRow, axis: usize, asked: &Asked) -> 
 
 /// The declaration of a named size.
 fn declared_size(graph: &Graph, at: u32) -> MessageLine {
-    let step = graph.steps.iter().position(|step| matches!(step, Step::Dim(known, _) if *known == at));
+    let step = graph
+        .steps
+        .iter()
+        .position(|step| matches!(step, Step::Dim(known, _) if *known == at))
+        .map(StepId::new);
     let data = &graph.symbols[at as usize];
     let text = match data.dynamic {
         true => format!("`{}`, a size that is known when the program runs", data.name),
@@ -213,7 +217,7 @@ fn rank_origin(graph: &Graph, (tensor, kind): TensorRow, rank: u32) -> MessageLi
     let (name, kind_name) = (names::message_name(graph, tensor), kind.name());
     let text = if let Some(declared) = graph.declarations.get(&tensor.0) {
         format!("the {kind_name} of `{name}` has {}, declared `{}`", axes(rank), declared.shape)
-    } else if let Some(Step::Op { result, .. }) = graph.steps.get(step as usize) {
+    } else if let Some(Step::Op { result, .. }) = graph.steps.get(step.index()) {
         let slot = results + (tensor.0 - result) as usize;
         match chain::spec_row_text(graph, step, slot, kind) {
             Some(written) => format!("{}: its {kind_name} is `{written}`", names::called(graph, step)),
@@ -271,9 +275,9 @@ fn chain_lines(graph: &Graph, chain: &[Derived], goal: TensorRow) -> Vec<Message
 /// Adds the text of a constraint as a line, or to the last line if that is about the same step.
 fn add_link(graph: &Graph, parts: &mut Vec<MessageLine>, id: ConstraintId) {
     let (step, said) = (message::origin(graph, id).step, chain::claim_text(graph, id));
-    let is_op = matches!(graph.steps.get(step as usize), Some(Step::Op { .. }));
+    let is_op = matches!(graph.steps.get(step.index()), Some(Step::Op { .. }));
     if let Some(last) = parts.last_mut()
-        && (last.step == Some(step as usize) && is_op && !last.statements.is_empty())
+        && (last.step == Some(step) && is_op && !last.statements.is_empty())
     {
         last.add_statement(said);
         return;
@@ -281,7 +285,7 @@ fn add_link(graph: &Graph, parts: &mut Vec<MessageLine>, id: ConstraintId) {
     let part = if is_op {
         MessageLine::stating(step, &names::called(graph, step), said)
     } else {
-        let short = if let Some(Step::Set(_, size)) = graph.steps.get(step as usize) {
+        let short = if let Some(Step::Set(_, size)) = graph.steps.get(step.index()) {
             size.to_string()
         } else {
             said.clone()
@@ -337,7 +341,7 @@ fn rows_related(graph: &Graph, id: ConstraintId) -> Vec<TensorRow> {
     let Origin { step, part, .. } = message::origin(graph, id);
     let mut rows = message::rows_read(graph, id);
     let all = |tensor: Tensor| Kind::ALL.map(|kind| (tensor, kind));
-    match (graph.steps.get(step as usize), part) {
+    match (graph.steps.get(step.index()), part) {
         (Some(Step::Op { .. }), Aspect::Contract) => {}
         (Some(Step::Op { .. }), Aspect::Axis(_) | Aspect::Whole) => {
             rows.extend(names::step_operands(graph, step).iter().copied().flat_map(all));

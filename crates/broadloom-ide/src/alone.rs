@@ -3,7 +3,7 @@
 //! The library and a module do not depend on the program. A function of the program itself depends on the statements that its
 //! names lead to; the others are replaced by spaces, so that places stay.
 
-use broadloom_lang::Made;
+use broadloom_lang::NamedTensor;
 use broadloom_lang::syntax::ast::StatementKind;
 use broadloom_lang::syntax::lexer::lex;
 use broadloom_lang::syntax::token::TokenKind;
@@ -78,8 +78,9 @@ fn needed(analysis: &Analysis, function: &Binding) -> String {
             }
         }
     }
-    let is_needed =
-        |made: &Made| made.span.source == program.main && is_kept.get(at(made.span.start)) == Some(&true);
+    let is_needed = |made: &NamedTensor| {
+        made.span.source == program.main && is_kept.get(at(made.span.start)) == Some(&true)
+    };
     if program.made.iter().any(|made| made.level == 0 && is_needed(made)) {
         return text.to_string();
     }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use broadloom::Tensor;
 use broadloom_diagnostics::{Diagnostic, Shown, Sources};
-use broadloom_lang::{Editing, Made, Options, Program, compile};
+use broadloom_lang::{Editing, NamedTensor, Options, Program, compile};
 
 /// The text of a program, and settings for reading it.
 #[derive(Clone, Debug, Default)]
@@ -140,10 +140,10 @@ impl Analysis {
     }
 
     /// The named tensors of a listing.
-    pub(crate) fn listed(&self, listing: Listing) -> impl Iterator<Item = &Made> {
+    pub(crate) fn listed(&self, listing: Listing) -> impl Iterator<Item = &NamedTensor> {
         let mut is_param = vec![false; self.program.graph.len()];
         self.program.graph.params().iter().for_each(|param| is_param[param.index()] = true);
-        let is_own = move |made: &Made| made.level == 0 || is_param[made.tensor.index()];
+        let is_own = move |made: &NamedTensor| made.level == 0 || is_param[made.tensor.index()];
         self.program.made.iter().filter(move |made| listing == Listing::All || is_own(made))
     }
 

@@ -2,14 +2,14 @@
 
 use broadloom::Array;
 use broadloom_diagnostics::{Diagnostic, Severity};
-use broadloom_lang::{Made, Program, nearest};
+use broadloom_lang::{NamedTensor, Program, nearest};
 
 use crate::analysis::Front;
 use crate::shape::kind;
 
 /// An array that was given.
 #[derive(Clone, Debug)]
-pub struct Given {
+pub struct GivenArray {
     /// Its name.
     pub name: String,
     /// Its values; none if nothing in the program has this name, and they were not read.
@@ -22,25 +22,25 @@ pub struct Given {
     pub column: bool,
 }
 
-impl Given {
+impl GivenArray {
     /// A single array, from a file or from elsewhere.
-    pub fn new(name: impl Into<String>, array: Array, file: impl Into<String>) -> Given {
-        Given { name: name.into(), array: Some(array), file: file.into(), offered: false, column: false }
+    pub fn new(name: impl Into<String>, array: Array, file: impl Into<String>) -> GivenArray {
+        GivenArray { name: name.into(), array: Some(array), file: file.into(), offered: false, column: false }
     }
 }
 
 /// The data of a program.
-pub fn declared(program: &Program) -> impl Iterator<Item = &Made> {
+pub fn declared(program: &Program) -> impl Iterator<Item = &NamedTensor> {
     program.made.iter().filter(|made| kind(&program.graph, made.tensor) == "data")
 }
 
 /// The array for data of this name, the last if there are several.
-pub fn of<'g>(given: &'g [Given], name: &str) -> Option<&'g Given> {
+pub fn of<'g>(given: &'g [GivenArray], name: &str) -> Option<&'g GivenArray> {
     given.iter().rev().find(|given| given.name == name)
 }
 
 /// Gives whole numbers of tables the type of the data that they are for: a table does not say that its numbers are integers.
-pub fn type_tables(program: &Program, given: &mut [Given]) {
+pub fn type_tables(program: &Program, given: &mut [GivenArray]) {
     let types = program.graph.dtypes();
     for each in given.iter_mut().filter(|each| each.file.ends_with(".csv")) {
         let Some(made) = declared(program).find(|made| made.name == each.name) else { continue };
@@ -54,24 +54,24 @@ pub fn type_tables(program: &Program, given: &mut [Given]) {
 }
 
 /// The arrays that are the values of some data, in order.
-pub fn used<'a>(program: &'a Program, given: &'a [Given]) -> impl Iterator<Item = &'a Given> {
+pub fn used<'a>(program: &'a Program, given: &'a [GivenArray]) -> impl Iterator<Item = &'a GivenArray> {
     given.iter().filter(|array| is_used(program, given, array))
 }
 
 /// The arrays that are not the values of any data, in order.
-pub fn unused<'a>(program: &'a Program, given: &'a [Given]) -> impl Iterator<Item = &'a Given> {
+pub fn unused<'a>(program: &'a Program, given: &'a [GivenArray]) -> impl Iterator<Item = &'a GivenArray> {
     given.iter().filter(|array| !is_used(program, given, array))
 }
 
-fn is_used(program: &Program, given: &[Given], array: &Given) -> bool {
+fn is_used(program: &Program, given: &[GivenArray], array: &GivenArray) -> bool {
     let is_last = of(given, &array.name).is_some_and(|last| std::ptr::eq(last, array));
     is_last && declared(program).any(|made| made.name == array.name)
 }
 
 /// Notes about arrays that the program does not use.
-pub fn foreign(program: &Program, given: &[Given], front: Front) -> Vec<Diagnostic> {
+pub fn foreign(program: &Program, given: &[GivenArray], front: Front) -> Vec<Diagnostic> {
     let mut notes = Vec::new();
-    for Given { name, file, offered, column, .. } in unused(program, given) {
+    for GivenArray { name, file, offered, column, .. } in unused(program, given) {
         // The columns of a table are offered, not given: it is enough if some of it is used.
         let is_offer = *offered && used(program, given).any(|used| used.file == *file);
         if is_offer || (*offered && *column) {

@@ -2,7 +2,7 @@
 
 use broadloom::{How, Shape, Shapes, Tensor};
 use broadloom_diagnostics::{Diagnostic, Span};
-use broadloom_lang::{Made, warnings};
+use broadloom_lang::{NamedTensor, warnings};
 use serde::Serialize;
 
 use crate::analysis::{Analysis, Listing};
@@ -82,7 +82,7 @@ pub fn check(analysis: &mut Analysis, listing: Listing) -> Checked {
     let params = program.graph.params();
     let checks =
         if shapes.is_some() { program.graph.runtime_checks().unwrap_or_default() } else { Vec::new() };
-    let tensor = |made: &Made| {
+    let tensor = |made: &NamedTensor| {
         let shape = shapes.as_ref().map(|shapes| shapes.get(made.tensor));
         let how = how.as_ref().and_then(|how| how.get(made.tensor.index()));
         checked(analysis, made, shape.as_ref(), how)
@@ -114,7 +114,12 @@ pub fn diagnostics(analysis: &mut Analysis) -> Vec<Diagnostic> {
     analysis.program.diagnostics.iter().cloned().chain(found).collect()
 }
 
-fn checked(analysis: &Analysis, made: &Made, shape: Option<&Shape>, known: Option<&How>) -> CheckedTensor {
+fn checked(
+    analysis: &Analysis,
+    made: &NamedTensor,
+    shape: Option<&Shape>,
+    known: Option<&How>,
+) -> CheckedTensor {
     let program = &analysis.program;
     let (text, rows) = match shape {
         Some(shape) => (shape.to_string(), Rows::from(shape)),

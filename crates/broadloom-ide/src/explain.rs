@@ -2,9 +2,9 @@
 
 mod dim;
 
-use broadloom::{Captured, Kind, Shape, Why};
+use broadloom::{Captured, Kind, Shape, StepId, Why};
 use broadloom_diagnostics::{Span, StoryLine, tell};
-use broadloom_lang::{Dim, Made, Program, nearest};
+use broadloom_lang::{Dim, NamedTensor, Program, nearest};
 use serde::Serialize;
 
 use crate::analysis::Analysis;
@@ -123,7 +123,7 @@ pub fn explain(analysis: &mut Analysis, name: &str) -> Result<Explained, Refusal
 }
 
 /// The place where a step of the graph was written.
-fn origin(program: &Program, step: Option<usize>) -> Option<Span> {
+fn origin(program: &Program, step: Option<StepId>) -> Option<Span> {
     program.origin(step?).map(|origin| origin.span)
 }
 
@@ -135,7 +135,7 @@ enum Asked {
 
 /// A tensor, or a part of it.
 struct PartOf {
-    made: Made,
+    made: NamedTensor,
     shape: Shape,
     part: Focus,
     /// The part as it was written.

@@ -112,7 +112,7 @@ pub use signature::{
 pub use symbols::{Symbol, symbols};
 pub use tokens::{CLASSES, Class, Classified, lexical, tokens};
 pub use verify::{Verified, VerifiedArray, VerifiedSize, VerifiedTensor, verify};
-pub use whole::{Whole, WholeOperation, WholeTensor, whole};
+pub use whole::{WholeOperation, WholeProgram, WholeTensor, whole};
 
 /// The README of the crate, so that its example is run.
 #[cfg(doctest)]

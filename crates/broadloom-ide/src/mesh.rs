@@ -2,7 +2,7 @@
 
 use broadloom::{CollectiveKind, Divided, DividedTensor, Kind, NeededCollective};
 use broadloom_diagnostics::{Diagnostic, Sources};
-use broadloom_lang::{OnMesh, Origin};
+use broadloom_lang::{OnMesh, Origins};
 use serde::Serialize;
 
 use crate::analysis::Analysis;
@@ -198,7 +198,7 @@ fn table(analysis: &Analysis, divided: &Divided) -> MeshTable {
     }
 }
 
-fn sent(each: &NeededCollective, over: Vec<String>, sources: &Sources, origins: &[Origin]) -> Option<Sent> {
+fn sent(each: &NeededCollective, over: Vec<String>, sources: &Sources, origins: &Origins) -> Option<Sent> {
     Some(Sent {
         operation: each.operation.clone(),
         tensor: each.tensor.clone(),

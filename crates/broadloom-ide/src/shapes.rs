@@ -2,7 +2,7 @@
 
 use broadloom::{PartialAxis, PartialRow};
 use broadloom_diagnostics::{Diagnostic, Span};
-use broadloom_lang::{Made, Program};
+use broadloom_lang::{NamedTensor, Program};
 use serde::Serialize;
 
 use crate::analysis::{Analysis, Listing};
@@ -75,7 +75,7 @@ fn before(program: &Program, last: u32) -> Vec<Diagnostic> {
     program.diagnostics.iter().filter(counts).cloned().collect()
 }
 
-fn partial(program: &Program, made: &Made) -> PartialTensor {
+fn partial(program: &Program, made: &NamedTensor) -> PartialTensor {
     let shape = program.graph.shape(made.tensor);
     let open = |row: &PartialRow| {
         row.open || row.lead.iter().chain(&row.trail).any(|axis| *axis == PartialAxis::Unknown)

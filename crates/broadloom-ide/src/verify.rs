@@ -2,11 +2,11 @@
 
 use broadloom::{Array, Dtype, Fit, FoundSize, Input, Misfit, Shape, Tensor};
 use broadloom_diagnostics::{Diagnostic, Severity, Span};
-use broadloom_lang::{Made, Program, codes, nearest};
+use broadloom_lang::{NamedTensor, Program, codes, nearest};
 use serde::Serialize;
 
 use crate::analysis::{Analysis, Front};
-use crate::arrays::{self, Given};
+use crate::arrays::{self, GivenArray};
 use crate::place::Line;
 use crate::refusal::Refusal;
 
@@ -74,18 +74,18 @@ pub struct VerifiedSize {
 ///
 /// ```
 /// use broadloom::Array;
-/// use broadloom_ide::arrays::Given;
+/// use broadloom_ide::arrays::GivenArray;
 /// use broadloom_ide::{Analysis, Text, verify};
 ///
 /// let text = Text::new("a.loom", "dim n in 1..8\ndata x : n | 3\nprint sum(x)\n");
 /// let array = Array::from_slice(&[9, 3], &[0.0f32; 27])?;
-/// let given = Given::new("x", array, "x.npy");
+/// let given = GivenArray::new("x", array, "x.npy");
 /// let verified = verify(&mut Analysis::new(&text), &[given])?;
 /// assert!(!verified.fits);
 /// assert_eq!(verified.diagnostics.len(), 1);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn verify(analysis: &mut Analysis, given: &[Given]) -> Result<Verified, Refusal> {
+pub fn verify(analysis: &mut Analysis, given: &[GivenArray]) -> Result<Verified, Refusal> {
     let mut diagnostics = analysis.program.diagnostics.clone();
     let fitted = match analysis.is_ok() {
         true => Some(Fitted::new(&mut analysis.program, given, analysis.front)?),
@@ -119,13 +119,13 @@ pub fn verify(analysis: &mut Analysis, given: &[Given]) -> Result<Verified, Refu
 struct Fitted<'a> {
     rows: Vec<Row<'a>>,
     fit: Fit,
-    given: &'a [Given],
+    given: &'a [GivenArray],
     front: Front,
 }
 
 /// A `data` of the program.
 struct Row<'a> {
-    made: Made,
+    made: NamedTensor,
     shape: Shape,
     dtype: Dtype,
     array: Option<(&'a Array, &'a str)>,
@@ -134,7 +134,7 @@ struct Row<'a> {
 }
 
 impl<'a> Fitted<'a> {
-    fn new(program: &mut Program, given: &'a [Given], front: Front) -> Result<Fitted<'a>, Refusal> {
+    fn new(program: &mut Program, given: &'a [GivenArray], front: Front) -> Result<Fitted<'a>, Refusal> {
         let shapes = program.graph.final_shapes()?;
         let dtypes = program.graph.dtypes();
         let data = arrays::declared(program);

@@ -1,6 +1,6 @@
 //! Everything about a program at once, for other programs to read.
 
-use broadloom::{Node, Tensor};
+use broadloom::{Node, StepId, Tensor};
 use broadloom_lang::Program;
 use serde::Serialize;
 
@@ -12,7 +12,7 @@ use crate::shape::{Rows, how, kind};
 
 /// A program with all its tensors, named or not.
 #[derive(Clone, Debug, Default, Serialize)]
-pub struct Whole {
+pub struct WholeProgram {
     /// The name of the text.
     pub file: String,
     /// All tensors, in order.
@@ -75,8 +75,8 @@ pub struct WholeOperation {
 /// assert_eq!((all.operations[0].text.as_str(), &all.operations[0].results), ("exp(x)", &vec![1]));
 /// # Ok::<(), String>(())
 /// ```
-pub fn whole(analysis: &mut Analysis) -> Result<Whole, Refusal> {
-    let mut all = Whole { file: analysis.name.clone(), ..Whole::default() };
+pub fn whole(analysis: &mut Analysis) -> Result<WholeProgram, Refusal> {
+    let mut all = WholeProgram { file: analysis.name.clone(), ..WholeProgram::default() };
     if !analysis.is_ok() {
         return Ok(all);
     }
@@ -86,7 +86,7 @@ pub fn whole(analysis: &mut Analysis) -> Result<Whole, Refusal> {
     Ok(all)
 }
 
-fn place(program: &Program, step: usize) -> Option<Line> {
+fn place(program: &Program, step: StepId) -> Option<Line> {
     program.origins.get(step).map(|origin| Line::new(&program.sources, origin.span))
 }
 
@@ -106,7 +106,7 @@ fn tensors(program: &mut Program) -> Result<Vec<WholeTensor>, Refusal> {
             elements: shape.elements(),
             how,
             rule,
-            place: place(program, graph.step_of(tensor).unwrap_or_default()),
+            place: graph.step_of(tensor).and_then(|step| place(program, step)),
         }
     };
     Ok(graph.tensors().map(tensor).collect())

@@ -1,10 +1,11 @@
 //! Batches on their way from streams into a session: those to come are read in the background.
 
-use broadloom::{Array, Dtype, Given, Session, Tensor};
+use broadloom::{Array, Dtype, GivenValues, Session, Tensor};
 use broadloom_diagnostics::{Diagnostic, Span};
 
 use crate::codes;
 use crate::plan::Plan;
+use crate::program::Origins;
 use crate::progress::Progress;
 use crate::stream::{Batches, HAS_STREAMS, Stream};
 
@@ -99,12 +100,12 @@ impl Feeds {
                 *values = values.convert(Dtype::I64);
             }
         }
-        let inputs: Vec<(Tensor, Given<'_>)> = stream
+        let inputs: Vec<(Tensor, GivenValues<'_>)> = stream
             .data
             .iter()
             .zip(&arrays)
             .filter(|((tensor, _), _)| is_fed(tensor))
-            .map(|((tensor, _), values)| (*tensor, Given::Copied(values)))
+            .map(|((tensor, _), values)| (*tensor, GivenValues::Copied(values)))
             .collect();
         session.give(&inputs).map_err(|error| refused(&error, batch, stream.span))?;
         feed.now = Some(batch);
@@ -114,7 +115,7 @@ impl Feeds {
 
 /// A batch that does not fit the data.
 fn refused(error: &broadloom::Error, batch: u64, span: Span) -> Box<Diagnostic> {
-    let wrong = crate::eval::diagnosed(error, span, &[]);
+    let wrong = crate::eval::diagnosed(error, span, &Origins::default());
     Box::new(wrong.with_note(format!("in batch {} of the stream", batch + 1)))
 }
 

@@ -1,6 +1,6 @@
 //! Numbers that are written in a program, and types that cannot hold them.
 
-use broadloom::{Dtype, LeafKind, Node, Operation, Tensor};
+use broadloom::{Dtype, LeafKind, Node, Operation, StepId, Tensor};
 use broadloom_diagnostics::Diagnostic;
 
 use crate::codes;
@@ -65,12 +65,12 @@ impl Program {
             matches!(node, Some(Node::Leaf { kind: LeafKind::Number(_) | LeafKind::Constant(_) }))
         };
         let assigns = |step| self.graph.assigned_numbers(step).is_some();
-        if !tensors.iter().any(is_number) && !(0..self.graph.steps()).any(assigns) {
+        if !tensors.iter().any(is_number) && !self.graph.step_ids().any(assigns) {
             return;
         }
         let types = self.graph.dtypes();
         let computed = tensors.into_iter().filter_map(|tensor| self.unheld(tensor, &types));
-        let assigned = (0..self.graph.steps()).filter_map(|step| self.unheld_by_assignment(step, &types));
+        let assigned = self.graph.step_ids().filter_map(|step| self.unheld_by_assignment(step, &types));
         let found: Vec<Diagnostic> = computed.chain(assigned).collect();
         self.diagnostics.extend(found);
     }
@@ -131,7 +131,7 @@ impl Program {
     }
 
     /// A number in an assignment: alone it becomes one of the target's, otherwise it meets what is read.
-    fn unheld_by_assignment(&self, step: usize, types: &[Dtype]) -> Option<Diagnostic> {
+    fn unheld_by_assignment(&self, step: StepId, types: &[Dtype]) -> Option<Diagnostic> {
         let assigned = self.graph.assigned_numbers(step)?;
         let dtype_of = |tensor: &Tensor| types[tensor.index()];
         let dtype = assigned.reads.iter().map(dtype_of).max().unwrap_or(dtype_of(&assigned.target));
@@ -158,7 +158,7 @@ impl Program {
     /// Reports a number that meets a tensor of a type that does not hold it, unless it is a fraction, which makes floats of integers.
     fn does_not_hold(
         &self,
-        step: usize,
+        step: StepId,
         dtype: Dtype,
         value: f64,
         met: Option<Tensor>,

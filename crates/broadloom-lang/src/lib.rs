@@ -52,10 +52,12 @@ pub use mesh::OnMesh;
 pub use notation::{left_out, named_axis};
 pub use observer::{Observer, Repeated};
 pub use position::{Counter, Position};
-pub use program::{Application, Asked, Definitions, Dim, Made, Options, Origin, Program, Written};
+pub use program::{
+    Application, Asked, Definitions, Dim, NamedTensor, Options, Origin, Origins, Program, Written,
+};
 pub use progress::{Progress, Step};
 pub use ready::{Available, Ready, diagnose};
-pub use run::{Ended, RunOptions, Way};
+pub use run::{Ended, RunControl, RunOptions};
 pub use stream::Stream;
 pub use suggest::nearest;
 

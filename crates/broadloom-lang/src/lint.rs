@@ -46,7 +46,7 @@ use broadloom_diagnostics::{Diagnostic, Severity, Span};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::codes;
-use crate::program::{Made, Program};
+use crate::program::{NamedTensor, Program};
 use crate::suggest::listed;
 
 /// The largest number of sizes that are explained: finding the reasons takes time.
@@ -219,7 +219,7 @@ fn broadcasts(program: &mut Program, shapes: &Shapes, wanted: Severity) -> Vec<D
         let (of_step, after) = rest.split_at(rest.iter().take_while(|each| each.step == first.step).count());
         rest = after;
         let Some(origin) = program.origins.get(first.step) else { continue };
-        let node = results[first.step].and_then(|result| program.graph.node(result));
+        let node = results[first.step.index()].and_then(|result| program.graph.node(result));
         if let Some((a, b)) = mutual.pair(program, shapes, (node.as_ref(), origin), of_step) {
             let names = (program.graph.message_name(a.operand), program.graph.message_name(b.operand));
             let message = format!("`{}` and `{}` broadcast into each other", names.0, names.1);
@@ -279,7 +279,7 @@ fn results(program: &Program) -> Vec<Option<Tensor>> {
     let mut results = vec![None; program.graph.steps()];
     for tensor in program.graph.tensors() {
         if let Some(step) = program.graph.step_of(tensor) {
-            results[step].get_or_insert(tensor);
+            results[step.index()].get_or_insert(tensor);
         }
     }
     results
@@ -337,7 +337,7 @@ fn together(program: &Program) -> Vec<Diagnostic> {
 /// Sizes that the program leaves open and that closing chose, where that may be a surprise.
 fn chosen(program: &mut Program, shapes: &Shapes) -> Vec<Diagnostic> {
     let Ok(all) = program.graph.how_all() else { return Vec::new() };
-    let mut made: FxHashMap<Tensor, Made> = FxHashMap::default();
+    let mut made: FxHashMap<Tensor, NamedTensor> = FxHashMap::default();
     for each in &program.made {
         made.entry(each.tensor).or_insert_with(|| each.clone());
     }

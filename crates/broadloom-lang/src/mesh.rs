@@ -4,7 +4,7 @@ use broadloom::{Backend, Divided, Mesh, Routine, Session, Settings, Shard, Shard
 use broadloom_diagnostics::{Diagnostic, Span};
 
 use crate::eval::diagnosed;
-use crate::program::{Origin, Program};
+use crate::program::{Origins, Program};
 use crate::ready::Ready;
 
 /// Devices, and what is divided over them.
@@ -68,7 +68,7 @@ impl Ready {
 }
 
 /// An error at the operation it is about. One about the mesh itself has no place in the text.
-fn reported(error: &broadloom::Error, main: Span, origins: &[Origin]) -> Box<Diagnostic> {
+fn reported(error: &broadloom::Error, main: Span, origins: &Origins) -> Box<Diagnostic> {
     let own = error.step().and_then(|step| origins.get(step)).map(|origin| origin.span);
     let mut diagnostic = diagnosed(error, own.unwrap_or(main), origins);
     if own.is_none() {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use broadloom::{AxisName, Graph, LeafKind, Node, Routine, Tensor};
+use broadloom::{AxisName, Graph, LeafKind, Node, Routine, StepId, Tensor};
 use broadloom_diagnostics::{Diagnostic, SourceId, Sources, Span};
 
 use crate::plan::Plan;
@@ -52,7 +52,7 @@ pub struct Program {
     /// The actions of a run.
     pub plan: Plan,
     /// The tensors that have names, in order.
-    pub made: Vec<Made>,
+    pub made: Vec<NamedTensor>,
     /// The names that declared shapes have for axes.
     pub axis_names: Vec<AxisName>,
     /// The sizes that have names, in order.
@@ -60,7 +60,7 @@ pub struct Program {
     /// Sizes with a range that were set from outside: the program runs at these.
     pub sizes: Vec<(String, u64)>,
     /// The origin of each step of the graph.
-    pub origins: Vec<Origin>,
+    pub origins: Origins,
     /// The functions that were applied, in the order in which they began.
     pub applications: Vec<Application>,
     /// The specs that the program itself writes.
@@ -81,7 +81,7 @@ pub struct Program {
 
 /// A tensor with a name.
 #[derive(Clone, Debug)]
-pub struct Made {
+pub struct NamedTensor {
     /// The name, with the path of the functions it was made in.
     pub name: String,
     /// The tensor.
@@ -120,6 +120,48 @@ pub struct Origin {
     pub inner: Span,
     /// The innermost function that was being applied, as an index into [`Program::applications`].
     pub application: Option<u32>,
+}
+
+/// The origins of the steps of a graph, in order.
+#[derive(Clone, PartialEq, Default, Debug)]
+pub struct Origins(Vec<Origin>);
+
+impl Origins {
+    /// The origin of a step. One that was refused has none.
+    pub fn get(&self, step: StepId) -> Option<&Origin> {
+        self.0.get(step.index())
+    }
+
+    /// The number of steps.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Returns true if there are no steps.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// All origins, in order.
+    pub fn iter(&self) -> impl Iterator<Item = &Origin> {
+        self.0.iter()
+    }
+
+    /// Gives all steps up to a number of steps the same origin, except those that have one.
+    pub(crate) fn extend_to(&mut self, steps: usize, origin: Origin) {
+        self.0.resize(steps, origin);
+    }
+
+    /// Forgets the steps from a number of steps on.
+    pub(crate) fn truncate(&mut self, steps: usize) {
+        self.0.truncate(steps);
+    }
+}
+
+impl FromIterator<Origin> for Origins {
+    fn from_iter<I: IntoIterator<Item = Origin>>(origins: I) -> Origins {
+        Origins(Vec::from_iter(origins))
+    }
 }
 
 /// A spec as it was used, with numbers filled in.
@@ -292,7 +334,7 @@ impl Program {
     }
 
     /// The origin of a step of the graph.
-    pub fn origin(&self, step: usize) -> Option<Origin> {
+    pub fn origin(&self, step: StepId) -> Option<Origin> {
         self.origins.get(step).copied()
     }
 }

@@ -3,7 +3,9 @@
 //! [`Program::ready`] makes a session for it. Arrays are [given](Ready::give), and then its plan is [carried out](Ready::go), or
 //! some of its tensors are [computed](Ready::compute). Parameters and states last from one to the next.
 
-use broadloom::{Array, Copied, Error, Given, LeafKind, Node, Remedy, Routine, Session, Settings, Tensor};
+use broadloom::{
+    Array, Copied, Error, GivenValues, LeafKind, Node, Remedy, Routine, Session, Settings, Tensor,
+};
 use broadloom_diagnostics::{Diagnostic, SourceId, Span};
 use rustc_hash::FxHashMap;
 
@@ -12,7 +14,7 @@ use crate::eval::diagnosed;
 use crate::feed::Feeds;
 use crate::observer::{Observer, notice};
 use crate::plan::{Drawn, Plan};
-use crate::program::{Application, Made, Origin, Program};
+use crate::program::{Application, NamedTensor, Origins, Program};
 
 /// A program with its numbers.
 pub struct Ready {
@@ -21,11 +23,11 @@ pub struct Ready {
     /// Advice in the words of whoever runs it, where the language alone cannot give any.
     pub advice: fn(Remedy) -> Option<&'static str>,
     pub(crate) plan: Plan,
-    pub(crate) origins: Vec<Origin>,
+    pub(crate) origins: Origins,
     applications: Vec<Application>,
     /// The number of notices of the session that have been passed on.
     pub(crate) noticed: usize,
-    made: Vec<Made>,
+    made: Vec<NamedTensor>,
     sizes: Vec<(String, u64)>,
     main: SourceId,
     seed: u64,
@@ -52,13 +54,13 @@ impl Program {
     /// set, or follow from arrays that are given, or are as declared.
     ///
     /// ```
-    /// use broadloom::{Array, Given, Settings};
+    /// use broadloom::{Array, GivenValues, Settings};
     /// use broadloom_lang::{Options, compile};
     ///
     /// let program = compile("a.loom", "data x : 3\nlet y = 2 * x\nlet z = y + 1\n", &Options::default());
     /// let mut ready = program.ready(&Settings::default()).map_err(|wrong| wrong.message)?;
     /// let x = Array::from_slice(&[3], &[1.0f32, 2.0, 3.0])?;
-    /// ready.give(&[("x", Given::Copied(&x))]).map_err(|wrong| wrong.message)?;
+    /// ready.give(&[("x", GivenValues::Copied(&x))]).map_err(|wrong| wrong.message)?;
     /// let available = ready.available();
     /// ready.compute(&available.routine).map_err(|wrong| wrong.message)?;
     /// let (name, z) = &available.tensors[1];
@@ -104,11 +106,14 @@ impl Ready {
     /// Sets the values of data, in place of those that the program gives; names that it does not have are ignored. Data that
     /// was given before, and is not now, has the values of the program again, or none. Says for each array that was lent why
     /// it was copied, if it was.
-    pub fn give(&mut self, inputs: &[(&str, Given<'_>)]) -> Result<Vec<Option<Copied>>, Box<Diagnostic>> {
+    pub fn give(
+        &mut self,
+        inputs: &[(&str, GivenValues<'_>)],
+    ) -> Result<Vec<Option<Copied>>, Box<Diagnostic>> {
         let found = |name: &str| self.made.iter().rev().find(|made| made.name == *name);
         let inputs = inputs.iter().filter_map(|(name, values)| Some((found(name)?, values)));
-        let inputs: Vec<(&Made, &Given<'_>)> = inputs.collect();
-        let given: Vec<(Tensor, Given<'_>)> =
+        let inputs: Vec<(&NamedTensor, &GivenValues<'_>)> = inputs.collect();
+        let given: Vec<(Tensor, GivenValues<'_>)> =
             inputs.iter().map(|(made, values)| (made.tensor, (*values).clone())).collect();
         let is_given = |tensor: Tensor| given.iter().any(|(known, _)| *known == tensor);
         let before = std::mem::take(&mut self.given);
@@ -145,7 +150,7 @@ impl Ready {
     /// The named tensors that can be computed from the values that there are, without learning.
     pub fn available(&self) -> Available {
         let graph = self.session.graph();
-        let wanted: Vec<&Made> = self.made.iter().filter(|made| made.level == 0).collect();
+        let wanted: Vec<&NamedTensor> = self.made.iter().filter(|made| made.level == 0).collect();
         let mut names: Vec<Vec<&String>> = vec![Vec::new(); graph.len()];
         for made in &wanted {
             // Of several tensors with one name, the last counts.
@@ -251,7 +256,7 @@ impl Ready {
 pub fn diagnose(
     error: &Error,
     span: Span,
-    origins: &[Origin],
+    origins: &Origins,
     advice: fn(Remedy) -> Option<&'static str>,
 ) -> Diagnostic {
     let mut wrong = diagnosed(error, span, origins);
@@ -263,7 +268,7 @@ pub fn diagnose(
 }
 
 /// Reports data that would change a size that was set.
-fn changed(session: &mut Session, set: &[(String, u64)], made: &Made) -> Option<Diagnostic> {
+fn changed(session: &mut Session, set: &[(String, u64)], made: &NamedTensor) -> Option<Diagnostic> {
     let now: Vec<(&str, u64)> = session.sizes().ok()?.collect();
     let other =
         |(name, wanted): &&(String, u64)| now.iter().any(|(known, size)| *known == name && size != wanted);

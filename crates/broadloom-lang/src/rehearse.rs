@@ -5,12 +5,12 @@
 //! tensors that are not one number, values that nothing computes. They are found by going through
 //! the plan without numbers, see [`broadloom::Rehearsal`], and reported in the words of a run.
 
-use broadloom::{Error, ErrorKind, Initial, LeafKind, Node, Rehearsal, Remedy, Tensor};
+use broadloom::{Error, ErrorKind, Initial, LeafKind, Node, Rehearsal, Remedy, StepId, Tensor};
 use broadloom_diagnostics::Span;
 
 use crate::eval::diagnosed;
 use crate::plan::{Action, Plan, PrintedPiece};
-use crate::program::{Made, Program};
+use crate::program::{NamedTensor, Program};
 
 impl Program {
     /// Reports the errors that a run would stop at.
@@ -19,7 +19,7 @@ impl Program {
             return;
         }
         let sizes: Vec<(&str, u64)> = self.sizes.iter().map(|(name, size)| (name.as_str(), *size)).collect();
-        let origin = |step: usize| self.origins.get(step).map(|origin| origin.span);
+        let origin = |step: StepId| self.origins.get(step).map(|origin| origin.span);
         let main = Span::empty(self.main, 0);
         let rehearsal = match Rehearsal::lend(&mut self.graph, &sizes) {
             Ok(rehearsal) => rehearsal,
@@ -84,7 +84,7 @@ impl Program {
             _ => tensor,
         };
         let shapes = self.graph.final_shapes().ok()?;
-        let is_loss = |made: &&Made| {
+        let is_loss = |made: &&NamedTensor| {
             let is_number = || shapes.get(made.tensor).elements() == 1;
             made.level == 0 && is_number() && self.graph.computed_from(&[made.tensor]).contains(&tensor)
         };
@@ -109,7 +109,7 @@ struct Refused {
 #[derive(Clone, Copy, PartialEq)]
 enum Of {
     Tensor(Tensor),
-    Step(usize),
+    Step(StepId),
     /// The text at a place.
     Place(Span),
 }

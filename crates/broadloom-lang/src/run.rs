@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use broadloom::files::{write_csv, write_npy};
-use broadloom::{Array, Error, ErrorKind, Given, Remedy, Session, Settings, Tensor};
+use broadloom::{Array, Error, ErrorKind, GivenValues, Remedy, Session, Settings, Tensor};
 use broadloom_diagnostics::{Diagnostic, Severity, Span};
 
 use crate::codes;
@@ -12,7 +12,7 @@ use crate::feed::Feeds;
 use crate::mesh::OnMesh;
 use crate::observer::{Observer, Repeated, notice};
 use crate::plan::{Action, Plan, PrintedPiece, Repeat};
-use crate::program::{HAS_FILES, Origin, Program};
+use crate::program::{HAS_FILES, Origins, Program};
 use crate::progress::{Progress, Step};
 use crate::ready::{Ready, diagnose};
 use crate::show;
@@ -64,8 +64,11 @@ impl Program {
         let (routines, sharding) = (self.routines(), options.mesh.as_ref().map(|on| self.sharding(on)));
         let mut ready = self.ready(&options.settings)?;
         ready.pass_on(observer);
-        let inputs: Vec<(&str, Given<'_>)> =
-            options.inputs.iter().map(|(name, values)| (name.as_str(), Given::Copied(values))).collect();
+        let inputs: Vec<(&str, GivenValues<'_>)> = options
+            .inputs
+            .iter()
+            .map(|(name, values)| (name.as_str(), GivenValues::Copied(values)))
+            .collect();
         ready.give(&inputs)?;
         if let Some(sharding) = &sharding {
             ready.divide(&routines, sharding)?;
@@ -74,7 +77,7 @@ impl Program {
             ready.session.load(file).map_err(|error| ready.about_file(&error))?;
             ready.pass_on(observer);
         }
-        let mut way = Way { keep_going: options.keep_going, ..Way::default() };
+        let mut way = RunControl { keep_going: options.keep_going, ..RunControl::default() };
         if let Some(file) = &options.save {
             way.checkpoints = options.save_every.map(|every| (file.clone(), every));
             if options.resume {
@@ -134,7 +137,7 @@ impl Program {
 
 /// The way to carry out a plan.
 #[derive(Clone, Debug, Default)]
-pub struct Way {
+pub struct RunControl {
     /// True to go on when a loss is not finite.
     pub keep_going: bool,
     /// The number of repetitions of the outermost loops, if it is not that of the program.
@@ -161,7 +164,7 @@ pub struct Ended {
 
 impl Ready {
     /// Carries out the plan of the program: everything that it does when it runs. Parameters and states begin as they are now.
-    pub fn go(&mut self, way: &Way, observer: &mut dyn Observer) -> Ended {
+    pub fn go(&mut self, way: &RunControl, observer: &mut dyn Observer) -> Ended {
         if HAS_STREAMS && way.from != Progress::default() {
             self.feeds.go_to(&self.plan, &way.from);
         }
@@ -170,7 +173,7 @@ impl Ready {
 
     /// Goes on with a run that an observer has stopped, from the place where it ended. Meanwhile tensors may have been
     /// [computed](Ready::compute) from other arrays, if those of the run are [given](Ready::give) again.
-    pub fn go_on(&mut self, way: &Way, observer: &mut dyn Observer) -> Ended {
+    pub fn go_on(&mut self, way: &RunControl, observer: &mut dyn Observer) -> Ended {
         if HAS_STREAMS && !std::mem::replace(&mut self.feeds.told, true) {
             let notices = self.plan.streams.iter().flat_map(Stream::notices);
             notices.for_each(|notice| observer.notice(&notice));
@@ -210,7 +213,7 @@ impl Ready {
     }
 
     /// Refuses a number of repetitions that the program cannot have.
-    fn unfit_steps(&self, way: &Way) -> Option<Diagnostic> {
+    fn unfit_steps(&self, way: &RunControl) -> Option<Diagnostic> {
         let steps = way.steps?;
         let loops = self.plan.actions.iter().filter_map(|action| match action {
             Action::Repeat(repeat) => Some(repeat),
@@ -254,7 +257,7 @@ impl Repeat {
 
 struct Running<'p> {
     plan: &'p Plan,
-    origins: &'p [Origin],
+    origins: &'p Origins,
     advice: fn(Remedy) -> Option<&'static str>,
     session: &'p mut Session,
     observer: &'p mut dyn Observer,
@@ -271,7 +274,7 @@ struct Running<'p> {
     ran: bool,
     /// True once the observer has stopped the run.
     stopped: bool,
-    way: Way,
+    way: RunControl,
     /// The current repetitions, outermost first: the number of each, from 1, and the total.
     turns: Vec<(u64, u64)>,
     /// The rest of the way to the place where it begins; nothing once it is there.

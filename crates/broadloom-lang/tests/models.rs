@@ -6,8 +6,8 @@
 use std::path::{Path, PathBuf};
 
 use broadloom::files::{OpenTensors, write_safetensors};
-use broadloom::{Array, Given, Routine, Settings};
-use broadloom_lang::{Options, Program, Ready, Way, compile, warnings};
+use broadloom::{Array, GivenValues, Routine, Settings};
+use broadloom_lang::{Options, Program, Ready, RunControl, compile, warnings};
 
 /// The difference that rounding in another order makes.
 const TOLERANCE: f64 = 1e-5;
@@ -38,7 +38,7 @@ fn golden(weights: &str, name: &str) -> Array {
 fn given(program: Program, weights: &str, input: (&str, &str)) -> Ready {
     let mut ready = program.ready(&Settings::default()).map_err(|wrong| wrong.message).unwrap();
     let values = golden(weights, input.1);
-    ready.give(&[(input.0, Given::Copied(&values))]).map_err(|wrong| wrong.message).unwrap();
+    ready.give(&[(input.0, GivenValues::Copied(&values))]).map_err(|wrong| wrong.message).unwrap();
     ready
 }
 
@@ -73,7 +73,7 @@ fn check_run(example: &str, weights: &str, input: (&str, &str), output: (&str, &
     let tensor = program.find(output.0).unwrap();
     let mut ready = given(program, weights, input);
     let mut lines: Vec<String> = Vec::new();
-    let ended = ready.go(&Way::default(), &mut lines);
+    let ended = ready.go(&RunControl::default(), &mut lines);
     assert!(ended.outcome.is_ok(), "{:?}", ended.outcome.err().map(|wrong| wrong.message));
     close(example, &ready.session.get(tensor).unwrap(), &golden(weights, output.1));
     lines

@@ -65,7 +65,7 @@ fn seen(program: &mut Program) -> String {
     for application in &program.applications {
         _ = writeln!(seen, "{application:?}");
     }
-    for origin in &program.origins {
+    for origin in program.origins.iter() {
         _ = writeln!(seen, "{origin:?}");
     }
     for spec in &program.specs {

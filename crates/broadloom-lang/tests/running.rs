@@ -4,8 +4,8 @@
 
 use std::process::Command;
 
-use broadloom::{Array, Given, Settings};
-use broadloom_lang::{Observer, Options, Program, Repeated, RunOptions, Way, compile};
+use broadloom::{Array, GivenValues, Settings};
+use broadloom_lang::{Observer, Options, Program, Repeated, RunControl, RunOptions, compile};
 
 fn read(text: &str, sizes: &[(&str, u64)]) -> Program {
     let sizes = sizes.iter().map(|(name, size)| (name.to_string(), *size)).collect();
@@ -125,7 +125,7 @@ fn what_can_be_computed_depends_on_what_is_given() {
     let mut ready = ready("data x : 2\ndata t : 2\nlet y = 2 * x\nlet loss = sum(y - t)\n");
     let x = Array::from_slice(&[2], &[1.0f32, 2.0]).unwrap();
     assert!(ready.available().tensors.is_empty());
-    ready.give(&[("x", Given::Copied(&x))]).unwrap();
+    ready.give(&[("x", GivenValues::Copied(&x))]).unwrap();
     let available = ready.available();
     let names: Vec<&str> = available.tensors.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(names, ["y"]);
@@ -133,7 +133,7 @@ fn what_can_be_computed_depends_on_what_is_given() {
     ready.compute(&available.routine).unwrap();
     assert_eq!(ready.session.get(available.tensors[0].1).unwrap().to_f64s(), [2.0, 4.0]);
     // What is not given again is not there any more.
-    ready.give(&[("t", Given::Copied(&x))]).unwrap();
+    ready.give(&[("t", GivenValues::Copied(&x))]).unwrap();
     assert!(ready.available().tensors.is_empty());
 }
 
@@ -141,7 +141,7 @@ fn what_can_be_computed_depends_on_what_is_given() {
 fn every_name_of_a_tensor_is_available() {
     let mut ready = ready("data x : 2\ndata t : 2\nlet y = 2 * x\nlet z = x\nlet a = y\nlet c = t\n");
     let x = Array::from_slice(&[2], &[1.0f32, 2.0]).unwrap();
-    ready.give(&[("x", Given::Copied(&x))]).unwrap();
+    ready.give(&[("x", GivenValues::Copied(&x))]).unwrap();
     let available = ready.available();
     let names: Vec<&str> = available.tensors.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(names, ["y", "z", "a"]);
@@ -154,8 +154,8 @@ fn what_is_refused_leaves_nothing_of_what_was_given_before() {
     let mut ready = ready("data x : 2\nlet y = 2 * x\n");
     let right = Array::from_slice(&[2], &[1.0f32, 2.0]).unwrap();
     let wrong = Array::from_slice(&[3], &[1.0f32, 2.0, 3.0]).unwrap();
-    ready.give(&[("x", Given::Copied(&right))]).unwrap();
-    ready.give(&[("x", Given::Copied(&wrong))]).unwrap_err();
+    ready.give(&[("x", GivenValues::Copied(&right))]).unwrap();
+    ready.give(&[("x", GivenValues::Copied(&wrong))]).unwrap_err();
     ready.give(&[]).unwrap();
     assert!(ready.available().tensors.is_empty());
     let x = ready.session.graph().tensors().next().unwrap();
@@ -178,14 +178,14 @@ fn a_program_as_after_training() {
 fn data_has_its_own_values_again() {
     let mut ready = ready("data x : 2 = [1, 2]\nlet y = 2 * x\n");
     let other = Array::from_slice(&[2], &[5.0f32, 6.0]).unwrap();
-    let mut values = |given: &[(&str, Given<'_>)]| {
+    let mut values = |given: &[(&str, GivenValues<'_>)]| {
         ready.give(given).unwrap();
         let available = ready.available();
         ready.compute(&available.routine).unwrap();
         ready.session.get(available.tensors[0].1).unwrap().to_f64s()
     };
     assert_eq!(values(&[]), [2.0, 4.0]);
-    assert_eq!(values(&[("x", Given::Copied(&other))]), [10.0, 12.0]);
+    assert_eq!(values(&[("x", GivenValues::Copied(&other))]), [10.0, 12.0]);
     assert_eq!(values(&[]), [2.0, 4.0]);
 }
 
@@ -195,7 +195,7 @@ fn steps_are_counted() {
                 repeat 5:\n  minimise loss by sgd(0.01)\n  print loss\n";
     let mut ready = ready(text);
     let mut lines = Vec::new();
-    let way = |steps| Way { steps: Some(steps), ..Way::default() };
+    let way = |steps| RunControl { steps: Some(steps), ..RunControl::default() };
     ready.go(&way(3), &mut lines).outcome.unwrap();
     assert_eq!(lines.len(), 3);
     // It goes on from where it was.
@@ -213,7 +213,8 @@ fn steps_are_counted() {
 fn steps_whose_gradients_are_averaged() {
     let text = "data x : 8 | = [1, 2, 3, 4, 5, 6, 7, 8]\nlet w = {w : | = 1}\nrepeat i in 0..8:\n  \
                 minimise square(w * x[i] - 1) by adam(0.1) every 4\n  print w\n";
-    let wrong = ready(text).go(&Way { steps: Some(6), ..Way::default() }, &mut Vec::new()).outcome;
+    let wrong =
+        ready(text).go(&RunControl { steps: Some(6), ..RunControl::default() }, &mut Vec::new()).outcome;
     assert_eq!(
         wrong.unwrap_err().message,
         "6 steps are no multiple of the 4 whose gradients are averaged here"
@@ -333,7 +334,7 @@ repeat 3:
 ";
     let settings = Settings { backend: broadloom::Backend::Reference, ..Settings::default() };
     let mut stopped = read(text, &[]).ready(&settings).unwrap();
-    let ended = stopped.go(&Way::default(), &mut StopsAt(6));
+    let ended = stopped.go(&RunControl::default(), &mut StopsAt(6));
     assert!(ended.stopped && ended.outcome.is_ok());
     assert_eq!(ended.place.steps.len(), 1, "the end of a repetition of the outer loop: {:?}", ended.place);
     assert_eq!(ended.place.steps[0].repetitions, 2);

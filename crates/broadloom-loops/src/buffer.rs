@@ -1,7 +1,7 @@
 //! Buffers, which hold numbers in memory, and their cells.
 
 use broadloom_core::Size;
-use broadloom_core::projection::Component;
+use broadloom_core::projection::{Component, LoopId};
 
 use crate::Dtype;
 
@@ -16,9 +16,37 @@ impl BufferId {
     }
 }
 
+/// A variable of a loop of a [`Program`](crate::Program): its place among the variables of the program.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct LoopVar(pub u32);
+
+impl LoopVar {
+    /// Its place among the variables.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+impl LoopId for LoopVar {
+    #[inline]
+    fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// A sum of loop variables and a constant.
+pub type LoopSum = Component<LoopVar>;
+
 /// A variable of a [`Program`](crate::Program) inside one nest: a number that is set, perhaps several times, and read.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct Local(pub u32);
+
+impl Local {
+    /// Its place among the locals.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
 
 /// A block of numbers in memory.
 #[derive(Clone, PartialEq, Debug)]
@@ -91,7 +119,7 @@ impl Buffer {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Index {
     /// A sum of loop variables.
-    At(Component),
+    At(LoopSum),
     /// A number supplied to the run: its place among the symbols.
     Symbol(u32),
     /// The number in another cell, which holds integers.
@@ -119,7 +147,7 @@ impl Cell {
     }
 
     /// Returns true if an index depends on a variable.
-    pub fn mentions(&self, var: u32) -> bool {
+    pub fn mentions(&self, var: LoopVar) -> bool {
         self.index.iter().any(|index| match index {
             Index::At(sum) => sum.terms.iter().any(|(_, known)| *known == var),
             Index::Symbol(_) => false,

@@ -22,7 +22,7 @@ pub mod wasm;
 
 pub use broadloom_array::{Array, ArrayError, Dtype, Element, Values, bf16, f16};
 pub use broadloom_core::Size;
-pub use buffer::{Buffer, BufferId, Cell, Index, Local, Storage};
+pub use buffer::{Buffer, BufferId, Cell, Index, Local, LoopSum, LoopVar, Storage};
 pub use function::{Binary, Domain, Unary, Yields, whole_number};
 pub use lent::Lent;
 pub use matrix::{MatrixFunction, Role};

@@ -7,11 +7,10 @@
 use std::ops::Range;
 
 use broadloom_core::Size;
-use broadloom_core::projection::Component;
 
 use rustc_hash::FxHashSet;
 
-use crate::buffer::{Buffer, BufferId, Cell, Index, Local};
+use crate::buffer::{Buffer, BufferId, Cell, Index, Local, LoopSum, LoopVar};
 use crate::function::Binary;
 use crate::matrix::MatrixFunction;
 use crate::progression::Progression;
@@ -99,8 +98,8 @@ pub enum Statement {
 /// A loop: its variable runs from 0 to below its extent.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Loop {
-    /// The variable: its place among the variables of the program. No two loops of a nest share one.
-    pub var: u32,
+    /// The variable. No two loops of a nest share one.
+    pub var: LoopVar,
     /// The number of iterations.
     pub extent: Size,
     /// True if its iterations are independent of each other, in any order.
@@ -254,7 +253,7 @@ impl Program {
         for size in program.buffers.iter_mut().flat_map(|buffer| &mut buffer.sizes) {
             *size = size.at(&symbols)?.into();
         }
-        let mut numbers = At { symbols: &symbols, whole: true };
+        let mut numbers = SizeNumbers { symbols: &symbols, whole: true };
         for nest in &mut program.nests {
             nest.body.iter_mut().for_each(|statement| numbers.statement(statement));
         }
@@ -352,9 +351,9 @@ impl Program {
     }
 
     /// Adds a loop variable.
-    pub fn add_var(&mut self, name: impl Into<String>) -> u32 {
+    pub fn add_var(&mut self, name: impl Into<String>) -> LoopVar {
         self.vars.push(name.into());
-        self.vars.len() as u32 - 1
+        LoopVar(self.vars.len() as u32 - 1)
     }
 
     /// Adds a local.
@@ -385,13 +384,13 @@ fn groups_within<'p>(nests: Range<usize>, repeats: &mut &'p [Repeat]) -> Vec<Gro
 }
 
 /// Replaces symbolic sizes by numbers.
-struct At<'a> {
+struct SizeNumbers<'a> {
     symbols: &'a [u64],
     /// True if everything so far is a number.
     whole: bool,
 }
 
-impl At<'_> {
+impl SizeNumbers<'_> {
     fn size(&mut self, size: &mut Size) {
         match size.at(self.symbols) {
             Some(number) => *size = number.into(),
@@ -399,7 +398,7 @@ impl At<'_> {
         }
     }
 
-    fn sum(&mut self, sum: &mut Component) {
+    fn sum(&mut self, sum: &mut LoopSum) {
         match sum.with(self.symbols) {
             Some(numbers) => *sum = numbers,
             None => self.whole = false,
@@ -455,7 +454,7 @@ impl At<'_> {
 
 impl Statement {
     /// Wraps the statement in loops, outermost first.
-    pub fn within<E: Into<Size>>(self, loops: impl DoubleEndedIterator<Item = (u32, E)>) -> Statement {
+    pub fn within<E: Into<Size>>(self, loops: impl DoubleEndedIterator<Item = (LoopVar, E)>) -> Statement {
         loops.rev().fold(self, |body, (var, extent)| {
             Statement::Loop(Loop { var, extent: extent.into(), parallel: false, body: vec![body] })
         })

@@ -3,19 +3,25 @@
 //! Numbers are rounded to the type that a statement computes in after every operation, and to the type of their buffer
 //! where they are stored; but sums only when they are complete, so that their error does not depend on how many terms
 //! they have. Integers, and what is computed from integers alone by functions whose values are integers, are computed as integers: what is too
-//! large is the nearest there is. Every address is checked; what a local buffer holds before it is written is not a number, so that reading it shows.
+//! large is the nearest there is. Every address is checked; a local buffer holds NaN before it is written, so that reading it too early shows in the results.
+
+mod cells;
+mod reals;
 
 use std::cmp::{Ordering, Reverse};
 use std::ops::Range;
 
-use rustc_hash::FxHashSet;
-
-use crate::buffer::{BufferId, Cell, Index, Local, Storage};
+use crate::buffer::{BufferId, Cell, Index, Storage};
 use crate::function::{Binary, whole_number};
 use crate::program::{Group, Program, Repeat, Statement};
 pub use crate::rounding::round;
-use crate::{Array, ArrayError, Buffer, Dtype, MatrixFunction, Scalar, Size};
+use crate::{Dtype, MatrixFunction, Scalar, Size};
 use broadloom_array::random::uniform_f32;
+
+pub(crate) use cells::each_inside;
+use cells::{Cells, clear};
+pub use cells::{Held, Memory};
+pub(crate) use reals::Reals;
 
 /// The reason why a run stopped.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -43,127 +49,6 @@ pub enum Stop {
         /// The buffer.
         buffer: BufferId,
     },
-}
-
-/// The contents of all buffers, margins included.
-#[derive(Clone, Debug)]
-pub struct Memory {
-    buffers: Vec<Cells>,
-}
-
-/// The cells of a buffer. A float holds every number of every type but of one.
-#[derive(Clone, Debug)]
-enum Cells {
-    Real(Vec<f64>),
-    /// 64-bit integers.
-    Whole(Vec<i64>),
-}
-
-impl Cells {
-    fn get(&self, at: usize) -> f64 {
-        match self {
-            Cells::Real(cells) => cells[at],
-            Cells::Whole(cells) => cells[at] as f64,
-        }
-    }
-
-    fn whole(&self, at: usize) -> i64 {
-        match self {
-            Cells::Real(cells) => cells[at] as i64,
-            Cells::Whole(cells) => cells[at],
-        }
-    }
-
-    /// Sets a cell to a number that is rounded to the type of the buffer.
-    fn set(&mut self, at: usize, value: f64) {
-        match self {
-            Cells::Real(cells) => cells[at] = value,
-            Cells::Whole(cells) => cells[at] = value as i64,
-        }
-    }
-
-    fn set_whole(&mut self, at: usize, value: i64) {
-        match self {
-            Cells::Real(cells) => cells[at] = value as f64,
-            Cells::Whole(cells) => cells[at] = value,
-        }
-    }
-
-    fn fill(&mut self, value: f64) {
-        match self {
-            Cells::Real(cells) => cells.fill(value),
-            Cells::Whole(cells) => cells.fill(value as i64),
-        }
-    }
-}
-
-impl Memory {
-    /// Memory for a program: kept buffers are 0, local ones NaN, and margins have their fill.
-    pub fn new(program: &Program) -> Result<Memory, Stop> {
-        let room = |(at, buffer): (usize, &Buffer)| {
-            fresh(buffer).ok_or(Stop::Memory { buffer: BufferId(at as u32) })
-        };
-        Ok(Memory { buffers: program.buffers.iter().enumerate().map(room).collect::<Result<_, _>>()? })
-    }
-
-    /// The numbers of a buffer, margins not included.
-    pub fn read(&self, program: &Program, id: BufferId) -> Vec<f64> {
-        let mut values = Vec::new();
-        each_inside(program.buffer(id), |at| values.push(self.buffers[id.index()].get(at)));
-        values
-    }
-
-    /// The numbers of a buffer as they are, margins not included.
-    pub fn read_array(&self, program: &Program, id: BufferId) -> Result<Array, ArrayError> {
-        let buffer = program.buffer(id);
-        match &self.buffers[id.index()] {
-            Cells::Whole(cells) => {
-                let mut values: Vec<i64> = Vec::new();
-                each_inside(buffer, |at| values.push(cells[at]));
-                Array::new(&buffer.shape(), values)
-            }
-            Cells::Real(_) => Ok(Array::new(&buffer.shape(), self.read(program, id))?.convert(buffer.dtype)),
-        }
-    }
-
-    /// Sets the numbers of a buffer as they are, margins not included.
-    ///
-    /// # Panics
-    /// If there are fewer values than cells.
-    pub fn write_array(&mut self, program: &Program, id: BufferId, array: &Array) {
-        match (&mut self.buffers[id.index()], array.as_slice::<i64>()) {
-            (Cells::Whole(cells), Some(values)) => {
-                let mut next = 0;
-                each_inside(program.buffer(id), |at| {
-                    cells[at] = values[next];
-                    next += 1;
-                });
-            }
-            _ => self.write(program, id, &array.to_f64s()),
-        }
-    }
-
-    /// Sets the numbers of a buffer, margins not included.
-    ///
-    /// # Panics
-    /// If there are fewer values than cells.
-    pub fn write(&mut self, program: &Program, id: BufferId, values: &[f64]) {
-        let buffer = program.buffer(id);
-        let (cells, mut next) = (&mut self.buffers[id.index()], 0);
-        each_inside(buffer, |at| {
-            cells.set(at, round(buffer.dtype, values[next]));
-            next += 1;
-        });
-    }
-}
-
-/// The cells of a buffer, for code that works on the memory of the evaluator.
-#[derive(Debug)]
-pub enum Held<'a> {
-    /// Numbers of every type but one.
-    Real(&'a mut [f64]),
-    /// 64-bit integers.
-    Whole(&'a mut [i64]),
 }
 
 /// Code for some nests of a program that computes what the evaluator computes, and faster.
@@ -205,123 +90,9 @@ pub fn evaluate_with(
     run.groups(&program.groups(), &mut code)
 }
 
-/// The type that each statement of a nest computes in: 64-bit floats if it reads or sets those, in
-/// buffers or in locals, or sets an integer; 32-bit floats otherwise. A local has the widest type
-/// it is set with or used for. Every result is rounded to the type, as the machine does, so that
-/// equal things compare equal.
-#[derive(Default)]
-pub(crate) struct Reals {
-    wide_locals: FxHashSet<Local>,
-    /// The statements that compute in 64 bits, by their addresses.
-    wide: FxHashSet<*const Statement>,
-}
-
-impl Reals {
-    pub(crate) fn of(program: &Program, body: &[Statement]) -> Reals {
-        let mut reals = Reals::default();
-        loop {
-            let known = reals.wide_locals.len();
-            for statement in body {
-                statement.each(&mut |inner| reals.look_at(program, inner));
-            }
-            if reals.wide_locals.len() == known {
-                return reals;
-            }
-        }
-    }
-
-    fn look_at(&mut self, program: &Program, statement: &Statement) {
-        let mut used = Vec::new();
-        if let Some(value) = statement.value() {
-            value.each(&mut |scalar| {
-                used.extend(match scalar {
-                    Scalar::Local(local) => Some(*local),
-                    _ => None,
-                })
-            });
-        }
-        let set = match statement {
-            Statement::Declare { local, .. } | Statement::Update { local, .. } => Some(*local),
-            _ => None,
-        };
-        let of_wide = used.iter().chain(&set).any(|local| self.wide_locals.contains(local));
-        if of_wide || has_wide_buffers(program, statement) {
-            self.wide.insert(std::ptr::from_ref(statement));
-            self.wide_locals.extend(set);
-            self.wide_locals.extend(used);
-        }
-    }
-
-    pub(crate) fn of_statement(&self, statement: &Statement) -> Dtype {
-        if self.wide.contains(&std::ptr::from_ref(statement)) { Dtype::F64 } else { Dtype::F32 }
-    }
-
-    pub(crate) fn of_local(&self, local: Local) -> Dtype {
-        if self.wide_locals.contains(&local) { Dtype::F64 } else { Dtype::F32 }
-    }
-}
-
-/// Returns true if a statement sets integers, or reads, sets or casts to 64-bit floats.
-fn has_wide_buffers(program: &Program, statement: &Statement) -> bool {
-    let sets = statement.written().map(|id| program.buffer(id).dtype);
-    let mut wide = sets.is_some_and(|dtype| dtype == Dtype::F64 || !dtype.is_float());
-    statement.each_read(&mut |cell| wide |= program.buffer(cell.buffer).dtype == Dtype::F64);
-    wide || statement.value().is_some_and(Scalar::has_wide_cast)
-}
-
-/// The cells of a buffer as they are at first, if there is room for them.
-fn fresh(buffer: &Buffer) -> Option<Cells> {
-    fn zeros<T: Default + Clone>(count: usize) -> Option<Vec<T>> {
-        let mut cells = Vec::new();
-        cells.try_reserve_exact(count).ok()?;
-        cells.resize(count, T::default());
-        Some(cells)
-    }
-    let count = usize::try_from(buffer.cells().as_number()?).ok()?;
-    let mut cells = match buffer.dtype {
-        Dtype::I64 => Cells::Whole(zeros(count)?),
-        _ => Cells::Real(zeros(count)?),
-    };
-    clear(&mut cells, buffer);
-    Some(cells)
-}
-
-/// Sets what a buffer holds at first.
-fn clear(cells: &mut Cells, buffer: &Buffer) {
-    let inside = if buffer.storage == Storage::Kept { 0.0 } else { f64::NAN };
-    if buffer.has_margins() {
-        cells.fill(round(buffer.dtype, buffer.fill));
-        each_inside(buffer, |at| cells.set(at, inside));
-    } else {
-        cells.fill(inside);
-    }
-}
-
-/// Visits the cells of a buffer that are not margins, in order.
-pub(crate) fn each_inside(buffer: &Buffer, mut visit: impl FnMut(usize)) {
-    let (sizes, strides) = (buffer.shape(), buffer.strides());
-    let strides: Vec<u64> = strides.into_iter().map(|stride| stride.get()).collect();
-    let start: u64 = strides.iter().enumerate().map(|(axis, stride)| buffer.margin(axis).0 * stride).sum();
-    let mut point = vec![0; sizes.len()];
-    if sizes.contains(&0) {
-        return;
-    }
-    loop {
-        let at: u64 = point.iter().zip(&strides).map(|(index, stride): (&u64, &u64)| index * stride).sum();
-        visit((start + at) as usize);
-        let next = (0..point.len()).rev().find(|axis| {
-            point[*axis] = (point[*axis] + 1) % sizes[*axis];
-            point[*axis] != 0
-        });
-        if next.is_none() {
-            return;
-        }
-    }
-}
-
 /// An integer, and whether an integer that is stored has to do with it.
 #[derive(Clone, Copy)]
-struct Whole {
+struct WholeNumber {
     number: i64,
     stored: bool,
 }
@@ -407,7 +178,7 @@ impl Run<'_> {
         match statement {
             Statement::Loop(each) => {
                 for value in 0..each.extent.get() {
-                    self.vars[each.var as usize] = value;
+                    self.vars[each.var.index()] = value;
                     self.block(&each.body)?;
                 }
             }
@@ -440,11 +211,11 @@ impl Run<'_> {
                 );
             }
             Statement::Declare { local, value } => {
-                self.locals[local.0 as usize] = round(self.reals.of_local(*local), self.scalar(value)?);
+                self.locals[local.index()] = round(self.reals.of_local(*local), self.scalar(value)?);
             }
             Statement::Update { local, accumulate, value } => {
                 let value = self.scalar(value)?;
-                let held = &mut self.locals[local.0 as usize];
+                let held = &mut self.locals[local.index()];
                 *held = match accumulate {
                     Some(Binary::Add) => *held + value,
                     Some(function) => round(self.real, function.of(*held, value)),
@@ -587,31 +358,31 @@ impl Run<'_> {
     }
 
     /// The value of what is computed from integers alone, by functions whose values are integers; nothing of anything else.
-    fn whole(&self, scalar: &Scalar) -> Result<Option<Whole>, Stop> {
-        let literal = |number: i64| Whole { number, stored: false };
+    fn whole(&self, scalar: &Scalar) -> Result<Option<WholeNumber>, Stop> {
+        let literal = |number: i64| WholeNumber { number, stored: false };
         Ok(match scalar {
             Scalar::Number(value) => whole_number(*value).map(literal),
             Scalar::Load(cell) if !self.program.buffer(cell.buffer).dtype.is_float() => {
                 let number = self.memory.buffers[cell.buffer.index()].whole(self.address(cell)?);
-                Some(Whole { number, stored: true })
+                Some(WholeNumber { number, stored: true })
             }
             Scalar::Position(sum) => Some(literal(sum.at(&self.vars))),
             Scalar::Symbol(symbol) => Some(literal(self.symbols[*symbol as usize])),
             Scalar::Unary(function, a) => {
                 let Some(a) = self.whole(a)? else { return Ok(None) };
-                function.of_whole(a.number).map(|number| Whole { number, ..a })
+                function.of_whole(a.number).map(|number| WholeNumber { number, ..a })
             }
             Scalar::Binary(function, a, b) => {
                 let Some(a) = self.whole(a)? else { return Ok(None) };
                 let Some(b) = self.whole(b)? else { return Ok(None) };
                 let stored = a.stored || b.stored;
-                function.of_whole(a.number, b.number).map(|number| Whole { number, stored })
+                function.of_whole(a.number, b.number).map(|number| WholeNumber { number, stored })
             }
             Scalar::Select(condition, a, b) => {
                 let Some(a) = self.whole(a)? else { return Ok(None) };
                 let Some(b) = self.whole(b)? else { return Ok(None) };
                 let chosen = if self.scalar(condition)? == 0.0 { b } else { a };
-                Some(Whole { number: chosen.number, stored: a.stored || b.stored })
+                Some(WholeNumber { number: chosen.number, stored: a.stored || b.stored })
             }
             Scalar::Load(_) | Scalar::Local(_) | Scalar::Uniform { .. } => None,
         })
@@ -629,7 +400,7 @@ impl Run<'_> {
         Ok(match scalar {
             Scalar::Number(value) => round(self.real, *value),
             Scalar::Load(cell) => self.load(cell)?,
-            Scalar::Local(local) => round(self.real, self.locals[local.0 as usize]),
+            Scalar::Local(local) => round(self.real, self.locals[local.index()]),
             Scalar::Position(sum) => round(self.real, sum.at(&self.vars) as f64),
             Scalar::Symbol(symbol) => round(self.real, self.symbols[*symbol as usize] as f64),
             Scalar::Uniform { key, stream, at } => {

@@ -1,8 +1,6 @@
 //! Scalars: the expressions that are computed at one point of a nest.
 
-use broadloom_core::projection::Component;
-
-use crate::buffer::{Buffer, Cell, Index, Local};
+use crate::buffer::{Buffer, Cell, Index, Local, LoopSum};
 use crate::function::{Binary, Unary, whole_number};
 
 /// An expression that is computed at one point of a nest.
@@ -15,7 +13,7 @@ pub enum Scalar {
     /// A local.
     Local(Local),
     /// A sum of loop variables, as a number.
-    Position(Component),
+    Position(LoopSum),
     /// A number supplied to the run.
     Symbol(u32),
     /// A random number in `[0, 1)`: a function of a key supplied to the run, of a stream and of a position.
@@ -25,7 +23,7 @@ pub enum Scalar {
         /// A number that is mixed into the key, so that streams differ.
         stream: u64,
         /// The position.
-        at: Component,
+        at: LoopSum,
     },
     /// A function of one number.
     Unary(Unary, Box<Scalar>),

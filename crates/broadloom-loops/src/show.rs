@@ -3,9 +3,8 @@
 use std::fmt::{self, Write};
 
 use broadloom_core::Size;
-use broadloom_core::projection::Component;
 
-use crate::buffer::{Buffer, Cell, Index, Storage};
+use crate::buffer::{Buffer, Cell, Index, LoopSum, LoopVar, Storage};
 use crate::function::{Binary, Unary};
 use crate::program::{Group, Loop, Program, Repeat, Statement};
 use crate::scalar::Scalar;
@@ -104,7 +103,7 @@ fn describe(buffer: &Buffer) -> String {
 /// Names for the loops in scope: those of the program, numbered where two are the same.
 struct LoopNames<'a> {
     program: &'a Program,
-    taken: Vec<(u32, String)>,
+    taken: Vec<(LoopVar, String)>,
     /// Words for the extents of loops.
     extent: &'a dyn Fn(Size) -> Option<String>,
 }
@@ -167,17 +166,17 @@ impl LoopNames<'_> {
     }
 
     /// A name for a variable that no loop around it has.
-    fn fresh(&self, var: u32) -> String {
-        let wanted = self.program.vars.get(var as usize).map_or("i", String::as_str);
+    fn fresh(&self, var: LoopVar) -> String {
+        let wanted = self.program.vars.get(var.index()).map_or("i", String::as_str);
         let free = |name: &String| !self.taken.iter().any(|(_, taken)| taken == name);
         let candidates = std::iter::once(wanted.to_string()).chain((2..).map(|n| format!("{wanted}{n}")));
         candidates.into_iter().find(free).unwrap_or_default()
     }
 
-    fn sum(&self, sum: &Component) -> String {
-        let name = |var: u32| {
+    fn sum(&self, sum: &LoopSum) -> String {
+        let name = |var: LoopVar| {
             let known = self.taken.iter().rev().find(|(known, _)| *known == var);
-            known.map_or_else(|| format!("?{var}"), |(_, name)| name.clone())
+            known.map_or_else(|| format!("?{}", var.0), |(_, name)| name.clone())
         };
         sum.text(&name)
     }

@@ -1,10 +1,9 @@
 //! Nests without a translation are refused by name, and nests without points are left out.
 
-use broadloom_core::projection::Component;
 use broadloom_loops::mlir::{Function, module};
 use broadloom_loops::optimise::{PassOptions, optimise};
 use broadloom_loops::{
-    Binary, Buffer, BufferId, Cell, Dtype, Index, Nest, Program, Scalar, Statement, Storage, Unary,
+    Binary, Buffer, BufferId, Cell, Dtype, Index, LoopSum, Nest, Program, Scalar, Statement, Storage, Unary,
 };
 
 fn buffer(name: &str, sizes: &[u64], margins: &[(u64, u64)]) -> Buffer {
@@ -19,7 +18,7 @@ fn buffer(name: &str, sizes: &[u64], margins: &[(u64, u64)]) -> Buffer {
     }
 }
 
-fn cell(buffer: BufferId, at: Component) -> Cell {
+fn cell(buffer: BufferId, at: LoopSum) -> Cell {
     Cell { buffer, index: vec![Index::At(at)] }
 }
 
@@ -43,8 +42,8 @@ fn copying(extent: u64, size: u64, offset: i64, same: bool) -> (Program, BufferI
     let x = program.add_buffer(buffer("x", &[size], &[(1, 1)]));
     let y = if same { x } else { program.add_buffer(buffer("y", &[size], &[])) };
     let i = program.add_var("i");
-    let value = Scalar::Load(cell(x, Component::new(offset, [(1, i)])));
-    let store = Statement::Store { cell: cell(y, Component::iterate(i)), accumulate: None, value };
+    let value = Scalar::Load(cell(x, LoopSum::new(offset, [(1, i)])));
+    let store = Statement::Store { cell: cell(y, LoopSum::iterate(i)), accumulate: None, value };
     let body = vec![store.within([(i, extent)].into_iter())];
     program.nests.push(Nest { comment: "a copy".into(), body });
     (program, x, y)
@@ -67,7 +66,7 @@ fn a_tensor_is_not_read_before_it_is_there() {
 fn margins_that_were_written_to_are_not_read() {
     let (mut program, x, y) = copying(3, 3, 1, false);
     let i = program.add_var("i");
-    let target = cell(x, Component::new(-1, [(1, i)]));
+    let target = cell(x, LoopSum::new(-1, [(1, i)]));
     let store = Statement::Store { cell: target, accumulate: Some(Binary::Add), value: Scalar::Number(1.0) };
     let body = vec![store.within([(i, 4)].into_iter())];
     program.nests.insert(0, Nest { comment: "beyond".into(), body });
@@ -85,8 +84,8 @@ fn optimised_programs_are_refused() {
     let mut program = Program::default();
     let (x, y) = (program.add_buffer(buffer("x", &[4], &[])), program.add_buffer(buffer("y", &[1], &[])));
     let i = program.add_var("i");
-    let value = Scalar::unary(Unary::Exp, Scalar::Load(cell(x, Component::iterate(i))));
-    let target = cell(y, Component::fixed(0));
+    let value = Scalar::unary(Unary::Exp, Scalar::Load(cell(x, LoopSum::iterate(i))));
+    let target = cell(y, LoopSum::fixed(0));
     let store = Statement::Store { cell: target, accumulate: Some(Binary::Add), value };
     let fill = Nest { comment: "0".into(), body: vec![Statement::Fill { buffer: y, value: 0.0 }] };
     program.nests.push(fill);

@@ -2,10 +2,9 @@
 
 use crate::support;
 
-use broadloom_core::projection::Component;
 use broadloom_loops::optimise::{PassOptions, optimise};
 use broadloom_loops::reference::{Memory, Stop, evaluate};
-use broadloom_loops::{Cell, Dtype, Index, Program, Scalar, Statement};
+use broadloom_loops::{Cell, Dtype, Index, LoopSum, Program, Scalar, Statement};
 use broadloom_testing::setting;
 use support::random::sample;
 use support::{Sample, difference, run};
@@ -221,17 +220,17 @@ fn backwards(statement: &mut Statement) {
     let Statement::Loop(each) = statement else { return };
     if each.parallel {
         let (var, last) = (each.var, each.extent - 1);
-        let turn = |sum: &mut Component| {
+        let turn = |sum: &mut LoopSum| {
             let offset = sum.offset + sum.coefficient(var) * last;
             let terms =
                 sum.terms.iter().map(|(c, known)| if *known == var { (-*c, var) } else { (*c, *known) });
-            *sum = Component::new(offset, terms.collect::<Vec<_>>());
+            *sum = LoopSum::new(offset, terms.collect::<Vec<_>>());
         };
         each.body.iter_mut().for_each(|inner| turn_statement(inner, &turn));
     }
 }
 
-fn turn_statement(statement: &mut Statement, turn: &dyn Fn(&mut Component)) {
+fn turn_statement(statement: &mut Statement, turn: &dyn Fn(&mut LoopSum)) {
     match statement {
         Statement::Loop(each) => each.body.iter_mut().for_each(|inner| turn_statement(inner, turn)),
         Statement::Store { cell, value, .. } => {
@@ -249,7 +248,7 @@ fn turn_statement(statement: &mut Statement, turn: &dyn Fn(&mut Component)) {
     }
 }
 
-fn turn_cell(cell: &mut Cell, turn: &dyn Fn(&mut Component)) {
+fn turn_cell(cell: &mut Cell, turn: &dyn Fn(&mut LoopSum)) {
     for index in &mut cell.index {
         match index {
             Index::At(sum) => turn(sum),
@@ -259,7 +258,7 @@ fn turn_cell(cell: &mut Cell, turn: &dyn Fn(&mut Component)) {
     }
 }
 
-fn turn_scalar(scalar: &mut Scalar, turn: &dyn Fn(&mut Component)) {
+fn turn_scalar(scalar: &mut Scalar, turn: &dyn Fn(&mut LoopSum)) {
     match scalar {
         Scalar::Load(cell) => turn_cell(cell, turn),
         Scalar::Position(sum) | Scalar::Uniform { at: sum, .. } => turn(sum),

@@ -2,11 +2,11 @@
 
 mod host;
 
-use broadloom_core::projection::Component;
 use broadloom_loops::optimise::{PassOptions, optimise};
 use broadloom_loops::reference::{Memory, Stop, evaluate, evaluate_with};
 use broadloom_loops::{
-    Binary, Buffer, BufferId, Cell, Dtype, Index, Nest, Program, Scalar, Statement, Storage, Unary, wasm,
+    Binary, Buffer, BufferId, Cell, Dtype, Index, LoopSum, Nest, Program, Scalar, Statement, Storage, Unary,
+    wasm,
 };
 use broadloom_testing::setting;
 
@@ -90,8 +90,8 @@ fn of_special_values(dtype: Dtype, value: impl Fn(Scalar, Scalar) -> Scalar) -> 
     z.sizes.push(size.into());
     let z = program.add_buffer(z);
     let (i, j) = (program.add_var("i"), program.add_var("j"));
-    let load = |var| Scalar::Load(Cell { buffer: x, index: vec![Index::At(Component::iterate(var))] });
-    let index = vec![Index::At(Component::iterate(i)), Index::At(Component::iterate(j))];
+    let load = |var| Scalar::Load(Cell { buffer: x, index: vec![Index::At(LoopSum::iterate(var))] });
+    let index = vec![Index::At(LoopSum::iterate(i)), Index::At(LoopSum::iterate(j))];
     let store = Statement::Store {
         cell: Cell { buffer: z, index },
         accumulate: None,
@@ -134,7 +134,7 @@ fn lookup(ids: &[f64], dtype: Dtype) -> (Program, Sample) {
     let of = program.add_buffer(buffer("ids", dtype, size));
     let y = program.add_buffer(buffer("y", Dtype::F32, size));
     let i = program.add_var("i");
-    let at = |buffer| Cell { buffer, index: vec![Index::At(Component::iterate(i))] };
+    let at = |buffer| Cell { buffer, index: vec![Index::At(LoopSum::iterate(i))] };
     let check = Statement::Check { cell: at(of), below: 3.into(), of: table };
     let value = Scalar::Load(Cell { buffer: table, index: vec![Index::Value(Box::new(at(of)))] });
     let store = Statement::Store { cell: at(y), accumulate: None, value };
@@ -167,7 +167,7 @@ fn integers_are_left_to_the_evaluator() {
     let x = program.add_buffer(buffer("x", Dtype::I64, 2));
     let y = program.add_buffer(buffer("y", Dtype::I64, 2));
     let i = program.add_var("i");
-    let at = |buffer| Cell { buffer, index: vec![Index::At(Component::iterate(i))] };
+    let at = |buffer| Cell { buffer, index: vec![Index::At(LoopSum::iterate(i))] };
     let value = Scalar::binary(Binary::Add, Scalar::Load(at(x)), Scalar::Load(at(x)));
     let store = Statement::Store { cell: at(y), accumulate: None, value };
     program.nests.push(Nest { comment: "twice".into(), body: vec![store.within([(i, 2)].into_iter())] });

@@ -1,13 +1,13 @@
 //! The stores of a program, with the loops around them and the cells that they read.
 
-use broadloom_loops::{Binary, Cell, Index, Program, Statement};
+use broadloom_loops::{Binary, Cell, Index, LoopVar, Program, Statement};
 
 /// A store or a check, with the loops around it.
 pub(crate) struct Access<'p> {
     /// The place of its nest.
     pub nest: usize,
     /// The variables and extents of the loops.
-    pub loops: Vec<(u32, u64)>,
+    pub loops: Vec<(LoopVar, u64)>,
     /// The cell that is written, or checked.
     pub cell: &'p Cell,
     /// The cells that are read, those in indices included, but not the old value of the cell that is written.
@@ -26,20 +26,24 @@ pub(crate) enum Kind {
 
 /// The way an axis is addressed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Way {
+pub(crate) enum AxisAddressing {
     /// By a loop that goes through all its positions in order.
-    Along(u32),
+    Along(LoopVar),
     /// In any other way.
     Other,
 }
 
 impl Access<'_> {
     /// The way an axis of a cell is addressed, given its size. An axis of one element is never divided.
-    pub fn way(&self, index: &Index, size: u64) -> Way {
-        let Index::At(sum) = index else { return Way::Other };
-        let [(coefficient, var)] = sum.terms[..] else { return Way::Other };
+    pub fn way(&self, index: &Index, size: u64) -> AxisAddressing {
+        let Index::At(sum) = index else { return AxisAddressing::Other };
+        let [(coefficient, var)] = sum.terms[..] else { return AxisAddressing::Other };
         let plain = coefficient.as_number() == Some(1) && sum.offset.as_number() == Some(0) && size > 1;
-        if plain && self.loops.contains(&(var, size)) { Way::Along(var) } else { Way::Other }
+        if plain && self.loops.contains(&(var, size)) {
+            AxisAddressing::Along(var)
+        } else {
+            AxisAddressing::Other
+        }
     }
 }
 
@@ -57,7 +61,7 @@ pub(crate) fn accesses(program: &Program) -> Vec<Access<'_>> {
 fn inside<'p>(
     statement: &'p Statement,
     nest: usize,
-    loops: &mut Vec<(u32, u64)>,
+    loops: &mut Vec<(LoopVar, u64)>,
     found: &mut Vec<Access<'p>>,
 ) {
     let (cell, kind) = match statement {

@@ -4,9 +4,9 @@
 //! it, and every device has a part of the sum: an all-reduce puts the parts together. A divided axis that is not read along a loop
 //! that is divided alike is brought together first: an all-gather.
 
-use crate::access::{Access, Kind, Way, accesses};
+use crate::access::{Access, AxisAddressing, Kind, accesses};
 use crate::{Division, Mesh, Routine};
-use broadloom_loops::{Cell, Index, Program};
+use broadloom_loops::{Cell, Index, LoopVar, Program};
 
 /// Something that several devices do together.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -94,7 +94,7 @@ fn live(routine: &Routine<'_>, all: &[Access<'_>]) -> Vec<bool> {
 }
 
 /// A loop with the mesh axis that it is divided over.
-type Divided = Vec<(u32, usize)>;
+type Divided = Vec<(LoopVar, usize)>;
 
 struct Reading<'a> {
     routine: &'a Routine<'a>,
@@ -122,7 +122,7 @@ impl<'a> Reading<'a> {
     }
 
     /// The axes of a cell: the way each is addressed, and the mesh axis it is divided over.
-    fn axes(&self, access: &Access<'_>, cell: &Cell) -> Vec<(Way, Option<usize>)> {
+    fn axes(&self, access: &Access<'_>, cell: &Cell) -> Vec<(AxisAddressing, Option<usize>)> {
         let sizes = self.program().buffer(cell.buffer).shape();
         let ways = cell.index.iter().zip(&sizes).map(|(index, size)| access.way(index, *size));
         ways.zip(self.division(cell).iter().copied()).collect()
@@ -133,14 +133,14 @@ impl<'a> Reading<'a> {
         let mut divided = Divided::new();
         if access.kind != Kind::Check {
             for (way, over) in self.axes(access, access.cell) {
-                if let (Way::Along(var), Some(over)) = (way, over) {
+                if let (AxisAddressing::Along(var), Some(over)) = (way, over) {
                     divided.push((var, over));
                 }
             }
         }
         for cell in &access.reads {
             for (way, over) in self.axes(access, cell) {
-                if let (Way::Along(var), Some(over)) = (way, over)
+                if let (AxisAddressing::Along(var), Some(over)) = (way, over)
                     && (access.kind == Kind::Check || is_reduced(access.cell, var))
                     && divided.iter().all(|(known, used)| *known != var && *used != over)
                 {
@@ -157,7 +157,7 @@ impl<'a> Reading<'a> {
         let mut over = Vec::new();
         for (place, (way, axis)) in self.axes(access, cell).into_iter().enumerate() {
             let Some(axis) = axis else { continue };
-            if !matches!(way, Way::Along(var) if divided.contains(&(var, axis))) {
+            if !matches!(way, AxisAddressing::Along(var) if divided.contains(&(var, axis))) {
                 left[place] = None;
                 over.push(axis);
             }
@@ -188,8 +188,8 @@ impl<'a> Reading<'a> {
             return;
         }
         let kept = self.axes(access, access.cell).into_iter().map(|(way, over)| match way {
-            Way::Along(_) => over,
-            Way::Other => None,
+            AxisAddressing::Along(_) => over,
+            AxisAddressing::Other => None,
         });
         let bytes = self.bytes(access.cell, self.mesh.parts(&kept.collect()));
         found.push(self.collective(access, CollectiveKind::AllReduce, access.cell, over, bytes));
@@ -226,7 +226,7 @@ impl<'a> Reading<'a> {
 
 /// True if a cell does not depend on a loop, or only through numbers that are looked up: the loop adds to cells that other iterations
 /// add to as well.
-fn is_reduced(cell: &Cell, var: u32) -> bool {
+fn is_reduced(cell: &Cell, var: LoopVar) -> bool {
     cell.index.iter().all(|index| match index {
         Index::At(sum) => sum.terms.iter().all(|(_, known)| *known != var),
         Index::Symbol(_) | Index::Value(_) => true,

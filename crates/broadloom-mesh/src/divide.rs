@@ -1,6 +1,8 @@
 //! The division of every tensor that follows from requests, or the conflicts between them.
 
-use crate::access::{Access, Kind, Way, accesses};
+use broadloom_loops::LoopVar;
+
+use crate::access::{Access, AxisAddressing, Kind, accesses};
 use crate::{Axis, Groups, Mesh, Routine};
 
 /// The mesh axis that each axis of a tensor is divided over, if it is.
@@ -170,7 +172,7 @@ impl Choices<'_> {
 
     /// Spreads choices between the cells of one store. Returns true if there is a new one.
     fn spread_in(&mut self, routine: &Routine<'_>, access: &Access<'_>) -> bool {
-        let along: Vec<(u32, Axis)> = [access.cell]
+        let along: Vec<(LoopVar, Axis)> = [access.cell]
             .into_iter()
             .chain(&access.reads)
             .flat_map(|cell| {
@@ -178,8 +180,8 @@ impl Choices<'_> {
                 let sizes = &self.groups.sizes()[tensor];
                 cell.index.iter().zip(sizes).enumerate().filter_map(
                     move |(place, (index, size))| match access.way(index, *size) {
-                        Way::Along(var) => Some((var, Axis { tensor, place })),
-                        Way::Other => None,
+                        AxisAddressing::Along(var) => Some((var, Axis { tensor, place })),
+                        AxisAddressing::Other => None,
                     },
                 )
             })

@@ -1,6 +1,8 @@
 //! Axis groups: the axes that loops join.
 
-use crate::access::{Kind, Way, accesses};
+use broadloom_loops::LoopVar;
+
+use crate::access::{AxisAddressing, Kind, accesses};
 use crate::{Axis, Routine};
 
 /// The axes of some tensors, in groups.
@@ -34,11 +36,13 @@ impl Groups {
             if access.kind == Kind::Check {
                 continue;
             }
-            let mut joined: Vec<(u32, usize)> = Vec::new();
+            let mut joined: Vec<(LoopVar, usize)> = Vec::new();
             for cell in [access.cell].into_iter().chain(&access.reads) {
                 let tensor = routine.tensors[cell.buffer.index()];
                 for (place, index) in cell.index.iter().enumerate() {
-                    let Way::Along(var) = access.way(index, self.sizes[tensor][place]) else { continue };
+                    let AxisAddressing::Along(var) = access.way(index, self.sizes[tensor][place]) else {
+                        continue;
+                    };
                     let axis = self.first[tensor] + place;
                     match joined.iter().find(|(known, _)| *known == var) {
                         Some((_, other)) => self.unite(*other, axis),

@@ -1,9 +1,8 @@
 //! Small programs of loops, divided: each line of a program is a store, `y[b, o] += w[o, h] * x[b, h]`, over loops whose extents are
 //! the sizes of the axes.
 
-use broadloom_core::projection::Component;
 use broadloom_loops::{
-    Binary, Buffer, BufferId, Cell, Dtype, Index, Nest, Program, Scalar, Statement, Storage,
+    Binary, Buffer, BufferId, Cell, Dtype, Index, LoopSum, LoopVar, Nest, Program, Scalar, Statement, Storage,
 };
 
 use crate::{
@@ -18,7 +17,7 @@ const SIZES: &[(char, u64)] = &[('b', 8), ('o', 6), ('h', 4), ('n', 4)];
 /// index `+` is the one before it, moved by one.
 fn program(lines: &[&str]) -> Program {
     let mut program = Program::default();
-    let vars: Vec<u32> = SIZES.iter().map(|(name, _)| program.add_var(name.to_string())).collect();
+    let vars: Vec<LoopVar> = SIZES.iter().map(|(name, _)| program.add_var(name.to_string())).collect();
     for line in lines {
         let (target, factors) = line.split_once('=').expect("an assignment");
         let target = cell(&mut program, target.trim(), &vars);
@@ -28,7 +27,7 @@ fn program(lines: &[&str]) -> Program {
         }
         let value = loads.into_iter().reduce(|a, b| Scalar::binary(Binary::Mul, a, b)).expect("a factor");
         let used = SIZES.iter().zip(&vars).filter(|((name, _), _)| line.contains(*name));
-        let loops: Vec<(u32, u64)> = used.map(|((_, size), var)| (*var, *size)).collect();
+        let loops: Vec<(LoopVar, u64)> = used.map(|((_, size), var)| (*var, *size)).collect();
         let store = Statement::Store { cell: target, accumulate: Some(Binary::Add), value };
         program.nests.push(Nest { comment: (*line).into(), body: vec![store.within(loops.into_iter())] });
     }
@@ -36,18 +35,18 @@ fn program(lines: &[&str]) -> Program {
 }
 
 /// A cell, and its buffer if it is new: `Xbh` has the axes b and h.
-fn cell(program: &mut Program, text: &str, vars: &[u32]) -> Cell {
+fn cell(program: &mut Program, text: &str, vars: &[LoopVar]) -> Cell {
     let (mut index, mut sizes): (Vec<Index>, Vec<u64>) = (Vec::new(), Vec::new());
     for letter in text.chars().skip(1) {
         let at = SIZES.iter().position(|(name, _)| *name == letter);
         match at {
             Some(at) => {
-                index.push(Index::At(Component::iterate(vars[at])));
+                index.push(Index::At(LoopSum::iterate(vars[at])));
                 sizes.push(SIZES[at].1);
             }
             None => {
                 if let Some(Index::At(sum)) = index.last_mut() {
-                    *sum = Component::new(1, sum.terms.iter().copied());
+                    *sum = LoopSum::new(1, sum.terms.iter().copied());
                 }
             }
         }

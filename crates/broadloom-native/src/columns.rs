@@ -8,8 +8,7 @@
 //! A cell of 32 bits would lose later terms: adding ones to sixteen million changes nothing.
 //! Partial sums are kept in 64 bits, and threads can share the parts.
 
-use broadloom_core::projection::Component;
-use broadloom_loops::{Binary, Buffer, BufferId, Dtype, Program, Size, Storage};
+use broadloom_loops::{Binary, Buffer, BufferId, Dtype, Local, LoopSum, LoopVar, Program, Size, Storage};
 
 use crate::contract::{Unit, contraction};
 use crate::flat::{Access, FlatStatement, Looped, Value};
@@ -106,7 +105,7 @@ impl Columns {
             storage: Storage::Local,
         });
         fresh.vars.extend(["part".to_string(), "part".to_string()]);
-        let (part, again) = (fresh.vars.len() as u32 - 2, fresh.vars.len() as u32 - 1);
+        let (part, again) = (LoopVar(fresh.vars.len() as u32 - 2), LoopVar(fresh.vars.len() as u32 - 1));
         let store = |accumulate, value| FlatStatement::Store {
             to: cell(partial, part, count, &cells),
             accumulate,
@@ -131,7 +130,7 @@ impl Columns {
             interleaved: false,
             body,
         };
-        let local = fresh.locals;
+        let local = Local(fresh.locals);
         fresh.locals += 1;
         let value = Value::Load(cell(partial, again, count, &cells));
         let gathered = vec![
@@ -150,12 +149,12 @@ impl Columns {
 }
 
 /// A cell of the partial sums: the part, and then the loops over cells.
-fn cell(buffer: BufferId, part: u32, count: Size, cells: &[Bare]) -> Access {
+fn cell(buffer: BufferId, part: LoopVar, count: Size, cells: &[Bare]) -> Access {
     let mut terms = vec![(count, part)];
     let mut stride = Size::ONE;
     for (var, extent, _) in cells.iter().rev() {
         terms.push((stride, *var));
         stride = stride * *extent;
     }
-    Access { buffer, at: Component::new(0, terms), symbols: Vec::new(), gathers: Vec::new(), guarded: false }
+    Access { buffer, at: LoopSum::new(0, terms), symbols: Vec::new(), gathers: Vec::new(), guarded: false }
 }

@@ -16,7 +16,7 @@
 
 use broadloom_core::projection::is_in_order;
 use broadloom_loops::function::Unary;
-use broadloom_loops::{Binary, Dtype, Program, Size};
+use broadloom_loops::{Binary, Dtype, Local, Program, Size};
 
 use crate::flat::{Access, FlatStatement, Looped, Value};
 use crate::order::{Bare, chain, is_injective, nested};
@@ -91,7 +91,7 @@ fn contracted(program: &Program, step: &FlatStatement) -> Option<Vec<Unit>> {
 fn summed(
     program: &Program,
     outer: &[Bare],
-    (local, real, start): (u32, Real, &Value),
+    (local, real, start): (Local, Real, &Value),
     sum: &Looped,
     (to, accumulate, finish): (&Access, Option<Binary>, &Value),
 ) -> Option<Vec<Unit>> {
@@ -132,7 +132,13 @@ fn summed(
 
 /// Returns true if a cell can hold the sum while it grows: it rounds no more than a variable would,
 /// and the parts before and after use nothing else that changes.
-pub(crate) fn may_hold(program: &Program, to: &Access, real: Real, local: u32, values: [&Value; 2]) -> bool {
+pub(crate) fn may_hold(
+    program: &Program,
+    to: &Access,
+    real: Real,
+    local: Local,
+    values: [&Value; 2],
+) -> bool {
     let exact = match program.buffer(to.buffer).dtype {
         Dtype::F64 => true,
         Dtype::F32 => real == Real::F32,
@@ -147,7 +153,7 @@ pub(crate) fn may_hold(program: &Program, to: &Access, real: Real, local: u32, v
 }
 
 /// A value with a variable replaced.
-pub(crate) fn with_local(value: &Value, local: u32, by: &Value) -> Value {
+pub(crate) fn with_local(value: &Value, local: Local, by: &Value) -> Value {
     let inner = |value: &Value| Box::new(with_local(value, local, by));
     match value {
         Value::Local(known) if *known == local => by.clone(),

@@ -15,6 +15,7 @@ mod emit;
 mod error;
 mod family;
 mod flat;
+mod flatten;
 mod names;
 mod options;
 mod order;

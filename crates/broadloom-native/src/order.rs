@@ -21,7 +21,7 @@
 //! ```
 
 use broadloom_core::projection::is_in_order;
-use broadloom_loops::{Binary, Dtype, Program, Size};
+use broadloom_loops::{Binary, Dtype, Local, LoopVar, Program, Size};
 
 use crate::flat::{Access, FlatStatement, Looped, Value};
 use crate::types;
@@ -30,7 +30,7 @@ use crate::types;
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Split {
     /// The loop.
-    pub var: u32,
+    pub var: LoopVar,
     /// Its extent.
     pub extent: Size,
     /// Starts of parts are multiples of this.
@@ -200,7 +200,7 @@ fn is_loop(step: &FlatStatement) -> bool {
 }
 
 /// A loop without its body.
-pub(crate) type Bare = (u32, Size, bool);
+pub(crate) type Bare = (LoopVar, Size, bool);
 
 /// Splits perfectly nested loops from the body of the innermost.
 pub(crate) fn chain(each: Looped) -> (Vec<Bare>, Vec<FlatStatement>) {
@@ -311,7 +311,7 @@ pub(crate) fn is_injective(access: &Access, loops: &[Bare]) -> bool {
 /// None if it is not known for all sizes.
 pub(crate) fn span<'a>(
     accesses: impl Iterator<Item = &'a Access>,
-    extent: impl Fn(u32) -> Option<Size>,
+    extent: impl Fn(LoopVar) -> Option<Size>,
 ) -> Option<(Size, Size)> {
     let mut span: Option<(Size, Size)> = None;
     for access in accesses {
@@ -328,7 +328,7 @@ pub(crate) fn span<'a>(
 /// Returns true if different values of a loop never share a cell that one of them writes: every
 /// written buffer is accessed through one injective map, or in ranges that this loop moves by more
 /// than their length. They must not share a variable either, except those that are `carried`.
-pub(crate) fn is_distinct(step: &FlatStatement, var: u32, carried: &[u32]) -> bool {
+pub(crate) fn is_distinct(step: &FlatStatement, var: LoopVar, carried: &[Local]) -> bool {
     let mut loops: Vec<Bare> = Vec::new();
     let mut accesses: Vec<(bool, &Access)> = Vec::new();
     let mut declared = carried.to_vec();
@@ -360,7 +360,7 @@ pub(crate) fn is_distinct(step: &FlatStatement, var: u32, carried: &[u32]) -> bo
         if same().all(|access| access == *written) && is_injective(written, &moving.collect::<Vec<_>>()) {
             return true;
         }
-        let others = |known: u32| loops.iter().find(|(other, ..)| *other == known && known != var);
+        let others = |known: LoopVar| loops.iter().find(|(other, ..)| *other == known && known != var);
         let span = span(same(), |known| others(known).map(|(_, extent, _)| *extent));
         stride.distance().zip(span).is_some_and(|(stride, (low, high))| (high - low).below(stride))
     })
@@ -384,7 +384,7 @@ fn collapse_and_sort(loops: Vec<Bare>, mut leaf: Vec<FlatStatement>) -> (Vec<Bar
     let inner = loops.remove(innermost);
     // Around it, sorted from long strides to short ones; loops that do not move the written cell go
     // as far inside as they can, so that what they accumulate stays in the cache.
-    let stride = |var: u32| {
+    let stride = |var: LoopVar| {
         leaf.iter()
             .filter_map(|step| match step {
                 FlatStatement::Store { to, .. } => Some(to.stride(var).typical().unsigned_abs()),
@@ -421,7 +421,7 @@ fn is_one_loop(outer: Bare, inner: Bare, leaf: &[FlatStatement]) -> bool {
 
 /// Removes a loop from all sums: because it is 0, or because the loop it is joined with counts for
 /// both.
-fn forget(leaf: &mut [FlatStatement], var: u32) {
+fn forget(leaf: &mut [FlatStatement], var: LoopVar) {
     for step in leaf {
         step.each_sum_mut(&mut |sum| sum.terms.retain(|(_, known)| *known != var));
     }
@@ -460,8 +460,8 @@ fn in_blocks(
     let Some(innermost) = loops.pop() else { return nested(vec![other], leaf) };
     let mut body = leaf;
     for (var, extent, parallel) in [innermost, other] {
-        let block = fresh.vars.len() as u32;
-        let name = fresh.vars.get(var as usize).map_or("i", String::as_str);
+        let block = LoopVar(fresh.vars.len() as u32);
+        let name = fresh.vars.get(var.index()).map_or("i", String::as_str);
         fresh.vars.push(format!("{name}_block"));
         loops.push((block, fresh.blocks.of(extent, BLOCK as u64), false));
         let block = Some((block, BLOCK as u64));
@@ -532,11 +532,12 @@ fn accumulate_in_variable(
     let (Some(neutral), true) = (function.neutral(), function.is_commutative()) else {
         return nested(loops, leaf);
     };
-    let update = FlatStatement::Update { local: *locals, accumulate: Some(*function), value: value.clone() };
+    let update =
+        FlatStatement::Update { local: Local(*locals), accumulate: Some(*function), value: value.clone() };
     if moving == loops.len() || !holds(program, to, &update) {
         return nested(loops, leaf);
     }
-    let local = *locals;
+    let local = Local(*locals);
     *locals += 1;
     let store =
         FlatStatement::Store { to: to.clone(), accumulate: Some(*function), value: Value::Local(local) };

@@ -103,7 +103,7 @@ impl Plans {
         ];
         let describe = |(what, loops): (&str, &Vec<Bare>)| {
             let each = |(var, extent, _): &Bare| {
-                format!("{} ({extent})", vars.get(*var as usize).map_or("?", String::as_str))
+                format!("{} ({extent})", vars.get(var.index()).map_or("?", String::as_str))
             };
             let list: Vec<String> = loops.iter().map(each).collect();
             format!("{what} {}", list.join(", "))

@@ -21,7 +21,7 @@ mod lanes;
 use std::fmt::Write;
 
 use broadloom_loops::function::{Binary, Unary};
-use broadloom_loops::{BufferId, Dtype, Program, Size};
+use broadloom_loops::{BufferId, Dtype, Local, LoopVar, Program, Size};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::flat::{Access, FlatStatement, Looped, Sorted, Value};
@@ -120,10 +120,10 @@ pub(super) struct Printer<'a> {
     naming: Naming<'a>,
     names: CNames,
     pub(super) locals: Locals,
-    pub(super) vars: FxHashMap<u32, String>,
-    local_names: FxHashMap<u32, String>,
+    pub(super) vars: FxHashMap<LoopVar, String>,
+    local_names: FxHashMap<Local, String>,
     /// Sums that are kept in 64 bits while a loop adds to them.
-    held: FxHashSet<u32>,
+    held: FxHashSet<Local>,
     /// The rows on the stack.
     rows: Vec<(BufferId, String)>,
     /// Divisors that do not change in the current loop, and the names of their inverses.
@@ -376,7 +376,7 @@ impl Printer<'_> {
             self.invert(each, depth);
         }
         if innermost && is_independent(each) {
-            let is_held = |(local, _): &(u32, Binary)| self.held.contains(local);
+            let is_held = |(local, _): &(Local, Binary)| self.held.contains(local);
             if !sums.is_empty() && length >= 2 * BLOCK {
                 self.in_blocks(each, &sums, &name, (&begin, &end), depth);
                 self.names.release(&name);
@@ -406,7 +406,7 @@ impl Printer<'_> {
 
     /// The pragma that tells the compiler that iterations may run in lockstep, and which sums they
     /// share.
-    fn simd(&self, sums: &[(u32, Binary)]) -> String {
+    fn simd(&self, sums: &[(Local, Binary)]) -> String {
         if sums.is_empty() {
             return "#pragma GCC ivdep".into();
         }
@@ -426,7 +426,7 @@ impl Printer<'_> {
     fn in_blocks(
         &mut self,
         each: &Looped,
-        sums: &[(u32, Binary)],
+        sums: &[(Local, Binary)],
         name: &str,
         (begin, end): (&str, &str),
         depth: usize,
@@ -442,7 +442,7 @@ impl Printer<'_> {
     fn partly(
         &mut self,
         each: &Looped,
-        sums: &[(u32, Binary)],
+        sums: &[(Local, Binary)],
         name: &str,
         (begin, end): (&str, &str),
         depth: usize,
@@ -468,7 +468,7 @@ impl Printer<'_> {
 
     /// Declares 64-bit variables for the long sums of a loop in 32 bits. The sums use them until
     /// `let_go`.
-    fn hold_sums(&mut self, each: &Looped, depth: usize) -> Vec<(u32, String)> {
+    fn hold_sums(&mut self, each: &Looped, depth: usize) -> Vec<(Local, String)> {
         let mut held = Vec::new();
         for local in long_sums(each) {
             let narrow = self.locals.get(&local).copied().unwrap_or(Real::F32) == Real::F32;
@@ -489,7 +489,7 @@ impl Printer<'_> {
         held
     }
 
-    fn let_go(&mut self, held: &[(u32, String)], depth: usize) {
+    fn let_go(&mut self, held: &[(Local, String)], depth: usize) {
         for (local, name) in held {
             self.line(depth + 1, &format!("{name} += (float){name}_whole;"));
             self.local_names.insert(*local, name.clone());
@@ -522,10 +522,10 @@ impl Printer<'_> {
     }
 
     /// A name for the variable of a loop, from now on.
-    fn loop_name(&mut self, var: u32) -> String {
+    fn loop_name(&mut self, var: LoopVar) -> String {
         let name = match self.naming {
             Naming::User(vars) => {
-                let wanted = vars.get(var as usize).map_or("i", String::as_str);
+                let wanted = vars.get(var.index()).map_or("i", String::as_str);
                 self.names.fresh(wanted)
             }
             Naming::Canonical => format!("i{}", self.vars.len()),
@@ -548,7 +548,7 @@ impl Printer<'_> {
         self.function.names.get(place).cloned().unwrap_or_default()
     }
 
-    pub(super) fn local(&self, local: u32) -> String {
+    pub(super) fn local(&self, local: Local) -> String {
         self.local_names.get(&local).cloned().unwrap_or_default()
     }
 }

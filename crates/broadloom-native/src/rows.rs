@@ -9,7 +9,7 @@
 //! iterations that run on different threads have different rows.
 
 use broadloom_core::projection::is_in_order;
-use broadloom_loops::{BufferId, Program, Size};
+use broadloom_loops::{BufferId, LoopVar, Program, Size};
 
 use crate::flat::{Access, FlatStatement, Looped};
 use crate::order::span;
@@ -50,7 +50,7 @@ pub(crate) fn rows(program: &Program, candidates: &[BufferId], step: &mut FlatSt
 
 /// The loops around everything else, with their extents. Empty if there are no loops inside: such a
 /// nest already has a suitable order.
-fn around(step: &FlatStatement) -> Vec<(u32, Size)> {
+fn around(step: &FlatStatement) -> Vec<(LoopVar, Size)> {
     let mut loops = Vec::new();
     let mut body = std::slice::from_ref(step);
     while let [
@@ -65,7 +65,7 @@ fn around(step: &FlatStatement) -> Vec<(u32, Size)> {
 
 /// If each iteration of the outer loops has its own part of the buffer: the number of these loops,
 /// the least place in the part of the first iteration, and the number of cells of a part.
-fn row(step: &FlatStatement, outer: &[(u32, Size)], buffer: BufferId) -> Option<(usize, Size, Size)> {
+fn row(step: &FlatStatement, outer: &[(LoopVar, Size)], buffer: BufferId) -> Option<(usize, Size, Size)> {
     let mut extents = Vec::new();
     let mut accesses: Vec<&Access> = Vec::new();
     step.each(&mut |step| {
@@ -85,8 +85,9 @@ fn row(step: &FlatStatement, outer: &[(u32, Size)], buffer: BufferId) -> Option<
             return None;
         }
     }
-    let inner =
-        |var: u32| extents.iter().find(|(known, _)| *known == var && !outer.iter().any(|(o, _)| *o == var));
+    let inner = |var: LoopVar| {
+        extents.iter().find(|(known, _)| *known == var && !outer.iter().any(|(o, _)| *o == var))
+    };
     let (least, greatest) = span(accesses.into_iter(), |var| inner(var).map(|(_, extent)| *extent))?;
     let moving = outer.iter().filter(|(_, extent)| *extent != 1);
     let apart = is_in_order(greatest - least, moving.map(|(var, extent)| (first.stride(*var), *extent)));

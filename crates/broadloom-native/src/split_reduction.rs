@@ -8,8 +8,7 @@
 //! so that threads can share it. The number of parts does not depend on the number of threads, and
 //! therefore neither does the result.
 
-use broadloom_core::projection::Component;
-use broadloom_loops::{Binary, Buffer, BufferId, Dtype, Program, Storage};
+use broadloom_loops::{Binary, Buffer, BufferId, Dtype, Local, LoopSum, LoopVar, Program, Storage};
 
 use crate::columns::in_columns;
 use crate::flat::{Access, FlatProgram, FlatStatement, Looped, Value};
@@ -49,7 +48,7 @@ pub(crate) fn units(body: Vec<FlatStatement>) -> Vec<Vec<FlatStatement>> {
 }
 
 /// Returns true if a step, or one inside it, mentions a local.
-fn mentions(step: &FlatStatement, local: u32) -> bool {
+fn mentions(step: &FlatStatement, local: Local) -> bool {
     let mut found = false;
     step.each(&mut |step| {
         found |= matches!(step, FlatStatement::Declare { local: known, .. } | FlatStatement::Update { local: known, .. } if *known == local);
@@ -90,7 +89,7 @@ fn in_variable(program: &Program, fresh: &mut Fresh, steps: Vec<FlatStatement>) 
     let [FlatStatement::Store { to, accumulate: Some(function), value }] = leaf.as_slice() else {
         return steps;
     };
-    let local = fresh.locals;
+    let local = Local(fresh.locals);
     let update = FlatStatement::Update { local, accumulate: Some(*function), value: value.clone() };
     let mut fits = function.is_commutative() && holds(program, to, &update);
     fits &= loops.iter().all(|(var, ..)| !to.depends_on(*var)) && to.is_affine();
@@ -128,7 +127,7 @@ fn in_parts(program: &mut Program, fresh: &mut Fresh, steps: &[FlatStatement]) -
     let arranged = arrange(program, fresh, steps[place].clone());
     let [whole @ FlatStatement::Loop(each)] = arranged.as_slice() else { return None };
     let carried = carried(before, whole)?;
-    let locals: Vec<u32> = carried.iter().map(|(local, ..)| *local).collect();
+    let locals: Vec<Local> = carried.iter().map(|(local, ..)| *local).collect();
     if carried.is_empty() || !is_distinct(whole, each.var, &locals) || !may_repeat(before, &locals, whole) {
         return None;
     }
@@ -143,7 +142,7 @@ fn in_parts(program: &mut Program, fresh: &mut Fresh, steps: &[FlatStatement]) -
     let reals = types::locals(program, steps);
     let mut variable = |name: &str| {
         fresh.vars.push(name.into());
-        fresh.vars.len() as u32 - 1
+        LoopVar(fresh.vars.len() as u32 - 1)
     };
     let (part, again) = (variable("part"), variable("part"));
     let mut within = each.body.clone();
@@ -162,7 +161,7 @@ fn in_parts(program: &mut Program, fresh: &mut Fresh, steps: &[FlatStatement]) -
             fill: 0.0,
             storage: Storage::Local,
         });
-        let inner = fresh.locals;
+        let inner = Local(fresh.locals);
         fresh.locals += 1;
         within.iter_mut().for_each(|step| rename(step, local, inner));
         body.push(FlatStatement::Declare { local: inner, value: Value::Number(neutral) });
@@ -196,8 +195,8 @@ fn in_parts(program: &mut Program, fresh: &mut Fresh, steps: &[FlatStatement]) -
 
 /// The variables that a loop reduces into, with the functions and their neutral numbers, or None if
 /// it uses a variable from outside in any other way.
-fn carried(before: &[FlatStatement], whole: &FlatStatement) -> Option<Vec<(u32, Binary, f64)>> {
-    let mut carried: Vec<(u32, Binary, f64)> = Vec::new();
+fn carried(before: &[FlatStatement], whole: &FlatStatement) -> Option<Vec<(Local, Binary, f64)>> {
+    let mut carried: Vec<(Local, Binary, f64)> = Vec::new();
     let mut fits = true;
     whole.each(&mut |step| match step {
         FlatStatement::Update { local, accumulate, .. }
@@ -226,7 +225,7 @@ fn carried(before: &[FlatStatement], whole: &FlatStatement) -> Option<Vec<(u32, 
 
 /// Returns true if the variables declared before a loop, other than those it reduces into, may be
 /// computed again in each part.
-fn may_repeat(before: &[FlatStatement], carried: &[u32], whole: &FlatStatement) -> bool {
+fn may_repeat(before: &[FlatStatement], carried: &[Local], whole: &FlatStatement) -> bool {
     let mut written: Vec<BufferId> = Vec::new();
     whole.each(&mut |step| {
         step.each_access(&mut |writes, access| {
@@ -243,7 +242,7 @@ fn may_repeat(before: &[FlatStatement], carried: &[u32], whole: &FlatStatement) 
     })
 }
 
-fn rename(step: &mut FlatStatement, from: u32, to: u32) {
+fn rename(step: &mut FlatStatement, from: Local, to: Local) {
     match step {
         FlatStatement::Loop(each) => each.body.iter_mut().for_each(|step| rename(step, from, to)),
         FlatStatement::Update { local, .. } if *local == from => *local = to,
@@ -251,7 +250,7 @@ fn rename(step: &mut FlatStatement, from: u32, to: u32) {
     }
 }
 
-fn cell(buffer: BufferId, var: u32) -> Access {
-    let at = Component::iterate(var);
+fn cell(buffer: BufferId, var: LoopVar) -> Access {
+    let at = LoopSum::iterate(var);
     Access { buffer, at, symbols: Vec::new(), gathers: Vec::new(), guarded: false }
 }

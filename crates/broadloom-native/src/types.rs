@@ -4,7 +4,7 @@
 //! or it sets integers, which 32-bit floats would not hold. A variable has the widest type it is
 //! set with or used for.
 
-use broadloom_loops::{Dtype, Program, Unary};
+use broadloom_loops::{Dtype, Local, Program, Unary};
 use rustc_hash::FxHashMap;
 
 use crate::flat::{FlatStatement, Value};
@@ -49,14 +49,14 @@ impl Real {
 }
 
 /// The types of variables.
-pub(crate) type Locals = FxHashMap<u32, Real>;
+pub(crate) type Locals = FxHashMap<Local, Real>;
 
 /// The types of the variables in some steps.
 pub(crate) fn locals(program: &Program, steps: &[FlatStatement]) -> Locals {
     let mut locals = Locals::default();
     loop {
         let mut changed = false;
-        let mut want = |locals: &mut Locals, local: u32, wanted: Real| {
+        let mut want = |locals: &mut Locals, local: Local, wanted: Real| {
             let known = locals.entry(local).or_insert(Real::F32);
             changed |= *known < wanted;
             *known = (*known).max(wanted);
@@ -79,7 +79,7 @@ fn each_step<'a>(steps: &'a [FlatStatement], visit: &mut impl FnMut(&'a FlatStat
 }
 
 /// Visits the variables that a step itself reads.
-fn each_local(step: &FlatStatement, visit: &mut impl FnMut(u32)) {
+fn each_local(step: &FlatStatement, visit: &mut impl FnMut(Local)) {
     if let Some(value) = step.value() {
         value.each(&mut |value| {
             if let Value::Local(local) = value {
@@ -90,7 +90,7 @@ fn each_local(step: &FlatStatement, visit: &mut impl FnMut(u32)) {
 }
 
 /// The type of one variable in a step.
-pub(crate) fn local(program: &Program, step: &FlatStatement, local: u32) -> Real {
+pub(crate) fn local(program: &Program, step: &FlatStatement, local: Local) -> Real {
     locals(program, std::slice::from_ref(step)).get(&local).copied().unwrap_or(Real::F32)
 }
 

@@ -5,7 +5,7 @@ use crate::support;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use broadloom_loops::{Binary, Block, Program, Scalar, Statement, Unary};
+use broadloom_loops::{Binary, Block, BufferId, LoopVar, Program, Scalar, Statement, Unary};
 use broadloom_native::{Compiler, Error, emit, write_out};
 use expect_test::expect;
 use support::*;
@@ -60,10 +60,10 @@ fn lookup() -> Program {
         buffer: table,
         index: vec![
             broadloom_loops::Index::Value(Box::new(cell(tokens, &[i]))),
-            broadloom_loops::Index::At(broadloom_core::projection::Component::iterate(j)),
+            broadloom_loops::Index::At(broadloom_loops::LoopSum::iterate(j)),
         ],
     };
-    let at = broadloom_core::projection::Component::new(0, [(8, i), (1, j)]);
+    let at = broadloom_loops::LoopSum::new(0, [(8, i), (1, j)]);
     let kept = two(Binary::Less, Scalar::Uniform { key: 0, stream: 5, at }, number(0.9));
     let value = Scalar::Select(Box::new(kept), Box::new(Scalar::Load(row)), Box::new(number(0.0)));
     program.nest(
@@ -420,7 +420,7 @@ fn programs_that_are_not_in_order_are_errors() {
     check(&|program| program.buffers[0].sizes = vec![(1u64 << 40).into(); 2], "`x` is too large");
     check(
         &|program| {
-            program.nests[1].body = vec![store(cell(broadloom_loops::BufferId(4), &[0, 1]), number(1.0))]
+            program.nests[1].body = vec![store(cell(BufferId(4), &[LoopVar(0), LoopVar(1)]), number(1.0))]
         },
         "not around it",
     );

@@ -2,14 +2,14 @@
 
 use crate::support;
 
-use broadloom_loops::{Binary, BufferId, Cell, Local, Program, Scalar, Statement, Unary};
+use broadloom_loops::{Binary, BufferId, Cell, Local, LoopVar, Program, Scalar, Statement, Unary};
 use support::*;
 
 fn product(a: Cell, b: Cell) -> Scalar {
     two(Binary::Mul, Scalar::Load(a), Scalar::Load(b))
 }
 
-fn within(loops: &[(u32, u64)], body: Vec<Statement>) -> Vec<Statement> {
+fn within(loops: &[(LoopVar, u64)], body: Vec<Statement>) -> Vec<Statement> {
     loops.iter().rev().fold(body, |body, (var, extent)| vec![repeat(*var, *extent, body)])
 }
 
@@ -26,10 +26,10 @@ fn matrix_products_in_all_layouts() {
     let mut program = Program::default();
     let [i, j, p] = program.vars(["i", "j", "k"]);
     for turns in 0..8 {
-        let turned = |bit: u32, rows: (u64, u32), columns: (u64, u32)| {
+        let turned = |bit: u32, rows: (u64, LoopVar), columns: (u64, LoopVar)| {
             if turns >> bit & 1 == 1 { [columns, rows] } else { [rows, columns] }
         };
-        let mut add = |name: &str, axes: [(u64, u32); 2]| {
+        let mut add = |name: &str, axes: [(u64, LoopVar); 2]| {
             let id = program.add(name, F32, &axes.map(|(size, _)| size), Kept);
             cell(id, &axes.map(|(_, var)| var))
         };
@@ -152,8 +152,8 @@ fn starts_finishes_and_factors() {
         buffer: w,
         index: vec![
             broadloom_loops::Index::Symbol(1),
-            broadloom_loops::Index::At(broadloom_core::projection::Component::iterate(k)),
-            broadloom_loops::Index::At(broadloom_core::projection::Component::iterate(j)),
+            broadloom_loops::Index::At(broadloom_loops::LoopSum::iterate(k)),
+            broadloom_loops::Index::At(broadloom_loops::LoopSum::iterate(j)),
         ],
     };
     let sum = Statement::Update {

@@ -3,8 +3,9 @@
 
 use crate::support;
 
-use broadloom_core::projection::Component;
-use broadloom_loops::{Binary, BufferId, Cell, Dtype, Index, Loop, Program, Scalar, Statement, Unary};
+use broadloom_loops::{
+    Binary, BufferId, Cell, Dtype, Index, Loop, LoopSum, LoopVar, Program, Scalar, Statement, Unary,
+};
 use broadloom_testing::{Dice, setting};
 use support::*;
 
@@ -14,12 +15,12 @@ struct Maker {
     /// Buffers that are written.
     results: Vec<BufferId>,
     /// Loops around the statement that is made, with their extents.
-    scope: Vec<(u32, u64)>,
+    scope: Vec<(LoopVar, u64)>,
 }
 
 impl Maker {
     /// A sum of loops in scope, and the size of an axis that holds it.
-    fn index(&mut self) -> (Component, u64) {
+    fn index(&mut self) -> (LoopSum, u64) {
         let mut terms = Vec::new();
         for _ in 0..self.random.pick(&[0, 1, 1, 1, 1, 2]) {
             if !self.scope.is_empty() {
@@ -27,9 +28,9 @@ impl Maker {
                 terms.push((self.random.pick(&[1, 1, 1, 2, -1, 3]), var));
             }
         }
-        let mut sum = Component::new(0, terms);
-        let range = |sum: &Component| {
-            let extent = |var: u32| self.scope.iter().find(|(known, _)| *known == var);
+        let mut sum = LoopSum::new(0, terms);
+        let range = |sum: &LoopSum| {
+            let extent = |var: LoopVar| self.scope.iter().find(|(known, _)| *known == var);
             let range = sum.range(|var| Some(extent(var).map_or(1, |(_, extent)| *extent).into()));
             range.expect("all are numbers")
         };
@@ -42,11 +43,11 @@ impl Maker {
     /// A cell of a new buffer, with or without margins.
     fn new_cell(&mut self, name: &str, dtype: Dtype) -> Cell {
         let rank = self.random.roll(4);
-        let axes: Vec<(Component, u64)> = (0..rank).map(|_| self.index()).collect();
+        let axes: Vec<(LoopSum, u64)> = (0..rank).map(|_| self.index()).collect();
         let sizes: Vec<u64> = axes.iter().map(|(_, size)| *size).collect();
         let name = format!("{name}{}", self.program.buffers.len());
         let buffer = self.program.add(&name, dtype, &sizes, Kept);
-        let mut index: Vec<Component> = axes.into_iter().map(|(sum, _)| sum).collect();
+        let mut index: Vec<LoopSum> = axes.into_iter().map(|(sum, _)| sum).collect();
         if self.random.percent(20) && sizes.iter().all(|size| *size > 1) {
             // The last cells of each axis become its margin after, the first one its margin before.
             let known = &mut self.program.buffers[buffer.index()];
@@ -67,12 +68,12 @@ impl Maker {
         let sizes = self.program.buffer(buffer).shape();
         let mut index = Vec::new();
         for size in sizes {
-            let fitting: Vec<u32> =
+            let fitting: Vec<LoopVar> =
                 self.scope.iter().filter(|(_, extent)| *extent <= size).map(|(var, _)| *var).collect();
             index.push(Index::At(if fitting.is_empty() || self.random.percent(10) {
-                Component::fixed(self.random.roll(size) as i64)
+                LoopSum::fixed(self.random.roll(size) as i64)
             } else {
-                Component::iterate(self.random.pick(&fitting))
+                LoopSum::iterate(self.random.pick(&fitting))
             }));
         }
         Some(Cell { buffer, index })

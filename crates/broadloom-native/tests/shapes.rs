@@ -71,8 +71,7 @@ fn what_is_handed_on_is_not_a_row() {
     let state = program.add("state", F32, &[51, 40], Inner);
     let next = sums(state, &[(1, &[(1, i)]), (0, &[(1, j)])]);
     let now = Scalar::Load(sums(state, &[(0, &[(1, i)]), (0, &[(1, j)])]));
-    let first =
-        two(Binary::Equal, Scalar::Position(broadloom_core::projection::Component::iterate(i)), number(0.0));
+    let first = two(Binary::Equal, Scalar::Position(broadloom_loops::LoopSum::iterate(i)), number(0.0));
     let before = Scalar::Select(Box::new(first), Box::new(number(0.0)), Box::new(now));
     let after = Scalar::Load(sums(state, &[(1, &[(1, i)]), (0, &[(1, k)])]));
     let body = vec![

@@ -2,9 +2,10 @@
 
 use crate::support;
 
-use broadloom_core::projection::Component;
 use broadloom_loops::reference::Stop;
-use broadloom_loops::{Binary, BufferId, Cell, Dtype, Index, Program, Scalar, Statement, Unary};
+use broadloom_loops::{
+    Binary, BufferId, Cell, Dtype, Index, LoopSum, LoopVar, Program, Scalar, Statement, Unary,
+};
 use support::*;
 
 /// `z = f(x, y)` for each function, in one program.
@@ -275,8 +276,8 @@ fn margins_of_every_type() {
     judge(&program, &[], 0.0);
 }
 
-fn gathered(buffer: BufferId, index: Cell, rest: &[u32]) -> Cell {
-    let rest = rest.iter().map(|var| Index::At(Component::iterate(*var)));
+fn gathered(buffer: BufferId, index: Cell, rest: &[LoopVar]) -> Cell {
+    let rest = rest.iter().map(|var| Index::At(LoopSum::iterate(*var)));
     Cell { buffer, index: std::iter::once(Index::Value(Box::new(index))).chain(rest).collect() }
 }
 
@@ -329,7 +330,7 @@ fn symbols_are_numbers_and_indices() {
     let [i] = program.vars(["i"]);
     let x = program.add("x", F32, &[4, 9], Kept);
     let y = program.add("y", F32, &[9], Kept);
-    let row = Cell { buffer: x, index: vec![Index::Symbol(1), Index::At(Component::iterate(i))] };
+    let row = Cell { buffer: x, index: vec![Index::Symbol(1), Index::At(LoopSum::iterate(i))] };
     let value = two(Binary::Add, Scalar::Symbol(0), Scalar::Load(row));
     program.nest("y", vec![repeat(i, 9, vec![accumulate(cell(y, &[i]), Binary::Add, value)])]);
     judge(&program, &[100, 2], 1e-6);
@@ -357,11 +358,11 @@ fn random_numbers_and_positions() {
     for (key, stream) in [(0, 7), (1, 0xFFFF_FFFF_FFFF_FFFF)] {
         for dtype in [F32, F64] {
             let y = program.add("noise", dtype, &[30, 70], Kept);
-            let at = Component::new(5, [(70, i), (1, j)]);
+            let at = LoopSum::new(5, [(70, i), (1, j)]);
             let value = two(
                 Binary::Add,
                 Scalar::Uniform { key, stream, at: at.clone() },
-                Scalar::Position(Component::new(-3, [(2, i), (-1, j)])),
+                Scalar::Position(LoopSum::new(-3, [(2, i), (-1, j)])),
             );
             program.nest(
                 "noise",
@@ -380,10 +381,10 @@ fn choices_guard_addresses() {
     let b = program.add("b", F32, &[50], Kept);
     let empty = program.add("empty", F32, &[0], Kept);
     let c = program.add("c", F32, &[80], Kept);
-    let first = two(Binary::Less, Scalar::Position(Component::iterate(i)), number(30.0));
+    let first = two(Binary::Less, Scalar::Position(LoopSum::iterate(i)), number(30.0));
     let of = |buffer, offset| Box::new(Scalar::Load(sums(buffer, &[(offset, &[(1, i)])])));
     let value = Scalar::Select(Box::new(first), of(a, 0), of(b, -30));
-    let never = two(Binary::Less, Scalar::Position(Component::iterate(i)), number(0.0));
+    let never = two(Binary::Less, Scalar::Position(LoopSum::iterate(i)), number(0.0));
     let value = Scalar::Select(Box::new(never), of(empty, 0), Box::new(value));
     program.nest("c = a ^ b", vec![repeat(i, 80, vec![store(cell(c, &[i]), value)])]);
     judge(&program, &[], 0.0);

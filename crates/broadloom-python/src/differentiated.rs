@@ -6,12 +6,12 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use broadloom::{
-    Axis, Block, Error, Given, Graph, Kind, LeafKind, Node, Routine, Settings, Shape, SymbolicSize, Tensor,
-    computed_from, reached_data, trainable,
+    Axis, Block, Error, GivenValues, Graph, Kind, LeafKind, Node, Routine, Settings, Shape, SymbolicSize,
+    Tensor, computed_from, reached_data, trainable,
 };
 use broadloom_diagnostics::{Diagnostic, Sources, Span};
 use broadloom_ide::Analysis;
-use broadloom_lang::{Made, Program as Text, Ready, nearest};
+use broadloom_lang::{NamedTensor, Program as Text, Ready, nearest};
 use pyo3::prelude::*;
 
 use crate::arrays::{Received, handed_out, received};
@@ -86,7 +86,7 @@ fn extended(
     for (name, output) in outputs {
         let given = graph.data(&of_gradient(name), declared_like(&shapes.get(*output)).as_str())?;
         let span = Span::empty(program.main, 0);
-        program.made.push(Made { name: of_gradient(name), tensor: given, span, level: 1 });
+        program.made.push(NamedTensor { name: of_gradient(name), tensor: given, span, level: 1 });
         let weighted = graph.mul(*output, given)?;
         let sum = graph.einsum("... | ... -> ... => ", &[weighted])?;
         total = Some(match total {
@@ -202,8 +202,8 @@ impl Differentiated {
         let given = given?;
         let computed = detached(py, || {
             let mut state = self.state();
-            let inputs: Vec<(&str, Given<'_>)> =
-                given.iter().map(|(name, array)| (name.as_str(), Given::Lent(array.lent()))).collect();
+            let inputs: Vec<(&str, GivenValues<'_>)> =
+                given.iter().map(|(name, array)| (name.as_str(), GivenValues::Lent(array.lent()))).collect();
             let (routine, wanted) = choose(&state);
             state.ready.session.set_runs(draw);
             let computed = state.with(&inputs, &routine, &wanted);
@@ -218,7 +218,7 @@ impl Differentiated {
 impl State {
     fn with(
         &mut self,
-        inputs: &[(&str, Given<'_>)],
+        inputs: &[(&str, GivenValues<'_>)],
         routine: &Routine,
         wanted: &[Tensor],
     ) -> Result<Vec<Block>, Box<Diagnostic>> {

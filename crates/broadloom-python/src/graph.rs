@@ -108,8 +108,7 @@ fn is_one_number(graph: &Tensors, loss: Tensor) -> Result<(), Error> {
     let label = graph.label_of(loss);
     let error =
         Error::new(ErrorKind::Use, format!("gradients are of one number, but `{label}` has shape `{shape}`"));
-    let step = graph.step_of(loss).and_then(|step| u32::try_from(step).ok());
-    let made = step.map(|step| MessageLine::at(step, format!("`{label}` is `{shape}`")));
+    let made = graph.step_of(loss).map(|step| MessageLine::at(step, format!("`{label}` is `{shape}`")));
     let error = made.into_iter().fold(error, Error::with_end);
     Err(error.with_remedy(Remedy::Reduce, "sum it up first"))
 }

@@ -3,7 +3,7 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use broadloom::{
-    Array, Block, Copied, Error, Given, LeafKind, Node, Routine, Session as Numbers, Settings, Tensor,
+    Array, Block, Copied, Error, GivenValues, LeafKind, Node, Routine, Session as Numbers, Settings, Tensor,
 };
 use pyo3::prelude::*;
 
@@ -42,7 +42,7 @@ impl State {
         &mut self,
         graph: &Graph,
         routine: usize,
-        given: &[(Tensor, Given<'_>)],
+        given: &[(Tensor, GivenValues<'_>)],
     ) -> Result<(Vec<Block>, Vec<Option<Copied>>), Error> {
         let (routine, gives) = self.routine(graph, routine)?;
         let copied = self.numbers.give(given)?;
@@ -53,7 +53,7 @@ impl State {
     }
 
     /// Ends a run: the arrays that it was given hold no longer, and what was set before does again.
-    fn end(&mut self, given: &[(Tensor, Given<'_>)]) -> Result<(), Error> {
+    fn end(&mut self, given: &[(Tensor, GivenValues<'_>)]) -> Result<(), Error> {
         self.numbers.give_back();
         let data: Vec<Tensor> =
             given.iter().map(|(tensor, _)| *tensor).filter(|each| self.is_data(*each)).collect();
@@ -152,7 +152,7 @@ impl Session {
         for (tensor, array) in &arrays {
             let tensor = self.graph.get().inner().tensor(*tensor);
             let tensor = tensor.map_err(|error| plain(py, error.message()))?;
-            given.push((tensor, Given::Lent(received(array)?.lent())));
+            given.push((tensor, GivenValues::Lent(received(array)?.lent())));
         }
         let (taken, copied, notices) = self.work(py, |state, graph| {
             let ran = state.run(graph, routine, &given);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use broadloom::{Error, Remedy};
 use broadloom_diagnostics::{SourceId, Sources, Span};
-use broadloom_lang::{Origin, diagnose};
+use broadloom_lang::{Origin, Origins, diagnose};
 use pyo3::prelude::*;
 
 use crate::errors::raised;
@@ -44,7 +44,7 @@ impl Places {
         let origins: PyResult<Vec<Span>> = origins.collect();
         let own = at.or_else(|| {
             let step = error.step().or_else(|| error.ends().iter().find_map(|end| end.step));
-            step.and_then(|step| self.0.get(step))
+            step.and_then(|step| self.0.get(step.index()))
         });
         let span = own.map(|place| texts.span(py, place)).transpose();
         let (origins, span) = match (origins, span) {
@@ -52,7 +52,7 @@ impl Places {
             (Err(error), _) | (_, Err(error)) => return error,
         };
         let origin = |span: Span| Origin { span, inner: span, application: None };
-        let origins: Vec<Origin> = origins.into_iter().map(origin).collect();
+        let origins: Origins = origins.into_iter().map(origin).collect();
         let nowhere = Span::empty(texts.sources.add("", ""), 0);
         let mut wrong = diagnose(error, span.unwrap_or(nowhere), &origins, in_python);
         wrong.labels.retain(|label| label.span != nowhere);

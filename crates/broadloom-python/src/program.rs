@@ -223,7 +223,7 @@ impl Program {
         for (name, array) in given.iter() {
             let name: String = name.extract()?;
             let array = received(&array)?.copied().map_err(|message| plain(py, &message))?;
-            all.push(arrays::Given::new(name.clone(), array, "the arguments"));
+            all.push(arrays::GivenArray::new(name.clone(), array, "the arguments"));
         }
         let verified = self.ask(py, |analysis| verify(analysis, &all))?;
         let verified = verified.map_err(|refusal| unanswered(py, &refusal))?;

@@ -6,10 +6,10 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use broadloom::{Backend, Block, Copied, Error, Given, LeafKind, Node, Routine, Settings, Tensor};
+use broadloom::{Backend, Block, Copied, Error, GivenValues, LeafKind, Node, Routine, Settings, Tensor};
 use broadloom_diagnostics::{Diagnostic, Sources};
 use broadloom_ide::{Analysis, arrays};
-use broadloom_lang::{Available, Progress, Ready, Way, nearest};
+use broadloom_lang::{Available, Progress, Ready, RunControl, nearest};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -78,8 +78,8 @@ struct Computed {
 impl State {
     /// Computes what there is to compute from some arrays; they are given back before it returns.
     fn compute(&mut self, given: &[(String, Received)], only: Option<&[String]>) -> Result<Computed, Wrong> {
-        let inputs: Vec<(&str, Given<'_>)> =
-            given.iter().map(|(name, array)| (name.as_str(), Given::Lent(array.lent()))).collect();
+        let inputs: Vec<(&str, GivenValues<'_>)> =
+            given.iter().map(|(name, array)| (name.as_str(), GivenValues::Lent(array.lent()))).collect();
         self.calls += 1;
         let outcome = self.with(&inputs, given, only);
         self.ready.session.give_back();
@@ -88,7 +88,7 @@ impl State {
 
     fn with(
         &mut self,
-        inputs: &[(&str, Given<'_>)],
+        inputs: &[(&str, GivenValues<'_>)],
         given: &[(String, Received)],
         only: Option<&[String]>,
     ) -> Result<Computed, Wrong> {
@@ -116,8 +116,8 @@ impl State {
     /// drawn random numbers: then the arrays of the run are given again, and the run draws what it would have drawn.
     fn piece(
         &mut self,
-        inputs: &[(&str, Given<'_>)],
-        way: &Way,
+        inputs: &[(&str, GivenValues<'_>)],
+        way: &RunControl,
         pause: &mut Option<Pause>,
         watcher: &mut Watcher,
     ) -> Result<(), Box<Diagnostic>> {
@@ -129,7 +129,7 @@ impl State {
                 if !is_as_before {
                     self.ready.session.set_runs(runs);
                 }
-                (self.ready.go_on(&Way { from: place, ..way.clone() }, watcher), copied)
+                (self.ready.go_on(&RunControl { from: place, ..way.clone() }, watcher), copied)
             }
         };
         self.ready.pass_on(watcher);
@@ -282,12 +282,12 @@ impl Running {
     fn go(
         &self,
         given: &[(String, Received)],
-        way: Way,
+        way: RunControl,
         watcher: &mut Watcher,
     ) -> Result<Vec<Option<Copied>>, Wrong> {
         let _run = self.runs.next().ok_or_else(Wrong::inside)?;
-        let inputs: Vec<(&str, Given<'_>)> =
-            given.iter().map(|(name, array)| (name.as_str(), Given::Lent(array.lent()))).collect();
+        let inputs: Vec<(&str, GivenValues<'_>)> =
+            given.iter().map(|(name, array)| (name.as_str(), GivenValues::Lent(array.lent()))).collect();
         let mut pause = None;
         loop {
             self.turn(|state| {
@@ -415,7 +415,7 @@ impl Running {
         let given = all_received(&arrays)?;
         let mut watcher = Watcher::new(print, progress, compiling, pauses);
         let watched = &mut watcher;
-        let way = Way { keep_going, steps, ..Way::default() };
+        let way = RunControl { keep_going, steps, ..RunControl::default() };
         let copied = detached(py, || self.go(&given, way, watched))?.map_err(|wrong| self.raised(py, wrong));
         if let Some(failed) = watcher.failed {
             return Err(failed);

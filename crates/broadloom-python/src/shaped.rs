@@ -16,7 +16,7 @@ mod want;
 use array::{ArrayType, Elements};
 use entered::Entered;
 pub use entered::entered_sizes;
-use matching::{Found, Outcome};
+use matching::{MatchedSizes, Outcome};
 use pattern::{Pattern, ShapeNames};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -61,7 +61,7 @@ enum Passing {
 #[pyclass(frozen, module = "broadloom._broadloom")]
 pub struct CheckedCall {
     checker: Py<Checker>,
-    found: Mutex<Found>,
+    found: Mutex<MatchedSizes>,
     args: Py<PyTuple>,
     kwargs: Py<PyDict>,
 }
@@ -141,15 +141,15 @@ impl CheckedCall {
 }
 
 impl CheckedCall {
-    fn found(&self) -> MutexGuard<'_, Found> {
+    fn found(&self) -> MutexGuard<'_, MatchedSizes> {
         self.found.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Checker {
     /// The sizes and rows found in arguments that fit.
-    fn held(&self, args: &Bound<'_, PyTuple>, kwargs: &Bound<'_, PyDict>) -> PyResult<Found> {
-        let mut found = Found::new(self.names.labels.len(), self.names.rows.len());
+    fn held(&self, args: &Bound<'_, PyTuple>, kwargs: &Bound<'_, PyDict>) -> PyResult<MatchedSizes> {
+        let mut found = MatchedSizes::new(self.names.labels.len(), self.names.rows.len());
         self.arguments(args, kwargs, &mut found)
             .and_then(|()| self.settle(args.py(), &mut found))
             .map_err(|failure| self.raise(args.py(), &failure, &found, args, kwargs))?;
@@ -160,7 +160,7 @@ impl Checker {
     fn result(
         &self,
         value: &Bound<'_, PyAny>,
-        found: &mut Found,
+        found: &mut MatchedSizes,
         args: &Bound<'_, PyTuple>,
         kwargs: &Bound<'_, PyDict>,
     ) -> PyResult<()> {
@@ -171,7 +171,7 @@ impl Checker {
     }
 
     /// The sizes that are known, by name; a row is a tuple.
-    fn sizes<'py>(&self, py: Python<'py>, found: &Found) -> PyResult<Bound<'py, PyDict>> {
+    fn sizes<'py>(&self, py: Python<'py>, found: &MatchedSizes) -> PyResult<Bound<'py, PyDict>> {
         let sizes = PyDict::new(py);
         for (label, name) in self.names.labels.iter().enumerate() {
             if let Some(size) = found.size(label) {
@@ -190,7 +190,7 @@ impl Checker {
         &self,
         args: &Bound<'_, PyTuple>,
         kwargs: &Bound<'_, PyDict>,
-        found: &mut Found,
+        found: &mut MatchedSizes,
     ) -> Result<(), Box<Failure>> {
         let by_name = |name: &Py<PyString>| match kwargs.is_empty() {
             true => None,
@@ -233,7 +233,7 @@ impl Checker {
     }
 
     /// Looks again at what had to wait, and at the ranges.
-    fn settle(&self, py: Python<'_>, found: &mut Found) -> Result<(), Box<Failure>> {
+    fn settle(&self, py: Python<'_>, found: &mut MatchedSizes) -> Result<(), Box<Failure>> {
         let failure = |slot, reason| {
             Box::new(Failure { slot, path: String::new(), value: py.None(), reason, others: Vec::new() })
         };

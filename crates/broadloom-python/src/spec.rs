@@ -24,7 +24,7 @@ use mistake::{Mistake, MistakeKind};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
-use ranks::{Given, Value};
+use ranks::{CallArguments, Value};
 use symbols::{Conditions, Symbols, read_size};
 use usage::Usage;
 
@@ -47,7 +47,7 @@ pub fn plan_spec<'py>(
 ) -> PyResult<Bound<'py, PyList>> {
     let usage = Usage::new(function, reduce)?;
     let padding = padding.map(read_padding).transpose()?;
-    let given = Given {
+    let given = CallArguments {
         shapes: shapes.iter().map(|shape| read_shape(shape)).collect::<PyResult<_>>()?,
         sizes: read_sizes(sizes)?,
         padding,
@@ -72,7 +72,7 @@ pub fn spec_sizes<'py>(
     called: &str,
     tracer: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let given = Given {
+    let given = CallArguments {
         shapes: vec![read_shape(&shape)?],
         sizes: Vec::new(),
         padding: None,
@@ -95,7 +95,7 @@ pub fn spec_sizes<'py>(
     Ok(found)
 }
 
-fn named_sizes(text: &str, given: &Given) -> Result<Vec<(String, Value)>, Mistake> {
+fn named_sizes(text: &str, given: &CallArguments) -> Result<Vec<(String, Value)>, Mistake> {
     let equation = notation::read(text, true)?;
     let flat = ranks::expand(&equation, given)?;
     let sizes = bind::bind(&flat, given)?;
@@ -109,7 +109,7 @@ fn named_sizes(text: &str, given: &Given) -> Result<Vec<(String, Value)>, Mistak
     Ok(found)
 }
 
-fn make(text: &str, given: &Given, usage: Usage) -> Result<Vec<step::Recipe>, Mistake> {
+fn make(text: &str, given: &CallArguments, usage: Usage) -> Result<Vec<step::Recipe>, Mistake> {
     let equation = notation::read(text, usage.takes_shape())?;
     usage.check(&equation)?;
     let flat = ranks::expand(&equation, given)?;

@@ -1,6 +1,6 @@
 //! A routine of a program as a module of StableHLO.
 
-use broadloom::{Backend, Routine, Settings};
+use broadloom::{Backend, Routine, Settings, StepId};
 use broadloom_diagnostics::{Diagnostic, Sources};
 use broadloom_ide::{Analysis, Line, Text};
 use broadloom_lang::Program;
@@ -23,7 +23,7 @@ pub fn module(text: &Text, name: Option<&str>) -> Result<String, Refused> {
     let head = format!("{}// `{}`, of the routines {names}\n", sizes(&program), wanted.name());
     let sources = program.sources.clone();
     let places: Vec<Line> = program.origins.iter().map(|origin| Line::new(&sources, origin.span)).collect();
-    let place = |step: usize| places.get(step).map(|Line { file, line }| format!("{file}:{line}"));
+    let place = |step: StepId| places.get(step.index()).map(|Line { file, line }| format!("{file}:{line}"));
     // Nothing is run, so no compiler is needed.
     let settings = Settings { backend: Backend::Reference, ..Settings::default() };
     let refused = |wrong| Refused::Program(sources.clone(), wrong);

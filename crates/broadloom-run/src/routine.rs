@@ -1,7 +1,7 @@
 //! Routines: lists of computations, in order.
 
 use broadloom_graph::lowering::Face;
-use broadloom_graph::{Assigned, Assignments, Error, Graph, Tensor};
+use broadloom_graph::{Assigned, Assignments, Error, Graph, StepId, Tensor};
 
 /// A list of computations, in order; a [`Session`](crate::Session) compiles and runs it.
 ///
@@ -34,7 +34,7 @@ pub(crate) enum Action {
     /// The gradients of a tensor, a single number, with respect to the tensors it is computed from.
     Backward(Tensor),
     /// A step that assigns to an existing tensor.
-    Assign(u32),
+    Assign(StepId),
     /// Ends the run if an element of a tensor is infinite or NaN.
     Finite(Tensor),
 }

@@ -54,7 +54,7 @@ pub(crate) fn explanation_at(text: &str, at: u32) -> Result<Shown, String> {
     // A name that is used stands for where it was made.
     let main = analysis.program.main;
     let made_at = definition(&analysis, at).filter(|span| span.source == main).map_or(at, |span| span.start);
-    let covers = |made: &&broadloom_lang::Made| {
+    let covers = |made: &&broadloom_lang::NamedTensor| {
         made.span.source == main && made.span.start <= made_at && made_at <= made.span.end
     };
     let Some(name) = analysis.program.made.iter().find(covers).map(|made| made.name.clone()) else {

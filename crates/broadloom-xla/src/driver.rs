@@ -118,7 +118,7 @@ pub enum Argument<'a> {
 }
 
 /// The results of a run.
-pub struct Made {
+pub struct RunResults {
     /// For each argument that was bytes the array that JAX holds now.
     pub given: Vec<Option<OnDevice>>,
     /// The results that stay on the devices.
@@ -132,7 +132,7 @@ const ALREADY: u64 = u64::MAX;
 
 impl Compiled {
     /// Runs the module on its arguments. So many of its first results stay on the devices, the others come back.
-    pub fn run(&self, arguments: &[Argument<'_>], kept: usize) -> Result<Made, String> {
+    pub fn run(&self, arguments: &[Argument<'_>], kept: usize) -> Result<RunResults, String> {
         let given: Vec<Option<OnDevice>> = arguments
             .iter()
             .map(|each| matches!(each, Argument::Bytes(_)).then(|| OnDevice::new(&self.driver)))
@@ -156,7 +156,7 @@ impl Compiled {
             input.write_all(&(kept.len() as u32).to_le_bytes())?;
             kept.iter().try_for_each(|array| input.write_all(&array.key.to_le_bytes()))
         })?;
-        Ok(Made { given, kept, rest })
+        Ok(RunResults { given, kept, rest })
     }
 
     /// The text of the module in the language of XLA, after it was divided over devices and compiled.

@@ -34,12 +34,12 @@ pub(crate) struct Group {
 
 struct Member {
     input: BufWriter<Box<dyn Write + Send>>,
-    at: At,
+    at: ProcessLocation,
     has_ended: bool,
 }
 
 /// The location of a process.
-enum At {
+enum ProcessLocation {
     Here(Child),
     /// On another machine, with the connection to it.
     There(TcpStream),
@@ -172,8 +172,8 @@ impl Group {
     /// Returns true if a process has ended.
     fn loses_someone(&mut self) -> bool {
         let has_ended = |member: &mut Member| match &mut member.at {
-            At::Here(child) => child.try_wait().is_ok_and(|status| status.is_some()),
-            At::There(_) => false,
+            ProcessLocation::Here(child) => child.try_wait().is_ok_and(|status| status.is_some()),
+            ProcessLocation::There(_) => false,
         };
         self.members.iter_mut().any(has_ended)
     }
@@ -198,11 +198,11 @@ impl Group {
             _ => format!(" ({error})"),
         };
         let message = match &mut self.members[index].at {
-            At::There(link) => {
+            ProcessLocation::There(link) => {
                 let from = link.peer_addr().map_or(String::new(), |from| format!(", at {from},"));
                 format!("process {index} of {count}{from} has ended or cannot be reached any more{reason}")
             }
-            At::Here(child) => {
+            ProcessLocation::Here(child) => {
                 let status = ended_child(child).map_or(reason, |status| format!(" ({status})"));
                 match count {
                     1 => {
@@ -254,24 +254,32 @@ impl Member {
             return Err(without_jax(python, "its streams are closed"));
         };
         listen(output, to);
-        Ok(Member { input: BufWriter::new(Box::new(input)), at: At::Here(child), has_ended: false })
+        Ok(Member {
+            input: BufWriter::new(Box::new(input)),
+            at: ProcessLocation::Here(child),
+            has_ended: false,
+        })
     }
 
     /// A process at the other end of a connection.
     fn reach(link: TcpStream, to: (usize, &Sender<(usize, Event)>)) -> io::Result<Member> {
         let (input, output) = (link.try_clone()?, link.try_clone()?);
         listen(output, to);
-        Ok(Member { input: BufWriter::new(Box::new(input)), at: At::There(link), has_ended: false })
+        Ok(Member {
+            input: BufWriter::new(Box::new(input)),
+            at: ProcessLocation::There(link),
+            has_ended: false,
+        })
     }
 
     /// Ends the process, if it has not ended. A process on another machine ends when it is not connected any more.
     fn kill(&mut self) {
         match &mut self.at {
-            At::Here(child) => {
+            ProcessLocation::Here(child) => {
                 let _ = child.kill();
                 let _ = child.wait();
             }
-            At::There(link) => {
+            ProcessLocation::There(link) => {
                 let _ = link.shutdown(Shutdown::Both);
             }
         }

@@ -53,7 +53,7 @@ use broadloom_loops::BufferId;
 use broadloom_loops::mlir::Function;
 pub use broadloom_loops::mlir::Refusal;
 
-pub use driver::{Argument, Compiled, Driver, Made, OnDevice, Processes, follow};
+pub use driver::{Argument, Compiled, Driver, OnDevice, Processes, RunResults, follow};
 pub use function::shard::Sharded;
 pub use python::PROGRAM as DRIVER;
 
@@ -97,9 +97,8 @@ pub struct Check {
 /// about.
 ///
 /// ```
-/// use broadloom_core::projection::Component;
 /// use broadloom_loops::mlir::Function;
-/// use broadloom_loops::{Binary, Buffer, Cell, Dtype, Index, Nest, Program, Scalar, Statement, Storage};
+/// use broadloom_loops::{Binary, Buffer, Cell, Dtype, Index, LoopSum, LoopVar, Nest, Program, Scalar, Statement, Storage};
 /// let mut program = Program::default();
 /// let buffer = |name: &str, sizes: &[u64]| Buffer {
 ///     name: name.into(), dtype: Dtype::F32, sizes: sizes.iter().map(|size| (*size).into()).collect(), margins: vec![],
@@ -109,7 +108,7 @@ pub struct Check {
 /// let x = program.add_buffer(buffer("x", &[3]));
 /// let y = program.add_buffer(buffer("y", &[2]));
 /// let (i, k) = (program.add_var("i"), program.add_var("k"));
-/// let at = |buffer, vars: &[u32]| Cell { buffer, index: vars.iter().map(|var| Index::At(Component::iterate(*var))).collect() };
+/// let at = |buffer, vars: &[LoopVar]| Cell { buffer, index: vars.iter().map(|var| Index::At(LoopSum::iterate(*var))).collect() };
 /// let value = Scalar::binary(Binary::Mul, Scalar::Load(at(w, &[i, k])), Scalar::Load(at(x, &[k])));
 /// let store = Statement::Store { cell: at(y, &[i]), accumulate: Some(Binary::Add), value };
 /// let body = vec![Statement::Fill { buffer: y, value: 0.0 }, store.within([(i, 2), (k, 3)].into_iter())];

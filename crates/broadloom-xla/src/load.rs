@@ -18,7 +18,7 @@ use crate::write::Span;
 
 /// The position on one axis.
 #[derive(Clone, Debug)]
-pub(crate) enum At {
+pub(crate) enum AxisPosition {
     Affine(Affine),
     /// A number that is given to the run.
     Run(Tensor),
@@ -26,12 +26,12 @@ pub(crate) enum At {
     Sought(Over),
 }
 
-impl At {
+impl AxisPosition {
     pub fn loops(&self) -> Vec<usize> {
         match self {
-            At::Affine(sum) => sum.terms.iter().map(|(_, each)| *each).collect(),
-            At::Run(_) => Vec::new(),
-            At::Sought(over) => over.loops.clone(),
+            AxisPosition::Affine(sum) => sum.terms.iter().map(|(_, each)| *each).collect(),
+            AxisPosition::Run(_) => Vec::new(),
+            AxisPosition::Sought(over) => over.loops.clone(),
         }
     }
 }
@@ -48,30 +48,30 @@ pub(crate) enum Axis {
     /// By loops that no other axis has, the digits of the position.
     Digits { start: i64, by: Vec<usize> },
     /// In another way.
-    Sought(At),
+    Sought(AxisPosition),
 }
 
 /// The number of axes on which each loop occurs.
-fn uses(nest: &Nest<'_>, at: &[At]) -> Vec<usize> {
+fn uses(nest: &Nest<'_>, at: &[AxisPosition]) -> Vec<usize> {
     let mut uses = vec![0; nest.loops.len()];
-    at.iter().flat_map(At::loops).for_each(|each| uses[each] += 1);
+    at.iter().flat_map(AxisPosition::loops).for_each(|each| uses[each] += 1);
     uses
 }
 
 /// The ways in which the axes of a cell are addressed.
-pub(crate) fn axes(nest: &Nest<'_>, at: Vec<At>) -> Vec<Axis> {
+pub(crate) fn axes(nest: &Nest<'_>, at: Vec<AxisPosition>) -> Vec<Axis> {
     let uses = uses(nest, &at);
-    let way = |at: At| match at {
-        At::Run(position) => Axis::Run(position),
-        At::Affine(sum) => match sum.terms[..] {
+    let way = |at: AxisPosition| match at {
+        AxisPosition::Run(position) => Axis::Run(position),
+        AxisPosition::Affine(sum) => match sum.terms[..] {
             [] => Axis::Fixed(sum.offset),
             [(step, by)] if uses[by] == 1 => Axis::Along { start: sum.offset, step, by },
             _ => match sum.digits(nest) {
                 Some(by) if by.iter().all(|each| uses[*each] == 1) => Axis::Digits { start: sum.offset, by },
-                _ => Axis::Sought(At::Affine(sum)),
+                _ => Axis::Sought(AxisPosition::Affine(sum)),
             },
         },
-        sought @ At::Sought(_) => Axis::Sought(sought),
+        sought @ AxisPosition::Sought(_) => Axis::Sought(sought),
     };
     at.into_iter().map(way).collect()
 }
@@ -87,14 +87,16 @@ impl Writer<'_> {
     }
 
     /// The positions of a cell on each axis.
-    pub fn positions(&mut self, nest: &Nest<'_>, cell: &Cell) -> Result<Vec<At>, String> {
+    pub fn positions(&mut self, nest: &Nest<'_>, cell: &Cell) -> Result<Vec<AxisPosition>, String> {
         let mut at = Vec::new();
         for index in &cell.index {
             at.push(match index {
-                Index::At(sum) => At::Affine(nest.affine(sum)?),
+                Index::At(sum) => AxisPosition::Affine(nest.affine(sum)?),
                 Index::Symbol(symbol) => match self.symbol(*symbol)? {
-                    Symbol::Known(value) => At::Affine(Affine { offset: value as i64, terms: Vec::new() }),
-                    Symbol::Position(tensor) => At::Run(tensor),
+                    Symbol::Known(value) => {
+                        AxisPosition::Affine(Affine { offset: value as i64, terms: Vec::new() })
+                    }
+                    Symbol::Position(tensor) => AxisPosition::Run(tensor),
                     Symbol::Key(_) => return Err("a key of random numbers is no position".into()),
                 },
                 Index::Value(cell) => {
@@ -102,7 +104,7 @@ impl Writer<'_> {
                     if !matches!(over.tensor.of, Element::I32 | Element::I64) {
                         over.tensor = self.text.convert(&over.tensor, Element::I32);
                     }
-                    At::Sought(over)
+                    AxisPosition::Sought(over)
                 }
             });
         }
@@ -110,7 +112,7 @@ impl Writer<'_> {
     }
 
     /// The buffer of a cell, padded as far as the cell reaches beyond its ends, and the positions in that.
-    pub fn reach(&mut self, nest: &Nest<'_>, cell: &Cell) -> Result<(Tensor, Vec<At>), String> {
+    pub fn reach(&mut self, nest: &Nest<'_>, cell: &Cell) -> Result<(Tensor, Vec<AxisPosition>), String> {
         let tensor = self.content(cell.buffer)?;
         let mut tensor = self.brought_together(cell, tensor);
         if nest.exact && self.program.buffer(cell.buffer).dtype.is_float() {
@@ -120,13 +122,13 @@ impl Writer<'_> {
         let mut pads = Vec::new();
         for (at, size) in at.iter_mut().zip(&tensor.sizes) {
             pads.push(match at {
-                At::Affine(sum) => {
+                AxisPosition::Affine(sum) => {
                     let (least, greatest) = sum.range(nest);
                     let pad = ((-least).max(0), (greatest - *size as i64 + 1).max(0));
                     sum.offset += pad.0;
                     (pad.0 as u64, pad.1 as u64)
                 }
-                At::Run(_) | At::Sought(_) => (0, 0),
+                AxisPosition::Run(_) | AxisPosition::Sought(_) => (0, 0),
             });
         }
         if pads.iter().all(|pad| *pad == (0, 0)) {
@@ -219,7 +221,7 @@ impl Writer<'_> {
     fn seek(&mut self, nest: &Nest<'_>, mut tensor: Tensor, mut labels: Vec<Label>) -> Result<Over, String> {
         while let Some((axes, at, loops)) = next_group(&labels) {
             let batches = batches(nest, &tensor.sizes, &axes, &at, &loops);
-            let points: Vec<At> = without(&batches, &axes, at);
+            let points: Vec<AxisPosition> = without(&batches, &axes, at);
             let positions = self.position_vectors(nest, &points, &loops)?;
             tensor = self.text.gather(&tensor, &axes, &positions, &batches);
             let others = labels.into_iter().enumerate().filter(|(axis, _)| !axes.contains(axis));
@@ -237,21 +239,22 @@ impl Writer<'_> {
     pub fn position_vectors(
         &mut self,
         nest: &Nest<'_>,
-        at: &[At],
+        at: &[AxisPosition],
         loops: &[usize],
     ) -> Result<Tensor, String> {
-        let is_long =
-            |at: &At| matches!(at, At::Sought(Over { tensor: Tensor { of: Element::I64, .. }, .. }));
+        let is_long = |at: &AxisPosition| {
+            matches!(at, AxisPosition::Sought(Over { tensor: Tensor { of: Element::I64, .. }, .. }))
+        };
         let of = if at.iter().any(is_long) { Element::I64 } else { Element::I32 };
         let (mut columns, mut column) = (Vec::new(), nest.extents(loops));
         for at in at {
             let tensor = match at {
-                At::Affine(sum) => self.sum_of_loops(nest, sum, loops, of)?,
-                At::Sought(over) => {
+                AxisPosition::Affine(sum) => self.sum_of_loops(nest, sum, loops, of)?,
+                AxisPosition::Sought(over) => {
                     let tensor = self.text.convert(&over.tensor, of);
                     self.spread(nest, &Over { tensor, ..over.clone() }, loops)
                 }
-                At::Run(position) => {
+                AxisPosition::Run(position) => {
                     let position = self.text.convert(position, of);
                     self.text.broadcast(&position, &nest.extents(loops), &[])
                 }
@@ -321,15 +324,15 @@ pub(crate) fn batches(
     nest: &Nest<'_>,
     sizes: &[u64],
     axes: &[usize],
-    at: &[At],
+    at: &[AxisPosition],
     loops: &[usize],
 ) -> Vec<(usize, usize)> {
     let mut found: Vec<(usize, usize)> = Vec::new();
-    if !at.iter().any(|at| matches!(at, At::Sought(_))) {
+    if !at.iter().any(|at| matches!(at, AxisPosition::Sought(_))) {
         return found;
     }
     for (axis, at) in axes.iter().zip(at) {
-        if let At::Affine(Affine { offset: 0, terms }) = at
+        if let AxisPosition::Affine(Affine { offset: 0, terms }) = at
             && let [(1, by)] = terms[..]
             && nest.extent(by) == sizes[*axis]
             && let Some(place) = loops.iter().position(|each| *each == by)
@@ -351,7 +354,7 @@ pub(crate) fn without<T>(batches: &[(usize, usize)], axes: &[usize], of: Vec<T>)
 #[derive(Clone, Debug)]
 enum Label {
     Loop(usize),
-    Sought(At),
+    Sought(AxisPosition),
 }
 
 impl Label {
@@ -364,17 +367,17 @@ impl Label {
 }
 
 /// The next axes that are gathered together: the first one that is sought, and all that share loops with it.
-fn next_group(labels: &[Label]) -> Option<(Vec<usize>, Vec<At>, Vec<usize>)> {
+fn next_group(labels: &[Label]) -> Option<(Vec<usize>, Vec<AxisPosition>, Vec<usize>)> {
     let sought = |label: &'_ Label| match label {
         Label::Sought(at) => Some(at.clone()),
         Label::Loop(_) => None,
     };
-    let all: Vec<(usize, At)> =
+    let all: Vec<(usize, AxisPosition)> =
         labels.iter().enumerate().filter_map(|(axis, label)| Some((axis, sought(label)?))).collect();
     let mut loops = union([&all.first()?.1.loops()[..]]);
     loop {
-        let shares = |at: &At| at.loops().iter().any(|each| loops.contains(each));
-        let group: Vec<&(usize, At)> = all
+        let shares = |at: &AxisPosition| at.loops().iter().any(|each| loops.contains(each));
+        let group: Vec<&(usize, AxisPosition)> = all
             .iter()
             .enumerate()
             .filter(|(n, (_, at))| *n == 0 || shares(at))

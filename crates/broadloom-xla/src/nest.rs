@@ -1,14 +1,13 @@
 //! The loops around a store, and index maps over them.
 
-use broadloom_core::projection::Component;
-use broadloom_loops::{Binary, Cell, Dtype, Scalar};
+use broadloom_loops::{Binary, Cell, Dtype, LoopSum, LoopVar, Scalar};
 
 use crate::tensor::Tensor;
 
 /// A store with the loops around it. Loops that run once are left out: their variable is 0.
 pub(crate) struct Nest<'s> {
     /// The variables and the extents of the loops, outermost first.
-    pub loops: Vec<(u32, u64)>,
+    pub loops: Vec<(LoopVar, u64)>,
     pub cell: &'s Cell,
     pub accumulate: Option<Binary>,
     pub value: &'s Scalar,
@@ -27,7 +26,7 @@ pub(crate) fn looks_for_equals(value: &Scalar) -> bool {
 }
 
 /// True if a store finds the greatest or the least of several values, which may be looked for again.
-pub(crate) fn finds_extremes(loops: &[(u32, u64)], cell: &Cell, accumulate: Option<Binary>) -> bool {
+pub(crate) fn finds_extremes(loops: &[(LoopVar, u64)], cell: &Cell, accumulate: Option<Binary>) -> bool {
     let reduces = loops.iter().any(|(var, _)| !cell.mentions(*var));
     reduces && matches!(accumulate, Some(Binary::Max | Binary::Min))
 }
@@ -103,7 +102,7 @@ impl Nest<'_> {
     }
 
     /// The sum of loops that an index is. None if some size is no number.
-    pub fn affine(&self, sum: &Component) -> Result<Affine, String> {
+    pub fn affine(&self, sum: &LoopSum) -> Result<Affine, String> {
         let open = || "its sizes are not numbers".to_string();
         let mut terms = Vec::new();
         for (coefficient, var) in &sum.terms {

@@ -1,6 +1,6 @@
 //! Random numbers: Threefry-2x32 with 20 rounds as integer arithmetic, so that draws are equal to those of the other backends.
 
-use broadloom_core::projection::Component;
+use broadloom_loops::LoopSum;
 
 use crate::function::{Symbol, Writer};
 use crate::nest::{Nest, Over, union};
@@ -12,13 +12,7 @@ const ROTATIONS: [u32; 8] = [13, 15, 26, 6, 17, 29, 16, 24];
 
 impl Writer<'_> {
     /// Random numbers in `[0, 1)`, at positions that are sums of loops.
-    pub fn uniform(
-        &mut self,
-        nest: &Nest<'_>,
-        key: u32,
-        stream: u64,
-        at: &Component,
-    ) -> Result<Over, String> {
+    pub fn uniform(&mut self, nest: &Nest<'_>, key: u32, stream: u64, at: &LoopSum) -> Result<Over, String> {
         let Symbol::Key(key) = self.symbol(key)? else {
             return Err("its random numbers have no key".into());
         };

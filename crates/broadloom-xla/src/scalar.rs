@@ -11,7 +11,7 @@ use crate::nest::{Nest, Over, Value, union};
 use crate::tensor::{Element, Tensor};
 
 /// Integers of 64 bits, none of which needs more than some number of bits.
-struct Whole {
+struct BoundedIntegers {
     over: Over,
     bits: u32,
 }
@@ -151,16 +151,19 @@ impl Writer<'_> {
         Ok(self.whole(nest, scalar)?.over)
     }
 
-    fn whole(&mut self, nest: &Nest<'_>, scalar: &Scalar) -> Result<Whole, String> {
+    fn whole(&mut self, nest: &Nest<'_>, scalar: &Scalar) -> Result<BoundedIntegers, String> {
         let alone = |tensor: Tensor| Over { tensor, loops: Vec::new() };
         Ok(match scalar {
             Scalar::Number(value) => {
                 let number = whole_number(*value).ok_or("a fraction is among its integers")?;
-                Whole { over: alone(self.text.integers(number, &[], Element::I64)), bits: bits(number) }
+                BoundedIntegers {
+                    over: alone(self.text.integers(number, &[], Element::I64)),
+                    bits: bits(number),
+                }
             }
             Scalar::Load(cell) => {
                 let over = self.load(nest, cell)?;
-                Whole { bits: self.bits_of(cell), over: self.as_long(over) }
+                BoundedIntegers { bits: self.bits_of(cell), over: self.as_long(over) }
             }
             Scalar::Position(sum) => {
                 let sum = nest.affine(sum)?;
@@ -169,11 +172,11 @@ impl Writer<'_> {
                 let bits = bits(least).max(bits(greatest));
                 let of = if bits <= 32 { Element::I32 } else { Element::I64 };
                 let tensor = self.sum_of_loops(nest, &sum, &loops, of)?;
-                Whole { over: self.as_long(Over { tensor, loops }), bits }
+                BoundedIntegers { over: self.as_long(Over { tensor, loops }), bits }
             }
             Scalar::Symbol(symbol) => match self.symbol(*symbol)? {
                 Symbol::Known(value) => return self.whole(nest, &Scalar::Number(value)),
-                Symbol::Position(tensor) => Whole { over: self.as_long(alone(tensor)), bits: 32 },
+                Symbol::Position(tensor) => BoundedIntegers { over: self.as_long(alone(tensor)), bits: 32 },
                 Symbol::Key(_) => return Err("it uses a key of random numbers as a number".into()),
             },
             Scalar::Unary(function, a) => {
@@ -191,7 +194,7 @@ impl Writer<'_> {
                 let condition = self.spread(nest, &condition, &loops);
                 let bits = a.bits.max(b.bits);
                 let (a, b) = (self.spread(nest, &a.over, &loops), self.spread(nest, &b.over, &loops));
-                Whole { over: Over { tensor: self.text.select(&condition, &a, &b), loops }, bits }
+                BoundedIntegers { over: Over { tensor: self.text.select(&condition, &a, &b), loops }, bits }
             }
             Scalar::Local(_) | Scalar::Uniform { .. } => {
                 return Err("it has numbers that are no integers".into());
@@ -210,17 +213,19 @@ impl Writer<'_> {
     /// A function of integers of 64 bits, of the same sizes.
     pub fn of_integers(&mut self, function: Binary, a: &Tensor, b: &Tensor) -> Result<Tensor, String> {
         // Nothing is spread: both have all axes already, under whatever loops.
-        let whole =
-            |tensor: &Tensor| Whole { over: Over { tensor: tensor.clone(), loops: Vec::new() }, bits: 64 };
+        let whole = |tensor: &Tensor| BoundedIntegers {
+            over: Over { tensor: tensor.clone(), loops: Vec::new() },
+            bits: 64,
+        };
         Ok(self.function_of_integers(function, &whole(a), &whole(b))?.over.tensor)
     }
 
-    fn whole_unary(&mut self, function: Unary, a: Whole) -> Result<Whole, String> {
+    fn whole_unary(&mut self, function: Unary, a: BoundedIntegers) -> Result<BoundedIntegers, String> {
         let (tensor, loops) = (&a.over.tensor, a.over.loops.clone());
         let made = match function {
             Unary::Neg => {
                 let zero = self.text.integers(0, &tensor.sizes, Element::I64);
-                let zero = Whole { over: Over { tensor: zero, loops }, bits: 1 };
+                let zero = BoundedIntegers { over: Over { tensor: zero, loops }, bits: 1 };
                 return Ok(self.sum(&zero, &a, true));
             }
             Unary::Abs => {
@@ -246,28 +251,33 @@ impl Writer<'_> {
                 None => return Err(format!("`{}` of integers is no integer", function.name())),
             },
         };
-        Ok(Whole { over: Over { tensor: made, loops }, bits: a.bits })
+        Ok(BoundedIntegers { over: Over { tensor: made, loops }, bits: a.bits })
     }
 
     fn whole_binary(
         &mut self,
         nest: &Nest<'_>,
         function: Binary,
-        a: Whole,
-        b: Whole,
-    ) -> Result<Whole, String> {
+        a: BoundedIntegers,
+        b: BoundedIntegers,
+    ) -> Result<BoundedIntegers, String> {
         let loops = union([&a.over.loops[..], &b.over.loops]);
         let first = self.spread(nest, &a.over, &loops);
         let second = self.spread(nest, &b.over, &loops);
         let (a, b) = (
-            Whole { over: Over { tensor: first, loops: loops.clone() }, bits: a.bits },
-            Whole { over: Over { tensor: second, loops }, bits: b.bits },
+            BoundedIntegers { over: Over { tensor: first, loops: loops.clone() }, bits: a.bits },
+            BoundedIntegers { over: Over { tensor: second, loops }, bits: b.bits },
         );
         self.function_of_integers(function, &a, &b)
     }
 
     /// A function of integers over the same loops.
-    fn function_of_integers(&mut self, function: Binary, a: &Whole, b: &Whole) -> Result<Whole, String> {
+    fn function_of_integers(
+        &mut self,
+        function: Binary,
+        a: &BoundedIntegers,
+        b: &BoundedIntegers,
+    ) -> Result<BoundedIntegers, String> {
         let loops = a.over.loops.clone();
         let (x, y) = (&a.over.tensor, &b.over.tensor);
         let truth = |of: &mut Self, direction: &str| {
@@ -287,7 +297,7 @@ impl Writer<'_> {
             Binary::BitXor => (self.text.each("xor", &[x, y]), a.bits.max(b.bits)),
             Binary::ShiftLeft => (self.shifted(x, y), 64),
             Binary::ShiftRight => {
-                let zero = Whole {
+                let zero = BoundedIntegers {
                     over: Over {
                         tensor: self.text.integers(0, &y.sizes, Element::I64),
                         loops: loops.clone(),
@@ -312,16 +322,16 @@ impl Writer<'_> {
                 return Err(format!("`{}` of integers is no integer", function.name()));
             }
         };
-        Ok(Whole { over: Over { tensor, loops }, bits })
+        Ok(BoundedIntegers { over: Over { tensor, loops }, bits })
     }
 
     /// A sum or a difference; what is too large is the nearest there is.
-    fn sum(&mut self, a: &Whole, b: &Whole, minus: bool) -> Whole {
+    fn sum(&mut self, a: &BoundedIntegers, b: &BoundedIntegers, minus: bool) -> BoundedIntegers {
         let (x, y, loops) = (&a.over.tensor, &b.over.tensor, a.over.loops.clone());
         let made = self.text.each(if minus { "subtract" } else { "add" }, &[x, y]);
         let bits = a.bits.max(b.bits) + 1;
         if bits <= 64 {
-            return Whole { over: Over { tensor: made, loops }, bits };
+            return BoundedIntegers { over: Over { tensor: made, loops }, bits };
         }
         // It is too large if its sign differs from that of the first, and the second has the sign that makes this possible.
         let zero = self.text.integers(0, &x.sizes, Element::I64);
@@ -330,7 +340,7 @@ impl Writer<'_> {
         let both = self.text.each("and", &[&changed, &other]);
         let wrong = self.text.compare("LT", &both, &zero);
         let tensor = self.nearest(x, &zero, &wrong, &made);
-        Whole { over: Over { tensor, loops }, bits: 64 }
+        BoundedIntegers { over: Over { tensor, loops }, bits: 64 }
     }
 
     /// The greatest or the least integer where a result is wrong, by the sign of another.

@@ -12,7 +12,7 @@ use broadloom_core::projection::{Component, is_injective};
 use broadloom_loops::{Binary, BufferId, Dtype, Scalar};
 
 use crate::function::{Content, Writer};
-use crate::load::{At, Axis, axes, batches, without};
+use crate::load::{Axis, AxisPosition, axes, batches, without};
 use crate::nest::{Affine, Nest, Over, union};
 use crate::tensor::{Element, Tensor};
 use crate::write::Monoid;
@@ -45,7 +45,7 @@ impl Writer<'_> {
             return Ok(());
         }
         let at = self.positions(nest, nest.cell)?;
-        let lists: Vec<Vec<usize>> = at.iter().map(At::loops).collect();
+        let lists: Vec<Vec<usize>> = at.iter().map(AxisPosition::loops).collect();
         let kept = union(lists.iter().map(Vec::as_slice));
         let values = self.values(nest, &kept)?;
         self.note_margins(nest, &at);
@@ -77,14 +77,14 @@ impl Writer<'_> {
     }
 
     /// Notes that margins hold nothing that can be relied on, if the nest writes beyond the ends.
-    pub fn note_margins(&mut self, nest: &Nest<'_>, at: &[At]) {
+    pub fn note_margins(&mut self, nest: &Nest<'_>, at: &[AxisPosition]) {
         let sizes = self.program.buffer(nest.cell.buffer).shape();
-        let beyond = |(at, size): (&At, &u64)| match at {
-            At::Affine(sum) => {
+        let beyond = |(at, size): (&AxisPosition, &u64)| match at {
+            AxisPosition::Affine(sum) => {
                 let (least, greatest) = sum.range(nest);
                 least < 0 || greatest >= *size as i64
             }
-            At::Run(_) | At::Sought(_) => false,
+            AxisPosition::Run(_) | AxisPosition::Sought(_) => false,
         };
         if at.iter().zip(&sizes).any(beyond) {
             self.margins[nest.cell.buffer.index()] = None;
@@ -378,7 +378,13 @@ impl Writer<'_> {
     }
 
     /// Writes values at cells that no slice describes.
-    fn scatter(&mut self, nest: &Nest<'_>, at: &[At], ways: &[Axis], values: &Over) -> Result<(), String> {
+    fn scatter(
+        &mut self,
+        nest: &Nest<'_>,
+        at: &[AxisPosition],
+        ways: &[Axis],
+        values: &Over,
+    ) -> Result<(), String> {
         let id = nest.cell.buffer;
         let sizes = self.program.buffer(id).shape();
         let along = |(way, size): (&Axis, &u64)| match way {
@@ -387,8 +393,8 @@ impl Writer<'_> {
         };
         let window: Vec<Option<usize>> = ways.iter().zip(&sizes).map(along).collect();
         let sought: Vec<usize> = (0..sizes.len()).filter(|axis| window[*axis].is_none()).collect();
-        let sought_at: Vec<At> = sought.iter().map(|axis| at[*axis].clone()).collect();
-        let lists: Vec<Vec<usize>> = sought_at.iter().map(At::loops).collect();
+        let sought_at: Vec<AxisPosition> = sought.iter().map(|axis| at[*axis].clone()).collect();
+        let lists: Vec<Vec<usize>> = sought_at.iter().map(AxisPosition::loops).collect();
         let loops = union(lists.iter().map(Vec::as_slice));
         let batches = batches(nest, &sizes, &sought, &sought_at, &loops);
         let points = without(&batches, &sought, sought_at);
@@ -427,16 +433,16 @@ impl Writer<'_> {
 }
 
 /// True if it is certain that no two points of the loops of a cell address the same element.
-fn is_one_to_one(nest: &Nest<'_>, at: &[At]) -> bool {
-    let lists: Vec<Vec<usize>> = at.iter().map(At::loops).collect();
+fn is_one_to_one(nest: &Nest<'_>, at: &[AxisPosition]) -> bool {
+    let lists: Vec<Vec<usize>> = at.iter().map(AxisPosition::loops).collect();
     let loops = union(lists.iter().map(Vec::as_slice));
-    let component = |at: &At| match at {
-        At::Affine(Affine { offset, terms }) => {
+    let component = |at: &AxisPosition| match at {
+        AxisPosition::Affine(Affine { offset, terms }) => {
             let place = |each: &usize| loops.iter().position(|known| known == each).unwrap_or(0) as u32;
             Some(Component::new(*offset, terms.iter().map(|(c, each)| (*c, place(each)))))
         }
-        At::Run(_) => Some(Component::fixed(0)),
-        At::Sought(_) => None,
+        AxisPosition::Run(_) => Some(Component::fixed(0)),
+        AxisPosition::Sought(_) => None,
     };
     let map: Option<Vec<Component>> = at.iter().map(component).collect();
     map.is_some_and(|map| is_injective(&map, &nest.extents(&loops)).holds())

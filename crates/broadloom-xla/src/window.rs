@@ -12,7 +12,7 @@
 use broadloom_loops::{Binary, Cell, Scalar};
 
 use crate::function::Writer;
-use crate::load::At;
+use crate::load::AxisPosition;
 use crate::nest::{Affine, Nest, Over, union};
 use crate::product::factors;
 use crate::tensor::{Element, Tensor};
@@ -70,15 +70,15 @@ fn product(nest: &Nest<'_>, loops: &[usize]) -> u64 {
 }
 
 /// True if no loop is on two axes.
-fn are_distinct(at: &[At]) -> bool {
-    let loops: Vec<usize> = at.iter().flat_map(At::loops).collect();
+fn are_distinct(at: &[AxisPosition]) -> bool {
+    let loops: Vec<usize> = at.iter().flat_map(AxisPosition::loops).collect();
     union([&loops[..]]).len() == loops.len()
 }
 
 /// The way each axis is read if it is a window, moved by a loop that is kept over one that is not, or no window. None if
 /// there is no window, or an axis is read in another way.
 fn places(
-    at: &[At],
+    at: &[AxisPosition],
     moves: impl Fn(usize) -> bool,
     is_inside: impl Fn(usize) -> bool,
 ) -> Option<Vec<WindowAxis>> {
@@ -88,7 +88,7 @@ fn places(
     let mut found = false;
     let mut places = Vec::new();
     for at in at {
-        let At::Affine(Affine { offset, terms }) = at else { return None };
+        let AxisPosition::Affine(Affine { offset, terms }) = at else { return None };
         places.push(match terms[..] {
             [] => WindowAxis::Fixed(*offset),
             [(step, by)] if step > 0 => WindowAxis::Loop { start: *offset, step, by },
@@ -186,7 +186,7 @@ impl Writer<'_> {
         let mut at = Vec::new();
         for index in &cell.index {
             let broadloom_loops::Index::At(sum) = index else { return Ok(None) };
-            at.push(At::Affine(nest.affine(sum)?));
+            at.push(AxisPosition::Affine(nest.affine(sum)?));
         }
         Ok(places(&at, moves, is_inside))
     }
@@ -305,7 +305,7 @@ impl Writer<'_> {
             return Ok(false);
         }
         let at = self.positions(nest, nest.cell)?;
-        let lists: Vec<Vec<usize>> = at.iter().map(At::loops).collect();
+        let lists: Vec<Vec<usize>> = at.iter().map(AxisPosition::loops).collect();
         let kept = union(lists.iter().map(Vec::as_slice));
         let (data, kernel) = (self.load(nest, a)?, self.load(nest, b)?);
         let moving: Vec<(usize, Moving)> = places

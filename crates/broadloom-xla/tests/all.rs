@@ -3,10 +3,9 @@
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
-use broadloom_core::projection::Component;
 use broadloom_loops::mlir::{Function, Supplied};
 use broadloom_loops::{
-    Binary, Buffer, BufferId, Cell, Dtype, Index, Nest, Program, Scalar, Statement, Storage,
+    Binary, Buffer, BufferId, Cell, Dtype, Index, LoopSum, LoopVar, Nest, Program, Scalar, Statement, Storage,
 };
 use broadloom_xla::{Check, Input, Module, Refusal, module};
 
@@ -16,8 +15,8 @@ fn buffer(program: &mut Program, name: &str, dtype: Dtype, sizes: &[u64]) -> Buf
     program.add_buffer(Buffer { name: name.into(), dtype, sizes, margins, fill: 0.0, storage })
 }
 
-fn cell(buffer: BufferId, vars: &[u32]) -> Cell {
-    Cell { buffer, index: vars.iter().map(|var| Index::At(Component::iterate(*var))).collect() }
+fn cell(buffer: BufferId, vars: &[LoopVar]) -> Cell {
+    Cell { buffer, index: vars.iter().map(|var| Index::At(LoopSum::iterate(*var))).collect() }
 }
 
 /// The module of a program that reads its first buffer and returns its second.
@@ -60,7 +59,7 @@ fn a_recurrence_is_refused() {
     let i = program.add_var("i");
     let before = Scalar::Load(cell(y, &[i]));
     let value = Scalar::binary(Binary::Add, before, Scalar::Load(cell(x, &[i])));
-    let next = Cell { buffer: y, index: vec![Index::At(Component::new(1, [(1, i)]))] };
+    let next = Cell { buffer: y, index: vec![Index::At(LoopSum::new(1, [(1, i)]))] };
     let store = Statement::Store { cell: next, accumulate: None, value };
     let fill = Statement::Fill { buffer: y, value: 0.0 };
     let body = vec![fill, store.within([(i, 3)].into_iter())];
@@ -76,7 +75,7 @@ fn checks_and_keys_are_said() {
     let y = buffer(&mut program, "y", Dtype::F32, &[5]);
     let i = program.add_var("i");
     let check = Statement::Check { cell: cell(ids, &[i]), below: 7.into(), of: y };
-    let value = Scalar::Uniform { key: 0, stream: 9, at: Component::iterate(i) };
+    let value = Scalar::Uniform { key: 0, stream: 9, at: LoopSum::iterate(i) };
     let store = Statement::Store { cell: cell(y, &[i]), accumulate: None, value };
     let body = vec![check.within([(i, 5)].into_iter()), store.within([(i, 5)].into_iter())];
     program.nests.push(Nest { comment: "drawn".into(), body });

@@ -44,13 +44,13 @@ pub use broadloom_graph::{
     LeafKind, Margins, MessageLine, Misfit, Multiples, Name, Node, Notation, OpenScan, Operation, Padding,
     PartialAxis, PartialRow, PartialShape, Projected, Remedy, RuntimeCheck, Said, Scanned, Scheme,
     SchemeAxis, Shape, Shapes, ShownAccess, ShownLoop, ShownNest, Sign, SizeSum, SliceIndex, SpecOptions,
-    StatedNames, Stats, SymbolicSize, Tensor, Why, Wording, certificate, example_shape, logic,
+    StatedNames, Stats, StepId, SymbolicSize, Tensor, Why, Wording, certificate, example_shape, logic,
 };
 pub use broadloom_native::{Cache, CacheUsage};
 pub use broadloom_run::{
     Adam, Allocated, AxisName, Backend, Block, CollectiveKind, Copied, DeviceMemory, Divided, DividedAxis,
-    DividedTensor, Given, Lent, Memory, MemoryRange, MemoryRole, Mesh, NeededCollective, OpenSize, Processes,
-    Rehearsal, Routine, RowPlace, Session, Settings, Sgd, Shard, Sharding, Stored, Temporaries,
+    DividedTensor, GivenValues, Lent, Memory, MemoryRange, MemoryRole, Mesh, NeededCollective, OpenSize,
+    Processes, Rehearsal, Routine, RowPlace, Session, Settings, Sgd, Shard, Sharding, Stored, Temporaries,
     computed_from, follow, nest_linalg, reached_data, show_assignments, show_backward, trainable,
 };
 pub use broadloom_spec as spec;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use broadloom::{Array, Copied, Dtype, Error, Given, Graph, Lent, Routine, Session, Shapes, Tensor};
+use broadloom::{Array, Copied, Dtype, Error, GivenValues, Graph, Lent, Routine, Session, Shapes, Tensor};
 
 /// These have to be usable from any thread: Python calls them from whichever it has.
 #[test]
@@ -35,7 +35,7 @@ fn shared(numbers: [f32; 3]) -> Result<Arc<Array>, Error> {
 fn lent_values_are_read_where_they_are() -> Result<(), Error> {
     let (mut session, x, y, routine) = doubled()?;
     let owner = shared([1.0, 2.0, 3.0])?;
-    assert_eq!(session.give(&[(x, Given::Lent(Lent::of(&owner)))])?, [None]);
+    assert_eq!(session.give(&[(x, GivenValues::Lent(Lent::of(&owner)))])?, [None]);
     assert_eq!(Arc::strong_count(&owner), 2, "the session holds on to them");
     session.run(&routine)?;
     session.give_back();
@@ -50,7 +50,7 @@ fn lent_values_are_read_where_they_are() -> Result<(), Error> {
 fn values_of_another_type_are_copied() -> Result<(), Error> {
     let (mut session, x, y, routine) = doubled()?;
     let owner = Arc::new(Array::from_slice(&[3], &[1i32, 2, 3])?);
-    let copied = session.give(&[(x, Given::Lent(Lent::of(&owner)))])?;
+    let copied = session.give(&[(x, GivenValues::Lent(Lent::of(&owner)))])?;
     assert_eq!(copied, [Some(Copied::Type { given: Dtype::I32, stored: Dtype::F32 })]);
     session.run(&routine)?;
     assert_eq!(session.get(y)?.to_f64s(), [2.0, 4.0, 6.0]);
@@ -67,7 +67,7 @@ fn what_windows_read_is_copied() -> Result<(), Error> {
     routine.forward(y);
     let mut session = Session::new(g)?;
     let owner = shared([1.0, 2.0, 4.0])?;
-    assert_eq!(session.give(&[(x, Given::Lent(Lent::of(&owner)))])?, [Some(Copied::Margins)]);
+    assert_eq!(session.give(&[(x, GivenValues::Lent(Lent::of(&owner)))])?, [Some(Copied::Margins)]);
     session.run(&routine)?;
     assert_eq!(session.take(y)?.numbers(), [3.0, 7.0, 6.0]);
     Ok(())
@@ -83,7 +83,7 @@ fn lent_values_are_never_written() -> Result<(), Error> {
     routine.forward(x);
     let mut session = Session::new(g)?;
     let owner = shared([1.0, 2.0, 3.0])?;
-    session.give(&[(x, Given::Lent(Lent::of(&owner)))])?;
+    session.give(&[(x, GivenValues::Lent(Lent::of(&owner)))])?;
     session.run(&routine)?;
     assert_eq!(session.get(x)?.to_f64s(), [2.0, 3.0, 4.0]);
     assert_eq!(owner.to_f64s(), [1.0, 2.0, 3.0]);

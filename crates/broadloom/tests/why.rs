@@ -2,14 +2,14 @@
 
 use crate::support;
 
-use broadloom::{Error, Graph, How, Kind, MessageLine, Routine, SliceIndex, Tensor, Why};
+use broadloom::{Error, Graph, How, Kind, MessageLine, Routine, SliceIndex, StepId, Tensor, Why};
 use support::case::cases;
 use support::run::Run;
 
 /// The lines of an explanation, each with its step.
 fn lines(why: &Why) -> Vec<String> {
     let line = |part: &MessageLine| match part.step {
-        Some(step) => format!("{step}: {part}"),
+        Some(step) => format!("{}: {part}", step.index()),
         None => part.to_string(),
     };
     why.parts.iter().map(line).collect()
@@ -98,7 +98,7 @@ fn the_nearest_reason_counts() -> Result<(), Error> {
     // The batch comes from the beginning, sum by sum.
     let why = g.why(last, Kind::Batch, 0)?;
     assert_eq!(why.parts.len(), 52);
-    assert_eq!(why.parts[0].step, Some(0));
+    assert_eq!(why.parts[0].step.map(StepId::index), Some(0));
     Ok(())
 }
 
@@ -187,7 +187,7 @@ fn assigned_to() -> Result<(), Error> {
     routine.assign(&mut g, "s =+ x", &[("s", s), ("x", x)])?;
     let why = g.why(s, Kind::Output, 1)?;
     assert_eq!(lines(&why)[0], "0: output axis 2 of `x`, declared `2, 3`");
-    assert_eq!(why.parts[1].step, Some(2));
+    assert_eq!(why.parts[1].step.map(StepId::index), Some(2));
     Ok(())
 }
 
@@ -249,7 +249,7 @@ fn every_axis_of_every_program() -> Result<(), String> {
                     assert_eq!(why.size, axis.to_string(), "{place}");
                     assert!(!why.parts.is_empty(), "{place}");
                     let steps = why.parts.iter().filter_map(|part| part.step);
-                    assert!(steps.max().is_none_or(|step| step < g.steps()), "{place}");
+                    assert!(steps.max().is_none_or(|step| step.index() < g.steps()), "{place}");
                     // A choice is mentioned if and only if there was one.
                     let rules = ["leaf", "interior", "arithmetic", "search"].map(Some);
                     let chosen = why.parts.iter().any(|part| rules.contains(&part.short.as_deref()));

@@ -13,7 +13,7 @@ use clap::ValueEnum;
 use serde::Serialize;
 
 use crate::console::{Console, Live, Look, Stop};
-use crate::data::{self, Source};
+use crate::data::{self, ArraySource};
 use crate::json;
 use crate::log::Log;
 use crate::mesh::MeshArgs;
@@ -45,7 +45,7 @@ pub struct Args {
     threads: Option<u32>,
     /// Values of `data`: a `.npz`, `.safetensors`, `.npy` or `.csv` file with arrays, or one array as `NAME=FILE`; may be repeated
     #[arg(long, alias = "inputs", value_name = "FILE", value_parser = data::source)]
-    data: Vec<Source>,
+    data: Vec<ArraySource>,
     /// Start from the parameters and states in a `.safetensors` file
     #[arg(long, value_name = "FILE")]
     load: Option<PathBuf>,

@@ -6,7 +6,7 @@ use broadloom_ide::words::counted;
 use broadloom_ide::{Analysis, Verified, arrays, range_text, verify};
 
 use crate::console::{Console, Look};
-use crate::data::{self, Source};
+use crate::data::{self, ArraySource};
 use crate::json;
 use crate::output::{Output, Status};
 use crate::program::{ProgramArgs, status, unusable};
@@ -18,7 +18,7 @@ pub struct Args {
     program: ProgramArgs,
     /// A `.npz`, `.safetensors`, `.npy` or `.csv` file with arrays, or one array as `NAME=FILE`; may be repeated
     #[arg(long, alias = "data", value_name = "FILE", value_parser = data::source)]
-    inputs: Vec<Source>,
+    inputs: Vec<ArraySource>,
 }
 
 pub(crate) const HELP: &str = "\

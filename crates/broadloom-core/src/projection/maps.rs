@@ -13,7 +13,21 @@ use smallvec::SmallVec;
 
 use crate::size::Size;
 
-/// A sum of loops and a constant: one component of an index map.
+/// The id of a loop: its place in a box of loops.
+pub trait LoopId: Copy + Ord {
+    /// The place.
+    fn index(self) -> usize;
+}
+
+impl LoopId for u32 {
+    #[inline]
+    fn index(self) -> usize {
+        self as usize
+    }
+}
+
+/// A sum of loops and a constant: one component of an index map. The loops are those of a projection, by their places; loop
+/// programs have sums of their variables.
 ///
 /// ```
 /// use broadloom_core::projection::Component;
@@ -22,36 +36,36 @@ use crate::size::Size;
 /// assert_eq!(read.at(&[3, 2]), 7);
 /// ```
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub struct Component {
+pub struct Component<L = u32> {
     /// The constant that is added.
     pub offset: Size,
     /// Coefficients and loops: no loop twice, no coefficient zero, loops ascending.
-    pub terms: SmallVec<[(Size, u32); 2]>,
+    pub terms: SmallVec<[(Size, L); 2]>,
 }
 
-impl Default for Component {
-    fn default() -> Component {
+impl<L: LoopId> Default for Component<L> {
+    fn default() -> Component<L> {
         Component::fixed(0)
     }
 }
 
-impl Component {
+impl<L: LoopId> Component<L> {
     /// A constant.
-    pub fn fixed(offset: impl Into<Size>) -> Component {
+    pub fn fixed(offset: impl Into<Size>) -> Component<L> {
         Component { offset: offset.into(), terms: SmallVec::new() }
     }
 
     /// One loop.
-    pub fn iterate(index: u32) -> Component {
+    pub fn iterate(index: L) -> Component<L> {
         Component::new(0, [(1, index)])
     }
 
     /// A sum; terms of the same loop are added up.
     pub fn new<C: Into<Size>>(
         offset: impl Into<Size>,
-        terms: impl IntoIterator<Item = (C, u32)>,
-    ) -> Component {
-        let mut sum: SmallVec<[(Size, u32); 2]> =
+        terms: impl IntoIterator<Item = (C, L)>,
+    ) -> Component<L> {
+        let mut sum: SmallVec<[(Size, L); 2]> =
             terms.into_iter().map(|(coefficient, index)| (coefficient.into(), index)).collect();
         sum.sort_by_key(|(_, index)| *index);
         sum.dedup_by(|next, first| {
@@ -66,25 +80,25 @@ impl Component {
     }
 
     /// The sum of two.
-    pub fn plus(&self, other: &Component) -> Component {
+    pub fn plus(&self, other: &Component<L>) -> Component<L> {
         Component::new(self.offset + other.offset, self.terms.iter().chain(&other.terms).copied())
     }
 
     /// A multiple.
-    pub fn scaled(&self, by: Size) -> Component {
+    pub fn scaled(&self, by: Size) -> Component<L> {
         Component::new(self.offset * by, self.terms.iter().map(|(c, index)| (*c * by, *index)))
     }
 
     /// The position at a point, of a sum in which all sizes are numbers.
     pub fn at(&self, point: &[u64]) -> i64 {
         let number = |size: Size| size.as_number().unwrap_or(0);
-        let term = |(c, index): &(Size, u32)| number(*c) * point[*index as usize] as i64;
+        let term = |(c, index): &(Size, L)| number(*c) * point[index.index()] as i64;
         number(self.offset) + self.terms.iter().map(term).sum::<i64>()
     }
 
     /// The least and the greatest position over a box of loops, each of which runs at least once.
     /// `None` if the sign of a coefficient is not known for all sizes, or if a loop has no extent.
-    pub fn range(&self, extent: impl Fn(u32) -> Option<Size>) -> Option<(Size, Size)> {
+    pub fn range(&self, extent: impl Fn(L) -> Option<Size>) -> Option<(Size, Size)> {
         let (mut low, mut high) = (self.offset, self.offset);
         for (coefficient, index) in &self.terms {
             let reach = *coefficient * (extent(*index)? - 1);
@@ -106,7 +120,7 @@ impl Component {
     /// let read = Component::new(-1, [(2, 0), (1, 1)]);
     /// assert_eq!(read.text(&|index| ["i", "k"][index as usize].to_string()), "2*i + k - 1");
     /// ```
-    pub fn text(&self, name: &dyn Fn(u32) -> String) -> String {
+    pub fn text(&self, name: &dyn Fn(L) -> String) -> String {
         let mut text = String::new();
         // The text between the sum so far and its next part, and that part without its sign.
         let signed = |text: &str, size: Size| match (text.is_empty(), size.as_number().is_some_and(|n| n < 0))
@@ -132,14 +146,14 @@ impl Component {
     }
 
     /// The coefficient of a loop; 0 if it is not mentioned.
-    pub fn coefficient(&self, index: u32) -> Size {
+    pub fn coefficient(&self, index: L) -> Size {
         let at = self.terms.binary_search_by_key(&index, |(_, known)| *known);
         at.map_or(Size::ZERO, |at| self.terms[at].0)
     }
 
     /// The same with numbers for the symbols in it.
-    pub fn with(&self, symbols: &[u64]) -> Option<Component> {
-        let terms: Option<Vec<(Size, u32)>> =
+    pub fn with(&self, symbols: &[u64]) -> Option<Component<L>> {
+        let terms: Option<Vec<(Size, L)>> =
             self.terms.iter().map(|(c, index)| Some((c.with(symbols)?, *index))).collect();
         Some(Component::new(self.offset.with(symbols)?, terms?))
     }

@@ -19,7 +19,7 @@ mod scratch;
 mod solve;
 
 pub use classes::{AxisId, ConcatPart, Equations, Failure};
-pub use maps::{Component, Verdict, is_in_order, is_injective, is_positional, is_surjective};
+pub use maps::{Component, LoopId, Verdict, is_in_order, is_injective, is_positional, is_surjective};
 pub use phases::Phase;
 pub use scratch::Pin;
 pub use solve::{AxisIndex, Loop, Projection, Segment};

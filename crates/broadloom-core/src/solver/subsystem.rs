@@ -3,7 +3,7 @@
 use crate::solver::propagate::add::{add, add_stored};
 use crate::solver::propagate::held::{hold, release};
 use crate::solver::report::DimShape;
-use crate::solver::stores::ariths::{Arith, Item};
+use crate::solver::stores::ariths::{Arith, Summand};
 use crate::solver::stores::constraints::Stored;
 use crate::solver::stores::rows::{Kind, RowCon, Term};
 use crate::solver::stores::state::{Point, State};
@@ -201,7 +201,7 @@ fn renamed(arith: &Arith, dim: &impl Fn(DimTerm) -> DimTerm, row: &impl Fn(RowVa
     };
     match arith {
         Arith::Linear { items, constant, form } => Arith::Linear {
-            items: items.iter().map(|item| Item { dim: dim(item.dim), ..*item }).collect(),
+            items: items.iter().map(|item| Summand { dim: dim(item.dim), ..*item }).collect(),
             constant: *constant,
             form: *form,
         },

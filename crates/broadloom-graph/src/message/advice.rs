@@ -7,7 +7,7 @@ use broadloom_spec::Kind;
 use super::{Case, ends, is_joined, labels, repairs};
 use crate::names::inner;
 use crate::shape::elements;
-use crate::step::{Aspect, Leaf, Op, Step, Tensor};
+use crate::step::{Aspect, Leaf, Op, Step, StepId, Tensor};
 use crate::{Graph, names, partial_shape, rust_code, spec_axis};
 
 /// Advice about a written size of one where the other size is different.
@@ -42,7 +42,7 @@ pub(super) fn advice(graph: &Graph, case: Case<'_>, ends: [Dim; 2]) -> Option<He
         let help = Wording::new("`*` is pointwise; the matrix product is ").code(Code::product(&a, &b));
         return Some(rust_code::help_of(Advice::Product, help));
     }
-    match graph.steps.get(case.refused as usize)? {
+    match graph.steps.get(case.refused.index())? {
         Step::Op { op: Op::Pointwise(_), .. } => {
             if let Some(pairs) = repairs::all_pairs(graph, case.refused) {
                 return Some(pairs);
@@ -77,7 +77,7 @@ pub(super) fn advice(graph: &Graph, case: Case<'_>, ends: [Dim; 2]) -> Option<He
 }
 
 /// Advice for parts that are put together and differ in another axis than the one that they are joined along.
-pub(super) fn joined_advice(graph: &Graph, step: u32, [a, b]: [&str; 2]) -> Help {
+pub(super) fn joined_advice(graph: &Graph, step: StepId, [a, b]: [&str; 2]) -> Help {
     let along = if differ_once(graph, step) { ", or join them along that axis" } else { "" };
     Help::rule(format!(
         "parts that are put together agree in all axes but the one that they are joined along: make both {a} or both {b}{along}"
@@ -85,7 +85,7 @@ pub(super) fn joined_advice(graph: &Graph, step: u32, [a, b]: [&str; 2]) -> Help
 }
 
 /// Returns true if the operands of a step differ in no more than one axis.
-fn differ_once(graph: &Graph, step: u32) -> bool {
+fn differ_once(graph: &Graph, step: StepId) -> bool {
     let &[a, b, ..] = names::step_operands(graph, step) else { return false };
     let rows = Kind::ALL.map(|kind| (super::known_row(graph, a, kind), super::known_row(graph, b, kind)));
     let differing = |(a, b): (Option<Vec<String>>, Option<Vec<String>>)| {
@@ -136,7 +136,7 @@ fn is_contraction(graph: &Graph, case: Case<'_>) -> bool {
 }
 
 /// Suggests how two tensors could be multiplied.
-pub(super) fn product_advice(graph: &Graph, step: u32) -> Option<Help> {
+pub(super) fn product_advice(graph: &Graph, step: StepId) -> Option<Help> {
     let &[a, b, ..] = names::step_operands(graph, step) else { return None };
     let row =
         |tensor: Tensor, kind: Kind| super::known_row(graph, tensor, kind).filter(|row| !row.is_empty());

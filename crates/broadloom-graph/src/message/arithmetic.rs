@@ -8,7 +8,7 @@ use super::{Case, axes, counts, ends, meetings, relations, walk};
 use crate::error::{self, Error, ErrorKind, Remedy};
 use crate::spec_axis::{AxisPlace, Rule, SizedAxis, Spot};
 use crate::spec_options::SliceIndex;
-use crate::step::{Aspect, Leaf, Op, Origin, Step, Tensor};
+use crate::step::{Aspect, Leaf, Op, Origin, Step, StepId, Tensor};
 use crate::{Graph, names, partial_shape, spec_axis};
 
 impl SizedAxis {
@@ -31,7 +31,7 @@ pub(super) fn explain_arithmetic(
     if let Some(error) = relations::explain_captured(graph, step, sizes) {
         return error;
     }
-    let message = match (graph.steps.get(step as usize), part) {
+    let message = match (graph.steps.get(step.index()), part) {
         (Some(Step::Op { op: Op::Einsum { .. }, .. }), Aspect::Axis(at)) => {
             match spec_axis::sized_axis(graph, step, at) {
                 Some(mut axis) => {
@@ -59,7 +59,7 @@ pub(super) fn explain_arithmetic(
 }
 
 /// Explains a conversion of a tensor with several axes.
-fn explain_not_single(graph: &Graph, step: u32) -> Error {
+fn explain_not_single(graph: &Graph, step: StepId) -> Error {
     let Some(tensor) = spec_axis::slot_tensor(graph, step, 0) else {
         return Error::new(ErrorKind::Arithmetic, names::subject(graph, step));
     };

@@ -5,7 +5,7 @@ use broadloom_spec::{Kind, ShapeDecl};
 
 use super::Case;
 use super::counts::{list, rows_text};
-use crate::declaration::{Declaration, Given};
+use crate::declaration::{BufferFacts, Declaration};
 use crate::error::{Error, ErrorKind};
 use crate::step::{Step, Tensor};
 use crate::{Graph, names, rust_code};
@@ -15,12 +15,12 @@ const SAME_AXES: &str = "the declared axes, in the order batch, output, input, m
 
 /// Explains a leaf whose declaration does not fit its own data.
 pub(super) fn explain_buffer(graph: &Graph, case: Case<'_>) -> Option<Error> {
-    let Some(Step::Leaf { tensor, .. }) = graph.steps.get(case.refused as usize) else { return None };
+    let Some(Step::Leaf { tensor, .. }) = graph.steps.get(case.refused.index()) else { return None };
     let Declaration { shape, decl, given, .. } = graph.declarations.get(tensor)?;
     let name = names::message_name(graph, Tensor(*tensor));
     Some(match given {
-        Given::Nothing => return None,
-        Given::Axes(axes) => {
+        BufferFacts::Nothing => return None,
+        BufferFacts::Axes(axes) => {
             let has = match axes.is_empty() {
                 true => "is a single number".to_string(),
                 false => format!("has the axes {}", list(axes)),
@@ -33,12 +33,12 @@ pub(super) fn explain_buffer(graph: &Graph, case: Case<'_>) -> Option<Error> {
                 axes,
             ))
         }
-        Given::Rows(rows, row) => {
+        BufferFacts::Rows(rows, row) => {
             let has = rows_text(rows, row);
             let message = format!("`{name}` is declared `{shape}`, but its data has the axes {has}");
             Error::new(ErrorKind::Arithmetic, message).with_help(SAME_AXES)
         }
-        Given::Count(count) => {
+        BufferFacts::Count(count) => {
             let message = format!("{count} elements do not divide into `{shape}`");
             Error::of_step(ErrorKind::Arithmetic, case.refused, &format!("`{name}`"), &message)
                 .with_help("the product of all axes is the number of elements")

@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 
 use super::{Case, transposed, walk};
 use crate::spec_axis::Rule;
-use crate::step::{Aspect, Captured, Op, Origin, RowRef, Step, Tensor};
+use crate::step::{Aspect, Captured, Op, Origin, RowRef, Step, StepId, Tensor};
 use crate::{Graph, captured, error, names, spec_axis};
 
 /// The greatest number of lines of a chain that are shown, and the number before the gap in a
@@ -24,7 +24,7 @@ enum Joint {
     Row(RowVar),
     Dim(DimVar),
     /// An axis of the spec of a step.
-    Axis(u32, u16),
+    Axis(StepId, u16),
 }
 
 /// The lines of a chain from one end to the other; none if it would only repeat the message.
@@ -35,7 +35,7 @@ pub(super) fn chain(
 ) -> Vec<error::MessageLine> {
     let mut order = in_order(graph, &case.core.constraints, sources);
     // Leaves are ends, and the message begins with the refused step.
-    order.retain(|id| match graph.steps.get(super::origin(graph, *id).step as usize) {
+    order.retain(|id| match graph.steps.get(super::origin(graph, *id).step.index()) {
         Some(Step::Leaf { .. } | Step::Dim(..)) => false,
         Some(Step::Op { .. }) => true,
         _ => super::origin(graph, *id).step != case.refused,
@@ -43,7 +43,7 @@ pub(super) fn chain(
     // A size that was set is an end, too.
     let shown = |id: &ConstraintId| {
         let step = super::origin(graph, *id).step;
-        let is_set = matches!(graph.steps.get(step as usize), Some(Step::Set(..)));
+        let is_set = matches!(graph.steps.get(step.index()), Some(Step::Set(..)));
         step == case.refused || (is_set && sources.contains(&Some(*id)))
     };
     let passes = |id: &ConstraintId| {
@@ -109,8 +109,8 @@ fn line(graph: &Graph, case: Case<'_>, links: &[ConstraintId]) -> error::Message
         }
     }
     let text = said.join("; ");
-    let step = links.first().map_or(0, |id| super::origin(graph, *id).step);
-    let line = match graph.steps.get(step as usize) {
+    let step = links.first().map_or(StepId(0), |id| super::origin(graph, *id).step);
+    let line = match graph.steps.get(step.index()) {
         Some(Step::Op { .. }) if step == case.refused => format!("here: {text}"),
         Some(Step::Op { .. }) => format!("{}: {text}", names::called(graph, step)),
         _ => text.clone(),
@@ -126,7 +126,7 @@ pub(crate) fn claim_text(graph: &Graph, id: ConstraintId) -> String {
             .map_or("?".into(), |tensor| names::message_name(graph, tensor))
     };
     let own = tensor(usize::from(slot));
-    match (graph.steps.get(step as usize), part) {
+    match (graph.steps.get(step.index()), part) {
         (Some(Step::Op { op: Op::Transpose, .. }), Aspect::Row(kind)) => {
             format!("the {} of `{own}` becomes its {}", transposed(kind).name(), kind.name())
         }
@@ -163,14 +163,14 @@ pub(crate) fn claim_text(graph: &Graph, id: ConstraintId) -> String {
 }
 
 /// A row of the spec of a step as it is written; `None` if it has no axes.
-pub(crate) fn spec_row_text(graph: &Graph, step: u32, slot: usize, kind: Kind) -> Option<String> {
+pub(crate) fn spec_row_text(graph: &Graph, step: StepId, slot: usize, kind: Kind) -> Option<String> {
     let (known, _) = spec_axis::spec_of_step(graph, step)?;
     let row = known.spec.shapes().nth(slot)?.row(kind)?;
     Some(known.written(row, row.span)).filter(|text| !text.is_empty())
 }
 
 /// The relation of sizes that an axis of a spec requires.
-fn axis_said(graph: &Graph, step: u32, at: u16) -> String {
+fn axis_said(graph: &Graph, step: StepId, at: u16) -> String {
     match spec_axis::sized_axis(graph, step, at) {
         Some(axis) => match (axis.rule, axis.whole) {
             (Rule::Index(index), _) => format!("axis `{}` is read at index {index}", axis.text),
@@ -221,7 +221,7 @@ fn joints(graph: &Graph, id: ConstraintId) -> Vec<Joint> {
     for (tensor, kind) in super::rows_read(graph, id) {
         row_joints(graph, graph.rows(tensor)[kind as usize], &mut found);
     }
-    match (graph.steps.get(step as usize), part) {
+    match (graph.steps.get(step.index()), part) {
         (Some(Step::Op { op: Op::Einsum { .. }, .. }), Aspect::Row(kind)) => spec_joints(
             graph,
             step,
@@ -265,7 +265,12 @@ fn row_joints(graph: &Graph, row: RowRef, found: &mut Vec<Joint>) {
 }
 
 /// The axes of a spec that are asked for, by slot, kind and number, and their labels and rows.
-fn spec_joints(graph: &Graph, step: u32, wanted: impl Fn(usize, Kind, u16) -> bool, found: &mut Vec<Joint>) {
+fn spec_joints(
+    graph: &Graph,
+    step: StepId,
+    wanted: impl Fn(usize, Kind, u16) -> bool,
+    found: &mut Vec<Joint>,
+) {
     let Some((known, labels)) = spec_axis::spec_of_step(graph, step) else { return };
     let mut place = 0;
     for (slot, shape) in known.spec.shapes().enumerate() {
@@ -288,7 +293,7 @@ fn spec_joints(graph: &Graph, step: u32, wanted: impl Fn(usize, Kind, u16) -> bo
 }
 
 /// The row that a hole of the spec of a step stands for.
-pub(crate) fn hole_row(graph: &Graph, step: u32, hole: spec::Hole, kind: Kind) -> Option<RowRef> {
+pub(crate) fn hole_row(graph: &Graph, step: StepId, hole: spec::Hole, kind: Kind) -> Option<RowRef> {
     let Some(Op::Einsum { rows, .. }) = super::op(graph, step) else { return None };
     graph.spec_rows.get(rows as usize + crate::spec_window::hole_index(hole, kind)).copied()
 }

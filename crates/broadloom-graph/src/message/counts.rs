@@ -4,10 +4,10 @@ use broadloom_core::{Clash, ConstraintId};
 use broadloom_spec::{AxisKind, Kind};
 
 use super::{Case, chain, ranks};
-use crate::declaration::{Declaration, Given};
+use crate::declaration::{BufferFacts, Declaration};
 use crate::error::{Error, ErrorKind};
 use crate::shape::PartialAxis;
-use crate::step::{Aspect, Op, Origin, Step, Tensor};
+use crate::step::{Aspect, Op, Origin, Step, StepId, Tensor};
 use crate::symbols::read;
 use crate::{Graph, names, partial_shape, shape, spec_axis};
 
@@ -22,10 +22,10 @@ struct Counted {
 /// The known facts about the buffer of a leaf, in words.
 pub(super) fn given(declaration: &Declaration) -> String {
     match &declaration.given {
-        Given::Nothing => String::new(),
-        Given::Axes(axes) => format!(", with the axes {}", list(axes)),
-        Given::Rows(rows, row) => format!(", with the axes {}", rows_text(rows, row)),
-        Given::Count(count) => format!(", with {count} elements"),
+        BufferFacts::Nothing => String::new(),
+        BufferFacts::Axes(axes) => format!(", with the axes {}", list(axes)),
+        BufferFacts::Rows(rows, row) => format!(", with the axes {}", rows_text(rows, row)),
+        BufferFacts::Count(count) => format!(", with {count} elements"),
     }
 }
 
@@ -122,7 +122,7 @@ pub(super) fn explain_counts(graph: &Graph, case: Case<'_>) -> Option<Error> {
     let Counted { tensor, elements, how } = &counted;
     let has = format!("`{}` has {elements} elements{how}", names::message_name(graph, *tensor));
     let declared =
-        ids.iter().find_map(|id| match graph.steps.get(super::origin(graph, *id).step as usize)? {
+        ids.iter().find_map(|id| match graph.steps.get(super::origin(graph, *id).step.index())? {
             Step::Declared(other) => Some((*other, declared_elements(graph, *other)?)),
             _ => None,
         });
@@ -148,9 +148,11 @@ pub(super) fn explain_counts(graph: &Graph, case: Case<'_>) -> Option<Error> {
 /// The tensor whose elements a constraint counts.
 fn counted(graph: &Graph, id: ConstraintId) -> Option<Counted> {
     let Origin { step, part: Aspect::Whole, .. } = super::origin(graph, id) else { return None };
-    match graph.steps.get(step as usize)? {
+    match graph.steps.get(step.index())? {
         Step::Leaf { tensor, .. } => match graph.declarations.get(tensor)?.given {
-            Given::Count(elements) => Some(Counted { tensor: Tensor(*tensor), elements, how: String::new() }),
+            BufferFacts::Count(elements) => {
+                Some(Counted { tensor: Tensor(*tensor), elements, how: String::new() })
+            }
             _ => None,
         },
         Step::Op { op: Op::Convert { factor, divisor }, result, .. } => {
@@ -198,7 +200,7 @@ fn explain_remainder(graph: &Graph, id: ConstraintId) -> Option<Error> {
 /// whole.
 pub(super) fn not_converted(
     graph: &Graph,
-    step: u32,
+    step: StepId,
     factor: u64,
     divisor: u64,
     sizes: &[Option<u64>],

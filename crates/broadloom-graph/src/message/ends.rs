@@ -9,7 +9,7 @@ use super::{Case, chain, walk};
 use crate::shape::elements;
 use crate::spec_axis::{AxisPlace, Rule, Spot, row_spots};
 use crate::spec_options::SliceIndex;
-use crate::step::{Aspect, Op, Origin, RowRef, Step, Tensor};
+use crate::step::{Aspect, Op, Origin, RowRef, Step, StepId, Tensor};
 use crate::{Graph, error, names, partial_shape, spec_axis};
 
 /// The place where an end of a conflict is written.
@@ -19,9 +19,9 @@ enum End {
     /// A leaf, as it is declared.
     Declared(Tensor),
     /// By a step, for this reason.
-    Said(u32, String),
+    Said(StepId, String),
     /// By a step that states the size itself, in this sentence.
-    Stated(u32, String),
+    Stated(StepId, String),
 }
 
 /// The ends of a conflict, one line each.
@@ -138,7 +138,7 @@ fn end_of(graph: &Graph, case: Case<'_>, what: Option<DimShape>, end: Dim, sourc
             }
         }
     }
-    let text = match (graph.steps.get(step as usize), part) {
+    let text = match (graph.steps.get(step.index()), part) {
         (Some(Step::Op { op: Op::Slice(SliceIndex::Run { range: Some(_) }), .. }), Aspect::Whole) => {
             "the range of the index".into()
         }
@@ -157,14 +157,14 @@ fn end_of(graph: &Graph, case: Case<'_>, what: Option<DimShape>, end: Dim, sourc
 
 /// The step and the text of an end that no tensor writes, because a window or a concatenation
 /// computes it.
-pub(super) fn computed(graph: &Graph, case: Case<'_>, end: u64) -> Option<(u32, String)> {
+pub(super) fn computed(graph: &Graph, case: Case<'_>, end: u64) -> Option<(StepId, String)> {
     case.core.constraints.iter().rev().find_map(|id| {
         let Origin { step, part: Aspect::Axis(at), .. } = super::origin(graph, *id) else { return None };
         Some((step, computed_at(graph, step, at, end)?))
     })
 }
 
-fn computed_at(graph: &Graph, step: u32, at: u16, end: u64) -> Option<String> {
+fn computed_at(graph: &Graph, step: StepId, at: u16, end: u64) -> Option<String> {
     let axis = spec_axis::sized_axis(graph, step, at)?;
     let (text, made) = (&axis.text, names::called(graph, step));
     if axis.total() == Some(end) {
@@ -211,7 +211,7 @@ pub(super) fn parts(graph: &Graph, case: Case<'_>, end: u64, other: u64) -> Opti
 }
 
 /// The variable of a row that the spec of a step gives an operand.
-fn spec_hole(graph: &Graph, step: u32, slot: usize, kind: Kind) -> Option<RowVariable> {
+fn spec_hole(graph: &Graph, step: StepId, slot: usize, kind: Kind) -> Option<RowVariable> {
     let (known, _) = spec_axis::spec_of_step(graph, step)?;
     Some(known.spec.shapes().nth(slot)?.row(kind)?.hole()?.variable)
 }
@@ -316,8 +316,8 @@ pub(super) fn what_text(graph: &Graph, case: Case<'_>, what: DimShape) -> Option
 }
 
 /// A row of one axis that the refused step and another one both read, and disagree about.
-fn shared_row(graph: &Graph, case: Case<'_>, other: u32) -> Option<(Tensor, Kind)> {
-    let read_by = |step: u32| {
+fn shared_row(graph: &Graph, case: Case<'_>, other: StepId) -> Option<(Tensor, Kind)> {
+    let read_by = |step: StepId| {
         let ids = case.core.constraints.iter().filter(move |id| super::origin(graph, **id).step == step);
         ids.flat_map(|id| super::rows_read(graph, *id)).collect::<Vec<_>>()
     };
@@ -328,7 +328,11 @@ fn shared_row(graph: &Graph, case: Case<'_>, other: u32) -> Option<(Tensor, Kind
 }
 
 /// The name of the tensor that a row variable belongs to; the result of a step has none for that step.
-pub(crate) fn tensor_with(graph: &Graph, row: RowVar, step: u32) -> Option<(Option<String>, Kind, RowRef)> {
+pub(crate) fn tensor_with(
+    graph: &Graph,
+    row: RowVar,
+    step: StepId,
+) -> Option<(Option<String>, Kind, RowRef)> {
     let of = |tensor: Tensor| {
         let data = graph.tensors.get(tensor.index())?;
         let rows = Kind::ALL.into_iter().zip(data.rows);
@@ -342,9 +346,9 @@ pub(crate) fn tensor_with(graph: &Graph, row: RowVar, step: u32) -> Option<(Opti
 }
 
 /// The step whose spec a dimension variable is a label of, and the label.
-fn label_owner(graph: &Graph, var: DimVar) -> Option<(u32, String)> {
+fn label_owner(graph: &Graph, var: DimVar) -> Option<(StepId, String)> {
     let at = graph.labels.iter().rposition(|label| label.var() == Some(var))? as u32;
-    (0..graph.steps.len() as u32).rev().find_map(|step| {
+    graph.step_ids().rev().find_map(|step| {
         let (known, labels) = spec_axis::spec_of_step(graph, step)?;
         let index = at.checked_sub(labels)? as usize;
         let (_, name) = known.spec.names.axes.iter().nth(index)?;
@@ -366,11 +370,11 @@ fn from_end(kind: Kind, at: usize) -> (&'static str, String) {
 }
 
 /// A statement of a step as the end of a conflict, with the size that follows.
-pub(crate) fn said_end(step: u32, size: &str, reason: String) -> error::MessageLine {
+pub(crate) fn said_end(step: StepId, size: &str, reason: String) -> error::MessageLine {
     declared_size(step, size, &reason).with_reason(reason)
 }
 
 /// A declaration as the end of a conflict, with the size that follows.
-fn declared_size(step: u32, size: &str, sentence: &str) -> error::MessageLine {
+fn declared_size(step: StepId, size: &str, sentence: &str) -> error::MessageLine {
     error::MessageLine::at(step, format!("{size}: {sentence}")).with_short(size)
 }

@@ -8,6 +8,7 @@ use super::holes::{EXAMPLE_WINDOW, example_size};
 use crate::error::{Error, ErrorKind, MessageLine, Remedy, example_shape};
 use crate::open::Guess;
 use crate::spec_axis::{Rule, SizedAxis, spec_axes};
+use crate::step::StepId;
 use crate::{Graph, names, spec_axis};
 
 /// The number of sizes that are tried for an example.
@@ -24,7 +25,7 @@ pub(crate) fn explain_guess(graph: &Graph, guesses: &[Guess]) -> Error {
 }
 
 /// Explains a label without a size, and the labels that follow from it.
-fn explain_guessed_label(graph: &Graph, step: u32, label: spec::AxisId) -> Error {
+fn explain_guessed_label(graph: &Graph, step: StepId, label: spec::AxisId) -> Error {
     let Some((known, _)) = spec_axis::spec_of_step(graph, step) else {
         return Error::new(ErrorKind::Undetermined, "a size is not determined").about_step(step);
     };
@@ -72,7 +73,7 @@ fn several_fit(graph: &Graph, axis: &SizedAxis, label: &str) -> MessageLine {
 }
 
 /// Explains a conversion into a shape that nobody asks for.
-fn explain_guessed_shape(graph: &Graph, step: u32) -> Error {
+fn explain_guessed_shape(graph: &Graph, step: StepId) -> Error {
     let made = names::called(graph, step);
     let message = format!("nothing says what shape {made} has");
     let mut error = Error::new(ErrorKind::Undetermined, message).about_step(step);
@@ -85,7 +86,7 @@ fn explain_guessed_shape(graph: &Graph, step: u32) -> Error {
 }
 
 /// Explains a leaf of which only the number of elements is known, because it is converted.
-fn explain_guessed_source(graph: &Graph, step: u32) -> Error {
+fn explain_guessed_source(graph: &Graph, step: StepId) -> Error {
     let leaf = names::step_operands(graph, step).first().copied();
     let name = leaf
         .map_or_else(|| names::called(graph, step), |leaf| format!("`{}`", names::message_name(graph, leaf)));

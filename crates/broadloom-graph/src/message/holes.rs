@@ -8,7 +8,7 @@ use rustc_hash::FxHashSet;
 
 use super::{chain, transposed};
 use crate::error::{Error, ErrorKind, MessageLine, Remedy};
-use crate::step::{Op, Origin, Step, Tensor};
+use crate::step::{Op, Origin, Step, StepId, Tensor};
 use crate::{Graph, names, partial_shape, rust_code, spec_axis};
 
 /// Sizes for examples: of an axis, and of a window.
@@ -21,7 +21,7 @@ struct OpenLabel {
     name: String,
     written: String,
     /// The step of the spec.
-    step: u32,
+    step: StepId,
     /// A row that would do, if the spec determines its number of axes.
     example: Option<String>,
 }
@@ -97,8 +97,7 @@ pub(crate) fn explain_holes(graph: &Graph, holes: &[(Tensor, Kind)], all: &[(Ten
 
 /// The tensor that the input of a parameter is contracted with, if that leaves it open.
 fn contracted_with(graph: &Graph, tensor: Tensor, kind: Kind) -> Option<String> {
-    let steps =
-        (0..graph.steps.len() as u32).filter(|step| kind == Kind::Input && super::op(graph, *step).is_some());
+    let steps = graph.step_ids().filter(|step| kind == Kind::Input && super::op(graph, *step).is_some());
     let mut others =
         steps.filter_map(|step| match (super::op(graph, step), names::step_operands(graph, step)) {
             (Some(Op::Compose | Op::ComposeAccumulate), [first, other, ..]) if *first == tensor => {
@@ -111,7 +110,8 @@ fn contracted_with(graph: &Graph, tensor: Tensor, kind: Kind) -> Option<String> 
 
 /// The product that a parameter is combined with, if its map lacks the same axes.
 fn added_to(graph: &Graph, tensor: Tensor, kind: Kind, holes: &[(Tensor, Kind)]) -> Option<String> {
-    let steps = (0..graph.steps.len() as u32)
+    let steps = graph
+        .step_ids()
         .filter(|step| kind == Kind::Output && matches!(super::op(graph, *step), Some(Op::Pointwise(_))));
     let mut beside = steps.filter_map(|step| match names::step_operands(graph, step) {
         [a, b] if *b == tensor => Some(*a),
@@ -130,7 +130,7 @@ fn added_to(graph: &Graph, tensor: Tensor, kind: Kind, holes: &[(Tensor, Kind)])
 /// The tensor on the left of `@` without input axes, where a parameter is on the right: they
 /// are in the order of other libraries.
 fn composed_with_no_input(graph: &Graph, tensor: Tensor) -> Option<String> {
-    let steps = (0..graph.steps.len() as u32).filter(|step| super::op(graph, *step) == Some(Op::Compose));
+    let steps = graph.step_ids().filter(|step| super::op(graph, *step) == Some(Op::Compose));
     let mut left = steps.filter_map(|step| match names::step_operands(graph, step) {
         [left, right] if *right == tensor => Some(*left),
         _ => None,
@@ -209,7 +209,7 @@ fn example(graph: &Graph, tensor: Tensor, kind: Kind, label: Option<&OpenLabel>)
 /// Lines for the operations that read a row of a tensor, and the rows they relate it to.
 fn readers(graph: &Graph, tensor: Tensor, kind: Kind) -> Vec<MessageLine> {
     let mut found = Vec::new();
-    for (step, said) in (0..).zip(&graph.steps) {
+    for (step, said) in graph.step_ids().zip(&graph.steps) {
         let Step::Op { op, .. } = said else { continue };
         let operands = names::step_operands(graph, step);
         let Some(slot) = operands.iter().position(|operand| *operand == tensor) else { continue };
@@ -239,7 +239,7 @@ fn readers(graph: &Graph, tensor: Tensor, kind: Kind) -> Vec<MessageLine> {
 /// row on.
 fn open_label(graph: &Graph, tensor: Tensor, kind: Kind) -> Option<OpenLabel> {
     let mut carried: FxHashSet<(Tensor, Kind)> = FxHashSet::from_iter([(tensor, kind)]);
-    for (step, said) in (0..).zip(&graph.steps) {
+    for (step, said) in graph.step_ids().zip(&graph.steps) {
         let Step::Op { op, result, .. } = said else { continue };
         for (slot, operand) in names::step_operands(graph, step).iter().enumerate() {
             for kind in Kind::ALL {
@@ -259,7 +259,7 @@ fn open_label(graph: &Graph, tensor: Tensor, kind: Kind) -> Option<OpenLabel> {
 }
 
 /// The kind of the result's row to which an operation passes a row of an operand on.
-fn passed_on(graph: &Graph, step: u32, op: Op, slot: usize, kind: Kind) -> Option<Kind> {
+fn passed_on(graph: &Graph, step: StepId, op: Op, slot: usize, kind: Kind) -> Option<Kind> {
     match (op, slot, kind) {
         (Op::Einsum { .. }, ..) => passed_by_spec(graph, step, slot, kind),
         (Op::Transpose, ..) => Some(transposed(kind)),
@@ -274,7 +274,7 @@ fn passed_on(graph: &Graph, step: u32, op: Op, slot: usize, kind: Kind) -> Optio
 }
 
 /// A label, or a named row, without a size in a row of the spec of a step.
-fn open_in_spec(graph: &Graph, step: u32, slot: usize, kind: Kind) -> Option<OpenLabel> {
+fn open_in_spec(graph: &Graph, step: StepId, slot: usize, kind: Kind) -> Option<OpenLabel> {
     let (known, _) = spec_axis::spec_of_step(graph, step)?;
     let row = known.spec.shapes().nth(slot)?.row(kind)?;
     let size = |axis: &spec::Axis| match axis.kind {
@@ -300,7 +300,7 @@ fn open_in_spec(graph: &Graph, step: u32, slot: usize, kind: Kind) -> Option<Ope
 }
 
 /// The kind, if a spec passes the `...` of an operand's row on to its first result.
-fn passed_by_spec(graph: &Graph, step: u32, slot: usize, kind: Kind) -> Option<Kind> {
+fn passed_by_spec(graph: &Graph, step: StepId, slot: usize, kind: Kind) -> Option<Kind> {
     let (known, _) = spec_axis::spec_of_step(graph, step)?;
     let passes = |shape: &spec::Shape<spec::Axis>| {
         let hole = shape.row(kind).and_then(|row| row.hole());

@@ -9,7 +9,7 @@ use broadloom_spec::{Axis, AxisId, AxisKind, Kind, Shape, Span};
 use super::Case;
 use crate::notation::KnownSpec;
 use crate::spec_axis::{AxisPlace, Spot, row_spots, spec_axes};
-use crate::step::Op;
+use crate::step::{Op, StepId};
 use crate::{Graph, names, partial_shape, rust_code, spec_axis};
 
 /// Rows with more labels are not put into other orders.
@@ -53,13 +53,13 @@ pub(super) fn spec_advice(graph: &Graph, case: Case<'_>, [a, b]: [&str; 2]) -> H
 }
 
 /// The message about two axes of matrices that cannot agree: the labels of these functions are not the program's.
-pub(super) fn of_one_size(graph: &Graph, step: u32, [a, b]: [&str; 2]) -> Option<String> {
+pub(super) fn of_one_size(graph: &Graph, step: StepId, [a, b]: [&str; 2]) -> Option<String> {
     let name = matrices_of(graph, step)?.name();
     Some(format!("`{name}` needs axes of one size, and {a} and {b} do not agree"))
 }
 
 /// The function of matrices that a step computes, or would compute.
-pub(super) fn matrices_of(graph: &Graph, step: u32) -> Option<MatrixFunction> {
+pub(super) fn matrices_of(graph: &Graph, step: StepId) -> Option<MatrixFunction> {
     match super::op(graph, step)? {
         Op::Einsum { name, .. } => MatrixFunction::named(name),
         _ => None,
@@ -67,7 +67,7 @@ pub(super) fn matrices_of(graph: &Graph, step: u32) -> Option<MatrixFunction> {
 }
 
 /// The one operand whose labels fit in another order, and that order.
-fn other_order(graph: &Graph, step: u32) -> Option<String> {
+fn other_order(graph: &Graph, step: StepId) -> Option<String> {
     let (known, _) = spec_axis::spec_of_step(graph, step)?;
     let operands = &known.spec.operands;
     let mut found = None;
@@ -101,7 +101,7 @@ fn other_order(graph: &Graph, step: u32) -> Option<String> {
 }
 
 /// The labels of a row of an operand, with their sizes; nothing if the row has anything else.
-fn placed(graph: &Graph, step: u32, slot: usize, kind: Kind) -> Option<Vec<Placed>> {
+fn placed(graph: &Graph, step: StepId, slot: usize, kind: Kind) -> Option<Vec<Placed>> {
     let (known, _) = spec_axis::spec_of_step(graph, step)?;
     let row = known.spec.operands.get(slot)?.row(kind)?;
     let tensor = spec_axis::slot_tensor(graph, step, slot)?;
@@ -114,7 +114,7 @@ fn placed(graph: &Graph, step: u32, slot: usize, kind: Kind) -> Option<Vec<Place
 }
 
 /// The sizes of labels at all other places of the operands.
-fn elsewhere_sized(graph: &Graph, step: u32, slot: usize, kind: Kind) -> Vec<(AxisId, u64)> {
+fn elsewhere_sized(graph: &Graph, step: StepId, slot: usize, kind: Kind) -> Vec<(AxisId, u64)> {
     let Some((known, _)) = spec_axis::spec_of_step(graph, step) else { return Vec::new() };
     let count = names::step_operands(graph, step).len();
     let mut sizes: Vec<(AxisId, u64)> = Vec::new();

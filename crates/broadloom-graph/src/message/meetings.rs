@@ -11,17 +11,17 @@ use super::ends::said_end;
 use super::{Case, advice, ends, is_joined, labels, repairs, walk};
 use crate::error::{Error, ErrorKind, MessageLine, Remedy};
 use crate::spec_axis::{AxisPlace, Rule, Spot, row_spots, spec_axes};
-use crate::step::{Op, Tensor};
+use crate::step::{Op, StepId, Tensor};
 use crate::{Graph, names, partial_shape, spec_axis};
 
 /// An axis with its size.
-type Side = (u64, AxisPlace);
+type SizedPlace = (u64, AxisPlace);
 
 /// Two axes that a step takes as one.
 struct Meeting {
     /// The label that stands for both, if a spec has one.
     label: Option<String>,
-    sides: [Side; 2],
+    sides: [SizedPlace; 2],
 }
 
 /// Explains two known sizes that the refused step brings together.
@@ -99,7 +99,7 @@ fn rows_that_meet(
 }
 
 /// Two sizes of parts that are put together, in an axis in which they agree.
-fn parts_that_meet(graph: &Graph, step: u32) -> Option<Meeting> {
+fn parts_that_meet(graph: &Graph, step: StepId) -> Option<Meeting> {
     let (known, _) = spec_axis::spec_of_step(graph, step)?;
     let joined = known.spec.results.first()?.rows().find_map(|(kind, row)| {
         let (_, spot) = row_spots(row).find(|(axis, _)| matches!(axis.kind, AxisKind::Concat(_)))?;
@@ -124,7 +124,7 @@ fn parts_that_meet(graph: &Graph, step: u32) -> Option<Meeting> {
 }
 
 /// Two sizes of one label of a spec.
-fn labels_that_meet(graph: &Graph, step: u32) -> Option<Meeting> {
+fn labels_that_meet(graph: &Graph, step: StepId) -> Option<Meeting> {
     let (known, _) = spec_axis::spec_of_step(graph, step)?;
     let operands = names::step_operands(graph, step);
     let mut seen = Vec::new();
@@ -134,7 +134,7 @@ fn labels_that_meet(graph: &Graph, step: u32) -> Option<Meeting> {
         let Some(size) = claimed_size(graph, place) else { continue };
         match seen.iter().find(|(other, _)| other == label) {
             Some((_, first)) if *first != (size, place) => {
-                let first: Side = *first;
+                let first: SizedPlace = *first;
                 if first.0 == size {
                     continue;
                 }
@@ -166,7 +166,7 @@ fn met_end(graph: &Graph, case: Case<'_>, size: u64, place: AxisPlace) -> Messag
     }
     // A tensor with a name is called by it, unless its own step computes the size.
     let own =
-        |step: u32| graph.tensors[tensor.index()].step == step || names::name_of(graph, tensor).is_none();
+        |step: StepId| graph.tensors[tensor.index()].step == step || names::name_of(graph, tensor).is_none();
     match ends::computed(graph, case, size).filter(|(step, _)| own(*step)) {
         Some((step, text)) => said_end(step, &size.to_string(), text),
         None => ends::written_end(graph, tensor, kind, Some(spot), &size.to_string()),
@@ -194,7 +194,7 @@ fn windowed(graph: &Graph, place: AxisPlace) -> Option<String> {
 }
 
 /// The windows of a spec that have so many places in its result.
-fn window_of(graph: &Graph, step: u32, kind: Kind, size: u64) -> Option<String> {
+fn window_of(graph: &Graph, step: StepId, kind: Kind, size: u64) -> Option<String> {
     let (known, _) = spec_axis::spec_of_step(graph, step)?;
     let result = known.spec.results.first()?;
     let made: Vec<&str> = row_spots(result.row(kind)?)

@@ -47,11 +47,11 @@ use broadloom_core::{Clash, ConstraintId, Core, DimShape, DimVar, Form, Limit};
 use broadloom_diagnostics::{Code, Fact, Wording};
 use broadloom_spec::Kind;
 
-use crate::declaration::{Declaration, Given};
+use crate::declaration::{BufferFacts, Declaration};
 use crate::error::{self, Error, ErrorKind, Remedy};
 use crate::shape::{Axis, PartialAxis};
 use crate::spec_axis::{Rule, SizedAxis};
-use crate::step::{Aspect, Captured, Op, Origin, Step, Tensor};
+use crate::step::{Aspect, Captured, Op, Origin, Step, StepId, Tensor};
 use crate::{Graph, captured, names, partial_shape, rust_code, spec_axis};
 
 /// The contradiction that is to be explained.
@@ -59,12 +59,12 @@ use crate::{Graph, captured, names, partial_shape, rust_code, spec_axis};
 struct Case<'a> {
     core: &'a Core,
     /// The latest step of the core: the one that is refused.
-    refused: u32,
+    refused: StepId,
 }
 
 /// Explains why some constraints have no solution together.
 pub(crate) fn explain(graph: &Graph, core: &Core) -> Error {
-    let refused = core.constraints.iter().map(|id| origin(graph, *id).step).max().unwrap_or(0);
+    let refused = core.constraints.iter().map(|id| origin(graph, *id).step).max().unwrap_or(StepId(0));
     explain_case(graph, Case { core, refused }).about_step(refused)
 }
 
@@ -90,7 +90,7 @@ fn explain_case(graph: &Graph, case: Case<'_>) -> Error {
 }
 
 /// An error about a step, with its sentence.
-fn error_at(graph: &Graph, kind: ErrorKind, step: u32, what: &str) -> Error {
+fn error_at(graph: &Graph, kind: ErrorKind, step: StepId, what: &str) -> Error {
     Error::of_step(kind, step, &names::subject(graph, step), what)
 }
 
@@ -164,7 +164,7 @@ fn explain_dims(graph: &Graph, case: Case<'_>) -> Error {
 fn headline(graph: &Graph, case: Case<'_>, what: Option<DimShape>, ends: [Dim; 2]) -> Error {
     let [a, b] = ends.map(|end| shown(graph, end));
     if let (Some(Step::Set(captured, _)), Some(DimShape::Var(var))) =
-        (graph.steps.get(case.refused as usize), what)
+        (graph.steps.get(case.refused.index()), what)
         && captured_var(graph, *captured) == Some(var)
     {
         let message = format!("{} cannot be both {a} and {b}", names::captured_text(graph, *captured));
@@ -219,8 +219,8 @@ pub(crate) fn explain_limit(graph: &Graph, limit: Limit) -> Error {
 }
 
 /// A window that drops the remainder of an axis with a named size.
-fn dropped_of_a_name(graph: &Graph) -> Option<(u32, SizedAxis)> {
-    (0..graph.steps.len() as u32).find_map(|step| {
+fn dropped_of_a_name(graph: &Graph) -> Option<(StepId, SizedAxis)> {
+    graph.step_ids().find_map(|step| {
         let (known, _) = spec_axis::spec_of_step(graph, step)?;
         let count = crate::spec_axis::spec_axes(&known.spec).count() as u16;
         let axes = (0..count).filter_map(|at| spec_axis::sized_axis(graph, step, at));
@@ -245,7 +245,7 @@ fn row_end(graph: &Graph, row: (Tensor, Kind)) -> error::MessageLine {
 }
 
 pub(crate) fn origin(graph: &Graph, id: ConstraintId) -> Origin {
-    graph.origins.get(id.index()).copied().unwrap_or(Origin { step: 0, slot: 0, part: Aspect::Whole })
+    graph.origins.get(id.index()).copied().unwrap_or(Origin { step: StepId(0), slot: 0, part: Aspect::Whole })
 }
 
 /// A dimension as it is declared.
@@ -254,8 +254,8 @@ pub(crate) fn shown(graph: &Graph, dim: Dim) -> String {
 }
 
 /// The operation of a step.
-fn op(graph: &Graph, step: u32) -> Option<Op> {
-    if let Some(Step::Op { op, .. }) = graph.steps.get(step as usize) { Some(*op) } else { None }
+fn op(graph: &Graph, step: StepId) -> Option<Op> {
+    if let Some(Step::Op { op, .. }) = graph.steps.get(step.index()) { Some(*op) } else { None }
 }
 
 /// The rows of tensors that a constraint reads: one row of an operand, or both rows that it
@@ -263,7 +263,7 @@ fn op(graph: &Graph, step: u32) -> Option<Op> {
 pub(crate) fn rows_read(graph: &Graph, id: ConstraintId) -> Vec<(Tensor, Kind)> {
     let Origin { step, slot, part } = origin(graph, id);
     let operands = names::step_operands(graph, step);
-    match (graph.steps.get(step as usize), part) {
+    match (graph.steps.get(step.index()), part) {
         (_, Aspect::Contract) => operands.iter().copied().zip([Kind::Input, Kind::Output]).collect(),
         (Some(Step::Square(tensor)), _) => vec![(*tensor, Kind::Input), (*tensor, Kind::Output)],
         (Some(Step::Declared(tensor)), Aspect::Row(kind)) => vec![(*tensor, kind)],
@@ -313,7 +313,7 @@ fn declared_text(graph: &Graph, tensor: Tensor) -> String {
     let name = names::message_name(graph, tensor);
     match graph.declarations.get(&tensor.0) {
         // A list of numbers has no declaration that anybody wrote.
-        Some(Declaration { shape, given: Given::Axes(axes), .. }) if **shape == *"..." => {
+        Some(Declaration { shape, given: BufferFacts::Axes(axes), .. }) if **shape == *"..." => {
             format!("`{name}` has the axes {}", counts::list(axes))
         }
         Some(declared) => format!("`{name}` is declared `{}`{}", declared.shape, counts::given(declared)),

@@ -8,7 +8,7 @@ use super::advice::contracts;
 use super::ends::or_the_result;
 use super::{Case, advice, axes, chain, ends, labels, walk};
 use crate::error::{Error, ErrorKind, Remedy};
-use crate::step::{Aspect, Op, Origin, Step, Tensor};
+use crate::step::{Aspect, Op, Origin, Step, StepId, Tensor};
 use crate::{Graph, names, partial_shape, rust_code, spec_axis};
 
 /// Explains a row that would need more axes than it can have.
@@ -37,7 +37,7 @@ pub(super) fn explain_rank(graph: &Graph, case: Case<'_>, row: RowVar, lo: u32, 
 }
 
 /// Explains axes of something that is assigned to a state, which lacks them.
-fn explain_assigned(graph: &Graph, step: u32, row: RowVar, lo: u32, hi: u32) -> Option<Error> {
+fn explain_assigned(graph: &Graph, step: StepId, row: RowVar, lo: u32, hi: u32) -> Option<Error> {
     let target = names::step_results(graph, step).next().filter(|target| graph.leaf(*target).is_some())?;
     let (_, kind, found) = ends::tensor_with(graph, row, step)?;
     let flanks = u32::from(found.lead + found.trail);
@@ -112,7 +112,7 @@ pub(super) fn explain_overflow(graph: &Graph, case: Case<'_>, written: u32, avai
     };
     let Origin { step, slot, part } = super::origin(graph, *id);
     let tensor = spec_axis::slot_tensor(graph, step, usize::from(slot));
-    match (graph.steps.get(step as usize), part, tensor) {
+    match (graph.steps.get(step.index()), part, tensor) {
         (Some(Step::Op { op: Op::Einsum { .. }, .. }), Aspect::Row(kind), Some(tensor)) => {
             let has = written_axes(graph, tensor, kind);
             let says = if has == written { available } else { written };
@@ -167,7 +167,13 @@ pub(super) fn explain_overflow(graph: &Graph, case: Case<'_>, written: u32, avai
 }
 
 /// Explains an operand with more axes than the tensor that an operation is assigned to.
-fn explain_no_room(graph: &Graph, step: u32, [operand, target]: [Tensor; 2], kind: Kind, room: u32) -> Error {
+fn explain_no_room(
+    graph: &Graph,
+    step: StepId,
+    [operand, target]: [Tensor; 2],
+    kind: Kind,
+    room: u32,
+) -> Error {
     let [name, assigned] = [operand, target].map(|tensor| names::message_name(graph, tensor));
     let (has, room) = (axes(written_axes(graph, operand, kind)), axes(room));
     let message = format!(
@@ -228,7 +234,7 @@ fn written_axes(graph: &Graph, tensor: Tensor, kind: Kind) -> u32 {
 /// Explains a spec with another number of axes than its operand.
 fn explain_spec_rank(
     graph: &Graph,
-    step: u32,
+    step: StepId,
     slot: usize,
     tensor: Tensor,
     kind: Kind,
@@ -267,7 +273,7 @@ fn explain_spec_rank(
 }
 
 /// A row of words in a spec that is read letter by letter, with the commas it needs.
-fn words_run_together(graph: &Graph, step: u32, slot: usize, kind: Kind) -> Option<String> {
+fn words_run_together(graph: &Graph, step: StepId, slot: usize, kind: Kind) -> Option<String> {
     let (known, _) = spec_axis::spec_of_step(graph, step)?;
     let row = chain::spec_row_text(graph, step, slot, kind)?;
     let words: Vec<&str> = row.split_whitespace().collect();
@@ -278,7 +284,7 @@ fn words_run_together(graph: &Graph, step: u32, slot: usize, kind: Kind) -> Opti
     })
 }
 
-fn explain_unsliceable(graph: &Graph, step: u32, tensor: Tensor) -> Error {
+fn explain_unsliceable(graph: &Graph, step: StepId, tensor: Tensor) -> Error {
     let (name, shape) = (names::message_name(graph, tensor), partial_shape::shape(graph, tensor));
     let message =
         format!("an index counts along the first batch axis, and `{name}` (`{shape}`) has no batch axes");
@@ -295,7 +301,7 @@ fn explain_unsliceable(graph: &Graph, step: u32, tensor: Tensor) -> Error {
 }
 
 /// Explains a product of tensors with another number of inputs than outputs.
-fn explain_product_rank(graph: &Graph, step: u32, a: Tensor, b: Tensor, numbers: [String; 2]) -> Error {
+fn explain_product_rank(graph: &Graph, step: StepId, a: Tensor, b: Tensor, numbers: [String; 2]) -> Error {
     let [inputs, outputs] = numbers;
     let message = format!(
         "the input of `{}` has {inputs}, but the output of `{}` has {outputs}",

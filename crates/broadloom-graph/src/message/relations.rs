@@ -8,16 +8,16 @@ use broadloom_spec::{AxisKind, Kind, RowVariable};
 use super::ends;
 use crate::error::{self, Error, ErrorKind};
 use crate::spec_axis::{AxisPlace, spec_axes};
-use crate::step::{Captured, Step, Tensor};
+use crate::step::{Captured, Step, StepId, Tensor};
 use crate::{Graph, captured, names, spec_axis};
 
 /// Explains a statement about captured sizes, with the sizes that they have.
-pub(super) fn explain_captured(graph: &Graph, step: u32, sizes: &[Option<u64>]) -> Option<Error> {
+pub(super) fn explain_captured(graph: &Graph, step: StepId, sizes: &[Option<u64>]) -> Option<Error> {
     let shown: Vec<String> =
         sizes.iter().map(|size| size.map_or("?".into(), |size| size.to_string())).collect();
     let subject = names::subject(graph, step);
     let mut facts = Vec::new();
-    let (message, about, help) = match graph.steps.get(step as usize)? {
+    let (message, about, help) = match graph.steps.get(step.index())? {
         Step::Set(captured, size) => {
             let (name, axes) = (names::captured_text(graph, *captured), shown.join(", "));
             let all = sizes.iter().try_fold(1u64, |all, size| all.checked_mul((*size)?));

@@ -4,7 +4,7 @@ use broadloom_diagnostics::{Code, Help, Wording};
 use broadloom_spec::{Axis, AxisKind, Kind};
 
 use crate::shape::PartialAxis;
-use crate::step::{Leaf, Op, Step, Tensor};
+use crate::step::{Leaf, Op, Step, StepId, Tensor};
 use crate::{Graph, names, rust_code, spec_axis};
 
 /// The batch axes and the output axes of a tensor without inputs.
@@ -17,7 +17,7 @@ struct Axes {
 }
 
 /// The one change that would make two operands fit.
-pub(super) fn repair(graph: &Graph, step: u32) -> Option<Help> {
+pub(super) fn repair(graph: &Graph, step: StepId) -> Option<Help> {
     if let Some(advice) = batch_as_output(graph, step).or_else(|| batch_behind_bar(graph, step)) {
         return Some(advice.into());
     }
@@ -31,7 +31,7 @@ pub(super) fn repair(graph: &Graph, step: u32) -> Option<Help> {
 }
 
 /// Advice for an operand that a spec made, with outputs where what it reads has batch axes.
-fn batch_behind_bar(graph: &Graph, step: u32) -> Option<String> {
+fn batch_behind_bar(graph: &Graph, step: StepId) -> Option<String> {
     let label = |axis: &Axis| if let AxisKind::Label(label) = axis.kind { Some(label) } else { None };
     let operands = names::step_operands(graph, step);
     operands.iter().find_map(|tensor| {
@@ -71,7 +71,7 @@ fn batch_behind_bar(graph: &Graph, step: u32) -> Option<String> {
 }
 
 /// Advice for two sets of examples with the same outputs: the one thing to do with them is to take all pairs.
-pub(super) fn all_pairs(graph: &Graph, step: u32) -> Option<Help> {
+pub(super) fn all_pairs(graph: &Graph, step: StepId) -> Option<Help> {
     let (Some(Op::Pointwise(sign @ ("+" | "-" | "*" | "/"))), &[a, b]) =
         (super::op(graph, step), names::step_operands(graph, step))
     else {
@@ -187,7 +187,7 @@ fn faces(axes: &[&String], other: &[String]) -> bool {
 
 /// Advice for a leaf of which only outputs are declared, if these begin with the batch of the
 /// other operand.
-pub(super) fn batch_as_output(graph: &Graph, step: u32) -> Option<String> {
+pub(super) fn batch_as_output(graph: &Graph, step: StepId) -> Option<String> {
     let operands = names::step_operands(graph, step);
     operands.iter().find_map(|tensor| {
         let output = super::known_row(graph, *tensor, Kind::Output).filter(|_| only_output(graph, *tensor))?;
@@ -214,7 +214,7 @@ pub(super) fn declared_outputs(graph: &Graph, tensor: Tensor) -> Option<Vec<Stri
 
 /// Returns true if a tensor is declared data with outputs alone.
 pub(super) fn only_output(graph: &Graph, tensor: Tensor) -> bool {
-    let step = graph.tensors.get(tensor.index()).and_then(|data| graph.steps.get(data.step as usize));
+    let step = graph.tensors.get(tensor.index()).and_then(|data| graph.steps.get(data.step.index()));
     let [batch, input, _] = graph.rows(tensor);
     matches!(step, Some(Step::Leaf { leaf: Leaf::Data, .. })) && batch.is_empty() && input.is_empty()
 }

@@ -8,7 +8,7 @@ use broadloom_spec::Kind;
 use super::{Case, chain, ranks, walk};
 use crate::error::{self, Error, ErrorKind};
 use crate::size::range_text;
-use crate::step::{Leaf, Step, Tensor};
+use crate::step::{Leaf, Step, StepId, Tensor};
 use crate::symbols::read;
 use crate::{Graph, names};
 
@@ -49,7 +49,7 @@ pub(super) fn explain_range(
     let about = |what: String| super::error_at(graph, ErrorKind::Range, case.refused, &what);
     let mut error = match size {
         // What is said of the size itself needs no subject.
-        Some(size) if matches!(graph.steps.get(case.refused as usize), Some(Step::Size(..))) => {
+        Some(size) if matches!(graph.steps.get(case.refused.index()), Some(Step::Size(..))) => {
             let left = range_text((lo, Some(hi).filter(|hi| *hi != u64::MAX)));
             let message = format!("`{name}` cannot be {size} here: the program leaves {left}");
             Error::new(ErrorKind::Range, message)
@@ -60,7 +60,7 @@ pub(super) fn explain_range(
         }
     };
     for step in steps_of(graph, case) {
-        if let Some(Step::Dim(..)) = graph.steps.get(step as usize) {
+        if let Some(Step::Dim(..)) = graph.steps.get(step.index()) {
             error = error
                 .with_end(error::MessageLine::at(step, format!("declared {}", names::subject(graph, step))));
         }
@@ -121,13 +121,14 @@ fn declared_with(
 }
 
 /// The steps of a case, in order.
-fn steps_of(graph: &Graph, case: Case<'_>) -> Vec<u32> {
-    let mut steps: Vec<u32> = case.core.constraints.iter().map(|id| super::origin(graph, *id).step).collect();
+fn steps_of(graph: &Graph, case: Case<'_>) -> Vec<StepId> {
+    let mut steps: Vec<StepId> =
+        case.core.constraints.iter().map(|id| super::origin(graph, *id).step).collect();
     steps.dedup();
     steps
 }
 
 /// The results and the operands of a step.
-fn tensors_of(graph: &Graph, step: u32) -> Vec<Tensor> {
+fn tensors_of(graph: &Graph, step: StepId) -> Vec<Tensor> {
     names::step_results(graph, step).chain(names::step_operands(graph, step).iter().copied()).collect()
 }

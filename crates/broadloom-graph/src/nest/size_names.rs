@@ -56,7 +56,7 @@ fn all_size_names(graph: &mut Graph) -> Result<Arc<SizeNames>, Error> {
     }
     if !known.is_empty() {
         let mut reading = Reading::new(graph, &shapes);
-        for step in 0..graph.steps.len() as u32 {
+        for step in graph.step_ids() {
             // An assignment says nothing about the names of the tensor it assigns to.
             let makes = |tensor: Tensor| graph.tensors[tensor.index()].step == step;
             if names::step_operands(graph, step).is_empty() || !names::step_results(graph, step).all(makes) {

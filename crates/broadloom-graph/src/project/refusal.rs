@@ -27,7 +27,7 @@ use crate::error::{Error, ErrorKind, MessageLine, Remedy};
 use crate::shape::Shapes;
 use crate::spec_axis::{Spot, spec_axes};
 use crate::spec_options::Accumulate;
-use crate::step::{Tensor, place};
+use crate::step::{StepId, Tensor, place};
 use crate::{Graph, names, rust_code, spec_axis};
 
 /// A nest that runs, but cannot be what is meant. Tensors are given by their place in the nest.
@@ -167,7 +167,7 @@ impl Reading<'_> {
         tensors: &[Tensor],
         places: &[Occurrence],
         results: usize,
-        step: u32,
+        step: StepId,
     ) -> Error {
         let words = Words { graph: self.graph, shapes: self.shapes, step, tensors, results };
         let site = |axis: AxisId| {
@@ -198,7 +198,7 @@ impl Reading<'_> {
     }
 
     /// Explains why a nest is refused.
-    pub(super) fn refused(&self, mistake: Mistake, nest: &Projected, step: u32) -> Error {
+    pub(super) fn refused(&self, mistake: Mistake, nest: &Projected, step: StepId) -> Error {
         let (tensors, results) = (&nest.tensors[..], nest.results);
         let words = Words { graph: self.graph, shapes: self.shapes, step, tensors, results };
         match mistake {
@@ -212,14 +212,14 @@ impl Reading<'_> {
 }
 
 /// The error for a leaf, which has no loop nest.
-pub(super) fn not_computed(graph: &Graph, step: u32) -> Error {
+pub(super) fn not_computed(graph: &Graph, step: StepId) -> Error {
     let message = format!("{} is not computed, so it has no loop nest", names::subject(graph, step));
     Error::new(ErrorKind::Use, message).about_step(step).with_help("ask for the result of an operation")
 }
 
 /// The error for a conversion that changes the number of elements: axes do not tell from which
 /// elements each new one is made.
-pub(super) fn conversion(graph: &Graph, shapes: &Shapes, step: u32, from: Tensor, to: Tensor) -> Error {
+pub(super) fn conversion(graph: &Graph, shapes: &Shapes, step: StepId, from: Tensor, to: Tensor) -> Error {
     let (name, own) =
         (names::label_of(graph, from), names::name_of(graph, to).map_or("the result".into(), quoted));
     let end = |text: &str, tensor: Tensor| {
@@ -255,7 +255,7 @@ struct Site {
 struct Words<'a> {
     graph: &'a Graph,
     shapes: &'a Shapes,
-    step: u32,
+    step: StepId,
     tensors: &'a [Tensor],
     results: usize,
 }

@@ -5,7 +5,7 @@ use broadloom_core::{Closed, Constraint, DimTerm, DimVar, Need, Role, RowTerm, S
 use broadloom_spec::{Kind, SpecNames};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::{Choices, Made, RowVariable, Variable, forms, fresh_symbol, one_symbol};
+use super::{Choices, RowVariable, SchemeInstance, Variable, forms, fresh_symbol, one_symbol};
 use crate::declaration::StatedNames;
 use crate::error::Error;
 use crate::shape::{Axis, Shape};
@@ -20,7 +20,7 @@ pub(super) fn instance(
     (arguments, others): (&[Tensor], &[Tensor]),
     stated: &StatedNames,
     choices: &Choices,
-) -> Result<Made, Error> {
+) -> Result<SchemeInstance, Error> {
     let mut instance = Instance {
         graph: graph.clone(),
         stated: stated.clone(),
@@ -54,7 +54,7 @@ pub(super) fn instance(
         .into_iter()
         .map(|(tensor, kind)| Ok((tensor, kind, shape(&tensor)?)))
         .collect::<Result<Vec<_>, Error>>()?;
-    Ok(Made { instance, asked, shapes, given })
+    Ok(SchemeInstance { instance, asked, shapes, given })
 }
 
 /// The outcome for a fresh variable in a row.

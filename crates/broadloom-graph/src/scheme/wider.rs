@@ -4,14 +4,14 @@ use broadloom_core::{DimTerm, Role, Symbol};
 use broadloom_spec::Kind;
 use rustc_hash::FxHashMap;
 
-use super::{Made, RowVariable, fresh_symbol};
+use super::{RowVariable, SchemeInstance, fresh_symbol};
 use crate::shape::Axis;
 use crate::step::{Aspect, RowRef, Step, Tensor, place};
 use crate::symbols::read;
 use crate::{Graph, final_shapes};
 
 /// True if what holds for a row variable of one axis also holds for one of two: the body does not look inside.
-pub(super) fn holds_wider(graph: &Graph, made: &Made, row: &RowVariable) -> bool {
+pub(super) fn holds_wider(graph: &Graph, made: &SchemeInstance, row: &RowVariable) -> bool {
     let mut graph = graph.clone();
     let mut new: FxHashMap<Symbol, Vec<Symbol>> = FxHashMap::default();
     let rows = made.instance.rows.iter().map(|each| each.symbol);

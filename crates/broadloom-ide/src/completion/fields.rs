@@ -49,7 +49,7 @@ fn captured(analysis: &Analysis, span: Span) -> Vec<Completion> {
 /// The parameters and layers that a layer has made, by its path.
 pub(super) fn parameters(analysis: &Analysis, layer: &str) -> Vec<Completion> {
     let prefix = format!("{layer}.");
-    let field = |made: &broadloom_lang::Made| {
+    let field = |made: &broadloom_lang::NamedTensor| {
         let rest = made.name.strip_prefix(&prefix)?;
         Some(match rest.split_once('.') {
             Some((inner, _)) => Completion::new(inner, "layer", ""),

@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 
-use super::layered::{Edge, Item, Layout, Role, layout};
+use super::layered::{Edge, Layout, PlacedBox, Role, layout};
 use super::picture::{Drawn, Output, Picture};
 
 /// The width of a letter in boxes and on edges, where all have the same width.
@@ -45,7 +45,7 @@ enum Child {
 #[derive(Default)]
 struct Inside {
     layout: Layout,
-    items: Vec<Item>,
+    items: Vec<PlacedBox>,
     edges: Vec<Edge>,
     children: Vec<Child>,
     width: f64,
@@ -143,12 +143,12 @@ fn inside(picture: &Picture, frame: Option<usize>, frames: &[Inside]) -> Inside 
                 Child::Box(at) => {
                     let drawn = &picture.boxes[at];
                     let role = if drawn.kind.is_leaf() { Role::Leaf } else { Role::Usual };
-                    Item { width: outer_width(drawn), height: box_size(drawn).1, role }
+                    PlacedBox { width: outer_width(drawn), height: box_size(drawn).1, role }
                 }
                 Child::Frame(at) => {
                     let reads = !frames[at].inputs.is_empty();
                     let role = if reads { Role::Usual } else { Role::Leaf };
-                    Item { width: frames[at].width, height: frames[at].height, role }
+                    PlacedBox { width: frames[at].width, height: frames[at].height, role }
                 }
             });
             result.items.len() - 1
@@ -163,9 +163,9 @@ fn inside(picture: &Picture, frame: Option<usize>, frames: &[Inside]) -> Inside 
         if from.is_none() && into.is_none() || from == into {
             continue;
         }
-        let port = |role, ports: &mut FxHashMap<Output, usize>, items: &mut Vec<Item>| {
+        let port = |role, ports: &mut FxHashMap<Output, usize>, items: &mut Vec<PlacedBox>| {
             *ports.entry(output).or_insert_with(|| {
-                items.push(Item { width: 8.0, height: 0.0, role });
+                items.push(PlacedBox { width: 8.0, height: 0.0, role });
                 items.len() - 1
             })
         };

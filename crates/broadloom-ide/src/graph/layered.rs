@@ -12,7 +12,7 @@ use std::cmp::Ordering;
 
 /// A box to be placed.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Item {
+pub(super) struct PlacedBox {
     pub width: f64,
     pub height: f64,
     pub role: Role,
@@ -66,7 +66,7 @@ const STEPS: usize = 400_000;
 
 /// Lays out a graph. Edges must go from smaller to larger numbers, except from leaves; other edges
 /// are drawn, but do not affect the layout.
-pub(super) fn layout(items: &[Item], edges: &[Edge]) -> Layout {
+pub(super) fn layout(items: &[PlacedBox], edges: &[Edge]) -> Layout {
     if items.is_empty() {
         return Layout::default();
     }
@@ -77,7 +77,7 @@ pub(super) fn layout(items: &[Item], edges: &[Edge]) -> Layout {
     graph.finish(items, edges)
 }
 
-fn ranks(items: &[Item], edges: &[Edge]) -> Vec<usize> {
+fn ranks(items: &[PlacedBox], edges: &[Edge]) -> Vec<usize> {
     let mut below: Vec<Vec<usize>> = vec![Vec::new(); items.len()];
     for edge in edges.iter().filter(|edge| goes_down(items, edge)) {
         below[edge.from].push(edge.to);
@@ -119,7 +119,7 @@ fn ranks(items: &[Item], edges: &[Edge]) -> Vec<usize> {
 }
 
 /// Returns true if an edge affects the layout.
-fn goes_down(items: &[Item], edge: &Edge) -> bool {
+fn goes_down(items: &[PlacedBox], edge: &Edge) -> bool {
     matches!(items[edge.from].role, Role::Leaf | Role::Top)
         || items[edge.to].role == Role::Bottom
         || edge.from < edge.to
@@ -151,7 +151,7 @@ struct Ranked {
 }
 
 impl Ranked {
-    fn new(items: &[Item], edges: &[Edge], ranks: &[usize]) -> Ranked {
+    fn new(items: &[PlacedBox], edges: &[Edge], ranks: &[usize]) -> Ranked {
         let spot = |rank, width, passes, leaf| Spot {
             rank,
             width,
@@ -398,7 +398,7 @@ impl Ranked {
         if weights == 0.0 { (this.x, 0.05 * force) } else { (sum / weights, weights * force) }
     }
 
-    fn finish(self, items: &[Item], edges: &[Edge]) -> Layout {
+    fn finish(self, items: &[PlacedBox], edges: &[Edge]) -> Layout {
         let left = self.spots.iter().map(|spot| spot.x - spot.width / 2.0).fold(f64::INFINITY, f64::min);
         let right = self.spots.iter().map(|spot| spot.x + spot.width / 2.0).fold(f64::NEG_INFINITY, f64::max);
         let mut tops = vec![0.0; self.rows.len()];
@@ -470,8 +470,8 @@ fn inversions(values: &mut [f64]) -> usize {
 mod tests {
     use super::*;
 
-    fn boxes(count: usize) -> Vec<Item> {
-        vec![Item { width: 40.0, height: 20.0, role: Role::Usual }; count]
+    fn boxes(count: usize) -> Vec<PlacedBox> {
+        vec![PlacedBox { width: 40.0, height: 20.0, role: Role::Usual }; count]
     }
 
     fn edge(from: usize, to: usize) -> Edge {

@@ -9,7 +9,7 @@
 //! | number | part of the box that uses it |
 //! | tensors that depend on gradients, or that only assignments read | nothing: not the model |
 
-use broadloom::{LeafKind, Node, Shapes, Tensor};
+use broadloom::{LeafKind, Node, Shapes, StepId, Tensor};
 use broadloom_diagnostics::Span;
 use broadloom_lang::Program;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -267,7 +267,7 @@ impl<'p> Drawing<'p> {
         else {
             return None;
         };
-        let origin = |step: usize| self.program.origins.get(step).map(|origin| origin.inner);
+        let origin = |step: StepId| self.program.origins.get(step).map(|origin| origin.inner);
         let same = graph.step_of(whole).and_then(origin) == origin(step);
         let counted = self.leaf(size) == Some(LeafKind::Size) && self.leaf(whole).is_none();
         (!self.choice.all && same && counted && graph.name_of(whole).is_none()).then_some(whole)

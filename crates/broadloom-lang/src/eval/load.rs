@@ -7,7 +7,7 @@ use broadloom::Array;
 use broadloom::files::{FileError, FileErrorKind, read_array, read_arrays};
 use broadloom_diagnostics::Span;
 
-use super::loaded::{self, Found};
+use super::loaded::{self, FoundArray};
 use super::{call, weights};
 use crate::codes;
 use crate::eval::given::Call;
@@ -78,7 +78,7 @@ pub(crate) fn load(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
 }
 
 /// The content of a file: what was read before an edit, if the file is still the same.
-fn read_or_kept(eval: &mut Eval<'_>, path: &Path, key: Option<&str>) -> Result<Found, FileError> {
+fn read_or_kept(eval: &mut Eval<'_>, path: &Path, key: Option<&str>) -> Result<FoundArray, FileError> {
     // A file that changes while it is read has changed afterwards.
     let stamp = loaded::stamp(path);
     eval.data_files.push((path.to_path_buf(), stamp));

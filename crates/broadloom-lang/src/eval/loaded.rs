@@ -20,7 +20,7 @@ pub(crate) fn stamp(file: &Path) -> Stamp {
 }
 
 /// The array with a name, or the only one if no name is given, and the names of all arrays.
-pub(super) type Found = (Option<Rc<Array>>, Vec<String>);
+pub(super) type FoundArray = (Option<Rc<Array>>, Vec<String>);
 
 /// Arrays by their files and names.
 #[derive(Default)]
@@ -30,7 +30,7 @@ pub(crate) struct Loaded {
 
 struct Kept {
     stamp: Stamp,
-    found: Found,
+    found: FoundArray,
     /// The number of checks since it was asked for.
     age: u32,
 }
@@ -45,7 +45,7 @@ impl Loaded {
     }
 
     /// The array of a file that has not changed since it was read.
-    pub(super) fn find(&mut self, file: &Path, key: Option<&str>, stamp: &Stamp) -> Option<Found> {
+    pub(super) fn find(&mut self, file: &Path, key: Option<&str>, stamp: &Stamp) -> Option<FoundArray> {
         let kept = self.arrays.get_mut(&(file.to_path_buf(), key.map(String::from)))?;
         // Without a time, a change may leave no trace.
         let is_same = kept.stamp == *stamp && stamp.is_some_and(|(_, changed)| changed.is_some());
@@ -53,7 +53,7 @@ impl Loaded {
     }
 
     /// Keeps what was read from a file.
-    pub(super) fn keep(&mut self, file: &Path, key: Option<&str>, stamp: Stamp, found: Found) {
+    pub(super) fn keep(&mut self, file: &Path, key: Option<&str>, stamp: Stamp, found: FoundArray) {
         self.arrays.insert((file.to_path_buf(), key.map(String::from)), Kept { stamp, found, age: 0 });
     }
 }

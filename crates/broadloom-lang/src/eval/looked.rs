@@ -7,6 +7,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Eval;
+use super::around::names_from_around;
 use super::interface::fingerprint;
 use crate::value::{Function, Value};
 
@@ -58,7 +59,7 @@ fn of(eval: &Eval<'_>, looked: &mut Looked, function: &Function, depth: usize) -
     }
     // A function that is on the way to itself has none, unless it calls itself directly.
     looked.known.insert(function, None);
-    let mut names: Vec<_> = eval.names_from_around(function).into_iter().collect();
+    let mut names: Vec<_> = names_from_around(eval, function).into_iter().collect();
     names.sort_by_key(|name| eval.text(*name));
     let mut parts = vec![eval.sources.slice(function.span).to_string()];
     let mut is_whole = true;

@@ -21,7 +21,8 @@
 //! | `replay` | bodies that do the same again, without walking them |
 //! | `act`, `watched` | nothing: operations on the graph as data, and a graph that notices who looks at it |
 //! | `contract` | written signatures |
-//! | `scheme` | bodies of functions with open arguments, aside from the program |
+//! | `aside`, `around` | bodies of functions with open arguments, aside from the program; the names that they take from around them |
+//! | `scheme` | signatures and mistakes of functions, from such a walk |
 //! | `unapplied` | nothing: it checks the names in functions that are never applied |
 //! | `unknown`, `tried` | bodies with arguments of which nothing is known; functions of the language with values of each kind |
 //! | `spec` | operations by a spec, and captured sizes |
@@ -38,6 +39,8 @@ mod action;
 pub(crate) mod advice;
 mod applied;
 mod apply;
+mod around;
+mod aside;
 mod averaged;
 mod axis_names;
 mod bound_names;
@@ -92,7 +95,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::codes;
 use crate::plan::{Action, Plan};
-use crate::program::{Dim, Made, Options, Origin, Written};
+use crate::program::{Dim, NamedTensor, Options, Origin, Origins, Written};
 use crate::syntax::ast::{ExprId, ExprKind, File, Ident, Name, Names, Statement};
 use crate::value::{BuiltinId, Defining, Function, Layer, Scope, Value};
 use taken_names::TakenNames;
@@ -124,13 +127,13 @@ pub(crate) struct Eval<'o> {
     pub diagnostics: Vec<Diagnostic>,
     pub plan: Plan,
     /// The origin of each step of the graph.
-    pub origins: Vec<Origin>,
+    pub origins: Origins,
     /// The functions that were applied.
     pub applied: Vec<Applied>,
     /// The innermost function that is being applied.
     application: Option<u32>,
     /// The tensors that have a name, in order.
-    pub made: Vec<Made>,
+    pub made: Vec<NamedTensor>,
     /// The names that declared shapes have for axes.
     pub axis_names: Vec<AxisName>,
     pub dims: Vec<Dim>,
@@ -196,7 +199,7 @@ pub(crate) struct Eval<'o> {
     /// The number of mistakes reported so far.
     errors: usize,
     /// The state that is kept apart from the program while a body is walked for its scheme.
-    aside: Option<scheme::Aside>,
+    aside: Option<aside::Aside>,
     /// True if bodies are walked aside only as far as that takes little time.
     is_brief: bool,
     /// The number of tensors that were copied for that.
@@ -265,7 +268,7 @@ impl<'o> Eval<'o> {
             graph: Watched::default(),
             diagnostics: Vec::new(),
             plan: Plan::default(),
-            origins: Vec::new(),
+            origins: Origins::default(),
             applied: Vec::new(),
             application: None,
             made: Vec::new(),
@@ -458,7 +461,7 @@ impl<'o> Eval<'o> {
     /// Notes where the last steps of the graph come from.
     fn note_origins(&mut self, span: Span) {
         let origin = Origin { span: self.place(span), inner: span, application: self.application };
-        self.origins.resize(self.graph.quiet().steps(), origin);
+        self.origins.extend_to(self.graph.quiet().steps(), origin);
     }
 
     /// The value of a name here.
@@ -510,7 +513,7 @@ impl<'o> Eval<'o> {
             return;
         }
         let level = self.calls.len();
-        self.made.push(Made { name, tensor, span: self.place(span), level });
+        self.made.push(NamedTensor { name, tensor, span: self.place(span), level });
     }
 
     /// A name that is not taken: the one asked for, or the first free one of `name2`, `name3`, …

@@ -3,13 +3,15 @@
 
 use std::borrow::Cow;
 
-use broadloom::{Axis, Error, ErrorKind, MessageLine, Node, PartialAxis, Remedy, Tensor, example_shape};
+use broadloom::{
+    Axis, Error, ErrorKind, MessageLine, Node, PartialAxis, Remedy, StepId, Tensor, example_shape,
+};
 use broadloom_diagnostics::{Advice, Diagnostic, Fact, Help, Label, Link, Role, Span};
 
 use super::advice::{blame, causes, code::in_loom, makers, windows};
 use super::{Eval, Evaluated, Reported, reporting};
 use crate::codes;
-use crate::program::{Dim, Origin, Program};
+use crate::program::{Dim, Origin, Origins, Program};
 
 /// Reports an error of the graph.
 pub(super) fn refused<T>(eval: &mut Eval<'_>, error: &Error, span: Span) -> Evaluated<T> {
@@ -134,7 +136,7 @@ impl Program {
     }
 
     /// Advice for a parameter of a layer of the library that reads an axis without a size.
-    fn unit_that_is_read(&self, step: usize) -> Option<String> {
+    fn unit_that_is_read(&self, step: StepId) -> Option<String> {
         self.origins.get(step).filter(|origin| origin.span != origin.inner)?;
         let operands = |tensor: Tensor| match self.graph.node(tensor) {
             Some(Node::Operation { operands, .. }) => operands.to_vec(),
@@ -202,7 +204,7 @@ impl Program {
             let made = self.graph.set_sizes(&[(&name, size)]);
             let declared = self.dims.iter().rev().find(|dim| dim.name == name).map(|dim| dim.span);
             let span = declared.unwrap_or(Span::empty(self.main, 0));
-            self.origins.resize(self.graph.steps(), Origin { span, inner: span, application: None });
+            self.origins.extend_to(self.graph.steps(), Origin { span, inner: span, application: None });
             if let Err(error) = made {
                 let mut wrong = diagnosed(&error, span, &self.origins);
                 if let Some(known) = known {
@@ -269,7 +271,7 @@ impl Program {
             let mut graph = self.graph.clone();
             let Err(error) = graph.set_sizes(&[(&name, size)]) else { continue };
             let mut origins = self.origins.clone();
-            origins.resize(graph.steps(), Origin { span, inner: span, application: None });
+            origins.extend_to(graph.steps(), Origin { span, inner: span, application: None });
             let wrong = left_out(diagnosed(&error, span, &origins), (&name, "is"), size, left);
             self.diagnostics.push(wrong);
         }
@@ -277,7 +279,7 @@ impl Program {
 }
 
 /// An error of the graph as a diagnostic.
-pub(crate) fn diagnosed(error: &Error, span: Span, origins: &[Origin]) -> Diagnostic {
+pub(crate) fn diagnosed(error: &Error, span: Span, origins: &Origins) -> Diagnostic {
     let origin = |part: &MessageLine| part.step.and_then(|step| origins.get(step)).copied();
     // The sentences of these errors name a routine, and routines have no names in the text.
     let message = match (error.kind(), error.tensor()) {
@@ -292,7 +294,7 @@ pub(crate) fn diagnosed(error: &Error, span: Span, origins: &[Origin]) -> Diagno
     }
     for (number, end) in error.ends().iter().enumerate() {
         // A refused operation has no step yet: its place is that of the message.
-        let refused = end.step.filter(|step| error.step() == Some(*step) && *step >= origins.len());
+        let refused = end.step.filter(|step| error.step() == Some(*step) && step.index() >= origins.len());
         match origin(end).map(|origin| origin.span).or(refused.map(|_| span)) {
             Some(place) if place == span => {
                 // One place may be both ends, for different reasons.

@@ -1,109 +1,25 @@
-//! Schemes of functions: a body is walked once with open arguments, on a graph of its own.
+//! Schemes of functions: what the walk of a body with open arguments says of its shapes, as a signature, and of its mistakes.
 //!
-//! An argument of the configuration is a size with its own name, which serves wherever a number does that nothing looks
-//! at; what a function is applied to is a tensor of which nothing is known, unless the body declares shapes with it.
-//! Where the body needs more than that (a text, a list, a function, a number that decides what is done), it is not walked
-//! further, and the signature says what it waits for. Nothing that is walked here is part of the program.
+//! Where the body needs to know more of its arguments (a text, a list, a function, a number that decides what is done), it is not
+//! walked further, and the signature says what it waits for.
 
 use std::rc::Rc;
 use std::sync::Arc;
 
-use broadloom::{Graph, StatedNames, Tensor};
-use broadloom_diagnostics::{Diagnostic, Sources, Span};
-use rustc_hash::{FxHashMap, FxHashSet};
+use broadloom::Tensor;
+use broadloom_diagnostics::{Diagnostic, Span};
+use rustc_hash::FxHashSet;
 
-use super::bound_names::bound_by_def;
+use super::aside::{WalkMode, Walked, is_about_shapes};
 use super::contract::states_shapes;
-use super::unknown::{Unknown, is_unknown};
-use super::{Eval, Evaluated, Frame, MOST_WORK, Reported, contract, unapplied};
+use super::{Eval, Frame, Reported, contract};
 use crate::codes;
-use crate::eval::given::Given;
 use crate::program::Asked;
 use crate::signature::{self, ArgumentShape, NotInferred, Scheme, Signature};
-use crate::syntax::ast::{Argument, AxisKind, Body, Expr, ExprKind, Name, Shape, Statement, StatementKind};
-use crate::value::{Defining, Function, Layer, Scope, Value};
+use crate::syntax::ast::{Argument, Body, Expr, ExprKind, Name, Shape, Statement, StatementKind};
+use crate::value::{Function, Layer, Value};
 
-/// The least size of an argument that is a size: one would be taken for an axis that broadcasts.
-const LEAST: u64 = 2;
-
-/// The number of expressions of a body that are evaluated if its signature was not asked for.
-const BRIEF: u64 = 200_000;
-/// So many tensors are copied for that, in all, for functions that use what is around them.
-const MOST_COPIED: usize = 2_000_000;
-/// Functions that nobody applies are looked at so many functions deep.
-const DEEPEST: usize = 16;
-
-/// Layers of the program have twins while a body is walked aside, so that the walk leaves nothing in them.
-#[derive(Default)]
-pub(super) struct Aside {
-    own: FxHashSet<*const Layer>,
-    twins: FxHashMap<*const Layer, Rc<Layer>>,
-    /// The number of bodies that are walked aside, this one included, each inside of the one before.
-    depth: usize,
-    /// True if sizes that are arguments may turn out to be equal.
-    is_loose: bool,
-    /// Nothing is known of the arguments, not even their kinds.
-    pub(super) unknown: Option<Unknown>,
-    /// True if these are those of the function itself, and not only of one around it.
-    is_unknown: bool,
-    /// True if the body asks whether it is applied in training.
-    pub(super) asks_training: bool,
-    /// True if the body takes more steps than are walked.
-    pub(super) is_cut: bool,
-    /// The names of the last signature that was stated: when the walk ends, those of the function itself.
-    stated: StatedNames,
-}
-
-/// The way in which a body is walked.
-#[derive(Clone, Copy, Default)]
-struct Way {
-    /// Sizes that are arguments may turn out to be equal.
-    is_loose: bool,
-    /// As it is applied after training.
-    is_inference: bool,
-    /// Nothing is known of the arguments, not even their kinds.
-    is_unknown: bool,
-}
-
-/// A body that was walked with open arguments.
-struct Walked {
-    graph: Graph,
-    /// The number of tensors before the walk: those of the program, if the body uses them.
-    before: usize,
-    /// The arguments that are open tensors.
-    open: Vec<(Name, Tensor)>,
-    /// The result of the application.
-    result: Evaluated<Value>,
-    /// The names of the signature that the function states.
-    stated: StatedNames,
-    /// The mistakes in the body.
-    diagnostics: Vec<Diagnostic>,
-    /// The beginning of the names of its parameters.
-    prefix: String,
-    /// True if the body asks whether it is applied in training.
-    asks_training: bool,
-    /// True if the body takes more steps than are walked.
-    is_cut: bool,
-}
-
-impl Walked {
-    /// A body that was not walked.
-    fn nothing() -> Walked {
-        Walked {
-            graph: Graph::new(),
-            before: 0,
-            open: Vec::new(),
-            result: Err(Reported),
-            stated: StatedNames::default(),
-            diagnostics: Vec::new(),
-            prefix: String::new(),
-            asks_training: false,
-            is_cut: true,
-        }
-    }
-}
-
-impl<'o> Eval<'o> {
+impl Eval<'_> {
     /// The signatures that are asked for.
     pub(crate) fn signatures(&mut self, asked: &Asked) -> Vec<Signature> {
         let functions = match asked {
@@ -154,7 +70,7 @@ impl<'o> Eval<'o> {
     /// The signature of a function as it is defined, or of a layer with its configuration.
     pub(super) fn signature(&mut self, function: &Rc<Function>, layer: Option<&Layer>) -> Signature {
         let config = layer.map(|layer| &layer.config[..]);
-        let walked = self.walk(function, config, Way::default());
+        let walked = self.walk(function, config, WalkMode::default());
         let scheme = match self.mistake_of(function, config, &walked) {
             Some(mistake) => Err(NotInferred::Wrong(mistake)),
             None => self.scheme_of(function, &walked),
@@ -203,7 +119,7 @@ impl<'o> Eval<'o> {
         if walked.result.is_ok() || walked.diagnostics.iter().any(is_about_shapes) {
             return None;
         }
-        let way = Way { is_unknown: true, ..Way::default() };
+        let way = WalkMode { is_unknown: true, ..WalkMode::default() };
         let unknown = self.walk_once(function, config, way);
         unknown.diagnostics.iter().find(|each| each.is_error()).map(|each| each.message.clone())
     }
@@ -272,13 +188,6 @@ impl<'o> Eval<'o> {
         contract::broken_promise(self, function, scheme, &arguments.chain(result).collect::<Vec<_>>())
     }
 
-    /// Notes the names of a signature, when the application that states it ends.
-    pub(super) fn note_stated(&mut self, names: StatedNames) {
-        if let Some(aside) = &mut self.aside {
-            aside.stated = names;
-        }
-    }
-
     /// The arguments that a body needs to know before it can be walked on.
     fn waits_for(&self, function: &Function, wrong: Option<&Diagnostic>) -> String {
         let def = &function.def;
@@ -312,7 +221,7 @@ impl<'o> Eval<'o> {
 
     /// Walks a body in all ways in which it may be applied, until one has a mistake.
     fn check_ways(&mut self, function: &Rc<Function>, is_applied: bool) {
-        let walked = self.walk(function, None, Way::default());
+        let walked = self.walk(function, None, WalkMode::default());
         let is_right = !walked.diagnostics.iter().any(is_about_shapes);
         // What an application walks was found to be right or wrong there, but for what a signature promises.
         let is_known = is_applied && !states_shapes(function);
@@ -320,7 +229,7 @@ impl<'o> Eval<'o> {
             return;
         }
         if walked.asks_training {
-            let inference = self.walk(function, None, Way { is_inference: true, ..Way::default() });
+            let inference = self.walk(function, None, WalkMode { is_inference: true, ..WalkMode::default() });
             if self.report_walked(function, &inference) {
                 return;
             }
@@ -329,7 +238,7 @@ impl<'o> Eval<'o> {
         if is_clear && !has_ways(function) {
             return;
         }
-        let unknown = self.walk_once(function, None, Way { is_unknown: true, ..Way::default() });
+        let unknown = self.walk_once(function, None, WalkMode { is_unknown: true, ..WalkMode::default() });
         for diagnostic in unknown.diagnostics.into_iter().filter(Diagnostic::is_error) {
             let place = diagnostic.primary().map(|label| label.span);
             let is_here = |known: &Diagnostic| {
@@ -345,8 +254,9 @@ impl<'o> Eval<'o> {
     pub(super) fn own_mistakes(&mut self, layer: &Layer) -> Vec<(&'static str, Option<Span>)> {
         self.is_brief = true;
         let config = Some(&layer.config[..]);
-        let tensors = self.walk(&layer.function, config, Way::default());
-        let unknown = self.walk_once(&layer.function, config, Way { is_unknown: true, ..Way::default() });
+        let tensors = self.walk(&layer.function, config, WalkMode::default());
+        let unknown =
+            self.walk_once(&layer.function, config, WalkMode { is_unknown: true, ..WalkMode::default() });
         self.is_brief = false;
         let shapes = tensors.diagnostics.iter().filter(|each| is_about_shapes(each));
         let all = shapes.chain(&unknown.diagnostics);
@@ -380,293 +290,6 @@ impl<'o> Eval<'o> {
             Err(_) => {}
         }
         self.errors > before
-    }
-
-    /// Walks the body of a function with open arguments.
-    fn walk(&mut self, function: &Rc<Function>, config: Option<&[Value]>, way: Way) -> Walked {
-        let walked = self.walk_once(function, config, way);
-        if !walked.diagnostics.iter().any(is_about_shapes) {
-            return walked;
-        }
-        // Two arguments may have to be the same size, which is no mistake.
-        let loose = self.walk_once(function, config, Way { is_loose: true, ..way });
-        if loose.diagnostics.iter().any(is_about_shapes) { walked } else { loose }
-    }
-
-    fn walk_once(&mut self, function: &Rc<Function>, config: Option<&[Value]>, way: Way) -> Walked {
-        let captures = self.captures(function, &mut FxHashSet::default());
-        if captures && self.is_brief {
-            self.copied += self.graph.len();
-            if self.copied > MOST_COPIED {
-                return Walked::nothing();
-            }
-        }
-        let mut aside = self.aside(captures, way);
-        let before = aside.graph.len();
-        let (open, prefix, result) = aside.walk_here(function, config);
-        // Functions inside of the body that it does not apply.
-        if way.is_unknown && self.is_brief && aside.depth_of_walks() <= DEEPEST {
-            unapplied::look_at_unapplied(&mut aside, Some(function.span));
-        }
-        let found = std::mem::take(&mut aside.diagnostics);
-        let graph = std::mem::take(&mut aside.graph);
-        self.sources = std::mem::replace(&mut aside.sources, Sources::new());
-        self.names = std::mem::take(&mut aside.names);
-        self.copied = aside.copied;
-        let state = aside.aside.take().unwrap_or_default();
-        let stated = if states_shapes(function) { state.stated } else { StatedNames::default() };
-        Walked {
-            graph: graph.into_inner(),
-            before,
-            open,
-            result,
-            stated,
-            diagnostics: found,
-            prefix,
-            asks_training: state.asks_training,
-            is_cut: state.is_cut,
-        }
-    }
-
-    /// The number of bodies that are walked aside, each inside of the one before.
-    fn depth_of_walks(&self) -> usize {
-        self.aside.as_ref().map_or(0, |aside| aside.depth)
-    }
-
-    /// An evaluation beside this one, with the same texts and names; with the same tensors if they are used.
-    fn aside(&mut self, captures: bool, way: Way) -> Eval<'o> {
-        let sources = std::mem::replace(&mut self.sources, Sources::new());
-        let mut aside = Eval {
-            sources,
-            names: std::mem::take(&mut self.names),
-            library: self.library,
-            own_file: self.own_file.clone(),
-            frame: Frame { layer: None, turns: Rc::new([]), subject: None, ..self.frame.clone() },
-            aside: Some(Aside {
-                is_loose: way.is_loose,
-                is_unknown: way.is_unknown,
-                unknown: (way.is_unknown || is_unknown(self)).then(Unknown::default),
-                depth: self.depth_of_walks() + 1,
-                ..Aside::default()
-            }),
-            inference: way.is_inference,
-            defining: Rc::new(Defining::aside()),
-            copied: self.copied,
-            work: if self.is_brief { MOST_WORK - BRIEF } else { 0 },
-            ..Eval::bare(self.options, self.prelude.clone())
-        };
-        if captures {
-            aside.graph = self.graph.clone();
-            aside.origins = self.origins.clone();
-            aside.dims = self.dims.clone();
-            aside.ranged = self.ranged.clone();
-            aside.params = self.params.clone();
-        }
-        aside
-    }
-
-    /// Applies a function to open arguments: which are open tensors, and what its parameters are called begins with.
-    fn walk_here(
-        &mut self,
-        function: &Rc<Function>,
-        config: Option<&[Value]>,
-    ) -> (Vec<(Name, Tensor)>, String, Evaluated<Value>) {
-        let def = function.def.clone();
-        let span = def.name.span;
-        let sizes = self.names_in_shapes(function);
-        let scope = Scope::new(Some(function.scope.clone()));
-        let formal = def.config.as_deref().unwrap_or(&[]);
-        let given = match config {
-            Some(values) => {
-                formal.iter().zip(values).map(|(each, value)| named(each, value.clone())).collect()
-            }
-            None if self.is_own_unknown() => formal.iter().map(|each| named(each, Value::Open)).collect(),
-            None => {
-                formal.iter().filter(|each| each.default.is_none()).map(|each| self.open_size(each)).collect()
-            }
-        };
-        let Ok(config) = self.bound(function, formal, given, &scope, (span, span)) else {
-            return (Vec::new(), String::new(), Err(Reported));
-        };
-        let layer = self.layer(function, scope, config);
-        let (mut open, mut given) = (Vec::new(), Vec::new());
-        for each in &def.arguments {
-            if self.is_own_unknown() {
-                given.push(named(each, Value::Open));
-                continue;
-            }
-            if each.default.is_some() && !self.is_another(function, each) {
-                continue;
-            }
-            if sizes.contains(&each.name.name) {
-                given.push(self.open_size(each));
-                continue;
-            }
-            let text = self.text(each.name.name).to_string();
-            let made = self.ask(each.name.span, |graph| Ok(graph.argument(&text)));
-            if let Ok(tensor) = made {
-                open.push((each.name.name, tensor));
-                given.push(named(each, Value::Tensor(tensor)));
-            }
-        }
-        let result = self.apply_layer(&layer, given, span);
-        let prefix = format!("{}.", self.path_of(&layer));
-        (open, prefix, result)
-    }
-
-    /// Returns true if the arguments of the function that is walked have no kinds.
-    fn is_own_unknown(&self) -> bool {
-        self.aside.as_ref().is_some_and(|aside| aside.is_unknown)
-    }
-
-    /// A size with the name of an argument.
-    fn open_size(&mut self, argument: &Argument) -> Given {
-        let wanted = self.text(argument.name.name).to_string();
-        let is_loose = self.aside.as_ref().is_some_and(|aside| aside.is_loose);
-        let value = self.ask(argument.name.span, |graph| {
-            let taken: Vec<String> = graph.dims().map(str::to_string).collect();
-            let mut name = wanted;
-            while taken.contains(&name) {
-                name.push('_');
-            }
-            if is_loose {
-                graph.dynamic(&name, None)?;
-            } else {
-                graph.dim(&name, LEAST.., None)?;
-            }
-            graph.captured_dim(&name)
-        });
-        named(argument, value.map_or(Value::Mistake, |size| Value::Size(Rc::new(size.into()))))
-    }
-
-    /// True if an argument is another one if it is not given: `memory = x`.
-    fn is_another(&self, function: &Function, argument: &Argument) -> bool {
-        let Some(default) = argument.default else { return false };
-        match function.file.expr(default).kind {
-            ExprKind::Name(name) => function.def.arguments.iter().any(|each| each.name.name == name),
-            _ => false,
-        }
-    }
-
-    /// The names in shapes that a function declares: sizes, where they are arguments.
-    fn names_in_shapes(&self, function: &Function) -> FxHashSet<Name> {
-        let mut found = FxHashSet::default();
-        let mut add = |shape: &Shape| {
-            let axes = shape.batch.iter().flatten().chain(shape.input.iter().flatten()).chain(&shape.output);
-            for axis in axes {
-                match axis.kind {
-                    AxisKind::Name(name) | AxisKind::Row(name) => {
-                        found.insert(name);
-                    }
-                    AxisKind::Expr(id) => {
-                        let inside = function.file.expr(id).span;
-                        let exprs = function.file.exprs_within(function.span);
-                        let names = exprs.filter(|(_, expr)| inside.contains(expr.span));
-                        found.extend(names.filter_map(|(_, expr)| match expr.kind {
-                            ExprKind::Name(name) => Some(name),
-                            _ => None,
-                        }));
-                    }
-                    AxisKind::Size(_) | AxisKind::Any | AxisKind::Rest => {}
-                }
-            }
-        };
-        function.def.result.iter().for_each(&mut add);
-        function.def.arguments.iter().filter_map(|each| each.shape.as_ref()).for_each(&mut add);
-        for (_, expr) in function.file.exprs_within(function.span) {
-            if let ExprKind::Param(param) = &expr.kind {
-                param.shape.iter().for_each(&mut add);
-            }
-        }
-        if let Body::Block(statements) = &function.def.body {
-            for statement in statements {
-                match &statement.kind {
-                    StatementKind::Leaf { shape, .. } | StatementKind::Let { shape, .. } => {
-                        shape.iter().for_each(&mut add);
-                    }
-                    _ => {}
-                }
-            }
-        }
-        found
-    }
-
-    /// True if a function uses tensors or sizes of the program around it, itself or through others.
-    pub(super) fn captures_any(&self, function: &Rc<Function>) -> bool {
-        self.captures(function, &mut FxHashSet::default())
-    }
-
-    /// The same, where some functions have been looked at.
-    fn captures(&self, function: &Rc<Function>, seen: &mut FxHashSet<*const Function>) -> bool {
-        if self.library.contains(&function.def.name.span.source) || !seen.insert(Rc::as_ptr(function)) {
-            return false;
-        }
-        let names = self.names_from_around(function);
-        names.into_iter().filter_map(|name| function.scope.find(name)).any(|value| match value {
-            Value::Function(other) => self.captures(&other, seen),
-            Value::Layer(layer) if layer.function.def.config.is_none() => {
-                self.captures(&layer.function, seen)
-            }
-            Value::Tensor(_)
-            | Value::Size(_)
-            | Value::Layer(_)
-            | Value::List(_)
-            | Value::Inference(_)
-            | Value::Module(_)
-            | Value::Position(_) => true,
-            _ => false,
-        })
-    }
-
-    /// The names in the body and in the shapes of a function that it does not bind itself.
-    pub(super) fn names_from_around(&self, function: &Function) -> FxHashSet<Name> {
-        let mut names: FxHashSet<Name> = self.names_in_shapes(function);
-        for (_, expr) in function.file.exprs_within(function.span) {
-            match &expr.kind {
-                ExprKind::Name(name) => {
-                    names.insert(*name);
-                }
-                // Sizes stand in texts, too.
-                ExprKind::Text(text) => {
-                    let words = text.split(|sign: char| !sign.is_alphanumeric() && sign != '_');
-                    names.extend(words.filter_map(|word| self.names.find(word)));
-                }
-                _ => {}
-            }
-        }
-        let mut own = Vec::new();
-        bound_by_def(&function.def, &mut own);
-        own.iter().for_each(|ident| _ = names.remove(&ident.name));
-        names
-    }
-
-    /// The layer that stands for another one while a body is walked aside: itself, if it was made on the way.
-    pub(super) fn twin(&mut self, layer: &Rc<Layer>) -> Rc<Layer> {
-        let Some(aside) = &mut self.aside else { return layer.clone() };
-        if aside.own.contains(&Rc::as_ptr(layer)) {
-            return layer.clone();
-        }
-        if let Some(twin) = aside.twins.get(&Rc::as_ptr(layer)) {
-            return twin.clone();
-        }
-        let function = layer.function.clone();
-        let scope = Scope::new(Some(function.scope.clone()));
-        for (each, value) in function.def.config.iter().flatten().zip(&layer.config) {
-            scope.bind(each.name.name, value.clone());
-        }
-        let twin = self.layer(&function, scope, layer.config.clone());
-        twin.made_at.set(layer.made_at.get());
-        if let Some(aside) = &mut self.aside {
-            aside.twins.insert(Rc::as_ptr(layer), twin.clone());
-        }
-        twin
-    }
-
-    /// Notes a layer that is made while a body is walked aside.
-    pub(super) fn note_layer(&mut self, layer: &Rc<Layer>) {
-        if let Some(aside) = &mut self.aside {
-            aside.own.insert(Rc::as_ptr(layer));
-        }
     }
 
     /// An argument of a configuration as it is written.
@@ -704,16 +327,6 @@ impl<'o> Eval<'o> {
         };
         function.def.config.iter().flatten().zip(values).map(text).collect()
     }
-}
-
-/// A value for an argument, by its name.
-fn named(argument: &Argument, value: Value) -> Given {
-    Given { name: Some(argument.name), value, span: argument.name.span }
-}
-
-/// True of messages about shapes, which do not depend on what kind of value an argument is.
-fn is_about_shapes(diagnostic: &Diagnostic) -> bool {
-    [codes::MISMATCH, codes::ARITHMETIC, codes::NOTATION].contains(&diagnostic.code) && diagnostic.is_error()
 }
 
 /// The tensors in a value, in order.

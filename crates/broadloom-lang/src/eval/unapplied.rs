@@ -11,6 +11,7 @@ use broadloom_diagnostics::{Diagnostic, Span};
 use rustc_hash::FxHashSet;
 
 use super::advice::foreign;
+use super::around::captures_any;
 use super::bound_names::{bound_by, bound_by_def};
 use super::contract::{names_of, states_shapes};
 use super::{Eval, Evaluated, Frame, Reported, interface, looked};
@@ -45,7 +46,7 @@ pub(super) fn look_at_unapplied(eval: &mut Eval<'_>, around: Option<Span>) {
             |wrong: &Diagnostic| wrong.is_error() && wrong.labels.iter().any(|label| inside(label.span));
         let is_wrong = eval.diagnostics.iter().any(reported);
         // What uses tensors or sizes of the program around it depends on what that does with them.
-        let is_known = is_usual && current.contains(&function.span.source) && !eval.captures_any(&function);
+        let is_known = is_usual && current.contains(&function.span.source) && !captures_any(eval, &function);
         if is_known {
             eval.definitions.by_interface += 1;
             continue;

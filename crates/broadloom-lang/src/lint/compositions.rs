@@ -3,7 +3,7 @@
 //! `@` contracts the inputs of its left operand with the outputs of its right one. Data has outputs only, so on the left it
 //! contracts nothing, and a parameter on the right may be a single number.
 
-use broadloom::{Graph, LeafKind, Node, PartialRow, Shapes, Tensor};
+use broadloom::{Graph, LeafKind, Node, PartialRow, Shapes, StepId, Tensor};
 use broadloom_diagnostics::Diagnostic;
 use rustc_hash::FxHashSet;
 
@@ -116,7 +116,7 @@ pub(crate) fn advice(w: &str, a: &str) -> String {
 }
 
 /// The operands and the step of a composition whose left operand has no inputs, and whose right one is a parameter.
-pub(crate) fn idle(graph: &Graph, tensor: Tensor) -> Option<(Tensor, Tensor, usize)> {
+pub(crate) fn idle(graph: &Graph, tensor: Tensor) -> Option<(Tensor, Tensor, StepId)> {
     let Some(Node::Operation { name, operands: [a, w, ..], step, .. }) = graph.node(tensor) else {
         return None;
     };

@@ -1,6 +1,6 @@
 //! Tensors that broadcast into each other, so that every element is paired with every other.
 
-use broadloom::{Axis, Broadcast, LeafKind, Node, Shape, Shapes, Tensor};
+use broadloom::{Axis, Broadcast, LeafKind, Node, Shape, Shapes, StepId, Tensor};
 use rustc_hash::FxHashSet;
 
 use crate::program::{Origin, Program};
@@ -112,7 +112,7 @@ pub(crate) fn multiplies(program: &mut Program, start: u32) -> bool {
         return false;
     };
     let mutual = Mutual::new(program, &shapes);
-    let here = |step: usize| {
+    let here = |step: StepId| {
         program
             .origins
             .get(step)
@@ -122,7 +122,7 @@ pub(crate) fn multiplies(program: &mut Program, start: u32) -> bool {
         let own = each.axes.iter().any(|(_, size)| *size > 1);
         own && shapes.elements(each.operand) > 1 && !mutual.generated[each.operand.index()] && here(each.step)
     };
-    let sides: Vec<(usize, usize)> =
+    let sides: Vec<(StepId, usize)> =
         all.iter().filter(is_repeated).map(|each| (each.step, each.slot)).collect();
     sides.iter().any(|(step, slot)| sides.iter().any(|(other, side)| other == step && side != slot))
 }

@@ -8,7 +8,7 @@ use broadloom::{Axis, AxisName, LeafKind, Node, RowPlace, Shapes};
 use broadloom_diagnostics::{Diagnostic, Span};
 
 use crate::codes;
-use crate::program::{Made, Program};
+use crate::program::{NamedTensor, Program};
 use crate::suggest::nearest;
 
 /// Finds names that no `dim` before them declares, and whose axis has no size, or belongs to a later `dim`.
@@ -37,7 +37,7 @@ pub(super) fn names(program: &Program, shapes: &Shapes) -> Vec<Diagnostic> {
     found
 }
 
-fn no_size(program: &Program, made: &Made, axis: &AxisName) -> Diagnostic {
+fn no_size(program: &Program, made: &NamedTensor, axis: &AxisName) -> Diagnostic {
     let name = &axis.name;
     let message = format!("`{name}` stands for no size");
     let label = format!("`{}` has one element here: nothing asks for more", made.name);
@@ -69,7 +69,7 @@ fn is_open(shapes: &Shapes, axis: &AxisName) -> bool {
 }
 
 /// The place of the name in the shape that follows the name of the tensor.
-fn place(program: &Program, made: &Made, axis: &AxisName) -> Span {
+fn place(program: &Program, made: &NamedTensor, axis: &AxisName) -> Span {
     let text = program.sources.get(made.span.source).text();
     let from = made.span.end as usize;
     let line = text[from..].lines().next().unwrap_or_default();

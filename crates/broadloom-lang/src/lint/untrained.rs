@@ -68,7 +68,7 @@ fn made_again(program: &Program, place: Span, trained: &FxHashSet<Tensor>) -> Op
         first.trim_end_matches(|letter: char| letter.is_ascii_digit()).to_string()
     };
     let here = program.made.iter().find(|made| made.span == place && made.name.contains('.'))?;
-    let known = |made: &&crate::program::Made| {
+    let known = |made: &&crate::program::NamedTensor| {
         made.span != place && trained.contains(&made.tensor) && function(&made.name) == function(&here.name)
     };
     let of_library =

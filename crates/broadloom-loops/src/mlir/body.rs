@@ -7,13 +7,12 @@
 use std::collections::BTreeSet;
 
 use broadloom_core::Size;
-use broadloom_core::projection::Component;
 use rustc_hash::FxHashMap;
 
 use super::helper::Helper;
 use super::types::{element, number, tensor};
 use crate::Dtype;
-use crate::buffer::{Cell, Index};
+use crate::buffer::{Cell, Index, LoopSum, LoopVar};
 use crate::function::{Binary, Composed, Mlir, Unary, Yields};
 use crate::program::Program;
 use crate::scalar::Scalar;
@@ -28,15 +27,15 @@ pub(super) enum Symbol {
 }
 
 /// The loops around a store: variables and extents, outermost first.
-pub(super) type Loops = [(u32, u64)];
+pub(super) type Loops = [(LoopVar, u64)];
 
 /// The form in which a body has the variables of its loops.
 #[derive(Clone, Debug)]
 pub(super) enum Points {
     /// As dimensions of `linalg.generic`, in this order.
-    Dims(Vec<u32>),
+    Dims(Vec<LoopVar>),
     /// As values.
-    Values(Vec<(u32, String)>),
+    Values(Vec<(LoopVar, String)>),
 }
 
 /// A store with the loops around it.
@@ -52,7 +51,7 @@ pub(super) struct Store<'s> {
 
 /// A tensor that a body takes elements out of by itself.
 #[derive(Clone, Debug)]
-pub(super) struct Source {
+pub(super) struct GatheredTensor {
     pub value: String,
     pub sizes: Vec<u64>,
     /// The number of cells that have been put before each axis.
@@ -68,7 +67,7 @@ pub(crate) struct Body<'a> {
     /// The cells whose contents the body is given.
     pub(super) elements: Vec<(Cell, String)>,
     /// Tensors for the other cells.
-    pub(super) sources: Vec<(Cell, Source)>,
+    pub(super) sources: Vec<(Cell, GatheredTensor)>,
     pub(super) helpers: &'a mut BTreeSet<Helper>,
     known: FxHashMap<String, String>,
     pub(super) lines: Vec<String>,
@@ -233,7 +232,7 @@ impl<'a> Body<'a> {
         }
     }
 
-    fn uniform(&mut self, key: u32, stream: u64, at: &Component) -> Result<String, String> {
+    fn uniform(&mut self, key: u32, stream: u64, at: &LoopSum) -> Result<String, String> {
         let key = match self.symbol(key)? {
             Symbol::Known(value) => self.push(format!("arith.constant {} : i64", value as i64)),
             Symbol::Argument(integer, _) => integer,
@@ -321,7 +320,7 @@ impl<'a> Body<'a> {
         for (index, low) in cell.index.iter().zip(low) {
             place.push(match index {
                 Index::At(sum) => {
-                    let moved = Component { offset: sum.offset + *low, ..sum.clone() };
+                    let moved = LoopSum { offset: sum.offset + *low, ..sum.clone() };
                     self.position(&moved)?
                 }
                 Index::Symbol(symbol) => match self.symbol(*symbol)? {
@@ -354,13 +353,13 @@ impl<'a> Body<'a> {
     }
 
     /// A sum of loop variables, as an integer of 64 bits.
-    pub(super) fn integer_position(&mut self, sum: &Component) -> Result<String, String> {
+    pub(super) fn integer_position(&mut self, sum: &LoopSum) -> Result<String, String> {
         let at = self.position(sum)?;
         Ok(self.push(format!("arith.index_cast {at} : index to i64")))
     }
 
     /// A sum of loop variables.
-    fn position(&mut self, sum: &Component) -> Result<String, String> {
+    fn position(&mut self, sum: &LoopSum) -> Result<String, String> {
         let mut total: Option<String> = None;
         for (coefficient, var) in &sum.terms {
             let mut term = self.point(*var)?;
@@ -384,7 +383,7 @@ impl<'a> Body<'a> {
     }
 
     /// A loop variable.
-    fn point(&mut self, var: u32) -> Result<String, String> {
+    fn point(&mut self, var: LoopVar) -> Result<String, String> {
         let unknown = || "it uses a loop that is not around it".to_string();
         match &self.points {
             Points::Dims(dims) => {

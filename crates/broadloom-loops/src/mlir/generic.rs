@@ -2,12 +2,12 @@
 
 use broadloom_core::projection::{Component, is_injective};
 
-use super::body::{Body, Loops, Points, Source, Store};
+use super::body::{Body, GatheredTensor, Loops, Points, Store};
 use super::function::Writer;
 use super::names::dims;
 use super::types::{element, tensor};
 use super::view::{View, reach};
-use crate::buffer::{Cell, Index};
+use crate::buffer::{Cell, Index, LoopSum, LoopVar};
 use crate::function::Binary;
 use crate::{BufferId, Dtype};
 
@@ -16,14 +16,14 @@ struct Operand {
     value: String,
     of: String,
     element: &'static str,
-    map: Vec<Component>,
+    map: Vec<LoopSum>,
 }
 
 /// The cells that a store reads: those that become operands, and those that the body extracts
 /// itself.
 struct Reads {
     given: Vec<Cell>,
-    sought: Vec<(Cell, Source)>,
+    sought: Vec<(Cell, GatheredTensor)>,
 }
 
 impl Writer<'_> {
@@ -38,7 +38,7 @@ impl Writer<'_> {
         }
         let whole = self.value(id);
         let before = self.seen(view, &whole)?;
-        let map: Vec<Component> = view.map().cloned().collect();
+        let map: Vec<LoopSum> = view.map().cloned().collect();
         operands.extend(self.shape(store.loops, operands.iter().map(|operand| &operand.map).chain([&map])));
         let inputs: Vec<String> = (0..operands.len()).map(input).collect();
         let (stored, lines) = self.point(store, reads, &inputs)?;
@@ -100,7 +100,7 @@ impl Writer<'_> {
     }
 
     /// The tensor that a cell is taken out of, padded with the value of its margins.
-    pub fn source(&mut self, loops: &Loops, cell: &Cell) -> Result<Source, String> {
+    pub fn source(&mut self, loops: &Loops, cell: &Cell) -> Result<GatheredTensor, String> {
         let buffer = self.program.buffer(cell.buffer);
         let shape = buffer.shape();
         let beyond = |(index, size): (&Index, &u64)| match index {
@@ -111,7 +111,7 @@ impl Writer<'_> {
         let whole = self.read(cell.buffer)?;
         let value = self.pad(cell.buffer, &whole, &pads)?;
         let sizes = shape.iter().zip(&pads).map(|(size, pad)| pad.0 + size + pad.1).collect();
-        Ok(Source { value, sizes, low: pads.iter().map(|pad| pad.0).collect() })
+        Ok(GatheredTensor { value, sizes, low: pads.iter().map(|pad| pad.0).collect() })
     }
 
     fn operands(&mut self, loops: &Loops, cells: &[Cell]) -> Result<Vec<Operand>, String> {
@@ -134,34 +134,30 @@ impl Writer<'_> {
 
     /// `linalg` takes the extent of each loop from its operands. Loops that are nowhere an index by
     /// themselves get theirs from an extra operand without contents.
-    fn shape<'m>(
-        &mut self,
-        loops: &Loops,
-        maps: impl Iterator<Item = &'m Vec<Component>>,
-    ) -> Option<Operand> {
-        let said: Vec<&Component> = maps.flatten().collect();
-        let unsaid = |(var, _): &&(u32, u64)| !said.iter().any(|at| **at == Component::iterate(*var));
-        let unsaid: Vec<(u32, u64)> = loops.iter().filter(unsaid).copied().collect();
+    fn shape<'m>(&mut self, loops: &Loops, maps: impl Iterator<Item = &'m Vec<LoopSum>>) -> Option<Operand> {
+        let said: Vec<&LoopSum> = maps.flatten().collect();
+        let unsaid = |(var, _): &&(LoopVar, u64)| !said.iter().any(|at| **at == LoopSum::iterate(*var));
+        let unsaid: Vec<(LoopVar, u64)> = loops.iter().filter(unsaid).copied().collect();
         if unsaid.is_empty() {
             return None;
         }
         let sizes: Vec<u64> = unsaid.iter().map(|(_, extent)| *extent).collect();
         let of = tensor(&sizes, Dtype::F32);
         let value = self.define("window", &format!("tensor.empty() : {of}"));
-        let map = unsaid.iter().map(|(var, _)| Component::iterate(*var)).collect();
+        let map = unsaid.iter().map(|(var, _)| LoopSum::iterate(*var)).collect();
         Some(Operand { value, of, element: element(Dtype::F32), map })
     }
 
     /// The lines up to the operands: index maps and kinds of loops.
-    fn head(&mut self, made: &str, loops: &Loops, operands: &[Operand], map: &[Component], kinds: &[&str]) {
-        let wanted = loops.iter().map(|(var, _)| self.program.vars.get(*var as usize));
+    fn head(&mut self, made: &str, loops: &Loops, operands: &[Operand], map: &[LoopSum], kinds: &[&str]) {
+        let wanted = loops.iter().map(|(var, _)| self.program.vars.get(var.index()));
         let wanted: Vec<&str> = wanted.map(|name| name.map_or("d", String::as_str)).collect();
         let names = dims(&wanted);
-        let name = |var: u32| {
+        let name = |var: LoopVar| {
             let at = loops.iter().position(|(known, _)| *known == var);
             at.and_then(|at| names.get(at)).cloned().unwrap_or_default()
         };
-        let text = |map: &[Component]| {
+        let text = |map: &[LoopSum]| {
             let results: Vec<String> = map.iter().map(|at| at.text(&name)).collect();
             format!("    affine_map<({}) -> ({})>", names.join(", "), results.join(", "))
         };
@@ -193,10 +189,10 @@ fn outs(operands: &[Operand], before: &str, of: &str) -> String {
 }
 
 /// Loops at whose points different cells are written are parallel. So are all of them if no cell is written twice.
-fn iterators(loops: &Loops, map: &[Component], accumulate: Option<Binary>) -> Vec<&'static str> {
-    let mentions = |var: u32| map.iter().any(|at| at.terms.iter().any(|(_, known)| *known == var));
-    let numbered = |at: &Component| {
-        let place = |var: u32| loops.iter().position(|(known, _)| *known == var);
+fn iterators(loops: &Loops, map: &[LoopSum], accumulate: Option<Binary>) -> Vec<&'static str> {
+    let mentions = |var: LoopVar| map.iter().any(|at| at.terms.iter().any(|(_, known)| *known == var));
+    let numbered = |at: &LoopSum| {
+        let place = |var: LoopVar| loops.iter().position(|(known, _)| *known == var);
         let terms = at.terms.iter().filter_map(|(c, var)| place(*var).map(|place| (*c, place as u32)));
         Component::new(at.offset, terms)
     };
@@ -205,8 +201,8 @@ fn iterators(loops: &Loops, map: &[Component], accumulate: Option<Binary>) -> Ve
     let distinct = accumulate.is_none()
         && all_mentioned
         && is_injective(&map.iter().map(numbered).collect::<Vec<_>>(), &extents).holds();
-    let kind = |(var, _): &(u32, u64)| {
-        let alone = map.contains(&Component::iterate(*var));
+    let kind = |(var, _): &(LoopVar, u64)| {
+        let alone = map.contains(&LoopSum::iterate(*var));
         if distinct || alone { "parallel" } else { "reduction" }
     };
     loops.iter().map(kind).collect()

@@ -105,16 +105,15 @@ impl std::error::Error for Refusal {}
 /// Some programs as one module, with the functions that they need.
 ///
 /// ```
-/// use broadloom_core::projection::Component;
 /// use broadloom_loops::mlir::{Function, module};
-/// use broadloom_loops::{Buffer, Cell, Dtype, Index, Nest, Program, Scalar, Statement, Storage, Unary};
+/// use broadloom_loops::{Buffer, Cell, Dtype, Index, LoopSum, Nest, Program, Scalar, Statement, Storage, Unary};
 /// let mut program = Program::default();
 /// let buffer = |name: &str| Buffer {
 ///     name: name.into(), dtype: Dtype::F32, sizes: vec![3.into()], margins: vec![], fill: 0.0, storage: Storage::Kept,
 /// };
 /// let (x, y) = (program.add_buffer(buffer("x")), program.add_buffer(buffer("y")));
 /// let i = program.add_var("i");
-/// let at = |buffer| Cell { buffer, index: vec![Index::At(Component::iterate(i))] };
+/// let at = |buffer| Cell { buffer, index: vec![Index::At(LoopSum::iterate(i))] };
 /// let value = Scalar::unary(Unary::Exp, Scalar::Load(at(x)));
 /// let store = Statement::Store { cell: at(y), accumulate: None, value };
 /// program.nests.push(Nest { comment: "y = exp(x)".into(), body: vec![store.within([(i, 3)].into_iter())] });

@@ -1,14 +1,14 @@
 //! Nests as loops of `scf`: checks, and stores at indices that are looked up, which no index map describes.
 
-use super::body::{Body, Loops, Points, Source, Store};
+use super::body::{Body, GatheredTensor, Loops, Points, Store};
 use super::function::{Writer, in_quotes};
 use super::types::tensor;
-use crate::buffer::{Cell, Index};
+use crate::buffer::{Cell, Index, LoopVar};
 use crate::{BufferId, Dtype};
 
 /// The loops, or one that runs once if there are none: values named inside a loop are local to it.
 fn at_least_one(loops: &Loops) -> &Loops {
-    const ONCE: [(u32, u64); 1] = [(u32::MAX, 1)];
+    const ONCE: [(LoopVar, u64); 1] = [(LoopVar(u32::MAX), 1)];
     if loops.is_empty() { &ONCE } else { loops }
 }
 
@@ -80,7 +80,7 @@ impl Writer<'_> {
     }
 
     /// The tensors that a store reads, those in its indices included.
-    fn sources(&mut self, store: &Store<'_>) -> Result<Vec<(Cell, Source)>, String> {
+    fn sources(&mut self, store: &Store<'_>) -> Result<Vec<(Cell, GatheredTensor)>, String> {
         let mut cells: Vec<Cell> = Vec::new();
         store.value.each_load(&mut |cell| cells.push(cell.clone()));
         store.cell.each_index(&mut |index| {
@@ -106,12 +106,12 @@ impl Writer<'_> {
         &mut self,
         loops: &Loops,
         carried: Option<(&[String], &[String], &str, &str)>,
-    ) -> Vec<(u32, String)> {
+    ) -> Vec<(LoopVar, String)> {
         let (zero, one) = (self.index_constant(0), self.index_constant(1));
         let ends: Vec<String> = loops.iter().map(|(_, extent)| self.index_constant(*extent)).collect();
         let mut points = Vec::new();
         for (depth, ((var, _), end)) in loops.iter().zip(&ends).enumerate() {
-            let wanted = self.program.vars.get(*var as usize).map_or("i", String::as_str);
+            let wanted = self.program.vars.get(var.index()).map_or("i", String::as_str);
             let point = self.names.fresh(wanted);
             let head = format!("scf.for {point} = {zero} to {end} step {one}");
             let line = match carried {

@@ -9,12 +9,11 @@
 //! ```
 
 use broadloom_core::Size;
-use broadloom_core::projection::Component;
 
 use super::body::{Loops, Symbol};
 use super::function::Writer;
 use super::types::tensor;
-use crate::buffer::{Cell, Index};
+use crate::buffer::{Cell, Index, LoopSum, LoopVar};
 use crate::{BufferId, Dtype};
 
 /// One axis as a nest sees it.
@@ -26,7 +25,7 @@ struct Axis {
     /// The part that is seen, if it is not the whole axis: its start and its size.
     slice: Option<(String, u64)>,
     /// The index into the part that is seen.
-    at: Component,
+    at: LoopSum,
 }
 
 impl Axis {
@@ -49,7 +48,7 @@ pub(super) struct View {
 
 impl View {
     /// The index of each axis of the part that is seen.
-    pub fn map(&self) -> impl Iterator<Item = &Component> {
+    pub fn map(&self) -> impl Iterator<Item = &LoopSum> {
         self.axes.iter().map(|axis| &axis.at)
     }
 
@@ -96,8 +95,9 @@ impl View {
 }
 
 /// The distances by which an index reaches beyond the two ends of an axis.
-pub(super) fn reach(at: &Component, loops: &Loops, size: u64) -> (u64, u64) {
-    let extent = |var: u32| loops.iter().find(|(known, _)| *known == var).map_or(1, |(_, extent)| *extent);
+pub(super) fn reach(at: &LoopSum, loops: &Loops, size: u64) -> (u64, u64) {
+    let extent =
+        |var: LoopVar| loops.iter().find(|(known, _)| *known == var).map_or(1, |(_, extent)| *extent);
     let range = at.range(|var| Some(extent(var).into()));
     let (least, greatest) = range.unwrap_or((at.offset, at.offset));
     // A negative distance becomes 0: the index stays inside that end.
@@ -118,7 +118,7 @@ impl Writer<'_> {
                         Symbol::Known(value) => (*value as i64).to_string(),
                         Symbol::Argument(_, index) => index.clone()?,
                     };
-                    Axis { size: *size, pad: (0, 0), slice: Some((start, 1)), at: Component::fixed(0) }
+                    Axis { size: *size, pad: (0, 0), slice: Some((start, 1)), at: LoopSum::fixed(0) }
                 }
                 Index::Value(_) => return None,
             });
@@ -126,9 +126,9 @@ impl Writer<'_> {
         Some(View { buffer: cell.buffer, dtype: buffer.dtype, axes })
     }
 
-    fn axis(&self, at: &Component, loops: &Loops, size: u64) -> Axis {
+    fn axis(&self, at: &LoopSum, loops: &Loops, size: u64) -> Axis {
         let pad = reach(at, loops, size);
-        let inner = Component { offset: at.offset + pad.0, ..at.clone() };
+        let inner = LoopSum { offset: at.offset + pad.0, ..at.clone() };
         let along = match inner.terms[..] {
             [(Size::ONE, var)] => loops.iter().find(|(known, _)| *known == var).map(|(_, extent)| *extent),
             _ => None,
@@ -136,7 +136,7 @@ impl Writer<'_> {
         match along {
             Some(extent) if inner.offset != 0 || extent != pad.0 + size + pad.1 => {
                 let slice = Some((inner.offset.to_string(), extent));
-                Axis { size, pad, slice, at: Component { offset: Size::ZERO, ..inner } }
+                Axis { size, pad, slice, at: LoopSum { offset: Size::ZERO, ..inner } }
             }
             _ => Axis { size, pad, slice: None, at: inner },
         }

@@ -6,11 +6,11 @@
 use broadloom_core::projection::{Component, is_injective, is_positional, is_surjective};
 
 use crate::Size;
-use crate::buffer::{BufferId, Cell, Index};
+use crate::buffer::{BufferId, Cell, Index, LoopSum, LoopVar};
 use crate::program::{Loop, Nest, Program, Statement};
 
 /// The loops around a statement, outermost first: variable and extent.
-pub type Scope = Vec<(u32, Size)>;
+pub type Scope = Vec<(LoopVar, Size)>;
 
 /// Visits the statements of a body, outermost first, with the loops around each.
 pub fn each_in_scope<'a>(
@@ -185,14 +185,14 @@ impl<'a> Perfect<'a> {
 
 /// The least and the greatest value of a sum inside loops that all run at least once; None if a variable
 /// is not among them.
-pub fn range(sum: &Component, scope: &[(u32, Size)]) -> Option<(Size, Size)> {
-    let runs = |var: u32| scope.iter().find(|(known, extent)| *known == var && *extent != 0);
+pub fn range(sum: &LoopSum, scope: &[(LoopVar, Size)]) -> Option<(Size, Size)> {
+    let runs = |var: LoopVar| scope.iter().find(|(known, extent)| *known == var && *extent != 0);
     sum.range(|var| runs(var).map(|(_, extent)| *extent))
 }
 
 /// Returns true if a cell surely lies inside the sizes of its buffer, not in the margins. A number
 /// that is looked up or supplied counts as inside if the axis has no margins.
-pub fn is_inside(program: &Program, cell: &Cell, scope: &[(u32, Size)]) -> bool {
+pub fn is_inside(program: &Program, cell: &Cell, scope: &[(LoopVar, Size)]) -> bool {
     let buffer = program.buffer(cell.buffer);
     cell.index.iter().enumerate().all(|(axis, index)| match index {
         Index::At(sum) => range(sum, scope)
@@ -202,14 +202,14 @@ pub fn is_inside(program: &Program, cell: &Cell, scope: &[(u32, Size)]) -> bool 
 }
 
 /// Returns true if loops that all run at least once address no cell twice.
-pub fn is_one_to_one(cell: &Cell, loops: &[(u32, Size)]) -> bool {
+pub fn is_one_to_one(cell: &Cell, loops: &[(LoopVar, Size)]) -> bool {
     let Some((map, extents)) = as_map(cell, loops) else { return false };
     is_positional(&map, &extents) || is_injective(&map, &extents).holds()
 }
 
 /// Returns true if loops that all run at least once address every cell of the buffer, margins
 /// aside, and none outside.
-pub fn is_onto(program: &Program, cell: &Cell, loops: &[(u32, Size)]) -> bool {
+pub fn is_onto(program: &Program, cell: &Cell, loops: &[(LoopVar, Size)]) -> bool {
     let sizes = &program.buffer(cell.buffer).sizes;
     let Some((map, extents)) = as_map(cell, loops) else { return false };
     if !is_inside(program, cell, loops) {
@@ -225,8 +225,8 @@ pub fn is_onto(program: &Program, cell: &Cell, loops: &[(u32, Size)]) -> bool {
 
 /// The variable of each axis, if every axis is traversed from start to end by a loop of its own. An
 /// axis of size 1 needs none.
-pub fn simple_axes(cell: &Cell, sizes: &[Size], loops: &[(u32, Size)]) -> Option<Vec<Option<u32>>> {
-    let mut axes: Vec<Option<u32>> = Vec::new();
+pub fn simple_axes(cell: &Cell, sizes: &[Size], loops: &[(LoopVar, Size)]) -> Option<Vec<Option<LoopVar>>> {
+    let mut axes: Vec<Option<LoopVar>> = Vec::new();
     for (index, size) in cell.index.iter().zip(sizes) {
         let Index::At(sum) = index else { return None };
         let axis = match sum.terms.as_slice() {
@@ -244,7 +244,7 @@ pub fn simple_axes(cell: &Cell, sizes: &[Size], loops: &[(u32, Size)]) -> Option
 
 /// The cell as a map from the box of the loops, numbered from 0. None if an index is looked up or
 /// supplied, or if a loop never runs.
-fn as_map(cell: &Cell, loops: &[(u32, Size)]) -> Option<(Vec<Component>, Vec<Size>)> {
+fn as_map(cell: &Cell, loops: &[(LoopVar, Size)]) -> Option<(Vec<Component>, Vec<Size>)> {
     if loops.iter().any(|(_, extent)| *extent == 0) {
         return None;
     }
@@ -270,7 +270,7 @@ pub struct Touched<'a> {
     /// The cell.
     pub cell: &'a Cell,
     /// The variable of the loop in question.
-    pub var: u32,
+    pub var: LoopVar,
     /// The loops between that loop and the cell.
     pub inner: Scope,
 }
@@ -335,7 +335,7 @@ pub fn separates(places: &[Touched<'_>]) -> bool {
             let Index::At(sum) = &place.cell.index[axis] else { return false };
             let coefficient = sum.coefficient(place.var);
             let terms = sum.terms.iter().copied().filter(|(_, var)| *var != place.var);
-            let rest = Component::new(sum.offset, terms);
+            let rest = LoopSum::new(sum.offset, terms);
             // A variable of a loop further out has one value in all these iterations, but the cells
             // of both loops may see different ones: only known ranges count.
             let Some((low, high)) = range(&rest, &place.inner) else { return false };

@@ -12,11 +12,10 @@ use rustc_hash::FxHashMap;
 use super::cost::Cost;
 use super::rewrite::value_mut;
 use super::rounding::is_wide_integer;
-use crate::buffer::{BufferId, Cell, Index, Local};
+use crate::buffer::{BufferId, Cell, Index, Local, LoopSum};
 use crate::function::{Binary, Unary};
 use crate::program::{Program, Statement};
 use crate::scalar::Scalar;
-use broadloom_core::projection::Component;
 
 /// The number of loads and operations from which on a scalar is worth a local.
 const WORTH: u32 = 3;
@@ -57,9 +56,9 @@ enum ValueNode {
     /// With the time of the last write to any buffer involved.
     Load(Cell, u32),
     Local(Local, u32),
-    Position(Component),
+    Position(LoopSum),
     Symbol(u32),
-    Uniform(u32, u64, Component),
+    Uniform(u32, u64, LoopSum),
     Unary(Unary, u32),
     Binary(Binary, u32, u32),
     Select(u32, u32, u32),

@@ -2,7 +2,7 @@
 
 use std::ops::AddAssign;
 
-use crate::buffer::{Cell, Index};
+use crate::buffer::{Cell, Index, LoopVar};
 use crate::function::{Binary, Unary};
 use crate::program::{Nest, Statement};
 use crate::scalar::Scalar;
@@ -106,7 +106,7 @@ fn product<'a>(scalar: &'a Scalar, factors: &mut Vec<&'a Cell>) -> bool {
     }
 }
 
-fn vars(cell: &Cell) -> Vec<u32> {
+fn vars(cell: &Cell) -> Vec<LoopVar> {
     let mut vars = Vec::new();
     cell.each_index(&mut |index| {
         if let Index::At(sum) = index {

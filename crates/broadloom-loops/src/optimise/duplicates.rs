@@ -10,11 +10,10 @@ use rustc_hash::FxHashMap;
 
 use super::access::{Scope, Touch, Uses, simple_axes};
 use super::rewrite::replace_in_body;
-use crate::buffer::{BufferId, Cell, Index, Local, Storage};
+use crate::buffer::{BufferId, Cell, Index, Local, LoopSum, LoopVar, Storage};
 use crate::function::Binary;
 use crate::program::{Program, Statement};
 use crate::scalar::Scalar;
-use broadloom_core::projection::Component;
 
 /// Merges nests that compute the same. Returns how many were dropped.
 pub fn duplicates(program: &mut Program) -> usize {
@@ -119,7 +118,7 @@ struct Key<'a> {
     writes: &'a [u64],
     same: &'a FxHashMap<BufferId, BufferId>,
     tokens: Vec<u64>,
-    vars: Vec<u32>,
+    vars: Vec<LoopVar>,
     locals: Vec<Local>,
 }
 
@@ -171,9 +170,10 @@ impl Key<'_> {
         self.tokens.push(place.map_or(u64::MAX, |place| place as u64));
     }
 
-    fn sum(&mut self, sum: &Component) {
+    fn sum(&mut self, sum: &LoopSum) {
         // In the order of the loops: the numbers of variables do not matter.
-        let place = |var: u32| self.vars.iter().position(|known| *known == var).unwrap_or(usize::MAX) as u64;
+        let place =
+            |var: LoopVar| self.vars.iter().position(|known| *known == var).unwrap_or(usize::MAX) as u64;
         let mut terms: Vec<(u64, u64)> =
             sum.terms.iter().map(|(factor, var)| (place(*var), factor.code())).collect();
         terms.sort_unstable();

@@ -42,7 +42,7 @@ pub fn first_write(program: &mut Program) -> usize {
             continue;
         }
         let touch = Touch::of(&program.nests[at].body);
-        if let Some(plan) = Plan::of(program, &rounding, &program.nests[at]) {
+        if let Some(plan) = Rewrites::of(program, &rounding, &program.nests[at]) {
             let buffer = plan.buffer;
             let fill = filled[buffer.index()].filter(|_| plan.whole);
             if let Some((place, value)) = fill {
@@ -83,7 +83,7 @@ fn split_fills(program: &mut Program) {
 }
 
 /// An accumulating nest and the ways in which it may be rewritten.
-struct Plan {
+struct Rewrites {
     buffer: BufferId,
     /// The loops that the cell mentions, then the others.
     results: Scope,
@@ -94,8 +94,8 @@ struct Plan {
     held: bool,
 }
 
-impl Plan {
-    fn of(program: &Program, rounding: &Rounding, nest: &Nest) -> Option<Plan> {
+impl Rewrites {
+    fn of(program: &Program, rounding: &Rounding, nest: &Nest) -> Option<Rewrites> {
         let perfect = Perfect::of(nest)?;
         let (cell, function) = (perfect.cell, perfect.accumulate?);
         let mut reads_itself = false;
@@ -124,7 +124,7 @@ impl Plan {
             || (dtype != Dtype::I64 && steps && rounding.is_exact(program, perfect.value, dtype));
         let whole = is_one_to_one(cell, &results) && is_onto(program, cell, &results);
         let held = !reductions.is_empty() && exact && (inner || sums);
-        Some(Plan {
+        Some(Rewrites {
             buffer: cell.buffer,
             whole: whole && (held || reductions.is_empty()),
             held,

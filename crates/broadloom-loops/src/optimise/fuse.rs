@@ -16,7 +16,7 @@ use super::access::{Touch, places, separates};
 use super::cost::is_contraction;
 use super::parallel::is_independent;
 use super::rewrite::{loop_vars, rename};
-use crate::buffer::{Local, Storage};
+use crate::buffer::{Local, LoopVar, Storage};
 use crate::program::{Loop, Nest, Program, Statement};
 use crate::scalar::Scalar;
 
@@ -192,8 +192,8 @@ fn merge(vars: &mut Vec<String>, limits: &Limits, first: &Group, second: &Group)
     let mut names = vec![(b.var, a.var)];
     for var in loop_vars(&b.body) {
         if taken.contains(&var) {
-            vars.push(vars.get(var as usize).cloned().unwrap_or_default());
-            names.push((var, vars.len() as u32 - 1));
+            vars.push(vars.get(var.index()).cloned().unwrap_or_default());
+            names.push((var, LoopVar(vars.len() as u32 - 1)));
         }
     }
     let mut body = b.body.clone();

@@ -17,7 +17,7 @@ use super::access::{Perfect, Scope, Uses, each_cell, each_in_scope, is_inside, i
 use super::cost::{Cost, is_contraction};
 use super::rewrite::{Substitution, replace_in_body, substitute};
 use super::rounding::Rounding;
-use crate::buffer::{BufferId, Cell, Index, Storage};
+use crate::buffer::{BufferId, Cell, Index, LoopVar, Storage};
 use crate::function::Binary;
 use crate::program::{Nest, Program, Statement};
 use crate::rounding::round;
@@ -53,13 +53,13 @@ pub fn inline(program: &mut Program, policy: &Policy) -> usize {
     let mut changes = 0;
     // In order, so that what is substituted for a load has already been substituted into.
     for at in 0..program.nests.len() {
-        let Some(source) = Source::of(program, &uses, at) else { continue };
+        let Some(source) = Producer::of(program, &uses, at) else { continue };
         if !rounding.may_skip(program, source.buffer, &source.value) {
             continue;
         }
         let readers = uses.readers[source.buffer.index()].clone();
         let plans = readers.iter().map(|reader| plan(program, &uses, policy, &source, *reader));
-        let plans: Vec<Option<Plan>> = plans.collect();
+        let plans: Vec<Option<Inlining>> = plans.collect();
         if !source.is_free() && !is_worth(policy, &source, &plans) {
             continue;
         }
@@ -79,25 +79,25 @@ pub fn inline(program: &mut Program, policy: &Policy) -> usize {
 }
 
 /// A nest that determines the contents of a buffer.
-struct Source {
+struct Producer {
     nest: usize,
     buffer: BufferId,
     /// The variable of each axis of more than one cell.
-    axes: Vec<Option<u32>>,
+    axes: Vec<Option<LoopVar>>,
     value: Scalar,
     /// True if it holds in the margins too.
     margins: bool,
 }
 
-impl Source {
-    fn of(program: &Program, uses: &Uses, at: usize) -> Option<Source> {
+impl Producer {
+    fn of(program: &Program, uses: &Uses, at: usize) -> Option<Producer> {
         let nest = &program.nests[at];
         let (buffer, source) = match nest.body.as_slice() {
             [Statement::Fill { buffer, value }] => {
                 let dtype = program.buffer(*buffer).dtype;
                 let axes = vec![None; program.buffer(*buffer).sizes.len()];
                 let value = Scalar::Number(round(dtype, *value));
-                (*buffer, Source { nest: at, buffer: *buffer, axes, value, margins: true })
+                (*buffer, Producer { nest: at, buffer: *buffer, axes, value, margins: true })
             }
             _ => {
                 let perfect = Perfect::of(nest)?;
@@ -107,7 +107,7 @@ impl Source {
                     return None;
                 }
                 let value = perfect.value.clone();
-                (buffer, Source { nest: at, buffer, axes, value, margins: false })
+                (buffer, Producer { nest: at, buffer, axes, value, margins: false })
             }
         };
         // Fills of margins do not matter to readers that stay inside.
@@ -123,7 +123,7 @@ impl Source {
 
     /// The contents of a cell.
     fn at(&self, cell: &Cell) -> Option<Scalar> {
-        let bind = |(axis, index): (&Option<u32>, &Index)| axis.map(|var| (var, index.clone()));
+        let bind = |(axis, index): (&Option<LoopVar>, &Index)| axis.map(|var| (var, index.clone()));
         let by: Substitution = self.axes.iter().zip(&cell.index).filter_map(bind).collect();
         substitute(&self.value, &by)
     }
@@ -136,7 +136,7 @@ impl Source {
 }
 
 /// A reader that computes the value instead of loading it.
-struct Plan {
+struct Inlining {
     body: Vec<Statement>,
     /// The number of places in which it does.
     places: usize,
@@ -144,7 +144,13 @@ struct Plan {
     once: bool,
 }
 
-fn plan(program: &Program, uses: &Uses, policy: &Policy, source: &Source, reader: usize) -> Option<Plan> {
+fn plan(
+    program: &Program,
+    uses: &Uses,
+    policy: &Policy,
+    source: &Producer,
+    reader: usize,
+) -> Option<Inlining> {
     let nest = &program.nests[reader];
     let mut unchanged = true;
     source.value.each_load(&mut |cell| {
@@ -182,12 +188,12 @@ fn plan(program: &Program, uses: &Uses, policy: &Policy, source: &Source, reader
         && keeps_contraction(source, nest, &changed)
         && writes_apart(source, &changed)
         && is_moderate(policy, nest, &changed);
-    fits.then_some(Plan { body: changed.body, places, once })
+    fits.then_some(Inlining { body: changed.body, places, once })
 }
 
 /// Returns true if a contraction stays one: it takes constants, and loads whose indices are sums,
 /// perhaps times a number.
-fn keeps_contraction(source: &Source, nest: &Nest, changed: &Nest) -> bool {
+fn keeps_contraction(source: &Producer, nest: &Nest, changed: &Nest) -> bool {
     if !is_contraction(nest) {
         return true;
     }
@@ -207,7 +213,7 @@ fn keeps_contraction(source: &Source, nest: &Nest, changed: &Nest) -> bool {
 
 /// Returns true if the reader writes nothing that it now reads, or only the cell that each
 /// iteration reads and writes for itself.
-fn writes_apart(source: &Source, changed: &Nest) -> bool {
+fn writes_apart(source: &Producer, changed: &Nest) -> bool {
     let mut loads = Vec::new();
     source.value.each_load(&mut |cell| loads.push(cell.buffer));
     let mut written = Vec::new();
@@ -240,7 +246,7 @@ fn is_moderate(policy: &Policy, nest: &Nest, changed: &Nest) -> bool {
 }
 
 /// Returns true if all readers can do without the buffer, and computing it again costs little.
-fn is_worth(policy: &Policy, source: &Source, plans: &[Option<Plan>]) -> bool {
+fn is_worth(policy: &Policy, source: &Producer, plans: &[Option<Inlining>]) -> bool {
     if plans.iter().any(Option::is_none) {
         return false;
     }

@@ -16,12 +16,11 @@
 //! and what it keeps in between is not much larger than what is there anyway.
 
 use super::access::{Perfect, Scope};
-use crate::buffer::{Buffer, Cell, Index, Storage};
+use crate::buffer::{Buffer, Cell, Index, LoopSum, LoopVar, Storage};
 use crate::function::{Binary, Unary};
 use crate::program::{Nest, Program, Statement};
 use crate::scalar::Scalar;
 use crate::{Dtype, Size};
-use broadloom_core::projection::Component;
 
 /// The most factors for which all ways are compared.
 const FEW: usize = 8;
@@ -85,7 +84,7 @@ impl Product {
         if loops.len() > Loops::BITS as usize || !target.dtype.is_float() {
             return None;
         }
-        let place = |var: u32| loops.iter().position(|(known, _)| *known == var);
+        let place = |var: LoopVar| loops.iter().position(|(known, _)| *known == var);
         let (mut factors, mut constants) = (Vec::new(), Vec::new());
         for factor in flatten(value) {
             match mentioned(&factor, &place)? {
@@ -275,7 +274,7 @@ impl Product {
         let sizes = kept.iter().map(|(_, extent)| *extent).collect();
         let (dtype, margins, storage) = (self.dtype, Vec::new(), Storage::Local);
         let buffer = program.add_buffer(Buffer { name, dtype, sizes, margins, fill: 0.0, storage });
-        let index = kept.iter().map(|(var, _)| Index::At(Component::new(Size::ZERO, [(Size::ONE, *var)])));
+        let index = kept.iter().map(|(var, _)| Index::At(LoopSum::new(Size::ZERO, [(Size::ONE, *var)])));
         let cell = Cell { buffer, index: index.collect() };
         let mut push = |body| program.nests.push(Nest { comment: format!("{comment}, in steps"), body });
         let accumulate = (over != left).then_some(Binary::Add);
@@ -339,13 +338,13 @@ fn flatten(value: &Scalar) -> Vec<Scalar> {
 }
 
 /// The loops that a scalar depends on. None if it depends on anything else.
-fn mentioned(scalar: &Scalar, place: &impl Fn(u32) -> Option<usize>) -> Option<Loops> {
+fn mentioned(scalar: &Scalar, place: &impl Fn(LoopVar) -> Option<usize>) -> Option<Loops> {
     let mut loops = 0;
     mention(scalar, place, &mut loops)?;
     Some(loops)
 }
 
-fn mention(scalar: &Scalar, place: &impl Fn(u32) -> Option<usize>, loops: &mut Loops) -> Option<()> {
+fn mention(scalar: &Scalar, place: &impl Fn(LoopVar) -> Option<usize>, loops: &mut Loops) -> Option<()> {
     match scalar {
         Scalar::Local(_) => return None,
         Scalar::Load(cell) => mention_cell(cell, place, loops)?,
@@ -355,7 +354,7 @@ fn mention(scalar: &Scalar, place: &impl Fn(u32) -> Option<usize>, loops: &mut L
     scalar.children().try_for_each(|child| mention(child, place, loops))
 }
 
-fn mention_cell(cell: &Cell, place: &impl Fn(u32) -> Option<usize>, loops: &mut Loops) -> Option<()> {
+fn mention_cell(cell: &Cell, place: &impl Fn(LoopVar) -> Option<usize>, loops: &mut Loops) -> Option<()> {
     cell.index.iter().try_for_each(|index| match index {
         Index::At(sum) => mention_sum(sum, place, loops),
         Index::Symbol(_) => Some(()),
@@ -363,7 +362,7 @@ fn mention_cell(cell: &Cell, place: &impl Fn(u32) -> Option<usize>, loops: &mut 
     })
 }
 
-fn mention_sum(sum: &Component, place: &impl Fn(u32) -> Option<usize>, loops: &mut Loops) -> Option<()> {
+fn mention_sum(sum: &LoopSum, place: &impl Fn(LoopVar) -> Option<usize>, loops: &mut Loops) -> Option<()> {
     for (_, var) in &sum.terms {
         *loops |= 1 << place(*var)?;
     }

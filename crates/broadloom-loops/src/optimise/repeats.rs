@@ -12,7 +12,7 @@ use broadloom_core::Size;
 use rustc_hash::FxHashSet;
 
 use super::{PassOptions, Report, locals, optimise_with_report};
-use crate::buffer::{BufferId, Index, Storage};
+use crate::buffer::{BufferId, Index, LoopVar, Storage};
 use crate::program::{Group, Program, Repeat, Statement};
 
 /// The program in which each group of nests is optimised by itself.
@@ -121,7 +121,7 @@ fn all_written(program: &Program, body: &[Statement]) -> Option<BufferId> {
         Statement::Fill { buffer, .. } => Some(*buffer),
         Statement::Store { cell, accumulate: None, .. } => {
             let axes = cell.index.iter().zip(&program.buffer(cell.buffer).sizes);
-            let mut vars: Vec<u32> = Vec::new();
+            let mut vars: Vec<LoopVar> = Vec::new();
             for (index, size) in axes {
                 let Index::At(sum) = index else { return None };
                 let [(Size::ONE, var)] = sum.terms[..] else { return None };

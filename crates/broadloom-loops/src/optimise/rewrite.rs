@@ -1,19 +1,17 @@
 //! Changing statements and scalars: substitution for variables, for loads and for locals.
 
-use broadloom_core::projection::Component;
-
 use crate::Size;
-use crate::buffer::{Cell, Index};
+use crate::buffer::{Cell, Index, LoopSum, LoopVar};
 use crate::program::Statement;
 use crate::scalar::Scalar;
 
 /// The index that replaces each loop variable.
-pub type Substitution = Vec<(u32, Index)>;
+pub type Substitution = Vec<(LoopVar, Index)>;
 
 /// A sum with the substitution carried out. None if it would compute with a number that is looked
 /// up or supplied.
-fn index(sum: &Component, by: &Substitution) -> Option<Index> {
-    let lookup = |var: u32| by.iter().find(|(known, _)| *known == var).map(|(_, index)| index);
+fn index(sum: &LoopSum, by: &Substitution) -> Option<Index> {
+    let lookup = |var: LoopVar| by.iter().find(|(known, _)| *known == var).map(|(_, index)| index);
     if let [(Size::ONE, var)] = sum.terms.as_slice()
         && sum.offset == 0
     {
@@ -30,7 +28,7 @@ fn index(sum: &Component, by: &Substitution) -> Option<Index> {
             Some(Index::Symbol(_) | Index::Value(_)) => return None,
         }
     }
-    Some(Index::At(Component::new(offset, terms)))
+    Some(Index::At(LoopSum::new(offset, terms)))
 }
 
 /// A cell with the substitution carried out.
@@ -85,12 +83,11 @@ pub fn substitute_body(body: &mut [Statement], by: &Substitution) -> Option<()> 
 }
 
 /// Gives loop variables other numbers, those of the loops themselves included.
-pub fn rename(body: &mut [Statement], names: &[(u32, u32)]) {
-    let by: Substitution =
-        names.iter().map(|(old, new)| (*old, Index::At(Component::iterate(*new)))).collect();
+pub fn rename(body: &mut [Statement], names: &[(LoopVar, LoopVar)]) {
+    let by: Substitution = names.iter().map(|(old, new)| (*old, Index::At(LoopSum::iterate(*new)))).collect();
     // A variable replaced by a variable always stays a sum.
     let _ = substitute_body(body, &by);
-    fn loops(body: &mut [Statement], names: &[(u32, u32)]) {
+    fn loops(body: &mut [Statement], names: &[(LoopVar, LoopVar)]) {
         for statement in body {
             if let Statement::Loop(each) = statement {
                 if let Some((_, new)) = names.iter().find(|(old, _)| *old == each.var) {
@@ -182,7 +179,7 @@ pub fn replace_in_body(body: &mut [Statement], with: &mut dyn FnMut(&Cell) -> Op
 }
 
 /// The variables of all loops of a body.
-pub fn loop_vars(body: &[Statement]) -> Vec<u32> {
+pub fn loop_vars(body: &[Statement]) -> Vec<LoopVar> {
     let mut vars = Vec::new();
     for statement in body {
         statement.each(&mut |inner| {

@@ -6,12 +6,10 @@
 //! zero whose sign they change; and a division by a constant becomes a product only if its inverse
 //! is exact. Constants are folded in the type that their statement computes in, as if they were not constant.
 
-use broadloom_core::projection::Component;
-
 use super::cost::Cost;
 use super::rewrite::{substitute_body, value_mut};
 use crate::Dtype;
-use crate::buffer::Index;
+use crate::buffer::{Index, LoopSum};
 use crate::function::{Binary, Unary};
 use crate::program::{Nest, Program, Statement};
 use crate::reference::{Reals, round};
@@ -49,7 +47,7 @@ fn block(body: &mut Vec<Statement>, reals: &mut impl Iterator<Item = Dtype>, cha
         match statement {
             Statement::Loop(mut each) => {
                 // The variable of a loop that runs once is 0.
-                let zero = vec![(each.var, Index::At(Component::fixed(0)))];
+                let zero = vec![(each.var, Index::At(LoopSum::fixed(0)))];
                 let once = each.extent == 1 && substitute_body(&mut each.body, &zero).is_some();
                 block(&mut each.body, reals, changes);
                 if each.extent == 0 || each.body.is_empty() {

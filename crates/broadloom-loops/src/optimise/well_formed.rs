@@ -7,7 +7,7 @@
 
 use std::ops::Range;
 
-use crate::buffer::{Cell, Index};
+use crate::buffer::{Cell, Index, Local, LoopSum, LoopVar};
 use crate::program::{Program, Statement};
 use crate::scalar::Scalar;
 
@@ -42,10 +42,10 @@ pub fn is_well_formed(program: &Program) -> bool {
 struct Check<'a> {
     program: &'a Program,
     /// Variables and locals in scope, and all those that the nest has used so far.
-    vars: Vec<u32>,
-    used: Vec<u32>,
-    locals: Vec<u32>,
-    declared: Vec<u32>,
+    vars: Vec<LoopVar>,
+    used: Vec<LoopVar>,
+    locals: Vec<Local>,
+    declared: Vec<Local>,
 }
 
 impl Check<'_> {
@@ -59,7 +59,7 @@ impl Check<'_> {
     fn statement(&mut self, statement: &Statement) -> bool {
         match statement {
             Statement::Loop(each) => {
-                if self.used.contains(&each.var) || each.var as usize >= self.program.vars.len() {
+                if self.used.contains(&each.var) || each.var.index() >= self.program.vars.len() {
                     return false;
                 }
                 self.used.push(each.var);
@@ -70,13 +70,13 @@ impl Check<'_> {
             }
             Statement::Store { cell, value, .. } => self.cell(cell) && self.scalar(value),
             Statement::Declare { local, value } => {
-                let fresh = !self.declared.contains(&local.0) && local.0 < self.program.locals;
+                let fresh = !self.declared.contains(local) && local.0 < self.program.locals;
                 let good = fresh && self.scalar(value);
-                self.locals.push(local.0);
-                self.declared.push(local.0);
+                self.locals.push(*local);
+                self.declared.push(*local);
                 good
             }
-            Statement::Update { local, value, .. } => self.locals.contains(&local.0) && self.scalar(value),
+            Statement::Update { local, value, .. } => self.locals.contains(local) && self.scalar(value),
             Statement::Check { cell, of, .. } => self.cell(cell) && of.index() < self.program.buffers.len(),
             Statement::Sort { keys, places, axis, .. } => {
                 let places_well = self.cell(keys) && self.cell(places);
@@ -89,7 +89,7 @@ impl Check<'_> {
         }
     }
 
-    fn sum(&self, sum: &broadloom_core::projection::Component) -> bool {
+    fn sum(&self, sum: &LoopSum) -> bool {
         sum.terms.iter().all(|(_, var)| self.vars.contains(var))
     }
 
@@ -110,7 +110,7 @@ impl Check<'_> {
     fn scalar(&self, scalar: &Scalar) -> bool {
         let good = match scalar {
             Scalar::Load(cell) => self.cell(cell),
-            Scalar::Local(local) => self.locals.contains(&local.0),
+            Scalar::Local(local) => self.locals.contains(local),
             Scalar::Position(sum) => self.sum(sum),
             Scalar::Symbol(symbol) => self.symbol(*symbol),
             Scalar::Uniform { key, at, .. } => self.symbol(*key) && self.sum(at),

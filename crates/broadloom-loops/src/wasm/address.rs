@@ -1,26 +1,25 @@
 //! The places of cells.
 
-use broadloom_core::projection::Component;
 use wasm_encoder::ValType;
 
-use crate::buffer::{BufferId, Cell, Index};
-use crate::wasm::nest::{AT, CELL, Code, SYMBOLS};
+use crate::buffer::{BufferId, Cell, Index, LoopSum, LoopVar};
+use crate::wasm::nest::{AT, CELL, NestWriter, SYMBOLS};
 use crate::{Dtype, Scalar};
 
 /// A place that is a sum of loop variables, in cells. Memory has 32 bits, so sums may wrap around on the way.
 pub(crate) struct Affine {
     fixed: i32,
-    terms: Vec<(i32, u32)>,
+    terms: Vec<(i32, LoopVar)>,
 }
 
 impl Affine {
     /// The distance between neighbours along a loop.
-    pub fn step(&self, var: u32) -> i32 {
+    pub fn step(&self, var: LoopVar) -> i32 {
         self.terms.iter().find(|(_, known)| *known == var).map_or(0, |(step, _)| *step)
     }
 }
 
-impl Code<'_> {
+impl NestWriter<'_> {
     /// The place of a cell, if its indices are sums of loop variables.
     pub fn affine(&self, cell: &Cell) -> Option<Affine> {
         let buffer = self.program.buffer(cell.buffer);
@@ -94,7 +93,7 @@ impl Code<'_> {
     }
 
     /// Puts a sum of loop variables on the stack, as an integer of 64 bits.
-    pub fn position(&mut self, sum: &Component) -> Option<()> {
+    pub fn position(&mut self, sum: &LoopSum) -> Option<()> {
         let (offset, terms) = numbers(sum)?;
         self.emit().i64_const(offset);
         for (factor, var) in terms {
@@ -122,7 +121,7 @@ impl Code<'_> {
 }
 
 /// A sum in numbers.
-fn numbers(sum: &Component) -> Option<(i64, Vec<(i64, u32)>)> {
+fn numbers(sum: &LoopSum) -> Option<(i64, Vec<(i64, LoopVar)>)> {
     let terms = sum.terms.iter().map(|(factor, var)| Some((factor.as_number()?, *var)));
     Some((sum.offset.as_number()?, terms.collect::<Option<_>>()?))
 }

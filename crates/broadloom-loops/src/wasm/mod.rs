@@ -24,7 +24,7 @@ use wasm_encoder::{
 
 use crate::program::Program;
 use crate::reference::Reals;
-use crate::wasm::nest::Code;
+use crate::wasm::nest::NestWriter;
 use crate::{Binary, Dtype, Unary};
 use broadloom_array::random::uniform_f32;
 
@@ -82,7 +82,7 @@ pub fn module(program: &Program) -> Module {
     let compiled: Vec<Option<Function>> = program
         .nests
         .iter()
-        .map(|nest| Code::new(program, Reals::of(program, &nest.body)).function(&nest.body))
+        .map(|nest| NestWriter::new(program, Reals::of(program, &nest.body)).function(&nest.body))
         .collect();
     let (mut types, mut imports, mut functions) =
         (TypeSection::new(), ImportSection::new(), FunctionSection::new());

@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 use wasm_encoder::{BlockType, Function, InstructionSink, MemArg, MemArgTarget, ValType};
 
-use crate::buffer::{BufferId, Cell, Local};
+use crate::buffer::{BufferId, Cell, Local, LoopVar};
 use crate::program::{Loop, Program, Statement};
 use crate::reference::Reals;
 use crate::wasm::Import;
@@ -16,7 +16,7 @@ pub(crate) const CELL: i32 = 8;
 pub(crate) const AT: MemArg = MemArg { offset: 0, align: 3, target: MemArgTarget::Memory(0), ordering: None };
 
 /// The code of a nest, as far as it is written. What cannot be written makes the functions return None.
-pub(crate) struct Code<'a> {
+pub(crate) struct NestWriter<'a> {
     pub program: &'a Program,
     pub reals: Reals,
     bytes: Vec<u8>,
@@ -24,7 +24,7 @@ pub(crate) struct Code<'a> {
     variables: Vec<ValType>,
     /// The variables of buffers (their addresses), of loops and of locals.
     buffers: FxHashMap<BufferId, u32>,
-    loops: FxHashMap<u32, u32>,
+    loops: FxHashMap<LoopVar, u32>,
     locals: FxHashMap<Local, u32>,
     /// The addresses of cells that are kept up to date in the innermost loop.
     pub pointers: FxHashMap<Cell, u32>,
@@ -34,9 +34,9 @@ pub(crate) struct Code<'a> {
 const TABLE: u32 = 0;
 pub(crate) const SYMBOLS: u32 = 1;
 
-impl<'a> Code<'a> {
-    pub fn new(program: &'a Program, reals: Reals) -> Code<'a> {
-        Code {
+impl<'a> NestWriter<'a> {
+    pub fn new(program: &'a Program, reals: Reals) -> NestWriter<'a> {
+        NestWriter {
             program,
             reals,
             bytes: Vec::new(),
@@ -86,7 +86,7 @@ impl<'a> Code<'a> {
     }
 
     /// The variable of a loop that is under way.
-    pub fn loop_variable(&self, var: u32) -> Option<u32> {
+    pub fn loop_variable(&self, var: LoopVar) -> Option<u32> {
         self.loops.get(&var).copied()
     }
 

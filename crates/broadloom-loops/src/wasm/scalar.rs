@@ -6,7 +6,7 @@ use crate::buffer::Cell;
 use crate::rounding::round;
 use crate::wasm::Import;
 use crate::wasm::address::compares_integers;
-use crate::wasm::nest::{AT, Code};
+use crate::wasm::nest::{AT, NestWriter};
 use crate::{Binary, Dtype, Scalar, Unary};
 
 /// The type of WebAssembly for 32-bit or 64-bit floats.
@@ -24,7 +24,7 @@ macro_rules! either {
     };
 }
 
-impl Code<'_> {
+impl NestWriter<'_> {
     /// Converts the float on the stack from one type to another, 32 or 64 bits.
     pub fn convert(&mut self, from: Dtype, to: Dtype) {
         match (from == Dtype::F64, to == Dtype::F64) {

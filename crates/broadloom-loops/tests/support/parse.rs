@@ -1,10 +1,9 @@
 //! Programs from text, as they are printed. Nests are divided by empty lines; `#` lines are
 //! optional.
 
-use broadloom_core::projection::Component;
 use broadloom_loops::{
-    Binary, Buffer, BufferId, Cell, Dtype, Index, Local, Loop, Nest, Program, Progression, Scalar, Size,
-    Statement, Storage, Unary,
+    Binary, Buffer, BufferId, Cell, Dtype, Index, Local, Loop, LoopSum, LoopVar, Nest, Program, Progression,
+    Scalar, Size, Statement, Storage, Unary,
 };
 
 /// The program that a text describes. `$name` adds a symbol; `uniform(i)` uses the first.
@@ -37,7 +36,7 @@ fn depth_of(line: &str) -> usize {
 
 struct Parser {
     program: Program,
-    scope: Vec<(String, u32)>,
+    scope: Vec<(String, LoopVar)>,
 }
 
 impl Parser {
@@ -205,7 +204,7 @@ impl Parser {
             _ => {
                 let var = self.scope.iter().rev().find(|(name, _)| *name == token);
                 match (var, local(&token)) {
-                    (Some((_, var)), _) => Scalar::Position(Component::iterate(*var)),
+                    (Some((_, var)), _) => Scalar::Position(LoopSum::iterate(*var)),
                     (None, Some(local)) => Scalar::Local(local),
                     (None, None) => {
                         let buffer = self.id(&token).unwrap_or_else(|| panic!("no buffer `{token}`"));
@@ -271,10 +270,10 @@ fn index(scalar: Scalar) -> Index {
     }
 }
 
-fn sum(scalar: &Scalar) -> Component {
-    let scaled = |factor: i64, sum: &Component| sum.scaled(factor.into());
+fn sum(scalar: &Scalar) -> LoopSum {
+    let scaled = |factor: i64, sum: &LoopSum| sum.scaled(factor.into());
     match scalar {
-        Scalar::Number(value) => Component::fixed(*value as i64),
+        Scalar::Number(value) => LoopSum::fixed(*value as i64),
         Scalar::Position(sum) => sum.clone(),
         Scalar::Unary(Unary::Neg, a) => scaled(-1, &sum(a)),
         Scalar::Binary(Binary::Mul, a, b) => match **a {
@@ -289,7 +288,7 @@ fn sum(scalar: &Scalar) -> Component {
         Scalar::Binary(function @ (Binary::Add | Binary::Sub), a, b) => {
             let sign = if *function == Binary::Add { 1 } else { -1 };
             let (a, b) = (sum(a), scaled(sign, &sum(b)));
-            Component::new(a.offset + b.offset, a.terms.iter().chain(&b.terms).copied())
+            LoopSum::new(a.offset + b.offset, a.terms.iter().chain(&b.terms).copied())
         }
         other => panic!("not a sum: {other:?}"),
     }

@@ -8,9 +8,9 @@ mod bodies;
 mod kinds;
 mod values;
 
-use broadloom_core::projection::Component;
 use broadloom_loops::{
-    Binary, Buffer, BufferId, Cell, Dtype, Index, Local, Nest, Program, Scalar, Statement, Storage, Unary,
+    Binary, Buffer, BufferId, Cell, Dtype, Index, Local, LoopSum, LoopVar, Nest, Program, Scalar, Statement,
+    Storage, Unary,
 };
 use broadloom_testing::Dice;
 
@@ -70,7 +70,7 @@ struct Make {
     own_locals: Vec<Local>,
 }
 
-type Loops = Vec<(u32, u64)>;
+type Loops = Vec<(LoopVar, u64)>;
 
 impl Make {
     fn start(&mut self) {
@@ -171,7 +171,8 @@ impl Make {
         let shared = self.random.chance(2);
         let mut loops = Loops::new();
         for (at, extent) in extents.iter().enumerate() {
-            let var = if shared && at < 4 { at as u32 } else { self.program.add_var(format!("v{at}")) };
+            let var =
+                if shared && at < 4 { LoopVar(at as u32) } else { self.program.add_var(format!("v{at}")) };
             loops.push((var, *extent));
         }
         loops
@@ -180,7 +181,7 @@ impl Make {
     /// The cell whose indices are the first loops.
     fn simple(&self, buffer: BufferId, loops: &Loops) -> Cell {
         let rank = self.program.buffer(buffer).sizes.len();
-        let index = loops[..rank].iter().map(|(var, _)| Index::At(Component::iterate(*var))).collect();
+        let index = loops[..rank].iter().map(|(var, _)| Index::At(LoopSum::iterate(*var))).collect();
         Cell { buffer, index }
     }
 

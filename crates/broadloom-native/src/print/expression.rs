@@ -1,15 +1,14 @@
 //! Addresses and values as expressions of C.
 
-use broadloom_core::projection::Component;
 use broadloom_loops::function::{Binary, C1, C2, Unary, Yields};
-use broadloom_loops::{Dtype, Size, whole_number};
+use broadloom_loops::{Dtype, LoopSum, Size, whole_number};
 
 use super::{Argument, Printer};
 use crate::flat::{Access, Value};
 use crate::types::Real;
 
 impl Printer<'_> {
-    fn sum(&self, sum: &Component) -> String {
+    fn sum(&self, sum: &LoopSum) -> String {
         sum.text(&|var| self.vars.get(&var).cloned().unwrap_or_default())
     }
 

@@ -1,5 +1,6 @@
 //! Searches loops before they are written: for reductions, long sums, divisors that do not change.
 
+use broadloom_loops::Local;
 use broadloom_loops::function::Binary;
 
 use super::BLOCK;
@@ -17,7 +18,7 @@ pub(super) fn is_sum(function: Binary) -> bool {
 }
 
 /// The variables that a loop reduces into with such functions, and that have no other part in it.
-pub(super) fn reductions(each: &Looped, suits: fn(Binary) -> bool) -> Vec<(u32, Binary)> {
+pub(super) fn reductions(each: &Looped, suits: fn(Binary) -> bool) -> Vec<(Local, Binary)> {
     let mut found = Vec::new();
     for step in &each.body {
         let FlatStatement::Update { local, accumulate: Some(function), .. } = step else { continue };
@@ -37,8 +38,8 @@ pub(super) fn reductions(each: &Looped, suits: fn(Binary) -> bool) -> Vec<(u32, 
 }
 
 /// The variables that a loop adds many terms to, and does nothing else with.
-pub(super) fn long_sums(each: &Looped) -> Vec<u32> {
-    fn visit(each: &Looped, terms: i64, found: &mut Vec<(u32, i64)>, other: &mut Vec<u32>) {
+pub(super) fn long_sums(each: &Looped) -> Vec<Local> {
+    fn visit(each: &Looped, terms: i64, found: &mut Vec<(Local, i64)>, other: &mut Vec<Local>) {
         let length = each.block.map_or(each.extent.typical(), |(_, length)| length as i64);
         let terms = terms.saturating_mul(length);
         for step in &each.body {

@@ -1,5 +1,6 @@
 //! Loops of which many iterations go side by side, in lanes.
 
+use broadloom_loops::Local;
 use broadloom_loops::function::Binary;
 
 use super::Printer;
@@ -70,7 +71,7 @@ impl Printer<'_> {
     pub(super) fn in_lanes(
         &mut self,
         each: &Looped,
-        reductions: &[(u32, Binary)],
+        reductions: &[(Local, Binary)],
         name: &str,
         (begin, end): (&str, &str),
         depth: usize,

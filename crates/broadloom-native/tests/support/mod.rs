@@ -2,11 +2,10 @@
 #![allow(dead_code, unused_imports, reason = "not every test file uses everything")]
 
 use broadloom_array::random::uniform_f64;
-use broadloom_core::projection::Component;
 use broadloom_loops::reference::{Memory, Stop, evaluate};
 use broadloom_loops::{
-    Binary, Block, Buffer, BufferId, Cell, Dtype, Index, Loop, Nest, Program, Scalar, Statement, Storage,
-    Unary,
+    Binary, Block, Buffer, BufferId, Cell, Dtype, Index, Loop, LoopSum, LoopVar, Nest, Program, Scalar,
+    Statement, Storage, Unary,
 };
 use broadloom_native::Compiler;
 
@@ -31,7 +30,7 @@ pub trait Build {
         storage: Storage,
     ) -> BufferId;
     fn nest(&mut self, comment: &str, body: Vec<Statement>);
-    fn vars<const N: usize>(&mut self, names: [&str; N]) -> [u32; N];
+    fn vars<const N: usize>(&mut self, names: [&str; N]) -> [LoopVar; N];
 }
 
 impl Build for Program {
@@ -65,24 +64,24 @@ impl Build for Program {
         self.nests.push(Nest { comment: comment.into(), body });
     }
 
-    fn vars<const N: usize>(&mut self, names: [&str; N]) -> [u32; N] {
+    fn vars<const N: usize>(&mut self, names: [&str; N]) -> [LoopVar; N] {
         names.map(|name| self.add_var(name))
     }
 }
 
 /// A cell addressed by one loop per axis.
-pub fn cell(buffer: BufferId, vars: &[u32]) -> Cell {
-    Cell { buffer, index: vars.iter().map(|var| Index::At(Component::iterate(*var))).collect() }
+pub fn cell(buffer: BufferId, vars: &[LoopVar]) -> Cell {
+    Cell { buffer, index: vars.iter().map(|var| Index::At(LoopSum::iterate(*var))).collect() }
 }
 
 /// A cell addressed by sums of loops: an offset and terms per axis.
-pub fn sums(buffer: BufferId, axes: &[(i64, &[(i64, u32)])]) -> Cell {
+pub fn sums(buffer: BufferId, axes: &[(i64, &[(i64, LoopVar)])]) -> Cell {
     let axis =
-        |(offset, terms): &(i64, &[(i64, u32)])| Index::At(Component::new(*offset, terms.iter().copied()));
+        |(offset, terms): &(i64, &[(i64, LoopVar)])| Index::At(LoopSum::new(*offset, terms.iter().copied()));
     Cell { buffer, index: axes.iter().map(axis).collect() }
 }
 
-pub fn load(buffer: BufferId, vars: &[u32]) -> Scalar {
+pub fn load(buffer: BufferId, vars: &[LoopVar]) -> Scalar {
     Scalar::Load(cell(buffer, vars))
 }
 
@@ -106,11 +105,11 @@ pub fn accumulate(cell: Cell, function: Binary, value: Scalar) -> Statement {
     Statement::Store { cell, accumulate: Some(function), value }
 }
 
-pub fn repeat(var: u32, extent: u64, body: Vec<Statement>) -> Statement {
+pub fn repeat(var: LoopVar, extent: u64, body: Vec<Statement>) -> Statement {
     Statement::Loop(Loop { var, extent: extent.into(), parallel: false, body })
 }
 
-pub fn parallel(var: u32, extent: u64, body: Vec<Statement>) -> Statement {
+pub fn parallel(var: LoopVar, extent: u64, body: Vec<Statement>) -> Statement {
     Statement::Loop(Loop { var, extent: extent.into(), parallel: true, body })
 }
 

@@ -2,8 +2,8 @@
 
 use super::Checker;
 use super::array;
-use super::matching::{Found, Misfit, Origin};
-use super::pattern::{Item, Pattern};
+use super::matching::{MatchedSizes, Misfit, Origin};
+use super::pattern::{Pattern, PatternItem};
 use super::want::{Failure, Reason, Slot};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
@@ -14,7 +14,7 @@ impl Checker {
         &self,
         py: Python<'_>,
         failure: &Failure,
-        found: &Found,
+        found: &MatchedSizes,
         args: &Bound<'_, PyTuple>,
         kwargs: &Bound<'_, PyDict>,
     ) -> PyErr {
@@ -32,7 +32,7 @@ impl Checker {
         &self,
         py: Python<'py>,
         failure: &Failure,
-        found: &Found,
+        found: &MatchedSizes,
     ) -> PyResult<Bound<'py, PyDict>> {
         let details = PyDict::new(py);
         let slot = &self.slots[failure.slot];
@@ -65,7 +65,7 @@ impl Checker {
         details: &Bound<'_, PyDict>,
         misfit: &Misfit,
         pattern: &Pattern,
-        found: &Found,
+        found: &MatchedSizes,
     ) -> PyResult<()> {
         match misfit {
             Misfit::Rank { wanted, at_least } => {
@@ -113,9 +113,9 @@ impl Checker {
     }
 
     /// The sizes that arithmetic is about, each with the argument in which it was found; the first of those is the other end.
-    fn known(&self, details: &Bound<'_, PyDict>, item: &Item, found: &Found) -> PyResult<()> {
+    fn known(&self, details: &Bound<'_, PyDict>, item: &PatternItem, found: &MatchedSizes) -> PyResult<()> {
         let mut labels = Vec::new();
-        if let Item::Expr(expr) = item {
+        if let PatternItem::Expr(expr) = item {
             expr.unknown(&|_| None, &mut labels);
         }
         let origins = labels.into_iter().filter_map(|label| Some((label, found.size(label)?)));

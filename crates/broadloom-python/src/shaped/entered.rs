@@ -5,7 +5,7 @@
 //! began, as in greenlets.
 
 use super::Checker;
-use super::matching::Found;
+use super::matching::MatchedSizes;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::cell::RefCell;
@@ -14,7 +14,7 @@ use std::cell::RefCell;
 struct Call {
     key: usize,
     checker: Py<Checker>,
-    found: Found,
+    found: MatchedSizes,
 }
 
 thread_local! {
@@ -28,17 +28,17 @@ pub struct Entered {
 
 impl Entered {
     /// Begins a call.
-    pub fn new(checker: &Bound<'_, Checker>, kwargs: &Bound<'_, PyDict>, found: Found) -> Entered {
+    pub fn new(checker: &Bound<'_, Checker>, kwargs: &Bound<'_, PyDict>, found: MatchedSizes) -> Entered {
         let key = kwargs.as_ptr() as usize;
         CALLS.with_borrow_mut(|calls| calls.push(Call { key, checker: checker.clone().unbind(), found }));
         Entered { key }
     }
 
     /// Ends the call, and gives back what was found.
-    pub fn leave(self) -> Found {
+    pub fn leave(self) -> MatchedSizes {
         CALLS.with_borrow_mut(|calls| match calls.iter().rposition(|call| call.key == self.key) {
             Some(at) => calls.swap_remove(at).found,
-            None => Found::default(),
+            None => MatchedSizes::default(),
         })
     }
 }

@@ -3,7 +3,7 @@
 //! An array with two rows of unknown length, or a size with two unknown names, waits until the other arguments were seen.
 //! What is still open then is no mistake: an annotation may leave it open.
 
-use super::pattern::{Item, Pattern};
+use super::pattern::{Pattern, PatternItem};
 use super::size_expr::SizeExpr;
 use smallvec::SmallVec;
 
@@ -15,7 +15,7 @@ pub type Origin = (u32, u32);
 
 /// The sizes and rows found so far.
 #[derive(Clone, Debug, Default)]
-pub struct Found {
+pub struct MatchedSizes {
     /// Sizes of labels; -1 if unknown.
     sizes: SmallVec<[i64; 8]>,
     origins: SmallVec<[Origin; 8]>,
@@ -47,10 +47,10 @@ pub enum Outcome {
     Waits,
 }
 
-impl Found {
+impl MatchedSizes {
     /// Nothing found, for so many labels and rows.
-    pub fn new(labels: usize, rows: usize) -> Found {
-        Found {
+    pub fn new(labels: usize, rows: usize) -> MatchedSizes {
+        MatchedSizes {
             sizes: SmallVec::from_elem(-1, labels),
             origins: SmallVec::from_elem((0, 0), labels),
             rows: SmallVec::from_elem(None, rows),
@@ -94,11 +94,11 @@ impl Found {
         let (mut known, mut open) = (0, 0);
         for item in &pattern.items {
             match item {
-                Item::Row(row) => match self.row(*row) {
+                PatternItem::Row(row) => match self.row(*row) {
                     Some(axes) => known += axes.len(),
                     None => open += 1,
                 },
-                Item::AnyRow => open += 1,
+                PatternItem::AnyRow => open += 1,
                 _ => {}
             }
         }
@@ -127,22 +127,22 @@ impl Found {
         let alone = pattern.rows == 1;
         for (at, item) in pattern.items.iter().enumerate() {
             match item {
-                Item::Any => {}
-                Item::Size(size) if *size == shape[axis] => {}
-                Item::Size(size) => return Err(Misfit::Size { axis, item: at, wanted: *size }),
-                Item::Label(label) => self.label(*label, shape[axis], (slot as u32, axis as u32))?,
-                Item::Both(label, size) => {
+                PatternItem::Any => {}
+                PatternItem::Size(size) if *size == shape[axis] => {}
+                PatternItem::Size(size) => return Err(Misfit::Size { axis, item: at, wanted: *size }),
+                PatternItem::Label(label) => self.label(*label, shape[axis], (slot as u32, axis as u32))?,
+                PatternItem::Both(label, size) => {
                     if *size != shape[axis] {
                         return Err(Misfit::Size { axis, item: at, wanted: *size });
                     }
                     self.label(*label, shape[axis], (slot as u32, axis as u32))?;
                 }
-                Item::Expr(expr) => waits |= !self.expr(expr, shape[axis], slot, axis, at)?,
-                Item::AnyRow => {
+                PatternItem::Expr(expr) => waits |= !self.expr(expr, shape[axis], slot, axis, at)?,
+                PatternItem::AnyRow => {
                     axis += length;
                     continue;
                 }
-                Item::Row(row) => {
+                PatternItem::Row(row) => {
                     let taken = match self.row(*row) {
                         Some(axes) if !alone => axes.len(),
                         _ => length,

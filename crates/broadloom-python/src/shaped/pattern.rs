@@ -20,7 +20,7 @@ pub struct ShapeNames {
 #[derive(Debug)]
 pub struct Pattern {
     /// Axes and rows in the order of memory: batch, output, input.
-    pub items: Vec<Item>,
+    pub items: Vec<PatternItem>,
     /// The text of each item, for messages.
     pub shown: Vec<String>,
     /// The number of items that are one axis.
@@ -33,7 +33,7 @@ pub struct Pattern {
 
 /// One axis, or any number of them.
 #[derive(Debug)]
-pub enum Item {
+pub enum PatternItem {
     /// `_`.
     Any,
     /// `28`.
@@ -115,8 +115,8 @@ impl Reader<'_> {
         }
         if let Some(hole) = row.hole() {
             pattern.items.push(match hole.variable {
-                RowVariable::Ellipsis => Item::AnyRow,
-                RowVariable::Named(row) => Item::Row(self.rows[row.0 as usize]),
+                RowVariable::Ellipsis => PatternItem::AnyRow,
+                RowVariable::Named(row) => PatternItem::Row(self.rows[row.0 as usize]),
             });
             pattern.shown.push(hole.span.slice(self.text).to_owned());
             pattern.rows += 1;
@@ -133,12 +133,12 @@ impl Reader<'_> {
         let item = match (self.sizes.iter().find(|(from, _, _)| *from == start), axis.name, size) {
             (Some((from, to, expr)), _, _) => {
                 written = &self.text[*from..*to];
-                Item::Expr(expr.clone())
+                PatternItem::Expr(expr.clone())
             }
-            (None, Some(name), Some(size)) => Item::Both(self.labels[name.0 as usize], size),
-            (None, Some(name), None) => Item::Label(self.labels[name.0 as usize]),
-            (None, None, Some(size)) => Item::Size(size),
-            (None, None, None) => Item::Any,
+            (None, Some(name), Some(size)) => PatternItem::Both(self.labels[name.0 as usize], size),
+            (None, Some(name), None) => PatternItem::Label(self.labels[name.0 as usize]),
+            (None, None, Some(size)) => PatternItem::Size(size),
+            (None, None, None) => PatternItem::Any,
         };
         pattern.items.push(item);
         pattern.shown.push(written.to_owned());

@@ -81,7 +81,7 @@ fn exact(number: i64, divisor: i64) -> Option<i64> {
 
 /// The parts of a text that were taken out of it, so that the rest is a declared shape.
 #[derive(Debug, Default)]
-pub struct Taken {
+pub struct MaskedText {
     /// The text with `_` in the place of each size, and blanks in the place of ranges: every character at its place.
     pub masked: String,
     /// Sizes by the byte at which they begin, and where they end.
@@ -91,10 +91,10 @@ pub struct Taken {
 }
 
 /// Takes arithmetic and ranges out of a text; `name` gives the index of a name.
-pub fn mask(text: &str, mut name: impl FnMut(&str) -> usize) -> Result<Taken, (usize, usize, String)> {
+pub fn mask(text: &str, mut name: impl FnMut(&str) -> usize) -> Result<MaskedText, (usize, usize, String)> {
     let tokens = tokens(text);
     let mut bytes = text.as_bytes().to_vec();
-    let mut taken = Taken::default();
+    let mut taken = MaskedText::default();
     let mut at = 0;
     while at < tokens.len() {
         if let Some((used, lo, hi)) = range(&tokens[at..]) {

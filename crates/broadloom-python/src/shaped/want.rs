@@ -1,7 +1,7 @@
 //! The requirements of an annotation: an array, one of several, a tuple, a list or a mapping of them.
 
 use super::array::{self, Array, ArrayType, Elements};
-use super::matching::{Found, Misfit, Outcome};
+use super::matching::{MatchedSizes, Misfit, Outcome};
 use super::pattern::Pattern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PySequence, PySet, PyString, PyTuple};
@@ -67,7 +67,7 @@ type Checked = Result<(), Box<Failure>>;
 
 impl Want {
     /// Holds a value against the annotation.
-    pub fn check(&self, slots: &[Slot], value: &Bound<'_, PyAny>, found: &mut Found) -> Checked {
+    pub fn check(&self, slots: &[Slot], value: &Bound<'_, PyAny>, found: &mut MatchedSizes) -> Checked {
         match self {
             Want::Array(slot) => check_array(slots, *slot, value, found),
             Want::Optional(_) if value.is_none() => Ok(()),
@@ -144,7 +144,7 @@ impl Want {
 fn each<'a, 'py>(
     items: impl Iterator<Item = (String, &'a Want, Bound<'py, PyAny>)>,
     slots: &[Slot],
-    found: &mut Found,
+    found: &mut MatchedSizes,
 ) -> Checked {
     for (place, want, value) in items {
         want.check(slots, &value, found).map_err(|mut failure| {
@@ -156,7 +156,7 @@ fn each<'a, 'py>(
 }
 
 /// Takes the first annotation that fits; what the others found is forgotten.
-fn one_of(wants: &[Want], slots: &[Slot], value: &Bound<'_, PyAny>, found: &mut Found) -> Checked {
+fn one_of(wants: &[Want], slots: &[Slot], value: &Bound<'_, PyAny>, found: &mut MatchedSizes) -> Checked {
     let mut first: Option<Box<Failure>> = None;
     for want in wants {
         let mut tried = found.clone();
@@ -196,7 +196,7 @@ fn elements_of<'py>(value: &Bound<'py, PyAny>) -> Result<impl Iterator<Item = Bo
     }
 }
 
-fn check_array(slots: &[Slot], index: usize, value: &Bound<'_, PyAny>, found: &mut Found) -> Checked {
+fn check_array(slots: &[Slot], index: usize, value: &Bound<'_, PyAny>, found: &mut MatchedSizes) -> Checked {
     let slot = &slots[index];
     let failure = |reason| {
         let value = value.clone().unbind();

@@ -5,12 +5,12 @@
 //! does for all sizes.
 
 use super::mistake::Mistake;
-use super::ranks::{Axis, AxisForm, Flat, Given, name_of, tuple};
+use super::ranks::{Axis, AxisForm, CallArguments, Flat, name_of, tuple};
 use broadloom_core::{Affine, Padding, Size};
 use broadloom_spec::Span;
 
 /// The sizes of the labels of `flat`, all of them known.
-pub fn bind(flat: &Flat, given: &Given) -> Result<Vec<Size>, Mistake> {
+pub fn bind(flat: &Flat, given: &CallArguments) -> Result<Vec<Size>, Mistake> {
     let mut binder = Binder::new(flat, given);
     loop {
         let mut progress = false;
@@ -49,12 +49,12 @@ enum Origin {
 
 struct Binder<'a> {
     flat: &'a Flat,
-    given: &'a Given,
+    given: &'a CallArguments,
     known: Vec<Option<(Size, Origin)>>,
 }
 
 impl<'a> Binder<'a> {
-    fn new(flat: &'a Flat, given: &'a Given) -> Binder<'a> {
+    fn new(flat: &'a Flat, given: &'a CallArguments) -> Binder<'a> {
         let origin =
             |index: usize, span| if flat.keyword[index] { Origin::Keyword } else { Origin::Written(span) };
         let known = flat.labels.iter().enumerate();

@@ -77,7 +77,7 @@ pub struct RowName {
 #[derive(Clone, Debug)]
 pub struct Tensor {
     /// Its axes in the order of memory: batch, output, input.
-    pub items: Vec<Item>,
+    pub items: Vec<ArrayAxes>,
     /// Its place in the text.
     pub span: Span,
     /// True if it has input axes, which stand before the output axes in the text and behind them in memory.
@@ -86,7 +86,7 @@ pub struct Tensor {
 
 /// One or more axes of an array.
 #[derive(Clone, Debug)]
-pub struct Item {
+pub struct ArrayAxes {
     /// The form of it.
     pub form: Form,
     /// Its place in the text.
@@ -228,7 +228,7 @@ impl<'a> Reader<'a> {
         row: &Row<broadloom_spec::Axis>,
         kind: Kind,
         is_result: bool,
-        items: &mut Vec<Item>,
+        items: &mut Vec<ArrayAxes>,
     ) -> Result<(), Mistake> {
         for axis in row.lead() {
             let form = self.form(&axis.kind, axis.span, is_result)?;
@@ -305,13 +305,13 @@ impl<'a> Reader<'a> {
     }
 
     /// Adds an axis, or a part to the composed axis that it stands in.
-    fn add(&mut self, form: Form, span: Span, items: &mut Vec<Item>) -> Result<(), Mistake> {
+    fn add(&mut self, form: Form, span: Span, items: &mut Vec<ArrayAxes>) -> Result<(), Mistake> {
         let Some(group) = self.groups.around(span) else {
-            items.push(Item { form, span });
+            items.push(ArrayAxes { form, span });
             return Ok(());
         };
         if self.is_blank(group) {
-            items.push(Item { form: Form::Group(Vec::new()), span: group });
+            items.push(ArrayAxes { form: Form::Group(Vec::new()), span: group });
             return Ok(());
         }
         let part = match form {
@@ -325,8 +325,8 @@ impl<'a> Reader<'a> {
             }
         };
         match items.last_mut() {
-            Some(Item { form: Form::Group(parts), span }) if *span == group => parts.push(part),
-            _ => items.push(Item { form: Form::Group(vec![part]), span: group }),
+            Some(ArrayAxes { form: Form::Group(parts), span }) if *span == group => parts.push(part),
+            _ => items.push(ArrayAxes { form: Form::Group(vec![part]), span: group }),
         }
         Ok(())
     }

@@ -10,7 +10,7 @@
 use super::mistake::Mistake;
 use super::phases::{Phase, phases};
 use super::places::{NONE, Spread, diagonals, permute};
-use super::ranks::{Axis, AxisForm, Flat, Given};
+use super::ranks::{Axis, AxisForm, CallArguments, Flat};
 use super::step::{ArrayStep, Pick, Recipe};
 use broadloom_core::{Affine, Padding, Size};
 
@@ -22,7 +22,7 @@ pub struct Use {
 }
 
 /// The plans of all results.
-pub fn plan(flat: &Flat, given: &Given, sizes: &[Size], usage: Use) -> Result<Vec<Recipe>, Mistake> {
+pub fn plan(flat: &Flat, given: &CallArguments, sizes: &[Size], usage: Use) -> Result<Vec<Recipe>, Mistake> {
     let planner = Planner { flat, given, sizes, usage };
     let phases = phases(flat)?;
     flat.results.iter().map(|result| planner.result(result, &phases)).collect()
@@ -30,7 +30,7 @@ pub fn plan(flat: &Flat, given: &Given, sizes: &[Size], usage: Use) -> Result<Ve
 
 struct Planner<'a> {
     flat: &'a Flat,
-    given: &'a Given,
+    given: &'a CallArguments,
     sizes: &'a [Size],
     usage: Use,
 }

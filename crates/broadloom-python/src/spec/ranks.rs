@@ -5,13 +5,13 @@
 //! decides it; so do sizes that are given as `r=(2, 3)`. Nothing else is guessed.
 
 use super::mistake::Mistake;
-use super::notation::{ComposedPart, Equation, Factor, Form, Item, Label, Tensor};
+use super::notation::{ArrayAxes, ComposedPart, Equation, Factor, Form, Label, Tensor};
 use super::symbols::Conditions;
 use broadloom_core::{Affine, Padding as CorePadding, Size};
 use broadloom_spec::{Padding, Span};
 
 /// The arguments of a call other than the spec.
-pub struct Given {
+pub struct CallArguments {
     /// The shapes of the arrays.
     pub shapes: Vec<Vec<Size>>,
     /// Sizes by name.
@@ -92,7 +92,7 @@ pub enum AxisForm {
 }
 
 /// Puts labels in the place of rows.
-pub fn expand(equation: &Equation, given: &Given) -> Result<Flat, Mistake> {
+pub fn expand(equation: &Equation, given: &CallArguments) -> Result<Flat, Mistake> {
     check_operands(equation, given)?;
     let lengths = lengths(equation, given)?;
     let mut flat = Flat {
@@ -119,7 +119,7 @@ pub fn expand(equation: &Equation, given: &Given) -> Result<Flat, Mistake> {
     Ok(flat)
 }
 
-fn check_operands(equation: &Equation, given: &Given) -> Result<(), Mistake> {
+fn check_operands(equation: &Equation, given: &CallArguments) -> Result<(), Mistake> {
     let (wanted, found) = (equation.operands.len(), given.shapes.len());
     if wanted == found {
         return Ok(());
@@ -141,7 +141,7 @@ fn check_operands(equation: &Equation, given: &Given) -> Result<(), Mistake> {
 }
 
 /// The number of axes of each row that is used.
-fn lengths(equation: &Equation, given: &Given) -> Result<Vec<Option<usize>>, Mistake> {
+fn lengths(equation: &Equation, given: &CallArguments) -> Result<Vec<Option<usize>>, Mistake> {
     let mut lengths: Vec<Option<usize>> = vec![None; equation.rows.len()];
     for (row, length) in equation.rows.iter().zip(&mut lengths) {
         if let Some((_, Value::Many(sizes))) = given.sizes.iter().find(|(name, _)| *name == row.name) {
@@ -164,7 +164,7 @@ fn lengths(equation: &Equation, given: &Given) -> Result<Vec<Option<usize>>, Mis
 /// Finds the length of the only unknown row of an operand; true if there was one.
 fn solve_rank(
     equation: &Equation,
-    given: &Given,
+    given: &CallArguments,
     index: usize,
     operand: &Tensor,
     lengths: &mut [Option<usize>],
@@ -197,7 +197,13 @@ fn solve_rank(
     Ok(true)
 }
 
-fn wrong_rank(equation: &Equation, given: &Given, index: usize, wanted: usize, at_least: bool) -> Mistake {
+fn wrong_rank(
+    equation: &Equation,
+    given: &CallArguments,
+    index: usize,
+    wanted: usize,
+    at_least: bool,
+) -> Mistake {
     let shape = &given.shapes[index];
     let axes = |n: usize| if n == 1 { "1 axis".to_owned() } else { format!("{n} axes") };
     let operand = &equation.operands[index];
@@ -216,7 +222,11 @@ fn wrong_rank(equation: &Equation, given: &Given, index: usize, wanted: usize, a
     }
 }
 
-fn check_lengths(equation: &Equation, given: &Given, lengths: &[Option<usize>]) -> Result<(), Mistake> {
+fn check_lengths(
+    equation: &Equation,
+    given: &CallArguments,
+    lengths: &[Option<usize>],
+) -> Result<(), Mistake> {
     let tensors = equation.operands.iter().chain(&equation.results);
     for item in tensors.flat_map(|tensor| &tensor.items) {
         let inner = equation.composed.iter().filter(|composed| item.form.labels().contains(&composed.label));
@@ -241,7 +251,7 @@ fn rows_of(parts: &[ComposedPart]) -> Vec<usize> {
     parts.iter().filter_map(row).collect()
 }
 
-fn unknown_length(equation: &Equation, given: &Given, item: &Item, row: usize) -> Mistake {
+fn unknown_length(equation: &Equation, given: &CallArguments, item: &ArrayAxes, row: usize) -> Mistake {
     let in_operand = |tensor: &Tensor| tensor.items.iter().any(|item| item.form == Form::Row(row));
     let shown = &equation.rows[row].shown;
     let name = &equation.rows[row].name;
@@ -263,7 +273,7 @@ fn unknown_length(equation: &Equation, given: &Given, item: &Item, row: usize) -
 /// Labels for the axes of each row.
 fn row_labels(
     equation: &Equation,
-    given: &Given,
+    given: &CallArguments,
     lengths: &[Option<usize>],
     flat: &mut Flat,
 ) -> Vec<Vec<usize>> {
@@ -287,7 +297,7 @@ fn row_labels(
 }
 
 /// Enters the sizes that are given by name; returns the values of the coefficients.
-fn give(equation: &Equation, given: &Given, flat: &mut Flat) -> Result<Vec<Option<u64>>, Mistake> {
+fn give(equation: &Equation, given: &CallArguments, flat: &mut Flat) -> Result<Vec<Option<u64>>, Mistake> {
     let mut factors = vec![None; equation.coefficients.len()];
     for (name, value) in &given.sizes {
         let label = equation.labels.iter().position(|label| label.name == *name);
@@ -333,7 +343,7 @@ fn wrong_name(equation: &Equation, name: &str, is_size: bool, is_row: bool) -> M
 
 struct Expander<'a> {
     equation: &'a Equation,
-    given: &'a Given,
+    given: &'a CallArguments,
     rows: &'a [Vec<usize>],
     factors: &'a [Option<u64>],
 }
@@ -341,7 +351,7 @@ struct Expander<'a> {
 impl Expander<'_> {
     fn tensor(&self, tensor: &Tensor) -> Result<Vec<Axis>, Mistake> {
         let mut axes = Vec::new();
-        for Item { form, span } in &tensor.items {
+        for ArrayAxes { form, span } in &tensor.items {
             let form = match form {
                 Form::Row(row) => {
                     axes.extend(
@@ -413,7 +423,7 @@ fn memory_order(equation: &Equation, operand: &Tensor) -> Option<String> {
 }
 
 /// `operand 2`, or the name of the array if there is only one.
-pub fn name_of(given: &Given, index: usize) -> String {
+pub fn name_of(given: &CallArguments, index: usize) -> String {
     if given.shapes.len() == 1 { given.called.clone() } else { format!("operand {}", index + 1) }
 }
 

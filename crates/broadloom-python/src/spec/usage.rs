@@ -1,7 +1,7 @@
 //! The use of specs by each function, and the specs that it therefore refuses.
 
 use super::mistake::Mistake;
-use super::notation::{ComposedPart, Equation, Form, Item, Tensor};
+use super::notation::{ArrayAxes, ComposedPart, Equation, Form, Tensor};
 use super::plan::Use;
 use broadloom_core::Size;
 use pyo3::PyResult;
@@ -158,7 +158,7 @@ enum Mention {
 }
 
 /// The labels, rows and indices of an array.
-fn mentions<'a>(equation: &Equation, tensor: &'a Tensor) -> Vec<(Mention, &'a Item)> {
+fn mentions<'a>(equation: &Equation, tensor: &'a Tensor) -> Vec<(Mention, &'a ArrayAxes)> {
     let part = |part: &ComposedPart| match part {
         ComposedPart::Label(label) => Mention::Label(*label),
         ComposedPart::Row(row) => Mention::Row(*row),
@@ -168,7 +168,7 @@ fn mentions<'a>(equation: &Equation, tensor: &'a Tensor) -> Vec<(Mention, &'a It
         composed
             .map_or_else(|| vec![Mention::Label(label)], |composed| composed.parts.iter().map(part).collect())
     };
-    let of = |item: &Item| match &item.form {
+    let of = |item: &ArrayAxes| match &item.form {
         Form::Row(row) => vec![Mention::Row(*row)],
         Form::Fixed(index) => vec![Mention::Index(*index)],
         Form::Group(parts) => parts.iter().map(part).collect(),
@@ -195,7 +195,7 @@ fn is_number(equation: &Equation, mention: Mention) -> bool {
 }
 
 /// Returns true if a digit stands directly behind a letter in an axis, as in `b1`, or before it in the text.
-fn has_digit_behind_letter(equation: &Equation, item: &Item) -> bool {
+fn has_digit_behind_letter(equation: &Equation, item: &ArrayAxes) -> bool {
     let (start, end) = (item.span.start as usize, item.span.end as usize);
     let written = equation.text.get(start.saturating_sub(1)..end).unwrap_or_default();
     let joined = |pair: (char, char)| pair.0.is_alphabetic() && pair.1.is_ascii_digit();

@@ -5,8 +5,10 @@ use std::sync::Arc;
 
 use broadloom_core::projection::{AxisIndex, Component, Verdict};
 use broadloom_graph::lowering::{Face, Formula, Lookup, Slot, Sorting, Special, accumulated};
-use broadloom_graph::{Error, ErrorKind, Fill, Graph, Projected, Tensor};
-use broadloom_loops::{Binary, BufferId, Cell, Index, Nest, Scalar, Size, Statement, Unary};
+use broadloom_graph::{Error, ErrorKind, Fill, Graph, Projected, StepId, Tensor};
+use broadloom_loops::{
+    Binary, BufferId, Cell, Index, LoopSum, LoopVar, Nest, Scalar, Size, Statement, Unary,
+};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::law::{DIVISORS, LawAssignment, check_margins, forward_pieces};
@@ -16,7 +18,7 @@ use super::{Content, Lowering, slice_symbol, start_in};
 /// The context of an assignment: its step, the projections, and the index of its result.
 #[derive(Clone)]
 pub(super) struct AssignContext {
-    pub step: u32,
+    pub step: StepId,
     pub nest: Arc<Projected>,
     pub result: usize,
     pub backward: bool,
@@ -32,7 +34,7 @@ pub(super) struct AssignContext {
 type Start = (Option<f64>, bool);
 
 impl AssignContext {
-    pub fn new(step: u32, nest: Arc<Projected>, result: usize, backward: bool) -> AssignContext {
+    pub fn new(step: StepId, nest: Arc<Projected>, result: usize, backward: bool) -> AssignContext {
         AssignContext {
             step,
             nest,
@@ -74,7 +76,7 @@ impl AssignContext {
 
 impl Lowering<'_> {
     /// Lowers everything that a step computes.
-    pub(super) fn forward(&mut self, step: u32) -> Result<(), Error> {
+    pub(super) fn forward(&mut self, step: StepId) -> Result<(), Error> {
         if let Some(function) = self.graph.special(step).and_then(Special::matrix) {
             self.matrices(step, function)?;
             self.belong_to(step);
@@ -198,8 +200,9 @@ impl Lowering<'_> {
         };
         let cell = self.cell(place, at, buffer, &loops);
         let store = Statement::Store { cell, accumulate, value };
-        let extent = |(index, var): &(u32, u32)| (*var, place.nest.projection.loops[*index as usize].extent);
-        let extents: Vec<(u32, Size)> = loops.iter().map(extent).collect();
+        let extent =
+            |(index, var): &(u32, LoopVar)| (*var, place.nest.projection.loops[*index as usize].extent);
+        let extents: Vec<(LoopVar, Size)> = loops.iter().map(extent).collect();
         self.program.nests.push(Nest { comment, body: vec![store.within(extents.into_iter())] });
         self.written.insert(node);
         if place.nest.margins(at).iter().any(|margin| *margin != (0, 0)) {
@@ -243,7 +246,7 @@ impl Lowering<'_> {
         phase: &[u32],
         piece: &LawAssignment,
         at: usize,
-    ) -> Vec<(u32, u32)> {
+    ) -> Vec<(u32, LoopVar)> {
         let nest = &place.nest;
         let looked_up = self.looked_up(place);
         let mentioned = |index: &u32| {
@@ -280,11 +283,11 @@ impl Lowering<'_> {
         }
     }
 
-    fn cell(&mut self, place: &AssignContext, at: usize, buffer: BufferId, loops: &[(u32, u32)]) -> Cell {
+    fn cell(&mut self, place: &AssignContext, at: usize, buffer: BufferId, loops: &[(u32, LoopVar)]) -> Cell {
         let var = |index: u32| loops.iter().find(|(known, _)| *known == index).map(|(_, var)| *var);
         let renamed = |sum: &Component| {
             let terms = sum.terms.iter().filter_map(|(c, index)| var(*index).map(|var| (*c, var)));
-            Component::new(sum.offset, terms)
+            LoopSum::new(sum.offset, terms)
         };
         let nest = Arc::clone(&place.nest);
         let mut index: Vec<Index> = Vec::new();
@@ -294,7 +297,7 @@ impl Lowering<'_> {
                 AxisIndex::Symbol(_) => self.run_time_index(place.step),
                 AxisIndex::Concat(segments) => {
                     let running = segments.iter().find_map(|segment| {
-                        var(segment.index).map(|var| Component::new(segment.offset, [(1, var)]))
+                        var(segment.index).map(|var| LoopSum::new(segment.offset, [(1, var)]))
                     });
                     Index::At(running.unwrap_or_default())
                 }
@@ -311,10 +314,10 @@ impl Lowering<'_> {
         Cell { buffer, index }
     }
 
-    fn run_time_index(&mut self, step: u32) -> Index {
+    fn run_time_index(&mut self, step: StepId) -> Index {
         match slice_symbol(self.graph, step, self.layout) {
             Some((symbol, name)) => Index::Symbol(self.symbol(symbol, &name)),
-            None => Index::At(Component::fixed(0)),
+            None => Index::At(LoopSum::fixed(0)),
         }
     }
 
@@ -352,7 +355,7 @@ impl Lowering<'_> {
         place: &AssignContext,
         formula: &Formula,
         slots: &[Slot],
-        loops: &[(u32, u32)],
+        loops: &[(u32, LoopVar)],
     ) -> Result<Scalar, Error> {
         let mut inner = |formula: &Formula| self.scalar(place, formula, slots, loops);
         Ok(match formula {
@@ -412,7 +415,7 @@ impl Lowering<'_> {
     }
 
     /// Checks every index before rows are looked up.
-    fn check_indices(&mut self, step: u32) {
+    fn check_indices(&mut self, step: StepId) {
         let &[operand, ids] = self.graph.step_operands(step) else { return };
         let Some(lookup) = self.graph.special(step).and_then(Special::lookup) else { return };
         let table = if lookup == Lookup::Scattered { self.graph.first_result(step) } else { operand };
@@ -420,16 +423,16 @@ impl Lowering<'_> {
         let below = self.layout.axes(table).get(axis).copied().unwrap_or(Size::ZERO);
         let (of, buffer) = (self.buffer(self.node(table)), self.buffer(self.node(ids)));
         let sizes = self.layout.axes(ids);
-        let loops: Vec<(u32, Size)> =
+        let loops: Vec<(LoopVar, Size)> =
             sizes.into_iter().map(|size| (self.program.add_var("i"), size)).collect();
-        let index = loops.iter().map(|(var, _)| Index::At(Component::iterate(*var))).collect();
+        let index = loops.iter().map(|(var, _)| Index::At(LoopSum::iterate(*var))).collect();
         let check = Statement::Check { cell: Cell { buffer, index }, below, of };
         let comment = format!("indices of {}", self.graph.short_name(table));
         self.program.nests.push(Nest { comment, body: vec![check.within(loops.into_iter())] });
     }
 
     /// Sorts the rows of a tensor along an axis.
-    fn sort(&mut self, step: u32, sorting: Sorting) {
+    fn sort(&mut self, step: StepId, sorting: Sorting) {
         let (Some(&x), result) = (self.graph.step_operands(step).first(), self.graph.first_result(step))
         else {
             return;
@@ -445,11 +448,11 @@ impl Lowering<'_> {
         for (at, size) in self.layout.axes(x).into_iter().enumerate() {
             if at == axis {
                 count = size;
-                index.push(Index::At(Component::fixed(0)));
+                index.push(Index::At(LoopSum::fixed(0)));
             } else {
                 let var = self.program.add_var("i");
                 loops.push((var, size));
-                index.push(Index::At(Component::iterate(var)));
+                index.push(Index::At(LoopSum::iterate(var)));
             }
         }
         let [keys, places] = [keys, places].map(|buffer| Cell { buffer, index: index.clone() });
@@ -469,8 +472,8 @@ impl Lowering<'_> {
         let comment = format!("whether {} is finite", self.graph.short_name(tensor));
         let mut each = |make: &dyn Fn(Vec<Index>) -> Statement| {
             let sizes = self.layout.axes(tensor).into_iter();
-            let loops: Vec<(u32, Size)> = sizes.map(|size| (self.program.add_var("i"), size)).collect();
-            let index = loops.iter().map(|(var, _)| Index::At(Component::iterate(*var))).collect();
+            let loops: Vec<(LoopVar, Size)> = sizes.map(|size| (self.program.add_var("i"), size)).collect();
+            let index = loops.iter().map(|(var, _)| Index::At(LoopSum::iterate(*var))).collect();
             let body = vec![make(index).within(loops.into_iter())];
             self.program.nests.push(Nest { comment: comment.clone(), body });
         };

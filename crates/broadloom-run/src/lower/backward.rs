@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use broadloom_graph::lowering::{Face, Leaf, Scan, Slot, Special};
-use broadloom_graph::{Error, ErrorKind, Graph, MessageLine, Remedy, Tensor};
+use broadloom_graph::{Error, ErrorKind, Graph, MessageLine, Remedy, StepId, Tensor};
 use broadloom_loops::{Nest, Size, Statement};
 use rustc_hash::FxHashSet;
 
@@ -77,7 +77,7 @@ impl Lowering<'_> {
 
     pub(super) fn backward_step(
         &mut self,
-        step: u32,
+        step: StepId,
         wanted: &[bool],
         begun: &mut FxHashSet<Tensor>,
     ) -> Result<(), Error> {
@@ -152,7 +152,7 @@ impl Lowering<'_> {
 }
 
 /// The steps by which a tensor is computed, in order.
-fn steps_to(graph: &Graph, tensor: Tensor) -> Vec<u32> {
+fn steps_to(graph: &Graph, tensor: Tensor) -> Vec<StepId> {
     let mut seen = vec![false; graph.len()];
     let mut steps = Vec::new();
     let mut stack = vec![tensor];
@@ -173,7 +173,7 @@ fn steps_to(graph: &Graph, tensor: Tensor) -> Vec<u32> {
 
 /// For each tensor, true if it has a gradient: parameters, requested tensors, and tensors computed
 /// from them by differentiable operations.
-pub(super) fn wants_gradient(graph: &Graph, steps: &[u32]) -> Vec<bool> {
+pub(super) fn wants_gradient(graph: &Graph, steps: &[StepId]) -> Vec<bool> {
     let mut wanted: Vec<bool> = graph
         .tensors()
         .map(|tensor| {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use broadloom_graph::lowering::{Assignment, Face, Formula, Law, Op, Slot, Special};
-use broadloom_graph::{Accumulate, Combine, Error, ErrorKind, Graph, Operation, Projected};
+use broadloom_graph::{Accumulate, Combine, Error, ErrorKind, Graph, Operation, Projected, StepId};
 use broadloom_loops::Binary;
 
 /// An assignment of a law, ready to be lowered: its target and the operands that it uses.
@@ -19,7 +19,11 @@ pub(super) struct LawAssignment {
 }
 
 /// The computation of a step when the operands at some places take part (place 1 is the first).
-pub(super) fn forward_pieces(graph: &Graph, step: u32, parts: &[u32]) -> Result<Vec<LawAssignment>, Error> {
+pub(super) fn forward_pieces(
+    graph: &Graph,
+    step: StepId,
+    parts: &[u32],
+) -> Result<Vec<LawAssignment>, Error> {
     Ok(match rule(graph, step)? {
         Rule::Law(operation) => {
             all_take_part(graph, step, parts)?;
@@ -53,7 +57,7 @@ pub(super) fn forward_pieces(graph: &Graph, step: u32, parts: &[u32]) -> Result<
 /// Collects the facts about all candidates of a cell that gradients through a step need. For the greatest or
 /// the least, that is the number of candidates that are it: they share the gradient. For a product, it is the
 /// number of those that cannot be divided by, and the product of the others.
-pub(super) fn ties(graph: &Graph, step: u32, parts: &[u32]) -> Result<Vec<LawAssignment>, Error> {
+pub(super) fn ties(graph: &Graph, step: StepId, parts: &[u32]) -> Result<Vec<LawAssignment>, Error> {
     let Rule::Product { accumulate, combine } = rule(graph, step)? else { return Ok(Vec::new()) };
     let (all, mut slots) = combined(combine, factors(graph, step, parts));
     let kept = |target, function, value, slots| LawAssignment {
@@ -88,7 +92,7 @@ fn is_no_divisor(number: Formula) -> Formula {
 /// in a cell, `shared` says that [`ties`] were counted.
 pub(super) fn gradient_pieces(
     graph: &Graph,
-    step: u32,
+    step: StepId,
     parts: &[u32],
     shared: bool,
 ) -> Result<Vec<LawAssignment>, Error> {
@@ -118,7 +122,7 @@ pub(super) fn gradient_pieces(
 
 /// Windows reach into margins, which hold the neutral value of their accumulation. Combined with
 /// another operand the value must stay neutral: `0 · x` for sums, `−∞ + x` for maxima.
-pub(super) fn check_margins(graph: &Graph, step: u32, nest: &Projected) -> Result<(), Error> {
+pub(super) fn check_margins(graph: &Graph, step: StepId, nest: &Projected) -> Result<(), Error> {
     let Rule::Product { accumulate, combine } = rule(graph, step)? else { return Ok(()) };
     let operands = nest.results..nest.tensors.len();
     let reaches = |at: usize| nest.margins(at).iter().any(|margin| *margin != (0, 0));
@@ -136,7 +140,7 @@ pub(super) fn check_margins(graph: &Graph, step: u32, nest: &Projected) -> Resul
 
 /// Assignments that name their operands need all of them at every point; in concatenations some are
 /// missing.
-fn all_take_part(graph: &Graph, step: u32, parts: &[u32]) -> Result<(), Error> {
+fn all_take_part(graph: &Graph, step: StepId, parts: &[u32]) -> Result<(), Error> {
     let operands = graph.step_operands(step);
     let Some(missing) = (1..=operands.len() as u32).find(|place| !parts.contains(place)) else {
         return Ok(());
@@ -151,12 +155,12 @@ fn all_take_part(graph: &Graph, step: u32, parts: &[u32]) -> Result<(), Error> {
 
 /// The operands that are combined. For a lookup this is only the table, since the other operand is
 /// its index.
-fn factors<'a>(graph: &Graph, step: u32, parts: &'a [u32]) -> &'a [u32] {
+fn factors<'a>(graph: &Graph, step: StepId, parts: &'a [u32]) -> &'a [u32] {
     if graph.special(step).and_then(Special::lookup).is_some() { &parts[..parts.len().min(1)] } else { parts }
 }
 
 /// The operands that can get a gradient, numbered from 1.
-pub(super) fn differentiable(graph: &Graph, step: u32) -> Vec<u32> {
+pub(super) fn differentiable(graph: &Graph, step: StepId) -> Vec<u32> {
     if graph.special(step).and_then(Special::sorting).is_some() {
         return Vec::new();
     }
@@ -175,7 +179,7 @@ pub(super) fn differentiable(graph: &Graph, step: u32) -> Vec<u32> {
     pieces.iter().filter_map(target).collect()
 }
 
-fn rule(graph: &Graph, step: u32) -> Result<Rule, Error> {
+fn rule(graph: &Graph, step: StepId) -> Result<Rule, Error> {
     if let Some(law) = graph.law(step) {
         return Ok(Rule::Law(Arc::clone(law)));
     }
@@ -200,7 +204,7 @@ fn rule(graph: &Graph, step: u32) -> Result<Rule, Error> {
     }
 }
 
-fn no_law(graph: &Graph, step: u32, name: &str) -> Error {
+fn no_law(graph: &Graph, step: StepId, name: &str) -> Error {
     let operands = graph.step_operands(step).len();
     let message = format!("there is no operation `{name}` of {operands} operands that could be run");
     Error::new(ErrorKind::Use, message).inside(&graph.subject(step)).about_step(step).with_help(

@@ -4,7 +4,7 @@ pub(super) mod matrix_axes;
 
 use broadloom_graph::{
     Error, ErrorKind, Extent, Fill, Graph, Kind, Margins, MessageLine, Operation, Projected, Remedy, Shapes,
-    Tensor,
+    StepId, Tensor,
 };
 use std::sync::{Arc, OnceLock};
 
@@ -157,8 +157,8 @@ impl Layout {
     }
 
     /// The projections of a step.
-    pub fn nest(&self, step: u32) -> Result<Arc<Projected>, Error> {
-        match self.nests.get(step as usize) {
+    pub fn nest(&self, step: StepId) -> Result<Arc<Projected>, Error> {
+        match self.nests.get(step.index()) {
             Some(Some(Ok(nest))) => Ok(Arc::clone(nest)),
             Some(Some(Err(error))) => Err(error.clone()),
             _ => Err(Error::new(ErrorKind::Use, "a leaf has no loop nest")),

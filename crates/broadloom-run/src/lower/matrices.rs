@@ -10,24 +10,25 @@
 //! Rows are output axes, columns are input axes. There is a row of numbers for each of the first operand's batch axes; where it has none,
 //! batch axes of other tensors are further columns.
 
-use broadloom_core::projection::Component;
 use broadloom_graph::lowering::Face;
-use broadloom_graph::{Error, ErrorKind, Graph, MessageLine, Tensor};
-use broadloom_loops::{Binary, Cell, Index, MatrixFunction, Nest, Role, Scalar, Size, Statement};
+use broadloom_graph::{Error, ErrorKind, Graph, MessageLine, StepId, Tensor};
+use broadloom_loops::{
+    Binary, Cell, Index, LoopSum, LoopVar, MatrixFunction, Nest, Role, Scalar, Size, Statement,
+};
 use rustc_hash::FxHashSet;
 
 use super::{Content, Lowering};
 
 /// The loops over the elements of a tensor in a row of matrices, and where they are in both.
 struct Elements {
-    loops: Vec<(u32, Size)>,
+    loops: Vec<(LoopVar, Size)>,
     index: Vec<Index>,
     work: Vec<Index>,
 }
 
 impl Lowering<'_> {
     /// Lowers a step that computes a function of matrices.
-    pub(super) fn matrices(&mut self, step: u32, function: MatrixFunction) -> Result<(), Error> {
+    pub(super) fn matrices(&mut self, step: StepId, function: MatrixFunction) -> Result<(), Error> {
         if let (true, [columns, rows]) =
             (function.is_tall(), &self.layout.matrix_sizes(self.graph, step, function)[..])
             && rows.below(*columns)
@@ -47,7 +48,7 @@ impl Lowering<'_> {
     /// Lowers the gradients of such a step.
     pub(super) fn matrices_backward(
         &mut self,
-        step: u32,
+        step: StepId,
         function: MatrixFunction,
         wanted: &[bool],
         begun: &mut FxHashSet<Tensor>,
@@ -85,7 +86,7 @@ impl Lowering<'_> {
     /// Copies everything that a function reads. The gradient of a result that has none is 0.
     fn pack(
         &mut self,
-        step: u32,
+        step: StepId,
         function: MatrixFunction,
         backward: bool,
         has_gradient: &dyn Fn(Tensor) -> bool,
@@ -112,14 +113,14 @@ impl Lowering<'_> {
     }
 
     /// Runs a function on all rows.
-    fn call(&mut self, step: u32, function: MatrixFunction, backward: bool) {
+    fn call(&mut self, step: StepId, function: MatrixFunction, backward: bool) {
         let buffer = self.buffer(Content::Work(step, backward));
         let sizes = self.program.buffer(buffer).sizes.clone();
         let batch = &sizes[..sizes.len().saturating_sub(1)];
-        let loops: Vec<(u32, Size)> = batch.iter().map(|size| (self.program.add_var("b"), *size)).collect();
-        let mut index: Vec<Index> =
-            loops.iter().map(|(var, _)| Index::At(Component::iterate(*var))).collect();
-        index.push(Index::At(Component::fixed(0)));
+        let loops: Vec<(LoopVar, Size)> =
+            batch.iter().map(|size| (self.program.add_var("b"), *size)).collect();
+        let mut index: Vec<Index> = loops.iter().map(|(var, _)| Index::At(LoopSum::iterate(*var))).collect();
+        index.push(Index::At(LoopSum::fixed(0)));
         let sizes = self.layout.matrix_sizes(self.graph, step, function);
         let run = Statement::Matrix { function, work: Cell { buffer, index }, sizes };
         let comment = self.matrix_comment(step, backward);
@@ -129,7 +130,7 @@ impl Lowering<'_> {
     /// Copies a part of a row to a tensor, or adds it to one.
     fn unpack(
         &mut self,
-        step: u32,
+        step: StepId,
         (function, backward): (MatrixFunction, bool),
         (tensor, part): (Tensor, usize),
         to: Content,
@@ -148,7 +149,7 @@ impl Lowering<'_> {
     /// The loops over a tensor and the part of a row that it belongs to. An axis that broadcasts has a loop of its whole length.
     fn elements(
         &mut self,
-        step: u32,
+        step: StepId,
         (function, backward): (MatrixFunction, bool),
         tensor: Tensor,
         part: usize,
@@ -161,14 +162,14 @@ impl Lowering<'_> {
         let [n_rows, n_columns] =
             [0, 1].map(|at| function.part(part).get(at).map_or(Size::ONE, |at| sizes[*at]));
         let mut made = Elements { loops: Vec::new(), index: Vec::new(), work: Vec::new() };
-        let mut place = Component::fixed(function.place(part, &sizes));
-        let zero = || Index::At(Component::fixed(0));
+        let mut place = LoopSum::fixed(function.place(part, &sizes));
+        let zero = || Index::At(LoopSum::fixed(0));
         for (at, size) in batch.iter().enumerate() {
             let var = self.program.add_var("b");
             made.loops.push((var, *size));
-            made.work.push(Index::At(Component::iterate(var)));
+            made.work.push(Index::At(LoopSum::iterate(var)));
             match axes.batch.get(at) {
-                Some(own) if own == size => made.index.push(Index::At(Component::iterate(var))),
+                Some(own) if own == size => made.index.push(Index::At(LoopSum::iterate(var))),
                 Some(_) => made.index.push(zero()),
                 None => {}
             }
@@ -185,8 +186,8 @@ impl Lowering<'_> {
         let mut along = |own: Size, whole: Size, stride: Size, name: &str| {
             let var = self.program.add_var(name);
             made.loops.push((var, whole));
-            place = place.plus(&Component::new(0, [(stride, var)]));
-            if own == whole { Index::At(Component::iterate(var)) } else { zero() }
+            place = place.plus(&LoopSum::new(0, [(stride, var)]));
+            if own == whole { Index::At(LoopSum::iterate(var)) } else { zero() }
         };
         let whole = |own: Size| if columns == 1 { n_columns } else { own };
         for (own, stride) in spread.iter().zip(&strides) {
@@ -205,14 +206,14 @@ impl Lowering<'_> {
         made
     }
 
-    fn matrix_comment(&self, step: u32, backward: bool) -> String {
+    fn matrix_comment(&self, step: StepId, backward: bool) -> String {
         let subject = self.graph.subject(step).replace('`', "");
         if backward { format!("gradients of {subject}") } else { subject }
     }
 }
 
 /// The error for a result through which no gradient goes back.
-fn no_gradient(graph: &Graph, step: u32, result: Tensor) -> Error {
+fn no_gradient(graph: &Graph, step: StepId, result: Tensor) -> Error {
     let name = graph.message_name(result);
     Error::new(ErrorKind::Use, format!("no gradient goes back through the vectors of `svd`, and `{name}` are some"))
         .about_step(step)
@@ -223,7 +224,7 @@ fn no_gradient(graph: &Graph, step: u32, result: Tensor) -> Error {
 }
 
 /// The error for a matrix with fewer rows than columns, which the program did not say where the function was written.
-fn wide(graph: &Graph, step: u32, function: MatrixFunction, (rows, columns): (Size, Size)) -> Error {
+fn wide(graph: &Graph, step: StepId, function: MatrixFunction, (rows, columns): (Size, Size)) -> Error {
     let name = function.written();
     let message = format!(
         "`{name}` has to know whether a matrix has more columns than rows, and only what follows says that these have {rows} rows, their \

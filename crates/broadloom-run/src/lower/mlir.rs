@@ -1,7 +1,7 @@
 //! Lowered routines as MLIR and StableHLO, with notes on each argument and result in terms of the graph.
 
 use broadloom_graph::lowering::{Face, Inferred, Leaf};
-use broadloom_graph::{Error, ErrorKind, Graph, Tensor};
+use broadloom_graph::{Error, ErrorKind, Graph, StepId, Tensor};
 use broadloom_loops::BufferId;
 use broadloom_loops::mlir::{self, Function, Supplied};
 use broadloom_xla::{Module, Sharded};
@@ -17,7 +17,7 @@ pub(crate) fn module(
     graph: &Graph,
     layout: &Layout,
     routines: &[(&str, Lowered)],
-    place: &dyn Fn(usize) -> Option<String>,
+    place: &dyn Fn(StepId) -> Option<String>,
 ) -> Result<String, Error> {
     let functions = routines.iter().map(|(name, lowered)| function(graph, layout, name, lowered, place));
     mlir::module(&functions.collect::<Vec<_>>())
@@ -30,7 +30,7 @@ pub(crate) fn stablehlo(
     layout: &Layout,
     (name, lowered): (&str, &Lowered),
     sharded: Option<&Sharded<'_>>,
-    place: &dyn Fn(usize) -> Option<String>,
+    place: &dyn Fn(StepId) -> Option<String>,
 ) -> Result<Module, Error> {
     let function = function(graph, layout, name, lowered, place);
     broadloom_xla::module_on(&function, sharded).map_err(|refusal| {
@@ -49,9 +49,9 @@ fn function<'p>(
     layout: &Layout,
     name: &'p str,
     lowered: &'p Lowered,
-    place: &dyn Fn(usize) -> Option<String>,
+    place: &dyn Fn(StepId) -> Option<String>,
 ) -> Function<'p> {
-    let place = |step: &u32| place(*step as usize).map_or(String::new(), |place| format!("{place}: "));
+    let place = |step: &StepId| place(*step).map_or(String::new(), |place| format!("{place}: "));
     let Ports { arguments, results } = lowered.ports(graph, layout);
     Function {
         name,
@@ -89,7 +89,7 @@ fn in_order(nodes: &[Content]) -> Vec<Content> {
     nodes.sort_by_key(|node| match node {
         Content::Value(tensor) => (0, tensor.index()),
         Content::Gradient(tensor) => (1, tensor.index()),
-        Content::Own(step, ..) | Content::Work(step, _) => (2, *step as usize),
+        Content::Own(step, ..) | Content::Work(step, _) => (2, step.index()),
         Content::Before(tensor, _)
         | Content::Wide(tensor)
         | Content::Notes(tensor, _)

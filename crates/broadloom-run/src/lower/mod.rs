@@ -18,11 +18,11 @@ mod shown;
 use std::sync::Arc;
 
 use broadloom_array::random::key_of;
-use broadloom_core::projection::Component;
 use broadloom_graph::lowering::{Face, Leaf, Op};
-use broadloom_graph::{Error, Graph, SliceIndex as Position, Tensor};
+use broadloom_graph::{Error, Graph, SliceIndex as Position, StepId, Tensor};
 use broadloom_loops::{
-    Binary, Buffer, BufferId, Cell, Dtype, Index, Nest, Program, Scalar, Size, Statement, Storage, Unary,
+    Binary, Buffer, BufferId, Cell, Dtype, Index, LoopSum, LoopVar, Nest, Program, Scalar, Size, Statement,
+    Storage, Unary,
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -46,11 +46,11 @@ pub(crate) enum Content {
     Gradient(Tensor),
     /// A tensor that a step keeps for itself: the step, its place among the slots, and true if it
     /// belongs to the gradient.
-    Own(u32, u32, bool),
+    Own(StepId, u32, bool),
     /// The row of matrices on which a step computes a function of them; true if it is that of its gradients.
-    Work(u32, bool),
+    Work(StepId, bool),
     /// The old value of a tensor that a step reads while it assigns to it.
-    Before(Tensor, u32),
+    Before(Tensor, StepId),
     /// The sums of a tensor whose own numbers are too narrow to add up in.
     Wide(Tensor),
     /// The values of a tensor of a scan that are noted for gradients.
@@ -61,7 +61,7 @@ pub(crate) enum Content {
 
 impl Content {
     /// The step that it belongs to.
-    pub fn step(self, graph: &Graph) -> u32 {
+    pub fn step(self, graph: &Graph) -> StepId {
         match self {
             Content::Own(step, ..) | Content::Work(step, _) => step,
             Content::Value(tensor)
@@ -78,7 +78,7 @@ impl Content {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Symbol {
     /// The position at which the slice made by a step reads, and the number of positions.
-    Position(u32, u64),
+    Position(StepId, u64),
     /// The turn of the scan over a tensor, which the program counts itself.
     Turn(Tensor),
     /// The segment of turns of the scan that carries a tensor before others; the program counts it too.
@@ -104,7 +104,7 @@ pub(crate) struct Lowered {
     /// Nodes that are kept only for inspection after the run.
     pub watched: FxHashSet<Content>,
     /// The step that each nest belongs to.
-    pub steps: Vec<u32>,
+    pub steps: Vec<StepId>,
 }
 
 /// Choices of lowering.
@@ -167,7 +167,7 @@ struct Lowering<'a> {
     watched: FxHashSet<Content>,
     needs: Vec<Content>,
     /// The step that each nest belongs to.
-    steps: Vec<u32>,
+    steps: Vec<StepId>,
 }
 
 impl<'a> Lowering<'a> {
@@ -200,7 +200,7 @@ impl<'a> Lowering<'a> {
 
 impl Lowering<'_> {
     /// Assigns the nests that were added since the last call to a step.
-    fn belong_to(&mut self, step: u32) {
+    fn belong_to(&mut self, step: StepId) {
         self.steps.resize(self.program.nests.len(), step);
     }
 
@@ -366,23 +366,24 @@ impl Lowering<'_> {
     }
 
     /// Sets each element of a tensor to a function of its position in memory.
-    fn positions(&mut self, tensor: Tensor, value: impl Fn(Component) -> Scalar) {
+    fn positions(&mut self, tensor: Tensor, value: impl Fn(LoopSum) -> Scalar) {
         self.each_cell(Content::Value(tensor), self.graph.short_name(tensor), |_, at| value(at));
     }
 
     /// Sets each element of a node to a function of its index, and of its position in memory.
-    fn each_cell(&mut self, node: Content, comment: String, value: impl Fn(&[Index], Component) -> Scalar) {
+    fn each_cell(&mut self, node: Content, comment: String, value: impl Fn(&[Index], LoopSum) -> Scalar) {
         let buffer = self.buffer(node);
         let sizes = self.program.buffer(buffer).sizes.clone();
-        let loops: Vec<(u32, Size)> = sizes.iter().map(|size| (self.program.add_var("i"), *size)).collect();
+        let loops: Vec<(LoopVar, Size)> =
+            sizes.iter().map(|size| (self.program.add_var("i"), *size)).collect();
         let mut stride = Size::ONE;
-        let mut terms: Vec<(Size, u32)> = Vec::new();
+        let mut terms: Vec<(Size, LoopVar)> = Vec::new();
         for (var, size) in loops.iter().rev() {
             terms.push((stride, *var));
             stride = stride * *size;
         }
-        let index: Vec<Index> = loops.iter().map(|(var, _)| Index::At(Component::iterate(*var))).collect();
-        let value = value(&index, Component::new(0, terms));
+        let index: Vec<Index> = loops.iter().map(|(var, _)| Index::At(LoopSum::iterate(*var))).collect();
+        let value = value(&index, LoopSum::new(0, terms));
         let store = Statement::Store { cell: Cell { buffer, index }, accumulate: None, value };
         self.program.nests.push(Nest { comment, body: vec![store.within(loops.into_iter())] });
         self.written.insert(node);
@@ -404,7 +405,7 @@ impl Lowering<'_> {
         }) as u32
     }
 
-    fn assign_step(&mut self, step: u32) -> Result<(), Error> {
+    fn assign_step(&mut self, step: StepId) -> Result<(), Error> {
         for tensor in self.graph.step_operands(step) {
             self.value(*tensor)?;
         }
@@ -425,7 +426,7 @@ impl Lowering<'_> {
             return;
         }
         let mut changed = std::mem::take(&mut self.changed);
-        for step in 0..self.graph.steps() as u32 {
+        for step in self.graph.step_ids() {
             let depends = self.graph.step_operands(step).iter().any(|operand| changed.contains(operand));
             if let Some(scan) = self.graph.scan_of(step).filter(|_| depends) {
                 for result in scan.results(self.graph) {
@@ -446,7 +447,7 @@ impl Lowering<'_> {
 }
 
 /// A normal number by Box and Muller's transformation of two uniform numbers: `√(−2 ln(1 − u)) · cos(2π v)`.
-fn normal(key: u32, [first, second]: [u64; 2], at: Component) -> Scalar {
+fn normal(key: u32, [first, second]: [u64; 2], at: LoopSum) -> Scalar {
     let number = |value: f64| Scalar::Number(value);
     let of = |function, a, b| Scalar::binary(function, a, b);
     // 1 − u is never 0.
@@ -469,7 +470,7 @@ pub(crate) fn is_run_time_slice(graph: &Graph, tensor: Tensor) -> bool {
 }
 
 /// The symbol of a run-time slice, with its number of positions, or of a turn, and the name of its index.
-fn slice_symbol(graph: &Graph, step: u32, layout: &Layout) -> Option<(Symbol, String)> {
+fn slice_symbol(graph: &Graph, step: StepId, layout: &Layout) -> Option<(Symbol, String)> {
     if let Some((Op::Slice(Position::Turn) | Op::Collect, _)) = graph.op(step) {
         let over = graph.scan_of(step)?.over;
         return Some((Symbol::Turn(over), format!("position of {}", graph.short_name(over))));

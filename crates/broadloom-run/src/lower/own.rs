@@ -1,12 +1,12 @@
 //! Tensors that operations keep for themselves: their names, and the tensors whose shapes they have.
 
 use broadloom_graph::lowering::{Face, Slot};
-use broadloom_graph::{Graph, Tensor};
+use broadloom_graph::{Graph, StepId, Tensor};
 
 use super::law::DIVISORS;
 
 /// The name of a tensor that an operation keeps for itself, and the place of the tensor whose indices it has.
-fn own(graph: &Graph, step: u32, slot: u32, backward: bool) -> Option<(&str, usize)> {
+fn own(graph: &Graph, step: StepId, slot: u32, backward: bool) -> Option<(&str, usize)> {
     let Some(law) = graph.law(step) else {
         let results = graph.step_results(step).count();
         return Some((if (slot as usize) < results { "ties" } else { DIVISORS }, 0));
@@ -18,11 +18,11 @@ fn own(graph: &Graph, step: u32, slot: u32, backward: bool) -> Option<(&str, usi
     }
 }
 
-pub(crate) fn own_name(graph: &Graph, step: u32, slot: u32, backward: bool) -> String {
+pub(crate) fn own_name(graph: &Graph, step: StepId, slot: u32, backward: bool) -> String {
     own(graph, step, slot, backward).map_or_else(String::new, |(name, _)| name.to_string())
 }
 
-pub(crate) fn own_like(graph: &Graph, step: u32, slot: u32, backward: bool) -> Tensor {
+pub(crate) fn own_like(graph: &Graph, step: StepId, slot: u32, backward: bool) -> Tensor {
     let result = graph.first_result(step);
     if graph.law(step).is_none() {
         let results: Vec<Tensor> = graph.step_results(step).collect();

@@ -36,10 +36,9 @@
 
 use std::sync::Arc;
 
-use broadloom_core::projection::Component;
 use broadloom_graph::lowering::{Carried, Face, Scan};
-use broadloom_graph::{Error, ErrorKind, Graph, Tensor};
-use broadloom_loops::{Cell, Index, Nest, Repeat, Scalar, Segment, Size, Statement};
+use broadloom_graph::{Error, ErrorKind, Graph, StepId, Tensor};
+use broadloom_loops::{Cell, Index, LoopSum, LoopVar, Nest, Repeat, Scalar, Segment, Size, Statement};
 use rustc_hash::FxHashSet;
 
 use super::law::differentiable;
@@ -48,7 +47,7 @@ use super::{Content, Lowering, Symbol};
 use crate::routine::Action;
 
 /// The scans among some steps, each once.
-pub(super) fn scans<'g>(graph: &'g Graph, steps: &[u32]) -> Vec<&'g Arc<Scan>> {
+pub(super) fn scans<'g>(graph: &'g Graph, steps: &[StepId]) -> Vec<&'g Arc<Scan>> {
     let mut scans: Vec<&Arc<Scan>> = Vec::new();
     for scan in steps.iter().filter_map(|step| graph.scan_of(*step)) {
         if !scans.iter().any(|known| Arc::ptr_eq(known, scan)) {
@@ -65,9 +64,9 @@ pub(super) fn is_inside(graph: &Graph, tensor: Tensor) -> bool {
 }
 
 /// The steps of a scan, in order.
-pub(super) fn steps_of(scan: &Scan) -> Vec<u32> {
+pub(super) fn steps_of(scan: &Scan) -> Vec<StepId> {
     let firsts = scan.carried.iter().map(|carried| carried.first);
-    let mut steps: Vec<u32> = firsts.collect();
+    let mut steps: Vec<StepId> = firsts.collect();
     steps.extend(scan.body.iter().chain(&scan.collected).chain(&scan.last));
     steps.sort_unstable();
     steps
@@ -227,7 +226,7 @@ impl Lowering<'_> {
 
     /// Returns true if the results of a step of a turn are noted while a segment is computed again, because they are sums of many things, which
     /// take longer than to read them.
-    fn is_noted(&self, step: u32) -> Result<bool, Error> {
+    fn is_noted(&self, step: StepId) -> Result<bool, Error> {
         if self.graph.law(step).is_some() || self.graph.special(step).is_some() {
             return Ok(false);
         }
@@ -293,9 +292,10 @@ impl Lowering<'_> {
         let (read, written) = (self.buffer(from), self.buffer(to));
         let sizes: Vec<Size> =
             self.program.buffer(written).sizes.iter().skip(usize::from(place.is_some())).copied().collect();
-        let loops: Vec<(u32, Size)> = sizes.iter().map(|size| (self.program.add_var("i"), *size)).collect();
+        let loops: Vec<(LoopVar, Size)> =
+            sizes.iter().map(|size| (self.program.add_var("i"), *size)).collect();
         let index = |turn: Option<u32>| -> Vec<Index> {
-            let axes = loops.iter().map(|(var, _)| Index::At(Component::iterate(*var)));
+            let axes = loops.iter().map(|(var, _)| Index::At(LoopSum::iterate(*var)));
             turn.map(Index::Symbol).into_iter().chain(axes).collect()
         };
         let value = Scalar::Load(Cell { buffer: read, index: index(at) });

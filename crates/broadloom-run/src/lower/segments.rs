@@ -13,7 +13,7 @@
 use std::sync::Arc;
 
 use broadloom_graph::lowering::Scan;
-use broadloom_graph::{Graph, Tensor};
+use broadloom_graph::{Graph, StepId, Tensor};
 use broadloom_loops::{Derived, Size};
 use rustc_hash::FxHashMap;
 
@@ -66,7 +66,7 @@ impl Segments {
     /// The divisions in a layout whose programs have so many arguments.
     pub fn new(graph: &Graph, layout: &Layout, arguments: u32) -> Segments {
         let mut segments = Segments { of: FxHashMap::default(), derived: Vec::new() };
-        let steps: Vec<u32> = (0..graph.steps() as u32).collect();
+        let steps: Vec<StepId> = graph.step_ids().collect();
         for scan in scans(graph, &steps) {
             let Some(first) = scan.carried.first() else { continue };
             if let Some(length) = segments.length(layout, scan, arguments) {

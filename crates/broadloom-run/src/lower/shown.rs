@@ -12,7 +12,7 @@
 //! ```
 
 use broadloom_graph::lowering::{Face, Inferred};
-use broadloom_graph::{Error, Graph, Tensor};
+use broadloom_graph::{Error, Graph, StepId, Tensor};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::backward::wants_gradient;
@@ -45,7 +45,7 @@ pub fn show_backward(graph: &mut Graph, tensors: &[Tensor]) -> Result<Vec<Vec<St
         graph.known(*tensor)?;
     }
     let (layout, names) = shown_layout(graph)?;
-    let steps: Vec<u32> = (0..graph.steps() as u32).filter(|step| is_made_by(graph, *step)).collect();
+    let steps: Vec<StepId> = graph.step_ids().filter(|step| is_made_by(graph, *step)).collect();
     let wanted = wants_gradient(graph, &steps);
     tensors.iter().map(|tensor| backward_texts(graph, &layout, &wanted, &names, *tensor)).collect()
 }
@@ -62,7 +62,7 @@ pub fn show_backward(graph: &mut Graph, tensors: &[Tensor]) -> Result<Vec<Vec<St
 /// assert_eq!(shown[0].1, "for i in 0..3\n  w[i] -= 0.1 * x[i]\n");
 /// # Ok::<(), broadloom::Error>(())
 /// ```
-pub fn show_assignments(graph: &mut Graph, routines: &[Routine]) -> Result<Vec<(usize, String)>, Error> {
+pub fn show_assignments(graph: &mut Graph, routines: &[Routine]) -> Result<Vec<(StepId, String)>, Error> {
     let (layout, names) = shown_layout(graph)?;
     let actions = routines.iter().flat_map(|routine| &routine.actions);
     let steps = actions.filter_map(|action| match action {
@@ -70,10 +70,10 @@ pub fn show_assignments(graph: &mut Graph, routines: &[Routine]) -> Result<Vec<(
         _ => None,
     });
     let empty = Routine::new("assignments");
-    let shown = |step: u32| {
+    let shown = |step: StepId| {
         let mut lowering = Lowering::new(graph, &layout, &empty, LowerOptions::default());
         lowering.forward(step)?;
-        Ok((step as usize, nest_texts(graph, lowering, &names).concat()))
+        Ok((step, nest_texts(graph, lowering, &names).concat()))
     };
     steps.map(shown).collect()
 }
@@ -91,7 +91,7 @@ fn shown_layout(graph: &mut Graph) -> Result<(Layout, FxHashMap<u64, String>), E
 }
 
 /// Returns true if a step makes its results, rather than assigning to existing tensors.
-fn is_made_by(graph: &Graph, step: u32) -> bool {
+fn is_made_by(graph: &Graph, step: StepId) -> bool {
     let made = |result: Tensor| graph.made_by(result) == step;
     graph.op(step).is_some() && graph.step_results(step).all(made)
 }

@@ -1,6 +1,6 @@
 //! The answer: how each tensor is divided, and what each operation sends.
 
-use broadloom_graph::{Kind, Tensor};
+use broadloom_graph::{Kind, StepId, Tensor};
 use broadloom_loops::Buffer;
 use broadloom_mesh::{CollectiveKind, Division, Mesh, Routine};
 use broadloom_xla::Sharded;
@@ -64,7 +64,7 @@ pub struct NeededCollective {
     /// The routine, by its place.
     pub routine: usize,
     /// The step of the graph that it belongs to.
-    pub step: usize,
+    pub step: StepId,
     /// The operation in words.
     pub operation: String,
     /// Its kind.

@@ -22,7 +22,7 @@ use crate::sizes::Sizes;
 /// An engine of a session.
 pub(super) trait Engine: Send + Sync {
     /// Compiles a routine. Says in a notice what is not as it should be.
-    fn compile(&self, work: &Work<'_>, notices: &mut Vec<String>) -> Result<Box<dyn Code>, Error>;
+    fn compile(&self, work: &Work<'_>, notices: &mut Vec<String>) -> Result<Box<dyn CompiledCode>, Error>;
 
     /// Forgets what it keeps of a graph that has changed.
     fn forget(&self) {}
@@ -32,7 +32,7 @@ pub(super) trait Engine: Send + Sync {
 pub(super) type Ran = Result<Result<(), Stop>, Error>;
 
 /// The code of a routine.
-pub(super) trait Code: Send + Sync {
+pub(super) trait CompiledCode: Send + Sync {
     /// Runs it on the blocks of the kept buffers.
     fn run(&mut self, store: &mut Store, places: &[usize], symbols: &[i64]) -> Ran;
 

@@ -12,25 +12,25 @@ use crate::lower::Content;
 
 /// Values that are given to a session.
 #[derive(Clone, Debug)]
-pub enum Given<'a> {
+pub enum GivenValues<'a> {
     /// They are copied.
     Copied(&'a Array),
     /// They are read where they are, if that is possible.
     Lent(Lent),
 }
 
-impl Given<'_> {
+impl GivenValues<'_> {
     fn sizes(&self) -> &[u64] {
         match self {
-            Given::Copied(values) => values.sizes(),
-            Given::Lent(lent) => lent.sizes(),
+            GivenValues::Copied(values) => values.sizes(),
+            GivenValues::Lent(lent) => lent.sizes(),
         }
     }
 
     fn dtype(&self) -> Dtype {
         match self {
-            Given::Copied(values) => values.dtype(),
-            Given::Lent(lent) => lent.dtype(),
+            GivenValues::Copied(values) => values.dtype(),
+            GivenValues::Lent(lent) => lent.dtype(),
         }
     }
 }
@@ -80,22 +80,23 @@ impl Session {
     /// # Ok::<(), broadloom::Error>(())
     /// ```
     pub fn set_all(&mut self, inputs: &[(Tensor, &Array)]) -> Result<(), Error> {
-        let given: Vec<(Tensor, Given<'_>)> =
-            inputs.iter().map(|(tensor, values)| (*tensor, Given::Copied(values))).collect();
+        let given: Vec<(Tensor, GivenValues<'_>)> =
+            inputs.iter().map(|(tensor, values)| (*tensor, GivenValues::Copied(values))).collect();
         self.give(&given).map(drop)
     }
 
     /// Like [`set_all`](Session::set_all), with values that may be lent: these are read where they are, until they are
     /// [given back](Session::give_back). Says for each why it was copied, if it was.
-    pub fn give(&mut self, inputs: &[(Tensor, Given<'_>)]) -> Result<Vec<Option<Copied>>, Error> {
+    pub fn give(&mut self, inputs: &[(Tensor, GivenValues<'_>)]) -> Result<Vec<Option<Copied>>, Error> {
         self.refresh()?;
         self.give_fitting(inputs).map_err(|error| self.misfit_of(inputs).unwrap_or(error))
     }
 
     /// The error for values whose sizes do not fit, if there are any: the axis, and both of its sizes.
-    fn misfit_of(&mut self, inputs: &[(Tensor, Given<'_>)]) -> Option<Error> {
-        let input =
-            |(tensor, values): &'_ (Tensor, Given<'_>)| (*tensor, values.sizes().to_vec(), values.dtype());
+    fn misfit_of(&mut self, inputs: &[(Tensor, GivenValues<'_>)]) -> Option<Error> {
+        let input = |(tensor, values): &'_ (Tensor, GivenValues<'_>)| {
+            (*tensor, values.sizes().to_vec(), values.dtype())
+        };
         let all: Vec<(Tensor, Vec<u64>, Dtype)> = inputs.iter().map(input).collect();
         let all: Vec<Input<'_>> = all
             .iter()
@@ -116,7 +117,7 @@ impl Session {
         Some(ends.fold(error, Error::with_end))
     }
 
-    fn give_fitting(&mut self, inputs: &[(Tensor, Given<'_>)]) -> Result<Vec<Option<Copied>>, Error> {
+    fn give_fitting(&mut self, inputs: &[(Tensor, GivenValues<'_>)]) -> Result<Vec<Option<Copied>>, Error> {
         let about = |graph: &Graph, tensor: Tensor, error: Error| {
             error.about_values_of(tensor, &graph.label_of(tensor))
         };
@@ -138,11 +139,11 @@ impl Session {
         let mut copied = Vec::with_capacity(inputs.len());
         for (tensor, values) in inputs {
             let held = match values {
-                Given::Copied(values) => self
+                GivenValues::Copied(values) => self
                     .store
                     .write(&self.graph, &self.layout, Content::Value(*tensor), values)
                     .map(|()| None),
-                Given::Lent(lent) => self.lend(*tensor, lent),
+                GivenValues::Lent(lent) => self.lend(*tensor, lent),
             };
             copied.push(held.map_err(|error| about(&self.graph, *tensor, error))?);
         }
@@ -150,14 +151,14 @@ impl Session {
     }
 
     /// Refuses numbers that the type of a tensor does not hold.
-    fn holds(&self, tensor: Tensor, values: &Given<'_>) -> Result<(), Error> {
+    fn holds(&self, tensor: Tensor, values: &GivenValues<'_>) -> Result<(), Error> {
         let stored = self.layout.dtypes[tensor.index()];
         if values.dtype() == stored {
             return Ok(());
         }
         let outside = match values {
-            Given::Copied(values) => values.outside(stored),
-            Given::Lent(lent) => lent.read()?.outside(stored),
+            GivenValues::Copied(values) => values.outside(stored),
+            GivenValues::Lent(lent) => lent.read()?.outside(stored),
         };
         let Some(outside) = outside else { return Ok(()) };
         let name = self.graph.label_of(tensor);

@@ -6,7 +6,7 @@ use broadloom_graph::Error;
 use broadloom_loops::reference::{Held, NestCode};
 use broadloom_loops::{Program, wasm};
 
-use super::engine::{Code, Engine, Ran, Work};
+use super::engine::{CompiledCode, Engine, Ran, Work};
 use super::store::Store;
 
 /// An engine that runs WebAssembly on the memory of this process.
@@ -45,7 +45,7 @@ pub(super) struct Evaluator {
 }
 
 impl Engine for Evaluator {
-    fn compile(&self, work: &Work<'_>, _: &mut Vec<String>) -> Result<Box<dyn Code>, Error> {
+    fn compile(&self, work: &Work<'_>, _: &mut Vec<String>) -> Result<Box<dyn CompiledCode>, Error> {
         Ok(Box::new(Evaluated::new(work.own_program(), self.host)))
     }
 }
@@ -66,7 +66,7 @@ impl Evaluated {
     }
 }
 
-impl Code for Evaluated {
+impl CompiledCode for Evaluated {
     fn run(&mut self, store: &mut Store, places: &[usize], symbols: &[i64]) -> Ran {
         let code = self.code.as_mut().map(|code| code as &mut dyn NestCode);
         Ok(store.evaluate(&self.program, code, places, symbols))

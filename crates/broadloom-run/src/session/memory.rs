@@ -62,7 +62,7 @@ pub struct Temporaries {
 }
 
 /// The lifetimes of the temporaries of a routine, whatever their sizes are.
-pub(super) struct Plan {
+pub(super) struct Lifetimes {
     /// For each buffer the first and the last nest that mention it.
     used: Vec<Option<(usize, usize)>>,
     /// The layout of the backend, or None if it cannot compile the routine.
@@ -138,7 +138,7 @@ impl Session {
 
     /// The plans of routines, which hold at all sizes: they use the program for all sizes, if sizes
     /// have names and there is such a program.
-    pub(super) fn plans(&mut self, routines: &[Routine]) -> Result<Vec<Arc<Plan>>, Error> {
+    pub(super) fn plans(&mut self, routines: &[Routine]) -> Result<Vec<Arc<Lifetimes>>, Error> {
         for routine in routines {
             if self.plans.iter().all(|(known, _)| known != routine) {
                 let plan = Arc::new(self.plan(routine)?);
@@ -149,7 +149,7 @@ impl Session {
         Ok(routines.iter().filter_map(|routine| Some(Arc::clone(&known(routine)?.1))).collect())
     }
 
-    fn plan(&self, routine: &Routine) -> Result<Plan, Error> {
+    fn plan(&self, routine: &Routine) -> Result<Lifetimes, Error> {
         let lowered = self.lowered(&self.layout, routine)?;
         let symbols = self.symbols_in(&lowered);
         if !symbols.is_empty() && !self.settings.specialise {
@@ -157,11 +157,11 @@ impl Session {
             if let Some((open, arena)) =
                 open.ok().and_then(|open| ArenaPlan::new(&open).ok().map(|arena| (open, arena)))
             {
-                return Ok(Plan { used: needed(&open), arena: Some(arena) });
+                return Ok(Lifetimes { used: needed(&open), arena: Some(arena) });
             }
         }
         let program = self.optimised(&lowered.program);
-        Ok(Plan { used: needed(&program), arena: ArenaPlan::new(&program).ok() })
+        Ok(Lifetimes { used: needed(&program), arena: ArenaPlan::new(&program).ok() })
     }
 
     /// The memory of planned routines at some sizes.
@@ -169,13 +169,13 @@ impl Session {
         &self,
         layout: &Layout,
         routines: &[Routine],
-        plans: &[Arc<Plan>],
+        plans: &[Arc<Lifetimes>],
     ) -> Result<Memory, Error> {
         let mut memory = Memory::default();
         let mut seen = FxHashSet::default();
         let mut within = Vec::new();
         for (number, (routine, plan)) in routines.iter().zip(plans).enumerate() {
-            let Plan { used, arena } = &**plan;
+            let Lifetimes { used, arena } = &**plan;
             let Lowered { program, nodes, .. } = self.lowered(layout, routine)?;
             for ((node, buffer), used) in nodes.iter().zip(&program.buffers).zip(used) {
                 let lasts = buffer.storage == Storage::Kept;

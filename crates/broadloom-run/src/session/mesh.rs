@@ -81,7 +81,7 @@ impl Session {
             for each in collectives(code, &mesh, &divisions) {
                 sent.push(NeededCollective {
                     routine: number,
-                    step: lowered.steps.get(each.nest).map_or(0, |step| *step as usize),
+                    step: lowered.steps.get(each.nest).copied().unwrap_or_default(),
                     operation: lowered.program.nests[each.nest].comment.clone(),
                     kind: each.kind,
                     tensor: self.node_name(nodes.list[each.tensor]),

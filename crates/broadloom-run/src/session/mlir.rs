@@ -1,6 +1,6 @@
 //! Routines as MLIR.
 
-use broadloom_graph::Error;
+use broadloom_graph::{Error, StepId};
 
 use super::Session;
 use crate::lower::module;
@@ -33,7 +33,7 @@ impl Session {
     pub fn mlir_with_places(
         &mut self,
         routines: &[Routine],
-        place: &dyn Fn(usize) -> Option<String>,
+        place: &dyn Fn(StepId) -> Option<String>,
     ) -> Result<String, Error> {
         self.refresh()?;
         if let Some(name) = self.sizes.undecided() {

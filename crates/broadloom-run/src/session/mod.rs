@@ -27,7 +27,7 @@ use std::sync::Arc;
 
 use broadloom_array::{Array, Dtype};
 use broadloom_graph::lowering::{Face, Inferred, Leaf};
-use broadloom_graph::{Error, ErrorKind, Graph, Remedy, Tensor};
+use broadloom_graph::{Error, ErrorKind, Graph, Remedy, StepId, Tensor};
 use broadloom_loops::Program;
 use broadloom_xla::Processes;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -36,13 +36,13 @@ use crate::lower::{Content, Layout, Lowered, Symbol, is_run_time_slice};
 use crate::mesh::Divided;
 use crate::routine::Routine;
 use crate::sizes::Sizes;
-use engine::{Code, DecidedBySizes, Engine};
+use engine::{CompiledCode, DecidedBySizes, Engine};
 use engines::engine_for;
 use prepare::check_names;
 use prepared::PreparedRoutines;
 use store::Store;
 
-pub use give::{Copied, Given};
+pub use give::{Copied, GivenValues};
 pub use host::{Host, HostEngine};
 pub use memory::{Allocated, Memory, Stored, Temporaries};
 pub(crate) use prepare::lasting;
@@ -137,7 +137,7 @@ pub struct Session {
     store: Store,
     prepared: PreparedRoutines,
     /// The lifetimes of temporaries, by routine.
-    plans: Vec<(Routine, Arc<memory::Plan>)>,
+    plans: Vec<(Routine, Arc<memory::Lifetimes>)>,
     engine: Arc<dyn Engine>,
     /// The division of tensors over devices, if there are several.
     divided: Option<Arc<Divided>>,
@@ -158,7 +158,7 @@ struct Prepared {
     places: Vec<usize>,
     /// The lasting contents that it writes before its last check.
     early: Vec<Content>,
-    code: Box<dyn Code>,
+    code: Box<dyn CompiledCode>,
 }
 
 impl std::fmt::Debug for Session {
@@ -447,7 +447,7 @@ impl Session {
         self.prepared[at].lowered.symbols.iter().map(value).collect()
     }
 
-    fn position(&self, step: u32, below: u64) -> Result<i64, Error> {
+    fn position(&self, step: StepId, below: u64) -> Result<i64, Error> {
         let slice = self.graph.first_result(step);
         let name = self.graph.label_of(slice);
         match self.positions.get(&slice) {

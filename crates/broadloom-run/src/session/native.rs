@@ -8,7 +8,7 @@ use broadloom_graph::Error;
 use broadloom_loops::Program;
 use broadloom_native::{self as native, Compiled, Compiler};
 
-use super::engine::{Code, CodeMemory, DecidedBySizes, Engine, Ran, Work};
+use super::engine::{CodeMemory, CompiledCode, DecidedBySizes, Engine, Ran, Work};
 use super::store::Store;
 use super::{Backend, Settings};
 use crate::routine::Routine;
@@ -48,7 +48,7 @@ impl Native {
         }))
     }
 
-    fn own(&self, program: &Program) -> Result<Box<dyn Code>, Error> {
+    fn own(&self, program: &Program) -> Result<Box<dyn CompiledCode>, Error> {
         Ok(Box::new(Own(self.compiler.compile(program).map_err(failed)?)))
     }
 
@@ -71,7 +71,7 @@ impl Native {
 }
 
 impl Engine for Native {
-    fn compile(&self, work: &Work<'_>, notices: &mut Vec<String>) -> Result<Box<dyn Code>, Error> {
+    fn compile(&self, work: &Work<'_>, notices: &mut Vec<String>) -> Result<Box<dyn CompiledCode>, Error> {
         let symbols = work.open_sizes();
         if symbols.is_empty() {
             return self.own(&work.own_program());
@@ -103,7 +103,7 @@ impl Engine for Native {
     }
 }
 
-impl Code for Own {
+impl CompiledCode for Own {
     fn run(&mut self, store: &mut Store, places: &[usize], symbols: &[i64]) -> Ran {
         Ok(self.0.run(store.blocks(), places, symbols))
     }
@@ -113,7 +113,7 @@ impl Code for Own {
     }
 }
 
-impl Code for Shared {
+impl CompiledCode for Shared {
     fn run(&mut self, store: &mut Store, places: &[usize], symbols: &[i64]) -> Ran {
         Ok(held(&self.0).compiled.run(store.blocks(), places, symbols))
     }

@@ -8,7 +8,7 @@ use broadloom_graph::{Error, ErrorKind, Graph, Initial, Kind, Tensor};
 use broadloom_loops::optimise::{self, optimise};
 use broadloom_loops::{Array, Dtype, Program, Size, Storage};
 
-use super::engine::{Code, DecidedBySizes, Work};
+use super::engine::{CompiledCode, DecidedBySizes, Work};
 use super::store::Store;
 use super::{Backend, Prepared, Session};
 use crate::lower::{Arguments, Content, Layout, LowerOptions, Lowered, lower};
@@ -101,7 +101,7 @@ impl Session {
     }
 
     /// The code of a routine.
-    fn code(&mut self, routine: &Routine, lowered: &Lowered) -> Result<Box<dyn Code>, Error> {
+    fn code(&mut self, routine: &Routine, lowered: &Lowered) -> Result<Box<dyn CompiledCode>, Error> {
         let mut notices = std::mem::take(&mut self.notices);
         let code = self.engine.compile(&Work::new(self, routine, lowered), &mut notices);
         self.notices = notices;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use broadloom_graph::lowering::Face;
 use broadloom_graph::{Error, ErrorKind};
 
-use super::memory::Plan;
+use super::memory::Lifetimes;
 use super::{Memory, Session};
 use crate::lower::Layout;
 use crate::routine::Routine;
@@ -149,7 +149,12 @@ impl Session {
         (0..=end).rev().find_map(|choice| fits(choice).transpose()).transpose()
     }
 
-    fn planned_for(&self, sizes: &[u64], routines: &[Routine], plans: &[Arc<Plan>]) -> Result<Memory, Error> {
+    fn planned_for(
+        &self,
+        sizes: &[u64],
+        routines: &[Routine],
+        plans: &[Arc<Lifetimes>],
+    ) -> Result<Memory, Error> {
         self.planned_at(&Layout::at(&self.graph, &self.inferred, sizes)?, routines, plans)
     }
 }

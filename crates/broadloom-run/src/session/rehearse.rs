@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use broadloom_array::{Array, Dtype};
 use broadloom_graph::lowering::{Face, Leaf, Lookup, Special};
-use broadloom_graph::{Error, ErrorKind, Fact, Graph, Help, Initial, Tensor};
+use broadloom_graph::{Error, ErrorKind, Fact, Graph, Help, Initial, StepId, Tensor};
 
 use super::prepare::{check_memory, in_type};
 use super::{Backend, Session, Settings};
@@ -76,9 +76,9 @@ impl Rehearsal {
     }
 
     /// The operations that have a shape but no loop nest: their steps and the reasons.
-    pub fn refused_steps(&self) -> Vec<(usize, Error)> {
+    pub fn refused_steps(&self) -> Vec<(StepId, Error)> {
         let Session { graph, layout, .. } = &self.session;
-        graph.refused_at(&layout.shapes).into_iter().map(|(step, error)| (step as usize, error)).collect()
+        graph.refused_at(&layout.shapes)
     }
 
     /// The parameters, states and data whose own values do not fit them, with the reasons.
@@ -95,19 +95,19 @@ impl Rehearsal {
     /// The tensors whose numbers are positions on an axis of another, in the order they were made.
     pub fn positions(&self) -> BTreeSet<Tensor> {
         let graph = &self.session.graph;
-        let ids = |step: u32| {
+        let ids = |step: StepId| {
             graph
                 .special(step)
                 .and_then(Special::lookup)
                 .and_then(|_| graph.step_operands(step).get(1).copied())
         };
-        (0..graph.steps() as u32).filter_map(ids).collect()
+        graph.step_ids().filter_map(ids).collect()
     }
 
     /// The steps in which values would look up rows outside of a table, with the reasons.
-    pub fn lookups(&self, ids: Tensor, values: &Array) -> Vec<(usize, Error)> {
+    pub fn lookups(&self, ids: Tensor, values: &Array) -> Vec<(StepId, Error)> {
         let Session { graph, layout, .. } = &self.session;
-        let refused = |step: u32| {
+        let refused = |step: StepId| {
             let &[operand, by] = graph.step_operands(step) else { return None };
             let lookup = graph.special(step).and_then(Special::lookup)?;
             let table = if lookup == Lookup::Scattered { graph.first_result(step) } else { operand };
@@ -138,9 +138,9 @@ impl Rehearsal {
                 false => Error::new(ErrorKind::Value, message),
             };
             let error = ends.into_iter().fold(error, Error::with_end);
-            Some((step as usize, error.with_help(help)))
+            Some((step, error.with_help(help)))
         };
-        (0..graph.steps() as u32).filter_map(refused).collect()
+        graph.step_ids().filter_map(refused).collect()
     }
 
     /// Goes through a routine. An error comes with the index of its action in the routine.

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use broadloom_graph::{Error, ErrorKind};
+use broadloom_graph::{Error, ErrorKind, StepId};
 use broadloom_loops::reference::Stop;
 use broadloom_loops::{Buffer, BufferId, Storage};
 use broadloom_xla::{Argument, Compiled, Driver, Input, Module};
 
 use super::bytes::{bytes, each};
-use super::engine::{Code, Engine, Ran, Work};
+use super::engine::{CompiledCode, Engine, Ran, Work};
 use super::store::{Remote, Store};
 use super::{Session, Settings};
 use crate::lower::stablehlo;
@@ -40,7 +40,7 @@ impl Session {
     pub fn stablehlo_with_places(
         &mut self,
         routine: &Routine,
-        place: &dyn Fn(usize) -> Option<String>,
+        place: &dyn Fn(StepId) -> Option<String>,
     ) -> Result<String, Error> {
         self.refresh()?;
         if let Some(name) = self.sizes.undecided() {
@@ -88,7 +88,7 @@ impl Xla {
 }
 
 impl Engine for Xla {
-    fn compile(&self, work: &Work<'_>, notices: &mut Vec<String>) -> Result<Box<dyn Code>, Error> {
+    fn compile(&self, work: &Work<'_>, notices: &mut Vec<String>) -> Result<Box<dyn CompiledCode>, Error> {
         let Some(driver) = &self.driver else {
             let message = "several processes share the devices of a mesh, and the session has none";
             return Err(
@@ -137,7 +137,7 @@ impl Compilation {
     }
 }
 
-impl Code for Compilation {
+impl CompiledCode for Compilation {
     /// Runs the module on the blocks of its buffers. What it is given and what it makes stays on the devices, and comes back when it is
     /// read.
     fn run(&mut self, store: &mut Store, places: &[usize], symbols: &[i64]) -> Ran {

@@ -21,14 +21,14 @@ use crate::tree::{Affine, Axis, AxisKind, Coefficient, Component, ComponentKind,
 use std::num::NonZeroU64;
 
 /// One part of a sum or of a concatenation, before the sign after it decides which.
-struct Item {
-    kind: ItemKind,
+struct AxisPart {
+    kind: AxisPartKind,
     /// Without the marker.
     span: Span,
     marker: Option<Token>,
 }
 
-enum ItemKind {
+enum AxisPartKind {
     Number(u64),
     Wildcard,
     Term(Product),
@@ -74,32 +74,32 @@ impl Parser<'_> {
         }
     }
 
-    fn part(&mut self) -> Result<Item, Error> {
+    fn part(&mut self) -> Result<AxisPart, Error> {
         let Token { kind, span } = self.token();
         let kind = match kind {
             TokenKind::Number if self.next_kind() != TokenKind::Star => {
                 self.bump();
-                ItemKind::Number(self.number(span)?)
+                AxisPartKind::Number(self.number(span)?)
             }
             TokenKind::Underscore => {
                 self.bump();
                 if self.kind() == TokenKind::Star {
                     return Err(self.wildcard_in_sum(span));
                 }
-                ItemKind::Wildcard
+                AxisPartKind::Wildcard
             }
-            _ => ItemKind::Term(self.product()?),
+            _ => AxisPartKind::Term(self.product()?),
         };
         let span = Span { start: span.start, end: self.last_end() };
         let is_marker = self.kind().is_marker();
-        if is_marker && !matches!(kind, ItemKind::Term(_)) {
+        if is_marker && !matches!(kind, AxisPartKind::Term(_)) {
             return Err(self.stray_marker(span));
         }
         let marker = is_marker.then(|| self.bump());
         if is_marker && self.kind().is_marker() {
             return Err(self.stray_marker(span));
         }
-        Ok(Item { kind, span, marker })
+        Ok(AxisPart { kind, span, marker })
     }
 
     /// `label`, `2*label` or `s*label`, in multi-character mode if there is a `*`.
@@ -165,21 +165,21 @@ impl Parser<'_> {
     }
 
     /// A part with nothing added and nothing beside it.
-    fn alone(&mut self, part: Item) -> Result<AxisKind, Error> {
+    fn alone(&mut self, part: AxisPart) -> Result<AxisKind, Error> {
         match part {
-            Item { marker: Some(marker), span, .. } => Err(self.marker_without_kernel(span, marker)),
-            Item { kind: ItemKind::Number(index), .. } => Ok(AxisKind::Fixed(index)),
-            Item { kind: ItemKind::Wildcard, .. } => Ok(AxisKind::Wildcard),
-            Item { kind: ItemKind::Term(only), .. } if only.coefficient.is_one() => {
+            AxisPart { marker: Some(marker), span, .. } => Err(self.marker_without_kernel(span, marker)),
+            AxisPart { kind: AxisPartKind::Number(index), .. } => Ok(AxisKind::Fixed(index)),
+            AxisPart { kind: AxisPartKind::Wildcard, .. } => Ok(AxisKind::Wildcard),
+            AxisPart { kind: AxisPartKind::Term(only), .. } if only.coefficient.is_one() => {
                 Ok(AxisKind::Label(self.axis_name(only.label)?))
             }
-            Item { kind: ItemKind::Term(only), .. } => {
+            AxisPart { kind: AxisPartKind::Term(only), .. } => {
                 Ok(AxisKind::Affine(Affine { over: self.term(only)?, offset: 0, kernel: None }))
             }
         }
     }
 
-    fn concat(&mut self, first: Item) -> Result<AxisKind, Error> {
+    fn concat(&mut self, first: AxisPart) -> Result<AxisKind, Error> {
         let mut components = vec![self.component(first)?];
         while self.kind() == TokenKind::Caret {
             let caret = self.bump().span;
@@ -201,7 +201,7 @@ impl Parser<'_> {
         Ok(AxisKind::Concat(components))
     }
 
-    fn component(&mut self, part: Item) -> Result<Component, Error> {
+    fn component(&mut self, part: AxisPart) -> Result<Component, Error> {
         if let Some(marker) = part.marker {
             let message = format!("{} does not belong in a concatenation", self.quote(marker.span));
             let error =
@@ -211,21 +211,21 @@ impl Parser<'_> {
             );
         }
         let kind = match part.kind {
-            ItemKind::Wildcard => ComponentKind::Wildcard,
-            ItemKind::Number(size) => ComponentKind::Size(NonZeroU64::new(size).ok_or_else(|| {
+            AxisPartKind::Wildcard => ComponentKind::Wildcard,
+            AxisPartKind::Number(size) => ComponentKind::Size(NonZeroU64::new(size).ok_or_else(|| {
                 let error =
                     self.error(ErrorKind::ZeroSize, part.span, "a part of a concatenation is not empty");
                 error.label("this size is zero").help("delete the part and its `^`")
             })?),
-            ItemKind::Term(only) if only.coefficient.is_one() => {
+            AxisPartKind::Term(only) if only.coefficient.is_one() => {
                 ComponentKind::Label(self.axis_name(only.label)?)
             }
-            ItemKind::Term(_) => return Err(self.sum_in_concat(part.span)),
+            AxisPartKind::Term(_) => return Err(self.sum_in_concat(part.span)),
         };
         Ok(Component { kind, span: part.span })
     }
 
-    fn sum(&mut self, first: Item) -> Result<AxisKind, Error> {
+    fn sum(&mut self, first: AxisPart) -> Result<AxisKind, Error> {
         let mut sum = Sum::default();
         let start = first.span;
         self.add(&mut sum, first)?;
@@ -275,14 +275,14 @@ impl Parser<'_> {
     }
 
     /// Adds a part to a sum, if the sum has room for it.
-    fn add(&self, sum: &mut Sum, part: Item) -> Result<(), Error> {
+    fn add(&self, sum: &mut Sum, part: AxisPart) -> Result<(), Error> {
         match part.kind {
-            ItemKind::Wildcard => return Err(self.wildcard_in_sum(part.span)),
-            ItemKind::Number(number) => match sum.offset {
+            AxisPartKind::Wildcard => return Err(self.wildcard_in_sum(part.span)),
+            AxisPartKind::Number(number) => match sum.offset {
                 None => sum.offset = Some((number, part.span)),
                 Some(_) => sum.second_offset = sum.second_offset.or(Some((number, part.span))),
             },
-            ItemKind::Term(term) => {
+            AxisPartKind::Term(term) => {
                 let same_label = |first: Product| first.label.slice(self.text) == term.label.slice(self.text);
                 let index = match sum.terms {
                     [None, _] => 0,

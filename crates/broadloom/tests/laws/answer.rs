@@ -12,7 +12,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use broadloom::{Error, ErrorKind, Graph, Tensor};
+use broadloom::{Error, ErrorKind, Graph, StepId, Tensor};
 
 use crate::laws::said::Said;
 
@@ -85,7 +85,9 @@ pub fn answer(said: &[Said]) -> Answer {
 
 impl Answer {
     fn note(&mut self, error: &Error, homes: &[usize]) {
-        let home = |step: Option<usize>| step.and_then(|step| homes.get(step)).copied().unwrap_or(usize::MAX);
+        let home = |step: Option<StepId>| {
+            step.and_then(|step| homes.get(step.index())).copied().unwrap_or(usize::MAX)
+        };
         let ends = if error.kind() == ErrorKind::Undetermined {
             [(error.message().to_owned(), 0)].into()
         } else {

@@ -1,6 +1,6 @@
 //! A program as a module of MLIR.
 
-use broadloom::{Error, Session, Settings};
+use broadloom::{Error, Session, Settings, StepId};
 use broadloom_diagnostics::escaped;
 use broadloom_ide::{Line, Refusal};
 use broadloom_lang::Program;
@@ -39,12 +39,12 @@ pub(super) fn sizes_line(program: &Program) -> String {
 /// Does something with a session of a program, and with the places of its steps. Nothing is run, so no compiler is needed.
 pub(super) fn with_session<T>(
     program: &mut Program,
-    work: impl FnOnce(&mut Session, &dyn Fn(usize) -> Option<String>) -> Result<T, Error>,
+    work: impl FnOnce(&mut Session, &dyn Fn(StepId) -> Option<String>) -> Result<T, Error>,
 ) -> Result<T, Refusal> {
     let settings = Settings { backend: broadloom::Backend::Reference, ..Settings::default() };
     let graph = std::mem::take(&mut program.graph);
     let mut session = Session::with(graph, settings)?;
-    let place = |step: usize| {
+    let place = |step: StepId| {
         let Line { file, line } = Line::new(&program.sources, program.origins.get(step)?.span);
         Some(format!("{file}:{line}"))
     };

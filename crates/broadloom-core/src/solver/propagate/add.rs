@@ -5,7 +5,7 @@ use crate::solver::propagate::arith::{add_arith, require_at_least, require_at_mo
 use crate::solver::propagate::fixpoint::{propagate, record_failure};
 use crate::solver::propagate::held::{hold_row, release};
 use crate::solver::propagate::support::add_support;
-use crate::solver::stores::ariths::{Arith, Item};
+use crate::solver::stores::ariths::{Arith, Summand};
 use crate::solver::stores::constraints::Stored;
 use crate::solver::stores::reason::{Outcome, ReasonId};
 use crate::solver::stores::rows::Kind;
@@ -124,13 +124,13 @@ fn arithmetic(constraint: Constraint<'_>) -> Option<Arith> {
     Some(match constraint {
         Constraint::Affine { axis, form, over, kernel } => {
             let (per_kernel, constant) = form.equation();
-            let item = |coeff, dim, carries| Item { coeff, dim, carries, claims: true };
+            let item = |coeff, dim, carries| Summand { coeff, dim, carries, claims: true };
             let kernel = kernel.map(|dim| item(per_kernel.into(), dim, false));
             let sides = [item(-1, axis, true), item(form.stride.into(), over, true)];
             Arith::Linear { items: sides.into_iter().chain(kernel).collect(), constant, form: Some(form) }
         }
         Constraint::Concat { axis, components, literal } => {
-            let item = |coeff, dim| Item { coeff, dim, carries: true, claims: false };
+            let item = |coeff, dim| Summand { coeff, dim, carries: true, claims: false };
             let components = components.iter().map(|dim| item(1, *dim));
             Arith::Linear {
                 items: [item(-1, axis)].into_iter().chain(components).collect(),

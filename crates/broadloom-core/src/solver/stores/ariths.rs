@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 
 /// A dimension of a linear equation.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Item {
+pub(crate) struct Summand {
     pub coeff: i128,
     pub dim: DimTerm,
     /// True if it shares the basis of the others that do.
@@ -24,7 +24,7 @@ pub(crate) enum Arith {
     /// `0 = constant + Σ coeff·size`; the first item is the axis. An affine axis keeps its form: it is
     /// followed by what is iterated, and perhaps by a kernel. If its window drops a rest, the equation holds
     /// up to the slack of the form.
-    Linear { items: SmallVec<[Item; 3]>, constant: i128, form: Option<Affine> },
+    Linear { items: SmallVec<[Summand; 3]>, constant: i128, form: Option<Affine> },
     /// `denom·∏ pieces·∏ divided_by = coeff·over`.
     Count { pieces: Vec<Piece>, numerator: Numerator, divided_by: Vec<DimTerm>, rest: Option<RowVar> },
     /// The pieces are the axes.

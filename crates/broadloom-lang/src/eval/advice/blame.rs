@@ -13,21 +13,21 @@ use crate::signature::{NotInferred, SignatureArgument};
 use crate::value::{Scope, Value};
 
 /// The arguments that a function takes, and those that it is given.
-struct Taken {
+struct TakenAndGiven {
     function: String,
     wanted: String,
     conditions: String,
     given: String,
 }
 
-impl Taken {
+impl TakenAndGiven {
     fn new(
         eval: &Eval<'_>,
         function: &str,
         arguments: &[&SignatureArgument],
         scope: &Scope,
         conditions: &[String],
-    ) -> Taken {
+    ) -> TakenAndGiven {
         let given = |each: &&SignatureArgument| match scope.own(eval.names.find(&each.name)?)? {
             Value::Tensor(tensor) => Some(format!("`{} : {}`", each.name, eval.graph.shape(tensor))),
             _ => None,
@@ -42,7 +42,7 @@ impl Taken {
             true => String::new(),
             false => format!(", where {}", conditions.join(" and ")),
         };
-        Taken {
+        TakenAndGiven {
             function: function.to_string(),
             wanted: wanted.join(", "),
             conditions,
@@ -97,7 +97,7 @@ pub(in crate::eval) fn blamed(
         return diagnostic;
     }
     let all: Vec<&SignatureArgument> = signature.arguments.iter().collect();
-    let taken = Taken::new(eval, &name, &all, &scope, &scheme.conditions);
+    let taken = TakenAndGiven::new(eval, &name, &all, &scope, &scheme.conditions);
     diagnostic = match error.kind() {
         ErrorKind::Arithmetic if place != span && !taken.conditions.is_empty() => {
             let outer = eval.applied.get(at.unwrap_or_default()).and_then(|applied| applied.outer);
@@ -183,7 +183,7 @@ fn refused_by_conditions(
     eval: &Eval<'_>,
     mut diagnostic: Diagnostic,
     error: &Error,
-    taken: &Taken,
+    taken: &TakenAndGiven,
     (arguments, scope): (&[SignatureArgument], &Scope),
 ) -> Diagnostic {
     let message = format!("{}, and is given {}", taken.wanted(), taken.given);

@@ -10,13 +10,13 @@ use crate::suggest::listed;
 use crate::value::Value;
 
 /// One axis of a spec as it is written: a label, or several in parentheses.
-struct Item {
+struct WrittenAxis {
     labels: Vec<String>,
     grouped: bool,
 }
 
 /// A shape of a spec: the axes of each kind. In the order batch, input, output.
-type Rows = [Vec<Item>; 3];
+type Rows = [Vec<WrittenAxis>; 3];
 
 /// Says how axes are merged or split, in place of an error about parentheses.
 pub(in crate::eval) fn regroup(eval: &Eval<'_>, spec: &str, error: &mut Error, operands: &[&Given]) {
@@ -130,7 +130,7 @@ fn rows_of(text: &str) -> Rows {
     [batch, input, output].map(|row| items(row, letters))
 }
 
-fn items(row: &str, letters: bool) -> Vec<Item> {
+fn items(row: &str, letters: bool) -> Vec<WrittenAxis> {
     let mut items = Vec::new();
     let words = |text: &str| -> Vec<String> {
         let words = text.split(|letter: char| letter.is_whitespace() || letter == ',');
@@ -144,16 +144,18 @@ fn items(row: &str, letters: bool) -> Vec<Item> {
     };
     for piece in row.split(')') {
         let (plain, group) = piece.split_once('(').unwrap_or((piece, ""));
-        items.extend(words(plain).into_iter().map(|label| Item { labels: vec![label], grouped: false }));
+        items.extend(
+            words(plain).into_iter().map(|label| WrittenAxis { labels: vec![label], grouped: false }),
+        );
         if !group.is_empty() {
-            items.push(Item { labels: words(group), grouped: true });
+            items.push(WrittenAxis { labels: words(group), grouped: true });
         }
     }
     items
 }
 
 /// The number of axes that `...` stands for in a row of an operand, if it is there.
-fn any_axes(row: &[Item], sizes: Option<&Vec<PartialAxis>>) -> Option<usize> {
+fn any_axes(row: &[WrittenAxis], sizes: Option<&Vec<PartialAxis>>) -> Option<usize> {
     row.iter().find(|item| item.labels == ["..."])?;
     (sizes?.len() + 1).checked_sub(row.len())
 }
@@ -164,7 +166,7 @@ fn expand(rows: &mut Rows, any: [Option<usize>; 3]) {
         let (Some(count), Some(at)) = (any[kind], row.iter().position(|item| item.labels == ["..."])) else {
             continue;
         };
-        let axis = |at: usize| Item { labels: vec![format!("..{kind} {at}")], grouped: false };
+        let axis = |at: usize| WrittenAxis { labels: vec![format!("..{kind} {at}")], grouped: false };
         row.splice(at..=at, (0..count).map(axis));
     }
 }
@@ -181,7 +183,7 @@ fn in_memory(rows: &Rows) -> Vec<&String> {
 }
 
 /// A shape with a text for each axis.
-fn shape_text(rows: &Rows, axis: impl Fn(usize, usize, &Item) -> String) -> String {
+fn shape_text(rows: &Rows, axis: impl Fn(usize, usize, &WrittenAxis) -> String) -> String {
     let row = |kind: usize| {
         let axes = rows[kind].iter().enumerate().map(|(at, item)| axis(kind, at, item));
         axes.collect::<Vec<_>>().join(", ")

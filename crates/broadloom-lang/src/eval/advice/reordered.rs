@@ -12,7 +12,7 @@ use crate::position::whole;
 use crate::syntax::ast::{Arg, ExprKind};
 
 /// One axis of a pattern: a label, or several in parentheses.
-type Item = Vec<String>;
+type PatternAxis = Vec<String>;
 
 /// Advice for a call that orders axes, with what it is applied to: how it is written here.
 pub(in crate::eval) fn written_here(
@@ -47,7 +47,7 @@ pub(in crate::eval) fn written_here(
 }
 
 /// The sides of a pattern that is written as a text.
-fn pattern(eval: &Eval<'_>, args: &[Arg]) -> Option<(Vec<Item>, Vec<Item>)> {
+fn pattern(eval: &Eval<'_>, args: &[Arg]) -> Option<(Vec<PatternAxis>, Vec<PatternAxis>)> {
     let text = args.iter().find_map(|arg| match &eval.frame.file.expr(arg.value).kind {
         ExprKind::Text(text) => text.split_once("->"),
         _ => None,
@@ -70,7 +70,7 @@ fn permutation(
     function: &str,
     count: usize,
     args: &[Arg],
-) -> Option<(Vec<Item>, Vec<Item>)> {
+) -> Option<(Vec<PatternAxis>, Vec<PatternAxis>)> {
     let mut places = Vec::new();
     for arg in args {
         match &eval.frame.file.expr(arg.value).kind {
@@ -95,15 +95,15 @@ fn permutation(
     }
     let mut sorted = order.clone();
     sorted.sort_unstable();
-    let letters: Vec<Item> = ('a'..='z').take(count).map(|letter| vec![letter.to_string()]).collect();
+    let letters: Vec<PatternAxis> = ('a'..='z').take(count).map(|letter| vec![letter.to_string()]).collect();
     let is_order = letters.len() == count && sorted.iter().copied().eq(0..count);
     is_order.then(|| (letters.clone(), order.iter().map(|at| letters[*at].clone()).collect()))
 }
 
 /// A pattern, and the tensor that it is about.
 struct Pattern {
-    left: Vec<Item>,
-    right: Vec<Item>,
+    left: Vec<PatternAxis>,
+    right: Vec<PatternAxis>,
     /// The sizes of its axes, batch axes first.
     axes: Vec<PartialAxis>,
     batch: usize,
@@ -120,8 +120,8 @@ impl Pattern {
             return None;
         }
         let sizes = self.sizes(named);
-        let shape = |items: &[Item]| {
-            let product = |item: &Item| -> Option<String> {
+        let shape = |items: &[PatternAxis]| {
+            let product = |item: &PatternAxis| -> Option<String> {
                 let sizes = item
                     .iter()
                     .map(|label| sizes.iter().find(|(known, _)| known == label)?.1.parse::<u64>().ok());
@@ -175,12 +175,12 @@ impl Pattern {
     }
 
     /// The number of axes before `|`: up to the last with a label of a batch axis.
-    fn batch_of(&self, items: &[Item]) -> usize {
+    fn batch_of(&self, items: &[PatternAxis]) -> usize {
         if self.stays {
             return self.batch;
         }
         let batch = self.left[..self.batch].concat();
-        let is_batch = |item: &Item| item.iter().any(|label| batch.contains(label));
+        let is_batch = |item: &PatternAxis| item.iter().any(|label| batch.contains(label));
         items.iter().rposition(is_batch).map_or(0, |last| last + 1)
     }
 }
@@ -194,18 +194,19 @@ fn rows(axes: &[String], batch: usize, between: &str) -> String {
     }
 }
 
-fn single(labels: &[String]) -> Vec<Item> {
+fn single(labels: &[String]) -> Vec<PatternAxis> {
     labels.iter().map(|label| vec![label.clone()]).collect()
 }
 
 /// The axes of one side of a pattern; nothing if it has something else than labels and groups of them.
-fn items(side: &str) -> Option<Vec<Item>> {
-    let mut items: Vec<Item> = Vec::new();
+fn items(side: &str) -> Option<Vec<PatternAxis>> {
+    let mut items: Vec<PatternAxis> = Vec::new();
     for piece in side.split(')') {
         let (plain, group) =
             piece.split_once('(').map_or((piece, None), |(plain, group)| (plain, Some(group)));
         items.extend(plain.split_whitespace().map(|label| vec![label.to_string()]));
-        items.extend(group.map(|group| group.split_whitespace().map(str::to_string).collect::<Item>()));
+        items
+            .extend(group.map(|group| group.split_whitespace().map(str::to_string).collect::<PatternAxis>()));
     }
     let is_label =
         |label: &String| label.starts_with(char::is_alphabetic) && label.chars().all(char::is_alphanumeric);

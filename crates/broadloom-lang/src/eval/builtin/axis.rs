@@ -69,7 +69,7 @@ pub(super) fn no_axis<T>(
 }
 
 /// A call of a function along an axis: the axis, the tensor, and the other arguments.
-struct Taken<'c, const N: usize> {
+struct AxisCall<'c, const N: usize> {
     along: Along,
     tensor: Tensor,
     rest: [&'c Given; N],
@@ -77,12 +77,16 @@ struct Taken<'c, const N: usize> {
 
 /// The axis that a shape names, or else another, and the tensor behind it.
 pub(super) fn along_or(eval: &mut Eval<'_>, call: &Call, otherwise: Along) -> Evaluated<(Along, Tensor)> {
-    let Taken { along, tensor, rest: [] } = taken_or(eval, call, "x", otherwise)?;
+    let AxisCall { along, tensor, rest: [] } = taken_or(eval, call, "x", otherwise)?;
     Ok((along, tensor))
 }
 
 /// Reads the shape that names an axis, the tensor, and `N` other arguments. Without a shape it is the first batch axis, as in `x[ids]`.
-fn taken<'c, const N: usize>(eval: &mut Eval<'_>, call: &'c Call, behind: &str) -> Evaluated<Taken<'c, N>> {
+fn taken<'c, const N: usize>(
+    eval: &mut Eval<'_>,
+    call: &'c Call,
+    behind: &str,
+) -> Evaluated<AxisCall<'c, N>> {
     taken_or(eval, call, behind, Along::first(Kind::Batch))
 }
 
@@ -92,7 +96,7 @@ fn taken_or<'c, const N: usize>(
     call: &'c Call,
     behind: &str,
     otherwise: Along,
-) -> Evaluated<Taken<'c, N>> {
+) -> Evaluated<AxisCall<'c, N>> {
     call::only(eval, call, if call.name == "argsort" { &["descending"] } else { &[] })?;
     let mut plain = call.plain();
     let along = match plain.first().map(|given| (&given.value, given.span)) {
@@ -121,12 +125,12 @@ fn taken_or<'c, const N: usize>(
     if !row.open && row.lead.is_empty() && row.trail.is_empty() {
         return no_axis(eval, call, x, tensor, &along);
     }
-    Ok(Taken { along, tensor, rest })
+    Ok(AxisCall { along, tensor, rest })
 }
 
 /// `take("... | t", x, ids)`: elements at whole numbers along an axis.
 pub(super) fn take(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
-    let Taken { along, tensor, rest: [ids] } = taken(eval, call, "x, ids")?;
+    let AxisCall { along, tensor, rest: [ids] } = taken(eval, call, "x, ids")?;
     if let Value::Range(from, to) = ids.value {
         beyond(eval, call, tensor, along, to)?;
         return eval.cut(tensor, along, (from, to), call.span);
@@ -174,7 +178,7 @@ fn beyond(eval: &mut Eval<'_>, call: &Call, tensor: Tensor, along: Along, to: i6
 
 /// `take_along("... | t", x, ids)`: elements at whole numbers along an axis, others in each row.
 pub(super) fn take_along(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
-    let Taken { along, tensor, rest: [ids] } = taken(eval, call, "x, ids")?;
+    let AxisCall { along, tensor, rest: [ids] } = taken(eval, call, "x, ids")?;
     let ids = eval.tensor(&ids.value, ids.span)?;
     let made = eval.ask(call.span, |graph| graph.take_along(tensor, ids, along))?;
     eval.show_as_written(made, call.span, "take_along(…)");
@@ -183,7 +187,7 @@ pub(super) fn take_along(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
 
 /// `positions("... | t", x)`: 0, 1, 2, …, as many as a tensor has elements along an axis. Its size is captured as `t`.
 pub(super) fn positions(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
-    let Taken { along, tensor, rest: [] } = taken(eval, call, "x")?;
+    let AxisCall { along, tensor, rest: [] } = taken(eval, call, "x")?;
     let name = eval.fresh_name("positions");
     Ok(Value::Tensor(eval.ask(call.span, |graph| {
         let range = graph.range(&name, "t |")?;
@@ -208,7 +212,7 @@ pub(super) fn argsort(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
         }
         None => false,
     };
-    let Taken { along, tensor, rest: [] } = taken(eval, call, "x")?;
+    let AxisCall { along, tensor, rest: [] } = taken(eval, call, "x")?;
     let made = eval.ask(call.span, |graph| graph.argsort(tensor, along, descending))?;
     eval.show_as_written(made, call.span, "argsort(…)");
     Ok(Value::Tensor(made))

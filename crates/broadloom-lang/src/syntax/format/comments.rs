@@ -17,10 +17,10 @@ use broadloom_diagnostics::Span;
 use super::super::lexer::{BLANKS, LINE_ENDS};
 use super::super::token::TokenKind;
 use super::Formatter;
-use super::layout::{Item, Measures, Note};
+use super::layout::{LayoutItem, Measures, Note};
 
 /// A word to write, and its end in the text.
-struct Found {
+struct FoundWord {
     /// Its index in the line.
     item: usize,
     end: u32,
@@ -72,17 +72,17 @@ impl<'a> Formatter<'a> {
     }
 
     /// Finds the words of the line in the text, except commas, which may be added or left out.
-    fn find_words(&mut self, start: u32) -> Vec<Found> {
+    fn find_words(&mut self, start: u32) -> Vec<FoundWord> {
         let mut found = Vec::new();
         let mut cursor = Cursor { token: self.token_at(start), offset: 0 };
         for (item, each) in self.line.items.iter().enumerate() {
-            let Item::Word(word) = each else { continue };
+            let LayoutItem::Word(word) = each else { continue };
             if *word == "," {
                 continue;
             }
             if let Some((next, end)) = self.find_word(word, cursor) {
                 cursor = next;
-                found.push(Found { item, end });
+                found.push(FoundWord { item, end });
             }
         }
         self.work += found.len();

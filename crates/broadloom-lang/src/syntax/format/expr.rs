@@ -6,7 +6,7 @@
 
 use super::super::ast::{Arg, Binary, ExprId, ExprKind, MINUS_STRENGTH, NOT_STRENGTH, Param, Unary};
 use super::Formatter;
-use super::layout::{Gap, Item};
+use super::layout::{Gap, LayoutItem};
 
 /// The least strength in a place where any expression may be.
 pub(super) const ANY: u8 = 0;
@@ -34,7 +34,7 @@ impl<'a> Formatter<'a> {
                 self.line.word("(");
             }
             if matches!(self.kind(step.id), ExprKind::Binary(..)) && !step.chained {
-                self.line.push([Item::Open]);
+                self.line.push([LayoutItem::Open]);
             }
         }
         let mut above_chain = false;
@@ -75,22 +75,36 @@ impl<'a> Formatter<'a> {
         match self.kind(step.id) {
             ExprKind::Binary(binary, _, right) => {
                 if !in_chain {
-                    self.line.push([Item::In]);
+                    self.line.push([LayoutItem::In]);
                 }
-                self.line.push([Item::Break(Gap::Space), Item::Word(binary.sign()), Item::Space]);
+                self.line.push([
+                    LayoutItem::Break(Gap::Space),
+                    LayoutItem::Word(binary.sign()),
+                    LayoutItem::Space,
+                ]);
                 self.right(*binary, *right);
                 if !step.chained {
-                    self.line.push([Item::Out, Item::Close]);
+                    self.line.push([LayoutItem::Out, LayoutItem::Close]);
                 }
             }
             ExprKind::Call { args, .. } => self.bracketed("(", args, ")", Self::arg),
             ExprKind::Field(_, field) => {
-                self.line.push([Item::Word("."), Item::Word(self.names.text(field.name))]);
+                self.line.push([LayoutItem::Word("."), LayoutItem::Word(self.names.text(field.name))]);
             }
             ExprKind::Index(_, index) => {
-                self.line.push([Item::Open, Item::Word("["), Item::In, Item::Break(Gap::Nothing)]);
+                self.line.push([
+                    LayoutItem::Open,
+                    LayoutItem::Word("["),
+                    LayoutItem::In,
+                    LayoutItem::Break(Gap::Nothing),
+                ]);
                 self.expr(*index, ANY);
-                self.line.push([Item::Out, Item::Break(Gap::Closing), Item::Word("]"), Item::Close]);
+                self.line.push([
+                    LayoutItem::Out,
+                    LayoutItem::Break(Gap::Closing),
+                    LayoutItem::Word("]"),
+                    LayoutItem::Close,
+                ]);
             }
             other => self.leaf(step.id, other),
         }
@@ -122,7 +136,7 @@ impl<'a> Formatter<'a> {
                 self.expr(*inner, MINUS_STRENGTH);
             }
             ExprKind::Unary(Unary::Not, inner) => {
-                self.line.push([Item::Word("not"), Item::Space]);
+                self.line.push([LayoutItem::Word("not"), LayoutItem::Space]);
                 self.expr(*inner, NOT_STRENGTH);
             }
             ExprKind::If { condition, yes, no } => self.choice(*condition, *yes, *no),
@@ -134,38 +148,53 @@ impl<'a> Formatter<'a> {
     fn arg(&mut self, arg: &'a Arg) {
         if let Some(name) = arg.name {
             self.line.push([
-                Item::Word(self.names.text(name.name)),
-                Item::Space,
-                Item::Word("="),
-                Item::Space,
+                LayoutItem::Word(self.names.text(name.name)),
+                LayoutItem::Space,
+                LayoutItem::Word("="),
+                LayoutItem::Space,
             ]);
         }
         self.expr(arg.value, ANY);
     }
 
     fn each(&mut self, item: ExprId, name: &'a str, list: ExprId) {
-        self.line.push([Item::Open, Item::Word("["), Item::In, Item::Break(Gap::Nothing)]);
+        self.line.push([
+            LayoutItem::Open,
+            LayoutItem::Word("["),
+            LayoutItem::In,
+            LayoutItem::Break(Gap::Nothing),
+        ]);
         self.expr(item, ANY);
-        self.line.push([Item::Break(Gap::Space), Item::Word("for")]);
+        self.line.push([LayoutItem::Break(Gap::Space), LayoutItem::Word("for")]);
         self.line.spaced(name);
         self.line.spaced("in");
-        self.line.push([Item::Space]);
+        self.line.push([LayoutItem::Space]);
         self.expr(list, ANY);
-        self.line.push([Item::Out, Item::Break(Gap::Closing), Item::Word("]"), Item::Close]);
+        self.line.push([
+            LayoutItem::Out,
+            LayoutItem::Break(Gap::Closing),
+            LayoutItem::Word("]"),
+            LayoutItem::Close,
+        ]);
     }
 
     fn choice(&mut self, condition: ExprId, yes: ExprId, no: ExprId) {
-        self.line.push([Item::Open, Item::Word("if"), Item::Space]);
+        self.line.push([LayoutItem::Open, LayoutItem::Word("if"), LayoutItem::Space]);
         self.expr(condition, ANY);
-        self.line.push([Item::In, Item::Break(Gap::Space), Item::Word("then"), Item::Space]);
+        self.line.push([
+            LayoutItem::In,
+            LayoutItem::Break(Gap::Space),
+            LayoutItem::Word("then"),
+            LayoutItem::Space,
+        ]);
         self.expr(yes, ANY);
-        self.line.push([Item::Break(Gap::Space), Item::Word("else"), Item::Space]);
+        self.line.push([LayoutItem::Break(Gap::Space), LayoutItem::Word("else"), LayoutItem::Space]);
         self.expr(no, ANY);
-        self.line.push([Item::Out, Item::Close]);
+        self.line.push([LayoutItem::Out, LayoutItem::Close]);
     }
 
     fn param(&mut self, param: &'a Param) {
-        self.line.push([Item::Word("{"), Item::Word(self.names.text(param.name.name))]);
+        self.line.push([LayoutItem::Word("{"), LayoutItem::Word(self.names.text(param.name.name))]);
         self.declared(param.shape.as_ref(), param.precision, param.initial);
         self.line.word("}");
     }
@@ -179,21 +208,26 @@ impl<'a> Formatter<'a> {
         write: impl Fn(&mut Self, &'a T),
     ) {
         if items.is_empty() {
-            return self.line.push([Item::Word(open), Item::Word(close)]);
+            return self.line.push([LayoutItem::Word(open), LayoutItem::Word(close)]);
         }
-        self.line.push([Item::Open, Item::Word(open), Item::In, Item::Break(Gap::Nothing)]);
+        self.line.push([
+            LayoutItem::Open,
+            LayoutItem::Word(open),
+            LayoutItem::In,
+            LayoutItem::Break(Gap::Nothing),
+        ]);
         for (place, item) in items.iter().enumerate() {
             if place > 0 {
-                self.line.push([Item::Word(","), Item::Break(Gap::Space)]);
+                self.line.push([LayoutItem::Word(","), LayoutItem::Break(Gap::Space)]);
             }
             write(self, item);
         }
         self.line.push([
-            Item::LastComma,
-            Item::Out,
-            Item::Break(Gap::Closing),
-            Item::Word(close),
-            Item::Close,
+            LayoutItem::LastComma,
+            LayoutItem::Out,
+            LayoutItem::Break(Gap::Closing),
+            LayoutItem::Word(close),
+            LayoutItem::Close,
         ]);
     }
 

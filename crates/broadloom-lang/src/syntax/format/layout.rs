@@ -22,7 +22,7 @@ pub(super) const STEP: usize = 2;
 
 /// A word, or an item between words.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(super) enum Item<'a> {
+pub(super) enum LayoutItem<'a> {
     /// A word to write.
     Word(&'a str),
     /// A space.
@@ -67,7 +67,7 @@ pub(super) struct Note<'a> {
 /// A statement, or the head of one.
 #[derive(Clone, Default, Debug)]
 pub(super) struct Line<'a> {
-    pub items: Vec<Item<'a>>,
+    pub items: Vec<LayoutItem<'a>>,
 }
 
 /// Measures of a line, computed before it is written.
@@ -84,15 +84,15 @@ pub(super) struct Measures {
 
 impl<'a> Line<'a> {
     pub fn word(&mut self, text: &'a str) {
-        self.items.push(Item::Word(text));
+        self.items.push(LayoutItem::Word(text));
     }
 
     /// Adds a word with a space before it.
     pub fn spaced(&mut self, text: &'a str) {
-        self.items.extend([Item::Space, Item::Word(text)]);
+        self.items.extend([LayoutItem::Space, LayoutItem::Word(text)]);
     }
 
-    pub fn push(&mut self, items: impl IntoIterator<Item = Item<'a>>) {
+    pub fn push(&mut self, items: impl IntoIterator<Item = LayoutItem<'a>>) {
         self.items.extend(items);
     }
 
@@ -110,8 +110,8 @@ impl<'a> Line<'a> {
             width += item.width();
             measures.group.push(open.last().copied());
             match item {
-                Item::Open => open.push(at),
-                Item::Close => {
+                LayoutItem::Open => open.push(at),
+                LayoutItem::Close => {
                     let start = open.pop();
                     start.into_iter().for_each(|start: usize| measures.close[start] = at);
                 }
@@ -120,7 +120,7 @@ impl<'a> Line<'a> {
         }
         measures.before.push(width);
         for (at, item) in self.items.iter().enumerate().rev() {
-            let is_break = matches!(item, Item::Break(_));
+            let is_break = matches!(item, LayoutItem::Break(_));
             measures.next_break[at] = if is_break { at } else { measures.next_break[at + 1] };
         }
         measures
@@ -139,12 +139,12 @@ impl<'a> Line<'a> {
     }
 }
 
-impl Item<'_> {
+impl LayoutItem<'_> {
     /// Its width if its group is not broken.
     fn width(self) -> usize {
         match self {
-            Item::Word(text) => text.chars().count(),
-            Item::Space | Item::Break(Gap::Space) => 1,
+            LayoutItem::Word(text) => text.chars().count(),
+            LayoutItem::Space | LayoutItem::Break(Gap::Space) => 1,
             _ => 0,
         }
     }
@@ -188,22 +188,22 @@ struct Writer<'l, 'n> {
 }
 
 impl Writer<'_, '_> {
-    fn item(&mut self, at: usize, item: Item<'_>) {
+    fn item(&mut self, at: usize, item: LayoutItem<'_>) {
         let is_broken = self.broken.last() == Some(&true);
         match item {
-            Item::Word(text) => self.word(text),
-            Item::Break(gap) if is_broken => self.newline(at, gap),
-            Item::Space | Item::Break(Gap::Space) => self.word(" "),
-            Item::LastComma if is_broken => self.word(","),
-            Item::Break(_) | Item::LastComma => {}
-            Item::Open => {
+            LayoutItem::Word(text) => self.word(text),
+            LayoutItem::Break(gap) if is_broken => self.newline(at, gap),
+            LayoutItem::Space | LayoutItem::Break(Gap::Space) => self.word(" "),
+            LayoutItem::LastComma if is_broken => self.word(","),
+            LayoutItem::Break(_) | LayoutItem::LastComma => {}
+            LayoutItem::Open => {
                 let may_break = self.broken.last() != Some(&false);
                 let fits = self.column + self.measures.needed(at) <= WIDTH;
                 self.broken.push(may_break && (self.forced[at] || !fits));
             }
-            Item::Close => _ = self.broken.pop(),
-            Item::In => self.indent += STEP,
-            Item::Out => self.indent = self.indent.saturating_sub(STEP),
+            LayoutItem::Close => _ = self.broken.pop(),
+            LayoutItem::In => self.indent += STEP,
+            LayoutItem::Out => self.indent = self.indent.saturating_sub(STEP),
         }
     }
 

@@ -6,7 +6,7 @@ use broadloom_diagnostics::Span;
 use super::super::token::{Token, TokenKind};
 use super::super::words::words;
 use super::Formatter;
-use super::layout::{Gap, Item};
+use super::layout::{Gap, LayoutItem};
 
 /// A line of an `op` on a single line and without comments: the form in which it is parsed.
 pub fn op_text(text: &str, line: Span) -> String {
@@ -31,10 +31,10 @@ impl Formatter<'_> {
         let mut open: Vec<bool> = Vec::new();
         let mut after_break = false;
         for (place, (token, space)) in spaced(&tokens).into_iter().enumerate() {
-            let word = Item::Word(self.slice(token.span));
+            let word = LayoutItem::Word(self.slice(token.span));
             let next = tokens.get(place + 1).map(|next| next.kind);
             if space && !after_break {
-                self.line.push([Item::Space]);
+                self.line.push([LayoutItem::Space]);
             }
             after_break = token.kind == TokenKind::Comma && open.last() == Some(&true) && !closes(next);
             match token.kind {
@@ -42,16 +42,26 @@ impl Formatter<'_> {
                     open.push(!closes(next));
                     match closes(next) {
                         true => self.line.push([word]),
-                        false => self.line.push([Item::Open, word, Item::In, Item::Break(Gap::Nothing)]),
+                        false => self.line.push([
+                            LayoutItem::Open,
+                            word,
+                            LayoutItem::In,
+                            LayoutItem::Break(Gap::Nothing),
+                        ]),
                     }
                 }
                 TokenKind::Close | TokenKind::CloseList if open.pop() == Some(true) => {
-                    self.line.push([Item::Out, Item::Break(Gap::Closing), word, Item::Close]);
+                    self.line.push([
+                        LayoutItem::Out,
+                        LayoutItem::Break(Gap::Closing),
+                        word,
+                        LayoutItem::Close,
+                    ]);
                 }
                 _ => self.line.push([word]),
             }
             if after_break {
-                self.line.push([Item::Break(Gap::Space)]);
+                self.line.push([LayoutItem::Break(Gap::Space)]);
             }
         }
     }

@@ -6,7 +6,7 @@ use super::super::ast::{
 };
 use super::Formatter;
 use super::expr::{ANY, OPERATORS};
-use super::layout::{Gap, Item};
+use super::layout::{Gap, LayoutItem};
 
 impl<'a> Formatter<'a> {
     /// Makes the line of a statement, or the line above its block.
@@ -33,7 +33,7 @@ impl<'a> Formatter<'a> {
             }
             StatementKind::Set { target, value } => {
                 self.line.word("set");
-                self.line.push([Item::Space]);
+                self.line.push([LayoutItem::Space]);
                 self.expr(*target, ANY);
                 self.value(Some(*value));
             }
@@ -60,7 +60,7 @@ impl<'a> Formatter<'a> {
         };
         self.line.word(word);
         if let Some(condition) = condition {
-            self.line.push([Item::Space]);
+            self.line.push([LayoutItem::Space]);
             self.expr(condition, ANY);
         }
         self.line.word(":");
@@ -73,10 +73,10 @@ impl<'a> Formatter<'a> {
             StatementKind::Minimise { loss, of, rule, every } => {
                 self.keyword_expr("minimise", *loss);
                 if let Some(of) = of {
-                    self.line.push([Item::Space]);
+                    self.line.push([LayoutItem::Space]);
                     self.keyword_expr("of", *of);
                 }
-                self.line.push([Item::Space]);
+                self.line.push([LayoutItem::Space]);
                 self.keyword_expr("by", *rule);
                 self.every(*every);
             }
@@ -98,7 +98,7 @@ impl<'a> Formatter<'a> {
 
     fn keyword_expr(&mut self, keyword: &'a str, value: ExprId) {
         self.line.word(keyword);
-        self.line.push([Item::Space]);
+        self.line.push([LayoutItem::Space]);
         self.expr(value, ANY);
     }
 
@@ -116,7 +116,7 @@ impl<'a> Formatter<'a> {
             self.line.spaced(self.names.text(name.name));
             self.line.spaced("in");
         }
-        self.line.push([Item::Space]);
+        self.line.push([LayoutItem::Space]);
         self.expr(list, ANY);
     }
 
@@ -124,7 +124,7 @@ impl<'a> Formatter<'a> {
     pub(super) fn value(&mut self, value: Option<ExprId>) {
         if let Some(value) = value {
             self.line.spaced("=");
-            self.line.push([Item::Space]);
+            self.line.push([LayoutItem::Space]);
             self.expr(value, ANY);
         }
     }
@@ -149,12 +149,12 @@ impl<'a> Formatter<'a> {
         self.line.spaced(self.names.text(name.name));
         if let Some((low, high)) = range {
             self.line.spaced("in");
-            self.line.push([Item::Space]);
+            self.line.push([LayoutItem::Space]);
             match high {
                 Some(high) => self.range(low, high),
                 None => {
                     self.expr(low, OPERATORS);
-                    self.line.push(self.has_operator(low).then_some(Item::Space));
+                    self.line.push(self.has_operator(low).then_some(LayoutItem::Space));
                     self.line.word("..");
                 }
             }
@@ -195,20 +195,20 @@ impl<'a> Formatter<'a> {
 
     fn print(&mut self, parts: &'a [ExprId], every: Option<ExprId>) {
         self.line.word("print");
-        self.line.push([Item::Space, Item::Open, Item::In]);
+        self.line.push([LayoutItem::Space, LayoutItem::Open, LayoutItem::In]);
         for (place, part) in parts.iter().enumerate() {
             if place > 0 {
-                self.line.push([Item::Word(","), Item::Break(Gap::Space)]);
+                self.line.push([LayoutItem::Word(","), LayoutItem::Break(Gap::Space)]);
             }
             self.expr(*part, ANY);
         }
-        self.line.push([Item::Out, Item::Close]);
+        self.line.push([LayoutItem::Out, LayoutItem::Close]);
         self.every(every);
     }
 
     fn every(&mut self, every: Option<ExprId>) {
         if let Some(every) = every {
-            self.line.push([Item::Space]);
+            self.line.push([LayoutItem::Space]);
             self.keyword_expr("every", every);
         }
     }
@@ -223,7 +223,7 @@ impl<'a> Formatter<'a> {
             }
         }
         self.line.spaced(&assign.sign.text);
-        self.line.push([Item::Space]);
+        self.line.push([LayoutItem::Space]);
         self.expr(assign.value, ANY);
         if let Some(logic) = &assign.logic {
             self.line.spaced("by");
@@ -252,7 +252,7 @@ impl<'a> Formatter<'a> {
             if place > 0 {
                 self.line.word(",");
             }
-            self.line.push([Item::Space]);
+            self.line.push([LayoutItem::Space]);
             self.axis(axis);
         }
     }
@@ -269,7 +269,11 @@ impl<'a> Formatter<'a> {
             AxisKind::Any => self.line.word("_"),
             AxisKind::Rest => self.line.word("..."),
             AxisKind::Row(name) => {
-                self.line.push([Item::Word(".."), Item::Word(self.names.text(name)), Item::Word("..")]);
+                self.line.push([
+                    LayoutItem::Word(".."),
+                    LayoutItem::Word(self.names.text(name)),
+                    LayoutItem::Word(".."),
+                ]);
             }
         }
         if let Some(basis) = axis.basis {
@@ -281,7 +285,7 @@ impl<'a> Formatter<'a> {
     /// Writes `0..10`, with spaces if there are operators.
     pub(super) fn range(&mut self, low: ExprId, high: ExprId) {
         let is_spaced = self.has_operator(low) || self.has_operator(high);
-        let space = is_spaced.then_some(Item::Space);
+        let space = is_spaced.then_some(LayoutItem::Space);
         self.expr(low, OPERATORS);
         self.line.push(space);
         self.line.word("..");

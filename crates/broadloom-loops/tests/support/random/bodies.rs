@@ -1,8 +1,7 @@
 //! Nests with several statements, loops side by side and locals, like those of the optimiser and
 //! stranger ones.
 
-use broadloom_core::projection::Component;
-use broadloom_loops::{Binary, BufferId, Cell, Index, Nest, Scalar, Statement, Storage, Unary};
+use broadloom_loops::{Binary, BufferId, Cell, Index, LoopSum, Nest, Scalar, Statement, Storage, Unary};
 
 use super::{Fact, Loops, Make};
 
@@ -23,7 +22,7 @@ impl Make {
             for last in 0..1 + u64::from(two) {
                 let mut cell = self.own_cell(id, &loops);
                 if two {
-                    cell.index.push(Index::At(Component::fixed(last as i64)));
+                    cell.index.push(Index::At(LoopSum::fixed(last as i64)));
                 }
                 let value = self.small(&loops);
                 let store = Statement::Store { cell: cell.clone(), accumulate: None, value };
@@ -52,7 +51,7 @@ impl Make {
 
     /// The cell whose indices are the loops around it.
     fn own_cell(&self, buffer: BufferId, loops: &Loops) -> Cell {
-        Cell { buffer, index: loops.iter().map(|(var, _)| Index::At(Component::iterate(*var))).collect() }
+        Cell { buffer, index: loops.iter().map(|(var, _)| Index::At(LoopSum::iterate(*var))).collect() }
     }
 
     fn perhaps_in_a_loop(&mut self, statement: Statement) -> Statement {
@@ -168,7 +167,7 @@ impl Make {
             self.program.buffers[id.index()].dtype = self.program.buffer(from).dtype;
             let loops = self.loops(&shorter);
             let (cell, mut source) = (self.simple(id, &loops), self.simple(from, &loops));
-            source.index[axis] = Index::At(Component::new(offset, [(1, loops[axis].0)]));
+            source.index[axis] = Index::At(LoopSum::new(offset, [(1, loops[axis].0)]));
             let value = Scalar::unary(Unary::Tanh, Scalar::Load(source));
             self.push(Statement::Store { cell, accumulate: None, value }, &loops);
             made.push(id);

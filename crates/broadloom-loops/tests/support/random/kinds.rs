@@ -1,7 +1,6 @@
 //! Kinds of nests other than the plain ones: what a lowering makes now and then, and worse.
 
-use broadloom_core::projection::Component;
-use broadloom_loops::{Binary, BufferId, Cell, Dtype, Index, Scalar, Statement, Storage, Unary};
+use broadloom_loops::{Binary, BufferId, Cell, Dtype, Index, LoopSum, Scalar, Statement, Storage, Unary};
 
 use super::{Fact, Loops, Make};
 
@@ -26,7 +25,7 @@ impl Make {
         let id = self.add(vec![a + b - 1], Storage::Local, true);
         self.fill_first(id, Binary::Add);
         let loops = self.loops(&[a, b]);
-        let sum = Component::new(0, [(1, loops[0].0), (1, loops[1].0)]);
+        let sum = LoopSum::new(0, [(1, loops[0].0), (1, loops[1].0)]);
         let cell = Cell { buffer: id, index: vec![Index::At(sum)] };
         let (value, bound) = self.summand(&loops, Binary::Add);
         self.push(Statement::Store { cell, accumulate: Some(Binary::Add), value }, &loops);
@@ -57,7 +56,7 @@ impl Make {
         let loops = self.loops(&[m, n, k]);
         let cell = self.simple(id, &loops);
         let at = |buffer, x: usize, y: usize| {
-            let index = [x, y].map(|place| Index::At(Component::iterate(loops[place].0))).to_vec();
+            let index = [x, y].map(|place| Index::At(LoopSum::iterate(loops[place].0))).to_vec();
             Scalar::Load(Cell { buffer, index })
         };
         let value = Scalar::binary(Binary::Mul, at(a, 0, 2), at(b, 2, 1));
@@ -132,7 +131,7 @@ impl Make {
         }
         let table = BufferId(self.random.pick(&tables) as u32);
         let loops = self.loops(&[count]);
-        let at = Cell { buffer: index, index: vec![Index::At(Component::iterate(loops[0].0))] };
+        let at = Cell { buffer: index, index: vec![Index::At(LoopSum::iterate(loops[0].0))] };
         let below = self.program.buffer(table).sizes[0].get();
         self.push(Statement::Check { cell: at.clone(), below: below.into(), of: table }, &loops);
         let mut extents = vec![count];
@@ -140,7 +139,7 @@ impl Make {
         let loops = self.loops(&extents);
         let value_at = Index::Value(Box::new(Cell {
             buffer: index,
-            index: vec![Index::At(Component::iterate(loops[0].0))],
+            index: vec![Index::At(LoopSum::iterate(loops[0].0))],
         }));
         let mut cell = self.simple(table, &loops);
         cell.index[0] = value_at;

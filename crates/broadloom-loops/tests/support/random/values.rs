@@ -1,7 +1,6 @@
 //! Values that random nests compute: cells that may be read, and scalars made of them.
 
-use broadloom_core::projection::Component;
-use broadloom_loops::{Binary, BufferId, Cell, Index, Scalar, Unary};
+use broadloom_loops::{Binary, BufferId, Cell, Index, LoopSum, LoopVar, Scalar, Unary};
 
 use super::{Loops, Make};
 
@@ -12,7 +11,7 @@ impl Make {
         let size = self.program.buffer(buffer).sizes[axis].get();
         let fits: Loops = loops.iter().copied().filter(|(_, extent)| *extent == size).collect();
         if !fits.is_empty() && !self.random.chance(4) {
-            return Index::At(Component::iterate(self.random.pick(&fits).0));
+            return Index::At(LoopSum::iterate(self.random.pick(&fits).0));
         }
         for _ in 0..4 {
             let mut terms = Vec::new();
@@ -21,8 +20,8 @@ impl Make {
                     terms.push((self.random.pick(&[1, 1, 2, -1]), self.random.pick(loops).0));
                 }
             }
-            let sum = Component::new(0, terms);
-            let reach = |(c, var): &(broadloom_loops::Size, u32)| {
+            let sum = LoopSum::new(0, terms);
+            let reach = |(c, var): &(broadloom_loops::Size, LoopVar)| {
                 c.as_number().unwrap() * (loops.iter().find(|(known, _)| known == var).unwrap().1 as i64 - 1)
             };
             let least: i64 = sum.terms.iter().map(|term| reach(term).min(0)).sum();
@@ -30,10 +29,10 @@ impl Make {
             let (low, high) = (-(left as i64) - least, (size + right) as i64 - 1 - greatest);
             if low <= high {
                 let offset = low + self.random.below((high - low + 1) as usize) as i64;
-                return Index::At(Component::new(offset, sum.terms));
+                return Index::At(LoopSum::new(offset, sum.terms));
             }
         }
-        Index::At(Component::fixed(self.random.below(size as usize) as i64))
+        Index::At(LoopSum::fixed(self.random.below(size as usize) as i64))
     }
 
     pub(super) fn cell(&mut self, buffer: BufferId, loops: &Loops, margins: bool) -> Cell {
@@ -148,11 +147,11 @@ impl Make {
             0 => (Scalar::Number(self.random.pick(&[0.0, 1.0, -1.0, 2.0, 0.5, -3.0])), 3.0),
             1 if !loops.is_empty() => {
                 let terms = [(2, self.random.pick(loops).0), (1, self.random.pick(loops).0)];
-                (Scalar::Position(Component::new(1, terms)), 16.0)
+                (Scalar::Position(LoopSum::new(1, terms)), 16.0)
             }
             2 => (Scalar::Symbol(1), 1.0),
             3 if !loops.is_empty() => {
-                let at = Component::new(3, [(5, self.random.pick(loops).0), (1, self.random.pick(loops).0)]);
+                let at = LoopSum::new(3, [(5, self.random.pick(loops).0), (1, self.random.pick(loops).0)]);
                 (Scalar::Uniform { key: 0, stream: self.random.below(3) as u64, at }, 1.0)
             }
             _ => self.load(loops),

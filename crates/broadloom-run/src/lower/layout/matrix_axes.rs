@@ -1,7 +1,7 @@
 //! The axes of tensors in functions of matrices, and the buffers on which those run.
 
 use broadloom_graph::lowering::{Face, Special};
-use broadloom_graph::{Graph, Tensor};
+use broadloom_graph::{Graph, StepId, Tensor};
 use broadloom_loops::{Buffer, Dtype, MatrixFunction, Role, Size, Storage};
 
 use super::Layout;
@@ -17,7 +17,7 @@ pub(crate) struct Axes {
 
 impl Layout {
     /// The axes of a tensor in a step with a function of matrices.
-    pub fn matrix_axes(&self, graph: &Graph, step: u32, tensor: Tensor) -> Axes {
+    pub fn matrix_axes(&self, graph: &Graph, step: StepId, tensor: Tensor) -> Axes {
         let alone = graph.step_operands(step).first().is_none_or(|first| self.ranks(*first)[0] == 0);
         let [batch, _, output] = self.ranks(tensor);
         let mut axes = self.axes(tensor);
@@ -27,7 +27,7 @@ impl Layout {
     }
 
     /// The tensor that a part of a function belongs to.
-    pub fn part_of(&self, graph: &Graph, step: u32, role: Role) -> Option<Tensor> {
+    pub fn part_of(&self, graph: &Graph, step: StepId, role: Role) -> Option<Tensor> {
         match role {
             Role::Operand(at) | Role::OperandGradient(at) => graph.step_operands(step).get(at).copied(),
             Role::Result(at) | Role::ResultGradient(at) => graph.step_results(step).nth(at),
@@ -35,7 +35,7 @@ impl Layout {
     }
 
     /// The sizes of a function: those of its tensors, of which one that broadcasts has fewer.
-    pub fn matrix_sizes(&self, graph: &Graph, step: u32, function: MatrixFunction) -> Vec<Size> {
+    pub fn matrix_sizes(&self, graph: &Graph, step: StepId, function: MatrixFunction) -> Vec<Size> {
         let mut sizes = vec![Size::ONE; function.arity()];
         for (role, part) in function.writes().iter().chain(function.reads()) {
             let Some(tensor) = self.part_of(graph, step, *role) else { continue };
@@ -54,13 +54,13 @@ impl Layout {
 }
 
 /// The function that a step runs, forward or backward.
-pub(crate) fn function_of(graph: &Graph, step: u32, backward: bool) -> Option<MatrixFunction> {
+pub(crate) fn function_of(graph: &Graph, step: StepId, backward: bool) -> Option<MatrixFunction> {
     let function = graph.special(step).and_then(Special::matrix)?;
     if backward { function.back() } else { Some(function) }
 }
 
 /// The buffer that a function of matrices runs on.
-pub(super) fn work_buffer(layout: &Layout, graph: &Graph, step: u32, backward: bool) -> Buffer {
+pub(super) fn work_buffer(layout: &Layout, graph: &Graph, step: StepId, backward: bool) -> Buffer {
     let batch = graph.step_operands(step).first().map(|first| layout.matrix_axes(graph, step, *first).batch);
     let mut sizes = batch.unwrap_or_default();
     if let Some(function) = function_of(graph, step, backward) {
