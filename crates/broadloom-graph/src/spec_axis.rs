@@ -1,5 +1,5 @@
-//! The arithmetic of an axis of a spec, with its known sizes: windows, concatenations, fixed
-//! indices.
+//! The arithmetic of an axis of a spec, with its known sizes: windows, concatenations, composed axes,
+//! fixed indices.
 //!
 //! In `einsum("2*o<+k; k => o", x, w)` the first axis is `2*o<+k`; its place is the last output axis of `x`,
 //! its parts are `o` and `k`, and its size is `2·(o − 1) + (k − 1) + 1`.
@@ -7,13 +7,13 @@
 use std::sync::Arc;
 
 use broadloom_core::{Affine, Padding};
-use broadloom_spec::{self as spec, AxisKind, ComponentKind, Kind};
+use broadloom_spec::{self as spec, AxisKind, ComponentKind, Kind, PartKind, RowVariable};
 
 use crate::notation::KnownSpec;
 use crate::shape::{Axis, PartialAxis};
-use crate::spec_window::window_form;
+use crate::spec_window::{row_index, window_form};
 use crate::step::{Op, Step, Tensor};
-use crate::{Graph, captured, names, partial_shape};
+use crate::{Graph, captured, names, partial_shape, spec_composed};
 
 /// A place in a row, counted from the front or from the back.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -53,6 +53,8 @@ pub(crate) enum Rule {
     Index(u64),
     /// The sum of the parts, and of those that are numbers.
     Concat(u64),
+    /// The product of the parts, and of those that are numbers.
+    Product(u64),
     /// A stride, and a window if there is one.
     Window(Affine),
 }
@@ -63,6 +65,9 @@ impl SizedAxis {
         match (self.rule, &self.parts[..]) {
             (Rule::Concat(literal), parts) => {
                 parts.iter().try_fold(literal, |sum, (_, size)| sum.checked_add((*size)?))
+            }
+            (Rule::Product(literal), parts) => {
+                parts.iter().try_fold(literal, |product, (_, size)| product.checked_mul((*size)?))
             }
             (Rule::Window(form), [(_, over), rest @ ..]) => {
                 window_size(form, (*over)?, rest.first().map_or(Some(0), |(_, size)| *size)?)
@@ -92,6 +97,10 @@ impl SizedAxis {
                     .map(|(_, (_, size))| *size)
                     .try_fold(whole.checked_sub(literal)?, |rest, size| rest.checked_sub(size?))
             }
+            (Rule::Product(_), _) => {
+                let others = self.others(at)?;
+                (others > 0 && whole.is_multiple_of(others)).then(|| whole / others)
+            }
             (Rule::Window(form), 0) => {
                 let (per_kernel, constant) = form.equation();
                 let kernel = match self.parts.get(1) {
@@ -104,6 +113,20 @@ impl SizedAxis {
             }
             _ => None,
         }
+    }
+
+    /// The product of all parts of a composed axis but one, if they are known.
+    fn others(&self, at: usize) -> Option<u64> {
+        let Rule::Product(literal) = self.rule else { return None };
+        let mut others = self.parts.iter().enumerate().filter(|(other, _)| *other != at);
+        others.try_fold(literal, |product, (_, (_, size))| product.checked_mul((*size)?))
+    }
+
+    /// The product of those parts of a composed axis that are known; the axis is a multiple of it.
+    pub fn known_product(&self) -> Option<u64> {
+        let Rule::Product(literal) = self.rule else { return None };
+        let mut known = self.parts.iter().filter_map(|(_, size)| *size);
+        known.try_fold(literal, u64::checked_mul)
     }
 
     /// Returns true if the axis has a window that may reach beyond it.
@@ -135,6 +158,10 @@ impl SizedAxis {
             Rule::Concat(literal) => {
                 let literal = (literal > 0).then(|| literal.to_string());
                 names.chain(literal).collect::<Vec<_>>().join(" + ")
+            }
+            Rule::Product(literal) => {
+                let literal = (literal > 1 || self.parts.is_empty()).then(|| literal.to_string());
+                names.chain(literal).collect::<Vec<_>>().join("·")
             }
             Rule::Window(form) => formula(form, &names.collect::<Vec<_>>()),
         }
@@ -223,16 +250,45 @@ pub(crate) fn sized_axis(graph: &Graph, step: u32, at: u16) -> Option<SizedAxis>
         }
         AxisKind::Concat(components) => Rule::Concat(components.iter().map(literal).sum()),
         AxisKind::Affine(affine) => Rule::Window(form(graph, step, &known, affine)?),
+        AxisKind::Composed(parts) => Rule::Product(spec_composed::literal(parts)),
         AxisKind::Label(_) | AxisKind::Wildcard => return None,
     };
     let text = known.written(axis, axis.span);
-    let parts: Vec<_> = axis.labels().map(part).collect();
+    let row = |variable| composed_row(graph, &known, step, kind, variable);
+    let parts: Vec<_> = match axis.parts() {
+        [] => axis.labels().map(part).collect(),
+        parts => parts
+            .iter()
+            .filter_map(|each| match each.kind {
+                PartKind::Label(label) => Some(part(label)),
+                PartKind::Row(variable) => Some((known.written(each, each.span), row(variable))),
+                PartKind::Size(_) => None,
+            })
+            .collect(),
+    };
     let may_be_empty = |label: spec::AxisId| known.discardable.get(label.0 as usize) == Some(&true);
     let open =
         axis.labels().zip(&parts).map(|(label, (_, size))| size.unwrap_or(u64::from(!may_be_empty(label))));
     let literal = if let Rule::Concat(literal) = rule { literal } else { 0 };
     let least = open.fold(literal, u64::saturating_add);
     Some(SizedAxis { text, place, whole: size_at(graph, place), parts, least, rule, step })
+}
+
+/// The number of elements of a row in a composed axis.
+fn composed_row(
+    graph: &Graph,
+    known: &KnownSpec,
+    step: u32,
+    kind: Kind,
+    variable: RowVariable,
+) -> Option<u64> {
+    let Some(Step::Op { op: Op::Einsum { rows, .. }, .. }) = graph.steps.get(step as usize) else {
+        return None;
+    };
+    let index = row_index(variable, kind);
+    let row =
+        graph.spec_rows.get(*rows as usize + index).filter(|_| index < 3 + known.spec.names.rows.len())?;
+    partial_shape::partial_row(graph, *row).elements()
 }
 
 /// The arithmetic of an affine axis as a step uses it.

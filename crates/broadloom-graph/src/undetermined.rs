@@ -73,9 +73,11 @@ impl View<'_> {
     }
 }
 
-/// The labels in windows and concatenations of the operands of a spec, each once.
+/// The labels in windows, concatenations and composed axes of the operands of a spec, each once.
 fn inner_labels(spec: &Spec) -> Vec<spec::AxisId> {
-    let inner = |axis: &&spec::Axis| matches!(axis.kind, AxisKind::Affine(_) | AxisKind::Concat(_));
+    let inner = |axis: &&spec::Axis| {
+        matches!(axis.kind, AxisKind::Affine(_) | AxisKind::Concat(_) | AxisKind::Composed(_))
+    };
     let axes = spec.operands.iter().flat_map(|shape| shape.axes()).filter(inner);
     let mut labels: Vec<spec::AxisId> = axes.flat_map(|axis| axis.labels()).collect();
     labels.sort_unstable();

@@ -1,4 +1,4 @@
-//! Windows, concatenations, indices and conversions whose sizes do not fit.
+//! Windows, concatenations, composed axes, indices and conversions whose sizes do not fit.
 
 use broadloom_core::{ConstraintId, DimShape, Padding};
 use broadloom_diagnostics::{Fact, Help};
@@ -128,8 +128,27 @@ fn explain_axis(graph: &Graph, case: Case<'_>, axis: &SizedAxis) -> Error {
                 false => error,
             }
         }
+        Rule::Product(_) => error.with_help(product_help(axis)),
         _ => error
             .with_help(Help::rule("the parts of a concatenation add up to the whole, and have one basis")),
+    }
+}
+
+/// Advice about a composed axis whose parts do not multiply to its size.
+fn product_help(axis: &SizedAxis) -> String {
+    let open: Vec<&str> =
+        axis.parts.iter().filter(|(_, size)| size.is_none()).map(|(name, _)| &**name).collect();
+    match (axis.total(), axis.known_product(), &open[..]) {
+        (Some(total), ..) => format!("its parts multiply to {total}: change one of them, or the axis"),
+        (_, Some(known), [open]) => {
+            format!(
+                "`{open}` must come out as a whole number: make the axis a multiple of {known}, or change the other parts"
+            )
+        }
+        (_, Some(known), _) if known > 1 => {
+            format!("make the axis a multiple of {known}, or change its parts")
+        }
+        _ => "its parts have to multiply to the axis".to_string(),
     }
 }
 
