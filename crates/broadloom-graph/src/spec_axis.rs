@@ -129,6 +129,15 @@ impl SizedAxis {
         known.try_fold(literal, u64::checked_mul)
     }
 
+    /// Returns true if the known parts of a composed axis do not multiply to its size, or do not divide it.
+    pub fn is_indivisible(&self) -> bool {
+        match (self.whole, self.total(), self.known_product()) {
+            (Some(whole), Some(total), Some(_)) => total != whole,
+            (Some(whole), None, Some(known)) => known > 0 && !whole.is_multiple_of(known),
+            _ => false,
+        }
+    }
+
     /// Returns true if the axis has a window that may reach beyond it.
     pub fn is_padded(&self) -> bool {
         matches!(self.rule, Rule::Window(Affine { window: Some(window), .. }) if window.padding == Padding::Padded)
@@ -161,7 +170,7 @@ impl SizedAxis {
             }
             Rule::Product(literal) => {
                 let literal = (literal > 1 || self.parts.is_empty()).then(|| literal.to_string());
-                names.chain(literal).collect::<Vec<_>>().join("·")
+                literal.into_iter().chain(names).collect::<Vec<_>>().join("·")
             }
             Rule::Window(form) => formula(form, &names.collect::<Vec<_>>()),
         }

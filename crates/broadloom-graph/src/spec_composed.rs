@@ -29,6 +29,22 @@ pub(crate) fn unnamed(spec: &spec::Spec) -> u64 {
     axes.map(|axis| literal(axis.parts())).fold(1, u64::saturating_mul)
 }
 
+/// The labels that only composed axes of results have.
+pub(crate) fn repeating(spec: &spec::Spec) -> Vec<spec::AxisId> {
+    let composed = |axis: &&spec::Axis| !axis.parts().is_empty();
+    let results = || spec.results.iter().flat_map(Shape::axes);
+    let others = results().filter(|axis| !composed(axis)).chain(spec.operands.iter().flat_map(Shape::axes));
+    let others: Vec<spec::AxisId> = others.flat_map(spec::Axis::labels).collect();
+    let mut found: Vec<spec::AxisId> = results()
+        .filter(composed)
+        .flat_map(spec::Axis::labels)
+        .filter(|label| !others.contains(label))
+        .collect();
+    found.sort_unstable();
+    found.dedup();
+    found
+}
+
 /// Refuses a row that stands in parentheses and nowhere else among the operands: nothing would say how many axes it has.
 pub(crate) fn check_rows(known: &KnownSpec) -> Result<(), Error> {
     let spec = &known.spec;

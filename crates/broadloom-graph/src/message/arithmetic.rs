@@ -75,9 +75,9 @@ fn explain_not_single(graph: &Graph, step: u32) -> Error {
     super::error_at(graph, ErrorKind::Arithmetic, step, &message).with_help(Help::declare(&name, help))
 }
 
-/// Explains sizes that do not fit a window or a concatenation, if the known sizes show it.
+/// Explains sizes that do not fit a window, a concatenation or a composed axis, if the known sizes show it.
 fn explain_misfit(graph: &Graph, case: Case<'_>, axis: &SizedAxis) -> Option<Error> {
-    let uneven = || axis.is_uneven().then(|| explain_axis(graph, case, axis));
+    let uneven = || (axis.is_uneven() || axis.is_indivisible()).then(|| explain_axis(graph, case, axis));
     explain_too_large(graph, case, axis).or_else(uneven)
 }
 

@@ -44,8 +44,11 @@ fn explain_guessed_label(graph: &Graph, step: u32, label: spec::AxisId) -> Error
         error = error.with_end(several_fit(graph, axis, name));
     }
     // The loop over the positions of a window follows from the other part.
-    let open =
-        axes.first().and_then(|axis| Some((axis, axis.parts.iter().rposition(|part| part.1.is_none())?)));
+    let wanted = |axis: &SizedAxis| match axis.rule {
+        Rule::Product(_) => axis.parts.iter().position(|(own, size)| own == name && size.is_none()),
+        _ => axis.parts.iter().rposition(|part| part.1.is_none()),
+    };
+    let open = axes.first().and_then(|axis| Some((axis, wanted(axis)?)));
     let (name, size) = match open {
         Some((axis, at)) => (axis.parts[at].0.as_str(), fitting(axis, at)),
         None => (name, example_size(&known.spec, label)),

@@ -150,7 +150,17 @@ fn labels_that_meet(graph: &Graph, step: u32) -> Option<Meeting> {
 
 /// The size of an axis that does not broadcast.
 fn claimed_size(graph: &Graph, place: AxisPlace) -> Option<u64> {
-    spec_axis::size_at(graph, place).filter(|size| *size > 1)
+    let size = spec_axis::size_at(graph, place).or_else(|| composed_size(graph, place));
+    size.filter(|size| *size > 1)
+}
+
+/// The size of an axis that a spec has composed, from those of its parts.
+fn composed_size(graph: &Graph, place: AxisPlace) -> Option<u64> {
+    let step = graph.tensors.get(place.tensor.index())?.step;
+    let (known, _) = spec_axis::spec_of_step(graph, step)?;
+    let count = spec_axes(&known.spec).count() as u16;
+    let mut axes = (0..count).filter_map(|at| spec_axis::sized_axis(graph, step, at));
+    axes.find(|axis| axis.place == place && matches!(axis.rule, Rule::Product(_)))?.total()
 }
 
 /// A side of a meeting, as an end of a conflict.
