@@ -129,6 +129,12 @@ impl SizedAxis {
         known.try_fold(literal, u64::checked_mul)
     }
 
+    /// A size that would fit for a part of a composed axis: the least factor of what the known parts leave.
+    pub fn factor(&self) -> u64 {
+        let left = self.whole.unwrap_or(1) / self.known_product().unwrap_or(1).max(1);
+        (2..=left.min(MOST_FACTOR)).find(|size| left.is_multiple_of(*size)).unwrap_or(1)
+    }
+
     /// Returns true if the known parts of a composed axis do not multiply to its size, or do not divide it.
     pub fn is_indivisible(&self) -> bool {
         match (self.whole, self.total(), self.known_product()) {
@@ -183,6 +189,29 @@ impl SizedAxis {
         let matter = if self.is_padded() { 1 } else { self.parts.len() };
         self.parts.iter().take(matter).filter_map(known).collect::<Vec<_>>().join(", ")
     }
+}
+
+/// The greatest factor that is tried for an example.
+const MOST_FACTOR: u64 = 64;
+
+/// A size that would fit for a label in a composed axis of a step: of several that are open, the first gets a factor and the last the
+/// rest.
+pub(crate) fn composed_example(graph: &Graph, step: u32, name: &str) -> Option<u64> {
+    let (known, _) = spec_of_step(graph, step)?;
+    let count = spec_axes(&known.spec).count() as u16;
+    let mut axes = (0..count).filter_map(|at| sized_axis(graph, step, at));
+    axes.find_map(|axis| {
+        let Rule::Product(_) = axis.rule else { return None };
+        let open = axis.parts.iter().filter(|(_, size)| size.is_none()).map(|(own, _)| own.as_str());
+        let open: Vec<&str> = open.collect();
+        let left = axis.whole? / axis.known_product()?.max(1);
+        let first = if open.len() > 1 { axis.factor() } else { left };
+        match open.iter().position(|own| *own == name)? {
+            0 => Some(first),
+            at if at + 1 == open.len() => Some(left / first.max(1)),
+            _ => Some(1),
+        }
+    })
 }
 
 /// The size of an affine axis, if it is a size.

@@ -51,6 +51,7 @@ fn explain_guessed_label(graph: &Graph, step: u32, label: spec::AxisId) -> Error
     let open = axes.first().and_then(|axis| Some((axis, wanted(axis)?)));
     let (name, size) = match open {
         Some((axis, at)) => (axis.parts[at].0.as_str(), fitting(axis, at)),
+        None if known.repeating.contains(&label) => (name, 2),
         None => (name, example_size(&known.spec, label)),
     };
     let result = names::step_results(graph, step).next();
@@ -102,17 +103,11 @@ fn explain_guessed_source(graph: &Graph, step: u32) -> Error {
     error.with_help(format!("declare its shape, for example `{}`", example_shape(elements)))
 }
 
-/// A size that would fit for a part of a composed axis: the least factor of what the known parts leave.
-fn factor(axis: &SizedAxis) -> u64 {
-    let left = axis.whole.unwrap_or(1) / axis.known_product().unwrap_or(1).max(1);
-    (2..=left.min(MOST_SIZES)).find(|size| left.is_multiple_of(*size)).unwrap_or(1)
-}
-
 /// A size that would fit for a part of an axis.
 fn fitting(axis: &SizedAxis, at: usize) -> u64 {
     let likely = match axis.rule {
         Rule::Window(form) => form.stride.max(EXAMPLE_WINDOW),
-        Rule::Product(_) => return factor(axis),
+        Rule::Product(_) => return axis.factor(),
         Rule::Concat(_) | Rule::Index(_) => axis.whole.unwrap_or(2) / axis.parts.len() as u64,
     };
     let others: Vec<usize> = (0..axis.parts.len()).filter(|other| *other != at).collect();
