@@ -1,8 +1,8 @@
 """Specs on arrays: ``bl.einsum``, ``bl.sum``, ``bl.rearrange`` and the rest, on NumPy, PyTorch and JAX arrays.
 
-A spec says how the axes of arrays relate to those of the result, in the notation of docs/notation.md, with
-composed axes such as ``(h w)`` added. The result is the same kind of array as the operands. PyTorch and JAX arrays go
-through operations of their own library, so gradients, devices and ``jax.jit`` work as usual.
+A spec says how the axes of arrays relate to those of the result, in the notation of docs/notation.md. The
+result is the same kind of array as the operands. PyTorch and JAX arrays go through operations of their own library,
+so gradients, devices and ``jax.jit`` work as usual.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ def symbolic(
     shapes: tuple[tuple[Any, ...], ...],
     sizes: dict[str, Any],
 ) -> Made | None:
-    """What is made of a spec, with expressions over the symbols in it, or nothing if it has none for all sizes."""
+    """The plan or the sizes that a spec has, with expressions over the symbols in them, or nothing if there are none for all sizes."""
     symbols = [size for shape in shapes for size in shape if hasattr(size, "node")]
     symbols += [size for size in sizes.values() if hasattr(size, "node")]
     # Parts of a composed axis divide it.

@@ -114,6 +114,22 @@ def test_specs() -> None:
     assert isinstance(first, bl.Expr) and isinstance(second, bl.Expr)
 
 
+def test_composed_axes() -> None:
+    g = bl.Graph()
+    a, b = g.data("a", "2 | 12"), g.data("b", "3, 4")
+    s = g.session()
+    x, y = floats(2, 12), floats(3, 4)
+    np.testing.assert_array_equal(s.run(bl.einsum("b | (h w) => b | w h", a, h=4), a=x), x.reshape(2, 4, 3).swapaxes(1, 2))
+    np.testing.assert_array_equal(s.run(bl.einsum("h w => (w h)", b), b=y), y.T.reshape(-1))
+    np.testing.assert_allclose(s.run(bl.einsum("b | (h w); h w => b |", a, b), a=x, b=y), x @ y.reshape(-1), rtol=1e-5)
+    np.testing.assert_array_equal(s.run(bl.max("b | (h 2) => b | h", a), a=x), x.reshape(2, 6, 2).max(-1))
+    np.testing.assert_allclose(s.run(bl.mean("b | (h 2) => b | h", a), a=x), x.reshape(2, 6, 2).mean(-1), rtol=1e-6)
+    np.testing.assert_allclose(s.run(bl.mean("b | (h w) => b | w", a, h=3), a=x), x.reshape(2, 3, 4).mean(1), rtol=1e-6)
+    np.testing.assert_array_equal(s.run(bl.einsum("... | ... => (...)", b), b=y), y.reshape(-1))
+    with pytest.raises(bl.Error, match="does not fit `\\(h w\\)` with h = 5"):
+        bl.einsum("b | (h w) => b | w h", a, h=5)
+
+
 def test_functions_of_specs_take_expressions() -> None:
     g = bl.Graph()
     a, b = g.data("a", "2, 3"), g.data("b", "3, 4")

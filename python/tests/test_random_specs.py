@@ -129,6 +129,22 @@ def test_random_repeats_are_those_of_einops() -> None:
         np.testing.assert_array_equal(bl.repeat(f"{left} => {right}", array, **sizes), expected, err_msg=f"{left} {right}")
 
 
+def test_random_composed_axes_in_graphs_are_those_of_arrays() -> None:
+    rng, generator = random.Random(7), np.random.default_rng(7)
+    for _ in range(40):
+        letters = list(LETTERS[: rng.randint(1, 5)])
+        sizes = {letter: rng.randint(1, 3) for letter in letters}
+        left, right = composed(rng, letters), composed(rng, rng.sample(letters, rng.randint(0, len(letters))))
+        array = generator.normal(size=shape_of(left, sizes)).astype(np.float32)
+        g = bl.Graph()
+        x = g.data("x", ", ".join(str(size) for size in array.shape) or "()")
+        made = bl.einsum(f"{left} => {right}", x, sizes=sizes)
+        expected = bl.einsum(f"{left} => {right}", array, sizes=sizes)
+        result = np.asarray(g.session().run(made, x=array))
+        assert result.shape == expected.shape, (left, right, sizes)
+        np.testing.assert_allclose(result, expected, rtol=1e-5, atol=1e-5, err_msg=f"{left} {right}")
+
+
 def test_random_windows_are_as_the_sum_says() -> None:
     rng, generator = random.Random(6), np.random.default_rng(6)
     for _ in range(300):

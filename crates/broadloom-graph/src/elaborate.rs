@@ -9,7 +9,7 @@ use crate::notation::{KnownSpec, Notation};
 use crate::spec_options::{Accumulate, SpecOptions};
 use crate::spec_window::MissingPart;
 use crate::step::{Aspect, Choice, Op, RowRef, Rows, Tensor, place};
-use crate::{Graph, names, spec_window};
+use crate::{Graph, names, spec_composed, spec_window};
 
 /// The variables of one use of a spec.
 struct Vars {
@@ -68,6 +68,7 @@ fn by_spec_to(
     let spec = graph.spec(known);
     check_arity(graph, &spec, operands, results)?;
     check_options(&spec, options)?;
+    spec_composed::check_rows(&spec)?;
     let choice = choice(graph, options)?;
     let before = graph.begin(operands)?;
     let mut vars = vars(graph, &spec);
@@ -210,7 +211,7 @@ fn spec_constraints(
 /// has to broadcast where its spec says.
 fn stands_for(graph: &Graph, row: &spec::Row<spec::Axis>, kind: Kind, own: RowRef, vars: &mut Vars) -> bool {
     let bare = row.axes().next().is_none();
-    match row.hole().map(|hole| spec_window::hole_index(hole, kind)) {
+    match row.hole().map(|hole| spec_window::row_index(hole.variable, kind)) {
         Some(index) if bare && vars.rows[index].is_none() && graph.marker(own) == 0 => {
             vars.rows[index] = Some(own);
             true
@@ -232,14 +233,37 @@ fn spec_row(
 ) -> Result<RowRef, Error> {
     let mut axes: SmallVec<[DimTerm; 6]> = SmallVec::new();
     for axis in row.axes() {
-        axes.push(spec_axis(graph, known, axis, slot, *place, options, vars)?);
+        axes.push(match &axis.kind {
+            AxisKind::Composed(parts) => composed_axis(graph, parts, kind, (slot, *place), vars),
+            _ => spec_axis(graph, known, axis, slot, *place, options, vars)?,
+        });
         *place += 1;
     }
-    let hole = row.hole().map(|hole| {
-        let index = spec_window::hole_index(hole, kind);
-        *vars.rows[index].get_or_insert_with(|| RowRef::var(graph.fresh_row(Role::Interior, 0)))
-    });
+    let hole = row.hole().map(|hole| row_of_variable(graph, &mut vars.rows, hole.variable, kind));
     Ok(around(graph, &axes, row.lead().len(), hole))
+}
+
+/// The row that a row variable stands for, made when it is first needed.
+fn row_of_variable(
+    graph: &mut Graph,
+    rows: &mut [Option<RowRef>],
+    variable: spec::RowVariable,
+    kind: Kind,
+) -> RowRef {
+    let row = &mut rows[spec_window::row_index(variable, kind)];
+    *row.get_or_insert_with(|| RowRef::var(graph.fresh_row(Role::Interior, 0)))
+}
+
+fn composed_axis(
+    graph: &mut Graph,
+    parts: &[spec::Part],
+    kind: Kind,
+    at: (usize, u16),
+    vars: &mut Vars,
+) -> DimTerm {
+    let Vars { labels, rows } = vars;
+    let row = |graph: &mut Graph, variable| row_of_variable(graph, rows, variable, kind);
+    spec_composed::composed_axis(graph, parts, at, |label| labels[label.0 as usize], row)
 }
 
 /// A row with axes around the axes that a hole stands for.
@@ -276,7 +300,7 @@ fn spec_axis(
     let part = Aspect::Axis(place);
     Ok(match &axis.kind {
         AxisKind::Label(id) => label(*id),
-        AxisKind::Wildcard => graph.solver.dim_var(Role::Interior).into(),
+        AxisKind::Wildcard | AxisKind::Composed(_) => graph.solver.dim_var(Role::Interior).into(),
         AxisKind::Fixed(0) if known.spec.keeps => DimTerm::UNIT,
         AxisKind::Fixed(index) => {
             let term = graph.solver.dim_var(Role::Interior).into();

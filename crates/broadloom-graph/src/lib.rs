@@ -48,6 +48,7 @@ mod size;
 mod size_expr;
 mod sort;
 mod spec_axis;
+mod spec_composed;
 mod spec_options;
 mod spec_window;
 mod step;

@@ -41,7 +41,7 @@ use crate::notation::Notation;
 use crate::operation::Operation;
 use crate::spec_options::{Combine, SliceIndex, SpecOptions};
 use crate::step::{Aspect, Op, RowRef, Rows, Sources, Tensor, contraction, place, sources};
-use crate::{Graph, elaborate, names, rust_code};
+use crate::{Graph, elaborate, names, rust_code, spec_axis, spec_composed};
 
 macro_rules! method_of_graph {
     ($method:ident $name:literal ($($operand:ident),+) $(#[$doc:meta])*) => {
@@ -340,7 +340,7 @@ impl Graph {
         results.first().copied().ok_or_else(|| Error::new(ErrorKind::Use, "the spec has no result"))
     }
 
-    /// The mean over labels and rows of a spec: the sum divided by their sizes. The sum is kept in wider numbers than the
+    /// The mean over labels and rows of a spec: the sum divided by their sizes, and by the numbers in parentheses of operands. The sum is kept in wider numbers than the
     /// mean where those are short.
     ///
     /// ```
@@ -358,7 +358,22 @@ impl Graph {
     ) -> Result<Tensor, Error> {
         let sum =
             self.einsum_with(spec, operands, &SpecOptions { name: Some("mean"), ..SpecOptions::default() })?;
+        self.mean_of(sum, over)
+    }
+
+    /// The mean of which a spec has made the sum: what [`Graph::mean`] does, in two steps, so that sizes of the spec can be set
+    /// between them.
+    pub fn mean_of<T: AsRef<str>>(&mut self, sum: Tensor, over: &[T]) -> Result<Tensor, Error> {
         let mut mean = sum;
+        let step = self.tensors[sum.index()].step;
+        // Numbers among the parts of composed axes have no names.
+        let unnamed =
+            spec_axis::spec_of_step(self, step).map_or(1, |(known, _)| spec_composed::unnamed(&known.spec));
+        if unnamed > 1 {
+            let count = self.number(unnamed as f64);
+            self.facts.wide.insert(mean);
+            mean = self.div(mean, count)?;
+        }
         for name in over {
             let size = self.captured(sum, name.as_ref())?;
             let size = self.size_number(size)?;

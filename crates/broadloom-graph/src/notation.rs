@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use broadloom_spec::{Span, Spec, SpecNode};
+use broadloom_spec::{AxisId, Span, Spec, SpecNode};
 use rustc_hash::FxHashMap;
 
 /// A spec: its text, or its tree, which is used directly, without printing and parsing.
@@ -103,6 +103,8 @@ pub(crate) struct KnownSpec {
     pub spec: Spec,
     /// Marks the labels that may have size zero.
     pub discardable: Vec<bool>,
+    /// The labels that only composed axes of results have: they repeat elements as often as their size says.
+    pub repeating: Vec<AxisId>,
 }
 
 impl KnownSpec {

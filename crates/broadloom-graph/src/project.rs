@@ -32,9 +32,9 @@ use crate::error::Error;
 use crate::notation::KnownSpec;
 use crate::shape::Shapes;
 use crate::spec_options::{Accumulate, SliceIndex};
-use crate::spec_window::{hole_index, window_form};
+use crate::spec_window::{row_index, window_form};
 use crate::step::{Choice, Op, Step, StepId, Tensor, contraction, place, sources};
-use crate::{Graph, final_shapes, names};
+use crate::{Graph, final_shapes, names, spec_composed};
 
 /// Memory order: batch, output, input.
 pub const MEMORY: [Kind; 3] = [Kind::Batch, Kind::Output, Kind::Input];
@@ -434,6 +434,12 @@ impl<'a> Reading<'a> {
                 self.spec_row(known, op, kind, row, &place[kind as usize]);
             }
         }
+        // Now that all rows are known that may stand in parentheses.
+        for (shape, place) in known.spec.shapes().zip(read.iter().chain(made)) {
+            for (kind, row) in shape.rows() {
+                self.composed_axes(kind, row, &place[kind as usize]);
+            }
+        }
     }
 
     /// A row of a spec against the axes it stands for: the flanks from either end, the hole in between.
@@ -447,12 +453,12 @@ impl<'a> Reading<'a> {
     ) {
         let (lead, trail) = (row.lead(), &row.trail);
         let back = axes.len().saturating_sub(trail.len());
-        for (axis, id) in lead.iter().zip(axes).chain(trail.iter().zip(&axes[back..])) {
-            self.spec_axis(known, op, axis, *id);
+        for (axis, id) in placed(row, axes) {
+            self.spec_axis(known, op, axis, id);
         }
         if let Some(hole) = row.hole() {
             let middle = &axes[lead.len().min(back)..back];
-            let index = hole_index(hole, kind);
+            let index = row_index(hole.variable, kind);
             match self.holes[index].take() {
                 None => self.holes[index] = Some(middle.iter().copied().collect()),
                 Some(same) => {
@@ -463,12 +469,23 @@ impl<'a> Reading<'a> {
         }
     }
 
+    /// The composed axes of a row of a spec against the axes it stands for.
+    fn composed_axes(&mut self, kind: Kind, row: &spec::Row<spec::Axis>, axes: &[AxisId]) {
+        let Reading { equations, labels, holes, .. } = self;
+        for (axis, id) in placed(row, axes) {
+            let label = |name: spec::AxisId| labels[name.0 as usize];
+            let row = |variable| holes[row_index(variable, kind)].as_deref().unwrap_or_default();
+            spec_composed::join_parts(equations, id, axis.parts(), label, row);
+        }
+    }
+
     fn spec_axis(&mut self, known: &KnownSpec, op: Op, axis: &spec::Axis, id: AxisId) {
         let labels = &self.labels;
         let label = |name: spec::AxisId| labels[name.0 as usize];
         match &axis.kind {
             AxisKind::Label(name) => self.equations.equal(id, label(*name)),
-            AxisKind::Wildcard => {}
+            // Those that are composed are read when all rows are known.
+            AxisKind::Wildcard | AxisKind::Composed(_) => {}
             AxisKind::Fixed(index) => self.equations.pin(id, Pin::At(*index)),
             AxisKind::Affine(affine) => {
                 let Op::Einsum { choice, .. } = op else { return };
@@ -553,6 +570,15 @@ impl<'a> Reading<'a> {
             None => Ok(nest),
         }
     }
+}
+
+/// The axes that a row of a spec writes, each with the axis it stands for: those before a hole from the front, the others from the back.
+fn placed<'r>(
+    row: &'r spec::Row<spec::Axis>,
+    axes: &[AxisId],
+) -> impl Iterator<Item = (&'r spec::Axis, AxisId)> {
+    let back = axes.len().saturating_sub(row.trail.len());
+    row.lead().iter().zip(axes).chain(row.trail.iter().zip(&axes[back..])).map(|(axis, id)| (axis, *id))
 }
 
 impl Choice {

@@ -1,5 +1,5 @@
-//! The arithmetic of an axis of a spec, with its known sizes: windows, concatenations, fixed
-//! indices.
+//! The arithmetic of an axis of a spec, with its known sizes: windows, concatenations, composed axes,
+//! fixed indices.
 //!
 //! In `einsum("2*o<+k; k => o", x, w)` the first axis is `2*o<+k`; its place is the last output axis of `x`,
 //! its parts are `o` and `k`, and its size is `2·(o − 1) + (k − 1) + 1`.
@@ -7,13 +7,13 @@
 use std::sync::Arc;
 
 use broadloom_core::{Affine, Padding};
-use broadloom_spec::{self as spec, AxisKind, ComponentKind, Kind};
+use broadloom_spec::{self as spec, AxisKind, ComponentKind, Kind, PartKind, RowVariable};
 
 use crate::notation::KnownSpec;
 use crate::shape::{Axis, PartialAxis};
-use crate::spec_window::window_form;
+use crate::spec_window::{row_index, window_form};
 use crate::step::{Op, Step, StepId, Tensor};
-use crate::{Graph, captured, names, partial_shape};
+use crate::{Graph, captured, names, partial_shape, spec_composed};
 
 /// A place in a row, counted from the front or from the back.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -53,6 +53,8 @@ pub(crate) enum Rule {
     Index(u64),
     /// The sum of the parts, and of those that are numbers.
     Concat(u64),
+    /// The product of the parts, and of those that are numbers.
+    Product(u64),
     /// A stride, and a window if there is one.
     Window(Affine),
 }
@@ -63,6 +65,9 @@ impl SizedAxis {
         match (self.rule, &self.parts[..]) {
             (Rule::Concat(literal), parts) => {
                 parts.iter().try_fold(literal, |sum, (_, size)| sum.checked_add((*size)?))
+            }
+            (Rule::Product(literal), parts) => {
+                parts.iter().try_fold(literal, |product, (_, size)| product.checked_mul((*size)?))
             }
             (Rule::Window(form), [(_, over), rest @ ..]) => {
                 window_size(form, (*over)?, rest.first().map_or(Some(0), |(_, size)| *size)?)
@@ -92,6 +97,10 @@ impl SizedAxis {
                     .map(|(_, (_, size))| *size)
                     .try_fold(whole.checked_sub(literal)?, |rest, size| rest.checked_sub(size?))
             }
+            (Rule::Product(_), _) => {
+                let others = self.others(at)?;
+                (others > 0 && whole.is_multiple_of(others)).then(|| whole / others)
+            }
             (Rule::Window(form), 0) => {
                 let (per_kernel, constant) = form.equation();
                 let kernel = match self.parts.get(1) {
@@ -103,6 +112,35 @@ impl SizedAxis {
                 (rest >= stride && rest % stride <= form.slack().into()).then(|| (rest / stride) as u64)
             }
             _ => None,
+        }
+    }
+
+    /// The product of all parts of a composed axis but one, if they are known.
+    fn others(&self, at: usize) -> Option<u64> {
+        let Rule::Product(literal) = self.rule else { return None };
+        let mut others = self.parts.iter().enumerate().filter(|(other, _)| *other != at);
+        others.try_fold(literal, |product, (_, (_, size))| product.checked_mul((*size)?))
+    }
+
+    /// The product of those parts of a composed axis that are known; the axis is a multiple of it.
+    pub fn known_product(&self) -> Option<u64> {
+        let Rule::Product(literal) = self.rule else { return None };
+        let mut known = self.parts.iter().filter_map(|(_, size)| *size);
+        known.try_fold(literal, u64::checked_mul)
+    }
+
+    /// A size that would fit for a part of a composed axis: the least factor of what the known parts leave.
+    pub fn factor(&self) -> u64 {
+        let left = self.whole.unwrap_or(1) / self.known_product().unwrap_or(1).max(1);
+        (2..=left.min(MOST_FACTOR)).find(|size| left.is_multiple_of(*size)).unwrap_or(1)
+    }
+
+    /// Returns true if the known parts of a composed axis do not multiply to its size, or do not divide it.
+    pub fn is_indivisible(&self) -> bool {
+        match (self.whole, self.total(), self.known_product()) {
+            (Some(whole), Some(total), Some(_)) => total != whole,
+            (Some(whole), None, Some(known)) => known > 0 && !whole.is_multiple_of(known),
+            _ => false,
         }
     }
 
@@ -136,6 +174,10 @@ impl SizedAxis {
                 let literal = (literal > 0).then(|| literal.to_string());
                 names.chain(literal).collect::<Vec<_>>().join(" + ")
             }
+            Rule::Product(literal) => {
+                let literal = (literal > 1 || self.parts.is_empty()).then(|| literal.to_string());
+                literal.into_iter().chain(names).collect::<Vec<_>>().join("·")
+            }
             Rule::Window(form) => formula(form, &names.collect::<Vec<_>>()),
         }
     }
@@ -147,6 +189,29 @@ impl SizedAxis {
         let matter = if self.is_padded() { 1 } else { self.parts.len() };
         self.parts.iter().take(matter).filter_map(known).collect::<Vec<_>>().join(", ")
     }
+}
+
+/// The greatest factor that is tried for an example.
+const MOST_FACTOR: u64 = 64;
+
+/// A size that would fit for a label in a composed axis of a step: of several that are open, the first gets a factor and the last the
+/// rest.
+pub(crate) fn composed_example(graph: &Graph, step: StepId, name: &str) -> Option<u64> {
+    let (known, _) = spec_of_step(graph, step)?;
+    let count = spec_axes(&known.spec).count() as u16;
+    let mut axes = (0..count).filter_map(|at| sized_axis(graph, step, at));
+    axes.find_map(|axis| {
+        let Rule::Product(_) = axis.rule else { return None };
+        let open = axis.parts.iter().filter(|(_, size)| size.is_none()).map(|(own, _)| own.as_str());
+        let open: Vec<&str> = open.collect();
+        let left = axis.whole? / axis.known_product()?.max(1);
+        let first = if open.len() > 1 { axis.factor() } else { left };
+        match open.iter().position(|own| *own == name)? {
+            0 => Some(first),
+            at if at + 1 == open.len() => Some(left / first.max(1)),
+            _ => Some(1),
+        }
+    })
 }
 
 /// The size of an affine axis, if it is a size.
@@ -223,16 +288,45 @@ pub(crate) fn sized_axis(graph: &Graph, step: StepId, at: u16) -> Option<SizedAx
         }
         AxisKind::Concat(components) => Rule::Concat(components.iter().map(literal).sum()),
         AxisKind::Affine(affine) => Rule::Window(form(graph, step, &known, affine)?),
+        AxisKind::Composed(parts) => Rule::Product(spec_composed::literal(parts)),
         AxisKind::Label(_) | AxisKind::Wildcard => return None,
     };
     let text = known.written(axis, axis.span);
-    let parts: Vec<_> = axis.labels().map(part).collect();
+    let row = |variable| composed_row(graph, &known, step, kind, variable);
+    let parts: Vec<_> = match axis.parts() {
+        [] => axis.labels().map(part).collect(),
+        parts => parts
+            .iter()
+            .filter_map(|each| match each.kind {
+                PartKind::Label(label) => Some(part(label)),
+                PartKind::Row(variable) => Some((known.written(each, each.span), row(variable))),
+                PartKind::Size(_) => None,
+            })
+            .collect(),
+    };
     let may_be_empty = |label: spec::AxisId| known.discardable.get(label.0 as usize) == Some(&true);
     let open =
         axis.labels().zip(&parts).map(|(label, (_, size))| size.unwrap_or(u64::from(!may_be_empty(label))));
     let literal = if let Rule::Concat(literal) = rule { literal } else { 0 };
     let least = open.fold(literal, u64::saturating_add);
     Some(SizedAxis { text, place, whole: size_at(graph, place), parts, least, rule, step })
+}
+
+/// The number of elements of a row in a composed axis.
+fn composed_row(
+    graph: &Graph,
+    known: &KnownSpec,
+    step: StepId,
+    kind: Kind,
+    variable: RowVariable,
+) -> Option<u64> {
+    let Some(Step::Op { op: Op::Einsum { rows, .. }, .. }) = graph.steps.get(step.index()) else {
+        return None;
+    };
+    let index = row_index(variable, kind);
+    let row =
+        graph.spec_rows.get(*rows as usize + index).filter(|_| index < 3 + known.spec.names.rows.len())?;
+    partial_shape::partial_row(graph, *row).elements()
 }
 
 /// The arithmetic of an affine axis as a step uses it.

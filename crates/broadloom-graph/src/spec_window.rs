@@ -38,9 +38,9 @@ pub(crate) fn window_form<'a>(
     Ok(form.with_kernel(coefficient(kernel.term.coefficient)?, padding))
 }
 
-/// The place of a hole's row among the rows of a use of a spec.
-pub(crate) fn hole_index(hole: spec::Hole, kind: Kind) -> usize {
-    match hole.variable {
+/// The place of the row of a variable among the rows of a use of a spec.
+pub(crate) fn row_index(variable: RowVariable, kind: Kind) -> usize {
+    match variable {
         RowVariable::Ellipsis => kind as usize,
         RowVariable::Named(name) => 3 + name.0 as usize,
     }

@@ -4,9 +4,10 @@
 //! The solver finds *a* solution; a program means *the* one. Where closing had to take the least
 //! size that fits, the program is not finished, and [`Graph::undetermined`] reports the place.
 //! Three things may stay open: a part of a concatenation that the other side does without, a label
-//! that only a result has (an axis of one element, which claims nothing), and tensors that no
+//! that is an axis of a result only (an axis of one element, which claims nothing), and tensors that no
 //! operation reads.
 
+use broadloom_core::order::Dim;
 use broadloom_core::{Closed, DimShape, Policy, Unfilled};
 use broadloom_spec::{self as spec, AxisKind, Kind, Spec};
 
@@ -20,7 +21,7 @@ use crate::{Graph, message, names, node};
 impl View<'_> {
     /// Finds the labels and shapes that only a guess decided.
     pub(crate) fn guesses(&self, closed: &Closed<'_>) -> Vec<Guess> {
-        let mut found = Vec::new();
+        let mut found = self.unrepeated(closed);
         if !closed.has_guessed() {
             return found;
         }
@@ -54,6 +55,24 @@ impl View<'_> {
         found
     }
 
+    /// Finds the labels that only composed axes of results have, and that nothing gives a size.
+    fn unrepeated(&self, closed: &Closed<'_>) -> Vec<Guess> {
+        if self.specs.all.iter().all(|known| known.repeating.is_empty()) {
+            return Vec::new();
+        }
+        let mut found = Vec::new();
+        for (step, said) in (0..).map(StepId).zip(self.steps) {
+            let Step::Op { op: Op::Einsum { spec, labels, .. }, .. } = *said else { continue };
+            let is_unit = |label: &&spec::AxisId| {
+                let var = self.labels[(labels + label.0) as usize].var();
+                var.is_some_and(|var| closed.dim(var) == Dim::Unit)
+            };
+            let open = self.specs.get(spec).repeating.iter().filter(is_unit);
+            found.extend(open.map(|label| Guess::Label(step, *label)));
+        }
+        found
+    }
+
     /// Returns true if the number of axes, or the size of one, is only a guess.
     fn is_guessed(&self, closed: &Closed<'_>, rows: Rows) -> bool {
         rows.iter().any(|row| {
@@ -73,9 +92,11 @@ impl View<'_> {
     }
 }
 
-/// The labels in windows and concatenations of the operands of a spec, each once.
+/// The labels in windows, concatenations and composed axes of the operands of a spec, each once.
 fn inner_labels(spec: &Spec) -> Vec<spec::AxisId> {
-    let inner = |axis: &&spec::Axis| matches!(axis.kind, AxisKind::Affine(_) | AxisKind::Concat(_));
+    let inner = |axis: &&spec::Axis| {
+        matches!(axis.kind, AxisKind::Affine(_) | AxisKind::Concat(_) | AxisKind::Composed(_))
+    };
     let axes = spec.operands.iter().flat_map(|shape| shape.axes()).filter(inner);
     let mut labels: Vec<spec::AxisId> = axes.flat_map(|axis| axis.labels()).collect();
     labels.sort_unstable();

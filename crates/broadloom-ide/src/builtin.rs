@@ -47,7 +47,7 @@ const BUILTINS: &[(&str, &str, &str)] = &[
     (
         "einsum",
         "einsum(spec, a, b, …, reduce = \"+\", combine = \"*\", padding = …)",
-        "Tensors related by a spec, `\"i j; j k => i k\"`: operands are separated by `;`, and labels that the result does not mention are summed.",
+        "Tensors related by a spec, `\"i j; j k => i k\"`: operands are separated by `;`, and labels that the result does not mention are summed. `(h w)` is one axis that goes through `h` and `w`; sizes that nothing else says are given by name, `h = 4`.",
     ),
     (
         "sum",

@@ -42,8 +42,7 @@ pub fn left_out(spec: &Spec) -> Vec<String> {
         shapes.iter().flat_map(|shape| shape.axes()).flat_map(|axis| axis.labels()).collect()
     };
     let rows = |shapes: &[Shape<Axis>]| -> Vec<RowVariable> {
-        let rows = shapes.iter().flat_map(|shape| shape.rows());
-        rows.filter_map(|(_, row)| row.hole()).map(|hole| hole.variable).collect()
+        shapes.iter().flat_map(|shape| shape.row_variables()).map(|(_, variable)| variable).collect()
     };
     let (operands, results) = (&spec.operands[..], &spec.results[..]);
     let is_left = |label: AxisId| labels(operands).contains(&label) && !labels(results).contains(&label);
@@ -60,10 +59,8 @@ pub fn left_out(spec: &Spec) -> Vec<String> {
 
 /// The kinds whose plain `...` is not in the result.
 fn left_out_kinds(spec: &Spec) -> impl Iterator<Item = String> {
-    let has = |shape: &Shape<Axis>, kind| {
-        let hole = shape.row(kind).and_then(|row| row.hole());
-        hole.is_some_and(|hole| hole.variable == RowVariable::Ellipsis)
-    };
+    let has =
+        |shape: &Shape<Axis>, kind| shape.row_variables().any(|own| own == (kind, RowVariable::Ellipsis));
     let kinds = Kind::ALL.into_iter().filter(move |kind| {
         spec.operands.iter().any(|shape| has(shape, *kind))
             && !spec.results.iter().any(|shape| has(shape, *kind))

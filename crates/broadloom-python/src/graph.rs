@@ -430,11 +430,7 @@ impl Graph {
             let options = SpecOptions { name: Some("mean"), ..SpecOptions::default() };
             let sum = inner.tensors.einsum_with(spec, &tensors, &options)?;
             set_sizes(&mut inner.tensors, sum, &sizes)?;
-            over.iter().try_fold(sum, |mean, name| {
-                let size = inner.tensors.captured(sum, name)?;
-                let size = inner.tensors.size_number(size)?;
-                inner.tensors.div(mean, size)
-            })
+            inner.tensors.mean_of(sum, &over)
         })
     }
 

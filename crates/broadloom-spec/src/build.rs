@@ -19,8 +19,8 @@ use crate::mode::Mode;
 use crate::names::SpecNames;
 use crate::span::Span;
 use crate::tree::{
-    Affine, Axis, AxisKind, Coefficient, Component, ComponentKind, Hole, Kernel, Opening, Padding, Row,
-    RowVariable, Shape, Spec, Term,
+    Affine, Axis, AxisKind, Coefficient, Component, ComponentKind, Hole, Kernel, Opening, Padding, Part,
+    PartKind, Row, RowVariable, Shape, Spec, Term,
 };
 
 /// The names of a spec that is being built.
@@ -78,6 +78,18 @@ impl Builder {
             Component { kind, span: Span::default() }
         };
         Axis::new(AxisKind::Concat(parts.iter().map(part).collect()))
+    }
+
+    /// One axis that goes through labelled ones, the last of them fastest; a single one is that axis.
+    pub fn composed(&mut self, labels: &[&str]) -> Axis {
+        if let [label] = labels {
+            return self.label(label);
+        }
+        let part = |label: &&str| {
+            let kind = PartKind::Label(self.names.axes.intern(label, Span::default()));
+            Part { kind, span: Span::default() }
+        };
+        Axis::new(AxisKind::Composed(labels.iter().map(part).collect()))
     }
 
     /// Windows over an axis: `stride*over + dilation*kernel`, by numbers.
@@ -208,6 +220,15 @@ mod tests {
         let shape = |first: Axis| Shape::new(Some(Row::closed([first])), Some(ellipsis()), ellipsis());
         let spec = build.finish(vec![shape(cut)], vec![shape(part)]).expect("well formed");
         reads_back(&spec, "2^part^_ | ... -> ... => part | ... -> ...");
+    }
+
+    #[test]
+    fn composed_axes() {
+        let mut build = Builder::new();
+        let (h, w, both) = (build.label("h"), build.label("w"), build.composed(&["h", "w"]));
+        let shape = |axes: Vec<Axis>| Shape::new(None, None, Row::closed(axes));
+        let spec = build.finish(vec![shape(vec![h, w])], vec![shape(vec![both])]).expect("well formed");
+        reads_back(&spec, "h, w => (h w)");
     }
 
     #[test]

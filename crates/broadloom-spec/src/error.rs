@@ -184,7 +184,7 @@ error_kinds! {
     TextTooLong,
     /// A character that has no meaning in the notation.
     UnknownCharacter,
-    /// `(h w)`: parentheses do not group axes.
+    /// `(3, 4)` in a declaration: parentheses do not group axes there.
     Parentheses,
     /// A parenthesis without its partner.
     UnbalancedParenthesis,
@@ -252,6 +252,14 @@ error_kinds! {
     EmptyComponent,
     /// `a^2*b`, `a^b+1`: a concatenation mixed with a sum or product.
     SumInConcat,
+    /// `((a b) c)`: a composed axis inside of another one.
+    NestedGroup,
+    /// `(a+b)`, `(_ a)`: a part of a composed axis is a label, a size or a row.
+    NoPart,
+    /// `a^(b c)`, `(o p)<+k`: a composed axis inside of a sum or a concatenation.
+    GroupInSum,
+    /// `b (heads size)`: words in parentheses, where names are letters.
+    WordsInGroup,
     /// A size of zero.
     ZeroSize,
     /// `n=3` in a spec: sizes are declared elsewhere.

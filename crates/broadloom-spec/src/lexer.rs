@@ -42,6 +42,8 @@ pub(crate) enum TokenKind {
     Less,
     Tilde,
     Colon,
+    Open,
+    Close,
     /// A mistake wherever it stands.
     Slip(Slip),
     End,
@@ -50,8 +52,6 @@ pub(crate) enum TokenKind {
 /// A mistake wherever it stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Slip {
-    Open,
-    Close,
     /// `-`, with the digits after it.
     Minus,
     Ampersand,
@@ -147,8 +147,8 @@ impl Lexer<'_> {
             '<' => (1, TokenKind::Less),
             '~' => (1, TokenKind::Tilde),
             ':' => (1, TokenKind::Colon),
-            '(' => (1, TokenKind::Slip(Slip::Open)),
-            ')' => (1, TokenKind::Slip(Slip::Close)),
+            '(' => (1, TokenKind::Open),
+            ')' => (1, TokenKind::Close),
             '&' => (1, TokenKind::Slip(Slip::Ampersand)),
             '-' => {
                 self.position += 1;

@@ -25,10 +25,11 @@
 //! shape  := [ row `|` ] [ row `->` ] row                  batch | input -> output
 //! row    := { axis [ `,` ] | hole [ `,` ] }               at most one hole
 //! hole   := `...` | `..` name `..`
-//! axis   := label | index | `_` | sum | concat
+//! axis   := label | index | `_` | sum | concat | composed
 //! sum    := term { `+` term }                             at most two labels and one number
 //! term   := [ coefficient `*` ] label [ `=` | `<` ] | number
 //! concat := part `^` part { `^` part }                    part := label | size | `_`
+//! composed := `(` { ( label | size | hole ) [ `,` ] } `)`
 //! ```
 //!
 //! | written | meaning |
@@ -43,6 +44,7 @@
 //! | `2*o~+3*k` | the same inside the axis, dropping a remainder at its end |
 //! | `s*o+d*k` | stride and dilation given by name; the user of the spec also decides the padding |
 //! | `a^b`, `3^a` | axes one after another; a number is a size here |
+//! | `(h w)`, `(h 2)`, `(...)` | one axis that goes through all of them, the last fastest; a number is a size here |
 //!
 //! A row that is not written is empty. Axes before a hole count from the left and axes after it
 //! from the right; without a hole all count from the right. The whole text decides if names are
@@ -78,8 +80,8 @@ pub use parser::{MAX_LENGTH, count_results, parse_over, parse_shape, parse_spec}
 pub use print::{Shown, SpecNode};
 pub use span::Span;
 pub use tree::{
-    Affine, Axis, AxisKind, Coefficient, Component, ComponentKind, Hole, Kernel, Kind, Opening, Padding, Row,
-    RowVariable, Shape, Spec, Term,
+    Affine, Axis, AxisKind, Coefficient, Component, ComponentKind, Hole, Kernel, Kind, Opening, Padding,
+    Part, PartKind, Row, RowVariable, Shape, Spec, Term,
 };
 
 /// The README of the crate, so that its example is run.

@@ -28,7 +28,7 @@ impl<T: SpecNode> Display for Shown<'_, T> {
 
 impl Spec {
     /// Any node of this spec, ready to print: a [`Shape`], [`Row`], [`Hole`], [`Axis`], [`Affine`],
-    /// [`Kernel`], [`Term`], [`Coefficient`] or [`Component`].
+    /// [`Kernel`], [`Term`], [`Coefficient`], [`Component`] or [`Part`].
     ///
     /// ```
     /// let spec = broadloom_spec::parse_spec("...|2*o<+k; k=>...|o").unwrap();
@@ -189,11 +189,29 @@ impl SpecNode for Axis {
                     component.print(context, f)
                 })
             }
+            AxisKind::Composed(parts) => {
+                f.write_char('(')?;
+                parts.iter().enumerate().try_for_each(|(index, part)| {
+                    f.write_str(if index == 0 { "" } else { " " })?;
+                    part.print(context, f)
+                })?;
+                f.write_char(')')
+            }
         }
     }
 
     fn is_number(&self) -> bool {
         matches!(self.kind, AxisKind::Fixed(_))
+    }
+}
+
+impl SpecNode for Part {
+    fn print(&self, context: Context<'_>, f: &mut Formatter<'_>) -> fmt::Result {
+        match self.kind {
+            PartKind::Label(label) => f.write_str(context.names.axes.text(label)),
+            PartKind::Size(size) => size.fmt(f),
+            PartKind::Row(variable) => Hole { variable, span: self.span }.print(context, f),
+        }
     }
 }
 

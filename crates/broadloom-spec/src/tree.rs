@@ -4,12 +4,12 @@
 //! Spec      operands => results
 //! Shape     batch | input -> output
 //! Row       lead, hole, trail
-//! Axis      label, fixed index, wildcard, affine sum, concatenation
+//! Axis      label, fixed index, wildcard, affine sum, concatenation, composed axis
 //! ```
 //!
 //! The tree keeps what is written, with its place: every node has a byte span. It holds no state
 //! that cannot be written, with one exception: an [`Affine`] that only repeats a label is never
-//! produced, since `1*o` and `o+0` are read as `o`. Names are ids into the tables of the spec;
+//! produced, since `1*o` and `o+0` are read as `o`; so is `(o)`. Names are ids into the tables of the spec;
 //! [`Spec::show`] prints any node with them.
 //!
 //! **Omitted rows.** A row that is not written is empty and closed, not open: `i->o` has no batch
@@ -59,15 +59,19 @@ impl Spec {
     /// ```
     /// use broadloom_spec::parse_spec;
     /// let reduces = |text: &str| parse_spec(text).unwrap().reduces();
+    /// assert!(reduces("i (j 2) => i j"));
     /// assert!(reduces("ij; jk => ik") && reduces("... | i => i") && reduces("_ i => i") && reduces("o+k => o"));
     /// assert!(!reduces("ij => ji") && !reduces("... | i; i => ... | i") && !reduces("a^b => a; b"));
     /// ```
     pub fn reduces(&self) -> bool {
         let is_sum = |axis: &Axis| matches!(&axis.kind, AxisKind::Affine(Affine { kernel: Some(_), .. }));
-        let is_wildcard = |axis: &Axis| axis.kind == AxisKind::Wildcard;
+        let is_unnamed = |axis: &Axis| {
+            let is_size = |part: &Part| matches!(part.kind, PartKind::Size(_));
+            axis.kind == AxisKind::Wildcard || axis.parts().iter().any(is_size)
+        };
         let kept: HashSet<Ranging> = self.results.iter().flat_map(Shape::ranging).collect();
         self.operands.iter().flat_map(Shape::ranging).any(|each| !kept.contains(&each))
-            || self.operands.iter().flat_map(Shape::axes).any(is_wildcard)
+            || self.operands.iter().flat_map(Shape::axes).any(is_unnamed)
             || self.results.iter().flat_map(Shape::axes).any(is_sum)
     }
 
@@ -97,16 +101,32 @@ enum Ranging {
 }
 
 impl Shape<Axis> {
+    /// The row variables in it, each with the kind of its row: those of holes, and those in composed axes.
+    ///
+    /// ```
+    /// let spec = broadloom_spec::parse_spec("b | ..r.. => | b (..r..)").unwrap();
+    /// let count = |shape: &broadloom_spec::Shape<_>| shape.row_variables().count();
+    /// assert_eq!((count(&spec.operands[0]), count(&spec.results[0])), (1, 1));
+    /// ```
+    pub fn row_variables(&self) -> impl Iterator<Item = (Kind, RowVariable)> {
+        self.rows().flat_map(|(kind, row)| {
+            let holes = row.hole().into_iter().map(|hole| hole.variable);
+            let composed = row.axes().flat_map(Axis::parts).filter_map(|part| match part.kind {
+                PartKind::Row(variable) => Some(variable),
+                PartKind::Label(_) | PartKind::Size(_) => None,
+            });
+            holes.chain(composed).map(move |variable| (kind, variable))
+        })
+    }
+
     /// The labels and row variables in it.
     fn ranging(&self) -> Vec<Ranging> {
-        let rest = |(kind, row): (Kind, &Row<Axis>)| {
-            row.hole().map(|hole| match hole.variable {
-                RowVariable::Ellipsis => Ranging::Rest(kind),
-                RowVariable::Named(row) => Ranging::Row(row),
-            })
-        };
         let labels = self.axes().flat_map(Axis::labels).map(Ranging::Label);
-        self.rows().filter_map(rest).chain(labels).collect()
+        let rows = self.row_variables().map(|(kind, variable)| match variable {
+            RowVariable::Ellipsis => Ranging::Rest(kind),
+            RowVariable::Named(row) => Ranging::Row(row),
+        });
+        rows.chain(labels).collect()
     }
 }
 
@@ -266,6 +286,9 @@ pub enum AxisKind {
     Affine(Affine),
     /// `a^b`: axes one after another; at least two components.
     Concat(Vec<Component>),
+    /// `(h w 2)`: one axis that goes through all its parts, the last of them fastest; without parts, an axis of one element. A
+    /// single label in parentheses is that label.
+    Composed(Vec<Part>),
 }
 
 /// An axis indexed by `stride*over + offset + dilation*kernel`.
@@ -346,6 +369,26 @@ pub enum ComponentKind {
     Wildcard,
 }
 
+/// One part of a composed axis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// The form of the part.
+    pub kind: PartKind,
+    /// Its place in the text.
+    pub span: Span,
+}
+
+/// The form of one part of a composed axis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum PartKind {
+    /// `h`: the axis with this label.
+    Label(AxisId),
+    /// `2`: an axis of its own with this size. (Outside of parentheses, `2` would be an index.)
+    Size(NonZeroU64),
+    /// `...` or `..r..`: all axes of a row.
+    Row(RowVariable),
+}
+
 impl Axis {
     fn erase_spans(&mut self) {
         self.span = Span::default();
@@ -359,6 +402,7 @@ impl Axis {
             AxisKind::Concat(components) => {
                 components.iter_mut().for_each(|component| component.span = Span::default());
             }
+            AxisKind::Composed(parts) => parts.iter_mut().for_each(|part| part.span = Span::default()),
             AxisKind::Label(_) | AxisKind::Fixed(_) | AxisKind::Wildcard => {}
         }
     }
@@ -376,7 +420,7 @@ impl Axis {
             AxisKind::Label(label) => (Some(*label), None, None),
             AxisKind::Affine(affine) => (None, Some(affine), None),
             AxisKind::Concat(components) => (None, None, Some(components)),
-            AxisKind::Fixed(_) | AxisKind::Wildcard => (None, None, None),
+            AxisKind::Fixed(_) | AxisKind::Wildcard | AxisKind::Composed(_) => (None, None, None),
         };
         let terms = affine.into_iter().flat_map(|affine| {
             [Some(affine.over.label), affine.kernel.map(|kernel| kernel.term.label)].into_iter().flatten()
@@ -385,6 +429,15 @@ impl Axis {
             ComponentKind::Label(label) => Some(label),
             ComponentKind::Size(_) | ComponentKind::Wildcard => None,
         });
-        single.into_iter().chain(terms).chain(components)
+        let parts = self.parts().iter().filter_map(|part| match part.kind {
+            PartKind::Label(label) => Some(label),
+            PartKind::Size(_) | PartKind::Row(_) => None,
+        });
+        single.into_iter().chain(terms).chain(components).chain(parts)
+    }
+
+    /// The parts of a composed axis; none of any other.
+    pub fn parts(&self) -> &[Part] {
+        if let AxisKind::Composed(parts) = &self.kind { parts } else { &[] }
     }
 }

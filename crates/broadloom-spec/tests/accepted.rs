@@ -64,6 +64,12 @@ const SPECS: &[(&str, &[&str])] = &[
         "a; b => a^c", "a; b => a^b^c", "3^a => a", "a => a^3", "3^a^5 => a", "1^i=>i", "_^a^_ => a",
         "a^a => a", "x, a ^ b, y | ..r.. => x, a, y", "a^b => a; b", "a|b^c->d => a|b->d; a|c->d",
     ]),
+    ("composed axes", &[
+        "b (h w) => b h w", "b(hw)=>bhw", "h w => (h w)", "b, (heads size) => b, heads, size", "b, (heads, size) => b, heads, size",
+        "(heads size), => heads, size", "b (h 2) (w 2) c => b h w c", "b () d => b d", "b d => b () d", "i => (i 12 3)", "(h) => h",
+        "b | ... => b | (...)", "..r.. => (..r..)", "b|(h d)->o => b|h->(d o)", "(h h) => h", "(a 2 ..r.. b), ..r.. => a",
+        "a^b, (c d,) => a", "( h  w )=>h",
+    ]),
     ("shapes of the parser tests", &[
         "a, b, c =>", "a, b, =>", "a, 2*b+c =>", "2*o+3*k, x =>", "2*a+b =>", "a*b =>", "a|b->c =>", "...|ij =>",
         "j... =>", "...|j...->i =>", "...|i->1 =>", "a => a^b",

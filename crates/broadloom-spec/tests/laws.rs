@@ -72,6 +72,7 @@ fn axis_spans(axis: &Axis) -> Vec<Span> {
             std::iter::once(affine.over.span).chain(kernel).collect()
         }
         AxisKind::Concat(components) => components.iter().map(|component| component.span).collect(),
+        AxisKind::Composed(parts) => parts.iter().map(|part| part.span).collect(),
         _ => vec![],
     };
     inner.into_iter().chain([axis.span]).collect()
@@ -101,7 +102,7 @@ fn laws_hold_for_random_tokens() {
     #[rustfmt::skip]
     let tokens = [
         "a", "b", "i", "j", "oh", "kh", "s", "2", "10", "0", "_", "...", "..r..", "..ic..", ", ", ",", ",", "; ", "|", "->", " => ",
-        "=>", "=>", "+", "*", "^", "=", "<", ":", " ", "2*o=+1+d*k", "a^3", "ij; jk => ik", "\n", "é", "(", "-1", "..r", "99999999999999999999",
+        "=>", "=>", "+", "*", "^", "=", "<", ":", " ", "2*o=+1+d*k", "a^3", "ij; jk => ik", "\n", "é", "(", "-1", "..r", "99999999999999999999", ")", "(h w)", "(2 ...)",
     ];
     let mut random = Dice::new(3);
     for _ in 0..200_000 {
@@ -117,6 +118,7 @@ fn laws_hold_for_mutated_specs() {
         "... | stride*oh=+1+kh, 2*ow<+3*kw, ..ic..; kh, kw, ..ic.. -> ..oc.. => ... | oh, ow, ..oc..",
         "a; _, 3; c => a^b^3, _",
         "..g.. | v,\n 0, u => é..g..2",
+        "b, (h 2) | ..r.. => (b ..r..), h",
         "32 | n=28, 28, c=3:rgb -> ..., 10",
     ];
     let mut random = Dice::new(4);
@@ -127,7 +129,7 @@ fn laws_hold_for_mutated_specs() {
             match random.below(5) {
                 0 => bytes[at] = random.below(256) as u8,
                 1 => bytes[at] = bytes[to],
-                2 => bytes.insert(at, b"|->=>;,.+*^<_:0a "[random.below(17)]),
+                2 => bytes.insert(at, b"|->=>;,.+*^<_:0a ()"[random.below(19)]),
                 3 if bytes.len() > 8 => drop(bytes.drain(at..(at + 3).min(bytes.len() - 4).max(at))),
                 _ => bytes.swap(at, to),
             }
@@ -212,7 +214,19 @@ fn concat() -> impl Strategy<Value = String> {
 
 fn axis(multi: bool) -> BoxedStrategy<String> {
     let simple = prop_oneof![3 => label(multi), 1 => any::<u64>().prop_map(|index| index.to_string()), 1 => Just("_".to_owned())];
-    if multi { prop_oneof![2 => simple, 1 => sum(), 1 => concat()].boxed() } else { simple.boxed() }
+    match multi {
+        true => prop_oneof![3 => simple, 1 => sum(), 1 => concat(), 1 => composed(true)].boxed(),
+        false => prop_oneof![4 => simple, 1 => composed(false)].boxed(),
+    }
+}
+
+/// A composed axis, whose parts only blanks separate, or commas where names are words.
+fn composed(multi: bool) -> BoxedStrategy<String> {
+    let part =
+        prop_oneof![3 => label(multi), 1 => (1u64..9).prop_map(|size| size.to_string()), 1 => hole(multi)];
+    let separator = prop::sample::select(if multi { vec![" ", ", ", " ,"] } else { vec![" ", "  "] });
+    let parts = prop::collection::vec(part, 0..4);
+    (parts, separator).prop_map(|(parts, separator)| format!("({})", parts.join(separator))).boxed()
 }
 
 fn row(

@@ -11,7 +11,7 @@ use crate::shown::shown;
 const SPECS: &[(&str, &[&str])] = &[
     ("another library's notation", &[
         "ij,jk->ik", "bij, bjk -> bik", "...ij,...jk->...ik", "i,j->ij", "ij,jk=>ik", "i,j=>ij", "b1,c->d",
-        "ij->ji", "ij;jk->ik", "b,h,w -> b,h", "b|ij -> b|ji", "b h w c -> b (h w) c", "b (h w) => b h w",
+        "ij->ji", "ij;jk->ik", "b,h,w -> b,h", "b|ij -> b|ji", "b h w c -> b (h w) c", "b (h, w) -> b h w",
         "a @ b => c", "ij -> ", "[i, j] => i",
     ]),
     ("arrows", &[
@@ -41,8 +41,14 @@ const SPECS: &[(&str, &[&str])] = &[
         "a=^b => a", "a^b= => a", "a^... => a", "o+..r.. => o", "\u{feff}i => i", "a&b => a",
         "a^(b^c) => a",
     ]),
+    ("composed axes", &[
+        "(i => i", "i) => i", "(i | j) => i", "((a b) c) => a", "(a^b) => a", "(a+b) => a", "2*(a b) => a", "(a b)*2 => a",
+        "(o p)<+k; k => o, p", "o+(h w) => o", "d, (h w)^d => d", "(_ a) => a", "(0 a) => a", "(a,,b) => a", "(,a) => a",
+        "b (heads size) => b h", "b(h wide) => b", "(4294967296 4294967296) => ", "(..r.. r) => r", "(i: j) => i", "(a b, c => a",
+        "([i] j) => i",
+    ]),
     ("sizes and signs", &[
-        "3:rgb, i => i", "i:3 => i", "i; 18446744073709551616 => i", "(i => i", "i) => i", "i ? => i",
+        "3:rgb, i => i", "i:3 => i", "i; 18446744073709551616 => i", "i ? => i",
         "i % j => i", "i é\u{301} => i", "i \u{7} => i", "i, j k l => i", "i,\tj\tk => i", "名前, 前 名 => 名",
         "i => i =", "i; # => i",
     ]),

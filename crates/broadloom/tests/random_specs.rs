@@ -131,6 +131,30 @@ pub fn with_gaps(random: &mut Dice, labelled: &Labelled, label: &str) -> String 
     format!("{} => {}", labelled.with(label, "o"), labelled.with(label, written))
 }
 
+/// A spec that takes an axis apart, or puts all axes of a shape together; and the size of a label that it has to be given.
+pub fn composed(random: &mut Dice, labelled: &Labelled, label: &str) -> (String, Option<(String, u64)>) {
+    let mut axes = labelled.axes();
+    let size = axes.iter().find(|(own, _)| own == label).map_or(1, |(_, size)| *size);
+    let factors: Vec<u64> = (2..=size).filter(|factor| size % factor == 0).collect();
+    if factors.is_empty() || random.below(3) == 0 {
+        random.shuffle(&mut axes);
+        let labels: Vec<String> = axes.into_iter().map(|(label, _)| label).collect();
+        let (first, last) = labels.split_at(random.below(labels.len() + 1));
+        let group = |labels: &[String]| format!("({})", labels.join(" "));
+        return (format!("{} => {} | {},", labelled.text(), group(first), group(last)), None);
+    }
+    let factor = random.pick(&factors);
+    let (apart, kept) = match random.below(2) {
+        0 => {
+            let apart = random.pick(&["(o F)", "(F o)"]).replace('F', &factor.to_string());
+            (apart, random.pick(&["o", "(o 2)", "(3 o)"]))
+        }
+        _ => (String::from("(o p)"), random.pick(&["o, p", "(p o)", "(p 2 o)", "p", "(o o)"])),
+    };
+    let given = apart.contains('p').then(|| (String::from("p"), factor));
+    (format!("{} => {}", labelled.with(label, &apart), labelled.with(label, kept)), given)
+}
+
 /// A spec that concatenates two operands of equal ranks along an axis.
 pub fn concatenated(mine: &Labelled, other: &Labelled, label: &str) -> String {
     format!("{}; {} => {}", mine.with(label, "o"), other.with(label, "p"), mine.with(label, "o^p"))

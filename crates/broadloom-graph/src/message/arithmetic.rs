@@ -1,8 +1,8 @@
-//! Windows, concatenations, indices and conversions whose sizes do not fit.
+//! Windows, concatenations, composed axes, indices and conversions whose sizes do not fit.
 
 use broadloom_core::{ConstraintId, DimShape, Padding};
 use broadloom_diagnostics::{Fact, Help};
-use broadloom_spec::Kind;
+use broadloom_spec::{AxisKind, Kind};
 
 use super::{Case, axes, counts, ends, meetings, relations, walk};
 use crate::error::{self, Error, ErrorKind, Remedy};
@@ -75,10 +75,12 @@ fn explain_not_single(graph: &Graph, step: StepId) -> Error {
     super::error_at(graph, ErrorKind::Arithmetic, step, &message).with_help(Help::declare(&name, help))
 }
 
-/// Explains sizes that do not fit a window or a concatenation, if the known sizes show it.
+/// Explains sizes that do not fit a window, a concatenation or a composed axis, if the known sizes show it.
 fn explain_misfit(graph: &Graph, case: Case<'_>, axis: &SizedAxis) -> Option<Error> {
-    let uneven = || axis.is_uneven().then(|| explain_axis(graph, case, axis));
-    explain_too_large(graph, case, axis).or_else(uneven)
+    let is_made = names::step_results(graph, axis.step).any(|made| made == axis.place.tensor);
+    let met = || meetings::explain_meeting(graph, case).filter(|_| is_made && axis.is_indivisible());
+    let uneven = || (axis.is_uneven() || axis.is_indivisible()).then(|| explain_axis(graph, case, axis));
+    explain_too_large(graph, case, axis).or_else(met).or_else(uneven)
 }
 
 /// Explains an axis whose size is not the one that its parts make.
@@ -97,7 +99,7 @@ fn explain_axis(graph: &Graph, case: Case<'_>, axis: &SizedAxis) -> Error {
             ends::written_end(graph, tensor, kind, Some(spot), &whole.to_string()).with_size(whole),
         );
     }
-    let error = error.with_end(axis.sized());
+    let error = part_ends(graph, axis).into_iter().fold(error, Error::with_end).with_end(axis.sized());
     let over = axis.parts.first().map_or("", |(name, _)| name);
     match axis.rule {
         Rule::Window(form) => {
@@ -128,8 +130,45 @@ fn explain_axis(graph: &Graph, case: Case<'_>, axis: &SizedAxis) -> Error {
                 false => error,
             }
         }
+        Rule::Product(_) => error.with_help(product_help(axis)),
         _ => error
             .with_help(Help::rule("the parts of a concatenation add up to the whole, and have one basis")),
+    }
+}
+
+/// The declared axes that the parts of a composed axis have their sizes from.
+fn part_ends(graph: &Graph, axis: &SizedAxis) -> Vec<error::MessageLine> {
+    let Some((known, _)) = spec_axis::spec_of_step(graph, axis.step) else { return Vec::new() };
+    let is_composed = matches!(axis.rule, Rule::Product(_));
+    let end = |(name, size): &(String, Option<u64>)| {
+        let (label, size) = (known.spec.names.axes.find(name)?, (*size)?);
+        let mut same =
+            spec_axis::spec_axes(&known.spec).filter(|(own, ..)| own.kind == AxisKind::Label(label));
+        same.find_map(|(_, slot, kind, spot)| {
+            let tensor = *names::step_operands(graph, axis.step).get(slot)?;
+            let end = ends::written_end(graph, tensor, kind, Some(spot), &size.to_string()).with_size(size);
+            graph.declarations.contains_key(&tensor.0).then_some(end)
+        })
+    };
+    axis.parts.iter().filter(|_| is_composed).filter_map(end).collect()
+}
+
+/// Advice about a composed axis whose parts do not multiply to its size.
+fn product_help(axis: &SizedAxis) -> String {
+    let open: Vec<&str> =
+        axis.parts.iter().filter(|(_, size)| size.is_none()).map(|(name, _)| &**name).collect();
+    match (axis.total(), axis.known_product(), &open[..]) {
+        (Some(1), ..) if axis.parts.is_empty() => format!("`{}` is an axis of one element", axis.text),
+        (Some(total), ..) => format!("its parts multiply to {total}: change one of them, or the axis"),
+        (_, Some(known), [open]) => {
+            format!(
+                "`{open}` must come out as a whole number: make the axis a multiple of {known}, or change the other parts"
+            )
+        }
+        (_, Some(known), _) if known > 1 => {
+            format!("make the axis a multiple of {known}, or change its parts")
+        }
+        _ => "its parts have to multiply to the axis".to_string(),
     }
 }
 

@@ -295,7 +295,7 @@ fn spec_joints(
 /// The row that a hole of the spec of a step stands for.
 pub(crate) fn hole_row(graph: &Graph, step: StepId, hole: spec::Hole, kind: Kind) -> Option<RowRef> {
     let Some(Op::Einsum { rows, .. }) = super::op(graph, step) else { return None };
-    graph.spec_rows.get(rows as usize + crate::spec_window::hole_index(hole, kind)).copied()
+    graph.spec_rows.get(rows as usize + crate::spec_window::row_index(hole.variable, kind)).copied()
 }
 
 fn captured_joints(graph: &Graph, captured: Captured, found: &mut Vec<Joint>) {

@@ -45,10 +45,14 @@ fn explain_guessed_label(graph: &Graph, step: StepId, label: spec::AxisId) -> Er
         error = error.with_end(several_fit(graph, axis, name));
     }
     // The loop over the positions of a window follows from the other part.
-    let open =
-        axes.first().and_then(|axis| Some((axis, axis.parts.iter().rposition(|part| part.1.is_none())?)));
+    let wanted = |axis: &SizedAxis| match axis.rule {
+        Rule::Product(_) => axis.parts.iter().position(|(own, size)| own == name && size.is_none()),
+        _ => axis.parts.iter().rposition(|part| part.1.is_none()),
+    };
+    let open = axes.first().and_then(|axis| Some((axis, wanted(axis)?)));
     let (name, size) = match open {
         Some((axis, at)) => (axis.parts[at].0.as_str(), fitting(axis, at)),
+        None if known.repeating.contains(&label) => (name, 2),
         None => (name, example_size(&known.spec, label)),
     };
     let result = names::step_results(graph, step).next();
@@ -104,6 +108,7 @@ fn explain_guessed_source(graph: &Graph, step: StepId) -> Error {
 fn fitting(axis: &SizedAxis, at: usize) -> u64 {
     let likely = match axis.rule {
         Rule::Window(form) => form.stride.max(EXAMPLE_WINDOW),
+        Rule::Product(_) => return axis.factor(),
         Rule::Concat(_) | Rule::Index(_) => axis.whole.unwrap_or(2) / axis.parts.len() as u64,
     };
     let others: Vec<usize> = (0..axis.parts.len()).filter(|other| *other != at).collect();

@@ -284,7 +284,8 @@ fn open_in_spec(graph: &Graph, step: StepId, slot: usize, kind: Kind) -> Option<
     let labels: Vec<Option<(spec::AxisId, Option<u64>)>> = row.axes().map(size).collect();
     if let Some((label, _)) = labels.iter().flatten().find(|(_, size)| size.is_none()) {
         let example = |(label, size): (spec::AxisId, Option<u64>)| {
-            size.unwrap_or_else(|| example_size(&known.spec, label)).to_string()
+            let composed = || spec_axis::composed_example(graph, step, known.spec.names.axes.text(label));
+            size.or_else(composed).unwrap_or_else(|| example_size(&known.spec, label)).to_string()
         };
         let sizes: Option<Vec<String>> = labels.iter().map(|label| label.map(example)).collect();
         let name = known.spec.names.axes.text(*label).to_string();

@@ -38,7 +38,10 @@ pub(super) fn explain_meeting(graph: &Graph, case: Case<'_>) -> Option<Error> {
     if label.is_some() {
         error = error.with_fact(Fact::NamedAxis { of: None });
     }
-    error = match (super::op(graph, case.refused)?, repairs::repair(graph, case.refused)) {
+    // Repairs compare the sizes that axes have.
+    let is_composed = sides.iter().any(|(size, place)| spec_axis::size_at(graph, *place) != Some(*size));
+    let repair = repairs::repair(graph, case.refused).filter(|_| !is_composed);
+    error = match (super::op(graph, case.refused)?, repair) {
         (Op::Einsum { name, .. }, _) if is_joined(name) => {
             error.with_help(advice::joined_advice(graph, case.refused, [&first, &second]))
         }
@@ -150,7 +153,18 @@ fn labels_that_meet(graph: &Graph, step: StepId) -> Option<Meeting> {
 
 /// The size of an axis that does not broadcast.
 fn claimed_size(graph: &Graph, place: AxisPlace) -> Option<u64> {
-    spec_axis::size_at(graph, place).filter(|size| *size > 1)
+    // While a contradiction is examined, an axis may have the size that it cannot have.
+    let size = composed_size(graph, place).or_else(|| spec_axis::size_at(graph, place));
+    size.filter(|size| *size > 1)
+}
+
+/// The size of an axis that a spec has composed, from those of its parts.
+fn composed_size(graph: &Graph, place: AxisPlace) -> Option<u64> {
+    let step = graph.tensors.get(place.tensor.index())?.step;
+    let (known, _) = spec_axis::spec_of_step(graph, step)?;
+    let count = spec_axes(&known.spec).count() as u16;
+    let mut axes = (0..count).filter_map(|at| spec_axis::sized_axis(graph, step, at));
+    axes.find(|axis| axis.place == place && matches!(axis.rule, Rule::Product(_)))?.total()
 }
 
 /// A side of a meeting, as an end of a conflict.

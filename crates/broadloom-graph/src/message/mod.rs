@@ -204,6 +204,12 @@ pub(crate) fn explain_limit(graph: &Graph, limit: Limit) -> Error {
     };
     let error = Error::new(ErrorKind::GaveUp, format!("shapes could not be inferred: {what}"));
     let dropped = dropped_of_a_name(graph).filter(|_| limit == Limit::Expressions);
+    let quotient = quotient_of_names(graph).filter(|_| limit == Limit::Expressions);
+    if let (None, Some((step, axis))) = (&dropped, quotient) {
+        let text = format!("a part of `{}` would be a quotient of named sizes", axis.text);
+        let help = "give the named sizes numbers, or state a size that divides for all of them";
+        return error.about_step(step).with_end(error::MessageLine::at(step, text)).with_help(help);
+    }
     match dropped {
         Some((step, axis)) => {
             let text =
@@ -226,6 +232,19 @@ fn dropped_of_a_name(graph: &Graph) -> Option<(StepId, SizedAxis)> {
         let axes = (0..count).filter_map(|at| spec_axis::sized_axis(graph, step, at));
         let drops = |axis: &SizedAxis| matches!(axis.rule, Rule::Window(form) if form.slack() > 0);
         axes.into_iter().find(|axis| drops(axis) && axis.whole.is_none()).map(|axis| (step, axis))
+    })
+}
+
+/// A composed axis with named sizes in it, of which some part is not known.
+fn quotient_of_names(graph: &Graph) -> Option<(StepId, SizedAxis)> {
+    graph.step_ids().rev().find_map(|step| {
+        let (known, _) = spec_axis::spec_of_step(graph, step)?;
+        let count = crate::spec_axis::spec_axes(&known.spec).count() as u16;
+        let mut axes = (0..count).filter_map(|at| spec_axis::sized_axis(graph, step, at));
+        let is_open = |axis: &SizedAxis| {
+            matches!(axis.rule, Rule::Product(_)) && axis.parts.iter().any(|(_, size)| size.is_none())
+        };
+        axes.find(is_open).map(|axis| (step, axis))
     })
 }
 

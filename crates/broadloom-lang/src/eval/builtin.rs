@@ -14,7 +14,7 @@ use std::sync::LazyLock;
 use broadloom::{Accumulate, Combine, Graph, Initial, Operation, Padding, Tensor};
 
 use super::advice::{foreign, habits};
-use super::{act, call, traps};
+use super::{act, call, label_sizes, traps};
 use crate::arithmetic::number;
 use crate::codes;
 use crate::eval::act::Act;
@@ -315,10 +315,12 @@ fn choose(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
 }
 
 fn reduced(eval: &mut Eval<'_>, call: &Call, accumulate: Accumulate) -> Evaluated<Value> {
-    call::only(eval, call, &["padding"])?;
+    label_sizes::only(eval, call, By::Names, &["padding"])?;
     let padding = padding(eval, call)?;
     let call = with_spec(eval, call)?;
-    Ok(Value::Tensor(eval.by_spec(&call, By::Names, accumulate, Combine::Product, padding)?))
+    let made = eval.by_spec(&call, By::Names, accumulate, Combine::Product, padding)?;
+    label_sizes::set(eval, made, &call, &["padding"])?;
+    Ok(Value::Tensor(made))
 }
 
 /// Supplies the spec of a reduction if it is left out: `sum(x)` is over everything.
@@ -345,14 +347,19 @@ fn with_spec(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Call> {
     Ok(Call { name: call.name, given, span: call.span })
 }
 
+/// The names of the arguments of `einsum`; others are labels of its spec.
+const OF_EINSUM: [&str; 3] = ["reduce", "combine", "padding"];
+
 /// `einsum("i j; j k => i k", a, b, reduce = "max", combine = "+", padding = "valid")`
 fn einsum(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
-    call::only(eval, call, &["reduce", "combine", "padding"])?;
+    label_sizes::only(eval, call, By::Spec, &OF_EINSUM)?;
     let combines = [("*", Combine::Product), ("+", Combine::Sum), ("where", Combine::Where)];
     let accumulate = one_of(eval, call, "reduce", &ACCUMULATES)?.unwrap_or_default();
     let combine = one_of(eval, call, "combine", &combines)?.unwrap_or_default();
     let padding = padding(eval, call)?;
-    Ok(Value::Tensor(eval.by_spec(call, By::Spec, accumulate, combine, padding)?))
+    let made = eval.by_spec(call, By::Spec, accumulate, combine, padding)?;
+    label_sizes::set(eval, made, call, &OF_EINSUM)?;
+    Ok(Value::Tensor(made))
 }
 
 fn is_padding(eval: &Eval<'_>, given: &Given) -> bool {
@@ -390,19 +397,23 @@ fn one_of<T: Copy>(
 /// `mean("... | i => ... | 0", x)`: the sum, divided by
 /// the sizes of the axes that the result leaves out.
 fn mean(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
-    call::only(eval, call, &[])?;
+    label_sizes::only(eval, call, By::Names, &[])?;
     let call = &with_spec(eval, call)?;
     let (spec, operands) = eval.spec_and_operands(call, By::Names)?;
     let over = crate::notation::left_out(spec.spec()).into();
     let made = act::carry_out(eval, Act::Mean(spec, over), &operands, call.span)?;
     eval.show_as_written(made, call.span, &format!("{}(…)", call.name));
+    label_sizes::set(eval, made, call, &[])?;
     Ok(Value::Tensor(made))
 }
 
 fn split(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
-    call::only(eval, call, &[])?;
+    label_sizes::only(eval, call, By::Spec, &[])?;
     let (spec, operands) = eval.spec_and_operands(call, By::Spec)?;
     let parts = eval.ask(call.span, |graph| graph.split(&*spec, &operands))?;
+    if let Some(first) = parts.first() {
+        label_sizes::set(eval, *first, call, &[])?;
+    }
     let parts: Vec<Value> = parts.into_iter().map(Value::Tensor).collect();
     Ok(Value::List(parts.into()))
 }

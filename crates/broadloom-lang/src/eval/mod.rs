@@ -57,6 +57,7 @@ mod first_values;
 mod formula;
 pub(crate) mod given;
 pub mod interface;
+mod label_sizes;
 mod leaf;
 pub(crate) mod library;
 mod load;

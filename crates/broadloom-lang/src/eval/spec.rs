@@ -7,7 +7,6 @@ use broadloom_diagnostics::{Diagnostic, Span};
 use broadloom_spec::{parse_over, parse_spec};
 
 use super::act::Act;
-use super::advice::grouped;
 use super::read_spec::ReadSpec;
 use super::{Eval, Evaluated, Reported, act, dim, report, traps, unknown};
 use crate::codes;
@@ -92,9 +91,6 @@ impl Eval<'_> {
                     error.help = Some(format!("write `{meant}`: batch axes stand before `|`").into());
                     error.rewrite = Some(meant.into());
                 }
-                if error.kind == broadloom_spec::ErrorKind::Parentheses {
-                    grouped::regroup(self, &filled, &mut error, rest);
-                }
                 return self.misread(&text, &filled, &error, first.span);
             }
         };
@@ -118,7 +114,7 @@ impl Eval<'_> {
     }
 
     /// Reads a spec. Functions that are applied again have the same ones again, so each is parsed once.
-    fn read_spec(&mut self, text: &str, by: By) -> Result<Rc<ReadSpec>, broadloom_spec::Error> {
+    pub(super) fn read_spec(&mut self, text: &str, by: By) -> Result<Rc<ReadSpec>, broadloom_spec::Error> {
         let is_shape = by == By::Names && !text.contains("=>");
         if let Some(known) = self.read_specs[usize::from(is_shape)].get(text) {
             return Ok(known.clone());

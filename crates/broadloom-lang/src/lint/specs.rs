@@ -47,10 +47,7 @@ fn summed_alone(written: &Written) -> Vec<Diagnostic> {
         }
         for hole in operand.rows().filter_map(|(_, row)| row.hole()) {
             let RowVariable::Named(name) = hole.variable else { continue };
-            let has = |shape: &Shape<_>| {
-                let mut holes = shape.rows().filter_map(|(_, row)| row.hole());
-                holes.any(|other| other.variable == hole.variable)
-            };
+            let has = |shape: &Shape<_>| shape.row_variables().any(|(_, variable)| variable == hole.variable);
             if !elsewhere().any(has) {
                 found.push((at, format!("..{}..", spec.names.rows.text(name)), hole.span));
             }

@@ -1,10 +1,10 @@
 //! The text of a spec on arrays, as an [`Equation`]: the axes of each array in the order of memory.
 //!
-//! The notation is that of `broadloom-spec`, with composed axes added. `(h w)` is one axis of the array that is made of
-//! the parts `h` and `w`; a number among the parts is a size, and `()` is an axis of one element. Composed axes are no
-//! part of the language itself, where heads are an axis from the start and nothing is reshaped. So they are read here:
+//! The notation is that of `broadloom-spec`. Arrays have more composed axes than programs and graphs: in windows and
+//! concatenations, with `_` as a part, and rows that are split. So composed axes are read here:
 //! [`Groups`] hides the parentheses and keeps every place, `broadloom-spec` reads the rest, and what stood between parentheses is
-//! put together again. A composed axis that is a part of `a^(h w)` or `(h w)<+k` is one label there, which [`Composed`] takes apart.
+//! put together again. `(h w)` is one axis of the array that is made of the parts `h` and `w`; a number among the parts is a
+//! size, and `()` is an axis of one element. A composed axis that is a part of `a^(h w)` or `(h w)<+k` is one label there, which [`Composed`] takes apart.
 //!
 //! `b (h 2) => b h` has the operand `[Axis(b), Group([h, a part of size 2])]`.
 
@@ -339,8 +339,9 @@ impl<'a> Reader<'a> {
         Ok(match kind {
             AxisKind::Label(label) => Form::Label(label.0 as usize),
             AxisKind::Fixed(index) => Form::Fixed(*index),
-            AxisKind::Wildcard if is_result => Form::Fixed(0),
-            AxisKind::Wildcard => Form::Label(self.anonymous(span, None)),
+            // Parentheses are hidden from the text that was read.
+            AxisKind::Composed(_) | AxisKind::Wildcard if is_result => Form::Fixed(0),
+            AxisKind::Composed(_) | AxisKind::Wildcard => Form::Label(self.anonymous(span, None)),
             AxisKind::Affine(affine) => Form::Affine {
                 stride: factor(affine.over.coefficient),
                 over: affine.over.label.0 as usize,

@@ -21,7 +21,10 @@ pub(super) fn check_arrows(text: &str, tokens: &[Token]) -> Result<(), Error> {
                 || all(TokenKind::Bar).next_back().is_some_and(|bar| bar.start > arrow.start) =>
         {
             let (left, right) = (&text[..arrow.start as usize], &text[arrow.end as usize..]);
-            let separated = left.contains(',') && !right.contains(',') && !has(TokenKind::Semicolon);
+            let separated = left.contains(',')
+                && !right.contains(',')
+                && !has(TokenKind::Semicolon)
+                && !has(TokenKind::Open);
             if separated && !has(TokenKind::Bar) {
                 return Err(python_commas(text, left, right, all(TokenKind::Comma).next().unwrap_or(arrow)));
             }

@@ -1,7 +1,7 @@
 //! The axes of a spec.
 //!
 //! ```text
-//! axis   := label | index | `_` | sum | concat
+//! axis   := label | index | `_` | sum | concat | composed
 //! sum    := term { `+` term }      at most two labels and one number, in any order
 //! term   := [ coefficient `*` ] label [ `=` | `<` ] | number
 //! concat := part { `^` part }      part := label | size | `_`
@@ -60,6 +60,9 @@ impl Parser<'_> {
     /// An axis; the token here starts one.
     pub(super) fn axis(&mut self) -> Result<Axis, Error> {
         let start = self.span();
+        if self.kind() == TokenKind::Open {
+            return self.composed_axis();
+        }
         let first = self.part()?;
         let kind = match self.kind() {
             TokenKind::Caret => self.concat(first)?,
@@ -112,6 +115,7 @@ impl Parser<'_> {
         let label = match self.kind() {
             TokenKind::Name => self.span(),
             TokenKind::Underscore => return Err(self.wildcard_in_sum(self.span())),
+            TokenKind::Open => return Err(self.group_in_sum(self.span())),
             TokenKind::Number if first == TokenKind::Name => {
                 let (name, number) = (self.plain(span), self.plain(self.span()));
                 let message = "a coefficient comes before its label";
@@ -183,6 +187,9 @@ impl Parser<'_> {
         let mut components = vec![self.component(first)?];
         while self.kind() == TokenKind::Caret {
             let caret = self.bump().span;
+            if self.kind() == TokenKind::Open {
+                return Err(self.group_in_sum(self.span()));
+            }
             if !self.kind().starts_axis() {
                 let error =
                     self.error(ErrorKind::EmptyComponent, self.span(), self.cannot_follow("^", "joined"));
@@ -231,6 +238,9 @@ impl Parser<'_> {
         self.add(&mut sum, first)?;
         while self.kind() == TokenKind::Plus {
             let plus = self.bump().span;
+            if self.kind() == TokenKind::Open {
+                return Err(self.group_in_sum(self.span()));
+            }
             if !self.kind().starts_axis() {
                 let error = self.error(ErrorKind::MissingTerm, self.span(), self.cannot_follow("+", "added"));
                 let error = error.expected(&["a label", "a number"]).related(plus, "this `+` adds something");

@@ -1,5 +1,5 @@
 //! From tokens to trees: sides, shapes and rows. Specs and declarations have different axes:
-//! [`axis`] reads those of specs, [`declared`] those of declarations. Before and after, [`slips`],
+//! [`axis`] and [`composed`] read those of specs, [`declared`] those of declarations. Before and after, [`slips`],
 //! [`arrows`] and [`words`] look at the text as a whole, for mistakes that are better explained
 //! from there.
 //!
@@ -13,6 +13,7 @@
 
 mod arrows;
 mod axis;
+mod composed;
 mod declared;
 mod slips;
 mod words;
@@ -255,7 +256,7 @@ impl<'a> Parser<'a> {
                     self.bump();
                     previous = Previous::Comma;
                 }
-                _ if kind.starts_axis() => {
+                _ if kind.starts_axis() || kind == TokenKind::Open => {
                     if let (Previous::Axis(left), Subject::Spec, Mode::Multi) =
                         (previous, self.subject, self.mode)
                     {
@@ -454,6 +455,11 @@ impl Parser<'_> {
                     .help(
                         "`=` (padded), `<` (valid) and `~` (the rest is dropped) follow the label that is stepped over, as in `2*o=+k`",
                     )
+            }
+            TokenKind::Close => {
+                error(ErrorKind::UnbalancedParenthesis, "this `)` closes nothing".to_owned())
+                    .label("no `(` before it")
+                    .help("a composed axis is written `(h w)`")
             }
             _ => error(ErrorKind::Unexpected, format!("{found} cannot stand here"))
                 .expected(&["an axis", "`...`"]),

@@ -1,5 +1,5 @@
 //! Mistakes that are wrong wherever they stand: characters without a meaning, stray dots,
-//! parentheses, negative numbers. One message describes the whole slip and, where it can be
+//! parentheses in declarations, negative numbers. One message describes the whole slip and, where it can be
 //! guessed, the meaning.
 
 use super::Subject;
@@ -14,8 +14,10 @@ pub(super) fn check_tokens(text: &str, tokens: &[Token], subject: Subject) -> Re
         TokenKind::Slip(slip) => Some((slip, token.span)),
         _ => None,
     });
+    if subject == Subject::Declaration {
+        check_parentheses(text, tokens)?;
+    }
     match (slips.clone().next(), colon) {
-        (Some((Slip::Open | Slip::Close, _)), _) => Err(parentheses(text, slips, subject)),
         (Some((slip, span)), _) => Err(explain(text, slip, span, subject)),
         (None, Some(colon)) => {
             Err(Error::new(ErrorKind::BasisInSpec, text, colon.span, "a spec has no bases")
@@ -31,11 +33,13 @@ fn explain(text: &str, slip: Slip, span: Span, subject: Subject) -> Error {
     let error = |kind, message: String| Error::new(kind, text, span, message);
     let in_spec = subject == Subject::Spec;
     match slip {
-        Slip::Open | Slip::Close => error(ErrorKind::Parentheses, "parentheses do not group axes".to_owned()),
         Slip::Minus => minus(text, span, in_spec),
         Slip::Ampersand => error(ErrorKind::Reserved, "`&` is reserved".to_owned())
             .label("has no meaning yet")
-            .help("axes are not merged: a row can hold several axes, so `x, y` needs no flattening"),
+            .help(match in_spec {
+                true => "a row holds several axes, as in `x, y`; one axis that goes through both is `(x y)`",
+                false => "axes are not merged: a row can hold several axes, so `x, y` needs no flattening",
+            }),
         Slip::NumberWithLetters => number_with_letters(text, span, in_spec),
         Slip::UnderscoreName => {
             error(ErrorKind::UnderscoreName, format!("the name `{shown}` starts with `_`"))
@@ -139,34 +143,28 @@ fn unknown(text: &str, c: char, span: Span, in_spec: bool) -> Error {
     })
 }
 
-/// Reports the wrong parenthesis: one without a partner, or else the first.
-fn parentheses(text: &str, slips: impl Iterator<Item = (Slip, Span)> + Clone, subject: Subject) -> Error {
+/// Refuses parentheses in a declaration: one without a partner, or else the first.
+fn check_parentheses(text: &str, tokens: &[Token]) -> Result<(), Error> {
+    let mut places = tokens.iter().filter(|token| matches!(token.kind, TokenKind::Open | TokenKind::Close));
     let mut open = Vec::new();
-    for (slip, span) in slips.clone() {
-        match slip {
-            Slip::Open => open.push(span),
-            Slip::Close if open.pop().is_none() => {
+    for Token { kind, span } in places.clone() {
+        match kind {
+            TokenKind::Open => open.push(*span),
+            _ if open.pop().is_none() => {
                 let error =
-                    Error::new(ErrorKind::UnbalancedParenthesis, text, span, "this `)` closes nothing");
-                return error.label("no `(` before it").help("delete it; parentheses do not group axes");
+                    Error::new(ErrorKind::UnbalancedParenthesis, text, *span, "this `)` closes nothing");
+                return Err(error.label("no `(` before it").help("delete it; parentheses do not group axes"));
             }
             _ => {}
         }
     }
     if let Some(&span) = open.last() {
         let error = Error::new(ErrorKind::UnbalancedParenthesis, text, span, "this `(` is not closed");
-        return error.label("no `)` after it").help("delete it; parentheses do not group axes");
+        return Err(error.label("no `)` after it").help("delete it; parentheses do not group axes"));
     }
-    let mut places = slips.map(|(_, span)| span);
-    let first = places.next().unwrap_or_default();
-    let last = places.next().unwrap_or(first);
+    let Some(first) = places.next().map(|token| token.span) else { return Ok(()) };
+    let last = places.next().map_or(first, |token| token.span);
     let inside = clip(text[first.end as usize..(last.start as usize).max(first.end as usize)].trim());
     let error = Error::new(ErrorKind::Parentheses, text, first.to(last), "parentheses do not group axes");
-    let error = error.label("a group");
-    match subject {
-        Subject::Spec if !inside.contains(['^', '+', '*']) => error.help(format!(
-            "write `{inside}` without them: a row holds several axes, and `reshape` merges and splits them"
-        )),
-        _ => error.help(format!("write `{inside}` without them")),
-    }
+    Err(error.label("a group").help(format!("write `{inside}` without them")))
 }

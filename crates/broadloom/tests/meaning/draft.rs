@@ -20,6 +20,8 @@ pub enum Axis {
         window: Option<Window>,
     },
     Parts(Vec<Part>),
+    /// A composed axis; a gap is a number in it.
+    Composed(Vec<Part>),
 }
 
 /// A stride or a dilation, by name if it has one.
@@ -97,6 +99,7 @@ impl Draft {
                 let span = 1 + window.dilation.value * (self.count(window.kernel) - 1);
                 stride.value * (self.count(*over) - 1) + span + offset
             }
+            Axis::Composed(parts) => parts.iter().map(|part| self.factor(part)).product(),
             Axis::Parts(parts) => parts
                 .iter()
                 .map(|part| match part {
@@ -105,6 +108,13 @@ impl Draft {
                 })
                 .sum(),
         })
+    }
+
+    fn factor(&self, part: &Part) -> u64 {
+        match part {
+            Part::Label(label) => self.count(*label),
+            Part::Gap(size) | Part::Wild(size) => *size,
+        }
     }
 
     /// The shape of a tensor.
@@ -128,7 +138,7 @@ impl Draft {
             Axis::Sum { over, window, .. } => {
                 [*over].into_iter().chain(window.as_ref().map(|window| window.kernel)).collect()
             }
-            Axis::Parts(parts) => {
+            Axis::Parts(parts) | Axis::Composed(parts) => {
                 let label = |part: &Part| if let Part::Label(label) = part { Some(*label) } else { None };
                 parts.iter().filter_map(label).collect()
             }
@@ -174,7 +184,12 @@ impl Draft {
     pub fn points(&self) -> u64 {
         let labels: u64 = self.sizes.iter().map(|size| size.count().max(1)).product();
         let holes: u64 = self.holes.iter().flatten().map(|size| size.count()).product();
-        let wild = |axis: &Axis| if let Axis::Wild(size) = axis { size.count() } else { 1 };
+        let gap = |part: &Part| if let Part::Gap(size) = part { *size } else { 1 };
+        let wild = |axis: &Axis| match axis {
+            Axis::Wild(size) => size.count(),
+            Axis::Composed(parts) => parts.iter().map(gap).product(),
+            _ => 1,
+        };
         let wilds: u64 = self.shapes().flatten().flat_map(Row::axes).map(wild).product();
         labels * holes * wilds
     }
@@ -190,7 +205,9 @@ impl Draft {
     /// The text; the separators decide whether labels may be words.
     pub fn text(&self, random: &mut Dice) -> String {
         let letters = self.names.iter().all(|name| name.len() == 1);
-        let plain = |axis: &Axis| matches!(axis, Axis::Label(_) | Axis::Fixed(..) | Axis::Wild(_));
+        let plain = |axis: &Axis| {
+            matches!(axis, Axis::Label(_) | Axis::Fixed(..) | Axis::Wild(_) | Axis::Composed(_))
+        };
         let blanks = letters && random.percent(50) && self.shapes().flatten().flat_map(Row::axes).all(plain);
         let separator = if blanks { " " } else { ", " };
         let side = |shapes: &[Shape], random: &mut Dice| {
@@ -240,13 +257,17 @@ impl Draft {
                 }
                 text
             }
-            Axis::Parts(parts) => {
+            Axis::Parts(parts) | Axis::Composed(parts) => {
                 let part = |part: &Part| match part {
                     Part::Label(label) => String::from(self.names[*label]),
                     Part::Gap(size) => size.to_string(),
                     Part::Wild(_) => String::from("_"),
                 };
-                parts.iter().map(part).collect::<Vec<_>>().join("^")
+                let parts: Vec<String> = parts.iter().map(part).collect();
+                match axis {
+                    Axis::Composed(_) => format!("({})", parts.join(" ")),
+                    _ => parts.join("^"),
+                }
             }
         }
     }

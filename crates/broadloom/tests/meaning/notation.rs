@@ -12,6 +12,7 @@
 //! | `s*o+c` | `s·o + c` |
 //! | `s*o<+d*k+c` | `s·o + c + d·k` |
 //! | `s*o=+d*k+c` | `s·o + c + d·k − left`, `left = span / 2`, `span = 1 + d·(K − 1)`; outside there are zeros |
+//! | `(a b 3)` | `(a·B + b)·3 + _`, an index of its own for each number |
 //! | `a^b^3^_` | `a`; or `A + b`; nothing is at the 3 positions after that; or `A + B + 3 + _` |
 //!
 //! Labels that occur together in concatenations, directly or through others, are alternatives: one
@@ -20,7 +21,7 @@
 use std::collections::HashSet;
 
 use broadloom_spec::{
-    AxisKind, Coefficient, ComponentKind, Kind, Padding, Row, RowVariable, Shape, Spec, parse_spec,
+    AxisKind, Coefficient, ComponentKind, Kind, Padding, PartKind, Row, RowVariable, Shape, Spec, parse_spec,
 };
 
 use crate::meaning::array::{Array, Form, MEMORY, each_point};
@@ -60,8 +61,15 @@ pub struct Meaning {
 enum Place {
     Index(usize),
     Fixed(u64),
-    Sum { stride: u64, over: usize, offset: u64, window: Option<Window> },
+    Sum {
+        stride: u64,
+        over: usize,
+        offset: u64,
+        window: Option<Window>,
+    },
     Parts(Vec<Part>),
+    /// The indices of the parts of a composed axis.
+    Composed(Vec<usize>),
 }
 
 struct Window {
@@ -288,6 +296,10 @@ fn position(
                     (stride * over + offset + window.dilation * kernel) as i64 - left as i64
                 })
             }
+            Place::Composed(parts) => parts
+                .iter()
+                .try_fold(0, |at, index| Some(at * sizes[*index] + assignment[*index]?))
+                .map(|at| at as i64),
             Place::Parts(parts) => {
                 let mut start = 0;
                 let mut at = None;
@@ -403,6 +415,18 @@ fn place(spec: &Spec, usage: &Use, axis: &AxisKind, indices: &mut Indices) -> Re
             };
             Place::Parts(components.iter().map(part).collect())
         }
+        AxisKind::Composed(parts) => {
+            let part = |part: &broadloom_spec::Part| match part.kind {
+                PartKind::Label(label) => Ok(label.0 as usize),
+                PartKind::Size(size) => {
+                    let index = indices.fresh();
+                    indices.sizes[index] = Some(size.get());
+                    Ok(index)
+                }
+                PartKind::Row(_) => Err(String::from("rows in parentheses are not enumerated")),
+            };
+            Place::Composed(parts.iter().map(part).collect::<Result<_, _>>()?)
+        }
     })
 }
 
@@ -463,6 +487,7 @@ fn axis_size(place: &Place, sizes: impl Fn(usize) -> u64) -> Option<u64> {
                 false => Some((stride * sizes(*over)).checked_sub(*stride)? + span + offset),
             }
         }
+        Place::Composed(parts) => Some(parts.iter().map(|index| sizes(*index)).product()),
         Place::Parts(parts) => Some(
             parts
                 .iter()
@@ -506,6 +531,7 @@ fn indices_of_place(place: &Place) -> Vec<usize> {
     match place {
         Place::Index(index) => vec![*index],
         Place::Fixed(_) => Vec::new(),
+        Place::Composed(parts) => parts.clone(),
         Place::Sum { over, window, .. } => {
             [*over].into_iter().chain(window.as_ref().map(|window| window.kernel)).collect()
         }

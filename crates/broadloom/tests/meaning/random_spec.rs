@@ -1,10 +1,10 @@
-//! Random specs: labels that repeat, are missing or are new, indices, wildcards, holes, strides and windows.
+//! Random specs: labels that repeat, are missing or are new, indices, wildcards, holes, composed axes, strides and windows.
 
 use broadloom_testing::Dice;
 
 use crate::meaning::array::Size;
 use crate::meaning::case::{Case, Operation, Source};
-use crate::meaning::draft::{Axis, Draft, Factor, Row, Shape, Window};
+use crate::meaning::draft::{Axis, Draft, Factor, Part, Row, Shape, Window};
 use crate::meaning::notation::Use;
 use crate::meaning::random_broadcast::MOST_POINTS;
 
@@ -121,8 +121,20 @@ impl Makes<'_> {
             10..17 if result => Axis::Wild(Size::Unit),
             10..17 if self.random.percent(15) => Axis::Wild(Size::Unit),
             10..17 => Axis::Wild(Size::Count(1 + self.random.below(3) as u64)),
+            17..32 => self.composed(draft),
             _ => Axis::Label(label),
         }
+    }
+
+    fn composed(&mut self, draft: &Draft) -> Axis {
+        let count = self.random.below(4);
+        let part = |_| match self.random.percent(75) {
+            true => Part::Label(self.random.below(draft.sizes.len())),
+            false => Part::Gap(1 + self.random.below(3) as u64),
+        };
+        let parts: Vec<Part> = (0..count).map(part).collect();
+        // A single label in parentheses is that label.
+        if let [Part::Label(label)] = parts[..] { Axis::Label(label) } else { Axis::Composed(parts) }
     }
 
     fn sum(&mut self, draft: &Draft, over: usize, result: bool) -> Axis {
@@ -147,6 +159,13 @@ impl Makes<'_> {
 
 /// Makes a case of a draft, if it is small enough.
 pub fn finish(random: &mut Dice, mut draft: Draft, marked: bool, padded: bool) -> Option<Case> {
+    // What arithmetic says is a size, also if it is one.
+    let composed = |axis: &&Axis| matches!(axis, Axis::Composed(_));
+    let counted: Vec<usize> =
+        draft.shapes().flatten().flat_map(Row::axes).filter(composed).flat_map(Draft::labels).collect();
+    for label in counted {
+        draft.sizes[label] = Size::Count(draft.count(label));
+    }
     let in_operands = draft.used(&draft.operands);
     let in_results = draft.used(&draft.results);
     let mut alone: Vec<bool> = vec![true; draft.sizes.len()];

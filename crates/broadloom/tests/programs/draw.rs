@@ -5,8 +5,8 @@ use broadloom_testing::{Dice, ShownInPanic};
 
 use crate::programs::lines::{Line, Lines, Made, Op};
 use crate::random_specs::{
-    Labelled, MINE, Place, WINDOWS, combined, concatenated, is_small, parted, places, rearranged, recent,
-    with_gaps,
+    Labelled, MINE, Place, WINDOWS, combined, composed, concatenated, is_small, parted, places, rearranged,
+    recent, with_gaps,
 };
 
 /// The sizes of a program, and the most elements of its tensors.
@@ -98,7 +98,7 @@ fn propose(random: &mut Dice, made: &mut Made, lines: &Lines) -> Option<Line> {
     let labelled = Labelled::new(&first, MINE);
     let one = |op| Some(Line { op, operands: vec![a] });
     let two = |op| Some(Line { op, operands: vec![a, b] });
-    match random.below(20) {
+    match random.below(22) {
         0 | 1 => {
             one(Op::Pointwise(random.pick(&["tanh", "sin", "cos", "sigmoid", "relu", "abs", "neg", "erf"])))
         }
@@ -125,6 +125,11 @@ fn propose(random: &mut Dice, made: &mut Made, lines: &Lines) -> Option<Line> {
         14..=16 => window(random, &labelled, lines, a),
         17 => joined(random, &first, &second, a, b),
         18 => split(random, &labelled, a),
+        19 | 20 => {
+            let (label, _) = labelled.axes().get(random.below(labelled.axes().len().max(1)))?.clone();
+            let (spec, given) = composed(random, &labelled, &label);
+            Some(einsum(random, spec, vec![a], given.into_iter().collect()))
+        }
         _ => taken(random, &first, a),
     }
 }

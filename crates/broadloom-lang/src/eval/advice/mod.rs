@@ -6,7 +6,7 @@
 //! | `foreign`, `elsewhere` | names that do not exist, or not here |
 //! | `call_advice` | nothing: a sentence about a call, with the text in its place |
 //! | `translated`, `rules` | layers and rules as other libraries configure them |
-//! | `habits`, `printed`, `grouped`, `reordered` | what other libraries write otherwise |
+//! | `habits`, `printed`, `reordered` | what other libraries write otherwise |
 //! | `code` | nothing: code in advice of the library, in the syntax of this language |
 //! | `blame`, `clashes`, `wanted`, `misgiven` | what a function takes, and what it is given |
 //! | `causes`, `concerned`, `makers`, `windows` | the earlier line that a shape error comes from |
@@ -19,7 +19,6 @@ pub(crate) mod code;
 mod concerned;
 pub(in crate::eval) mod elsewhere;
 pub(in crate::eval) mod foreign;
-pub(in crate::eval) mod grouped;
 pub(in crate::eval) mod habits;
 pub(crate) mod makers;
 pub(in crate::eval) mod misgiven;

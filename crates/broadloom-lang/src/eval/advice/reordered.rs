@@ -2,7 +2,7 @@
 //! w")`, `x.permute(0, 3, 1, 2)`.
 //!
 //! A pattern says nothing about batches, so the first labels are those of the batch axes of the tensor, and the result has
-//! its batch up to the last of them; where axes are numbered, it has as many batch axes. Groups are made by `reshape`, for which all sizes have to be known.
+//! its batch up to the last of them; where axes are numbered, it has as many batch axes.
 
 use broadloom::{PartialAxis, Tensor};
 
@@ -40,7 +40,7 @@ pub(in crate::eval) fn written_here(
                 _ => None,
             });
             let by = by.filter(|by| ["sum", "mean", "max", "min"].contains(&&**by))?;
-            pattern.reduced(owner, &by).map(CallAdvice::write)
+            pattern.reduced(owner, &by, &named_sizes(eval, args)).map(CallAdvice::write)
         }
         _ => pattern.arranged(owner, &named_sizes(eval, args)).map(CallAdvice::write),
     }
@@ -119,59 +119,31 @@ impl Pattern {
         if self.left.len() != self.axes.len() || left.len() != right.len() || !left.iter().all(is_same) {
             return None;
         }
-        let sizes = self.sizes(named);
-        let shape = |items: &[PatternAxis]| {
-            let product = |item: &PatternAxis| -> Option<String> {
-                let sizes = item
-                    .iter()
-                    .map(|label| sizes.iter().find(|(known, _)| known == label)?.1.parse::<u64>().ok());
-                sizes.product::<Option<u64>>().map(|size| size.to_string())
-            };
-            let list: Option<Vec<String>> = items.iter().map(product).collect();
-            list.map(|list| rows(&list, self.batch_of(items), ", "))
-        };
-        let mut value = owner.to_string();
-        if left.len() > self.left.len() {
-            value = format!("reshape({value}, \"{}\")", shape(&single(&left))?);
-        }
-        if left != right {
-            value = format!("einsum(\"{}\", {value})", self.spec(&left, &right));
-        }
-        if right.len() > self.right.len() {
-            value = format!("reshape({value}, \"{}\")", shape(&self.right)?);
-        }
-        Some(value)
+        let sizes = named.iter().filter(|(label, _)| left.contains(label));
+        let sizes: String = sizes.map(|(label, size)| format!(", {label} = {size}")).collect();
+        Some(format!("einsum(\"{}\", {owner}{sizes})", self.spec(&self.left, &self.right)))
     }
 
     /// The reduction of the axes that the result leaves out.
-    fn reduced(&self, owner: &str, by: &str) -> Option<String> {
+    fn reduced(&self, owner: &str, by: &str, named: &[(String, u64)]) -> Option<String> {
         let (left, right) = (self.left.concat(), self.right.concat());
-        let is_plain = left.len() == self.left.len() && right.len() == self.right.len();
-        let fits = left.len() == self.axes.len() && right.iter().all(|label| left.contains(label));
-        (is_plain && fits).then(|| format!("{by}(\"{}\", {owner})", self.spec(&left, &right)))
+        let fits = self.left.len() == self.axes.len() && right.iter().all(|label| left.contains(label));
+        let sizes = named.iter().filter(|(label, _)| left.contains(label));
+        let sizes: String = sizes.map(|(label, size)| format!(", {label} = {size}")).collect();
+        fits.then(|| format!("{by}(\"{}\", {owner}{sizes})", self.spec(&self.left, &self.right)))
     }
 
-    fn spec(&self, left: &[String], right: &[String]) -> String {
-        let between = if left.iter().any(|label| label.chars().count() > 1) { ", " } else { " " };
-        let side = |labels: &[String]| rows(labels, self.batch_of(&single(labels)), between);
+    fn spec(&self, left: &[PatternAxis], right: &[PatternAxis]) -> String {
+        let is_word = |label: &String| label.chars().count() > 1;
+        let between = if left.iter().flatten().any(is_word) { ", " } else { " " };
+        let axis = |item: &PatternAxis| match &item[..] {
+            [label] => label.clone(),
+            labels => format!("({})", labels.join(" ")),
+        };
+        let side = |items: &[PatternAxis]| {
+            rows(&items.iter().map(axis).collect::<Vec<_>>(), self.batch_of(items), between)
+        };
         format!("{} => {}", side(left), side(right))
-    }
-
-    /// The sizes of labels, as far as they are known: of several in one axis, one may be found from the others.
-    fn sizes(&self, named: &[(String, u64)]) -> Vec<(String, String)> {
-        let mut sizes: Vec<(String, String)> =
-            named.iter().map(|(label, size)| (label.clone(), size.to_string())).collect();
-        for (item, axis) in self.left.iter().zip(&self.axes) {
-            let known =
-                |label: &String| named.iter().find(|(known, _)| known == label).map(|(_, size)| *size);
-            let product: u64 = item.iter().filter_map(known).product();
-            let mut open = item.iter().filter(|label| known(label).is_none());
-            let size = axis.size().filter(|size| product > 0 && size % product == 0);
-            if let (Some(label), None, Some(size)) = (open.next(), open.next(), size) {
-                sizes.push((label.clone(), (size / product).to_string()));
-            }
-        }
-        sizes
     }
 
     /// The number of axes before `|`: up to the last with a label of a batch axis.
@@ -192,10 +164,6 @@ fn rows(axes: &[String], batch: usize, between: &str) -> String {
         0 => behind.join(between),
         _ => format!("{} | {}", before.join(between), behind.join(between)).trim_end().to_string(),
     }
-}
-
-fn single(labels: &[String]) -> Vec<PatternAxis> {
-    labels.iter().map(|label| vec![label.clone()]).collect()
 }
 
 /// The axes of one side of a pattern; nothing if it has something else than labels and groups of them.
