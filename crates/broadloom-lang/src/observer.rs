@@ -37,7 +37,7 @@ pub struct Repeated<'a> {
     pub of: u64,
     /// The repetitions that the step belongs to, outermost first: the number of each, from 1, and the total.
     pub turns: &'a [(u64, u64)],
-    /// What was minimised, by name.
+    /// The losses that were minimised, by name.
     pub losses: &'a [(String, f64)],
 }
 

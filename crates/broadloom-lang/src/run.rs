@@ -281,7 +281,7 @@ struct Running<'p> {
     resuming: Vec<Step>,
     /// The progress so far.
     place: Progress,
-    /// What counts as a step in the outermost loop that is under way.
+    /// The rule for what counts as a step in the outermost loop that is under way.
     steps: Steps,
     /// The number of its steps that are done, and of all of them.
     done: u64,

@@ -77,7 +77,7 @@ pub(crate) fn load(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
     }
 }
 
-/// What a file has: what was read before an edit, if the file is still the same.
+/// The arrays of a file: those that were read before an edit, if the file is still the same.
 fn read_or_kept(eval: &mut Eval<'_>, path: &Path, key: Option<&str>) -> Result<FoundArray, FileError> {
     // A file that changes while it is read has changed afterwards.
     let stamp = loaded::stamp(path);

@@ -79,7 +79,7 @@ fn within_two_units_of_the_last_place() -> Result<(), Error> {
     Ok(())
 }
 
-/// What folding computes is as near.
+/// Folding is as near.
 #[test]
 fn known_numbers_are_as_near() {
     for name in FUNCTIONS {
