@@ -1,6 +1,6 @@
 //! Schemes of functions: what the walk of a body with open arguments says of its shapes, as a signature, and of its mistakes.
 //!
-//! Where the body needs to know more of its arguments (a text, a list, a function, a number that decides what is done), it is not
+//! A body that needs to know more of its arguments (a text, a list, a function, a number that decides what is done) is not
 //! walked further, and the signature says what it waits for.
 
 use std::rc::Rc;
