@@ -11,6 +11,7 @@ use broadloom_loops::mlir::{Function, Supplied, in_quotes};
 use broadloom_loops::{BufferId, Cell, Dtype, Program, Statement};
 
 use crate::nest::{Nest, Over, finds_extremes, looks_for_equals};
+use crate::precision::Precision;
 use crate::tensor::{Element, Tensor, tensor_text};
 use crate::write::{Monoid, Text};
 use crate::{Check, Input, Module, Refusal};
@@ -59,11 +60,15 @@ pub(crate) struct Writer<'a> {
 }
 
 /// Writes a program as a module.
-pub(crate) fn write(function: &Function<'_>, sharded: Option<&Sharded<'_>>) -> Result<Module, Refusal> {
+pub(crate) fn write(
+    function: &Function<'_>,
+    precision: Precision,
+    sharded: Option<&Sharded<'_>>,
+) -> Result<Module, Refusal> {
     let program = function.program;
     let mut writer = Writer {
         program,
-        text: Text::default(),
+        text: Text::new(precision),
         symbols: Vec::new(),
         contents: vec![Content::Nothing; program.buffers.len()],
         margins: program.buffers.iter().map(|buffer| Some(buffer.fill)).collect(),

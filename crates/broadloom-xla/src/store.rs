@@ -156,7 +156,7 @@ impl Writer<'_> {
     }
 
     /// True if different points of the loops of the target may address the same cell.
-    fn may_meet(&mut self, nest: &Nest<'_>) -> Result<bool, String> {
+    pub fn may_meet(&mut self, nest: &Nest<'_>) -> Result<bool, String> {
         let at = self.positions(nest, nest.cell)?;
         Ok(!is_one_to_one(nest, &at))
     }

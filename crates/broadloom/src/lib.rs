@@ -49,8 +49,8 @@ pub use broadloom_graph::{
 pub use broadloom_native::{Cache, CacheUsage};
 pub use broadloom_run::{
     Adam, Allocated, AxisName, Backend, Block, CollectiveKind, Copied, DeviceMemory, Divided, DividedAxis,
-    DividedTensor, Given, Lent, Memory, MemoryRange, MemoryRole, Mesh, NeededCollective, OpenSize, Processes,
-    Rehearsal, Routine, RowPlace, Session, Settings, Sgd, Shard, Sharding, Stored, Temporaries,
+    DividedTensor, Given, Lent, Memory, MemoryRange, MemoryRole, Mesh, NeededCollective, OpenSize, Precision,
+    Processes, Rehearsal, Routine, RowPlace, Session, Settings, Sgd, Shard, Sharding, Stored, Temporaries,
     computed_from, follow, nest_linalg, reached_data, show_assignments, show_backward, trainable,
 };
 pub use broadloom_spec as spec;
