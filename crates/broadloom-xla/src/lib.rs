@@ -26,7 +26,7 @@
 //! | `scalar`, `maths`, `random` | expressions at the points of a nest |
 //! | `matrix` | functions of matrices |
 //! | `product`, `window` | contractions and convolutions; windows that move along axes |
-//! | `precision` | how exactly products are computed |
+//! | `precision`, `held` | how exactly products are computed; the types in which sums are held |
 //! | `shard` | divisions over a mesh of devices, as attributes of Shardy |
 //! | `write`, `tensor` | the text of operations; values with their types |
 //! | `driver`, `group`, `follow` | Python that runs modules with JAX: one process, or several; how those on other machines are found |
@@ -36,6 +36,7 @@ mod follow;
 mod framing;
 mod function;
 mod group;
+mod held;
 mod load;
 mod maths;
 mod matrix;

@@ -9,6 +9,8 @@
 //! default   precision = [DEFAULT, DEFAULT]   on a GPU 10 bits after the point (tf32), on a TPU 7
 //! bf16      factors are converted, and the sum is one of 32-bit floats: 7 bits on every device
 //! ```
+//!
+//! StableHLO can ask for an algorithm, too (`BF16_BF16_F32`), but `convolution` cannot, and CPUs ignore it: nothing could be tried there.
 
 use crate::tensor::Element;
 

@@ -57,7 +57,7 @@ impl Writer<'_> {
     /// but the sum goes there. XLA adds in 32 bits and rounds once, as it does for a product that is written by hand.
     pub fn made(&mut self, nest: &Nest<'_>, a: &Tensor, b: &Tensor) -> Result<Element, String> {
         let target = nest.cell.buffer;
-        let of = Element::Of(self.program.buffer(target).dtype);
+        let of = Element::Of(self.dtype(target));
         let is_new = nest.accumulate == Some(Binary::Add)
             && matches!(self.contents[target.index()], Content::Splat(value) if value == 0.0);
         let alike = nest.real == Dtype::F32 && of.is_short_float() && a.of == of && b.of == of;
@@ -76,7 +76,7 @@ impl Writer<'_> {
     /// A factor: as it is stored if it is a short float, otherwise in the type that is computed in.
     fn factor(&mut self, nest: &Nest<'_>, factor: &Scalar) -> Result<Over, String> {
         if let Scalar::Load(cell) = factor
-            && matches!(self.program.buffer(cell.buffer).dtype, Dtype::Bf16 | Dtype::F16)
+            && Element::Of(self.dtype(cell.buffer)).is_short_float()
         {
             return self.load(nest, cell);
         }

@@ -401,12 +401,12 @@ impl Text {
     }
 
     /// Two factors in the type in which they are multiplied: floats of 16 bits as they are if both have the same type and the sum has 32
-    /// bits, all others in the type of the sum, or rounded if that is wanted.
-    fn factors(&mut self, a: &Tensor, b: &Tensor, sum: Element) -> (Tensor, Tensor) {
+    /// bits, all others in the type of the sum, or rounded if that is wanted and makes the product faster.
+    fn factors(&mut self, a: &Tensor, b: &Tensor, sum: Element, is_of_matrices: bool) -> (Tensor, Tensor) {
         if a.of == b.of && a.of.is_short_float() && sum == Element::F32 {
             return (a.clone(), b.clone());
         }
-        let rounds = self.precision == Precision::Bf16 && sum == Element::F32;
+        let rounds = self.precision == Precision::Bf16 && sum == Element::F32 && is_of_matrices;
         let of = if rounds { Element::BF16 } else { sum };
         (self.convert(a, of), self.convert(b, of))
     }
@@ -420,7 +420,9 @@ impl Text {
         summed: (&[usize], &[usize]),
         (sum, of): (Element, Element),
     ) -> Tensor {
-        let (a, b) = self.factors(a, b, sum);
+        // Each factor of a product of matrices has axes that the other one has not. Other products are bound by memory.
+        let shared = batch.0.len() + summed.0.len();
+        let (a, b) = self.factors(a, b, sum, a.rank() > shared && b.rank() > shared);
         let precision = self.precision.word(a.of, sum);
         let free = |t: &Tensor, batch: &[usize], summed: &[usize]| -> Vec<u64> {
             let free = (0..t.rank()).filter(|axis| !batch.contains(axis) && !summed.contains(axis));
@@ -573,7 +575,7 @@ impl Text {
         groups: u64,
         (sum, of): (Element, Element),
     ) -> Tensor {
-        let (a, kernel) = self.factors(a, kernel, sum);
+        let (a, kernel) = self.factors(a, kernel, sum, true);
         let precision = self.precision.word(a.of, sum);
         let space = windows.len();
         let features = kernel.sizes[space + 1];
