@@ -183,7 +183,7 @@ class Program:
         """
         return Answer(*self._program.verify({name: arranged(name, array).array for name, array in arrays.items()}))
 
-    def stablehlo(self, routine: str | None = None) -> str:
+    def stablehlo(self, routine: str | None = None, *, precision: str = "highest") -> str:
         """A module of StableHLO, which XLA takes: the forward pass, or a routine of the program with its gradients and updates.
 
         `@main` takes the tensors that the routine reads and returns those that it keeps, each with its name. Sizes are those of the program, `sizes` of
@@ -191,15 +191,18 @@ class Program:
 
         Args:
             routine: The name of a routine, such as `"step1"`; a name that is not there says which there are.
+            precision: How exactly XLA computes sums of products of 32-bit floats. `"highest"` counts all their digits; `"default"` takes what the
+                device does fastest (tf32 on a GPU, bf16 on a TPU), `"high"` something between, if there is something; with `"bf16"` factors are
+                rounded to that type on every device.
 
         >>> import broadloom as bl
         >>> text = bl.program("data x : 4 | 3\\nlet y = {w : ... -> 2} @ x\\n").stablehlo()
         >>> "%w: tensor<2x3xf32>" in text, "stablehlo.dot_general" in text
         (True, True)
         """
-        return self._program.stablehlo(routine)
+        return self._program.stablehlo(routine, precision)
 
-    def jax(self, routine: str | None = None) -> JaxFunction:
+    def jax(self, routine: str | None = None, *, precision: str = "highest") -> JaxFunction:
         """The forward pass, or a routine of the program, as a function of JAX: it runs where JAX runs, also inside of `jax.jit`.
 
         Parameters are arguments like data. Those that are not given have the values that they have now. JAX differentiates the forward pass, by the
@@ -207,15 +210,18 @@ class Program:
 
         Args:
             routine: The name of a routine, as for `stablehlo`.
+            precision: How exactly products are computed, as for `stablehlo`; gradients are computed alike.
         """
-        text = self.stablehlo(routine)
+        text = self.stablehlo(routine, precision=precision)
         is_forward = routine in (None, "forward")
         aliases = dict(self._program.aliases()) if is_forward else {}
-        return JaxFunction(text, self.parameters, self._backward if is_forward else None, aliases)
 
-    def _backward(self, outputs: list[str]) -> str:
-        """A module of StableHLO for the gradients of some outputs."""
-        return _broadloom.Differentiated(self._program, outputs, False, "reference", self._source[4], None).stablehlo()
+        def backward(outputs: list[str]) -> str:
+            """A module of StableHLO for the gradients of some outputs."""
+            made = _broadloom.Differentiated(self._program, outputs, False, "reference", self._source[4], None)
+            return made.stablehlo(precision)
+
+        return JaxFunction(text, self.parameters, backward if is_forward else None, aliases)
 
     # Running
 

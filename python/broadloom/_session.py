@@ -78,8 +78,11 @@ class Session:
         is_one = len(what) == 1 if routine is None else routine._kind == "assignment"
         return named["0"] if is_one else tuple(named.values())
 
-    def stablehlo(self, *what: Expr | Routine) -> str:
+    def stablehlo(self, *what: Expr | Routine, precision: str = "highest") -> str:
         """A module of StableHLO, which XLA takes, for what `run` would compute. Sizes are those of the last run.
+
+        Args:
+            precision: How exactly products of 32-bit floats are computed, as for `Program.stablehlo`.
 
         >>> import broadloom as bl
         >>> g = bl.Graph()
@@ -89,7 +92,7 @@ class Session:
         """
         if not what:
             raise TypeError("stablehlo() takes expressions, or what `gradients` or `minimise` made")
-        return self._session.stablehlo(self._number(what)[1])
+        return self._session.stablehlo(self._number(what)[1], precision)
 
     @property
     def copies(self) -> Copies:

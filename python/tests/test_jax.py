@@ -157,6 +157,25 @@ def test_a_module_is_for_one_size() -> None:
         bl.program("data x : 3\n").stablehlo()
 
 
+def test_the_precision_of_products_is_chosen() -> None:
+    p = bl.program("data x : 4 | 3\nlet y = {w : ... -> 2} @ x\n")
+    assert "precision = [HIGHEST, HIGHEST]" in p.stablehlo()
+    for name, word in [("high", "HIGH"), ("default", "DEFAULT")]:
+        assert f"precision = [{word}, {word}] : (tensor<2x3xf32>" in p.stablehlo(precision=name)
+    with pytest.raises(bl.Error, match=r'called `tf32`(.|\n)*"highest", "high", "default", "bf16"'):
+        p.stablehlo(precision="tf32")
+    x, w = numbers(4, 3), numbers(2, 3)
+    short = lambda array: array.astype("bfloat16").astype("float32")
+    f = p.jax(precision="bf16")
+    np.testing.assert_allclose(f(x=x, w=w)["y"], short(x) @ short(w).T, rtol=1e-5, atol=1e-6)
+    # Gradients are computed alike.
+    slope = jax.grad(lambda w: (f(x=x, w=w)["y"] * numbers(4, 2)).sum())(w)
+    np.testing.assert_allclose(slope, short(numbers(4, 2)).T @ short(x), rtol=1e-5, atol=1e-6)
+    g = bl.Graph()
+    y = g.param("w") @ g.data("x", "4 | 3") + g.param("b", "2")
+    assert "precision = [HIGH, HIGH]" in g.session().stablehlo(y, precision="high")
+
+
 def test_graphs_are_modules_too() -> None:
     g = bl.Graph()
     loss = bl.square(g.param("w") @ g.data("x", "4 | 3") + g.param("b", "2")).mean("..b.. | o => ", "b", "o")

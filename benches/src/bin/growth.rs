@@ -47,6 +47,7 @@ const COMMANDS: &[&[&str]] = &[
     &["verify", "-"],
     &["emit", "-", "--json"],
     &["emit", "-", "--mlir"],
+    &["emit", "-", "--stablehlo"],
     &["emit", "-", "--lean"],
     &["emit", "-", "--c", "-o", "OUT"],
     &["run", "-", "--backend", "reference"],

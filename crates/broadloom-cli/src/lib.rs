@@ -22,6 +22,7 @@ mod log;
 mod mesh;
 mod output;
 mod plot;
+mod precision;
 mod processes;
 mod program;
 mod progress;

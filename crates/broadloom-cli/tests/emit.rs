@@ -154,6 +154,25 @@ const RECOGNISED: &[(&str, &[&str])] = &[
         &["stablehlo.gather", "\"checks\""],
     ),
     ("print x * range(\"i\")", &["stablehlo.iota"]),
+    // Sums of products of short floats are made in their type, without 32-bit floats before or after.
+    (
+        "data s : 4 | 3 as bf16 = uniform(0, 1)\nprint {v : ... -> 2 as bf16 = ones} @ s",
+        &["(tensor<2x3xbf16>, tensor<4x3xbf16>) -> tensor<2x4xbf16>", "[DEFAULT, DEFAULT]", "!f32"],
+    ),
+    (
+        "data s : 9 as f16 = uniform(0, 1)\ndata k : 3 as f16 = ones\nprint einsum(\"o<+k; k => o\", s, k)",
+        &["stablehlo.convolution", "(tensor<1x1x9xf16>, tensor<3x1x1xf16>) -> tensor<1x1x7xf16>", "!f32"],
+    ),
+    // A sum that somebody else reads has all its digits.
+    (
+        "data s : 4 | 3 as bf16 = uniform(0, 1)\nprint sum({v : ... -> 2 as bf16 = ones} @ s) / 3",
+        &["(tensor<2x3xbf16>, tensor<4x3xbf16>) -> tensor<2x4xbf16>", "applies stablehlo.add", "tensor<f32>"],
+    ),
+    // Long factors beside short ones make a long product.
+    (
+        "data s : 4 | 3 as bf16 = uniform(0, 1)\nprint {v : ... -> 2 as f32 = ones} @ s",
+        &["(tensor<2x3xf32>, tensor<4x3xf32>) -> tensor<2x4xf32>", "[HIGHEST, HIGHEST]"],
+    ),
     (
         "print noise() + x",
         &["func.call @uniform_9", "%key: tensor<2xui32>", "stablehlo.shift_left", "!i64", "!f64"],
@@ -190,6 +209,53 @@ fn stablehlo_of_a_routine() {
     let refused = emit("walk");
     assert_eq!(refused.status, 2);
     assert!(refused.stderr.contains("no routine `walk`; it has `forward`, `step1`"), "{}", refused.stderr);
+}
+
+/// The precision of products is a choice for 32-bit floats. Products of 64-bit floats and of `bf16` have one.
+#[test]
+fn stablehlo_of_a_precision() {
+    let out = folder("emit-precision");
+    std::fs::create_dir_all(&out).expect("a folder");
+    let program = out.join("products.loom");
+    let text = "data x : 4 | 3 = uniform(0, 1)\ndata s : 9 = uniform(0, 1)\ndata k : 3 = ones\ndata l : 4 | 3 as f64 = ones\n\
+                print {w : ... -> 2 as f32 = ones} @ x, einsum(\"o<+k; k => o\", s, k)\n\
+                print {long : ... -> 2 as f64 = ones} @ l, {short : ... -> 2 as bf16 = ones} @ bf16(x)\n";
+    std::fs::write(&program, text).expect("a file");
+    let file = path(program);
+    let emit = |precision: &[&str]| {
+        let words: Vec<&str> = ["emit", &file, "--stablehlo"].iter().chain(precision).copied().collect();
+        broadloom(&words, &World::default())
+    };
+    let usual = emit(&[]).stdout;
+    for (name, word) in [("highest", "HIGHEST"), ("high", "HIGH"), ("default", "DEFAULT")] {
+        let made = emit(&["--precision", name]).stdout;
+        let long =
+            format!("precision = [{word}, {word}] : (tensor<2x3xf32>, tensor<4x3xf32>) -> tensor<2x4xf32>");
+        assert!(made.contains(&long), "{made}");
+        assert!(made.contains(&format!("#stablehlo<precision {word}>]}} : (tensor<1x1x9xf32>")), "{made}");
+        assert!(made.contains("precision = [HIGHEST, HIGHEST] : (tensor<2x3xf64>"), "{made}");
+        assert!(made.contains("precision = [DEFAULT, DEFAULT] : (tensor<2x3xbf16>"), "{made}");
+        let said = format!("// Products of 32-bit floats have the precision `{name}`.");
+        assert_eq!(made.contains(&said), name != "highest", "{made}");
+        assert_eq!(made == usual, name == "highest");
+    }
+    let rounded = emit(&["--precision", "bf16"]).stdout;
+    assert!(rounded.contains("(tensor<2x3xbf16>, tensor<4x3xbf16>) -> tensor<2x4xf32>"), "{rounded}");
+    assert!(rounded.contains("(tensor<1x1x9xbf16>, tensor<3x1x1xbf16>) -> tensor<1x1x7xf32>"), "{rounded}");
+    assert!(rounded.contains("precision = [HIGHEST, HIGHEST] : (tensor<2x3xf64>"), "{rounded}");
+    let refused = emit(&["--precision", "tf32"]);
+    assert_eq!(refused.status, 2);
+    assert!(refused.stderr.contains("one of `highest`, `high`, `default`, `bf16`"), "{}", refused.stderr);
+    let others = [
+        &["emit", &file, "--c", "-o", "out", "--precision", "bf16"][..],
+        &["run", &file, "--precision", "high"],
+    ];
+    for words in others {
+        let refused = broadloom(words, &World::default());
+        assert_eq!(refused.status, 2, "{words:?}");
+        let needed = if words[0] == "emit" { "--stablehlo" } else { "only XLA has a choice of precision" };
+        assert!(refused.stderr.contains(needed), "{}", refused.stderr);
+    }
 }
 
 /// A module holds for one size of each name, and says which.

@@ -277,10 +277,12 @@ impl Differentiated {
     }
 
     /// The backward pass as a module of StableHLO: it takes what [`backward`](Differentiated::backward) takes.
-    fn stablehlo(&self, py: Python<'_>) -> PyResult<String> {
+    fn stablehlo(&self, py: Python<'_>, precision: &str) -> PyResult<String> {
+        let precision = crate::stablehlo::precision(py, precision)?;
         let made = detached(py, || {
             let mut state = self.state();
             let backward = Arc::clone(&state.backward);
+            state.ready.session.set_precision(precision);
             let made = state.ready.session.stablehlo(&backward);
             made.map_err(|error| state.ready.diagnose(&error))
         })?;

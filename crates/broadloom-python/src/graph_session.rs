@@ -3,7 +3,8 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use broadloom::{
-    Array, Block, Copied, Error, GivenValues, LeafKind, Node, Routine, Session as Numbers, Settings, Tensor,
+    Array, Block, Copied, Error, GivenValues, LeafKind, Node, Precision, Routine, Session as Numbers,
+    Settings, Tensor,
 };
 use pyo3::prelude::*;
 
@@ -166,10 +167,14 @@ impl Session {
     }
 
     /// A routine as a module of StableHLO, at the sizes of now.
-    fn stablehlo(&self, py: Python<'_>, routine: usize) -> PyResult<String> {
+    fn stablehlo(&self, py: Python<'_>, routine: usize, precision: &str) -> PyResult<String> {
+        let precision = crate::stablehlo::precision(py, precision)?;
         self.work(py, |state, graph| {
             let (routine, _) = state.routine(graph, routine)?;
-            state.numbers.stablehlo(&routine)
+            state.numbers.set_precision(precision);
+            let made = state.numbers.stablehlo(&routine);
+            state.numbers.set_precision(Precision::default());
+            made
         })
     }
 

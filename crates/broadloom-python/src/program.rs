@@ -209,8 +209,9 @@ impl Program {
     }
 
     /// The forward pass, or a routine by its name, as a module of StableHLO.
-    fn stablehlo(&self, py: Python<'_>, routine: Option<String>) -> PyResult<String> {
-        let made = detached(py, || stablehlo::module(&self.text, routine.as_deref()))?;
+    fn stablehlo(&self, py: Python<'_>, routine: Option<String>, precision: &str) -> PyResult<String> {
+        let precision = stablehlo::precision(py, precision)?;
+        let made = detached(py, || stablehlo::module(&self.text, routine.as_deref(), precision))?;
         made.map_err(|refused| match refused {
             Refused::Routine(message, help) => advised(py, &message, &help),
             Refused::Program(sources, wrong) => raised(py, &sources, &[*wrong]),

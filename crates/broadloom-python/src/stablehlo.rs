@@ -1,11 +1,22 @@
 //! A routine of a program as a module of StableHLO.
 
-use broadloom::{Backend, Routine, Settings, StepId};
+use broadloom::{Backend, Precision, Routine, Settings, StepId};
 use broadloom_diagnostics::{Diagnostic, Sources};
 use broadloom_ide::{Analysis, Line, Text};
 use broadloom_lang::Program;
+use pyo3::prelude::*;
 
+use crate::errors::advised;
 use crate::remedies::in_python;
+
+/// The precision of products of a name.
+pub fn precision(py: Python<'_>, name: &str) -> PyResult<Precision> {
+    Precision::of_name(name).ok_or_else(|| {
+        let names: Vec<String> = Precision::ALL.iter().map(|each| format!("\"{}\"", each.name())).collect();
+        let message = format!("no precision of products is called `{}`", name.escape_debug());
+        advised(py, &message, &format!("write one of {}", names.join(", ")))
+    })
+}
 
 /// Why there is no module.
 pub enum Refused {
@@ -17,7 +28,7 @@ pub enum Refused {
 
 /// The text of the module: first its sizes and the names of all routines, then the places of the program above what each line
 /// becomes. Without a name, the routine is the forward pass.
-pub fn module(text: &Text, name: Option<&str>) -> Result<String, Refused> {
+pub fn module(text: &Text, name: Option<&str>, precision: Precision) -> Result<String, Refused> {
     let program = Analysis::open(text).program;
     let (wanted, names) = routine(&program, name)?;
     let head = format!("{}// `{}`, of the routines {names}\n", sizes(&program), wanted.name());
@@ -25,7 +36,7 @@ pub fn module(text: &Text, name: Option<&str>) -> Result<String, Refused> {
     let places: Vec<Line> = program.origins.iter().map(|origin| Line::new(&sources, origin.span)).collect();
     let place = |step: StepId| places.get(step.index()).map(|Line { file, line }| format!("{file}:{line}"));
     // Nothing is run, so no compiler is needed.
-    let settings = Settings { backend: Backend::Reference, ..Settings::default() };
+    let settings = Settings { backend: Backend::Reference, precision, ..Settings::default() };
     let refused = |wrong| Refused::Program(sources.clone(), wrong);
     let mut ready = program.ready(&settings).map_err(refused)?;
     ready.advice = in_python;

@@ -17,7 +17,7 @@ mod update;
 pub use broadloom_loops::reference::Held;
 pub use broadloom_loops::{Block, Lent, wasm};
 pub use broadloom_mesh::{CollectiveKind, Mesh};
-pub use broadloom_xla::{Processes, follow};
+pub use broadloom_xla::{Precision, Processes, follow};
 pub use lower::{computed_from, nest_linalg, reached_data, show_assignments, show_backward, trainable};
 pub use memory_role::MemoryRole;
 pub use mesh::{

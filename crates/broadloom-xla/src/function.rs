@@ -9,8 +9,11 @@ use std::ops::Range;
 
 use broadloom_loops::mlir::{Function, Supplied, in_quotes};
 use broadloom_loops::{BufferId, Cell, Dtype, Program, Statement};
+use rustc_hash::FxHashMap;
 
+use crate::held::held;
 use crate::nest::{Nest, Over, finds_extremes, looks_for_equals};
+use crate::precision::Precision;
 use crate::tensor::{Element, Tensor, tensor_text};
 use crate::write::{Monoid, Text};
 use crate::{Check, Input, Module, Refusal};
@@ -52,6 +55,8 @@ pub(crate) struct Writer<'a> {
     results: Vec<BufferId>,
     /// True if some nest looks for equal numbers.
     has_equals: bool,
+    /// The types of buffers that are held in another type than their own.
+    held: FxHashMap<BufferId, Dtype>,
     /// The division over devices, if there are several.
     pub sharded: Option<&'a Sharded<'a>>,
     /// The place of the nest that is being written.
@@ -59,17 +64,23 @@ pub(crate) struct Writer<'a> {
 }
 
 /// Writes a program as a module.
-pub(crate) fn write(function: &Function<'_>, sharded: Option<&Sharded<'_>>) -> Result<Module, Refusal> {
+pub(crate) fn write(
+    function: &Function<'_>,
+    precision: Precision,
+    sharded: Option<&Sharded<'_>>,
+) -> Result<Module, Refusal> {
     let program = function.program;
     let mut writer = Writer {
         program,
-        text: Text::default(),
+        text: Text::new(precision),
         symbols: Vec::new(),
         contents: vec![Content::Nothing; program.buffers.len()],
         margins: program.buffers.iter().map(|buffer| Some(buffer.fill)).collect(),
         checks: Vec::new(),
         results: function.results.iter().map(|(id, _)| *id).collect(),
         has_equals: has_equals(program),
+        // Parts of a sum that devices add up are not rounded before.
+        held: if sharded.is_some() { FxHashMap::default() } else { held(program) },
         sharded,
         at: 0,
     };
@@ -352,6 +363,11 @@ impl Writer<'_> {
         let tensor = text.concatenate(&both, 1);
         self.checks.push((Check { buffer: *buffer, below, of }, tensor));
         Ok(())
+    }
+
+    /// The type in which a buffer is held.
+    pub fn dtype(&self, id: BufferId) -> Dtype {
+        self.held.get(&id).copied().unwrap_or(self.program.buffer(id).dtype)
     }
 
     /// Says what a symbol stands for from here on.

@@ -26,6 +26,7 @@
 //! | `scalar`, `maths`, `random` | expressions at the points of a nest |
 //! | `matrix` | functions of matrices |
 //! | `product`, `window` | contractions and convolutions; windows that move along axes |
+//! | `precision`, `held` | how exactly products are computed; the types in which sums are held |
 //! | `shard` | divisions over a mesh of devices, as attributes of Shardy |
 //! | `write`, `tensor` | the text of operations; values with their types |
 //! | `driver`, `group`, `follow` | Python that runs modules with JAX: one process, or several; how those on other machines are found |
@@ -35,10 +36,12 @@ mod follow;
 mod framing;
 mod function;
 mod group;
+mod held;
 mod load;
 mod maths;
 mod matrix;
 mod nest;
+mod precision;
 mod product;
 mod python;
 mod random;
@@ -55,6 +58,7 @@ pub use broadloom_loops::mlir::Refusal;
 
 pub use driver::{Argument, Compiled, Driver, OnDevice, Processes, RunResults, follow};
 pub use function::shard::Sharded;
+pub use precision::Precision;
 pub use python::PROGRAM as DRIVER;
 
 /// A module with the meaning of its arguments and results.
@@ -122,16 +126,21 @@ pub struct Check {
 /// # Ok::<(), broadloom_xla::Refusal>(())
 /// ```
 pub fn module(function: &Function<'_>) -> Result<Module, Refusal> {
-    module_on(function, None)
+    module_for(function, Precision::default(), None)
 }
 
-/// The same for the devices of a mesh: arguments, results and intermediate tensors say how they are divided.
-pub fn module_on(function: &Function<'_>, sharded: Option<&Sharded<'_>>) -> Result<Module, Refusal> {
+/// The same with products of some precision, and for the devices of a mesh if there is one: arguments, results and intermediate tensors
+/// say how they are divided.
+pub fn module_for(
+    function: &Function<'_>,
+    precision: Precision,
+    sharded: Option<&Sharded<'_>>,
+) -> Result<Module, Refusal> {
     if !function.program.arguments.is_empty() {
         let reason = "its sizes are arguments: it is translated at some of them".into();
         return Err(Refusal { at: None, nest: function.name.into(), reason });
     }
-    function::write(function, sharded)
+    function::write(function, precision, sharded)
 }
 
 /// The README of the crate, so that its example is run.

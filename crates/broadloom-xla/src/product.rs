@@ -2,7 +2,7 @@
 
 use broadloom_loops::{Binary, Dtype, Scalar, Unary};
 
-use crate::function::Writer;
+use crate::function::{Content, Writer};
 use crate::nest::{Nest, Over, Value, union};
 use crate::tensor::{Element, Tensor};
 use crate::write::Monoid;
@@ -37,26 +37,32 @@ impl Writer<'_> {
         for factor in &factors {
             values.push(self.factor(nest, factor)?);
         }
-        let of = Element::Of(nest.real);
-        // Short floats are multiplied as they are, if all factors are of one type.
-        if values.len() != 2 || values[0].tensor.of != values[1].tensor.of {
-            for value in &mut values {
-                value.tensor = self.text.convert(&value.tensor, of);
-            }
-        }
         let all: Vec<Vec<usize>> = values.iter().map(|value| value.loops.clone()).collect();
-        let mut product = values[0].clone();
-        for at in 1..values.len() {
-            let later = all[at + 1..].iter().map(Vec::as_slice);
-            let wanted = union(later.chain([kept]));
-            product = self.contracted(nest, &product, &values[at], &wanted);
-        }
         // A loop that no factor depends on adds up the same number.
         let reached = union(all.iter().map(Vec::as_slice));
         let missing = (0..nest.loops.len()).filter(|each| !reached.contains(each) && !kept.contains(each));
         let times: f64 = missing.map(|each| nest.extent(each) as f64).product();
+        let is_last = |at: usize| at + 1 == values.len() && scale * times == 1.0;
+        let mut product = values[0].clone();
+        for at in 1..values.len() {
+            let later = all[at + 1..].iter().map(Vec::as_slice);
+            let wanted = union(later.chain([kept]));
+            product = self.contracted(nest, (&product, &values[at]), &wanted, is_last(at))?;
+        }
         let product = self.reduced(nest, &product, Monoid::Add, kept);
         Ok(self.scaled(product, scale * times))
+    }
+
+    /// The type of a sum of products of two factors: that of the target if the factors are short floats of that type too, and nothing
+    /// but the sum goes there. XLA adds in 32 bits and rounds once, as it does for a product that is written by hand.
+    pub fn made(&mut self, nest: &Nest<'_>, a: &Tensor, b: &Tensor) -> Result<Element, String> {
+        let target = nest.cell.buffer;
+        let of = Element::Of(self.dtype(target));
+        let is_new = nest.accumulate == Some(Binary::Add)
+            && matches!(self.contents[target.index()], Content::Splat(value) if value == 0.0);
+        let alike = nest.real == Dtype::F32 && of.is_short_float() && a.of == of && b.of == of;
+        let is_as_stored = is_new && alike && !self.may_meet(nest)?;
+        Ok(if is_as_stored { of } else { Element::Of(nest.real) })
     }
 
     fn scaled(&mut self, product: Over, scale: f64) -> Over {
@@ -70,7 +76,7 @@ impl Writer<'_> {
     /// A factor: as it is stored if it is a short float, otherwise in the type that is computed in.
     fn factor(&mut self, nest: &Nest<'_>, factor: &Scalar) -> Result<Over, String> {
         if let Scalar::Load(cell) = factor
-            && matches!(self.program.buffer(cell.buffer).dtype, Dtype::Bf16 | Dtype::F16)
+            && Element::Of(self.dtype(cell.buffer)).is_short_float()
         {
             return self.load(nest, cell);
         }
@@ -88,9 +94,15 @@ impl Writer<'_> {
         self.reduced(nest, &Over { tensor, loops }, Monoid::Add, kept)
     }
 
-    /// The product of two factors, summed over the loops that are not wanted.
-    fn contracted(&mut self, nest: &Nest<'_>, a: &Over, b: &Over, wanted: &[usize]) -> Over {
-        let of = Element::Of(nest.real);
+    /// The product of two factors, summed over the loops that are not wanted. If it is the last of its nest, a sum may be stored as it is.
+    fn contracted(
+        &mut self,
+        nest: &Nest<'_>,
+        (a, b): (&Over, &Over),
+        wanted: &[usize],
+        is_last: bool,
+    ) -> Result<Over, String> {
+        let real = Element::Of(nest.real);
         let (a, b) = (self.alone(nest, a, b, wanted), self.alone(nest, b, a, wanted));
         let shared = |each: &&usize| b.loops.contains(each);
         let (batch, summed): (Vec<usize>, Vec<usize>) =
@@ -98,9 +110,10 @@ impl Writer<'_> {
         let loops = union([&a.loops[..], &b.loops]);
         if summed.is_empty() {
             let (a, b) = (self.spread(nest, &a, &loops), self.spread(nest, &b, &loops));
-            let (a, b) = (self.text.convert(&a, of), self.text.convert(&b, of));
-            return Over { tensor: self.text.each("multiply", &[&a, &b]), loops };
+            let (a, b) = (self.text.convert(&a, real), self.text.convert(&b, real));
+            return Ok(Over { tensor: self.text.each("multiply", &[&a, &b]), loops });
         }
+        let of = if is_last { self.made(nest, &a.tensor, &b.tensor)? } else { real };
         let axes = |of: &Over, loops: &[usize]| -> Vec<usize> {
             loops.iter().filter_map(|each| of.loops.iter().position(|known| known == each)).collect()
         };
@@ -108,7 +121,7 @@ impl Writer<'_> {
             (&a.tensor, &b.tensor),
             (&axes(&a, &batch), &axes(&b, &batch)),
             (&axes(&a, &summed), &axes(&b, &summed)),
-            of,
+            (real, of),
         );
         let free = |of: &Over| -> Vec<usize> {
             of.loops.iter().copied().filter(|each| !batch.contains(each) && !summed.contains(each)).collect()
@@ -116,7 +129,7 @@ impl Writer<'_> {
         let made: Vec<usize> = [batch.clone(), free(&a), free(&b)].concat();
         let loops = union([&made[..]]);
         let tensor: Tensor = self.in_order(&Over { tensor, loops: made }, &loops);
-        Over { tensor, loops }
+        Ok(Over { tensor, loops })
     }
 
     /// A factor, summed over the loops that it has for itself and nobody wants.

@@ -156,7 +156,7 @@ impl Writer<'_> {
     }
 
     /// True if different points of the loops of the target may address the same cell.
-    fn may_meet(&mut self, nest: &Nest<'_>) -> Result<bool, String> {
+    pub fn may_meet(&mut self, nest: &Nest<'_>) -> Result<bool, String> {
         let at = self.positions(nest, nest.cell)?;
         Ok(!is_one_to_one(nest, &at))
     }
@@ -164,6 +164,12 @@ impl Writer<'_> {
     fn plain(&mut self, nest: &Nest<'_>, value: &Scalar, whole: bool) -> Result<Over, String> {
         if whole {
             return self.integers(nest, value);
+        }
+        // What is copied stays what it is.
+        if let (Scalar::Load(cell), None) = (value, nest.accumulate)
+            && self.dtype(cell.buffer) == self.dtype(nest.cell.buffer)
+        {
+            return self.load(nest, cell);
         }
         let value = self.scalar(nest, value)?;
         let loops = value.loops().to_vec();
@@ -321,7 +327,7 @@ impl Writer<'_> {
 
     /// The old contents, if any are read, put together with new values, in the type of the target.
     pub fn combined(&mut self, nest: &Nest<'_>, old: &Content, new: Tensor) -> Result<Tensor, String> {
-        let dtype = self.program.buffer(nest.cell.buffer).dtype;
+        let dtype = self.dtype(nest.cell.buffer);
         let Some(function) = nest.accumulate else { return Ok(self.narrowed(&new, dtype)) };
         let old = match old {
             Content::Splat(value) => {
@@ -403,7 +409,7 @@ impl Writer<'_> {
         let order: Vec<usize> = loops.iter().copied().chain(window.iter().flatten().copied()).collect();
         let updates = self.in_order(values, &order);
         let unique = is_one_to_one(nest, at);
-        let dtype = self.program.buffer(id).dtype;
+        let dtype = self.dtype(id);
         let made = match nest.accumulate {
             None if !unique => {
                 let name = &self.program.buffer(id).name;

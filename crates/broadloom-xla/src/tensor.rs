@@ -18,6 +18,12 @@ impl Element {
     pub const I64: Element = Element::Of(Dtype::I64);
     pub const F32: Element = Element::Of(Dtype::F32);
     pub const F64: Element = Element::Of(Dtype::F64);
+    pub const BF16: Element = Element::Of(Dtype::Bf16);
+
+    /// True for floats of 16 bits.
+    pub fn is_short_float(self) -> bool {
+        matches!(self, Element::Of(Dtype::Bf16 | Dtype::F16))
+    }
 
     /// Its name in MLIR.
     pub fn text(self) -> &'static str {

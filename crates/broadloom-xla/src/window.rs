@@ -247,8 +247,8 @@ impl Writer<'_> {
         let inside: Vec<usize> = moving.iter().map(|window| window.inside.1).collect();
         let windows: Vec<Window> = moving.iter().map(|moving| window(nest, moving)).collect();
         let (data, kernel) = self.laid_out(nest, &roles, (&data, &by), (&kernel, &inside));
-        let of = Element::Of(nest.real);
-        let made = self.text.convolution(&data, &kernel, &windows, product(nest, &roles.groups), of);
+        let of = (Element::Of(nest.real), self.made(nest, &data, &kernel)?);
+        let made = self.text.convolution((&data, &kernel), &windows, product(nest, &roles.groups), of);
         let loops = [&roles.batch[..], &roles.groups, &roles.made, &by].concat();
         let tensor = self.text.reshape(&made, &nest.extents(&loops));
         let sorted = union([&loops[..]]);
@@ -264,7 +264,6 @@ impl Writer<'_> {
         (data, space): (&Over, &[usize]),
         (kernel, inside): (&Over, &[usize]),
     ) -> (Tensor, Tensor) {
-        let of = Element::Of(nest.real);
         let (groups, features) = (product(nest, &roles.groups), product(nest, &roles.features));
         let order = [&roles.batch[..], &roles.groups, &roles.features, space].concat();
         let tensor = self.in_order(data, &order);
@@ -275,8 +274,7 @@ impl Writer<'_> {
         let tensor = self.in_order(kernel, &order);
         let mut sizes = nest.extents(inside);
         sizes.extend([features, groups * product(nest, &roles.made)]);
-        let kernel = self.text.reshape(&tensor, &sizes);
-        (self.text.convert(&data, of), self.text.convert(&kernel, of))
+        (data, self.text.reshape(&tensor, &sizes))
     }
 
     /// Writes a sum of products into windows of the target, if a nest is that. Returns false if it is not.
@@ -330,7 +328,7 @@ impl Writer<'_> {
         let windows: Vec<Window> =
             moving.iter().map(|(axis, moving)| spread_window(nest, moving, sizes[*axis])).collect();
         let of = Element::Of(nest.real);
-        let made = self.text.convolution(&data, &kernel, &windows, product(nest, &roles.groups), of);
+        let made = self.text.convolution((&data, &kernel), &windows, product(nest, &roles.groups), (of, of));
         let tensor = self.in_target_order(nest, made, &roles, &places, &sizes, &moving);
         self.note_margins(nest, &at);
         let old = self.old(nest)?;

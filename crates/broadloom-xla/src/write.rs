@@ -8,6 +8,7 @@ use std::fmt::Write as _;
 use broadloom_loops::mlir::{MlirNames, number};
 use rustc_hash::FxHashMap;
 
+use crate::precision::Precision;
 use crate::tensor::{Element, Tensor, tensor_text};
 
 /// Functions that put any number of values together, in any order.
@@ -54,6 +55,8 @@ pub(crate) struct Text {
     lines: String,
     known: FxHashMap<String, String>,
     pub names: MlirNames,
+    /// The precision of products.
+    precision: Precision,
     count: usize,
     /// The results of the loops that are open, and what was known before each.
     open: Vec<(String, FxHashMap<String, String>)>,
@@ -88,6 +91,11 @@ fn region(body: &str, of: Element) -> String {
 }
 
 impl Text {
+    /// An empty text, with products of some precision.
+    pub fn new(precision: Precision) -> Text {
+        Text { precision, ..Text::default() }
+    }
+
     /// The lines that have been written.
     pub fn finish(self) -> (String, BTreeMap<String, String>) {
         (self.lines, self.helpers)
@@ -392,28 +400,43 @@ impl Text {
         self.define(operation, a.sizes.clone(), a.of)
     }
 
+    /// Two factors in the type in which they are multiplied: floats of 16 bits as they are if both have the same type and the sum has 32
+    /// bits, all others in the type of the sum, or rounded if that is wanted and makes the product faster.
+    fn factors(&mut self, a: &Tensor, b: &Tensor, sum: Element, is_of_matrices: bool) -> (Tensor, Tensor) {
+        if a.of == b.of && a.of.is_short_float() && sum == Element::F32 {
+            return (a.clone(), b.clone());
+        }
+        let rounds = self.precision == Precision::Bf16 && sum == Element::F32 && is_of_matrices;
+        let of = if rounds { Element::BF16 } else { sum };
+        (self.convert(a, of), self.convert(b, of))
+    }
+
     /// Products summed over pairs of axes: the axes of the result are the batch axes, the other axes of the first and
-    /// those of the second.
+    /// those of the second. Sums of one type may be rounded to another.
     pub fn dot_general(
         &mut self,
         (a, b): (&Tensor, &Tensor),
         batch: (&[usize], &[usize]),
         summed: (&[usize], &[usize]),
-        of: Element,
+        (sum, of): (Element, Element),
     ) -> Tensor {
+        // Each factor of a product of matrices has axes that the other one has not. Other products are bound by memory.
+        let shared = batch.0.len() + summed.0.len();
+        let (a, b) = self.factors(a, b, sum, a.rank() > shared && b.rank() > shared);
+        let precision = self.precision.word(a.of, sum);
         let free = |t: &Tensor, batch: &[usize], summed: &[usize]| -> Vec<u64> {
             let free = (0..t.rank()).filter(|axis| !batch.contains(axis) && !summed.contains(axis));
             free.map(|axis| t.sizes[axis]).collect()
         };
         let mut sizes: Vec<u64> = batch.0.iter().map(|axis| a.sizes[*axis]).collect();
-        sizes.extend(free(a, batch.0, summed.0));
-        sizes.extend(free(b, batch.1, summed.1));
+        sizes.extend(free(&a, batch.0, summed.0));
+        sizes.extend(free(&b, batch.1, summed.1));
         let batching = match batch.0 {
             [] => String::new(),
             _ => format!("batching_dims = [{}] x [{}], ", list(batch.0), list(batch.1)),
         };
         let operation = format!(
-            "stablehlo.dot_general {}, {}, {batching}contracting_dims = [{}] x [{}], precision = [HIGHEST, HIGHEST] : ({}, {}) -> {}",
+            "stablehlo.dot_general {}, {}, {batching}contracting_dims = [{}] x [{}], precision = [{precision}, {precision}] : ({}, {}) -> {}",
             a.name,
             b.name,
             list(summed.0),
@@ -543,15 +566,17 @@ impl Text {
         self.define(operation, sizes, a.of)
     }
 
-    /// A convolution of `batch, feature, space…` with `space…, input feature, output feature`, in groups of features.
+    /// A convolution of `batch, feature, space…` with `space…, input feature, output feature`, in groups of features. Sums of one type may
+    /// be rounded to another.
     pub fn convolution(
         &mut self,
-        a: &Tensor,
-        kernel: &Tensor,
+        (a, kernel): (&Tensor, &Tensor),
         windows: &[Window],
         groups: u64,
-        of: Element,
+        (sum, of): (Element, Element),
     ) -> Tensor {
+        let (a, kernel) = self.factors(a, kernel, sum, true);
+        let precision = self.precision.word(a.of, sum);
         let space = windows.len();
         let features = kernel.sizes[space + 1];
         let mut sizes = vec![a.sizes[0], features];
@@ -571,7 +596,7 @@ impl Text {
         let operation = format!(
             "stablehlo.convolution({}, {}) dim_numbers = [{data}]x[{weights}]->[{data}], window = {{stride = [{}], pad = [{}], \
              lhs_dilate = [{}], rhs_dilate = [{}], reverse = [{}]}} {{batch_group_count = 1 : i64, feature_group_count = {groups} : i64, \
-             precision_config = [#stablehlo<precision HIGHEST>, #stablehlo<precision HIGHEST>]}} : ({}, {}) -> {}",
+             precision_config = [#stablehlo<precision {precision}>, #stablehlo<precision {precision}>]}} : ({}, {}) -> {}",
             a.name,
             kernel.name,
             each(&|window| window.stride.to_string()),

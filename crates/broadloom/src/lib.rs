@@ -50,8 +50,9 @@ pub use broadloom_native::{Cache, CacheUsage};
 pub use broadloom_run::{
     Adam, Allocated, AxisName, Backend, Block, CollectiveKind, Copied, DeviceMemory, Divided, DividedAxis,
     DividedTensor, GivenValues, Lent, Memory, MemoryRange, MemoryRole, Mesh, NeededCollective, OpenSize,
-    Processes, Rehearsal, Routine, RowPlace, Session, Settings, Sgd, Shard, Sharding, Stored, Temporaries,
-    computed_from, follow, nest_linalg, reached_data, show_assignments, show_backward, trainable,
+    Precision, Processes, Rehearsal, Routine, RowPlace, Session, Settings, Sgd, Shard, Sharding, Stored,
+    Temporaries, computed_from, follow, nest_linalg, reached_data, show_assignments, show_backward,
+    trainable,
 };
 pub use broadloom_spec as spec;
 pub use expr::{Builder, Expr, Operand};

@@ -8,7 +8,7 @@ mod stablehlo;
 use std::path::{Path, PathBuf};
 
 use broadloom::files::write_text;
-use broadloom::{Session, Settings};
+use broadloom::{Precision, Session, Settings};
 use broadloom_ide::{Analysis, Refusal, whole};
 use broadloom_lang::{Dim, Program};
 
@@ -16,6 +16,7 @@ use crate::console::Console;
 use crate::json;
 use crate::mesh::MeshArgs;
 use crate::output::{Output, Status};
+use crate::precision::precision;
 use crate::program::{ProgramArgs, overwrites, reason, shown_path, status, unusable};
 
 /// The arguments of `emit`.
@@ -36,6 +37,9 @@ pub struct Args {
     /// With `--stablehlo`: the routine to export, with its gradients and updates, instead of the forward pass
     #[arg(long, value_name = "NAME", requires = "stablehlo")]
     routine: Option<String>,
+    /// With `--stablehlo`: how exactly products of 32-bit floats are computed, `highest`, `high`, `default` or `bf16` (see below)
+    #[arg(long, value_name = "highest|high|default|bf16", requires = "stablehlo", value_parser = precision)]
+    precision: Option<Precision>,
     #[command(flatten)]
     mesh: MeshArgs,
     /// Each routine as a C file and a header; needs `-o`
@@ -64,7 +68,8 @@ Formats:
   --stablehlo
             a module for XLA, through JAX or directly. `@main` is the forward pass, as above, or with `--routine NAME` a
             whole routine, including gradients, updates and random numbers. The first line lists the routines. With `--mesh`
-            and `--shard`, arguments, results and intermediate tensors have Shardy annotations of their division over devices
+            and `--shard`, arguments, results and intermediate tensors have Shardy annotations of their division over devices.
+            `--precision` says how exactly XLA multiplies 32-bit floats, as `run --help` explains it
   --c       `NAME.c` and `NAME.h` for each routine, without other dependencies; the header explains how to call it
   --lean    the constraints of the program, the inferred shapes, and the theorem that the shapes satisfy the constraints for all
             sizes of the names in their ranges; `lake build` in the folder checks it, and so does `verification/check` of
@@ -127,7 +132,8 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
         _ if args.interface => Ok(interface::emit(&text)),
         (true, _, _) => mlir::emit(&mut analysis.program, args.routines),
         _ if args.stablehlo => {
-            stablehlo::emit(&mut analysis.program, args.routine.as_deref(), args.mesh.on().as_ref())
+            let how = (args.precision.unwrap_or_default(), args.mesh.on());
+            stablehlo::emit(&mut analysis.program, args.routine.as_deref(), (how.0, how.1.as_ref()))
         }
         (_, true, Some(folder)) => c(&mut analysis.program, folder),
         _ if args.lean => lean::emit(&mut analysis.program, &args.program.file, args.output.as_deref()),

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use broadloom::files::{check_writable, write_text};
-use broadloom::{Backend, Settings};
+use broadloom::{Backend, Precision, Settings};
 use broadloom_diagnostics::{Diagnostic, Severity, escaped};
 use broadloom_ide::{Analysis, Front, Text, arrays};
 use broadloom_lang::{Observer, Program, Repeated, RunOptions, codes};
@@ -20,6 +20,7 @@ use crate::mesh::MeshArgs;
 use crate::output::{Output, Status};
 use crate::plot::Curve;
 use crate::plot::svg::svg;
+use crate::precision::precision;
 use crate::processes::ProcessArgs;
 use crate::program::{ProgramArgs, overwrites, reason, shown_path, status, unusable};
 use crate::progress::Progress;
@@ -40,6 +41,9 @@ pub struct Args {
         hide_possible_values = true
     )]
     backend: WantedBackend,
+    /// How exactly XLA multiplies 32-bit floats: `highest` (the default), `high`, `default` or `bf16` (see below)
+    #[arg(long, value_name = "highest|high|default|bf16", value_parser = precision)]
+    precision: Option<Precision>,
     /// Number of threads (default: number of processors)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     threads: Option<u32>,
@@ -104,6 +108,14 @@ values from before. `--keep-going` continues instead.
 `--backend xla` runs routines as StableHLO modules on the devices that JAX has: CPU, GPU or TPU. It needs Python with JAX: `python3`,
 or the one that BROADLOOM_PYTHON names. `--mesh` and `--shard` divide the program over these devices, as `check --mesh` shows it. On
 a CPU, JAX simulates as many devices as the mesh has.
+
+`--precision` says how exactly XLA computes sums of products of 32-bit floats, which GPUs and TPUs do several times faster with short
+factors. Sums have 32 bits in any case, and so has everything else. On a Hopper GPU a product of two matrices errs by
+  highest   2e-6: all digits of the factors count, on every device
+  high      3e-4, as `default`; on TPUs it is between `highest` and `default`
+  default   3e-4: the GPU rounds factors to tf32, with 10 bits after the point; TPUs round to bf16; CPUs do not round
+  bf16      3e-3: factors are rounded to bf16, with 7 bits, on every device, in convolutions, too
+Products of 64-bit floats are exact with any of them, and those of `bf16` tensors are as fast with any of them.
 
 `--processes 2` divides the devices of the mesh among two processes on this machine. On several machines, run the same command on
 each, with `--process 0` on the first one and `--process 1` on the next; `--coordinator` is the name of the first machine, and a port
@@ -250,9 +262,14 @@ impl Args {
         if self.mesh.on().is_some() && backend != Backend::Xla {
             return Err("only XLA runs programs on several devices: write `--backend xla --mesh …`".into());
         }
+        if self.precision.is_some() && backend != Backend::Xla {
+            return Err("only XLA has a choice of precision: write `--backend xla --precision …`".into());
+        }
+        let precision = self.precision.unwrap_or_default();
         let threads = self.threads.map(|threads| threads as usize);
         let processes = self.processes.several();
-        let settings = Settings { backend, seed: self.seed, threads, processes, ..Settings::default() };
+        let seed = self.seed;
+        let settings = Settings { backend, seed, threads, precision, processes, ..Settings::default() };
         for name in self.data.iter().filter_map(|source| source.name.as_ref()) {
             if arrays::declared(program).all(|made| made.name != *name) {
                 let known: Vec<String> =

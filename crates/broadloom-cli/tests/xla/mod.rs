@@ -5,6 +5,7 @@
 
 mod matrices;
 mod mesh;
+mod precision;
 mod processes;
 
 use std::path::{Path, PathBuf};
@@ -35,7 +36,7 @@ fn keep_running() -> Result<(), String> {
     Ok(())
 }
 
-/// A trial for every example, every program of the tests, and every case of `mlir`.
+/// A trial for every example, every model, every program of the tests, and every case of `mlir`.
 pub fn trials() -> Vec<Trial> {
     let missing = std::env::var_os("BROADLOOM_PYTHON").is_none();
     if missing {
@@ -49,6 +50,9 @@ pub fn trials() -> Vec<Trial> {
     // Examples train with `adam`, which makes a step of a gradient that is 0 up to rounding: with long floats no such gradient is in the way.
     let of_examples = |file| trial("examples", Dtype::F64, file);
     let mut trials: Vec<Trial> = loom_files(&examples()).into_iter().map(of_examples).collect();
+    // Known models, as small as they are without weights.
+    let models = loom_files(&examples().join("models"));
+    trials.extend(models.into_iter().map(|file| trial("models", Dtype::F32, file)));
     trials.extend(loom_files(&programs()).into_iter().map(|file| trial("programs", Dtype::F32, file)));
     for (name, text) in crate::mlir::CASES {
         let run =
@@ -63,6 +67,7 @@ pub fn trials() -> Vec<Trial> {
     let sizes = || says_which_sizes().map_err(Failed::from);
     trials.push(Trial::test("xla::sizes", sizes).with_ignored_flag(missing));
     trials.extend(matrices::trials(missing));
+    trials.extend(precision::trials(missing));
     trials.extend(mesh::trials(missing));
     trials.extend(processes::trials(missing));
     trials
@@ -84,6 +89,19 @@ fn says_which_sizes() -> Result<(), String> {
 
 /// Programs with what MLIR has no operation for: they sort, or use functions that it does not have.
 const NOT_IN_MLIR: &[(&str, &str)] = &[
+(
+    // Products and convolutions of short floats, and a sum over turns that is rounded in the end alone.
+    "short",
+    "data x : 6, 8 | 3 as bf16 = normal(1)
+data h : 4 | 5, 2 as f16 = normal(1)
+let y = {v : ... -> 4 as bf16 = normal(1)} @ x
+let c = einsum(\"b | o<+d, i; d, i -> f => b | o, f\", h, {k : 3, 2 -> 3 as f16 = normal(1)})
+let z = x |> lstm(3)
+let l = mean(\"... | ... => |\", square(y)) + mean(\"... | ... => |\", square(c)) + mean(\"... | ... => |\", square(z))
+backward l
+print y, c, z, v.grad, k.grad
+",
+),
 (
     "averaged",
     "data x : 4, 8 | 3 = normal(1)

@@ -4,7 +4,7 @@ use broadloom_graph::lowering::{Face, Inferred, Leaf};
 use broadloom_graph::{Error, ErrorKind, Graph, StepId, Tensor};
 use broadloom_loops::BufferId;
 use broadloom_loops::mlir::{self, Function, Supplied};
-use broadloom_xla::{Module, Sharded};
+use broadloom_xla::{Module, Precision, Sharded};
 use rustc_hash::FxHashMap;
 
 use super::{Content, Layout, LowerOptions, Lowered, Lowering, Symbol};
@@ -24,16 +24,21 @@ pub(crate) fn module(
         .map_err(|refusal| Error::new(ErrorKind::Use, format!("this cannot be said in MLIR: {refusal}")))
 }
 
-/// Writes a lowered routine as a module of StableHLO, for the devices of a mesh if it is divided.
+/// Writes a lowered routine as a module of StableHLO, with products of some precision, for the devices of a mesh if it is divided.
 pub(crate) fn stablehlo(
     graph: &Graph,
     layout: &Layout,
     (name, lowered): (&str, &Lowered),
-    sharded: Option<&Sharded<'_>>,
+    (precision, sharded): (Precision, Option<&Sharded<'_>>),
     place: &dyn Fn(StepId) -> Option<String>,
 ) -> Result<Module, Error> {
-    let function = function(graph, layout, name, lowered, place);
-    broadloom_xla::module_on(&function, sharded).map_err(|refusal| {
+    let mut function = function(graph, layout, name, lowered, place);
+    if precision != Precision::default() {
+        function
+            .comment
+            .push(format!("Products of 32-bit floats have the precision `{}`.", precision.name()));
+    }
+    broadloom_xla::module_for(&function, precision, sharded).map_err(|refusal| {
         let message = format!("this cannot be said in StableHLO: {refusal}");
         let error = Error::new(ErrorKind::Use, message);
         match refusal.at.and_then(|at| lowered.steps.get(at)) {

@@ -11,6 +11,7 @@ use broadloom_graph::lowering::Face;
 use broadloom_graph::{Error, Graph};
 use broadloom_loops::Program;
 use broadloom_loops::reference::Stop;
+use broadloom_xla::Precision;
 
 use super::Session;
 use super::store::Store;
@@ -93,6 +94,11 @@ impl<'a> Work<'a> {
     /// The division over devices, if there is one.
     pub fn divided(&self) -> Option<&Divided> {
         self.session.divided.as_deref()
+    }
+
+    /// How exactly products are computed.
+    pub fn precision(&self) -> Precision {
+        self.session.settings.precision
     }
 
     /// The program, optimised for the sizes of the session.

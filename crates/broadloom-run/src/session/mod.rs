@@ -29,7 +29,7 @@ use broadloom_array::{Array, Dtype};
 use broadloom_graph::lowering::{Face, Inferred, Leaf};
 use broadloom_graph::{Error, ErrorKind, Graph, Remedy, StepId, Tensor};
 use broadloom_loops::Program;
-use broadloom_xla::Processes;
+use broadloom_xla::{Precision, Processes};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::lower::{Content, Layout, Lowered, Symbol, is_run_time_slice};
@@ -87,6 +87,9 @@ pub struct Settings {
     /// True if a run fails when any tensor has an element that is NaN. Costs time: every tensor is
     /// kept and inspected.
     pub guard: bool,
+    /// How exactly products are computed by XLA, and in [modules](Session::stablehlo) for it. Other backends compute all of them in the
+    /// type of their sums, and run nothing if it is not the usual one.
+    pub precision: Precision,
     /// The processes that share the devices of a [mesh](Session::set_division) if the backend is XLA; by default there is one.
     pub processes: Option<Processes>,
 }
@@ -100,6 +103,7 @@ impl Default for Settings {
             optimise: true,
             specialise: false,
             guard: false,
+            precision: Precision::default(),
             processes: None,
         }
     }

@@ -7,6 +7,7 @@ use broadloom_graph::lowering::{Face, Inferred, Leaf};
 use broadloom_graph::{Error, ErrorKind, Graph, Initial, Kind, Tensor};
 use broadloom_loops::optimise::{self, optimise};
 use broadloom_loops::{Array, Dtype, Program, Size, Storage};
+use broadloom_xla::Precision;
 
 use super::engine::{CompiledCode, DecidedBySizes, Work};
 use super::store::Store;
@@ -38,6 +39,13 @@ impl Session {
 
     /// The index of a routine among the prepared ones.
     pub(super) fn prepare(&mut self, routine: &Routine) -> Result<usize, Error> {
+        let precision = self.settings.precision;
+        if precision != Precision::default() && self.settings.backend != Backend::Xla {
+            let message = format!("only XLA computes products of the precision `{}`", precision.name());
+            let help =
+                "set `Backend::Xla`, or leave the precision of products as it is: other backends have one";
+            return Err(Error::new(ErrorKind::Use, message).with_help(help));
+        }
         if let Some(known) = self.prepared.find(routine, &self.sizes.now) {
             return Ok(known);
         }

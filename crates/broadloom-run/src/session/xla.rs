@@ -5,12 +5,12 @@ use std::sync::Arc;
 use broadloom_graph::{Error, ErrorKind, StepId};
 use broadloom_loops::reference::Stop;
 use broadloom_loops::{Buffer, BufferId, Storage};
-use broadloom_xla::{Argument, Compiled, Driver, Input, Module};
+use broadloom_xla::{Argument, Compiled, Driver, Input, Module, Precision};
 
 use super::bytes::{bytes, each};
 use super::engine::{CompiledCode, Engine, Ran, Work};
 use super::store::{Remote, Store};
-use super::{Session, Settings};
+use super::{Backend, Session, Settings};
 use crate::lower::stablehlo;
 use crate::routine::Routine;
 
@@ -49,7 +49,29 @@ impl Session {
         let lowered = self.lowered_for(&self.layout, routine, true)?;
         let divided = self.divided.as_deref();
         let sharded = divided.map(|divided| divided.sharded(&lowered));
-        Ok(stablehlo(&self.graph, &self.layout, (routine.name(), &lowered), sharded.as_ref(), place)?.text)
+        let how = (self.settings.precision, sharded.as_ref());
+        Ok(stablehlo(&self.graph, &self.layout, (routine.name(), &lowered), how, place)?.text)
+    }
+
+    /// Sets how exactly products are computed in modules that are written or run from now on.
+    ///
+    /// ```
+    /// use broadloom::{Graph, Precision, Routine, Session};
+    /// let mut g = Graph::new();
+    /// let (w, x) = (g.param_shaped("w", "... -> 2")?, g.data("x", "8 | 3")?);
+    /// let mut forward = Routine::new("forward");
+    /// forward.forward(g.compose(w, x)?);
+    /// let mut session = Session::new(g)?;
+    /// assert!(session.stablehlo(&forward)?.contains("precision = [HIGHEST, HIGHEST]"));
+    /// session.set_precision(Precision::Default);
+    /// assert!(session.stablehlo(&forward)?.contains("precision = [DEFAULT, DEFAULT]"));
+    /// # Ok::<(), broadloom::Error>(())
+    /// ```
+    pub fn set_precision(&mut self, precision: Precision) {
+        self.settings.precision = precision;
+        if self.settings.backend == Backend::Xla {
+            self.prepared.clear();
+        }
     }
 }
 
@@ -97,15 +119,21 @@ impl Engine for Xla {
         };
         let (name, divided) = (work.routine.name(), work.divided());
         let sharded = divided.map(|divided| divided.sharded(work.lowered));
-        let module =
-            stablehlo(work.graph(), work.layout(), (name, work.lowered), sharded.as_ref(), &|_| None)?;
+        let precision = work.precision();
+        let how = (precision, sharded.as_ref());
+        let module = stablehlo(work.graph(), work.layout(), (name, work.lowered), how, &|_| None)?;
         let devices = divided.map_or(1, |divided| divided.mesh.devices());
         let refused = |message: String| Error::run(format!("XLA does not take `{name}`: {message}"));
         let compiled = driver.compile(&module.text, devices).map_err(refused)?;
         let sizes = work.sizes_text();
         if !sizes.is_empty() {
-            notices
-                .push(format!("XLA compiled `{name}` at {sizes}; other sizes are compiled when they come"));
+            let products = match precision {
+                Precision::Highest => String::new(),
+                other => format!(", with products of the precision `{}`", other.name()),
+            };
+            notices.push(format!(
+                "XLA compiled `{name}` at {sizes}{products}; other sizes are compiled when they come"
+            ));
         }
         Ok(Box::new(Compilation { module, compiled, buffers: work.lowered.program.buffers.clone() }))
     }

@@ -31,7 +31,7 @@ impl Writer<'_> {
     /// The contents of a buffer that must have been written.
     pub fn content(&mut self, id: BufferId) -> Result<Tensor, String> {
         let buffer = self.program.buffer(id);
-        let (sizes, of) = (buffer.shape(), Element::Of(buffer.dtype));
+        let (sizes, of) = (buffer.shape(), Element::Of(self.dtype(id)));
         let tensor = match std::mem::replace(&mut self.contents[id.index()], Content::Nothing) {
             Content::Nothing => return Err(format!("`{}` is read before it is written", buffer.name)),
             Content::Splat(value) => self.text.splat(value, &sizes, of),
@@ -99,7 +99,7 @@ impl Writer<'_> {
         }
         let whole = Content::Tensor(self.content(id)?);
         let buffer = self.program.buffer(id);
-        let (sizes, of) = (buffer.shape(), Element::Of(buffer.dtype));
+        let (sizes, of) = (buffer.shape(), Element::Of(self.dtype(id)));
         Ok(Content::Tensor(self.stretch(&whole, (axis, start, end), &sizes, of)))
     }
 

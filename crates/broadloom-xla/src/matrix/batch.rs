@@ -233,7 +233,7 @@ impl Batch<'_> {
     fn contracted(&mut self, a: &Tensor, b: &Tensor, axes: (usize, usize)) -> Tensor {
         let batch: Vec<usize> = (0..self.rank()).collect();
         let (first, second) = ([self.rank() + axes.0], [self.rank() + axes.1]);
-        self.text.dot_general((a, b), (&batch, &batch), (&first, &second), Element::F64)
+        self.text.dot_general((a, b), (&batch, &batch), (&first, &second), (Element::F64, Element::F64))
     }
 
     /// `a b`.

@@ -1,15 +1,16 @@
 //! A program as a module of StableHLO.
 
+use broadloom::Precision;
 use broadloom_ide::Refusal;
 use broadloom_lang::{OnMesh, Program};
 
 use super::mlir::{readable, sizes_line, with_session};
 
-/// The forward pass, or a routine by its name, for the devices of a mesh if there is one.
+/// The forward pass, or a routine by its name, with products of some precision, for the devices of a mesh if there is one.
 pub(super) fn emit(
     program: &mut Program,
     routine: Option<&str>,
-    on: Option<&OnMesh>,
+    (precision, on): (Precision, Option<&OnMesh>),
 ) -> Result<String, Refusal> {
     let (forward, left_out) = program.forward();
     let mut all = if forward.is_empty() { Vec::new() } else { vec![forward] };
@@ -32,6 +33,7 @@ pub(super) fn emit(
     }
     let sharding = on.map(|on| program.sharding(on));
     let made = with_session(program, |session, place| {
+        session.set_precision(precision);
         if let Some(sharding) = &sharding {
             let divided = session.divide(&all, sharding)?;
             session.set_division(divided)?;
