@@ -52,7 +52,7 @@ pub use mesh::OnMesh;
 pub use notation::{left_out, named_axis};
 pub use observer::{Observer, Repeated};
 pub use position::{Counter, Position};
-pub use program::{Application, Asked, Definitions, Dim, Made, Options, Origin, Program, Written};
+pub use program::{Application, Asked, Definitions, Dim, Made, Options, Origin, Piped, Program, Written};
 pub use progress::{Progress, Step};
 pub use ready::{Available, Ready, diagnose};
 pub use run::{Ended, RunOptions, Way};
