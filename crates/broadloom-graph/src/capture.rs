@@ -220,6 +220,24 @@ impl Graph {
         }
         Ok(size)
     }
+
+    /// The sizes of several captured dimensions of the closed program, as shapes are written, by closing once. Changes nothing.
+    ///
+    /// ```
+    /// let mut g = broadloom::Graph::new();
+    /// g.dim("batch", 1..=64, 32)?;
+    /// let x = g.data("x", "batch | 3")?;
+    /// let both = g.einsum("b | i; b | i => b | i", &[x, x])?;
+    /// let sizes = [g.captured(both, "b")?, g.captured(both, "i")?];
+    /// assert_eq!(g.final_captured(&sizes)?, ["batch", "3"]);
+    /// # Ok::<(), broadloom::Error>(())
+    /// ```
+    pub fn final_captured(&mut self, captured: &[Captured]) -> Result<Vec<String>, Error> {
+        let shown = |extents: &Vec<Extent>| {
+            extents.iter().map(ToString::to_string).collect::<Vec<String>>().join(", ")
+        };
+        Ok(all_final_extents(self, captured)?.iter().map(shown).collect())
+    }
 }
 
 /// The sizes of the axes that were captured, once the program is closed.

@@ -1,11 +1,14 @@
-//! Changes that an editor offers at a place: advice that can be carried out, and shapes and sizes that can be stated.
+//! Changes that an editor offers at a place: advice that can be carried out, shapes and sizes that can be stated, functions that can be
+//! extracted.
 
+use broadloom::{Node, Tensor};
 use broadloom_diagnostics::{Diagnostic, Edit, Span};
 use broadloom_lang::syntax::lexer::lex;
 use broadloom_lang::syntax::token::{Keyword, TokenKind};
 
 use crate::analysis::{Analysis, Text};
-use crate::hints::hints_at;
+use crate::extract::{Extraction, extraction};
+use crate::hints::hints_of_names;
 use crate::names::{Binding, BindingKind, Bindings};
 use crate::references::applied;
 
@@ -18,6 +21,8 @@ pub struct Action {
     pub kind: ActionKind,
     /// The changes of the program's text.
     pub edits: Vec<Edit>,
+    /// The reason why it cannot be made here: there are no changes then.
+    pub disabled: Option<String>,
 }
 
 /// The most changes other than fixes that are offered at once: nobody reads through more.
@@ -30,6 +35,8 @@ pub enum ActionKind {
     Fix(usize),
     /// It states something that is inferred.
     State,
+    /// It makes a function of what is selected. The program computes the same.
+    Extract,
 }
 
 /// The kinds of actions that are asked for.
@@ -39,11 +46,13 @@ pub struct Wanted {
     pub fixes: bool,
     /// Changes of a program that may well be right.
     pub others: bool,
+    /// A function in place of what is selected.
+    pub extract: bool,
 }
 
 impl Wanted {
     /// Everything.
-    pub const ALL: Wanted = Wanted { fixes: true, others: true };
+    pub const ALL: Wanted = Wanted { fixes: true, others: true, extract: true };
 }
 
 /// The changes offered for a part of the program's text, from `start` to `end`. Fixes are those of the diagnostics. The
@@ -75,34 +84,69 @@ pub fn actions(
         others.truncate(MOST);
         found.extend(others);
     }
+    if wanted.extract && start < end {
+        found.extend(extraction(analysis, start, end).map(|Extraction { title, edits }| {
+            let (edits, disabled) = match edits {
+                Ok(edits) => (edits, None),
+                Err(reason) => (Vec::new(), Some(reason)),
+            };
+            Action { title, kind: ActionKind::Extract, edits, disabled }
+        }));
+    }
     found
 }
 
 /// The mistake that a change would be: the first message about the changed program that there are not now. None if the
-/// program has no more errors than before.
+/// program has no more errors than before. For a function that is extracted, the program has to compute the same, too.
 ///
 /// ```
-/// use broadloom_ide::{Analysis, Text, refused};
+/// use broadloom_ide::{ActionKind, Analysis, Text, refused};
 /// use broadloom_diagnostics::{Edit, Span};
 ///
 /// let analysis = Analysis::new(&Text::new("a.loom", "data x : 3\nlet y = x\n"));
 /// let at = |text: &str| Edit { span: Span::new(analysis.program.main, 16, 16), text: text.to_string() };
-/// assert_eq!(refused(&analysis, &[at(" : 3")]), None);
-/// assert!(refused(&analysis, &[at(" : 4")]).is_some());
+/// assert_eq!(refused(&analysis, ActionKind::State, &[at(" : 3")]), None);
+/// assert!(refused(&analysis, ActionKind::State, &[at(" : 4")]).is_some());
 /// ```
-pub fn refused(analysis: &Analysis, edits: &[Edit]) -> Option<String> {
+pub fn refused(analysis: &Analysis, kind: ActionKind, edits: &[Edit]) -> Option<String> {
     let text = applied(&analysis.text.text, edits);
-    let after = Analysis::new(&Text { text, ..analysis.text.clone() });
+    let mut after = Analysis::new(&Text { text, ..analysis.text.clone() });
     let errors = |analysis: &Analysis| {
         let all = analysis.diagnostics().iter().filter(|diagnostic| diagnostic.is_error());
         all.map(|diagnostic| diagnostic.message.clone()).collect::<Vec<String>>()
     };
-    let (before, after) = (errors(analysis), errors(&after));
-    if after.len() <= before.len() {
-        return None;
+    let (before, now) = (errors(analysis), errors(&after));
+    if now.len() > before.len() {
+        let new = now.iter().find(|message| !before.contains(message)).or(now.last());
+        return new.cloned();
     }
-    let new = after.iter().find(|message| !before.contains(message)).or(after.last());
-    new.cloned()
+    let is_other = kind == ActionKind::Extract && !computes_same(analysis, &mut after);
+    is_other.then(|| "the program would compute something else".to_string())
+}
+
+/// Returns true if two programs have the same graph: the same operations on the same tensors, with the same shapes.
+fn computes_same(a: &Analysis, b: &mut Analysis) -> bool {
+    let (mut one, other) = (a.program.graph.clone(), &mut b.program.graph);
+    let same_node = |tensor: Tensor| match (one.node(tensor), other.node(tensor)) {
+        (
+            Some(Node::Operation { name, operands, .. }),
+            Some(Node::Operation { name: other, operands: others, .. }),
+        ) => name == other && operands == others,
+        (Some(Node::Leaf { kind }), Some(Node::Leaf { kind: other })) => kind == other,
+        _ => false,
+    };
+    if one.len() != other.len() || !one.tensors().all(same_node) {
+        return false;
+    }
+    let known = one.tensors().all(|tensor| one.shape(tensor).to_string() == other.shape(tensor).to_string());
+    match (one.final_shapes(), other.final_shapes()) {
+        (Ok(one), Ok(other)) => a
+            .program
+            .graph
+            .tensors()
+            .all(|tensor| one.get(tensor).to_string() == other.get(tensor).to_string()),
+        _ => known,
+    }
 }
 
 /// Returns true if a span of the program touches a part of the text.
@@ -120,7 +164,12 @@ fn fixes(analysis: &Analysis, diagnostics: &[Diagnostic], start: u32, end: u32) 
             let is_own = fix.edits.iter().all(|edit| edit.span.source == analysis.program.main);
             if is_here && is_own {
                 let kind = ActionKind::Fix(at);
-                found.push(Action { title: fix.title.clone(), kind, edits: fix.edits.clone() });
+                found.push(Action {
+                    title: fix.title.clone(),
+                    kind,
+                    edits: fix.edits.clone(),
+                    disabled: None,
+                });
             }
         }
     }
@@ -130,12 +179,12 @@ fn fixes(analysis: &Analysis, diagnostics: &[Diagnostic], start: u32, end: u32) 
 /// Shapes that hints show, if they can be written as they are.
 fn stated_shapes(analysis: &mut Analysis, start: u32, end: u32) -> Vec<Action> {
     let mut found = Vec::new();
-    for hint in hints_at(analysis, |span| span.start <= end && start <= span.end) {
+    for hint in hints_of_names(analysis, |span| span.start <= end && start <= span.end) {
         let Some(shape) = hint.shape else { continue };
         let edit = Edit { span: hint.span.after(), text: format!(" : {shape}") };
         let name = analysis.sources().slice(hint.span);
         let title = format!("state the shape of `{name}`: {shape}");
-        found.push(Action { title, kind: ActionKind::State, edits: vec![edit] });
+        found.push(Action { title, kind: ActionKind::State, edits: vec![edit], disabled: None });
     }
     found
 }
@@ -169,7 +218,7 @@ fn stated_sizes(analysis: &Analysis, start: u32, end: u32) -> Vec<Action> {
             }
             let edit = below(text, binding.whole, &line);
             let title = format!("insert `{line}`");
-            found.push(Action { title, kind: ActionKind::State, edits: vec![edit] });
+            found.push(Action { title, kind: ActionKind::State, edits: vec![edit], disabled: None });
         }
     }
     found

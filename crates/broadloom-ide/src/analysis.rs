@@ -97,6 +97,23 @@ impl Analysis {
         analysis
     }
 
+    /// The same as [`edited`](Analysis::edited), unless `is_over` says that nobody needs the answer any more: then there is none. It is asked
+    /// between statements, and once it returns true, it has to go on doing so.
+    ///
+    /// ```
+    /// use broadloom_ide::{Analysis, Editing, Text};
+    ///
+    /// let (text, mut editing) = (Text::new("a.loom", "data x : 3\n"), Editing::default());
+    /// assert!(Analysis::edited_unless(&text, &mut editing, &|| true).is_none());
+    /// assert!(Analysis::edited_unless(&text, &mut editing, &|| false).is_some());
+    /// ```
+    pub fn edited_unless(text: &Text, editing: &mut Editing, is_over: &dyn Fn() -> bool) -> Option<Analysis> {
+        let program = editing.compile_unless(&text.name, &text.text, &text.options(None), is_over)?;
+        let mut analysis = Analysis::of(text, program, None);
+        analysis.program.settle();
+        Some(analysis)
+    }
+
     /// Reads a program, and leaves sizes open that are decided when it runs.
     pub fn open(text: &Text) -> Analysis {
         Analysis::read(text, None)

@@ -16,6 +16,7 @@ use crate::call::call_help;
 use crate::definition::library;
 use crate::names::{Binding, BindingKind, Bindings, comment_above};
 use crate::paths::path;
+use crate::spec_words::has_letters;
 
 /// The types of numbers.
 const TYPES: [&str; 10] = ["f32", "f64", "i32", "i64", "bf16", "f16", "bool", "u8", "i8", "i16"];
@@ -123,7 +124,7 @@ impl Written {
         }
         let place = Written::place(text, &lexed, rest.len() as u32, offset)?;
         // In a spec without commas every letter is a label of its own.
-        let is_complete = matches!(place, Where::Spec { text: span } if specs::has_letters(span.slice(text)));
+        let is_complete = matches!(place, Where::Spec { text: span } if has_letters(span.slice(text)));
         Some(Written { prefix: if is_complete { String::new() } else { prefix }, place })
     }
 

@@ -1,45 +1,48 @@
-//! Hints for an editor: shapes that are not written in the program, shown beside names.
+//! Hints for an editor: shapes and sizes that are not written in the program, shown beside names, in pipes and in specs.
 
-use broadloom::Tensor;
+use std::sync::Arc;
+
+use broadloom::{Shapes, Tensor};
 use broadloom_diagnostics::Span;
+use broadloom_lang::Program;
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 
 use crate::analysis::Analysis;
+use crate::labels::sizes_within;
 use crate::names::{BindingKind, Bindings};
+use crate::stages::stages;
+use crate::words::{different, listed};
 
-/// The most shapes of one name that are shown: a function makes its parameters again for each
-/// configuration.
-const SHAPES: usize = 3;
-
-/// A text beside a name.
+/// A text beside a name, a stage of a pipe or a spec.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Hint {
-    /// The line of the name, from 1.
+    /// The line on which it is shown, from 1.
     pub line: u32,
-    /// The column after the name, from 1 in characters: where the hint is shown.
+    /// The column behind what it is about, from 1 in characters: where it is shown.
     pub column: u32,
     /// The text that is shown: `: 784 -> 64`.
     pub text: String,
     /// The shape as it can be written after the name, if there is one shape and all of it is known.
     #[serde(skip)]
     pub shape: Option<String>,
-    /// The name.
+    /// The name, the pipe up to the stage, or the text of the spec.
     #[serde(skip)]
     pub span: Span,
 }
 
-/// The shapes of values, data, states and parameters that are named without a shape, in the order
-/// of the text. If the program has errors or is unfinished, they show what is known: `?` is a size,
-/// `...` any number of axes.
+/// The shapes of values, data, states and parameters that are named without a shape, those between the stages of pipes, and the
+/// sizes of the labels of specs, in the order of the text. If the program has errors or is unfinished, they show what is known:
+/// `?` is a size, `...` any number of axes.
 ///
 /// ```
 /// use broadloom_ide::{Analysis, Text, hints};
 ///
-/// let text = Text::new("layer.loom", "data x : 32 | 784\nlet y = {w} @ x + {b : 64}\n");
+/// let text = Text::new("layer.loom", "data x : 32 | 784\nlet y = {w} @ x + {b : 64}\nlet z = y |> linear(10) |> relu\n");
 /// let hints = hints(&mut Analysis::new(&text));
 /// let shown: Vec<_> = hints.iter().map(|hint| (hint.line, hint.column, hint.text.as_str())).collect();
-/// assert_eq!(shown, [(2, 6, ": 32 | 64"), (2, 11, ": 784 -> 64")]);
+/// let names = [(2, 6, ": 32 | 64"), (2, 11, ": 784 -> 64"), (3, 6, ": 32 | 10")];
+/// assert_eq!(shown, [names[0], names[1], names[2], (3, 24, ": 32 | 10")]);
 /// ```
 pub fn hints(analysis: &mut Analysis) -> Vec<Hint> {
     hints_within(analysis, 0, u32::MAX)
@@ -47,12 +50,41 @@ pub fn hints(analysis: &mut Analysis) -> Vec<Hint> {
 
 /// The [`hints`] that are shown between two offsets: those of a screen.
 pub fn hints_within(analysis: &mut Analysis, start: u32, end: u32) -> Vec<Hint> {
-    hints_at(analysis, |span| start <= span.end && span.end <= end)
+    let is_asked = |span: Span| start <= span.end && span.end <= end;
+    let mut found = hints_of_names(analysis, is_asked);
+    let shapes = Known::of(analysis);
+    let stages = stages(&analysis.program, |tensor| shapes.shape(&analysis.program, tensor), is_asked);
+    let stages = stages.into_iter().map(|(span, shapes)| (span, listed(&different(shapes.into_iter()))));
+    let mut others: Vec<(Span, String)> = stages.collect();
+    others.extend(sizes_within(analysis, start, end));
+    let source = analysis.sources().get(analysis.program.main);
+    found.extend(others.into_iter().map(|(span, text)| {
+        let (line, column) = source.position(span.end);
+        Hint { line, column, text: format!(": {text}"), shape: None, span }
+    }));
+    found.sort_by_key(|hint| (hint.span.end, hint.span.start));
+    found
 }
 
-/// The [`hints`] of names at places that are asked for.
-pub(crate) fn hints_at(analysis: &mut Analysis, is_asked: impl Fn(Span) -> bool) -> Vec<Hint> {
-    let shapes = if analysis.is_ok() { analysis.program.graph.final_shapes().ok() } else { None };
+/// The shapes of a program: final ones, or what is known if it has errors.
+struct Known(Option<Arc<Shapes>>);
+
+impl Known {
+    fn of(analysis: &mut Analysis) -> Known {
+        Known(if analysis.is_ok() { analysis.program.graph.final_shapes().ok() } else { None })
+    }
+
+    fn shape(&self, program: &Program, tensor: &Tensor) -> String {
+        match &self.0 {
+            Some(shapes) => shapes.get(*tensor).to_string(),
+            None => program.graph.shape(*tensor).to_string(),
+        }
+    }
+}
+
+/// The shapes beside names at places that are asked for.
+pub(crate) fn hints_of_names(analysis: &mut Analysis, is_asked: impl Fn(Span) -> bool) -> Vec<Hint> {
+    let shapes = Known::of(analysis);
     let program = &analysis.program;
     let source = program.sources.get(program.main);
     let mut made: FxHashMap<Span, Vec<Tensor>> = FxHashMap::default();
@@ -63,10 +95,7 @@ pub(crate) fn hints_at(analysis: &mut Analysis, is_asked: impl Fn(Span) -> bool)
     if made.is_empty() {
         return hints;
     }
-    let shape = |tensor: &Tensor| match &shapes {
-        Some(shapes) => shapes.get(*tensor).to_string(),
-        None => program.graph.shape(*tensor).to_string(),
-    };
+    let shape = |tensor: &Tensor| shapes.shape(program, tensor);
     for binding in Bindings::of(program.main, source.text(), &program.file, &program.names).all {
         let has_shape = matches!(
             binding.kind,
@@ -84,22 +113,4 @@ pub(crate) fn hints_at(analysis: &mut Analysis, is_asked: impl Fn(Span) -> bool)
     }
     hints.sort_by_key(|hint| hint.span);
     hints
-}
-
-/// The different shapes that a name has, each once.
-fn different(shapes: impl Iterator<Item = String>) -> Vec<String> {
-    let mut different: Vec<String> = Vec::new();
-    for shape in shapes {
-        if !different.contains(&shape) {
-            different.push(shape);
-        }
-    }
-    different
-}
-
-/// Several shapes in words.
-fn listed(different: &[String]) -> String {
-    let more = different.len().saturating_sub(SHAPES);
-    let rest = if more > 0 { format!(" or {more} others") } else { String::new() };
-    format!("{}{rest}", different[..different.len() - more].join(" or "))
 }

@@ -10,6 +10,7 @@ use crate::analysis::Analysis;
 use crate::builtin::builtin;
 use crate::check::{Checked, CheckedTensor, check};
 use crate::definition::Named;
+use crate::labels::{Label, label_at};
 use crate::names::{Binding, BindingKind, comment_above};
 use crate::place::Place;
 use crate::{Listing, dims, loops, range_text, signatures};
@@ -56,7 +57,7 @@ pub struct HoverTensor {
     pub loops: Option<String>,
 }
 
-/// The information about the name at an offset of the program's text.
+/// The information about the name at an offset of the program's text, or the label of a spec.
 ///
 /// ```
 /// use broadloom_ide::{Analysis, Text, hover};
@@ -71,7 +72,9 @@ pub struct HoverTensor {
 /// assert!(shapes.starts_with("linear(size = inferred)(x : ..b.. | ..i.. -> ..o..) -> ..b.. | ..i.. -> ..size.."));
 /// ```
 pub fn hover(analysis: &mut Analysis, offset: u32) -> Option<Hover> {
-    let Named { name, span, binding } = Named::find(analysis, offset)?;
+    let Some(Named { name, span, binding }) = Named::find(analysis, offset) else {
+        return label_at(analysis, offset).map(|label| of_label(analysis, label));
+    };
     let place = Place::new(analysis.sources(), span);
     let nothing = Hover {
         place,
@@ -108,6 +111,21 @@ pub fn hover(analysis: &mut Analysis, offset: u32) -> Option<Hover> {
             Hover { tensors: tensors(analysis, binding.span, path.as_deref()), ..nothing }
         }
     })
+}
+
+/// The information about a label of a spec.
+fn of_label(analysis: &Analysis, label: Label) -> Hover {
+    Hover {
+        place: Place::new(analysis.sources(), label.span),
+        signature: Some(format!("{} = {}", label.name, label.size)),
+        name: label.name,
+        kind: if label.is_row { "row of axes" } else { "label" },
+        shapes: None,
+        documentation: None,
+        tensors: Vec::new(),
+        facts: label.facts,
+        span: label.span,
+    }
 }
 
 /// The signature of a function that can be named where its file ends.

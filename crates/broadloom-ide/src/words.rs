@@ -34,6 +34,27 @@ pub fn bytes(bytes: u64) -> String {
     }
 }
 
+/// The most shapes or sizes of one name that are shown: a function makes its parameters again for each configuration.
+const MOST: usize = 3;
+
+/// The different shapes or sizes that a name has, each once.
+pub(crate) fn different(all: impl Iterator<Item = String>) -> Vec<String> {
+    let mut different: Vec<String> = Vec::new();
+    for each in all {
+        if !different.contains(&each) {
+            different.push(each);
+        }
+    }
+    different
+}
+
+/// Several shapes or sizes in words.
+pub(crate) fn listed(different: &[String]) -> String {
+    let more = different.len().saturating_sub(MOST);
+    let rest = if more > 0 { format!(" or {more} others") } else { String::new() };
+    format!("{}{rest}", different[..different.len() - more].join(" or "))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -4,6 +4,7 @@
 mod answers;
 mod editing;
 mod edits;
+mod extracting;
 mod fixes;
 mod interfaces;
 mod robust;

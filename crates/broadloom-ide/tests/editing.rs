@@ -51,7 +51,191 @@ fn hints_say_what_nobody_writes() {
         expect![[r#"
             2:29: 784 -> 64 or 64 -> 10
             3:6: 32 | 10
+            3:23: 32 | 64
             4:9: ()
+        "#]],
+    );
+}
+
+/// Behind a stage that changes the shape, and behind each of a pipe that is broken into lines; not where a name follows.
+#[test]
+fn hints_inside_of_pipes() {
+    hinted(
+        "data x : 32 | 784\nlet y = x |> linear(64) |> relu |> linear(10)\n",
+        expect![[r#"
+        2:6: 32 | 10
+        2:24: 32 | 64
+    "#]],
+    );
+    hinted(
+        "data x : 32 | 784\nlet y = x\n  |> linear(64)  # wide\n  |> relu\n  |> linear(10)\nprint x |> linear(3) |> relu\n",
+        expect![[r#"
+            2:6: 32 | 10
+            3:16: 32 | 64
+            4:10: 32 | 64
+            6:21: 32 | 3
+        "#]],
+    );
+    // Bodies of functions have no name for their value, and may be applied to different shapes.
+    hinted(
+        "data x : 32 | 784\ndef net(size)(x) = x |> linear(size) |> relu |> linear(10)\nlet y = x |> net(5)\nlet z = x |> net(6) |> net(7)\n",
+        expect![[r#"
+            2:37: 32 | 5 or 32 | 6 or 32 | 7
+            2:59: 32 | 10
+            3:6: 32 | 10
+            4:6: 32 | 10
+            4:20: 32 | 10
+        "#]],
+    );
+    // What stands before a mistake is known.
+    hinted(
+        "data x : 32 | 784\nlet y = x |> linear(64) |> nobody |> linear(10)\n",
+        expect![[r#"
+        2:24: 32 | 64
+    "#]],
+    );
+    hinted("data x : 32 | 784\nlet y = x |> linear(64) |>\n", expect![[""]]);
+}
+
+#[test]
+fn hints_inside_of_specs() {
+    hinted(
+        "data a : 3, 4\ndata b : 4, 5\nlet c = einsum(\"ij; jk => ik\", a, b)\n",
+        expect![[r#"
+        3:6: 3, 5
+        3:30: i=3, j=4, k=5
+    "#]],
+    );
+    hinted(
+        "dim batch in 1..64 = 32\ndata x : batch | 9\nlet n = 2\nlet y = einsum(\"b | {n}*o<+k; k => b | o\", x, {w : 3})\n",
+        expect![[r#"
+            4:6: batch | 4
+            4:42: b=batch, o=4, k=3
+        "#]],
+    );
+    // A function that is applied to different shapes; a spec that is given to the library; sums inside of each other.
+    hinted(
+        "data x : 4 | 6\ndef f(x) = sum(\"... | i => ... |\", x)\nlet y = f(x) + f({w : 7})\nlet z = softmax(\"... | v\")(x)\nlet t = sum(\"i => \", sum(\"b | i => i\", x))\n",
+        expect![[r#"
+            2:34: i=6 or 7
+            3:6: 4 |
+            4:6: 4 | 6
+            4:26: v=6
+            5:6: ()
+            5:20: i=6
+            5:38: b=4, i=6
+        "#]],
+    );
+    hinted(
+        "data x : 4 | 6\nlet y = einsum(\"i -> h; b | i => b | h\", {w}, x) + nobody\nlet z = einsum(\"i; i\", x)\n",
+        expect![[r#"
+            2:40: i=6, h=?, b=4
+            2:44: 6 -> ?
+        "#]],
+    );
+}
+
+#[test]
+fn hovers_of_labels() {
+    let text = "data a : 3, 4\ndata b : 4, 5\nlet c = einsum(\"ij; jk => ik\", a, b)\n";
+    told(
+        &text.replace("ij;", "i▮j;"),
+        expect![[r#"
+        ```loom
+        j = 4
+        ```
+
+        It stands in `a` and `b`, and not in the result: values along it are combined.
+
+        It comes from
+
+        - output axis 2 of `a`, declared `3, 4` (line 1)
+        - `c`: the output of `a` is `ij` (line 3)
+    "#]],
+    );
+    told(
+        &text.replace("=> ik", "=> ▮ik"),
+        expect![[r#"
+        ```loom
+        i = 3
+        ```
+
+        It stands in `a` and in the result.
+
+        It comes from
+
+        - output axis 1 of `a`, declared `3, 4` (line 1)
+        - `c`: the output of `a` is `ij` (line 3)
+    "#]],
+    );
+    told(
+        &text.replace("; jk", ";▮ jk"),
+        expect![[r#"
+        nothing
+    "#]],
+    );
+    told(
+        "data x : 8 | 6\nlet y = einsum(\"i -> ▮h; ... | i => ... | h\", {w}, x)\nlet z = y + {b : 10}\n",
+        expect![[r#"
+            ```loom
+            h = 10
+            ```
+
+            It stands in `w` and in the result.
+
+            It was chosen:
+
+            - the output axis of `b`, declared `10` (line 3)
+            - `z`: the output of `b` goes into its output; the output of `y` goes into its output (line 3)
+            - closing: `y` takes the size of what it is used with (line 2)
+        "#]],
+    );
+    told(
+        "let n = 2\ndata x : 9\nlet y = einsum(\"{n}*out▮<+kernel; kernel => out\", x, {w : 3})\n",
+        expect![[r#"
+            ```loom
+            out = 4
+            ```
+
+            It stands in `x` and in the result.
+
+            It comes from
+
+            - the output axis of `w`, declared `3` (line 3)
+            - `y`: the output of `w` is `kernel` (line 3)
+            - the output axis of `x`, declared `9` (line 2)
+            - `y`: the output of `x` is `2*out<+kernel`; axis `2*out<+kernel` is 9 with out = 4, kernel = 3 (line 3)
+        "#]],
+    );
+    told(
+        "data x : 8 | 6, 7\nlet y = sum(\"... | ..▮r.. => ... |\", x)\n",
+        expect![[r#"
+            ```loom
+            ..r.. = 6, 7
+            ```
+        "#]],
+    );
+    told(
+        "data x : 8 | 6, 7\nlet y = softmax(\"... | t, ▮v\")(x)\n",
+        expect![[r#"
+            ```loom
+            v = 7
+            ```
+
+            It comes from
+
+            - output axis 2 of `x`, declared `8 | 6, 7` (line 1)
+            - `max("... | t, v => ... | 0, 0", x)`: the output of `x` is `t, v` (line 2)
+        "#]],
+    );
+    told(
+        "data x : 8 | 6, 7\nlet y = sum(\"b | i, ▮j => j\", x) + nobody\n",
+        expect![[r#"
+            ```loom
+            j = 7
+            ```
+
+            It stands in `x` and in the result.
         "#]],
     );
 }

@@ -73,8 +73,31 @@ impl Program {
     /// was tried.
     pub(crate) fn of(eval: Eval<'_>, options: &Options) -> Program {
         let mut program = Program::as_read(eval, options);
-        crate::remedies::find(&mut program, options);
-        program.look_at_messages();
+        program.advise(options);
         program
+    }
+
+    /// The same, unless nobody needs it any more.
+    pub(crate) fn of_unless(
+        eval: Eval<'_>,
+        options: &Options,
+        is_over: &dyn Fn() -> bool,
+    ) -> Option<Program> {
+        let (mut program, loads) = Program::shaped(eval, options);
+        if is_over() {
+            return None;
+        }
+        program.look_at_all(loads, options);
+        if is_over() {
+            return None;
+        }
+        program.advise(options);
+        Some(program)
+    }
+
+    /// Adds advice that has to be tried.
+    fn advise(&mut self, options: &Options) {
+        crate::remedies::find(self, options);
+        self.look_at_messages();
     }
 }

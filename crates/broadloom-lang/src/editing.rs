@@ -40,6 +40,43 @@ pub struct Editing {
 impl Editing {
     /// Reads a program, as [`compile`](crate::compile) does.
     pub fn compile(&mut self, name: &str, text: &str, options: &Options) -> Program {
+        let eval = self.evaluated(name, text, options, None);
+        Program::of(eval, options)
+    }
+
+    /// The same, unless it is to be given up, because nobody needs the program any more: then there is none, and the next check begins
+    /// as if this one had not been. `is_over` is asked between statements and between what follows them; once it returns
+    /// true, it has to go on doing so.
+    ///
+    /// ```
+    /// use broadloom_lang::{Editing, Options};
+    ///
+    /// let (mut editing, options) = (Editing::default(), Options::default());
+    /// assert!(editing.compile_unless("a.loom", "data x : 3\n", &options, &|| true).is_none());
+    /// assert!(editing.compile_unless("a.loom", "data x : 3\n", &options, &|| false).is_some());
+    /// ```
+    pub fn compile_unless(
+        &mut self,
+        name: &str,
+        text: &str,
+        options: &Options,
+        is_over: &dyn Fn() -> bool,
+    ) -> Option<Program> {
+        let eval = self.evaluated(name, text, options, Some(is_over));
+        if eval.is_given_up || is_over() {
+            return None;
+        }
+        Program::of_unless(eval, options, is_over)
+    }
+
+    /// Evaluates a program, from the checkpoint on if it is before what was edited.
+    fn evaluated<'o>(
+        &mut self,
+        name: &str,
+        text: &str,
+        options: &'o Options,
+        is_over: Option<&'o dyn Fn() -> bool>,
+    ) -> Eval<'o> {
         let is_first = self.text.is_empty();
         let changed = common(self.text.as_bytes(), text.as_bytes());
         self.text.clear();
@@ -60,6 +97,7 @@ impl Editing {
             let read_whole = eval.read(name, text);
             (eval, read_whole)
         });
+        eval.is_over = is_over;
         self.reused = first;
         (eval.loaded, eval.looked) =
             (Some(std::mem::take(&mut self.loaded)), Some(std::mem::take(&mut self.looked)));
@@ -69,12 +107,16 @@ impl Editing {
         if made.is_some() {
             self.kept = made;
         }
-        eval.finish(read_whole);
+        if !eval.is_given_up {
+            eval.finish(read_whole);
+        }
         (self.loaded, self.looked) =
             (eval.loaded.take().unwrap_or_default(), eval.looked.take().unwrap_or_default());
-        self.loaded.next(&eval.data_files);
-        self.looked.next();
-        Program::of(eval, options)
+        if !eval.is_given_up {
+            self.loaded.next(&eval.data_files);
+            self.looked.next();
+        }
+        eval
     }
 
     /// The number of statements that the last check did not evaluate again.

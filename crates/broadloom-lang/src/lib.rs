@@ -53,7 +53,7 @@ pub use notation::{left_out, named_axis};
 pub use observer::{Observer, Repeated};
 pub use position::{Counter, Position};
 pub use program::{
-    Application, Asked, Definitions, Dim, NamedTensor, Options, Origin, Origins, Program, Written,
+    Application, Asked, Definitions, Dim, NamedTensor, Options, Origin, Origins, Piped, Program, Written,
 };
 pub use progress::{Progress, Step};
 pub use ready::{Available, Ready, diagnose};

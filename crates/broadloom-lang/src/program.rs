@@ -65,6 +65,8 @@ pub struct Program {
     pub applications: Vec<Application>,
     /// The specs that the program itself writes.
     pub specs: Vec<Written>,
+    /// The tensors that pipes pass on, in the order in which they were made.
+    pub piped: Vec<Piped>,
     /// Its names.
     pub names: Names,
     /// Its syntax tree, in these names.
@@ -90,6 +92,17 @@ pub struct NamedTensor {
     pub span: Span,
     /// The number of functions inside which it was made.
     pub level: usize,
+}
+
+/// A tensor that a stage of a pipe has made, `x |> f` in `x |> f |> g`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Piped {
+    /// The pipe up to this stage.
+    pub span: Span,
+    /// The tensor before the stage, if it is one.
+    pub before: Option<Tensor>,
+    /// The tensor behind it.
+    pub after: Tensor,
 }
 
 /// A size with a name. With a range it is decided when the program runs, as long as nothing in the

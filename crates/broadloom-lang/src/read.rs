@@ -12,19 +12,24 @@ impl Program {
     /// The program that an evaluation has made, without advice that has to be tried.
     pub(crate) fn as_read(eval: Eval<'_>, options: &Options) -> Program {
         let (mut program, loads) = Program::shaped(eval, options);
+        program.look_at_all(loads, options);
+        program
+    }
+
+    /// Finds what needs shapes.
+    pub(crate) fn look_at_all(&mut self, loads: Vec<Load>, options: &Options) {
         if options.until.is_none() {
-            program.look_at_numbers();
-            program.look_at_bits();
-            program.look_at_weights(loads, options.load.as_deref());
-            program.look_at_streams();
-            program.rehearse();
+            self.look_at_numbers();
+            self.look_at_bits();
+            self.look_at_weights(loads, options.load.as_deref());
+            self.look_at_streams();
+            self.rehearse();
         }
-        program.look_at_dims();
+        self.look_at_dims();
         // In the order of the text, independent of the phase that found them.
-        program.diagnostics.sort_by_key(|diagnostic| {
+        self.diagnostics.sort_by_key(|diagnostic| {
             diagnostic.primary().map(|label| (label.span.source, label.span.start))
         });
-        program
     }
 
     /// The program that an evaluation has made, with its shapes, and the weights that it loads.
@@ -67,6 +72,7 @@ impl Program {
             origins: eval.origins,
             applications,
             specs: eval.specs,
+            piped: eval.piped,
             names: eval.names,
             file: eval.own_file,
             weights: Weights::default(),

@@ -17,7 +17,8 @@ pub(crate) fn capabilities(encoding: Encoding) -> ServerCapabilities {
         change: Some(TextDocumentSyncKind::Incremental),
         ..TextDocumentSyncOptions::default()
     };
-    let kinds = vec![CodeActionKind::QuickFix, CodeActionKind::RefactorRewrite];
+    let kinds =
+        vec![CodeActionKind::QuickFix, CodeActionKind::RefactorRewrite, CodeActionKind::RefactorExtract];
     ServerCapabilities {
         position_encoding: Some(encoding.kind()),
         text_document_sync: Some(sync.into()),

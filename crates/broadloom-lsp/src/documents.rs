@@ -107,8 +107,17 @@ impl Document {
         self.analysis.is_some()
     }
 
-    /// The program, read anew if it was edited.
-    pub fn analysis(&mut self, unsaved: &BTreeMap<PathBuf, String>) -> &mut Analysis {
+    /// The program as it was read, if nothing has been edited since.
+    pub fn known(&mut self) -> Option<&mut Analysis> {
+        self.analysis.as_deref_mut()
+    }
+
+    /// The program, read anew if it was edited; None if reading it was given up, because nobody needs it any more.
+    pub fn analysis(
+        &mut self,
+        unsaved: &BTreeMap<PathBuf, String>,
+        is_over: &dyn Fn() -> bool,
+    ) -> Option<&mut Analysis> {
         let text = || Text {
             folder: self
                 .path
@@ -119,15 +128,24 @@ impl Document {
             unsaved: unsaved.clone(),
             ..Text::new(name(&self.uri), self.source.text())
         };
-        let editing = &mut self.editing;
-        self.analysis.get_or_insert_with(|| Box::new(Analysis::edited(&text(), editing)))
+        if self.analysis.is_none() {
+            self.analysis = Analysis::edited_unless(&text(), &mut self.editing, is_over).map(Box::new);
+        }
+        self.known()
     }
 
-    /// The mistakes and warnings of the program.
-    pub fn diagnostics(&mut self, unsaved: &BTreeMap<PathBuf, String>) -> &[Diagnostic] {
+    /// The mistakes and warnings of the program; None if they are not needed any more.
+    pub fn diagnostics(
+        &mut self,
+        unsaved: &BTreeMap<PathBuf, String>,
+        is_over: &dyn Fn() -> bool,
+    ) -> Option<&[Diagnostic]> {
         if self.diagnostics.is_none() {
             let found = match self.language {
-                Language::Loom => broadloom_ide::diagnostics(self.analysis(unsaved)),
+                Language::Loom => {
+                    let analysis = self.analysis(unsaved, is_over).filter(|_| !is_over())?;
+                    broadloom_ide::diagnostics(analysis)
+                }
                 Language::Rows => {
                     let options = broadloom_rows::solve::SolveOptions::default();
                     broadloom_rows::solve::solve(self.source.name(), self.source.text(), &options).diagnostics
@@ -135,7 +153,7 @@ impl Document {
             };
             self.diagnostics = Some(found);
         }
-        self.diagnostics.as_deref().unwrap_or_default()
+        self.diagnostics.as_deref()
     }
 }
 

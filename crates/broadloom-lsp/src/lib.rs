@@ -18,6 +18,7 @@ mod capabilities;
 mod dispatch;
 mod documents;
 mod folders;
+mod inbox;
 mod library;
 mod position;
 mod server;

@@ -1,6 +1,5 @@
 //! The loop of the server: messages in, answers out.
 
-use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use gen_lsp_types::{
@@ -15,6 +14,7 @@ use crate::answers::diagnostics;
 use crate::capabilities::capabilities;
 use crate::dispatch::dispatch;
 use crate::documents::Document;
+use crate::inbox::{Inbox, address};
 use crate::position::Encoding;
 use crate::uri;
 use crate::world::{World, failed};
@@ -33,13 +33,8 @@ const WATCHED: [&str; 3] = ["**/*.loom", "**/*.loomi", "**/*.{npy,npz,safetensor
 
 /// Serves an editor until it leaves.
 pub fn serve(connection: &Connection) -> Ended {
-    let mut server = Server {
-        connection,
-        world: World::default(),
-        queue: VecDeque::new(),
-        state: State::New,
-        watches: false,
-    };
+    let mut server =
+        Server { connection, world: World::new(Inbox::of(connection)), state: State::New, watches: false };
     while let Some(message) = server.next() {
         match message {
             Message::Request(request) => server.request(request),
@@ -63,8 +58,6 @@ enum State {
 struct Server<'c> {
     connection: &'c Connection,
     world: World,
-    /// Messages that have arrived and wait.
-    queue: VecDeque<Message>,
     state: State,
     /// True if the editor can watch files, and has not been asked to yet.
     watches: bool,
@@ -74,11 +67,11 @@ impl Server<'_> {
     /// The next message; None if the editor has left. While there is none, documents are checked.
     fn next(&mut self) -> Option<Message> {
         loop {
-            self.queue.extend(self.connection.receiver.try_iter());
-            if let Some(message) = self.queue.pop_front() {
+            if let Some(message) = self.world.inbox.next() {
                 return Some(message);
             }
-            if !self.check_one() && !self.world.documents.values_mut().any(Document::prepare) {
+            let is_ending = self.state == State::ShutDown;
+            if is_ending || !self.check_one() && !self.world.documents.values_mut().any(Document::prepare) {
                 return self.connection.receiver.recv().ok();
             }
         }
@@ -90,8 +83,10 @@ impl Server<'_> {
             self.world.documents.values().filter(|document| document.is_due).map(|document| &document.uri);
         let Some(uri) = due.min_by(|a, b| a.as_ref().cmp(b.as_ref())).cloned() else { return false };
         let found = self.guarded(&uri, |world| diagnostics::published(world, &uri));
+        // A check that was given up, because an edit waits, is due after it.
+        let is_given_up = matches!(&found, Err(error) if error.code == ErrorCode::ContentModified as i32);
         if let Ok(document) = self.world.document(&uri) {
-            document.is_due = false;
+            document.is_due = is_given_up;
         }
         if let Ok(params) = found {
             self.publish(params);
@@ -139,41 +134,25 @@ impl Server<'_> {
                 self.state = State::ShutDown;
                 return self.send(Message::Response(Response::new_ok(id, Value::Null)));
             }
-            (State::Running, _) => self.overtaken(&request),
+            (State::Running, _) => {
+                let uri = address(&request.params);
+                self.world.inbox.overtaken(uri.as_ref(), Some(&id))
+            }
         };
         let answer = match refused {
             Some((code, message)) => Err(failed(code, message)),
             None => {
                 let uri = address(&request.params).unwrap_or_else(|| Uri::from(""));
-                self.guarded(&uri, |world| dispatch(world, request))
+                self.world.request = Some(id.clone());
+                let answer = self.guarded(&uri, |world| dispatch(world, request));
+                self.world.request = None;
+                answer
             }
         };
         self.send(Message::Response(match answer {
             Ok(result) => Response::new_ok(id, result),
             Err(error) => Response::new_err(id, error.code, error.message),
         }));
-    }
-
-    /// The reason why a request need not be answered: a later message cancels it, or edits its document.
-    fn overtaken(&mut self, request: &Request) -> Option<(ErrorCode, &'static str)> {
-        self.queue.extend(self.connection.receiver.try_iter());
-        let uri = address(&request.params);
-        self.queue.iter().find_map(|message| {
-            let Message::Notification(later) = message else { return None };
-            match LspNotificationMethod::from(later.method.as_str()) {
-                LspNotificationMethod::CancelRequest
-                    if cancelled(&later.params) == Some(request.id.clone()) =>
-                {
-                    Some((ErrorCode::RequestCanceled, "the request was cancelled"))
-                }
-                LspNotificationMethod::TextDocumentDidChange
-                    if uri.is_some() && address(&later.params) == uri =>
-                {
-                    Some((ErrorCode::ContentModified, "the document was edited in the meantime"))
-                }
-                _ => None,
-            }
-        })
     }
 
     fn initialize(&mut self, request: Request) {
@@ -195,6 +174,7 @@ impl Server<'_> {
         let resolved = actions.and_then(|actions| actions.resolve_support.as_ref());
         self.world.resolves_actions =
             resolved.is_some_and(|resolved| resolved.properties.iter().any(|property| property == "edit"));
+        self.world.shows_disabled = actions.is_some_and(|actions| actions.disabled_support == Some(true));
         let version = Some(env!("CARGO_PKG_VERSION").to_string());
         let result = InitializeResult {
             capabilities: capabilities(self.world.encoding),
@@ -274,21 +254,6 @@ impl Server<'_> {
         let path = document.path.clone();
         self.world.forget_importers(path.as_deref());
     }
-}
-
-/// The document that a message is about.
-fn address(params: &Value) -> Option<Uri> {
-    let uri = params.pointer("/textDocument/uri").or_else(|| params.pointer("/item/uri"));
-    // An action that was chosen.
-    let uri = uri.or_else(|| params.pointer("/data/uri"))?;
-    uri.as_str().map(Uri::from)
-}
-
-/// The request that a notification cancels.
-fn cancelled(params: &Value) -> Option<RequestId> {
-    let id = params.get("id")?;
-    let number = id.as_i64().and_then(|number| i32::try_from(number).ok()).map(RequestId::from);
-    number.or_else(|| id.as_str().map(|text| RequestId::from(text.to_string())))
 }
 
 /// The folders that are open in the editor.

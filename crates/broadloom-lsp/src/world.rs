@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 use broadloom_diagnostics::{Diagnostic, Source, Span};
 use broadloom_ide::Analysis;
 use gen_lsp_types::{Location, Position, Range, TextDocumentPositionParams, TextEdit, Uri, WorkspaceEdit};
-use lsp_server::{ErrorCode, ResponseError};
+use lsp_server::{ErrorCode, RequestId, ResponseError};
 
 use crate::documents::{Document, Language};
 use crate::folders::{MOST_FILES, programs};
+use crate::inbox::Inbox;
 use crate::library::Library;
 use crate::position::Encoding;
 use crate::uri;
@@ -26,6 +27,12 @@ pub(crate) struct World {
     pub roots: Vec<PathBuf>,
     /// True if the editor asks for the changes of an action when it is chosen.
     pub resolves_actions: bool,
+    /// True if the editor shows actions that cannot be chosen, with the reason.
+    pub shows_disabled: bool,
+    /// The messages that wait: one of them may say that an answer is not needed any more.
+    pub inbox: Inbox,
+    /// The request that is being answered.
+    pub request: Option<RequestId>,
     library: Library,
 }
 
@@ -42,6 +49,10 @@ pub(crate) fn failed(code: ErrorCode, message: impl Into<String>) -> ResponseErr
 }
 
 impl World {
+    pub fn new(inbox: Inbox) -> World {
+        World { inbox, ..World::default() }
+    }
+
     /// An open document.
     pub fn document(&mut self, uri: &Uri) -> Answer<&mut Document> {
         let unknown = || failed(ErrorCode::InvalidParams, format!("{uri} is not open"));
@@ -58,9 +69,28 @@ impl World {
     /// A program that is open; None if the document is something else.
     pub fn program(&mut self, uri: &Uri) -> Answer<Option<&mut Analysis>> {
         // Texts of other documents are only looked at if the program is read.
-        let unsaved = if self.document(uri)?.is_read() { BTreeMap::new() } else { self.unsaved(uri) };
         let document = self.document(uri)?;
-        Ok((document.language == Language::Loom).then(|| document.analysis(&unsaved)))
+        if document.language != Language::Loom {
+            return Ok(None);
+        }
+        if !document.is_read() {
+            let unsaved = self.unsaved(uri);
+            let is_over = self.inbox.watch(uri, self.request.as_ref());
+            let read = self.documents.get_mut(uri).and_then(|document| document.analysis(&unsaved, &is_over));
+            if read.is_none() {
+                return Err(self.overtaken(uri));
+            }
+        }
+        Ok(self.document(uri)?.known())
+    }
+
+    /// The refusal of a request that is not needed any more.
+    fn overtaken(&self, uri: &Uri) -> ResponseError {
+        let (code, message) = self
+            .inbox
+            .overtaken(Some(uri), self.request.as_ref())
+            .unwrap_or((ErrorCode::ContentModified, "the document was closed in the meantime"));
+        failed(code, message)
     }
 
     /// The text of an open program; None if the document is something else.
@@ -72,7 +102,12 @@ impl World {
     /// The diagnostics of an open document.
     pub fn diagnostics(&mut self, uri: &Uri) -> Answer<Vec<Diagnostic>> {
         let unsaved = if self.document(uri)?.is_read() { BTreeMap::new() } else { self.unsaved(uri) };
-        Ok(self.document(uri)?.diagnostics(&unsaved).to_vec())
+        let is_over = self.inbox.watch(uri, self.request.as_ref());
+        let document = self.documents.get_mut(uri);
+        match document.and_then(|document| document.diagnostics(&unsaved, &is_over)) {
+            Some(found) => Ok(found.to_vec()),
+            None => Err(self.overtaken(uri)),
+        }
     }
 
     /// The offset of a place in an open document.
@@ -118,11 +153,9 @@ impl World {
     pub fn location(&mut self, program: &Uri, span: Span) -> Answer<Option<Location>> {
         let encoding = self.encoding;
         self.program(program)?;
-        let document = match self.documents.get_mut(program) {
-            Some(document) if document.language == Language::Loom => document,
-            _ => return Ok(Some(Location { uri: program.clone(), range: self.range_of(program, span)? })),
+        let Some(analysis) = self.documents.get_mut(program).and_then(Document::known) else {
+            return Ok(Some(Location { uri: program.clone(), range: self.range_of(program, span)? }));
         };
-        let analysis = document.analysis(&BTreeMap::new());
         let main = analysis.program.main;
         let range = encoding.range(analysis.sources().get(span.source), span);
         let file = match analysis.program.file(span.source) {

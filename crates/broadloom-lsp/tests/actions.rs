@@ -70,3 +70,40 @@ fn a_selection_of_everything() {
     let found = offered(&mut client, (0, 100), json!({ "diagnostics": [] }));
     assert!(found.len() == 3 && found.iter().all(|each| each["edit"].is_object()), "{found:?}");
 }
+
+/// The actions of a kind that are offered for a part of a line.
+fn selected(client: &mut Client, line: u32, columns: (u32, u32)) -> Vec<Value> {
+    let at = |column: u32| json!({ "line": line, "character": column });
+    let range = json!({ "start": at(columns.0), "end": at(columns.1) });
+    let context = json!({ "diagnostics": [], "only": ["refactor.extract"] });
+    let all = client.about("textDocument/codeAction", json!({ "range": range, "context": context }));
+    all.expect("actions").as_array().cloned().unwrap_or_default()
+}
+
+/// A selection becomes a function, or the reason why it cannot is shown where editors can show it.
+#[test]
+fn functions_are_extracted() {
+    let text = "data x : 3\nlet y = {w : 3} * x\nlet z = relu(x + y) * w\n";
+    let action =
+        json!({ "codeAction": { "disabledSupport": true, "resolveSupport": { "properties": ["edit"] } } });
+    let mut client = Client::in_folder("utf-8", json!({ "textDocument": action }), Value::Null);
+    client.open(DOCUMENT, text);
+    let found = selected(&mut client, 2, (8, 19));
+    assert_eq!((found.len(), &found[0]["kind"]), (1, &json!("refactor.extract")), "{found:?}");
+    let resolved = client.ask("codeAction/resolve", found[0].clone()).expect("an edit");
+    let texts: Vec<&Value> = resolved["edit"]["changes"][DOCUMENT]
+        .as_array()
+        .expect("edits")
+        .iter()
+        .map(|edit| &edit["newText"])
+        .collect();
+    assert_eq!(texts, ["def extracted(x, y) = relu(x + y)\n\n", "extracted(x, y)"]);
+    let found = selected(&mut client, 1, (8, 19));
+    let reason = found[0]["disabled"]["reason"].as_str().expect("a reason");
+    assert!(reason.starts_with("`w` is made here") && found[0]["edit"].is_null(), "{found:?}");
+    assert!(selected(&mut client, 1, (8, 8)).is_empty());
+    // An editor that can do neither is offered what was tried.
+    let mut client = Client::with_program(text);
+    assert!(selected(&mut client, 1, (8, 19)).is_empty());
+    assert!(selected(&mut client, 2, (8, 19))[0]["edit"].is_object());
+}

@@ -130,6 +130,16 @@ impl Client {
     /// The next diagnostics of a document at a version.
     pub fn diagnostics(&mut self, uri: &str, version: i32) -> Vec<Value> {
         loop {
+            let (next, found) = self.next_diagnostics(uri);
+            if next == version {
+                return found;
+            }
+        }
+    }
+
+    /// The next diagnostics of a document, and its version.
+    pub fn next_diagnostics(&mut self, uri: &str) -> (i32, Vec<Value>) {
+        loop {
             let notification = match self.heard.is_empty() {
                 false => self.heard.remove(0),
                 true => match self.connection.receiver.recv_timeout(PATIENCE).expect("diagnostics") {
@@ -138,8 +148,9 @@ impl Client {
                 },
             };
             let params = notification.params;
-            if params["uri"] == uri && params["version"] == version {
-                return params["diagnostics"].as_array().cloned().unwrap_or_default();
+            if params["uri"] == uri {
+                let version = params["version"].as_i64().unwrap_or_default();
+                return (version as i32, params["diagnostics"].as_array().cloned().unwrap_or_default());
             }
         }
     }

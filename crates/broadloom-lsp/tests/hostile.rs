@@ -1,5 +1,7 @@
 //! Editors that do everything wrong: order, documents, positions, versions, cancelled requests, huge edits.
 
+use std::time::{Duration, Instant};
+
 use broadloom_lsp::Ended;
 use serde_json::{Value, json};
 
@@ -101,6 +103,65 @@ fn requests_that_are_overtaken() {
     }
     // The last text is checked, whatever was left out before.
     assert!(client.diagnostics(DOCUMENT, 11).is_empty());
+}
+
+/// A program that takes long to read, in many statements or in a single one.
+fn slow_programs() -> [String; 2] {
+    let line = |at: usize| format!("let y{at} = [sin(k) for k in 0..20000]\n");
+    let many: String = (0..150).map(line).collect();
+    [many, "let y = [[sin(j * k) for k in 0..2000] for j in 0..1500]\n".to_string()]
+}
+
+/// A check that nobody needs any more is given up: nothing is said about the text of yesterday.
+#[test]
+fn checks_that_are_overtaken_by_an_edit() {
+    for program in slow_programs() {
+        let mut client = Client::with_program("let y = 1\n");
+        client.diagnostics(DOCUMENT, 1);
+        let begun = Instant::now();
+        client.edit(DOCUMENT, 2, json!([{ "text": program }]));
+        client.diagnostics(DOCUMENT, 2);
+        let whole = begun.elapsed();
+        client.edit(DOCUMENT, 3, json!([{ "text": "let y = 1\n" }]));
+        client.diagnostics(DOCUMENT, 3);
+        let begun = Instant::now();
+        client.edit(DOCUMENT, 4, json!([{ "text": program }]));
+        // It has begun before it is overtaken.
+        std::thread::sleep(whole / 10);
+        client.edit(DOCUMENT, 5, json!([{ "text": "let y = nobody\n" }]));
+        let (version, found) = client.next_diagnostics(DOCUMENT);
+        assert_eq!((version, found.len()), (5, 1), "the check of version 4 was given up");
+        assert!(begun.elapsed() < whole * 2 / 3, "{:?} of {whole:?}", begun.elapsed());
+    }
+}
+
+/// A request for which a program is read ends as soon as it is cancelled, or its document is edited or closed.
+#[test]
+fn requests_that_are_cancelled_while_they_run() {
+    let [program, _] = slow_programs();
+    let about = json!({ "textDocument": { "uri": DOCUMENT }, "position": { "line": 0, "character": 4 } });
+    let mut client = Client::with_program("let y = 1\n");
+    client.diagnostics(DOCUMENT, 1);
+    let pause = || std::thread::sleep(Duration::from_millis(30));
+    client.edit(DOCUMENT, 2, json!([{ "text": program }]));
+    let hover = client.send("textDocument/hover", about.clone());
+    pause();
+    client.tell("$/cancelRequest", json!({ "id": serde_json::to_value(&hover).expect("an id") }));
+    assert_eq!(client.answer(&hover).map_err(|(code, _)| code), Err(CANCELLED));
+    // Its diagnostics come all the same.
+    client.diagnostics(DOCUMENT, 2);
+    client.edit(DOCUMENT, 3, json!([{ "text": format!("# Again.\n{program}") }]));
+    let hover = client.send("textDocument/hover", about.clone());
+    pause();
+    client.edit(DOCUMENT, 4, json!([{ "text": "let y = 1\n" }]));
+    assert_eq!(client.answer(&hover).map_err(|(code, _)| code), Err(MODIFIED));
+    assert_eq!(client.next_diagnostics(DOCUMENT).0, 4);
+    client.edit(DOCUMENT, 5, json!([{ "text": program }]));
+    let hover = client.send("textDocument/hover", about);
+    pause();
+    client.tell("textDocument/didClose", json!({ "textDocument": { "uri": DOCUMENT } }));
+    assert!(client.answer(&hover).is_err());
+    assert_eq!(client.leave(), Ended::Properly);
 }
 
 #[test]

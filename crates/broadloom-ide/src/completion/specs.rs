@@ -7,6 +7,7 @@ use broadloom_lang::syntax::token::{Keyword, Token, TokenKind};
 use super::Completion;
 use crate::analysis::Analysis;
 use crate::names::Bindings;
+use crate::spec_words::{has_letters, words};
 
 /// Returns true if a text is a spec: the first argument of a call, or what follows `by`.
 pub(super) fn is_spec(text: &str, tokens: &[Token], span: Span) -> bool {
@@ -59,34 +60,6 @@ fn operands(analysis: &Analysis, text: &str, spec: Span) -> Vec<Completion> {
             let size = captured.and_then(|captured| program.graph.size(captured));
             let detail = size.map_or(format!("of `{name}`"), |size| format!("{size} in `{name}`"));
             found.push(Completion::new(label, "label", detail));
-        }
-    }
-    found
-}
-
-/// Returns true if every letter of a spec is a label: no comma, sum or sign of a window makes its names words.
-pub(super) fn has_letters(spec: &str) -> bool {
-    !spec.replace("=>", "").contains([',', '*', '+', '^', '&', '<', '~', ':', '='])
-}
-
-/// The labels of a part of a spec, which are letters or words. Names in braces are none.
-fn words(text: &str, letters: bool) -> Vec<String> {
-    let is_letter = |letter: char| letter.is_alphanumeric() || letter == '_';
-    let mut found: Vec<String> = Vec::new();
-    let (mut braces, mut word) = (0_usize, String::new());
-    for letter in text.chars().chain([' ']) {
-        match letter {
-            '{' => braces += 1,
-            '}' => braces = braces.saturating_sub(1),
-            letter if is_letter(letter) && braces == 0 => word.push(letter),
-            _ => {}
-        }
-        if !is_letter(letter) || letters {
-            let done = std::mem::take(&mut word);
-            let is_label = done.starts_with(|letter: char| letter.is_alphabetic());
-            if is_label && !found.contains(&done) {
-                found.push(done);
-            }
         }
     }
     found

@@ -147,6 +147,7 @@ fn fork<'n>(eval: &Eval<'_>, options: &'n Options) -> Eval<'n> {
         dims: eval.dims.clone(),
         ranged: eval.ranged.clone(),
         specs: eval.specs.clone(),
+        piped: eval.piped.clone(),
         read_specs: eval.read_specs.clone(),
         asked: eval.asked.clone(),
         unused_sizes: eval.unused_sizes.clone(),
@@ -184,5 +185,7 @@ fn fork<'n>(eval: &Eval<'_>, options: &'n Options) -> Eval<'n> {
         loaded: None,
         looked: None,
         weights: eval.weights.clone(),
+        is_over: None,
+        is_given_up: false,
     }
 }

@@ -13,6 +13,7 @@ use super::{Eval, Evaluated, Frame, Reported, act, dim, elements, path, streams,
 use crate::arithmetic::fold;
 use crate::codes;
 use crate::position::{Position, whole};
+use crate::program::Piped;
 use crate::size::{Size, is_arithmetic};
 use crate::stream::HAS_STREAMS;
 use crate::suggest;
@@ -172,7 +173,12 @@ impl Eval<'_> {
             };
             let Some((sign, right, span)) = steps.pop() else { return Ok(before) };
             value = self.expr(right).and_then(|other| match sign {
-                Binary::Pipe => self.pipe(before, &other, (at, file.expr(right).span), span),
+                Binary::Pipe => {
+                    let from = before.clone();
+                    let made = self.pipe(before, &other, (at, file.expr(right).span), span)?;
+                    self.note_piped(&from, &made, span);
+                    Ok(made)
+                }
                 _ => self.binary(sign, &before, &other, (at, file.expr(right).span), span),
             });
             at = span;
@@ -357,6 +363,17 @@ impl Eval<'_> {
 
     fn pipe(&mut self, value: Value, to: &Value, spans: (Span, Span), span: Span) -> Evaluated<Value> {
         self.apply(to, vec![super::given::Given { name: None, value, span: spans.0 }], (spans.1, span))
+    }
+
+    /// Remembers the tensor that a stage of a pipe has made, if the program writes the pipe.
+    pub(super) fn note_piped(&mut self, from: &Value, made: &Value, span: Span) {
+        let Value::Tensor(after) = *made else { return };
+        if self.library.contains(&span.source) {
+            return;
+        }
+        let before = if let Value::Tensor(tensor) = from { Some(*tensor) } else { None };
+        self.piped.push(Piped { span, before, after });
+        self.note_stage(before, after, span);
     }
 
     pub(super) fn field(&mut self, value: &Value, field: Ident, span: Span) -> Evaluated<Value> {

@@ -96,7 +96,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::codes;
 use crate::plan::{Action, Plan};
-use crate::program::{Dim, NamedTensor, Options, Origin, Origins, Written};
+use crate::program::{Dim, NamedTensor, Options, Origin, Origins, Piped, Written};
 use crate::syntax::ast::{ExprId, ExprKind, File, Ident, Name, Names, Statement};
 use crate::value::{BuiltinId, Defining, Function, Layer, Scope, Value};
 use taken_names::TakenNames;
@@ -115,6 +115,9 @@ const DEEPEST: usize = 300;
 /// The largest number of evaluated expressions and loop turns. A program that needs more repeats
 /// itself without end.
 const MOST_WORK: u64 = 4_000_000;
+
+/// So many steps are made until it is asked again whether anybody needs the program.
+const STEPS_AT_ONCE: u64 = 256;
 
 /// The number of errors after which evaluation stops.
 const MOST_ERRORS: usize = 50;
@@ -142,6 +145,8 @@ pub(crate) struct Eval<'o> {
     ranged: FxHashMap<String, usize>,
     /// The specs that the program itself writes.
     pub specs: Vec<Written>,
+    /// The tensors that pipes of the program pass on.
+    pub piped: Vec<Piped>,
     /// Specs by their text, and by the shape that they accumulate over.
     read_specs: [FxHashMap<Box<str>, Rc<read_spec::ReadSpec>>; 2],
     /// Sizes with a range that are set from outside.
@@ -213,6 +218,10 @@ pub(crate) struct Eval<'o> {
     pub looked: Option<looked::Looked>,
     /// The statements that load weights, and what they load into.
     weights: Vec<(Value, crate::weights::Load)>,
+    /// Returns true if nobody needs the program any more.
+    pub is_over: Option<&'o dyn Fn() -> bool>,
+    /// True if evaluation ended before its end for that reason.
+    pub is_given_up: bool,
 }
 
 /// The sources of the library, which are read before all others: how many there are.
@@ -277,6 +286,7 @@ impl<'o> Eval<'o> {
             dims: Vec::new(),
             ranged: FxHashMap::default(),
             specs: Vec::new(),
+            piped: Vec::new(),
             read_specs: Default::default(),
             asked: Vec::new(),
             unused_sizes: options.sizes.iter().map(|(name, _)| name.clone()).collect(),
@@ -314,6 +324,8 @@ impl<'o> Eval<'o> {
             loaded: None,
             looked: None,
             weights: Vec::new(),
+            is_over: None,
+            is_given_up: false,
         }
     }
 
@@ -351,13 +363,20 @@ impl<'o> Eval<'o> {
     /// Evaluates a statement outside of blocks. Returns true if there is no mistake in it, and `None` if evaluation ends
     /// before it.
     fn top_statement(&mut self, statement: &Statement) -> Option<bool> {
-        if self.errors >= MOST_ERRORS || self.replay.has_failed || self.is_beyond(statement.span) {
+        let is_over = self.errors >= MOST_ERRORS || self.replay.has_failed || self.is_beyond(statement.span);
+        if is_over || self.gives_up() {
             return None;
         }
         Some(match self.statement(statement) {
             Ok(_) if self.is_idle(statement) => self.idle(statement).is_ok(),
             made => made.is_ok(),
         })
+    }
+
+    /// Returns true if nobody needs the program any more.
+    fn gives_up(&mut self) -> bool {
+        self.is_given_up = self.is_given_up || self.is_over.is_some_and(|is_over| is_over());
+        self.is_given_up
     }
 
     /// Returns true if a statement is after the last line of a partial program.
@@ -398,6 +417,10 @@ impl<'o> Eval<'o> {
             return Err(Reported);
         }
         self.work += 1;
+        // A statement may be most of a program.
+        if self.work.is_multiple_of(STEPS_AT_ONCE) && self.gives_up() {
+            return Err(Reported);
+        }
         self.replay.count_step(self.depth);
         if self.work > MOST_WORK {
             if let Some(aside) = &mut self.aside {

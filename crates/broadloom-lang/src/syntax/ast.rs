@@ -101,7 +101,7 @@ impl File {
 
     /// The expressions within a span of whole statements, with their ids. Statements are read in order: the expressions of one
     /// stand together.
-    pub(crate) fn exprs_within(&self, span: Span) -> impl Iterator<Item = (ExprId, &Expr)> + Clone {
+    pub fn exprs_within(&self, span: Span) -> impl Iterator<Item = (ExprId, &Expr)> + Clone {
         let first = self.exprs.partition_point(|expr| expr.span.start < span.start);
         let count = self.exprs[first..].partition_point(|expr| expr.span.start <= span.end);
         let here = (first as u32..).map(ExprId).zip(&self.exprs[first..first + count]);

@@ -1,10 +1,12 @@
-//! Advice that can be carried out, and shapes that can be stated.
+//! Advice that can be carried out, shapes that can be stated, functions that can be extracted.
 
 use std::collections::HashMap;
 
 use broadloom_diagnostics::{Edit, Span};
 use broadloom_ide::{ActionKind, Wanted, refused};
-use gen_lsp_types::{CodeAction, CodeActionKind, CodeActionParams, CodeActionResponse, Uri};
+use gen_lsp_types::{
+    CodeAction, CodeActionDisabled, CodeActionKind, CodeActionParams, CodeActionResponse, Uri,
+};
 use lsp_server::ErrorCode;
 use serde_json::{Value, json};
 
@@ -28,22 +30,25 @@ pub(crate) fn actions(
     let wanted = Wanted {
         fixes: is_wanted(&CodeActionKind::QuickFix),
         others: is_wanted(&CodeActionKind::RefactorRewrite),
+        extract: is_wanted(&CodeActionKind::RefactorExtract),
     };
-    if wanted == (Wanted { fixes: false, others: false }) {
+    if !wanted.fixes && !wanted.others && !wanted.extract {
         return Ok(Some(Vec::new()));
     }
     let (start, end) = world.offsets_of(&uri, params.range)?;
     let known = if wanted.fixes { world.diagnostics(&uri)? } else { Vec::new() };
-    let resolves = world.resolves_actions;
+    let (resolves, shows_disabled) = (world.resolves_actions, world.shows_disabled);
     let Some(analysis) = world.program(&uri)? else { return Ok(None) };
     let mut found = broadloom_ide::actions(analysis, &known, start, end, wanted);
+    found.retain(|action| action.disabled.is_none() || shows_disabled);
     if !resolves {
         let mut tried = 0;
         found.retain(|action| match action.kind {
             ActionKind::Fix(_) => true,
+            _ if action.disabled.is_some() => true,
             _ => {
                 tried += 1;
-                tried <= MOST_TRIED && refused(analysis, &action.edits).is_none()
+                tried <= MOST_TRIED && refused(analysis, action.kind, &action.edits).is_none()
             }
         });
     }
@@ -55,14 +60,16 @@ pub(crate) fn actions(
                 (CodeActionKind::QuickFix, Some(vec![diagnostics::shown(world, &uri, &known[at])?]))
             }
             ActionKind::State => (CodeActionKind::RefactorRewrite, None),
+            ActionKind::Extract => (CodeActionKind::RefactorExtract, None),
         };
-        let is_open = fixed.is_none() && resolves;
+        let is_open = fixed.is_none() && action.disabled.is_none() && resolves;
         let edits = |edits: &[Edit]| {
             edits.iter().map(|edit| json!([edit.span.start, edit.span.end, edit.text])).collect::<Vec<_>>()
         };
         let data = is_open.then(|| json!({ "uri": uri, "version": version, "edits": edits(&action.edits) }));
         let changes = world.edits(&uri, &action.edits)?;
-        let edit = (!is_open).then(|| World::workspace_edit(HashMap::from([(uri.clone(), changes)])));
+        let is_ready = !is_open && action.disabled.is_none();
+        let edit = is_ready.then(|| World::workspace_edit(HashMap::from([(uri.clone(), changes)])));
         offered.push(
             CodeAction {
                 title: action.title,
@@ -71,6 +78,7 @@ pub(crate) fn actions(
                 diagnostics: fixed,
                 edit,
                 data,
+                disabled: action.disabled.map(|reason| CodeActionDisabled { reason }),
                 ..CodeAction::default()
             }
             .into(),
@@ -94,7 +102,11 @@ pub(crate) fn resolved(world: &mut World, mut action: CodeAction) -> Answer<Code
     let edit =
         |(start, end, text): (u32, u32, String)| Edit { span: Span::new(main, start.min(end), end), text };
     let edits: Vec<Edit> = edits.into_iter().map(edit).collect();
-    if let Some(mistake) = refused(analysis, &edits) {
+    let kind = match action.kind {
+        Some(CodeActionKind::RefactorExtract) => ActionKind::Extract,
+        _ => ActionKind::State,
+    };
+    if let Some(mistake) = refused(analysis, kind, &edits) {
         return Err(failed(ErrorCode::RequestFailed, format!("with this change, {mistake}")));
     }
     let edits = world.edits(&uri, &edits)?;

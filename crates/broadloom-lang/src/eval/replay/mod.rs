@@ -205,6 +205,8 @@ pub(super) enum Effect {
     /// A tensor between two functions of a list is not called after the application.
     Inner(Ref),
     Spec(Rc<ReadSpec>, Span),
+    /// A stage of a pipe has made the second tensor of the first.
+    Stage([Ref; 2], Span),
     Apply(Box<RecordedApplication>),
 }
 

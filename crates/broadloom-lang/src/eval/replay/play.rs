@@ -119,6 +119,10 @@ fn play(eval: &mut Eval<'_>, effect: &Effect, slots: &mut Vec<Value>, stated: &m
             Some(())
         }
         Effect::Spec(read, span) => traps::look_at_spec(eval, read, *span).ok(),
+        Effect::Stage([from, made], span) => {
+            eval.note_piped(&from.value(slots)?, &made.value(slots)?, *span);
+            Some(())
+        }
         Effect::Apply(application) => play_application(eval, application, slots),
     }
 }

@@ -509,4 +509,12 @@ impl Eval<'_> {
             recorder.push(Some(Effect::Spec(read.clone(), span)));
         }
     }
+
+    /// Notes a stage of a pipe.
+    pub(in crate::eval) fn note_stage(&mut self, before: Option<Tensor>, after: Tensor, span: Span) {
+        let Some(recorder) = &mut self.replay.recorder else { return };
+        let from = before.map_or(Some(Ref::Fixed(Value::Nothing)), |before| recorder.refer_to(before));
+        let both = from.zip(recorder.refer_to(after));
+        recorder.push(both.map(|(from, made)| Effect::Stage([from, made], span)));
+    }
 }
