@@ -201,6 +201,20 @@ impl Scope {
         None
     }
 
+    /// Finds the value of a name in this scope and those around it, up to one that does not count.
+    pub fn find_inside(&self, name: Name, around: Option<&Rc<Scope>>) -> Option<Value> {
+        let mut scope = Some(self);
+        while let Some(here) =
+            scope.filter(|here| !around.is_some_and(|around| std::ptr::eq(*here, &**around)))
+        {
+            if let Some(value) = here.names.borrow().get(&name) {
+                return Some(value.clone());
+            }
+            scope = here.outer.as_deref();
+        }
+        None
+    }
+
     /// Finds the value of a name, and the first scope on the way to it, or to the end, that is outside of something that has
     /// begun when there were so many scopes, and which has one older scope as its own.
     pub fn find_from(
@@ -396,6 +410,7 @@ enum Change {
     Called(Rc<Layer>, Rc<str>),
     Placed(Rc<Layer>, Option<Rc<str>>),
     Part(Rc<Layer>, Name, Option<Value>),
+    Param(Rc<Layer>, Name, Option<Value>),
 }
 
 impl Journal {
@@ -446,6 +461,8 @@ impl Change {
             Change::Placed(layer, path) => *layer.path.borrow_mut() = path,
             Change::Part(layer, name, Some(value)) => _ = layer.parts.borrow_mut().insert(name, value),
             Change::Part(layer, name, None) => _ = layer.parts.borrow_mut().remove(&name),
+            Change::Param(layer, name, Some(value)) => _ = layer.params.borrow_mut().insert(name, value),
+            Change::Param(layer, name, None) => _ = layer.params.borrow_mut().remove(&name),
         }
     }
 }
@@ -468,12 +485,14 @@ pub(crate) struct Function {
 /// parameters and inner layers that were made for it.
 pub(crate) struct Layer {
     pub function: Rc<Function>,
-    /// The configuration, and the parameters by name.
+    /// The configuration by name.
     pub scope: Rc<Scope>,
     /// The values of the configuration, in order.
     pub config: Vec<Value>,
     /// The value that each place of the body has made: it is shared by all applications.
     pub made: RefCell<Few<MadeAt>>,
+    /// The parameters that its body has made: its fields, by their names in the tables.
+    pub params: RefCell<Few<Name>>,
     /// The layers, and lists of layers, that its body has bound to names: its fields beside its parameters.
     pub parts: RefCell<Few<Name>>,
     /// The path of the layer in which this one was made, if it was made in one: the first part of its parameters' names.
@@ -510,6 +529,15 @@ impl Layer {
     pub fn keep_part(self: &Rc<Self>, name: Name, value: Value) {
         let before = self.parts.borrow_mut().insert(name, value);
         self.scope.journal.note(|| Change::Part(self.clone(), name, before));
+    }
+
+    /// Keeps a parameter that the body has made, so that it is a field. The first of a name keeps it.
+    pub fn keep_param(self: &Rc<Self>, name: Name, value: &Value) {
+        if self.params.borrow().get(&name).is_some() {
+            return;
+        }
+        let before = self.params.borrow_mut().insert(name, value.clone());
+        self.scope.journal.note(|| Change::Param(self.clone(), name, before));
     }
 
     /// Names the layer, unless it has been used under another name.

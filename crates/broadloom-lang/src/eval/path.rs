@@ -2,7 +2,8 @@
 //!
 //! A layer has as fields its configuration, the parameters that its body has made, and the layers inside of it. The latter
 //! are called as the body calls them (`let blocks = [block(8) for i in 0..2]` is `net.blocks`) or, if the body gives them no
-//! name, as the tables of shapes do: after `x |> dense(64) |> dense(10)` there are `net.dense` and `net.dense2`.
+//! name, as the tables of shapes do: after `x |> dense(64) |> dense(10)` there are `net.dense` and `net.dense2`. Parameters are
+//! called as in the tables, too: those that `for` makes by one pair of braces are `net.w`, `net.w2`, ….
 
 use std::rc::Rc;
 
@@ -34,8 +35,9 @@ pub(super) fn part(eval: &mut Eval<'_>, layer: &Rc<Layer>, field: Ident) -> Eval
 }
 
 fn find_part(eval: &Eval<'_>, layer: &Layer, name: Name) -> Option<Value> {
+    let made = || layer.params.borrow().get(&name).cloned();
     let named = || layer.parts.borrow().get(&name).cloned();
-    layer.scope.own(name).or_else(named).or_else(|| unnamed(layer, eval.text(name)))
+    layer.scope.own(name).or_else(made).or_else(named).or_else(|| unnamed(layer, eval.text(name)))
 }
 
 /// Returns true if a layer has a field.
@@ -63,6 +65,7 @@ pub(super) fn no_fields<T>(eval: &mut Eval<'_>, value: &Value, field: Ident, spa
 fn parts_of(eval: &Eval<'_>, layer: &Layer, wanted: &str) -> String {
     let is_part = |value: &Value| matches!(value, Value::Tensor(_)) || has_layer(value);
     let mut known = layer.scope.own_names(is_part);
+    known.extend(layer.params.borrow().iter().map(|(name, _)| *name));
     known.extend(layer.parts.borrow().iter().map(|(name, _)| *name));
     let mut known: Vec<String> = known.into_iter().map(|name| eval.text(name).to_string()).collect();
     for (_, inner) in layer.made.borrow().iter() {

@@ -325,6 +325,7 @@ impl Eval<'_> {
             scope,
             config,
             made: Default::default(),
+            params: Default::default(),
             parts: Default::default(),
             outer,
             name: std::cell::RefCell::new(function.name.clone()),
