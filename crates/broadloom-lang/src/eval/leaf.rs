@@ -10,7 +10,7 @@ use super::{Eval, Evaluated, Reported, axis_names, declared, streams, written};
 use crate::codes;
 use crate::plan::Drawn;
 use crate::stream::HAS_STREAMS;
-use crate::syntax::ast::{ExprId, Ident, LeafKind, Name, Param, Shape};
+use crate::syntax::ast::{ExprId, ExprKind, Ident, LeafKind, Name, Param, Shape};
 use crate::value::{Scope, Value};
 
 /// The shape and first value with which a parameter
@@ -197,9 +197,15 @@ impl Eval<'_> {
             return Ok(made);
         }
         let plain = self.text(param.name.name).to_string();
-        if let Some(first) = self.param_here(param.name.name) {
+        let bound = self.param_bound(param.name.name);
+        if let Some(first) = bound.clone().or_else(|| self.param_beside(param.name.name)) {
             let message = format!("there is a parameter `{plain}` already");
-            let help = format!("write `{plain}` to use it again, or `{{{plain}2}}` for a new one");
+            let help = match bound {
+                Some(_) => format!("write `{plain}` to use it again, or `{{{plain}2}}` for a new one"),
+                None => format!(
+                    "make it once, before the `if`, `let {plain} = {{{plain}}}`, and write `{plain}` in both ways, or `{{{plain}2}}` for a new one"
+                ),
+            };
             let place = self.place(span);
             let mut diagnostic = Diagnostic::error(codes::PARAMETER, message, place, "");
             if let Some(made) = self.where_made(&first).filter(|_| place == span) {
@@ -226,10 +232,22 @@ impl Eval<'_> {
     }
 
     /// The parameter of the same function that a name stands for here.
-    fn param_here(&self, name: Name) -> Option<Value> {
+    fn param_bound(&self, name: Name) -> Option<Value> {
         let around = self.frame.layer.as_ref().map(|layer| &layer.scope);
         let is_param = |value: &Value| matches!(value, Value::Tensor(tensor) if self.params.contains(tensor));
         self.frame.scope.find_inside(name, around).filter(is_param)
+    }
+
+    /// The parameter that other braces of the same name have made outside of loops: in another application, which has gone
+    /// another way of an `if`.
+    fn param_beside(&self, name: Name) -> Option<Value> {
+        let layer = self.frame.layer.as_ref().filter(|_| self.frame.turns.is_empty())?;
+        layer.kept.params.borrow().get(&name)?;
+        let file = &self.frame.file;
+        let is_of_name = |place: ExprId| matches!(&file.expr(place).kind, ExprKind::Param(param) if param.name.name == name);
+        let made = layer.kept.made.borrow();
+        let same = made.iter().find(|((place, turns), _)| turns.is_empty() && is_of_name(*place));
+        same.map(|(_, value)| value.clone())
     }
 
     /// Makes a parameter whose shape and first value are known. Apart, because first values may nest deeply.
