@@ -201,6 +201,20 @@ impl Scope {
         None
     }
 
+    /// Finds the value of a name in this scope and those around it, up to one that does not count.
+    pub fn find_inside(&self, name: Name, around: Option<&Rc<Scope>>) -> Option<Value> {
+        let mut scope = Some(self);
+        while let Some(here) =
+            scope.filter(|here| !around.is_some_and(|around| std::ptr::eq(*here, &**around)))
+        {
+            if let Some(value) = here.names.borrow().get(&name) {
+                return Some(value.clone());
+            }
+            scope = here.outer.as_deref();
+        }
+        None
+    }
+
     /// Finds the value of a name, and the first scope on the way to it, or to the end, that is outside of something that has
     /// begun when there were so many scopes, and which has one older scope as its own.
     pub fn find_from(
@@ -396,6 +410,8 @@ enum Change {
     Called(Rc<Layer>, Rc<str>),
     Placed(Rc<Layer>, Option<Rc<str>>),
     Part(Rc<Layer>, Name, Option<Value>),
+    Param(Rc<Layer>, Name, Option<Value>),
+    Inner(Rc<Layer>),
 }
 
 impl Journal {
@@ -440,12 +456,15 @@ impl Change {
         match self {
             Change::Bound(scope, name, Some(value)) => _ = scope.names.borrow_mut().insert(name, value),
             Change::Bound(scope, name, None) => _ = scope.names.borrow_mut().remove(&name),
-            Change::Made(layer, place, Some(value)) => _ = layer.made.borrow_mut().insert(place, value),
-            Change::Made(layer, place, None) => _ = layer.made.borrow_mut().remove(&place),
-            Change::Called(layer, name) => *layer.name.borrow_mut() = name,
-            Change::Placed(layer, path) => *layer.path.borrow_mut() = path,
-            Change::Part(layer, name, Some(value)) => _ = layer.parts.borrow_mut().insert(name, value),
-            Change::Part(layer, name, None) => _ = layer.parts.borrow_mut().remove(&name),
+            Change::Made(layer, place, Some(value)) => _ = layer.kept.made.borrow_mut().insert(place, value),
+            Change::Made(layer, place, None) => _ = layer.kept.made.borrow_mut().remove(&place),
+            Change::Called(layer, name) => *layer.kept.name.borrow_mut() = name,
+            Change::Placed(layer, path) => *layer.kept.path.borrow_mut() = path,
+            Change::Part(layer, name, Some(value)) => _ = layer.kept.parts.borrow_mut().insert(name, value),
+            Change::Part(layer, name, None) => _ = layer.kept.parts.borrow_mut().remove(&name),
+            Change::Param(layer, name, Some(value)) => _ = layer.kept.params.borrow_mut().insert(name, value),
+            Change::Param(layer, name, None) => _ = layer.kept.params.borrow_mut().remove(&name),
+            Change::Inner(layer) => _ = layer.kept.inner.borrow_mut().pop(),
         }
     }
 }
@@ -468,27 +487,50 @@ pub(crate) struct Function {
 /// parameters and inner layers that were made for it.
 pub(crate) struct Layer {
     pub function: Rc<Function>,
-    /// The configuration, and the parameters by name.
+    /// The configuration by name.
     pub scope: Rc<Scope>,
     /// The values of the configuration, in order.
     pub config: Vec<Value>,
-    /// The value that each place of the body has made: it is shared by all applications.
-    pub made: RefCell<Few<MadeAt>>,
-    /// The layers, and lists of layers, that its body has bound to names: its fields beside its parameters.
-    pub parts: RefCell<Few<Name>>,
+    /// What its applications have made.
+    pub kept: Rc<Kept>,
     /// The path of the layer in which this one was made, if it was made in one: the first part of its parameters' names.
     pub outer: Option<Rc<str>>,
-    pub name: RefCell<Rc<str>>,
-    /// Its own path, once something has been named by it.
-    pub path: RefCell<Option<Rc<str>>>,
     /// The place where it was given its configuration, if it has one.
     pub made_at: Cell<Option<Span>>,
+}
+
+/// What the applications of a layer have made, and how it is called. A function that is defined in the body of another one is
+/// a new layer in every application of that one, because other names are around it, and all of these share what they make.
+#[derive(Default)]
+pub(crate) struct Kept {
+    /// The value that each place of the body has made: it is shared by all applications.
+    pub made: RefCell<Few<MadeAt>>,
+    /// The parameters that the body has made: fields of the layer, by their names in the tables.
+    pub params: RefCell<Few<Name>>,
+    /// The layers, and lists of layers, that the body has bound to names: fields beside the parameters.
+    pub parts: RefCell<Few<Name>>,
+    /// The functions without configuration that the body defines, with the places of their definitions in the text and the
+    /// turns of the loops around them.
+    pub inner: RefCell<Vec<(u32, Rc<[u32]>, Rc<Layer>)>>,
+    pub name: RefCell<Rc<str>>,
+    /// The path of the layer, once something has been named by it.
+    pub path: RefCell<Option<Rc<str>>>,
+}
+
+impl Kept {
+    /// Returns true if no application has made anything.
+    pub fn has_made_nothing(&self) -> bool {
+        let inner = self.inner.borrow();
+        self.made.borrow().is_empty()
+            && self.parts.borrow().is_empty()
+            && inner.iter().all(|(.., layer)| layer.kept.has_made_nothing())
+    }
 }
 
 impl Layer {
     /// The path that is wanted for it: that of the layer around it, and its name.
     pub fn wanted_path(&self) -> String {
-        let name = self.name.borrow();
+        let name = self.kept.name.borrow();
         match &self.outer {
             Some(outer) => [outer, ".", &**name].concat(),
             None => name.to_string(),
@@ -497,32 +539,54 @@ impl Layer {
 
     /// Returns true if no application has made anything that it keeps.
     pub fn has_made_nothing(&self) -> bool {
-        self.made.borrow().is_empty() && self.parts.borrow().is_empty()
+        self.kept.has_made_nothing()
+    }
+
+    /// The layer of a function without configuration that the body defined there in an earlier application.
+    pub fn inner_at(&self, place: u32, turns: &[u32]) -> Option<Rc<Layer>> {
+        let inner = self.kept.inner.borrow();
+        let same = inner.iter().find(|(known, around, _)| *known == place && **around == *turns);
+        same.map(|(.., layer)| layer.clone())
+    }
+
+    /// Keeps the layer of a function that the body defines.
+    pub fn keep_inner(self: &Rc<Self>, place: u32, turns: Rc<[u32]>, layer: Rc<Layer>) {
+        self.kept.inner.borrow_mut().push((place, turns, layer));
+        self.scope.journal.note(|| Change::Inner(self.clone()));
     }
 
     /// Keeps the value that a place of the body has made.
     pub fn keep(self: &Rc<Self>, place: MadeAt, value: Value) {
-        let before = self.made.borrow_mut().insert(place.clone(), value);
+        let before = self.kept.made.borrow_mut().insert(place.clone(), value);
         self.scope.journal.note(|| Change::Made(self.clone(), place, before));
     }
 
     /// Keeps a layer that the body has bound to a name, so that it is a field.
     pub fn keep_part(self: &Rc<Self>, name: Name, value: Value) {
-        let before = self.parts.borrow_mut().insert(name, value);
+        let before = self.kept.parts.borrow_mut().insert(name, value);
         self.scope.journal.note(|| Change::Part(self.clone(), name, before));
+    }
+
+    /// Keeps a parameter that the body has made, so that it is a field. The first of a name keeps it.
+    pub fn keep_param(self: &Rc<Self>, name: Name, value: &Value) {
+        if self.kept.params.borrow().get(&name).is_some() {
+            return;
+        }
+        let before = self.kept.params.borrow_mut().insert(name, value.clone());
+        self.scope.journal.note(|| Change::Param(self.clone(), name, before));
     }
 
     /// Names the layer, unless it has been used under another name.
     pub fn call_it(self: &Rc<Self>, name: &str) {
-        if self.path.borrow().is_none() {
-            let before = self.name.replace(name.into());
+        if self.kept.path.borrow().is_none() {
+            let before = self.kept.name.replace(name.into());
             self.scope.journal.note(|| Change::Called(self.clone(), before));
         }
     }
 
     /// Decides the path that the names of its parameters begin with.
     pub fn place_at(self: &Rc<Self>, path: Rc<str>) {
-        let before = self.path.replace(Some(path));
+        let before = self.kept.path.replace(Some(path));
         self.scope.journal.note(|| Change::Placed(self.clone(), before));
     }
 }

@@ -247,9 +247,12 @@ impl Eval<'_> {
             Value::List(items) => items.iter().all(|item| self.parameters_in(item, made)),
             Value::Inference(inner) => self.parameters_in(inner, made),
             Value::Layer(layer) => {
-                let inner = layer.made.borrow();
+                let inner = layer.kept.made.borrow();
                 for value in inner.iter().map(|(_, value)| value).chain(&layer.config) {
                     self.parameters_in(value, made);
+                }
+                for (.., inner) in layer.kept.inner.borrow().iter() {
+                    self.parameters_in(&Value::Layer(inner.clone()), made);
                 }
                 true
             }

@@ -48,7 +48,7 @@ impl Applied {
 
     /// The path of the layer, once all names are given.
     pub fn path(&self) -> String {
-        match &*self.layer.path.borrow() {
+        match &*self.layer.kept.path.borrow() {
             Some(path) => path.to_string(),
             None => self.layer.wanted_path(),
         }

@@ -8,6 +8,7 @@
 //! fixed and what runs again.)
 
 use std::rc::Rc;
+use std::sync::Arc;
 
 use broadloom_diagnostics::{Diagnostic, Edit, Span};
 
@@ -222,8 +223,18 @@ impl Eval<'_> {
             if same {
                 return Ok(layer);
             }
+            // A function inside of another one is defined anew in every application of that one.
+            let is_again = function.is_nested
+                && Arc::ptr_eq(&layer.function.def, &function.def)
+                && layer.config.iter().zip(&config).all(|(a, b)| !a.differs(b));
+            if is_again {
+                self.no_replay();
+                let layer = self.layer_again(&layer, function, scope);
+                self.make_once(place, Value::Layer(layer.clone()));
+                return Ok(layer);
+            }
             // A layer that has made no parameter may be made again.
-            if layer.made.borrow().is_empty() {
+            if layer.kept.has_made_nothing() {
                 self.no_replay();
                 let layer = self.layer(function, scope, config);
                 layer.made_at.set(Some(span));
@@ -666,7 +677,7 @@ impl Eval<'_> {
     /// The value that a place has made for this layer before.
     pub(super) fn made_before(&self, place: ExprId) -> Option<Value> {
         let layer = self.frame.layer.as_ref()?;
-        layer.made.borrow().get(&(place, self.frame.turns.clone())).cloned()
+        layer.kept.made.borrow().get(&(place, self.frame.turns.clone())).cloned()
     }
 
     /// Keeps the value that a place has made, for later applications of this layer.

@@ -25,7 +25,7 @@ impl Eval<'_> {
                 Ok(made)
             }
             Value::Position(position) => self.counted(position, span),
-            Value::List(items) if items.iter().any(has_tensors) => moves::block(self, items, span),
+            Value::List(items) if items.iter().any(has_computed) => moves::block(self, items, span),
             Value::List(_) => {
                 let array = written::array(self, value, None, span)?;
                 let name = self.free_name("literal");
@@ -156,15 +156,28 @@ impl Eval<'_> {
 
 /// Returns true of a tensor, and of a list with tensors in it.
 pub(super) fn has_tensors(value: &Value) -> bool {
+    has(value, |value| matches!(value, Value::Tensor(_) | Value::Open))
+}
+
+/// The same, where a size and the number of a repetition count, too: they are numbers when the program runs.
+fn has_computed(value: &Value) -> bool {
+    let is_computed =
+        |value: &Value| matches!(value, Value::Tensor(_) | Value::Open | Value::Size(_) | Value::Position(_));
+    has(value, is_computed)
+}
+
+/// Returns true of a value of some kind, and of a list with one in it.
+fn has(value: &Value, kind: impl Fn(&Value) -> bool) -> bool {
     // A list may be in another one many times, and so on: each is looked at once.
-    fn inside(value: &Value, seen: &mut FxHashSet<*const Value>) -> bool {
+    fn inside(value: &Value, kind: &impl Fn(&Value) -> bool, seen: &mut FxHashSet<*const Value>) -> bool {
         match value {
-            Value::Tensor(_) | Value::Open => true,
-            Value::List(items) => seen.insert(items.as_ptr()) && items.iter().any(|item| inside(item, seen)),
-            _ => false,
+            Value::List(items) => {
+                seen.insert(items.as_ptr()) && items.iter().any(|item| inside(item, kind, seen))
+            }
+            value => kind(value),
         }
     }
-    inside(value, &mut FxHashSet::default())
+    inside(value, &kind, &mut FxHashSet::default())
 }
 
 /// Computes a sum of products of sizes as a tensor: the added terms, minus the subtracted ones,

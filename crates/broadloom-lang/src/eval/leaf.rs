@@ -10,7 +10,7 @@ use super::{Eval, Evaluated, Reported, axis_names, declared, streams, written};
 use crate::codes;
 use crate::plan::Drawn;
 use crate::stream::HAS_STREAMS;
-use crate::syntax::ast::{ExprId, Ident, LeafKind, Param, Shape};
+use crate::syntax::ast::{ExprId, ExprKind, Ident, LeafKind, Name, Param, Shape};
 use crate::value::{Scope, Value};
 
 /// The shape and first value with which a parameter
@@ -176,7 +176,6 @@ impl Eval<'_> {
         made
     }
 
-    /// A parameter. Inside a function it is made once, and used by every application.
     /// Reports `{scale}` where `scale` is a number already: braces would make a parameter beside it.
     fn not_a_name_for_a_number(&mut self, scope: &Scope, param: &Param, span: Span) -> Evaluated<()> {
         let known = scope.own(param.name.name).filter(|_| param.shape.is_none() && param.initial.is_none());
@@ -188,23 +187,25 @@ impl Eval<'_> {
         self.wrong(codes::PARAMETER, message, span, help)
     }
 
+    /// A parameter. Inside a function it is made once, and used by every application. Its name is bound where its braces
+    /// stand: in the turn of a loop it is the parameter of that turn, and in every application that of this application.
     pub(super) fn param(&mut self, place: ExprId, param: &Param, span: Span) -> Evaluated<Value> {
         if let Some(made) = self.made_before(place) {
             self.same_parameter(&made, param, span)?;
-            self.note_made_before(&made);
+            self.note_made_before(param.name.name, &made);
+            self.frame.scope.bind(param.name.name, made.clone());
             return Ok(made);
         }
-        let scope = match &self.frame.layer {
-            Some(layer) => layer.scope.clone(),
-            None => self.frame.scope.clone(),
-        };
         let plain = self.text(param.name.name).to_string();
-        let again = scope
-            .own(param.name.name)
-            .filter(|value| matches!(value, Value::Tensor(tensor) if self.params.contains(tensor)));
-        if let Some(first) = again.filter(|_| self.frame.turns.is_empty()) {
+        let bound = self.param_bound(param.name.name);
+        if let Some(first) = bound.clone().or_else(|| self.param_beside(param.name.name)) {
             let message = format!("there is a parameter `{plain}` already");
-            let help = format!("write `{plain}` to use it again, or `{{{plain}2}}` for a new one");
+            let help = match bound {
+                Some(_) => format!("write `{plain}` to use it again, or `{{{plain}2}}` for a new one"),
+                None => format!(
+                    "make it once, before the `if`, `let {plain} = {{{plain}}}`, and write `{plain}` in both ways, or `{{{plain}2}}` for a new one"
+                ),
+            };
             let place = self.place(span);
             let mut diagnostic = Diagnostic::error(codes::PARAMETER, message, place, "");
             if let Some(made) = self.where_made(&first).filter(|_| place == span) {
@@ -212,6 +213,10 @@ impl Eval<'_> {
             }
             return self.fail(diagnostic.with_help(help));
         }
+        let scope = match &self.frame.layer {
+            Some(layer) => layer.scope.clone(),
+            None => self.frame.scope.clone(),
+        };
         self.not_a_name_for_a_number(&scope, param, span)?;
         let wanted = self.inside(&plain);
         let name = self.free_name(&wanted);
@@ -224,6 +229,25 @@ impl Eval<'_> {
             None => None,
         };
         self.new_param((place, param, span), name, declared, first)
+    }
+
+    /// The parameter of the same function that a name stands for here.
+    fn param_bound(&self, name: Name) -> Option<Value> {
+        let around = self.frame.layer.as_ref().map(|layer| &layer.scope);
+        let is_param = |value: &Value| matches!(value, Value::Tensor(tensor) if self.params.contains(tensor));
+        self.frame.scope.find_inside(name, around).filter(is_param)
+    }
+
+    /// The parameter that other braces of the same name have made outside of loops: in another application, which has gone
+    /// another way of an `if`.
+    fn param_beside(&self, name: Name) -> Option<Value> {
+        let layer = self.frame.layer.as_ref().filter(|_| self.frame.turns.is_empty())?;
+        layer.kept.params.borrow().get(&name)?;
+        let file = &self.frame.file;
+        let is_of_name = |place: ExprId| matches!(&file.expr(place).kind, ExprKind::Param(param) if param.name.name == name);
+        let made = layer.kept.made.borrow();
+        let same = made.iter().find(|((place, turns), _)| turns.is_empty() && is_of_name(*place));
+        same.map(|(_, value)| value.clone())
     }
 
     /// Makes a parameter whose shape and first value are known. Apart, because first values may nest deeply.
@@ -274,15 +298,18 @@ impl Eval<'_> {
             };
             self.made_as.insert(tensor, made);
         }
-        self.name_tensor(tensor, name, made.name.span);
         let value = Value::Tensor(tensor);
-        match self.frame.layer.clone() {
-            Some(layer) => {
-                layer.scope.bind(made.name.name, value.clone());
-                layer.keep((made.place, made.turns.clone()), value);
-            }
-            None => self.frame.scope.bind(made.name.name, value),
+        if let Some(layer) = self.frame.layer.clone() {
+            // In later turns of a loop, the tables add a number to the name.
+            let own = name.rsplit('.').next().unwrap_or(&name);
+            let field =
+                if own == self.text(made.name.name) { made.name.name } else { self.names.intern(own) };
+            layer.keep_param(field, &value);
+            layer.keep_param(made.name.name, &value);
+            layer.keep((made.place, made.turns.clone()), value.clone());
         }
+        self.name_tensor(tensor, name, made.name.span);
+        self.frame.scope.bind(made.name.name, value);
         Ok(tensor)
     }
 

@@ -585,7 +585,7 @@ impl<'o> Eval<'o> {
 
     /// The path that the names of a layer's parameters begin with.
     fn path_of(&mut self, layer: &Rc<Layer>) -> Rc<str> {
-        if let Some(path) = &*layer.path.borrow() {
+        if let Some(path) = &*layer.kept.path.borrow() {
             return path.clone();
         }
         let path = self.free_path(&layer.wanted_path());

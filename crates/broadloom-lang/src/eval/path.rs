@@ -2,7 +2,8 @@
 //!
 //! A layer has as fields its configuration, the parameters that its body has made, and the layers inside of it. The latter
 //! are called as the body calls them (`let blocks = [block(8) for i in 0..2]` is `net.blocks`) or, if the body gives them no
-//! name, as the tables of shapes do: after `x |> dense(64) |> dense(10)` there are `net.dense` and `net.dense2`.
+//! name, as the tables of shapes do: after `x |> dense(64) |> dense(10)` there are `net.dense` and `net.dense2`. Parameters are
+//! called as in the tables, too: those that `for` makes by one pair of braces are `net.w`, `net.w2`, ….
 
 use std::rc::Rc;
 
@@ -27,15 +28,16 @@ pub(super) fn part(eval: &mut Eval<'_>, layer: &Rc<Layer>, field: Ident) -> Eval
         return Ok(value);
     }
     let text = eval.text(field.name).to_string();
-    let name = layer.name.borrow().to_string();
+    let name = layer.kept.name.borrow().to_string();
     let message = format!("`{name}` has no parameter and no layer called `{text}`");
     let help = parts_of(eval, layer, &text);
     eval.wrong(codes::FIELD, message, field.span, help)
 }
 
 fn find_part(eval: &Eval<'_>, layer: &Layer, name: Name) -> Option<Value> {
-    let named = || layer.parts.borrow().get(&name).cloned();
-    layer.scope.own(name).or_else(named).or_else(|| unnamed(layer, eval.text(name)))
+    let made = || layer.kept.params.borrow().get(&name).cloned();
+    let named = || layer.kept.parts.borrow().get(&name).cloned();
+    layer.scope.own(name).or_else(made).or_else(named).or_else(|| unnamed(layer, eval.text(name)))
 }
 
 /// Returns true if a layer has a field.
@@ -63,12 +65,16 @@ pub(super) fn no_fields<T>(eval: &mut Eval<'_>, value: &Value, field: Ident, spa
 fn parts_of(eval: &Eval<'_>, layer: &Layer, wanted: &str) -> String {
     let is_part = |value: &Value| matches!(value, Value::Tensor(_)) || has_layer(value);
     let mut known = layer.scope.own_names(is_part);
-    known.extend(layer.parts.borrow().iter().map(|(name, _)| *name));
+    known.extend(layer.kept.params.borrow().iter().map(|(name, _)| *name));
+    known.extend(layer.kept.parts.borrow().iter().map(|(name, _)| *name));
     let mut known: Vec<String> = known.into_iter().map(|name| eval.text(name).to_string()).collect();
-    for (_, inner) in layer.made.borrow().iter() {
+    for (_, inner) in layer.kept.made.borrow().iter() {
         if let Value::Layer(inner) = inner {
             known.extend(own_name(layer, inner).filter(|name| !name.contains('.')));
         }
+    }
+    for (.., inner) in layer.kept.inner.borrow().iter() {
+        known.extend(own_name(layer, inner).filter(|name| !name.contains('.')));
     }
     known.sort_unstable();
     known.dedup();
@@ -95,17 +101,19 @@ fn has_layer(value: &Value) -> bool {
 
 /// A layer inside of another one to which the body gives no name of its own.
 fn unnamed(layer: &Layer, wanted: &str) -> Option<Value> {
-    let made = layer.made.borrow();
-    let is_wanted = |value: &&Value| match value {
-        Value::Layer(inner) => own_name(layer, inner).is_some_and(|name| name == wanted),
+    let is_wanted = |inner: &Layer| own_name(layer, inner).is_some_and(|name| name == wanted);
+    let (made, defined) = (layer.kept.made.borrow(), layer.kept.inner.borrow());
+    let found = made.iter().map(|(_, value)| value).find(|value| match value {
+        Value::Layer(inner) => is_wanted(inner),
         _ => false,
-    };
-    made.iter().map(|(_, value)| value).find(is_wanted).cloned()
+    });
+    let defined = || defined.iter().find(|(.., inner)| is_wanted(inner));
+    found.cloned().or_else(|| defined().map(|(.., inner)| Value::Layer(inner.clone())))
 }
 
 /// The path of a layer inside of another one, once it has made something.
 fn own_name(layer: &Layer, inner: &Layer) -> Option<String> {
-    let (outer, path) = (layer.path.borrow(), inner.path.borrow());
+    let (outer, path) = (layer.kept.path.borrow(), inner.kept.path.borrow());
     let name = path.as_deref()?.strip_prefix(outer.as_deref()?)?.strip_prefix('.')?;
     Some(name.to_string())
 }

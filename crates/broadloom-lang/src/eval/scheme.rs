@@ -321,7 +321,7 @@ impl Eval<'_> {
                 Value::Text(text) => format!("{name} = \"{text}\""),
                 Value::Nothing => format!("{name} = inferred"),
                 Value::Builtin(builtin) => format!("{name} = {}", builtin.get().name),
-                Value::Layer(layer) => format!("{name} = {}", layer.name.borrow()),
+                Value::Layer(layer) => format!("{name} = {}", layer.kept.name.borrow()),
                 _ => self.written_argument(function, argument),
             }
         };

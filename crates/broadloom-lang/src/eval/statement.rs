@@ -1,5 +1,6 @@
 //! Statements that bind names, and blocks.
 
+use std::cell::RefCell;
 use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -14,7 +15,7 @@ use crate::codes;
 use crate::syntax::ast::{
     Binary, Body, Branch, Def, ExprId, ExprKind, Ident, Quoted, Shape, Statement, StatementKind,
 };
-use crate::value::{Function, Layer, Scope, Value};
+use crate::value::{Function, Kept, Layer, Scope, Value};
 
 /// The largest number of items in a list, and of turns of an unrolled loop.
 const LONGEST: i64 = 100_000;
@@ -305,11 +306,46 @@ impl Eval<'_> {
         let value = match def.config {
             Some(_) => Value::Function(function),
             // A function without configuration makes its parameters once, too.
-            None => Value::Layer(self.layer(&function, Scope::new(Some(function.scope.clone())), Vec::new())),
+            None => Value::Layer(self.defined_layer(&function)),
         };
         replay::note_definition(self, def, &value, span);
         self.frame.scope.bind(def.name.name, value.clone());
         value
+    }
+
+    /// The layer of a function without configuration. Inside of a function it has what earlier applications have made.
+    fn defined_layer(&mut self, function: &Rc<Function>) -> Rc<Layer> {
+        let scope = Scope::new(Some(function.scope.clone()));
+        let Some(around) = self.frame.layer.clone() else { return self.layer(function, scope, Vec::new()) };
+        let (place, turns) = (function.span.start, self.frame.turns.clone());
+        match around.inner_at(place, &turns) {
+            Some(known) => self.layer_again(&known, function, scope),
+            None => {
+                let layer = self.layer(function, scope, Vec::new());
+                around.keep_inner(place, turns, layer.clone());
+                layer
+            }
+        }
+    }
+
+    /// The layer of a function inside of another one, in another application of that one: it has what the layer of the earlier
+    /// application has made.
+    pub(super) fn layer_again(
+        &mut self,
+        known: &Layer,
+        function: &Rc<Function>,
+        scope: Rc<Scope>,
+    ) -> Rc<Layer> {
+        let layer = Rc::new(Layer {
+            function: function.clone(),
+            scope,
+            config: known.config.clone(),
+            kept: known.kept.clone(),
+            outer: known.outer.clone(),
+            made_at: known.made_at.clone(),
+        });
+        self.note_layer(&layer);
+        layer
     }
 
     /// A layer that has not made anything yet.
@@ -324,11 +360,8 @@ impl Eval<'_> {
             function: function.clone(),
             scope,
             config,
-            made: Default::default(),
-            parts: Default::default(),
+            kept: Rc::new(Kept { name: RefCell::new(function.name.clone()), ..Kept::default() }),
             outer,
-            name: std::cell::RefCell::new(function.name.clone()),
-            path: Default::default(),
             made_at: Default::default(),
         });
         self.note_layer(&layer);

@@ -124,7 +124,7 @@ pub(crate) fn loads(eval: &mut Eval<'_>) -> Vec<Load> {
 /// The path of a layer, with which the names of its parameters begin.
 fn path_of(value: &Value) -> Option<String> {
     match value {
-        Value::Layer(layer) => layer.path.borrow().as_ref().map(ToString::to_string),
+        Value::Layer(layer) => layer.kept.path.borrow().as_ref().map(ToString::to_string),
         Value::Inference(inner) => path_of(inner),
         _ => None,
     }

@@ -2,7 +2,7 @@
 //! are summed alone, positions that look like sizes.
 
 use broadloom_diagnostics::{Diagnostic, Edit};
-use broadloom_spec::{AxisKind, RowVariable, Shape, Spec};
+use broadloom_spec::{AxisKind, Hole, Kind, RowVariable, Shape, Spec};
 
 use crate::codes;
 use crate::program::{Program, Written};
@@ -13,6 +13,7 @@ pub(super) fn specs(program: &Program) -> Vec<Diagnostic> {
     for written in &program.specs {
         found.extend(summed_alone(written));
         found.extend(in_result_only(written));
+        found.extend(open_in_result_only(written));
         found.extend(positions(written));
     }
     found
@@ -116,6 +117,40 @@ fn in_result_only(written: &Written) -> Vec<Diagnostic> {
         let help =
             format!("write a label of an operand, such as `{summed}`, or `0` for an axis of one element");
         Diagnostic::warning(codes::ALONE, message, written.place(span), text).with_help(help)
+    };
+    new.map(diagnostic).collect()
+}
+
+/// `...` or `..r..` that only a result has, in a spec that sums others: `"... | i => ..."` sums the batch axes, because the
+/// `...` of the result is that of its output.
+fn open_in_result_only(written: &Written) -> Vec<Diagnostic> {
+    let spec = &written.spec;
+    let open = |shape: &Shape<broadloom_spec::Axis>| -> Vec<(Option<Kind>, Hole)> {
+        let rows = shape.rows().filter_map(|(kind, row)| Some((kind, row.hole()?)));
+        // `..r..` is one variable in rows of any kind.
+        rows.map(|(kind, hole)| ((hole.variable == RowVariable::Ellipsis).then_some(kind), hole)).collect()
+    };
+    let all = |shapes: &[Shape<broadloom_spec::Axis>]| shapes.iter().flat_map(&open).collect::<Vec<_>>();
+    let (operands, results) = (all(&spec.operands), all(&spec.results));
+    let is_in = |(kind, hole): &(Option<Kind>, Hole), others: &[(Option<Kind>, Hole)]| {
+        others.iter().any(|(other, open)| other == kind && open.variable == hole.variable)
+    };
+    let Some(summed) = operands.iter().find(|each| !is_in(each, &results)) else { return Vec::new() };
+    let said = |(kind, hole): &(Option<Kind>, Hole)| match (kind, hole.variable) {
+        (Some(kind), _) => format!("`...` for the {}", kind.name()),
+        (None, RowVariable::Named(name)) => format!("`..{}..`", spec.names.rows.text(name)),
+        (None, RowVariable::Ellipsis) => "`...`".to_string(),
+    };
+    let new = results.iter().filter(|each| !is_in(each, &operands));
+    let diagnostic = |each: &(Option<Kind>, Hole)| {
+        let message = format!("{} stands in the result only", said(each));
+        let text = format!("no operand has it, and {} is summed", said(summed));
+        let help = match summed {
+            (Some(Kind::Batch), _) => "to keep the batch axes, write `... |` in the result".to_string(),
+            (Some(kind), _) => format!("to keep them, write `...` for the {} in the result", kind.name()),
+            _ => format!("to keep them, write {} in the result", said(summed)),
+        };
+        Diagnostic::warning(codes::ALONE, message, written.place(each.1.span), text).with_help(help)
     };
     new.map(diagnostic).collect()
 }

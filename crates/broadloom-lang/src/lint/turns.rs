@@ -1,10 +1,10 @@
-//! Blocks of `for`, whose turns are all parts of one program: names are new in each of them, and so are layers.
+//! Blocks of `for`, also in functions, whose turns are all parts of one program: names are new in each of them, and so are layers.
 
 use broadloom_diagnostics::{Diagnostic, Span};
 
 use crate::codes;
 use crate::program::Program;
-use crate::syntax::ast::{ExprId, ExprKind, File, Ident, Name, Statement, StatementKind};
+use crate::syntax::ast::{Body, ExprId, ExprKind, File, Ident, Name, Statement, StatementKind};
 
 /// Names that look as if they were carried from turn to turn, and training that looks as if it were repeated.
 pub(super) fn turns(program: &Program, file: &File) -> Vec<Diagnostic> {
@@ -49,6 +49,11 @@ fn blocks(
                 blocks(file, body, Block::For(*name, *list), program, found)
             }
             StatementKind::Repeat { body, .. } => blocks(file, body, Block::Repeat, program, found),
+            StatementKind::Def(def) => {
+                if let Body::Block(body) = &def.body {
+                    blocks(file, body, Block::Top, program, found);
+                }
+            }
             StatementKind::If(branches) => {
                 branches.iter().for_each(|branch| blocks(file, &branch.body, block, program, found));
             }

@@ -127,6 +127,10 @@ pub(in crate::eval) fn found(eval: &Eval<'_>, name: Name, used: Span) -> Option<
             "known only inside of this `for`, where each turn has its own".to_string(),
             format!("use `{text}` inside, or collect what is needed in a list: `[… for i in 0..3]`"),
         ),
+        Inside::If if kind == Defined::Param => (
+            "made in a way of this `if` that is not taken".to_string(),
+            format!("make it before the `if`: `let {text} = {{{text}}}`"),
+        ),
         Inside::If => (
             "bound in a way of this `if` that is not taken".to_string(),
             format!("bind `{text}` in every way, with an `else`, or before the `if`"),
@@ -200,10 +204,12 @@ fn collect(
                 ident.iter().for_each(|ident| define_as(ident, Defined::Turn, found));
                 collect(body, name, containers, found);
             }
-            StatementKind::If(_) => {
-                containers.push(Container { span, inside: Inside::If });
-                statement.kind.blocks().for_each(|body| collect(body, name, containers, found));
-            }
+            StatementKind::If(_) => statement.kind.blocks().for_each(|body| {
+                if let [first, .., last] | [first @ last] = body {
+                    containers.push(Container { span: first.span.to(last.span), inside: Inside::If });
+                }
+                collect(body, name, containers, found);
+            }),
             StatementKind::Def(def) => {
                 define(&def.name, found);
                 let arguments = def.config.iter().flatten().chain(&def.arguments);

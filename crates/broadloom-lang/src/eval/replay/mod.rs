@@ -157,6 +157,11 @@ pub(super) enum Effect {
         span: Span,
     },
     Param(Box<NewParam>),
+    /// The name of a parameter that was made before is bound, because functions may look for it.
+    Known {
+        name: Name,
+        value: Ref,
+    },
     /// A function without configuration is defined.
     Define {
         def: Arc<Def>,

@@ -75,6 +75,10 @@ fn play(eval: &mut Eval<'_>, effect: &Effect, slots: &mut Vec<Value>, stated: &m
             slots.push(Value::Tensor(tensor));
             Some(())
         }
+        Effect::Known { name, value } => {
+            eval.frame.scope.bind(*name, value.value(slots)?);
+            Some(())
+        }
         Effect::Define { def, span } => {
             slots.push(eval.define(def, *span));
             Some(())

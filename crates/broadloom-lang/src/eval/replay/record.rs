@@ -360,10 +360,13 @@ impl Eval<'_> {
     }
 
     /// Notes a parameter that an earlier application has made.
-    pub(in crate::eval) fn note_made_before(&mut self, value: &Value) {
+    pub(in crate::eval) fn note_made_before(&mut self, name: Name, value: &Value) {
         self.note_outside(value);
-        if let Some(recorder) = &mut self.replay.recorder {
-            recorder.is_exact &= !recorder.is_fresh;
+        let Some(recorder) = &mut self.replay.recorder else { return };
+        recorder.is_exact &= !recorder.is_fresh;
+        if recorder.has_functions {
+            let value = recorder.refer(value);
+            recorder.push(value.map(|value| Effect::Known { name, value }));
         }
     }
 

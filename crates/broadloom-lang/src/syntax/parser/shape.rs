@@ -2,7 +2,7 @@
 
 use broadloom_diagnostics::{Diagnostic, Edit};
 
-use super::super::ast::{Axis, AxisKind, Binary, ExprId, Shape};
+use super::super::ast::{Axis, AxisKind, Binary, ExprId, ExprKind, Shape};
 use super::super::token::TokenKind;
 use super::Parser;
 use crate::codes;
@@ -162,7 +162,8 @@ impl Parser<'_> {
             _ => return Some(None),
         };
         let sized = matches!(kind, AxisKind::Size(_) | AxisKind::Name(_) | AxisKind::Expr(_));
-        let kind = match sized && is_arithmetic(self.kind()) {
+        let is_bare = sized && (is_arithmetic(self.kind()) || self.is_applied(&kind));
+        let kind = match is_bare {
             true => AxisKind::Expr(self.bare_arithmetic(start)?),
             false => kind,
         };
@@ -177,13 +178,24 @@ impl Parser<'_> {
         Some(Some(Axis { kind, basis, span }))
     }
 
-    /// Reports `n * 2` in a shape, which begins at a token, and parses it as if it were in parentheses.
+    /// True behind a name that `(`, `[` or a field follows without a space: `len(x)`, `sizes[0]`, `y.h`. (With a space or
+    /// a comma, `n (2 * m)` is two axes.)
+    fn is_applied(&self, axis: &AxisKind) -> bool {
+        let touches = self.token().span.start == self.last_end;
+        let goes_on = matches!(self.kind(), TokenKind::Open | TokenKind::OpenList | TokenKind::Dot);
+        matches!(axis, AxisKind::Name(_)) && touches && goes_on
+    }
+
+    /// Reports `n * 2` or `len(x)` in a shape, which begins at a token, and parses it as if it were in parentheses.
     fn bare_arithmetic(&mut self, start: usize) -> Option<ExprId> {
         self.at = start;
         let size = self.operators(Binary::Add.strength())?;
         let span = self.file.expr(size).span;
         let written = self.quote(span);
-        let message = "arithmetic in a shape stands in parentheses";
+        let message = match self.file.expr(size).kind {
+            ExprKind::Binary(..) => "arithmetic in a shape stands in parentheses",
+            _ => "a size that is computed stands in parentheses in a shape",
+        };
         let diagnostic = Diagnostic::error(codes::SHAPE, message, span, "");
         let edits = vec![Edit::new(span.before(), "("), Edit::new(span.after(), ")")];
         self.report(diagnostic.with_edits(format!("write `({written})`"), edits));

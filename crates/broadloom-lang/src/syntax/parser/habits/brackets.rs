@@ -79,15 +79,21 @@ impl Parser<'_> {
         let words = inside.split(separators).filter(|word| !word.is_empty());
         let is_size = |word: &str| word.bytes().all(|digit| digit.is_ascii_digit());
         let (mut axes, mut types) = (Vec::new(), vec![word]);
+        let is_type = |word: &str| {
+            suggest::number_type_or_own(word).is_some() || word.ends_with("rray") || word.ends_with("ensor")
+        };
         for word in words {
-            match is_size(word)
-                || suggest::number_type_or_own(word).is_none()
-                    && !word.ends_with("rray")
-                    && !word.ends_with("ensor")
-            {
+            match is_size(word) || !is_type(word) {
                 true => axes.push(word.to_string()),
                 false => types.push(word.to_string()),
             }
+        }
+        // `len(xs)`, `sizes[0]` and `i64(n / 2)` are sizes that are computed.
+        let is_plain = |word: &String| word.chars().all(|letter| letter.is_alphanumeric() || letter == '_');
+        let head = &types[0];
+        let is_headed = is_type(head) || head == "shape" || head.starts_with(char::is_uppercase);
+        if types.len() == 1 && !is_headed || sign == "(" && !axes.iter().all(is_plain) {
+            return false;
         }
         let behind = types.iter().find_map(|word| suggest::number_type_or_own(word));
         let behind = behind.map_or(String::new(), |known| format!(" as {known}"));
