@@ -13,14 +13,16 @@ use broadloom_diagnostics::{Diagnostic, Sources, Span};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::bound_names::bound_by_def;
-use super::contract::states_shapes;
+use super::contract::{Promise, states_shapes};
 use super::unknown::{Unknown, is_unknown};
 use super::{Eval, Evaluated, Frame, MOST_WORK, Reported, contract, unapplied};
 use crate::codes;
 use crate::eval::given::Given;
 use crate::program::Asked;
 use crate::signature::{self, ArgumentShape, NotInferred, Scheme, Signature};
-use crate::syntax::ast::{Argument, AxisKind, Body, Expr, ExprKind, Name, Shape, Statement, StatementKind};
+use crate::syntax::ast::{
+    Argument, AxisKind, Body, Expr, ExprKind, Name, ResultShape, Shape, Statement, StatementKind,
+};
 use crate::value::{Defining, Function, Layer, Scope, Value};
 
 /// The least size of an argument that is a size: one would be taken for an axis that broadcasts.
@@ -157,7 +159,7 @@ impl<'o> Eval<'o> {
         let walked = self.walk(function, config, Way::default());
         let scheme = match self.mistake_of(function, config, &walked) {
             Some(mistake) => Err(NotInferred::Wrong(mistake)),
-            None => self.scheme_of(function, &walked),
+            None => self.scheme_of(function, config, &walked),
         };
         let (shapes, scheme) = match scheme {
             Ok((shapes, scheme)) => (shapes, Ok(scheme)),
@@ -169,15 +171,15 @@ impl<'o> Eval<'o> {
             None => list.iter().map(|each| self.written_argument(function, each)).collect(),
         });
         // What callers see of a function that is not inferred is what it states.
-        let written =
-            |shape: Option<&Shape>| shape?.span.map(|span| self.sources.slice(span).trim().to_string());
+        let written = |span: Option<Span>| Some(self.sources.slice(span?).trim().to_string());
         let argument = |each: &Argument| {
             let at = walked.open.iter().position(|(name, _)| *name == each.name.name);
             signature::SignatureArgument {
                 name: self.text(each.name.name).to_string(),
-                shape: at
-                    .and_then(|at| shapes.get(at).cloned())
-                    .or_else(|| written(each.shape.as_ref()).map(|text| ArgumentShape { text, rows: None })),
+                shape: at.and_then(|at| shapes.get(at).cloned()).or_else(|| {
+                    written(each.shape.as_ref().and_then(|shape| shape.span))
+                        .map(|text| ArgumentShape { text, rows: None })
+                }),
                 default: each.default.map(|default| self.quote(function.file.expr(default).span)),
             }
         };
@@ -187,7 +189,7 @@ impl<'o> Eval<'o> {
             name,
             config,
             arguments,
-            stated: written(def.result.as_ref()),
+            stated: written(def.result.as_ref().and_then(ResultShape::span)),
             scheme,
             span: def.name.span,
         }
@@ -212,6 +214,7 @@ impl<'o> Eval<'o> {
     fn scheme_of(
         &self,
         function: &Function,
+        config: Option<&[Value]>,
         walked: &Walked,
     ) -> Result<(Vec<ArgumentShape>, Scheme), NotInferred> {
         let wrong = walked.diagnostics.iter().find(|diagnostic| is_about_shapes(diagnostic));
@@ -223,7 +226,7 @@ impl<'o> Eval<'o> {
                 let why = "its body takes more steps than are walked for a signature";
                 return Err(NotInferred::Open(why.into()));
             }
-            return Err(NotInferred::Open(self.waits_for(function, walked.diagnostics.first())));
+            return Err(NotInferred::Open(self.waits_for(function, config, walked.diagnostics.first())));
         };
         let open: Vec<Tensor> = walked.open.iter().map(|(_, tensor)| *tensor).collect();
         let params: Vec<Tensor> =
@@ -265,11 +268,15 @@ impl<'o> Eval<'o> {
         walked: &Walked,
         scheme: &broadloom::Scheme,
     ) -> Option<(Span, String)> {
-        let names = walked.open.iter().map(|(name, _)| Some(*name));
+        let names = walked.open.iter().map(|(name, _)| Promise::Argument(*name));
         let arguments = names.zip(scheme.shapes.iter().cloned());
-        let is_tensor = matches!(walked.result, Ok(Value::Tensor(_)));
-        let result = scheme.shapes.last().filter(|_| is_tensor).map(|shape| (None, shape.clone()));
-        contract::broken_promise(self, function, scheme, &arguments.chain(result).collect::<Vec<_>>())
+        // The last shapes are those of the results.
+        let mut results = Vec::new();
+        walked.result.iter().for_each(|value| tensors(value, &mut results));
+        let first = scheme.shapes.len().saturating_sub(results.len());
+        let results = scheme.shapes[first..].iter().cloned().enumerate();
+        let results = results.map(|(at, shape)| (Promise::Result(at), shape));
+        contract::broken_promise(self, function, scheme, &arguments.chain(results).collect::<Vec<_>>())
     }
 
     /// Notes the names of a signature, when the application that states it ends.
@@ -280,9 +287,11 @@ impl<'o> Eval<'o> {
     }
 
     /// The arguments that a body needs to know before it can be walked on.
-    fn waits_for(&self, function: &Function, wrong: Option<&Diagnostic>) -> String {
+    fn waits_for(&self, function: &Function, config: Option<&[Value]>, wrong: Option<&Diagnostic>) -> String {
         let def = &function.def;
-        let all = || def.config.iter().flatten().chain(&def.arguments).filter(|each| each.default.is_none());
+        // A configuration that is given is known.
+        let open = def.config.iter().flatten().filter(|_| config.is_none());
+        let all = || open.clone().chain(&def.arguments).filter(|each| each.default.is_none());
         let span = wrong.and_then(Diagnostic::primary).map(|label| label.span);
         let inside = |outer: Span, inner: Span| outer.contains(inner);
         let exprs =
@@ -292,6 +301,11 @@ impl<'o> Eval<'o> {
             .collect();
         let named = |each: &&Argument| used.contains(&each.name.name);
         let mut names: Vec<&str> = all().filter(named).map(|each| self.text(each.name.name)).collect();
+        if names.is_empty() {
+            // A size of the signature that has to be a number.
+            let stated = contract::names_in_signature(function).into_iter();
+            names = stated.filter(|name| used.contains(name)).map(|name| self.text(name)).collect();
+        }
         if names.is_empty() {
             names = all().map(|each| self.text(each.name.name)).collect();
         }
@@ -571,7 +585,7 @@ impl<'o> Eval<'o> {
                 }
             }
         };
-        function.def.result.iter().for_each(&mut add);
+        function.def.result.iter().flat_map(ResultShape::shapes).for_each(&mut add);
         function.def.arguments.iter().filter_map(|each| each.shape.as_ref()).for_each(&mut add);
         for (_, expr) in function.file.exprs_within(function.span) {
             if let ExprKind::Param(param) = &expr.kind {
@@ -692,17 +706,35 @@ impl<'o> Eval<'o> {
                 },
                 _ => false,
             };
+            let is_flag = |name: &Name| matches!(self.text(*name), "true" | "false");
+            let value = match (value, default) {
+                _ if is_default => None,
+                (Value::Number(0.0), Some(ExprKind::Name(flag))) if is_flag(flag) => Some("false".into()),
+                (Value::Number(1.0), Some(ExprKind::Name(flag))) if is_flag(flag) => Some("true".into()),
+                _ => self.written_value(value),
+            };
             match value {
-                _ if is_default => self.written_argument(function, argument),
-                Value::Number(number) => format!("{name} = {number}"),
-                Value::Text(text) => format!("{name} = \"{text}\""),
-                Value::Nothing => format!("{name} = inferred"),
-                Value::Builtin(builtin) => format!("{name} = {}", builtin.get().name),
-                Value::Layer(layer) => format!("{name} = {}", layer.name.borrow()),
-                _ => self.written_argument(function, argument),
+                Some(value) => format!("{name} = {value}"),
+                None => self.written_argument(function, argument),
             }
         };
         function.def.config.iter().flatten().zip(values).map(text).collect()
+    }
+
+    /// A value as a program would write it, if it can be written shortly.
+    fn written_value(&self, value: &Value) -> Option<String> {
+        Some(match value {
+            Value::Number(number) => number.to_string(),
+            Value::Text(text) => format!("\"{text}\""),
+            Value::Nothing => "inferred".to_string(),
+            Value::Builtin(builtin) => builtin.get().name.to_string(),
+            Value::Layer(layer) => layer.name.borrow().to_string(),
+            Value::List(items) => {
+                let items: Option<Vec<String>> = items.iter().map(|item| self.written_value(item)).collect();
+                format!("[{}]", items?.join(", "))
+            }
+            _ => return None,
+        })
     }
 }
 
