@@ -96,7 +96,7 @@ module.exports = grammar({
         field("name", $.identifier),
         optional(field("configuration", $.parameters)),
         field("parameters", $.parameters),
-        optional($._shape),
+        optional($._result),
         "=",
         choice(seq(field("body", orMissing($, $.expression)), $._newline), field("body", $._block)),
       ),
@@ -147,6 +147,12 @@ module.exports = grammar({
         seq(optional(field("batch", $.row)), "|", optional($._input), optional(field("output", $.row))),
       ),
     _input: ($) => seq(optional(field("input", $.row)), "->"),
+    // The shape of a result, or of several: [..b.. | n; ..b.. | m].
+    _result: ($) => seq(":", field("shape", choice($.shape, $.shapes))),
+    shapes: ($) => {
+      const one = choice($.shape, $.shapes);
+      return seq("[", one, ";", optional(seq(one, repeat(seq(";", one)), optional(";"))), closed($, "]"));
+    },
     row: ($) => seq($._axis, repeat(seq(optional(alias($._axis_comma, ",")), $._axis))),
     _axis: ($) => choice($.axis, $.wildcard, $.ellipsis, $.row_variable),
     axis: ($) =>

@@ -1,7 +1,7 @@
 //! Captured dimensions and rows: sizes of one spec or one declaration, to be set, compared and
 //! read.
 
-use broadloom_core::{Affine, Closed, Constraint, DimTerm, Numerator, Piece, Symbol};
+use broadloom_core::{Affine, Closed, Constraint, DimTerm, Numerator, Piece, Role, Symbol};
 
 use crate::captured::{CapturedFrom, STATED, Size};
 use crate::declaration::StatedNames;
@@ -101,6 +101,32 @@ impl Graph {
     pub fn captured_stated(&self, names: &StatedNames, name: &str) -> Option<Captured> {
         let (_, at) = names.axes.iter().find(|(own, _)| **own == *name)?;
         Some(Captured { tensor: None, index: STATED as u32 + at, is_row: false })
+    }
+
+    /// Captures a size of a [stated](Graph::state_shape) signature, for expressions such as `2*n` in its shapes. If none of its
+    /// shapes has that name yet, the size is a new one.
+    ///
+    /// ```
+    /// use broadloom::{ComputedShape, Graph, SizeSum, StatedNames};
+    /// let mut g = Graph::new();
+    /// let (x, mut names) = (g.data("x", "32 | 10")?, StatedNames::default());
+    /// let n = g.stated_size(&mut names, "n");
+    /// let twice = SizeSum::from(n).scaled(2, 1).unwrap();
+    /// let shape = ComputedShape { shape: "..b.. | m", written: "..b.. | (2*n)", sizes: &[("m", &twice)] };
+    /// g.state_shape(x, shape, &mut names)?;
+    /// assert_eq!(g.size(n), Some(5));
+    /// # Ok::<(), broadloom::Error>(())
+    /// ```
+    pub fn stated_size(&mut self, names: &mut StatedNames, name: &str) -> Captured {
+        if let Some(known) = self.captured_stated(names, name) {
+            return known;
+        }
+        let at = self.stated.len();
+        self.stated.push((name.into(), self.solver.dim_var(Role::Interior).into()));
+        self.settled = None;
+        names.axes.push((name.into(), at as u32));
+        names.computed.push(at as u32);
+        Captured { tensor: None, index: (STATED + at) as u32, is_row: false }
     }
 
     /// The name of a named size that is captured.

@@ -11,6 +11,8 @@ pub struct StatedNames {
     /// In the order in which they were stated; sizes by their numbers among those of the graph.
     pub(crate) axes: Vec<(Box<str>, u32)>,
     pub(crate) rows: Vec<(Box<str>, RowVar)>,
+    /// The sizes that an expression spoke of before any shape did, by the same numbers.
+    pub(crate) computed: Vec<u32>,
 }
 
 /// The declaration of a leaf.

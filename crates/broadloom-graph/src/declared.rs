@@ -9,8 +9,27 @@ use broadloom_spec::{DeclAxis, Kind, Row, RowVariable, ShapeDecl, parse_shape};
 use crate::Graph;
 use crate::declaration::{BufferFacts, Named, StatedNames};
 use crate::error::{Error, ErrorKind};
+use crate::size_expr::SizeSum;
 use crate::step::{Aspect, RowRef, Rows, place};
 use crate::symbols::read;
+
+/// A shape with expressions for sizes: a text in which names stand for them, the same as it is written, for messages, and
+/// the sizes that the names are equal to.
+#[derive(Clone, Copy, Debug)]
+pub struct ComputedShape<'a> {
+    /// The shape, with a name for each expression.
+    pub shape: &'a str,
+    /// The shape as its author wrote it.
+    pub written: &'a str,
+    /// The names that stand for expressions.
+    pub sizes: &'a [(&'a str, &'a SizeSum)],
+}
+
+impl<'a> From<&'a str> for ComputedShape<'a> {
+    fn from(shape: &'a str) -> ComputedShape<'a> {
+        ComputedShape { shape, written: shape, sizes: &[] }
+    }
+}
 
 impl Graph {
     /// Reads a declared shape. Programs repeat a few, so each is parsed once.

@@ -17,9 +17,9 @@ use broadloom_core::Role;
 use broadloom_spec::{Kind, parse_shape};
 
 use crate::declaration::{BufferFacts, Declaration, StatedNames};
+use crate::declared::ComputedShape;
 use crate::error::{Error, ErrorKind};
 use crate::initial::Initial;
-use crate::size_expr::SizeSum;
 use crate::step::{Aspect, Captured, Leaf, RowRef, Step, Tensor, place};
 use crate::symbols::read;
 use crate::{Graph, captured, names, size_expr};
@@ -399,17 +399,12 @@ impl Graph {
     /// # Ok::<(), broadloom::Error>(())
     /// ```
     pub fn declare_shape(&mut self, tensor: Tensor, shape: &str) -> Result<(), Error> {
-        self.declare_shape_with(tensor, shape, &[])
+        self.declare_computed(tensor, shape.into())
     }
 
-    /// The same, with sizes that some of the names stand for.
-    pub fn declare_shape_with(
-        &mut self,
-        tensor: Tensor,
-        shape: &str,
-        sizes: &[(&str, &SizeSum)],
-    ) -> Result<(), Error> {
-        self.shape_step(tensor, shape, sizes, None)
+    /// The same for a shape with expressions for sizes.
+    pub fn declare_computed(&mut self, tensor: Tensor, shape: ComputedShape<'_>) -> Result<(), Error> {
+        self.shape_step(tensor, shape, None)
     }
 
     /// States the shape of a tensor as a part of a signature: names that were used before, in the shapes of other tensors
@@ -420,20 +415,19 @@ impl Graph {
     /// let mut g = Graph::new();
     /// let (x, y) = (g.data("x", "32 | 10")?, g.data("y", "32 |")?);
     /// let mut names = StatedNames::default();
-    /// g.state_shape(x, "..b.. | n", &[], &mut names)?;
-    /// g.state_shape(y, "..b.. |", &[], &mut names)?;
-    /// assert!(g.state_shape(y, "..b.. | n", &[], &mut names).is_err());
+    /// g.state_shape(x, "..b.. | n".into(), &mut names)?;
+    /// g.state_shape(y, "..b.. |".into(), &mut names)?;
+    /// assert!(g.state_shape(y, "..b.. | n".into(), &mut names).is_err());
     /// # Ok::<(), broadloom::Error>(())
     /// ```
     pub fn state_shape(
         &mut self,
         tensor: Tensor,
-        shape: &str,
-        sizes: &[(&str, &SizeSum)],
+        shape: ComputedShape<'_>,
         names: &mut StatedNames,
     ) -> Result<(), Error> {
         let known = names.clone();
-        let made = self.shape_step(tensor, shape, sizes, Some(names));
+        let made = self.shape_step(tensor, shape, Some(names));
         if made.is_err() {
             *names = known;
         }
@@ -444,8 +438,7 @@ impl Graph {
     fn shape_step(
         &mut self,
         tensor: Tensor,
-        shape: &str,
-        sizes: &[(&str, &SizeSum)],
+        ComputedShape { shape, written, sizes }: ComputedShape<'_>,
         shared: Option<&mut StatedNames>,
     ) -> Result<(), Error> {
         let (step, shape) = (self.next_step(), shape.trim());
@@ -474,7 +467,7 @@ impl Graph {
                 Declaration { shape: shape.into(), decl: Some(decl), given: BufferFacts::Nothing, named };
             self.declarations.insert(tensor.0, declaration);
         }
-        self.facts.stated.insert(step, (shape.into(), self.names.len() as u32));
+        self.facts.stated.insert(step, (written.trim().into(), self.names.len() as u32));
         let made = self.finish(before, Step::Declared(tensor));
         if made.is_err() {
             self.facts.stated.remove(&step);

@@ -65,6 +65,7 @@ pub use broadloom_core::Padding;
 pub use broadloom_spec::Kind;
 pub use certificate::Certificate;
 pub use declaration::StatedNames;
+pub use declared::ComputedShape;
 pub use error::{Error, ErrorKind, MessageLine, Remedy, example_shape};
 pub use fit::{Fit, FoundSize, Input, Misfit, Said};
 pub use formula::{Assignments, Formula, Name, Sign};

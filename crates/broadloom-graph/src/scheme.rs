@@ -27,7 +27,7 @@ mod instance;
 mod wider;
 
 use broadloom_core::order::Dim;
-use broadloom_core::{Closed, Form, Role, RowTerm, Symbol};
+use broadloom_core::{Closed, DimTerm, Form, Role, RowTerm, Symbol};
 use broadloom_spec::Kind;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -55,6 +55,17 @@ pub struct Scheme {
     pub numbers: Vec<u64>,
     /// The variables in shapes.
     variables: FxHashMap<Symbol, Variable>,
+    computed: Vec<ComputedSize>,
+}
+
+/// A size that a stated signature computes others from: `n` in `2*n`.
+#[derive(Clone, Debug)]
+struct ComputedSize {
+    name: Box<str>,
+    /// The size in the graph of the body.
+    term: DimTerm,
+    /// The same in the instance.
+    size: Axis,
 }
 
 /// A variable of a scheme.
@@ -95,6 +106,11 @@ impl Scheme {
         let Axis::Symbolic(size, _) = axis else { return None };
         let symbol = size.form().as_symbol()?;
         self.variables.get(&symbol).map(|variable| (symbol.0, variable.is_row))
+    }
+
+    /// The size of a name that a stated signature uses in an expression, such as `n` in `2*n`.
+    pub fn computed(&self, name: &str) -> Option<&Axis> {
+        self.computed.iter().find(|computed| *computed.name == *name).map(|computed| &computed.size)
     }
 
     /// The axes of a shape, with the names of the variables: batch, input and output.
@@ -200,6 +216,7 @@ struct SchemeInstance {
     shapes: Vec<Shape>,
     /// The rows of arguments, and of parameters, that the user of the function decides.
     given: Vec<(Tensor, Kind, Shape)>,
+    computed: Vec<ComputedSize>,
 }
 
 impl SchemeInstance {
@@ -228,7 +245,14 @@ impl SchemeInstance {
             }
         }
         numbers.extend(checks.iter().flat_map(RuntimeCheck::numbers));
-        Ok(Scheme { shapes: self.shapes, conditions, most: greatest, numbers, variables })
+        Ok(Scheme {
+            shapes: self.shapes,
+            conditions,
+            most: greatest,
+            numbers,
+            variables,
+            computed: self.computed,
+        })
     }
 
     /// The least and the greatest size of each variable, where the body restricts it. A multiple of 8 is not also said to

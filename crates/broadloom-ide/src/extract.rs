@@ -5,7 +5,7 @@
 
 use broadloom_diagnostics::{Edit, Span};
 use broadloom_lang::syntax::ast::{
-    AxisKind, Binary, Body, Def, ExprId, ExprKind, File, Statement, StatementKind,
+    AxisKind, Binary, Body, Def, ExprId, ExprKind, File, ResultShape, Statement, StatementKind,
 };
 use broadloom_lang::syntax::reformat;
 
@@ -401,7 +401,7 @@ impl Extract<'_> {
         let names = &self.analysis.program.names;
         let shapes = self.place.around.defs.iter().flat_map(|def| {
             let arguments = def.arguments.iter().filter_map(|argument| argument.shape.as_ref());
-            arguments.chain(&def.result)
+            arguments.chain(def.result.iter().flat_map(ResultShape::shapes))
         });
         shapes
             .flat_map(|shape| shape.batch.iter().chain(&shape.input).flatten().chain(&shape.output))

@@ -97,6 +97,8 @@ let a, b = c
 let a =-1
 def f() = 1
 def f(a, b = 1,)(x) =-x
+def f(x : (2 * n), y : b | n = 3) : n = x
+def f(x) : [n; [b | n;]; m] = x
 def f(x) =
   let y = x
   -y
@@ -143,6 +145,8 @@ w =min -max
             let a = (- 1)
             def f() = 1
             def f(a, b = 1)(x) = (- x)
+            def f(x : [(* 2 n)], y : [b] | [n] = 3) : [n] = x
+            def f(x) : list of : [n]; : list of : [b] | [n]; : [m] = x
             def f(x) =
               let y = x
               (- y)

@@ -47,7 +47,7 @@
 (wildcard) @operator
 (ellipsis) @operator
 ["(" ")" "[" "]" "{" "}"] @punctuation.bracket
-"," @punctuation.delimiter
+["," ";"] @punctuation.delimiter
 
 ; Texts, and the specs in them. Signs of specs stand out from the text around them.
 [(text) (spec)] @string

@@ -53,6 +53,11 @@ pub(super) fn explain_arithmetic(
         (Some(Step::Leaf { tensor, leaf: Leaf::Data | Leaf::Param }), _) => {
             format!("{} does not fit its uses", super::declared_text(graph, Tensor(*tensor)))
         }
+        (Some(Step::Declared(_)), _) => match sizes.iter().flatten().collect::<Vec<_>>()[..] {
+            [] => "no sizes of its names fit".to_owned(),
+            [known] => format!("no size of its names makes that {known}"),
+            _ => format!("the sizes {} do not fit", shown.join(", ")),
+        },
         _ => format!("the sizes {} do not fit", shown.join(", ")),
     };
     super::error_at(graph, ErrorKind::Arithmetic, case.refused, &message)

@@ -5,7 +5,7 @@ use broadloom_core::{Closed, Constraint, DimTerm, DimVar, Need, Role, RowTerm, S
 use broadloom_spec::{Kind, SpecNames};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::{Choices, RowVariable, SchemeInstance, Variable, forms, fresh_symbol, one_symbol};
+use super::{Choices, ComputedSize, RowVariable, SchemeInstance, Variable, forms, fresh_symbol, one_symbol};
 use crate::declaration::StatedNames;
 use crate::error::Error;
 use crate::shape::{Axis, Shape};
@@ -30,6 +30,10 @@ pub(super) fn instance(
         spare: None,
     };
     instance.graph.closed(|_, _| ())?;
+    // First the sizes that shapes are computed from: `2*n` is said with `n`.
+    for (_, size) in instance.computed() {
+        size.var().into_iter().for_each(|size| instance.generalise_axis(size));
+    }
     for argument in arguments {
         instance.generalise(*argument);
     }
@@ -54,7 +58,8 @@ pub(super) fn instance(
         .into_iter()
         .map(|(tensor, kind)| Ok((tensor, kind, shape(&tensor)?)))
         .collect::<Result<Vec<_>, Error>>()?;
-    Ok(SchemeInstance { instance, asked, shapes, given })
+    let computed = instance.computed_sizes()?;
+    Ok(SchemeInstance { instance, asked, shapes, given, computed })
 }
 
 /// The outcome for a fresh variable in a row.
@@ -83,6 +88,27 @@ pub(super) struct Instance {
 }
 
 impl Instance {
+    /// The sizes of the stated signature that others are computed from, with their names.
+    fn computed(&self) -> Vec<(Box<str>, DimTerm)> {
+        let numbers = self.stated.computed.iter();
+        numbers.filter_map(|at| self.graph.stated.get(*at as usize).cloned()).collect()
+    }
+
+    /// The same sizes with what the instance has for them.
+    fn computed_sizes(&mut self) -> Result<Vec<ComputedSize>, Error> {
+        let computed = self.computed();
+        let read = |closed: &Closed<'_>, view: &View<'_>| {
+            let mut found = Vec::new();
+            for (name, term) in computed {
+                closed.each_axis(RowTerm::closed(std::slice::from_ref(&term)), |dim| {
+                    found.push(ComputedSize { name: name.clone(), term, size: view.axis(closed, dim) });
+                });
+            }
+            found
+        };
+        self.graph.closed(read).map(|(found, _)| found)
+    }
+
     /// Gives every open row and every open axis of a tensor a variable.
     fn generalise(&mut self, tensor: Tensor) {
         let mut open = Vec::new();
@@ -339,7 +365,8 @@ impl Instance {
         let rows = self.rows.iter().map(|row| (row.symbol, Some(row.kind)));
         let all: Vec<_> = rows.chain(self.axes.iter().map(|symbol| (*symbol, None))).collect();
         for (symbol, kind) in all.into_iter().filter(|(symbol, _)| used.contains(symbol)) {
-            let own = written.iter().find(|(of, name)| *of == symbol && !taken.contains(name));
+            let is_free = |name: &String| !taken.contains(name) && !is_of_part(name);
+            let own = written.iter().find(|(of, name)| *of == symbol && is_free(name));
             let usual = match kind {
                 Some(Kind::Batch) => "b",
                 Some(Kind::Input) => "i",
@@ -402,4 +429,10 @@ impl Instance {
         };
         graph.closed(read).map(|(found, _)| found)
     }
+}
+
+/// True of `part0`, `part1` and so on, which `concat` calls what it puts side by side: they say nothing about a size.
+fn is_of_part(name: &str) -> bool {
+    let number = name.strip_prefix("part").unwrap_or_default();
+    !number.is_empty() && number.bytes().all(|digit| digit.is_ascii_digit())
 }

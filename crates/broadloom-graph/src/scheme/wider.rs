@@ -1,6 +1,6 @@
 //! A row variable that stands for one axis: whether it could stand for two.
 
-use broadloom_core::{DimTerm, Role, Symbol};
+use broadloom_core::{Constraint, DimTerm, Role, Symbol};
 use broadloom_spec::Kind;
 use rustc_hash::FxHashMap;
 
@@ -18,6 +18,13 @@ pub(super) fn holds_wider(graph: &Graph, made: &SchemeInstance, row: &RowVariabl
     for symbol in rows.chain(made.instance.axes.iter().copied()) {
         let count = if symbol == row.symbol { 2 } else { 1 };
         new.insert(symbol, (0..count).map(|_| fresh_symbol(&mut graph)).collect());
+    }
+    for computed in &made.computed {
+        let symbols = symbol_of(&computed.size).and_then(|own| new.get(&own)).into_iter().flatten();
+        let terms: Vec<DimTerm> = symbols.filter_map(|symbol| term_of(&graph, *symbol)).collect();
+        for term in terms {
+            graph.constrain(Constraint::DimEq(computed.term, term), 0, Aspect::Whole);
+        }
     }
     for (tensor, kind, shape) in &made.given {
         if !state_row(&mut graph, (*tensor, *kind), shape.row(*kind), &new) {
@@ -45,13 +52,8 @@ fn state_row(
         match axis {
             Axis::Unit => terms.push(DimTerm::UNIT),
             Axis::Sized(size, None) => terms.push(graph.solver.size(*size)),
-            Axis::Symbolic(size, None) => match size.form().as_symbol().and_then(|symbol| new.get(&symbol)) {
-                Some(symbols) => {
-                    let of = |symbol: &Symbol| {
-                        read::symbol_data(graph, *symbol).map(|data| DimTerm::from(data.var))
-                    };
-                    terms.extend(symbols.iter().filter_map(of));
-                }
+            Axis::Symbolic(_, None) => match symbol_of(axis).and_then(|symbol| new.get(&symbol)) {
+                Some(symbols) => terms.extend(symbols.iter().filter_map(|symbol| term_of(graph, *symbol))),
                 None => terms.push(graph.solver.dim_var(Role::Interior).into()),
             },
             _ => terms.push(graph.solver.dim_var(Role::Interior).into()),
@@ -65,13 +67,21 @@ fn state_row(
     !graph.solver.is_stuck()
 }
 
+/// The variable that is the size of an axis.
+fn symbol_of(axis: &Axis) -> Option<Symbol> {
+    match axis {
+        Axis::Symbolic(size, _) => size.form().as_symbol(),
+        _ => None,
+    }
+}
+
+fn term_of(graph: &Graph, symbol: Symbol) -> Option<DimTerm> {
+    read::symbol_data(graph, symbol).map(|data| data.var.into())
+}
+
 /// True if a row is another one, with the symbols that stand for its own.
 fn is_widened(narrow: &[Axis], wide: &[Axis], new: &FxHashMap<Symbol, Vec<Symbol>>) -> bool {
     let mut rest = wide.iter();
-    let symbol_of = |axis: &Axis| match axis {
-        Axis::Symbolic(size, _) => size.form().as_symbol(),
-        _ => None,
-    };
     let same = narrow.iter().all(|axis| match (symbol_of(axis).and_then(|own| new.get(&own)), axis) {
         (Some(symbols), _) => symbols.iter().all(|symbol| rest.next().and_then(symbol_of) == Some(*symbol)),
         (None, Axis::Symbolic(size, _)) => {

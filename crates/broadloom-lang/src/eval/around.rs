@@ -6,7 +6,7 @@ use rustc_hash::FxHashSet;
 
 use super::Eval;
 use super::bound_names::bound_by_def;
-use crate::syntax::ast::{AxisKind, Body, ExprKind, Name, Shape, StatementKind};
+use crate::syntax::ast::{AxisKind, Body, ExprKind, Name, ResultShape, Shape, StatementKind};
 use crate::value::{Function, Value};
 
 /// True if a function uses tensors or sizes of the program around it, itself or through others.
@@ -79,7 +79,7 @@ pub(super) fn names_in_shapes(function: &Function) -> FxHashSet<Name> {
             }
         }
     };
-    function.def.result.iter().for_each(&mut add);
+    function.def.result.iter().flat_map(ResultShape::shapes).for_each(&mut add);
     function.def.arguments.iter().filter_map(|each| each.shape.as_ref()).for_each(&mut add);
     for (_, expr) in function.file.exprs_within(function.span) {
         if let ExprKind::Param(param) = &expr.kind {

@@ -5,18 +5,21 @@
 //! shape of the result afterwards. A name is one size, or one row, in the whole signature. A signature may
 //! ask for more than the body needs. It may not promise more than the body keeps: sizes that it leaves open
 //! have to stay open, and different ones different.
+//!
+//! A size may be computed: `(2 * n)`. A name in an expression that nothing around the function has is a size of the
+//! signature, too, wherever it stands first: `def f(x : ..b.. | (2 * n)) : ..b.. | n = …`.
 
 use std::rc::Rc;
 
-use broadloom::{Error, Kind, Shape as Inferred, StatedNames};
+use broadloom::{Error, Kind, Shape as Inferred, StatedNames, Tensor};
 use broadloom_diagnostics::{Diagnostic, Help, Span};
 
 use super::advice::wanted;
 use super::report::diagnosed;
-use super::{Eval, Evaluated, Reported, declared, reporting, unknown};
+use super::{Eval, Evaluated, Reported, declared, reporting};
 use crate::codes;
 use crate::eval::given::Given;
-use crate::syntax::ast::{Argument, Axis, AxisKind, Name, Shape};
+use crate::syntax::ast::{Argument, Axis, AxisKind, ExprId, ExprKind, File, Name, ResultShape, Shape};
 use crate::value::{Function, Value};
 
 /// The place where a function is given each of its arguments.
@@ -59,10 +62,11 @@ pub(super) fn state_arguments(
         if !matches!(value, Value::Tensor(_)) {
             eval.frame.scope.bind(argument.name.name, Value::Tensor(tensor));
         }
-        let declared = declared::written_shape(eval, shape)?;
-        let sizes: Vec<_> = declared.sizes.iter().map(|(label, size)| (label.as_str(), size)).collect();
+        bind_computed(eval, shape, &mut names);
+        let declared = declared::stated_shape(eval, shape)?;
         let stated = shape.span.unwrap_or(argument.name.span);
-        let made = eval.graph.quiet_mut().state_shape(tensor, &declared.text, &sizes, &mut names);
+        let made =
+            eval.graph.quiet_mut().state_shape(tensor, declared.computed(&declared.labels()), &mut names);
         eval.note_origins(stated);
         eval.note_statement(tensor, &declared, stated);
         if let Err(error) = made {
@@ -91,7 +95,45 @@ fn bind_sizes(eval: &mut Eval<'_>, function: &Function, shape: &Shape, names: &S
     }
 }
 
-/// States the shape of the result of an application.
+/// Makes sizes of the names in the expressions of a stated shape that stand for nothing else, and binds them.
+fn bind_computed(eval: &mut Eval<'_>, shape: &Shape, names: &mut StatedNames) {
+    for name in computed_names(&eval.frame.file.clone(), axes_of(shape)) {
+        let is_size =
+            |value: Value| matches!(value, Value::Number(_) | Value::Size(_) | Value::Open | Value::Mistake);
+        // An argument or a local value is what it is, and so is a size that is known around the function.
+        if eval.frame.scope.own(name).is_some() || eval.find(name).is_some_and(is_size) {
+            continue;
+        }
+        let text = eval.text(name).to_string();
+        let size = eval.graph.quiet_mut().stated_size(names, &text);
+        let size = Value::Size(Rc::new(size.into()));
+        eval.note_size(&size, |recorder| recorder.stated_size(name));
+        eval.frame.scope.bind(name, size);
+    }
+}
+
+/// The names in the expressions of some axes that are operands of arithmetic.
+pub(super) fn computed_names<'a>(file: &File, axes: impl Iterator<Item = &'a Axis>) -> Vec<Name> {
+    let exprs = axes.filter_map(|axis| match axis.kind {
+        AxisKind::Expr(expr) => Some(expr),
+        _ => None,
+    });
+    let mut rest: Vec<ExprId> = exprs.collect();
+    rest.reverse();
+    let mut found = Vec::new();
+    while let Some(expr) = rest.pop() {
+        match &file.expr(expr).kind {
+            ExprKind::Name(name) if !found.contains(name) => found.push(*name),
+            ExprKind::Binary(_, a, b) => rest.extend([*b, *a]),
+            ExprKind::Unary(_, inner) => rest.push(*inner),
+            ExprKind::Call { args, .. } => rest.extend(args.iter().rev().map(|arg| arg.value)),
+            _ => {}
+        }
+    }
+    found
+}
+
+/// States the shape of the result of an application, or of each result in a list.
 pub(super) fn state_result(
     eval: &mut Eval<'_>,
     function: &Rc<Function>,
@@ -99,25 +141,79 @@ pub(super) fn state_result(
     names: &mut StatedNames,
     call: Span,
 ) -> Evaluated<()> {
-    let Some(shape) = &function.def.result else { return Ok(()) };
-    if unknown::is_open(value) {
-        return Ok(());
+    let Some(stated) = &function.def.result else { return Ok(()) };
+    let mut rest = vec![(stated, value.clone(), String::new())];
+    while let Some((stated, value, place)) = rest.pop() {
+        let span = stated.span().unwrap_or(function.def.name.span);
+        match (stated, &value) {
+            (_, Value::Open) => {}
+            (ResultShape::Tensor(shape), Value::Tensor(tensor)) => {
+                state_tensor(eval, function, (shape, *tensor, &place), names, call)?;
+            }
+            (ResultShape::List(shapes, _), Value::List(items)) if shapes.len() == items.len() => {
+                let each = shapes.iter().zip(items.iter()).enumerate();
+                let each = each.map(|(at, (shape, item))| (shape, item.clone(), format!("{place}[{at}]")));
+                rest.extend(each.rev());
+            }
+            _ => return other_result(eval, function, (stated, &value, &place), span),
+        }
     }
-    let span = shape.span.unwrap_or(function.def.name.span);
-    let Value::Tensor(tensor) = value else {
-        let name = eval.text(function.def.name.name).to_string();
-        let message = format!("`{name}` states the shape of its result, which is {}", value.kind());
-        return eval.wrong(codes::KIND, message, span, "only tensors have shapes: leave it out");
-    };
-    let declared = declared::written_shape(eval, shape)?;
-    let sizes: Vec<_> = declared.sizes.iter().map(|(label, size)| (label.as_str(), size)).collect();
-    let made = eval.graph.quiet_mut().state_shape(*tensor, &declared.text, &sizes, names);
-    eval.note_origins(span);
-    eval.note_statement(*tensor, &declared, span);
-    let Err(error) = made else { return Ok(()) };
-    let got = eval.graph.shape(*tensor).to_string();
+    Ok(())
+}
+
+/// Reports a result that is something else than what is stated: no tensor, or a list of another length.
+fn other_result(
+    eval: &mut Eval<'_>,
+    function: &Function,
+    (stated, value, place): (&ResultShape, &Value, &str),
+    span: Span,
+) -> Evaluated<()> {
     let name = eval.text(function.def.name.name).to_string();
-    let message = format!("`{name}` states `{}` for its result, which is `{got}`", declared.written);
+    let of = if place.is_empty() { String::new() } else { format!(" `{place}`") };
+    let items = |count: usize| match count {
+        1 => "a list of one".to_string(),
+        count => format!("a list of {count}"),
+    };
+    let (what, is) = match (stated, value) {
+        (ResultShape::Tensor(_), _) => ("the shape".to_string(), value.kind().to_string()),
+        (ResultShape::List(shapes, _), Value::List(values)) => (items(shapes.len()), items(values.len())),
+        (ResultShape::List(shapes, _), _) => (items(shapes.len()), value.kind().to_string()),
+    };
+    let message = match stated {
+        ResultShape::Tensor(_) => format!("`{name}` states {what} of its result{of}, which is {is}"),
+        ResultShape::List(..) => format!("`{name}` states {what} for its result{of}, which is {is}"),
+    };
+    let help = match (stated, value) {
+        (ResultShape::Tensor(_), Value::List(_)) => {
+            "write one shape for each in a list: `[..b.. | n; ..b.. | m]`"
+        }
+        (ResultShape::Tensor(_), _) => "only tensors have shapes: leave it out",
+        (ResultShape::List(..), Value::List(_)) => "write one shape for each, with `;` between them",
+        (ResultShape::List(..), Value::Tensor(_)) => "the shape of one tensor stands without brackets",
+        (ResultShape::List(..), _) => "leave it out",
+    };
+    eval.wrong(codes::KIND, message, span, help)
+}
+
+/// States the shape of a tensor that is the result of an application, or one of its results.
+fn state_tensor(
+    eval: &mut Eval<'_>,
+    function: &Function,
+    (shape, tensor, of): (&Shape, Tensor, &str),
+    names: &mut StatedNames,
+    call: Span,
+) -> Evaluated<()> {
+    let span = shape.span.unwrap_or(function.def.name.span);
+    bind_computed(eval, shape, names);
+    let declared = declared::stated_shape(eval, shape)?;
+    let made = eval.graph.quiet_mut().state_shape(tensor, declared.computed(&declared.labels()), names);
+    eval.note_origins(span);
+    eval.note_statement(tensor, &declared, span);
+    let Err(error) = made else { return Ok(()) };
+    let got = eval.graph.shape(tensor).to_string();
+    let name = eval.text(function.def.name.name).to_string();
+    let of = if of.is_empty() { String::new() } else { format!(" `{of}`") };
+    let message = format!("`{name}` states `{}` for its result{of}, which is `{got}`", declared.written);
     let place = eval.place(span);
     let mut diagnostic = Diagnostic::error(codes::MISMATCH, message, place, "stated here");
     if call != function.def.name.span && place == span {
@@ -159,22 +255,30 @@ fn unwanted<T>(
     eval.fail(diagnostic.with_note(error.message()))
 }
 
+/// The place in a signature that the shape of a tensor is promised at.
+pub(super) enum Promise {
+    Argument(Name),
+    /// The result, or one in a list of them.
+    Result(usize),
+}
+
 /// Says what a signature promises and the body does not keep, if anything: `inferred` are the shapes of the arguments
-/// that are tensors, and of the result.
+/// that are tensors, and of the results.
 pub(super) fn broken_promise(
     eval: &Eval<'_>,
     function: &Function,
     scheme: &broadloom::Scheme,
-    inferred: &[(Option<Name>, Inferred)],
+    inferred: &[(Promise, Inferred)],
 ) -> Option<(Span, String)> {
     let mut known: Vec<(Name, bool, u32)> = Vec::new();
-    for (name, shape) in inferred {
-        let stated = match name {
-            Some(name) => {
+    let results = function.def.result.as_ref().map(ResultShape::shapes).unwrap_or_default();
+    for (promise, shape) in inferred {
+        let stated = match promise {
+            Promise::Argument(name) => {
                 let mut arguments = function.def.arguments.iter();
                 arguments.find(|each| each.name.name == *name).and_then(|each| each.shape.as_ref())
             }
-            None => function.def.result.as_ref(),
+            Promise::Result(at) => results.get(*at).copied(),
         };
         let Some(stated) = stated else { continue };
         for kind in Kind::ALL {
@@ -197,8 +301,15 @@ pub(super) fn broken_promise(
                 return Some((span, format!("the body makes it `{text}`")));
             }
             for (promise, axis) in promised.iter().zip(kept) {
-                let broken = broken(eval, function, scheme, promise, axis, &mut known);
-                if let Some(why) = broken {
+                let whys = match promise.kind {
+                    AxisKind::Name(name) => broken(eval, function, scheme, (name, None), axis, &mut known),
+                    AxisKind::Row(name) => {
+                        broken(eval, function, scheme, (name, Some(promise)), axis, &mut known)
+                    }
+                    AxisKind::Expr(_) => broken_computed(eval, function, scheme, promise, &mut known),
+                    AxisKind::Size(_) | AxisKind::Any | AxisKind::Rest => None,
+                };
+                if let Some(why) = whys {
                     return Some((promise.span, why));
                 }
             }
@@ -207,20 +318,32 @@ pub(super) fn broken_promise(
     None
 }
 
-/// Compares an axis of a signature with what the body makes of it.
-fn broken(
+/// Compares the sizes in an expression of a signature with what the body makes of them. That the axis has the size of
+/// the expression is a constraint.
+fn broken_computed(
     eval: &Eval<'_>,
     function: &Function,
     scheme: &broadloom::Scheme,
     promise: &Axis,
+    known: &mut Vec<(Name, bool, u32)>,
+) -> Option<String> {
+    computed_names(&function.file, std::iter::once(promise)).into_iter().find_map(|name| {
+        let size = scheme.computed(eval.text(name))?;
+        broken(eval, function, scheme, (name, None), size, known)
+    })
+}
+
+/// Compares a name of a signature with what the body makes of it: of one axis, or of the row that it stands for at the
+/// place that is given.
+fn broken(
+    eval: &Eval<'_>,
+    function: &Function,
+    scheme: &broadloom::Scheme,
+    (name, row): (Name, Option<&Axis>),
     axis: &broadloom::Axis,
     known: &mut Vec<(Name, bool, u32)>,
 ) -> Option<String> {
-    let (name, is_row) = match promise.kind {
-        AxisKind::Name(name) => (name, false),
-        AxisKind::Row(name) => (name, true),
-        AxisKind::Size(_) | AxisKind::Any | AxisKind::Rest | AxisKind::Expr(_) => return None,
-    };
+    let is_row = row.is_some();
     // Arguments and names around the function are what they are.
     if is_known(function, name) {
         return None;
@@ -232,7 +355,7 @@ fn broken(
         return is_fixed.then(|| format!("`{text}` may be anything here, but the body makes it `{axis}`"));
     };
     if is_row && !is_any {
-        return Some(format!("{}, but the body makes it one", any_number(eval, promise)));
+        return row.map(|row| format!("{}, but the body makes it one", any_number(eval, row)));
     }
     match known.iter().find(|(own, row, _)| *own == name && *row == is_row) {
         Some(_) => None,
@@ -259,6 +382,19 @@ pub(super) fn report_promise(eval: &mut Eval<'_>, (span, why): (Span, String)) {
     let (Ok(()) | Err(Reported)) = eval.fail(diagnostic);
 }
 
+/// The names of sizes in a signature, also in its expressions.
+pub(super) fn names_in_signature(function: &Function) -> Vec<Name> {
+    let results = function.def.result.iter().flat_map(ResultShape::shapes);
+    let shapes = function.def.arguments.iter().filter_map(|each| each.shape.as_ref()).chain(results);
+    let mut names = Vec::new();
+    for shape in shapes {
+        names.extend(names_of(shape).chain(computed_names(&function.file, axes_of(shape))));
+    }
+    names.sort_unstable();
+    names.dedup();
+    names
+}
+
 /// True if a function states the shape of an argument, or of its result.
 pub(super) fn states_shapes(function: &Function) -> bool {
     function.def.result.is_some() || function.def.arguments.iter().any(|each| each.shape.is_some())
@@ -273,9 +409,12 @@ fn is_known(function: &Function, name: Name) -> bool {
 
 /// The names of a shape that stand for sizes.
 pub(super) fn names_of(shape: &Shape) -> impl Iterator<Item = Name> + '_ {
-    let axes = shape.batch.iter().flatten().chain(shape.input.iter().flatten()).chain(&shape.output);
-    axes.filter_map(|axis| match axis.kind {
+    axes_of(shape).filter_map(|axis| match axis.kind {
         AxisKind::Name(name) => Some(name),
         _ => None,
     })
+}
+
+pub(super) fn axes_of(shape: &Shape) -> impl Iterator<Item = &Axis> {
+    shape.batch.iter().flatten().chain(shape.input.iter().flatten()).chain(&shape.output)
 }

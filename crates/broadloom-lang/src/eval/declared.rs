@@ -1,6 +1,6 @@
 //! Shapes as they are declared, with the sizes that their names stand for.
 
-use broadloom::SizeSum;
+use broadloom::{ComputedShape, SizeSum};
 
 use super::{Eval, Evaluated, dim, unknown};
 use crate::syntax::ast::{Axis, AxisKind, Shape};
@@ -16,9 +16,21 @@ pub(super) struct Declared {
     pub(super) sizes: Vec<(String, SizeSum)>,
     /// The same sizes as values.
     pub(super) values: Vec<Value>,
+    /// True if its names are shared with other shapes, so that those for expressions have to be different ones.
+    is_shared: bool,
 }
 
 impl Declared {
+    /// The names that stand for sizes, with the sizes.
+    pub(super) fn labels(&self) -> Vec<(&str, &SizeSum)> {
+        self.sizes.iter().map(|(label, size)| (label.as_str(), size)).collect()
+    }
+
+    /// The shape as the graph takes it, with its [labels](Declared::labels).
+    pub(super) fn computed<'a>(&'a self, sizes: &'a [(&'a str, &'a SizeSum)]) -> ComputedShape<'a> {
+        ComputedShape { shape: &self.text, written: &self.written, sizes }
+    }
+
     fn push(&mut self, text: &str) {
         self.text.push_str(text);
         self.written.push_str(text);
@@ -28,7 +40,15 @@ impl Declared {
 /// A declared shape as a text: names of numbers are
 /// replaced by the numbers, named sizes stay names.
 pub(super) fn written_shape(eval: &mut Eval<'_>, shape: &Shape) -> Evaluated<Declared> {
-    let mut declared = Declared::default();
+    filled(eval, shape, Declared::default())
+}
+
+/// The same for one of the shapes of a signature.
+pub(super) fn stated_shape(eval: &mut Eval<'_>, shape: &Shape) -> Evaluated<Declared> {
+    filled(eval, shape, Declared { is_shared: true, ..Declared::default() })
+}
+
+fn filled(eval: &mut Eval<'_>, shape: &Shape, mut declared: Declared) -> Evaluated<Declared> {
     if let Some(batch) = &shape.batch {
         row(eval, batch, &mut declared)?;
         declared.push(" | ");
@@ -95,6 +115,8 @@ fn one_axis(eval: &mut Eval<'_>, axis: &Axis, declared: &mut Declared) -> Evalua
                 return Ok(());
             }
         },
+        // In a signature sizes stay what they are computed from, whether or not this application decides them.
+        AxisKind::Expr(size) if declared.is_shared => eval.arithmetic_of_sizes(*size)?,
         AxisKind::Expr(size) => eval.expr(*size)?,
     };
     if unknown::is_open(&value) {
@@ -130,6 +152,7 @@ fn sized_axis(eval: &mut Eval<'_>, axis: &Axis, value: &Value, declared: &mut De
     };
     let label = match &axis.kind {
         AxisKind::Name(name) => dim::free_label(eval, *name),
+        _ if declared.is_shared => format!("size{}_{}", axis.span.start, declared.sizes.len() + 1),
         _ => format!("size{}", declared.sizes.len() + 1),
     };
     declared.text.push_str(&label);

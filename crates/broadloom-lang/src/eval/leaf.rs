@@ -390,8 +390,7 @@ impl Eval<'_> {
             }
         };
         let declared = declared::written_shape(self, shape)?;
-        let sizes: Vec<_> = declared.sizes.iter().map(|(label, size)| (label.as_str(), size)).collect();
-        self.ask(span, |graph| graph.declare_shape_with(tensor, &declared.text, &sizes))?;
+        self.ask(span, |graph| graph.declare_computed(tensor, declared.computed(&declared.labels())))?;
         if declared.written != declared.text {
             self.graph.written_as(tensor, &declared.written);
         }

@@ -11,12 +11,12 @@ use broadloom_diagnostics::{Diagnostic, Span};
 use rustc_hash::FxHashSet;
 
 use super::aside::{WalkMode, Walked, is_about_shapes};
-use super::contract::states_shapes;
+use super::contract::{Promise, states_shapes};
 use super::{Eval, Frame, Reported, contract};
 use crate::codes;
 use crate::program::Asked;
 use crate::signature::{self, ArgumentShape, NotInferred, Scheme, Signature};
-use crate::syntax::ast::{Argument, Body, Expr, ExprKind, Name, Shape, Statement, StatementKind};
+use crate::syntax::ast::{Argument, Body, Expr, ExprKind, Name, ResultShape, Statement, StatementKind};
 use crate::value::{Function, Layer, Value};
 
 impl Eval<'_> {
@@ -73,7 +73,7 @@ impl Eval<'_> {
         let walked = self.walk(function, config, WalkMode::default());
         let scheme = match self.mistake_of(function, config, &walked) {
             Some(mistake) => Err(NotInferred::Wrong(mistake)),
-            None => self.scheme_of(function, &walked),
+            None => self.scheme_of(function, config, &walked),
         };
         let (shapes, scheme) = match scheme {
             Ok((shapes, scheme)) => (shapes, Ok(scheme)),
@@ -85,15 +85,15 @@ impl Eval<'_> {
             None => list.iter().map(|each| self.written_argument(function, each)).collect(),
         });
         // What callers see of a function that is not inferred is what it states.
-        let written =
-            |shape: Option<&Shape>| shape?.span.map(|span| self.sources.slice(span).trim().to_string());
+        let written = |span: Option<Span>| Some(self.sources.slice(span?).trim().to_string());
         let argument = |each: &Argument| {
             let at = walked.open.iter().position(|(name, _)| *name == each.name.name);
             signature::SignatureArgument {
                 name: self.text(each.name.name).to_string(),
-                shape: at
-                    .and_then(|at| shapes.get(at).cloned())
-                    .or_else(|| written(each.shape.as_ref()).map(|text| ArgumentShape { text, rows: None })),
+                shape: at.and_then(|at| shapes.get(at).cloned()).or_else(|| {
+                    written(each.shape.as_ref().and_then(|shape| shape.span))
+                        .map(|text| ArgumentShape { text, rows: None })
+                }),
                 default: each.default.map(|default| self.quote(function.file.expr(default).span)),
             }
         };
@@ -103,7 +103,7 @@ impl Eval<'_> {
             name,
             config,
             arguments,
-            stated: written(def.result.as_ref()),
+            stated: written(def.result.as_ref().and_then(ResultShape::span)),
             scheme,
             span: def.name.span,
         }
@@ -128,6 +128,7 @@ impl Eval<'_> {
     fn scheme_of(
         &self,
         function: &Function,
+        config: Option<&[Value]>,
         walked: &Walked,
     ) -> Result<(Vec<ArgumentShape>, Scheme), NotInferred> {
         let wrong = walked.diagnostics.iter().find(|diagnostic| is_about_shapes(diagnostic));
@@ -139,7 +140,7 @@ impl Eval<'_> {
                 let why = "its body takes more steps than are walked for a signature";
                 return Err(NotInferred::Open(why.into()));
             }
-            return Err(NotInferred::Open(self.waits_for(function, walked.diagnostics.first())));
+            return Err(NotInferred::Open(self.waits_for(function, config, walked.diagnostics.first())));
         };
         let open: Vec<Tensor> = walked.open.iter().map(|(_, tensor)| *tensor).collect();
         let params: Vec<Tensor> =
@@ -181,17 +182,23 @@ impl Eval<'_> {
         walked: &Walked,
         scheme: &broadloom::Scheme,
     ) -> Option<(Span, String)> {
-        let names = walked.open.iter().map(|(name, _)| Some(*name));
+        let names = walked.open.iter().map(|(name, _)| Promise::Argument(*name));
         let arguments = names.zip(scheme.shapes.iter().cloned());
-        let is_tensor = matches!(walked.result, Ok(Value::Tensor(_)));
-        let result = scheme.shapes.last().filter(|_| is_tensor).map(|shape| (None, shape.clone()));
-        contract::broken_promise(self, function, scheme, &arguments.chain(result).collect::<Vec<_>>())
+        // The last shapes are those of the results.
+        let mut results = Vec::new();
+        walked.result.iter().for_each(|value| tensors(value, &mut results));
+        let first = scheme.shapes.len().saturating_sub(results.len());
+        let results = scheme.shapes[first..].iter().cloned().enumerate();
+        let results = results.map(|(at, shape)| (Promise::Result(at), shape));
+        contract::broken_promise(self, function, scheme, &arguments.chain(results).collect::<Vec<_>>())
     }
 
     /// The arguments that a body needs to know before it can be walked on.
-    fn waits_for(&self, function: &Function, wrong: Option<&Diagnostic>) -> String {
+    fn waits_for(&self, function: &Function, config: Option<&[Value]>, wrong: Option<&Diagnostic>) -> String {
         let def = &function.def;
-        let all = || def.config.iter().flatten().chain(&def.arguments).filter(|each| each.default.is_none());
+        // A configuration that is given is known.
+        let open = def.config.iter().flatten().filter(|_| config.is_none());
+        let all = || open.clone().chain(&def.arguments).filter(|each| each.default.is_none());
         let span = wrong.and_then(Diagnostic::primary).map(|label| label.span);
         let inside = |outer: Span, inner: Span| outer.contains(inner);
         let exprs =
@@ -201,6 +208,11 @@ impl Eval<'_> {
             .collect();
         let named = |each: &&Argument| used.contains(&each.name.name);
         let mut names: Vec<&str> = all().filter(named).map(|each| self.text(each.name.name)).collect();
+        if names.is_empty() {
+            // A size of the signature that has to be a number.
+            let stated = contract::names_in_signature(function).into_iter();
+            names = stated.filter(|name| used.contains(name)).map(|name| self.text(name)).collect();
+        }
         if names.is_empty() {
             names = all().map(|each| self.text(each.name.name)).collect();
         }
@@ -315,17 +327,35 @@ impl Eval<'_> {
                 },
                 _ => false,
             };
+            let is_flag = |name: &Name| matches!(self.text(*name), "true" | "false");
+            let value = match (value, default) {
+                _ if is_default => None,
+                (Value::Number(0.0), Some(ExprKind::Name(flag))) if is_flag(flag) => Some("false".into()),
+                (Value::Number(1.0), Some(ExprKind::Name(flag))) if is_flag(flag) => Some("true".into()),
+                _ => self.written_value(value),
+            };
             match value {
-                _ if is_default => self.written_argument(function, argument),
-                Value::Number(number) => format!("{name} = {number}"),
-                Value::Text(text) => format!("{name} = \"{text}\""),
-                Value::Nothing => format!("{name} = inferred"),
-                Value::Builtin(builtin) => format!("{name} = {}", builtin.get().name),
-                Value::Layer(layer) => format!("{name} = {}", layer.kept.name.borrow()),
-                _ => self.written_argument(function, argument),
+                Some(value) => format!("{name} = {value}"),
+                None => self.written_argument(function, argument),
             }
         };
         function.def.config.iter().flatten().zip(values).map(text).collect()
+    }
+
+    /// A value as a program would write it, if it can be written shortly.
+    fn written_value(&self, value: &Value) -> Option<String> {
+        Some(match value {
+            Value::Number(number) => number.to_string(),
+            Value::Text(text) => format!("\"{text}\""),
+            Value::Nothing => "inferred".to_string(),
+            Value::Builtin(builtin) => builtin.get().name.to_string(),
+            Value::Layer(layer) => layer.kept.name.borrow().to_string(),
+            Value::List(items) => {
+                let items: Option<Vec<String>> = items.iter().map(|item| self.written_value(item)).collect();
+                format!("[{}]", items?.join(", "))
+            }
+            _ => return None,
+        })
     }
 }
 

@@ -51,7 +51,9 @@ pub(super) fn with_each_kind(
         eval.errors = errors;
     }
     match fits.split_first() {
-        Some((first, rest)) if rest.iter().all(|other| is_like(first, other)) => Ok(first.clone()),
+        Some((first, rest)) if rest.iter().all(|other| is_like(first, other)) && !is_empty(first) => {
+            Ok(first.clone())
+        }
         Some(_) => Ok(Value::Open),
         None if open > MOST_OPEN => Err(Reported),
         None => {
@@ -92,6 +94,11 @@ fn filled(value: &Value, with: &Value) -> Value {
         Value::List(items) => Value::List(items.iter().map(|item| filled(item, with)).collect()),
         value => value.clone(),
     }
+}
+
+/// Returns true of a list without items: what is open has no parameters, for example, and what is given will have some.
+fn is_empty(value: &Value) -> bool {
+    matches!(value, Value::List(items) if items.is_empty())
 }
 
 /// Returns true of tensors, and of lists with tensors in the same places.

@@ -13,12 +13,12 @@ use rustc_hash::FxHashSet;
 use super::advice::foreign;
 use super::around::captures_any;
 use super::bound_names::{bound_by, bound_by_def};
-use super::contract::{names_of, states_shapes};
+use super::contract::{axes_of, computed_names, names_of, states_shapes};
 use super::{Eval, Evaluated, Frame, Reported, interface, looked};
 use crate::eval::builtin::Builtin;
 use crate::eval::given::Given;
 use crate::syntax::ast::{
-    Arg, Argument, Binary, Body, ExprId, ExprKind, File, Ident, Statement, StatementKind,
+    Arg, Argument, Binary, Body, ExprId, ExprKind, File, Ident, ResultShape, Statement, StatementKind,
 };
 use crate::value::{BuiltinId, Function, Scope, Value};
 
@@ -106,6 +106,12 @@ fn resolve(eval: &mut Eval<'_>, function: &Rc<Function>, span: Span) {
     let mut bound = Vec::new();
     bound_by_def(def, &mut bound);
     let file = eval.file_of(function);
+    let results = def.result.iter().flat_map(ResultShape::shapes);
+    for shape in def.arguments.iter().filter_map(|each| each.shape.as_ref()).chain(results) {
+        for size in computed_names(&file, axes_of(shape)) {
+            scope.bind(size, Value::Mistake);
+        }
+    }
     resolve_within(eval, Frame { file, scope, ..eval.frame.clone() }, bound, span);
 }
 

@@ -269,9 +269,36 @@ pub struct Def {
     /// The last list: the arguments that it is applied to.
     pub arguments: Vec<Argument>,
     /// The shape of its result, if one is stated.
-    pub result: Option<Shape>,
+    pub result: Option<ResultShape>,
     /// The value, or a block whose last line is the value.
     pub body: Body,
+}
+
+/// The shape that a function states for its result.
+#[derive(Debug)]
+pub enum ResultShape {
+    /// `..b.. | 10`: a tensor.
+    Tensor(Shape),
+    /// `[..b.. | n; ..b.. | m]`: several, in a list.
+    List(Vec<ResultShape>, Span),
+}
+
+impl ResultShape {
+    /// The span, brackets included.
+    pub fn span(&self) -> Option<Span> {
+        match self {
+            ResultShape::Tensor(shape) => shape.span,
+            ResultShape::List(_, span) => Some(*span),
+        }
+    }
+
+    /// The shapes of its tensors, in order.
+    pub fn shapes(&self) -> Vec<&Shape> {
+        match self {
+            ResultShape::Tensor(shape) => vec![shape],
+            ResultShape::List(items, _) => items.iter().flat_map(ResultShape::shapes).collect(),
+        }
+    }
 }
 
 /// A way of an `if`.

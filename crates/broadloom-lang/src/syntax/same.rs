@@ -1,8 +1,8 @@
 //! Comparison of two files, independent of their layout.
 
 use super::ast::{
-    Arg, Argument, Assign, Axis, AxisKind, Body, Def, ExprId, ExprKind, File, Ident, Shape, Statement,
-    StatementKind, Target,
+    Arg, Argument, Assign, Axis, AxisKind, Body, Def, ExprId, ExprKind, File, Ident, ResultShape, Shape,
+    Statement, StatementKind, Target,
 };
 use super::words::words;
 
@@ -104,8 +104,18 @@ impl Pair<'_> {
         a.name.name == b.name.name
             && config
             && each(&a.arguments, &b.arguments, argument)
-            && self.shapes(&a.result, &b.result)
+            && self.results(a.result.as_ref(), b.result.as_ref())
             && body
+    }
+
+    fn results(&self, a: Option<&ResultShape>, b: Option<&ResultShape>) -> bool {
+        match (a, b) {
+            (Some(ResultShape::Tensor(a)), Some(ResultShape::Tensor(b))) => self.shape(a, b),
+            (Some(ResultShape::List(a, _)), Some(ResultShape::List(b, _))) => {
+                each(a, b, |a, b| self.results(Some(a), Some(b)))
+            }
+            (a, b) => a.is_none() && b.is_none(),
+        }
     }
 
     fn assign(&self, a: &Assign, b: &Assign) -> bool {
@@ -191,17 +201,19 @@ impl Pair<'_> {
     }
 
     fn shapes(&self, a: &Option<Shape>, b: &Option<Shape>) -> bool {
+        match (a, b) {
+            (Some(a), Some(b)) => self.shape(a, b),
+            _ => a.is_none() && b.is_none(),
+        }
+    }
+
+    fn shape(&self, a: &Shape, b: &Shape) -> bool {
         let row = |a: &[Axis], b: &[Axis]| each(a, b, |a, b| self.axis(a, b));
         let maybe = |a: &Option<Vec<Axis>>, b: &Option<Vec<Axis>>| match (a, b) {
             (Some(a), Some(b)) => row(a, b),
             _ => a.is_none() && b.is_none(),
         };
-        match (a, b) {
-            (Some(a), Some(b)) => {
-                maybe(&a.batch, &b.batch) && maybe(&a.input, &b.input) && row(&a.output, &b.output)
-            }
-            _ => a.is_none() && b.is_none(),
-        }
+        maybe(&a.batch, &b.batch) && maybe(&a.input, &b.input) && row(&a.output, &b.output)
     }
 
     fn axis(&self, a: &Axis, b: &Axis) -> bool {

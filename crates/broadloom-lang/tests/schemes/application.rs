@@ -8,6 +8,7 @@ use broadloom_lang::{Asked, Options, Program, codes, compile, signatures};
 use broadloom_testing::Dice;
 
 use super::function::{File, Function, Item as Meant};
+use super::inlined::{Application, Lines};
 use super::text::{Item, Shape, Values};
 use super::values::{Read, Unread};
 
@@ -48,6 +49,8 @@ pub struct Times {
     pub wrong: usize,
     /// Values that the signature does not allow, of each sort.
     pub negative: usize,
+    /// Shapes that are meant, with mistakes.
+    pub careless: usize,
 }
 
 /// An application in the making: how each variable is written, and the sizes with names.
@@ -105,6 +108,7 @@ pub fn examine(file: &File, only: Option<usize>, times: Times, dice: &mut Dice) 
             }
             Ok(_) => {
                 report.count("inferred");
+                careless(file, at, &format!("{}--\n{signature}", file.written()), times, dice, &mut report);
                 match Read::of(signature) {
                     Ok(read) => inferred(file, at, signature, &read, times, dice, &mut report),
                     Err(Unread::Other) => report.count("inferred, but not of tensors only"),
@@ -172,8 +176,13 @@ fn inferred(
                 return;
             }
             report.count("applications");
-            if let Some((kind, text)) = compare(&writing, &values) {
+            let (application, prefix) = writing.application(writing.arguments());
+            let (lines, mut program) = compiled(&application);
+            if let Some((kind, text)) = compare(&writing, &values, (&lines.text(), prefix), &mut program) {
                 fail(kind, format!("{head}--\n{text}"), is_named, report);
+            }
+            if let Some((kind, text)) = application.difference(&lines, &mut program) {
+                fail(kind, format!("{head}--\n{}--\n{text}", lines.text()), is_named, report);
             }
         }
     }
@@ -183,9 +192,73 @@ fn inferred(
     }
 }
 
+/// The program that applies a function, read.
+fn compiled(application: &Application<'_>) -> (Lines, Program) {
+    let lines = application.applied();
+    let program = compile("application.loom", &lines.text(), &Options::default());
+    (lines, program)
+}
+
+/// An application that is refused because of what the signature says: there is a failure if it is not, or if the body in
+/// its place is refused in another way.
+fn refused(application: &Application<'_>, at: usize, head: &str, kind: &str, report: &mut Report) {
+    let (lines, mut program) = compiled(application);
+    let head = format!("{head}--\n{}", lines.text());
+    if refusal(&program).is_none() {
+        report.fail(kind.to_owned(), at, head.clone());
+    }
+    report.count("refused, and compared with the body in place");
+    if let Some((kind, text)) = application.difference(&lines, &mut program) {
+        report.fail(kind, at, format!("{head}--\n{text}"));
+    }
+}
+
+/// Applications to tensors of shapes that the function is meant for, with mistakes, and the body in place.
+fn careless(file: &File, at: usize, head: &str, times: Times, dice: &mut Dice, report: &mut Report) {
+    let Some(function) = file.0.last() else { return };
+    for _ in 0..times.careless {
+        let mut known: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        let mut sizes = |item: &Meant, dice: &mut Dice| drawn_sizes(item, &mut known, dice);
+        let arguments = function.arguments.iter().map(|(_, meant)| meant.drawn(&mut sizes, dice)).collect();
+        let config = function.config.iter().flatten();
+        let application = Application {
+            file,
+            config: config.map(|_| dice.pick(&["2", "3", "4", "6", "8"]).to_owned()).collect(),
+            arguments,
+            dims: Vec::new(),
+            results: match function.results.len() {
+                1 => vec!["resultq".to_owned()],
+                count => (0..count).map(|number| format!("resultq{number}")).collect(),
+            },
+            stated: Vec::new(),
+        };
+        let (lines, mut program) = compiled(&application);
+        let is_refused = refusal(&program).is_some();
+        report.count(if is_refused { "careless, refused" } else { "careless, accepted" });
+        if let Some((kind, text)) = application.difference(&lines, &mut program) {
+            report.fail(kind, at, format!("{head}--\n{}--\n{text}", lines.text()));
+            return;
+        }
+    }
+}
+
+/// Sizes for an axis or a row, the same ones wherever its name stands.
+fn drawn_sizes(item: &Meant, known: &mut BTreeMap<String, Vec<String>>, dice: &mut Dice) -> Vec<String> {
+    let (key, count) = match item {
+        Meant::Axis(name) => (name.clone(), 1),
+        Meant::Row(name) => (format!("..{name}.."), dice.below(3)),
+    };
+    let size = |dice: &mut Dice| dice.pick(&["2", "3", "4", "6", "8", "12", "5"]).to_owned();
+    known.entry(key).or_insert_with(|| (0..count).map(|_| size(dice)).collect()).clone()
+}
+
 /// The difference between an application and what the signature says of it: its kind, and the program.
-fn compare(writing: &Writing<'_>, values: &Values) -> Option<(String, String)> {
-    let (text, prefix) = writing.program(&writing.arguments());
+fn compare(
+    writing: &Writing<'_>,
+    values: &Values,
+    (text, prefix): (&str, &str),
+    program: &mut Program,
+) -> Option<(String, String)> {
     let mut mode = String::new();
     if values.values().all(|sizes| sizes.len() == 1) {
         mode.push_str(", rows of one axis");
@@ -193,11 +266,10 @@ fn compare(writing: &Writing<'_>, values: &Values) -> Option<(String, String)> {
     if writing.states_results() {
         mode.push_str(", the result is stated");
     }
-    let mut program = compile("application.loom", &text, &Options::default());
-    if let Some((code, message)) = refusal(&program) {
+    if let Some((code, message)) = refusal(program) {
         return Some((format!("refused {code}{mode}"), format!("{text}--\n{message}\n")));
     }
-    for (what, name, shape) in writing.expected(&prefix) {
+    for (what, name, shape) in writing.expected(prefix) {
         let Some(wanted) = shape.at(values) else { continue };
         let made = match program.find(&name) {
             Some(tensor) => match program.graph.final_shape(tensor) {
@@ -269,12 +341,9 @@ fn unequal(file: &File, at: usize, read: &Read, head: &str, dice: &mut Dice, rep
         (false, false) => "size twice in an argument",
     };
     report.count(&format!("unequal: {what}"));
-    let (text, _) = writing.program(&arguments);
-    let program = compile("application.loom", &text, &Options::default());
-    if refusal(&program).is_none() {
-        let kind = format!("accepted unequal: {what}");
-        report.fail(kind, at, format!("{head}--\n{text}-- `{name}` need not be the same\n"));
-    }
+    let (application, _) = writing.application(arguments);
+    let head = format!("{head}-- `{name}` need not be the same\n");
+    refused(&application, at, &head, &format!("accepted unequal: {what}"), report);
 }
 
 /// Values for which a condition does not hold.
@@ -294,11 +363,8 @@ fn violated(file: &File, at: usize, read: &Read, head: &str, dice: &mut Dice, re
     let Some(values) = values.filter(|_| free.is_empty()) else { return };
     let Some(writing) = Writing::new(file, read, &values, |_| false, dice) else { return };
     report.count("against a condition");
-    let (text, _) = writing.program(&writing.arguments());
-    let program = compile("application.loom", &text, &Options::default());
-    if refusal(&program).is_none() {
-        report.fail("accepted against a condition".into(), at, format!("{head}--\n{text}"));
-    }
+    let (application, _) = writing.application(writing.arguments());
+    refused(&application, at, head, "accepted against a condition", report);
 }
 
 /// Applications of a function that is said to be wrong.
@@ -306,14 +372,7 @@ fn wrong(file: &File, at: usize, signature: &Signature, times: Times, dice: &mut
     let Some((function, called)) = file.0.split_last() else { return };
     for _ in 0..times.wrong {
         let mut known: BTreeMap<String, Vec<String>> = BTreeMap::new();
-        let mut sizes = |item: &Meant, dice: &mut Dice| {
-            let (key, count) = match item {
-                Meant::Axis(name) => (name.clone(), 1),
-                Meant::Row(name) => (format!("..{name}.."), dice.below(3)),
-            };
-            let size = |dice: &mut Dice| dice.pick(&["2", "3", "4", "6", "8", "12", "5"]).to_owned();
-            known.entry(key).or_insert_with(|| (0..count).map(|_| size(dice)).collect()).clone()
-        };
+        let mut sizes = |item: &Meant, dice: &mut Dice| drawn_sizes(item, &mut known, dice);
         // The definition itself is refused, so its body is the program.
         let mut text = File(called.to_vec()).written();
         for (name, meant) in &function.arguments {
@@ -339,21 +398,6 @@ fn wrong(file: &File, at: usize, signature: &Signature, times: Times, dice: &mut
         };
         report.fail(kind.into(), at, format!("{}--\n{signature}--\n{text}", file.written()));
         return;
-    }
-}
-
-/// The lines that apply a function.
-fn applied(function: &str, config: Option<&[String]>, arguments: usize, result: &str) -> String {
-    let data: Vec<String> = (0..arguments).map(|number| format!("dataq{number}")).collect();
-    match config {
-        Some(config) => {
-            format!(
-                "let layerq = {function}({})\nlet {result} = layerq({})\n",
-                config.join(", "),
-                data.join(", ")
-            )
-        }
-        None => format!("let {result} = {function}({})\n", data.join(", ")),
     }
 }
 
@@ -391,44 +435,40 @@ impl<'a> Writing<'a> {
         written.collect()
     }
 
-    /// The program, and what the names of parameters begin with.
-    fn program(&self, arguments: &[String]) -> (String, String) {
-        let name = &self.function.name;
-        let mut text = self.file.written();
-        for (name, size) in &self.dims {
-            text.push_str(&format!("dim {name} in 2.. = {size}\n"));
-        }
-        for (number, shape) in arguments.iter().enumerate() {
-            text.push_str(&format!("data dataq{number} : {shape}\n"));
-        }
+    /// The application to arguments of these shapes, and what the names of parameters begin with.
+    fn application(&self, arguments: Vec<String>) -> (Application<'a>, &'a str) {
         let config: Vec<String> = self.read.config.iter().map(|size| self.names[size].join(", ")).collect();
-        let config = self.read.has_config.then_some(config);
-        let results: Vec<String> = self.results();
-        text.push_str(&applied(name, config.as_deref(), arguments.len(), &results.join(", ")));
-        let prefix = if config.is_some() { "layerq" } else { name };
+        let prefix = if self.read.has_config { "layerq" } else { &self.function.name };
         // What only the user of the function decides is stated.
-        for (number, (name, shape)) in self.stated(prefix).into_iter().enumerate() {
-            if let Some(written) = shape.written(&self.names) {
-                text.push_str(&format!("let statedq{number} : {written} = {name}\n"));
-            }
-        }
-        (text, prefix.to_owned())
+        let stated = self
+            .stated(prefix)
+            .into_iter()
+            .filter_map(|(own, name, shape)| shape.written(&self.names).map(|shape| (own, name, shape)));
+        let application = Application {
+            file: self.file,
+            config,
+            arguments,
+            dims: self.dims.clone(),
+            results: self.results(),
+            stated: stated.collect(),
+        };
+        (application, prefix)
     }
 
     /// The shapes to state because only the user of the function decides them: those of parameters that have
-    /// a name outside the function, and then those of results.
-    fn stated(&self, prefix: &str) -> Vec<(String, &Shape)> {
+    /// a name outside the function, and then those of results. Each as the function calls it, and as the program does.
+    fn stated(&self, prefix: &str) -> Vec<(String, String, &Shape)> {
         let mut free = self.read.free();
         let own = self.read.parameters.iter().filter(|(name, _)| !name.contains('.'));
-        let own = own.map(|(name, shape)| (self.path(prefix, name), shape));
-        let own: Vec<(String, &Shape)> =
-            own.filter(|(_, shape)| shape.names().iter().any(|variable| free.contains(variable))).collect();
-        own.iter().for_each(|(_, shape)| free.retain(|variable| !shape.names().contains(variable)));
+        let own = own.map(|(name, shape)| (name.clone(), self.path(prefix, name), shape));
+        let own: Vec<(String, String, &Shape)> =
+            own.filter(|(.., shape)| shape.names().iter().any(|variable| free.contains(variable))).collect();
+        own.iter().for_each(|(.., shape)| free.retain(|variable| !shape.names().contains(variable)));
         let mut stated = own;
         for (name, shape) in self.results().into_iter().zip(&self.read.results) {
             if shape.names().iter().any(|variable| free.contains(variable)) {
                 free.retain(|variable| !shape.names().contains(variable));
-                stated.push((name, shape));
+                stated.push((name.clone(), name, shape));
             }
         }
         stated
@@ -439,13 +479,13 @@ impl<'a> Writing<'a> {
         let mut free = self.read.free();
         self.stated("")
             .iter()
-            .for_each(|(_, shape)| free.retain(|variable| !shape.names().contains(variable)));
+            .for_each(|(.., shape)| free.retain(|variable| !shape.names().contains(variable)));
         free.is_empty()
     }
 
     /// True if a result is stated: that is more than to decide what is open, because it asks for its axes.
     fn states_results(&self) -> bool {
-        self.stated("").iter().any(|(name, _)| name.starts_with("resultq"))
+        self.stated("").iter().any(|(name, ..)| name.starts_with("resultq"))
     }
 
     /// The name of a parameter. A function without configuration is a layer of its own, whoever calls it.

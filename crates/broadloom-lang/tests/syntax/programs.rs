@@ -226,7 +226,28 @@ impl Maker<'_> {
             self.arguments();
         }
         self.arguments();
+        if self.choices.some() {
+            self.loose(":");
+            self.result();
+        }
         self.loose("=");
+    }
+
+    /// The shape of a result, or those of several in a list.
+    fn result(&mut self) {
+        match self.choices.pick(4) {
+            0..3 => self.shape(),
+            _ => {
+                self.word("[");
+                self.result();
+                for _ in 0..self.choices.pick(3) {
+                    self.loose(";");
+                    self.result();
+                }
+                self.loose(";");
+                self.word("]");
+            }
+        }
     }
 
     fn def(&mut self) {

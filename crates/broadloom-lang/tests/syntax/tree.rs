@@ -1,8 +1,8 @@
 //! Trees as text, every operator in parentheses: `(+ a (* b c))`.
 
 use broadloom_lang::syntax::ast::{
-    Axis, AxisKind, Body, ExprId, ExprKind, File, Ident, Names, Shape, Statement, StatementKind, Target,
-    Unary,
+    Axis, AxisKind, Body, ExprId, ExprKind, File, Ident, Names, ResultShape, Shape, Statement, StatementKind,
+    Target, Unary,
 };
 
 /// The statements of a file, one on each line, and those of blocks indented.
@@ -65,7 +65,7 @@ impl Tree<'_> {
             StatementKind::Def(def) => {
                 let arguments = |list: &[broadloom_lang::syntax::ast::Argument]| {
                     let one = |each: &broadloom_lang::syntax::ast::Argument| {
-                        self.name(each.name) + &self.value(each.default)
+                        self.name(each.name) + &self.shape(each.shape.as_ref()) + &self.value(each.default)
                     };
                     list.iter().map(one).collect::<Vec<_>>().join(", ")
                 };
@@ -75,7 +75,8 @@ impl Tree<'_> {
                     Body::Expr(value) => self.value(Some(*value)),
                     Body::Block(_) => " =".to_owned(),
                 };
-                format!("def {}{config}({}){body}", self.name(def.name), arguments(&def.arguments))
+                let result = def.result.as_ref().map_or(String::new(), |result| self.result(result));
+                format!("def {}{config}({}){result}{body}", self.name(def.name), arguments(&def.arguments))
             }
             StatementKind::Op { name, operands, lines } => {
                 let lines: Vec<&str> = lines.iter().map(|line| line.slice(self.text)).collect();
@@ -175,6 +176,16 @@ impl Tree<'_> {
                 format!("(if {} {} {})", self.expr(*condition), self.expr(*yes), self.expr(*no))
             }
             ExprKind::Missing => "?".to_owned(),
+        }
+    }
+
+    fn result(&self, result: &ResultShape) -> String {
+        match result {
+            ResultShape::Tensor(shape) => self.shape(Some(shape)),
+            ResultShape::List(items, _) => {
+                let items: Vec<String> = items.iter().map(|item| self.result(item)).collect();
+                format!(" : list of{}", items.join(";"))
+            }
         }
     }
 

@@ -197,8 +197,8 @@ pub(super) fn positions(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
             label.push('_');
         }
         let mut names = StatedNames::default();
-        graph.state_shape(tensor, &along.declared(&label), &[], &mut names)?;
-        graph.state_shape(range, &format!("{label} |"), &[], &mut names)?;
+        graph.state_shape(tensor, along.declared(&label).as_str().into(), &mut names)?;
+        graph.state_shape(range, format!("{label} |").as_str().into(), &mut names)?;
         Ok(range)
     })?))
 }

@@ -3,7 +3,7 @@
 
 use std::rc::Rc;
 
-use broadloom::Initial;
+use broadloom::{ComputedShape, Initial};
 
 use super::{Call, Given};
 use crate::eval::{Eval, Evaluated, call, traps};
@@ -79,7 +79,9 @@ pub(super) fn noise(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
         let text = eval.filled(&text, *span)?;
         let (text, sizes) = traps::shape_text(eval, &text, *span)?;
         let sizes: Vec<_> = sizes.iter().map(|(label, size)| (label.as_str(), size)).collect();
-        eval.ask(*span, |graph| graph.declare_shape_with(drawn, &text, &sizes))?;
+        eval.ask(*span, |graph| {
+            graph.declare_computed(drawn, ComputedShape { shape: &text, written: &text, sizes: &sizes })
+        })?;
     }
     let made = eval.ask(call.span, |graph| {
         let mut made = drawn;

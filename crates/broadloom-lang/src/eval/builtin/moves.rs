@@ -1,6 +1,6 @@
 //! Functions that compute nothing: they put elements side by side, look them up, or arrange them in another shape.
 
-use broadloom::{Along, Kind, PartialAxis, PartialRow, PartialShape, Tensor, concat};
+use broadloom::{Along, ComputedShape, Kind, PartialAxis, PartialRow, PartialShape, Tensor, concat};
 use broadloom_diagnostics::{Diagnostic, Span};
 
 use super::axis::along;
@@ -334,7 +334,9 @@ pub(super) fn reshape(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
     eval.show_as_written(made, call.span, "reshape(…)");
     if let Some((text, sizes)) = wanted {
         let sizes: Vec<_> = sizes.iter().map(|(label, size)| (label.as_str(), size)).collect();
-        eval.ask(call.span, |graph| graph.declare_shape_with(made, &text, &sizes))?;
+        eval.ask(call.span, |graph| {
+            graph.declare_computed(made, ComputedShape { shape: &text, written: &text, sizes: &sizes })
+        })?;
     }
     Ok(Value::Tensor(made))
 }

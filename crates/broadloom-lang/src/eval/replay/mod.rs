@@ -171,6 +171,7 @@ pub(super) enum Effect {
     State {
         tensor: Ref,
         shape: Box<str>,
+        written: Box<str>,
         sizes: Vec<(Box<str>, Ref)>,
         span: Span,
     },

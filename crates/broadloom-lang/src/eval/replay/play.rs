@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use broadloom::{Error, SizeSum, Tensor};
+use broadloom::{ComputedShape, Error, SizeSum, Tensor};
 
 use super::{Effect, RecordedApplication, Recording, Ref, Stated};
 use crate::eval::expr::arithmetic;
@@ -85,7 +85,7 @@ fn play(eval: &mut Eval<'_>, effect: &Effect, slots: &mut Vec<Value>, stated: &m
         }
         Effect::State { .. } => play_statement(eval, effect, slots, stated),
         Effect::StatedSize(name) => {
-            let size = eval.graph.quiet().captured_stated(stated, eval.names.text(*name))?;
+            let size = eval.graph.quiet_mut().stated_size(stated, eval.names.text(*name));
             slots.push(Value::Size(Rc::new(size.into())));
             Some(())
         }
@@ -132,7 +132,7 @@ fn play(eval: &mut Eval<'_>, effect: &Effect, slots: &mut Vec<Value>, stated: &m
 }
 
 fn play_statement(eval: &mut Eval<'_>, effect: &Effect, slots: &[Value], stated: &mut Stated) -> Option<()> {
-    let Effect::State { tensor, shape, sizes, span } = effect else { return None };
+    let Effect::State { tensor, shape, written, sizes, span } = effect else { return None };
     let tensor = tensor.tensor(slots)?;
     let sum = |(label, size): &(Box<str>, Ref)| match size.value(slots)? {
         Value::Size(size) => Some((label.clone(), size.sum()?.clone())),
@@ -140,7 +140,8 @@ fn play_statement(eval: &mut Eval<'_>, effect: &Effect, slots: &[Value], stated:
     };
     let sizes: Vec<(Box<str>, SizeSum)> = sizes.iter().map(sum).collect::<Option<_>>()?;
     let sizes: Vec<(&str, &SizeSum)> = sizes.iter().map(|(label, sum)| (&**label, sum)).collect();
-    let made = eval.graph.quiet_mut().state_shape(tensor, shape, &sizes, stated);
+    let shape = ComputedShape { shape, written, sizes: &sizes };
+    let made = eval.graph.quiet_mut().state_shape(tensor, shape, stated);
     eval.note_origins(*span);
     made.ok()
 }

@@ -445,8 +445,9 @@ impl Eval<'_> {
         let labels = declared.sizes.iter().map(|(label, _)| label.as_str().into());
         let sizes = labels.zip(&declared.values).map(|(label, size)| Some((label, recorder.refer(size)?)));
         let sizes: Option<Vec<(Box<str>, Ref)>> = sizes.collect();
-        let shape = declared.text.as_str().into();
-        let effect = tensor.zip(sizes).map(|(tensor, sizes)| Effect::State { tensor, shape, sizes, span });
+        let (shape, written) = (declared.text.as_str().into(), declared.written.as_str().into());
+        let state = |(tensor, sizes)| Effect::State { tensor, shape, written, sizes, span };
+        let effect = tensor.zip(sizes).map(state);
         recorder.push(effect);
     }
 

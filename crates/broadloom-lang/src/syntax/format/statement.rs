@@ -1,8 +1,8 @@
 //! Statements without their blocks, and declared shapes.
 
 use super::super::ast::{
-    Argument, Assign, Axis, AxisKind, Body, Def, ExprId, Ident, LeafKind, Shape, Statement, StatementKind,
-    Target,
+    Argument, Assign, Axis, AxisKind, Body, Def, ExprId, Ident, LeafKind, ResultShape, Shape, Statement,
+    StatementKind, Target,
 };
 use super::Formatter;
 use super::expr::{ANY, OPERATORS};
@@ -138,6 +138,7 @@ impl<'a> Formatter<'a> {
     ) {
         if let Some(shape) = shape {
             self.line.spaced(":");
+            self.line.push([LayoutItem::Space]);
             self.shape(shape);
         }
         self.after("as", precision);
@@ -184,13 +185,34 @@ impl<'a> Formatter<'a> {
             self.bracketed("(", config, ")", argument);
         }
         self.bracketed("(", &def.arguments, ")", argument);
-        match def.body {
-            Body::Expr(value) => self.declared(def.result.as_ref(), None, Some(value)),
-            Body::Block(_) => {
-                self.declared(def.result.as_ref(), None, None);
-                self.line.spaced("=");
-            }
+        if let Some(result) = &def.result {
+            self.line.spaced(":");
+            self.line.push([LayoutItem::Space]);
+            self.result(result);
         }
+        match def.body {
+            Body::Expr(value) => self.value(Some(value)),
+            Body::Block(_) => self.line.spaced("="),
+        }
+    }
+
+    /// Writes the shape of a result, or those of a list of results.
+    fn result(&mut self, result: &'a ResultShape) {
+        let items = match result {
+            ResultShape::Tensor(shape) => return self.shape(shape),
+            ResultShape::List(items, _) => items,
+        };
+        self.line.word("[");
+        for (place, item) in items.iter().enumerate() {
+            if place > 0 {
+                self.line.word(";");
+                self.line.push([LayoutItem::Space]);
+            }
+            self.result(item);
+        }
+        // Behind one shape alone a semicolon says that it is in a list.
+        self.line.push((items.len() == 1).then_some(LayoutItem::Word(";")));
+        self.line.word("]");
     }
 
     fn print(&mut self, parts: &'a [ExprId], every: Option<ExprId>) {
@@ -231,28 +253,37 @@ impl<'a> Formatter<'a> {
         }
     }
 
-    /// Writes a space and `batch | input -> output`.
+    /// Writes `batch | input -> output`.
     fn shape(&mut self, shape: &'a Shape) {
+        let mut is_first = true;
         if shape.batch.is_none() && shape.input.is_none() && shape.output.is_empty() {
-            self.line.spaced("()");
+            self.line.word("()");
         }
         if let Some(batch) = &shape.batch {
-            self.row(batch);
-            self.line.spaced("|");
+            self.row(batch, &mut is_first);
+            self.apart(&mut is_first);
+            self.line.word("|");
         }
         if let Some(input) = &shape.input {
-            self.row(input);
-            self.line.spaced("->");
+            self.row(input, &mut is_first);
+            self.apart(&mut is_first);
+            self.line.word("->");
         }
-        self.row(&shape.output);
+        self.row(&shape.output, &mut is_first);
     }
 
-    fn row(&mut self, row: &'a [Axis]) {
+    /// Writes a space, except at the beginning of a shape.
+    fn apart(&mut self, is_first: &mut bool) {
+        let space = !std::mem::take(is_first);
+        self.line.push(space.then_some(LayoutItem::Space));
+    }
+
+    fn row(&mut self, row: &'a [Axis], is_first: &mut bool) {
         for (place, axis) in row.iter().enumerate() {
             if place > 0 {
                 self.line.word(",");
             }
-            self.line.push([LayoutItem::Space]);
+            self.apart(is_first);
             self.axis(axis);
         }
     }

@@ -3,7 +3,7 @@
 use broadloom_diagnostics::{Diagnostic, Span};
 use rustc_hash::FxHashMap;
 
-use super::super::ast::{Argument, Body, Def, StatementKind};
+use super::super::ast::{Argument, Body, Def, ResultShape, StatementKind};
 use super::super::token::{Token, TokenKind};
 use super::Parser;
 use crate::codes;
@@ -33,7 +33,7 @@ impl Parser<'_> {
         let mut result = None;
         if self.kind() == TokenKind::Colon && self.ahead(1).kind != TokenKind::Newline {
             self.next();
-            result = Some(self.shape()?);
+            result = Some(self.result()?);
         }
         if self.kind() == TokenKind::Colon {
             let span = self.token().span;
@@ -68,6 +68,42 @@ impl Parser<'_> {
             _ => Body::Expr(self.expr_or_missing()),
         };
         Some(StatementKind::Def(std::sync::Arc::new(Def { name, config, arguments, result, body })))
+    }
+
+    /// Parses the shape of a result: `batch | input -> output`, or a list `[shape; shape]`. What has no semicolon in it is no
+    /// list but a shape in brackets, which is reported as such.
+    fn result(&mut self) -> Option<ResultShape> {
+        if self.kind() != TokenKind::OpenList || !self.has_semicolon() {
+            return self.shape().map(ResultShape::Tensor);
+        }
+        let open = self.next();
+        let mut items = Vec::new();
+        while !self.ends_list(TokenKind::CloseList) {
+            items.push(self.deeper(Parser::result)?);
+            if self.take(TokenKind::Semicolon).is_none() {
+                break;
+            }
+        }
+        self.close(TokenKind::CloseList, open.span)?;
+        Some(ResultShape::List(items, self.since(open.span)))
+    }
+
+    /// True if there is a semicolon directly in the brackets that open here.
+    fn has_semicolon(&self) -> bool {
+        let mut depth = 0;
+        for ahead in 0.. {
+            match self.ahead(ahead).kind {
+                TokenKind::Newline | TokenKind::End | TokenKind::Dedent => return false,
+                TokenKind::Semicolon if depth == 1 => return true,
+                kind if kind.closed_by().is_some() => depth += 1,
+                TokenKind::Close | TokenKind::CloseList | TokenKind::CloseBrace if depth == 1 => {
+                    return false;
+                }
+                TokenKind::Close | TokenKind::CloseList | TokenKind::CloseBrace => depth -= 1,
+                _ => {}
+            }
+        }
+        false
     }
 
     /// Reports the end of the line in place of `=` and a body.

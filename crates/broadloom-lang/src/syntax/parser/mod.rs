@@ -11,7 +11,7 @@
 //!             | "dim" NAME [ "in" sum ".." [ sum ] ] [ "=" expr ]
 //!             | ( "data" | "state" ) NAME [ ":" shape ] [ "as" NAME ] [ "=" expr ]
 //!             | "let" NAME { "," NAME } "=" expr
-//!             | "def" NAME [ arguments ] arguments [ ":" shape ] "=" ( expr | block )
+//!             | "def" NAME [ arguments ] arguments [ ":" result ] "=" ( expr | block )
 //!             | "set" expr "=" expr
 //!             | "backward" expr
 //!             | "minimise" expr [ "of" expr ] "by" expr [ "every" expr ]
@@ -30,6 +30,7 @@
 //! postfix    := primary { "(" args ")" | "." NAME | "[" expr "]" }
 //! primary    := NAME | NUMBER | TEXT | "(" expr ")" | "[" items "]" | "[" expr "for" NAME "in" expr "]"
 //!             | "{" NAME [ ":" shape ] [ "as" NAME ] [ "=" expr ] "}"
+//! result     := shape | "[" result ";" { result [ ";" ] } "]"
 //! shape      := [ row "|" ] [ row "->" ] row
 //! row        := { axis [ "," ] }
 //! axis       := ( INT | NAME | "(" expr ")" ) [ ":" NAME ] | "_" | "..." | ".." NAME ".."
