@@ -223,15 +223,9 @@ impl Eval<'_> {
             if same {
                 return Ok(layer);
             }
-            // A function inside of another one is defined anew in every application of that one.
-            let is_again = function.is_nested
-                && Arc::ptr_eq(&layer.function.def, &function.def)
-                && layer.config.iter().zip(&config).all(|(a, b)| !a.differs(b));
-            if is_again {
-                self.no_replay();
-                let layer = self.layer_again(&layer, function, scope);
-                self.make_once(place, Value::Layer(layer.clone()));
-                return Ok(layer);
+            if let Some(again) = self.configured_again(&layer, function, &scope, &config) {
+                self.make_once(place, Value::Layer(again.clone()));
+                return Ok(again);
             }
             // A layer that has made no parameter may be made again.
             if layer.kept.has_made_nothing() {
@@ -250,6 +244,25 @@ impl Eval<'_> {
         self.make_once(place, Value::Layer(layer.clone()));
         self.note_layer_made(&layer, place, span);
         Ok(layer)
+    }
+
+    /// The layer of a function inside of another one, which is defined anew in every application of that one.
+    #[inline(never)]
+    fn configured_again(
+        &mut self,
+        layer: &Layer,
+        function: &Rc<Function>,
+        scope: &Rc<Scope>,
+        config: &[Value],
+    ) -> Option<Rc<Layer>> {
+        let is_again = function.is_nested
+            && Arc::ptr_eq(&layer.function.def, &function.def)
+            && layer.config.iter().zip(config).all(|(a, b)| !a.differs(b));
+        if !is_again {
+            return None;
+        }
+        self.no_replay();
+        Some(self.layer_again(layer, function, scope.clone()))
     }
 
     /// Applies a function that has its configuration.

@@ -196,29 +196,13 @@ impl Eval<'_> {
             self.frame.scope.bind(param.name.name, made.clone());
             return Ok(made);
         }
-        let plain = self.text(param.name.name).to_string();
-        let bound = self.param_bound(param.name.name);
-        if let Some(first) = bound.clone().or_else(|| self.param_beside(param.name.name)) {
-            let message = format!("there is a parameter `{plain}` already");
-            let help = match bound {
-                Some(_) => format!("write `{plain}` to use it again, or `{{{plain}2}}` for a new one"),
-                None => format!(
-                    "make it once, before the `if`, `let {plain} = {{{plain}}}`, and write `{plain}` in both ways, or `{{{plain}2}}` for a new one"
-                ),
-            };
-            let place = self.place(span);
-            let mut diagnostic = Diagnostic::error(codes::PARAMETER, message, place, "");
-            if let Some(made) = self.where_made(&first).filter(|_| place == span) {
-                diagnostic = diagnostic.with_label(made, "made here");
-            }
-            return self.fail(diagnostic.with_help(help));
-        }
+        self.not_made_already(param.name.name, span)?;
         let scope = match &self.frame.layer {
             Some(layer) => layer.scope.clone(),
             None => self.frame.scope.clone(),
         };
         self.not_a_name_for_a_number(&scope, param, span)?;
-        let wanted = self.inside(&plain);
+        let wanted = self.inside_of(param.name.name);
         let name = self.free_name(&wanted);
         let declared = match &param.shape {
             Some(shape) => Some(declared::written_shape(self, shape)?),
@@ -229,6 +213,27 @@ impl Eval<'_> {
             None => None,
         };
         self.new_param((place, param, span), name, declared, first)
+    }
+
+    /// Reports a second pair of braces of one name. Apart, because first values may nest deeply.
+    #[inline(never)]
+    fn not_made_already(&mut self, name: Name, span: Span) -> Evaluated<()> {
+        let bound = self.param_bound(name);
+        let Some(first) = bound.clone().or_else(|| self.param_beside(name)) else { return Ok(()) };
+        let plain = self.text(name).to_string();
+        let message = format!("there is a parameter `{plain}` already");
+        let help = match bound {
+            Some(_) => format!("write `{plain}` to use it again, or `{{{plain}2}}` for a new one"),
+            None => format!(
+                "make it once, before the `if`, `let {plain} = {{{plain}}}`, and write `{plain}` in both ways, or `{{{plain}2}}` for a new one"
+            ),
+        };
+        let place = self.place(span);
+        let mut diagnostic = Diagnostic::error(codes::PARAMETER, message, place, "");
+        if let Some(made) = self.where_made(&first).filter(|_| place == span) {
+            diagnostic = diagnostic.with_label(made, "made here");
+        }
+        self.fail(diagnostic.with_help(help))
     }
 
     /// The parameter of the same function that a name stands for here.
