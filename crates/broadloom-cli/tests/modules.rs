@@ -15,6 +15,7 @@ const GRAPH: &[&str] = &[
     "along",
     "declaration",
     "discard",
+    "spec_parts",
     "notation",
     "open",
     "rust_code",
@@ -51,6 +52,7 @@ const GRAPH: &[&str] = &[
     // steps
     "capture",
     "size_expr",
+    "spec_composed",
     "elaborate",
     "declared",
     "leaves",
@@ -128,6 +130,7 @@ const EVAL: &[&str] = &[
     "call",
     "contract",
     "spec",
+    "label_sizes",
     "weights",
     "load",
     "streams",
