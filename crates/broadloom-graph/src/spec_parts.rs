@@ -1,4 +1,4 @@
-//! What the text of composed axes says by itself: numbers among their parts, and labels that only repeat.
+//! The numbers among the parts of composed axes, and the labels that only repeat: facts of the text alone.
 //!
 //! In `b (h 2) => b (h k)` the operand has a part of size 2 without a name, and `k` is a label that nothing but its size says anything about.
 
