@@ -15,6 +15,7 @@ const GRAPH: &[&str] = &[
     "along",
     "declaration",
     "discard",
+    "spec_parts",
     "notation",
     "rust_code",
     "operation::slot",
@@ -51,6 +52,7 @@ const GRAPH: &[&str] = &[
     // steps
     "capture",
     "size_expr",
+    "spec_composed",
     "elaborate",
     "declared",
     "leaves",
@@ -129,6 +131,7 @@ const EVAL: &[&str] = &[
     "call",
     "contract",
     "spec",
+    "label_sizes",
     "weights",
     "load",
     "streams",

@@ -315,7 +315,7 @@ impl Graph {
         let discardable = crate::discard::discardable(&spec);
         let known = self.specs.all.len() as u32;
         self.specs.by_text[keeps].insert((*text).into(), known);
-        let repeating = crate::spec_composed::repeating(&spec);
+        let repeating = crate::spec_parts::repeating(&spec);
         self.specs.all.push(Arc::new(KnownSpec { text: (*text).into(), spec, discardable, repeating }));
         Ok(known)
     }

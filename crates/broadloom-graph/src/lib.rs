@@ -50,6 +50,7 @@ mod sort;
 mod spec_axis;
 mod spec_composed;
 mod spec_options;
+mod spec_parts;
 mod spec_window;
 mod step;
 mod symbols;

@@ -41,7 +41,7 @@ use crate::notation::Notation;
 use crate::operation::Operation;
 use crate::spec_options::{Combine, SliceIndex, SpecOptions};
 use crate::step::{Aspect, Op, RowRef, Rows, Sources, Tensor, contraction, place, sources};
-use crate::{Graph, elaborate, names, rust_code, spec_axis, spec_composed};
+use crate::{Graph, elaborate, names, rust_code, spec_axis, spec_parts};
 
 macro_rules! method_of_graph {
     ($method:ident $name:literal ($($operand:ident),+) $(#[$doc:meta])*) => {
@@ -368,7 +368,7 @@ impl Graph {
         let step = self.tensors[sum.index()].step;
         // Numbers among the parts of composed axes have no names.
         let unnamed =
-            spec_axis::spec_of_step(self, step).map_or(1, |(known, _)| spec_composed::unnamed(&known.spec));
+            spec_axis::spec_of_step(self, step).map_or(1, |(known, _)| spec_parts::unnamed(&known.spec));
         if unnamed > 1 {
             let count = self.number(unnamed as f64);
             self.facts.wide.insert(mean);

@@ -13,7 +13,7 @@ use crate::notation::KnownSpec;
 use crate::shape::{Axis, PartialAxis};
 use crate::spec_window::{row_index, window_form};
 use crate::step::{Op, Step, StepId, Tensor};
-use crate::{Graph, captured, names, partial_shape, spec_composed};
+use crate::{Graph, captured, names, partial_shape, spec_parts};
 
 /// A place in a row, counted from the front or from the back.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -288,7 +288,7 @@ pub(crate) fn sized_axis(graph: &Graph, step: StepId, at: u16) -> Option<SizedAx
         }
         AxisKind::Concat(components) => Rule::Concat(components.iter().map(literal).sum()),
         AxisKind::Affine(affine) => Rule::Window(form(graph, step, &known, affine)?),
-        AxisKind::Composed(parts) => Rule::Product(spec_composed::literal(parts)),
+        AxisKind::Composed(parts) => Rule::Product(spec_parts::literal(parts)),
         AxisKind::Label(_) | AxisKind::Wildcard => return None,
     };
     let text = known.written(axis, axis.span);

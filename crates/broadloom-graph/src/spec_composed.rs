@@ -8,42 +8,10 @@ use broadloom_core::projection::{AxisId, Equations};
 use broadloom_core::{Constraint, DimTerm, Numerator, Piece, Role, RowVar};
 use broadloom_spec::{self as spec, Kind, Part, PartKind, RowVariable, Shape};
 
-use crate::Graph;
 use crate::error::{Error, ErrorKind};
 use crate::notation::KnownSpec;
 use crate::step::{Aspect, RowRef};
-
-/// The product of the parts of a composed axis that are numbers.
-pub(crate) fn literal(parts: &[Part]) -> u64 {
-    let sizes = parts.iter().filter_map(|part| match part.kind {
-        PartKind::Size(size) => Some(size.get()),
-        PartKind::Label(_) | PartKind::Row(_) => None,
-    });
-    sizes.fold(1, u64::saturating_mul)
-}
-
-/// The number of elements that the numbers among the parts of composed axes of the operands stand for: they have no names, and are
-/// in no result.
-pub(crate) fn unnamed(spec: &spec::Spec) -> u64 {
-    let axes = spec.operands.iter().flat_map(Shape::axes);
-    axes.map(|axis| literal(axis.parts())).fold(1, u64::saturating_mul)
-}
-
-/// The labels that only composed axes of results have.
-pub(crate) fn repeating(spec: &spec::Spec) -> Vec<spec::AxisId> {
-    let composed = |axis: &&spec::Axis| !axis.parts().is_empty();
-    let results = || spec.results.iter().flat_map(Shape::axes);
-    let others = results().filter(|axis| !composed(axis)).chain(spec.operands.iter().flat_map(Shape::axes));
-    let others: Vec<spec::AxisId> = others.flat_map(spec::Axis::labels).collect();
-    let mut found: Vec<spec::AxisId> = results()
-        .filter(composed)
-        .flat_map(spec::Axis::labels)
-        .filter(|label| !others.contains(label))
-        .collect();
-    found.sort_unstable();
-    found.dedup();
-    found
-}
+use crate::{Graph, spec_parts};
 
 /// Refuses a row that stands in parentheses and nowhere else among the operands: nothing would say how many axes it has.
 pub(crate) fn check_rows(known: &KnownSpec) -> Result<(), Error> {
@@ -99,7 +67,7 @@ pub(crate) fn composed_axis(
             }
         }
     }
-    let numerator = Numerator { coeff: 1, over: Some(axis), denom: literal(parts) };
+    let numerator = Numerator { coeff: 1, over: Some(axis), denom: spec_parts::literal(parts) };
     graph.constrain(
         Constraint::Count { pieces: &pieces, numerator, divided_by: &[], rest },
         slot,
