@@ -80,8 +80,16 @@ impl Program {
         if !self.is_ok() {
             return;
         }
+        // Types are inferred for the whole program: few have such operations.
+        let is_bitwise = |tensor: &Tensor| match self.graph.node(*tensor) {
+            Some(Node::Operation { name, .. }) => Operation::named(name).is_some_and(Operation::is_bitwise),
+            _ => false,
+        };
+        let tensors: Vec<Tensor> = self.graph.tensors().filter(is_bitwise).collect();
+        if tensors.is_empty() {
+            return;
+        }
         let types = self.graph.dtypes();
-        let tensors: Vec<Tensor> = self.graph.tensors().collect();
         let found: Vec<Diagnostic> =
             tensors.into_iter().filter_map(|tensor| self.bits_of_floats(tensor, &types)).collect();
         self.diagnostics.extend(found);
@@ -89,9 +97,6 @@ impl Program {
 
     fn bits_of_floats(&self, tensor: Tensor, types: &[Dtype]) -> Option<Diagnostic> {
         let Some(Node::Operation { name, operands, step }) = self.graph.node(tensor) else { return None };
-        if !Operation::named(name).is_some_and(Operation::is_bitwise) {
-            return None;
-        }
         let float = *operands.iter().find(|operand| types[operand.index()].is_float())?;
         let span = self.origins.get(step)?.span;
         let label = self.graph.label_of(float);

@@ -343,8 +343,9 @@ impl Lexer<'_> {
         if let Some(length) = assignment(rest) {
             return (TokenKind::Assign, length);
         }
+        // Most signs begin with another letter.
         for (text, kind) in SIGNS {
-            if rest.starts_with(text) {
+            if text.as_bytes()[0] == rest.as_bytes()[0] && rest.starts_with(text) {
                 return (*kind, text.len());
             }
         }
@@ -499,7 +500,8 @@ fn word(rest: &str) -> (TokenKind, usize) {
         .map(char::len_utf8)
         .sum();
     let text = &rest[..length];
-    let kind = match KEYWORDS.iter().find(|(keyword, _)| *keyword == text) {
+    let is_text = |keyword: &str| keyword.as_bytes()[0] == text.as_bytes()[0] && keyword == text;
+    let kind = match KEYWORDS.iter().find(|(keyword, _)| is_text(keyword)) {
         Some((_, keyword)) => TokenKind::Keyword(*keyword),
         None if text == "_" => TokenKind::Underscore,
         None => TokenKind::Name,

@@ -91,7 +91,8 @@ impl Layout {
             false => Arc::clone(&inferred.shapes),
         };
         check_elements(graph, &shapes)?;
-        check_bits(graph, &precisions(graph))?;
+        let dtypes = precisions(graph);
+        check_bits(graph, &dtypes)?;
         let captured = |extents: &Vec<Extent>| {
             let size = |extent: &Extent| match extent {
                 Extent::Literal(size) => Some(*size),
@@ -102,7 +103,7 @@ impl Layout {
             Ok((product, captured_text(extents)))
         };
         let sizes = inferred.captured.iter().map(captured).collect::<Result<_, Error>>()?;
-        Ok(Layout::bare(graph, inferred, shapes, sizes))
+        Ok(Layout::bare(inferred, shapes, sizes, dtypes))
     }
 
     /// The layout in which named sizes are arguments.
@@ -117,21 +118,21 @@ impl Layout {
             (extents.iter().map(number).product(), captured_text(extents))
         };
         let sizes = inferred.captured.iter().map(captured).collect();
-        let layout = Layout::bare(graph, inferred, shapes, sizes);
+        let layout = Layout::bare(inferred, shapes, sizes, precisions(graph));
         Ok(Layout { arguments: arguments.numbers.len() as u32, ..layout }.with_nests(graph))
     }
 
     fn bare(
-        graph: &Graph,
         inferred: &Inferred,
         shapes: Arc<Shapes>,
         sizes: Vec<(f64, Option<String>)>,
+        dtypes: Vec<Dtype>,
     ) -> Layout {
         Layout {
             shapes,
             nests: Vec::new(),
             margins: OnceLock::new(),
-            dtypes: precisions(graph),
+            dtypes,
             segments: OnceLock::new(),
             named: Arc::clone(&inferred.shapes),
             arguments: 0,
