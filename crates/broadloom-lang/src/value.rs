@@ -90,7 +90,8 @@ impl Value {
             (Value::Layer(a), Value::Layer(b)) => {
                 let configured =
                     |a: &Layer, b: &Layer| a.config.iter().zip(&b.config).any(|(a, b)| a.differs(b));
-                !Rc::ptr_eq(a, b) && (!Rc::ptr_eq(&a.function, &b.function) || configured(a, b))
+                let is_one = Rc::ptr_eq(a, b) || Rc::ptr_eq(&a.kept, &b.kept);
+                !is_one && (!Rc::ptr_eq(&a.function, &b.function) || configured(a, b))
             }
             (Value::List(a), Value::List(b)) if Rc::ptr_eq(a, b) => false,
             (Value::List(a), Value::List(b)) => {
@@ -107,6 +108,17 @@ impl Value {
             }
             _ => std::mem::discriminant(self) != std::mem::discriminant(other),
         }
+    }
+}
+
+/// Returns true if something in a value is a function inside of another one, as another application of that one has defined
+/// it: it makes the same, and finds other values around it.
+pub(crate) fn is_defined_again(a: &Value, b: &Value) -> bool {
+    match (a, b) {
+        (Value::Layer(a), Value::Layer(b)) => !Rc::ptr_eq(a, b) && Rc::ptr_eq(&a.kept, &b.kept),
+        (Value::Inference(a), Value::Inference(b)) => is_defined_again(a, b),
+        (Value::List(a), Value::List(b)) => a.iter().zip(&**b).any(|(a, b)| is_defined_again(a, b)),
+        _ => false,
     }
 }
 

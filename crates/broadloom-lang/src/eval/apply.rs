@@ -24,7 +24,7 @@ use crate::eval::builtin::Builtin;
 use crate::eval::given::{Call, Given};
 use crate::suggest;
 use crate::syntax::ast::{Arg, Argument, Axis, AxisKind, ExprId, ExprKind, Ident};
-use crate::value::{Function, Layer, Scope, Value};
+use crate::value::{Function, Layer, Scope, Value, is_defined_again};
 
 /// An application that has begun.
 struct Entered {
@@ -218,7 +218,7 @@ impl Eval<'_> {
         let config = self.bound(function, arguments, given, &scope, (at, span))?;
         if let Some(Value::Layer(layer)) = self.made_before(place) {
             let same = Rc::ptr_eq(&layer.function, function)
-                && layer.config.iter().zip(&config).all(|(a, b)| !a.differs(b));
+                && layer.config.iter().zip(&config).all(|(a, b)| !a.differs(b) && !is_defined_again(a, b));
             self.note_same_layer(&config);
             if same {
                 return Ok(layer);
@@ -246,7 +246,8 @@ impl Eval<'_> {
         Ok(layer)
     }
 
-    /// The layer of a function inside of another one, which is defined anew in every application of that one.
+    /// The layer of a function inside of another one, which is defined anew in every application of that one, or of a function
+    /// that has such a one as configuration.
     #[inline(never)]
     fn configured_again(
         &mut self,
@@ -255,14 +256,14 @@ impl Eval<'_> {
         scope: &Rc<Scope>,
         config: &[Value],
     ) -> Option<Rc<Layer>> {
-        let is_again = function.is_nested
-            && Arc::ptr_eq(&layer.function.def, &function.def)
-            && layer.config.iter().zip(config).all(|(a, b)| !a.differs(b));
+        let is_one = Rc::ptr_eq(&layer.function, function)
+            || function.is_nested && Arc::ptr_eq(&layer.function.def, &function.def);
+        let is_again = is_one && layer.config.iter().zip(config).all(|(a, b)| !a.differs(b));
         if !is_again {
             return None;
         }
         self.no_replay();
-        Some(self.layer_again(layer, function, scope.clone()))
+        Some(self.layer_again(layer, function, (scope.clone(), config.to_vec())))
     }
 
     /// Applies a function that has its configuration.

@@ -319,7 +319,7 @@ impl Eval<'_> {
         let Some(around) = self.frame.layer.clone() else { return self.layer(function, scope, Vec::new()) };
         let (place, turns) = (function.span.start, self.frame.turns.clone());
         match around.inner_at(place, &turns) {
-            Some(known) => self.layer_again(&known, function, scope),
+            Some(known) => self.layer_again(&known, function, (scope, Vec::new())),
             None => {
                 let layer = self.layer(function, scope, Vec::new());
                 around.keep_inner(place, turns, layer.clone());
@@ -334,12 +334,12 @@ impl Eval<'_> {
         &mut self,
         known: &Layer,
         function: &Rc<Function>,
-        scope: Rc<Scope>,
+        (scope, config): (Rc<Scope>, Vec<Value>),
     ) -> Rc<Layer> {
         let layer = Rc::new(Layer {
             function: function.clone(),
             scope,
-            config: known.config.clone(),
+            config,
             kept: known.kept.clone(),
             outer: known.outer.clone(),
             made_at: known.made_at.clone(),
