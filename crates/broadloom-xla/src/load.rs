@@ -341,7 +341,7 @@ pub(crate) fn batches(
     found
 }
 
-/// What belongs to axes that are no batches.
+/// The entries of the axes that are no batches.
 pub(crate) fn without<T>(batches: &[(usize, usize)], axes: &[usize], of: Vec<T>) -> Vec<T> {
     let is_batch = |axis: &usize| batches.iter().any(|(batch, _)| batch == axis);
     axes.iter().zip(of).filter(|(axis, _)| !is_batch(axis)).map(|(_, each)| each).collect()
