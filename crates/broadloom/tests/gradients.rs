@@ -122,6 +122,9 @@ fn gradients_of_specs_are_their_derivatives() -> Result<(), Error> {
         ("i, j; j => 4*i<+j", ["3, 4", "4"]),
         ("a; b => a^b", ["3", "2"]),
         ("a, c; b, c => a^b, c", ["3, 2", "1, 2"]),
+        ("(h w); w => h", ["6", "3"]),
+        ("(h 2 w) | c; h w => (w c) | (h 3)", ["12 | 2", "2, 3"]),
+        ("..r..; (..r..) => (..r.. 2)", ["2, 3", "6"]),
     ] {
         let mut g = Graph::new();
         let operands = [g.data("x", shapes[0])?, g.data("y", shapes[1])?];

@@ -39,6 +39,15 @@ fn windows(b: &Builder) -> (Vec<Tensor>, Tensor) {
     (vec![image.tensor()], y.square().sum("... | ... => |").tensor())
 }
 
+/// Axes of named sizes put together and taken apart: `batch·seq` rows, of which each factor follows from another operand.
+fn composed(b: &Builder) -> (Vec<Tensor>, Tensor) {
+    let (x, w) = (b.data("x", "batch | seq, 6"), b.param_shaped("w", "3 -> 4"));
+    let rows = b.einsum("b | s c => (b s) | c", &[x]);
+    let y = b.einsum("(b s) | (h d); b | s c; d -> o => b | h (s o)", &[rows, x, w]).relu();
+    let z = b.einsum("b | h (s 2) => (b h) | (2 s)", &[y]);
+    (vec![x.tensor()], z.square().mean("(b 2) | ... => |", &["b", "output"]).tensor())
+}
+
 /// A session, its training step, its data and its loss.
 struct Training {
     session: Session,
@@ -135,6 +144,11 @@ fn a_convolution_for_every_height() {
 #[test]
 fn windows_that_leave_every_fourth_height() {
     agrees(windows, &[[2, 5], [1, 9], [5, 21], [3, 61]]);
+}
+
+#[test]
+fn composed_axes_for_every_batch_and_length() {
+    agrees(composed, &[[2, 5], [1, 1], [3, 7], [4, 2]]);
 }
 
 /// Values decide sizes. Data that no longer fits has to be set again, and messages give the reason.

@@ -6,8 +6,8 @@ use broadloom::{Accumulate, Combine, ErrorKind, Node, Shape};
 use broadloom_testing::{Dice, ShownInPanic};
 
 use crate::random_specs::{
-    Labelled, MINE, Place, WINDOWS, combined, composed, concatenated, is_small, parted, places, rearranged,
-    recent, scattered, text, with_gaps,
+    Labelled, MINE, Place, WINDOWS, combined, concatenated, is_small, parted, places, rearranged, recent,
+    scattered, text, with_gaps,
 };
 use crate::symbolic::judge::{Counts, allowed};
 use crate::symbolic::program::{Declared, Line, Made, Name, Op, Program, Said, Size};
@@ -248,7 +248,7 @@ fn propose(random: &mut Dice, it: &mut Draft) -> Vec<Line> {
     let names = it.program.names.clone();
     let one = |op| vec![Line { op, operands: vec![a] }];
     let two = |op| vec![Line { op, operands: vec![a, b] }];
-    match random.below(if wild { 35 } else { 29 }) {
+    match random.below(if wild { 33 } else { 27 }) {
         0 => one(Op::Pointwise(random.pick(&["tanh", "sin", "sigmoid", "relu", "abs", "neg", "square"]))),
         1 => one(Op::Number(random.pick(&["+", "*", "-", "/", "max"]), random.pick(&[0.5, -0.7, 1.3]))),
         2..=4 => two(Op::Pointwise(random.pick(&["+", "-", "*", "*", "max", "min", "<"]))),
@@ -274,18 +274,10 @@ fn propose(random: &mut Dice, it: &mut Draft) -> Vec<Line> {
         23 | 24 => mean(random, &labelled, a),
         25 => softmax(&labelled, a),
         26 => vec![leaf(random, &names)],
-        27 | 28 => match labelled.axes().get(random.below(labelled.axes().len().max(1))) {
-            None => Vec::new(),
-            Some((label, _)) => {
-                let (spec, given) = composed(random, &labelled, label);
-                let said = given.into_iter().map(|(label, size)| Said::Set(label, size)).collect();
-                einsum(random, spec, vec![a], said)
-            }
-        },
-        29 | 30 => sum(random.pick(&WILD), vec![a]),
-        31 => sum(random.pick(&WILD_PAIRS), vec![a, b]),
-        32 => counted(random, &names, a, next),
-        33 => captured(random, &labelled, a, next),
+        27 | 28 => sum(random.pick(&WILD), vec![a]),
+        29 => sum(random.pick(&WILD_PAIRS), vec![a, b]),
+        30 => counted(random, &names, a, next),
+        31 => captured(random, &labelled, a, next),
         _ => one(random.pick(&[Op::Convert(2, 1), Op::Convert(1, 2), Op::Convert(4, 1), Op::Square])),
     }
 }
