@@ -33,7 +33,7 @@ pub fn trials(missing: bool) -> Vec<Trial> {
 }
 
 fn values(settings: Settings) -> Result<Vec<broadloom::Array>, String> {
-    let mut program = compile("products.loom", PROGRAM, &Options::default());
+    let program = compile("products.loom", PROGRAM, &Options::default());
     let tensors: Vec<_> = ["y", "z", "c", "e"].iter().filter_map(|name| program.find(name)).collect();
     let options = RunOptions { settings, ..RunOptions::default() };
     let mut session = program.run(&options, &mut First).map_err(|wrong| wrong.message.clone())?;
