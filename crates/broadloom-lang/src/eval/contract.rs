@@ -318,6 +318,22 @@ pub(super) fn broken_promise(
     None
 }
 
+/// A size of which expressions in a signature speak, and which only closing has decided: the body does not, so that it may be
+/// anything, but what follows from it could not be said.
+pub(super) fn unsolved(
+    eval: &Eval<'_>,
+    function: &Function,
+    scheme: &broadloom::Scheme,
+    (graph, stated): (&broadloom::Graph, &StatedNames),
+) -> Option<String> {
+    let is_unsolved = |name: &&str| {
+        let is_fixed = scheme.computed(name).is_some_and(|size| scheme.is_fixed(size));
+        let size = graph.captured_stated(stated, name).filter(|_| is_fixed);
+        size.is_some_and(|size| graph.size(size).is_none() && graph.size_expression(size).is_none())
+    };
+    names_in_signature(function).into_iter().map(|name| eval.text(name)).find(is_unsolved).map(str::to_string)
+}
+
 /// Compares the sizes in an expression of a signature with what the body makes of them. That the axis has the size of
 /// the expression is a constraint.
 fn broken_computed(

@@ -155,6 +155,9 @@ impl Eval<'_> {
                 NotInferred::Open(message)
             }
         })?;
+        if let Some(name) = contract::unsolved(self, function, &scheme, (&walked.graph, &walked.stated)) {
+            return Err(NotInferred::Open(format!("what it does depends on what `{name}` is")));
+        }
         if let Some((_, why)) = self.promised(function, walked, &scheme) {
             return Err(NotInferred::Wrong(why));
         }
@@ -182,6 +185,8 @@ impl Eval<'_> {
         walked: &Walked,
         scheme: &broadloom::Scheme,
     ) -> Option<(Span, String)> {
+        // Of what could not be solved for, nothing is known.
+        contract::unsolved(self, function, scheme, (&walked.graph, &walked.stated)).is_none().then_some(())?;
         let names = walked.open.iter().map(|(name, _)| Promise::Argument(*name));
         let arguments = names.zip(scheme.shapes.iter().cloned());
         // The last shapes are those of the results.
