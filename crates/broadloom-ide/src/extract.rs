@@ -59,7 +59,7 @@ enum Selected<'f> {
     Statements(&'f [Statement], bool),
 }
 
-/// What stands around a selection.
+/// The surroundings of a selection.
 #[derive(Clone, Default)]
 struct Around<'f> {
     /// The statement outside of all others.

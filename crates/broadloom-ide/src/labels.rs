@@ -129,7 +129,7 @@ fn used_within(analysis: &Analysis, start: u32, end: u32) -> Vec<Used> {
     found
 }
 
-/// What a label stands for in the specs of tensors.
+/// The sizes that a label stands for in the specs of tensors.
 fn captured(analysis: &Analysis, tensors: &[Tensor], label: &str) -> Vec<Captured> {
     let graph = &analysis.program.graph;
     let has_label = |tensor: &&Tensor| graph.captured_names(**tensor).contains(&label);
