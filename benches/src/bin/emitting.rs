@@ -102,7 +102,7 @@ fn prepared(family: &str, size: &str, routine: &str) -> Result<Case, String> {
     Ok(Case { session, routine, operations })
 }
 
-/// What is timed. It has a name of its own for profilers.
+/// The work that is timed. It has a name of its own for profilers.
 #[inline(never)]
 fn emitted(session: &mut Session, routine: &Routine) -> Result<String, String> {
     session.stablehlo(routine).map_err(|error| error.to_string())

@@ -105,6 +105,11 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
             args.program.json,
         );
     }
+    // `requires` does not help if another format is chosen.
+    let of_modules = [("--precision", args.precision.is_some()), ("--routine", args.routine.is_some())];
+    if let Some((option, _)) = of_modules.iter().find(|(_, given)| *given && !args.stablehlo) {
+        return unusable("emit", format!("`{option}` is for `--stablehlo` alone"), args.program.json);
+    }
     let mut analysis = Analysis::new(&text);
     let mut output = Output::new(status(analysis.diagnostics()));
     if !args.program.json {
