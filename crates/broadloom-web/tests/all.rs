@@ -265,10 +265,11 @@ fn a_run_reports_what_it_prints_and_its_losses() {
     assert_eq!(answer, r#"{"mistakes":[]}"#);
     let events: Vec<Value> = events.iter().map(|event| serde_json::from_str(event).expect("JSON")).collect();
     let what: Vec<&str> = events.iter().filter_map(|event| event["what"].as_str()).collect();
-    assert_eq!(what, ["repeated", "repeated", "repeated", "printed"]);
+    assert_eq!(what, ["compiling", "repeated", "repeated", "repeated", "printed"]);
+    assert_eq!((&events[0]["number"], &events[0]["of"]), (&json!(1), &json!(1)));
     let loss = |at: usize| events[at]["losses"][0][1].as_f64();
-    assert!(loss(2) < loss(0));
-    assert_eq!(events[3]["line"], "done");
+    assert!(loss(3) < loss(1));
+    assert_eq!(events[4]["line"], "done");
 }
 
 #[test]

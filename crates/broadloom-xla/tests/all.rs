@@ -82,7 +82,10 @@ fn checks_and_keys_are_said() {
     let module = written(&program, vec![Supplied::Key]).unwrap();
     assert_eq!(module.inputs, [Input::Buffer(ids), Input::Key(0)]);
     assert_eq!(module.checks, [Check { buffer: ids, below: 7, of: y }]);
-    assert!(module.text.contains("tensor<1x2xi32> {jax.result_info = \"checks\"}"), "{}", module.text);
+    // What the checks are about is said where readers of the module find it.
+    let said = r#"broadloom.checks = [{indices = "ids", sizes = [5], of = "y", below = 7}]"#;
+    let result = format!(r#"tensor<1x2xi32> {{jax.result_info = "checks", {said}}}"#);
+    assert!(module.text.contains(&result), "{}", module.text);
     assert_eq!(module.text.matches("func.func private @uniform_5(").count(), 1);
     // Nothing in it has 64 bits.
     assert!(!module.text.contains("i64>") && !module.text.contains("f64>"), "{}", module.text);
