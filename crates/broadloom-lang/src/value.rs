@@ -503,7 +503,7 @@ pub(crate) struct Layer {
     pub scope: Rc<Scope>,
     /// The values of the configuration, in order.
     pub config: Vec<Value>,
-    /// What its applications have made.
+    /// The parameters and layers that its applications have made.
     pub kept: Rc<Kept>,
     /// The path of the layer in which this one was made, if it was made in one: the first part of its parameters' names.
     pub outer: Option<Rc<str>>,
@@ -511,7 +511,7 @@ pub(crate) struct Layer {
     pub made_at: Cell<Option<Span>>,
 }
 
-/// What the applications of a layer have made, and how it is called. A function that is defined in the body of another one is
+/// The parameters and layers that the applications of a layer have made, and its name. A function that is defined in the body of another one is
 /// a new layer in every application of that one, because other names are around it, and all of these share what they make.
 #[derive(Default)]
 pub(crate) struct Kept {
