@@ -31,7 +31,7 @@ impl Progression {
     /// use broadloom_loops::Progression;
     /// let squares = Progression::of(8, |number| number * number % 8 == 1);
     /// assert_eq!(squares, Some(Progression { first: 1, step: 2 }));
-    /// assert_eq!(Progression::of(6, |number| number * (number - 1) % 6 == 0), None); // 0, 1, 3, 4, …
+    /// assert_eq!(Progression::of(6, |number| number * (number + 5) % 6 == 0), None); // 0, 1, 3, 4, …
     /// ```
     pub fn of(period: u64, holds: impl Fn(u64) -> bool) -> Option<Progression> {
         let first = (0..period).find(|number| holds(*number))?;
