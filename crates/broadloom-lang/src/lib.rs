@@ -49,7 +49,7 @@ pub use editing::Editing;
 pub use eval::{advice::code::in_loom, builtins, interface};
 pub use lint::{lint, unused_names, warnings};
 pub use mesh::OnMesh;
-pub use notation::{left_out, named_axis};
+pub use notation::{leaves_out_unnamed, left_out, named_axis};
 pub use observer::{Observer, Repeated};
 pub use position::{Counter, Position};
 pub use program::{

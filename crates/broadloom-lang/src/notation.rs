@@ -57,6 +57,11 @@ pub fn left_out(spec: &Spec) -> Vec<String> {
     names
 }
 
+/// True if an operand has an axis without a name, `_`, which the result cannot have: a mean over it would need its size.
+pub fn leaves_out_unnamed(spec: &Spec) -> bool {
+    spec.operands.iter().flat_map(Shape::axes).any(|axis| axis.kind == AxisKind::Wildcard)
+}
+
 /// The kinds whose plain `...` is not in the result.
 fn left_out_kinds(spec: &Spec) -> impl Iterator<Item = String> {
     let has =

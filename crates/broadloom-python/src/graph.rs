@@ -6,7 +6,7 @@ use broadloom::{
     Accumulate, Adam, Along, Combine, Dtype, Error, ErrorKind, Graph as Tensors, Initial, Kind, LeafKind,
     MessageLine, Node, Operation, Padding, Remedy, Routine, Sgd, SliceIndex, SpecOptions, Tensor, concat,
 };
-use broadloom_lang::{left_out, named_axis};
+use broadloom_lang::{leaves_out_unnamed, left_out, named_axis};
 use broadloom_spec::parse_spec;
 use pyo3::prelude::*;
 
@@ -421,8 +421,16 @@ impl Graph {
         place: PythonPlace,
     ) -> PyResult<usize> {
         // A spec that is not well written is refused below.
-        let over = over.unwrap_or_else(|| parse_spec(spec).map(|spec| left_out(&spec)).unwrap_or_default());
+        let read = parse_spec(spec).ok().filter(|_| over.is_none());
+        let is_unnamed = read.as_ref().is_some_and(leaves_out_unnamed);
+        let over = over.unwrap_or_else(|| read.as_ref().map(left_out).unwrap_or_default());
         self.tensor(py, &place, |inner| {
+            if is_unnamed {
+                let message = "a mean divides by the sizes of the axes that it sums, and `_` has no name";
+                return Err(
+                    Error::new(ErrorKind::Use, message).with_help("write a label in the place of `_`")
+                );
+            }
             let tensors = inner.all(&operands)?;
             if sizes.is_empty() {
                 return inner.tensors.mean(spec, &tensors, &over);

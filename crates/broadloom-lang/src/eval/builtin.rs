@@ -400,6 +400,12 @@ fn mean(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
     label_sizes::only(eval, call, By::Names, &[])?;
     let call = &with_spec(eval, call)?;
     let (spec, operands) = eval.spec_and_operands(call, By::Names)?;
+    if crate::notation::leaves_out_unnamed(spec.spec()) {
+        let message = "`mean` divides by the sizes of the axes that it sums, and `_` has no name";
+        let help = "write a label in the place of `_`: `mean(\"i j => j\", x)` divides by the size of `i`";
+        let place = call.given.first().map_or(call.span, |given| given.span);
+        return eval.wrong(codes::NOTATION, message, place, help);
+    }
     let over = crate::notation::left_out(spec.spec()).into();
     let made = act::carry_out(eval, Act::Mean(spec, over), &operands, call.span)?;
     eval.show_as_written(made, call.span, &format!("{}(…)", call.name));
