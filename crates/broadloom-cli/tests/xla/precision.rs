@@ -1,6 +1,6 @@
 //! Products of a precision that the user chose, on XLA beside the reference evaluator.
 
-use broadloom::{Backend, Precision, Settings};
+use broadloom::{Backend, Precision, Session, Settings};
 use broadloom_lang::{Options, RunOptions, compile};
 use libtest_mimic::{Failed, Trial};
 
@@ -59,8 +59,12 @@ fn is_kept(precision: Precision) -> Result<(), String> {
 
 /// What only XLA does is refused elsewhere.
 fn others_refuse() -> Result<(), String> {
-    match values(Settings { backend: Backend::Reference, precision: Precision::High, ..Settings::default() })
-    {
+    let program = compile("products.loom", PROGRAM, &Options::default());
+    let (forward, _) = program.forward();
+    let settings =
+        Settings { backend: Backend::Reference, precision: Precision::High, ..Settings::default() };
+    let mut session = Session::with(program.graph, settings).map_err(|error| error.to_string())?;
+    match session.run(&forward).map_err(|error| error.to_string()) {
         Err(message) if message.contains("only XLA computes products of the precision `high`") => Ok(()),
         other => Err(format!("{other:?}")),
     }
