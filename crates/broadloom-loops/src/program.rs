@@ -282,13 +282,16 @@ impl Program {
     }
 
     /// The groups of a program for a language whose turns are written for one level: the nests of each, and the repeat that they belong to. Fails with
-    /// the place of the first nest of turns that have turns inside.
-    pub fn groups_of_one_level(&self) -> Result<Vec<GroupOfOneLevel<'_>>, usize> {
+    /// the place of the first nest of turns that have turns inside, and with the reason for a refusal.
+    pub fn groups_of_one_level(&self) -> Result<Vec<GroupOfOneLevel<'_>>, (usize, String)> {
         let one = |group| match group {
             Group::Once(nests) => Ok((nests, None)),
             Group::Repeated(repeat, inside) => match &inside[..] {
                 [Group::Once(nests)] => Ok((nests.clone(), Some(repeat))),
-                _ => Err(repeat.nests.start),
+                _ => {
+                    let reason = "it belongs to turns inside of turns, which are written for one level only";
+                    Err((repeat.nests.start, reason.into()))
+                }
             },
         };
         self.groups().into_iter().map(one).collect()
@@ -465,6 +468,21 @@ impl Statement {
         visit(self);
         if let Statement::Loop(each) = self {
             each.body.iter().for_each(|inner| inner.each(visit));
+        }
+    }
+
+    /// Returns true if it computes one value, or is a loop: it is no check, and does not work on a whole row or buffer.
+    pub(crate) fn is_scalar(&self) -> bool {
+        match self {
+            Statement::Loop(_)
+            | Statement::Store { .. }
+            | Statement::Declare { .. }
+            | Statement::Update { .. } => true,
+            Statement::Check { .. }
+            | Statement::Sort { .. }
+            | Statement::Matrix { .. }
+            | Statement::Fill { .. }
+            | Statement::FillMargins { .. } => false,
         }
     }
 

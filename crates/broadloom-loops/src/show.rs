@@ -26,12 +26,7 @@ fn indented(text: &str) -> String {
 }
 
 impl Program {
-    /// One of its nests as text, without its comment.
-    pub fn nest_text(&self, nest: usize) -> String {
-        self.nest_text_with(nest, &|_| None)
-    }
-
-    /// One of its nests as text, in which `extent` may replace extents of loops by words.
+    /// One of its nests as text, without its comment. `extent` may replace extents of loops by words.
     pub fn nest_text_with(&self, nest: usize, extent: &dyn Fn(Size) -> Option<String>) -> String {
         self.nests.get(nest).map_or_else(String::new, |nest| self.block_text(&nest.body, extent))
     }

@@ -228,6 +228,11 @@ impl FlatStatement {
         }
     }
 
+    /// Returns true if it computes one value: it is neither a loop nor a check, and does not work on a whole row or buffer.
+    pub fn is_scalar(&self) -> bool {
+        self.value().is_some()
+    }
+
     /// The value that the step itself computes.
     pub fn value(&self) -> Option<&Value> {
         match self {

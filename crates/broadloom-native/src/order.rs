@@ -144,14 +144,7 @@ pub(crate) fn split(step: &FlatStatement) -> Option<Split> {
 pub(crate) fn is_independent(each: &Looped) -> bool {
     let mut accesses = Vec::new();
     for step in &each.body {
-        if matches!(
-            step,
-            FlatStatement::Loop(_)
-                | FlatStatement::Check { .. }
-                | FlatStatement::Sort(_)
-                | FlatStatement::Matrix { .. }
-                | FlatStatement::Margins { .. }
-        ) {
+        if !step.is_scalar() {
             return false;
         }
         step.each_access(&mut |writes, access| accesses.push((writes, access)));
@@ -237,13 +230,7 @@ fn suits_interleaving(each: &Looped) -> bool {
     whole.each(&mut |step| {
         fits &= match step {
             FlatStatement::Loop(inner) => inner.block.is_none() && !inner.interleaved,
-            FlatStatement::Check { .. }
-            | FlatStatement::Sort(_)
-            | FlatStatement::Matrix { .. }
-            | FlatStatement::Margins { .. } => false,
-            FlatStatement::Store { .. } | FlatStatement::Declare { .. } | FlatStatement::Update { .. } => {
-                true
-            }
+            _ => step.is_scalar(),
         };
         step.each_access(&mut |_, access| {
             fits &= matches!(access.stride(each.var), Size::ZERO | Size::ONE);

@@ -111,16 +111,7 @@ fn in_parts(program: &mut Program, fresh: &mut Fresh, steps: &[FlatStatement]) -
     let place = steps.iter().position(|step| matches!(step, FlatStatement::Loop(_)))?;
     let (before, after) = (&steps[..place], &steps[place + 1..]);
     if !before.iter().all(|step| matches!(step, FlatStatement::Declare { .. }))
-        || after.iter().any(|step| {
-            matches!(
-                step,
-                FlatStatement::Loop(_)
-                    | FlatStatement::Check { .. }
-                    | FlatStatement::Sort(_)
-                    | FlatStatement::Matrix { .. }
-                    | FlatStatement::Margins { .. }
-            )
-        })
+        || !after.iter().all(FlatStatement::is_scalar)
     {
         return None;
     }

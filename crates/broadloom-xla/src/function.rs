@@ -85,10 +85,7 @@ pub(crate) fn write(
         at: 0,
     };
     let (inputs, arguments) = writer.arguments(function);
-    let groups = program.groups_of_one_level().map_err(|start| {
-        let reason = "it belongs to turns inside of turns, which are written for one level only".into();
-        refusal(program, start, reason)
-    })?;
+    let groups = program.groups_of_one_level().map_err(|(start, reason)| refusal(program, start, reason))?;
     for (nests, repeat) in groups {
         let start = nests.start;
         let Some(repeat) = repeat else {
@@ -389,7 +386,7 @@ impl Writer<'_> {
 
     pub fn symbol(&self, symbol: u32) -> Result<Symbol, String> {
         let found = self.symbols.get(symbol as usize).cloned();
-        found.ok_or_else(|| "it uses a number that nobody supplies".into())
+        found.ok_or_else(|| "it uses a number that nothing supplies".into())
     }
 }
 

@@ -160,29 +160,18 @@ impl Walk<'_> {
         while let Some(id) = waiting.pop() {
             let expr = self.file.expr(id);
             match &expr.kind {
-                ExprKind::Name(_) | ExprKind::Number(_) | ExprKind::Text(_) | ExprKind::Missing => {}
-                ExprKind::List(items) => waiting.extend(items),
-                ExprKind::Each { item, name, list } => {
+                ExprKind::Each { item, name, .. } => {
                     let item_span = self.file.expr(*item).span;
                     let known = (item_span.start, item_span.end + 1);
                     self.bind(*name, BindingKind::Variable, known, expr.span);
-                    waiting.extend([*item, *list]);
-                }
-                ExprKind::Range(a, b) | ExprKind::Binary(_, a, b) | ExprKind::Index(a, b) => {
-                    waiting.extend([*a, *b]);
                 }
                 ExprKind::Param(param) => {
                     let known = (expr.span.end, ends.function.unwrap_or(ends.block));
                     self.bind(param.name, BindingKind::Parameter, known, expr.span);
-                    waiting.extend(param.initial);
                 }
-                ExprKind::Unary(_, inner) | ExprKind::Field(inner, _) => waiting.push(*inner),
-                ExprKind::Call { callee, args } => {
-                    waiting.push(*callee);
-                    waiting.extend(args.iter().map(|arg| arg.value));
-                }
-                ExprKind::If { condition, yes, no } => waiting.extend([*condition, *yes, *no]),
+                _ => {}
             }
+            expr.kind.each_operand(&mut |operand| waiting.push(operand));
         }
     }
 

@@ -258,14 +258,8 @@ fn by_name<'c>(
 /// A pointwise operation of the library, by its name.
 fn at_each_point(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
     let arity = Operation::named(call.name).map_or(1, Operation::arity);
-    let operands = if call.name == "atan2" {
-        "y, x"
-    } else if arity == 1 {
-        "x"
-    } else {
-        &"a, b, c, d"[..(3 * arity).min(10) - 2]
-    };
-    let given = so_many(eval, call, arity, &format!("{}({operands})", call.name))?;
+    let (example, _) = Operation::documented(call.name).unwrap_or((call.name, ""));
+    let given = so_many(eval, call, arity, example)?;
     let known = given.iter().map(|given| match given.value {
         Value::Number(number) => Some(number),
         _ => None,

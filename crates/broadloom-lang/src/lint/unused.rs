@@ -254,26 +254,14 @@ impl Reader<'_> {
     fn exprs(&mut self, exprs: impl IntoIterator<Item = ExprId>) {
         let mut waiting: Vec<ExprId> = exprs.into_iter().collect();
         while let Some(id) = waiting.pop() {
-            match &self.file.expr(id).kind {
+            let kind = &self.file.expr(id).kind;
+            match kind {
                 ExprKind::Name(name) => self.read(*name),
                 ExprKind::Text(text) => self.text(text),
-                ExprKind::Number(_) | ExprKind::Missing => {}
-                ExprKind::List(items) => waiting.extend(items),
-                ExprKind::Each { item, list, .. } => waiting.extend([*item, *list]),
-                ExprKind::Range(a, b) | ExprKind::Binary(_, a, b) | ExprKind::Index(a, b) => {
-                    waiting.extend([*a, *b])
-                }
-                ExprKind::Param(param) => {
-                    self.shape(param.shape.as_ref());
-                    waiting.extend(param.initial);
-                }
-                ExprKind::Unary(_, inner) | ExprKind::Field(inner, _) => waiting.push(*inner),
-                ExprKind::Call { callee, args } => {
-                    waiting.push(*callee);
-                    waiting.extend(args.iter().map(|arg| arg.value));
-                }
-                ExprKind::If { condition, yes, no } => waiting.extend([*condition, *yes, *no]),
+                ExprKind::Param(param) => self.shape(param.shape.as_ref()),
+                _ => {}
             }
+            kind.each_operand(&mut |operand| waiting.push(operand));
         }
     }
 

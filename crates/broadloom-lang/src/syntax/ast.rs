@@ -427,6 +427,27 @@ pub enum ExprKind {
     Missing,
 }
 
+impl ExprKind {
+    /// Visits the expressions directly inside of it, in the order of the text. Shapes and texts are not looked into.
+    pub fn each_operand(&self, visit: &mut impl FnMut(ExprId)) {
+        match self {
+            ExprKind::Name(_) | ExprKind::Number(_) | ExprKind::Text(_) | ExprKind::Missing => {}
+            ExprKind::List(items) => items.iter().copied().for_each(visit),
+            ExprKind::Each { item, list, .. } => [*item, *list].into_iter().for_each(visit),
+            ExprKind::Range(a, b) | ExprKind::Binary(_, a, b) | ExprKind::Index(a, b) => {
+                [*a, *b].into_iter().for_each(visit);
+            }
+            ExprKind::Param(param) => param.initial.into_iter().for_each(visit),
+            ExprKind::Unary(_, inner) | ExprKind::Field(inner, _) => visit(*inner),
+            ExprKind::Call { callee, args } => {
+                visit(*callee);
+                args.iter().map(|arg| arg.value).for_each(visit);
+            }
+            ExprKind::If { condition, yes, no } => [*condition, *yes, *no].into_iter().for_each(visit),
+        }
+    }
+}
+
 /// An argument of a call.
 #[derive(Clone, Copy, Debug)]
 pub struct Arg {

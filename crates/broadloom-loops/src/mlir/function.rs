@@ -20,10 +20,10 @@ pub(super) fn write(function: &Function<'_>, helpers: &mut BTreeSet<Helper>) -> 
     let signature = writer.signature(function);
     writer.check_positions(function);
     let wanted: Vec<BufferId> = function.results.iter().map(|(id, _)| *id).collect();
-    let groups = function.program.groups_of_one_level().map_err(|start| {
-        let reason = "it belongs to turns inside of turns, which are written for one level only".into();
-        refusal(function.program, start, reason)
-    })?;
+    let groups = function
+        .program
+        .groups_of_one_level()
+        .map_err(|(start, reason)| refusal(function.program, start, reason))?;
     for (nests, repeat) in groups {
         let start = nests.start;
         let Some(repeat) = repeat else {

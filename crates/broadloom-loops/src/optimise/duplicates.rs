@@ -77,19 +77,8 @@ fn target(program: &Program, uses: &Uses, at: usize) -> Option<BufferId> {
     let buffer = program.buffer(id);
     let alone = uses.writers[id.index()] == [at] && Touch::of(&nest.body).writes == [id];
     let later = uses.readers[id.index()].iter().all(|reader| *reader > at);
-    let mut fills = false;
-    nest.body.iter().for_each(|statement| {
-        statement.each(&mut |inner| {
-            fills |= matches!(
-                inner,
-                Statement::Fill { .. }
-                    | Statement::FillMargins { .. }
-                    | Statement::Check { .. }
-                    | Statement::Sort { .. }
-                    | Statement::Matrix { .. }
-            );
-        });
-    });
+    let mut scalar = true;
+    nest.body.iter().for_each(|statement| statement.each(&mut |inner| scalar &= inner.is_scalar()));
     let mut stores = 0;
     nest.body.iter().for_each(|statement| {
         statement.each(&mut |inner| stores += usize::from(matches!(inner, Statement::Store { .. })));
@@ -108,7 +97,7 @@ fn target(program: &Program, uses: &Uses, at: usize) -> Option<BufferId> {
         return None;
     }
     let whole = simple_axes(cell, &buffer.sizes, &loops).is_some();
-    (alone && later && whole && !fills && stores == 1 && !buffer.has_margins()).then_some(id)
+    (alone && later && whole && scalar && stores == 1 && !buffer.has_margins()).then_some(id)
 }
 
 /// A nest as a list of numbers.

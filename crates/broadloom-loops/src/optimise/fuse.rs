@@ -71,16 +71,7 @@ impl Group {
     fn of(nest: Nest) -> Group {
         let mut plain = true;
         for statement in &nest.body {
-            statement.each(&mut |inner| {
-                plain &= !matches!(
-                    inner,
-                    Statement::Fill { .. }
-                        | Statement::FillMargins { .. }
-                        | Statement::Check { .. }
-                        | Statement::Sort { .. }
-                        | Statement::Matrix { .. }
-                );
-            });
+            statement.each(&mut |inner| plain &= inner.is_scalar());
         }
         let independent = match nest.body.as_slice() {
             [Statement::Loop(each)] if plain && !is_contraction(&nest) => Some(is_independent(each)),

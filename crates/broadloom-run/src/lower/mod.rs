@@ -60,6 +60,33 @@ pub(crate) enum Content {
 }
 
 impl Content {
+    /// The tensor whose value or gradient it is; None for what a step keeps for itself, which no run leaves for the next.
+    pub fn tensor(self) -> Option<Tensor> {
+        match self {
+            Content::Value(tensor) | Content::Gradient(tensor) => Some(tensor),
+            Content::Own(..)
+            | Content::Work(..)
+            | Content::Before(..)
+            | Content::Wide(_)
+            | Content::Notes(..)
+            | Content::NotFinite(_) => None,
+        }
+    }
+
+    /// The tensor whose shape it has.
+    pub fn like(self, graph: &Graph) -> Tensor {
+        match self {
+            Content::Value(tensor)
+            | Content::Gradient(tensor)
+            | Content::Before(tensor, _)
+            | Content::Wide(tensor)
+            | Content::Notes(tensor, _)
+            | Content::NotFinite(tensor) => tensor,
+            Content::Work(step, _) => graph.first_result(step),
+            Content::Own(step, slot, backward) => own_like(graph, step, slot, backward),
+        }
+    }
+
     /// The step that it belongs to.
     pub fn step(self, graph: &Graph) -> StepId {
         match self {
@@ -234,22 +261,13 @@ impl Lowering<'_> {
 
     /// Returns true if a node outlives the run.
     fn is_kept(&self, node: Content) -> bool {
-        match node {
-            Content::Own(..)
-            | Content::Work(..)
-            | Content::Before(..)
-            | Content::Wide(_)
-            | Content::Notes(..)
-            | Content::NotFinite(_) => false,
-            Content::Value(tensor) => {
-                let lasting = matches!(self.graph.leaf(tensor), Some(Leaf::Data | Leaf::Param | Leaf::State));
-                lasting || self.routine.kept.contains(&tensor)
-            }
-            Content::Gradient(tensor) => {
-                let asked = self.graph.gradients().get(&tensor).copied();
-                asked.is_some_and(|gradient| self.routine.kept.contains(&gradient))
-            }
+        let Some(tensor) = node.tensor() else { return false };
+        if node == Content::Gradient(tensor) {
+            let asked = self.graph.gradients().get(&tensor).copied();
+            return asked.is_some_and(|gradient| self.routine.kept.contains(&gradient));
         }
+        let lasting = matches!(self.graph.leaf(tensor), Some(Leaf::Data | Leaf::Param | Leaf::State));
+        lasting || self.routine.kept.contains(&tensor)
     }
 
     /// Reads a node that the routine has not written: its numbers come from before the run.

@@ -96,24 +96,10 @@ impl Nodes {
 /// An axis of a node in words: `w.output.0`, as `broadloom explain` writes it.
 pub(crate) fn axis_text(graph: &Graph, layout: &Layout, node: Content, place: usize) -> String {
     let name = crate::lower::written_node(graph, node);
-    let (tensor, name) = (node_tensor(graph, node), name.unwrap_or_else(|| layout.buffer(graph, node).name));
+    let (tensor, name) = (node.like(graph), name.unwrap_or_else(|| layout.buffer(graph, node).name));
     match row_of(layout, tensor, place) {
         Some((kind, at)) => format!("{name}.{}.{at}", kind.name()),
         None => name,
-    }
-}
-
-/// The tensor whose shape a node has.
-pub(crate) fn node_tensor(graph: &Graph, node: Content) -> Tensor {
-    match node {
-        Content::Value(tensor)
-        | Content::Gradient(tensor)
-        | Content::Before(tensor, _)
-        | Content::Wide(tensor)
-        | Content::Notes(tensor, _)
-        | Content::NotFinite(tensor) => tensor,
-        Content::Work(step, _) => graph.first_result(step),
-        Content::Own(step, slot, backward) => crate::lower::own_like(graph, step, slot, backward),
     }
 }
 
@@ -219,7 +205,7 @@ impl Words<'_> {
             let node = self.nodes.list[claim.axis.tensor];
             let Shard { axes, over } = &self.sharding.shards[claim.request];
             let text = format!("`{}`, divided by `--shard \"{axes}={over}\"`", self.axis(claim.axis));
-            error = error.with_end(MessageLine::at(self.graph.made_by(node_tensor(self.graph, node)), text));
+            error = error.with_end(MessageLine::at(self.graph.made_by(node.like(self.graph)), text));
         }
         match claims.first() {
             Some(claim) => error.about_step(self.nodes.list[claim.axis.tensor].step(self.graph)),

@@ -15,8 +15,7 @@ use broadloom_native::{ArenaPlan, bytes_of};
 use rustc_hash::FxHashSet;
 
 use super::Session;
-use crate::lower::{Content, Layout, Lowered};
-use crate::lower::{own_like, written_node};
+use crate::lower::{Content, Layout, Lowered, written_node};
 use crate::memory_role::MemoryRole;
 use crate::routine::Routine;
 
@@ -227,16 +226,7 @@ impl Session {
 
     /// The tensor of a node and its purpose.
     pub(super) fn role(&self, node: Content) -> (Tensor, MemoryRole) {
-        let tensor = match node {
-            Content::Value(tensor)
-            | Content::Gradient(tensor)
-            | Content::Before(tensor, _)
-            | Content::Wide(tensor)
-            | Content::Notes(tensor, _)
-            | Content::NotFinite(tensor) => tensor,
-            Content::Work(step, _) => self.graph.first_result(step),
-            Content::Own(step, slot, backward) => own_like(&self.graph, step, slot, backward),
-        };
+        let tensor = node.like(&self.graph);
         let role = match (node, self.graph.leaf(tensor)) {
             (Content::Value(_), Some(Leaf::Param)) => MemoryRole::Parameter,
             (Content::Value(_), Some(Leaf::State)) => MemoryRole::State,

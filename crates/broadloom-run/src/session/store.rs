@@ -144,15 +144,8 @@ impl Store {
         let buffer = layout.buffer(graph, node);
         let name = &buffer.name;
         if sizes != buffer.shape() {
-            let shape = match node {
-                Content::Value(tensor) | Content::Gradient(tensor) => layout.shapes.get(tensor).to_string(),
-                Content::Own(..)
-                | Content::Work(..)
-                | Content::Before(..)
-                | Content::Wide(_)
-                | Content::Notes(..)
-                | Content::NotFinite(_) => String::new(),
-            };
+            let shape =
+                node.tensor().map_or_else(String::new, |tensor| layout.shapes.get(tensor).to_string());
             let message = format!(
                 "the values for `{name}` have sizes {}, but its shape is `{shape}`: sizes {}",
                 list(sizes),
@@ -266,15 +259,7 @@ impl Store {
     /// Called after the graph or a named size has changed: nodes with the same sizes keep their
     /// numbers, with other margins if necessary.
     pub fn move_to(&mut self, graph: &Graph, layout: &Layout) -> Result<(), Error> {
-        let there = |node: &Content| match node {
-            Content::Value(tensor) | Content::Gradient(tensor) => tensor.index() < graph.len(),
-            Content::Own(..)
-            | Content::Work(..)
-            | Content::Before(..)
-            | Content::Wide(_)
-            | Content::Notes(..)
-            | Content::NotFinite(_) => false,
-        };
+        let there = |node: &Content| node.tensor().is_some_and(|tensor| tensor.index() < graph.len());
         if !self.places.keys().all(there) {
             // Another graph: nothing carries over.
             *self = Store::default();
