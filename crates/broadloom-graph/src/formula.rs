@@ -53,10 +53,10 @@ pub enum Formula {
 
 /// A name in assignments: an existing tensor, one that they make, or a slot of an operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Name(pub(crate) u32);
+pub struct FormulaName(pub(crate) u32);
 
-impl From<Name> for Formula {
-    fn from(name: Name) -> Formula {
+impl From<FormulaName> for Formula {
+    fn from(name: FormulaName) -> Formula {
         Formula::Name(name.0)
     }
 }
@@ -112,7 +112,7 @@ impl Formula {
     }
 
     /// The same with one name in place of another.
-    pub fn with(self, name: Name, other: Name) -> Formula {
+    pub fn with(self, name: FormulaName, other: FormulaName) -> Formula {
         let named = |each: u32| Some(Formula::Name(if each == name.0 { other.0 } else { each }));
         self.with_names(&named).unwrap_or(self)
     }
@@ -366,22 +366,22 @@ impl Assignments {
 
     /// A name for an existing tensor. Each name is an operand of its own, even if the tensor is the
     /// same: `a * a` by `i j; j k => i k` has two. Messages call the tensor by the text.
-    pub fn tensor(&mut self, text: &str, tensor: Tensor) -> Name {
+    pub fn tensor(&mut self, text: &str, tensor: Tensor) -> FormulaName {
         self.names.push(text.into());
         self.bound.push(Some(tensor));
-        Name(self.names.len() as u32 - 1)
+        FormulaName(self.names.len() as u32 - 1)
     }
 
     /// A name for a tensor that the assignments make. On the right of the assignment that makes it, it is a state that
     /// begins at 0 and lasts from run to run.
-    pub fn fresh(&mut self, text: &str) -> Name {
+    pub fn fresh(&mut self, text: &str) -> FormulaName {
         self.names.push(text.into());
         self.bound.push(None);
-        Name(self.names.len() as u32 - 1)
+        FormulaName(self.names.len() as u32 - 1)
     }
 
     /// Adds an assignment, which messages and loop nests show as a text.
-    pub fn assign(&mut self, target: Name, sign: Sign, value: Formula, shown: &str) {
+    pub fn assign(&mut self, target: FormulaName, sign: Sign, value: Formula, shown: &str) {
         let target = target.0;
         let made = self.assignments.iter().any(|earlier| earlier.target == target);
         let fresh = self.bound[target as usize].is_none() && !made;

@@ -69,7 +69,7 @@ pub use declaration::StatedNames;
 pub use declared::ComputedShape;
 pub use error::{Error, ErrorKind, MessageLine, Remedy, example_shape};
 pub use fit::{Fit, FoundSize, Input, Misfit, Said};
-pub use formula::{Assignments, Formula, Name, Sign};
+pub use formula::{Assignments, Formula, FormulaName, Sign};
 pub use graph::{Graph, Stats};
 pub use initial::Initial;
 pub use message::Multiples;

@@ -138,8 +138,28 @@ fn is_contraction(graph: &Graph, case: Case<'_>) -> bool {
 /// Suggests how two tensors could be multiplied.
 pub(super) fn product_advice(graph: &Graph, step: StepId) -> Option<Help> {
     let &[a, b, ..] = names::step_operands(graph, step) else { return None };
-    let row =
-        |tensor: Tensor, kind: Kind| super::known_row(graph, tensor, kind).filter(|row| !row.is_empty());
+    if let Some(help) = fitting_product(graph, a, b) {
+        return Some(help);
+    }
+    if let Some(declared) = leading_batch(graph, a, b) {
+        let help = contracts().words(format!(": if the axes before count a batch, declare {declared}"));
+        return Some(rust_code::help_of(Advice::Declare(vec![names::message_name(graph, b)]), help));
+    }
+    if let Some(help) = without_inputs(graph, a, b) {
+        return Some(help);
+    }
+    let help = contracts().words(format!(": declare {}", declared_map(graph, a, b)?));
+    Some(rust_code::help_of(Advice::Declare(vec![names::message_name(graph, a)]), help))
+}
+
+/// The axes of a row, if it has any.
+fn axes(graph: &Graph, tensor: Tensor, kind: Kind) -> Option<Vec<String>> {
+    super::known_row(graph, tensor, kind).filter(|row| !row.is_empty())
+}
+
+/// Another product of the two tensors, or of their parts, that would fit.
+fn fitting_product(graph: &Graph, a: Tensor, b: Tensor) -> Option<Help> {
+    let row = |tensor: Tensor, kind: Kind| axes(graph, tensor, kind);
     let fit = |x: (Tensor, Kind), y: (Tensor, Kind)| {
         row(x.0, x.1).is_some_and(|sizes| row(y.0, y.1) == Some(sizes))
     };
@@ -170,10 +190,13 @@ pub(super) fn product_advice(graph: &Graph, step: StepId) -> Option<Help> {
     if row(b, Kind::Input).is_some() && fit((a, Kind::Input), (b, Kind::Input)) {
         return would_fit(Code::Product(vec![Code::Tensor(left), turned(b)]));
     }
-    if let Some(declared) = leading_batch(graph, a, b) {
-        let help = contracts().words(format!(": if the axes before count a batch, declare {declared}"));
-        return Some(rust_code::help_of(Advice::Declare(vec![names::message_name(graph, b)]), help));
-    }
+    None
+}
+
+/// Advice for a product of tensors that have no input axes: to declare them as maps, or a spec that says what is contracted.
+fn without_inputs(graph: &Graph, a: Tensor, b: Tensor) -> Option<Help> {
+    let row = |tensor: Tensor, kind: Kind| axes(graph, tensor, kind);
+    let [left, right] = [a, b].map(|tensor| inner(&names::message_name(graph, tensor)));
     let operands = [&left, &right].map(Code::tensor);
     let by_spec = |spec: &str| Code::einsum(spec, operands.clone());
     let no_inputs = |words: &str, code: Code| {
@@ -235,11 +258,10 @@ pub(super) fn product_advice(graph: &Graph, step: StepId) -> Option<Help> {
         let code = by_spec("... s | d; ... t | d => ... s | t");
         return no_inputs("say with a spec what is contracted, as in ", code);
     }
-    let help = contracts().words(format!(": declare {}", declared_map(graph, a, b)?));
-    Some(rust_code::help_of(Advice::Declare(vec![names::message_name(graph, a)]), help))
+    None
 }
 
-/// Advice for a parameter that is declared with its output before `->`: nobody wants to learn a map and to transpose it.
+/// Advice for a parameter that is declared with its output before `->`: a learned map need not be transposed.
 fn turned_around(graph: &Graph, map: Tensor) -> Option<String> {
     graph.declarations.get(&map.0).filter(|_| matches!(graph.leaf(map), Some(Leaf::Param)))?;
     let [input, output] = [Kind::Input, Kind::Output].map(|kind| super::known_row(graph, map, kind));

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use broadloom::{Graph, LeafKind, Node, Routine, Sign, Tensor};
+use broadloom::{FormulaName as Operand, Graph, LeafKind, Node, Routine, Sign, Tensor};
 use broadloom_diagnostics::{Diagnostic, Span};
 use rustc_hash::FxHashSet;
 
@@ -283,6 +283,31 @@ impl Eval<'_> {
     /// `w =- rate * w.grad`
     pub(super) fn assign(&mut self, assign: &Assign, span: Span) -> Evaluated<()> {
         let mut draft = Draft::default();
+        let target = self.target(assign, &mut draft)?;
+        let (logic, operands) = self.logic(assign, span)?;
+        draft.apart = operands.is_some();
+        let mut value = formula::read(self, assign.value, 0, &mut draft)?;
+        if Some(draft.occurrences()) != operands {
+            value = draft.together(value);
+        }
+        if !self.planned().backward {
+            self.keep_gradients(draft.tensors.iter().map(|(.., tensor)| *tensor).collect());
+        }
+        // The parser accepts no other signs.
+        let Some(sign) = Sign::read(&assign.sign.text) else { return Err(Reported) };
+        let shown: String = self.sources.slice(span).split_whitespace().collect::<Vec<_>>().join(" ");
+        let mut assignments = draft.assignments;
+        assignments.assign(target, sign, value, &shown);
+        let made =
+            self.with_routine(span, |routine, graph| routine.assign_all(graph, &logic, assignments))?;
+        if let (Target::New(name), Some(tensor)) = (&assign.target, made.first()) {
+            self.keep_new(*name, *tensor, span)?;
+        }
+        Ok(())
+    }
+
+    /// The tensor that is assigned to, which joins the draft.
+    fn target(&mut self, assign: &Assign, draft: &mut Draft) -> Evaluated<Operand> {
         let target = match &assign.target {
             Target::New(name) => {
                 let text = self.text(name.name).to_string();
@@ -307,7 +332,7 @@ impl Eval<'_> {
                 if let Value::Number(_) = value {
                     return foreign::constant_target(self, *target, &value, assign.value);
                 }
-                formula::tensor_operand(self, *target, &value, &mut draft)?.0
+                formula::tensor_operand(self, *target, &value, draft)?.0
             }
         };
         if let (Target::Expr(_), Some((.., tensor))) = (&assign.target, draft.tensors.first()) {
@@ -329,6 +354,11 @@ impl Eval<'_> {
         if let Target::New(name) = &assign.target {
             draft.new = Some((name.name, target));
         }
+        Ok(target)
+    }
+
+    /// The logic of an assignment, `by "…"`, and the number of its operands if it decides that.
+    fn logic(&mut self, assign: &Assign, span: Span) -> Evaluated<(String, Option<usize>)> {
         let logic = assign.logic.as_ref().map_or(".".to_string(), |logic| logic.text.to_string());
         let logic = self.filled(&logic, span)?;
         let operands = match logic.as_str() {
@@ -344,38 +374,25 @@ impl Eval<'_> {
                 Err(_) => None,
             },
         };
-        draft.apart = operands.is_some();
-        let mut value = formula::read(self, assign.value, 0, &mut draft)?;
-        if Some(draft.occurrences()) != operands {
-            value = draft.together(value);
-        }
-        if !self.planned().backward {
-            self.keep_gradients(draft.tensors.iter().map(|(.., tensor)| *tensor).collect());
-        }
-        // The parser accepts no other signs.
-        let Some(sign) = Sign::read(&assign.sign.text) else { return Err(Reported) };
-        let shown: String = self.sources.slice(span).split_whitespace().collect::<Vec<_>>().join(" ");
-        let mut assignments = draft.assignments;
-        assignments.assign(target, sign, value, &shown);
-        let made =
-            self.with_routine(span, |routine, graph| routine.assign_all(graph, &logic, assignments))?;
-        if let (Target::New(name), Some(tensor)) = (&assign.target, made.first()) {
-            let plain = self.text(name.name).to_string();
-            let wanted = match &self.frame.subject {
-                Some(subject) => format!("{subject}.{plain}"),
-                None => format!("{}{plain}", self.prefix()),
-            };
-            let free = self.free_name(&wanted);
-            self.graph.name(*tensor, &free);
-            self.assigned.insert(*tensor);
-            let tensor_to_keep = *tensor;
-            self.with_routine(span, |routine, _| {
-                routine.keep(tensor_to_keep);
-                Ok(())
-            })?;
-            self.name_tensor(*tensor, free, name.span);
-            self.frame.scope.bind(name.name, Value::Tensor(*tensor));
-        }
+        Ok((logic, operands))
+    }
+
+    /// Names a tensor that an assignment makes, which lasts from run to run.
+    fn keep_new(&mut self, name: Ident, tensor: Tensor, span: Span) -> Evaluated<()> {
+        let plain = self.text(name.name).to_string();
+        let wanted = match &self.frame.subject {
+            Some(subject) => format!("{subject}.{plain}"),
+            None => format!("{}{plain}", self.prefix()),
+        };
+        let free = self.free_name(&wanted);
+        self.graph.name(tensor, &free);
+        self.assigned.insert(tensor);
+        self.with_routine(span, |routine, _| {
+            routine.keep(tensor);
+            Ok(())
+        })?;
+        self.name_tensor(tensor, free, name.span);
+        self.frame.scope.bind(name.name, Value::Tensor(tensor));
         Ok(())
     }
 
@@ -633,7 +650,7 @@ impl Eval<'_> {
         let file = self.filled(&path.text, path.span)?;
         let known = [".npy", ".csv"];
         if !known.iter().any(|ending| file.ends_with(ending)) {
-            let message = format!("`{file}` is of no kind that can be written");
+            let message = format!("the format of `{file}` is not known");
             return self.wrong(codes::FILE, message, path.span, "write to a `.npy` or a `.csv` file");
         }
         let routine = self.shown_by(&[tensor], "save", span);

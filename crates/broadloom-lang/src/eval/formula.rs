@@ -1,7 +1,7 @@
 //! Expressions as formulas of assignments: arithmetic
 //! stays, everything else becomes a tensor operand.
 
-use broadloom::{Assignments, Formula, Name as Operand, Tensor};
+use broadloom::{Assignments, Formula, FormulaName as Operand, Tensor};
 
 use super::{Eval, Evaluated};
 use crate::syntax::ast::{self, Binary, ExprId, ExprKind, Unary};
