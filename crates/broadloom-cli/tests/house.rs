@@ -263,6 +263,20 @@ fn the_core_does_no_input_or_output() {
     }
 }
 
+/// The reference of the language and the parser have the same grammar.
+#[test]
+fn the_grammar_is_that_of_the_parser() {
+    let read = |path: &str| fs::read_to_string(root().join(path)).expect("a file of the repository");
+    let grammar = |text: &str| {
+        let block = text.split("```text\nfile       := ").nth(1).and_then(|rest| rest.split("```").next());
+        block.expect("a grammar").to_owned()
+    };
+    let parser = read("crates/broadloom-lang/src/syntax/parser/mod.rs");
+    let header = parser.lines().map_while(|line| line.strip_prefix("//!"));
+    let header: Vec<&str> = header.map(|line| line.strip_prefix(' ').unwrap_or(line)).collect();
+    assert_eq!(grammar(&header.join("\n")), grammar(&read("docs/language.md")));
+}
+
 /// The output shown in the README is that of the command, up to a line `…`.
 #[test]
 fn the_readme_shows_what_is_printed() {
@@ -288,7 +302,7 @@ fn the_readme_shows_what_is_printed() {
     assert_eq!(shown, 2, "both examples of the README are checked");
 }
 
-/// The README shows the actual output of `broadloom check` for its first program.
+/// The README shows what the commands print about its first program.
 #[cfg(unix)]
 #[test]
 fn the_readme_checks_its_first_program() {
@@ -303,14 +317,13 @@ fn the_readme_checks_its_first_program() {
     let mut shown = 0;
     for block in blocks("console") {
         let Some((command, expected)) = block.split_once('\n') else { continue };
-        let Some(command) = command.strip_prefix("$ ").filter(|line| line.contains("broadloom check")) else {
-            continue;
-        };
+        let about = |line: &&str| line.contains("broadloom check") || line.contains("broadloom explain");
+        let Some(command) = command.strip_prefix("$ ").filter(about) else { continue };
         let line = format!("broadloom() {{ '{}' \"$@\"; }}\n{command} 2>&1", env!("CARGO_BIN_EXE_broadloom"));
         let shell = std::process::Command::new("sh").arg("-c").arg(line).current_dir(&folder).output();
         let printed = String::from_utf8_lossy(&shell.expect("a shell").stdout).into_owned();
         assert_eq!(printed, expected, "{command}");
         shown += 1;
     }
-    assert_eq!(shown, 2, "the mistake and the table are checked");
+    assert_eq!(shown, 3, "the mistake, the table and the signature are checked");
 }

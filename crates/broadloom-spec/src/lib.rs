@@ -27,7 +27,7 @@
 //! hole   := `...` | `..` name `..`
 //! axis   := label | index | `_` | sum | concat | composed
 //! sum    := term { `+` term }                             at most two labels and one number
-//! term   := [ coefficient `*` ] label [ `=` | `<` ] | number
+//! term   := [ coefficient `*` ] label [ `=` | `<` | `~` ] | number
 //! concat := part `^` part { `^` part }                    part := label | size | `_`
 //! composed := `(` { ( label | size | hole ) [ `,` ] } `)`
 //! ```

@@ -21,6 +21,7 @@ mod numbers;
 mod places;
 mod programs;
 mod random_specs;
+mod readme;
 mod refusals;
 mod run_sizes;
 mod running;

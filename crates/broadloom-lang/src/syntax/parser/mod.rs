@@ -6,10 +6,11 @@
 //! ```text
 //! file       := { statement }
 //! statement  := line NEWLINE | head ":" block
-//! block      := NEWLINE INDENT { statement } DEDENT
+//! block      := NEWLINE INDENT { statement } DEDENT | line
 //! line       := "import" TEXT [ "as" NAME ]
 //!             | "dim" NAME [ "in" sum ".." [ sum ] ] [ "=" expr ]
 //!             | ( "data" | "state" ) NAME [ ":" shape ] [ "as" NAME ] [ "=" expr ]
+//!             | "let" NAME [ ":" shape ] "=" expr
 //!             | "let" NAME { "," NAME } "=" expr
 //!             | "def" NAME [ arguments ] arguments [ ":" result ] "=" ( expr | block )
 //!             | "set" expr "=" expr
@@ -28,12 +29,15 @@
 //! expr       := "if" expr "then" expr "else" expr | sum [ ".." sum ]
 //! sum        := operators by their strength over  postfix
 //! postfix    := primary { "(" args ")" | "." NAME | "[" expr "]" }
-//! primary    := NAME | NUMBER | TEXT | "(" expr ")" | "[" items "]" | "[" expr "for" NAME "in" expr "]"
+//! args       := [ [ NAME "=" ] expr { "," [ NAME "=" ] expr } ]
+//! primary    := NAME | NUMBER | TEXT | "(" expr ")"
+//!             | "[" [ expr { "," expr } ] "]" | "[" expr "for" NAME "in" expr "]"
 //!             | "{" NAME [ ":" shape ] [ "as" NAME ] [ "=" expr ] "}"
 //! result     := shape | "[" result ";" { result [ ";" ] } "]"
 //! shape      := [ row "|" ] [ row "->" ] row
 //! row        := { axis [ "," ] }
 //! axis       := ( INT | NAME | "(" expr ")" ) [ ":" NAME ] | "_" | "..." | ".." NAME ".."
+//! SIGN       := "=" [ ":" ] [ "+" | "-" | "*" | "/" | "**" | "max" | "min" | "and" | "or" ]
 //! ```
 
 mod definition;
