@@ -33,13 +33,13 @@ export class Engine {
   #start() {
     this.#worker = new Worker(new URL("worker.js", import.meta.url), { type: "module" });
     this.#worker.onmessage = ({ data }) => this.#receive(data);
-    this.#worker.onerror = (error) => this.#restart(error.message);
+    this.#worker.onerror = (error) => this.#crashed(error.message);
     this.#worker.postMessage({ module: this.#module });
   }
 
   #receive({ id, answer, crashed, event }) {
     if (event) return this.onEvent(event);
-    if (crashed !== undefined) return this.#restart(crashed);
+    if (crashed !== undefined) return this.#crashed(crashed);
     const waiting = this.#waiting.get(id);
     this.#waiting.delete(id);
     if (answer && answer.failed !== undefined) waiting?.reject(new Error(answer.failed));
@@ -47,12 +47,17 @@ export class Engine {
   }
 
   // After a crash the memory of the module cannot be trusted.
-  #restart(reason) {
+  #crashed(reason) {
+    this.#restart(new Error(`Broadloom failed: ${reason}`));
+  }
+
+  // Begins anew in another worker; what is under way fails with an error.
+  #restart(error) {
     this.#worker.terminate();
     const waiting = [...this.#waiting.values()];
     this.#waiting.clear();
     this.#start();
-    waiting.forEach(({ reject }) => reject(new Error(`Broadloom failed: ${reason}`)));
+    waiting.forEach(({ reject }) => reject(error));
   }
 
   ask(question) {
@@ -84,7 +89,7 @@ export class Engine {
 
   // Ends whatever is under way, and starts afresh.
   stop() {
-    this.#restart("it was stopped");
+    this.#restart(new Error("Stopped."));
   }
 
   // Ends it for good.

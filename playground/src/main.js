@@ -129,7 +129,7 @@ async function run() {
     const seconds = ((performance.now() - begun) / 1000).toFixed(1);
     output.ended(mistakes.length ? "The run ended with a mistake." : `Done in ${seconds} s.`, mistakes);
   } catch (error) {
-    output.ended(error.message.endsWith("it was stopped") ? "Stopped." : error.message);
+    output.ended(error.message);
   } finally {
     runner.end();
     runner = null;

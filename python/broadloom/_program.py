@@ -63,7 +63,7 @@ class Program:
         self._data = self._program.data()
         self._lock = threading.Lock()
         self._session: _broadloom.Running | None = None
-        #: Why arrays of the last call were copied; or only their names, if none was: the rest is made when somebody asks.
+        #: Why arrays of the last call were copied; or only their names, if none was: the rest is made when it is read.
         self._copies: Copies | tuple[str, ...] = Copies()
 
     @property
@@ -81,8 +81,8 @@ class Program:
     @property
     def shapes(self) -> Shapes:
         """The shapes of all tensors, by name; those inside of functions too, if they are parameters."""
-        checked, text, _ = self._program.check(False)
-        return Shapes(checked, text)
+        checked, parts, _ = self._program.check(False)
+        return Shapes(checked, parts)
 
     def check(self) -> list[Message]:
         """Warnings: what may not be what is meant.
@@ -91,7 +91,7 @@ class Program:
         >>> text = 'data a : 2, 3\\ndata b : 3, 4\\nlet y = einsum("i j; j k => i", a, b)\\n'
         >>> for warning in bl.program(text).check():
         ...     print(warning.code, warning.summary)
-        W0505 `k` stands in the second operand only, and is summed there alone
+        W0505 `k` is only in the second operand, and is summed alone there
         """
         return [Message._of(message) for message in self._program.check(False)[2]]
 

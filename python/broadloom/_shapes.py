@@ -88,11 +88,12 @@ class Shapes(Mapping[str, Shape]):
     2 parameters with 50,240 elements
     """
 
-    def __init__(self, checked: dict[str, Any], text: str) -> None:
+    def __init__(self, checked: dict[str, Any], parts: tuple[str, str, str]) -> None:
         self._all = {each["name"]: Shape._of(each) for each in checked["tensors"]}
         # How each is known, in the words of the table.
         self._how = {each["name"]: each.get("rule") or _WORDS.get(each["how"], each["how"]) for each in checked["tensors"]}
-        self._text = text.rstrip("\n")
+        # Named sizes, the table, and the parameters with what the program relies on.
+        self._parts = parts
 
     def __getitem__(self, name: str) -> Shape:
         try:
@@ -107,7 +108,7 @@ class Shapes(Mapping[str, Shape]):
         return len(self._all)
 
     def __repr__(self) -> str:
-        return self._text
+        return "".join(self._parts).rstrip("\n")
 
     def _repr_html_(self) -> str:
         head = "<tr><th>tensor</th><th>shape</th><th>elements</th><th>how it is known</th></tr>"
@@ -117,8 +118,7 @@ class Shapes(Mapping[str, Shape]):
             row.format(html.escape(name), html.escape(shape), shape.elements, html.escape(self._how[name]))
             for name, shape in self._all.items()
         )
-        # The text has named sizes before its table, and how many parameters there are behind it.
-        dims, total = self._text.partition("tensor ")[0].strip(), self._text.rpartition("\n\n")[2].strip()
-        before = f"<pre>{html.escape(dims)}</pre>" if dims else ""
-        behind = f"<p>{html.escape(total)}</p>" if "\n" not in total else ""
-        return f"{before}<table>{head}{''.join(rows)}</table>{behind}"
+        dims, _, end = self._parts
+        before = f"<pre>{html.escape(dims.strip())}</pre>" if dims else ""
+        after = "".join(f"<p>{html.escape(line)}</p>" for line in end.split("\n") if line)
+        return f"{before}<table>{head}{''.join(rows)}</table>{after}"

@@ -19,8 +19,8 @@ __all__ = ["traced_outputs"]
 def traced_outputs(program: Program, outputs: Sequence[str], tensors: Mapping[str, torch.Tensor]) -> tuple[torch.Tensor, ...]:
     """Tensors with the sizes that the outputs have for these inputs; what does not fit is refused as in a call."""
     program.verify(**{name: _stand_in(tensor) for name, tensor in tensors.items()})
-    checked, text, _ = program._program.check(False)
-    shapes = Shapes(checked, text)
+    checked, parts, _ = program._program.check(False)
+    shapes = Shapes(checked, parts)
     names: dict[str, Any] = {}
     for name, tensor in tensors.items():
         for axis, size in zip(shapes[name].sizes, tensor.shape):

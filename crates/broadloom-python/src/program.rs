@@ -70,17 +70,18 @@ impl Program {
         Ok(Program { text, analysis: Mutex::new(analysis) })
     }
 
-    /// All shapes, and warnings.
+    /// All shapes, with the parts of their text (named sizes, tensors, and what follows), and warnings.
     fn check<'py>(
         &self,
         py: Python<'py>,
         all: bool,
-    ) -> PyResult<(Bound<'py, PyAny>, String, Bound<'py, PyAny>)> {
+    ) -> PyResult<(Bound<'py, PyAny>, (String, String, String), Bound<'py, PyAny>)> {
         let listing = if all { Listing::All } else { Listing::Own };
         let checked = self.ask(py, |analysis| check(analysis, listing))?;
-        let text = commands::check::text_of(&checked, Look::default());
+        let commands::check::Parts { dims, table, end } =
+            commands::check::parts_of(&checked, Look::default());
         let found = messages(py, self.analysis().sources(), &checked.diagnostics)?;
-        Ok((object(py, &checked)?, text, found.into_any()))
+        Ok((object(py, &checked)?, (dims, table, end), found.into_any()))
     }
 
     /// The names of data, of which values can be given.
@@ -123,12 +124,12 @@ impl Program {
         let explained = self.ask(py, |analysis| {
             explain(analysis, &name).map(|explained| {
                 let text = |answer| commands::explain::text_of(analysis, answer, Look::default());
-                let told: Vec<String> = explained.explanations.iter().map(text).collect();
-                (told.join("\n"), explained)
+                let shown: Vec<String> = explained.explanations.iter().map(text).collect();
+                (shown.join("\n"), explained)
             })
         })?;
-        let (told, explained) = explained.map_err(|refusal| unanswered(py, &refusal))?;
-        Ok((object(py, &explained)?, told))
+        let (shown, explained) = explained.map_err(|refusal| unanswered(py, &refusal))?;
+        Ok((object(py, &explained)?, shown))
     }
 
     /// Loop nests, as they are derived, or as they run.
@@ -144,16 +145,16 @@ impl Program {
         let found = self.ask(py, |analysis| {
             let found = if as_they_run { optimised(analysis) } else { loops(analysis, &of) };
             found.map(|found| {
-                let mut told = commands::loops::text_of(analysis, &found, Look::default());
+                let mut shown = commands::loops::text_of(analysis, &found, Look::default());
                 for routine in &found.routines {
-                    let gap = if told.is_empty() { "" } else { "\n" };
-                    told.push_str(&format!("{gap}routine {}\n{}", routine.name, routine.text));
+                    let gap = if shown.is_empty() { "" } else { "\n" };
+                    shown.push_str(&format!("{gap}routine {}\n{}", routine.name, routine.text));
                 }
-                (told, found)
+                (shown, found)
             })
         })?;
-        let (told, found) = found.map_err(|refusal| unanswered(py, &refusal))?;
-        Ok((object(py, &found)?, told))
+        let (shown, found) = found.map_err(|refusal| unanswered(py, &refusal))?;
+        Ok((object(py, &found)?, shown))
     }
 
     /// A picture of the program, as SVG.
@@ -201,11 +202,11 @@ impl Program {
         let measured = measured.map_err(|refusal| unanswered(py, &refusal))?;
         refused(py, &analysis, &measured.diagnostics)?;
         let Some(used) = &measured.memory else { return Err(plain(py, "the program has errors")) };
-        let mut told = commands::memory::text_of(used, true, Look::default());
+        let mut shown = commands::memory::text_of(used, true, Look::default());
         if let Some(limit) = limit {
-            told.push_str(&format!("\n{}", commands::memory::answer(used, limit)));
+            shown.push_str(&format!("\n{}", commands::memory::answer(used, limit)));
         }
-        Ok((object(py, used)?, told))
+        Ok((object(py, used)?, shown))
     }
 
     /// The forward pass, or a routine by its name, as a module of StableHLO.
@@ -232,7 +233,7 @@ impl Program {
         if !verified.diagnostics.is_empty() {
             return Err(raised(py, analysis.sources(), &verified.diagnostics));
         }
-        let told = commands::verify::text_of(&analysis, &verified, Look::default());
-        Ok((object(py, &verified)?, told))
+        let shown = commands::verify::text_of(&analysis, &verified, Look::default());
+        Ok((object(py, &verified)?, shown))
     }
 }

@@ -144,7 +144,23 @@ fn divided(args: &Args, text: &Text, on: &OnMesh, console: &mut Console<'_>) -> 
 
 /// The shapes of a program, as a table for people.
 pub fn text_of(checked: &Checked, look: Look) -> String {
-    let mut out = dims::table(&checked.dims, look);
+    let Parts { dims, table, end } = parts_of(checked, look);
+    dims + &table + &end
+}
+
+/// The parts of the text about the shapes of a program. Lines end with a newline, and there are blank lines between parts.
+pub struct Parts {
+    /// The named sizes, if there are any.
+    pub dims: String,
+    /// The tensors.
+    pub table: String,
+    /// The parameters, and the conditions that the program relies on.
+    pub end: String,
+}
+
+/// The shapes of a program, part by part.
+pub fn parts_of(checked: &Checked, look: Look) -> Parts {
+    let dims = dims::table(&checked.dims, look);
     let mut table = Table::new([
         Column::name("tensor"),
         Column::new("shape"),
@@ -157,20 +173,19 @@ pub fn text_of(checked: &Checked, look: Look) -> String {
         table.row([tensor.name.clone(), tensor.shape.clone(), grouped(elements), how]);
     }
     if table.is_empty() {
-        out.push_str("there are no tensors with names yet\n");
-        return out;
+        return Parts { dims, table: "there are no tensors with names yet\n".into(), end: String::new() };
     }
-    out.push_str(&look.table(&table));
+    let mut end = String::new();
     let params = checked.parameters;
     if let Some(elements) = params.elements.filter(|_| params.tensors > 0) {
         let (tensors, elements) = (counted(params.tensors, "parameter"), counted(elements, "element"));
-        out.push_str(&format!("\n{tensors} with {elements}\n"));
+        end.push_str(&format!("\n{tensors} with {elements}\n"));
     }
     if !checked.relies_on.is_empty() {
-        out.push('\n');
-        checked.relies_on.iter().for_each(|check| out.push_str(&format!("relies on: {check}\n")));
+        end.push('\n');
+        checked.relies_on.iter().for_each(|check| end.push_str(&format!("relies on: {check}\n")));
     }
-    out
+    Parts { dims, table: look.table(&table), end }
 }
 
 #[derive(Serialize)]
