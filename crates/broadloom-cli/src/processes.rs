@@ -9,7 +9,7 @@ use crate::program::unusable;
 #[derive(clap::Args, Clone, Debug)]
 pub struct ProcessArgs {
     /// Divide the devices of the mesh among N processes, all on this machine unless `--coordinator` is given
-    #[arg(long, value_name = "N", requires = "mesh", value_parser = clap::value_parser!(u32).range(1..=MOST))]
+    #[arg(long, value_name = "N", requires = "mesh", value_parser = count)]
     processes: Option<u32>,
     /// Address at which processes on several machines meet: the name of the first machine, and a free port there
     #[arg(long, value_name = "HOST:PORT", requires = "processes", requires = "process", value_parser = coordinator)]
@@ -19,8 +19,14 @@ pub struct ProcessArgs {
     process: Option<u32>,
 }
 
-/// More processes than anybody starts.
-const MOST: i64 = 1 << 16;
+/// The largest number of processes.
+const MOST: u32 = 1 << 16;
+
+/// A number of processes.
+fn count(text: &str) -> Result<u32, String> {
+    let count = text.parse().ok().filter(|count| (1..=MOST).contains(count));
+    count.ok_or_else(|| format!("write a whole number from 1 to {MOST}"))
+}
 
 /// `HOST:PORT`
 fn coordinator(text: &str) -> Result<String, String> {

@@ -42,6 +42,14 @@ fn size(text: &str) -> Result<(String, u64), String> {
     }
 }
 
+/// Parses a number of which there is at least one.
+pub(crate) fn at_least_one<N: TryFrom<u64>>(text: &str) -> Result<N, String> {
+    let number = text.parse().ok().filter(|number: &u64| *number > 0);
+    number
+        .and_then(|number| N::try_from(number).ok())
+        .ok_or_else(|| "write a whole number from 1 on".to_string())
+}
+
 /// Reads a file, or standard input if it is called `-`; or says why that cannot be done.
 pub(crate) fn read(file: &Path, console: &mut Console<'_>) -> Result<Text, Unusable> {
     let is_stdin = file.as_os_str() == "-";

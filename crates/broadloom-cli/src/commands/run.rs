@@ -22,7 +22,7 @@ use crate::plot::Curve;
 use crate::plot::svg::svg;
 use crate::precision::precision;
 use crate::processes::ProcessArgs;
-use crate::program::{ProgramArgs, overwrites, reason, shown_path, status, unusable};
+use crate::program::{ProgramArgs, at_least_one, overwrites, reason, shown_path, status, unusable};
 use crate::progress::Progress;
 
 /// The arguments of `run`.
@@ -45,7 +45,7 @@ pub struct Args {
     #[arg(long, value_name = "highest|high|default|bf16", value_parser = precision)]
     precision: Option<Precision>,
     /// Number of threads (default: number of processors)
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", value_parser = at_least_one::<u32>)]
     threads: Option<u32>,
     /// Values of `data`: a `.npz`, `.safetensors`, `.npy` or `.csv` file with arrays, or one array as `NAME=FILE`; may be repeated
     #[arg(long, alias = "inputs", value_name = "FILE", value_parser = data::source)]
@@ -57,7 +57,7 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     save: Option<PathBuf>,
     /// Also save them after every N steps, in inner loops as well
-    #[arg(long, value_name = "N", requires = "save", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", requires = "save", value_parser = at_least_one::<u64>)]
     save_every: Option<u64>,
     /// Resume from the checkpoint that `--save` wrote
     #[arg(long, requires = "save", conflicts_with = "load")]
@@ -209,7 +209,7 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
             output.status = Status::Unusable;
         }
         if watcher.picture.is_some() && watcher.curves.is_empty() && output.status == Status::Fine {
-            watcher.notice("no loop minimises anything, so that there is no curve to be drawn");
+            watcher.notice("no loop minimises anything, so there is no curve to draw");
         }
         if let Some(wrong) = watcher.draw() {
             diagnostics.push(wrong);

@@ -8,7 +8,7 @@ use crate::console::{Console, Look};
 use crate::dims;
 use crate::json;
 use crate::output::{Output, Status};
-use crate::program::{ProgramArgs, status};
+use crate::program::{ProgramArgs, at_least_one, status};
 
 /// The arguments of `shapes`.
 #[derive(clap::Args, Clone, Debug)]
@@ -16,7 +16,7 @@ pub struct Args {
     #[command(flatten)]
     program: ProgramArgs,
     /// Last line to read (default: the last line of the program)
-    #[arg(long, value_name = "LINE", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "LINE", value_parser = at_least_one::<u32>)]
     at: Option<u32>,
     /// Also show tensors that are made inside functions
     #[arg(long)]
