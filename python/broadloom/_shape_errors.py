@@ -45,7 +45,7 @@ class SpecError(_ArrayError):
     1 | i j -> j i
       |     ^^ expected `=>`, found `->`
       |
-      = help: write `i j => j i`; `->` stands between the input axes and the output axes of one tensor
+      = help: write `i j => j i`; `->` is written between the input axes and the output axes of one tensor
     """
 
     __module__ = "broadloom"

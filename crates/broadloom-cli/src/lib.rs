@@ -6,8 +6,8 @@
 //! use broadloom_cli::{Console, Silent, Status, run};
 //!
 //! let mut stdin: &[u8] = b"data x : 32 | 784\nlet y = relu({w} @ x + {b : 64})\n";
-//! let mut nobody = Silent;
-//! let mut console = Console::new(&mut stdin, &mut nobody);
+//! let mut silent = Silent;
+//! let mut console = Console::new(&mut stdin, &mut silent);
 //! let output = run(["broadloom", "check", "-"], &mut console);
 //! assert_eq!(output.status, Status::Fine);
 //! assert!(output.stdout.contains("784 -> 64"));
@@ -126,7 +126,7 @@ fn advised(mut refused: clap::Error, arguments: &[OsString]) -> clap::Error {
             Some("set sizes with `--set batch=16`; the program declares `dim batch = 32`".to_string())
         }
         (None, Some("--lr" | "--learning-rate" | "--rate")) => {
-            Some("the rate stands in the program: `minimise loss by adam(0.001)`".to_string())
+            Some("the rate is written in the program: `minimise loss by adam(0.001)`".to_string())
         }
         (None, Some("--epochs" | "--epoch" | "--steps" | "--iterations")) => Some(
             "the program says it: `dim steps = 100` and `repeat steps:`, which `--set steps=200` changes"

@@ -177,7 +177,7 @@ fn stands_in(analysis: &Analysis, used: &Used, label: &str) -> Option<String> {
     places.dedup();
     let is_kept = has[spec.operands.len()..].contains(&true);
     Some(match (places.is_empty(), is_kept) {
-        (true, _) => "It stands in the result only.".to_string(),
+        (true, _) => "It is only in the result.".to_string(),
         (false, true) => format!("It stands in {} and in the result.", places.join(" and ")),
         (false, false) => {
             format!(

@@ -18,7 +18,7 @@
 //! | W0512 | warning | a name that a turn of `for` makes anew is read as if it were carried on; training in `for` |
 //! | W0513 | warning | probabilities where a loss takes logits, a condition in the wrong place |
 //! | W0514 | warning | arrays in a file of weights that no parameter takes |
-//! | W0515 | warning | the interface beside an imported module was made from another text of it |
+//! | W0515 | warning | the interface beside an imported module is older than the module |
 //!
 //! [`warnings`] are the lints that point to mistakes: they are shown whenever a program is checked.
 //! A comment `# allow W0505` on the line or above it silences one.
@@ -89,7 +89,7 @@ pub fn lint(program: &mut Program) -> Vec<Diagnostic> {
 /// ";
 /// let mut program = compile("some.loom", text, &Options::default());
 /// let found: Vec<String> = warnings(&mut program).into_iter().map(|found| found.message).collect();
-/// assert_eq!(found, ["`k` stands in the second operand only, and is summed there alone"]);
+/// assert_eq!(found, ["`k` is only in the second operand, and is summed alone there"]);
 /// ```
 pub fn warnings(program: &mut Program) -> Vec<Diagnostic> {
     if !program.is_ok() {

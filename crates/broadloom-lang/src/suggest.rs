@@ -62,10 +62,10 @@ const UNITS: Replacement = Say("leave it out: axes that are missing broadcast, a
 /// For functions that move or copy numbers.
 const KEPT: Replacement = Say("leave it out: where numbers are kept is decided for the whole program");
 /// For the type of numbers.
-const TYPES: Replacement = Say("the type stands in the declaration: `data x : 32 | as i64`");
+const TYPES: Replacement = Say("the type is part of the declaration: `data x : 32 | as i64`");
 /// For functions that convert types of numbers.
 const CASTS: Replacement = Say(
-    "a type is a function that casts: `i64(x)`, `f32(x)`, `bool(x)`; in a declaration it stands behind the shape, `as i64`",
+    "a type is a function that casts: `i64(x)`, `f32(x)`, `bool(x)`; in a declaration it follows the shape, `as i64`",
 );
 
 /// For functions that make gradients shorter.

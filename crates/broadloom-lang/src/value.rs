@@ -49,7 +49,7 @@ pub(crate) enum Value {
     Position(Arc<Position>),
     /// The result of a call made only for its effect.
     Nothing,
-    /// An argument of a body that nobody applies: nothing is known of it, not even its kind.
+    /// An argument of a body that is not applied: nothing is known of it, not even its kind.
     Open,
     /// The result of an expression with an error that has already been reported.
     Mistake,
@@ -65,7 +65,7 @@ impl Value {
             Value::Size(..) => "a size",
             Value::List(_) => "a list",
             Value::Range(..) => "a range",
-            Value::Function(_) => "a function that wants its configuration",
+            Value::Function(_) => "a function without its configuration",
             Value::Layer(_) | Value::Inference(_) | Value::Builtin(_) | Value::Operation(_) => "a function",
             Value::Initial(_) => "an initialiser",
             Value::Array(_) | Value::Numbers(_) => "an array",
@@ -159,7 +159,7 @@ pub(crate) struct Scope {
     /// The changes in it and in the layers of its functions; shared with the scopes around it.
     journal: Rc<Journal>,
     /// The number of scopes before it among those that share the journal.
-    born: u32,
+    number: u32,
     /// True if functions are defined in it, or in a scope inside of it; those inside of bodies do not count.
     defines: Cell<bool>,
 }
@@ -167,9 +167,9 @@ pub(crate) struct Scope {
 impl Scope {
     pub fn new(outer: Option<Rc<Scope>>) -> Rc<Scope> {
         let journal = outer.as_ref().map_or_else(Rc::default, |outer| outer.journal.clone());
-        let born = journal.births.get();
-        journal.births.set(born + 1);
-        Rc::new(Scope { names: RefCell::default(), outer, journal, born, defines: Cell::new(false) })
+        let number = journal.scopes.get();
+        journal.scopes.set(number + 1);
+        Rc::new(Scope { names: RefCell::default(), outer, journal, number, defines: Cell::new(false) })
     }
 
     /// Makes room for so many more names, and no more than that: most scopes are kept until the end.
@@ -192,8 +192,8 @@ impl Scope {
     }
 
     /// The number of scopes before it.
-    pub fn born(&self) -> u32 {
-        self.born
+    pub fn number(&self) -> u32 {
+        self.number
     }
 
     /// The changes in scopes and layers.
@@ -236,7 +236,7 @@ impl Scope {
         own: &Scope,
     ) -> (Option<Value>, Option<Rc<Scope>>) {
         let mut scope = self;
-        while scope.born >= begin || std::ptr::eq(&**scope, own) {
+        while scope.number >= begin || std::ptr::eq(&**scope, own) {
             if let Some(value) = scope.names.borrow().get(&name) {
                 return (Some(value.clone()), None);
             }
@@ -377,7 +377,7 @@ impl Defining {
         let scopes = std::mem::take(&mut *self.scopes.borrow_mut());
         let (mut kept, mut seen) = (Vec::new(), FxHashSet::default());
         for scope in scopes {
-            if scope.born >= count {
+            if scope.number >= count {
                 scope.empty();
             } else if seen.insert(Rc::as_ptr(&scope)) {
                 kept.push(scope);
@@ -410,7 +410,7 @@ pub(crate) struct Journal {
     changes: RefCell<Vec<Change>>,
     is_kept: Cell<bool>,
     /// The number of scopes.
-    births: Cell<u32>,
+    scopes: Cell<u32>,
     /// Changes with every name that functions may find outside of themselves.
     epoch: Cell<u32>,
 }
@@ -440,7 +440,7 @@ impl Journal {
 
     /// The number of scopes that there are or were.
     pub fn scopes(&self) -> u32 {
-        self.births.get()
+        self.scopes.get()
     }
 
     /// Notes changes from now on: a checkpoint is made, and takes the place of any other.

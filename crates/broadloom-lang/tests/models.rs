@@ -1,4 +1,4 @@
-//! The models of `examples/models` with the weights of small checkpoints, held against what PyTorch computes with them.
+//! The models of `examples/models` with the weights of small checkpoints, compared with what PyTorch computes with them.
 //! `models/make.py` makes both.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]

@@ -27,7 +27,7 @@ error: the result follows `=>`, not `->`
   |
 1 | ij; jk -> ik
   |        ^^ expected `=>`, found `->`
-  = help: write `ij; jk => ik`; `->` stands between the input axes and the output axes of one tensor
+  = help: write `ij; jk => ik`; `->` is written between the input axes and the output axes of one tensor
 ";
     assert_eq!(shown(&error, text), expected);
 }

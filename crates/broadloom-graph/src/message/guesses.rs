@@ -76,7 +76,7 @@ fn several_fit(graph: &Graph, axis: &SizedAxis, label: &str) -> MessageLine {
     super::about_tensor(graph, axis.place.tensor, text)
 }
 
-/// Explains a conversion into a shape that nobody asks for.
+/// Explains a conversion into a shape that is not stated.
 fn explain_guessed_shape(graph: &Graph, step: StepId) -> Error {
     let made = names::called(graph, step);
     let message = format!("nothing says what shape {made} has");

@@ -349,7 +349,7 @@ fn transposed(kind: Kind) -> Kind {
     }
 }
 
-/// Returns true if an operation puts its operands together: its spec is written by nobody.
+/// Returns true if an operation puts its operands together: its spec is not written in the program.
 fn is_joined(name: &str) -> bool {
     matches!(name, "concat" | "stack")
 }

@@ -196,10 +196,10 @@ fn reduced_first(graph: &Graph, (operand, target): (Tensor, Tensor), kind: Kind)
     let is_number = Kind::ALL.iter().all(|kind| written_axes(graph, target, *kind) == 0);
     let of = || Box::new(Code::tensor(&name));
     let mean = |spec: &str, over| Code::Mean { spec: spec.to_string(), of: of(), over: vec![over] };
-    let in_place = |lack: &str, mean: Code, wish: &str| {
+    let in_place = |lack: &str, mean: Code, purpose: &str| {
         Wording::new(format!("`{assigned}` {lack}: write "))
             .code(mean)
-            .words(format!(", or `sum`, in place of `{name}`; {wish}, declare `{assigned}` as `{shape}`"))
+            .words(format!(", or `sum`, in place of `{name}`; {purpose}, declare `{assigned}` as `{shape}`"))
     };
     let help = match (kind, written_axes(graph, target, kind), written_axes(graph, operand, Kind::Input)) {
         _ if is_number && is_plain => in_place("is one number", Code::MeanOfAll(of()), "to keep them all"),
@@ -293,10 +293,10 @@ fn explain_unsliceable(graph: &Graph, step: StepId, tensor: Tensor) -> Error {
     let output = super::known_row(graph, tensor, Kind::Output).unwrap_or_default();
     match (&output[..], written_axes(graph, tensor, Kind::Input)) {
         ([first, rest @ ..], 0) => error.with_help(format!(
-            "batch axes stand before `|`: `{}` has one",
+            "batch axes are written before `|`: `{}` has one",
             format!("{first} | {}", rest.join(", ")).trim_end()
         )),
-        _ => error.with_help("batch axes stand before `|`"),
+        _ => error.with_help("batch axes are written before `|`"),
     }
 }
 

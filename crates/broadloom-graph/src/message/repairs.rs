@@ -115,7 +115,7 @@ fn other_bar(graph: &Graph, leaf: &Axes, other: &Axes) -> Option<Help> {
     };
     let [name, other] = [leaf.tensor, other.tensor].map(|tensor| names::message_name(graph, tensor));
     let help = format!(
-        "batch axes stand before `|`, and outputs after it: declare `{name}` as `{}`, like `{other}`",
+        "batch axes are written before `|`, and outputs after it: declare `{name}` as `{}`, like `{other}`",
         shape.trim_end()
     );
     Some(Help::declare(&name, help))

@@ -98,7 +98,7 @@ pub(super) fn explain_expressions(
         .with_help("both sides have to be the same expression, or be equal for some sizes within the ranges")
 }
 
-/// A leaf of the case whose declaration has a word in it, and that suits otherwise: it is told which other words the
+/// A leaf of the case whose declaration has a word in it, and that suits otherwise: the advice says which other words the
 /// declaration has.
 fn declared_with(
     graph: &Graph,

@@ -128,7 +128,7 @@ impl Eval<'_> {
     /// Reports a function that is applied without its configuration.
     fn not_configured(&mut self, function: &Function, at: Span) -> Evaluated<Value> {
         let name = self.text(function.def.name.name).to_string();
-        let message = format!("`{name}` wants its configuration first");
+        let message = format!("`{name}` takes its configuration first");
         let list = signature(self, function.def.config.as_deref().unwrap_or(&[]));
         // Rules of the library have a rate that is a number.
         let list = match &*list {

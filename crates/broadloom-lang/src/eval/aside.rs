@@ -28,7 +28,7 @@ const BRIEF: u64 = 200_000;
 /// The greatest number of tensors that are copied for such walks, in all, for functions that use what is around them.
 const MOST_COPIED: usize = 2_000_000;
 
-/// The number of functions inside of each other up to which those are checked that nobody applies.
+/// The number of functions inside of each other up to which functions are checked that are not applied.
 const DEEPEST: usize = 16;
 
 /// The state of a walk aside. Layers of the program are replaced by copies, their twins, so that the walk changes

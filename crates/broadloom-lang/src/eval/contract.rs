@@ -189,7 +189,7 @@ fn other_result(
         }
         (ResultShape::Tensor(_), _) => "only tensors have shapes: leave it out",
         (ResultShape::List(..), Value::List(_)) => "write one shape for each, with `;` between them",
-        (ResultShape::List(..), Value::Tensor(_)) => "the shape of one tensor stands without brackets",
+        (ResultShape::List(..), Value::Tensor(_)) => "the shape of one tensor is written without brackets",
         (ResultShape::List(..), _) => "leave it out",
     };
     eval.wrong(codes::KIND, message, span, help)
@@ -235,7 +235,7 @@ fn unwanted<T>(
     let argument = eval.text(argument).to_string();
     let place = eval.place(span);
     let mut diagnostic = diagnosed(error, place, &eval.origins);
-    diagnostic.message = format!("`{name}` wants `{argument} : {wanted}`, and this is `{got}`");
+    diagnostic.message = format!("`{name}` takes `{argument} : {wanted}`, and this is `{got}`");
     diagnostic.labels[0].text = format!("`{got}`");
     diagnostic.help.clear();
     match stated.filter(|stated| !eval.library.contains(&stated.source)) {
@@ -247,8 +247,7 @@ fn unwanted<T>(
     }
     if crate::suggest::number_type(wanted).is_some() || ["Tensor", "tensor", "array", "f32"].contains(&wanted)
     {
-        let read =
-            format!("after `:` stands a shape, and `{wanted}` is read as the name of a size: leave it out");
+        let read = format!("a shape follows `:`, and `{wanted}` is read as the name of a size: leave it out");
         diagnostic.help.push(read.into());
     }
     diagnostic.help.extend(help.map(Help::from));
@@ -318,7 +317,7 @@ pub(super) fn broken_promise(
     None
 }
 
-/// A size of which expressions in a signature speak, and which only closing has decided: the body does not, so that it may be
+/// A size that expressions in a signature mention, and that only closing has decided: the body does not, so that it may be
 /// anything, but what follows from it could not be said.
 pub(super) fn unsolved(
     eval: &Eval<'_>,

@@ -36,7 +36,7 @@ fn no_batch_axis(eval: &mut Eval<'_>, tensor: Tensor, span: Span) -> Evaluated<V
         ([], []) => None,
         _ => Some((input.join(", "), output.join(", "))),
     };
-    let looked_up = "the axis that is looked up stands before `|`";
+    let looked_up = "the axis that is looked up is written before `|`";
     let declared = match rows {
         Some((first, rest)) => {
             format!(": declare `{name}` as `{}`", format!("{first} | {rest}").trim_end())

@@ -523,9 +523,9 @@ impl Eval<'_> {
                 false => error,
             })
         });
-        if let (Err(_), Some(told)) = (&part, self.diagnostics.get_mut(before)) {
+        if let (Err(_), Some(diagnostic)) = (&part, self.diagnostics.get_mut(before)) {
             let help = format!("`{from}..{to}` goes up to {}: its end is not part of it", to - 1);
-            told.help = vec![help.into()];
+            diagnostic.help = vec![help.into()];
         }
         let part = part?;
         self.show_as_written(part, span, "x[…]");

@@ -88,7 +88,7 @@ impl Eval<'_> {
                 // In NumPy's notation all axes of an operand stand side by side.
                 if let Some(meant) = error.rewrite.as_deref().and_then(|meant| self.with_batches(meant, rest))
                 {
-                    error.help = Some(format!("write `{meant}`: batch axes stand before `|`").into());
+                    error.help = Some(format!("write `{meant}`: batch axes are written before `|`").into());
                     error.rewrite = Some(meant.into());
                 }
                 return self.misread(&text, &filled, &error, first.span);
@@ -355,7 +355,7 @@ impl Eval<'_> {
                 let before = self.diagnostics.len();
                 let refused = report::refused(self, &error, span);
                 // The lines are shown anyway: an excerpt would repeat one of them.
-                self.diagnostics.iter_mut().skip(before).for_each(|told| told.notes.clear());
+                self.diagnostics.iter_mut().skip(before).for_each(|diagnostic| diagnostic.notes.clear());
                 refused
             }
         }

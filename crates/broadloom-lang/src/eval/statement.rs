@@ -506,7 +506,7 @@ impl Eval<'_> {
     /// Reports a statement that does nothing.
     pub(super) fn idle(&mut self, statement: &Statement) -> Evaluated<()> {
         let StatementKind::Expr(value) = statement.kind else { return Ok(()) };
-        let (message, span) = ("nobody uses the value of this line", statement.span);
+        let (message, span) = ("the value of this line is not used", statement.span);
         let file = self.frame.file.clone();
         let help = match &file.expr(value).kind {
             ExprKind::Binary(Binary::Equal, ..) => "`==` compares; write `=` to assign",

@@ -57,11 +57,13 @@ pub(super) fn with_each_kind(
         Some(_) => Ok(Value::Open),
         None if open > MOST_OPEN => Err(Reported),
         None => {
-            let place = |told: &Diagnostic| (told.code, told.primary().map(|label| label.span));
+            let place =
+                |diagnostic: &Diagnostic| (diagnostic.code, diagnostic.primary().map(|label| label.span));
             let known: Option<Vec<Diagnostic>> = wrong.into_iter().collect();
             // The mistake may be that of another argument, which is known.
-            let is_other = |told: &Diagnostic| {
-                let inside = |each: &&Given| told.primary().is_some_and(|label| label.span == each.span);
+            let is_other = |diagnostic: &Diagnostic| {
+                let inside =
+                    |each: &&Given| diagnostic.primary().is_some_and(|label| label.span == each.span);
                 given.iter().find(inside).is_some_and(|each| !is_open(&each.value))
             };
             match known.as_deref() {

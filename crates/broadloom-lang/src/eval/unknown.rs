@@ -1,6 +1,6 @@
 //! Arguments of which nothing is known, not even the kind: what is wrong with a body whatever it is given.
 //!
-//! A body that nobody applies is walked with a [`Value::Open`] for each argument. What such a value decides is not
+//! A body that is not applied is walked with a [`Value::Open`] for each argument. What such a value decides is not
 //! decided: both ways of an `if` are walked, and what is made of it is open again, unless every kind of value makes a
 //! tensor of it. So a mistake that is found here is one of every application. A way that is only tried may be one that
 //! no right application takes, and a function may end by not taking it.

@@ -112,7 +112,7 @@ pub(super) fn transposes(program: &Program, shapes: &Shapes) -> Vec<Diagnostic> 
 /// Advice on what to write instead.
 pub(crate) fn advice(w: &str, a: &str) -> String {
     let (w, a) = (short(w), short(a));
-    format!("a map stands before what it is applied to: write `{{{w}}} @ {a}`; for a product, write `*`")
+    format!("a map is written before what it is applied to: write `{{{w}}} @ {a}`; for a product, write `*`")
 }
 
 /// The operands and the step of a composition whose left operand has no inputs, and whose right one is a parameter.

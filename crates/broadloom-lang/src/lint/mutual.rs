@@ -92,7 +92,7 @@ impl Mutual {
         let (fewer, more) =
             if lacks_a.len() < lacks_b.len() { (&lacks_a, &lacks_b) } else { (&lacks_b, &lacks_a) };
         let among = fewer.iter().all(|axis| more.contains(axis));
-        // The sum of all products is the product of two sums, which nobody writes so.
+        // The sum of all products is the product of two sums, which is not written so.
         let result = found.first().map(|each| each.result);
         let apart = *name == "*" && result.is_some_and(|result| self.summed.contains(&result));
         if lacks_a.is_empty() || lacks_b.is_empty() || !(pairing || among || apart) {

@@ -1,6 +1,6 @@
 //! Layers of the library that are configured as in another library, and mean something else here.
 //!
-//! Layers here are not told how wide their input is, so that numbers that are copied from elsewhere fall on other
+//! Layers here do not take the width of their input, so that numbers that are copied from elsewhere fall on other
 //! arguments: `layer_norm(64)` sets `epsilon` to 64. Nothing about the shapes is wrong then.
 
 use broadloom_diagnostics::{Diagnostic, Edit, Span};

@@ -75,7 +75,7 @@ fn summed_alone(written: &Written) -> Vec<Diagnostic> {
     }
     let diagnostic = |(at, name, span): (usize, String, broadloom_spec::Span)| {
         let which = ordinal(at, spec);
-        let message = format!("`{name}` stands in the {which} operand only, and is summed there alone");
+        let message = format!("`{name}` is only in the {which} operand, and is summed alone there");
         let label = "neither the result nor another operand has it";
         let instead = if name.starts_with("..") { "sum it first" } else { "write `_` in its place" };
         let help =
@@ -112,7 +112,7 @@ fn in_result_only(written: &Written) -> Vec<Diagnostic> {
     let new = results.filter(|(label, _)| !has(&spec.operands, *label));
     let diagnostic = |(label, span): (broadloom_spec::AxisId, broadloom_spec::Span)| {
         let [name, summed] = [label, summed].map(|label| spec.names.axes.text(label));
-        let message = format!("`{name}` stands in the result only");
+        let message = format!("`{name}` is only in the result");
         let text = format!("no operand has it, and `{summed}` is summed");
         let help =
             format!("write a label of an operand, such as `{summed}`, or `0` for an axis of one element");
@@ -143,7 +143,7 @@ fn open_in_result_only(written: &Written) -> Vec<Diagnostic> {
     };
     let new = results.iter().filter(|each| !is_in(each, &operands));
     let diagnostic = |each: &(Option<Kind>, Hole)| {
-        let message = format!("{} stands in the result only", said(each));
+        let message = format!("{} is only in the result", said(each));
         let text = format!("no operand has it, and {} is summed", said(summed));
         let help = match summed {
             (Some(Kind::Batch), _) => "to keep the batch axes, write `... |` in the result".to_string(),

@@ -1,4 +1,4 @@
-//! Functions along an axis and of matrices, held against golden values.
+//! Functions along an axis and of matrices, compared with golden values.
 
 use broadloom::{Backend, Dtype};
 

@@ -119,7 +119,7 @@ pub fn mask(text: &str, mut name: impl FnMut(&str) -> usize) -> Result<MaskedTex
             continue;
         }
         if matches!(tokens[at].kind, TokenKind::Sign(_)) {
-            let message = "a sign of arithmetic stands between two sizes, as in `2*n`".to_owned();
+            let message = "a sign of arithmetic is written between two sizes, as in `2*n`".to_owned();
             return Err((tokens[at].start, tokens[at].end, message));
         }
         at += 1;

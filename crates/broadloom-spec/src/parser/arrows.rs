@@ -34,7 +34,7 @@ pub(super) fn check_arrows(text: &str, tokens: &[Token]) -> Result<(), Error> {
                 .expected(&["`=>`"])
                 .rewrite(meant)
                 .help(format!(
-                    "write `{spec}`; `->` stands between the input axes and the output axes of one tensor"
+                    "write `{spec}`; `->` is written between the input axes and the output axes of one tensor"
                 )))
         }
         _ => {

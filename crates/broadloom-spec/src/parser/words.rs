@@ -7,7 +7,7 @@
 //! - a single operand of short words, and a result that is a new word made of their letters: `ij,jk => ik`,
 //!   which is the notation of NumPy with the right arrow;
 //! - a word of two to four letters that stands alone in an operand, where all other labels are letters:
-//!   `ab; 2*c => ab, c`. One axis may be meant, but nobody can tell; another name says it.
+//!   `ab; 2*c => ab, c`. One axis may be meant, which cannot be known; another name makes it clear.
 
 use super::arrows::python_commas;
 use crate::error::{Error, ErrorKind, quote};

@@ -55,7 +55,7 @@ impl TakenAndGiven {
     }
 }
 
-/// Adds what the function that refuses its arguments wants of them, and where it is applied.
+/// Adds what the function that refuses its arguments requires of them, and where it is applied.
 pub(in crate::eval) fn blamed(
     eval: &mut Eval<'_>,
     mut diagnostic: Diagnostic,
@@ -221,7 +221,7 @@ fn given_sizes(eval: &Eval<'_>, arguments: &[SignatureArgument], scope: &Scope) 
     sizes.collect()
 }
 
-/// Shows where functions around an application were given the numbers that a message speaks of.
+/// Shows where functions around an application were given the numbers that a message mentions.
 fn with_numbers(
     eval: &Eval<'_>,
     mut diagnostic: Diagnostic,

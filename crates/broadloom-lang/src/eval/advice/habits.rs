@@ -231,7 +231,7 @@ pub(in crate::eval) fn declared_first(
             }
             _ => values.to_string(),
         };
-        return diagnostic.with_help(format!("the sizes stand before `=`: write `{written}`"));
+        return diagnostic.with_help(format!("the sizes are written before `=`: write `{written}`"));
     }
     let name = bound.map(|(name, _)| name);
     let diagnostic = diagnostic.with_help(suggest::declared(name, &sizes, values));

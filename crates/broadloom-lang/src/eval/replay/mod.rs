@@ -11,7 +11,7 @@
 //! |---|---|
 //! | a function of a file, or the definition of one inside of a body with what the names around it stand for | those are new in every application ([`inner`]) |
 //! | its configuration, numbers and texts among its arguments, and `training` | conditions read them |
-//! | which arguments are tensors, layers and lists of them, and which are one and the same | operands are told apart by them |
+//! | which arguments are tensors, layers and lists of them, and which are one and the same | they distinguish operands |
 //! | a layer that has made nothing yet, or this one layer | parameters and inner layers are made once |
 //! | what names outside of the function stand for | checked again whenever one of them may have changed |
 //!

@@ -259,7 +259,7 @@ impl Eval<'_> {
         // The configuration was not found through the arguments.
         recorder.is_exact = !layer.config.iter().any(|value| recorder.is_given(value));
         (recorder.depth, recorder.fixed) = (self.depth, self.amounts());
-        recorder.first_scope = self.frame.scope.born();
+        recorder.first_scope = self.frame.scope.number();
         self.graph.take_touch();
         self.replay.recorder = Some(recorder);
     }
@@ -321,7 +321,7 @@ impl Eval<'_> {
     pub(in crate::eval) fn go_on_recording(&mut self, paused: Option<Box<Paused>>, made: &Evaluated<Value>) {
         let Some(paused) = paused else { return };
         let Paused { mut recorder, noted, before, depth } = *paused;
-        // What the function looked at is its own affair.
+        // What the function looked at does not matter here.
         self.graph.take_touch();
         let result = made.as_ref().ok().and_then(|value| recorder.pattern(value, before));
         let effect = noted.zip(result).map(|(Noted { layer, given, span }, result)| {

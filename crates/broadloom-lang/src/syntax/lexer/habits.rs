@@ -61,7 +61,10 @@ impl Lexer<'_> {
                 let inner = rest[..length].trim_matches('\'');
                 written = format!("write `\"{inner}\"`");
                 let short = length > 2 && length < 50 && !inner.contains('`');
-                ("texts stand in double quotes".into(), Some(if short { &*written } else { "write `\"…\"`" }))
+                (
+                    "texts are written in double quotes".into(),
+                    Some(if short { &*written } else { "write `\"…\"`" }),
+                )
             }
             '?' => ("`?` means nothing here".into(), Some("write `if condition then a else b`")),
             '$' => ("`$` means nothing here".into(), Some("names have no sign before them")),

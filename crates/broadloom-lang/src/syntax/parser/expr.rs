@@ -59,8 +59,10 @@ impl Parser<'_> {
             let sign = self.next();
             if matches!(self.kind(), TokenKind::Newline | TokenKind::End) {
                 let message = "expected an expression, found the end of the line";
-                let help =
-                    format!("`{}` stands between two values: write the second one", self.quote(sign.span));
+                let help = format!(
+                    "`{}` is written between two values: write the second one",
+                    self.quote(sign.span)
+                );
                 let span = self.token().span;
                 let diagnostic = Diagnostic::error(codes::EXPECTED, message, span, "");
                 self.report(diagnostic.with_label(sign.span, "nothing follows").with_help(help));

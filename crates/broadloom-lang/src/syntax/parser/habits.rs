@@ -23,7 +23,7 @@ const LONGEST_QUOTE: usize = 48;
 const WORDS: &[(&str, &str, &str)] = &[
     (
         "while",
-        "there is no `while`: how often a loop runs is known before",
+        "there is no `while`: the number of repetitions is known before a loop runs",
         "write `repeat 100:`, or `repeat step in 0..100:`",
     ),
     ("elif", "`elif` is written `else if`", "write `else if`, behind the block of an `if`"),
@@ -397,7 +397,7 @@ impl Parser<'_> {
                 let (function, argument) = (self.quote(before.span), self.quote(token.span));
                 format!("a function is applied by brackets: `{function}({argument})`")
             }
-            _ if token.kind == TokenKind::Bar => "write `or`; `|` stands behind the batch of a shape".into(),
+            _ if token.kind == TokenKind::Bar => "write `or`; `|` follows the batch of a shape".into(),
             _ if self.quote(token.span) == "as" => {
                 "types are stated of `data`, `state` and parameters: `data k : 32 | as i64`".into()
             }

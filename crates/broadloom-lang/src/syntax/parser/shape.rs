@@ -29,7 +29,7 @@ impl Parser<'_> {
         let start = self.token().span;
         if self.kind() == TokenKind::Text {
             let (message, plain) =
-                ("a shape stands without quotes", self.slice(start).trim_matches('"').to_string());
+                ("a shape is written without quotes", self.slice(start).trim_matches('"').to_string());
             let help = format!("write `{}`", self.unquoted(start));
             self.report(Diagnostic::error(codes::SHAPE, message, start, "").with_fix(help, start, plain));
             return None;
@@ -63,7 +63,7 @@ impl Parser<'_> {
         if matches!(self.kind(), TokenKind::Bar | TokenKind::Arrow) {
             let span = self.token().span;
             let message = "a shape is `batch | input -> output`";
-            let help = "axes of one kind stand in one row: `8, 16 | 3 -> 4`";
+            let help = "axes of one kind are in one row: `8, 16 | 3 -> 4`";
             let label = "one too many, or in the wrong order";
             self.report(Diagnostic::error(codes::SHAPE, message, span, label).with_help(help));
             return None;
@@ -193,8 +193,8 @@ impl Parser<'_> {
         let span = self.file.expr(size).span;
         let written = self.quote(span);
         let message = match self.file.expr(size).kind {
-            ExprKind::Binary(..) => "arithmetic in a shape stands in parentheses",
-            _ => "a size that is computed stands in parentheses in a shape",
+            ExprKind::Binary(..) => "arithmetic in a shape is written in parentheses",
+            _ => "a computed size is written in parentheses in a shape",
         };
         let diagnostic = Diagnostic::error(codes::SHAPE, message, span, "");
         let edits = vec![Edit::new(span.before(), "("), Edit::new(span.after(), ")")];

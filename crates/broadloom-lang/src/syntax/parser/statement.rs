@@ -337,9 +337,9 @@ impl Parser<'_> {
         }
         let shape = match (self.kind() == TokenKind::Colon).then(|| self.next()) {
             Some(colon) if names.len() > 1 => {
-                let message = "a shape is said of one name";
+                let message = "a shape is stated for one name";
                 let help =
-                    "bind the names first, and say the shape of each: `let a, b = …`, then `let c : 3 = a`";
+                    "bind the names first, and state the shape of each: `let a, b = …`, then `let c : 3 = a`";
                 self.report(Diagnostic::error(codes::SHAPE, message, colon.span, "").with_help(help));
                 return None;
             }
@@ -467,7 +467,8 @@ impl Parser<'_> {
         };
         if self.kind() == TokenKind::Colon {
             let span = self.token().span;
-            let message = "`repeat` is followed by how often, which is known before";
+            let message =
+                "`repeat` is followed by the number of repetitions, which is known before the loop runs";
             let diagnostic = Diagnostic::error(codes::EXPECTED, message, span, "");
             self.report(diagnostic.with_fix("write `repeat 100:`", span.before(), " 100"));
             return None;

@@ -52,7 +52,7 @@ impl Parser<'_> {
         let close = self.closing(open.kind, closed);
         let inner = Span { start: open.span.end, end: close.start, ..open.span };
         let axes: Vec<String> = self.slice(inner).split(',').map(|axis| axis.trim().to_string()).collect();
-        self.plain_axes("the axes of a shape stand without brackets", open.span.to(close), &axes, "");
+        self.plain_axes("the axes of a shape are written without brackets", open.span.to(close), &axes, "");
     }
 
     /// Reports `f32[32, 784]`, `Float[Array, "32 784"]` and `tensor<32x784xf32>` in place of a shape, at the name.
@@ -97,7 +97,7 @@ impl Parser<'_> {
         }
         let behind = types.iter().find_map(|word| suggest::number_type_or_own(word));
         let behind = behind.map_or(String::new(), |known| format!(" as {known}"));
-        let message = "the axes of a shape stand without brackets, and their type behind them";
+        let message = "the axes of a shape are written without brackets, and their type follows them";
         self.plain_axes(message, whole, &axes, &behind);
         true
     }
@@ -111,7 +111,7 @@ impl Parser<'_> {
         else {
             return false;
         };
-        let message = format!("after `:` stands a shape, and `{word}` is a type");
+        let message = format!("a shape follows `:`, and `{word}` is a type");
         let help = format!("write `| as {own}` for one number, `3 as {own}` for three");
         let diagnostic = Diagnostic::error(codes::SHAPE, message, token.span, "");
         self.report(diagnostic.with_fix(help, token.span, format!("| as {own}")));
