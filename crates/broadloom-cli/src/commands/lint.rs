@@ -40,9 +40,9 @@ Codes:
   W0512  a name or a layer that is new in each iteration of `for`
   W0513  an argument that fits but is probably wrong: `softmax` before `cross_entropy`
   W0514  weights in a file that nothing uses
-  W0515  the interface of a module that was made from another text of it
+  W0515  an interface that is older than its module
 
-`broadloom check` also shows the warnings W0501 and W0505 to W0515. A comment `# allow W0505` on the
+`broadloom check` also shows the warnings W0501 and all from W0505 on. A comment `# allow W0505` on the
 line, or above it, accepts one.
 
 Warnings are shown in full. Notes, such as each place where a bias broadcasts, have one line each.
@@ -99,9 +99,9 @@ impl Args {
 fn text_of(args: &Args, sources: &Sources, found: &[Diagnostic], look: Look) -> String {
     let in_full =
         |diagnostic: &&Diagnostic| diagnostic.severity >= Severity::Warning || args.denies(diagnostic);
-    let told: Vec<Diagnostic> = found.iter().filter(in_full).cloned().collect();
+    let shown: Vec<Diagnostic> = found.iter().filter(in_full).cloned().collect();
     let notes: Vec<&Diagnostic> = found.iter().filter(|diagnostic| !in_full(diagnostic)).collect();
-    let mut out = args.program.render(sources, &told, look);
+    let mut out = args.program.render(sources, &shown, look);
     if !args.quiet {
         for note in &notes {
             out.push_str(&one_line(sources, note, look));
@@ -109,7 +109,7 @@ fn text_of(args: &Args, sources: &Sources, found: &[Diagnostic], look: Look) -> 
     }
     if found.is_empty() {
         out.push_str("nothing to say\n");
-    } else if told.is_empty() && args.quiet {
+    } else if shown.is_empty() && args.quiet {
         out.push_str(&format!("no warnings, {}\n", counted(notes.len() as u64, "note")));
     }
     out
