@@ -1,4 +1,4 @@
-"""How fast are NumPy, JAX and PyTorch on this machine? The references that Broadloom's own figures are held against.
+"""How fast are NumPy, JAX and PyTorch on this machine? The references that Broadloom's own figures are compared with.
 
     python peers.py --threads 2           a table
     python peers.py --threads 2 --json    a list of {name, peer, seconds_best, seconds_median, flops or bytes, ...}

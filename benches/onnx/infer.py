@@ -1,4 +1,4 @@
-"""How fast does onnx infer shapes? The reference that Broadloom's own figures are held against.
+"""How fast does onnx infer shapes? The reference that Broadloom's own figures are compared with.
 
 Builds ONNX graphs of any size in three families, has onnx's C++ engine infer the shape of every value, checks that it
 did, and prints microseconds per node.

@@ -43,7 +43,7 @@ class Memory(Answer):
 
     @property
     def fits(self) -> bool | None:
-        """True if it fits, whatever the sizes are; None if nobody asked."""
+        """True if it fits, whatever the sizes are; None if it was not asked for."""
         fits = self.data["fits"]
         return None if fits is None else bool(fits)
 

@@ -12,7 +12,7 @@ __all__ = ["Error", "Message", "Place"]
 class Place:
     """A place in a text, and what is said about it.
 
-    Lines and columns count from 1. A place without a file is a fact that nobody wrote down.
+    Lines and columns count from 1. A place without a file belongs to a fact that is not written in the program.
     """
 
     file: str | None

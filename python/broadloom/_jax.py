@@ -202,7 +202,7 @@ def _is_key(array: Any) -> bool:
 
 @functools.cache
 def _driver() -> types.ModuleType:
-    """The program by which sessions run on XLA, as a module: it knows how JAX is told about a module of StableHLO."""
+    """The program by which sessions run on XLA, as a module: it hands modules of StableHLO to JAX."""
     driver = types.ModuleType("broadloom._xla_driver")
     exec(compile(XLA_DRIVER, "broadloom/_xla_driver.py", "exec"), driver.__dict__)
     return driver

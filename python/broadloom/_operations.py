@@ -1,6 +1,6 @@
 """Pointwise operations on expressions. Those that Python has an operator for are operators: `+ - * / // ** % < <= > >=`, `-a`.
 
-A test holds the names here against the table of operations.
+A test compares the names here with the table of operations.
 """
 
 from __future__ import annotations

@@ -57,7 +57,7 @@ def _near(file: str) -> str:
 
 
 def _cell(file: str) -> str | None:
-    """The name of a cell of a notebook, whose file nobody has written: `Cell In[3]`."""
+    """The name of a cell of a notebook, which is no file: `Cell In[3]`."""
     interactive = sys.modules.get("IPython")
     shell = interactive.get_ipython() if interactive is not None else None
     named = getattr(getattr(shell, "compile", None), "format_code_name", lambda _: None)(file)

@@ -119,7 +119,7 @@ def text(done: int, of: int, losses: dict[str, float], seconds: float) -> str:
 
 
 def shown(progress: bool | Progress | None) -> Silent:
-    """The display of the progress of a run: by default a line, where somebody looks."""
+    """The display of the progress of a run: by default a line, on a terminal."""
     if callable(progress):
         return Own(progress)
     if progress is False:

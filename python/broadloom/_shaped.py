@@ -1,4 +1,4 @@
-"""Checked functions: ``@bl.shaped`` holds arrays against the shapes in a function's annotations."""
+"""Checked functions: ``@bl.shaped`` compares arrays with the shapes in a function's annotations."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def shaped(function: type[Decorated]) -> type[Decorated]: ...
 @overload
 def shaped(function: Decorated) -> Decorated: ...
 def shaped(function: Any) -> Any:
-    """Hold the arrays that a function takes and gives against its annotations.
+    """Compare the arrays that a function takes and gives with its annotations.
 
     >>> import broadloom as bl, numpy as np
     >>> @bl.shaped
@@ -83,7 +83,7 @@ def sizes(spec: str | None = None, array: Any = None, /) -> dict[str, Any]:
                 return named
         return spec_sizes(spec, shape)
     # The wrapper around the function has the call that was checked, or the keyword arguments by which it is known, as a local
-    # variable. To look for it among the frames costs nothing where nobody asks, and is right in threads, coroutines and generators.
+    # variable. To look for it among the frames costs nothing if it is not needed, and is right in threads, coroutines and generators.
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         if frame.f_code in _wrappers:

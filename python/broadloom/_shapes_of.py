@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["shapes_of"]
 
-#: Sizes to trace at, where nobody says which. They are all different, so that no two sizes are equal by chance: the small ones
+#: Sizes to trace at, where none are given. They are all different, so that no two sizes are equal by chance: the small ones
 #: fit models with a limited context, the large ones images, which are inputs of four axes or more.
 _SMALL, _LARGE = (5, 7, 11, 13, 17, 19, 23, 29), (67, 71, 73, 79, 83, 89, 97, 101)
 
@@ -36,7 +36,7 @@ def shapes_of(
     """Infer the shapes of a module of PyTorch, with names for sizes, and say what is found.
 
     The module is traced by `torch.export`; it is not run, and no numbers are computed. Every operation is given to Broadloom's
-    inference, and what it finds is held against what PyTorch says.
+    inference, and what it finds is compared with what PyTorch says.
 
     Args:
         module: Any `nn.Module`.

@@ -147,7 +147,7 @@ _SHAPES = ContextVar("broadloom_shapes", default=False)
 
 
 def asks_for_shapes() -> bool:
-    """True while shapes are traced, and nobody asks for numbers. Another trace of PyTorch is to be run one day, and needs what computes them."""
+    """True while shapes are traced, and no numbers are computed. Another trace of PyTorch is to be run one day, and needs what computes them."""
     return _SHAPES.get()
 
 

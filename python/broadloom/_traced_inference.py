@@ -1,4 +1,4 @@
-"""Runs the inference of Broadloom along the trace of a module, and holds it against what PyTorch says."""
+"""Runs the inference of Broadloom along the trace of a module, and compares it with what PyTorch says."""
 
 from __future__ import annotations
 

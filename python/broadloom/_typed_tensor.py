@@ -53,7 +53,7 @@ class TypedTensor:
 
     @classmethod
     def from_data(cls, data: Any, dims: Sequence[Axis] | None = None, **options: Any) -> TypedTensor:
-        """A tensor from numbers, held against the declared sizes."""
+        """A tensor from numbers, compared with the declared sizes."""
         import torch
 
         return cls(torch.as_tensor(data, **options), dims)
@@ -71,7 +71,7 @@ class TypedTensor:
         return tuple(self.tensor.shape)
 
     def verify(self) -> None:
-        """Hold the tensor against its declared sizes; raises ``ShapeError`` where it does not fit."""
+        """Compare the tensor with its declared sizes; raises ``ShapeError`` where it does not fit."""
         if len(self.shape) != len(self.dims):
             raise ShapeError(f"a tensor of shape {self.shape} has {len(self.shape)} axes, and {self.dims} are declared")
         for axis, (size, dim) in enumerate(zip(self.shape, self.dims)):

@@ -1,4 +1,4 @@
-"""Linear algebra on graphs, held against NumPy and PyTorch."""
+"""Linear algebra on graphs, compared with NumPy and PyTorch."""
 
 from __future__ import annotations
 

@@ -182,7 +182,7 @@ def test_an_operation_that_is_not_known_is_named() -> None:
     assert found[""] == "batch, 8" and "2 of 3 operations inferred" in str(found)
 
 
-# Rules, held against what PyTorch says: `x` and `y` are (b, s, 6).
+# Rules, compared with what PyTorch says: `x` and `y` are (b, s, 6).
 
 CASES = {
     "x.flatten(1)": "b, 6*s",

@@ -41,7 +41,7 @@ impl DimTerm {
     const GROUND: u32 = 1 << 31;
     /// The claim-free unit, top of the broadcast order.
     pub const UNIT: DimTerm = DimTerm(Self::GROUND);
-    /// Not a term: an axis that nothing has spoken about yet.
+    /// Not a term: an axis that nothing has mentioned yet.
     pub(crate) const NONE: DimTerm = DimTerm(u32::MAX);
 
     pub(crate) fn interned(atom: AtomId) -> DimTerm {

@@ -1,6 +1,6 @@
 //! The data of a mistake.
 
-/// A fact about a mistake, as data: the sizes and names that its sentences speak of. Whoever looks for a change that mends
+/// A fact about a mistake, as data: the sizes and names that its sentences mention. Whoever looks for a change that mends
 /// it reads these, and never a sentence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]

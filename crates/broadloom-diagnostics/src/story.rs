@@ -1,4 +1,4 @@
-//! A story told along source lines, in the order of the story: each line with what it says below.
+//! An explanation along source lines, in the order of its steps: each line with its part of the explanation below.
 //!
 //! ```text
 //! 2 | data x : 32 | 784

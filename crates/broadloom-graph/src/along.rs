@@ -1,4 +1,4 @@
-//! An axis of a tensor by its place: the first or the last one of a kind, among axes that nobody names.
+//! An axis of a tensor by its place: the first or the last one of a kind, among axes without names.
 
 use broadloom_spec::{Axis, Builder, Kind, Row, Shape, Spec};
 

@@ -11,7 +11,7 @@ pub struct StatedNames {
     /// In the order in which they were stated; sizes by their numbers among those of the graph.
     pub(crate) axes: Vec<(Box<str>, u32)>,
     pub(crate) rows: Vec<(Box<str>, RowVar)>,
-    /// The sizes that an expression spoke of before any shape did, by the same numbers.
+    /// The sizes that an expression mentioned before any shape did, by the same numbers.
     pub(crate) computed: Vec<u32>,
 }
 

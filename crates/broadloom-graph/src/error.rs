@@ -128,7 +128,7 @@ struct Data {
     message: String,
     /// The offset in the message at which the sentence begins. The subject stands before it.
     sentence: usize,
-    /// The step that the message begins with, and where the sentence about it begins: for as long as nobody knows
+    /// The step that the message begins with, and where the sentence about it begins: until it is known
     /// whether that is the step that the error is about.
     subject: Option<(StepId, usize)>,
     /// A text with a mark under the place.

@@ -297,7 +297,7 @@ impl Fitting<'_> {
         let names: Vec<&str> = self.graph.symbols.iter().map(|data| &*data.name).collect();
         let known = names.iter().zip(&self.known).filter_map(|(name, number)| Some((*name, (*number)?)));
         let known: Vec<(&str, u64)> = known.collect();
-        let told = |name: &str| {
+        let is_reported = |name: &str| {
             let own = |misfit: &Misfit| matches!(misfit, Misfit::Range { name: own, .. } if own == name);
             self.misfits.iter().any(own)
         };
@@ -305,7 +305,7 @@ impl Fitting<'_> {
         for check in checks.into_iter().filter(|check| check.holds(&known) == Some(false)) {
             // A size out of its range breaks bounds that follow from the range: it has been
             // reported.
-            if check.is_bound() && check.names().any(told) {
+            if check.is_bound() && check.names().any(is_reported) {
                 continue;
             }
             let numbers: Vec<(String, u64)> = (known.iter())

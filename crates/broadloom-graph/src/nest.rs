@@ -215,16 +215,18 @@ pub(crate) fn loop_names(graph: &Graph, nest: &Projected) -> Vec<String> {
         Some(Step::Op { op: Op::Einsum { spec, .. }, .. }) => Some(graph.spec(*spec)),
         _ => None,
     };
-    let axes = spec.as_ref().map(|spec| &spec.spec.names.axes);
-    let named = |label: &Option<u32>| {
-        let (_, name) = label.zip(axes).and_then(|(label, axes)| axes.iter().nth(label as usize))?;
-        Some(name.text.to_string())
-    };
-    // Letters are taken in their order, but for the names of labels, also of later ones.
-    let labels: Vec<Option<String>> = nest.labels.iter().map(named).collect();
-    let taken: FxHashSet<String> = labels.iter().flatten().cloned().collect();
-    let mut letters = letters().filter(|letter| !taken.contains(letter));
-    labels.into_iter().map(|name| name.or_else(|| letters.next()).unwrap_or_default()).collect()
+    let mut names: Vec<String> = Vec::new();
+    // Letters are taken in their order, unless a label before has the name.
+    let (mut taken, mut letters) = (FxHashSet::default(), letters());
+    for label in &nest.labels {
+        let axes = spec.as_ref().map(|spec| &spec.spec.names.axes);
+        let named = label.zip(axes).and_then(|(label, axes)| axes.iter().nth(label as usize));
+        let name = named.map(|(_, name)| name.text.to_string());
+        let name = name.or_else(|| letters.find(|letter| !taken.contains(letter))).unwrap_or_default();
+        taken.insert(name.clone());
+        names.push(name);
+    }
+    names
 }
 
 /// The relations between axes of the operation, from its shape logic: the one list that sizes and loops

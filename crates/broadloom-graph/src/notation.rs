@@ -1,4 +1,4 @@
-//! Specs as operations take them: text that somebody wrote, or a tree that a program built.
+//! Specs as operations take them: text that is written by hand, or a tree that a program built.
 
 use std::sync::Arc;
 

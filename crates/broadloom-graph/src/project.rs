@@ -73,7 +73,7 @@ pub struct Projected {
 /// The space that a tensor's buffer has around its axes, for windows that reach beyond them.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Margins {
-    /// Before and after each axis, in memory order; empty if nobody reads the tensor.
+    /// Before and after each axis, in memory order; empty if nothing reads the tensor.
     pub axes: Vec<(u64, u64)>,
     /// The contents of the margins.
     pub fill: Fill,

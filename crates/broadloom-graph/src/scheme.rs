@@ -51,7 +51,7 @@ pub struct Scheme {
     pub conditions: Vec<String>,
     /// The greatest sizes that conditions allow, for whoever looks for what does not fit.
     pub most: Vec<u64>,
-    /// The numbers that conditions speak of.
+    /// The numbers that conditions mention.
     pub numbers: Vec<u64>,
     /// The variables in shapes.
     variables: FxHashMap<Symbol, Variable>,

@@ -1,5 +1,5 @@
 //! Sizes that nothing determines: of parameters, of labels of specs that only a guess decided, and
-//! of reshapes into a shape that nobody asked for.
+//! of reshapes into a shape that is not stated.
 //!
 //! The solver finds *a* solution; a program means *the* one. Where closing had to take the least
 //! size that fits, the program is not finished, and [`Graph::undetermined`] reports the place.

@@ -155,12 +155,12 @@ fn why_named(graph: &mut Graph, goal: TensorRow, axis: usize, asked: &Asked) -> 
     let sizes = symbols::some_sizes(graph).ok()?;
     let sizes: Vec<(&str, u64)> = graph.dims().zip(sizes).collect();
     let mut numbered = graph.with_sizes(&sizes).ok()?;
-    let told = numbered.why(goal.0, goal.1, axis).ok()?;
+    let explained = numbered.why(goal.0, goal.1, axis).ok()?;
     let declared = |part: MessageLine| match part.step.map(|step| &numbered.steps[step.index()]) {
         Some(Step::Size(at, _)) => declared_size(graph, *at),
         _ => part,
     };
-    let mut parts: Vec<MessageLine> = told.parts.into_iter().map(declared).collect();
+    let mut parts: Vec<MessageLine> = explained.parts.into_iter().map(declared).collect();
     if parts.len() == 1 {
         // The name is in the row of a declaration.
         parts.append(&mut own_size(graph, goal, axis, asked));
@@ -238,7 +238,7 @@ fn chain_lines(graph: &Graph, chain: &[Derived], goal: TensorRow) -> Vec<Message
     // The rows that have the axis which the last link reached, and that link.
     let mut reached: Vec<TensorRow> = Vec::new();
     let mut before: Option<&Derived> = None;
-    let mut told: FxHashSet<ConstraintId> = FxHashSet::default();
+    let mut explained: FxHashSet<ConstraintId> = FxHashSet::default();
     for link in chain {
         let Cause::Constraint(id) = link.cause else {
             let owner = chosen_for(graph, link).into_iter();
@@ -258,7 +258,7 @@ fn chain_lines(graph: &Graph, chain: &[Derived], goal: TensorRow) -> Vec<Message
             let next: Vec<TensorRow> = rows.iter().copied().filter(|row| has(graph, *row, from)).collect();
             parts.extend(bridge(graph, &reached, &next));
         }
-        if told.insert(id) {
+        if explained.insert(id) {
             add_link(graph, &mut parts, id);
         }
         reached = rows.into_iter().filter(|row| has(graph, *row, link)).collect();

@@ -1,5 +1,5 @@
 //! Prints the words of programs with the classes that the lexer gives them, one on a line: file, line, first column, column
-//! after the last, class. Columns count units of UTF-16 from 1. Grammars of editors are held against it.
+//! after the last, class. Columns count units of UTF-16 from 1. Grammars of editors are compared with it.
 
 use std::io::{self, Write};
 

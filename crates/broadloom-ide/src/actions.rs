@@ -25,7 +25,7 @@ pub struct Action {
     pub disabled: Option<String>,
 }
 
-/// The most changes other than fixes that are offered at once: nobody reads through more.
+/// The most changes other than fixes that are offered at once: a longer list is not read.
 const MOST: usize = 20;
 
 /// The kinds of actions.

@@ -67,7 +67,7 @@ pub struct Explanation {
 }
 
 impl Explanation {
-    /// The steps and the conclusion, told along the lines of the program.
+    /// The steps and the conclusion, along the lines of the program.
     pub fn render(&self, analysis: &Analysis, columns: usize, color: bool) -> String {
         let steps =
             self.steps.iter().map(|step| StoryLine { text: &step.text, span: step.span, answer: false });

@@ -1,4 +1,4 @@
-//! What does a module promise? The signatures of its functions, as a text that can be kept beside it.
+//! The interface of a module: the signatures of its functions, as a text that can be kept beside it.
 //!
 //! The text has a line with its version, one with a fingerprint of what it was made from, and then the signatures as people read them.
 //! Kept in a repository, it shows a change of shapes as a change of a file: [`Interface::changes`] says what became of each function.

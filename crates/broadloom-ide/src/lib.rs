@@ -8,7 +8,7 @@
 //! | What is the shape of everything, and is anything wrong? | [`check()`] |
 //! | Is anything wrong? | [`diagnostics()`] |
 //! | What is known after this line of an unfinished program? | [`shapes()`] |
-//! | Which shapes does nobody write? | [`hints()`] |
+//! | Which shapes are inferred, not written? | [`hints()`] |
 //! | What is this? | [`hover()`] |
 //! | Where is this name bound? | [`definition()`] |
 //! | Where is it used, and what if it had another name? | [`references()`], [`rename()`] |
@@ -23,9 +23,9 @@
 //! | How is it divided over devices, and what do they send each other? | [`meshed()`] |
 //! | Do these arrays fit it? | [`verify()`] |
 //! | What does it look like? | [`graph()`] |
-//! | What is worth a look? | [`lint()`] |
+//! | What may not be what was meant? | [`lint()`] |
 //! | How should it be laid out? | [`format()`], [`format_edits()`], [`format_range()`] |
-//! | What does a module promise to its users? | [`Interface`] |
+//! | Which signatures does a module have for its users? | [`Interface`] |
 //! | How do other programs read it? | [`whole()`] |
 //! | Which sizes have names? | [`dims()`] |
 //!

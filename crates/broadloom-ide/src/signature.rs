@@ -14,7 +14,7 @@ pub struct Signed {
     pub answer: Signatures,
     /// The mistakes in the program, in bodies of functions, or in the question.
     pub diagnostics: Vec<Diagnostic>,
-    /// The texts that diagnostics and places speak of.
+    /// The texts that diagnostics and places refer to.
     pub sources: Sources,
     /// The fingerprint of the text and of all texts that it imports.
     pub fingerprint: String,

@@ -129,7 +129,7 @@ impl Editing {
         self.kept.as_ref().map_or(0, Checkpoint::scopes)
     }
 
-    /// Prepares for the next edit, while nobody waits. Returns false if there is nothing to prepare.
+    /// Prepares for the next edit, while no answer is awaited. Returns false if there is nothing to prepare.
     pub fn prepare(&mut self) -> bool {
         self.kept.as_mut().is_some_and(Checkpoint::prepare)
     }

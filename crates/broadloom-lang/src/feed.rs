@@ -9,7 +9,7 @@ use crate::program::Origins;
 use crate::progress::Progress;
 use crate::stream::{Batches, HAS_STREAMS, Stream};
 
-/// The batches that are read before somebody asks for them.
+/// The number of batches that are read ahead.
 #[cfg(not(target_family = "wasm"))]
 const AHEAD: usize = 2;
 
@@ -18,7 +18,7 @@ const AHEAD: usize = 2;
 pub(crate) struct Feeds {
     feeds: Vec<Feed>,
     /// True once their notices have been passed on.
-    pub told: bool,
+    pub announced: bool,
 }
 
 /// The progress of a stream.
@@ -33,7 +33,7 @@ struct Feed {
 
 impl Feeds {
     pub fn of(plan: &Plan) -> Feeds {
-        Feeds { feeds: plan.streams.iter().map(|_| Feed::default()).collect(), told: false }
+        Feeds { feeds: plan.streams.iter().map(|_| Feed::default()).collect(), announced: false }
     }
 
     /// Goes to the batch that a run at a place would have come to.
@@ -130,7 +130,7 @@ struct Reader {
 enum Reading {
     /// Batches that are read on demand.
     Here(Box<Batches>),
-    /// In a thread, which ends when nobody listens any more.
+    /// In a thread, which ends when its batches are not taken any more.
     #[cfg(not(target_family = "wasm"))]
     Ahead(std::sync::mpsc::Receiver<Result<Vec<Array>, String>>),
 }

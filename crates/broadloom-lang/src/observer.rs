@@ -48,7 +48,7 @@ impl Observer for Vec<String> {
 }
 
 /// Passes on the notices of a session that are new.
-pub(crate) fn notice(session: &Session, told: &mut usize, observer: &mut dyn Observer) {
-    session.notices().iter().skip(*told).for_each(|notice| observer.notice(notice));
-    *told = session.notices().len();
+pub(crate) fn notice(session: &Session, passed_on: &mut usize, observer: &mut dyn Observer) {
+    session.notices().iter().skip(*passed_on).for_each(|notice| observer.notice(notice));
+    *passed_on = session.notices().len();
 }

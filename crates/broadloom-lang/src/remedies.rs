@@ -139,7 +139,7 @@ struct Trials<'o> {
 }
 
 impl Trials<'_> {
-    /// The advice of an attempt, with the changes that it speaks of.
+    /// The advice of an attempt, with the changes that it proposes.
     fn of(&mut self, program: &Program, place: Span, attempt: &Attempt) -> Option<(String, Vec<Change>)> {
         let mut fitting = Vec::new();
         for change in &attempt.changes {

@@ -174,7 +174,7 @@ impl Ready {
     /// Goes on with a run that an observer has stopped, from the place where it ended. Meanwhile tensors may have been
     /// [computed](Ready::compute) from other arrays, if those of the run are [given](Ready::give) again.
     pub fn go_on(&mut self, way: &RunControl, observer: &mut dyn Observer) -> Ended {
-        if HAS_STREAMS && !std::mem::replace(&mut self.feeds.told, true) {
+        if HAS_STREAMS && !std::mem::replace(&mut self.feeds.announced, true) {
             let notices = self.plan.streams.iter().flat_map(Stream::notices);
             notices.for_each(|notice| observer.notice(&notice));
         }

@@ -70,7 +70,7 @@ pub struct Scheme {
     pub conditions: Vec<String>,
     /// The greatest sizes that conditions allow.
     pub most: Vec<u64>,
-    /// The numbers that conditions speak of.
+    /// The numbers that conditions mention.
     pub numbers: Vec<u64>,
 }
 

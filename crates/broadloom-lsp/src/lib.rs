@@ -31,7 +31,7 @@ pub use server::{Ended, serve};
 pub fn stdio() -> std::io::Result<Ended> {
     let (connection, threads) = lsp_server::Connection::stdio();
     let ended = serve(&connection);
-    // The threads end when nobody holds the other ends of their channels.
+    // The threads end when the other ends of their channels are dropped.
     drop(connection);
     threads.join().map(|()| ended)
 }

@@ -32,7 +32,7 @@ pub enum CollectiveKind {
     AllGather,
 }
 
-/// The collectives of a routine, given the division of each tensor. Nests whose results nobody reads need none.
+/// The collectives of a routine, given the division of each tensor. Nests whose results are never read need none.
 pub fn collectives(routine: &Routine<'_>, mesh: &Mesh, divisions: &[Division]) -> Vec<Collective> {
     let all = accesses(routine.program);
     let live = live(routine, &all);

@@ -21,7 +21,7 @@ pub(crate) struct Arena {
     /// The size of the arena.
     pub bytes: u64,
     /// For each nest, the buffers that are first mentioned there.
-    pub born: Vec<Vec<BufferId>>,
+    pub first_used: Vec<Vec<BufferId>>,
 }
 
 /// The nests that need a buffer.
@@ -81,9 +81,9 @@ pub(crate) fn needs(program: &Program, nests: &[Flat], except: &FxHashSet<Buffer
 /// Places buffers of known sizes.
 pub(crate) fn pack(needs: &[Need], bytes: impl Fn(BufferId) -> u64) -> Arena {
     let nests = needs.iter().map(|need| need.last + 1).max().unwrap_or(0);
-    let mut arena = Arena { born: vec![Vec::new(); nests], ..Arena::default() };
+    let mut arena = Arena { first_used: vec![Vec::new(); nests], ..Arena::default() };
     for need in needs {
-        arena.born[need.first].push(need.buffer);
+        arena.first_used[need.first].push(need.buffer);
     }
     let mut needs: Vec<(u64, &Need)> = needs.iter().map(|need| (bytes(need.buffer), need)).collect();
     needs.sort_by_key(|(bytes, need)| (std::cmp::Reverse(*bytes), need.first));

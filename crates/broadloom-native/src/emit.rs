@@ -86,7 +86,7 @@ pub(crate) fn file(
     for (number, (nest, planned)) in flat.nests.iter().zip(nests).enumerate() {
         writer.open_repeats(number);
         let _ = write!(writer.run, "\n{}", comment(&nest.comment, "    "));
-        for buffer in arena.born.get(number).into_iter().flatten() {
+        for buffer in arena.first_used.get(number).into_iter().flatten() {
             let shape = program.buffer(*buffer);
             if shape.has_margins() {
                 let call = print::margins(program, *buffer, shape.fill, &writer.buffers[buffer]);

@@ -1,7 +1,7 @@
 //! The options that C is compiled with.
 
 /// Options of the compiler. Everything is computed as it is written, except that exception flags
-/// are not kept, because nobody reads them. Loops whose sums may be reordered are marked in the
+/// are not kept, because they are never read. Loops whose sums may be reordered are marked in the
 /// source.
 pub(crate) const OPTIONS: [&str; 11] = [
     "-O3",

@@ -6,7 +6,7 @@
 //! - [`program`]: questions about the text of a program.
 //! - [`running`]: a program with its numbers; `observer` watches it run. [`stablehlo`]: its routines as modules for XLA.
 //! - [`graph`], [`graph_session`]: graphs that are built in Python, and their numbers; [`matrices`]: linear algebra in them.
-//! - [`spec`]: specs on arrays of any library; [`shaped`]: functions whose arrays are held against annotations.
+//! - [`spec`]: specs on arrays of any library; [`shaped`]: functions whose arrays are compared with annotations.
 //! - [`differentiated`]: a program as a function with gradients, for PyTorch.
 //! - [`arrays`]: NumPy arrays, lent to a session and taken out of it.
 //! - [`command`]: the command `broadloom`.

@@ -1,7 +1,7 @@
-//! Checked functions: arrays held against the shapes in the annotations of a function.
+//! Checked functions: arrays compared with the shapes in the annotations of a function.
 //!
 //! Python reads the annotations once, at the first call, and makes a [`Checker`]. A plain function is called by
-//! [`Checker::call`], which holds its arguments before it and its result after it against the annotations. What gives its results
+//! [`Checker::call`], which compares its arguments before it and its result after it with the annotations. What gives its results
 //! later (a generator, a coroutine) gets a [`CheckedCall`], which knows the sizes that were found until then. Only a misfit goes
 //! back to Python, which words it.
 
@@ -25,7 +25,7 @@ use std::sync::atomic::AtomicUsize;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use want::{Failure, Reason, Slot, Want};
 
-/// The annotations of one function, ready to be held against arguments.
+/// The annotations of one function, ready to be compared with arguments.
 #[pyclass(frozen, module = "broadloom._broadloom")]
 pub struct Checker {
     names: ShapeNames,
@@ -92,7 +92,7 @@ impl Checker {
         Ok(Checker { names: builder.names, slots: builder.slots, parameters: made, result, taken, report })
     }
 
-    /// Holds arguments against the annotations.
+    /// Compares arguments with the annotations.
     fn check<'py>(
         slf: &Bound<'py, Self>,
         args: &Bound<'py, PyTuple>,
@@ -107,7 +107,7 @@ impl Checker {
         })
     }
 
-    /// Calls a function: its arguments and its result are held against the annotations.
+    /// Calls a function: its arguments and its result are compared with the annotations.
     fn call<'py>(
         slf: &Bound<'py, Self>,
         function: &Bound<'py, PyAny>,
@@ -127,7 +127,7 @@ impl Checker {
 
 #[pymethods]
 impl CheckedCall {
-    /// Holds the result against its annotation, and returns it.
+    /// Compares the result with its annotation, and returns it.
     fn result<'py>(&self, value: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let py = value.py();
         self.checker.get().result(&value, &mut self.found(), self.args.bind(py), self.kwargs.bind(py))?;
@@ -156,7 +156,7 @@ impl Checker {
         Ok(found)
     }
 
-    /// Holds a result against its annotation.
+    /// Compares a result with its annotation.
     fn result(
         &self,
         value: &Bound<'_, PyAny>,

@@ -29,8 +29,8 @@ pub(crate) struct Sizes {
 /// The source of the number of a named size.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum By {
-    /// Undecided: the number is a placeholder.
-    Nobody,
+    /// Nothing yet: the number is a placeholder.
+    Undecided,
     /// The program, or its sample.
     Program,
     /// [`Session::set_sizes`].
@@ -42,7 +42,7 @@ pub(crate) enum By {
 impl Sizes {
     pub fn new(graph: &mut Graph, inferred: &Inferred) -> Result<Sizes, Error> {
         let checks = graph.runtime_checks()?.into();
-        let decided = |sample: bool| if sample { By::Program } else { By::Nobody };
+        let decided = |sample: bool| if sample { By::Program } else { By::Undecided };
         let SomeSizes { numbers: now, same } = lowering::some_sizes(graph)?;
         let known = |at: usize| graph.symbol_now(at).number;
         let by = graph.symbols().iter().enumerate();
@@ -62,7 +62,7 @@ impl Sizes {
             let kept = match self.by[at] {
                 By::Caller => true,
                 By::Data(tensor) => graph.known(tensor).is_ok(),
-                By::Nobody | By::Program => false,
+                By::Undecided | By::Program => false,
             };
             if let Some(to) = changed.names.iter().position(|known| known == name)
                 && kept
@@ -225,8 +225,8 @@ impl Sizes {
 
     /// The first undecided size that something depends on.
     pub fn undecided(&self) -> Option<&str> {
-        let nobody = |symbol: &&Symbol| self.by[symbol.0 as usize] == By::Nobody;
-        self.open.iter().find(nobody).map(|symbol| &*self.names[symbol.0 as usize])
+        let is_undecided = |symbol: &&Symbol| self.by[symbol.0 as usize] == By::Undecided;
+        self.open.iter().find(is_undecided).map(|symbol| &*self.names[symbol.0 as usize])
     }
 
     /// The first check of the program that does not hold at some sizes.

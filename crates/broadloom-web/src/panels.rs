@@ -65,9 +65,9 @@ pub(crate) fn explanation_at(text: &str, at: u32) -> Result<Shown, String> {
 
 fn explained(analysis: &mut Analysis, name: &str) -> Result<Shown, String> {
     let answers = explain(analysis, name)?.explanations;
-    let told =
+    let as_text =
         |each: &Explanation| format!("{} {}\n{}", each.of, each.is, each.render(analysis, WIDTH, false));
-    Ok(Shown { text: answers.iter().map(told).collect::<Vec<_>>().join("\n") })
+    Ok(Shown { text: answers.iter().map(as_text).collect::<Vec<_>>().join("\n") })
 }
 
 /// The loop nests of the program's own operations, or its routines as they run.

@@ -8,7 +8,7 @@ use crate::framing::with_length;
 use crate::group::Group;
 use crate::python::python;
 
-/// The process, kept while somebody uses it.
+/// The process, kept while it is used.
 static SHARED: Mutex<Weak<Driver>> = Mutex::new(Weak::new());
 
 /// Running Python.

@@ -14,7 +14,7 @@ const ALL_WITHIN: Duration = Duration::from_secs(300);
 /// The time in which somebody who has connected has to say hello.
 const HELLO_WITHIN: Duration = Duration::from_secs(10);
 
-/// The words of a process that has come: equal versions of the program speak the same language.
+/// The words of a process that has come: equal versions of the program use the same protocol.
 fn hello(process: u32, count: u32) -> String {
     format!("broadloom {} process {process} of {count}", env!("CARGO_PKG_VERSION"))
 }

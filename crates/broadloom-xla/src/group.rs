@@ -227,7 +227,7 @@ impl Group {
 
 impl Drop for Group {
     fn drop(&mut self) {
-        // All are told before anybody is waited for: they end together.
+        // The message goes to all processes before the first one is awaited: they end together.
         if self.lost.is_none() && self.tell(b'Q', 0, &|_| Ok(())).is_ok() {
             let until = Instant::now() + FAREWELL;
             while self.members.iter().any(|member| !member.has_ended) {

@@ -1,7 +1,7 @@
 //! The types in which buffers are held.
 //!
 //! A sum of short floats is added up in a buffer of 32-bit floats and then rounded: `y.sum[i] += w[i, k] x[k]`, `y[i] = y.sum[i]`. If
-//! nobody else reads the buffer, the sum is made in the short type, as people write it by hand: XLA adds in 32 bits in any case, rounds
+//! nothing else reads the buffer, the sum is made in the short type, as in code written by hand: XLA adds in 32 bits in any case, rounds
 //! once, and half as much goes through memory.
 
 use broadloom_loops::{BufferId, Dtype, Program, Scalar, Statement, Storage};

@@ -132,7 +132,7 @@ impl Writer<'_> {
         Ok(Over { tensor, loops })
     }
 
-    /// A factor, summed over the loops that it has for itself and nobody wants.
+    /// A factor, summed over loops that neither another factor nor the result depends on.
     fn alone(&mut self, nest: &Nest<'_>, own: &Over, other: &Over, wanted: &[usize]) -> Over {
         let kept = |each: &usize| wanted.contains(each) || other.loops.contains(each);
         let loops: Vec<usize> = own.loops.iter().copied().filter(kept).collect();

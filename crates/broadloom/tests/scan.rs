@@ -176,7 +176,7 @@ fn numbers(body: Body, form: Form, settings: Settings) -> Result<Vec<f64>, Error
     Ok(found)
 }
 
-/// Holds the scan of a body, run in some way, against its turns written out.
+/// Compares the scan of a body, run in some way, with its turns written out.
 fn judge(body: Body, form: Form, way: &str, settings: Settings, expected: &[f64]) {
     let Body { seed, turns } = body;
     let way = format!("{way}, {form:?} of {turns} turns");

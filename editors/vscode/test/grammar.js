@@ -1,4 +1,4 @@
-// Holds the TextMate grammar against the lexer: standard input has the words of programs with their classes, as the example
+// Compares the TextMate grammar with the lexer: standard input has the words of programs with their classes, as the example
 // `classes` of broadloom-ide prints them, and every letter of each word must have a scope of that class.
 
 const fs = require("fs");

@@ -2,7 +2,7 @@
 //!
 //! A checkpoint of a large model is one file, or several with an index, `model.safetensors.index.json`, which says in which of
 //! them each array is. Only what is asked for is read, from its place in a file that stays open. A type of numbers that arrays
-//! do not have, such as floats of 8 bits, is no mistake until somebody asks for its array.
+//! do not have, such as floats of 8 bits, is no mistake until its array is read.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -149,7 +149,7 @@ impl OpenTensors {
         Ok(())
     }
 
-    /// Adds the arrays of all files that an index names, and holds them against what the index says.
+    /// Adds the arrays of all files that an index names, and compares them with what the index says.
     fn add_indexed(&mut self, path: &Path) -> Result<(), FileError> {
         let indexed = index_of(path).map_err(|error| error.in_file(path))?;
         let folder = path.parent().unwrap_or(Path::new(""));

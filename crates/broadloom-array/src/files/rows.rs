@@ -1,6 +1,6 @@
 //! Files of arrays whose rows are read when they are asked for, so that an array may be larger than the memory.
 //!
-//! A row is a part along the first axis. The headers of a file are read when it is opened, and then the rows that somebody asks
+//! A row is a part along the first axis. The headers of a file are read when it is opened, and then the rows that are asked
 //! for, from their places:
 //!
 //! | file | rows |
@@ -59,7 +59,7 @@ enum From {
         table: std::sync::Arc<Lines>,
         column: Option<usize>,
     },
-    /// In memory, once somebody has asked for a row.
+    /// In memory, once a row has been asked for.
     Member(Member, OnceLock<Array>),
     Turned(OnceLock<Array>),
 }

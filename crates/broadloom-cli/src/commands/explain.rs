@@ -10,7 +10,7 @@ use crate::json;
 use crate::output::{Output, Status};
 use crate::program::{ProgramArgs, status, unusable};
 
-/// Lines are cut to this width where nobody tells how wide they may be.
+/// Lines are cut to this width where the width of the terminal is not known.
 const WIDTH: usize = 100;
 
 /// The arguments of `explain`.
@@ -68,9 +68,9 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
     }
     output.stderr = args.program.render(analysis.sources(), analysis.diagnostics(), console.stderr());
     let look = console.stdout();
-    let told: Vec<String> =
+    let texts: Vec<String> =
         explained.explanations.iter().map(|answer| text_of(&analysis, answer, look)).collect();
-    output.stdout = told.join("\n");
+    output.stdout = texts.join("\n");
     if explained.left_out > 0 {
         let count = explained.left_out;
         let axes = if count == 1 { "1 more axis".to_string() } else { format!("{count} more axes") };
@@ -101,7 +101,7 @@ fn signed(args: &Args, text: &Text, console: &mut Console<'_>) -> Option<Output>
     Some(output)
 }
 
-/// An explanation, told along the lines of the program.
+/// An explanation along the lines of the program.
 pub fn text_of(analysis: &Analysis, answer: &Explanation, look: Look) -> String {
     let mut out = format!("{} {}\n", look.paint(Paint::Strong, &answer.of), answer.is);
     out.push_str(&answer.render(analysis, look.columns.unwrap_or(WIDTH), look.color));

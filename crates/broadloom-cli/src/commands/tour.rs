@@ -23,7 +23,7 @@ const NAME: &str = "xor.loom";
 /// The stops: the arguments of a command, with `-`
 /// for the program, and a sentence about its output.
 const STOPS: &[(&[&str], &str)] = &[
-    (&["check", "-"], "Every shape is inferred. Nobody wrote those of the weights"),
+    (&["check", "-"], "Every shape is inferred, also those of the weights"),
     (&["explain", "-", "linear.weight.input.0"], "Every size can say where it comes from"),
     (&["loops", "-", "y", "--forward"], "Loops follow from the same rules as shapes"),
     (&["run", "-"], "Gradients and updates become machine code"),

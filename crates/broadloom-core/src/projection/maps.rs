@@ -268,14 +268,14 @@ pub fn is_surjective<E: Into<Size> + Copy, S: Into<Size> + Copy>(
 /// 2j + k` with `j` below 3 and `k` below 2, say. This is the common case, decided without a
 /// search, and for all sizes.
 pub fn is_positional(map: &[Component], extents: &[Size]) -> bool {
-    let mut told: Vec<bool> = extents.iter().map(|extent| *extent == 1).collect();
+    let mut determined: Vec<bool> = extents.iter().map(|extent| *extent == 1).collect();
     for sum in map {
         let digits = sum.terms.iter().map(|(factor, index)| (*factor, extents[*index as usize]));
         if is_in_order(Size::ZERO, digits) {
-            sum.terms.iter().for_each(|(_, index)| told[*index as usize] = true);
+            sum.terms.iter().for_each(|(_, index)| determined[*index as usize] = true);
         }
     }
-    told.iter().all(|told| *told)
+    determined.iter().all(|determined| *determined)
 }
 
 /// Returns true if steps of some lengths, each taken fewer times than its extent, lead to a
@@ -340,7 +340,7 @@ struct Cluster {
 }
 
 /// The connected components of loops and axes: loops that no axis mentions first, then the others in the order of their last axes. Loops of
-/// one iteration matter to nobody.
+/// one iteration do not matter.
 fn clusters(map: &[Plain], extents: &[u64]) -> Vec<Cluster> {
     // Axes that mention the same loop belong together; the last of them stands for all.
     let mut last: Vec<usize> = (0..map.len()).collect();

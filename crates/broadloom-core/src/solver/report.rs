@@ -194,7 +194,7 @@ fn bind_rows(state: &State, names: &ClassNames, report: &mut Report) {
     let aliases = row_aliases(state);
     let first = |row: RowVar| aliases.get(&row).copied().unwrap_or(row);
     let nested = nested_rows(state, &first);
-    // An equation that is said twice is told once.
+    // An equation that is stated twice is reported once.
     let equation = |con: &RowCon| {
         let mut sides = [con.res, con.opnd].map(|term| {
             let literals = state.rows.literals(term).iter().map(|axis| canonical_dim(state, *axis));
@@ -208,7 +208,8 @@ fn bind_rows(state: &State, names: &ClassNames, report: &mut Report) {
         sides
     };
     let cons: Vec<RowCon> = state.rows.cons().collect();
-    let told: FxHashSet<_> = nested.values().map(|nested| equation(&cons[nested.con as usize])).collect();
+    let as_bindings: FxHashSet<_> =
+        nested.values().map(|nested| equation(&cons[nested.con as usize])).collect();
     let mut axes = 0;
     for row in state.rows.ids() {
         let mut shape = shape(state, Term { start: 0, lead: 0, trail: 0, hole: row }, names);
@@ -245,7 +246,7 @@ fn bind_rows(state: &State, names: &ClassNames, report: &mut Report) {
         if kind != Kind::Eq || done || axes > MOST_AXES {
             continue;
         }
-        if !told.contains(&equation(&con)) && !face_alike(state, res, opnd) {
+        if !as_bindings.contains(&equation(&con)) && !face_alike(state, res, opnd) {
             report.residual.push(Bound::RowEq(written(state, res, names), written(state, opnd, names)));
         }
     }
@@ -262,7 +263,7 @@ fn keep_ends(row: RowVar, ends: &RowShape, report: &mut Report) {
 /// one is nested in, or by its own ends.
 fn same_ends(state: &State, row: RowVar, other: RowVar, nested: Option<&Nested>, names: &ClassNames) -> bool {
     let slot = |row: RowVar, side: Side, at: u32| state.rows.slot(Slot::Edge { row, side, at }).term;
-    let told = |side: Side, at: u32| {
+    let reported = |side: Side, at: u32| {
         let literal = nested.and_then(|nested| {
             let own = if side == Side::Left { nested.lead } else { nested.trail };
             let inside = own + at < nested.outer.near(side);
@@ -273,7 +274,7 @@ fn same_ends(state: &State, row: RowVar, other: RowVar, nested: Option<&Nested>,
     let (front, back) = known(state, row, names);
     [(Side::Left, front), (Side::Right, back)].into_iter().all(|(side, len)| {
         (0..len as u32).all(|at| {
-            let (mine, theirs) = (slot(row, side, at), told(side, at));
+            let (mine, theirs) = (slot(row, side, at), reported(side, at));
             !tells(state, mine, names)
                 || (!theirs.is_none() && state.dims.resolve(mine) == state.dims.resolve(theirs))
         })
@@ -349,10 +350,10 @@ fn nested_rows(state: &State, first: &dyn Fn(RowVar) -> RowVar) -> FxHashMap<Row
             }
             let more = Nested { outer, lead: inner.lead, trail: inner.trail, con: at as u32 };
             let key = |nested: &Nested| {
-                let told = nested.outer.flanks() - nested.lead - nested.trail;
+                let left = nested.outer.flanks() - nested.lead - nested.trail;
                 let literals = state.rows.literals(nested.outer).iter();
                 let literals: Vec<[u64; 3]> = literals.map(|axis| canonical_dim(state, *axis)).collect();
-                (std::cmp::Reverse(told), nested.outer.lead - nested.lead, first(nested.outer.hole), literals)
+                (std::cmp::Reverse(left), nested.outer.lead - nested.lead, first(nested.outer.hole), literals)
             };
             let better = nested.get(&first(inner.hole)).is_none_or(|known| key(&more) < key(known));
             if better {

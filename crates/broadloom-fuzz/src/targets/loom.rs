@@ -90,8 +90,8 @@ fn within(sources: &Sources, diagnostics: &[Diagnostic]) {
 
 /// Carries out a command on a program. Returns its status and the length of its output.
 fn obey(command: &[&str], text: &str) -> (Status, usize) {
-    let (mut stdin, mut nobody) = (text.as_bytes(), Silent);
-    let mut console = Console::new(&mut stdin, &mut nobody);
+    let (mut stdin, mut silent) = (text.as_bytes(), Silent);
+    let mut console = Console::new(&mut stdin, &mut silent);
     let arguments = std::iter::once("broadloom").chain(command.iter().copied());
     let output = run(arguments, &mut console);
     let (stdout, stderr) = (&output.stdout, &output.stderr);

@@ -1,7 +1,7 @@
 //! The verdict of Lean's checker on a certificate for all sizes, known before it runs.
 //!
 //! The checker of `verification/lean/Ranges.lean` is right when it says yes, and may say no where yes would be right. This is the
-//! same procedure, so that nobody is given a certificate that is rejected. Nothing depends on it: Lean decides.
+//! same procedure, so that no certificate is written that would be rejected. Nothing depends on it: Lean decides.
 
 use broadloom_core::{Form, Need, Padding, Symbol};
 

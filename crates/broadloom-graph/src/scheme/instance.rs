@@ -170,7 +170,7 @@ impl Instance {
             if !self.choices.last.contains(&(tensor, kind)) && !self.is_label(fresh) {
                 return Tried::Stands(axes);
             }
-            // The author speaks of one axis of the row, the last one: there may be others before it.
+            // The author names one axis of the row, the last one: there may be others before it.
             let alone = std::mem::replace(&mut self.graph, before);
             if let Some(axes) = self.with_axes(tensor, kind, (0, 1), Some(fresh)) {
                 if !self.is_label(fresh) {

@@ -95,7 +95,7 @@ fn turns(program: &Program, wrong: &Diagnostic) -> Vec<Attempt> {
     calls.filter_map(attempt).collect()
 }
 
-/// A product whose left side is the parameter of a layer, which nobody can declare otherwise; and one that contracts nothing.
+/// A product whose left side is the parameter of a layer, which cannot be declared otherwise; and one that contracts nothing.
 fn transposed(program: &Program, place: Span) -> Option<Attempt> {
     let file = &program.file;
     let product = file.exprs.iter().find(|expr| expr.span == place)?;

@@ -1,7 +1,7 @@
 //! Weights from files of other programs: `load("model.safetensors", into = net, names = ["h.*.weight -> blocks.*.weight"])`.
 //!
 //! The statement says with which numbers parameters begin. While a program is built only its words are read ([`names`]). When all
-//! shapes are known, the headers of the files are held against them ([`resolve`]): which array is which parameter, and how its
+//! shapes are known, the headers of the files are compared with them ([`resolve`]): which array is which parameter, and how its
 //! axes are arranged ([`layout`]). The numbers themselves are read when a session is made.
 
 mod layout;

@@ -1,7 +1,7 @@
 //! Assigns the arrays of a file to parameters, by its header, when all shapes are known.
 //!
 //! Nothing is guessed: every parameter needs an array, by a line or by its own name; every line needs arrays; and arrays that
-//! nothing takes are told.
+//! nothing takes are reported.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ use crate::suggest;
 const OWN: &str = "broadloom.runs";
 
 impl Program {
-    /// Holds the files of weights against the parameters, and keeps where the numbers are.
+    /// Compares the files of weights with the parameters, and keeps where the numbers are.
     pub(crate) fn look_at_weights(&mut self, loads: Vec<Load>, outside: Option<&Path>) {
         let Some(shapes) = self.graph.final_shapes().ok().filter(|_| self.is_ok() && !loads.is_empty())
         else {
@@ -41,15 +41,15 @@ impl Program {
                 file: &file,
                 shapes: &shapes,
                 found: Vec::new(),
-                told: Vec::new(),
+                reported: Vec::new(),
                 unused: None,
                 used: FxHashSet::default(),
             };
             matching.all();
-            let Matching { found, told, unused, .. } = matching;
+            let Matching { found, reported, unused, .. } = matching;
             self.weights.placed.extend(found);
             self.weights.unused.extend(unused);
-            self.diagnostics.extend(told);
+            self.diagnostics.extend(reported);
         }
     }
 
@@ -89,7 +89,7 @@ struct Matching<'m> {
     file: &'m Arc<OpenTensors>,
     shapes: &'m Shapes,
     found: Vec<Placed>,
-    told: Vec<Diagnostic>,
+    reported: Vec<Diagnostic>,
     unused: Option<Diagnostic>,
     /// The arrays that are taken, or left out on purpose.
     used: FxHashSet<String>,
@@ -101,22 +101,22 @@ impl Matching<'_> {
             let (span, written) = &self.load.into;
             let message = format!("`{written}` has no parameters to load weights into");
             let help = "parameters are made when a function is applied for the first time";
-            return self.told.push(Diagnostic::error(codes::FILE, message, *span, "").with_help(help));
+            return self.reported.push(Diagnostic::error(codes::FILE, message, *span, "").with_help(help));
         }
         for (line, text, span) in &self.load.lines {
             self.line(line, text, *span);
         }
         self.own_names();
         // What is missing may follow from a line with a mistake.
-        if self.told.is_empty() {
+        if self.reported.is_empty() {
             self.missing();
         }
-        if self.told.is_empty() {
+        if self.reported.is_empty() {
             self.unused();
         }
     }
 
-    /// Finds the arrays of a line. Of several mistakes of one kind the first is told.
+    /// Finds the arrays of a line. Of several mistakes of one kind the first is reported.
     fn line(&mut self, line: &Line, text: &str, span: Span) {
         let file = self.file.clone();
         let matching =
@@ -130,7 +130,7 @@ impl Matching<'_> {
             }
             let placed = self.array(name, array, &line.targets(&texts), line.by.as_deref(), span);
             if let Err(wrong) = placed {
-                self.told.push(*wrong);
+                self.reported.push(*wrong);
                 return;
             }
         }
@@ -146,7 +146,7 @@ impl Matching<'_> {
             let is_written = self.program.sources.slice(span).trim_matches('"') == text;
             let label = if is_written { String::new() } else { format!("in `{text}`") };
             let wrong = Diagnostic::error(codes::FILE, message, span, label);
-            self.told.push(wrong.with_help(help));
+            self.reported.push(wrong.with_help(help));
         }
     }
 
@@ -211,7 +211,7 @@ impl Matching<'_> {
             if self.used.insert(name.to_string())
                 && let Err(wrong) = self.array(name, array, std::slice::from_ref(own), None, self.load.span)
             {
-                self.told.push(*wrong);
+                self.reported.push(*wrong);
                 return;
             }
         }
@@ -233,7 +233,7 @@ impl Matching<'_> {
         if let Some(place) = place.filter(|place| place != span) {
             wrong = wrong.with_label(place, format!("`{first}` is made here"));
         }
-        self.told.push(wrong.with_help(help));
+        self.reported.push(wrong.with_help(help));
     }
 
     /// Advice for a parameter without an array. Of those that are left, one with as many elements may be

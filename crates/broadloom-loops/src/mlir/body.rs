@@ -399,7 +399,7 @@ impl<'a> Body<'a> {
 
     pub(super) fn symbol(&self, symbol: u32) -> Result<Symbol, String> {
         let found = self.symbols.get(symbol as usize).cloned();
-        found.ok_or_else(|| "it uses a number that nobody supplies".into())
+        found.ok_or_else(|| "it uses a number that nothing supplies".into())
     }
 }
 

@@ -33,7 +33,7 @@ impl Writer<'_> {
         let reads = self.reads(store)?;
         let mut operands = self.operands(store.loops, &reads.given)?;
         if view.reaches_beyond() && self.margins[id.index()].is_none() {
-            // Nobody reads what is written there.
+            // What is written there is never read.
             self.margins[id.index()] = Some(0.0);
         }
         let whole = self.value(id);

@@ -1,9 +1,9 @@
-//! Dead code: results that nobody reads are not computed.
+//! Dead code: results that are never read are not computed.
 //!
 //! Going backwards through the program, a buffer is *live* where its contents may still be read: at
 //! the end, if it is kept. The inside and the margins are tracked separately. A nest all of whose
 //! stores go to dead places is dropped, unless it checks an index. In a nest that stays, stores
-//! into buffers that nobody reads are dropped. The margins of a local buffer are live at the end if
+//! into buffers that are never read are dropped. The margins of a local buffer are live at the end if
 //! any nest reads them, because they hold from run to run.
 
 use super::access::{Perfect, Scope, each_in_scope, is_inside, is_onto};
@@ -137,7 +137,7 @@ fn nest_writes_more(body: &[Statement], buffer: BufferId) -> bool {
     writes > 1
 }
 
-/// Drops locals that nobody reads.
+/// Drops locals that are never read.
 fn dead_locals(body: &mut Vec<Statement>) -> usize {
     let mut changes = 0;
     loop {

@@ -29,7 +29,7 @@ use crate::scalar::Scalar;
 pub fn first_write(program: &mut Program) -> usize {
     split_fills(program);
     let rounding = Rounding::of(program);
-    // For each buffer, the nest that filled it, as long as nobody has touched it since.
+    // For each buffer, the nest that filled it, as long as no nest has touched it since.
     let mut filled: Vec<Option<(usize, f64)>> = vec![None; program.buffers.len()];
     let (mut changes, mut dropped) = (0, Vec::new());
     for at in 0..program.nests.len() {

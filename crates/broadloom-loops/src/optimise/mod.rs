@@ -52,7 +52,7 @@ pub struct PassOptions {
     pub products: bool,
     /// Fill and accumulate become one store; reductions are summed up in locals.
     pub first_write: bool,
-    /// Results that nobody reads are not computed.
+    /// Results that are never read are not computed.
     pub dead: bool,
     /// Nests that compute the same values are merged.
     pub duplicates: bool,

@@ -137,7 +137,7 @@ impl Product {
         of(true) & (of(false) | self.result)
     }
 
-    /// The cost of what is left of one factor: loops that nobody else depends on are summed up first.
+    /// The cost of what is left of one factor: loops on which no other factor depends are summed first.
     fn alone(&self, at: usize) -> f64 {
         let loops = self.factors[at].1;
         if self.left(1 << at) == loops { 0.0 } else { weight(true, loops, 0) * self.points(loops) }

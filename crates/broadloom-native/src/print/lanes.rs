@@ -12,7 +12,7 @@ use crate::types::Real;
 /// The number of partial results that a reduction without a vector instruction of its own keeps.
 pub(super) const LANES: i64 = 64;
 /// The number of iterations that go side by side.
-const ABREAST: u64 = 256;
+const SIDE_BY_SIDE: u64 = 256;
 
 impl Printer<'_> {
     /// A loop of which many iterations go through its body side by side.
@@ -23,10 +23,11 @@ impl Printer<'_> {
         (begin, end): (&str, &str),
         depth: usize,
     ) {
-        let header = format!("for (int64_t group = {begin}; group < {end}; group += {ABREAST}) {{");
+        let header = format!("for (int64_t group = {begin}; group < {end}; group += {SIDE_BY_SIDE}) {{");
         self.line(depth, &header);
-        let lanes =
-            format!("const int lanes = {end} - group < {ABREAST} ? (int)({end} - group) : {ABREAST};");
+        let lanes = format!(
+            "const int lanes = {end} - group < {SIDE_BY_SIDE} ? (int)({end} - group) : {SIDE_BY_SIDE};"
+        );
         self.line(depth + 1, &lanes);
         self.lane_block(&each.body, name, depth + 1);
         self.line(depth, "}");
@@ -54,7 +55,7 @@ impl Printer<'_> {
                     let real = self.locals.get(local).copied().unwrap_or(Real::F32);
                     let array = format!("t{}", self.declared);
                     self.declared += 1;
-                    self.line(depth, &format!("{} {array}[{ABREAST}];", real.name()));
+                    self.line(depth, &format!("{} {array}[{SIDE_BY_SIDE}];", real.name()));
                     self.local_names.insert(*local, format!("{array}[lane]"));
                     *step = FlatStatement::Update { local: *local, accumulate: None, value: value.clone() };
                 }

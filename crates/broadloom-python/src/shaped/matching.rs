@@ -1,4 +1,4 @@
-//! Holding the shapes of arrays against patterns: sizes and rows are found at their first place, and compared at all others.
+//! Comparing the shapes of arrays with patterns: sizes and rows are found at their first place, and compared at all others.
 //!
 //! An array with two rows of unknown length, or a size with two unknown names, waits until the other arguments were seen.
 //! What is still open then is no mistake: an annotation may leave it open.
@@ -73,7 +73,7 @@ impl MatchedSizes {
         self.rows[row].as_ref().map(|(axes, _)| axes.as_slice())
     }
 
-    /// Holds a shape against a pattern.
+    /// Compares a shape with a pattern.
     pub fn fit(&mut self, pattern: &Pattern, shape: &[i64], slot: usize) -> Result<Outcome, Misfit> {
         let spare = match shape.len().checked_sub(pattern.fixed) {
             Some(spare) => spare,
@@ -188,7 +188,7 @@ impl MatchedSizes {
         }
     }
 
-    /// Holds a size against arithmetic; false if too little is known.
+    /// Compares a size with arithmetic; false if too little is known.
     fn expr(
         &mut self,
         expr: &SizeExpr,

@@ -16,7 +16,7 @@ pub struct ShapeNames {
     pub ranges: Vec<(usize, i64, i64)>,
 }
 
-/// A shape that arrays are held against.
+/// A shape that arrays are compared with.
 #[derive(Debug)]
 pub struct Pattern {
     /// Axes and rows in the order of memory: batch, output, input.

@@ -66,7 +66,7 @@ pub enum Reason {
 type Checked = Result<(), Box<Failure>>;
 
 impl Want {
-    /// Holds a value against the annotation.
+    /// Compares a value with the annotation.
     pub fn check(&self, slots: &[Slot], value: &Bound<'_, PyAny>, found: &mut MatchedSizes) -> Checked {
         match self {
             Want::Array(slot) => check_array(slots, *slot, value, found),

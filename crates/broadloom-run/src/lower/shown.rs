@@ -31,7 +31,7 @@ use crate::sizes::Sizes;
 /// let y = g.compose(w, x)?;
 /// g.name(y, "y");
 /// let shown = broadloom::show_backward(&mut g, &[y])?;
-/// // The data has no gradient: nobody asked for it.
+/// // The data has no gradient: none was asked for.
 /// assert_eq!(shown[0], ["\
 /// for j in 0..2
 ///   for k in 0..3

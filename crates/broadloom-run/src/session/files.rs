@@ -97,7 +97,7 @@ impl Session {
         }
     }
 
-    /// Refuses a file that lacks parameters; notes what else it lacks, and what it has that nobody asks for.
+    /// Refuses a file that lacks parameters; notes what else it lacks, and what it has and the program does not need.
     fn check_loaded(&mut self, path: &Path, file: &Tensors, missing: &[Tensor]) -> Result<(), Error> {
         let known = lasting(&self.graph).into_iter().chain(assigned(&self.graph));
         let known: Vec<String> = known.map(|tensor| self.graph.short_name(tensor)).collect();

@@ -1,7 +1,7 @@
 """Makes the golden values beside this file: small inputs, their outputs and gradients, one `.npz` per case.
 
 Only NumPy is needed, and nothing here knows Broadloom. Every operation is written from its textbook definition, in
-formulas or in plain loops; every gradient is written by hand and then held against central finite differences of the
+formulas or in plain loops; every gradient is written by hand and then compared with central finite differences of the
 forward function, element by element. The script fails, and writes nothing, if any of them disagree.
 
     python make.py            writes the files

@@ -1,4 +1,4 @@
-//! `broadloom emit --interface`: the signatures of a module's functions, written, or held against what was written.
+//! `broadloom emit --interface`: the signatures of a module's functions, written, or compared with what was written.
 
 use std::path::Path;
 

@@ -98,7 +98,7 @@ fn pass_answers(state: &State, answered: &mut IdVec<RowVar, bool>) -> bool {
             if kind == Kind::Eq {
                 pass(opnd, res);
             } else if opnd.hole == RowVar::NIL && res.hole != RowVar::NIL {
-                // Somebody wrote down that there need be no axes.
+                // It is stated that there need be no axes.
                 more |= !std::mem::replace(&mut answered[res.hole], true);
             }
         }

@@ -29,7 +29,7 @@ fn close_leaf_ranks(state: &mut State) -> Outcome {
 }
 
 /// Leaves that refine a filler and have axes are as long as they get, if that can be: the filler takes theirs, and adds
-/// none. One without axes has been told nothing yet, and the filler may still tell it.
+/// none. A row without axes is not constrained yet, and the filler may still constrain it.
 fn settle_above_fillers(state: &mut State) {
     let rows = above_fillers(state);
     if rows.is_empty() {

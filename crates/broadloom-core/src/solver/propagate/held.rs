@@ -3,7 +3,7 @@
 //! One by one, each constraint moves ranks at once, so that everything is known at any time. A chain of rows, each one
 //! longer than the next, then raises all earlier rows with every line: quadratic work, and a cycle is noticed at
 //! its last line only. Constraints that are all there before anybody asks are better looked at together: the
-//! ranks of all rows are found in one pass ([`Ranks::settle`](crate::solver::stores::ranks::Ranks::settle)), before any axes are spoken of.
+//! ranks of all rows are found in one pass ([`Ranks::settle`](crate::solver::stores::ranks::Ranks::settle)), before any axes are mentioned.
 
 use crate::ids::RowConId;
 use crate::solver::propagate::align::{bind_middle, rank_facts};

@@ -226,7 +226,7 @@ fn isolate(state: &State, search: &mut Search, mut blamed: Vec<ConstraintId>) ->
 }
 
 /// Decides every open rank and marker: the policy's first choices if they do, else by search. On
-/// success the decisions stay; a caller that wants them undone holds a mark.
+/// success the decisions stay; a caller that will undo them holds a mark.
 pub(crate) fn settle_choices(
     state: &mut State,
     search: &mut Search,

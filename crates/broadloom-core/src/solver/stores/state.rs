@@ -95,7 +95,7 @@ pub(crate) struct State {
     /// Closed terms whose marker is not at the left edge; without any, markers need no thought.
     pub declared_markers: bool,
     pub budget: Budget,
-    /// Axes laid out or spoken of, against the budget.
+    /// Axes laid out or mentioned, against the budget.
     pub axes_spent: u64,
     pub steps: u64,
     pub branches: u64,

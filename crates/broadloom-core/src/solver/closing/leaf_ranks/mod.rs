@@ -7,10 +7,10 @@
 //! with. An open leaf has a *reach*, too: how far its own axes go from the back, without those that a term has before
 //! it. The ranks are the greatest that satisfy two rules:
 //!
-//! 1. *Nobody stands out.* In every row, an open leaf is not longer, and does not reach further, than some other source
+//! 1. *No leaf stands out.* In every row, an open leaf is not longer, and does not reach further, than some other source
 //!    is long, unless none of the others comes up to the leaf at all: those that end where the leaf begins have nothing
 //!    to say about it.
-//! 2. *Nobody floats.* Every axis of an open leaf can be traced back, from one source to another of the
+//! 2. *No leaf floats.* Every axis of an open leaf can be traced back, from one source to another of the
 //!    same row and so on, to one that is known.
 //!
 //! Given who has something to say, both rules survive unions, so there are greatest ranks. They are found
@@ -28,8 +28,8 @@
 //! | `mod` | what the constraints say about lengths, and the ranks that come of it |
 //! | `groups` | rows that equalities tie |
 //! | `sources` | what is known of the axes of a row |
-//! | `settle` | who stands out |
-//! | `anchor` | who floats |
+//! | `settle` | leaves that stand out |
+//! | `anchor` | leaves that float |
 
 mod anchor;
 mod groups;

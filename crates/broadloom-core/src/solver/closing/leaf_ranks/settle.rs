@@ -233,8 +233,8 @@ impl Search<'_> {
         }
     }
 
-    /// The leaf that stands out in a group. Results that equalities tie are looked at one by one: what one of them is
-    /// made of is no company for what another is made of.
+    /// The leaf that stands out in a group. Results that equalities tie are looked at one by one: the
+    /// sources of one are not compared with those of another.
     fn stands_out_of(&mut self, group: GroupId) -> Option<(GroupId, i64)> {
         let rows = self.rows;
         match rows.results.get(&group) {
