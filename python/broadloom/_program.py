@@ -191,7 +191,7 @@ class Program:
 
         Args:
             routine: The name of a routine, such as `"step1"`; a name that is not there says which there are.
-            precision: How exactly XLA computes sums of products of 32-bit floats. `"highest"` counts all their digits; `"default"` takes what the
+            precision: The precision with which XLA computes sums of products of 32-bit floats. `"highest"` counts all their digits; `"default"` takes what the
                 device does fastest (tf32 on a GPU, bf16 on a TPU), `"high"` something between, if there is something; with `"bf16"` factors are
                 rounded to that type on every device.
 
@@ -210,7 +210,7 @@ class Program:
 
         Args:
             routine: The name of a routine, as for `stablehlo`.
-            precision: How exactly products are computed, as for `stablehlo`; gradients are computed alike.
+            precision: The precision of products, as for `stablehlo`; gradients are computed alike.
         """
         text = self.stablehlo(routine, precision=precision)
         is_forward = routine in (None, "forward")

@@ -82,7 +82,7 @@ class Session:
         """A module of StableHLO, which XLA takes, for what `run` would compute. Sizes are those of the last run.
 
         Args:
-            precision: How exactly products of 32-bit floats are computed, as for `Program.stablehlo`.
+            precision: The precision of products of 32-bit floats, as for `Program.stablehlo`.
 
         >>> import broadloom as bl
         >>> g = bl.Graph()

@@ -15,10 +15,10 @@ const ALLOWED: &[(&str, &[&str])] = &[
     // The algebra: no variables, no solver.
     ("ids", &[]),
     ("number", &[]),
-    ("affine", &[]),
     ("order", &["ids"]),
     ("form", &["ids", "number"]),
     ("size", &["form"]),
+    ("affine", &["size"]),
     ("term", &["affine", "ids"]),
     ("projection", &["affine", "size"]),
     // The facts, and readings of them.

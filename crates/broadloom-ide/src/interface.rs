@@ -118,7 +118,7 @@ impl fmt::Display for Interface {
         writeln!(f, "{FIRST}\n{SOURCE}{}", self.fingerprint)?;
         writeln!(
             f,
-            "# The shapes that its functions take and give. NamedTensor by `broadloom emit FILE --interface`."
+            "# The shapes that its functions take and give. Made by `broadloom emit FILE --interface`."
         )?;
         self.functions.iter().try_for_each(|(_, text)| write!(f, "\n{text}"))
     }

@@ -7,7 +7,7 @@
 use broadloom_loops::{BufferId, Dtype, Program, Scalar, Statement, Storage};
 use rustc_hash::FxHashMap;
 
-/// What happens to a buffer of 32-bit floats.
+/// The nests that use a buffer of 32-bit floats.
 #[derive(Default)]
 struct Uses {
     /// The nests that set all of it to a number.

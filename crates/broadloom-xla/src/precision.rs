@@ -14,7 +14,7 @@
 
 use crate::tensor::Element;
 
-/// How exactly products of 32-bit floats are summed on XLA. Sums are 32-bit floats in any case, and products of 64-bit floats are exact.
+/// The precision of products of 32-bit floats on XLA. Sums are 32-bit floats in any case, and products of 64-bit floats are exact.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Precision {
     /// As 32-bit floats, on every device.

@@ -41,7 +41,7 @@ pub struct Args {
         hide_possible_values = true
     )]
     backend: WantedBackend,
-    /// How exactly XLA multiplies 32-bit floats: `highest` (the default), `high`, `default` or `bf16` (see below)
+    /// The precision with which XLA multiplies 32-bit floats: `highest` (the default), `high`, `default` or `bf16` (see below)
     #[arg(long, value_name = "highest|high|default|bf16", value_parser = precision)]
     precision: Option<Precision>,
     /// Number of threads (default: number of processors)

@@ -57,7 +57,7 @@ fn is_kept(precision: Precision) -> Result<(), String> {
     if differ(y, z) && differ(c, e) { Ok(()) } else { Err("nothing is rounded".into()) }
 }
 
-/// What only XLA does is refused elsewhere.
+/// Other backends refuse a precision that only XLA has.
 fn others_refuse() -> Result<(), String> {
     let program = compile("products.loom", PROGRAM, &Options::default());
     let (forward, _) = program.forward();

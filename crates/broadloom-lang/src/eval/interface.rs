@@ -17,7 +17,7 @@ use crate::eval::Eval;
 pub const FIRST: &str = "# Interface of a Broadloom module, version 2.";
 
 /// The beginning of the second line, which ends with the fingerprint.
-pub const SOURCE: &str = "# NamedTensor from the source ";
+pub const SOURCE: &str = "# Made from the source ";
 
 /// The file in which the interface of a module is kept: `layers.loomi` for `layers.loom`.
 pub fn file_of(module: &Path) -> PathBuf {

@@ -96,7 +96,7 @@ impl<'a> Work<'a> {
         self.session.divided.as_deref()
     }
 
-    /// How exactly products are computed.
+    /// The precision of products.
     pub fn precision(&self) -> Precision {
         self.session.settings.precision
     }

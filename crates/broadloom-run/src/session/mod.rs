@@ -87,7 +87,7 @@ pub struct Settings {
     /// True if a run fails when any tensor has an element that is NaN. Costs time: every tensor is
     /// kept and inspected.
     pub guard: bool,
-    /// How exactly products are computed by XLA, and in [modules](Session::stablehlo) for it. Other backends compute all of them in the
+    /// The precision of products on XLA, and in [modules](Session::stablehlo) for it. Other backends compute all of them in the
     /// type of their sums, and run nothing if it is not the usual one.
     pub precision: Precision,
     /// The processes that share the devices of a [mesh](Session::set_division) if the backend is XLA; by default there is one.
