@@ -38,6 +38,8 @@ def test_shapes_are_tables() -> None:
     assert str(shapes).splitlines()[0].split() == ["tensor", "shape", "elements", "how", "it", "is", "known"]
     page = shapes._repr_html_()
     assert "<code>784 -&gt; 64</code></td>" in page and "inferred from its use" in page
+    halved = bl.program('dim n in 2..64 = 8\ndata x : n\nlet y = einsum("2*i => i", {w : n} * x)\n').shapes._repr_html_()
+    assert "2..64" in halved and "<p>1 parameter with 8 elements</p><p>relies on: `n` is a multiple of 2</p>" in halved
 
 
 def test_names_of_sizes_stay() -> None:
