@@ -511,6 +511,10 @@ pub(crate) struct Layer {
     pub made_at: Cell<Option<Span>>,
 }
 
+/// A function without configuration inside of another: the place of its definition, the turns of the loops around it, and
+/// its layer.
+type InnerFunction = (u32, Rc<[u32]>, Rc<Layer>);
+
 /// The parameters and layers that the applications of a layer have made, and its name. A function that is defined in the body of another one is
 /// a new layer in every application of that one, because other names are around it, and all of these share what they make.
 #[derive(Default)]
@@ -523,7 +527,7 @@ pub(crate) struct Kept {
     pub parts: RefCell<Few<Name>>,
     /// The functions without configuration that the body defines, with the places of their definitions in the text and the
     /// turns of the loops around them.
-    pub inner: RefCell<Vec<(u32, Rc<[u32]>, Rc<Layer>)>>,
+    pub inner: RefCell<Vec<InnerFunction>>,
     pub name: RefCell<Rc<str>>,
     /// The path of the layer, once something has been named by it.
     pub path: RefCell<Option<Rc<str>>>,
