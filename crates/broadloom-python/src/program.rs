@@ -26,6 +26,9 @@ pub struct Program {
     analysis: Mutex<Analysis>,
 }
 
+/// The parts of the text about shapes: named sizes, the table of tensors, and what follows it.
+type TextParts = (String, String, String);
+
 /// An answer: data, and a text for people.
 type Answer<'py> = (Bound<'py, PyAny>, String);
 
@@ -75,7 +78,7 @@ impl Program {
         &self,
         py: Python<'py>,
         all: bool,
-    ) -> PyResult<(Bound<'py, PyAny>, (String, String, String), Bound<'py, PyAny>)> {
+    ) -> PyResult<(Bound<'py, PyAny>, TextParts, Bound<'py, PyAny>)> {
         let listing = if all { Listing::All } else { Listing::Own };
         let checked = self.ask(py, |analysis| check(analysis, listing))?;
         let commands::check::Parts { dims, table, end } =
