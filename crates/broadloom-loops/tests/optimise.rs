@@ -6,7 +6,7 @@ use broadloom_loops::optimise::{PassOptions, optimise, optimise_with_report};
 use expect_test::expect;
 use support::check;
 use support::parse::parse;
-use support::random::sample;
+use support::random::{descending, sample};
 
 #[test]
 fn pointwise_chain_with_bias_and_relu() {
@@ -310,6 +310,139 @@ fn an_update_in_place() {
     );
 }
 
+/// A step of plain descent: the gradient of `w` is not stored, though `w` is read before it changes.
+#[test]
+fn a_gradient_is_added_up_in_its_parameter() {
+    check(
+        "
+        kept x: f64[3, 4]
+        kept dy: f64[3, 2]
+        kept w: f64[2, 4]
+        kept dx: f64[3, 4]
+        kept rate: f64[]
+        local g: f64[2, 4]
+
+        g = 0 everywhere
+
+        # gradient of w
+        for i in 0..3
+          for j in 0..2
+            for k in 0..4
+              g[j, k] += dy[i, j] * x[i, k]
+
+        dx = 0 everywhere
+
+        # gradient of x
+        for i in 0..3
+          for j in 0..2
+            for k in 0..4
+              dx[i, k] += dy[i, j] * w[j, k]
+
+        # step
+        for j in 0..2
+          for k in 0..4
+            w[j, k] -= rate * g[j, k]
+        ",
+        expect![[r#"
+            # gradient of x
+            parallel for i in 0..3
+              for k in 0..4
+                let t0 = 0
+                for j in 0..2
+                  t0 += dy[i, j] * w[j, k]
+                dx[i, k] = t0
+
+            # gradient of w; step
+            parallel for j in 0..2
+              for k in 0..4
+                let t0 = 0
+                for i in 0..3
+                  t0 += dy[i, j] * x[i, k]
+                w[j, k] -= rate * t0
+        "#]],
+    );
+}
+
+/// A gradient that is read twice, or whose factors change before it is added, is stored.
+#[test]
+fn a_sum_that_others_need_is_stored() {
+    check(
+        "
+        kept x: f64[3, 4]
+        kept dy: f64[3, 2]
+        kept w: f64[2, 4]
+        kept v: f64[2, 4]
+        local g: f64[2, 4]
+        local h: f64[2, 4]
+
+        g = 0 everywhere
+
+        # twice
+        for i in 0..3
+          for j in 0..2
+            for k in 0..4
+              g[j, k] += dy[i, j] * x[i, k]
+
+        h = 0 everywhere
+
+        # before x changes
+        for i in 0..3
+          for j in 0..2
+            for k in 0..4
+              h[j, k] += dy[i, j] * x[i, k] * 2
+
+        # x
+        for i in 0..3
+          for k in 0..4
+            x[i, k] = x[i, k] + 1
+
+        # w
+        for j in 0..2
+          for k in 0..4
+            w[j, k] -= g[j, k]
+
+        # v
+        for j in 0..2
+          for k in 0..4
+            v[j, k] -= h[j, k]
+
+        # v again
+        for j in 0..2
+          for k in 0..4
+            v[j, k] -= g[j, k] * w[j, k]
+        ",
+        expect![[r#"
+            # twice
+            parallel for j in 0..2
+              for k in 0..4
+                let t0 = 0
+                for i in 0..3
+                  t0 += dy[i, j] * x[i, k]
+                g[j, k] = t0
+
+            # before x changes
+            parallel for j in 0..2
+              for k in 0..4
+                let t0 = 0
+                for i in 0..3
+                  t0 += dy[i, j] * x[i, k]
+                h[j, k] = t0 * 2
+
+            # x
+            parallel for i in 0..3
+              for k in 0..4
+                x[i, k] = x[i, k] + 1
+
+            # w; v; v again
+            parallel for j in 0..2
+              for k in 0..4
+                v[j, k] -= h[j, k]
+                w[j, k] -= g[j, k]
+                v[j, k] -= g[j, k] * w[j, k]
+        "#]],
+    );
+}
+
 #[test]
 fn a_matrix_product_stays_clean() {
     // A scaled transpose goes into it, an activation does not; the rest becomes one loop.
@@ -591,8 +724,10 @@ fn the_text_of_a_program_is_read_back() {
 #[test]
 fn every_pass_has_work() {
     let mut work: Vec<(&str, usize)> = Vec::new();
-    for seed in 0..1000 {
-        let (_, report) = optimise_with_report(&sample(seed).program, &PassOptions::all());
+    let drawn =
+        (0..1000).map(|seed| (seed, sample(seed))).chain((0..100).map(|seed| (seed, descending(seed))));
+    for (seed, sample) in drawn {
+        let (_, report) = optimise_with_report(&sample.program, &PassOptions::all());
         assert!(!report.passes.is_empty(), "seed {seed} is not well-formed");
         for (name, changes) in report.passes {
             match work.iter_mut().find(|(known, _)| *known == name) {

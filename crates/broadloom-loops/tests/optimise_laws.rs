@@ -6,7 +6,7 @@ use broadloom_loops::optimise::{PassOptions, optimise};
 use broadloom_loops::reference::{Memory, Stop, evaluate};
 use broadloom_loops::{Cell, Dtype, Index, LoopSum, Program, Scalar, Statement};
 use broadloom_testing::setting;
-use support::random::sample;
+use support::random::{descending, sample};
 use support::{Sample, difference, run};
 
 /// The difference between the results of the optimised and the original program, if there is one.
@@ -56,8 +56,12 @@ fn count() -> u64 {
 
 /// Checks programs from a seed on, so that every test has its own.
 fn check(from: u64, options: &PassOptions) {
+    check_drawn(from, options, sample);
+}
+
+fn check_drawn(from: u64, options: &PassOptions, draw: fn(u64) -> Sample) {
     for seed in from..from + count() {
-        let sample = sample(seed);
+        let sample = draw(seed);
         if mistake(&sample, options).is_some() {
             let small = shrink(sample, options);
             let words = mistake(&small, options).unwrap_or_default();
@@ -180,6 +184,13 @@ fn fuse_reductions() {
 #[test]
 fn factors_after_inline() {
     check(8_000_000, &PassOptions { factors: true, inline: true, first_write: true, ..PassOptions::none() });
+}
+
+#[test]
+fn updates_after_first_write() {
+    let options = PassOptions { first_write: true, updates: true, ..PassOptions::none() };
+    check_drawn(14_000_000, &options, descending);
+    check_drawn(15_000_000, &PassOptions::all(), descending);
 }
 
 #[test]

@@ -72,7 +72,7 @@ fn contracted(program: &Program, step: &FlatStatement) -> Option<Vec<Unit>> {
     let (outer, leaf) = chain(each.clone());
     match leaf.as_slice() {
         [FlatStatement::Store { to, accumulate: Some(Binary::Add), value }] => {
-            let found = classify(program, &outer, to, true, value)?;
+            let found = classify(program, &outer, to, true, (value, Product::default()))?;
             Some(vec![Unit::Contraction(Box::new(found))])
         }
         [
@@ -103,15 +103,25 @@ fn summed(
     if *updated != local || !is_injective(to, outer) {
         return None;
     }
-    let plain = *finish == Value::Local(local);
     let from_zero = *start == Value::Number(0.0);
+    // The kernel multiplies by what the sum is multiplied by in the end.
+    let mut product = Product::default();
+    let scaled = from_zero && product.scales(local, finish, outer);
+    if !scaled {
+        product = Product::default();
+    }
+    let plain = scaled || *finish == Value::Local(local);
     let accumulates = match accumulate {
         None => false,
-        Some(Binary::Add) if plain && from_zero => true,
+        Some(Binary::Add) if scaled => true,
+        Some(Binary::Sub) if scaled => {
+            product.alpha = -product.alpha;
+            true
+        }
         Some(_) => return None,
     };
     let loops: Vec<Bare> = outer.iter().chain(&inner).copied().collect();
-    let found = classify(program, &loops, to, accumulates || !from_zero, value)?;
+    let found = classify(program, &loops, to, accumulates || !from_zero, (value, product))?;
     let everywhere = |value: Value| {
         let store = FlatStatement::Store { to: to.clone(), accumulate: None, value };
         Unit::Loops(nested(outer.to_vec(), vec![store]))
@@ -165,14 +175,35 @@ pub(crate) fn with_local(value: &Value, local: Local, by: &Value) -> Value {
 }
 
 /// The parts of a product.
-#[derive(Default)]
 struct Product<'a> {
     alpha: f64,
     moving: Vec<&'a Access>,
     factors: Vec<Value>,
 }
 
+impl Default for Product<'_> {
+    fn default() -> Self {
+        Product { alpha: 1.0, moving: Vec::new(), factors: Vec::new() }
+    }
+}
+
 impl<'a> Product<'a> {
+    /// Takes all factors of a product but a variable. Returns false if the value is not the variable times what no loop changes.
+    fn scales(&mut self, local: Local, value: &'a Value, loops: &[Bare]) -> bool {
+        match value {
+            Value::Local(known) => *known == local,
+            Value::Unary(Unary::Neg, a) => {
+                self.alpha = -self.alpha;
+                self.scales(local, a, loops)
+            }
+            Value::Binary(Binary::Mul, a, b) => {
+                let (sum, factor) = if a.uses(local) { (a, b) } else { (b, a) };
+                self.scales(local, sum, loops) && self.take(factor, loops) && self.moving.is_empty()
+            }
+            _ => false,
+        }
+    }
+
     /// Splits a product into its parts. Returns false if the value is not a product.
     fn take(&mut self, value: &'a Value, loops: &[Bare]) -> bool {
         match value {
@@ -201,14 +232,13 @@ impl<'a> Product<'a> {
     }
 }
 
-fn classify(
+fn classify<'a>(
     program: &Program,
     loops: &[Bare],
     to: &Access,
     accumulate: bool,
-    value: &Value,
+    (value, mut product): (&'a Value, Product<'a>),
 ) -> Option<Contraction> {
-    let mut product = Product { alpha: 1.0, ..Product::default() };
     if !product.take(value, loops) {
         return None;
     }

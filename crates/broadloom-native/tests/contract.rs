@@ -144,6 +144,7 @@ fn starts_finishes_and_factors() {
     let x = program.add("x", F32, &[24, 30], Kept);
     let w = program.add("w", F32, &[3, 30, 40], Kept);
     let bias = program.add("bias", F32, &[40], Kept);
+    let v = program.add("v", F32, &[30, 40], Kept);
     let rate = program.add("rate", F32, &[], Kept);
     let y = program.add("y", F32, &[24, 40], Kept);
     let z = program.add("z", F32, &[24, 40], Kept);
@@ -174,7 +175,21 @@ fn starts_finishes_and_factors() {
     );
     let body = vec![accumulate(cell(z, &[i, j]), Binary::Sub, two(Binary::Div, scaled, number(4.0)))];
     program.nest("z -= rate x w", within(&[(k, 30), (i, 24), (j, 40)], body));
-    assert_eq!(kernels(&program), 2);
+    // A sum that is multiplied where it ends up.
+    let last = |of: Scalar| two(Binary::Mul, load(rate, &[]), two(Binary::Mul, of, number(-0.5)));
+    let sum = Statement::Update {
+        local: t,
+        accumulate: Some(Binary::Add),
+        value: product(cell(x, &[i, k]), cell(v, &[k, j])),
+    };
+    for function in [None, Some(Binary::Add), Some(Binary::Sub)] {
+        let result =
+            Statement::Store { cell: cell(z, &[i, j]), accumulate: function, value: last(Scalar::Local(t)) };
+        let begin = Statement::Declare { local: t, value: number(0.0) };
+        let body = vec![begin, repeat(k, 30, vec![sum.clone()]), result];
+        program.nest("z with rate x v", within(&[(i, 24), (j, 40)], body));
+    }
+    assert_eq!(kernels(&program), 5);
     judge(&program, &[3, 2], 2e-5);
 }
 

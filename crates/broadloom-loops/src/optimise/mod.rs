@@ -5,8 +5,8 @@
 //! evaluator](crate::reference) on random programs. The result has this form:
 //!
 //! - A contraction ([`is_contraction`]) is a nest by itself: result loops, `let t = 0`, reduction loops around
-//!   `t += a[..] * b[..]`, and one store of `t`, perhaps times a number. If it is scattered, or added to
-//!   existing values, the store accumulates.
+//!   `t += a[..] * b[..]`, and one store of `t`, perhaps times numbers and cells that no loop changes. If it is
+//!   scattered, or added to existing values, the store accumulates.
 //! - Other nests may have several statements and loops in a body. A local is declared in front of its uses, in
 //!   the same body or one around it, and locals are numbered from 0 in each nest.
 //! - The outermost loop of a nest is marked if its iterations are independent.
@@ -34,6 +34,7 @@ mod repeats;
 mod rewrite;
 mod rounding;
 mod simplify;
+mod updates;
 mod well_formed;
 
 pub use cost::is_contraction;
@@ -60,6 +61,8 @@ pub struct PassOptions {
     pub inline: bool,
     /// Constant factors move out of the sums of contractions.
     pub factors: bool,
+    /// Sums of products are added up where they are added to.
+    pub updates: bool,
     /// Nests with the same outermost loop become one.
     pub fuse: bool,
     /// A value that is written and read in one iteration is held in a local.
@@ -93,6 +96,7 @@ impl PassOptions {
             duplicates: true,
             inline: true,
             factors: true,
+            updates: true,
             fuse: true,
             contract: true,
             common: true,
@@ -113,6 +117,7 @@ impl PassOptions {
             duplicates: false,
             inline: false,
             factors: false,
+            updates: false,
             fuse: false,
             contract: false,
             common: false,
@@ -167,7 +172,7 @@ pub fn optimise_with_report(program: &Program, options: &PassOptions) -> (Progra
     let inline = |program: &mut Program| inline::inline(program, &options.policy);
     let products = |program: &mut Program| products::products(program, &options.samples);
     let fuse = |program: &mut Program| fuse::fuse(program, &options.limits);
-    let passes: [(&'static str, bool, Pass<'_>); 14] = [
+    let passes: [(&'static str, bool, Pass<'_>); 15] = [
         ("simplify", options.simplify, &simplify::simplify),
         ("products", options.products, &products),
         ("first write", options.first_write, &first_write::first_write),
@@ -177,6 +182,7 @@ pub fn optimise_with_report(program: &Program, options: &PassOptions) -> (Progra
         ("simplify", options.simplify, &simplify::simplify),
         ("dead", options.dead, &dead::dead),
         ("factors", options.factors, &factors::factors),
+        ("updates", options.updates, &updates::updates),
         ("fuse", options.fuse, &fuse),
         ("contract", options.contract, &contract::contract),
         ("dead", options.dead, &dead::dead),

@@ -19,30 +19,21 @@ use values::positive;
 
 /// The program of a seed.
 pub fn sample(seed: u64) -> Sample {
-    let mut random = Dice::from_state(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ 0x5851_F42D_4C95_7F2D);
-    let mixed = random.chance(4);
-    let mut make = Make {
-        random,
-        mixed,
-        program: Program::default(),
-        facts: Vec::new(),
-        inputs: Vec::new(),
-        sizes: Vec::new(),
-        hot: Vec::new(),
-        own_locals: Vec::new(),
-    };
-    make.start();
+    let mut make = Make::of(seed);
     let nests = 1 + make.random.below(12);
     while make.program.nests.len() < nests {
         make.nest();
     }
-    make.finish();
-    Sample {
-        program: make.program,
-        symbols: vec![make.random.below(1000) as i64, 0],
-        inputs: make.inputs,
-        tolerance: if mixed { 1e-4 } else { 1e-9 },
+    make.finished()
+}
+
+/// A program of a seed in which products are added to buffers, like the gradients of a step to its parameters.
+pub fn descending(seed: u64) -> Sample {
+    let mut make = Make::of(seed);
+    for _ in 0..1 + make.random.below(3) {
+        make.descent();
     }
+    make.finished()
 }
 
 /// The facts about a buffer that later nests need.
@@ -73,6 +64,33 @@ struct Make {
 type Loops = Vec<(LoopVar, u64)>;
 
 impl Make {
+    fn of(seed: u64) -> Make {
+        let mut random = Dice::from_state(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ 0x5851_F42D_4C95_7F2D);
+        let mixed = random.chance(4);
+        let mut make = Make {
+            random,
+            mixed,
+            program: Program::default(),
+            facts: Vec::new(),
+            inputs: Vec::new(),
+            sizes: Vec::new(),
+            hot: Vec::new(),
+            own_locals: Vec::new(),
+        };
+        make.start();
+        make
+    }
+
+    fn finished(mut self) -> Sample {
+        self.finish();
+        Sample {
+            symbols: vec![self.random.below(1000) as i64, 0],
+            program: self.program,
+            inputs: self.inputs,
+            tolerance: if self.mixed { 1e-4 } else { 1e-9 },
+        }
+    }
+
     fn start(&mut self) {
         self.program.symbols = vec!["key".to_string(), "row".to_string()];
         let count = 2 + self.random.below(2);
@@ -153,7 +171,9 @@ impl Make {
             17 => self.rows(),
             18 => self.copy(),
             22 => self.overlap(),
-            23 => self.product(),
+            23 => {
+                self.product();
+            }
             24 => self.margins(),
             25..=28 => self.body(),
             29 => self.neighbours(),

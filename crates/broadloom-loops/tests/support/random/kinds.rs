@@ -33,7 +33,7 @@ impl Make {
     }
 
     /// A product of two matrices, each of them just computed.
-    pub(super) fn product(&mut self) {
+    pub(super) fn product(&mut self) -> BufferId {
         let all = self.sizes.clone();
         let (m, n, k) = (self.random.pick(&all), self.random.pick(&all), self.random.pick(&all));
         let operand = |make: &mut Make, sizes: Vec<u64>| {
@@ -63,6 +63,45 @@ impl Make {
         let bound = self.facts[a.index()].bound * self.facts[b.index()].bound * k as f64 + 2.0;
         self.push(Statement::Store { cell, accumulate: Some(Binary::Add), value }, &loops);
         self.facts[id.index()] = Fact { written: true, bound, index: None };
+        id
+    }
+
+    /// A product that is added to a buffer later, as a gradient is to a parameter, perhaps transposed.
+    pub(super) fn descent(&mut self) {
+        let id = self.product();
+        // Other nests in between may read the product, or write what it was made of.
+        for _ in 0..self.random.below(3) {
+            match self.random.below(4) {
+                0 => self.pointwise(),
+                1 => self.copy(),
+                _ => self.update(),
+            }
+        }
+        let sizes = self.program.buffer(id).shape();
+        let loops = self.loops(&sizes);
+        let (mut extents, mut order) = (sizes, loops.clone());
+        if self.random.chance(3) {
+            extents.reverse();
+            order.reverse();
+        }
+        let target = self.add(extents, Storage::Kept, true);
+        self.give(target);
+        let cell = self.simple(target, &order);
+        let sum = Scalar::Load(self.simple(id, &loops));
+        let fixed = Cell {
+            buffer: target,
+            index: order.iter().map(|_| Index::At(LoopSum::new::<i64>(0, []))).collect(),
+        };
+        let value = match self.random.below(4) {
+            0 => sum,
+            1 => Scalar::binary(Binary::Mul, sum, Scalar::Number(0.5)),
+            2 => Scalar::binary(Binary::Mul, Scalar::unary(Unary::Neg, sum), Scalar::Number(0.25)),
+            // The factor is a cell that the nest itself changes.
+            _ => Scalar::binary(Binary::Mul, Scalar::Load(fixed), sum),
+        };
+        let accumulate = Some(self.random.pick(&[Binary::Add, Binary::Sub]));
+        self.push(Statement::Store { cell, accumulate, value }, &loops);
+        self.facts[target.index()].bound = 4.0 + 4.0 * 200.0 * self.facts[id.index()].bound;
     }
 
     /// A buffer that holds something is written again, wholly or in part.
