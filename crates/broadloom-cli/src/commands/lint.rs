@@ -41,8 +41,9 @@ Codes:
   W0513  an argument that fits but is probably wrong: `softmax` before `cross_entropy`
   W0514  weights in a file that nothing uses
   W0515  the interface of a module that was made from another text of it
+  W0516  a loss that is computed from a gradient, through which no gradient goes back
 
-`broadloom check` also shows the warnings W0501 and W0505 to W0515. A comment `# allow W0505` on the
+`broadloom check` also shows the warnings W0501 and W0505 to W0516. A comment `# allow W0505` on the
 line, or above it, accepts one.
 
 Warnings are shown in full. Notes, such as each place where a bias broadcasts, have one line each.
