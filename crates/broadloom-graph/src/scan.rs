@@ -283,7 +283,8 @@ fn outer(graph: &Graph, body: &[StepId], carried: &[Carried]) -> Vec<Tensor> {
     let read = body.iter().copied().chain(firsts).flat_map(|step| names::step_operands(graph, step));
     // A scan inside of it begins with what it carries.
     let is_outer = |tensor: &Tensor| !own.contains(tensor) && graph.leaf(*tensor) != Some(Leaf::Carried);
-    let mut outer: Vec<Tensor> = read.copied().chain(carried.iter().map(|c| c.next)).filter(is_outer).collect();
+    let mut outer: Vec<Tensor> =
+        read.copied().chain(carried.iter().map(|c| c.next)).filter(is_outer).collect();
     outer.sort_unstable();
     outer.dedup();
     outer

@@ -91,7 +91,13 @@ impl Body {
 
 impl Body {
     /// A recurrence inside of a turn, which depends on something of it: the sum of what it makes, and what it makes last.
-    fn recurrence(self, g: &mut Graph, leaves: &Leaves, of_turn: Tensor, form: Form) -> Result<Tensor, Error> {
+    fn recurrence(
+        self,
+        g: &mut Graph,
+        leaves: &Leaves,
+        of_turn: Tensor,
+        form: Form,
+    ) -> Result<Tensor, Error> {
         let step = |g: &mut Graph, x: Tensor, s: Tensor| {
             let seen = g.compose(leaves.params[1], x)?;
             let both = g.mul(s, of_turn)?;
