@@ -119,7 +119,10 @@ pub struct Scan {
     pub carried: Vec<Carried>,
     /// The tensor whose leading batch axis has a position for each turn.
     pub over: Tensor,
-    /// The steps of a turn, in order.
+    /// The tensor by which the counter of the turns is known: `over`, or the element of a turn if the scan is inside of another one, which may go
+    /// through the same tensor.
+    pub counter: Tensor,
+    /// The steps of a turn, in order, those of scans inside of it among them.
     pub body: Vec<StepId>,
     /// The steps that collect the values of all turns.
     pub collected: Vec<StepId>,
@@ -135,10 +138,12 @@ pub struct Scan {
 #[derive(Clone, Default)]
 pub(crate) struct Scans {
     pub all: Vec<Arc<Scan>>,
-    /// The scan that a step belongs to.
+    /// The innermost scan that a step belongs to.
     pub of_step: FxHashMap<StepId, u32>,
-    /// The number of turns of the scan whose body is being made.
-    pub open: Option<DimTerm>,
+    /// For each scan, the one that it is a part of.
+    pub around: Vec<Option<u32>>,
+    /// The numbers of turns of the scans whose bodies are being made, the innermost last.
+    pub open: Vec<DimTerm>,
 }
 
 impl Scans {
@@ -147,7 +152,44 @@ impl Scans {
         let at = self.all.len() as u32;
         let firsts = scan.carried.iter().map(|carried| &carried.first);
         let steps = scan.body.iter().chain(&scan.collected).chain(&scan.last).chain(firsts);
-        self.of_step.extend(steps.chain(leaves).map(|step| (*step, at)));
+        for step in steps.chain(leaves) {
+            // Scans inside of this one have ended before, and keep their steps.
+            let Some(inner) = self.of_step.get(step) else {
+                self.of_step.insert(*step, at);
+                continue;
+            };
+            let outermost = self.outermost(*inner);
+            if let Some(around) = self.around.get_mut(outermost as usize) {
+                *around = Some(at);
+            }
+        }
         self.all.push(Arc::new(scan));
+        self.around.push(None);
+    }
+
+    /// The scan around all others that a scan is a part of.
+    fn outermost(&self, scan: u32) -> u32 {
+        let mut at = scan;
+        while let Some(around) = self.around.get(at as usize).copied().flatten() {
+            at = around;
+        }
+        at
+    }
+
+    /// The scan directly inside of another one, or inside of none, that a step belongs to.
+    pub fn within(&self, step: StepId, around: Option<&Scan>) -> Option<&Arc<Scan>> {
+        let mut at = *self.of_step.get(&step)?;
+        loop {
+            let scan = self.all.get(at as usize)?;
+            let parent = self.around.get(at as usize).copied().flatten();
+            match (parent, around) {
+                (None, None) => return Some(scan),
+                (None, Some(_)) => return None,
+                (Some(parent), Some(around)) if std::ptr::eq(&**self.all.get(parent as usize)?, around) => {
+                    return Some(scan);
+                }
+                (Some(parent), _) => at = parent,
+            }
+        }
     }
 }

@@ -65,8 +65,10 @@ pub trait Face {
     fn first_result(&self, step: StepId) -> Tensor;
     /// The tensors that a tensor is computed from: the operands of its step, or what a scan reads from outside.
     fn read_by(&self, tensor: Tensor) -> &[Tensor];
-    /// The scan that a step belongs to.
+    /// The innermost scan that a step belongs to.
     fn scan_of(&self, step: StepId) -> Option<&Arc<Scan>>;
+    /// The scan directly inside of another one, or inside of none, that a step belongs to.
+    fn scan_within(&self, step: StepId, around: Option<&Scan>) -> Option<&Arc<Scan>>;
     /// The law of a step, if it differs from the law of its operation.
     fn law(&self, step: StepId) -> Option<&Arc<Operation>>;
     /// The work of a step beyond its spec: a lookup, an order, or a function of matrices.
@@ -131,7 +133,7 @@ impl Face for Graph {
 
     fn read_by(&self, tensor: Tensor) -> &[Tensor] {
         let step = self.made_by(tensor);
-        match scan::scan_of(self, step) {
+        match self.facts.scans.within(step, None) {
             Some(scan) => &scan.outer,
             None => names::step_operands(self, step),
         }
@@ -139,6 +141,10 @@ impl Face for Graph {
 
     fn scan_of(&self, step: StepId) -> Option<&Arc<Scan>> {
         scan::scan_of(self, step)
+    }
+
+    fn scan_within(&self, step: StepId, around: Option<&Scan>) -> Option<&Arc<Scan>> {
+        self.facts.scans.within(step, around)
     }
 
     fn law(&self, step: StepId) -> Option<&Arc<Operation>> {

@@ -76,11 +76,6 @@ impl Graph {
         let &[leading, ..] = over else {
             return Err(self.misuse("a scan needs a tensor to go through"));
         };
-        if self.facts.scans.open.is_some() {
-            return Err(self
-                .misuse("a scan inside of a scan cannot be run yet")
-                .with_help("let one scan carry both tensors, or scan twice, one after the other"));
-        }
         let start = self.next_step();
         let turns = self.solver.dim_var(Role::Interior).into();
         let elements = over.iter().map(|tensor| element(self, *tensor, turns)).collect::<Result<_, _>>()?;
@@ -99,7 +94,7 @@ impl Graph {
             scan.firsts.push(passes(self));
             scan.carried.push(carried);
         }
-        self.facts.scans.open = Some(turns);
+        self.facts.scans.open.push(turns);
         Ok(scan)
     }
 
@@ -119,15 +114,23 @@ impl Graph {
     /// # Ok::<(), broadloom::Error>(())
     /// ```
     pub fn in_turn(&mut self, tensor: Tensor) -> Result<Tensor, Error> {
-        match self.facts.scans.open {
-            Some(turns) => element(self, tensor, turns),
-            None => Ok(tensor),
+        match self.facts.scans.open[..] {
+            [] => Ok(tensor),
+            [turns] => element(self, tensor, turns),
+            _ => Err(self
+                .misuse("random numbers cannot be drawn in a scan inside of a scan")
+                .with_help("draw them before both scans, for all positions, and go through them too")),
         }
+    }
+
+    /// Returns true while the body of a scan is being made.
+    pub fn is_in_turn(&self) -> bool {
+        !self.facts.scans.open.is_empty()
     }
 
     /// Leaves a scan whose body has a mistake.
     pub fn give_up_scan(&mut self, _: OpenScan) {
-        self.facts.scans.open = None;
+        self.facts.scans.open.pop();
     }
 
     /// Ends a scan: with the next value of each tensor that is carried, and with the tensors whose values of all turns are
@@ -149,7 +152,7 @@ impl Graph {
         next: &[Tensor],
         results: &[Tensor],
     ) -> Result<Scanned, Error> {
-        self.facts.scans.open = None;
+        self.facts.scans.open.pop();
         if next.len() != scan.carried.len() {
             let (given, wanted) = (next.len(), scan.carried.len());
             return Err(
@@ -175,9 +178,11 @@ impl Graph {
         let made = |tensors: &[Tensor], graph: &Graph| -> Vec<StepId> {
             tensors.iter().map(|tensor| graph.tensors[tensor.index()].step).collect()
         };
+        let counter = if self.is_in_turn() { scan.elements.first() } else { None };
         let finished = Scan {
             outer: outer(self, &body, &carried),
             over: scan.over,
+            counter: counter.copied().unwrap_or(scan.over),
             collected: made(&collected, self),
             last: made(&last, self),
             carried,
@@ -190,7 +195,7 @@ impl Graph {
     }
 }
 
-/// The scan that a step belongs to.
+/// The innermost scan that a step belongs to.
 pub(crate) fn scan_of(graph: &Graph, step: StepId) -> Option<&Arc<Scan>> {
     graph.facts.scans.all.get(*graph.facts.scans.of_step.get(&step)? as usize)
 }
@@ -250,16 +255,19 @@ fn equate_next(graph: &mut Graph, carried: Tensor, next: Tensor) -> Result<(), E
     Ok(())
 }
 
-/// The steps of a scan so far that depend on the turn or on what is carried, in order.
+/// The steps of a scan so far that depend on the turn or on what is carried, in order, and all those of scans inside of it.
 fn turn_steps(graph: &Graph, scan: &OpenScan) -> Vec<StepId> {
     let mut changing: FxHashSet<Tensor> = scan.carried.iter().copied().collect();
     let mut steps = Vec::new();
     for step in scan.start.up_to(graph.next_step()) {
-        let into_carried = names::step_results(graph, step).any(|result| scan.carried.contains(&result));
+        let is_leaf = matches!(graph.steps[step.index()], Step::Leaf { .. });
+        let is_of_inner = !is_leaf && graph.facts.scans.of_step.contains_key(&step);
+        let is_carried = |result: Tensor| graph.leaf(result) == Some(Leaf::Carried);
+        let into_carried = !is_of_inner && names::step_results(graph, step).any(is_carried);
         let is_element =
             matches!(graph.steps[step.index()], Step::Op { op: Op::Slice(SliceIndex::Turn), .. });
         let reads = names::step_operands(graph, step).iter().any(|operand| changing.contains(operand));
-        if !into_carried && (is_element || reads) {
+        if !into_carried && (is_of_inner || is_element || reads) {
             steps.push(step);
             changing.extend(names::step_results(graph, step));
         }
@@ -273,8 +281,10 @@ fn outer(graph: &Graph, body: &[StepId], carried: &[Carried]) -> Vec<Tensor> {
     own.extend(carried.iter().map(|carried| carried.tensor));
     let firsts = carried.iter().map(|carried| carried.first);
     let read = body.iter().copied().chain(firsts).flat_map(|step| names::step_operands(graph, step));
+    // A scan inside of it begins with what it carries.
+    let is_outer = |tensor: &Tensor| !own.contains(tensor) && graph.leaf(*tensor) != Some(Leaf::Carried);
     let mut outer: Vec<Tensor> =
-        read.copied().chain(carried.iter().map(|c| c.next)).filter(|tensor| !own.contains(tensor)).collect();
+        read.copied().chain(carried.iter().map(|c| c.next)).filter(is_outer).collect();
     outer.sort_unstable();
     outer.dedup();
     outer

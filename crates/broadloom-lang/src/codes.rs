@@ -65,4 +65,5 @@ codes! {
     MEANT = "W0513", "an argument that fits and is meant otherwise";
     UNUSED_WEIGHTS = "W0514", "weights in a file that nothing uses";
     INTERFACE = "W0515", "an interface that is older than its module";
+    SECOND = "W0516", "a gradient in what is minimised";
 }

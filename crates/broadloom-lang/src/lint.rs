@@ -19,6 +19,7 @@
 //! | W0513 | warning | probabilities where a loss takes logits, a condition in the wrong place |
 //! | W0514 | warning | arrays in a file of weights that no parameter takes |
 //! | W0515 | warning | the interface beside an imported module is older than the module |
+//! | W0516 | warning | a loss is computed from a gradient, through which no gradient goes back |
 //!
 //! [`warnings`] are the lints that point to mistakes: they are shown whenever a program is checked.
 //! A comment `# allow W0505` on the line or above it silences one.
@@ -32,6 +33,7 @@
 mod allow;
 pub(crate) mod arguments;
 pub(crate) mod compositions;
+mod constants;
 pub(crate) mod mutual;
 mod names;
 mod orders;
@@ -105,6 +107,8 @@ pub fn warnings(program: &mut Program) -> Vec<Diagnostic> {
 fn mistakes(program: &mut Program, shapes: &Shapes) -> Vec<Diagnostic> {
     let mut found = specs::specs(program);
     found.extend(untrained::untrained(program));
+    found.extend(constants::whole_parameters(program));
+    found.extend(constants::second_gradients(program));
     found.extend(targets::targets(program, shapes));
     found.extend(names::names(program, shapes));
     found.extend(orders::orders(program, &program.file));

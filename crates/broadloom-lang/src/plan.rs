@@ -15,6 +15,8 @@ pub struct Plan {
     pub places: Vec<Vec<Span>>,
     /// The tensors that are minimised, and the spans of the statements.
     pub minimised: Vec<(Tensor, Span)>,
+    /// The tensors of `backward` statements, and the spans of these.
+    pub backward: Vec<(Tensor, Span)>,
     /// The actions, in order.
     pub actions: Vec<Action>,
     /// Slices whose position is known only when they run.

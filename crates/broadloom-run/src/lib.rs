@@ -18,7 +18,9 @@ pub use broadloom_loops::reference::Held;
 pub use broadloom_loops::{Block, Lent, wasm};
 pub use broadloom_mesh::{CollectiveKind, Mesh};
 pub use broadloom_xla::{Precision, Processes, follow};
-pub use lower::{computed_from, nest_linalg, reached_data, show_assignments, show_backward, trainable};
+pub use lower::{
+    computed_from, nest_linalg, reached_data, reached_gradients, show_assignments, show_backward, trainable,
+};
 pub use memory_role::MemoryRole;
 pub use mesh::{
     AxisName, DeviceMemory, Divided, DividedAxis, DividedTensor, NeededCollective, RowPlace, Shard, Sharding,

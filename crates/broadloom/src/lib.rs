@@ -52,8 +52,8 @@ pub use broadloom_run::{
     Adam, Allocated, AxisName, Backend, Block, CollectiveKind, Copied, DeviceMemory, Divided, DividedAxis,
     DividedTensor, GivenValues, Lent, Memory, MemoryRange, MemoryRole, Mesh, NeededCollective, OpenSize,
     Precision, Processes, Rehearsal, Routine, RowPlace, Session, Settings, Sgd, Shard, Sharding, Stored,
-    Temporaries, computed_from, follow, nest_linalg, reached_data, show_assignments, show_backward,
-    trainable,
+    Temporaries, computed_from, follow, nest_linalg, reached_data, reached_gradients, show_assignments,
+    show_backward, trainable,
 };
 pub use broadloom_spec as spec;
 pub use expr::{Builder, Expr, Operand};

@@ -12,6 +12,8 @@ use crate::numbers::treatments;
 struct Body {
     seed: u64,
     turns: u64,
+    /// True if a turn may have recurrences of its own, over all elements that the scan goes through.
+    nested: bool,
 }
 
 /// The form of a program.
@@ -40,8 +42,8 @@ impl Body {
         g: &mut Graph,
         leaves: &Leaves,
         carried: [Tensor; 2],
-        x: Tensor,
-        noise: Tensor,
+        [x, noise]: [Tensor; 2],
+        form: Form,
     ) -> Result<[Tensor; 2], Error> {
         let [w, u, b] = leaves.params;
         let mut dice = Dice::new(self.seed);
@@ -53,7 +55,7 @@ impl Body {
         for _ in 0..3 + dice.below(5) {
             let mut any = || known[dice.below(known.len())];
             let (a, other) = (any(), any());
-            known.push(match dice.below(7) {
+            known.push(match dice.below(if self.nested { 9 } else { 7 }) {
                 0 => g.tanh(a)?,
                 1 => g.mul(a, other)?,
                 2 => g.add(a, other)?,
@@ -63,7 +65,8 @@ impl Body {
                     let sum = g.einsum("... | ... => ... | 0", &[a])?;
                     g.sub(other, sum)?
                 }
-                _ => g.max(a, other)?,
+                6 => g.max(a, other)?,
+                _ => self.recurrence(g, leaves, a, form)?,
             });
         }
         let kind = dice.below(4);
@@ -83,6 +86,43 @@ impl Body {
             2 => Ok([one, one]),
             _ => Ok([one, next(g)?]),
         }
+    }
+}
+
+impl Body {
+    /// A recurrence inside of a turn, which depends on something of it: the sum of what it makes, and what it makes last.
+    fn recurrence(
+        self,
+        g: &mut Graph,
+        leaves: &Leaves,
+        of_turn: Tensor,
+        form: Form,
+    ) -> Result<Tensor, Error> {
+        let step = |g: &mut Graph, x: Tensor, s: Tensor| {
+            let seen = g.compose(leaves.params[1], x)?;
+            let both = g.mul(s, of_turn)?;
+            let sum = g.add(seen, both)?;
+            g.tanh(sum)
+        };
+        if let Form::Scan { every, .. } = form {
+            let mut scan = g.begin_scan(&[("s", leaves.firsts[0])], &[leaves.x])?;
+            every.and_then(NonZeroU64::new).into_iter().for_each(|turns| scan.checkpoint_every(turns));
+            let (x, s) = (scan.elements[0], scan.carried[0]);
+            let next = step(g, x, s)?;
+            let made = g.end_scan(scan, &[next], &[next])?;
+            let sum = g.einsum("t, ... | ... => ... | ...", &[made.collected[0]])?;
+            return g.add(sum, made.last[0]);
+        }
+        let (mut s, mut sum) = (leaves.firsts[0], None);
+        for turn in 0..self.turns {
+            let x = g.slice(leaves.x, SliceIndex::At(turn))?;
+            s = step(g, x, s)?;
+            sum = Some(match sum {
+                Some(sum) => g.add(sum, s)?,
+                None => s,
+            });
+        }
+        g.add(sum.unwrap_or(s), s)
     }
 }
 
@@ -126,7 +166,7 @@ fn program(body: Body, form: Form) -> Result<(Graph, Leaves, Tensor), Error> {
         every.and_then(NonZeroU64::new).into_iter().for_each(|turns| scan.checkpoint_every(turns));
         let carried = [scan.carried[0], scan.carried[1]];
         let (x, noise) = (scan.elements[0], scan.elements[1]);
-        let next = body.turn(&mut g, &leaves, carried, x, noise)?;
+        let next = body.turn(&mut g, &leaves, carried, [x, noise], form)?;
         let results = g.end_scan(scan, &next, &next[..1])?;
         loss(&mut g, &results.collected, [results.last[0], results.last[1]])?
     } else {
@@ -137,7 +177,7 @@ fn program(body: Body, form: Form) -> Result<(Graph, Leaves, Tensor), Error> {
         for turn in 0..body.turns {
             let x = g.slice(leaves.x, SliceIndex::At(turn))?;
             let noise = g.slice(leaves.noise, SliceIndex::At(turn))?;
-            carried = body.turn(&mut g, &leaves, carried, x, noise)?;
+            carried = body.turn(&mut g, &leaves, carried, [x, noise], form)?;
             all.push(carried[0]);
         }
         loss(&mut g, &all, carried)?
@@ -178,7 +218,7 @@ fn numbers(body: Body, form: Form, settings: Settings) -> Result<Vec<f64>, Error
 
 /// Compares the scan of a body, run in some way, with its turns written out.
 fn judge(body: Body, form: Form, way: &str, settings: Settings, expected: &[f64]) {
-    let Body { seed, turns } = body;
+    let Body { seed, turns, .. } = body;
     let way = format!("{way}, {form:?} of {turns} turns");
     let found = numbers(body, form, settings).unwrap_or_else(|error| panic!("{seed}, {way}: {error}"));
     for (at, (found, expected)) in found.iter().zip(expected).enumerate() {
@@ -197,10 +237,27 @@ fn written_out(body: Body) -> Vec<f64> {
 fn turns_written_out_give_the_same() {
     let count = setting("BROADLOOM_SCANS", 40);
     for seed in 0..count {
-        let body = Body { seed, turns: 5 };
+        let body = Body { nested: false, seed, turns: 5 };
         let expected = written_out(body);
         for (way, settings) in treatments() {
             judge(body, SCAN, way, settings, &expected);
+        }
+    }
+}
+
+/// Scans inside of scans, over the same tensor as the outer one, and with notes of all kinds.
+#[test]
+fn turns_with_turns_inside_give_the_same() {
+    for seed in 0..setting("BROADLOOM_SCANS", 40) {
+        let mut dice = Dice::new(seed);
+        let body = Body { nested: true, seed, turns: [1, 2, 5][dice.below(3)] };
+        let expected = written_out(body);
+        // Compiling takes the most time: a third of the programs are.
+        let ways = if dice.below(3) == 0 { 3 } else { 2 };
+        for (way, settings) in treatments().into_iter().take(ways) {
+            let every = [None, Some(1), Some(2)][dice.below(3)];
+            let form = Form::Scan { named: dice.below(2) == 0, every };
+            judge(body, form, way, settings, &expected);
         }
     }
 }
@@ -213,7 +270,7 @@ fn segments_give_the_same() {
     for seed in 0..setting("BROADLOOM_SCANS", 40) {
         let mut dice = Dice::new(seed);
         for turns in lengths {
-            let body = Body { seed, turns };
+            let body = Body { nested: false, seed, turns };
             let expected = written_out(body);
             // Compiling takes the most time: one program of each seed is.
             let compiled = turns == lengths[dice.below(lengths.len())];
@@ -246,7 +303,7 @@ mod xla {
         let settings = Settings { backend: Backend::Xla, ..Settings::default() };
         let _kept = Session::with(Graph::new(), settings.clone()).expect("a Python with JAX");
         for seed in 0..12 {
-            let body = Body { seed, turns: 5 };
+            let body = Body { nested: false, seed, turns: 5 };
             for every in [None, Some(2)] {
                 let form = Form::Scan { named: false, every };
                 judge(body, form, "XLA", settings.clone(), &written_out(body));

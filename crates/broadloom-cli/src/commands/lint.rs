@@ -41,6 +41,7 @@ Codes:
   W0513  an argument that fits but is probably wrong: `softmax` before `cross_entropy`
   W0514  weights in a file that nothing uses
   W0515  an interface that is older than its module
+  W0516  a loss that is computed from a gradient, through which no gradient goes back
 
 `broadloom check` also shows the warnings W0501 and all from W0505 on. A comment `# allow W0505` on the
 line, or above it, accepts one.

@@ -18,7 +18,7 @@ use crate::codes;
 use crate::eval::given::Given;
 use crate::plan::{Action, PrintedPiece, Repeat};
 use crate::position::{Counter, Position, whole};
-use crate::syntax::ast::{Assign, ExprId, ExprKind, Ident, Quoted, Statement, Target};
+use crate::syntax::ast::{Assign, ExprId, ExprKind, Ident, Quoted, Statement, StatementKind, Target};
 use crate::value::{Scope, Value};
 
 /// A body that is being planned.
@@ -93,6 +93,8 @@ impl Eval<'_> {
     pub(super) fn backward(&mut self, loss: ExprId, span: Span) -> Evaluated<Tensor> {
         let (value, at) = (self.expr(loss)?, self.span_of(loss));
         let tensor = self.tensor(&value, at)?;
+        let place = self.place(span);
+        self.plan.backward.push((tensor, place));
         self.gradients(tensor, span)
     }
 
@@ -665,4 +667,20 @@ impl Eval<'_> {
 fn depends_on_a_parameter(graph: &Graph, tensor: Tensor) -> bool {
     let is_param = |each: Tensor| matches!(graph.node(each), Some(Node::Leaf { kind: LeafKind::Param }));
     graph.computed_from(&[tensor]).into_iter().any(is_param)
+}
+
+/// The name of a statement that happens when the program runs, and what to write for it in a turn of a scan.
+pub(super) fn happens(kind: &StatementKind) -> Option<(&'static str, &'static str)> {
+    const ELSEWHERE: &str = "write it before the scan, or behind it";
+    const COLLECTED: &str = "let the turn give it in a list, behind what is carried: `[next, seen]`; `scan` has the values of all turns";
+    const CARRIED: &str = "let the scan carry what changes: a turn is given it and gives back the next one, `def f(x, total) = total + x`";
+    Some(match kind {
+        StatementKind::Assign(_) => ("an assignment", CARRIED),
+        StatementKind::Print { .. } => ("`print`", COLLECTED),
+        StatementKind::Save { .. } => ("`save`", COLLECTED),
+        StatementKind::Repeat { .. } => ("`repeat`", ELSEWHERE),
+        StatementKind::Backward(_) => ("`backward`", ELSEWHERE),
+        StatementKind::Minimise { .. } => ("`minimise`", ELSEWHERE),
+        _ => return None,
+    })
 }

@@ -428,6 +428,9 @@ impl Eval<'_> {
 
     fn index(&mut self, value: &Value, index: &Value, span: Span) -> Evaluated<Value> {
         if let Value::List(items) = value {
+            if let Value::Range(from, to) = index {
+                return self.part_of_list(items, (*from, *to), span);
+            }
             let at = self.number(index, span)?;
             let found = whole(at).and_then(|at| usize::try_from(at).ok()).and_then(|at| items.get(at));
             let Some(item) = found else {
@@ -439,6 +442,13 @@ impl Eval<'_> {
                 return self.wrong(codes::RANGE, message, span, help);
             };
             return Ok(item.clone());
+        }
+        if let Value::Stream(..) = value {
+            let written = self.quote(span);
+            let of = written.split('[').next().unwrap_or(&written);
+            let message = "a stream of batches has no index: each repetition takes the next batch";
+            let help = format!("declare data that has a batch of it at a time, `data x = {of}`");
+            return self.wrong(codes::KIND, message, span, help);
         }
         let tensor = self.tensor(value, span)?;
         let position = match index {
@@ -494,6 +504,21 @@ impl Eval<'_> {
         })?;
         self.plan.slices.push((slice, (*position).clone()));
         Ok(Value::Tensor(slice))
+    }
+
+    /// `list[2..5]`: some items of a list, as a list.
+    fn part_of_list(&mut self, items: &Rc<[Value]>, (from, to): (i64, i64), span: Span) -> Evaluated<Value> {
+        let place = |at: i64| usize::try_from(at).ok();
+        let part = place(from).zip(place(to)).and_then(|(from, to)| items.get(from..to));
+        match part {
+            Some(part) => Ok(Value::List(part.into())),
+            None => {
+                let message = format!("`{from}..{to}` is no part of a list of {}", items.len());
+                let help =
+                    format!("all items are `0..{}`; the end of a range is not part of it", items.len());
+                self.wrong(codes::RANGE, message, span, help)
+            }
+        }
     }
 
     /// `x[2..5]`: some elements along an axis, for `x[2..5]` the first batch axis.

@@ -16,7 +16,7 @@ pub(super) fn only(eval: &mut Eval<'_>, call: &Call, by: By, names: &[&str]) -> 
         return Ok(());
     }
     // What is no spec is reported where it is read.
-    let of_spec = names_of_spec(eval, call, by);
+    let Some(of_spec) = names_of_spec(eval, call, by) else { return Ok(()) };
     let all: Vec<&str> = names.iter().copied().chain(of_spec.iter().map(String::as_str)).collect();
     call::only(eval, call, &all)
 }
@@ -39,18 +39,16 @@ pub(super) fn set(eval: &mut Eval<'_>, made: Tensor, call: &Call, names: &[&str]
     Ok(())
 }
 
-/// The names of labels and rows in the spec of a call; none if it has no spec.
-fn names_of_spec(eval: &mut Eval<'_>, call: &Call, by: By) -> Vec<String> {
+/// The names of labels and rows in the spec of a call: none if its first argument is no text, and nothing if the text is no spec.
+fn names_of_spec(eval: &mut Eval<'_>, call: &Call, by: By) -> Option<Vec<String>> {
     let Some(Given { value: Value::Text(text), span, .. }) = call.plain().first().copied() else {
-        return Vec::new();
+        return Some(Vec::new());
     };
     let before = eval.diagnostics.len();
     let filled = eval.filled(text, *span);
     eval.diagnostics.truncate(before);
-    let Some(read) = filled.ok().and_then(|filled| eval.read_spec(&filled, by).ok()) else {
-        return Vec::new();
-    };
+    let read = eval.read_spec(&filled.ok()?, by).ok()?;
     let names = &read.spec().names;
     let (axes, rows) = (names.axes.iter().map(|(_, name)| name), names.rows.iter().map(|(_, name)| name));
-    axes.chain(rows).map(|name| name.text.to_string()).collect()
+    Some(axes.chain(rows).map(|name| name.text.to_string()).collect())
 }

@@ -9,7 +9,7 @@ use broadloom_diagnostics::{Diagnostic, Severity, Span};
 
 use super::advice::habits;
 use super::{
-    Checkpoint, Eval, Evaluated, Frame, Reported, checkpoint, dim, path, replay, unapplied, unknown,
+    Checkpoint, Eval, Evaluated, Frame, Reported, action, checkpoint, dim, path, replay, unapplied, unknown,
 };
 use crate::codes;
 use crate::syntax::ast::{
@@ -97,6 +97,14 @@ impl Eval<'_> {
         );
         if !makes_values {
             self.no_replay();
+        }
+        if self.graph.is_in_turn()
+            && let Some((what, instead)) = action::happens(&statement.kind)
+        {
+            let message = format!("{what} in a turn of a scan would happen once, and not in every turn");
+            let refused = self.wrong(codes::USE, message, span, instead);
+            self.poison(statement);
+            return refused;
         }
         let made = match &statement.kind {
             StatementKind::Import { path, alias } => self.import(path, *alias),

@@ -55,12 +55,9 @@ impl Lowering<'_> {
         let mut begun = FxHashSet::from_iter([loss]);
         let mut done: Vec<Arc<Scan>> = Vec::new();
         for step in steps.into_iter().rev() {
-            if let Some(scan) = self.graph.scan_of(step).map(Arc::clone) {
-                let begins = scan.results(self.graph).any(|result| begun.contains(&result));
-                if begins && !done.iter().any(|known| Arc::ptr_eq(known, &scan)) {
-                    self.scan_backward(&scan, &wanted, &mut begun)?;
+            if let Some(scan) = self.graph.scan_within(step, None).map(Arc::clone) {
+                if self.scan_backward_once(&scan, &mut done, &wanted, &mut begun)? {
                     self.belong_to(step);
-                    done.push(scan);
                 }
                 continue;
             }
@@ -160,7 +157,7 @@ fn steps_to(graph: &Graph, tensor: Tensor) -> Vec<StepId> {
         if std::mem::replace(&mut seen[tensor.index()], true) || graph.leaf(tensor).is_some() {
             continue;
         }
-        match graph.scan_of(graph.made_by(tensor)) {
+        match graph.scan_within(graph.made_by(tensor), None) {
             Some(scan) => steps.extend(steps_of(scan)),
             None => steps.push(graph.made_by(tensor)),
         }
@@ -236,6 +233,28 @@ pub fn reached_data(graph: &Graph, tensor: Tensor) -> Vec<Tensor> {
     graph.tensors().filter(|data| reached[data.index()] && is_data(data)).collect()
 }
 
+/// The tensors whose gradients a tensor depends on through operations with gradients. A gradient is a number like those of data: nothing goes back
+/// through it to what it was computed from.
+///
+/// ```
+/// let mut g = broadloom::Graph::new();
+/// let w = g.param("w");
+/// let gradient = g.gradient(w)?;
+/// let penalty = g.square(gradient)?;
+/// assert_eq!(broadloom::reached_gradients(&g, penalty), [w]);
+/// let fixed = g.stop_gradient(gradient)?;
+/// assert_eq!(broadloom::reached_gradients(&g, fixed), []);
+/// # Ok::<(), broadloom::Error>(())
+/// ```
+pub fn reached_gradients(graph: &Graph, tensor: Tensor) -> Vec<Tensor> {
+    let reached = reached(graph, tensor);
+    let of = |leaf: Tensor| match graph.leaf(leaf) {
+        Some(Leaf::Gradient(of)) if reached[leaf.index()] => Some(of),
+        _ => None,
+    };
+    graph.tensors().filter_map(of).collect()
+}
+
 /// For each tensor of a graph, true if some tensors are computed from it, or it is one of them.
 ///
 /// ```
@@ -253,7 +272,7 @@ pub fn computed_from(graph: &Graph, tensors: &[Tensor]) -> Vec<bool> {
             continue;
         }
         stack.extend_from_slice(graph.read_by(tensor));
-        if let Some(scan) = graph.scan_of(graph.made_by(tensor)) {
+        if let Some(scan) = graph.scan_within(graph.made_by(tensor), None) {
             steps_of(scan).into_iter().for_each(|step| stack.extend_from_slice(graph.step_operands(step)));
         }
     }

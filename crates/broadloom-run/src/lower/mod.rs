@@ -28,7 +28,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::routine::{Action, Routine};
 
-pub use backward::{computed_from, reached_data, trainable};
+pub use backward::{computed_from, reached_data, reached_gradients, trainable};
 pub(crate) use layout::{Arguments, Layout};
 pub use mlir::nest_linalg;
 pub(crate) use mlir::{module, stablehlo};
@@ -333,9 +333,9 @@ impl Lowering<'_> {
                 self.need(Content::Value(tensor));
                 continue;
             }
-            if let Some(scan) = self.graph.scan_of(step) {
+            if let Some(scan) = self.graph.scan_within(step, None) {
                 if !last.is_some_and(|last| {
-                    self.graph.scan_of(last).is_some_and(|known| Arc::ptr_eq(known, scan))
+                    self.graph.scan_within(last, None).is_some_and(|known| Arc::ptr_eq(known, scan))
                 }) {
                     let scan = Arc::clone(scan);
                     self.computed.extend(scan.results(self.graph));
@@ -446,7 +446,7 @@ impl Lowering<'_> {
         let mut changed = std::mem::take(&mut self.changed);
         for step in self.graph.step_ids() {
             let depends = self.graph.step_operands(step).iter().any(|operand| changed.contains(operand));
-            if let Some(scan) = self.graph.scan_of(step).filter(|_| depends) {
+            if let Some(scan) = self.graph.scan_within(step, None).filter(|_| depends) {
                 for result in scan.results(self.graph) {
                     self.computed.remove(&result);
                     changed.insert(result);
@@ -490,8 +490,8 @@ pub(crate) fn is_run_time_slice(graph: &Graph, tensor: Tensor) -> bool {
 /// The symbol of a run-time slice, with its number of positions, or of a turn, and the name of its index.
 fn slice_symbol(graph: &Graph, step: StepId, layout: &Layout) -> Option<(Symbol, String)> {
     if let Some((Op::Slice(Position::Turn) | Op::Collect, _)) = graph.op(step) {
-        let over = graph.scan_of(step)?.over;
-        return Some((Symbol::Turn(over), format!("position of {}", graph.short_name(over))));
+        let scan = graph.scan_of(step)?;
+        return Some((Symbol::Turn(scan.counter), format!("position of {}", graph.short_name(scan.over))));
     }
     let Some((Op::Slice(Position::Run { .. }), _)) = graph.op(step) else { return None };
     let operand = *graph.step_operands(step).first()?;

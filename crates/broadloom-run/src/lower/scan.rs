@@ -60,7 +60,7 @@ pub(super) fn scans<'g>(graph: &'g Graph, steps: &[StepId]) -> Vec<&'g Arc<Scan>
 /// Returns true if a tensor is computed in every turn of a scan, and has no value outside of it.
 pub(super) fn is_inside(graph: &Graph, tensor: Tensor) -> bool {
     let step = graph.made_by(tensor);
-    graph.scan_of(step).is_some_and(|scan| scan.body.contains(&step))
+    graph.scan_within(step, None).is_some_and(|scan| scan.body.contains(&step))
 }
 
 /// The steps of a scan, in order.
@@ -103,7 +103,7 @@ impl Lowering<'_> {
             self.note_carried(scan, Noted::EachTurn, turn);
         }
         for step in scan.body.iter().chain(&scan.collected) {
-            self.forward(*step)?;
+            self.step_of_turn(scan, *step)?;
         }
         self.carry_over(scan);
         self.repeat(scan, turns, false, division.as_ref());
@@ -111,6 +111,17 @@ impl Lowering<'_> {
             self.repeat_segments(start, false, division);
         }
         scan.last.iter().try_for_each(|step| self.forward(*step))
+    }
+
+    /// Lowers a step of a turn. Those of a scan inside of it are lowered with its first result: whatever its turns read has been computed then.
+    fn step_of_turn(&mut self, scan: &Scan, step: StepId) -> Result<(), Error> {
+        let Some(inner) = self.graph.scan_within(step, Some(scan)).map(Arc::clone) else {
+            return self.forward(step);
+        };
+        match inner.collected.iter().chain(&inner.last).next() == Some(&step) {
+            true => self.scan(&inner),
+            false => Ok(()),
+        }
     }
 
     /// Notes what is carried, at the place of a symbol.
@@ -134,8 +145,25 @@ impl Lowering<'_> {
         }
     }
 
+    /// Lowers the gradients of a scan, if those of its results have begun and it is not among those that are done. Returns true if it did.
+    pub(super) fn scan_backward_once(
+        &mut self,
+        scan: &Arc<Scan>,
+        done: &mut Vec<Arc<Scan>>,
+        wanted: &[bool],
+        begun: &mut FxHashSet<Tensor>,
+    ) -> Result<bool, Error> {
+        let begins = scan.results(self.graph).any(|result| begun.contains(&result));
+        if !begins || done.iter().any(|known| Arc::ptr_eq(known, scan)) {
+            return Ok(false);
+        }
+        self.scan_backward(scan, wanted, begun)?;
+        done.push(Arc::clone(scan));
+        Ok(true)
+    }
+
     /// Lowers the gradients of a scan, from those of its results.
-    pub(super) fn scan_backward(
+    fn scan_backward(
         &mut self,
         scan: &Scan,
         wanted: &[bool],
@@ -151,6 +179,7 @@ impl Lowering<'_> {
             }
         }
         self.begin_outer(scan, wanted, begun);
+        self.forget_buffers(scan);
         let start = self.program.nests.len();
         let division = self.division(scan);
         if let Some(division) = &division {
@@ -162,7 +191,7 @@ impl Lowering<'_> {
             None => {
                 let turn = self.turn(scan);
                 self.recall_carried(scan, Noted::EachTurn, turn);
-                scan.body.iter().try_for_each(|step| self.forward(*step))?;
+                scan.body.iter().try_for_each(|step| self.step_of_turn(scan, *step))?;
             }
         }
         let mut inside = begun.clone();
@@ -173,7 +202,12 @@ impl Lowering<'_> {
         for Carried { tensor, .. } in &carried {
             self.fill(Content::Gradient(*tensor), 0.0, "the gradient of what the turn before carried over");
         }
+        let mut done = Vec::new();
         for step in scan.collected.iter().chain(scan.body.iter().rev()) {
+            if let Some(inner) = self.graph.scan_within(*step, Some(scan)).map(Arc::clone) {
+                self.scan_backward_once(&inner, &mut done, wanted, &mut inside)?;
+                continue;
+            }
             if self.graph.step_results(*step).any(|result| wanted[result.index()]) {
                 self.backward_step(*step, wanted, &mut inside)?;
             }
@@ -189,14 +223,26 @@ impl Lowering<'_> {
         Ok(())
     }
 
+    /// Gives what turns compute other buffers from here on. They compute everything again before they read it, so that the memory of what they
+    /// computed going forward is free between.
+    fn forget_buffers(&mut self, scan: &Scan) {
+        if self.options.keep_all {
+            return;
+        }
+        let results = scan.body.iter().flat_map(|step| self.graph.step_results(*step));
+        for tensor in results.chain(scan.carried.iter().map(|carried| carried.tensor)) {
+            self.buffers.remove(&Content::Value(tensor));
+        }
+    }
+
     /// Runs the turns of a segment once more, from its checkpoint, and notes what its gradients need.
     fn segment_again(&mut self, scan: &Scan, division: &Division) -> Result<(), Error> {
         self.recall_carried(scan, Noted::Checkpoint, division.segment);
         let start = self.program.nests.len();
         self.note_carried(scan, Noted::InSegment, division.place);
         for step in &scan.body {
-            self.forward(*step)?;
-            if self.is_noted(*step)? {
+            self.step_of_turn(scan, *step)?;
+            if self.is_noted(scan, *step)? {
                 for result in self.graph.step_results(*step) {
                     let notes = Content::Notes(result, Noted::InSegment);
                     self.copy_at((Content::Value(result), None), (notes, Some(division.place)));
@@ -212,8 +258,8 @@ impl Lowering<'_> {
     fn turn_from_segment(&mut self, scan: &Scan, division: &Division) -> Result<(), Error> {
         self.recall_carried(scan, Noted::InSegment, division.place);
         for step in &scan.body {
-            if !self.is_noted(*step)? {
-                self.forward(*step)?;
+            if !self.is_noted(scan, *step)? {
+                self.step_of_turn(scan, *step)?;
                 continue;
             }
             for result in self.graph.step_results(*step) {
@@ -225,9 +271,10 @@ impl Lowering<'_> {
     }
 
     /// Returns true if the results of a step of a turn are noted while a segment is computed again, because they are sums of many things, which
-    /// take longer than to read them.
-    fn is_noted(&self, step: StepId) -> Result<bool, Error> {
-        if self.graph.law(step).is_some() || self.graph.special(step).is_some() {
+    /// take longer than to read them. Those of a scan inside of it are computed again with the rest of its turns.
+    fn is_noted(&self, scan: &Scan, step: StepId) -> Result<bool, Error> {
+        let is_inside = self.graph.scan_within(step, Some(scan)).is_some();
+        if is_inside || self.graph.law(step).is_some() || self.graph.special(step).is_some() {
             return Ok(false);
         }
         let bare = |result: Tensor| self.layout.margins(result).axes.iter().all(|margin| *margin == (0, 0));
@@ -260,7 +307,7 @@ impl Lowering<'_> {
     /// The symbol that counts the turns of a scan.
     fn turn(&mut self, scan: &Scan) -> u32 {
         let over = self.graph.short_name(scan.over);
-        self.symbol(Symbol::Turn(scan.over), &format!("position of {over}"))
+        self.symbol(Symbol::Turn(scan.counter), &format!("position of {over}"))
     }
 
     /// Repeats the nests from a place on, for all turns or for those of a segment.

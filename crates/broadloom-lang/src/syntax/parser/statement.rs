@@ -331,8 +331,14 @@ impl Parser<'_> {
     fn let_(&mut self) -> Option<StatementKind> {
         self.next();
         self.mutable();
+        if self.names_in_brackets() {
+            return None;
+        }
         let mut names = vec![self.ident("after `let`")?];
         while self.take(TokenKind::Comma).is_some() {
+            if self.names_in_brackets() {
+                return None;
+            }
             names.push(self.ident("after `,`")?);
         }
         let shape = match (self.kind() == TokenKind::Colon).then(|| self.next()) {
@@ -371,7 +377,35 @@ impl Parser<'_> {
             self.expected("`=` and a value");
             return None;
         }
-        Some(StatementKind::Let { names, shape, value: self.expr_or_missing() })
+        if self.kind() == TokenKind::Newline {
+            let span = self.token().span;
+            let message = "expected the value of `let` in this line";
+            let help = format!(
+                "write it behind the `=`; it goes on in the next line inside of brackets, or behind an operator: `let {} = (`",
+                self.names.text(names[0].name)
+            );
+            self.report(Diagnostic::error(codes::EXPECTED, message, span, "").with_help(help));
+        }
+        let value = self.expr_or_missing();
+        if self.kind() == TokenKind::Comma && names.len() > 1 {
+            let span = self.token().span;
+            let message = "several values are a list";
+            let help = "write `let a, b = [1, 2]`, or a line for each name";
+            self.report(Diagnostic::error(codes::EXPECTED, message, span, "").with_help(help));
+        }
+        Some(StatementKind::Let { names, shape, value })
+    }
+
+    /// Reports names of a `let` in brackets, which other languages take lists apart by.
+    fn names_in_brackets(&mut self) -> bool {
+        if !matches!(self.kind(), TokenKind::Open | TokenKind::OpenList) {
+            return false;
+        }
+        let span = self.token().span;
+        let message = "names of several values stand side by side, without brackets";
+        let help = "write `let a, b = list`, and for a list in a list another line: `let c, d = b`";
+        self.report(Diagnostic::error(codes::EXPECTED, message, span, "").with_help(help));
+        true
     }
 
     /// Parses an expression, or makes a missing one after a mistake, so that the names it would be

@@ -50,8 +50,7 @@ impl Parser<'_> {
         let name = self.quote(name);
         let (message, help) = match token.kind {
             TokenKind::Comma => {
-                let list = rest.split_once('(').map_or("list", |(_, list)| list);
-                let list = list.split([',', ')']).next().unwrap_or(list).trim();
+                let list = rest.split_once('(').map_or("list", |(_, list)| first_argument(list).trim());
                 (
                     "a loop binds one name",
                     format!("write `for {name} in 0..len({list}):`, and `{list}[{name}]` inside"),
@@ -145,4 +144,19 @@ impl Parser<'_> {
         self.report(Diagnostic::error(codes::EXPECTED, message, span, "").with_help(help));
         true
     }
+}
+
+/// The first argument of a call, given what stands behind its parenthesis.
+fn first_argument(rest: &str) -> &str {
+    let mut depth = 0;
+    let end = rest.find(|letter: char| {
+        let ends = depth == 0 && matches!(letter, ',' | ')' | ']' | '}');
+        match letter {
+            '(' | '[' | '{' => depth += 1,
+            ')' | ']' | '}' => depth -= 1,
+            _ => {}
+        }
+        ends
+    });
+    &rest[..end.unwrap_or(rest.len())]
 }
