@@ -1,4 +1,4 @@
-//! What is minimised and holds something that no gradient can go through or change: gradients of other losses, and parameters of
+//! Losses and parameters through which no gradient goes, or which no step changes: those computed from gradients of other losses, and those of
 //! whole numbers.
 
 use broadloom::{reached_gradients, trainable};
