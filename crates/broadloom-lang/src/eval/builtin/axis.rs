@@ -97,7 +97,7 @@ pub(super) fn has_no_others(
 /// The shape that names an axis, without rows that have no axes.
 fn without_empty_rows(along: &Along) -> String {
     let declared = along.declared("t");
-    let (batch, rest) = declared.split_once(" | ").unwrap_or(("", &declared));
+    let (batch, rest) = declared.split_once(" | ").unwrap_or(("", declared.as_str()));
     let (input, output) = rest.split_once(" -> ").unwrap_or(("", rest));
     let mut parts: Vec<&str> = Vec::new();
     for (row, sign) in [(batch, "|"), (input, "->"), (output, "")] {
