@@ -128,6 +128,23 @@ impl Graph {
         !self.facts.scans.open.is_empty()
     }
 
+    /// Returns true if a tensor is computed anew in every turn of a scan, so that it has no value outside.
+    ///
+    /// ```
+    /// let mut g = broadloom::Graph::new();
+    /// let (x, zero) = (g.data("x", "100 | 3")?, g.number(0.0));
+    /// let scan = g.begin_scan(&[("sum", zero)], &[x])?;
+    /// let sum = g.add(scan.carried[0], scan.elements[0])?;
+    /// let sums = g.end_scan(scan, &[sum], &[sum])?;
+    /// assert!(g.is_of_turn(sum) && !g.is_of_turn(sums.last[0]) && !g.is_of_turn(x));
+    /// # Ok::<(), broadloom::Error>(())
+    /// ```
+    pub fn is_of_turn(&self, tensor: Tensor) -> bool {
+        let Some(made) = self.tensors.get(tensor.index()) else { return false };
+        let outermost = self.facts.scans.within(made.step, None);
+        outermost.is_some_and(|scan| scan.body.binary_search(&made.step).is_ok())
+    }
+
     /// Leaves a scan whose body has a mistake.
     pub fn give_up_scan(&mut self, _: OpenScan) {
         self.facts.scans.open.pop();

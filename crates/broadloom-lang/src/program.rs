@@ -329,11 +329,13 @@ impl Program {
         (forward, left_out)
     }
 
-    /// The tensors that operations make and nothing reads.
+    /// The tensors that operations make and nothing reads, except those of single turns of a scan.
     pub fn results(&self) -> Vec<Tensor> {
         let counts = self.graph.use_counts();
-        let made = |tensor: &Tensor| matches!(self.graph.node(*tensor), Some(Node::Operation { .. }));
-        self.graph.tensors().filter(|tensor| counts[tensor.index()] == 0 && made(tensor)).collect()
+        let made = |tensor: Tensor| matches!(self.graph.node(tensor), Some(Node::Operation { .. }));
+        let is_result =
+            |tensor: &Tensor| counts[tensor.index()] == 0 && made(*tensor) && !self.graph.is_of_turn(*tensor);
+        self.graph.tensors().filter(is_result).collect()
     }
 
     /// The source that an import leads to, by the place of its path.

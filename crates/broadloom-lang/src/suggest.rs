@@ -129,6 +129,11 @@ const FOREIGN: &[(&str, Replacement)] = &[
     ("std", Write("sqrt(mean(square($1 - mean($1))))")),
     ("var", Write("mean(square($1 - mean($1)))")),
     ("norm", Write("sqrt(sum(square($1)))")),
+    ("trace", Write("einsum(\"i -> i =>\", $1)")),
+    (
+        "checkpoint",
+        Because("what is inside of a block is computed once more for its gradients", "checkpointed($1)"),
+    ),
     ("logsumexp", Write("log_sum_exp(\"... | v\")($1)")),
     (
         "chunk",
@@ -290,6 +295,8 @@ const LAYERS: &[(&str, &str, Configured)] = &[
     ("MaxPooling2D", "max_pool", Configured::Same),
     ("AvgPool2d", "avg_pool", Configured::Same),
     ("AveragePooling2D", "avg_pool", Configured::Same),
+    ("MaxPool1d", "max_pool1d", Configured::Same),
+    ("AvgPool1d", "avg_pool1d", Configured::Same),
     ("AdaptiveAvgPool2d", "adaptive_avg_pool", Configured::Same),
     ("AdaptiveMaxPool2d", "adaptive_max_pool", Configured::Same),
     ("GlobalAveragePooling2D", "global_avg_pool", Configured::Nothing),

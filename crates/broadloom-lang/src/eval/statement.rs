@@ -102,6 +102,13 @@ impl Eval<'_> {
             && let Some((what, instead)) = action::happens(&statement.kind)
         {
             let message = format!("{what} in a turn of a scan would happen once, and not in every turn");
+            // A function of the library is written already.
+            let instead = match self.place(span) == span {
+                true => instead,
+                false => {
+                    "apply it before the scan, or behind it, or under `inference`, where layers assign nothing"
+                }
+            };
             let refused = self.wrong(codes::USE, message, span, instead);
             self.poison(statement);
             return refused;

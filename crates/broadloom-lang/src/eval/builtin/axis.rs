@@ -68,6 +68,44 @@ pub(super) fn no_axis<T>(
     eval.fail(diagnostic.with_help(help))
 }
 
+/// Refuses a tensor with other axes than the one that a shape names, where the shape has no `...` for them.
+pub(super) fn has_no_others(
+    eval: &mut Eval<'_>,
+    given: &Given,
+    tensor: Tensor,
+    along: &Along,
+) -> Evaluated<()> {
+    let shape = eval.graph.shape(tensor);
+    let mut whole = *along;
+    for kind in Kind::ALL {
+        let row = &shape.rows[kind as usize];
+        let axes = row.lead.len() + row.trail.len();
+        whole.open[kind as usize] |= axes > usize::from(kind == along.kind) && !row.open;
+    }
+    if whole == *along {
+        return Ok(());
+    }
+    let name = eval.graph.label_of(tensor);
+    let message =
+        format!("`\"{}\"` is the shape of one axis, and `{name}` has others", without_empty_rows(along));
+    let diagnostic =
+        Diagnostic::error(codes::MISMATCH, message, eval.place(given.span), format!("`{name}` is `{shape}`"));
+    let help = format!("write `\"{}\"`: `...` is any number of other axes", without_empty_rows(&whole));
+    eval.fail(diagnostic.with_help(help))
+}
+
+/// The shape that names an axis, without rows that have no axes.
+fn without_empty_rows(along: &Along) -> String {
+    let declared = along.declared("t");
+    let (batch, rest) = declared.split_once(" | ").unwrap_or(("", declared.as_str()));
+    let (input, output) = rest.split_once(" -> ").unwrap_or(("", rest));
+    let mut parts: Vec<&str> = Vec::new();
+    for (row, sign) in [(batch, "|"), (input, "->"), (output, "")] {
+        parts.extend([row, sign].into_iter().filter(|part| !row.is_empty() && !part.is_empty()));
+    }
+    parts.join(" ")
+}
+
 /// A call of a function along an axis: the axis, the tensor, and the other arguments.
 struct AxisCall<'c, const N: usize> {
     along: Along,
@@ -125,6 +163,7 @@ fn taken_or<'c, const N: usize>(
     if !row.open && row.lead.is_empty() && row.trail.is_empty() {
         return no_axis(eval, call, x, tensor, &along);
     }
+    has_no_others(eval, x, tensor, &along)?;
     Ok(AxisCall { along, tensor, rest })
 }
 

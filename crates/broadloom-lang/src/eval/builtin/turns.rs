@@ -5,7 +5,7 @@ use std::num::NonZeroU64;
 use broadloom::{Along, Kind, OpenScan, Tensor};
 use broadloom_diagnostics::{Diagnostic, Help, Span};
 
-use super::axis::{along, no_axis};
+use super::axis::{along, has_no_others, no_axis};
 use super::{Call, Given};
 use crate::codes;
 use crate::eval::{Eval, Evaluated, call};
@@ -163,6 +163,9 @@ fn gone_through(eval: &mut Eval<'_>, call: &Call, given: &Given, along: &Along) 
     let tensor = eval.tensor(&given.value, given.span)?;
     let row = &eval.graph.shape(tensor).rows[along.kind as usize];
     let axes = (!row.open).then(|| row.lead.len() + row.trail.len());
+    if axes != Some(0) {
+        has_no_others(eval, given, tensor, along)?;
+    }
     match axes {
         Some(0) => no_axis(eval, call, given, tensor, along),
         Some(1) if along.kind == Kind::Batch => Ok(tensor),
