@@ -5,15 +5,18 @@
 //! that is used once, whatever the sizes are, and goes over memory once instead of three times.
 //!
 //! The first nest has to be all that writes `g`, and the second all that reads it. Both go through each cell of `g` once, and the
-//! second through different cells of `w`, to which it adds `g` times what no loop changes. Nothing that the sum reads is written
-//! between the two, or is `w`. Leaving out the rounding of `g` is allowed (see [`rounding`](super::rounding)), and `w`
-//! has the same type.
+//! second through different cells of `w`, to which it adds `g` times what no loop changes, and what is no cell of `g`. Nothing that
+//! the sum reads is written between the two, or is `w`. Leaving out the rounding of `g` is allowed (see
+//! [`rounding`](super::rounding)), and `w` has the same type.
+//!
+//! The contraction goes as far to the front as the second nest could: at the end of a training step, the operands of all
+//! gradients would be needed at the same time.
 
 use super::access::{Perfect, Scope, Touch, Uses, is_one_to_one, simple_axes};
 use super::cost::is_contraction;
 use super::rewrite::{Substitution, replace_loads, substitute_cell};
 use super::rounding::Rounding;
-use crate::buffer::{Cell, Index, LoopSum, LoopVar, Storage};
+use crate::buffer::{BufferId, Cell, Index, LoopSum, LoopVar, Storage};
 use crate::function::{Binary, Unary};
 use crate::program::{Nest, Program, Statement};
 use crate::scalar::Scalar;
@@ -23,16 +26,35 @@ pub fn updates(program: &mut Program) -> usize {
     let rounding = Rounding::of(program);
     let mut uses = Uses::of(program);
     let mut dropped = Vec::new();
+    // The nest behind which each nest goes: itself, unless it is a sum that is added up. Until the end, all keep their places,
+    // by which uses are known.
+    let mut behind: Vec<usize> = (0..program.nests.len()).collect();
     for at in 0..program.nests.len() {
         let Some((from, nest)) = merged(program, &rounding, &uses, at) else { continue };
+        behind[at] = last_needed(program, &uses, from, at);
         // What the sum reads is read here now, too late for another nest to be all that reads it.
         Touch::of(&nest.body).reads.iter().for_each(|buffer| uses.add_reader(*buffer, at));
         program.nests[at] = nest;
         dropped.push(from);
     }
     dropped.iter().for_each(|at| program.nests[*at].body.clear());
-    program.nests.retain(|nest| !nest.body.is_empty());
+    let mut nests: Vec<(usize, Nest)> = behind.into_iter().zip(std::mem::take(&mut program.nests)).collect();
+    nests.sort_by_key(|(behind, _)| *behind);
+    program.nests = nests.into_iter().map(|(_, nest)| nest).filter(|nest| !nest.body.is_empty()).collect();
     dropped.len()
+}
+
+/// The last nest, from one on, that has to be done before another one, which only adds to its target: one that reads or writes
+/// the target, or writes what the other one reads.
+fn last_needed(program: &Program, uses: &Uses, from: usize, at: usize) -> usize {
+    let touch = Touch::of(&program.nests[at].body);
+    // Indices that are looked up have to stay behind the checks of them.
+    if touch.looks_up {
+        return at;
+    }
+    let writers = touch.reads.iter().chain(&touch.writes).flat_map(|buffer| &uses.writers[buffer.index()]);
+    let readers = touch.writes.iter().flat_map(|buffer| &uses.readers[buffer.index()]);
+    writers.chain(readers).copied().filter(|nest| (from..at).contains(nest)).max().unwrap_or(from)
 }
 
 /// The place of an earlier nest, and the nest that does what that one does and what the nest at hand does.
@@ -42,6 +64,9 @@ fn merged(program: &Program, rounding: &Rounding, uses: &Uses, at: usize) -> Opt
         return None;
     }
     let read = scaled(second.value, &second)?;
+    if times_loaded(second.value, read.buffer) != 1 {
+        return None;
+    }
     let (sum, target) = (program.buffer(read.buffer), program.buffer(second.cell.buffer));
     if sum.storage != Storage::Local || sum.dtype != target.dtype || sum.has_margins() {
         return None;
@@ -77,7 +102,7 @@ struct Summed<'a> {
     loops: Scope,
     /// The cell in which the sum is stored.
     cell: &'a Cell,
-    /// What is stored: the local, perhaps times a number.
+    /// The value that is stored: the local, perhaps times a number.
     value: &'a Scalar,
 }
 
@@ -124,6 +149,13 @@ fn is_steady(scalar: &Scalar, nest: &Perfect<'_>) -> bool {
     }
 }
 
+/// The number of places where a scalar loads from a buffer.
+fn times_loaded(scalar: &Scalar, buffer: BufferId) -> usize {
+    let mut times = 0;
+    scalar.each_load(&mut |cell| times += usize::from(cell.buffer == buffer));
+    times
+}
+
 /// The loop of each axis of a buffer, if the loops go through each of its cells once.
 fn axes(program: &Program, cell: &Cell, loops: &Scope) -> Option<Vec<Option<LoopVar>>> {
     let axes = simple_axes(cell, &program.buffer(cell.buffer).sizes, loops)?;
@@ -148,7 +180,7 @@ fn last(body: &mut [Statement]) -> Option<&mut Statement> {
     }
 }
 
-/// What both nests do.
+/// The statements of both nests.
 fn comment(first: &Nest, second: &Nest) -> String {
     match (first.comment.as_str(), second.comment.as_str()) {
         ("", only) | (only, "") => only.to_string(),

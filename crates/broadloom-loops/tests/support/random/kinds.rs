@@ -88,20 +88,22 @@ impl Make {
         self.give(target);
         let cell = self.simple(target, &order);
         let sum = Scalar::Load(self.simple(id, &loops));
-        let fixed = Cell {
-            buffer: target,
+        let fixed = |buffer| Cell {
+            buffer,
             index: order.iter().map(|_| Index::At(LoopSum::new::<i64>(0, []))).collect(),
         };
-        let value = match self.random.below(4) {
+        let value = match self.random.below(5) {
             0 => sum,
             1 => Scalar::binary(Binary::Mul, sum, Scalar::Number(0.5)),
             2 => Scalar::binary(Binary::Mul, Scalar::unary(Unary::Neg, sum), Scalar::Number(0.25)),
-            // The factor is a cell that the nest itself changes.
-            _ => Scalar::binary(Binary::Mul, Scalar::Load(fixed), sum),
+            // The factor is a cell that the nest itself changes, or a cell of the product.
+            3 => Scalar::binary(Binary::Mul, Scalar::Load(fixed(target)), sum),
+            _ => Scalar::binary(Binary::Mul, Scalar::Load(fixed(id)), sum),
         };
         let accumulate = Some(self.random.pick(&[Binary::Add, Binary::Sub]));
         self.push(Statement::Store { cell, accumulate, value }, &loops);
-        self.facts[target.index()].bound = 4.0 + 4.0 * 200.0 * self.facts[id.index()].bound;
+        let product = self.facts[id.index()].bound;
+        self.facts[target.index()].bound = 4.0 + 4.0 * (200.0 + product) * product;
     }
 
     /// A buffer that holds something is written again, wholly or in part.
