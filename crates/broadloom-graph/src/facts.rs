@@ -142,8 +142,17 @@ pub(crate) struct Scans {
     pub of_step: FxHashMap<StepId, u32>,
     /// For each scan, the one that it is a part of.
     pub around: Vec<Option<u32>>,
-    /// The numbers of turns of the scans whose bodies are being made, the innermost last.
-    pub open: Vec<DimTerm>,
+    /// The scans whose bodies are being made, the innermost last.
+    pub open: Vec<OpenTurns>,
+}
+
+/// The turns of a scan whose body is being made.
+#[derive(Clone, Copy)]
+pub(crate) struct OpenTurns {
+    /// The number of turns.
+    pub turns: DimTerm,
+    /// The first step that belongs to the scan.
+    pub start: StepId,
 }
 
 impl Scans {

@@ -22,7 +22,7 @@ use crate::error::{Error, ErrorKind};
 use crate::initial::Initial;
 use crate::step::{Aspect, Captured, Leaf, RowRef, Step, Tensor, place};
 use crate::symbols::read;
-use crate::{Graph, captured, names, size_expr};
+use crate::{Graph, captured, names, scan, size_expr};
 
 impl Graph {
     /// Data with a declared shape, such as `"32 | 28, 28, 3:rgb"`.
@@ -217,6 +217,7 @@ impl Graph {
     /// backward compute it.
     pub fn gradient(&mut self, tensor: Tensor) -> Result<Tensor, Error> {
         self.known(tensor)?;
+        scan::refuse_gradient(self, tensor)?;
         if let Some(known) = self.facts.gradients.get(&tensor) {
             return Ok(*known);
         }

@@ -23,7 +23,7 @@ use broadloom_spec::Kind;
 use rustc_hash::FxHashSet;
 
 use crate::error::{Error, ErrorKind};
-use crate::facts::{Carried, Scan};
+use crate::facts::{Carried, OpenTurns, Scan};
 use crate::operation::Operation;
 use crate::spec_options::SliceIndex;
 use crate::step::{Aspect, Leaf, Op, RowRef, Step, StepId, Tensor, place};
@@ -94,7 +94,7 @@ impl Graph {
             scan.firsts.push(passes(self));
             scan.carried.push(carried);
         }
-        self.facts.scans.open.push(turns);
+        self.facts.scans.open.push(OpenTurns { turns, start });
         Ok(scan)
     }
 
@@ -116,7 +116,7 @@ impl Graph {
     pub fn in_turn(&mut self, tensor: Tensor) -> Result<Tensor, Error> {
         match self.facts.scans.open[..] {
             [] => Ok(tensor),
-            [turns] => element(self, tensor, turns),
+            [open] => element(self, tensor, open.turns),
             _ => Err(self
                 .misuse("random numbers cannot be drawn in a scan inside of a scan")
                 .with_help("draw them before both scans, for all positions, and go through them too")),
@@ -177,17 +177,28 @@ impl Graph {
             );
         }
         refuse_noise(self, scan.start)?;
+        let changing = turn_steps(self, &scan, &[]).1;
+        // What no turn changes is passed on in each turn, so that it has a value in each, and a gradient from each.
+        let mut passed = Vec::new();
         let mut carried: Vec<Carried> = Vec::new();
         for ((tensor, first), next) in scan.carried.iter().zip(&scan.firsts).zip(next) {
-            let own = carried.iter().all(|known| known.next != *next) && self.leaf(*next).is_none();
-            let next = if own { *next } else { once_more(self, *next)? };
+            let is_own = self.leaf(*next).is_none() && changing.contains(next);
+            let next = match is_own && carried.iter().all(|known| known.next != *next) {
+                true => *next,
+                false => pass(self, *next, &mut passed)?,
+            };
             equate_next(self, *tensor, next)?;
             carried.push(Carried { tensor: *tensor, first: *first, next });
         }
-        let body = turn_steps(self, &scan);
+        let mut of_turns = Vec::new();
+        for result in results {
+            let is_own = changing.contains(result);
+            of_turns.push(if is_own { *result } else { pass(self, *result, &mut passed)? });
+        }
+        let body = turn_steps(self, &scan, &passed).0;
         let (mut collected, mut last) = (Vec::new(), Vec::new());
-        for tensor in results {
-            collected.push(collect(self, *tensor, scan.turns)?);
+        for tensor in of_turns {
+            collected.push(collect(self, tensor, scan.turns)?);
         }
         for Carried { next, .. } in &carried {
             last.push(once_more(self, *next)?);
@@ -248,6 +259,13 @@ fn once_more(graph: &mut Graph, a: Tensor) -> Result<Tensor, Error> {
     Ok(passed)
 }
 
+/// The same tensor once more, by a step that is among those of a turn whatever it reads.
+fn pass(graph: &mut Graph, a: Tensor, passed: &mut Vec<StepId>) -> Result<Tensor, Error> {
+    let tensor = once_more(graph, a)?;
+    passed.push(graph.last_step());
+    Ok(tensor)
+}
+
 /// Makes the last step one that passes its operand on. Returns the step.
 fn passes(graph: &mut Graph) -> StepId {
     let step = graph.last_step();
@@ -272,8 +290,9 @@ fn equate_next(graph: &mut Graph, carried: Tensor, next: Tensor) -> Result<(), E
     Ok(())
 }
 
-/// The steps of a scan so far that depend on the turn or on what is carried, in order, and all those of scans inside of it.
-fn turn_steps(graph: &Graph, scan: &OpenScan) -> Vec<StepId> {
+/// The steps of a scan so far that depend on the turn or on what is carried, in order, with those that pass something on, and
+/// all those of scans inside of it; and what these steps make, with what is carried.
+fn turn_steps(graph: &Graph, scan: &OpenScan, passed: &[StepId]) -> (Vec<StepId>, FxHashSet<Tensor>) {
     let mut changing: FxHashSet<Tensor> = scan.carried.iter().copied().collect();
     let mut steps = Vec::new();
     for step in scan.start.up_to(graph.next_step()) {
@@ -284,12 +303,12 @@ fn turn_steps(graph: &Graph, scan: &OpenScan) -> Vec<StepId> {
         let is_element =
             matches!(graph.steps[step.index()], Step::Op { op: Op::Slice(SliceIndex::Turn), .. });
         let reads = names::step_operands(graph, step).iter().any(|operand| changing.contains(operand));
-        if !into_carried && (is_of_inner || is_element || reads) {
+        if !into_carried && (is_of_inner || is_element || reads || passed.contains(&step)) {
             steps.push(step);
             changing.extend(names::step_results(graph, step));
         }
     }
-    steps
+    (steps, changing)
 }
 
 /// The tensors that the steps of a turn and the first values read, and that no turn makes.
@@ -300,11 +319,24 @@ fn outer(graph: &Graph, body: &[StepId], carried: &[Carried]) -> Vec<Tensor> {
     let read = body.iter().copied().chain(firsts).flat_map(|step| names::step_operands(graph, step));
     // A scan inside of it begins with what it carries.
     let is_outer = |tensor: &Tensor| !own.contains(tensor) && graph.leaf(*tensor) != Some(Leaf::Carried);
-    let mut outer: Vec<Tensor> =
-        read.copied().chain(carried.iter().map(|c| c.next)).filter(is_outer).collect();
+    let mut outer: Vec<Tensor> = read.copied().filter(is_outer).collect();
     outer.sort_unstable();
     outer.dedup();
     outer
+}
+
+/// Refuses the gradient of a tensor that the body of an open scan computes: it has another value in every turn.
+pub(crate) fn refuse_gradient(graph: &Graph, tensor: Tensor) -> Result<(), Error> {
+    let step = graph.tensors[tensor.index()].step;
+    let is_computed = matches!(graph.leaf(tensor), None | Some(Leaf::Carried));
+    let Some(_) = graph.facts.scans.open.first().filter(|open| is_computed && step >= open.start) else {
+        return Ok(());
+    };
+    let name = names::label_of(graph, tensor);
+    let message = format!("`{name}` is computed anew in every turn of a scan, and has no gradient there");
+    Err(Error::new(ErrorKind::Use, message)
+        .about_step(step)
+        .with_help("ask for gradients outside of the scan, of parameters and of what it goes through"))
 }
 
 /// Refuses random numbers that a body draws without [going through them](Graph::in_turn): every turn would get the same ones.

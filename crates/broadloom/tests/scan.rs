@@ -66,10 +66,10 @@ impl Body {
                     g.sub(other, sum)?
                 }
                 6 => g.max(a, other)?,
-                _ => self.recurrence(g, leaves, a, form)?,
+                _ => self.recurrence(g, leaves, a, form, dice.below(4) == 0)?,
             });
         }
-        let kind = dice.below(4);
+        let kind = dice.below(6);
         let mut next = |g: &mut Graph| -> Result<Tensor, Error> {
             let a = known[dice.below(known.len())];
             // Whatever it is, it gets the shape of what is carried, and stays small.
@@ -84,21 +84,29 @@ impl Body {
             0 => Ok([one, carried[0]]),
             1 => Ok([carried[1], one]),
             2 => Ok([one, one]),
+            // Every turn carries on the same.
+            3 => Ok([fixed, one]),
+            4 => Ok([one, g.compose(w, fixed)?]),
             _ => Ok([one, next(g)?]),
         }
     }
 }
 
 impl Body {
-    /// A recurrence inside of a turn, which depends on something of it: the sum of what it makes, and what it makes last.
+    /// A recurrence inside of a turn, which depends on something of it: the sum of what it makes, and what it makes last. It
+    /// may make the same in all of its turns.
     fn recurrence(
         self,
         g: &mut Graph,
         leaves: &Leaves,
         of_turn: Tensor,
         form: Form,
+        is_fixed: bool,
     ) -> Result<Tensor, Error> {
         let step = |g: &mut Graph, x: Tensor, s: Tensor| {
+            if is_fixed {
+                return g.tanh(of_turn);
+            }
             let seen = g.compose(leaves.params[1], x)?;
             let both = g.mul(s, of_turn)?;
             let sum = g.add(seen, both)?;
