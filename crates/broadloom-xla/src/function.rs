@@ -278,7 +278,9 @@ impl Writer<'_> {
         match inner {
             Statement::Fill { buffer, value } => {
                 self.contents[buffer.index()] = Content::Splat(*value);
-                self.margins[buffer.index()] = Some(*value);
+                if self.program.buffer(*buffer).has_margins() {
+                    self.margins[buffer.index()] = Some(*value);
+                }
                 Ok(())
             }
             Statement::FillMargins { buffer, value } => {

@@ -213,7 +213,9 @@ impl<'a> Writer<'a> {
         let ins = format!("ins({constant} : {})", element(buffer.dtype));
         let filled = self.define(&name, &format!("linalg.fill {ins} outs({empty} : {of}) -> {of}"));
         self.values[id.index()] = Some(filled);
-        self.margins[id.index()] = Some(value);
+        if buffer.has_margins() {
+            self.margins[id.index()] = Some(value);
+        }
     }
 
     /// The contents of a buffer, which are undefined if it has not been written.
