@@ -281,6 +281,14 @@ proptest! {
     fn specs_of_words_survive_printing(text in spec(true)) {
         // Without a comma or another sign the words would be letters.
         let text = if Mode::of(&text) == Mode::Single { format!("{text};i+j") } else { text };
+        // A word whose letters could be axes side by side is refused; with another sign in it, it is a label.
+        let text = match parse_spec(&text) {
+            Err(error) if error.kind == ErrorKind::LettersRunTogether => {
+                let word = &text[error.span.start..error.span.end];
+                text.replace(word, &format!("{word}_"))
+            }
+            _ => text,
+        };
         let spec = parse_spec(&text);
         prop_assert!(spec.is_ok(), "{}", shown(&spec.unwrap_err(), &text));
         check_laws(&text);

@@ -66,10 +66,10 @@ mod loops {
 }
 
 mod training {
-    use broadloom::{Array, Builder, Routine, Session, Sgd};
-
     #[test]
     fn runs() -> Result<(), broadloom::Error> {
+        use broadloom::{Array, Builder, Routine, Session, Sgd};
+
         let b = Builder::new();
         let (x, target) = (b.data("x", "4 | 2"), b.data("target", "4 | 1"));
         let hidden = (b.param("w1").compose(x) + b.param_shaped("b1", "16")).tanh();
@@ -95,10 +95,10 @@ mod training {
 }
 
 mod solver {
-    use broadloom_core::{Answer, Constraint, Role, RowTerm, Solver};
-
     #[test]
     fn runs() {
+        use broadloom_core::{Answer, Constraint, Role, RowTerm, Solver};
+
         let mut solver = Solver::new();
         let z = solver.row_var(Role::Interior);
         let (three, four, five) = (solver.size(3), solver.size(4), solver.size(5));

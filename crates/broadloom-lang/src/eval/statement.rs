@@ -98,7 +98,7 @@ impl Eval<'_> {
         if !makes_values {
             self.no_replay();
         }
-        if self.graph.is_in_turn()
+        if self.graph.quiet().is_in_turn()
             && let Some((what, instead)) = action::happens(&statement.kind)
         {
             let message = format!("{what} in a turn of a scan would happen once, and not in every turn");
