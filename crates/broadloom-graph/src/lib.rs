@@ -84,7 +84,7 @@ pub use project::{Fill, Margins, Projected};
 pub use scan::{OpenScan, Scanned};
 pub use scheme::{Scheme, SchemeAxis};
 pub use shape::{Axis, PartialAxis, PartialRow, PartialShape, Shape, Shapes};
-pub use shape_source::How;
+pub use shape_source::{Completion, How};
 pub use size::{Extent, SymbolicSize};
 pub use size_expr::SizeSum;
 pub use spec_options::{Accumulate, Combine, SliceIndex, SpecOptions};

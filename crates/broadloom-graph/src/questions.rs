@@ -225,13 +225,13 @@ impl Graph {
     /// [`how_all`](Graph::how_all), which closes the program once.
     ///
     /// ```
-    /// use broadloom::{Graph, How};
+    /// use broadloom::{Completion, Graph, How};
     /// let mut g = Graph::new();
     /// let (w, x, b) = (g.param("w"), g.data("x", "32 | 784")?, g.data("b", "64")?);
     /// let y = g.compose(w, x)?;
     /// let y = g.add(y, b)?;
     /// assert_eq!(g.how_known(x)?, How::Declared);
-    /// assert_eq!(g.how_known(w)?, How::Chosen("inferred from its use".into()));
+    /// assert_eq!(g.how_known(w)?, How::Chosen(Completion::Use));
     /// let flat = g.einsum("i | j => i j", &[x])?;
     /// assert_eq!(g.how_known(flat)?, How::Forced);
     /// # Ok::<(), broadloom::Error>(())
@@ -244,13 +244,13 @@ impl Graph {
     /// program once.
     ///
     /// ```
-    /// use broadloom::{Graph, How};
+    /// use broadloom::{Completion, Graph, How};
     /// let mut g = Graph::new();
     /// let (x, one) = (g.data("x", "3")?, g.constant(1.0));
     /// let y = g.add(x, one)?;
     /// let all = g.how_all()?;
     /// assert_eq!(all[x.index()], How::Declared);
-    /// assert_eq!(all[one.index()], How::Chosen("inferred from its use".into()));
+    /// assert_eq!(all[one.index()], How::Chosen(Completion::Use));
     /// # Ok::<(), broadloom::Error>(())
     /// ```
     pub fn how_all(&mut self) -> Result<Vec<How>, Error> {

@@ -2,7 +2,7 @@
 
 use crate::support;
 
-use broadloom::{Error, Graph, How, Kind, MessageLine, Routine, SliceIndex, StepId, Tensor, Why};
+use broadloom::{Completion, Error, Graph, How, Kind, MessageLine, Routine, SliceIndex, StepId, Tensor, Why};
 use support::case::cases;
 use support::run::Run;
 
@@ -194,23 +194,23 @@ fn assigned_to() -> Result<(), Error> {
 #[test]
 fn how_shapes_are_known() -> Result<(), Error> {
     let (mut g, [x, w, b, product, _]) = layer()?;
-    let chosen = |words: &str| How::Chosen(words.into());
+    let chosen = How::Chosen;
     assert_eq!(g.how_known(x)?, How::Declared);
     assert_eq!(g.how_known(b)?, How::Declared);
-    assert_eq!(g.how_known(w)?, chosen("inferred from its use"));
-    assert_eq!(g.how_known(product)?, chosen("follows from its operands"));
+    assert_eq!(g.how_known(w)?, chosen(Completion::Use));
+    assert_eq!(g.how_known(product)?, chosen(Completion::Operands));
     let gradient = g.gradient(w)?;
-    assert_eq!(g.how_known(gradient)?, chosen("has the shape of what it is the gradient of"));
+    assert_eq!(g.how_known(gradient)?, chosen(Completion::Gradient));
     let array = g.data_with_axes("array", "... | 3", &[2, 3])?;
     assert_eq!(g.how_known(array)?, How::Declared);
     let number = g.number(2.0);
     assert_eq!(g.how_known(number)?, How::Declared);
     let counted = g.data_with_count("counted", "...", 6)?;
-    assert_eq!(g.how_known(counted)?, chosen("divides its elements up with as few axes as will do"));
+    assert_eq!(g.how_known(counted)?, chosen(Completion::FewestAxes));
     let rows = g.einsum("i | j => i j", &[x])?;
     assert_eq!(g.how_known(rows)?, How::Forced);
     let lonely = g.constant(1.0);
-    assert_eq!(g.how_known(lonely)?, chosen("no axes: nothing asks for any"));
+    assert_eq!(g.how_known(lonely)?, chosen(Completion::NoAxes));
     let twice = g.add(rows, rows)?;
     assert_eq!(g.how_known(twice)?, How::Forced);
     let all = g.how_all()?;
