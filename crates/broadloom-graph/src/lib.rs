@@ -67,13 +67,13 @@ pub use broadloom_spec::Kind;
 pub use certificate::Certificate;
 pub use declaration::StatedNames;
 pub use declared::ComputedShape;
-pub use error::{Error, ErrorKind, MessageLine, Remedy, example_shape};
+pub use error::{ClosingRule, Error, ErrorKind, MessageLine, Remedy, example_shape};
 pub use fit::{Fit, FoundSize, Input, Misfit, Said};
 pub use formula::{Assignments, Formula, FormulaName, Sign};
 pub use graph::{Graph, Stats};
 pub use initial::Initial;
 pub use message::Multiples;
-pub use why::Why;
+pub use why::{Why, WhySize};
 
 pub use broadloom_diagnostics::{Code, Fact, Help, Wording};
 pub use nest::{ShownAccess, ShownLoop, ShownNest};

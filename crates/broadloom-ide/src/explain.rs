@@ -2,7 +2,7 @@
 
 mod dim;
 
-use broadloom::{Captured, Kind, Shape, StepId, Why};
+use broadloom::{Axis, Captured, Kind, Shape, StepId, Why, WhySize};
 use broadloom_diagnostics::{Span, StoryLine, tell};
 use broadloom_lang::{Dim, NamedTensor, Program, nearest};
 use serde::Serialize;
@@ -192,17 +192,17 @@ impl PartOf {
             Focus::Axis(kind, at) => vec![(kind, at)],
             Focus::Label(captured) => {
                 let why = program.graph.why_size(captured)?;
-                return Ok((vec![self.answer(program, format!("{name}.{}", self.rest), true, why)], 0));
+                return Ok((vec![self.answer(program, format!("{name}.{}", self.rest), why)], 0));
             }
         };
         if let Focus::Row(kind) = self.part {
             let why = program.graph.why_axes(self.made.tensor, kind)?;
-            answers.push(self.answer(program, format!("{name}.{}", kind.name()), false, why));
+            answers.push(self.answer(program, format!("{name}.{}", kind.name()), why));
         }
         let left_out = axes.len().saturating_sub(MOST);
         for (kind, at) in axes.into_iter().take(MOST) {
             let why = program.graph.why(self.made.tensor, kind, at)?;
-            answers.push(self.answer(program, format!("{name}.{}.{at}", kind.name()), true, why));
+            answers.push(self.answer(program, format!("{name}.{}.{at}", kind.name()), why));
         }
         if answers.is_empty() {
             return Err(format!("`{name}` is a number: it has no axes").into());
@@ -210,19 +210,19 @@ impl PartOf {
         Ok((answers, left_out))
     }
 
-    fn answer(&self, program: &Program, of: String, axis: bool, why: Why) -> Explanation {
+    fn answer(&self, program: &Program, of: String, why: Why) -> Explanation {
         let (name, shape) = (self.made.name.clone(), self.shape.to_string());
-        let size = match (axis, why.size.parse()) {
-            (false, Ok(count)) => format!("has {}", axes(count)),
-            (true, _) if why.size == "_" => "is `_`, one element that broadcasts".into(),
-            _ => format!("is {}", why.size),
+        let (kind, size) = match &why.size {
+            WhySize::Rank(rank) => ("row", format!("has {}", axes(*rank as usize))),
+            WhySize::Axis(Axis::Unit) => ("axis", "is `_`, one element that broadcasts".into()),
+            WhySize::Axis(axis) => ("axis", format!("is {axis}")),
         };
         let how = if why.forced { "forced" } else { "chosen" };
         let parts = why.parts.into_iter();
         Explanation {
             of,
-            kind: if axis { "axis" } else { "row" },
-            size: why.size,
+            kind,
+            size: why.size.to_string(),
             forced: why.forced,
             steps: parts.map(|part| ChainStep::new(program, part.text, origin(program, part.step))).collect(),
             place: Place::new(&program.sources, self.made.span),
