@@ -303,11 +303,10 @@ impl Error {
 
     /// A mistake in a spec or a shape, with the text and a caret under the place.
     pub fn notation(text: &str, error: &broadloom_spec::Error) -> Error {
-        let help = size_first(text, error).or_else(|| error.help.as_deref().map(str::to_string));
         let refused =
             Error::new(ErrorKind::Notation, error.to_string()).with_excerpt(excerpt_of(text, error));
-        match help {
-            Some(help) => refused.with_help(help),
+        match &error.help {
+            Some(help) => refused.with_help(&**help),
             None => refused,
         }
     }
@@ -490,20 +489,6 @@ fn excerpt_of(text: &str, error: &broadloom_spec::Error) -> String {
     }
     let style = Style { between: false, width: MAX_LENGTH, ..Style::default() };
     excerpt(&Sources::one("", text), &diagnostic, style).trim_end().to_string()
-}
-
-/// The text that was probably meant by `rgb:3`.
-fn size_first(text: &str, error: &broadloom_spec::Error) -> Option<String> {
-    if error.kind != broadloom_spec::ErrorKind::MisplacedBasis {
-        return None;
-    }
-    let (before, after) = text.split_at_checked(error.span.start as usize)?;
-    let letter = |c: char| c.is_alphanumeric() || c == '_';
-    let name = &before[before.trim_end_matches(letter).len()..];
-    let after = after.strip_prefix(':')?.trim_start();
-    let size = &after[..after.len() - after.trim_start_matches(|c: char| c.is_ascii_digit()).len()];
-    let named = name.starts_with(char::is_alphabetic) && !size.is_empty();
-    named.then(|| format!("the size comes first: write `{size}:{name}`"))
 }
 
 impl From<broadloom_array::files::FileError> for Error {
