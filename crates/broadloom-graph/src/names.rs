@@ -256,7 +256,7 @@ fn result_names(graph: &Graph, step: StepId) -> Option<String> {
 /// A captured size with its tensor.
 pub(crate) fn captured_text(graph: &Graph, captured: Captured) -> String {
     let name = captured::captured_name(graph, captured);
-    match captured.tensor {
+    match captured.tensor() {
         Some(tensor) => format!("`{name}` of `{}`", label_of(graph, tensor)),
         None => format!("`{name}`"),
     }
@@ -264,7 +264,7 @@ pub(crate) fn captured_text(graph: &Graph, captured: Captured) -> String {
 
 /// A relation of captured sizes; a tensor they share is named once.
 fn two_captured(graph: &Graph, a: Captured, relation: &str, b: Captured) -> String {
-    if a.tensor == b.tensor {
+    if a.tensor() == b.tensor() {
         format!("`{}` {relation} {}", captured::captured_name(graph, a), captured_text(graph, b))
     } else {
         format!("{} {relation} {}", captured_text(graph, a), captured_text(graph, b))

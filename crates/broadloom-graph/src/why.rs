@@ -162,7 +162,7 @@ pub(crate) fn why_size(graph: &mut Graph, captured: Captured) -> Result<Why, Err
         chain.retain(|link| !matches!(link.cause, Cause::Policy(..)));
     }
     let mut parts =
-        captured.tensor.map_or_else(Vec::new, |tensor| chain_lines(graph, &chain, (tensor, Kind::Output)));
+        captured.tensor().map_or_else(Vec::new, |tensor| chain_lines(graph, &chain, (tensor, Kind::Output)));
     if let Some(what) = what.filter(|_| parts.is_empty() && !forced) {
         parts.push(nothing_said(graph, what));
     }
@@ -370,10 +370,10 @@ fn rows_related(graph: &Graph, id: ConstraintId) -> Vec<TensorRow> {
             rows.extend(names::step_results(graph, step).flat_map(all))
         }
         (Some(Step::Set(captured, _) | Step::Sum(captured)), _) => {
-            rows.extend(captured.tensor.into_iter().flat_map(all))
+            rows.extend(captured.tensor().into_iter().flat_map(all))
         }
         (Some(Step::Equal(a, b) | Step::Scale(a, _, b)), _) => {
-            rows.extend([a, b].into_iter().filter_map(|captured| captured.tensor).flat_map(all));
+            rows.extend([a, b].into_iter().filter_map(|captured| captured.tensor()).flat_map(all));
         }
         _ => {}
     }

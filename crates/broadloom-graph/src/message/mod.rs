@@ -168,7 +168,7 @@ fn headline(graph: &Graph, case: Case<'_>, what: Option<DimShape>, ends: [Dim; 2
         && captured_var(graph, *captured) == Some(var)
     {
         let message = format!("{} cannot be both {a} and {b}", names::captured_text(graph, *captured));
-        let of = captured.tensor.map(|tensor| names::label_of(graph, tensor));
+        let of = captured.tensor().map(|tensor| names::label_of(graph, tensor));
         return Error::new(ErrorKind::Mismatch, message).with_fact(Fact::NamedAxis { of });
     }
     let error = |message: String| error_at(graph, ErrorKind::Mismatch, case.refused, &message);
