@@ -3,7 +3,7 @@
 mod dim;
 
 use broadloom::{Axis, Captured, Kind, Shape, StepId, Why, WhySize};
-use broadloom_diagnostics::{Span, StoryLine, tell};
+use broadloom_diagnostics::{Span, StoryLine, axes_or_none, tell};
 use broadloom_lang::{Dim, NamedTensor, Program, nearest};
 use serde::Serialize;
 
@@ -213,7 +213,7 @@ impl PartOf {
     fn answer(&self, program: &Program, of: String, why: Why) -> Explanation {
         let (name, shape) = (self.made.name.clone(), self.shape.to_string());
         let (kind, size) = match &why.size {
-            WhySize::Rank(rank) => ("row", format!("has {}", axes(*rank as usize))),
+            WhySize::Rank(rank) => ("row", format!("has {}", axes_or_none(*rank as usize))),
             WhySize::Axis(Axis::Unit) => ("axis", "is `_`, one element that broadcasts".into()),
             WhySize::Axis(axis) => ("axis", format!("is {axis}")),
         };
@@ -273,7 +273,7 @@ fn part(name: &str, shape: &Shape, rest: &str) -> Result<Focus, String> {
         let (at, has) = (number(second)?, shape.row(kind).len());
         return match at < has {
             true => Ok(Focus::Axis(kind, at)),
-            false => Err(format!("`{name}` is `{shape}`: its {first} has {}", axes(has))),
+            false => Err(format!("`{name}` is `{shape}`: its {first} has {}", axes_or_none(has))),
         };
     }
     let at = number(rest)?;
@@ -282,16 +282,8 @@ fn part(name: &str, shape: &Shape, rest: &str) -> Result<Focus, String> {
         Some((kind, at)) => Ok(Focus::Axis(kind, at)),
         None => {
             let has = Kind::ALL.into_iter().map(|kind| shape.row(kind).len()).sum();
-            Err(format!("`{name}` is `{shape}`: it has {}", axes(has)))
+            Err(format!("`{name}` is `{shape}`: it has {}", axes_or_none(has)))
         }
-    }
-}
-
-fn axes(count: usize) -> String {
-    match count {
-        0 => "no axes".into(),
-        1 => "1 axis".into(),
-        _ => format!("{count} axes"),
     }
 }
 

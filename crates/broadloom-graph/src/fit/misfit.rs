@@ -3,6 +3,7 @@
 use std::fmt;
 
 use broadloom_array::Dtype;
+use broadloom_diagnostics::axes;
 
 use crate::RuntimeCheck;
 use crate::project::MEMORY;
@@ -217,10 +218,6 @@ fn axis_of(label: &str, shape: &Shape, axis: usize) -> String {
         before += count;
     }
     format!("axis {axis}")
-}
-
-fn axes(count: usize) -> String {
-    format!("{count} {}", if count == 1 { "axis" } else { "axes" })
 }
 
 /// The sizes next to one that an expression cannot have.

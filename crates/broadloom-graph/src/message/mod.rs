@@ -356,9 +356,5 @@ fn is_joined(name: &str) -> bool {
 
 /// A number of axes in words.
 pub(crate) fn axes(number: u32) -> String {
-    match number {
-        0 => "no axes".into(),
-        1 => "1 axis".into(),
-        _ => format!("{number} axes"),
-    }
+    broadloom_diagnostics::axes_or_none(number as usize)
 }
