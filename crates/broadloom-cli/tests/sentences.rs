@@ -50,7 +50,6 @@ const EXCEPTIONS: &[(&str, &str, &str)] = &[
     ("lang/src/remedies/sizes.rs", "known.help == change.help", "the same advice is given once"),
     ("lang/src/eval/interface.rs", "== FIRST", "the first line of a kind of files"),
     ("lang/src/eval/interface.rs", ".strip_prefix(SOURCE", "the second line of a kind of files"),
-    ("lang/src/syntax/parser/statement.rs", "rule == \"…\"", "no sentence, but the text of a rule"),
     ("cli/src/program.rs", "message.lines(", "a reason of the operating system may have several lines"),
 ];
 
