@@ -1,7 +1,7 @@
 """The annotations of a function, as what the checker in Rust wants of each argument.
 
 A *want* is a tuple: ``("array", type, elements, text)``, ``("optional", want)``, ``("union", *wants)``,
-``("tuple", *wants)``, ``("many", want)`` for lists and the like, ``("mapping", want)``, ``("or other", want, types)`` for a union
+``("tuple", *wants)``, ``("many", want)`` for lists and the like, ``("mapping", want)``, ``("or_other", want, types)`` for a union
 with types that are no arrays. An annotation that mentions no array has no want.
 """
 
@@ -163,7 +163,7 @@ def _union(arguments: tuple[Any, ...], resolve: Callable[[Any], Any]) -> Want | 
     want = wants[0] if len(wants) == 1 else ("union", *wants)
     if others:
         kinds = (get_origin(other) or other for other in others)
-        want = ("or other", want, tuple(kind for kind in kinds if isinstance(kind, type)))
+        want = ("or_other", want, tuple(kind for kind in kinds if isinstance(kind, type)))
     return ("optional", want) if has_none else want
 
 

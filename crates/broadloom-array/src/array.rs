@@ -18,6 +18,8 @@
 mod interop;
 mod printed;
 
+use std::fmt;
+
 use half::{bf16, f16};
 
 use crate::Dtype;
@@ -30,6 +32,34 @@ pub struct Array {
     /// The product of the sizes is the number of values.
     sizes: Vec<u64>,
     values: Values,
+}
+
+/// One number of an array: exact, as no float is for all 64-bit integers.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum ArrayNumber {
+    /// A number of a type of integers.
+    Whole(i64),
+    /// A number of a type of floats.
+    Float(f64),
+}
+
+impl ArrayNumber {
+    /// The nearest float.
+    pub fn to_f64(self) -> f64 {
+        match self {
+            ArrayNumber::Whole(number) => number as f64,
+            ArrayNumber::Float(number) => number,
+        }
+    }
+}
+
+impl fmt::Display for ArrayNumber {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ArrayNumber::Whole(number) => number.fmt(f),
+            ArrayNumber::Float(number) => number.fmt(f),
+        }
+    }
 }
 
 impl Array {
@@ -154,34 +184,34 @@ impl Array {
         self.to_f64s().iter().all(|number| number.fract() == 0.0)
     }
 
-    /// The first number that another type does not hold, as it is written: an integer beyond its range, or a number that would
+    /// The first number that another type does not hold: an integer beyond its range, or a number that would
     /// become infinite. Fractions and digits are not looked at: they are rounded.
     ///
     /// ```
-    /// use broadloom_array::{Array, Dtype};
+    /// use broadloom_array::{Array, ArrayNumber, Dtype};
     ///
     /// let a = Array::from_slice(&[3], &[7i64, 300, -1])?;
-    /// assert_eq!((a.outside(Dtype::U8), a.outside(Dtype::I16)), (Some("300".into()), None));
-    /// assert_eq!(Array::scalar(70000.0).outside(Dtype::F16), Some("70000".into()));
+    /// assert_eq!((a.outside(Dtype::U8), a.outside(Dtype::I16)), (Some(ArrayNumber::Whole(300)), None));
+    /// assert_eq!(Array::scalar(70000.0).outside(Dtype::F16), Some(ArrayNumber::Float(70000.0)));
     /// # Ok::<(), broadloom_array::ArrayError>(())
     /// ```
-    pub fn outside(&self, dtype: Dtype) -> Option<String> {
+    pub fn outside(&self, dtype: Dtype) -> Option<ArrayNumber> {
         match (self.dtype().range(), dtype.range()) {
             (Some((from, to)), Some((least, greatest))) if least <= from && to <= greatest => None,
             (Some(_), Some((least, greatest))) => {
                 let mut wide = self.values.collect::<i64>().into_iter();
-                wide.find(|number| !(least..=greatest).contains(number)).map(|number| number.to_string())
+                wide.find(|number| !(least..=greatest).contains(number)).map(ArrayNumber::Whole)
             }
             (None, Some((least, greatest))) => {
                 // The greatest 64-bit integer is no float: the next number is the first beyond.
                 let beyond = |number: &f64| *number < least as f64 || *number >= greatest as f64 + 1.0;
-                self.to_f64s().into_iter().find(beyond).map(|number| number.to_string())
+                self.to_f64s().into_iter().find(beyond).map(ArrayNumber::Float)
             }
             (_, None) if dtype.bytes() >= self.dtype().bytes() && self.dtype().is_float() => None,
             (_, None) => {
                 let mut rounded = self.convert(dtype).to_f64s().into_iter().zip(self.to_f64s());
                 let lost = rounded.find(|(rounded, number)| rounded.is_infinite() && number.is_finite());
-                lost.map(|(_, number)| number.to_string())
+                lost.map(|(_, number)| ArrayNumber::Float(number))
             }
         }
     }

@@ -18,7 +18,7 @@ mod rows;
 mod shown;
 mod threefry;
 
-pub use array::Array;
+pub use array::{Array, ArrayNumber};
 pub use dtype::Dtype;
 pub use elements::{Element, Values};
 pub use error::ArrayError;

@@ -142,6 +142,16 @@ fn layers_point_one_way() {
     assert!(manifest("broadloom-diagnostics").contains(serde), "diagnostics can do without serde");
 }
 
+/// It is read from beginning to end, in a terminal too.
+#[test]
+fn the_architecture_stays_short() {
+    let text = fs::read_to_string(root().join("ARCHITECTURE.md")).expect("the architecture");
+    assert!(text.lines().count() <= 300, "ARCHITECTURE.md has at most 300 lines");
+    for (at, line) in text.lines().enumerate() {
+        assert!(line.chars().count() <= 150, "line {} of ARCHITECTURE.md has more than 150 columns", at + 1);
+    }
+}
+
 /// Front ends read files, print and run, but the answers of `broadloom-ide` must work where none of
 /// that is possible.
 #[test]

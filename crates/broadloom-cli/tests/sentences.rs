@@ -34,8 +34,8 @@ const READERS: [&str; 14] = [
 ];
 
 /// The names of sentences: those of variables, fields and methods.
-const SENTENCES: [&str; 9] =
-    ["message", "sentence", "help", "note", "advice", "title", "reason", "label()", "message()"];
+const SENTENCES: [&str; 10] =
+    ["message", "sentence", "help", "note", "advice", "title", "reason", "rule", "label()", "message()"];
 
 /// The owners of a `text` that is a sentence.
 const OWNERS: [&str; 6] = ["label", "primary", "help", "end", "link", "line"];
@@ -48,6 +48,8 @@ const SAME: [&str; 7] =
 const EXCEPTIONS: &[(&str, &str, &str)] = &[
     ("graph/src/message/chain.rs", "known.text != line.text", "the same line is said once"),
     ("lang/src/remedies/sizes.rs", "known.help == change.help", "the same advice is given once"),
+    ("lang/src/eval/interface.rs", "== FIRST", "the first line of a kind of files"),
+    ("lang/src/eval/interface.rs", ".strip_prefix(SOURCE", "the second line of a kind of files"),
     ("cli/src/program.rs", "message.lines(", "a reason of the operating system may have several lines"),
 ];
 
@@ -122,6 +124,136 @@ fn readers(code: &str) -> Vec<&str> {
     found
 }
 
+/// Returns true if a text is prose: it has two words in a row. Nothing but a sentence is compared with prose.
+fn is_prose(text: &str) -> bool {
+    let mut words = text.split(' ');
+    let is_word = |word: &str| word.len() > 1 && word.chars().all(char::is_alphabetic);
+    let mut before = words.next().unwrap_or_default();
+    words.any(|word| {
+        let first = before.trim_start_matches(|letter: char| !letter.is_alphabetic());
+        let found = is_word(first.trim_end_matches([',', ';', ':']))
+            && word.chars().take_while(|letter| letter.is_alphabetic()).count() > 1;
+        before = word;
+        found
+    })
+}
+
+/// The name that a text ends with.
+fn name_before(code: &str) -> &str {
+    &code[code.trim_end_matches(|letter: char| letter.is_alphanumeric() || letter == '_').len()..]
+}
+
+/// The name that a text begins with.
+fn name_after(code: &str) -> &str {
+    &code[..code.len()
+        - code.trim_start_matches(|letter: char| letter.is_alphanumeric() || letter == '_').len()]
+}
+
+/// The name of the function in whose arguments a text ends; empty if it is a method.
+fn called_around(code: &str) -> &str {
+    let mut depth = 0;
+    for (at, letter) in code.char_indices().rev() {
+        match letter {
+            ')' => depth += 1,
+            '(' if depth > 0 => depth -= 1,
+            '(' => {
+                let name = name_before(&code[..at]);
+                return if code[..at - name.len()].ends_with('.') { "" } else { name };
+            }
+            '{' | '}' | ';' | '"' => return "",
+            _ => {}
+        }
+    }
+    ""
+}
+
+/// The names of closures that look into a text that they are given, or for it in another one: `is` of `let is = |words: &str| rule.starts_with(words)`.
+fn looking_closures(code: &str) -> Vec<&str> {
+    let mut found = Vec::new();
+    for line in code.lines() {
+        let Some((name, (parameters, body))) = line
+            .split_once("let ")
+            .and_then(|(_, rest)| rest.split_once(" = |"))
+            .and_then(|(name, rest)| Some((name, rest.split_once('|')?)))
+        else {
+            continue;
+        };
+        let mut parameters = parameters
+            .split(',')
+            .map(|each| name_after(each.trim_start_matches([' ', '&', '('])))
+            .filter(|name| !name.is_empty());
+        let looks = |name: &str| {
+            let is_it = |rest: &str| name_after(rest.trim_start_matches([' ', '&', '*'])) == name;
+            let starts = READERS.iter().chain(&["==", "!="]);
+            let sought = starts.flat_map(|reader| body.match_indices(reader)).any(|(at, reader)| {
+                let rest = &body[at + reader.len()..];
+                // Of `.split` and its like the name goes on.
+                is_it(if reader.ends_with(['(', '=']) {
+                    rest
+                } else {
+                    rest.split_once('(').map_or("", |(_, rest)| rest)
+                })
+            });
+            sought
+                || READERS
+                    .iter()
+                    .flat_map(|reader| body.match_indices(reader))
+                    .any(|(at, _)| name_before(&body[..at]) == name)
+        };
+        if parameters.any(looks) {
+            found.push(name);
+        }
+    }
+    found
+}
+
+/// The places of a file's code that compare a text with prose, or look for prose in it, whatever the text is called: prose is a literal or the
+/// name of a constant.
+fn prose_sought(code: &str) -> Vec<&str> {
+    let prose = literals(code).into_iter().filter(|(_, text)| is_prose(text));
+    let prose: Vec<(usize, usize)> = prose.map(|(at, text)| (at - 1, at + text.len() + 1)).collect();
+    let constants = prose.iter().filter_map(|(at, _)| {
+        let before = code[..*at].trim_end().strip_suffix("str =")?;
+        before.rsplit_once("const ").map(|(_, name)| name_after(name))
+    });
+    let constants: Vec<&str> = constants.filter(|name| !name.is_empty()).collect();
+    let named = constants.iter().flat_map(|name| code.match_indices(name)).filter(|(at, name)| {
+        let is_longer = |letter: char| letter.is_alphanumeric() || letter == '_';
+        !code[..*at].ends_with(is_longer) && !code[at + name.len()..].starts_with(is_longer)
+    });
+    let named: Vec<(usize, usize)> = named.map(|(at, name)| (at, at + name.len())).collect();
+    let closures = looking_closures(code);
+    let mut found = Vec::new();
+    for (start, end) in prose.into_iter().chain(named) {
+        let (before, after) = (code[..start].trim_end(), code[end..].trim_start());
+        let before = before.trim_end_matches(['&', '[', '*']);
+        let inner = before.strip_suffix("Some(").unwrap_or(before).trim_end();
+        let is_compared = inner.ends_with("==")
+            || inner.ends_with("!=")
+            || after.starts_with("==")
+            || after.starts_with("!=");
+        let is_arm = after.starts_with("=>") || after.starts_with("| ") || after.starts_with("|\n");
+        let called = before.strip_suffix('(').unwrap_or_default();
+        let is_reader = READERS.iter().any(|reader| {
+            let call = called
+                .strip_suffix(name_before(called))
+                .and_then(|rest| rest.strip_suffix('.').map(|rest| &called[rest.len()..]));
+            call.is_some_and(|call| {
+                call == reader.trim_end_matches('(') || !reader.ends_with('(') && call.starts_with(reader)
+            })
+        });
+        let is_closure = closures.contains(&called_around(before));
+        let is_matched = before
+            .strip_suffix(',')
+            .is_some_and(|rest| rest[..rest.len() - path_before(rest).len()].ends_with("matches!("));
+        if is_compared || is_arm || is_reader || is_closure || is_matched {
+            let from = code[..start].char_indices().rev().nth(40).map_or(0, |(at, _)| at);
+            found.push(&code[from..end]);
+        }
+    }
+    found
+}
+
 /// The last argument of a path that may begin with a call: `x` of `f(x`.
 fn last(path: &str) -> &str {
     let mut depth = 0;
@@ -146,7 +278,8 @@ fn no_front_looks_into_a_sentence() {
         if !is_front || path.ends_with("/tests.rs") || path.contains("/tests/") {
             continue;
         }
-        for place in readers(&code(&text)) {
+        let code = code(&text);
+        for place in readers(&code).into_iter().chain(prose_sought(&code)) {
             let allowed =
                 EXCEPTIONS.iter().position(|(file, code, _)| path.ends_with(file) && place.contains(code));
             match allowed {
@@ -186,8 +319,8 @@ fn is_loom(code: &str) -> bool {
     is_statement || is_call || code == "@" || code.contains(" @ ")
 }
 
-/// The string literals of code.
-fn literals(code: &str) -> Vec<&str> {
+/// The string literals of code, each with the place where its text begins.
+fn literals(code: &str) -> Vec<(usize, &str)> {
     let mut found = Vec::new();
     let mut rest = code;
     while let Some((before, from)) = rest.split_once('"') {
@@ -203,7 +336,7 @@ fn literals(code: &str) -> Vec<&str> {
             ends
         });
         let end = end.unwrap_or(from.len());
-        found.push(&from[..end]);
+        found.push((code.len() - from.len(), &from[..end]));
         rest = from.get(end + 1..).unwrap_or_default();
     }
     found
@@ -219,7 +352,9 @@ fn no_advice_of_the_library_is_in_one_language_of_its_users() {
         if !LIBRARY.iter().any(|library| path.contains(&format!("/{library}/src/"))) {
             continue;
         }
-        for code in literals(&code(&text)).into_iter().flat_map(|text| text.split('`').skip(1).step_by(2)) {
+        for code in
+            literals(&code(&text)).into_iter().flat_map(|(_, text)| text.split('`').skip(1).step_by(2))
+        {
             if !is_loom(code) {
                 continue;
             }
@@ -246,7 +381,7 @@ fn code_of_the_language_is_known_from_rust() {
     for other in ["g.reshape(x)", "Session::set", "reshape", "..b.. | o", "{name}", "n -> n", "dims"] {
         assert!(!is_loom(other), "{other}");
     }
-    assert_eq!(literals(r#"f("a `b(\"c\")`", "d")"#), [r#"a `b(\"c\")`"#, "d"]);
+    assert_eq!(literals(r#"f("a `b(\"c\")`", "d")"#), [(3, r#"a `b(\"c\")`"#), (19, "d")]);
 }
 
 #[test]
@@ -273,5 +408,37 @@ fn readers_of_sentences_are_found() {
         "notes.iter().find(|note| note.is_empty())",
     ] {
         assert_eq!(readers(&code(good)), Vec::<&str>::new(), "{good}");
+    }
+}
+
+#[test]
+fn prose_is_not_looked_for_whatever_it_is_looked_for_in() {
+    for bad in [
+        "if rule.starts_with(\"found by search\") {}",
+        "let is = |words: &str| rule.starts_with(words);\nif is(\"found by search\") {}",
+        "let says = |text: &str| text.contains(word);\nsays(\"one element: nothing\")",
+        "let same = |x: &str, y: &str| x == y;\nsame(how, \"one element\")",
+        "if how == \"inferred from its use\" {}",
+        "if \"inferred from its use\" != how {}",
+        "if how.short.as_deref() == Some(\"inferred from its use\") {}",
+        "match how {\n\"inferred from its use\" => 1,\n_ => 2,\n}",
+        "matches!(how, \"inferred from its use\")",
+        "how.split_once(\n\" is needed, \"\n)",
+        "const LATE: &str = \"comes too late\";\nif x == LATE {}",
+        "how.trim_start_matches(\"it is that\")",
+    ] {
+        assert_eq!(prose_sought(&code(bad)).len(), 1, "{bad}");
+    }
+    for good in [
+        "Err(Error::new(\"found by search\"))",
+        "let is = |words: &str| rule.starts_with(words);\nif is(\"let \") {}",
+        "let is = |words: &str| format!(\"{words} is needed\");\nis(\"one element\")",
+        "line.strip_prefix(\"let \")",
+        "if word == \"leaf\" { \"one element\" } else { \"no axes\" }",
+        "match how { Some(_) => \"one element\", None => \"no axes\" }",
+        "// if rule.starts_with(\"found by search\")",
+        "const LATE: &str = \"comes too late\";\nf(LATE)",
+    ] {
+        assert_eq!(prose_sought(&code(good)), Vec::<&str>::new(), "{good}");
     }
 }

@@ -63,6 +63,18 @@ impl Code {
         Code::Tensor(name.into())
     }
 
+    /// A name of messages as code. A tensor that the program does not name is the expression that the message shows: `…`.
+    ///
+    /// ```
+    /// use broadloom_diagnostics::Code;
+    ///
+    /// assert_eq!(["net.w", "a + b"].map(Code::name_text), ["net.w", "…"]);
+    /// ```
+    pub fn name_text(name: &str) -> String {
+        let is_name = name.chars().all(|letter| letter.is_alphanumeric() || "_.".contains(letter));
+        if is_name { name.to_string() } else { "…".to_string() }
+    }
+
     /// An operation by a spec on tensors.
     pub fn einsum(spec: impl Into<String>, operands: impl IntoIterator<Item = Code>) -> Code {
         Code::Einsum { spec: spec.into(), operands: operands.into_iter().collect() }

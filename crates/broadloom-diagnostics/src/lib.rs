@@ -30,6 +30,7 @@
 //! - [`decode()`] turns the bytes of a file into text.
 
 mod code;
+mod counts;
 pub mod decode;
 pub mod diagnostic;
 mod escape;
@@ -46,6 +47,7 @@ mod style;
 mod table;
 
 pub use code::{Code, Wording};
+pub use counts::{axes, axes_or_none};
 pub use decode::{DecodeError, decode};
 pub use diagnostic::{Diagnostic, Edit, Fix, Label, Link, Role};
 pub use escape::escaped;

@@ -28,9 +28,6 @@ pub struct AssignedNumbers<'a> {
     pub target: Tensor,
 }
 
-/// The name of the law of an assignment.
-const ASSIGNMENT: &str = "assignment";
-
 impl Graph {
     /// Adds assignments, all of them or none: each adds its own constraints. `shown` stands for the text in messages.
     pub fn assign(
@@ -83,7 +80,7 @@ impl Graph {
     /// # Ok::<(), broadloom::Error>(())
     /// ```
     pub fn assigned_numbers(&self, step: StepId) -> Option<AssignedNumbers<'_>> {
-        let law = self.laws.get(&step).filter(|law| law.name() == ASSIGNMENT)?;
+        let law = self.laws.get(&step).filter(|law| law.is_assignment)?;
         let mut numbers = Vec::new();
         law.forward.assignments.iter().for_each(|each| each.value.numbers(&mut numbers));
         let target = names::step_results(self, step).next()?;
@@ -185,7 +182,7 @@ fn assignment_law(assignment: &Assignment, order: &[u32]) -> Operation {
     slots.push(Slot::Value(0));
     assignment.target = slots.len() as u32 - 1;
     let forward = Law { slots, assignments: vec![assignment] };
-    Operation { forward, ..Operation::new(ASSIGNMENT, order.len()) }
+    Operation { forward, is_assignment: true, ..Operation::new("assignment", order.len()) }
 }
 
 fn unknown(name: &str) -> Error {

@@ -3,11 +3,11 @@
 
 use broadloom_core::{Affine, Closed, Constraint, DimTerm, Numerator, Piece, Role, Symbol};
 
-use crate::captured::{CapturedFrom, STATED, Size};
+use crate::captured::{CapturedFrom, Size};
 use crate::declaration::StatedNames;
 use crate::error::{Error, ErrorKind, Remedy};
 use crate::size::{Extent, SymbolicSize};
-use crate::step::{Aspect, Captured, RowRef, Step, Tensor};
+use crate::step::{Aspect, Captured, RowRef, SizeOwner, Step, Tensor};
 use crate::symbols::read;
 use crate::transaction::Before;
 use crate::view::View;
@@ -39,7 +39,7 @@ impl Graph {
                 .with_remedy(Remedy::Capture, "sizes are captured from an einsum"));
         };
         let CapturedFrom { names, .. } = source;
-        let captured = |index: u32, is_row| Captured { tensor: Some(tensor), index, is_row };
+        let captured = |index: u32, is_row| Captured { owner: SizeOwner::Tensor(tensor), index, is_row };
         let kinds = ["batch", "input", "output"];
         if let Some(axis) = names.axes.find(name) {
             return Ok(captured(axis.0, false));
@@ -94,13 +94,13 @@ impl Graph {
     /// ```
     pub fn captured_dim(&self, name: &str) -> Result<Captured, Error> {
         let index = read::symbol_at(self, name).ok_or_else(|| read::no_such_size(self, name))? as u32;
-        Ok(Captured { tensor: None, index, is_row: false })
+        Ok(Captured::of_graph(SizeOwner::Named, index))
     }
 
     /// Captures a size with a name in a [stated](Graph::state_shape) signature.
     pub fn captured_stated(&self, names: &StatedNames, name: &str) -> Option<Captured> {
         let (_, at) = names.axes.iter().find(|(own, _)| **own == *name)?;
-        Some(Captured { tensor: None, index: STATED as u32 + at, is_row: false })
+        Some(Captured::of_graph(SizeOwner::Stated, *at))
     }
 
     /// Captures a size of a [stated](Graph::state_shape) signature, for expressions such as `2*n` in its shapes. If none of its
@@ -126,18 +126,18 @@ impl Graph {
         self.settled = None;
         names.axes.push((name.into(), at as u32));
         names.computed.push(at as u32);
-        Captured { tensor: None, index: (STATED + at) as u32, is_row: false }
+        Captured::of_graph(SizeOwner::Stated, at as u32)
     }
 
     /// The name of a named size that is captured.
     pub fn captured_dim_name(&self, captured: Captured) -> Option<&str> {
-        let is_dim = captured.tensor.is_none() && !captured.is_row;
-        self.symbols.get(captured.index as usize).filter(|_| is_dim).map(|data| &*data.name)
+        let named = self.symbols.get(captured.index as usize)?;
+        (captured.owner == SizeOwner::Named).then_some(&*named.name)
     }
 
     /// Sets the size of a captured dimension, or the number of elements of a captured row.
     pub fn set(&mut self, captured: Captured, size: u64) -> Result<(), Error> {
-        let before = self.begin(captured.tensor.as_slice())?;
+        let before = self.begin(captured.tensor().as_slice())?;
         if size == 0 && !captured::may_be_empty(self, captured) {
             let name = names::captured_text(self, captured);
             return Err(self
@@ -149,7 +149,7 @@ impl Graph {
                 let size = self.solver.size(size);
                 self.constrain(Constraint::DimEq(dim, size), 0, Aspect::Whole);
             }
-            Size::Row(row) => say_count(self, row, Numerator::literal(size)),
+            Size::Row(row) => constrain_count(self, row, Numerator::literal(size)),
         }
         self.finish(before, Step::Set(captured, size))
     }
@@ -161,7 +161,7 @@ impl Graph {
             (Size::Dim(a), Size::Dim(b)) => self.constrain(Constraint::DimEq(a, b), 0, Aspect::Whole),
             (Size::Row(a), Size::Row(b)) => self.equate_rows(a, b, 0, Aspect::Whole),
             (Size::Dim(dim), Size::Row(row)) | (Size::Row(row), Size::Dim(dim)) => {
-                say_count(self, row, Numerator { coeff: 1, over: Some(dim), denom: 1 })
+                constrain_count(self, row, Numerator { coeff: 1, over: Some(dim), denom: 1 })
             }
         }
         self.finish(before, Step::Equal(a, b))
@@ -182,10 +182,10 @@ impl Graph {
                 self.constrain(Constraint::Affine { axis, form, over, kernel: None }, 0, Aspect::Whole);
             }
             (Size::Row(row), Size::Dim(dim)) => {
-                say_count(self, row, Numerator { coeff: factor, over: Some(dim), denom: 1 })
+                constrain_count(self, row, Numerator { coeff: factor, over: Some(dim), denom: 1 })
             }
             (Size::Dim(dim), Size::Row(row)) => {
-                say_count(self, row, Numerator { coeff: 1, over: Some(dim), denom: factor })
+                constrain_count(self, row, Numerator { coeff: 1, over: Some(dim), denom: factor })
             }
             (Size::Row(_), Size::Row(_)) => {
                 return Err(self
@@ -278,7 +278,7 @@ pub(crate) fn final_extents(graph: &mut Graph, captured: Captured) -> Result<Vec
         closed.each_axis(row, |dim| extents.push(view.axis(closed, dim).extent()));
         extents
     };
-    match captured.tensor {
+    match captured.tensor() {
         Some(tensor) => undetermined::close_for(graph, tensor, read),
         None => Ok(graph.closed(read)?.0),
     }
@@ -312,11 +312,11 @@ pub(crate) fn begin_of(
     graph: &mut Graph,
     sizes: impl IntoIterator<Item = Captured>,
 ) -> Result<Before, Error> {
-    let tensors: Vec<Tensor> = sizes.into_iter().filter_map(|size| size.tensor).collect();
+    let tensors: Vec<Tensor> = sizes.into_iter().filter_map(Captured::tensor).collect();
     graph.begin(&tensors)
 }
 
-pub(crate) fn say_count(graph: &mut Graph, row: RowRef, numerator: Numerator) {
+pub(crate) fn constrain_count(graph: &mut Graph, row: RowRef, numerator: Numerator) {
     let (lead, trail) = row.flanks(&graph.axes);
     let dims = |axes: &[DimTerm]| axes.iter().map(|axis| Piece::Dim(*axis)).collect::<Vec<_>>();
     let pieces: Vec<Piece> =

@@ -7,11 +7,8 @@ use crate::declaration::{Declaration, Named};
 use crate::error::{Error, ErrorKind};
 use crate::notation::KnownSpec;
 use crate::shape::{Axis, PartialAxis};
-use crate::step::{Captured, Op, RowRef, Step, Tensor, place};
+use crate::step::{Captured, Op, RowRef, SizeOwner, Step, Tensor, place};
 use crate::{Graph, partial_shape};
-
-/// The numbers of captured sizes from here on are those of stated signatures.
-pub(crate) const STATED: usize = 1 << 31;
 
 /// A captured size, resolved.
 pub(crate) enum Size {
@@ -45,12 +42,10 @@ pub(crate) fn term_size(graph: &Graph, dim: DimTerm) -> Option<u64> {
 pub(crate) fn resolve(graph: &Graph, captured: Captured) -> Result<Size, Error> {
     let other = || Error::new(ErrorKind::Use, "a size captured in another graph is used here");
     let index = captured.index as usize;
-    let Some(tensor) = captured.tensor else {
-        if let Some(at) = index.checked_sub(STATED) {
-            return Ok(Size::Dim(graph.stated.get(at).ok_or_else(other)?.1));
-        }
-        let named = graph.symbols.get(index).ok_or_else(other)?;
-        return Ok(Size::Dim(named.var.into()));
+    let tensor = match captured.owner {
+        SizeOwner::Named => return Ok(Size::Dim(graph.symbols.get(index).ok_or_else(other)?.var.into())),
+        SizeOwner::Stated => return Ok(Size::Dim(graph.stated.get(index).ok_or_else(other)?.1)),
+        SizeOwner::Tensor(tensor) => tensor,
     };
     let CapturedFrom { names, labels, rows, .. } = source(graph, tensor).ok_or_else(other)?;
     let (known, start) =
@@ -101,11 +96,10 @@ pub(crate) fn einsum_of(graph: &Graph, tensor: Tensor) -> Option<(u32, u32, u32)
 /// A captured size as it is written: `h` of `scores`.
 pub(crate) fn captured_name(graph: &Graph, captured: Captured) -> String {
     let index = captured.index as usize;
-    let Some(tensor) = captured.tensor else {
-        if let Some((name, _)) = index.checked_sub(STATED).and_then(|at| graph.stated.get(at)) {
-            return name.to_string();
-        }
-        return graph.symbols.get(index).map_or("?".into(), |data| data.name.to_string());
+    let tensor = match captured.owner {
+        SizeOwner::Named => return graph.symbols.get(index).map_or("?".into(), |data| data.name.to_string()),
+        SizeOwner::Stated => return graph.stated.get(index).map_or("?".into(), |(name, _)| name.to_string()),
+        SizeOwner::Tensor(tensor) => tensor,
     };
     let Some(CapturedFrom { names, .. }) = source(graph, tensor) else { return "?".into() };
     match (captured.is_row, index) {
@@ -121,7 +115,8 @@ pub(crate) fn captured_name(graph: &Graph, captured: Captured) -> String {
 }
 
 pub(crate) fn may_be_empty(graph: &Graph, captured: Captured) -> bool {
-    let spec = captured.tensor.and_then(|tensor| einsum_of(graph, tensor)).map(|(spec, ..)| graph.spec(spec));
+    let spec =
+        captured.tensor().and_then(|tensor| einsum_of(graph, tensor)).map(|(spec, ..)| graph.spec(spec));
     !captured.is_row && spec.is_some_and(|spec| spec.discardable.get(captured.index as usize) == Some(&true))
 }
 

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use broadloom_core::order::Dim;
 use broadloom_diagnostics::{Diagnostic, Fact, Help, SourceId, Sources, Span, Style, excerpt};
 use broadloom_spec::MAX_LENGTH;
 
@@ -160,8 +161,25 @@ pub struct MessageLine {
     pub size: Option<u64>,
     /// The tensor whose axis an end of a conflict is.
     pub tensor: Option<Tensor>,
+    /// For a line about a choice of closing, the kind of its rule.
+    pub rule: Option<ClosingRule>,
+    /// For the origin of a size in an explanation, that size.
+    pub(crate) dim: Option<Dim>,
     /// The statements about an operation that a link of a chain lists.
     pub(crate) statements: Vec<String>,
+}
+
+/// A kind of rules by which closing chooses.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ClosingRule {
+    /// A leaf takes the sizes and axes of what it is used with.
+    Leaf,
+    /// A result has no more than something asks for.
+    Interior,
+    /// A number that equations leave open, or that only several of them determine.
+    Arithmetic,
+    /// The usual choice did not fit, and a search found another one.
+    Search,
 }
 
 impl MessageLine {
@@ -188,6 +206,16 @@ impl MessageLine {
 
     pub(crate) fn with_short(self, short: impl Into<String>) -> MessageLine {
         MessageLine { short: Some(short.into()), ..self }
+    }
+
+    /// Sets the kind of the rule of a choice.
+    pub(crate) fn by_rule(self, rule: ClosingRule) -> MessageLine {
+        MessageLine { rule: Some(rule), ..self }
+    }
+
+    /// Sets the size that an explanation begins with.
+    pub(crate) fn with_dim(self, dim: impl Into<Option<Dim>>) -> MessageLine {
+        MessageLine { dim: dim.into(), ..self }
     }
 
     pub(crate) fn with_reason(self, reason: impl Into<String>) -> MessageLine {
@@ -218,7 +246,17 @@ impl MessageLine {
 impl<T: Into<String>> From<T> for MessageLine {
     fn from(text: T) -> MessageLine {
         let (text, statements) = (text.into(), Vec::new());
-        MessageLine { text, step: None, short: None, reason: None, size: None, tensor: None, statements }
+        MessageLine {
+            text,
+            step: None,
+            short: None,
+            reason: None,
+            size: None,
+            tensor: None,
+            rule: None,
+            dim: None,
+            statements,
+        }
     }
 }
 
@@ -265,11 +303,10 @@ impl Error {
 
     /// A mistake in a spec or a shape, with the text and a caret under the place.
     pub fn notation(text: &str, error: &broadloom_spec::Error) -> Error {
-        let help = size_first(text, error).or_else(|| error.help.as_deref().map(str::to_string));
         let refused =
             Error::new(ErrorKind::Notation, error.to_string()).with_excerpt(excerpt_of(text, error));
-        match help {
-            Some(help) => refused.with_help(help),
+        match &error.help {
+            Some(help) => refused.with_help(&**help),
             None => refused,
         }
     }
@@ -452,20 +489,6 @@ fn excerpt_of(text: &str, error: &broadloom_spec::Error) -> String {
     }
     let style = Style { between: false, width: MAX_LENGTH, ..Style::default() };
     excerpt(&Sources::one("", text), &diagnostic, style).trim_end().to_string()
-}
-
-/// The text that was probably meant by `rgb:3`.
-fn size_first(text: &str, error: &broadloom_spec::Error) -> Option<String> {
-    if error.kind != broadloom_spec::ErrorKind::MisplacedBasis {
-        return None;
-    }
-    let (before, after) = text.split_at_checked(error.span.start as usize)?;
-    let letter = |c: char| c.is_alphanumeric() || c == '_';
-    let name = &before[before.trim_end_matches(letter).len()..];
-    let after = after.strip_prefix(':')?.trim_start();
-    let size = &after[..after.len() - after.trim_start_matches(|c: char| c.is_ascii_digit()).len()];
-    let named = name.starts_with(char::is_alphabetic) && !size.is_empty();
-    named.then(|| format!("the size comes first: write `{size}:{name}`"))
 }
 
 impl From<broadloom_array::files::FileError> for Error {

@@ -108,9 +108,9 @@ pub(crate) fn fit_at(graph: &mut Graph, sizes: &[(&str, u64)], inputs: &[Input<'
     let inferred = Inferred::new(graph)?;
     let (shapes, used) = (Arc::clone(&inferred.shapes), inferred.symbols());
     let checks = graph.runtime_checks()?;
-    let (misfits, said) = (Vec::new(), Vec::new());
+    let (misfits, claims) = (Vec::new(), Vec::new());
     let known = (0..graph.symbols.len()).map(|at| read::symbol_number(graph, at)).collect();
-    let mut fitting = Fitting { graph, assumed: sizes, shapes, misfits, said, known };
+    let mut fitting = Fitting { graph, assumed: sizes, shapes, misfits, claims, known };
     fitting.alone(inputs);
     fitting.decide(inputs);
     fitting.compare();
@@ -137,7 +137,7 @@ struct Fitting<'g> {
     shapes: Arc<Shapes>,
     misfits: Vec<Misfit>,
     /// The numbers that axes give to named sizes, in the order of the arrays.
-    said: Vec<(Symbol, Said)>,
+    claims: Vec<(Symbol, Said)>,
     /// The number of each named size, as soon as there is one.
     known: Vec<Option<u64>>,
 }
@@ -244,7 +244,7 @@ impl Fitting<'_> {
         match solved {
             Some((symbol, number)) => {
                 self.known[symbol.0 as usize].get_or_insert(number);
-                self.said.push((symbol, Said { tensor, label, axis, number }));
+                self.claims.push((symbol, Said { tensor, label, axis, number }));
             }
             None => {
                 let numbers = symbols.iter().filter_map(|symbol| Some((self.name(*symbol), known(*symbol)?)));
@@ -272,19 +272,19 @@ impl Fitting<'_> {
         let (mut disagreements, mut out_of_range) = (Vec::new(), Vec::new());
         for at in 0..self.known.len() {
             let symbol = Symbol(at as u32);
-            let mut said: Vec<&Said> = Vec::new();
-            for (_, each) in self.said.iter().filter(|(own, _)| *own == symbol) {
-                if said.iter().all(|known| known.number != each.number) {
-                    said.push(each);
+            let mut claims: Vec<&Said> = Vec::new();
+            for (_, each) in self.claims.iter().filter(|(own, _)| *own == symbol) {
+                if claims.iter().all(|known| known.number != each.number) {
+                    claims.push(each);
                 }
             }
             let (range, declared) = (read::symbol_range(self.graph, at), self.graph.symbols[at].range);
-            for each in said.iter().filter(|each| !contains(range, each.number)) {
+            for each in claims.iter().filter(|each| !contains(range, each.number)) {
                 let (name, said) = (self.name(symbol), (*each).clone());
                 out_of_range.push(Misfit::Range { name, said, range, declared });
             }
-            if said.len() > 1 {
-                let said = said.into_iter().cloned().collect();
+            if claims.len() > 1 {
+                let said = claims.into_iter().cloned().collect();
                 disagreements.push(Misfit::Disagreement { name: self.name(symbol), said });
             }
         }
@@ -312,7 +312,7 @@ impl Fitting<'_> {
                 .filter(|(name, _)| check.names().any(|own| own == *name))
                 .map(|(name, number)| (name.to_string(), *number))
                 .collect();
-            let by = |name: &String| self.said.iter().find(|(symbol, _)| self.name(*symbol) == *name);
+            let by = |name: &String| self.claims.iter().find(|(symbol, _)| self.name(*symbol) == *name);
             let tensors = numbers.iter().filter_map(|(name, _)| Some(by(name)?.1.tensor)).collect();
             failed.push(Misfit::Check { check, numbers, tensors });
         }
@@ -322,7 +322,7 @@ impl Fitting<'_> {
     fn sizes(&self, used: &[Symbol]) -> Vec<FoundSize> {
         let size = |at: usize| {
             let own = Symbol(read::symbol_stands_for(self.graph, at) as u32);
-            let by = self.said.iter().find(|(symbol, _)| *symbol == own).map(|(_, said)| said.tensor);
+            let by = self.claims.iter().find(|(symbol, _)| *symbol == own).map(|(_, said)| said.tensor);
             FoundSize {
                 name: self.graph.symbols[at].name.to_string(),
                 number: self.known[at].filter(|_| by.is_none()).or(self.known[own.0 as usize]),

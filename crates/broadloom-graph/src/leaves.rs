@@ -454,7 +454,7 @@ impl Graph {
         }
         for (label, size) in sizes {
             let label = decl.names.axes.find(label).map(|label| self.labels[first_label + label.0 as usize]);
-            if let Some(Err(error)) = label.map(|label| size_expr::say_size(self, label, size)) {
+            if let Some(Err(error)) = label.map(|label| size_expr::constrain_size(self, label, size)) {
                 self.take_back(before);
                 return Err(error);
             }

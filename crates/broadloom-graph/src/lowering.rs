@@ -87,8 +87,8 @@ pub trait Face {
     fn array(&self, tensor: Tensor) -> Option<&Arc<Array>>;
     /// The name of a tensor, or one made from its index if it has none.
     fn short_name(&self, tensor: Tensor) -> String;
-    /// The words that messages use for a step.
-    fn subject(&self, step: StepId) -> String;
+    /// The text of a step as a program would write it, without quotes.
+    fn step_text(&self, step: StepId) -> String;
     /// A leaf and how it is declared, as one end of an error.
     fn declared_end(&self, tensor: Tensor) -> MessageLine;
     /// Refuses tensors of other graphs.
@@ -185,8 +185,8 @@ impl Face for Graph {
         names::name_of(self, tensor).map_or_else(|| format!("tmp{}", tensor.index()), str::to_string)
     }
 
-    fn subject(&self, step: StepId) -> String {
-        names::subject(self, step)
+    fn step_text(&self, step: StepId) -> String {
+        names::plain_subject(self, step)
     }
 
     fn declared_end(&self, tensor: Tensor) -> MessageLine {

@@ -183,20 +183,35 @@ fn written_step(graph: &Graph, step: StepId) -> Option<String> {
     Some(format!("{} : {shape}", label_among(graph, *tensor, *names as usize)))
 }
 
-/// The text of a step in full, as a program would write it.
-pub(crate) fn subject(graph: &Graph, step: StepId) -> String {
+/// The text of a step that computes something or declares a shape, as a program would write it; the name of a leaf.
+fn code_of(graph: &Graph, step: StepId) -> Option<String> {
     if let Some(text) = written_step(graph, step) {
-        return format!("`{text}`");
+        return Some(text);
+    }
+    match graph.steps.get(step.index())? {
+        Step::Op { .. } => {
+            let expression = step_text(graph, step).unwrap_or_default();
+            Some(match result_names(graph, step) {
+                Some(names) => format!("{names} = {expression}"),
+                None => expression,
+            })
+        }
+        Step::Leaf { tensor, .. } => Some(label_of(graph, Tensor(*tensor))),
+        _ => None,
+    }
+}
+
+/// The text of a step that computes something, for a comment: without quotes.
+pub(crate) fn plain_subject(graph: &Graph, step: StepId) -> String {
+    code_of(graph, step).unwrap_or_else(|| "?".into())
+}
+
+/// The text of a step in full, as a program would write it, for a message.
+pub(crate) fn subject(graph: &Graph, step: StepId) -> String {
+    if let Some(code) = code_of(graph, step) {
+        return format!("`{code}`");
     }
     match graph.steps.get(step.index()) {
-        Some(Step::Op { .. }) => {
-            let expression = step_text(graph, step).unwrap_or_default();
-            match result_names(graph, step) {
-                Some(names) => format!("`{names} = {expression}`"),
-                None => format!("`{expression}`"),
-            }
-        }
-        Some(Step::Leaf { tensor, .. }) => format!("`{}`", label_of(graph, Tensor(*tensor))),
         Some(Step::Set(captured, size)) => format!("{} set to {size}", captured_text(graph, *captured)),
         Some(Step::Equal(a, b)) => two_captured(graph, *a, "equal to", *b),
         Some(Step::Scale(large, factor, small)) => {
@@ -214,7 +229,7 @@ pub(crate) fn subject(graph: &Graph, step: StepId) -> String {
             Some(data) => format!("`{}` = {size}", data.name),
             None => "?".into(),
         },
-        None => "?".into(),
+        Some(Step::Op { .. } | Step::Leaf { .. }) | None => "?".into(),
     }
 }
 
@@ -241,7 +256,7 @@ fn result_names(graph: &Graph, step: StepId) -> Option<String> {
 /// A captured size with its tensor.
 pub(crate) fn captured_text(graph: &Graph, captured: Captured) -> String {
     let name = captured::captured_name(graph, captured);
-    match captured.tensor {
+    match captured.tensor() {
         Some(tensor) => format!("`{name}` of `{}`", label_of(graph, tensor)),
         None => format!("`{name}`"),
     }
@@ -249,7 +264,7 @@ pub(crate) fn captured_text(graph: &Graph, captured: Captured) -> String {
 
 /// A relation of captured sizes; a tensor they share is named once.
 fn two_captured(graph: &Graph, a: Captured, relation: &str, b: Captured) -> String {
-    if a.tensor == b.tensor {
+    if a.tensor() == b.tensor() {
         format!("`{}` {relation} {}", captured::captured_name(graph, a), captured_text(graph, b))
     } else {
         format!("{} {relation} {}", captured_text(graph, a), captured_text(graph, b))

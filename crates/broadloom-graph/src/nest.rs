@@ -196,7 +196,7 @@ pub(crate) fn nest(graph: &mut Graph, result: Tensor) -> Result<ShownNest, Error
     let mut body = String::new();
     write_loops(graph, &nest, &shown, &mut body);
     Ok(ShownNest {
-        operation: names::subject(graph, step).replace('`', ""),
+        operation: names::plain_subject(graph, step),
         rules: rules_text(graph, step),
         loops: (0..names.len()).map(shown_loop).collect(),
         space: space_text(graph, &nest, &shown),

@@ -47,6 +47,8 @@ pub struct Operation {
     pub(crate) gradient: Law,
     /// The names of its operands in its definition, for messages.
     pub(crate) operands: Vec<Box<str>>,
+    /// True if it is the law of an assignment, whatever it is called.
+    pub(crate) is_assignment: bool,
 }
 
 /// Assignments whose names are slots.
@@ -62,7 +64,7 @@ impl Operation {
     /// An operation that computes nothing yet.
     pub fn new(name: &'static str, arity: usize) -> Operation {
         let (forward, gradient) = (Law::default(), Law::default());
-        Operation { name, arity, forward, gradient, operands: Vec::new() }
+        Operation { name, arity, forward, gradient, operands: Vec::new(), is_assignment: false }
     }
 
     /// Sets the names of the operands in the definition. Messages then show `a` and `a.grad`

@@ -225,13 +225,13 @@ impl Graph {
     /// [`how_all`](Graph::how_all), which closes the program once.
     ///
     /// ```
-    /// use broadloom::{Graph, How};
+    /// use broadloom::{Completion, Graph, How};
     /// let mut g = Graph::new();
     /// let (w, x, b) = (g.param("w"), g.data("x", "32 | 784")?, g.data("b", "64")?);
     /// let y = g.compose(w, x)?;
     /// let y = g.add(y, b)?;
     /// assert_eq!(g.how_known(x)?, How::Declared);
-    /// assert_eq!(g.how_known(w)?, How::Chosen("inferred from its use".into()));
+    /// assert_eq!(g.how_known(w)?, How::Chosen(Completion::Use));
     /// let flat = g.einsum("i | j => i j", &[x])?;
     /// assert_eq!(g.how_known(flat)?, How::Forced);
     /// # Ok::<(), broadloom::Error>(())
@@ -244,13 +244,13 @@ impl Graph {
     /// program once.
     ///
     /// ```
-    /// use broadloom::{Graph, How};
+    /// use broadloom::{Completion, Graph, How};
     /// let mut g = Graph::new();
     /// let (x, one) = (g.data("x", "3")?, g.constant(1.0));
     /// let y = g.add(x, one)?;
     /// let all = g.how_all()?;
     /// assert_eq!(all[x.index()], How::Declared);
-    /// assert_eq!(all[one.index()], How::Chosen("inferred from its use".into()));
+    /// assert_eq!(all[one.index()], How::Chosen(Completion::Use));
     /// # Ok::<(), broadloom::Error>(())
     /// ```
     pub fn how_all(&mut self) -> Result<Vec<How>, Error> {
@@ -362,7 +362,7 @@ impl Graph {
     /// let y = g.add(y, b)?;
     /// let why = g.why(w, Kind::Input, 0)?;
     /// assert!(why.forced);
-    /// assert_eq!(why.size, "784");
+    /// assert_eq!(why.size.to_string(), "784");
     /// assert_eq!(why.parts[0].text, "the output axis of `x`, declared `32 | 784`");
     /// assert_eq!(why.parts[1].text, "`w @ x`: contracts the input of `w` with the output of `x`");
     /// // The output is only bounded by `b`: a parameter takes its bound.
@@ -380,12 +380,12 @@ impl Graph {
     /// Explains why a row of the closed program has its number of axes, in the same way.
     ///
     /// ```
-    /// use broadloom::{Graph, Kind};
+    /// use broadloom::{Graph, Kind, WhySize};
     /// let mut g = Graph::new();
     /// let (x, y) = (g.data("x", "28, 28")?, g.data("y", "28")?);
     /// let z = g.add(y, x)?;
     /// let why = g.why_axes(z, Kind::Output)?;
-    /// assert_eq!(why.size, "2");
+    /// assert_eq!(why.size, WhySize::Rank(2));
     /// assert_eq!(why.parts[0].text, "the output of `x` has 2 axes, declared `28, 28`");
     /// let said = "the output of `x` goes into its output; its output has what its operands have, and nothing else";
     /// assert_eq!(why.parts[1].text, format!("`y + x`: {said}"));
@@ -404,7 +404,7 @@ impl Graph {
     /// let y = g.einsum("2*o<+k; k => o", &[x, kernel])?;
     /// let k = g.captured(y, "k")?;
     /// let why = g.why_size(k)?;
-    /// assert_eq!((why.size.as_str(), why.forced), ("3", true));
+    /// assert_eq!((why.size.to_string().as_str(), why.forced), ("3", true));
     /// assert_eq!(why.parts[0].text, "the output axis of `kernel`, declared `3`");
     /// # Ok::<(), broadloom::Error>(())
     /// ```

@@ -25,7 +25,7 @@ fn in_rust(code: &Code) -> String {
 /// The call for some code, with what has to be made before it.
 fn call(code: &Code, before: &mut Vec<String>) -> String {
     match code {
-        Code::Tensor(name) => tensor(name),
+        Code::Tensor(name) => Code::name_text(name),
         Code::Contraction => "compose".to_string(),
         Code::Product(factors) => {
             let mut factors = factors.iter();
@@ -73,15 +73,9 @@ fn call(code: &Code, before: &mut Vec<String>) -> String {
     }
 }
 
-/// A tensor in Rust. One that the program does not name is the expression that the message shows.
-fn tensor(name: &str) -> String {
-    let is_name = name.chars().all(|letter| letter.is_alphanumeric() || "_.".contains(letter));
-    if is_name { name.to_string() } else { "…".to_string() }
-}
-
 fn operand(code: &Code, before: &mut Vec<String>) -> String {
     match code {
-        Code::Tensor(name) => tensor(name),
+        Code::Tensor(name) => Code::name_text(name),
         // Nothing can be wrong with a number.
         Code::Number(value) => named(&format!("g.number({value}.0)"), before),
         _ => {

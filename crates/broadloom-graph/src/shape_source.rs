@@ -1,5 +1,7 @@
 //! The source of each tensor's shape: declared, entailed, or completed by closing.
 
+use std::fmt;
+
 use broadloom_core::order::Dim;
 use broadloom_core::{Closed, DimShape, DimTerm, Policy};
 use broadloom_spec::Kind;
@@ -12,14 +14,62 @@ use crate::view::View;
 use crate::{Graph, partial_shape};
 
 /// The source of a tensor's shape.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum How {
     /// Its declaration says everything.
     Declared,
     /// The program entails it.
     Forced,
-    /// Closing completed it. The text names the rule.
-    Chosen(String),
+    /// Closing completed it, by a rule.
+    Chosen(Completion),
+}
+
+/// The rule by which closing completed a shape; of several rules the most informative one. Shown, it is a phrase about the shape.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Completion {
+    /// The usual number of axes did not fit, and a search found another one.
+    Search,
+    /// As few axes as the number of elements needs.
+    FewestAxes,
+    /// The least size that fits, because nothing decides it.
+    LeastSize,
+    /// Of what a scan carries: the shape of what a turn makes of it.
+    Turn,
+    /// Of a state: the shape of what is assigned to it.
+    Assignment,
+    /// Of a gradient: the shape of what it is the gradient of.
+    Gradient,
+    /// Of another leaf: the sizes of what it is used with.
+    Use,
+    /// Of a result: the sizes and axes of its operands.
+    Operands,
+    /// Used with several sizes, of which it takes none, so that it broadcasts.
+    SeveralSizes,
+    /// An axis of one element, because nothing asks for more.
+    OneElement,
+    /// The number of axes, where all sizes are known.
+    Rank,
+    /// No axes, because nothing asks for any.
+    NoAxes,
+}
+
+impl fmt::Display for Completion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Completion::Search => "found by search: the usual number of axes did not fit",
+            Completion::FewestAxes => "divides its elements up with as few axes as will do",
+            Completion::LeastSize => "the least size that fits",
+            Completion::Turn => "has the shape of what a turn makes of it",
+            Completion::Assignment => "takes the shape of what is assigned to it",
+            Completion::Gradient => "has the shape of what it is the gradient of",
+            Completion::Use => "inferred from its use",
+            Completion::Operands => "follows from its operands",
+            Completion::SeveralSizes => "used with several sizes: takes none of them and broadcasts",
+            Completion::OneElement => "one element: nothing asks for more",
+            Completion::Rank => "inferred",
+            Completion::NoAxes => "no axes: nothing asks for any",
+        })
+    }
 }
 
 /// A tensor whose shape is not complete.
@@ -30,9 +80,9 @@ struct OpenTensor {
     known: [PartialRow; 3],
 }
 
-/// The rules by which closing completes axes, the most informative first.
+/// The choices of closing about the axes of one shape, the most informative first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum CompletionRule {
+enum AxisChoice {
     Searched,
     Counted,
     Guessed,
@@ -108,19 +158,19 @@ fn known_already(graph: &Graph, tensor: Tensor) -> Result<How, Box<OpenTensor>> 
 
 /// Finds the rule by which closing completed a shape.
 fn completed(open: &OpenTensor, closed: &Closed<'_>, view: &View<'_>) -> How {
-    let mut found: Option<CompletionRule> = None;
+    let mut found: Option<AxisChoice> = None;
     let mut any_axes = false;
     for (kind, known) in Kind::ALL.into_iter().zip(&open.known) {
         let row = open.rows[kind as usize];
         let mut dims = Vec::new();
         closed.each_axis(row.term(view.axes), |dim| dims.push(dim));
         any_axes |= !dims.is_empty();
-        let mut note = |what: CompletionRule| found = Some(found.map_or(what, |found| found.min(what)));
+        let mut note = |what: AxisChoice| found = Some(found.map_or(what, |found| found.min(what)));
         if known.open {
             note(match row.hole.and_then(|hole| closed.rank_policy_of(hole)) {
-                Some(Policy::SearchRank) => CompletionRule::Searched,
-                Some(Policy::CountedRank) => CompletionRule::Counted,
-                _ => CompletionRule::NoMore,
+                Some(Policy::SearchRank) => AxisChoice::Searched,
+                Some(Policy::CountedRank) => AxisChoice::Counted,
+                _ => AxisChoice::NoMore,
             });
         }
         let (front, back) = (known.lead.len(), dims.len() - known.trail.len().min(dims.len()));
@@ -140,27 +190,26 @@ fn completed(open: &OpenTensor, closed: &Closed<'_>, view: &View<'_>) -> How {
                 (None, hole) => hole.map(|hole| DimShape::Front(hole, (at - lead.len()) as u32)),
             };
             note(match (what.and_then(|what| closed.policy_of(what)), dim) {
-                (Some(Policy::GuessedSize), _) => CompletionRule::Guessed,
-                (Some(Policy::RelaxedLeaf), _) => CompletionRule::Relaxed,
-                (_, Dim::Unit) => CompletionRule::Unit,
-                _ => CompletionRule::Sized,
+                (Some(Policy::GuessedSize), _) => AxisChoice::Guessed,
+                (Some(Policy::RelaxedLeaf), _) => AxisChoice::Relaxed,
+                (_, Dim::Unit) => AxisChoice::Unit,
+                _ => AxisChoice::Sized,
             });
         }
     }
-    let words = match (found.unwrap_or(CompletionRule::NoMore), open.leaf) {
-        (CompletionRule::Searched, _) => "found by search: the usual number of axes did not fit",
-        (CompletionRule::Counted, None) => "follows from its operands",
-        (CompletionRule::Counted, _) => "divides its elements up with as few axes as will do",
-        (CompletionRule::Guessed, _) => "the least size that fits",
-        (CompletionRule::Sized, Some(Leaf::Carried)) => "has the shape of what a turn makes of it",
-        (CompletionRule::Sized, Some(Leaf::State)) => "takes the shape of what is assigned to it",
-        (CompletionRule::Sized, Some(Leaf::Gradient(_))) => "has the shape of what it is the gradient of",
-        (CompletionRule::Sized, Some(_)) => "inferred from its use",
-        (CompletionRule::Sized, None) => "follows from its operands",
-        (CompletionRule::Relaxed, _) => "used with several sizes: takes none of them and broadcasts",
-        (CompletionRule::Unit, _) => "one element: nothing asks for more",
-        (CompletionRule::NoMore, _) if any_axes => "inferred",
-        (CompletionRule::NoMore, _) => "no axes: nothing asks for any",
-    };
-    How::Chosen(words.into())
+    How::Chosen(match (found.unwrap_or(AxisChoice::NoMore), open.leaf) {
+        (AxisChoice::Searched, _) => Completion::Search,
+        (AxisChoice::Counted, None) => Completion::Operands,
+        (AxisChoice::Counted, _) => Completion::FewestAxes,
+        (AxisChoice::Guessed, _) => Completion::LeastSize,
+        (AxisChoice::Sized, Some(Leaf::Carried)) => Completion::Turn,
+        (AxisChoice::Sized, Some(Leaf::State)) => Completion::Assignment,
+        (AxisChoice::Sized, Some(Leaf::Gradient(_))) => Completion::Gradient,
+        (AxisChoice::Sized, Some(_)) => Completion::Use,
+        (AxisChoice::Sized, None) => Completion::Operands,
+        (AxisChoice::Relaxed, _) => Completion::SeveralSizes,
+        (AxisChoice::Unit, _) => Completion::OneElement,
+        (AxisChoice::NoMore, _) if any_axes => Completion::Rank,
+        (AxisChoice::NoMore, _) => Completion::NoAxes,
+    })
 }

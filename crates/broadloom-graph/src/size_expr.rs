@@ -65,7 +65,7 @@ impl Graph {
         constrain_sum(self, own, size)?;
         let mut text = sum_text(self, size);
         // The label of a declaration is only a name for the size that stands there.
-        if captured.tensor.is_none_or(|tensor| !self.declarations.contains_key(&tensor.0)) {
+        if captured.tensor().is_none_or(|tensor| !self.declarations.contains_key(&tensor.0)) {
             text = format!("{} = {text}", captured::captured_name(self, captured));
         }
         let step = self.next_step();
@@ -79,7 +79,7 @@ impl Graph {
 }
 
 /// Requires that a size is an expression over others, as part of a step.
-pub(crate) fn say_size(graph: &mut Graph, own: DimTerm, size: &SizeSum) -> Result<(), Error> {
+pub(crate) fn constrain_size(graph: &mut Graph, own: DimTerm, size: &SizeSum) -> Result<(), Error> {
     match impossible(size) {
         Some(why) => {
             Err(graph.misuse(format!("an axis cannot have the size `{}`: {why}", sum_text(graph, size))))
@@ -104,13 +104,13 @@ fn constrain_sum(graph: &mut Graph, own: DimTerm, size: &SizeSum) -> Result<(), 
             }
         }
     }
-    say_equal(graph, left, right);
+    constrain_equal(graph, left, right);
     Ok(())
 }
 
 /// Adds the constraint that two sums are equal: one is the whole of the other if it is a single
 /// size.
-fn say_equal(graph: &mut Graph, left: AddedSizes, right: AddedSizes) {
+fn constrain_equal(graph: &mut Graph, left: AddedSizes, right: AddedSizes) {
     let (whole, sums) = match (&left.parts[..], &right.parts[..]) {
         ([whole], _) if left.literal == 0 => (*whole, vec![right]),
         (_, [whole]) if right.literal == 0 => (*whole, vec![left]),
@@ -127,7 +127,7 @@ fn size_term(graph: &mut Graph, captured: Captured) -> Result<DimTerm, Error> {
         Size::Dim(dim) => dim,
         Size::Row(row) => {
             let count: DimTerm = graph.solver.dim_var(Role::Interior).into();
-            capture::say_count(graph, row, Numerator { coeff: 1, over: Some(count), denom: 1 });
+            capture::constrain_count(graph, row, Numerator { coeff: 1, over: Some(count), denom: 1 });
             count
         }
     })

@@ -344,7 +344,7 @@ pub(crate) fn label_size(graph: &Graph, step: StepId, label: spec::AxisId) -> Op
     let (known, labels) = spec_of_step(graph, step)?;
     let set = graph.steps.iter().rev().find_map(|said| match said {
         Step::Set(captured, size) => {
-            let made = graph.tensors.get(captured.tensor?.index())?.step == step;
+            let made = graph.tensors.get(captured.tensor()?.index())?.step == step;
             (made && !captured.is_row && captured.index == label.0).then_some(*size)
         }
         _ => None,

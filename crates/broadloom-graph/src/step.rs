@@ -169,12 +169,37 @@ pub(crate) struct Choice {
 /// axes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Captured {
-    /// A tensor made with the spec, or declared with the shape; `None` for a named size.
-    pub(crate) tensor: Option<Tensor>,
-    /// The place of the label among the labels of its spec or shape, of the row among its rows, or of the named size
-    /// among the graph's.
+    pub(crate) owner: SizeOwner,
+    /// The place of the label among the labels of its spec or shape, of the row among its rows, or of the named or stated
+    /// size among the graph's.
     pub(crate) index: u32,
     pub(crate) is_row: bool,
+}
+
+/// The place where a captured size is written.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum SizeOwner {
+    /// It is a named size of the graph.
+    Named,
+    /// A [stated](crate::Graph::state_shape) signature has it.
+    Stated,
+    /// The spec that made a tensor has it, or the shape that the tensor was declared with.
+    Tensor(Tensor),
+}
+
+impl Captured {
+    /// A size without a tensor.
+    pub(crate) fn of_graph(owner: SizeOwner, index: u32) -> Captured {
+        Captured { owner, index, is_row: false }
+    }
+
+    /// The tensor whose spec or shape has the size; `None` for a named or a stated one.
+    pub(crate) fn tensor(self) -> Option<Tensor> {
+        match self.owner {
+            SizeOwner::Tensor(tensor) => Some(tensor),
+            SizeOwner::Named | SizeOwner::Stated => None,
+        }
+    }
 }
 
 /// One step in the construction of a graph.

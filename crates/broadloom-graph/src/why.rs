@@ -10,6 +10,8 @@
 //! closing: `w` takes the size of what it is used with
 //! ```
 
+use std::fmt;
+
 use broadloom_core::order::Dim;
 use broadloom_core::{
     Cause, Closed, ConstraintId, Derived, DimShape, DimTerm, Policy, RowTerm, RowVar, Written,
@@ -17,10 +19,10 @@ use broadloom_core::{
 use broadloom_spec::Kind;
 use rustc_hash::FxHashSet;
 
-use crate::error::{Error, ErrorKind, MessageLine};
+use crate::error::{ClosingRule, Error, ErrorKind, MessageLine};
 use crate::message::walk::TensorRow;
 use crate::message::{self, axes, chain, ends, walk};
-use crate::shape::{PartialAxis, PartialRow};
+use crate::shape::{Axis, PartialAxis, PartialRow};
 use crate::size::range_text;
 use crate::spec_axis::Spot;
 use crate::step::{Aspect, Captured, Leaf, Origin, RowRef, Step, StepId, Tensor, place};
@@ -29,13 +31,31 @@ use crate::{Graph, captured, names, partial_shape, symbols};
 /// The reason why an axis of a closed program has its size, or a row its number of axes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Why {
-    /// The size, as shapes are written; of a row, the number of its axes.
-    pub size: String,
+    /// The size.
+    pub size: WhySize,
     /// True if the program entails it; otherwise closing chose it, and the parts name the rule.
     pub forced: bool,
     /// The steps from the origin of the size to the tensor in question. Lines about closing have
-    /// the kind of the rule as their short text: `leaf`, `interior`, `arithmetic` or `search`.
+    /// the kind of their [rule](MessageLine::rule).
     pub parts: Vec<MessageLine>,
+}
+
+/// A size that is explained. Shown, it is the axis as shapes are written, or the number.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum WhySize {
+    /// An axis.
+    Axis(Axis),
+    /// The number of axes of a row.
+    Rank(u32),
+}
+
+impl fmt::Display for WhySize {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            WhySize::Axis(axis) => axis.fmt(f),
+            WhySize::Rank(rank) => rank.fmt(f),
+        }
+    }
 }
 
 /// The facts about an axis that were read of a closed program.
@@ -64,7 +84,7 @@ pub(crate) fn why(graph: &mut Graph, tensor: Tensor, kind: Kind, axis: usize) ->
         return Err(Error::new(ErrorKind::Use, message).with_help("axes are counted from 0"));
     };
     let forced = is_known(&partial, axis, asked.rank);
-    let size = shown_axis(graph, asked.dim);
+    let size = axis_size(graph, asked.dim);
     let goal = (tensor, kind);
     if matches!(asked.dim, Dim::Symbolic(_))
         && let Some(parts) = why_named(graph, goal, axis, &asked)
@@ -89,16 +109,16 @@ pub(crate) fn why(graph: &mut Graph, tensor: Tensor, kind: Kind, axis: usize) ->
         parts.push(nothing_said(graph, what));
     } else if asked.dim == Dim::Unit
         && !chain.iter().any(|link| matches!(link.cause, Cause::Policy(Policy::RelaxedLeaf, _)))
-        && !parts.iter().any(|part| part.short.as_deref() == Some(UNIT))
+        && !parts.iter().any(|part| part.dim == Some(Dim::Unit))
     {
         // Two different sizes are below it, so it has neither.
         let text = "sizes that differ leave only one element, which broadcasts";
         parts.push(message::about_tensor(graph, tensor, text.into()));
     }
-    if !forced && !parts.iter().any(|part| RULES.iter().any(|rule| part.short.as_deref() == Some(rule))) {
+    if !forced && parts.iter().all(|part| part.rule.is_none()) {
         // The sizes are certain; the number of axes is not.
         let (rule, text) = policy_words(Policy::LeastRank, "");
-        parts.push(message::about_tensor(graph, tensor, text).with_short(rule));
+        parts.push(message::about_tensor(graph, tensor, text).by_rule(rule));
     }
     Ok(Why { size, forced, parts })
 }
@@ -114,7 +134,7 @@ pub(crate) fn why_axes(graph: &mut Graph, tensor: Tensor, kind: Kind) -> Result<
         (rank, row.hole.map(|hole| closed.shortest_rank(hole)))
     })?;
     let goal = (tensor, kind);
-    let size = rank.to_string();
+    let size = WhySize::Rank(rank);
     let Some(mut chain) = chain else {
         return Ok(Why { size, forced: true, parts: own_axes(graph, goal, rank) });
     };
@@ -142,11 +162,11 @@ pub(crate) fn why_size(graph: &mut Graph, captured: Captured) -> Result<Why, Err
         chain.retain(|link| !matches!(link.cause, Cause::Policy(..)));
     }
     let mut parts =
-        captured.tensor.map_or_else(Vec::new, |tensor| chain_lines(graph, &chain, (tensor, Kind::Output)));
+        captured.tensor().map_or_else(Vec::new, |tensor| chain_lines(graph, &chain, (tensor, Kind::Output)));
     if let Some(what) = what.filter(|_| parts.is_empty() && !forced) {
         parts.push(nothing_said(graph, what));
     }
-    Ok(Why { size: shown_axis(graph, dim), forced, parts })
+    Ok(Why { size: axis_size(graph, dim), forced, parts })
 }
 
 /// Explains a size that depends on named ones: as if they had numbers, beginning with their
@@ -183,9 +203,9 @@ fn declared_size(graph: &Graph, at: u32) -> MessageLine {
     MessageLine { step, ..MessageLine::from(text) }.with_short(&*data.name)
 }
 
-/// A size as it is shown in shapes.
-fn shown_axis(graph: &Graph, dim: Dim) -> String {
-    partial_shape::axis_of(graph, dim).to_string()
+/// The size of an axis.
+fn axis_size(graph: &Graph, dim: Dim) -> WhySize {
+    WhySize::Axis(partial_shape::axis_of(graph, dim))
 }
 
 /// The origin of a size that the row of a tensor writes itself.
@@ -312,10 +332,9 @@ fn origin_of(graph: &Graph, id: ConstraintId, written: Written, is_axis: bool) -
         let (at, of) = (at as usize, of as usize);
         let text = ends::written_text(graph, first.0, first.1, Some(spot(graph, first, at, of)));
         let size = literal(graph, graph.rows(first.0)[place(first.1)], at as u32, of as u32);
-        let size = size
-            .and_then(|term| graph.solver.ground(term))
-            .map_or(text.clone(), |dim| message::shown(graph, dim));
-        vec![message::about_tensor(graph, first.0, text).with_short(size)]
+        let dim = size.and_then(|term| graph.solver.ground(term));
+        let shown = dim.map_or(text.clone(), |dim| message::shown(graph, dim));
+        vec![message::about_tensor(graph, first.0, text).with_short(shown).with_dim(dim)]
     } else {
         vec![rank_origin(graph, first, of)]
     };
@@ -351,10 +370,10 @@ fn rows_related(graph: &Graph, id: ConstraintId) -> Vec<TensorRow> {
             rows.extend(names::step_results(graph, step).flat_map(all))
         }
         (Some(Step::Set(captured, _) | Step::Sum(captured)), _) => {
-            rows.extend(captured.tensor.into_iter().flat_map(all))
+            rows.extend(captured.tensor().into_iter().flat_map(all))
         }
         (Some(Step::Equal(a, b) | Step::Scale(a, _, b)), _) => {
-            rows.extend([a, b].into_iter().filter_map(|captured| captured.tensor).flat_map(all));
+            rows.extend([a, b].into_iter().filter_map(|captured| captured.tensor()).flat_map(all));
         }
         _ => {}
     }
@@ -409,7 +428,7 @@ fn chosen(graph: &Graph, link: &Derived) -> MessageLine {
         Some(tensor) => message::about_tensor(graph, tensor, text),
         None => MessageLine::from(text),
     };
-    part.with_short(rule)
+    part.by_rule(rule)
 }
 
 /// The tensor that a choice is about.
@@ -427,20 +446,20 @@ fn nothing_said(graph: &Graph, what: DimShape) -> MessageLine {
     let leaf = owner.filter(|tensor| graph.leaf(*tensor).is_some());
     let (rule, text) = match leaf {
         Some(tensor) => (
-            LEAF,
+            ClosingRule::Leaf,
             format!(
                 "closing: nothing that `{}` is used with has a size here",
                 names::message_name(graph, tensor)
             ),
         ),
-        None => (INTERIOR, "closing: nothing gives the axis a size".into()),
+        None => (ClosingRule::Interior, "closing: nothing gives the axis a size".into()),
     };
     // A parameter should have one.
     let is_hole = leaf.is_some_and(|tensor| graph.leaf(tensor) == Some(Leaf::Param));
     let text = if is_hole { text } else { format!("{text}, so it has one element and broadcasts") };
     owner
         .map_or(MessageLine::from(text.clone()), |tensor| message::about_tensor(graph, tensor, text))
-        .with_short(rule)
+        .by_rule(rule)
 }
 
 /// The tensor that a place in the solver belongs to: the first that has it.
@@ -450,42 +469,42 @@ fn owner(graph: &Graph, what: DimShape) -> Option<Tensor> {
     graph.tensors().find(|tensor| Kind::ALL.into_iter().any(|kind| has(graph, (*tensor, kind), &link)))
 }
 
-/// The declaration of an axis that claims no size.
-const UNIT: &str = "1:unit";
-
-/// The kinds of rules by which closing chooses.
-const LEAF: &str = "leaf";
-const INTERIOR: &str = "interior";
-const ARITHMETIC: &str = "arithmetic";
-const SEARCH: &str = "search";
-const RULES: [&str; 4] = [LEAF, INTERIOR, ARITHMETIC, SEARCH];
-
 /// A choice about something, in words, and the kind of its rule.
-fn policy_words(policy: Policy, name: &str) -> (&'static str, String) {
+fn policy_words(policy: Policy, name: &str) -> (ClosingRule, String) {
     let (rule, text) = match policy {
-        Policy::LeafCap => (LEAF, format!("closing: {name} takes the size of what it is used with")),
-        Policy::LeafRank => (LEAF, format!("closing: {name} takes the axes of what it is used with")),
+        Policy::LeafCap => {
+            (ClosingRule::Leaf, format!("closing: {name} takes the size of what it is used with"))
+        }
+        Policy::LeafRank => {
+            (ClosingRule::Leaf, format!("closing: {name} takes the axes of what it is used with"))
+        }
         Policy::RelaxedLeaf => (
-            LEAF,
+            ClosingRule::Leaf,
             format!("closing: {name} is used with several sizes, so it takes none of them and broadcasts"),
         ),
-        Policy::LeastRank => (INTERIOR, "closing: nothing asks for more axes".into()),
+        Policy::LeastRank => (ClosingRule::Interior, "closing: nothing asks for more axes".into()),
         Policy::CountedRank => {
-            (ARITHMETIC, format!("closing: {name} takes no more axes than its elements need"))
+            (ClosingRule::Arithmetic, format!("closing: {name} takes no more axes than its elements need"))
         }
-        Policy::DefaultBasis => {
-            (ARITHMETIC, "closing: the size is computed, and counts nothing in particular".into())
+        Policy::DefaultBasis => (
+            ClosingRule::Arithmetic,
+            "closing: the size is computed, and counts nothing in particular".into(),
+        ),
+        Policy::JointSizes => {
+            (ClosingRule::Arithmetic, "several equations together leave only this size".into())
         }
-        Policy::JointSizes => (ARITHMETIC, "several equations together leave only this size".into()),
-        Policy::Symbolic => (INTERIOR, "a named size, which stays open until a run says it".into()),
-        Policy::GuessedSize => {
-            (ARITHMETIC, "closing: nothing decides the size, so it is the least that fits".into())
+        Policy::Symbolic => {
+            (ClosingRule::Interior, "a named size, which stays open until a run says it".into())
         }
+        Policy::GuessedSize => (
+            ClosingRule::Arithmetic,
+            "closing: nothing decides the size, so it is the least that fits".into(),
+        ),
         Policy::SearchRank => {
-            (SEARCH, format!("closing: with fewer axes for {name} something would not fit"))
+            (ClosingRule::Search, format!("closing: with fewer axes for {name} something would not fit"))
         }
         Policy::PreferredMarker | Policy::SearchMarker => {
-            (SEARCH, format!("closing: {name} broadcasts where it fits"))
+            (ClosingRule::Search, format!("closing: {name} broadcasts where it fits"))
         }
     };
     (rule, text)

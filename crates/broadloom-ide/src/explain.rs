@@ -2,8 +2,8 @@
 
 mod dim;
 
-use broadloom::{Captured, Kind, Shape, StepId, Why};
-use broadloom_diagnostics::{Span, StoryLine, tell};
+use broadloom::{Axis, Captured, Kind, Shape, StepId, Why, WhySize};
+use broadloom_diagnostics::{Span, StoryLine, axes_or_none, tell};
 use broadloom_lang::{Dim, NamedTensor, Program, nearest};
 use serde::Serialize;
 
@@ -192,17 +192,17 @@ impl PartOf {
             Focus::Axis(kind, at) => vec![(kind, at)],
             Focus::Label(captured) => {
                 let why = program.graph.why_size(captured)?;
-                return Ok((vec![self.answer(program, format!("{name}.{}", self.rest), true, why)], 0));
+                return Ok((vec![self.answer(program, format!("{name}.{}", self.rest), why)], 0));
             }
         };
         if let Focus::Row(kind) = self.part {
             let why = program.graph.why_axes(self.made.tensor, kind)?;
-            answers.push(self.answer(program, format!("{name}.{}", kind.name()), false, why));
+            answers.push(self.answer(program, format!("{name}.{}", kind.name()), why));
         }
         let left_out = axes.len().saturating_sub(MOST);
         for (kind, at) in axes.into_iter().take(MOST) {
             let why = program.graph.why(self.made.tensor, kind, at)?;
-            answers.push(self.answer(program, format!("{name}.{}.{at}", kind.name()), true, why));
+            answers.push(self.answer(program, format!("{name}.{}.{at}", kind.name()), why));
         }
         if answers.is_empty() {
             return Err(format!("`{name}` is a number: it has no axes").into());
@@ -210,19 +210,19 @@ impl PartOf {
         Ok((answers, left_out))
     }
 
-    fn answer(&self, program: &Program, of: String, axis: bool, why: Why) -> Explanation {
+    fn answer(&self, program: &Program, of: String, why: Why) -> Explanation {
         let (name, shape) = (self.made.name.clone(), self.shape.to_string());
-        let size = match (axis, why.size.parse()) {
-            (false, Ok(count)) => format!("has {}", axes(count)),
-            (true, _) if why.size == "_" => "is `_`, one element that broadcasts".into(),
-            _ => format!("is {}", why.size),
+        let (kind, size) = match &why.size {
+            WhySize::Rank(rank) => ("row", format!("has {}", axes_or_none(*rank as usize))),
+            WhySize::Axis(Axis::Unit) => ("axis", "is `_`, one element that broadcasts".into()),
+            WhySize::Axis(axis) => ("axis", format!("is {axis}")),
         };
         let how = if why.forced { "forced" } else { "chosen" };
         let parts = why.parts.into_iter();
         Explanation {
             of,
-            kind: if axis { "axis" } else { "row" },
-            size: why.size,
+            kind,
+            size: why.size.to_string(),
             forced: why.forced,
             steps: parts.map(|part| ChainStep::new(program, part.text, origin(program, part.step))).collect(),
             place: Place::new(&program.sources, self.made.span),
@@ -273,7 +273,7 @@ fn part(name: &str, shape: &Shape, rest: &str) -> Result<Focus, String> {
         let (at, has) = (number(second)?, shape.row(kind).len());
         return match at < has {
             true => Ok(Focus::Axis(kind, at)),
-            false => Err(format!("`{name}` is `{shape}`: its {first} has {}", axes(has))),
+            false => Err(format!("`{name}` is `{shape}`: its {first} has {}", axes_or_none(has))),
         };
     }
     let at = number(rest)?;
@@ -282,16 +282,8 @@ fn part(name: &str, shape: &Shape, rest: &str) -> Result<Focus, String> {
         Some((kind, at)) => Ok(Focus::Axis(kind, at)),
         None => {
             let has = Kind::ALL.into_iter().map(|kind| shape.row(kind).len()).sum();
-            Err(format!("`{name}` is `{shape}`: it has {}", axes(has)))
+            Err(format!("`{name}` is `{shape}`: it has {}", axes_or_none(has)))
         }
-    }
-}
-
-fn axes(count: usize) -> String {
-    match count {
-        0 => "no axes".into(),
-        1 => "1 axis".into(),
-        _ => format!("{count} axes"),
     }
 }
 

@@ -16,6 +16,7 @@ mod svg;
 
 pub use arrange::{Arranged, Rectangle};
 pub use picture::{BoxKind, Drawn, Edge, Frame, Picture};
+pub use svg::xml_escaped;
 
 use picture::Choice;
 

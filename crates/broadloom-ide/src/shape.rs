@@ -82,6 +82,6 @@ pub fn how(how: &How) -> (&'static str, Option<String>) {
     match how {
         How::Declared => ("declared", None),
         How::Forced => ("forced", None),
-        How::Chosen(rule) => ("chosen", Some(rule.clone())),
+        How::Chosen(rule) => ("chosen", Some(rule.to_string())),
     }
 }

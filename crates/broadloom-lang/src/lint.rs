@@ -43,7 +43,7 @@ mod turns;
 mod untrained;
 mod unused;
 
-use broadloom::{Broadcast, How, Kind, LeafKind, Node, Shapes, Tensor};
+use broadloom::{Broadcast, Completion, How, Kind, LeafKind, Node, Shapes, Tensor};
 use broadloom_diagnostics::{Diagnostic, Severity, Span};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -348,7 +348,7 @@ fn chosen(program: &mut Program, shapes: &Shapes) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     let mut surprising: FxHashSet<Tensor> = FxHashSet::default();
     for tensor in program.graph.tensors() {
-        let How::Chosen(rule) = &all[tensor.index()] else { continue };
+        let How::Chosen(rule) = all[tensor.index()] else { continue };
         let kind = match program.graph.node(tensor) {
             Some(Node::Leaf { kind }) => Some(kind),
             _ => None,
@@ -380,8 +380,8 @@ fn chosen(program: &mut Program, shapes: &Shapes) -> Vec<Diagnostic> {
         let shape = if shape.is_empty() { "no axes".into() } else { format!("the shape `{shape}`") };
         let message = format!("`{name}` has {shape}, which nothing forces");
         let diagnostic = match surprise {
-            Surprise::Warning => Diagnostic::warning(codes::CHOSEN, message, span, rule.as_str()),
-            Surprise::Note => Diagnostic::note(codes::CHOSEN, message, span, rule.as_str()),
+            Surprise::Warning => Diagnostic::warning(codes::CHOSEN, message, span, rule.to_string()),
+            Surprise::Note => Diagnostic::note(codes::CHOSEN, message, span, rule.to_string()),
         };
         let reasons = if found.len() < MOST_REASONS { reasons(program, tensor, shapes) } else { Vec::new() };
         let help = match kind {
@@ -402,22 +402,19 @@ enum Surprise {
 }
 
 impl Surprise {
-    /// Decides by the rule's words; see [`How::Chosen`]. Leaves take the sizes of their operands
-    /// and results follow from operands: that is inference, and no surprise.
-    fn of(rule: &str, leaf: Option<LeafKind>) -> Option<Surprise> {
-        let is = |words: &str| rule.starts_with(words);
-        let param = leaf == Some(LeafKind::Param);
+    /// Decides by the rule and by the kind of the leaf, if it is one. Leaves take the sizes of their operands and results
+    /// follow from operands: that is inference, and no surprise.
+    fn of(rule: Completion, leaf: Option<LeafKind>) -> Option<Surprise> {
+        let is_param = leaf == Some(LeafKind::Param);
         let made_to_fit = matches!(leaf, Some(LeafKind::Range | LeafKind::Uniform));
-        if is("found by search") || is("the least size that fits") {
-            return Some(Surprise::Warning);
+        match rule {
+            Completion::Search | Completion::LeastSize => Some(Surprise::Warning),
+            Completion::SeveralSizes if leaf.is_some() => Some(Surprise::Warning),
+            Completion::OneElement if is_param || made_to_fit => Some(Surprise::Warning),
+            Completion::FewestAxes => Some(Surprise::Note),
+            Completion::NoAxes if is_param => Some(Surprise::Note),
+            _ => None,
         }
-        if is("used with several sizes") || (is("one element") && (param || made_to_fit)) {
-            return leaf.map(|_| Surprise::Warning);
-        }
-        if is("divides its elements") || (is("no axes") && param) {
-            return Some(Surprise::Note);
-        }
-        None
     }
 }
 

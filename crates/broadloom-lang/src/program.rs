@@ -113,6 +113,8 @@ pub struct Dim {
     pub name: String,
     /// The size that it has, or the default for a run if it has a range.
     pub size: u64,
+    /// True if its declaration states a size, also as the default of a range.
+    pub stated: bool,
     /// The least and, if there is one, the greatest size it may have.
     pub range: Option<(u64, Option<u64>)>,
     /// True if it appears by its name in shapes.

@@ -56,6 +56,7 @@ fn main() -> ExitCode {
         }
     }
     trials.push(Trial::test("errors::every code has a section", every_code_has_a_section));
+    trials.push(Trial::test("errors::the code of the example is free", the_code_of_the_example_is_free));
     trials.push(Trial::test("language::the library is listed", the_library_is_listed));
     trials
         .push(Trial::test("treatments::other orders respect definitions", other_orders_respect_definitions));
@@ -226,6 +227,22 @@ fn every_code_has_a_section() -> Result<(), Failed> {
         if !text.contains(&format!("**{code}**, {title}")) {
             return Err(format!("docs/errors.md does not list **{code}**, {title}").into());
         }
+    }
+    Ok(())
+}
+
+/// The lint of `CONTRIBUTING.md` has the first code that is free, and a name that no other code has.
+fn the_code_of_the_example_is_free() -> Result<(), Failed> {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../CONTRIBUTING.md");
+    let text = std::fs::read_to_string(&file)?;
+    let example = text.lines().find_map(|line| line.trim().strip_prefix("ITSELF = \"W")?.split('"').next());
+    let last = codes::ALL.iter().filter_map(|(code, _)| code.strip_prefix('W')).max();
+    let number = |code: Option<&str>| code.and_then(|code| code.parse::<u32>().ok());
+    if number(example).is_none() || number(example) != number(last).map(|last| last + 1) {
+        return Err(format!(
+            "the lint of CONTRIBUTING.md has the code {example:?}, and {last:?} is the last that is taken"
+        )
+        .into());
     }
     Ok(())
 }

@@ -8,9 +8,9 @@
 //! Subtraction from a cell or a variable becomes the addition of the opposite, so that there are fewer cases later.
 
 use broadloom_loops::function::{Binary, Unary};
-use broadloom_loops::program::{Program, Statement};
+use broadloom_loops::program::{Loop, Program, Statement};
 use broadloom_loops::scalar::Scalar;
-use broadloom_loops::{BufferId, Cell, Dtype, Index, Local, LoopSum, LoopVar, Size};
+use broadloom_loops::{BufferId, Cell, Dtype, Index, Local, LoopSum, LoopVar, MatrixFunction, Size};
 use rustc_hash::FxHashSet;
 
 use crate::Error;
@@ -68,119 +68,124 @@ impl Lower<'_> {
     }
 
     fn statement(&mut self, statement: &Statement, steps: &mut Vec<FlatStatement>) -> Result<(), Error> {
-        steps.push(match statement {
-            // Loops that never run need no code and no checks.
-            Statement::Loop(each) if each.extent == 0 => return Ok(()),
-            Statement::Loop(each) => {
-                let known = self.extents.get_mut(each.var.index());
-                let known = known.ok_or_else(|| Error::program("a loop has no variable"))?;
-                if known.is_some() {
-                    return Err(Error::program("two loops, one in the other, have the same variable"));
-                }
-                *known = Some(each.extent);
-                let body = self.block(&each.body)?;
-                self.extents[each.var.index()] = None;
-                FlatStatement::Loop(Looped {
-                    var: each.var,
-                    extent: each.extent,
-                    parallel: each.parallel,
-                    block: None,
-                    interleaved: false,
-                    body,
-                })
-            }
+        let flat = match statement {
+            Statement::Loop(each) => self.repeated(each)?,
             Statement::Store { cell, accumulate, value } => {
                 let value = self.value(value, false)?;
                 let to = self.access(cell, false)?;
                 let (accumulate, value) = without_subtraction(*accumulate, value);
-                FlatStatement::Store { to, accumulate, value }
+                Some(FlatStatement::Store { to, accumulate, value })
             }
-            Statement::Declare { local, value } => {
-                let value = self.value(value, false)?;
-                if local.0 >= self.flat.locals {
-                    return Err(Error::program("there are fewer variables than the program uses"));
-                }
-                // A variable that is declared again is the same variable.
-                if self.declared.insert(*local) {
-                    FlatStatement::Declare { local: *local, value }
-                } else {
-                    FlatStatement::Update { local: *local, accumulate: None, value }
-                }
-            }
+            Statement::Declare { local, value } => Some(self.declaration(*local, value)?),
             Statement::Update { local, accumulate, value } => {
                 self.in_scope(*local)?;
                 let value = self.value(value, false)?;
                 let (accumulate, value) = without_subtraction(*accumulate, value);
-                FlatStatement::Update { local: *local, accumulate, value }
+                Some(FlatStatement::Update { local: *local, accumulate, value })
             }
             Statement::Check { cell, below, of } => {
                 self.known(*of)?;
-                FlatStatement::Check { cell: self.access(cell, false)?, below: *below, of: *of }
+                Some(FlatStatement::Check { cell: self.access(cell, false)?, below: *below, of: *of })
             }
             Statement::Sort { keys, places, axis, count, descending } => {
-                if *count == 0 {
-                    return Ok(());
-                }
-                let [key_stride, place_stride] =
-                    [self.row(keys, *axis, *count)?, self.row(places, *axis, *count)?];
-                if self.program.buffer(places.buffer).dtype != Dtype::I64 {
-                    return Err(Error::program("positions are 64-bit integers"));
-                }
-                let (keys, places) = (self.access(keys, false)?, self.access(places, false)?);
-                let descending = *descending;
-                FlatStatement::Sort(Sorted {
-                    keys,
-                    key_stride,
-                    places,
-                    place_stride,
-                    count: *count,
-                    descending,
-                })
+                self.sorted([keys, places], *axis, *count, *descending)?
             }
-            Statement::Matrix { function, work, sizes } => {
-                let Some(last) = work.index.len().checked_sub(1) else {
-                    return Err(Error::program("a row of matrices has no axis"));
-                };
-                self.row(work, last as u32, function.room(sizes))?;
-                if self.program.buffer(work.buffer).dtype != Dtype::F64 || sizes.len() != function.arity() {
-                    return Err(Error::program("matrices are 64-bit floats, with all their sizes"));
-                }
-                if function.room(sizes) == 0 {
-                    return Ok(());
-                }
-                let work = self.access(work, false)?;
-                FlatStatement::Matrix { function: *function, work, sizes: sizes.clone() }
-            }
-            Statement::Fill { buffer, value } => {
-                self.known(*buffer)?;
-                let cells = self.program.buffer(*buffer).cells();
-                if cells == 0 {
-                    return Ok(());
-                }
-                let var = LoopVar(self.flat.vars.len() as u32);
-                self.flat.vars.push("cell".into());
-                let at = LoopSum::iterate(var);
-                let to =
-                    Access { buffer: *buffer, at, symbols: Vec::new(), gathers: Vec::new(), guarded: false };
-                let store = FlatStatement::Store { to, accumulate: None, value: Value::Number(*value) };
-                FlatStatement::Loop(Looped {
-                    var,
-                    extent: cells,
-                    parallel: true,
-                    block: None,
-                    interleaved: false,
-                    body: vec![store],
-                })
-            }
+            Statement::Matrix { function, work, sizes } => self.of_matrices(*function, work, sizes)?,
+            Statement::Fill { buffer, value } => self.filled(*buffer, *value)?,
             Statement::FillMargins { buffer, value } => {
                 self.known(*buffer)?;
-                if !self.program.buffer(*buffer).has_margins() {
-                    return Ok(());
-                }
-                FlatStatement::Margins { buffer: *buffer, value: *value }
+                let has_margins = self.program.buffer(*buffer).has_margins();
+                has_margins.then_some(FlatStatement::Margins { buffer: *buffer, value: *value })
             }
-        });
+        };
+        steps.extend(flat);
         Ok(())
+    }
+
+    /// A loop; none if it never runs: then it needs no code and no checks.
+    fn repeated(&mut self, each: &Loop) -> Result<Option<FlatStatement>, Error> {
+        if each.extent == 0 {
+            return Ok(None);
+        }
+        let known = self.extents.get_mut(each.var.index());
+        let known = known.ok_or_else(|| Error::program("a loop has no variable"))?;
+        if known.is_some() {
+            return Err(Error::program("two loops, one in the other, have the same variable"));
+        }
+        *known = Some(each.extent);
+        let body = self.block(&each.body)?;
+        self.extents[each.var.index()] = None;
+        let Loop { var, extent, parallel, .. } = *each;
+        Ok(Some(FlatStatement::Loop(Looped { var, extent, parallel, block: None, interleaved: false, body })))
+    }
+
+    /// A variable with its first value. One that is declared again is the same variable.
+    fn declaration(&mut self, local: Local, value: &Scalar) -> Result<FlatStatement, Error> {
+        let value = self.value(value, false)?;
+        if local.0 >= self.flat.locals {
+            return Err(Error::program("there are fewer variables than the program uses"));
+        }
+        Ok(match self.declared.insert(local) {
+            true => FlatStatement::Declare { local, value },
+            false => FlatStatement::Update { local, accumulate: None, value },
+        })
+    }
+
+    /// The order of the rows of keys; none if they have no elements.
+    fn sorted(
+        &mut self,
+        [keys, places]: [&Cell; 2],
+        axis: u32,
+        count: Size,
+        descending: bool,
+    ) -> Result<Option<FlatStatement>, Error> {
+        if count == 0 {
+            return Ok(None);
+        }
+        let [key_stride, place_stride] = [self.row(keys, axis, count)?, self.row(places, axis, count)?];
+        if self.program.buffer(places.buffer).dtype != Dtype::I64 {
+            return Err(Error::program("positions are 64-bit integers"));
+        }
+        let (keys, places) = (self.access(keys, false)?, self.access(places, false)?);
+        let sorted = Sorted { keys, key_stride, places, place_stride, count, descending };
+        Ok(Some(FlatStatement::Sort(sorted)))
+    }
+
+    /// A function of matrices; none if they have no elements.
+    fn of_matrices(
+        &mut self,
+        function: MatrixFunction,
+        work: &Cell,
+        sizes: &[Size],
+    ) -> Result<Option<FlatStatement>, Error> {
+        let Some(last) = work.index.len().checked_sub(1) else {
+            return Err(Error::program("a row of matrices has no axis"));
+        };
+        self.row(work, last as u32, function.room(sizes))?;
+        if self.program.buffer(work.buffer).dtype != Dtype::F64 || sizes.len() != function.arity() {
+            return Err(Error::program("matrices are 64-bit floats, with all their sizes"));
+        }
+        if function.room(sizes) == 0 {
+            return Ok(None);
+        }
+        let work = self.access(work, false)?;
+        Ok(Some(FlatStatement::Matrix { function, work, sizes: sizes.to_vec() }))
+    }
+
+    /// A loop that fills a buffer; none if it has no cells.
+    fn filled(&mut self, buffer: BufferId, value: f64) -> Result<Option<FlatStatement>, Error> {
+        self.known(buffer)?;
+        let extent = self.program.buffer(buffer).cells();
+        if extent == 0 {
+            return Ok(None);
+        }
+        let var = LoopVar(self.flat.vars.len() as u32);
+        self.flat.vars.push("cell".into());
+        let at = LoopSum::iterate(var);
+        let to = Access { buffer, at, symbols: Vec::new(), gathers: Vec::new(), guarded: false };
+        let body = vec![FlatStatement::Store { to, accumulate: None, value: Value::Number(value) }];
+        let looped = Looped { var, extent, parallel: true, block: None, interleaved: false, body };
+        Ok(Some(FlatStatement::Loop(looped)))
     }
 
     /// The distance between the cells of a row that begins with a cell and goes through an axis.

@@ -5,7 +5,7 @@ use broadloom_diagnostics::Code;
 /// Code as it is written in Python.
 pub fn in_python(code: &Code) -> String {
     match code {
-        Code::Tensor(name) => tensor(name),
+        Code::Tensor(name) => Code::name_text(name),
         Code::Contraction => "@".to_string(),
         Code::Product(factors) => factors.iter().map(in_python).collect::<Vec<_>>().join(" @ "),
         Code::Transpose(map) => format!("{}.T", in_python(map)),
@@ -29,12 +29,6 @@ pub fn in_python(code: &Code) -> String {
         Code::Size(name, number) => format!("graph.dim(\"{name}\", {number}, {number})"),
         _ => "…".to_string(),
     }
-}
-
-/// A tensor in Python. One that has no name is the expression that the message shows.
-fn tensor(name: &str) -> String {
-    let is_name = name.chars().all(|letter| letter.is_alphanumeric() || "_.".contains(letter));
-    if is_name { name.to_string() } else { "…".to_string() }
 }
 
 /// Code whose method is called.

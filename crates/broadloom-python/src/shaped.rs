@@ -263,13 +263,13 @@ struct Builder {
 
 impl Builder {
     /// Reads `("array", type, elements, text)`, `("optional", want)`, `("union", …)`, `("tuple", …)`, `("many", want)`, `("mapping", want)`, or
-    /// `("or other", want, types)`.
+    /// `("or_other", want, types)`.
     fn want(&mut self, want: &Bound<'_, PyTuple>, argument: &str) -> PyResult<Want> {
         let kind: String = want.get_item(0)?.extract()?;
         if kind == "array" {
             return self.array(want, argument);
         }
-        if kind == "or other" {
+        if kind == "or_other" {
             let inner = self.want(want.get_item(1)?.cast::<PyTuple>()?, argument)?;
             return Ok(Want::OrOther(Box::new(inner), want.get_item(2)?.unbind()));
         }

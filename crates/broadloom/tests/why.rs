@@ -2,7 +2,10 @@
 
 use crate::support;
 
-use broadloom::{Error, Graph, How, Kind, MessageLine, Routine, SliceIndex, StepId, Tensor, Why};
+use broadloom::{
+    Axis, ClosingRule, Completion, Error, Graph, How, Kind, MessageLine, Routine, SliceIndex, StepId, Tensor,
+    Why, WhySize,
+};
 use support::case::cases;
 use support::run::Run;
 
@@ -31,12 +34,12 @@ fn layer() -> Result<(Graph, [Tensor; 5]), Error> {
 fn declared_and_forced() -> Result<(), Error> {
     let (mut g, [x, w, _, _, hidden]) = layer()?;
     let why = g.why(x, Kind::Batch, 0)?;
-    assert_eq!((why.size.as_str(), why.forced), ("32", true));
+    assert_eq!((why.size.to_string().as_str(), why.forced), ("32", true));
     assert_eq!(lines(&why), ["0: the batch axis of `x`, declared `32 | 784`"]);
     assert_eq!(why.parts[0].short.as_deref(), Some("32"));
 
     let why = g.why(hidden, Kind::Output, 0)?;
-    assert_eq!((why.size.as_str(), why.forced), ("64", true));
+    assert_eq!((why.size.to_string().as_str(), why.forced), ("64", true));
     let chain = [
         "2: the output axis of `b`, declared `64`",
         "4: `(w @ x) + b`: the output of `b` goes into its output",
@@ -61,9 +64,9 @@ fn taken_by_a_parameter() -> Result<(), Error> {
         "1: closing: `w` takes the size of what it is used with",
     ];
     let why = g.why(w, Kind::Output, 0)?;
-    assert_eq!((why.size.as_str(), why.forced), ("64", false));
+    assert_eq!((why.size.to_string().as_str(), why.forced), ("64", false));
     assert_eq!(lines(&why), chain);
-    assert_eq!(why.parts[3].short.as_deref(), Some("leaf"));
+    assert_eq!(why.parts[3].rule, Some(ClosingRule::Leaf));
     // Tensors computed from it have their size by the same choice.
     let why = g.why(product, Kind::Output, 0)?;
     assert!(!why.forced);
@@ -73,7 +76,7 @@ fn taken_by_a_parameter() -> Result<(), Error> {
     let why = g.why(gradient, Kind::Output, 0)?;
     assert_eq!(lines(&why).last().map(String::as_str), Some("6: `w.grad` has the shape of `w`"));
     let why = g.why_axes(w, Kind::Output)?;
-    assert_eq!((why.size.as_str(), why.forced), ("1", false));
+    assert_eq!((why.size.to_string().as_str(), why.forced), ("1", false));
     assert_eq!(lines(&why)[0], "2: the output of `b` has 1 axis, declared `64`");
     assert_eq!(lines(&why)[3], "1: closing: `w` takes the axes of what it is used with");
     Ok(())
@@ -112,7 +115,7 @@ fn windows_and_parts() -> Result<(), Error> {
     let k = g.captured(y, "k")?;
     g.set(k, 4)?; // 3
     let why = g.why(y, Kind::Output, 0)?;
-    assert_eq!((why.size.as_str(), why.forced), ("13", true));
+    assert_eq!((why.size.to_string().as_str(), why.forced), ("13", true));
     let chain = [
         "3: `k` of `y` set to 4",
         "0: output axis 1 of `x`, declared `... | 28, 3`",
@@ -162,17 +165,17 @@ fn what_nothing_says() -> Result<(), Error> {
     g.add(a, c)?;
     g.add(b, c)?;
     let why = g.why(c, Kind::Output, 0)?;
-    assert_eq!((why.size.as_str(), why.forced), ("_", false));
+    assert_eq!((why.size.to_string().as_str(), why.forced), ("_", false));
     let shorts: Vec<_> = why.parts.iter().filter_map(|part| part.short.as_deref()).collect();
     assert!(shorts.contains(&"2") && shorts.contains(&"4"), "{why:?}");
     let last = why.parts.last().map(|part| part.text.as_str());
     assert_eq!(last, Some("sizes that differ leave only one element, which broadcasts"));
     let total = g.einsum("i j => 0", &[a])?;
     let why = g.why(total, Kind::Output, 0)?;
-    assert_eq!((why.size.as_str(), why.forced), ("_", false));
-    assert_eq!(why.parts[0].short.as_deref(), Some("interior"));
+    assert_eq!((why.size.to_string().as_str(), why.forced), ("_", false));
+    assert_eq!(why.parts[0].rule, Some(ClosingRule::Interior));
     let why = g.why_axes(c, Kind::Batch)?;
-    assert_eq!(why.size, "0");
+    assert_eq!(why.size, WhySize::Rank(0));
     assert_eq!(why.parts[0].text, "`a + 1`: has no batch axes");
     let error = g.why(a, Kind::Output, 2).expect_err("there are two");
     assert_eq!(error.message(), "`a` has no output axis 2: its output has 2 axes");
@@ -194,23 +197,23 @@ fn assigned_to() -> Result<(), Error> {
 #[test]
 fn how_shapes_are_known() -> Result<(), Error> {
     let (mut g, [x, w, b, product, _]) = layer()?;
-    let chosen = |words: &str| How::Chosen(words.into());
+    let chosen = How::Chosen;
     assert_eq!(g.how_known(x)?, How::Declared);
     assert_eq!(g.how_known(b)?, How::Declared);
-    assert_eq!(g.how_known(w)?, chosen("inferred from its use"));
-    assert_eq!(g.how_known(product)?, chosen("follows from its operands"));
+    assert_eq!(g.how_known(w)?, chosen(Completion::Use));
+    assert_eq!(g.how_known(product)?, chosen(Completion::Operands));
     let gradient = g.gradient(w)?;
-    assert_eq!(g.how_known(gradient)?, chosen("has the shape of what it is the gradient of"));
+    assert_eq!(g.how_known(gradient)?, chosen(Completion::Gradient));
     let array = g.data_with_axes("array", "... | 3", &[2, 3])?;
     assert_eq!(g.how_known(array)?, How::Declared);
     let number = g.number(2.0);
     assert_eq!(g.how_known(number)?, How::Declared);
     let counted = g.data_with_count("counted", "...", 6)?;
-    assert_eq!(g.how_known(counted)?, chosen("divides its elements up with as few axes as will do"));
+    assert_eq!(g.how_known(counted)?, chosen(Completion::FewestAxes));
     let rows = g.einsum("i | j => i j", &[x])?;
     assert_eq!(g.how_known(rows)?, How::Forced);
     let lonely = g.constant(1.0);
-    assert_eq!(g.how_known(lonely)?, chosen("no axes: nothing asks for any"));
+    assert_eq!(g.how_known(lonely)?, chosen(Completion::NoAxes));
     let twice = g.add(rows, rows)?;
     assert_eq!(g.how_known(twice)?, How::Forced);
     let all = g.how_all()?;
@@ -221,8 +224,11 @@ fn how_shapes_are_known() -> Result<(), Error> {
 
 /// Returns true if a chain begins with the size that it explains.
 fn begins_with_its_size(why: &Why) -> bool {
-    let size = if why.size == "_" { "1:unit" } else { &why.size };
-    why.parts.first().is_some_and(|part| part.short.as_deref() == Some(size))
+    let size = match &why.size {
+        WhySize::Axis(Axis::Unit) => "1:unit".to_string(),
+        size => size.to_string(),
+    };
+    why.parts.first().is_some_and(|part| part.short.as_ref() == Some(&size))
 }
 
 #[test]
@@ -241,18 +247,17 @@ fn every_axis_of_every_program() -> Result<(), String> {
                 let about = |what: &str| format!("{}: {what} of `{}`", case.name(), g.label_of(tensor));
                 let (number, place) = (about("the number of axes"), about("an axis"));
                 let why = g.why_axes(tensor, kind).map_err(text)?;
-                assert_eq!(why.size, row.len().to_string(), "{number}");
+                assert_eq!(why.size, WhySize::Rank(row.len() as u32), "{number}");
                 assert!(!why.parts.is_empty(), "{number}");
                 all_forced &= why.forced;
                 for (at, axis) in row.iter().enumerate() {
                     let why = g.why(tensor, kind, at).map_err(text)?;
-                    assert_eq!(why.size, axis.to_string(), "{place}");
+                    assert_eq!(why.size, WhySize::Axis(axis.clone()), "{place}");
                     assert!(!why.parts.is_empty(), "{place}");
                     let steps = why.parts.iter().filter_map(|part| part.step);
                     assert!(steps.max().is_none_or(|step| step.index() < g.steps()), "{place}");
                     // A choice is mentioned if and only if there was one.
-                    let rules = ["leaf", "interior", "arithmetic", "search"].map(Some);
-                    let chosen = why.parts.iter().any(|part| rules.contains(&part.short.as_deref()));
+                    let chosen = why.parts.iter().any(|part| part.rule.is_some());
                     assert_eq!(chosen, !why.forced, "{place}: {why:?}");
                     all_forced &= why.forced;
                     axes += 1;

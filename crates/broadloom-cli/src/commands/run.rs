@@ -181,45 +181,19 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
     }
     let sources = program.sources.clone();
     let mut watcher = Watcher::new(args, look, console.live);
+    let mut shown = 0;
     if output.status == Status::Fine {
         let depth = program.plan.depth_of_steps();
         watcher.log = args.log.as_ref().map(|path| Log::new(path, depth));
-    }
-    if output.status == Status::Fine {
         if args.save.is_some() {
             watcher.live.hold_interrupts();
         }
         if !args.program.json {
             // Warnings are printed before a long run, not after it.
             watcher.live.stderr(&args.program.render(&sources, &diagnostics, look));
+            shown = diagnostics.len();
         }
-        let warned = diagnostics.len();
-        if let Err(wrong) = program.run(&options, &mut watcher) {
-            diagnostics.push(*wrong);
-            output.status = status(&diagnostics);
-        } else if let Some(stopped) = watcher.stopped {
-            output.status = match stopped {
-                Stop::Interrupted => Status::Interrupted,
-                Stop::Unread => Status::Unread,
-            };
-        }
-        watcher.clear();
-        if let Some(wrong) = watcher.log.take().and_then(Log::close) {
-            diagnostics.push(wrong);
-            output.status = Status::Unusable;
-        }
-        if watcher.picture.is_some() && watcher.curves.is_empty() && output.status == Status::Fine {
-            watcher.notice("no loop minimises anything, so there is no curve to draw");
-        }
-        if let Some(wrong) = watcher.draw() {
-            diagnostics.push(wrong);
-            output.status = Status::Unusable;
-        }
-        if !args.program.json {
-            output.stderr = args.program.render(&sources, &diagnostics[warned..], look);
-        }
-    } else if !args.program.json {
-        output.stderr = args.program.render(&sources, &diagnostics, look);
+        output.status = carry_out(program, &options, &mut watcher, &mut diagnostics);
     }
     let seconds = start.elapsed().as_secs_f64();
     if args.program.json {
@@ -234,15 +208,46 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
         output.stdout = json::object("run", &sources, &diagnostics, data);
         return output;
     }
-    let mut end = String::new();
     if args.plot || (look.terminal && !args.quiet) {
-        watcher.curves.iter().for_each(|curve| end.push_str(&curve.draw(look)));
+        watcher.curves.iter().for_each(|curve| output.stderr.push_str(&curve.draw(look)));
     }
     if args.verbose {
-        end.push_str(&format!("{seconds:.3} s\n"));
+        output.stderr.push_str(&format!("{seconds:.3} s\n"));
     }
-    output.stderr.insert_str(0, &end);
+    output.stderr.push_str(&args.program.render(&sources, &diagnostics[shown..], look));
     output
+}
+
+/// Runs a program that has no errors, and completes the files that the run writes.
+fn carry_out(
+    program: Program,
+    options: &RunOptions,
+    watcher: &mut Watcher<'_>,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Status {
+    let mut status = Status::Fine;
+    if let Err(wrong) = program.run(options, watcher) {
+        diagnostics.push(*wrong);
+        status = self::status(diagnostics);
+    } else if let Some(stopped) = watcher.stopped {
+        status = match stopped {
+            Stop::Interrupted => Status::Interrupted,
+            Stop::Unread => Status::Unread,
+        };
+    }
+    watcher.clear();
+    if let Some(wrong) = watcher.log.take().and_then(Log::close) {
+        diagnostics.push(wrong);
+        status = Status::Unusable;
+    }
+    if watcher.picture.is_some() && watcher.curves.is_empty() && status == Status::Fine {
+        watcher.notice("no loop minimises anything, so there is no curve to draw");
+    }
+    if let Some(wrong) = watcher.draw() {
+        diagnostics.push(wrong);
+        status = Status::Unusable;
+    }
+    status
 }
 
 /// Parses a seed.

@@ -5,6 +5,7 @@
 
 use std::fmt::Write;
 
+use broadloom_ide::graph::xml_escaped;
 use broadloom_ide::words::grouped;
 
 use super::{Curve, LOGARITHMIC, label};
@@ -45,7 +46,7 @@ pub(crate) fn svg(curves: &[Curve], title: &str) -> String {
         out,
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{WIDTH}\" height=\"{height}\" viewBox=\"0 0 {WIDTH} {height}\" role=\"img\">"
     );
-    let _ = writeln!(out, "<title>{}</title>", escaped(title));
+    let _ = writeln!(out, "<title>{}</title>", xml_escaped(title));
     let _ = writeln!(out, "<style>{STYLE}</style>");
     let _ = writeln!(out, "<rect class=\"page\" width=\"{WIDTH}\" height=\"{height}\"/>");
     for (at, curve) in curves.iter().enumerate() {
@@ -89,7 +90,7 @@ fn panel(curve: &Curve, out: &mut String) {
     let _ = writeln!(
         out,
         "<text class=\"name\" x=\"{LEFT}\" y=\"24\">{}</text>",
-        escaped(&format!("{}{scale}", curve.name))
+        xml_escaped(&format!("{}{scale}", curve.name))
     );
     let across = Scale {
         from: first.0 as f64,
@@ -109,7 +110,7 @@ fn panel(curve: &Curve, out: &mut String) {
         out,
         "<text x=\"{}\" y=\"24\" text-anchor=\"end\">{}</text>",
         WIDTH - RIGHT,
-        escaped(&summary)
+        xml_escaped(&summary)
     );
     if let Some((at, _)) = points.iter().find(|(_, loss)| !loss.is_finite()) {
         let x = across.at(*at as f64);
@@ -253,10 +254,6 @@ fn plain(value: f64) -> String {
     }
     let rounded = (value * 1e9).round() / 1e9;
     format!("{rounded}")
-}
-
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
 #[cfg(test)]

@@ -126,7 +126,7 @@ struct Nested {
     con: u32,
 }
 
-/// ClassNames for unresolved classes.
+/// The names of the classes that have no value.
 struct ClassNames {
     shapes: FxHashMap<DimVar, DimShape>,
     /// Class to the representative of its adjacency cycle.
@@ -541,7 +541,7 @@ pub(crate) fn name_of(state: &State, node: DimVar) -> Option<DimShape> {
     var.or_else(|| state.rows.ids().find_map(axis))
 }
 
-/// ClassNames unresolved classes: by the caller's first variable, else by the first axis.
+/// Names the classes that have no value: by the caller's first variable, else by the first axis.
 fn names(state: &State) -> ClassNames {
     let mut names = ClassNames { shapes: FxHashMap::default(), cycles: dim_cycles(state) };
     let root_of = |names: &ClassNames, term: DimTerm| {

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use broadloom_array::Dtype;
+use broadloom_diagnostics::axes;
 
 use crate::RuntimeCheck;
 use crate::project::MEMORY;
@@ -178,13 +179,13 @@ impl fmt::Display for Misfit {
             Misfit::Disagreement { name, said } => {
                 let says = said.iter().enumerate().map(|(at, each)| {
                     let what = if at == 0 { format!("`{name}`") } else { "it".into() };
-                    format!("{} makes {what} {}", each.speaker(), each.number)
+                    format!("{} makes {what} {}", each.owner(), each.number)
                 });
                 f.write_str(&says.collect::<Vec<_>>().join(", "))
             }
             Misfit::Range { name, said, range, .. } => {
-                let (speaker, number) = (said.speaker(), said.number);
-                write!(f, "{speaker} makes `{name}` {number}, its range is {}", range_text(*range))
+                let (owner, number) = (said.owner(), said.number);
+                write!(f, "{owner} makes `{name}` {number}, its range is {}", range_text(*range))
             }
             Misfit::Check { check, numbers, .. } => {
                 write!(f, "there is no program for {}: it relies on this: {check}", equations(numbers))
@@ -195,7 +196,7 @@ impl fmt::Display for Misfit {
 
 impl Said {
     /// The axis that gives the number.
-    fn speaker(&self) -> String {
+    fn owner(&self) -> String {
         format!("axis {} of `{}`", self.axis, self.label)
     }
 }
@@ -217,10 +218,6 @@ fn axis_of(label: &str, shape: &Shape, axis: usize) -> String {
         before += count;
     }
     format!("axis {axis}")
-}
-
-fn axes(count: usize) -> String {
-    format!("{count} {}", if count == 1 { "axis" } else { "axes" })
 }
 
 /// The sizes next to one that an expression cannot have.

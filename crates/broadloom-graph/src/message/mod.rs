@@ -168,7 +168,7 @@ fn headline(graph: &Graph, case: Case<'_>, what: Option<DimShape>, ends: [Dim; 2
         && captured_var(graph, *captured) == Some(var)
     {
         let message = format!("{} cannot be both {a} and {b}", names::captured_text(graph, *captured));
-        let of = captured.tensor.map(|tensor| names::label_of(graph, tensor));
+        let of = captured.tensor().map(|tensor| names::label_of(graph, tensor));
         return Error::new(ErrorKind::Mismatch, message).with_fact(Fact::NamedAxis { of });
     }
     let error = |message: String| error_at(graph, ErrorKind::Mismatch, case.refused, &message);
@@ -356,9 +356,5 @@ fn is_joined(name: &str) -> bool {
 
 /// A number of axes in words.
 pub(crate) fn axes(number: u32) -> String {
-    match number {
-        0 => "no axes".into(),
-        1 => "1 axis".into(),
-        _ => format!("{number} axes"),
-    }
+    broadloom_diagnostics::axes_or_none(number as usize)
 }

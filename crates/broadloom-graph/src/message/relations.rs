@@ -64,7 +64,7 @@ pub(super) fn explain_captured(graph: &Graph, step: StepId, sizes: &[Option<u64>
 
 /// The declaration that a captured size comes from, if a declared operand of the spec has it.
 fn captured_end(graph: &Graph, captured: Captured) -> Option<error::MessageLine> {
-    let tensor = captured.tensor?;
+    let tensor = captured.tensor()?;
     let step = graph.tensors.get(tensor.index())?.step;
     if graph.declarations.contains_key(&tensor.0) {
         return Some(super::declared_end(graph, tensor));

@@ -52,7 +52,7 @@ impl Picture {
             number(width),
             number(height)
         );
-        let _ = writeln!(out, "<title>{}</title>", escaped(title));
+        let _ = writeln!(out, "<title>{}</title>", xml_escaped(title));
         let _ = writeln!(out, "<style>{STYLE}</style>");
         let _ = writeln!(out, "<rect class=\"page\" width=\"100%\" height=\"100%\"/>");
         let _ = writeln!(out, "<g transform=\"translate({MARGIN} {MARGIN})\">");
@@ -74,8 +74,11 @@ impl Picture {
                 "<rect class=\"frame\" x=\"{left}\" y=\"{top}\" width=\"{width}\" height=\"{height}\" rx=\"10\"/>"
             );
             let (x, y) = (number(x + 10.0), number(y + 14.0));
-            let _ =
-                writeln!(out, "<text class=\"title\" x=\"{x}\" y=\"{y}\">{}</text>", escaped(&frame.title));
+            let _ = writeln!(
+                out,
+                "<text class=\"title\" x=\"{x}\" y=\"{y}\">{}</text>",
+                xml_escaped(&frame.title)
+            );
         }
     }
 }
@@ -120,7 +123,7 @@ fn one_box(drawn: &Drawn, (x, y, width, height): (f64, f64, f64, f64), out: &mut
         BoxKind::Made => ("leaf made", height / 2.0),
         BoxKind::More => ("leaf more", 0.0),
     };
-    let _ = writeln!(out, "<g><title>{}</title>", escaped(&drawn.title));
+    let _ = writeln!(out, "<g><title>{}</title>", xml_escaped(&drawn.title));
     let _ = writeln!(
         out,
         "<rect class=\"{class}\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" rx=\"{}\"/>",
@@ -137,13 +140,16 @@ fn one_box(drawn: &Drawn, (x, y, width, height): (f64, f64, f64, f64), out: &mut
     for (class, text) in lines {
         let class = if class.is_empty() { String::new() } else { format!(" class=\"{class}\"") };
         let (x, y) = (number(middle), number(baseline));
-        let _ =
-            writeln!(out, "<text{class} x=\"{x}\" y=\"{y}\" text-anchor=\"middle\">{}</text>", escaped(text));
+        let _ = writeln!(
+            out,
+            "<text{class} x=\"{x}\" y=\"{y}\" text-anchor=\"middle\">{}</text>",
+            xml_escaped(text)
+        );
         baseline += LINE;
     }
     for (at, shape) in drawn.outputs.iter().enumerate() {
         let (x, y) = (number(middle + output_at(drawn, at) + BESIDE), number(y + height + 14.0));
-        let _ = writeln!(out, "<text class=\"shape\" x=\"{x}\" y=\"{y}\">{}</text>", escaped(shape));
+        let _ = writeln!(out, "<text class=\"shape\" x=\"{x}\" y=\"{y}\">{}</text>", xml_escaped(shape));
     }
     out.push_str("</g>\n");
 }
@@ -155,7 +161,8 @@ fn number(value: f64) -> String {
     if rounded == 0.0 { "0".into() } else { format!("{rounded}") }
 }
 
-fn escaped(text: &str) -> String {
+/// A text as the content or an attribute of an element of XML.
+pub fn xml_escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for letter in text.chars() {
         match letter {

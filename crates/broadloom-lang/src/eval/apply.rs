@@ -402,7 +402,7 @@ impl Eval<'_> {
     /// In messages, what the library has made is called as the program writes it. Apart, because applications nest deeply.
     fn tell_as_written(&mut self, tensor: broadloom::Tensor, layer: &Layer, span: Span) {
         if self.place(span) == span {
-            let text = Some(self.quote(span)).filter(|text| text != "…");
+            let text = self.quotable(span);
             let name = self.text(layer.function.def.name.name);
             let text = text.unwrap_or_else(|| format!("{name}(…)"));
             self.graph.quiet_mut().applied_as(tensor, Some(&text));

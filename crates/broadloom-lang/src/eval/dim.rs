@@ -34,13 +34,14 @@ pub(super) fn define(
     let text = eval.text(name.name).to_string();
     let asked = eval.options.sizes.iter().rev().find(|(known, _)| *known == text).map(|(_, size)| *size);
     eval.unused_sizes.retain(|known| *known != text);
+    let stated = value.is_some();
     let declared = match value {
         Some(value) => Some(size(eval, value)?),
         None => None,
     };
     let Some(range) = range else {
         let size = asked.or(declared).unwrap_or(1);
-        eval.dims.push(Dim { name: text, size, range, symbolic: false, needed: None, span });
+        eval.dims.push(Dim { name: text, size, stated, range, symbolic: false, needed: None, span });
         eval.frame.scope.bind(name.name, Value::Number(size as f64));
         return Ok(());
     };
@@ -69,7 +70,7 @@ pub(super) fn define(
         None => {
             eval.asked.extend(asked.map(|asked| (text.clone(), asked)));
             eval.ranged.insert(text.clone(), eval.dims.len());
-            eval.dims.push(Dim { name: text, size, range, symbolic: true, needed: None, span });
+            eval.dims.push(Dim { name: text, size, stated, range, symbolic: true, needed: None, span });
         }
     }
     eval.frame.scope.bind(name.name, Value::Size(Rc::new(named.into())));

@@ -498,8 +498,8 @@ impl<'o> Eval<'o> {
 
     /// Lets messages quote a result as it is written here, if that is short.
     pub fn show_as_written(&mut self, tensor: Tensor, span: Span, short: &str) {
-        let text = self.quote(span);
-        self.graph.quiet_mut().shown_as(tensor, if text == "…" { short } else { &text });
+        let text = self.quotable(span);
+        self.graph.quiet_mut().shown_as(tensor, text.as_deref().unwrap_or(short));
         self.note_shown(tensor, span, short);
     }
 

@@ -255,7 +255,7 @@ impl Program {
     /// runs at one that it leaves.
     fn close_defaults(&mut self) {
         for at in 0..self.dims.len() {
-            let Dim { name, size, span, .. } = self.dims[at].clone();
+            let Dim { name, size, stated, span, .. } = self.dims[at].clone();
             let Some(left) = self.graph.dim_range(&name).filter(|_| self.dims[at].range.is_some()) else {
                 continue;
             };
@@ -264,7 +264,7 @@ impl Program {
             if left.1 == Some(left.0) || fits(size) || self.sizes.iter().any(|(set, _)| *set == name) {
                 continue;
             }
-            if !self.sources.slice(span).contains('=') {
+            if !stated {
                 self.dims[at].size = left.1.map_or(left.0, |high| size.clamp(left.0, high)).max(left.0);
                 continue;
             }

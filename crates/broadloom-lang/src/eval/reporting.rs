@@ -3,9 +3,7 @@
 use broadloom_diagnostics::{Diagnostic, Fact, Span};
 
 use super::{Eval, Evaluated, MOST_ERRORS, Reported, unknown};
-
-/// The longest piece of a program that a message quotes.
-const LONGEST_QUOTE: usize = 48;
+use crate::syntax::quote::{quotable, quoted};
 
 /// The longest comment of a function of the library that a message quotes, unless it is one sentence.
 const LONGEST_COMMENT: usize = 240;
@@ -71,12 +69,12 @@ impl Eval<'_> {
 
     /// A piece of the program for a message, or `…` if it is long.
     pub(crate) fn quote(&self, span: Span) -> String {
-        let text = self.sources.slice(span).split_whitespace().collect::<Vec<_>>().join(" ");
-        if text.is_empty() || text.chars().count() > LONGEST_QUOTE || text.contains('`') {
-            "…".into()
-        } else {
-            text
-        }
+        quoted(self.sources.slice(span))
+    }
+
+    /// The same, if it is short enough to be quoted.
+    pub(crate) fn quotable(&self, span: Span) -> Option<String> {
+        quotable(self.sources.slice(span))
     }
 }
 

@@ -527,10 +527,8 @@ impl Eval<'_> {
             ExprKind::Binary(Binary::Equal, ..) => "`==` compares; write `=` to assign",
             ExprKind::Text(text) if self.place(span) == span => {
                 let comment = format!("# {}", text.trim());
-                let help = match self.quote(span).as_str() {
-                    "…" => "a comment begins with `#`: write `# …`".to_string(),
-                    _ => format!("a comment begins with `#`: write `{comment}`"),
-                };
+                let written = self.quotable(span).map_or("# …", |_| comment.as_str());
+                let help = format!("a comment begins with `#`: write `{written}`");
                 let diagnostic = Diagnostic::error(codes::PLACE, message, span, "");
                 return self.fail(diagnostic.with_fix(help, span, comment));
             }

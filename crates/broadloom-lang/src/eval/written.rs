@@ -59,7 +59,7 @@ pub(super) fn array(
             let Some(dtype) = dtype else { return Ok((**array).clone()) };
             if let Some(number) = array.outside(dtype) {
                 let message = format!("`{dtype}` does not hold {number}, which is among these numbers");
-                let wider = wider(dtype, number.parse().unwrap_or(f64::INFINITY));
+                let wider = wider(dtype, number.to_f64());
                 let range = range_text(dtype).map(|range| format!("{range}: ")).unwrap_or_default();
                 let help = format!("{range}write `as {wider}` behind the shape");
                 return eval.wrong(codes::VALUE, message, span, help);

@@ -2,12 +2,13 @@
 
 use broadloom_diagnostics::{Diagnostic, Edit, Fact, Span};
 
-use super::quote::{LONGEST_QUOTE, name};
+use super::quote::name;
 use super::{Attempt, Change, Kind, sizes};
 use crate::codes;
 use crate::lint::compositions::ALL_PAIRS;
 use crate::program::Program;
 use crate::syntax::ast::{Binary, Def, ExprId, ExprKind, Statement, StatementKind};
+use crate::syntax::quote::LONGEST_QUOTE;
 
 /// Layers of the library that make images smaller.
 const SHRINKING: [&str; 5] = ["max_pool", "avg_pool", "conv2d", "depthwise_conv2d", "separable_conv2d"];

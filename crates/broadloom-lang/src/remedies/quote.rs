@@ -3,9 +3,6 @@
 use crate::program::Program;
 use crate::syntax::ast::{ExprId, ExprKind};
 
-/// The longest call that advice quotes.
-pub(super) const LONGEST_QUOTE: usize = 48;
-
 /// The name that an expression is.
 pub(super) fn name(program: &Program, expr: ExprId) -> Option<&str> {
     match program.file.expr(expr).kind {

@@ -2,10 +2,11 @@
 
 use broadloom_diagnostics::{Diagnostic, Edit, Fact, Span};
 
-use super::quote::{LONGEST_QUOTE, name};
+use super::quote::name;
 use super::{Attempt, Change};
 use crate::program::Program;
 use crate::syntax::ast::{Arg, Binary, Expr, ExprId, ExprKind, StatementKind};
+use crate::syntax::quote::LONGEST_QUOTE;
 
 /// The changes to try with the numbers that an error is about.
 pub(super) fn attempts(program: &Program, wrong: &Diagnostic) -> Vec<Attempt> {

@@ -4,6 +4,7 @@ pub mod ast;
 mod format;
 pub mod lexer;
 mod parser;
+pub(crate) mod quote;
 mod same;
 pub mod token;
 mod words;

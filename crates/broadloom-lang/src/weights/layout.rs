@@ -13,6 +13,7 @@
 //! | `T` | `32, 64` | any of these with the axes of the array in reverse order |
 
 use broadloom::Shape;
+use broadloom_diagnostics::axes;
 
 use crate::row_text;
 
@@ -228,7 +229,6 @@ fn by_spec(sizes: &[u64], shapes: &[Shape], spec: &str) -> Result<Vec<Layout>, M
     let groups = left_side(left)?;
     let rows = right_side(right)?;
     if groups.len() != sizes.len() {
-        let axes = |count: usize| if count == 1 { "1 axis".to_string() } else { format!("{count} axes") };
         let message =
             format!("the spec has {} before `=>`, and the array {}", axes(groups.len()), axes(sizes.len()));
         return Err(Misfit::Spec(message));

@@ -10,115 +10,89 @@ use super::MatrixFunction;
 
 /// Computes a function on a row of its parts.
 pub(super) fn run(function: MatrixFunction, work: &mut [f64], sizes: &[usize]) {
+    use MatrixFunction as F;
     let size = |at: usize| sizes.get(at).copied().unwrap_or(1);
-    let (n, k) = (size(0), size(1));
+    let (n, k, c) = (size(0), size(1), size(2));
+    let (square, wide) = (n * n, n * k);
     match function {
-        MatrixFunction::Solve => {
-            let [a, b] = parts(work, [n * n, n * k]);
-            solve(a, n, b, k);
-        }
-        MatrixFunction::SolveBack => {
-            let [a, x, g] = parts(work, [n * n, n * k, n * k]);
-            solve_back(a, n, x, g, k);
-        }
-        MatrixFunction::Inverse => {
-            let [a, y] = parts(work, [n * n, n * n]);
-            inverse(a, n, y);
-        }
-        MatrixFunction::InverseBack => {
-            let [y, g, t] = parts(work, [n * n, n * n, n * n]);
-            inverse_back(y, n, g, t);
-        }
-        MatrixFunction::Det => {
-            let [a, d] = parts(work, [n * n, 1]);
-            let sign = eliminate(a, n, &mut [], 0);
-            d[0] = (0..n).fold(sign, |product, at| product * a[at * n + at]);
-        }
-        MatrixFunction::DetBack => {
-            let [a, g, c, rows, columns] = parts(work, [n * n, 1, n * n, n, n]);
-            det_back(a, n, g[0], c, rows, columns);
-        }
-        MatrixFunction::LogDet => {
-            let [a, d] = parts(work, [n * n, 1]);
-            eliminate(a, n, &mut [], 0);
-            d[0] = (0..n).map(|at| a[at * n + at].abs().ln()).sum();
-        }
-        MatrixFunction::LogDetBack => {
-            let [a, g, y] = parts(work, [n * n, 1, n * n]);
-            inverse(a, n, y);
-            for (at, cell) in a.iter_mut().enumerate() {
-                *cell = g[0] * y[at % n * n + at / n];
-            }
-        }
-        MatrixFunction::Cholesky => cholesky(&mut work[..n * n], n),
-        MatrixFunction::CholeskyBack => {
-            let [l, g, t] = parts(work, [n * n, n * n, n * n]);
-            cholesky_back(l, n, g, t);
-        }
-        MatrixFunction::Eigh => {
-            let [a, w, v] = parts(work, [n * n, n, n * n]);
-            decompositions::eigh(a, n, w, v);
-        }
-        MatrixFunction::EighBack => {
-            let [w, v, gw, gv, t] = parts(work, [n, n * n, n, n * n, n * n]);
-            decompositions::eigh_back(w, v, n, gw, gv, t);
-        }
-        MatrixFunction::SvdBack => {
-            let [u, v, gs, t] = parts(work, [k * n, n * n, n, n]);
-            decompositions::svd_back(u, v, n, gs, t);
-        }
-        MatrixFunction::QrBack => {
-            let [q, r, gq, gr, t] = parts(work, [k * n, n * n, k * n, n * n, n * n]);
-            decompositions::qr_back([q, r, gr, t], gq, (k, n));
-        }
-        MatrixFunction::QrWide => {
-            let [a, q, r, scale] = parts(work, [n * k, n * n, n * n, n]);
-            wide::qr(a, (n, k), [q, r, scale]);
-        }
-        MatrixFunction::QrWideBack => {
-            let [r, gr, square @ ..] = parts(work, [n * k, n * k, n * n, n * n, n * n, n * n, n * n]);
-            wide::qr_back(r, gr, (n, k), square);
-        }
-        MatrixFunction::SvdWide => {
-            let [a, v, s, u] = parts(work, [n * k, n * k, n, n * n]);
-            wide::svd(a, (n, k), v, s, u);
-        }
-        MatrixFunction::SvdWideBack => {
-            let [u, v, gs, g] = parts(work, [n * n, n * k, n, n * k]);
-            wide::svd_back([u, v, gs], g, (n, k));
-        }
-        MatrixFunction::Lstsq => {
-            let sizes = [n, k, size(2)];
-            let [a, b, x, q, r, scale] = parts(work, [k * n, k * size(2), n * size(2), k * n, k * n, n]);
-            wide::lstsq(sizes, [a, b, x], [q, r, scale]);
-        }
-        MatrixFunction::LstsqBack => {
-            let (sizes, matrix, right, nearest) = ([n, k, size(2)], k * n, k * size(2), n * size(2));
-            let [a, b, x, gx, gb, q, r, scale] =
-                parts(work, [matrix, right, nearest, nearest, right, matrix, matrix, n]);
-            wide::lstsq_back(sizes, [a, b, x, gx, gb], [q, r, scale]);
-        }
+        F::Solve => with(work, [square, wide], |[a, b]| solve(a, n, b, k)),
+        F::SolveBack => with(work, [square, wide, wide], |[a, x, g]| solve_back(a, n, x, g, k)),
+        F::Inverse => with(work, [square, square], |[a, y]| inverse(a, n, y)),
+        F::InverseBack => with(work, [square; 3], |[y, g, t]| inverse_back(y, n, g, t)),
+        F::Det => with(work, [square, 1], |[a, d]| d[0] = det(a, n)),
+        F::DetBack => with(work, [square, 1, square, n, n], |[a, g, c, rows, columns]| {
+            det_back(a, n, g[0], c, rows, columns)
+        }),
+        F::LogDet => with(work, [square, 1], |[a, d]| d[0] = log_det(a, n)),
+        F::LogDetBack => with(work, [square, 1, square], |[a, g, y]| log_det_back(a, n, g[0], y)),
+        F::Cholesky => cholesky(&mut work[..square], n),
+        F::CholeskyBack => with(work, [square; 3], |[l, g, t]| cholesky_back(l, n, g, t)),
+        F::Eigh => with(work, [square, n, square], |[a, w, v]| decompositions::eigh(a, n, w, v)),
+        F::EighBack => with(work, [n, square, n, square, square], |[w, v, gw, gv, t]| {
+            decompositions::eigh_back(w, v, n, gw, gv, t)
+        }),
         // Without as many rows as columns there is no answer.
-        MatrixFunction::Qr | MatrixFunction::Svd if k < n => work.fill(f64::NAN),
-        MatrixFunction::Qr => {
-            let [a, r, scale] = parts(work, [k * n, n * n, n]);
-            decompositions::qr(a, (k, n), r, scale);
+        F::Qr | F::Svd if k < n => work.fill(f64::NAN),
+        F::Qr => with(work, [wide, square, n], |[a, r, scale]| decompositions::qr(a, (k, n), r, scale)),
+        F::QrBack => with(work, [wide, square, wide, square, square], |[q, r, gq, gr, t]| {
+            decompositions::qr_back([q, r, gr, t], gq, (k, n))
+        }),
+        F::QrWide => {
+            with(work, [wide, square, square, n], |[a, q, r, scale]| wide::qr(a, (n, k), [q, r, scale]))
         }
-        MatrixFunction::Svd => {
-            let [a, s, v] = parts(work, [k * n, n, n * n]);
-            decompositions::svd(a, (k, n), s, v);
+        F::QrWideBack => {
+            with(work, [wide, wide, square, square, square, square, square], |[r, gr, all @ ..]| {
+                wide::qr_back(r, gr, (n, k), all)
+            })
+        }
+        F::Svd => with(work, [wide, n, square], |[a, s, v]| decompositions::svd(a, (k, n), s, v)),
+        F::SvdBack => {
+            with(work, [wide, square, n, n], |[u, v, gs, t]| decompositions::svd_back(u, v, n, gs, t))
+        }
+        F::SvdWide => with(work, [wide, wide, n, square], |[a, v, s, u]| wide::svd(a, (n, k), v, s, u)),
+        F::SvdWideBack => {
+            with(work, [square, wide, n, wide], |[u, v, gs, g]| wide::svd_back([u, v, gs], g, (n, k)))
+        }
+        F::Lstsq => with(work, [wide, k * c, n * c, wide, wide, n], |[a, b, x, q, r, scale]| {
+            wide::lstsq([n, k, c], [a, b, x], [q, r, scale])
+        }),
+        F::LstsqBack => {
+            let lengths = [wide, k * c, n * c, n * c, k * c, wide, wide, n];
+            with(work, lengths, |[a, b, x, gx, gb, q, r, scale]| {
+                wide::lstsq_back([n, k, c], [a, b, x, gx, gb], [q, r, scale])
+            })
         }
     }
 }
 
-/// A row in parts of some lengths.
-fn parts<const N: usize>(work: &mut [f64], lengths: [usize; N]) -> [&mut [f64]; N] {
+/// Computes with a row in parts of some lengths.
+fn with<const N: usize>(work: &mut [f64], lengths: [usize; N], compute: impl FnOnce([&mut [f64]; N])) {
     let mut rest = work;
-    lengths.map(|length| {
+    compute(lengths.map(|length| {
         let (part, behind) = std::mem::take(&mut rest).split_at_mut(length);
         rest = behind;
         part
-    })
+    }))
+}
+
+/// The determinant of a matrix, which is overwritten.
+fn det(a: &mut [f64], n: usize) -> f64 {
+    let sign = eliminate(a, n, &mut [], 0);
+    (0..n).fold(sign, |product, at| product * a[at * n + at])
+}
+
+/// The logarithm of the absolute determinant of a matrix, which is overwritten.
+fn log_det(a: &mut [f64], n: usize) -> f64 {
+    eliminate(a, n, &mut [], 0);
+    (0..n).map(|at| a[at * n + at].abs().ln()).sum()
+}
+
+/// The gradient of that, in place of the matrix.
+fn log_det_back(a: &mut [f64], n: usize, g: f64, y: &mut [f64]) {
+    inverse(a, n, y);
+    for (at, cell) in a.iter_mut().enumerate() {
+        *cell = g * y[at % n * n + at / n];
+    }
 }
 
 /// Makes a matrix upper triangular by elimination with partial pivoting, with the rows of another beside it. Returns the sign of the

@@ -8,6 +8,7 @@ use super::mistake::Mistake;
 use super::notation::{ArrayAxes, ComposedPart, Equation, Factor, Form, Label, Tensor};
 use super::symbols::Conditions;
 use broadloom_core::{Affine, Padding as CorePadding, Size};
+use broadloom_diagnostics::axes;
 use broadloom_spec::{Padding, Span};
 
 /// The arguments of a call other than the spec.
@@ -205,7 +206,6 @@ fn wrong_rank(
     at_least: bool,
 ) -> Mistake {
     let shape = &given.shapes[index];
-    let axes = |n: usize| if n == 1 { "1 axis".to_owned() } else { format!("{n} axes") };
     let operand = &equation.operands[index];
     let more = if at_least { "at least " } else { "" };
     let which = name_of(given, index);

@@ -2,7 +2,7 @@
 
 use broadloom_core::order::Dim;
 use broadloom_core::{Answer, Clash, Closed, Core, DimShape, How, Limit, Report, Unfilled};
-use broadloom_diagnostics::{Diagnostic, Span};
+use broadloom_diagnostics::{Diagnostic, Span, axes};
 
 use super::explain::{self, Explanation};
 use super::problem::{Problem, Var};
@@ -230,14 +230,26 @@ fn clash_message(problem: &Problem, clash: &Clash) -> String {
         }
         Clash::Rank { row, lo, hi } => {
             let name = problem.row_name(*row);
-            format!("`..{name}..` would need at least {} and at most {}", axes(*lo), axes(*hi))
+            format!(
+                "`..{name}..` would need at least {} and at most {}",
+                axes(*lo as usize),
+                axes(*hi as usize)
+            )
         }
         Clash::RankCycle => "each of these rows would have to be longer than itself".into(),
         Clash::Overflow { written, available, equal: true } => {
-            format!("one row writes {}, the other has only {}", axes(*written), axes(*available))
+            format!(
+                "one row writes {}, the other has only {}",
+                axes(*written as usize),
+                axes(*available as usize)
+            )
         }
         Clash::Overflow { written, available, equal: false } => {
-            format!("the operand writes {}, its result has only {}", axes(*written), axes(*available))
+            format!(
+                "the operand writes {}, its result has only {}",
+                axes(*written as usize),
+                axes(*available as usize)
+            )
         }
         Clash::Size { bounds: (least, most), .. } => {
             format!("a size would have to be at least {least} and at most {most}")
@@ -262,8 +274,4 @@ fn clash_help(clash: &Clash) -> Option<String> {
     }
     let [Dim::Atom(a), Dim::Atom(b)] = ends else { return None };
     (a.size == b.size).then(|| "the sizes agree, the bases do not: a basis says what an axis counts".into())
-}
-
-fn axes(count: u32) -> String {
-    if count == 1 { "1 axis".into() } else { format!("{count} axes") }
 }

@@ -11,7 +11,7 @@ use broadloom_loops::{
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::law::{DIVISORS, LawAssignment, check_margins, forward_pieces};
+use super::law::{DIVISORS, LawAssignment, check_margins, forward_pieces, quoted};
 use super::own::own_name;
 use super::{Content, Lowering, slice_symbol, start_in};
 
@@ -383,7 +383,7 @@ impl Lowering<'_> {
                     let name = &own_name(self.graph, place.step, *name, place.backward);
                     let message = format!("`{name}` is read before it is assigned");
                     return Err(Error::new(ErrorKind::Use, message)
-                        .inside(&self.graph.subject(place.step))
+                        .inside(&quoted(self.graph, place.step))
                         .about_step(place.step));
                 }
                 let buffer = self.buffer(node);
@@ -458,7 +458,7 @@ impl Lowering<'_> {
         let [keys, places] = [keys, places].map(|buffer| Cell { buffer, index: index.clone() });
         let Sorting { descending, .. } = sorting;
         let sort = Statement::Sort { keys, places, axis: axis as u32, count, descending };
-        let comment = self.graph.subject(step).replace('`', "");
+        let comment = self.graph.step_text(step);
         self.program.nests.push(Nest { comment, body: vec![sort.within(loops.into_iter())] });
         self.written.insert(self.node(result));
         self.belong_to(step);
@@ -493,7 +493,7 @@ impl Lowering<'_> {
     }
 
     fn comment_text(&self, place: &AssignContext) -> String {
-        let mut subject = self.graph.subject(place.step).replace('`', "");
+        let mut subject = self.graph.step_text(place.step);
         if self.graph.assignment_text(place.step).is_some() {
             // Names in the text may stand for any tensor, so the target is shown too.
             let target = self.graph.short_name(place.nest.tensors[place.result]);
@@ -542,7 +542,7 @@ fn check_plain(graph: &Graph, place: &AssignContext, at: usize, piece: &LawAssig
     let over = if lost.is_empty() { String::new() } else { format!(" for each {}", lost.join(" and ")) };
     let message = format!("every value{over} would overwrite the one before in `{target}`");
     Err(Error::new(ErrorKind::Use, message)
-        .inside(&graph.subject(place.step))
+        .inside(&quoted(graph, place.step))
         .about_step(place.step)
         .with_help("say how they are put together: `=:+` adds them up, `=:max` keeps the greatest"))
 }

@@ -134,8 +134,13 @@ pub(super) fn check_margins(graph: &Graph, step: StepId, nest: &Projected) -> Re
         return Ok(());
     }
     let message = "a padded window needs sums of products, or the greatest or least of sums";
-    let error = Error::new(ErrorKind::Use, message).inside(&graph.subject(step)).about_step(step);
+    let error = Error::new(ErrorKind::Use, message).inside(&quoted(graph, step)).about_step(step);
     Err(error.with_help("use a window inside the axis: `o<+k`"))
+}
+
+/// The text of a step in quotes, as messages begin.
+pub(super) fn quoted(graph: &Graph, step: StepId) -> String {
+    format!("`{}`", graph.step_text(step))
 }
 
 /// Assignments that name their operands need all of them at every point; in concatenations some are
@@ -148,7 +153,7 @@ fn all_take_part(graph: &Graph, step: StepId, parts: &[u32]) -> Result<(), Error
     let name = graph.label_of(operands[missing as usize - 1]);
     let message = format!("`{name}` is not there in every part of the result");
     Err(Error::new(ErrorKind::Use, message)
-        .inside(&graph.subject(step))
+        .inside(&quoted(graph, step))
         .about_step(step)
         .with_help("concatenate with `einsum` first, then compute with the result"))
 }
@@ -199,7 +204,7 @@ fn rule(graph: &Graph, step: StepId) -> Result<Rule, Error> {
         Op::Convert { factor, divisor } if factor == divisor => product(Binary::Add, Combine::Product),
         Op::Convert { .. } => {
             let message = "a conversion that changes the number of elements cannot be run";
-            Err(Error::new(ErrorKind::Use, message).inside(&graph.subject(step)).about_step(step))
+            Err(Error::new(ErrorKind::Use, message).inside(&quoted(graph, step)).about_step(step))
         }
     }
 }
@@ -207,7 +212,7 @@ fn rule(graph: &Graph, step: StepId) -> Result<Rule, Error> {
 fn no_law(graph: &Graph, step: StepId, name: &str) -> Error {
     let operands = graph.step_operands(step).len();
     let message = format!("there is no operation `{name}` of {operands} operands that could be run");
-    Error::new(ErrorKind::Use, message).inside(&graph.subject(step)).about_step(step).with_help(
+    Error::new(ErrorKind::Use, message).inside(&quoted(graph, step)).about_step(step).with_help(
         "say what it computes: `Operation::new(name, operands).forward(\"v = …\")`, and `apply` it",
     )
 }

@@ -30,8 +30,36 @@ pub(crate) struct Layout {
     named: Arc<Shapes>,
     /// The number of arguments of programs.
     arguments: u32,
-    /// The values of captured sizes that are used as numbers, with the expressions of those that depend on named sizes.
-    sizes: Vec<(f64, Option<String>)>,
+    /// The captured sizes that are used as numbers.
+    sizes: Vec<CapturedSize>,
+}
+
+/// A captured size that is used as a number: the product of some sizes.
+enum CapturedSize {
+    /// The program says it.
+    Literal(f64),
+    /// It depends on named sizes, as an expression says; its value at the sizes of this layout.
+    Named(String, f64),
+    /// It depends on named sizes, and is supplied to the run.
+    Supplied(String),
+}
+
+impl CapturedSize {
+    /// Its value, unless that is supplied to the run.
+    fn value(&self) -> Option<f64> {
+        match self {
+            CapturedSize::Literal(value) | CapturedSize::Named(_, value) => Some(*value),
+            CapturedSize::Supplied(_) => None,
+        }
+    }
+
+    /// Its expression, if it depends on named sizes.
+    fn text(&self) -> Option<&str> {
+        match self {
+            CapturedSize::Literal(_) => None,
+            CapturedSize::Named(text, _) | CapturedSize::Supplied(text) => Some(text),
+        }
+    }
 }
 
 /// More elements than any machine holds; products of such sizes would overflow.
@@ -100,7 +128,10 @@ impl Layout {
             };
             let mut sizes = extents.iter().map(|extent| size(extent).map(|size| size as f64));
             let product = sizes.try_fold(1.0, |product, size| Some(product * size?)).ok_or_else(no_size)?;
-            Ok((product, captured_text(extents)))
+            Ok(match captured_text(extents) {
+                Some(text) => CapturedSize::Named(text, product),
+                None => CapturedSize::Literal(product),
+            })
         };
         let sizes = inferred.captured.iter().map(captured).collect::<Result<_, Error>>()?;
         Ok(Layout::bare(inferred, shapes, sizes, dtypes))
@@ -110,12 +141,12 @@ impl Layout {
     pub fn open(graph: &Graph, inferred: &Inferred, arguments: &Arguments) -> Result<Layout, Error> {
         let shapes = Arc::new(inferred.shapes.open(|form| arguments.size(form)));
         let captured = |extents: &Vec<Extent>| {
-            let number = |extent: &Extent| match extent {
-                Extent::Literal(size) => *size as f64,
-                // A symbolic size is supplied to the run.
-                Extent::Symbolic(_) => f64::NAN,
+            let literal = |extent: &Extent| match extent {
+                Extent::Literal(size) => Some(*size as f64),
+                Extent::Symbolic(_) => None,
             };
-            (extents.iter().map(number).product(), captured_text(extents))
+            let product: Option<f64> = extents.iter().map(literal).product();
+            product.map_or_else(|| CapturedSize::Supplied(product_text(extents)), CapturedSize::Literal)
         };
         let sizes = inferred.captured.iter().map(captured).collect();
         let layout = Layout::bare(inferred, shapes, sizes, precisions(graph));
@@ -125,7 +156,7 @@ impl Layout {
     fn bare(
         inferred: &Inferred,
         shapes: Arc<Shapes>,
-        sizes: Vec<(f64, Option<String>)>,
+        sizes: Vec<CapturedSize>,
         dtypes: Vec<Dtype>,
     ) -> Layout {
         Layout {
@@ -166,24 +197,29 @@ impl Layout {
         }
     }
 
-    /// The constant that a tensor stands for, if all its elements always have one value.
+    /// Returns true if all elements of a tensor always have one value.
+    pub fn is_number(&self, graph: &Graph, tensor: Tensor) -> bool {
+        matches!(graph.leaf(tensor), Some(Leaf::Number(_) | Leaf::Constant(_) | Leaf::Size(_)))
+    }
+
+    /// The constant that a tensor stands for, if all its elements always have one value that is not supplied to the run.
     pub fn number(&self, graph: &Graph, tensor: Tensor) -> Option<f64> {
         match graph.leaf(tensor)? {
             Leaf::Number(value) | Leaf::Constant(value) => Some(value),
-            Leaf::Size(at) => self.sizes.get(at as usize).map(|(size, _)| *size),
+            Leaf::Size(at) => self.sizes.get(at as usize)?.value(),
             _ => None,
         }
     }
 
-    /// The value of a captured size.
-    pub fn captured(&self, at: u32) -> f64 {
-        self.sizes.get(at as usize).map_or(f64::NAN, |(size, _)| *size)
+    /// The value of a captured size. A layout in which it is supplied to the run has none.
+    pub fn captured(&self, at: u32) -> Result<f64, Error> {
+        self.sizes.get(at as usize).and_then(CapturedSize::value).ok_or_else(no_size)
     }
 
     /// The captured size that a tensor stands for, and its expression, if it depends on named sizes.
     pub(super) fn symbolic_size(&self, graph: &Graph, tensor: Tensor) -> Option<(u32, &str)> {
         match graph.leaf(tensor)? {
-            Leaf::Size(at) => Some((at, self.sizes.get(at as usize)?.1.as_deref()?)),
+            Leaf::Size(at) => Some((at, self.sizes.get(at as usize)?.text()?)),
             _ => None,
         }
     }
@@ -313,7 +349,12 @@ impl Layout {
 /// The expression of a captured size, if it depends on named sizes.
 fn captured_text(extents: &[Extent]) -> Option<String> {
     let symbolic = extents.iter().any(|extent| matches!(extent, Extent::Symbolic(_)));
-    symbolic.then(|| extents.iter().map(Extent::to_string).collect::<Vec<_>>().join("*"))
+    symbolic.then(|| product_text(extents))
+}
+
+/// The product of some sizes as an expression.
+fn product_text(extents: &[Extent]) -> String {
+    extents.iter().map(Extent::to_string).collect::<Vec<_>>().join("*")
 }
 
 /// The named sizes that are arguments of a program.

@@ -207,7 +207,7 @@ impl Lowering<'_> {
     }
 
     fn matrix_comment(&self, step: StepId, backward: bool) -> String {
-        let subject = self.graph.subject(step).replace('`', "");
+        let subject = self.graph.step_text(step);
         if backward { format!("gradients of {subject}") } else { subject }
     }
 }

@@ -20,7 +20,7 @@ pub(crate) fn module(
     place: &dyn Fn(StepId) -> Option<String>,
 ) -> Result<String, Error> {
     let functions = routines.iter().map(|(name, lowered)| function(graph, layout, name, lowered, place));
-    mlir::module(&functions.collect::<Vec<_>>())
+    mlir::module(&functions.collect::<Result<Vec<_>, Error>>()?)
         .map_err(|refusal| Error::new(ErrorKind::Use, format!("this cannot be said in MLIR: {refusal}")))
 }
 
@@ -32,7 +32,7 @@ pub(crate) fn stablehlo(
     (precision, sharded): (Precision, Option<&Sharded<'_>>),
     place: &dyn Fn(StepId) -> Option<String>,
 ) -> Result<Module, Error> {
-    let mut function = function(graph, layout, name, lowered, place);
+    let mut function = function(graph, layout, name, lowered, place)?;
     if precision != Precision::default() {
         function
             .comment
@@ -55,18 +55,22 @@ fn function<'p>(
     name: &'p str,
     lowered: &'p Lowered,
     place: &dyn Fn(StepId) -> Option<String>,
-) -> Function<'p> {
+) -> Result<Function<'p>, Error> {
     let place = |step: &StepId| place(*step).map_or(String::new(), |place| format!("{place}: "));
     let Ports { arguments, results } = lowered.ports(graph, layout);
-    Function {
+    Ok(Function {
         name,
         comment: Vec::new(),
         program: &lowered.program,
         arguments,
         results,
         places: lowered.steps.iter().map(place).collect(),
-        symbols: lowered.symbols.iter().map(|symbol| layout.supplied(*symbol)).collect(),
-    }
+        symbols: lowered
+            .symbols
+            .iter()
+            .map(|symbol| layout.supplied(*symbol))
+            .collect::<Result<_, Error>>()?,
+    })
 }
 
 /// The arguments and the results of a function, with notes for readers.
@@ -104,14 +108,14 @@ fn in_order(nodes: &[Content]) -> Vec<Content> {
 }
 
 impl Layout {
-    fn supplied(&self, symbol: Symbol) -> Supplied {
-        match symbol {
+    fn supplied(&self, symbol: Symbol) -> Result<Supplied, Error> {
+        Ok(match symbol {
             Symbol::Position(_, below) => Supplied::Position(below),
             // The function counts turns itself.
             Symbol::Turn(_) | Symbol::Segment(_) | Symbol::Place(_) => Supplied::Known(0.0),
             Symbol::Key => Supplied::Key,
-            Symbol::Size(at) => Supplied::Known(self.captured(at)),
-        }
+            Symbol::Size(at) => Supplied::Known(self.captured(at)?),
+        })
     }
 
     /// A note on a node: `data, 4 | 2` if its name is shown already, `hidden, 4 | 8` if it is not.

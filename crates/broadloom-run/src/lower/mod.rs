@@ -291,15 +291,14 @@ impl Lowering<'_> {
     /// The number that a tensor stands for, if it is the same everywhere. A size that depends on
     /// named sizes is supplied to the run, so that one program works for all sizes.
     fn number(&mut self, tensor: Tensor) -> Option<Scalar> {
-        let number = self.layout.number(self.graph, tensor)?;
-        Some(match self.layout.symbolic_size(self.graph, tensor) {
-            Some((at, text)) => Scalar::Symbol(self.symbol(Symbol::Size(at), text)),
-            None => Scalar::Number(number),
-        })
+        match self.layout.symbolic_size(self.graph, tensor) {
+            Some((at, text)) => Some(Scalar::Symbol(self.symbol(Symbol::Size(at), text))),
+            None => self.layout.number(self.graph, tensor).map(Scalar::Number),
+        }
     }
 
     fn is_number(&self, tensor: Tensor) -> bool {
-        self.layout.number(self.graph, tensor).is_some()
+        self.layout.is_number(self.graph, tensor)
     }
 
     /// Computes a tensor and everything it needs, unless it is already computed.

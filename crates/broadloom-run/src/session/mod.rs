@@ -445,7 +445,7 @@ impl Session {
                 Ok(broadloom_array::random::key_of(self.settings.seed, &format!("run {}", self.runs)) as i64)
             }
             Symbol::Position(step, below) => self.position(step, below),
-            Symbol::Size(at) => Ok(self.layout.captured(at) as i64),
+            Symbol::Size(at) => Ok(self.layout.captured(at)? as i64),
             Symbol::Turn(_) | Symbol::Segment(_) | Symbol::Place(_) => Ok(0),
         };
         self.prepared[at].lowered.symbols.iter().map(value).collect()

@@ -94,7 +94,19 @@ impl Parser<'_> {
         };
         self.error(ErrorKind::MisplacedBasis, self.span(), message)
             .label("no basis can follow here")
-            .help(help)
+            .help(self.size_first().unwrap_or(help))
+    }
+
+    /// The advice for a name and a number around the `:` here, as in `rgb:3`.
+    fn size_first(&self) -> Option<String> {
+        let colon = self.span();
+        let name = self.tokens.get(self.position.checked_sub(1)?)?;
+        let size = self.tokens.get(self.position + 1)?;
+        let is_it =
+            name.kind == TokenKind::Name && name.span.end == colon.start && size.kind == TokenKind::Number;
+        is_it.then(|| {
+            format!("the size comes first: write `{}:{}`", self.plain(size.span), self.plain(name.span))
+        })
     }
 
     fn misplaced_equals(&self, axis: Span) -> Error {

@@ -61,11 +61,6 @@ impl ShapeCheck {
         check
     }
 
-    /// Returns true if only the number of dimensions is checked.
-    pub fn is_trivial(&self) -> bool {
-        self.bounds.is_empty() && self.same.is_empty()
-    }
-
     /// Compares actual sizes with the shape.
     #[inline]
     pub fn verify(&self, actual: &[u64]) -> Result<(), ShapeError> {

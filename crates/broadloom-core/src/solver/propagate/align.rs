@@ -213,7 +213,7 @@ fn relate_refine(state: &mut State, below: Spot, above: Spot, reason: Reason) ->
         }
     }
     let (res, opnd) = match (below, above) {
-        // DI-top and DI-refl, without minting a variable.
+        // DI-top and DI-refl, without a fresh variable.
         (_, Spot::Known(DimTerm::UNIT)) => return Ok(()),
         (Spot::Empty(a), Spot::Empty(b)) if a == b => return Ok(()),
         (Spot::Known(res), Spot::Known(opnd)) if res == opnd => return Ok(()),

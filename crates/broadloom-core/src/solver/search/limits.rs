@@ -10,6 +10,7 @@
 //! window is periodic in every shift, hence in `P`. Cutting `P` axes there from every long row keeps every
 //! relation, and gives a smaller solution.
 
+use crate::number::lcm;
 use crate::solver::search::cases::{Cases, find_cases};
 use crate::solver::stores::ranks::UNBOUNDED;
 use crate::solver::stores::rows::{Kind, RowCon, Term};
@@ -160,12 +161,4 @@ impl RowGroups {
         }
         limits
     }
-}
-
-fn lcm(a: u64, b: u64) -> u64 {
-    let (mut x, mut y) = (a, b);
-    while y != 0 {
-        (x, y) = (y, x % y);
-    }
-    a / x * b
 }

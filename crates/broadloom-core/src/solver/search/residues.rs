@@ -10,6 +10,7 @@
 //! [`Search`](super::Search) can therefore decide residues before it tries ranks, one by one, without an end.
 
 use crate::ids::{RowConId, StepId};
+use crate::number::lcm;
 use crate::solver::stores::reason::{Outcome, Reason};
 use crate::solver::stores::rows::{Kind, RowCon};
 use crate::solver::stores::state::State;
@@ -59,8 +60,8 @@ pub(crate) fn find_moduli(state: &State) -> Vec<(RowVar, u32)> {
     for Shifted { con, period } in state.rows.cons().filter_map(Shifted::new) {
         if !state.rows.is_fixed(con.res.hole) {
             let modulus = moduli.entry(con.res.hole).or_insert(1);
-            let both = lcm(*modulus, period);
-            *modulus = if both <= MOST { both } else { *modulus };
+            let both = lcm((*modulus).into(), period.into());
+            *modulus = if both <= u64::from(MOST) { both as u32 } else { *modulus };
         }
     }
     let mut moduli: Vec<(RowVar, u32)> = moduli.into_iter().filter(|(_, modulus)| *modulus > 1).collect();
@@ -93,12 +94,4 @@ pub(crate) fn assume_residue(
         }
     }
     Ok(())
-}
-
-fn lcm(a: u32, b: u32) -> u32 {
-    let (mut x, mut y) = (a, b);
-    while y != 0 {
-        (x, y) = (y, x % y);
-    }
-    a / x * b
 }

@@ -275,6 +275,22 @@ fn reported(eval: &mut Eval<'_>, diagnostic: Diagnostic) -> Reported {
     }
 }
 
+/// A call in the manner of a method, `x.sum(1)`, or a field of that kind, `x.shape`.
+struct MethodCall<'c> {
+    value: &'c Value,
+    of: ExprId,
+    field: Ident,
+    /// The name of the method.
+    text: String,
+    /// The text of what it belongs to.
+    owner: String,
+    args: Option<&'c [Arg]>,
+    /// The owner and the arguments, as they are written.
+    arguments: Vec<String>,
+    /// The first argument, if it is a number.
+    axis: Option<f64>,
+}
+
 /// Reports `x.sum()`: a function of another library, or of this one, written as a method.
 pub(in crate::eval) fn method(
     eval: &mut Eval<'_>,
@@ -314,71 +330,15 @@ pub(in crate::eval) fn method(
     }
     let mut arguments = vec![owner.clone()];
     arguments.extend(args.unwrap_or(&[]).iter().map(|arg| eval.quote(eval.span_of(arg.value))));
-    let function = eval.frame.scope.find(field.name).filter(|value| {
-        matches!(value, Value::Builtin(_) | Value::Layer(_) | Value::Function(_) | Value::Operation(_))
-    });
     let axis = args.and_then(|args| args.first()).and_then(|arg| eval.literal_number(arg.value));
-    let advice = match (function, suggest::method(&text), value) {
-        // A label is a size of the result of its spec, and not of the operand.
-        (_, Some(_), Value::Tensor(_)) if text == "t" && args.is_none() => CallAdvice::say(format!(
-            "a label is a size of what its spec makes: `let y = sum(\"… t …\", {owner})`, and then `y.t`; the transpose is `{owner}.T`"
-        )),
-        (_, Some(_), Value::Tensor(_))
-            if text == "backward" && habits::backward_by_minimise(eval, &owner).is_some() =>
-        {
-            CallAdvice::say(habits::backward_by_minimise(eval, &owner).unwrap_or_default())
-        }
-        (_, Some(_), Value::Tensor(_)) if matches!(&*text, "shape" | "size") => {
-            let axis = axis.and_then(crate::position::whole).or_else(|| index_behind(eval, field.span));
-            CallAdvice::say(habits::named_size(eval, &owner, axis, eval.span_of(of)))
-        }
-        (_, Some(_), Value::List(_))
-            if text == "append"
-                && let [list, item] = &arguments[..]
-                && let Some(advice) = habits::list_of_loop(eval, list, item, field.span) =>
-        {
-            CallAdvice::say(advice)
-        }
-        (_, Some(_), Value::Tensor(tensor))
-            if let Some(advice) =
-                reordered::written_here(eval, &text, (*tensor, &owner), args.unwrap_or(&[])) =>
-        {
-            advice
-        }
-        (_, Some(_), Value::Tensor(_))
-            if text == "transpose" && args.is_some_and(|args| !args.is_empty()) =>
-        {
-            CallAdvice::from_way(suggest::BY_SPEC, &arguments)
-        }
-        (_, Some(way), _) => CallAdvice::from_way(way, &arguments),
-        (Some(_), _, Value::Tensor(tensor)) if arguments.len() > 1 && REDUCTIONS.contains(&&*text) => {
-            CallAdvice::say(axis_help(eval, &text, *tensor, &owner, axis))
-        }
-        (Some(Value::Function(function)), ..) => {
-            let list = signature(eval, function.def.config.as_deref().unwrap_or(&[]));
-            CallAdvice::say(format!("write `{text}({list})({owner})`"))
-        }
-        (Some(Value::Layer(layer)), ..) => {
-            // Axes are given by numbers elsewhere, and the function has no place for them.
-            arguments.truncate(layer.function.def.arguments.len().max(1));
-            CallAdvice::write(format!("{text}({})", arguments.join(", ")))
-        }
-        (Some(_), ..) => CallAdvice::write(format!("{text}({})", arguments.join(", "))),
-        (None, None, _) => {
-            args?;
-            let known = eval.frame.scope.all();
-            let near = suggest::nearest(&text, known.iter().map(|name| eval.names.text(*name)));
-            match near {
-                Some(near) => CallAdvice::write(format!("{near}({})", arguments.join(", "))),
-                None => CallAdvice::say(format!(
-                    "a function is written before what it is applied to: `{text}({owner})`"
-                )),
-            }
-        }
+    let call = MethodCall { value, of, field, text, owner, args, arguments, axis };
+    let advice = match suggest::method(&call.text) {
+        Some(way) => as_function_elsewhere(eval, &call, way),
+        None => as_function_here(eval, &call)?,
     };
     let message = match args {
-        Some(_) => format!("{} has no methods, such as `{text}`", value.kind()),
-        None => format!("{} has no `{text}`", value.kind()),
+        Some(_) => format!("{} has no methods, such as `{}`", value.kind(), call.text),
+        None => format!("{} has no `{}`", value.kind(), call.text),
     };
     let (place, whole) = (eval.place(field.span), eval.span_of(of).to(field.span));
     if place != field.span {
@@ -386,6 +346,81 @@ pub(in crate::eval) fn method(
     }
     let diagnostic = Diagnostic::error(codes::FIELD, message, place, "");
     Some(reported(eval, advised(eval, diagnostic, advice, whole, field.span)))
+}
+
+/// Advice for a method of another library, for which there is a way here.
+fn as_function_elsewhere(eval: &Eval<'_>, call: &MethodCall<'_>, way: Replacement) -> CallAdvice {
+    let MethodCall { text, owner, arguments, args, .. } = call;
+    let (text, args) = (text.as_str(), *args);
+    match call.value {
+        // A label is a size of the result of its spec, and not of the operand.
+        Value::Tensor(_) if text == "t" && args.is_none() => CallAdvice::say(format!(
+            "a label is a size of what its spec makes: `let y = sum(\"… t …\", {owner})`, and then `y.t`; the transpose is `{owner}.T`"
+        )),
+        Value::Tensor(_)
+            if text == "backward"
+                && let Some(advice) = habits::backward_by_minimise(eval, owner) =>
+        {
+            CallAdvice::say(advice)
+        }
+        Value::Tensor(_) if matches!(text, "shape" | "size") => {
+            let axis = call.axis.and_then(crate::position::whole);
+            let axis = axis.or_else(|| index_behind(eval, call.field.span));
+            CallAdvice::say(habits::named_size(eval, owner, axis, eval.span_of(call.of)))
+        }
+        Value::List(_)
+            if text == "append"
+                && let [list, item] = &arguments[..]
+                && let Some(advice) = habits::list_of_loop(eval, list, item, call.field.span) =>
+        {
+            CallAdvice::say(advice)
+        }
+        Value::Tensor(tensor)
+            if let Some(advice) =
+                reordered::written_here(eval, text, (*tensor, owner), args.unwrap_or(&[])) =>
+        {
+            advice
+        }
+        Value::Tensor(_) if text == "transpose" && args.is_some_and(|args| !args.is_empty()) => {
+            CallAdvice::from_way(suggest::BY_SPEC, arguments)
+        }
+        _ => CallAdvice::from_way(way, arguments),
+    }
+}
+
+/// Advice for a method that is a function here, or like the name of one. None for a field that nothing is like.
+fn as_function_here(eval: &Eval<'_>, call: &MethodCall<'_>) -> Option<CallAdvice> {
+    let MethodCall { text, owner, arguments, .. } = call;
+    let function = eval.frame.scope.find(call.field.name).filter(|value| {
+        matches!(value, Value::Builtin(_) | Value::Layer(_) | Value::Function(_) | Value::Operation(_))
+    });
+    Some(match (function, call.value) {
+        (Some(_), Value::Tensor(tensor)) if arguments.len() > 1 && REDUCTIONS.contains(&text.as_str()) => {
+            CallAdvice::say(axis_help(eval, text, *tensor, owner, call.axis))
+        }
+        (Some(Value::Function(function)), _) => {
+            let list = signature(eval, function.def.config.as_deref().unwrap_or(&[]));
+            CallAdvice::say(format!("write `{text}({list})({owner})`"))
+        }
+        (Some(Value::Layer(layer)), _) => {
+            // Axes are given by numbers elsewhere, and the function has no place for them.
+            let most = layer.function.def.arguments.len().max(1);
+            let arguments = &arguments[..arguments.len().min(most)];
+            CallAdvice::write(format!("{text}({})", arguments.join(", ")))
+        }
+        (Some(_), _) => CallAdvice::write(format!("{text}({})", arguments.join(", "))),
+        (None, _) => {
+            call.args?;
+            let known = eval.frame.scope.all();
+            let near = suggest::nearest(text, known.iter().map(|name| eval.names.text(*name)));
+            match near {
+                Some(near) => CallAdvice::write(format!("{near}({})", arguments.join(", "))),
+                None => CallAdvice::say(format!(
+                    "a function is written before what it is applied to: `{text}({owner})`"
+                )),
+            }
+        }
+    })
 }
 
 /// The number in brackets behind a field, as in `x.shape[0]`.

@@ -152,7 +152,7 @@ pub(in crate::eval) fn owner_of(eval: &Eval<'_>, method: &str) -> Option<String>
         ExprKind::Field(of, field) if eval.text(field.name) == method => Some(*of),
         _ => None,
     });
-    found.map(|of| eval.quote(file.expr(of).span)).filter(|owner| owner != "…")
+    eval.quotable(file.expr(found?).span)
 }
 
 /// Advice for `loss.backward()` in a program that also takes a step: both are `minimise`.
@@ -185,14 +185,14 @@ pub(crate) fn named_size(eval: &Eval<'_>, owner: &str, axis: Option<i64>, whole:
         "a size has a name where it is declared: `dim {size} = 32`, `{word} {owner} : {size} | 784`, and `{size}` is the number; `broadloom check` shows all shapes"
     );
     let Some(axis) = axis_at(shape, axis.unwrap_or(0)) else { return general };
-    let shown = eval.quote(span);
     match axis.kind {
         AxisKind::Name(name)
             if matches!(eval.frame.scope.find(name), Some(Value::Size(_) | Value::Number(_))) =>
         {
+            let shown = eval.quote(span);
             format!("`{}` is that size: `{owner}` is declared as `{shown}`", eval.text(name))
         }
-        AxisKind::Size(number) if axis.basis.is_none() && shown != "…" => {
+        AxisKind::Size(number) if axis.basis.is_none() && eval.quotable(span).is_some() => {
             let (start, end) = (axis.span.start - span.start, axis.span.end - span.start);
             let mut named = eval.sources.slice(span).to_string();
             named.replace_range(start as usize..end as usize, size);

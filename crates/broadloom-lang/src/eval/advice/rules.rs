@@ -63,10 +63,9 @@ pub(in crate::eval) fn owner_of_params(eval: &Eval<'_>, at: Span) -> Option<Stri
     let ExprKind::Call { args, .. } = &list.kind else { return None };
     let [Arg { value, .. }] = &args[..] else { return None };
     match &file.expr(*value).kind {
-        ExprKind::Call { callee, .. } => Some(eval.quote(eval.span_of(*callee))),
+        ExprKind::Call { callee, .. } => eval.quotable(eval.span_of(*callee)),
         _ => None,
     }
-    .filter(|owner| owner != "…")
 }
 
 /// Returns true if an expression is a list of parameters in the manner of other libraries, `net.parameters()`.

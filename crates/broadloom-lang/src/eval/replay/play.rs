@@ -43,18 +43,7 @@ pub(in crate::eval) fn fail_to_replay(eval: &mut Eval<'_>, _: &Error) -> Reporte
 /// Does one thing. `None` if it goes another way than before.
 fn play(eval: &mut Eval<'_>, effect: &Effect, slots: &mut Vec<Value>, stated: &mut Stated) -> Option<()> {
     match effect {
-        Effect::Act { act, operands, span, result } => {
-            let before = eval.graph.quiet().len();
-            let made = match &operands[..] {
-                [a] => act::act_again(eval, act, &[a.tensor(slots)?], *span),
-                [a, b] => act::act_again(eval, act, &[a.tensor(slots)?, b.tensor(slots)?], *span),
-                all => {
-                    let all: Option<Vec<Tensor>> = all.iter().map(|each| each.tensor(slots)).collect();
-                    act::act_again(eval, act, &all?, *span)
-                }
-            };
-            result.fits(&Value::Tensor(made.ok()?), before, slots).then_some(())
-        }
+        Effect::Act { .. } => play_act(eval, effect, slots),
         Effect::HasInputs(tensor) => {
             let tensor = tensor.tensor(slots)?;
             (!eval.has_no_inputs(tensor)).then_some(())
@@ -89,6 +78,50 @@ fn play(eval: &mut Eval<'_>, effect: &Effect, slots: &mut Vec<Value>, stated: &m
             slots.push(Value::Size(Rc::new(size.into())));
             Some(())
         }
+        Effect::SizeIn { .. }
+        | Effect::Arithmetic { .. }
+        | Effect::SizeTensor { .. }
+        | Effect::Set { .. } => play_size(eval, effect, slots),
+        Effect::Range { shape, span, result } => {
+            let (name, before) = (eval.fresh_name("range"), eval.graph.quiet().len());
+            let made = eval.ask_quietly(*span, |graph| graph.range(&name, shape)).ok()?;
+            result.fits(&Value::Tensor(made), before, slots).then_some(())
+        }
+        Effect::Shown { tensor, span, short } => {
+            eval.show_as_written(tensor.tensor(slots)?, *span, short);
+            Some(())
+        }
+        Effect::Inner(tensor) => {
+            eval.graph.quiet_mut().applied_as(tensor.tensor(slots)?, None);
+            Some(())
+        }
+        Effect::Spec(read, span) => traps::look_at_spec(eval, read, *span).ok(),
+        Effect::Stage([from, made], span) => {
+            eval.note_piped(&from.value(slots)?, &made.value(slots)?, *span);
+            Some(())
+        }
+        Effect::Apply(application) => play_application(eval, application, slots),
+    }
+}
+
+/// An operation on tensors.
+fn play_act(eval: &mut Eval<'_>, effect: &Effect, slots: &mut Vec<Value>) -> Option<()> {
+    let Effect::Act { act, operands, span, result } = effect else { return None };
+    let before = eval.graph.quiet().len();
+    let made = match &operands[..] {
+        [a] => act::act_again(eval, act, &[a.tensor(slots)?], *span),
+        [a, b] => act::act_again(eval, act, &[a.tensor(slots)?, b.tensor(slots)?], *span),
+        all => {
+            let all: Option<Vec<Tensor>> = all.iter().map(|each| each.tensor(slots)).collect();
+            act::act_again(eval, act, &all?, *span)
+        }
+    };
+    result.fits(&Value::Tensor(made.ok()?), before, slots).then_some(())
+}
+
+/// Arithmetic on sizes, and statements about them.
+fn play_size(eval: &mut Eval<'_>, effect: &Effect, slots: &mut Vec<Value>) -> Option<()> {
+    match effect {
         Effect::SizeIn { tensor, name, span } => {
             let size = eval.size_in(tensor.tensor(slots)?, *name, *span).ok()?;
             slots.push(size);
@@ -109,25 +142,7 @@ fn play(eval: &mut Eval<'_>, effect: &Effect, slots: &mut Vec<Value>, stated: &m
             let Value::Size(left) = left.value(slots)? else { return None };
             eval.set_size(left.as_captured()?, &right.value(slots)?, *spans).ok()
         }
-        Effect::Range { shape, span, result } => {
-            let (name, before) = (eval.fresh_name("range"), eval.graph.quiet().len());
-            let made = eval.ask_quietly(*span, |graph| graph.range(&name, shape)).ok()?;
-            result.fits(&Value::Tensor(made), before, slots).then_some(())
-        }
-        Effect::Shown { tensor, span, short } => {
-            eval.show_as_written(tensor.tensor(slots)?, *span, short);
-            Some(())
-        }
-        Effect::Inner(tensor) => {
-            eval.graph.quiet_mut().applied_as(tensor.tensor(slots)?, None);
-            Some(())
-        }
-        Effect::Spec(read, span) => traps::look_at_spec(eval, read, *span).ok(),
-        Effect::Stage([from, made], span) => {
-            eval.note_piped(&from.value(slots)?, &made.value(slots)?, *span);
-            Some(())
-        }
-        Effect::Apply(application) => play_application(eval, application, slots),
+        _ => None,
     }
 }
 

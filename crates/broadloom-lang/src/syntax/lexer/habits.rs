@@ -2,12 +2,10 @@
 
 use broadloom_diagnostics::{Diagnostic, Edit};
 
+use super::super::quote::LONGEST_QUOTE;
 use super::super::token::TokenKind;
 use super::{LINE_ENDS, Lexer};
 use crate::codes;
-
-/// The longest comment that a message quotes.
-const LONGEST_QUOTE: usize = 48;
 
 /// Words that stand between two expressions, or behind one.
 const BETWEEN: [&str; 8] = ["and", "or", "if", "then", "else", "for", "in", "every"];

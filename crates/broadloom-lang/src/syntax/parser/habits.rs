@@ -12,12 +12,10 @@ use broadloom_diagnostics::{Diagnostic, Edit, Span};
 
 use super::super::ast::{ExprId, ExprKind, Ident, Statement, StatementKind, Target};
 use super::super::lexer::LINE_ENDS;
+use super::super::quote::{quotable, quoted};
 use super::super::token::{Keyword, Token, TokenKind};
 use super::Parser;
 use crate::codes;
-
-/// The longest piece of a line that a message quotes.
-const LONGEST_QUOTE: usize = 48;
 
 /// Words that begin a statement elsewhere: the message, and the advice.
 const WORDS: &[(&str, &str, &str)] = &[
@@ -444,22 +442,21 @@ impl Parser<'_> {
         quoted(self.slice(span))
     }
 
-    /// The text from a place to the end of the line, without a comment.
+    /// The same, if it can be quoted.
+    pub(super) fn quotable(&self, span: Span) -> Option<String> {
+        quotable(self.slice(span))
+    }
+
+    /// The text from a place to the end of the line, without a comment, for a message.
     pub(super) fn rest_of_line(&self, from: u32) -> String {
+        quoted(self.line_after(from))
+    }
+
+    /// The text from a place to the end of the line, without a comment.
+    pub(super) fn line_after(&self, from: u32) -> &str {
         let rest = &self.text[from as usize..];
         let line = &rest[..rest.find(LINE_ENDS).unwrap_or(rest.len())];
-        let line = line.split_once('#').map_or(line, |(line, _)| line).trim();
-        quoted(line)
-    }
-}
-
-/// A text for a message: on one line, and `…` if it is long.
-fn quoted(text: &str) -> String {
-    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    if text.is_empty() || text.chars().count() > LONGEST_QUOTE || text.contains('`') {
-        "…".into()
-    } else {
-        text
+        line.split_once('#').map_or(line, |(line, _)| line).trim()
     }
 }
 

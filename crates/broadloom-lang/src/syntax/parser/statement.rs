@@ -6,6 +6,7 @@ use super::super::ast::{
     Assign, Branch, ExprId, ExprKind, Ident, LeafKind, Quoted, Statement, StatementKind, Target,
 };
 use super::super::lexer::{LINE_ENDS, lex};
+use super::super::quote::quotable;
 use super::super::token::{Keyword, Token, TokenKind};
 use super::Parser;
 use crate::codes;
@@ -191,10 +192,10 @@ impl Parser<'_> {
             let (found, span) = (self.found(), self.token().span);
             let message = format!("expected `by` and a rule, found {found}");
             let rule = match self.kind() {
-                TokenKind::Name => self.rest_of_line(span.end),
-                _ => "sgd(0.1)".to_string(),
+                TokenKind::Name => quotable(self.line_after(span.end)),
+                _ => None,
             };
-            let rule = if rule == "…" { "sgd(0.1)" } else { &rule };
+            let rule = rule.as_deref().unwrap_or("sgd(0.1)");
             let help = format!("write `minimise {} by {rule}`", self.quote(self.file.expr(loss).span));
             self.report(Diagnostic::error(codes::EXPECTED, message, span, "").with_help(help));
             return None;

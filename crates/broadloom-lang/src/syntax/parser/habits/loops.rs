@@ -105,30 +105,34 @@ impl Parser<'_> {
         self.take(TokenKind::Colon)?;
         let high = self.operators(0)?;
         let span = self.file.expr(low).span.to(self.file.expr(high).span);
-        let [from, to] = [low, high].map(|end| self.quote(self.file.expr(end).span));
-        // Who counts from 0 leaves the end out, as here; who counts from 1 does not.
-        let beyond = to.parse::<i64>().map_or(format!("{to} + 1"), |to| (to + 1).to_string());
+        let ends = [low, high].map(|end| self.quotable(self.file.expr(end).span));
         let steps = self.kind() == TokenKind::Colon
             && !matches!(self.ahead(1).kind, TokenKind::Newline | TokenKind::End);
         let message = "a range is `a..b`, without `b`";
         let diagnostic = Diagnostic::error(codes::EXPECTED, message, span, "");
-        let last = to.parse::<i64>().map_or(format!("`{to}`"), |to| to.to_string());
-        let known = from != "…" && to != "…";
-        self.report(match from.as_str() {
+        self.report(match &ends {
             _ if steps => {
                 diagnostic.with_help("a range has no step: go over `0..n`, and multiply inside of the loop")
             }
-            _ if !known => diagnostic.with_help("write `..` in place of `:`"),
-            "0" => diagnostic.with_fix(
-                format!("write `0..{to}`; with {last} in it, `0..{beyond}`"),
-                span,
-                format!("0..{to}"),
-            ),
-            _ => diagnostic.with_fix(
-                format!("write `{from}..{beyond}`: `{from}:{to}` of Julia has {last} in it"),
-                span,
-                format!("{from}..{beyond}"),
-            ),
+            [Some(from), Some(to)] => {
+                // Who counts from 0 leaves the end out, as here; who counts from 1 does not.
+                let number = to.parse::<i64>().ok().and_then(|to| Some((to.checked_add(1)?, to)));
+                let (beyond, last) = match number {
+                    Some((beyond, to)) => (beyond.to_string(), to.to_string()),
+                    None => (format!("{to} + 1"), format!("`{to}`")),
+                };
+                let (help, range) = match from == "0" {
+                    true => {
+                        (format!("write `0..{to}`; with {last} in it, `0..{beyond}`"), format!("0..{to}"))
+                    }
+                    false => (
+                        format!("write `{from}..{beyond}`: `{from}:{to}` of Julia has {last} in it"),
+                        format!("{from}..{beyond}"),
+                    ),
+                };
+                diagnostic.with_fix(help, span, range)
+            }
+            _ => diagnostic.with_help("write `..` in place of `:`"),
         });
         Some(self.push(ExprKind::Range(low, high), span))
     }
