@@ -60,7 +60,7 @@ mod view;
 mod why;
 
 pub use along::Along;
-pub use assigned::{Assigned, AssignedNumbers};
+pub use assigned::{Assigned, AssignedNumbers, Logic};
 pub use broadcasts::Broadcast;
 pub use broadloom_core::Padding;
 pub use broadloom_spec::Kind;

@@ -1,8 +1,8 @@
-//! Specs as operations take them: text that is written by hand, or a tree that a program built.
+//! Specs as operations take them: text that is written by hand, or a tree that a program built or read.
 
 use std::sync::Arc;
 
-use broadloom_spec::{AxisId, Span, Spec, SpecNode};
+use broadloom_spec::{AxisId, Span, Spec, SpecNode, WrittenSpec};
 use rustc_hash::FxHashMap;
 
 /// A spec: its text, or its tree, which is used directly, without printing and parsing.
@@ -29,6 +29,8 @@ pub enum Notation<'s> {
     Text(&'s str),
     /// As it is built.
     Tree(&'s Spec),
+    /// As somebody has read it already: the tree is used, and messages quote the text.
+    Read(&'s WrittenSpec),
     /// The shape of one operand, whose names are accumulated over.
     Over(&'s str),
 }
@@ -45,6 +47,7 @@ impl Notation<'_> {
         match self {
             Notation::Text(text) => broadloom_spec::count_results(text),
             Notation::Tree(tree) => tree.results.len(),
+            Notation::Read(read) => read.spec().results.len(),
             Notation::Over(_) => 1,
         }
     }
@@ -78,6 +81,12 @@ impl<'s> From<&'s String> for Notation<'s> {
 impl<'s> From<&'s Spec> for Notation<'s> {
     fn from(tree: &'s Spec) -> Notation<'s> {
         Notation::Tree(tree)
+    }
+}
+
+impl<'s> From<&'s WrittenSpec> for Notation<'s> {
+    fn from(read: &'s WrittenSpec) -> Notation<'s> {
+        Notation::Read(read)
     }
 }
 

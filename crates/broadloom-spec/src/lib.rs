@@ -70,19 +70,21 @@ mod parser;
 mod print;
 mod span;
 mod tree;
+mod written;
 
 pub use build::{Builder, ConcatPart};
 pub use decl::{DeclAxis, ShapeDecl, Size};
 pub use error::{Error, ErrorKind, Related};
 pub use mode::Mode;
 pub use names::{AxisId, BasisId, CoefficientId, Name, NameId, RowId, SpecNames, Table};
-pub use parser::{MAX_LENGTH, count_results, parse_over, parse_shape, parse_spec};
+pub use parser::{MAX_LENGTH, count_results, parse_over, parse_shape, parse_spec, parse_thin_arrow};
 pub use print::{Shown, SpecNode};
 pub use span::Span;
 pub use tree::{
     Affine, Axis, AxisKind, Coefficient, Component, ComponentKind, Hole, Kernel, Kind, Opening, Padding,
     Part, PartKind, Row, RowVariable, Shape, Spec, Term,
 };
+pub use written::WrittenSpec;
 
 /// The README of the crate, so that its example is run.
 #[cfg(doctest)]

@@ -4,9 +4,8 @@ use std::rc::Rc;
 
 use broadloom::SizeSum;
 use broadloom_diagnostics::{Diagnostic, Span};
-use broadloom_spec::{AxisKind, ComponentKind, parse_shape};
+use broadloom_spec::{AxisKind, ComponentKind, WrittenSpec, parse_shape};
 
-use super::read_spec::ReadSpec;
 use super::{Eval, Evaluated, dim};
 use crate::codes;
 use crate::program::Written;
@@ -16,15 +15,12 @@ use crate::value::Value;
 const NEAR: usize = 64;
 
 /// Remembers a spec that the program writes itself, unless it says something else than it seems to.
-pub(super) fn look_at_spec(eval: &mut Eval<'_>, read: &Rc<ReadSpec>, span: Span) -> Evaluated<()> {
+pub(super) fn look_at_spec(eval: &mut Eval<'_>, read: &Rc<WrittenSpec>, span: Span) -> Evaluated<()> {
     if eval.place(span) != span {
         return Ok(());
     }
     eval.note_spec(read, span);
-    let literal = match &**read {
-        ReadSpec::Written(text, _) => eval.sources.slice(span).trim_matches('"') == text,
-        ReadSpec::Over(..) => false,
-    };
+    let literal = !read.spec().keeps && eval.sources.slice(span).trim_matches('"') == read.text();
     // A function that is applied again has the same specs again.
     let is_known =
         |known: &Written| (known.span, known.literal) == (span, literal) && known.spec == *read.spec();

@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use broadloom::{Kind as RowKind, Tensor};
 use broadloom_diagnostics::Span;
+use broadloom_spec::WrittenSpec;
 use rustc_hash::FxHashMap;
 
 use super::inner::{has_functions, identity, names_around};
@@ -12,7 +13,6 @@ use crate::eval::act::Act;
 use crate::eval::declared::Declared;
 use crate::eval::given::Given;
 use crate::eval::leaf::NewParam;
-use crate::eval::read_spec::ReadSpec;
 use crate::eval::{Eval, Evaluated, replay};
 use crate::size::Size;
 use crate::syntax::ast::{Binary, ExprId, Ident, Name};
@@ -508,7 +508,7 @@ impl Eval<'_> {
         recorder.push(tensor.map(Effect::Inner));
     }
 
-    pub(in crate::eval) fn note_spec(&mut self, read: &Rc<ReadSpec>, span: Span) {
+    pub(in crate::eval) fn note_spec(&mut self, read: &Rc<WrittenSpec>, span: Span) {
         if let Some(recorder) = &mut self.replay.recorder {
             recorder.push(Some(Effect::Spec(read.clone(), span)));
         }
