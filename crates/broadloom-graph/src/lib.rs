@@ -78,7 +78,7 @@ pub use why::Why;
 pub use broadloom_diagnostics::{Code, Fact, Help, Wording};
 pub use nest::{ShownAccess, ShownLoop, ShownNest};
 pub use node::{LeafKind, Node};
-pub use notation::Notation;
+pub use notation::{DeclaredShape, Notation};
 pub use operation::Operation;
 pub use project::{Fill, Margins, Projected};
 pub use scan::{OpenScan, Scanned};

@@ -61,6 +61,7 @@
 //! stand there, and the text that was probably meant.
 
 mod build;
+mod build_shape;
 mod decl;
 mod error;
 mod lexer;
@@ -73,6 +74,7 @@ mod tree;
 mod written;
 
 pub use build::{Builder, ConcatPart};
+pub use build_shape::ShapeBuilder;
 pub use decl::{DeclAxis, ShapeDecl, Size};
 pub use error::{Error, ErrorKind, Related};
 pub use mode::Mode;
@@ -84,7 +86,7 @@ pub use tree::{
     Affine, Axis, AxisKind, Coefficient, Component, ComponentKind, Hole, Kernel, Kind, Opening, Padding,
     Part, PartKind, Row, RowVariable, Shape, Spec, Term,
 };
-pub use written::WrittenSpec;
+pub use written::{WrittenShape, WrittenSpec};
 
 /// The README of the crate, so that its example is run.
 #[cfg(doctest)]

@@ -442,21 +442,21 @@ fn range(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
     let [shape] = exactly(eval, call, "range(\"8 |\")")?;
     let text = eval.words(&shape.value, shape.span)?;
     let text = eval.filled(&text, shape.span)?;
-    let (text, sizes) = traps::range_shape(eval, &text, shape.span)?;
+    let (shape, sizes) = traps::range_shape(eval, &text, shape.span)?;
     let name = eval.fresh_name("range");
     if !sizes.is_empty() {
         eval.no_replay();
     }
     let before = eval.graph.quiet().len();
     let made = eval.ask_quietly(call.span, |graph| {
-        let range = graph.range(&name, &text)?;
+        let range = graph.range(&name, &*shape)?;
         for (label, size) in sizes {
             let own = graph.captured(range, &label)?;
             graph.set_to(own, &size)?;
         }
         Ok(range)
     })?;
-    eval.note_range(&text, made, call.span, before);
+    eval.note_range(shape, made, call.span, before);
     Ok(Value::Tensor(made))
 }
 

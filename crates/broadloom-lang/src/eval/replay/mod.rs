@@ -30,7 +30,7 @@ use std::sync::Arc;
 
 use broadloom::{StatedNames, Tensor};
 use broadloom_diagnostics::Span;
-use broadloom_spec::WrittenSpec;
+use broadloom_spec::{WrittenShape, WrittenSpec};
 use rustc_hash::FxHashMap;
 
 use super::Eval;
@@ -170,8 +170,7 @@ pub(super) enum Effect {
     /// A signature states the shape of a tensor.
     State {
         tensor: Ref,
-        shape: Box<str>,
-        written: Box<str>,
+        shape: Rc<WrittenShape>,
         sizes: Vec<(Box<str>, Ref)>,
         span: Span,
     },
@@ -199,7 +198,7 @@ pub(super) enum Effect {
         spans: (Span, Span),
     },
     Range {
-        shape: Box<str>,
+        shape: Rc<WrittenShape>,
         span: Span,
         result: Pattern,
     },
