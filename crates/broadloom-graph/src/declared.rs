@@ -46,25 +46,26 @@ impl ReadShape<'_> {
 }
 
 impl Graph {
-    /// Reads a declared shape. Programs repeat a few texts, so each is parsed once.
+    /// Reads a declared shape. Programs repeat a few, so each is parsed and kept once.
     pub(crate) fn read_shape<'s>(&mut self, shape: DeclaredShape<'s>) -> Result<ReadShape<'s>, Error> {
-        let text = match shape {
-            DeclaredShape::Text(text) => text.trim(),
-            DeclaredShape::Tree(shape) => {
-                let (text, is_computed) = (shape.text(), shape.is_computed());
-                let decl = shape.decl().map_err(|error| Error::notation(text, error))?.clone();
-                check_units(&decl)?;
-                return Ok(ReadShape { decl, text, is_computed });
-            }
+        let (text, is_computed) = match shape {
+            DeclaredShape::Text(text) => (text.trim(), false),
+            DeclaredShape::Tree(shape) => (shape.text(), shape.is_computed()),
         };
-        if let Some(known) = self.read_shapes.get(text) {
-            return Ok(ReadShape { decl: known.clone(), text, is_computed: false });
+        // The names for expressions are not in the text.
+        if let Some(known) = self.read_shapes.get(text).filter(|_| !is_computed) {
+            return Ok(ReadShape { decl: known.clone(), text, is_computed });
         }
-        let decl = parse_shape(text).map_err(|error| Error::notation(text, &error))?;
+        let decl = match shape {
+            DeclaredShape::Text(_) => parse_shape(text).map(Arc::new),
+            DeclaredShape::Tree(shape) => shape.decl().cloned().map_err(Clone::clone),
+        };
+        let decl = decl.map_err(|error| Error::notation(text, &error))?;
         check_units(&decl)?;
-        let decl = Arc::new(decl);
-        self.read_shapes.insert(text.into(), decl.clone());
-        Ok(ReadShape { decl, text, is_computed: false })
+        if !is_computed {
+            self.read_shapes.insert(text.into(), decl.clone());
+        }
+        Ok(ReadShape { decl, text, is_computed })
     }
 
     /// The rows of a declaration; names that are shared with others are taken from there.

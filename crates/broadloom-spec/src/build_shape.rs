@@ -10,6 +10,7 @@ use crate::parser::{MAX_LENGTH, parse_shape};
 use crate::span::Span;
 use crate::tree::{Hole, Opening, Row, RowVariable, Shape};
 use crate::written::WrittenShape;
+use std::fmt::{Display, Write};
 use std::num::NonZeroU64;
 
 /// Builds a [`WrittenShape`]: axes in the order in which they are written, with the signs between rows.
@@ -60,7 +61,7 @@ impl ShapeBuilder {
 
     /// Adds an axis with a size.
     pub fn size(&mut self, size: u64) -> &mut ShapeBuilder {
-        self.axis(None, Some(size), &size.to_string())
+        self.axis(None, Some(size), size)
     }
 
     /// Adds an axis with a name for its size.
@@ -86,7 +87,7 @@ impl ShapeBuilder {
 
     /// Adds an axis with a name for its size, which is known: `n=28`.
     pub fn named_size(&mut self, name: &str, size: u64) -> &mut ShapeBuilder {
-        self.axis(Some(name), Some(size), &format!("{name}={size}"))
+        self.axis(Some(name), Some(size), format_args!("{name}={size}"))
     }
 
     /// Adds an axis whose size is written as an expression, which a name stands for.
@@ -132,7 +133,7 @@ impl ShapeBuilder {
 
     /// Adds any number of axes, the same wherever the name is: `..name..`.
     pub fn row(&mut self, name: &str) -> &mut ShapeBuilder {
-        let span = self.item(&format!("..{name}.."));
+        let span = self.item(format_args!("..{name}.."));
         self.is_wrong |= !is_name(name) || self.names.axes.find(name).is_some();
         let own = Span { start: span.start + 2, end: span.end - 2 };
         let variable = RowVariable::Named(self.names.rows.intern(name, own));
@@ -158,19 +159,18 @@ impl ShapeBuilder {
     /// The shape, after which the builder begins a new one.
     pub fn finish(&mut self) -> WrittenShape {
         let output = self.taken_row();
-        let ShapeBuilder { mut text, plain, names, batch, input, is_wrong, .. } = std::mem::take(self);
-        text.truncate(text.trim_end().len());
+        let ShapeBuilder { text, plain, names, batch, input, is_wrong, .. } = std::mem::take(self);
         if is_wrong || text.len() > MAX_LENGTH {
             let text = plain.unwrap_or(text);
-            let decl = parse_shape(text.trim_end());
-            return WrittenShape::new(text.trim_end(), decl, false);
+            let decl = parse_shape(&text);
+            return WrittenShape::new(text, decl, false);
         }
         let span = Span::new(0, text.len());
         let shape = Shape { batch, input, output, span };
-        WrittenShape::new(&text, Ok(ShapeDecl { names, shape }), plain.is_some())
+        WrittenShape::new(text, Ok(ShapeDecl { names, shape }), plain.is_some())
     }
 
-    fn axis(&mut self, name: Option<&str>, size: Option<u64>, written: &str) -> &mut ShapeBuilder {
+    fn axis(&mut self, name: Option<&str>, size: Option<u64>, written: impl Display) -> &mut ShapeBuilder {
         let span = self.item(written);
         let size = size.map(NonZeroU64::new);
         self.is_wrong |= size == Some(None);
@@ -191,14 +191,18 @@ impl ShapeBuilder {
     }
 
     /// Writes an item of a row, behind a comma if it is not the first. Returns its place.
-    fn item(&mut self, written: &str) -> Span {
+    fn item(&mut self, written: impl Display) -> Span {
         match self.row {
             Some(_) => self.push(", "),
             None if !self.text.is_empty() => self.push(" "),
             None => {}
         }
         let start = self.text.len();
-        self.push(written);
+        // Writing to a string cannot fail.
+        let _ = write!(self.text, "{written}");
+        if let Some(plain) = &mut self.plain {
+            plain.push_str(&self.text[start..]);
+        }
         let span = Span::new(start, self.text.len());
         self.row = Some(Span { start: self.row.map_or(span.start, |row| row.start), end: span.end });
         span

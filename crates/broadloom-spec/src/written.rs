@@ -56,7 +56,11 @@ pub struct WrittenShape {
 }
 
 impl WrittenShape {
-    pub(crate) fn new(text: &str, decl: Result<ShapeDecl, Error>, is_computed: bool) -> WrittenShape {
+    pub(crate) fn new(
+        text: impl Into<Box<str>>,
+        decl: Result<ShapeDecl, Error>,
+        is_computed: bool,
+    ) -> WrittenShape {
         WrittenShape { text: text.into(), decl: decl.map(Arc::new).map_err(Box::new), is_computed }
     }
 
