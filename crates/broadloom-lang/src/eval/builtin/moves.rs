@@ -10,13 +10,13 @@ use crate::eval::{Eval, Evaluated, Reported, builtin, call, elements, traps};
 use crate::value::Value;
 
 pub(super) fn transpose(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
-    let [x] = builtin::exactly(eval, call, "transpose(w)")?;
+    let [x] = builtin::exactly(eval, call, ["w"])?;
     let x = eval.tensor(&x.value, x.span)?;
     Ok(Value::Tensor(eval.ask(call.span, |graph| graph.transpose(x))?))
 }
 
 pub(super) fn gather(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
-    let [table, ids] = builtin::exactly(eval, call, "gather(table, ids)")?;
+    let [table, ids] = builtin::exactly(eval, call, ["table", "ids"])?;
     let inputs = |given: &Given| match given.value {
         Value::Tensor(tensor) => {
             let [_, input, _] = eval.graph.shape(tensor).rows;
