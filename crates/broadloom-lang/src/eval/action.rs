@@ -541,19 +541,18 @@ impl Eval<'_> {
         let Some(inside) = file.filled_in(part) else {
             return Ok(PrintedPiece::Text(self.filled_for_print(text, at)?));
         };
-        let (mut pieces, mut rest) = (Vec::new(), text);
-        for value in inside {
-            let Some((before, behind)) = rest.split_once('{') else { break };
-            let Some((_, after)) = behind.split_once('}') else { break };
-            rest = after;
-            pieces.push(PrintedPiece::Text(before.to_string()));
+        let (mut pieces, mut from) = (Vec::new(), 0);
+        for filled in inside {
+            let whole = filled.whole();
+            pieces.push(PrintedPiece::Text(text[from..whole.start].to_string()));
+            from = whole.end;
             // What is no expression has been reported.
-            let value = value.ok_or(Reported)?;
+            let value = filled.value.ok_or(Reported)?;
             let at = self.span_of(value);
             let value = self.expr(value)?;
             pieces.push(self.printed_value(value, at)?);
         }
-        pieces.push(PrintedPiece::Text(self.filled_for_print(rest, at)?));
+        pieces.push(PrintedPiece::Text(self.filled_for_print(&text[from..], at)?));
         pieces.retain(|piece| !matches!(piece, PrintedPiece::Text(text) if text.is_empty()));
         Ok(PrintedPiece::Filled(pieces))
     }

@@ -12,6 +12,7 @@ use crate::codes;
 use crate::eval::given::{Call, Given};
 use crate::position::whole;
 use crate::syntax::ast::{Binary, Body, ExprId, ExprKind, Ident, StatementKind};
+use crate::syntax::braces::{TextPart, text_parts};
 use crate::value::Value;
 
 /// The greatest length of a text after others are filled into it.
@@ -72,9 +73,11 @@ impl Eval<'_> {
         }
         let text = self.words(&first.value, first.span)?;
         let filled = self.filled(&text, first.span)?;
-        if let (By::Names, Some(given)) = (by, rest.first())
-            && let Value::Tensor(tensor) = given.value
-            && self.has_no_inputs(tensor)
+        let read = self.read_spec(&filled, by);
+        if by == By::Names
+            && read.as_ref().map_or(true, |read| has_inputs(read))
+            && let Some(Given { value: Value::Tensor(tensor), .. }) = rest.first()
+            && self.has_no_inputs(*tensor)
             && let Some(meant) = parse_thin_arrow(&filled)
         {
             let message = "`->` comes between inputs and outputs, and the result of a spec follows `=>`";
@@ -82,7 +85,7 @@ impl Eval<'_> {
             let help = format!("write `{operands} => {}`", result_with_rows(&meant, &filled));
             return self.wrong(codes::NOTATION, message, first.span, help);
         }
-        let read = match self.read_spec(&filled, by) {
+        let read = match read {
             Ok(read) => read,
             Err(mut error) => {
                 // In NumPy's notation all axes of an operand stand side by side.
@@ -195,19 +198,19 @@ impl Eval<'_> {
         show: impl Fn(&mut Self, &str, &Value) -> Evaluated<String>,
     ) -> Evaluated<String> {
         let mut filled = String::new();
-        let mut rest = text;
-        while let Some(open) = rest.find('{') {
-            let Some(length) = rest[open..].find('}') else {
-                let message = "a `{` in this text is not closed";
-                return self.wrong(
-                    codes::NOTATION,
-                    message,
-                    span,
-                    "`{name}` stands for the number of that name",
-                );
+        for part in text_parts(text) {
+            let inner = match part {
+                TextPart::Words(words) => {
+                    filled.push_str(words);
+                    continue;
+                }
+                TextPart::Filled(braces) => braces.inner.trim(),
+                TextPart::Unclosed(_) => {
+                    let message = "a `{` in this text is not closed";
+                    let help = "`{name}` stands for the number of that name";
+                    return self.wrong(codes::NOTATION, message, span, help);
+                }
             };
-            let inner = rest[open + 1..open + length].trim();
-            filled.push_str(&rest[..open]);
             let name = self.names.intern(inner);
             match self.find(name) {
                 Some(Value::Text(text)) => filled.push_str(&text),
@@ -219,9 +222,7 @@ impl Eval<'_> {
                     return self.wrong(codes::UNKNOWN, message, span, help);
                 }
             }
-            rest = &rest[open + length + 1..];
         }
-        filled.push_str(rest);
         if filled.len() > LONGEST_TEXT {
             let message = format!("this text has more than {LONGEST_TEXT} characters");
             return self.wrong(codes::RANGE, message, span, "");
@@ -405,6 +406,11 @@ fn plain_labels(shape: &Shape<Axis>) -> Option<Vec<AxisId>> {
         _ => None,
     };
     shape.output.trail.iter().map(label).collect()
+}
+
+/// Returns true for the shape of an operand that has a row of inputs.
+fn has_inputs(read: &WrittenSpec) -> bool {
+    read.spec().keeps && read.spec().operands.iter().any(|operand| operand.input.is_some())
 }
 
 /// The operands of a spec as they are written in its text.
