@@ -104,7 +104,6 @@ const EVAL: &[&str] = &[
     "first_values",
     "given",
     "loaded",
-    "read_spec",
     "taken_names",
     "watched",
     "unknown",

@@ -3,11 +3,61 @@
 use crate::error::{Error, ErrorKind, Remedy};
 use crate::formula::{self, Assignment, Assignments};
 use crate::graph::Graph;
+use crate::notation::Notation;
 use crate::operation::slot::Slot;
 use crate::operation::{Law, Operation};
 use crate::spec_options::Accumulate;
 use crate::step::{Leaf, Op, StepId, Tensor};
 use crate::{elaborate, names};
+
+/// The relation between the shapes of an assignment.
+///
+/// ```
+/// use broadloom::{Graph, Logic, Routine};
+/// let mut g = Graph::new();
+/// let x = g.data("x", "2, 3")?;
+/// let mut routine = Routine::new("columns");
+/// let sums = routine.assign_by(&mut g, Logic::from("i j => j"), "{total} =:+ x", &[("x", x)])?;
+/// let twice = routine.assign_by(&mut g, Logic::Pointwise, "{twice} = 2 * x", &[("x", x)])?;
+/// assert_eq!(g.final_shape(sums[0])?.to_string(), "3");
+/// assert_eq!(g.final_shape(twice[0])?.to_string(), "2, 3");
+/// # Ok::<(), broadloom::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub enum Logic<'s> {
+    /// All shapes broadcast into that of the target, `.`.
+    Pointwise,
+    /// The inputs of the first operand meet the outputs of the second, `@`.
+    Compose,
+    /// Inputs and outputs of the operand change places, `T`.
+    Transpose,
+    /// A spec relates them.
+    Spec(Notation<'s>),
+}
+
+impl Logic<'static> {
+    /// The logic that a sign stands for: `.`, `@` or `T`.
+    pub fn of_sign(sign: &str) -> Option<Logic<'static>> {
+        match sign {
+            "." => Some(Logic::Pointwise),
+            "@" => Some(Logic::Compose),
+            "T" => Some(Logic::Transpose),
+            _ => None,
+        }
+    }
+}
+
+impl<'s> From<&'s str> for Logic<'s> {
+    fn from(text: &'s str) -> Logic<'s> {
+        Logic::of_sign(text).unwrap_or(Logic::Spec(text.into()))
+    }
+}
+
+impl<'s> From<&'s String> for Logic<'s> {
+    fn from(text: &'s String) -> Logic<'s> {
+        text.as_str().into()
+    }
+}
 
 /// The steps and tensors that assignments added to a graph.
 pub struct Assigned {
@@ -32,7 +82,7 @@ impl Graph {
     /// Adds assignments, all of them or none: each adds its own constraints. `shown` stands for the text in messages.
     pub fn assign(
         &mut self,
-        logic: &str,
+        logic: Logic<'_>,
         text: &str,
         names: &[(&str, Tensor)],
         shown: Option<&str>,
@@ -47,7 +97,7 @@ impl Graph {
     }
 
     /// The same with assignments that were built instead of parsed.
-    pub fn assign_all(&mut self, logic: &str, assignments: Assignments) -> Result<Assigned, Error> {
+    pub fn assign_all(&mut self, logic: Logic<'_>, assignments: Assignments) -> Result<Assigned, Error> {
         let Assignments { names, mut bound, assignments } = assignments;
         let (before, first) = (self.begin(&[])?, self.steps.len());
         let mut assigned = Assigned { steps: Vec::new(), made: Vec::new() };
@@ -90,7 +140,7 @@ impl Graph {
     /// Adds one assignment: its constraints, its law, and its target if that is new. Returns its step.
     fn assign_one(
         &mut self,
-        logic: &str,
+        logic: Logic<'_>,
         names: &[Box<str>],
         assignment: &Assignment,
         bound: &mut [Option<Tensor>],
@@ -144,7 +194,7 @@ impl Graph {
     /// existing tensor or into a new one.
     fn produced(
         &mut self,
-        logic: &str,
+        logic: Logic<'_>,
         operands: &[Tensor],
         target: Option<Tensor>,
         accumulate: Accumulate,
@@ -156,16 +206,16 @@ impl Graph {
             if operands.len() == wanted { Ok(()) } else { Err(Error::new(ErrorKind::Use, message)) }
         };
         match logic {
-            "." => self.broadcasting_into(Op::Pointwise("assign"), operands, target),
-            "@" => {
+            Logic::Pointwise => self.broadcasting_into(Op::Pointwise("assign"), operands, target),
+            Logic::Compose => {
                 arity(2, "the logic `@`")?;
                 self.broadcasting_into(Op::Compose, operands, target)
             }
-            "T" => {
+            Logic::Transpose => {
                 arity(1, "the logic `T`")?;
                 self.broadcasting_into(Op::Transpose, operands, target)
             }
-            spec => elaborate::by_spec_into(self, spec.into(), operands, target, accumulate),
+            Logic::Spec(spec) => elaborate::by_spec_into(self, spec, operands, target, accumulate),
         }
     }
 }

@@ -107,13 +107,13 @@ impl Graph {
     /// shapes has that name yet, the size is a new one.
     ///
     /// ```
-    /// use broadloom::{ComputedShape, Graph, SizeSum, StatedNames};
+    /// use broadloom::{ComputedShape, Graph, SizeSum, StatedNames, spec};
     /// let mut g = Graph::new();
     /// let (x, mut names) = (g.data("x", "32 | 10")?, StatedNames::default());
     /// let n = g.stated_size(&mut names, "n");
     /// let twice = SizeSum::from(n).scaled(2, 1).unwrap();
-    /// let shape = ComputedShape { shape: "..b.. | m", written: "..b.. | (2*n)", sizes: &[("m", &twice)] };
-    /// g.state_shape(x, shape, &mut names)?;
+    /// let shape = spec::ShapeBuilder::new().row("b").bar().expression("m", "(2*n)").finish();
+    /// g.state_shape(x, ComputedShape { shape: (&shape).into(), sizes: &[("m", &twice)] }, &mut names)?;
     /// assert_eq!(g.size(n), Some(5));
     /// # Ok::<(), broadloom::Error>(())
     /// ```

@@ -9,39 +9,63 @@ use broadloom_spec::{DeclAxis, Kind, Row, RowVariable, ShapeDecl, parse_shape};
 use crate::Graph;
 use crate::declaration::{BufferFacts, Named, StatedNames};
 use crate::error::{Error, ErrorKind};
+use crate::notation::DeclaredShape;
 use crate::size_expr::SizeSum;
 use crate::step::{Aspect, RowRef, Rows, place};
 use crate::symbols::read;
 
-/// A shape with expressions for sizes: a text in which names stand for them, the same as it is written, for messages, and
-/// the sizes that the names are equal to.
+/// A shape with expressions for sizes.
 #[derive(Clone, Copy, Debug)]
 pub struct ComputedShape<'a> {
-    /// The shape, with a name for each expression.
-    pub shape: &'a str,
-    /// The shape as its author wrote it.
-    pub written: &'a str,
+    /// The shape, with a name for each expression. A shape that is [built](broadloom_spec::ShapeBuilder::expression) has the
+    /// expressions in its text, which messages quote.
+    pub shape: DeclaredShape<'a>,
     /// The names that stand for expressions.
     pub sizes: &'a [(&'a str, &'a SizeSum)],
 }
 
 impl<'a> From<&'a str> for ComputedShape<'a> {
     fn from(shape: &'a str) -> ComputedShape<'a> {
-        ComputedShape { shape, written: shape, sizes: &[] }
+        ComputedShape { shape: shape.into(), sizes: &[] }
+    }
+}
+
+/// A declared shape that has been read, with the text that messages quote.
+pub(crate) struct ReadShape<'s> {
+    pub decl: Arc<ShapeDecl>,
+    pub text: &'s str,
+    /// True if the text has expressions where the declaration has names.
+    pub is_computed: bool,
+}
+
+impl ReadShape<'_> {
+    /// The declaration as data, if its places are those of the text.
+    pub fn placed(&self) -> Option<Arc<ShapeDecl>> {
+        (!self.is_computed).then(|| self.decl.clone())
     }
 }
 
 impl Graph {
-    /// Reads a declared shape. Programs repeat a few, so each is parsed once.
-    pub(crate) fn read_shape(&mut self, shape: &str) -> Result<Arc<ShapeDecl>, Error> {
-        if let Some(known) = self.read_shapes.get(shape) {
-            return Ok(known.clone());
+    /// Reads a declared shape. Programs repeat a few, so each is parsed and kept once.
+    pub(crate) fn read_shape<'s>(&mut self, shape: DeclaredShape<'s>) -> Result<ReadShape<'s>, Error> {
+        let (text, is_computed) = match shape {
+            DeclaredShape::Text(text) => (text.trim(), false),
+            DeclaredShape::Tree(shape) => (shape.text(), shape.is_computed()),
+        };
+        // The names for expressions are not in the text.
+        if let Some(known) = self.read_shapes.get(text).filter(|_| !is_computed) {
+            return Ok(ReadShape { decl: known.clone(), text, is_computed });
         }
-        let decl = parse_shape(shape).map_err(|error| Error::notation(shape, &error))?;
+        let decl = match shape {
+            DeclaredShape::Text(_) => parse_shape(text).map(Arc::new),
+            DeclaredShape::Tree(shape) => shape.decl().cloned().map_err(Clone::clone),
+        };
+        let decl = decl.map_err(|error| Error::notation(text, &error))?;
         check_units(&decl)?;
-        let decl = Arc::new(decl);
-        self.read_shapes.insert(shape.into(), decl.clone());
-        Ok(decl)
+        if !is_computed {
+            self.read_shapes.insert(text.into(), decl.clone());
+        }
+        Ok(ReadShape { decl, text, is_computed })
     }
 
     /// The rows of a declaration; names that are shared with others are taken from there.

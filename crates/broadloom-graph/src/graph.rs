@@ -283,13 +283,16 @@ impl Graph {
 
     /// The number of a spec, which is parsed once.
     pub(crate) fn known_spec(&mut self, notation: Notation<'_>) -> Result<u32, Error> {
-        if let Notation::Over(shape) = notation
-            && let Some(known) = self.specs.over.get(shape)
-        {
+        let shape = match notation {
+            Notation::Over(shape) => Some(shape),
+            Notation::Read(read) if read.spec().keeps => Some(read.text()),
+            _ => None,
+        };
+        if let Some(known) = shape.and_then(|shape| self.specs.over.get(shape)) {
             return Ok(*known);
         }
         let known = self.known_text(notation)?;
-        if let Notation::Over(shape) = notation {
+        if let Some(shape) = shape {
             self.specs.over.insert(shape.into(), known);
         }
         Ok(known)
@@ -299,19 +302,23 @@ impl Graph {
         let read = |text: &str, parse: fn(&str) -> Result<Spec, broadloom_spec::Error>| {
             parse(text).map_err(|error| Error::notation(text, &error))
         };
+        // A text that is written for a tree has other places than the one that the tree was read from, if any.
+        let printed = |tree: Spec| (Cow::Owned(tree.to_string()), Some(Cow::Owned(tree.without_spans())));
         let (text, tree) = match notation {
             Notation::Text(text) => (Cow::Borrowed(text), None),
-            Notation::Tree(tree) => (Cow::Owned(tree.to_string()), Some(tree.clone())),
-            Notation::Over(text) => {
-                let tree = read(text, broadloom_spec::parse_over)?;
-                (Cow::Owned(tree.to_string()), Some(tree))
-            }
+            Notation::Tree(tree) => printed(tree.clone()),
+            Notation::Read(read) if read.spec().keeps => printed(read.spec().clone()),
+            Notation::Read(read) => (Cow::Borrowed(read.text()), Some(Cow::Borrowed(read.spec()))),
+            Notation::Over(text) => printed(read(text, broadloom_spec::parse_over)?),
         };
         let keeps = usize::from(tree.as_ref().is_some_and(|tree| tree.keeps));
         if let Some(known) = self.specs.by_text[keeps].get(&*text) {
             return Ok(*known);
         }
-        let spec = tree.map_or_else(|| read(&text, broadloom_spec::parse_spec), Ok)?;
+        let spec = match tree {
+            Some(tree) => tree.into_owned(),
+            None => read(&text, broadloom_spec::parse_spec)?,
+        };
         let discardable = crate::discard::discardable(&spec);
         let known = self.specs.all.len() as u32;
         self.specs.by_text[keeps].insert((*text).into(), known);

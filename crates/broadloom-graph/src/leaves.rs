@@ -14,12 +14,13 @@ use std::sync::Arc;
 
 use broadloom_array::{Array, Dtype};
 use broadloom_core::Role;
-use broadloom_spec::{Kind, parse_shape};
+use broadloom_spec::Kind;
 
 use crate::declaration::{BufferFacts, Declaration, StatedNames};
 use crate::declared::ComputedShape;
 use crate::error::{Error, ErrorKind};
 use crate::initial::Initial;
+use crate::notation::DeclaredShape;
 use crate::step::{Aspect, Captured, Leaf, RowRef, Step, Tensor, place};
 use crate::symbols::read;
 use crate::{Graph, captured, names, scan, size_expr};
@@ -38,8 +39,8 @@ impl Graph {
     /// assert_eq!(g.final_shape(masked)?.to_string(), "32 | 28, 28, 3");
     /// # Ok::<(), broadloom::Error>(())
     /// ```
-    pub fn data(&mut self, name: &str, shape: &str) -> Result<Tensor, Error> {
-        self.declared(name, shape, Leaf::Data, BufferFacts::Nothing)
+    pub fn data<'s>(&mut self, name: &str, shape: impl Into<DeclaredShape<'s>>) -> Result<Tensor, Error> {
+        self.declared(name, shape.into(), Leaf::Data, BufferFacts::Nothing)
     }
 
     /// Data whose buffer has exactly these axes, in the order batch, output, input; the shape
@@ -51,8 +52,13 @@ impl Graph {
     /// assert_eq!(g.final_shape(x)?.to_string(), "8 | 3, 3, 1");
     /// # Ok::<(), broadloom::Error>(())
     /// ```
-    pub fn data_with_axes(&mut self, name: &str, shape: &str, axes: &[u64]) -> Result<Tensor, Error> {
-        self.declared(name, shape, Leaf::Data, BufferFacts::Axes(axes.into()))
+    pub fn data_with_axes<'s>(
+        &mut self,
+        name: &str,
+        shape: impl Into<DeclaredShape<'s>>,
+        axes: &[u64],
+    ) -> Result<Tensor, Error> {
+        self.declared(name, shape.into(), Leaf::Data, BufferFacts::Axes(axes.into()))
     }
 
     /// The same, where the first axis is a [named size](Graph::dim) and the others are these.
@@ -64,20 +70,25 @@ impl Graph {
     /// assert_eq!(g.final_shape(x)?.to_string(), "batch | 784");
     /// # Ok::<(), broadloom::Error>(())
     /// ```
-    pub fn data_in_batches(
+    pub fn data_in_batches<'s>(
         &mut self,
         name: &str,
-        shape: &str,
+        shape: impl Into<DeclaredShape<'s>>,
         rows: &str,
         row: &[u64],
     ) -> Result<Tensor, Error> {
         read::symbol_at(self, rows).ok_or_else(|| read::no_such_size(self, rows))?;
-        self.declared(name, shape, Leaf::Data, BufferFacts::Rows(rows.into(), row.into()))
+        self.declared(name, shape.into(), Leaf::Data, BufferFacts::Rows(rows.into(), row.into()))
     }
 
     /// Data with this many elements, in the shape that its uses ask for.
-    pub fn data_with_count(&mut self, name: &str, shape: &str, count: u64) -> Result<Tensor, Error> {
-        self.declared(name, shape, Leaf::Data, BufferFacts::Count(count))
+    pub fn data_with_count<'s>(
+        &mut self,
+        name: &str,
+        shape: impl Into<DeclaredShape<'s>>,
+        count: u64,
+    ) -> Result<Tensor, Error> {
+        self.declared(name, shape.into(), Leaf::Data, BufferFacts::Count(count))
     }
 
     /// A parameter; its shape is inferred from its uses.
@@ -87,8 +98,12 @@ impl Graph {
     }
 
     /// A parameter whose shape is stated, in part or in full: `"64"`, `"... -> hidden"`.
-    pub fn param_shaped(&mut self, name: &str, shape: &str) -> Result<Tensor, Error> {
-        self.declared(name, shape, Leaf::Param, BufferFacts::Nothing)
+    pub fn param_shaped<'s>(
+        &mut self,
+        name: &str,
+        shape: impl Into<DeclaredShape<'s>>,
+    ) -> Result<Tensor, Error> {
+        self.declared(name, shape.into(), Leaf::Param, BufferFacts::Nothing)
     }
 
     /// A parameter whose values have exactly these axes, in the order batch, output, input; its
@@ -103,7 +118,7 @@ impl Graph {
     /// # Ok::<(), broadloom::Error>(())
     /// ```
     pub fn param_with_axes(&mut self, name: &str, axes: &[u64]) -> Result<Tensor, Error> {
-        self.declared(name, "... | ... -> ...", Leaf::Param, BufferFacts::Axes(axes.into()))
+        self.declared(name, "... | ... -> ...".into(), Leaf::Param, BufferFacts::Axes(axes.into()))
     }
 
     /// A tensor filled with one value, in the shape that the context asks for.
@@ -155,7 +170,12 @@ impl Graph {
     /// assert_eq!(g.final_shape(x)?.to_string(), "2 | 3");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn array(&mut self, name: &str, shape: &str, values: Array) -> Result<Tensor, Error> {
+    pub fn array<'s>(
+        &mut self,
+        name: &str,
+        shape: impl Into<DeclaredShape<'s>>,
+        values: Array,
+    ) -> Result<Tensor, Error> {
         let tensor = self.data_with_axes(name, shape, values.sizes())?;
         self.facts.precisions.insert(tensor, values.dtype());
         self.facts.arrays.insert(tensor, Arc::new(values));
@@ -175,7 +195,12 @@ impl Graph {
     /// assert_eq!(g.dtypes()[tenths.index()], Dtype::F64);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn open_array(&mut self, name: &str, shape: &str, values: Array) -> Result<Tensor, Error> {
+    pub fn open_array<'s>(
+        &mut self,
+        name: &str,
+        shape: impl Into<DeclaredShape<'s>>,
+        values: Array,
+    ) -> Result<Tensor, Error> {
         let tensor = self.data_with_axes(name, shape, values.sizes())?;
         self.facts.arrays.insert(tensor, Arc::new(values));
         Ok(tensor)
@@ -198,8 +223,8 @@ impl Graph {
     }
 
     /// Positions 0, 1, 2, … in memory order, in a declared shape, such as `"seq"` or `"128 |"`.
-    pub fn range(&mut self, name: &str, shape: &str) -> Result<Tensor, Error> {
-        self.declared(name, shape, Leaf::Range, BufferFacts::Nothing)
+    pub fn range<'s>(&mut self, name: &str, shape: impl Into<DeclaredShape<'s>>) -> Result<Tensor, Error> {
+        self.declared(name, shape.into(), Leaf::Range, BufferFacts::Nothing)
     }
 
     /// Random numbers, uniform in `[0, 1)`, in the shape that the context asks for; new ones in
@@ -248,13 +273,17 @@ impl Graph {
     /// assert_eq!(session.item(seen)?, 5.0);
     /// # Ok::<(), broadloom::Error>(())
     /// ```
-    pub fn state_shaped(&mut self, name: &str, shape: &str) -> Result<Tensor, Error> {
-        self.declared(name, shape, Leaf::State, BufferFacts::Nothing)
+    pub fn state_shaped<'s>(
+        &mut self,
+        name: &str,
+        shape: impl Into<DeclaredShape<'s>>,
+    ) -> Result<Tensor, Error> {
+        self.declared(name, shape.into(), Leaf::State, BufferFacts::Nothing)
     }
 
     /// A state whose values have exactly these axes: see [`Graph::param_with_axes`].
     pub fn state_with_axes(&mut self, name: &str, axes: &[u64]) -> Result<Tensor, Error> {
-        self.declared(name, "... | ... -> ...", Leaf::State, BufferFacts::Axes(axes.into()))
+        self.declared(name, "... | ... -> ...".into(), Leaf::State, BufferFacts::Axes(axes.into()))
     }
 
     /// A state whose shape follows from the values that are assigned to it. It is 0 before the
@@ -271,15 +300,6 @@ impl Graph {
     /// ```
     pub fn state(&mut self, name: &str) -> Tensor {
         self.undeclared(Some(name), Leaf::State, [Some(Role::Interior); 3])
-    }
-
-    /// Sets the text of a leaf's shape as its author wrote it, where that is more than the shape
-    /// given here. Messages show it.
-    pub fn written_as(&mut self, leaf: Tensor, shape: &str) {
-        if let Some(declaration) = self.declarations.get_mut(&leaf.0) {
-            declaration.shape = shape.into();
-            declaration.decl = parse_shape(shape).ok().map(Arc::new);
-        }
     }
 
     /// Sets the text of a result without a name as its author wrote it, where it is made
@@ -348,7 +368,13 @@ impl Graph {
         tensor
     }
 
-    fn declared(&mut self, name: &str, shape: &str, leaf: Leaf, given: BufferFacts) -> Result<Tensor, Error> {
+    fn declared(
+        &mut self,
+        name: &str,
+        shape: DeclaredShape<'_>,
+        leaf: Leaf,
+        given: BufferFacts,
+    ) -> Result<Tensor, Error> {
         let made = self.declared_leaf(name, shape, leaf, given);
         self.refusing(made)
     }
@@ -356,13 +382,13 @@ impl Graph {
     fn declared_leaf(
         &mut self,
         name: &str,
-        shape: &str,
+        shape: DeclaredShape<'_>,
         leaf: Leaf,
         given: BufferFacts,
     ) -> Result<Tensor, Error> {
         let about = |error: Error| error.about(&format!("the shape of `{name}`"));
-        let shape = shape.trim();
-        let decl = self.read_shape(shape).map_err(about)?;
+        let shape = self.read_shape(shape).map_err(about)?;
+        let decl = &shape.decl;
         if matches!(given, BufferFacts::Count(0))
             || matches!(&given, BufferFacts::Axes(axes) | BufferFacts::Rows(_, axes) if axes.contains(&0))
         {
@@ -371,15 +397,15 @@ impl Graph {
         }
         let (before, first_label) = (self.begin(&[])?, self.labels.len());
         let role = if leaf == Leaf::Param { Role::Param } else { Role::Leaf };
-        let rows = self.declared_rows(&decl, role, None);
+        let rows = self.declared_rows(decl, role, None);
         let tensor = self.tensor(rows);
         self.name(tensor, name);
         if !matches!(given, BufferFacts::Nothing) {
-            self.describe_buffer(rows, &given, &decl);
+            self.describe_buffer(rows, &given, decl);
         }
-        let named = self.declared_names(&decl, rows, first_label);
-        self.declarations
-            .insert(tensor.0, Declaration { shape: shape.into(), decl: Some(decl), given, named });
+        let named = self.declared_names(decl, rows, first_label);
+        let declaration = Declaration { shape: shape.text.into(), decl: shape.placed(), given, named };
+        self.declarations.insert(tensor.0, declaration);
         let made = self.finish(before, Step::Leaf { leaf, tensor: tensor.0 });
         if made.is_err() {
             self.declarations.remove(&tensor.0);
@@ -399,8 +425,12 @@ impl Graph {
     /// assert!(g.declare_shape(y, "... | 3").is_err());
     /// # Ok::<(), broadloom::Error>(())
     /// ```
-    pub fn declare_shape(&mut self, tensor: Tensor, shape: &str) -> Result<(), Error> {
-        self.declare_computed(tensor, shape.into())
+    pub fn declare_shape<'s>(
+        &mut self,
+        tensor: Tensor,
+        shape: impl Into<DeclaredShape<'s>>,
+    ) -> Result<(), Error> {
+        self.declare_computed(tensor, ComputedShape { shape: shape.into(), sizes: &[] })
     }
 
     /// The same for a shape with expressions for sizes.
@@ -439,16 +469,17 @@ impl Graph {
     fn shape_step(
         &mut self,
         tensor: Tensor,
-        ComputedShape { shape, written, sizes }: ComputedShape<'_>,
+        ComputedShape { shape, sizes }: ComputedShape<'_>,
         shared: Option<&mut StatedNames>,
     ) -> Result<(), Error> {
-        let (step, shape) = (self.next_step(), shape.trim());
-        let decl = self.read_shape(shape).map_err(|error| {
+        let step = self.next_step();
+        let shape = self.read_shape(shape).map_err(|error| {
             error.about(&format!("the shape of `{}`", names::label_of(self, tensor))).about_step(step)
         })?;
+        let decl = &shape.decl;
         let (before, first_label) = (self.begin(&[tensor])?, self.labels.len());
         let declares = shared.is_none() && !self.declarations.contains_key(&tensor.0);
-        let (own, rows) = (self.rows(tensor), self.declared_rows(&decl, Role::Interior, shared));
+        let (own, rows) = (self.rows(tensor), self.declared_rows(decl, Role::Interior, shared));
         for kind in Kind::ALL {
             self.equate_rows(rows[place(kind)], own[place(kind)], 0, Aspect::Row(kind));
         }
@@ -463,12 +494,12 @@ impl Graph {
             own.iter().filter_map(|row| row.hole).filter(|var| self.solver.role(*var) == Role::Filler);
         self.facts.shaped.extend(fillers);
         if declares {
-            let named = self.declared_names(&decl, rows, first_label);
-            let declaration =
-                Declaration { shape: shape.into(), decl: Some(decl), given: BufferFacts::Nothing, named };
+            let named = self.declared_names(decl, rows, first_label);
+            let (text, given) = (shape.text.into(), BufferFacts::Nothing);
+            let declaration = Declaration { shape: text, decl: shape.placed(), given, named };
             self.declarations.insert(tensor.0, declaration);
         }
-        self.facts.stated.insert(step, (written.trim().into(), self.names.len() as u32));
+        self.facts.stated.insert(step, (shape.text.into(), self.names.len() as u32));
         let made = self.finish(before, Step::Declared(tensor));
         if made.is_err() {
             self.facts.stated.remove(&step);

@@ -60,7 +60,7 @@ mod view;
 mod why;
 
 pub use along::Along;
-pub use assigned::{Assigned, AssignedNumbers};
+pub use assigned::{Assigned, AssignedNumbers, Logic};
 pub use broadcasts::Broadcast;
 pub use broadloom_core::Padding;
 pub use broadloom_spec::Kind;
@@ -78,7 +78,7 @@ pub use why::{Why, WhySize};
 pub use broadloom_diagnostics::{Code, Fact, Help, Wording};
 pub use nest::{ShownAccess, ShownLoop, ShownNest};
 pub use node::{LeafKind, Node};
-pub use notation::Notation;
+pub use notation::{DeclaredShape, Notation};
 pub use operation::Operation;
 pub use project::{Fill, Margins, Projected};
 pub use scan::{OpenScan, Scanned};

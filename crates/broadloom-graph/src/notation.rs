@@ -1,8 +1,8 @@
-//! Specs as operations take them: text that is written by hand, or a tree that a program built.
+//! Specs and shapes as a graph takes them: text that is written by hand, or a tree that a program built or read.
 
 use std::sync::Arc;
 
-use broadloom_spec::{AxisId, Span, Spec, SpecNode};
+use broadloom_spec::{AxisId, Span, Spec, SpecNode, WrittenShape, WrittenSpec};
 use rustc_hash::FxHashMap;
 
 /// A spec: its text, or its tree, which is used directly, without printing and parsing.
@@ -29,6 +29,8 @@ pub enum Notation<'s> {
     Text(&'s str),
     /// As it is built.
     Tree(&'s Spec),
+    /// As somebody has read it already: the tree is used, and messages quote the text.
+    Read(&'s WrittenSpec),
     /// The shape of one operand, whose names are accumulated over.
     Over(&'s str),
 }
@@ -45,6 +47,7 @@ impl Notation<'_> {
         match self {
             Notation::Text(text) => broadloom_spec::count_results(text),
             Notation::Tree(tree) => tree.results.len(),
+            Notation::Read(read) => read.spec().results.len(),
             Notation::Over(_) => 1,
         }
     }
@@ -78,6 +81,60 @@ impl<'s> From<&'s String> for Notation<'s> {
 impl<'s> From<&'s Spec> for Notation<'s> {
     fn from(tree: &'s Spec) -> Notation<'s> {
         Notation::Tree(tree)
+    }
+}
+
+impl<'s> From<&'s WrittenSpec> for Notation<'s> {
+    fn from(read: &'s WrittenSpec) -> Notation<'s> {
+        Notation::Read(read)
+    }
+}
+
+/// A declared shape: its text, or a tree that a program built or read, which is used directly.
+///
+/// ```
+/// use broadloom::{Graph, spec};
+/// let mut g = Graph::new();
+/// let shape = spec::ShapeBuilder::new().size(32).bar().size(28).size(28).finish();
+/// let (built, written) = (g.data("built", &shape)?, g.data("written", "32 | 28, 28")?);
+/// assert_eq!(g.final_shape(built)?, g.final_shape(written)?);
+/// # Ok::<(), broadloom::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub enum DeclaredShape<'s> {
+    /// As it is written.
+    Text(&'s str),
+    /// As somebody has built or read it already: the tree is used, and messages quote the text.
+    Tree(&'s WrittenShape),
+}
+
+impl<'s> From<&'s str> for DeclaredShape<'s> {
+    fn from(text: &'s str) -> DeclaredShape<'s> {
+        DeclaredShape::Text(text)
+    }
+}
+
+impl<'s> From<&'s &str> for DeclaredShape<'s> {
+    fn from(text: &'s &str) -> DeclaredShape<'s> {
+        DeclaredShape::Text(text)
+    }
+}
+
+impl<'s> From<&'s Box<str>> for DeclaredShape<'s> {
+    fn from(text: &'s Box<str>) -> DeclaredShape<'s> {
+        DeclaredShape::Text(text)
+    }
+}
+
+impl<'s> From<&'s String> for DeclaredShape<'s> {
+    fn from(text: &'s String) -> DeclaredShape<'s> {
+        DeclaredShape::Text(text)
+    }
+}
+
+impl<'s> From<&'s WrittenShape> for DeclaredShape<'s> {
+    fn from(shape: &'s WrittenShape) -> DeclaredShape<'s> {
+        DeclaredShape::Tree(shape)
     }
 }
 

@@ -338,6 +338,15 @@ impl Operation {
         Some((row.call, row.about.trim()))
     }
 
+    /// The names of the operands of a pointwise operation of the library.
+    ///
+    /// ```
+    /// assert_eq!(broadloom::Operation::operand_names("shift_left"), Some(&["a", "n"][..]));
+    /// ```
+    pub fn operand_names(name: &str) -> Option<&'static [&'static str]> {
+        ROWS.iter().find(|row| row.name == name).map(|row| row.operands)
+    }
+
     /// A pointwise operation of the library.
     pub fn named(name: &str) -> Option<&'static Operation> {
         static PLACES: OnceLock<FxHashMap<&'static str, usize>> = OnceLock::new();
@@ -347,7 +356,7 @@ impl Operation {
     }
 
     fn of_row(row: &OperationRow) -> Option<Operation> {
-        let operation = Operation::new(row.name, row.arity).forward(row.forward).ok()?;
+        let operation = Operation::new(row.name, row.operands.len()).forward(row.forward).ok()?;
         if row.gradient.is_empty() { Some(operation) } else { operation.gradient(row.gradient).ok() }
     }
 
@@ -491,7 +500,7 @@ mod tests {
     fn every_built_in_operation_is_well_written() {
         for row in ROWS {
             let operation = Operation::named(row.name).unwrap_or_else(|| panic!("{}", row.name));
-            assert_eq!(operation.arity, row.arity, "{}", row.name);
+            assert_eq!(operation.arity, row.operands.len(), "{}", row.name);
             assert!(operation.pointwise_value().is_some(), "{}", row.name);
         }
         assert_eq!(Operation::all().len(), ROWS.len());

@@ -4,6 +4,7 @@
 //! `"{stride}*o+k"`, and as the name of an argument, `f(rate = 2)`.
 
 use broadloom_diagnostics::{SourceId, Span};
+use broadloom_lang::syntax::braces::{Braces, braces};
 use broadloom_lang::syntax::lexer::lex;
 use broadloom_lang::syntax::token::{Token, TokenKind};
 
@@ -174,22 +175,20 @@ impl Find<'_> {
     fn filled_in(&self, span: Span, all: &mut Vec<Occurrence>) {
         let text = span.slice(self.text);
         let is_letter = |letter: char| letter.is_alphanumeric() || letter == '_';
-        for (open, _) in text.match_indices('{') {
-            let rest = &text[open + 1..];
-            let Some(length) = rest.find('}') else { break };
+        for Braces { inner, start: open } in braces(text) {
             let mut at = 0;
-            while let Some(begin) = rest[at..length].find(is_letter).map(|found| at + found) {
+            while let Some(begin) = inner[at..].find(is_letter).map(|found| at + found) {
                 let end =
-                    rest[begin..length].find(|letter| !is_letter(letter)).map_or(length, |end| begin + end);
+                    inner[begin..].find(|letter| !is_letter(letter)).map_or(inner.len(), |end| begin + end);
                 at = end;
                 // Numbers and fields are no names.
-                if rest[begin..].starts_with(|first: char| first.is_ascii_digit())
-                    || rest[..begin].ends_with('.')
+                if inner[begin..].starts_with(|first: char| first.is_ascii_digit())
+                    || inner[..begin].ends_with('.')
                 {
                     continue;
                 }
-                let start = span.start + (open + 1 + begin) as u32;
-                let target = self.bindings.index(&rest[begin..end], span.start);
+                let start = span.start + (open + begin) as u32;
+                let target = self.bindings.index(&inner[begin..end], span.start);
                 let target = target.map_or(Target::Free, Target::Bound);
                 all.push(Occurrence {
                     span: Span { start, end: start + (end - begin) as u32, ..span },

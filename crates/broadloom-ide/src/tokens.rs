@@ -1,6 +1,7 @@
 //! The classes of the words of a text, for highlighting.
 
 use broadloom_diagnostics::{SourceId, Span};
+use broadloom_lang::syntax::braces::{Braces, braces};
 use broadloom_lang::syntax::lexer::lex;
 use broadloom_lang::syntax::token::{Token, TokenKind};
 use rustc_hash::FxHashMap;
@@ -177,11 +178,9 @@ fn split(
 ) {
     let mut start = whole.span.start;
     let quoted = whole.span.slice(text);
-    for (open, _) in quoted.match_indices('{') {
-        let rest = &quoted[open + 1..];
-        let Some(length) = rest.find('}') else { break };
-        let first = whole.span.start + open as u32 + 1;
-        let span = Span { start: first, end: first + length as u32, ..whole.span };
+    for Braces { inner, start: open } in braces(quoted) {
+        let first = whole.span.start + open as u32;
+        let span = Span { start: first, end: first + inner.len() as u32, ..whole.span };
         let Some(&(class, _)) = meanings.get(&span).filter(|_| first > start) else { continue };
         all.push(Classified { span: Span { start, end: first, ..span }, ..*whole });
         all.push(Classified { span, class, is_definition: false });

@@ -12,6 +12,7 @@ use broadloom::{
 use broadloom_diagnostics::{Diagnostic, Sources, Span};
 use broadloom_ide::Analysis;
 use broadloom_lang::{NamedTensor, Program as Text, Ready, nearest};
+use broadloom_spec::{ShapeBuilder, WrittenShape};
 use pyo3::prelude::*;
 
 use crate::arrays::{Received, handed_out, received};
@@ -59,20 +60,42 @@ fn of_gradient(output: &str) -> String {
 
 /// A shape to declare the gradient of an output with. Sizes such as `n - 1` cannot be declared: they are left open, and follow from the product with
 /// the output.
-fn declared_like(shape: &Shape) -> String {
+fn declared_like(shape: &Shape) -> WrittenShape {
     let is_name = |size: &SymbolicSize| size.names().any(|name| name == size.to_string());
-    let mut open = 0;
-    let mut axis = |axis: &Axis| match axis {
-        Axis::Symbolic(size, _) if !is_name(size) => {
-            open += 1;
-            format!("of_gradient_{open}")
+    let (mut declared, mut open) = (ShapeBuilder::new(), 0);
+    for kind in Kind::ALL {
+        let row = shape.row(kind);
+        for axis in row {
+            let basis = match axis {
+                Axis::Unit => {
+                    declared.any();
+                    &None
+                }
+                Axis::Sized(size, basis) => {
+                    declared.size(*size);
+                    basis
+                }
+                Axis::Symbolic(size, basis) if is_name(size) => {
+                    declared.name(&size.to_string());
+                    basis
+                }
+                Axis::Symbolic(..) => {
+                    open += 1;
+                    declared.name(&format!("of_gradient_{open}"));
+                    &None
+                }
+            };
+            if let Some(basis) = basis {
+                declared.basis(basis);
+            }
         }
-        axis => axis.to_string(),
-    };
-    let [batch, input, output] = [Kind::Batch, Kind::Input, Kind::Output]
-        .map(|kind| shape.row(kind).iter().map(&mut axis).collect::<Vec<_>>().join(", "));
-    let before = |row: String, sign: &str| if row.is_empty() { row } else { format!("{row} {sign} ") };
-    before(batch, "|") + &before(input, "->") + &output
+        match kind {
+            Kind::Batch if !row.is_empty() => drop(declared.bar()),
+            Kind::Input if !row.is_empty() => drop(declared.arrow()),
+            _ => {}
+        }
+    }
+    declared.finish()
 }
 
 /// Extends a program by the gradients of some outputs.
@@ -84,7 +107,7 @@ fn extended(
     let shapes = graph.final_shapes()?;
     let mut total: Option<Tensor> = None;
     for (name, output) in outputs {
-        let given = graph.data(&of_gradient(name), declared_like(&shapes.get(*output)).as_str())?;
+        let given = graph.data(&of_gradient(name), &declared_like(&shapes.get(*output)))?;
         let span = Span::empty(program.main, 0);
         program.made.push(NamedTensor { name: of_gradient(name), tensor: given, span, level: 1 });
         let weighted = graph.mul(*output, given)?;

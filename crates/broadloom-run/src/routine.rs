@@ -1,7 +1,7 @@
 //! Routines: lists of computations, in order.
 
 use broadloom_graph::lowering::Face;
-use broadloom_graph::{Assigned, Assignments, Error, Graph, StepId, Tensor};
+use broadloom_graph::{Assigned, Assignments, Error, Graph, Logic, StepId, Tensor};
 
 /// A list of computations, in order; a [`Session`](crate::Session) compiles and runs it.
 ///
@@ -164,7 +164,7 @@ impl Routine {
     /// of their first appearance.
     ///
     /// The logic is `"."` for pointwise, `"@"` for composition, `"T"` for a transposed operand, or a spec such as
-    /// `"i j => j"`. A target in braces is a new tensor, whose shape is inferred; one that also occurs on the
+    /// `"i j => j"`; a spec that a program built or read is [`Logic::Spec`]. A target in braces is a new tensor, whose shape is inferred; one that also occurs on the
     /// right is a state that begins at 0 and lasts from run to run. New tensors are returned in order.
     ///
     /// ```
@@ -176,14 +176,14 @@ impl Routine {
     /// assert_eq!(g.final_shape(sums[0])?.to_string(), "3");
     /// # Ok::<(), broadloom::Error>(())
     /// ```
-    pub fn assign_by(
+    pub fn assign_by<'s>(
         &mut self,
         graph: &mut Graph,
-        logic: &str,
+        logic: impl Into<Logic<'s>>,
         text: &str,
         names: &[(&str, Tensor)],
     ) -> Result<Vec<Tensor>, Error> {
-        self.assign_shown(graph, logic, text, names, None)
+        self.assign_shown(graph, logic.into(), text, names, None)
     }
 
     /// Like [`assign_by`](Routine::assign_by), but shown differently in messages and loop nests: as
@@ -199,21 +199,21 @@ impl Routine {
     /// assert_eq!(error.message(), "`w -= 0.1 * step`: 3 and 4 do not agree");
     /// # Ok::<(), broadloom::Error>(())
     /// ```
-    pub fn assign_as(
+    pub fn assign_as<'s>(
         &mut self,
         graph: &mut Graph,
-        logic: &str,
+        logic: impl Into<Logic<'s>>,
         text: &str,
         names: &[(&str, Tensor)],
         shown: &str,
     ) -> Result<Vec<Tensor>, Error> {
-        self.assign_shown(graph, logic, text, names, Some(shown))
+        self.assign_shown(graph, logic.into(), text, names, Some(shown))
     }
 
     fn assign_shown(
         &mut self,
         graph: &mut Graph,
-        logic: &str,
+        logic: Logic<'_>,
         text: &str,
         names: &[(&str, Tensor)],
         shown: Option<&str>,
@@ -224,13 +224,13 @@ impl Routine {
 
     /// Like [`assign_by`](Routine::assign_by) with assignments that are already built: all of them
     /// are added, or none. New tensors are returned in order.
-    pub fn assign_all(
+    pub fn assign_all<'s>(
         &mut self,
         graph: &mut Graph,
-        logic: &str,
+        logic: impl Into<Logic<'s>>,
         assignments: Assignments,
     ) -> Result<Vec<Tensor>, Error> {
-        let assigned = graph.assign_all(logic, assignments)?;
+        let assigned = graph.assign_all(logic.into(), assignments)?;
         Ok(self.carry_out(assigned))
     }
 

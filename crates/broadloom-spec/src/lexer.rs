@@ -213,7 +213,7 @@ impl Lexer<'_> {
     }
 }
 
-fn continues_word(c: char) -> bool {
+pub(crate) fn continues_word(c: char) -> bool {
     c == '_' || c.is_alphanumeric()
 }
 

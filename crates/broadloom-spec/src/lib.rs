@@ -61,6 +61,7 @@
 //! stand there, and the text that was probably meant.
 
 mod build;
+mod build_shape;
 mod decl;
 mod error;
 mod lexer;
@@ -70,19 +71,22 @@ mod parser;
 mod print;
 mod span;
 mod tree;
+mod written;
 
 pub use build::{Builder, ConcatPart};
+pub use build_shape::ShapeBuilder;
 pub use decl::{DeclAxis, ShapeDecl, Size};
 pub use error::{Error, ErrorKind, Related};
 pub use mode::Mode;
 pub use names::{AxisId, BasisId, CoefficientId, Name, NameId, RowId, SpecNames, Table};
-pub use parser::{MAX_LENGTH, count_results, parse_over, parse_shape, parse_spec};
+pub use parser::{MAX_LENGTH, count_results, parse_over, parse_shape, parse_spec, parse_thin_arrow};
 pub use print::{Shown, SpecNode};
 pub use span::Span;
 pub use tree::{
     Affine, Axis, AxisKind, Coefficient, Component, ComponentKind, Hole, Kernel, Kind, Opening, Padding,
     Part, PartKind, Row, RowVariable, Shape, Spec, Term,
 };
+pub use written::{WrittenShape, WrittenSpec};
 
 /// The README of the crate, so that its example is run.
 #[cfg(doctest)]

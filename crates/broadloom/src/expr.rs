@@ -10,10 +10,10 @@ use std::panic::Location;
 
 use broadloom_array::Array;
 use broadloom_graph::Initial;
-use broadloom_graph::Notation;
 use broadloom_graph::Operation;
 use broadloom_graph::Tensor;
 use broadloom_graph::{Accumulate, SliceIndex, SpecOptions};
+use broadloom_graph::{DeclaredShape, Notation};
 use broadloom_graph::{Error, ErrorKind};
 
 use crate::{Dtype, Graph};
@@ -142,13 +142,13 @@ impl Builder {
 
     /// Data with a declared shape: see [`Graph::data`].
     #[track_caller]
-    pub fn data(&self, name: &str, shape: &str) -> Expr<'_> {
+    pub fn data<'s>(&self, name: &str, shape: impl Into<DeclaredShape<'s>>) -> Expr<'_> {
         self.with(|graph| graph.data(name, shape))
     }
 
     /// Data with values of its own: see [`Graph::array`].
     #[track_caller]
-    pub fn array(&self, name: &str, shape: &str, values: Array) -> Expr<'_> {
+    pub fn array<'s>(&self, name: &str, shape: impl Into<DeclaredShape<'s>>, values: Array) -> Expr<'_> {
         self.with(|graph| graph.array(name, shape, values))
     }
 
@@ -161,14 +161,14 @@ impl Builder {
 
     /// A parameter whose shape is stated, in part or in full: see [`Graph::param_shaped`].
     #[track_caller]
-    pub fn param_shaped(&self, name: &str, shape: &str) -> Expr<'_> {
+    pub fn param_shaped<'s>(&self, name: &str, shape: impl Into<DeclaredShape<'s>>) -> Expr<'_> {
         let name = self.scoped(name);
         self.with(|graph| graph.param_shaped(&name, shape))
     }
 
     /// A tensor that lasts from run to run and is not trained: see [`Graph::state_shaped`].
     #[track_caller]
-    pub fn state(&self, name: &str, shape: &str) -> Expr<'_> {
+    pub fn state<'s>(&self, name: &str, shape: impl Into<DeclaredShape<'s>>) -> Expr<'_> {
         let name = self.scoped(name);
         self.with(|graph| graph.state_shaped(&name, shape))
     }
@@ -192,7 +192,7 @@ impl Builder {
 
     /// Positions 0, 1, 2, … in a declared shape: see [`Graph::range`].
     #[track_caller]
-    pub fn range(&self, name: &str, shape: &str) -> Expr<'_> {
+    pub fn range<'s>(&self, name: &str, shape: impl Into<DeclaredShape<'s>>) -> Expr<'_> {
         self.with(|graph| graph.range(name, shape))
     }
 

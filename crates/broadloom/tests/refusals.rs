@@ -7,6 +7,7 @@ mod assignments;
 mod compiler;
 mod files;
 mod runs;
+mod trees;
 mod values;
 
 use broadloom::{Backend, Error, Graph, Session, Settings};

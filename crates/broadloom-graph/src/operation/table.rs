@@ -28,7 +28,8 @@ pub(crate) struct OperationRow {
     pub call: &'static str,
     /// The comment above the row.
     pub about: &'static str,
-    pub arity: usize,
+    /// The names of the operands in that call.
+    pub operands: &'static [&'static str],
     pub forward: &'static str,
     pub gradient: &'static str,
 }
@@ -38,16 +39,16 @@ macro_rules! operations {
        $forward:literal; $gradient:literal;)*) => {
         /// All rows.
         pub(crate) const ROWS: &[OperationRow] = &[$(OperationRow {
-            name: $name, call: call!($name $operands), about: concat!($($doc),*), arity: count!($operands),
+            name: $name, call: call!($name $operands), about: concat!($($doc),*), operands: operands!($operands),
             forward: $forward, gradient: $gradient,
         }),*];
 
     };
 }
 
-/// The number of operands of a method.
-macro_rules! count {
-    (($($operand:ident),+)) => { [$(stringify!($operand)),+].len() };
+/// The names of the operands of a method.
+macro_rules! operands {
+    (($($operand:ident),+)) => { &[$(stringify!($operand)),+] };
 }
 
 /// A call with the operands of a method.

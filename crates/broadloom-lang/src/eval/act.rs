@@ -4,8 +4,8 @@ use std::rc::Rc;
 
 use broadloom::{Accumulate, Combine, Error, Graph, Padding, SpecOptions, Tensor};
 use broadloom_diagnostics::Span;
+use broadloom_spec::WrittenSpec;
 
-use super::read_spec::ReadSpec;
 use super::{Eval, Evaluated};
 use crate::value::Value;
 
@@ -18,14 +18,14 @@ pub(crate) enum Act {
     Pointwise(&'static str),
     Compose,
     BySpec {
-        spec: Rc<ReadSpec>,
+        spec: Rc<WrittenSpec>,
         accumulate: Accumulate,
         combine: Combine,
         padding: Option<Padding>,
         name: &'static str,
     },
     /// The mean over the names that a spec leaves out.
-    Mean(Rc<ReadSpec>, Rc<[String]>),
+    Mean(Rc<WrittenSpec>, Rc<[String]>),
 }
 
 impl Act {

@@ -3,16 +3,18 @@
 //! Tensor expressions define values; these statements happen in order. Consecutive statements with
 //! no output between them become one routine, which is compiled as a whole.
 
+use std::rc::Rc;
 use std::sync::Arc;
 
-use broadloom::{FormulaName as Operand, Graph, LeafKind, Node, Routine, Sign, Tensor};
+use broadloom::{FormulaName as Operand, Graph, LeafKind, Logic, Node, Routine, Sign, Tensor};
 use broadloom_diagnostics::{Diagnostic, Span};
+use broadloom_spec::WrittenSpec;
 use rustc_hash::FxHashSet;
 
 use super::advice::{foreign, habits, printed};
 use super::convert::has_tensors;
 use super::formula::Draft;
-use super::read_spec::ReadSpec;
+use super::spec::By;
 use super::{Eval, Evaluated, Frame, Reported, averaged, formula, traps, unknown, written};
 use crate::codes;
 use crate::eval::given::Given;
@@ -20,6 +22,35 @@ use crate::plan::{Action, PrintedPiece, Repeat};
 use crate::position::{Counter, Position, whole};
 use crate::syntax::ast::{Assign, ExprId, ExprKind, Ident, Quoted, Statement, StatementKind, Target};
 use crate::value::{Scope, Value};
+
+/// The logic of an assignment.
+enum WrittenLogic {
+    Sign(Logic<'static>),
+    Spec(Rc<WrittenSpec>),
+    /// A text that is neither: the graph refuses it.
+    Misread(String),
+}
+
+impl WrittenLogic {
+    /// The number of operands on the right, if the logic decides it.
+    fn operands(&self) -> Option<usize> {
+        match self {
+            WrittenLogic::Sign(Logic::Compose) => Some(2),
+            WrittenLogic::Spec(read) => Some(read.spec().operands.len()),
+            WrittenLogic::Sign(_) | WrittenLogic::Misread(_) => None,
+        }
+    }
+}
+
+impl<'s> From<&'s WrittenLogic> for Logic<'s> {
+    fn from(logic: &'s WrittenLogic) -> Logic<'s> {
+        match logic {
+            WrittenLogic::Sign(sign) => *sign,
+            WrittenLogic::Spec(read) => Logic::Spec((&**read).into()),
+            WrittenLogic::Misread(text) => Logic::Spec(text.into()),
+        }
+    }
+}
 
 /// A body that is being planned.
 #[derive(Clone, Default)]
@@ -286,7 +317,8 @@ impl Eval<'_> {
     pub(super) fn assign(&mut self, assign: &Assign, span: Span) -> Evaluated<()> {
         let mut draft = Draft::default();
         let target = self.target(assign, &mut draft)?;
-        let (logic, operands) = self.logic(assign, span)?;
+        let logic = self.logic(assign, span)?;
+        let operands = logic.operands();
         draft.apart = operands.is_some();
         let mut value = formula::read(self, assign.value, 0, &mut draft)?;
         if Some(draft.occurrences()) != operands {
@@ -359,24 +391,20 @@ impl Eval<'_> {
         Ok(target)
     }
 
-    /// The logic of an assignment, `by "…"`, and the number of its operands if it decides that.
-    fn logic(&mut self, assign: &Assign, span: Span) -> Evaluated<(String, Option<usize>)> {
-        let logic = assign.logic.as_ref().map_or(".".to_string(), |logic| logic.text.to_string());
-        let logic = self.filled(&logic, span)?;
-        let operands = match logic.as_str() {
-            "." | "T" => None,
-            "@" => Some(2),
-            spec => match broadloom_spec::parse_spec(spec) {
-                Ok(parsed) => {
-                    let operands = parsed.operands.len();
-                    let at = assign.logic.as_ref().map_or(span, |logic| logic.span);
-                    traps::look_at_spec(self, &ReadSpec::Written(spec.to_string(), parsed).into(), at)?;
-                    Some(operands)
-                }
-                Err(_) => None,
-            },
-        };
-        Ok((logic, operands))
+    /// The logic of an assignment, `by "…"`.
+    fn logic(&mut self, assign: &Assign, span: Span) -> Evaluated<WrittenLogic> {
+        let Some(logic) = &assign.logic else { return Ok(WrittenLogic::Sign(Logic::Pointwise)) };
+        let filled = self.filled(&logic.text, span)?;
+        if let Some(sign) = Logic::of_sign(&filled) {
+            return Ok(WrittenLogic::Sign(sign));
+        }
+        match self.read_spec(&filled, By::Spec) {
+            Ok(read) => {
+                traps::look_at_spec(self, &read, logic.span)?;
+                Ok(WrittenLogic::Spec(read))
+            }
+            Err(_) => Ok(WrittenLogic::Misread(filled)),
+        }
     }
 
     /// Names a tensor that an assignment makes, which lasts from run to run.
@@ -513,19 +541,18 @@ impl Eval<'_> {
         let Some(inside) = file.filled_in(part) else {
             return Ok(PrintedPiece::Text(self.filled_for_print(text, at)?));
         };
-        let (mut pieces, mut rest) = (Vec::new(), text);
-        for value in inside {
-            let Some((before, behind)) = rest.split_once('{') else { break };
-            let Some((_, after)) = behind.split_once('}') else { break };
-            rest = after;
-            pieces.push(PrintedPiece::Text(before.to_string()));
+        let (mut pieces, mut from) = (Vec::new(), 0);
+        for filled in inside {
+            let whole = filled.whole();
+            pieces.push(PrintedPiece::Text(text[from..whole.start].to_string()));
+            from = whole.end;
             // What is no expression has been reported.
-            let value = value.ok_or(Reported)?;
+            let value = filled.value.ok_or(Reported)?;
             let at = self.span_of(value);
             let value = self.expr(value)?;
             pieces.push(self.printed_value(value, at)?);
         }
-        pieces.push(PrintedPiece::Text(self.filled_for_print(rest, at)?));
+        pieces.push(PrintedPiece::Text(self.filled_for_print(&text[from..], at)?));
         pieces.retain(|piece| !matches!(piece, PrintedPiece::Text(text) if text.is_empty()));
         Ok(PrintedPiece::Filled(pieces))
     }

@@ -174,33 +174,74 @@ pub fn builtins() -> impl Iterator<Item = &'static str> {
     functions.chain(values().into_iter().map(|(name, _)| name))
 }
 
-/// Takes exactly `N` arguments. They may have the names that the example gives them.
+/// The arguments that a function takes.
+struct Wanted<'a> {
+    count: usize,
+    /// Their names; none if they cannot be given by name.
+    names: &'a [&'a str],
+    /// A call for messages, unless it is the one with the names.
+    example: Option<&'a str>,
+}
+
+impl Wanted<'_> {
+    fn example(&self, call: &Call) -> String {
+        match self.example {
+            Some(example) => example.to_string(),
+            None => format!("{}({})", call.name, self.names.join(", ")),
+        }
+    }
+}
+
+/// Takes exactly `N` arguments, which have these names.
 fn exactly<'c, const N: usize>(
+    eval: &mut Eval<'_>,
+    call: &'c Call,
+    names: [&str; N],
+) -> Evaluated<[&'c Given; N]> {
+    all_of(eval, call, &Wanted { count: N, names: &names, example: None })
+}
+
+/// The same with another example of a call for messages.
+fn exactly_as<'c, const N: usize>(
+    eval: &mut Eval<'_>,
+    call: &'c Call,
+    names: [&str; N],
+    example: &str,
+) -> Evaluated<[&'c Given; N]> {
+    all_of(eval, call, &Wanted { count: N, names: &names, example: Some(example) })
+}
+
+/// Takes exactly `N` arguments, which have no names.
+fn unnamed<'c, const N: usize>(
     eval: &mut Eval<'_>,
     call: &'c Call,
     example: &str,
 ) -> Evaluated<[&'c Given; N]> {
-    let given = so_many(eval, call, N, example)?;
+    all_of(eval, call, &Wanted { count: N, names: &[], example: Some(example) })
+}
+
+fn all_of<'c, const N: usize>(
+    eval: &mut Eval<'_>,
+    call: &'c Call,
+    wanted: &Wanted<'_>,
+) -> Evaluated<[&'c Given; N]> {
+    let given = so_many(eval, call, wanted)?;
     // The length was checked by `so_many`.
     <[&Given; N]>::try_from(given).map_err(|_| Reported)
 }
 
 /// The same for a number that the compiler does not know.
-fn so_many<'c>(
-    eval: &mut Eval<'_>,
-    call: &'c Call,
-    wanted: usize,
-    example: &str,
-) -> Evaluated<Vec<&'c Given>> {
+fn so_many<'c>(eval: &mut Eval<'_>, call: &'c Call, arguments: &Wanted<'_>) -> Evaluated<Vec<&'c Given>> {
     if call.given.iter().any(|given| given.name.is_some()) {
-        return by_name(eval, call, wanted, example);
+        return by_name(eval, call, arguments);
     }
-    let plain = call.plain();
+    let (plain, wanted) = (call.plain(), arguments.count);
     if plain.len() == wanted {
         return Ok(plain);
     }
     let plural = if wanted == 1 { "" } else { "s" };
     let message = format!("`{}` takes {wanted} argument{plural}, {} given", call.name, plain.len());
+    let example = arguments.example(call);
     let help = match (call.name, plain.len()) {
         ("transpose", 2..) => {
             "it exchanges inputs and outputs; a spec exchanges two output axes: `einsum(\"... | i j => ... | j i\", x)`"
@@ -215,19 +256,9 @@ fn so_many<'c>(
 }
 
 /// The arguments of a call in which some have a name: those without one come first, in their order.
-fn by_name<'c>(
-    eval: &mut Eval<'_>,
-    call: &'c Call,
-    wanted: usize,
-    example: &str,
-) -> Evaluated<Vec<&'c Given>> {
-    let names =
-        example.split_once('(').and_then(|(_, rest)| rest.split_once(')')).map_or("", |(names, _)| names);
-    let names: Vec<&str> = names.split(", ").collect();
-    let is_name =
-        |name: &&str| !name.is_empty() && name.chars().all(|sign| sign.is_alphabetic() || sign == '_');
-    let names = if names.len() == wanted && names.iter().all(is_name) { names } else { Vec::new() };
-    call::only(eval, call, &names)?;
+fn by_name<'c>(eval: &mut Eval<'_>, call: &'c Call, arguments: &Wanted<'_>) -> Evaluated<Vec<&'c Given>> {
+    let Wanted { count: wanted, names, .. } = *arguments;
+    call::only(eval, call, names)?;
     let mut places: Vec<Option<&Given>> = vec![None; wanted.max(call.given.len())];
     call.plain().into_iter().enumerate().for_each(|(at, given)| places[at] = Some(given));
     for given in &call.given {
@@ -246,20 +277,19 @@ fn by_name<'c>(
         None if places.len() == wanted => Ok(places.into_iter().flatten().collect()),
         None => {
             let message = format!("`{}` takes {wanted} arguments, {} given", call.name, call.given.len());
-            call::wrong_call(eval, call, message, format!("write `{example}`"))
+            call::wrong_call(eval, call, message, format!("write `{}`", arguments.example(call)))
         }
         Some(at) => {
             let message = format!("`{}` has no `{}` here", call.name, names.get(at).unwrap_or(&"argument"));
-            call::wrong_call(eval, call, message, format!("write `{example}`"))
+            call::wrong_call(eval, call, message, format!("write `{}`", arguments.example(call)))
         }
     }
 }
 
 /// A pointwise operation of the library, by its name.
 fn at_each_point(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
-    let arity = Operation::named(call.name).map_or(1, Operation::arity);
-    let (example, _) = Operation::documented(call.name).unwrap_or((call.name, ""));
-    let given = so_many(eval, call, arity, example)?;
+    let names = Operation::operand_names(call.name).unwrap_or(&["x"]);
+    let given = so_many(eval, call, &Wanted { count: names.len(), names, example: None })?;
     let known = given.iter().map(|given| match given.value {
         Value::Number(number) => Some(number),
         _ => None,
@@ -288,7 +318,7 @@ fn extreme(eval: &mut Eval<'_>, call: &Call, accumulate: Accumulate) -> Evaluate
         return reduced(eval, call, accumulate);
     }
     let example = format!("{0}(a, b)`, or `{0}(\"i j => j\", x)", call.name);
-    let [a, b] = exactly(eval, call, &example)?;
+    let [a, b] = exactly_as(eval, call, ["a", "b"], &example)?;
     if let (Value::Number(a), Value::Number(b)) = (&a.value, &b.value) {
         return Ok(Value::Number(number(call.name, &[*a, *b])));
     }
@@ -297,7 +327,7 @@ fn extreme(eval: &mut Eval<'_>, call: &Call, accumulate: Accumulate) -> Evaluate
 }
 
 fn choose(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
-    let [condition, a, b] = exactly(eval, call, "where(condition, a, b)")?;
+    let [condition, a, b] = exactly(eval, call, ["condition", "a", "b"])?;
     if let Value::Number(holds) = condition.value {
         return Ok(if holds != 0.0 { a.value.clone() } else { b.value.clone() });
     }
@@ -419,7 +449,7 @@ fn split(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
 }
 
 fn constant(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
-    let [value] = exactly(eval, call, "constant(1)")?;
+    let [value] = unnamed(eval, call, "constant(1)")?;
     let value = eval.number(&value.value, value.span)?;
     Ok(Value::Tensor(act::carry_out(eval, Act::Constant(value), &[], call.span)?))
 }
@@ -439,30 +469,30 @@ fn range(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
         let help = format!("write `{from}..{to}`{step}; numbers along an axis are `range(\"{to} |\")`");
         return eval.wrong(codes::KIND, message, call.span, help);
     }
-    let [shape] = exactly(eval, call, "range(\"8 |\")")?;
+    let [shape] = unnamed(eval, call, "range(\"8 |\")")?;
     let text = eval.words(&shape.value, shape.span)?;
     let text = eval.filled(&text, shape.span)?;
-    let (text, sizes) = traps::range_shape(eval, &text, shape.span)?;
+    let (shape, sizes) = traps::range_shape(eval, &text, shape.span)?;
     let name = eval.fresh_name("range");
     if !sizes.is_empty() {
         eval.no_replay();
     }
     let before = eval.graph.quiet().len();
     let made = eval.ask_quietly(call.span, |graph| {
-        let range = graph.range(&name, &text)?;
+        let range = graph.range(&name, &*shape)?;
         for (label, size) in sizes {
             let own = graph.captured(range, &label)?;
             graph.set_to(own, &size)?;
         }
         Ok(range)
     })?;
-    eval.note_range(&text, made, call.span, before);
+    eval.note_range(shape, made, call.span, before);
     Ok(Value::Tensor(made))
 }
 
 /// `params(loss)`: the parameters that a tensor depends on; `params(net)`: those that a layer has made.
 fn params(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
-    let [of] = exactly(eval, call, "params(loss)")?;
+    let [of] = exactly(eval, call, ["loss"])?;
     let params = match &of.value {
         Value::Layer(_) | Value::Inference(_) | Value::List(_) => eval.made_inside(&of.value, of.span)?,
         _ => {
@@ -474,7 +504,7 @@ fn params(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
 }
 
 fn len(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
-    let [list] = exactly(eval, call, "len(list)")?;
+    let [list] = exactly(eval, call, ["list"])?;
     match &list.value {
         Value::List(items) => Ok(Value::Number(items.len() as f64)),
         Value::Range(from, to) => Ok(Value::Number(to.saturating_sub(*from).max(0) as f64)),
@@ -490,7 +520,7 @@ fn len(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
 
 /// `inference(f)`: the function as it is applied after training.
 fn inference(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
-    let [function] = exactly(eval, call, "inference(model)(x)")?;
+    let [function] = exactly_as(eval, call, ["model"], "inference(model)(x)")?;
     match &function.value {
         Value::Inference(_) => Ok(function.value.clone()),
         value @ (Value::Layer(_) | Value::Builtin(_) | Value::Operation(_) | Value::List(_)) => {

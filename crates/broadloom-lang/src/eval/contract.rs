@@ -71,7 +71,7 @@ pub(super) fn state_arguments(
         eval.note_statement(tensor, &declared, stated);
         if let Err(error) = made {
             let got = eval.graph.shape(tensor).to_string();
-            let wants = (function, argument.name.name, declared.written.as_str());
+            let wants = (function, argument.name.name, declared.shape.text());
             let written = eval.quote(span);
             let help = wanted::what_to_give(eval, function, shape, (tensor, &written));
             return unwanted(eval, wants, (&got, span, help), shape.span, &error);
@@ -213,7 +213,7 @@ fn state_tensor(
     let got = eval.graph.shape(tensor).to_string();
     let name = eval.text(function.def.name.name).to_string();
     let of = if of.is_empty() { String::new() } else { format!(" `{of}`") };
-    let message = format!("`{name}` states `{}` for its result{of}, which is `{got}`", declared.written);
+    let message = format!("`{name}` states `{}` for its result{of}, which is `{got}`", declared.shape.text());
     let place = eval.place(span);
     let mut diagnostic = Diagnostic::error(codes::MISMATCH, message, place, "stated here");
     if call != function.def.name.span && place == span {

@@ -5,14 +5,20 @@ use broadloom_diagnostics::{Diagnostic, Span};
 
 use super::{Eval, Evaluated, dim, written};
 use crate::codes;
+use crate::syntax::ast::ExprId;
 use crate::value::Value;
 
 /// `x[ids]`: the elements of the first batch axis at whole numbers.
-pub(super) fn elements(eval: &mut Eval<'_>, tensor: Tensor, index: &Value, span: Span) -> Evaluated<Value> {
+pub(super) fn elements(
+    eval: &mut Eval<'_>,
+    tensor: Tensor,
+    index: &Value,
+    (written, span): ((ExprId, ExprId), Span),
+) -> Evaluated<Value> {
     let ids = whole_positions(eval, index, span)?;
     let [batch, ..] = eval.graph.shape(tensor).rows;
     if !batch.open && batch.lead.is_empty() && batch.trail.is_empty() {
-        return no_batch_axis(eval, tensor, span);
+        return no_batch_axis(eval, tensor, written, span);
     }
     let made = eval.ask(span, |graph| graph.elements(tensor, ids))?;
     eval.show_as_written(made, span, "x[…]");
@@ -20,9 +26,13 @@ pub(super) fn elements(eval: &mut Eval<'_>, tensor: Tensor, index: &Value, span:
 }
 
 /// Reports a tensor without the axis that `x[ids]` looks up.
-fn no_batch_axis(eval: &mut Eval<'_>, tensor: Tensor, span: Span) -> Evaluated<Value> {
-    let written = eval.quote(span);
-    let name = written.split_once('[').map_or("x", |(name, _)| name).to_string();
+fn no_batch_axis(
+    eval: &mut Eval<'_>,
+    tensor: Tensor,
+    (of, index): (ExprId, ExprId),
+    span: Span,
+) -> Evaluated<Value> {
+    let [name, index] = [of, index].map(|part| eval.quote(eval.span_of(part)));
     let shape = eval.graph.shape(tensor);
     let message = format!("`{name}` is `{shape}`: there is no batch axis to take elements of");
     let mut diagnostic = Diagnostic::error(codes::MISMATCH, message, eval.place(span), "");
@@ -43,12 +53,11 @@ fn no_batch_axis(eval: &mut Eval<'_>, tensor: Tensor, span: Span) -> Evaluated<V
         }
         None => ": `10 | 3`".to_string(),
     };
-    let index = written.strip_prefix(&*name).map(|index| index.trim_matches(['[', ']']));
-    let help = match index.filter(|_| input.len() == 1) {
-        Some(index) => format!(
-            "write `gather({name}, {index})`, which looks up an input of a map; for `{written}`, {looked_up}{declared}"
+    let help = match input.len() {
+        1 => format!(
+            "write `gather({name}, {index})`, which looks up an input of a map; for `{name}[{index}]`, {looked_up}{declared}"
         ),
-        None => format!("{looked_up}{declared}"),
+        _ => format!("{looked_up}{declared}"),
     };
     eval.fail(diagnostic.with_help(help))
 }

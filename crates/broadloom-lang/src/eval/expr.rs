@@ -103,7 +103,7 @@ impl Eval<'_> {
         {
             return Err(reported);
         }
-        self.index(&value, &position, span)
+        self.index(&value, &position, (of, index), span)
     }
 
     /// The side of an `if` that its condition chooses, if that is not open.
@@ -426,7 +426,14 @@ impl Eval<'_> {
         Ok(size)
     }
 
-    fn index(&mut self, value: &Value, index: &Value, span: Span) -> Evaluated<Value> {
+    /// An element of a value; the expressions for both are for messages.
+    fn index(
+        &mut self,
+        value: &Value,
+        index: &Value,
+        written: (ExprId, ExprId),
+        span: Span,
+    ) -> Evaluated<Value> {
         if let Value::List(items) = value {
             if let Value::Range(from, to) = index {
                 return self.part_of_list(items, (*from, *to), span);
@@ -444,8 +451,7 @@ impl Eval<'_> {
             return Ok(item.clone());
         }
         if let Value::Stream(..) = value {
-            let written = self.quote(span);
-            let of = written.split('[').next().unwrap_or(&written);
+            let of = self.quote(self.span_of(written.0));
             let message = "a stream of batches has no index: each repetition takes the next batch";
             let help = format!("declare data that has a batch of it at a time, `data x = {of}`");
             return self.wrong(codes::KIND, message, span, help);
@@ -455,7 +461,7 @@ impl Eval<'_> {
             Value::Position(position) => position.clone(),
             Value::Range(from, to) => return self.cut(tensor, Along::first(Kind::Batch), (*from, *to), span),
             Value::Tensor(_) | Value::List(_) | Value::Numbers(_) | Value::Array(_) => {
-                return elements::elements(self, tensor, index, span);
+                return elements::elements(self, tensor, index, (written, span));
             }
             _ => Arc::new(Position::Number(self.number(index, span)?)),
         };
@@ -483,9 +489,7 @@ impl Eval<'_> {
         let size = self.graph.shape(tensor).rows[0].lead.first().and_then(PartialAxis::size);
         let size = size.and_then(|size| i64::try_from(size).ok());
         if let Some(size) = size.filter(|size| high >= *size) {
-            let written = self.quote(span);
-            let (of, index) = written.split_once('[').unwrap_or((&written, "step]"));
-            let index = index.trim_end_matches(']');
+            let [of, index] = [written.0, written.1].map(|part| self.quote(self.span_of(part)));
             let message =
                 format!("`{index}` goes up to {high}, and `{of}` has {size} positions, 0 to {}", size - 1);
             let mut diagnostic = Diagnostic::error(codes::ARITHMETIC, message, self.place(span), "");

@@ -1,6 +1,6 @@
 //! Leaves: data, states, parameters, and their declared shapes.
 
-use broadloom::{Dtype, Initial, Tensor};
+use broadloom::{DeclaredShape, Dtype, Initial, Tensor};
 use broadloom_diagnostics::{Diagnostic, Label, Span};
 
 use super::axis_names::NamedAxis;
@@ -71,7 +71,7 @@ impl Eval<'_> {
                     None => None,
                 };
                 let tensor = self.ask(name.span, |graph| match (&declared, &initial) {
-                    (Some(declared), _) => graph.state_shaped(&text, &declared.text),
+                    (Some(declared), _) => graph.state_shaped(&text, &*declared.shape),
                     (None, Some(Initial::Values(values))) => graph.state_with_axes(&text, values.sizes()),
                     (None, _) => Ok(graph.state(&text)),
                 })?;
@@ -105,9 +105,9 @@ impl Eval<'_> {
         dtype: Option<Dtype>,
         (span, at): (Span, Span),
     ) -> Evaluated<Tensor> {
-        let shape = declared.map(|declared| declared.text.as_str());
+        let shape: Option<DeclaredShape<'_>> = declared.map(|declared| (&*declared.shape).into());
         let tensor = match given {
-            None => self.ask(span, |graph| graph.data(name, shape.unwrap_or("...")))?,
+            None => self.ask(span, |graph| graph.data(name, shape.unwrap_or("...".into())))?,
             Some(Value::Initial(initial)) => {
                 let Some(shape) = shape else {
                     let message = format!("`{name}` has no shape");
@@ -128,14 +128,14 @@ impl Eval<'_> {
             }
             Some(given) => {
                 let values = written::array(self, &given, dtype, at)?;
-                let shape = shape.unwrap_or("...").to_string();
+                let shape = shape.unwrap_or("...".into());
                 // Whole numbers without a declared type are integers where they look up rows, and
                 // floats elsewhere.
                 let is_written = dtype.is_none() && !matches!(given, Value::Array(_));
                 let is_open = is_written || (dtype.is_none() && values.dtype() == Dtype::F32);
                 let whole = |number: &f64| number.fract() == 0.0 && number.abs() <= LARGEST_INDEX;
                 if is_open && values.to_f64s().iter().all(whole) {
-                    let made = self.ask(span, |graph| graph.data_with_axes(name, &shape, values.sizes()));
+                    let made = self.ask(span, |graph| graph.data_with_axes(name, shape, values.sizes()));
                     let tensor = self.at_values(made, values.sizes(), (span, at))?;
                     let initial = Initial::Values(values.convert(Dtype::I64));
                     self.plan.drawn.push(Drawn { tensor, name: name.to_string(), initial, span: at });
@@ -143,8 +143,8 @@ impl Eval<'_> {
                 }
                 let sizes = values.sizes().to_vec();
                 let made = self.ask(span, |graph| match is_written {
-                    true => graph.open_array(name, &shape, values),
-                    false => graph.array(name, &shape, values),
+                    true => graph.open_array(name, shape, values),
+                    false => graph.array(name, shape, values),
                 });
                 return self.at_values(made, &sizes, (span, at));
             }
@@ -282,7 +282,7 @@ impl Eval<'_> {
     pub(super) fn make_param(&mut self, made: &NewParam, name: String) -> Evaluated<Tensor> {
         let NewParam { declared, initial, span, .. } = made;
         let tensor = self.ask_quietly(*span, |graph| match (declared, initial) {
-            (Some(declared), _) => graph.param_shaped(&name, &declared.text),
+            (Some(declared), _) => graph.param_shaped(&name, &*declared.shape),
             (None, Some((Initial::Values(values), _))) => graph.param_with_axes(&name, values.sizes()),
             (None, _) => Ok(graph.param(&name)),
         })?;
@@ -297,7 +297,7 @@ impl Eval<'_> {
         }
         if self.frame.layer.is_some() {
             let made = MadeParam {
-                shape: declared.as_ref().map(|declared| declared.written.clone()),
+                shape: declared.as_ref().map(|declared| declared.shape.text().to_string()),
                 first: made.first.clone(),
                 call: self.calls.last().copied(),
             };
@@ -323,7 +323,7 @@ impl Eval<'_> {
         let Value::Tensor(tensor) = made else { return Ok(()) };
         let Some(MadeParam { shape, first, call }) = self.made_as.get(tensor).cloned() else { return Ok(()) };
         let now = match &param.shape {
-            Some(shape) => Some(declared::written_shape(self, shape)?.written),
+            Some(shape) => Some(declared::written_shape(self, shape)?.shape.text().to_string()),
             None => None,
         };
         let name = self.graph.quiet().name_of(*tensor).unwrap_or_default().to_string();
@@ -396,18 +396,12 @@ impl Eval<'_> {
         };
         let declared = declared::written_shape(self, shape)?;
         self.ask(span, |graph| graph.declare_computed(tensor, declared.computed(&declared.labels())))?;
-        if declared.written != declared.text {
-            self.graph.written_as(tensor, &declared.written);
-        }
         Ok(())
     }
 
     /// Relates names of a declared shape to the sizes that they stand for.
     fn relate(&mut self, tensor: Tensor, declared: Option<&Declared>, span: Span) -> Evaluated<()> {
         let Some(declared) = declared else { return Ok(()) };
-        if declared.written != declared.text {
-            self.graph.quiet_mut().written_as(tensor, &declared.written);
-        }
         for (label, size) in &declared.sizes {
             self.ask(span, |graph| {
                 let own = graph.captured(tensor, label)?;

@@ -64,7 +64,6 @@ mod load;
 pub(crate) mod loaded;
 pub(crate) mod looked;
 mod path;
-pub(crate) mod read_spec;
 pub(crate) mod replay;
 mod report;
 mod reporting;
@@ -148,7 +147,7 @@ pub(crate) struct Eval<'o> {
     /// The tensors that pipes of the program pass on.
     pub piped: Vec<Piped>,
     /// Specs by their text, and by the shape that they accumulate over.
-    read_specs: [FxHashMap<Box<str>, Rc<read_spec::ReadSpec>>; 2],
+    read_specs: [FxHashMap<Box<str>, Rc<broadloom_spec::WrittenSpec>>; 2],
     /// Sizes with a range that are set from outside.
     pub asked: Vec<(String, u64)>,
     /// The sizes of `options` that no `dim` has taken yet.

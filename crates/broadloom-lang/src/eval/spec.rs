@@ -4,15 +4,15 @@ use std::rc::Rc;
 
 use broadloom::{Accumulate, Captured, Combine, Multiples, Operation, Padding, SpecOptions, Tensor};
 use broadloom_diagnostics::{Diagnostic, Span};
-use broadloom_spec::{parse_over, parse_spec};
+use broadloom_spec::{Axis, AxisId, AxisKind, Mode, Shape, Spec, WrittenSpec, parse_spec, parse_thin_arrow};
 
 use super::act::Act;
-use super::read_spec::ReadSpec;
 use super::{Eval, Evaluated, Reported, act, dim, report, traps, unknown};
 use crate::codes;
 use crate::eval::given::{Call, Given};
 use crate::position::whole;
 use crate::syntax::ast::{Binary, Body, ExprId, ExprKind, Ident, StatementKind};
+use crate::syntax::braces::{TextPart, text_parts};
 use crate::value::Value;
 
 /// The greatest length of a text after others are filled into it.
@@ -47,7 +47,7 @@ impl Eval<'_> {
         &mut self,
         call: &Call,
         by: By,
-    ) -> Evaluated<(Rc<ReadSpec>, Vec<Tensor>)> {
+    ) -> Evaluated<(Rc<WrittenSpec>, Vec<Tensor>)> {
         let plain: Vec<&Given> = call.given.iter().filter(|given| given.name.is_none()).collect();
         let Some((first, rest)) = plain.split_first() else {
             let message = format!("`{}` needs a spec and tensors", call.name);
@@ -73,16 +73,19 @@ impl Eval<'_> {
         }
         let text = self.words(&first.value, first.span)?;
         let filled = self.filled(&text, first.span)?;
-        if let (By::Names, false, Some(tensor)) = (by, filled.contains("=>"), rest.first())
-            && let Some((shape, result)) = filled.split_once("->")
-            && let Value::Tensor(tensor) = tensor.value
-            && self.has_no_inputs(tensor)
+        let read = self.read_spec(&filled, by);
+        if by == By::Names
+            && read.as_ref().map_or(true, |read| has_inputs(read))
+            && let Some(Given { value: Value::Tensor(tensor), .. }) = rest.first()
+            && self.has_no_inputs(*tensor)
+            && let Some(meant) = parse_thin_arrow(&filled)
         {
             let message = "`->` comes between inputs and outputs, and the result of a spec follows `=>`";
-            let help = format!("write `{} => {}`", shape.trim(), with_rows(shape, result.trim()));
+            let operands = written_operands(&meant, &filled);
+            let help = format!("write `{operands} => {}`", result_with_rows(&meant, &filled));
             return self.wrong(codes::NOTATION, message, first.span, help);
         }
-        let read = match self.read_spec(&filled, by) {
+        let read = match read {
             Ok(read) => read,
             Err(mut error) => {
                 // In NumPy's notation all axes of an operand stand side by side.
@@ -100,10 +103,12 @@ impl Eval<'_> {
             let plural = if wanted == 1 { "" } else { "s" };
             let are = if found == 1 { "is" } else { "are" };
             let message = format!("the spec has {wanted} operand{plural}, and {found} {are} given");
-            let parts = filled.split("=>").next().unwrap_or_default().trim();
-            let help = match parts.split(';').nth(found) {
-                Some(missing) => format!("give a tensor for `{}`, too", missing.trim()),
-                None => format!("operands are separated by `;` in a spec, and there is only `{parts}`"),
+            let help = match parsed.operands.get(found) {
+                Some(missing) => format!("give a tensor for `{}`, too", missing.span.slice(&filled).trim()),
+                None => format!(
+                    "operands are separated by `;` in a spec, and there is only `{}`",
+                    written_operands(parsed, &filled)
+                ),
             };
             return self.wrong(codes::ARGUMENTS, message, call.span, help);
         }
@@ -114,15 +119,12 @@ impl Eval<'_> {
     }
 
     /// Reads a spec. Functions that are applied again have the same ones again, so each is parsed once.
-    pub(super) fn read_spec(&mut self, text: &str, by: By) -> Result<Rc<ReadSpec>, broadloom_spec::Error> {
+    pub(super) fn read_spec(&mut self, text: &str, by: By) -> Result<Rc<WrittenSpec>, broadloom_spec::Error> {
         let is_shape = by == By::Names && !text.contains("=>");
         if let Some(known) = self.read_specs[usize::from(is_shape)].get(text) {
             return Ok(known.clone());
         }
-        let read = Rc::new(match is_shape {
-            true => ReadSpec::Over(text.into(), parse_over(text)?),
-            false => ReadSpec::Written(text.into(), parse_spec(text)?),
-        });
+        let read = Rc::new(if is_shape { WrittenSpec::read_over(text)? } else { WrittenSpec::read(text)? });
         self.read_specs[usize::from(is_shape)].insert(text.into(), read.clone());
         Ok(read)
     }
@@ -196,19 +198,19 @@ impl Eval<'_> {
         show: impl Fn(&mut Self, &str, &Value) -> Evaluated<String>,
     ) -> Evaluated<String> {
         let mut filled = String::new();
-        let mut rest = text;
-        while let Some(open) = rest.find('{') {
-            let Some(length) = rest[open..].find('}') else {
-                let message = "a `{` in this text is not closed";
-                return self.wrong(
-                    codes::NOTATION,
-                    message,
-                    span,
-                    "`{name}` stands for the number of that name",
-                );
+        for part in text_parts(text) {
+            let inner = match part {
+                TextPart::Words(words) => {
+                    filled.push_str(words);
+                    continue;
+                }
+                TextPart::Filled(braces) => braces.inner.trim(),
+                TextPart::Unclosed(_) => {
+                    let message = "a `{` in this text is not closed";
+                    let help = "`{name}` stands for the number of that name";
+                    return self.wrong(codes::NOTATION, message, span, help);
+                }
             };
-            let inner = rest[open + 1..open + length].trim();
-            filled.push_str(&rest[..open]);
             let name = self.names.intern(inner);
             match self.find(name) {
                 Some(Value::Text(text)) => filled.push_str(&text),
@@ -220,9 +222,7 @@ impl Eval<'_> {
                     return self.wrong(codes::UNKNOWN, message, span, help);
                 }
             }
-            rest = &rest[open + length + 1..];
         }
-        filled.push_str(rest);
         if filled.len() > LONGEST_TEXT {
             let message = format!("this text has more than {LONGEST_TEXT} characters");
             return self.wrong(codes::RANGE, message, span, "");
@@ -232,30 +232,31 @@ impl Eval<'_> {
 
     /// A spec of single letters with the batch axes of its operands before `|`, if they have any.
     fn with_batches(&self, spec: &str, operands: &[&Given]) -> Option<String> {
-        let (left, result) = spec.split_once("=>")?;
-        let letters = |text: &str| text.chars().filter(|letter| *letter != ' ').collect::<Vec<char>>();
-        let parts: Vec<Vec<char>> = left.split(';').map(letters).collect();
-        let mut batch: Vec<char> = Vec::new();
+        let spec = parse_spec(spec).ok().filter(|spec| spec.mode == Mode::Single)?;
+        let result = plain_labels(spec.result()?)?;
+        let parts: Vec<Vec<AxisId>> = spec.operands.iter().map(plain_labels).collect::<Option<_>>()?;
+        let mut batch: Vec<AxisId> = Vec::new();
         for (part, given) in parts.iter().zip(operands) {
             let Value::Tensor(tensor) = given.value else { return None };
             let row = &self.graph.shape(tensor).rows[0];
             let count = (!row.open).then(|| row.lead.len() + row.trail.len())?;
             batch.extend(part.get(..count)?);
         }
-        let shape = |letters: &[char]| {
-            let list = |of: Vec<&char>| of.into_iter().map(char::to_string).collect::<Vec<_>>().join(" ");
-            let (before, after) = letters.iter().partition(|letter| batch.contains(letter));
+        let shape = |labels: &Vec<AxisId>| {
+            let list = |of: Vec<AxisId>| {
+                of.into_iter().map(|label| spec.names.axes.text(label)).collect::<Vec<_>>().join(" ")
+            };
+            let (before, after) = labels.iter().partition(|label| batch.contains(label));
             match (list(before), list(after)) {
                 (before, after) if before.is_empty() => after,
                 (before, after) => format!("{before} | {after}").trim_end().to_string(),
             }
         };
-        let plain = |part: &Vec<char>| part.iter().all(char::is_ascii_alphabetic);
-        if batch.is_empty() || parts.len() != operands.len() || !parts.iter().all(plain) {
+        if batch.is_empty() || parts.len() != operands.len() {
             return None;
         }
-        let parts: Vec<String> = parts.iter().map(|part| shape(part)).collect();
-        Some(format!("{} => {}", parts.join("; "), shape(&letters(result))))
+        let parts: Vec<String> = parts.iter().map(shape).collect();
+        Some(format!("{} => {}", parts.join("; "), shape(&result)))
     }
 
     /// Reports a spec that cannot be parsed: at the place
@@ -395,17 +396,51 @@ fn leaked(name: &str) -> &'static str {
     name
 }
 
-/// A result without `|`, with the rows that its labels have in the operand: `b` is a batch axis in `b | i`.
-fn with_rows(operand: &str, result: &str) -> String {
-    let batch = operand.split_once('|').map_or("", |(batch, _)| batch);
-    let labels = |text: &str| -> Vec<String> {
-        text.split([' ', ',']).filter(|label| !label.is_empty()).map(str::to_string).collect()
-    };
-    let known = labels(batch);
-    let (before, after): (Vec<String>, Vec<String>) =
-        labels(result).into_iter().partition(|label| known.contains(label));
-    match before.is_empty() || result.contains('|') {
-        true => result.to_string(),
-        false => format!("{} | {}", before.join(", "), after.join(", ")).trim_end().to_string(),
+/// The labels of a shape that has nothing else: output axes side by side.
+fn plain_labels(shape: &Shape<Axis>) -> Option<Vec<AxisId>> {
+    if shape.batch.is_some() || shape.input.is_some() || shape.output.opening.is_some() {
+        return None;
     }
+    let label = |axis: &Axis| match axis.kind {
+        AxisKind::Label(label) => Some(label),
+        _ => None,
+    };
+    shape.output.trail.iter().map(label).collect()
+}
+
+/// Returns true for the shape of an operand that has a row of inputs.
+fn has_inputs(read: &WrittenSpec) -> bool {
+    read.spec().keeps && read.spec().operands.iter().any(|operand| operand.input.is_some())
+}
+
+/// The operands of a spec as they are written in its text.
+fn written_operands<'t>(spec: &Spec, text: &'t str) -> &'t str {
+    let (first, last) = (spec.operands.first(), spec.operands.last());
+    let span = first.zip(last).map(|(first, last)| first.span.to(last.span));
+    span.map_or("", |span| span.slice(text)).trim()
+}
+
+/// The result of a spec, with the rows that its labels have in the operands if it is written without `|`: `b` is a batch axis in `b | i`.
+fn result_with_rows(spec: &Spec, text: &str) -> String {
+    let Some(result) = spec.result() else { return String::new() };
+    let written = result.span.slice(text).trim();
+    let rows = spec.operands.iter().filter_map(|operand| operand.batch.as_ref());
+    let batch: Vec<&AxisKind> = rows.flat_map(|row| row.axes()).map(|axis| &axis.kind).collect();
+    let is_batch = |axis: &Axis| matches!(axis.kind, AxisKind::Label(_)) && batch.contains(&&axis.kind);
+    if result.batch.is_some() || result.input.is_some() || !result.axes().any(is_batch) {
+        return written.to_string();
+    }
+    let row = &result.output;
+    if row.opening.is_none() && row.axes().all(is_batch) {
+        return format!("{written} |");
+    }
+    let axis = |axis: &Axis| (is_batch(axis), spec.show(axis).to_string());
+    let hole = row.hole().map(|hole| (false, spec.show(&hole).to_string()));
+    let items = row.lead().iter().map(axis).chain(hole).chain(row.trail.iter().map(axis));
+    let (before, after): (Vec<_>, Vec<_>) = items.partition(|(is_batch, _)| *is_batch);
+    let separator = if spec.mode == Mode::Single { " " } else { ", " };
+    let list = |items: Vec<(bool, String)>| {
+        items.into_iter().map(|(_, item)| item).collect::<Vec<_>>().join(separator)
+    };
+    format!("{} | {}", list(before), list(after))
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use broadloom::{Array, Dtype, Tensor};
 use broadloom_diagnostics::Span;
+use broadloom_spec::{ShapeBuilder, WrittenShape};
 
 use super::declared::Declared;
 use super::{Eval, Evaluated, Reported, call, dim, written};
@@ -231,13 +232,11 @@ pub(super) fn streamed(
     };
     let (part, size, named) = (of.arrays[array].clone(), of.size, of.named.clone());
     let row = part.sizes[1..].to_vec();
-    let texts: Vec<String> = row.iter().map(u64::to_string).collect();
-    let first = named.clone().unwrap_or_else(|| size.to_string());
-    let own = format!("{first} | {}", texts.join(", "));
-    let shape = declared.map_or(own.as_str(), |declared| declared.text.as_str()).to_string();
+    let own = shape_of_batch(named.as_deref(), size, &row);
+    let shape = declared.map_or(&own, |declared| &*declared.shape);
     let made = eval.ask(span, |graph| match &named {
-        Some(rows) => graph.data_in_batches(name, &shape, rows, &row),
-        None => graph.data_with_axes(name, &shape, &[&[size][..], &row].concat()),
+        Some(rows) => graph.data_in_batches(name, shape, rows, &row),
+        None => graph.data_with_axes(name, shape, &[&[size][..], &row].concat()),
     });
     let tensor = eval.at_values(made, &[&[size][..], &row].concat(), (span, at))?;
     if let Some(dtype) = dtype.or(part.dtype) {
@@ -245,6 +244,20 @@ pub(super) fn streamed(
     }
     eval.plan.streams[stream].data.push((tensor, array));
     Ok(tensor)
+}
+
+/// The shape of rows that come a number at a time, which may have a name.
+fn shape_of_batch(named: Option<&str>, size: u64, row: &[u64]) -> WrittenShape {
+    let mut shape = ShapeBuilder::new();
+    match named {
+        Some(name) => shape.name(name),
+        None => shape.size(size),
+    };
+    shape.bar();
+    for size in row {
+        shape.size(*size);
+    }
+    shape.finish()
 }
 
 /// An array of the program as a part of a stream.

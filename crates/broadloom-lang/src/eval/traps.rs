@@ -4,9 +4,10 @@ use std::rc::Rc;
 
 use broadloom::SizeSum;
 use broadloom_diagnostics::{Diagnostic, Span};
-use broadloom_spec::{AxisKind, ComponentKind, parse_shape};
+use broadloom_spec::{
+    AxisKind, ComponentKind, DeclAxis, Kind, RowVariable, ShapeBuilder, ShapeDecl, WrittenShape, WrittenSpec,
+};
 
-use super::read_spec::ReadSpec;
 use super::{Eval, Evaluated, dim};
 use crate::codes;
 use crate::program::Written;
@@ -16,15 +17,12 @@ use crate::value::Value;
 const NEAR: usize = 64;
 
 /// Remembers a spec that the program writes itself, unless it says something else than it seems to.
-pub(super) fn look_at_spec(eval: &mut Eval<'_>, read: &Rc<ReadSpec>, span: Span) -> Evaluated<()> {
+pub(super) fn look_at_spec(eval: &mut Eval<'_>, read: &Rc<WrittenSpec>, span: Span) -> Evaluated<()> {
     if eval.place(span) != span {
         return Ok(());
     }
     eval.note_spec(read, span);
-    let literal = match &**read {
-        ReadSpec::Written(text, _) => eval.sources.slice(span).trim_matches('"') == text,
-        ReadSpec::Over(..) => false,
-    };
+    let literal = !read.spec().keeps && eval.sources.slice(span).trim_matches('"') == read.text();
     // A function that is applied again has the same specs again.
     let is_known =
         |known: &Written| (known.span, known.literal) == (span, literal) && known.spec == *read.spec();
@@ -44,67 +42,105 @@ pub(super) fn look_at_spec(eval: &mut Eval<'_>, read: &Rc<ReadSpec>, span: Span)
     Ok(())
 }
 
-/// The shape of a range, which has one axis: see [`shape_text`].
-pub(crate) fn range_shape(
-    eval: &mut Eval<'_>,
-    text: &str,
-    span: Span,
-) -> Evaluated<(String, Vec<(String, SizeSum)>)> {
-    // A shape that cannot be parsed is reported where the graph reads it.
-    let Ok(decl) = parse_shape(text) else { return Ok((text.to_string(), Vec::new())) };
-    let axes = decl.shape.axes().count();
-    let open = decl.shape.rows().any(|(_, row)| row.hole().is_some());
-    if axes > 1 || open {
-        let message = match open {
-            true => "a range counts along one axis, and this shape may have any number of them".to_string(),
-            false => format!("a range counts along one axis, and this shape has {axes}"),
-        };
-        let help =
-            "add up a range for each axis: `4 * range(\"3 |\") + range(\"4\")` counts the cells of `3 | 4`";
-        return eval.wrong(codes::USE, message, span, help);
+/// The shape of a range, which has one axis: see [`shape_in_text`].
+pub(crate) fn range_shape(eval: &mut Eval<'_>, text: &str, span: Span) -> Evaluated<SizedShape> {
+    let written = WrittenShape::read(text);
+    if let Ok(decl) = written.decl() {
+        let axes = decl.shape.axes().count();
+        let open = decl.shape.rows().any(|(_, row)| row.hole().is_some());
+        if axes > 1 || open {
+            let message = match open {
+                true => {
+                    "a range counts along one axis, and this shape may have any number of them".to_string()
+                }
+                false => format!("a range counts along one axis, and this shape has {axes}"),
+            };
+            let help = "add up a range for each axis: `4 * range(\"3 |\") + range(\"4\")` counts the cells of `3 | 4`";
+            return eval.wrong(codes::USE, message, span, help);
+        }
     }
-    shape_text(eval, text, span)
+    sized_shape(eval, written, span)
 }
 
 /// A shape that is written as a text. As in every declared shape, a name of a number or of a
-/// named size is that size; sizes that the graph has no name for are returned beside the text.
-pub(crate) fn shape_text(
-    eval: &mut Eval<'_>,
-    text: &str,
-    span: Span,
-) -> Evaluated<(String, Vec<(String, SizeSum)>)> {
-    let (mut filled, mut sizes) = (text.to_string(), Vec::new());
-    let Ok(decl) = parse_shape(text) else { return Ok((filled, sizes)) };
-    let mut axes: Vec<_> = decl.shape.axes().filter(|axis| axis.size.is_none()).copied().collect();
-    // From the back, so that replacements do not move the earlier places.
-    axes.sort_by_key(|axis| std::cmp::Reverse(axis.span.start));
-    for axis in axes {
-        let Some(name) = axis.name else { continue };
-        let name = eval.names.intern(decl.names.axes.text(name));
-        let label = match eval.find(name) {
-            Some(value @ (Value::Number(_) | Value::Mistake)) => {
-                dim::size_of(eval, &value, span)?.to_string()
-            }
-            Some(Value::Text(_)) => {
-                let name = eval.names.text(name).to_string();
-                let message = format!("`{name}` is a text here, and a size is a number");
-                let help = format!("give `{name}` a number, such as 5, or the name of a `dim`");
-                return eval.wrong(codes::KIND, message, span, help);
-            }
-            Some(Value::Size(size)) => match (dim::dim_name(eval, &size), size.sum()) {
-                (Some(dim), _) => dim,
-                (None, Some(sum)) => {
-                    let label = dim::free_label(eval, name);
-                    sizes.push((label.clone(), sum.clone()));
-                    label
-                }
-                (None, None) => dim::size_of(eval, &Value::Size(size), span)?.to_string(),
-            },
-            _ => dim::free_label(eval, name),
-        };
-        filled.replace_range(axis.span.start as usize..axis.span.end as usize, &label);
+/// named size is that size; sizes that the graph has no name for are returned beside the shape.
+pub(crate) fn shape_in_text(eval: &mut Eval<'_>, text: &str, span: Span) -> Evaluated<SizedShape> {
+    sized_shape(eval, WrittenShape::read(text), span)
+}
+
+/// A shape, and the sizes that some of its names are equal to.
+pub(crate) type SizedShape = (Rc<WrittenShape>, Vec<(String, SizeSum)>);
+
+fn sized_shape(eval: &mut Eval<'_>, written: WrittenShape, span: Span) -> Evaluated<SizedShape> {
+    // A shape that cannot be read is reported where the graph takes it.
+    let Ok(decl) = written.decl().cloned() else { return Ok((Rc::new(written), Vec::new())) };
+    let (mut shape, mut sizes) = (ShapeBuilder::new(), Vec::new());
+    for (kind, row) in decl.shape.rows() {
+        for axis in row.lead() {
+            sized_axis(eval, &decl, axis, (&mut shape, &mut sizes), span)?;
+        }
+        match row.hole().map(|hole| hole.variable) {
+            Some(RowVariable::Ellipsis) => drop(shape.rest()),
+            Some(RowVariable::Named(name)) => drop(shape.row(decl.names.rows.text(name))),
+            None => {}
+        }
+        for axis in &row.trail {
+            sized_axis(eval, &decl, axis, (&mut shape, &mut sizes), span)?;
+        }
+        match kind {
+            Kind::Batch => drop(shape.bar()),
+            Kind::Input => drop(shape.arrow()),
+            Kind::Output => {}
+        }
     }
-    Ok((filled, sizes))
+    Ok((Rc::new(shape.finish()), sizes))
+}
+
+/// Adds an axis of a shape that is written as a text, with the size that its name stands for.
+fn sized_axis(
+    eval: &mut Eval<'_>,
+    decl: &ShapeDecl,
+    axis: &DeclAxis,
+    (shape, sizes): (&mut ShapeBuilder, &mut Vec<(String, SizeSum)>),
+    span: Span,
+) -> Evaluated<()> {
+    let own = axis.name.map(|name| decl.names.axes.text(name));
+    let name = match (own, axis.size) {
+        (Some(own), None) => eval.names.intern(own),
+        (own, size) => {
+            match (own, size.map(|size| size.size.get())) {
+                (Some(name), Some(size)) => shape.named_size(name, size),
+                (None, Some(size)) => shape.size(size),
+                (_, None) => shape.any(),
+            };
+            if let Some(basis) = size.and_then(|size| size.basis) {
+                shape.basis(decl.names.bases.text(basis));
+            }
+            return Ok(());
+        }
+    };
+    match eval.find(name) {
+        Some(value @ (Value::Number(_) | Value::Mistake)) => {
+            shape.size(dim::size_of(eval, &value, span)?);
+        }
+        Some(Value::Text(_)) => {
+            let name = eval.names.text(name).to_string();
+            let message = format!("`{name}` is a text here, and a size is a number");
+            let help = format!("give `{name}` a number, such as 5, or the name of a `dim`");
+            return eval.wrong(codes::KIND, message, span, help);
+        }
+        Some(Value::Size(size)) => match (dim::dim_name(eval, &size), size.sum()) {
+            (Some(dim), _) => drop(shape.name(&dim)),
+            (None, Some(sum)) => {
+                let label = dim::free_label(eval, name);
+                shape.name(&label);
+                sizes.push((label, sum.clone()));
+            }
+            (None, None) => drop(shape.size(dim::size_of(eval, &Value::Size(size), span)?)),
+        },
+        _ => drop(shape.name(&dim::free_label(eval, name))),
+    }
+    Ok(())
 }
 
 /// A number that is the size of a part of an operand, and stands alone in a result: `a^1 => a; 1`.

@@ -16,6 +16,7 @@ use crate::syntax::ast::{
     Axis, AxisKind, Body, ExprId, ExprKind, File, Ident, LeafKind, Name, Names, Shape, Statement,
     StatementKind, Target,
 };
+use crate::syntax::braces::{Braces, TextPart, text_parts};
 
 /// Names that the program itself defines and does not use.
 pub(super) fn unused(program: &Program) -> Vec<Diagnostic> {
@@ -280,8 +281,11 @@ impl Reader<'_> {
 
     /// Marks the names in the braces of a text as read; printed texts have expressions there.
     fn text(&mut self, text: &str) {
-        for part in text.split('{').skip(1) {
-            let inner = part.split('}').next().unwrap_or_default();
+        for part in text_parts(text) {
+            let (TextPart::Filled(Braces { inner, .. }) | TextPart::Unclosed(Braces { inner, .. })) = part
+            else {
+                continue;
+            };
             for word in inner.split(|letter: char| !letter.is_alphanumeric() && letter != '_') {
                 if let Some(name) = self.names.find(word) {
                     self.read(name);

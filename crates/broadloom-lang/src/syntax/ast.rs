@@ -11,6 +11,7 @@
 //! Shape      batch | input -> output
 //! ```
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use broadloom_diagnostics::Span;
@@ -72,12 +73,28 @@ pub struct File {
     pub(crate) exprs: Vec<Expr>,
     /// Its parameters and their spans, in the order of their starts.
     pub(crate) params: Vec<(Span, Ident)>,
-    /// The expressions in the braces of printed texts, by the text, in order: nothing for what is none.
-    pub(crate) filled: Vec<(ExprId, Vec<Option<ExprId>>)>,
+    /// What is filled into printed texts, by the text, in order.
+    pub(crate) filled: Vec<(ExprId, Vec<FilledIn>)>,
     /// The spans of its comments, in order, each from `#` on.
     pub comments: Vec<Span>,
     /// Names that mistaken lines would have defined: their uses are not reported.
     pub(crate) mistaken: Vec<Name>,
+}
+
+/// Braces in a printed text.
+#[derive(Clone, Debug)]
+pub(crate) struct FilledIn {
+    /// The place of what stands in them, in bytes from the start of the text.
+    pub within: Range<usize>,
+    /// The expression in them; nothing if it is none.
+    pub value: Option<ExprId>,
+}
+
+impl FilledIn {
+    /// The place of both braces and what stands in them.
+    pub fn whole(&self) -> Range<usize> {
+        self.within.start - 1..self.within.end + 1
+    }
 }
 
 impl File {
@@ -93,8 +110,8 @@ impl File {
         from_there.filter(move |(place, _)| place.end <= span.end).map(|(_, name)| *name)
     }
 
-    /// The expressions in the braces of a printed text, in order: nothing for what is none.
-    pub(crate) fn filled_in(&self, text: ExprId) -> Option<&[Option<ExprId>]> {
+    /// What is filled into a printed text, in order.
+    pub(crate) fn filled_in(&self, text: ExprId) -> Option<&[FilledIn]> {
         let found = self.filled.binary_search_by_key(&text.0, |(text, _)| text.0).ok()?;
         Some(&self.filled[found].1)
     }

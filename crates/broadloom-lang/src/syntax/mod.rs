@@ -1,6 +1,7 @@
 //! From text to a syntax tree, and back.
 
 pub mod ast;
+pub mod braces;
 mod format;
 pub mod lexer;
 mod parser;

@@ -42,16 +42,45 @@ pub fn parse_spec(text: &str) -> Result<Spec, Error> {
     let tokens = lex(text, mode == Mode::Multi);
     slips::check_tokens(text, &tokens, Subject::Spec)?;
     arrows::check_arrows(text, &tokens)?;
-    let mut parser = Parser::new(text, &tokens, Subject::Spec, mode);
+    let spec = sides(Parser::new(text, &tokens, Subject::Spec, mode))?;
+    words::check_words(text, &spec)?;
+    Ok(spec)
+}
+
+/// Reads a text in which a single `->` stands where `=>` belongs, as the spec that was meant. `None` if it is another text.
+///
+/// ```
+/// use broadloom_spec::parse_thin_arrow;
+/// let meant = parse_thin_arrow("b | i -> b").unwrap();
+/// assert_eq!(meant.to_string(), "b|i => b");
+/// assert_eq!(parse_thin_arrow("b | i => b"), None);
+/// assert_eq!(parse_thin_arrow("i -> j -> k"), None);
+/// ```
+pub fn parse_thin_arrow(text: &str) -> Option<Spec> {
+    check_length(text).ok()?;
+    let mode = Mode::of(text);
+    let mut tokens = lex(text, mode == Mode::Multi);
+    let is_arrow = |token: &&mut Token| matches!(token.kind, TokenKind::ThinArrow | TokenKind::FatArrow);
+    let mut arrows = tokens.iter_mut().filter(is_arrow);
+    match (arrows.next(), arrows.next()) {
+        (Some(arrow), None) if arrow.kind == TokenKind::ThinArrow => arrow.kind = TokenKind::FatArrow,
+        _ => return None,
+    }
+    slips::check_tokens(text, &tokens, Subject::Spec).ok()?;
+    sides(Parser::new(text, &tokens, Subject::Spec, mode)).ok()
+}
+
+/// Reads both sides of a spec, with one `=>` between them.
+fn sides(mut parser: Parser<'_>) -> Result<Spec, Error> {
     let operands = parser.side()?;
     parser.bump();
     let results = parser.side()?;
-    if parser.kind() != TokenKind::End {
-        return Err(parser.unexpected());
+    match parser.kind() {
+        TokenKind::End => {
+            Ok(Spec { mode: parser.mode, names: parser.names, operands, results, keeps: false })
+        }
+        _ => Err(parser.unexpected()),
     }
-    let spec = Spec { mode, names: parser.names, operands, results, keeps: false };
-    words::check_words(text, &spec)?;
-    Ok(spec)
 }
 
 /// The number of results that the text of a spec mentions, even if it is not well written: the shapes after
@@ -83,7 +112,7 @@ pub fn parse_over(text: &str) -> Result<Spec, Error> {
     let mut parser = Parser::new(text, &tokens, Subject::Spec, mode);
     let operand = parser.shape(Parser::axis)?;
     match parser.kind() {
-        TokenKind::End => Ok(Spec::over(mode, parser.names, operand).without_spans()),
+        TokenKind::End => Ok(Spec::over(mode, parser.names, operand)),
         _ => Err(parser.unexpected()),
     }
 }

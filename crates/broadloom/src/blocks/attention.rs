@@ -1,8 +1,9 @@
 //! Attention with several heads.
 
 use broadloom_graph::Error;
+use broadloom_spec::ShapeBuilder;
 
-use super::{Rotary, axis, softmax};
+use super::{Rotary, softmax};
 use crate::{Builder, Expr, Graph, Tensor};
 
 /// The value of a score that is not to count: its exponential is 0.
@@ -99,13 +100,14 @@ pub fn multi_head_attention<'b>(
 ) -> Attention<'b> {
     let _scope = b.open(name);
     let sizes = sizes.into();
-    let heads = format!("{}, {}", sizes.heads, axis(sizes.head_size, "d"));
-    let inwards = format!("... -> {heads}");
+    let (heads, head_size) = (sizes.heads, sizes.head_size);
+    let inwards = ShapeBuilder::new().rest().arrow().size(heads).size_or_name(head_size, "d").finish();
+    let outwards = ShapeBuilder::new().size(heads).size_or_name(head_size, "d").arrow().rest().finish();
     Attention {
         query: b.param_shaped("query", &inwards),
         key: b.param_shaped("key", &inwards),
         value: b.param_shaped("value", &inwards),
-        out: b.param_shaped("out", &format!("{heads} -> ...")),
+        out: b.param_shaped("out", &outwards),
         rotary: None,
         sizes,
     }

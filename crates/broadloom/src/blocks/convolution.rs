@@ -2,8 +2,8 @@
 //!
 //! They are correlations, as is usual in deep learning: the kernel is not flipped.
 
-use super::axis;
 use crate::{Builder, Expr, Padding, SpecOptions};
+use broadloom_spec::ShapeBuilder;
 
 /// The positions of the taps of a convolution or a pool: output position `o` and tap `k` meet at
 /// `stride·o + dilation·k − left`.
@@ -120,9 +120,12 @@ pub fn conv2d<'b>(
     window: Window,
 ) -> Conv2d<'b> {
     let _scope = b.open(name);
-    let ([height, width], channels) = (window.taps, axis(channels.into(), "c"));
-    let kernel = b.param_shaped("kernel", &format!("{height}, {width}, ... -> {channels}"));
-    Conv2d { kernel, bias: b.param_shaped("bias", &channels), window }
+    let ([height, width], channels) = (window.taps, channels.into());
+    let shape =
+        ShapeBuilder::new().size(height).size(width).rest().arrow().size_or_name(channels, "c").finish();
+    let kernel = b.param_shaped("kernel", &shape);
+    let bias = b.param_shaped("bias", &ShapeBuilder::new().size_or_name(channels, "c").finish());
+    Conv2d { kernel, bias, window }
 }
 
 impl<'b> Conv2d<'b> {
@@ -168,7 +171,8 @@ pub struct DepthwiseConv2d<'b> {
 pub fn depthwise_conv2d<'b>(b: &'b Builder, name: &str, window: Window) -> DepthwiseConv2d<'b> {
     let _scope = b.open(name);
     let [height, width] = window.taps;
-    DepthwiseConv2d { kernel: b.param_shaped("kernel", &format!("{height}, {width} -> ...")), window }
+    let shape = ShapeBuilder::new().size(height).size(width).arrow().rest().finish();
+    DepthwiseConv2d { kernel: b.param_shaped("kernel", &shape), window }
 }
 
 impl<'b> DepthwiseConv2d<'b> {

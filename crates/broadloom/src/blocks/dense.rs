@@ -1,7 +1,8 @@
 //! Dense layers: linear maps, perceptrons, embeddings.
 
-use super::{Activation, axis};
+use super::Activation;
 use crate::{Builder, Expr, Initial};
+use broadloom_spec::{ShapeBuilder, WrittenShape};
 
 /// A linear map with a bias, made by [`linear`].
 #[derive(Clone, Copy, Debug)]
@@ -31,9 +32,10 @@ pub struct Linear<'b> {
 #[track_caller]
 pub fn linear<'b>(b: &'b Builder, name: &str, size: impl Into<Option<u64>>) -> Linear<'b> {
     let _scope = b.open(name);
-    let size = axis(size.into(), "...");
-    let weight = b.param_shaped("weight", &format!("... -> {size}"));
-    Linear { weight, bias: Some(b.param_shaped("bias", &size)) }
+    let size = size.into();
+    let weight = b.param_shaped("weight", &map_to(size));
+    let bias = b.param_shaped("bias", &ShapeBuilder::new().size_or_rest(size).finish());
+    Linear { weight, bias: Some(bias) }
 }
 
 /// A linear map without a bias: `y = W·x`.
@@ -48,8 +50,12 @@ pub fn linear<'b>(b: &'b Builder, name: &str, size: impl Into<Option<u64>>) -> L
 #[track_caller]
 pub fn linear_without_bias<'b>(b: &'b Builder, name: &str, size: impl Into<Option<u64>>) -> Linear<'b> {
     let _scope = b.open(name);
-    let size = axis(size.into(), "...");
-    Linear { weight: b.param_shaped("weight", &format!("... -> {size}")), bias: None }
+    Linear { weight: b.param_shaped("weight", &map_to(size.into())), bias: None }
+}
+
+/// The shape of a map from any inputs.
+fn map_to(size: Option<u64>) -> WrittenShape {
+    ShapeBuilder::new().rest().arrow().size_or_rest(size).finish()
 }
 
 impl<'b> Linear<'b> {
@@ -153,7 +159,8 @@ pub fn embedding<'b>(
     width: impl Into<Option<u64>>,
 ) -> Embedding<'b> {
     let _scope = b.open(name);
-    let table = b.param_shaped("table", &format!("{vocabulary} -> {}", axis(width.into(), "...")));
+    let shape = ShapeBuilder::new().size(vocabulary).arrow().size_or_rest(width.into()).finish();
+    let table = b.param_shaped("table", &shape);
     Embedding { table: table.initial(Initial::Normal { mean: 0.0, deviation: 1.0 }) }
 }
 

@@ -87,8 +87,3 @@ fn mistake<'b>(b: &'b Builder, name: &str, message: &str) -> Expr<'b> {
     let about = format!("the layer `{}`", b.scoped(name));
     b.with(|_| Err(Error::new(ErrorKind::Use, message).about(&about)))
 }
-
-/// An axis of a declared shape: its size, or a name to be inferred.
-fn axis(size: Option<u64>, otherwise: &str) -> String {
-    size.map_or_else(|| otherwise.to_string(), |size| size.to_string())
-}

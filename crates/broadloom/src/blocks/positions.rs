@@ -1,7 +1,7 @@
 //! Positions in a sequence: sinusoidal, rotary and learned.
 
-use super::axis;
 use crate::{Builder, Combine, Expr, Initial, SpecOptions};
+use broadloom_spec::ShapeBuilder;
 
 /// Waves of many lengths (Vaswani et al., *Attention Is All You Need*), to be added to a sequence `... s | d`.
 ///
@@ -113,7 +113,8 @@ pub fn learned_positions<'b>(
 ) -> LearnedPositions<'b> {
     let _scope = b.open(name);
     let length = length.into();
-    let table = b.param_shaped("table", &format!("{} | ...", axis(length, "s")));
+    let shape = ShapeBuilder::new().size_or_name(length, "s").bar().rest().finish();
+    let table = b.param_shaped("table", &shape);
     let table = table.initial(Initial::Normal { mean: 0.0, deviation: 0.02 });
     LearnedPositions { table, longer: length.is_some() }
 }

@@ -425,8 +425,13 @@ fn as_function_here(eval: &Eval<'_>, call: &MethodCall<'_>) -> Option<CallAdvice
 
 /// The number in brackets behind a field, as in `x.shape[0]`.
 fn index_behind(eval: &Eval<'_>, field: Span) -> Option<i64> {
-    let rest = eval.sources.get(field.source).text().get(field.end as usize..)?;
-    rest.strip_prefix('[')?.split_once(']')?.0.trim().parse().ok()
+    let file = &eval.frame.file;
+    let is_it = |of: ExprId| matches!(file.expr(of).kind, ExprKind::Field(_, own) if own.span == field);
+    let index = file.exprs.iter().find_map(|expr| match expr.kind {
+        ExprKind::Index(of, index) if is_it(of) => Some(index),
+        _ => None,
+    })?;
+    eval.literal_number(index).and_then(crate::position::whole)
 }
 
 /// Reports a method that layers of other libraries have.

@@ -114,7 +114,7 @@ pub(in crate::eval) fn computed_target<T>(
     let is_own = eval.graph.name_of(tensor) == Some(name.as_str());
     let file = eval.frame.file.clone();
     let around = loop_around(&file.statements, at);
-    let help = match name.split_once('[') {
+    let help = match file.expr(target).kind {
         _ if is_own
             && sign == "+"
             && let Some((each, list, _)) = around =>
@@ -130,11 +130,13 @@ pub(in crate::eval) fn computed_target<T>(
         _ if is_own => {
             format!("write `state {name} : …` in place of its `let`, or `let` and another name here")
         }
-        Some((whole, index)) => format!(
-            "all of a state is assigned: `{whole} = where(range(\"i |\") == {}, 1, {whole})` changes one row",
-            index.trim_end_matches(']')
-        ),
-        None => "declare a `state`, or write `{name} = …` for a new tensor".to_string(),
+        ExprKind::Index(whole, index) => {
+            let [whole, index] = [whole, index].map(|part| eval.quote(eval.span_of(part)));
+            format!(
+                "all of a state is assigned: `{whole} = where(range(\"i |\") == {index}, 1, {whole})` changes one row"
+            )
+        }
+        _ => "declare a `state`, or write `{name} = …` for a new tensor".to_string(),
     };
     let message = "only states, parameters and data can be assigned to, not what is computed";
     let mut diagnostic = Diagnostic::error(codes::KIND, message, place, "").with_fact(Fact::Impossible);

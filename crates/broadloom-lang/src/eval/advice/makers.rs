@@ -1,12 +1,14 @@
 //! Finds the places where layers were given their configuration: the lines to change if what they make does
 //! not fit.
 
+use std::sync::Arc;
+
 use broadloom::Error;
 use broadloom_diagnostics::{Diagnostic, Label, Role, Span};
 
 use crate::eval::Eval;
 use crate::eval::applied::Applied;
-use crate::syntax::ast::Name;
+use crate::syntax::ast::{ExprKind, File, Name};
 use crate::value::Value;
 
 /// Shows ends inside of layers where these were configured. What stands at the application of a layer of the library
@@ -38,13 +40,30 @@ pub(in crate::eval) fn with_makers(eval: &Eval<'_>, mut diagnostic: Diagnostic, 
 pub(in crate::eval) fn giver(eval: &Eval<'_>, at: u32, number: u64) -> Option<(Span, String)> {
     let (made, applied) = maker(eval, at)?;
     let given = given_number(eval, applied, number).filter(|_| !applied.is_of_library());
-    let mut words = eval.sources.slice(made).split(|letter: char| !letter.is_alphanumeric());
-    let is_written = words.any(|word| word == number.to_string());
+    let is_it = |kind: &ExprKind| matches!(kind, ExprKind::Number(own) if *own == number as f64);
+    let is_written = file_with(eval, made, applied)
+        .is_some_and(|file| file.exprs.iter().any(|expr| made.contains(expr.span) && is_it(&expr.kind)));
     let further = || giver(eval, applied.outer?, number);
     match given.map(|given| (made, given)) {
         Some(given) if is_written => Some(given),
         given => further().or(given),
     }
+}
+
+/// The file of a place that configured the layer of an application: the program, or that of a function around.
+fn file_with(eval: &Eval<'_>, place: Span, applied: &Applied) -> Option<Arc<File>> {
+    if place.source == eval.main() {
+        return Some(eval.own_file.clone());
+    }
+    let mut outer = applied.outer;
+    while let Some(around) = outer.and_then(|at| eval.applied.get(at as usize)) {
+        let function = &around.layer.function;
+        if function.span.source == place.source {
+            return Some(function.file.clone());
+        }
+        outer = around.outer;
+    }
+    None
 }
 
 /// Shows the application that gives a number as an argument, among those that are being evaluated.

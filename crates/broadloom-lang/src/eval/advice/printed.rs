@@ -4,7 +4,7 @@ use broadloom_diagnostics::{Diagnostic, Span};
 
 use crate::codes;
 use crate::eval::{Eval, Evaluated};
-use crate::syntax::ast::{ExprId, ExprKind};
+use crate::syntax::ast::{ExprId, ExprKind, FilledIn};
 
 /// Reports texts with braces around what is no expression, such as `{loss:.3f}`.
 pub(in crate::eval) fn formats_in_texts(
@@ -19,7 +19,7 @@ pub(in crate::eval) fn formats_in_texts(
     for part in parts {
         let at = eval.span_of(*part);
         match (&file.expr(*part).kind, file.filled_in(*part)) {
-            (ExprKind::Text(text), Some(inside)) if inside.contains(&None) => {
+            (ExprKind::Text(text), Some(inside)) if inside.iter().any(|each| each.value.is_none()) => {
                 let (plain, wrong) = without_forms(text, inside);
                 written.push(format!("\"{plain}\""));
                 first = first.or(Some((wrong, at)));
@@ -48,17 +48,17 @@ pub(in crate::eval) fn formats_in_texts(
 }
 
 /// A text without what other languages write behind expressions, and the first braces that have it.
-fn without_forms(text: &str, inside: &[Option<ExprId>]) -> (String, String) {
-    let (mut plain, mut rest, mut first) = (String::new(), text, None);
-    for value in inside {
-        let Some((before, behind)) = rest.split_once('{') else { break };
-        let Some((inner, after)) = behind.split_once('}') else { break };
+fn without_forms(text: &str, inside: &[FilledIn]) -> (String, String) {
+    let (mut plain, mut from, mut first) = (String::new(), 0, None);
+    for FilledIn { within, value } in inside {
+        let inner = &text[within.clone()];
         let shown = if value.is_none() { without_form(inner) } else { inner };
-        plain.push_str(&format!("{before}{{{shown}}}"));
+        plain.push_str(&text[from..within.start]);
+        plain.push_str(shown);
         first = first.or(value.is_none().then(|| inner.to_string()));
-        rest = after;
+        from = within.end;
     }
-    plain.push_str(rest);
+    plain.push_str(&text[from..]);
     (plain, first.unwrap_or_default())
 }
 

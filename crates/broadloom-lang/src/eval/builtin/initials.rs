@@ -77,10 +77,10 @@ pub(super) fn noise(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
     if let Some(Given { value, span, .. }) = shape {
         let text = eval.words(value, *span)?;
         let text = eval.filled(&text, *span)?;
-        let (text, sizes) = traps::shape_text(eval, &text, *span)?;
+        let (shape, sizes) = traps::shape_in_text(eval, &text, *span)?;
         let sizes: Vec<_> = sizes.iter().map(|(label, size)| (label.as_str(), size)).collect();
         eval.ask(*span, |graph| {
-            graph.declare_computed(drawn, ComputedShape { shape: &text, written: &text, sizes: &sizes })
+            graph.declare_computed(drawn, ComputedShape { shape: (&*shape).into(), sizes: &sizes })
         })?;
     }
     let made = eval.ask(call.span, |graph| {

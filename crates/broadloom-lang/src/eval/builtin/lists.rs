@@ -14,7 +14,7 @@ const LONGEST: i64 = 100_000;
 
 /// `append(list, item)`: the items of a list, and another one behind them.
 pub(super) fn append(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
-    let [list, item] = exactly(eval, call, "append(list, item)")?;
+    let [list, item] = exactly(eval, call, ["list", "item"])?;
     let mut items = items(eval, &list.value, list.span, call.name)?;
     items.push(item.value.clone());
     Ok(Value::List(items.into()))
@@ -22,7 +22,7 @@ pub(super) fn append(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
 
 /// `sum_of(list)`: the sum of the items of a list, number by number or element by element; 0 if there are none.
 pub(super) fn sum_of(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
-    let [list] = exactly(eval, call, "sum_of(list)")?;
+    let [list] = exactly(eval, call, ["list"])?;
     let mut items = items(eval, &list.value, list.span, call.name)?.into_iter();
     let Some(mut sum) = items.next() else { return Ok(Value::Number(0.0)) };
     if let Value::Layer(_) | Value::Function(_) | Value::Builtin(_) | Value::Text(_) = sum {

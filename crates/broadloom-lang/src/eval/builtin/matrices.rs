@@ -14,7 +14,7 @@ pub(super) fn beside(
     call: &Call,
     function: fn(&mut Graph, Tensor, Tensor) -> Result<Tensor, Error>,
 ) -> Evaluated<Value> {
-    let [a, b] = builtin::exactly(eval, call, &format!("{}(a, b)", call.name))?;
+    let [a, b] = builtin::exactly(eval, call, ["a", "b"])?;
     let (a, b) = (matrix(eval, call, a)?, eval.tensor(&b.value, b.span)?);
     let made = eval.ask(call.span, |graph| function(graph, a, b))?;
     eval.show_as_written(made, call.span, &format!("{}(…)", call.name));
@@ -27,7 +27,7 @@ pub(super) fn one(
     call: &Call,
     function: fn(&mut Graph, Tensor) -> Result<Tensor, Error>,
 ) -> Evaluated<Value> {
-    let [a] = builtin::exactly(eval, call, &format!("{}(a)", call.name))?;
+    let [a] = builtin::exactly(eval, call, ["a"])?;
     let a = matrix(eval, call, a)?;
     let made = eval.ask(call.span, |graph| function(graph, a))?;
     eval.show_as_written(made, call.span, &format!("{}(…)", call.name));
@@ -40,7 +40,7 @@ pub(super) fn several<const N: usize>(
     call: &Call,
     function: fn(&mut Graph, Tensor) -> Result<[Tensor; N], Error>,
 ) -> Evaluated<Value> {
-    let [a] = builtin::exactly(eval, call, &format!("{}(a)", call.name))?;
+    let [a] = builtin::exactly(eval, call, ["a"])?;
     let a = matrix(eval, call, a)?;
     let made = eval.ask(call.span, |graph| function(graph, a))?;
     Ok(Value::List(made.map(Value::Tensor).to_vec().into()))

@@ -10,13 +10,13 @@ use crate::eval::{Eval, Evaluated, Reported, builtin, call, elements, traps};
 use crate::value::Value;
 
 pub(super) fn transpose(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
-    let [x] = builtin::exactly(eval, call, "transpose(w)")?;
+    let [x] = builtin::exactly(eval, call, ["w"])?;
     let x = eval.tensor(&x.value, x.span)?;
     Ok(Value::Tensor(eval.ask(call.span, |graph| graph.transpose(x))?))
 }
 
 pub(super) fn gather(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
-    let [table, ids] = builtin::exactly(eval, call, "gather(table, ids)")?;
+    let [table, ids] = builtin::exactly(eval, call, ["table", "ids"])?;
     let inputs = |given: &Given| match given.value {
         Value::Tensor(tensor) => {
             let [_, input, _] = eval.graph.shape(tensor).rows;
@@ -326,16 +326,16 @@ pub(super) fn reshape(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
         Some(shape) => {
             let text = eval.words(&shape.value, shape.span)?;
             let text = eval.filled(&text, shape.span)?;
-            Some(traps::shape_text(eval, &text, shape.span)?)
+            Some(traps::shape_in_text(eval, &text, shape.span)?)
         }
         None => None,
     };
     let made = eval.ask(call.span, |graph| graph.reshape(tensor))?;
     eval.show_as_written(made, call.span, "reshape(…)");
-    if let Some((text, sizes)) = wanted {
+    if let Some((shape, sizes)) = wanted {
         let sizes: Vec<_> = sizes.iter().map(|(label, size)| (label.as_str(), size)).collect();
         eval.ask(call.span, |graph| {
-            graph.declare_computed(made, ComputedShape { shape: &text, written: &text, sizes: &sizes })
+            graph.declare_computed(made, ComputedShape { shape: (&*shape).into(), sizes: &sizes })
         })?;
     }
     Ok(Value::Tensor(made))

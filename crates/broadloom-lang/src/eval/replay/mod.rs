@@ -30,12 +30,12 @@ use std::sync::Arc;
 
 use broadloom::{StatedNames, Tensor};
 use broadloom_diagnostics::Span;
+use broadloom_spec::{WrittenShape, WrittenSpec};
 use rustc_hash::FxHashMap;
 
 use super::Eval;
 use super::act::Act;
 use super::leaf::NewParam;
-use super::read_spec::ReadSpec;
 use crate::syntax::ast::{Binary, Def, ExprId, Ident, Name};
 use crate::value::{Function, Layer, Scope, Value, is_same};
 pub(super) use inner::{note_definition, with_names_around};
@@ -170,8 +170,7 @@ pub(super) enum Effect {
     /// A signature states the shape of a tensor.
     State {
         tensor: Ref,
-        shape: Box<str>,
-        written: Box<str>,
+        shape: Rc<WrittenShape>,
         sizes: Vec<(Box<str>, Ref)>,
         span: Span,
     },
@@ -199,7 +198,7 @@ pub(super) enum Effect {
         spans: (Span, Span),
     },
     Range {
-        shape: Box<str>,
+        shape: Rc<WrittenShape>,
         span: Span,
         result: Pattern,
     },
@@ -210,7 +209,7 @@ pub(super) enum Effect {
     },
     /// A tensor between two functions of a list is not called after the application.
     Inner(Ref),
-    Spec(Rc<ReadSpec>, Span),
+    Spec(Rc<WrittenSpec>, Span),
     /// A stage of a pipe has made the second tensor of the first.
     Stage([Ref; 2], Span),
     Apply(Box<RecordedApplication>),

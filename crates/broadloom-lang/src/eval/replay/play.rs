@@ -84,7 +84,7 @@ fn play(eval: &mut Eval<'_>, effect: &Effect, slots: &mut Vec<Value>, stated: &m
         | Effect::Set { .. } => play_size(eval, effect, slots),
         Effect::Range { shape, span, result } => {
             let (name, before) = (eval.fresh_name("range"), eval.graph.quiet().len());
-            let made = eval.ask_quietly(*span, |graph| graph.range(&name, shape)).ok()?;
+            let made = eval.ask_quietly(*span, |graph| graph.range(&name, &**shape)).ok()?;
             result.fits(&Value::Tensor(made), before, slots).then_some(())
         }
         Effect::Shown { tensor, span, short } => {
@@ -147,7 +147,7 @@ fn play_size(eval: &mut Eval<'_>, effect: &Effect, slots: &mut Vec<Value>) -> Op
 }
 
 fn play_statement(eval: &mut Eval<'_>, effect: &Effect, slots: &[Value], stated: &mut Stated) -> Option<()> {
-    let Effect::State { tensor, shape, written, sizes, span } = effect else { return None };
+    let Effect::State { tensor, shape, sizes, span } = effect else { return None };
     let tensor = tensor.tensor(slots)?;
     let sum = |(label, size): &(Box<str>, Ref)| match size.value(slots)? {
         Value::Size(size) => Some((label.clone(), size.sum()?.clone())),
@@ -155,7 +155,7 @@ fn play_statement(eval: &mut Eval<'_>, effect: &Effect, slots: &[Value], stated:
     };
     let sizes: Vec<(Box<str>, SizeSum)> = sizes.iter().map(sum).collect::<Option<_>>()?;
     let sizes: Vec<(&str, &SizeSum)> = sizes.iter().map(|(label, sum)| (&**label, sum)).collect();
-    let shape = ComputedShape { shape, written, sizes: &sizes };
+    let shape = ComputedShape { shape: (&**shape).into(), sizes: &sizes };
     let made = eval.graph.quiet_mut().state_shape(tensor, shape, stated);
     eval.note_origins(*span);
     made.ok()

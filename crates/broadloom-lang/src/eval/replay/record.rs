@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use broadloom::{Kind as RowKind, Tensor};
 use broadloom_diagnostics::Span;
+use broadloom_spec::{WrittenShape, WrittenSpec};
 use rustc_hash::FxHashMap;
 
 use super::inner::{has_functions, identity, names_around};
@@ -12,7 +13,6 @@ use crate::eval::act::Act;
 use crate::eval::declared::Declared;
 use crate::eval::given::Given;
 use crate::eval::leaf::NewParam;
-use crate::eval::read_spec::ReadSpec;
 use crate::eval::{Eval, Evaluated, replay};
 use crate::size::Size;
 use crate::syntax::ast::{Binary, ExprId, Ident, Name};
@@ -445,8 +445,8 @@ impl Eval<'_> {
         let labels = declared.sizes.iter().map(|(label, _)| label.as_str().into());
         let sizes = labels.zip(&declared.values).map(|(label, size)| Some((label, recorder.refer(size)?)));
         let sizes: Option<Vec<(Box<str>, Ref)>> = sizes.collect();
-        let (shape, written) = (declared.text.as_str().into(), declared.written.as_str().into());
-        let state = |(tensor, sizes)| Effect::State { tensor, shape, written, sizes, span };
+        let shape = declared.shape.clone();
+        let state = |(tensor, sizes)| Effect::State { tensor, shape, sizes, span };
         let effect = tensor.zip(sizes).map(state);
         recorder.push(effect);
     }
@@ -481,10 +481,16 @@ impl Eval<'_> {
         recorder.push(both.map(|(left, right)| Effect::Set { left, right, spans }));
     }
 
-    pub(in crate::eval) fn note_range(&mut self, shape: &str, made: Tensor, span: Span, before: usize) {
+    pub(in crate::eval) fn note_range(
+        &mut self,
+        shape: Rc<WrittenShape>,
+        made: Tensor,
+        span: Span,
+        before: usize,
+    ) {
         let Some(recorder) = &mut self.replay.recorder else { return };
         let result = recorder.pattern(&Value::Tensor(made), before);
-        recorder.push(result.map(|result| Effect::Range { shape: shape.into(), span, result }));
+        recorder.push(result.map(|result| Effect::Range { shape, span, result }));
     }
 
     /// Notes that something depends on what a name stands for outside of the function.
@@ -508,7 +514,7 @@ impl Eval<'_> {
         recorder.push(tensor.map(Effect::Inner));
     }
 
-    pub(in crate::eval) fn note_spec(&mut self, read: &Rc<ReadSpec>, span: Span) {
+    pub(in crate::eval) fn note_spec(&mut self, read: &Rc<WrittenSpec>, span: Span) {
         if let Some(recorder) = &mut self.replay.recorder {
             recorder.push(Some(Effect::Spec(read.clone(), span)));
         }

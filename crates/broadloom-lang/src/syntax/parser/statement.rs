@@ -3,8 +3,9 @@
 use broadloom_diagnostics::{Diagnostic, Span};
 
 use super::super::ast::{
-    Assign, Branch, ExprId, ExprKind, Ident, LeafKind, Quoted, Statement, StatementKind, Target,
+    Assign, Branch, ExprId, ExprKind, FilledIn, Ident, LeafKind, Quoted, Statement, StatementKind, Target,
 };
+use super::super::braces::braces;
 use super::super::lexer::{LINE_ENDS, lex};
 use super::super::quote::quotable;
 use super::super::token::{Keyword, Token, TokenKind};
@@ -601,20 +602,17 @@ impl Parser<'_> {
     fn fill(&mut self, part: ExprId) {
         let expr = self.file.expr(part);
         let (ExprKind::Text(text), span) = (&expr.kind, expr.span) else { return };
-        let mut within = Vec::new();
-        for (open, _) in text.match_indices('{') {
-            let Some(length) = text[open..].find('}') else { break };
-            within.push((open + 1, open + length));
-        }
-        if within.is_empty() {
+        if braces(text).next().is_none() {
             return;
         }
         let text = text.clone();
         // Parentheses may stand before the quotation mark.
         let quote = self.slice(span).find('"').unwrap_or_default();
         let first = span.start + quote as u32 + 1;
-        let parsed =
-            within.into_iter().map(|(from, to)| self.parsed_within(span, first, &text[from..to], from));
+        let parsed = braces(&text).map(|each| FilledIn {
+            within: each.range(),
+            value: self.parsed_within(span, first, each.inner, each.start),
+        });
         let parsed = parsed.collect();
         self.file.filled.push((part, parsed));
     }
