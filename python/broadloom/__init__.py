@@ -19,7 +19,7 @@ Where to begin:
 - Programs: `load` reads a `.loom` file, `program` a text; both give a `Program`, which answers questions (`shapes`, `explain`, `memory`)
   and runs on arrays of NumPy, PyTorch and JAX.
 - Graphs in Python: `Graph` makes data, parameters and states, which are used with operators, functions such as `relu`, `concat` and
-  `stack`, and linear algebra such as `solve`; a `Session` runs them; `Initial` has first values, `Sgd` and `Adam` train.
+  `stack`, recurrences (`scan`, `fold`), and linear algebra such as `solve`; a `Session` runs them; `Initial` has first values, `Sgd` and `Adam` train.
 - Arrays without a program: `einsum`, `rearrange`, `repeat`, `reduce`, `split`, `pack`, `unpack`, `sum`, `mean`, `max`, `min`, `prod`,
   `any`, `all`.
 - Functions whose shapes are checked: `shaped`, with annotations by `Float`, `Int`, `Bool`, `Complex`, `Shaped`; `sizes` inside of them.
@@ -36,7 +36,7 @@ from ._annotations import Bool, Complex, Float, Int, Shaped
 from ._answers import Answer, Memory, Picture
 from ._broadloom import __version__
 from ._dims import Dim
-from ._errors import Error, Message, Place
+from ._errors import Error, Message, Place, UnknownName
 from ._graph import Expr, Graph, Routine
 from ._initial import Initial
 from ._jax import JaxFunction
@@ -47,6 +47,7 @@ from ._optimisers import Adam, Sgd
 from ._packing import pack, unpack
 from ._parameters import Parameters
 from ._program import Program, load, program
+from ._recurrences import fold, scan
 from ._reductions import all, any, max, mean, min, prod, sum
 from ._results import Copies, Function, Results, Run
 from ._session import Session
@@ -93,11 +94,13 @@ __all__ = [
     "Shapes",
     "SpecError",
     "TypedTensor",
+    "UnknownName",
     "__version__",
     "all",
     "any",
     "concat",
     "einsum",
+    "fold",
     "load",
     "max",
     "mean",
@@ -108,6 +111,7 @@ __all__ = [
     "rearrange",
     "reduce",
     "repeat",
+    "scan",
     "shaped",
     "shapes_of",
     "sizes",

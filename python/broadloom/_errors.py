@@ -131,7 +131,7 @@ class Error(Exception):
 
     @classmethod
     def _plain(cls, summary: str, help: str | None = None) -> Error:
-        advice = f"\nhelp: {help}" if help else ""
+        advice = f"\n  = help: {help}" if help else ""
         shown = f"error: {summary}{advice}"
         return cls(shown, (Message("", "error", summary, (), (), (), (help,) if help else (), shown),))
 
@@ -145,4 +145,4 @@ class UnknownName(Error, KeyError):
     """A name that is not there. It is a `KeyError` too, as mappings need it."""
 
 
-Error.__module__ = "broadloom"
+Error.__module__ = UnknownName.__module__ = "broadloom"

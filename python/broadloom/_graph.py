@@ -329,6 +329,8 @@ class Graph:
         """Sets the first values of a parameter or a state."""
         if isinstance(initial, Initial):
             self._graph.initial(number, initial._how, initial._numbers, written)
+        elif isinstance(initial, str):
+            raise TypeError(f"the first values of `{name}` are a number, an array, or such as `bl.Initial.normal(0, 0.02)`, not {initial!r}")
         elif isinstance(initial, (bool, int, float)):
             self._graph.initial(number, "constant", (float(initial), 0.0), written)
         else:
@@ -352,8 +354,7 @@ class Graph:
         if not isinstance(name, str):
             raise TypeError(f"the name of {what} is a text, not {type(name).__name__}: `\"x\"`")
         if not isinstance(shape, str):
-            axes = ", ".join(map(str, shape)) if isinstance(shape, (tuple, list)) else "batch | 784"
-            raise TypeError(f"the shape of `{name}` is a text, not {type(shape).__name__}: `\"{axes}\"`")
+            raise _no_shape(f"the shape of `{name}`", shape)
         if name in known:
             where, before = known[name]
             raise Error._plain(
@@ -387,6 +388,12 @@ class Graph:
 
     def _apply(self, name: str, *operands: Operand) -> Expr:
         return Expr(self, self._graph.apply(name, self._all(operands), here()))
+
+
+def _no_shape(what: str, given: Any) -> TypeError:
+    """The exception for a shape that is no text."""
+    axes = ", ".join(map(str, given)) if isinstance(given, (tuple, list)) else "batch | 784"
+    return TypeError(f"{what} is a text, not {type(given).__name__}: `\"{axes}\"`")
 
 
 class Expr:
@@ -439,7 +446,9 @@ class Expr:
             return Expr(graph, number)
         if function == "split":
             return graph.split(spec, *operands, **sizes)
-        if function not in ("einsum", "sum", "max", "min", "prod"):
+        if function in ("rearrange", "repeat"):
+            _broadloom.check_spec(spec, function)
+        elif function not in ("einsum", "sum", "max", "min", "prod"):
             raise TypeError(f"`broadloom.{function}` is for arrays; an expression of a graph has `einsum`, `mean`, `reshape`")
         return graph.einsum(spec, *operands, reduce=reduce, combine=combine, padding=padding, **sizes)
 
@@ -474,6 +483,8 @@ class Expr:
 
     def reshape(self, shape: str | None = None) -> Expr:
         """The same elements in another shape: as stated, or as the context asks for."""
+        if shape is not None and not isinstance(shape, str):
+            raise _no_shape("the shape to reshape to", shape)
         return Expr(self._of, self._of._graph.reshape(self._number, shape, here()))
 
     def gather(self, rows: Expr) -> Expr:
@@ -532,6 +543,8 @@ class Expr:
 
     def _along(self, name: str, along: str, *operands: Operand) -> Expr:
         """An operation along an axis."""
+        if not isinstance(along, str):
+            raise TypeError(f"an axis is named by a text, not by {type(along).__name__}: `\"batch\"`, `\"output\"`, `\"... | ..., t\"`")
         graph = self._of
         return Expr(graph, graph._graph.along(name, graph._all(operands), along, here()))
 

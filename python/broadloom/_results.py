@@ -27,7 +27,7 @@ class Results(dict[str, Any]):
     Traceback (most recent call last):
         ...
     broadloom.Error: error: `loss` was not computed: `target` has no values
-    help: give them: `target=array`
+      = help: give them: `target=array`
     """
 
     def __init__(self, arrays: dict[str, Any], left_out: dict[str, str | None]) -> None:

@@ -50,11 +50,11 @@ def shapes_of(
     >>> import torch  # doctest: +SKIP
     >>> model = torch.nn.Sequential(torch.nn.Linear(784, 64), torch.nn.ReLU(), torch.nn.Linear(64, 10))  # doctest: +SKIP
     >>> print(bl.shapes_of(model, "batch, 784"))  # doctest: +SKIP
-    module  kind    gives       parameters
-    input   input   batch, 784
-    0       Linear  batch, 64   50,240
-    1       ReLU    batch, 64
-    2       Linear  batch, 10   650
+    module   kind        gives       parameters
+    input    input       batch, 784
+    0        Linear      batch, 64       50,240
+    1        ReLU        batch, 64
+    2        Linear      batch, 10          650
     ...
     """
     written = here()

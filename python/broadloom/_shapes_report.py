@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from . import _broadloom
 from ._errors import Error
 from ._names import unknown
 from ._places import Written, source
@@ -157,11 +158,8 @@ class ModuleShapes(Mapping[str, Shape]):
         return lines
 
     def __repr__(self) -> str:
-        rows = [("module", "kind", "gives", "parameters"), *self._table()]
-        widths = [max(len(row[column]) for row in rows) for column in range(3)]
-        lines = ["  ".join([*(cell.ljust(width) for cell, width in zip(row, widths)), row[3]]).rstrip() for row in rows]
         mistakes = [str(mistake) for mistake in self.mistakes]
-        return "\n".join([*lines, "", *self._findings(), *mistakes])
+        return "\n".join([_broadloom.module_table(self._table()), *self._findings(), *mistakes])
 
     def _repr_html_(self) -> str:
         head = "<tr><th>module</th><th>kind</th><th>gives</th><th>parameters</th></tr>"

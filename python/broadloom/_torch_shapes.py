@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -10,7 +11,6 @@ import numpy as np
 import torch
 
 from ._program import Program
-from ._shapes import Shapes
 from ._symbolic import hint
 
 __all__ = ["traced_outputs"]
@@ -19,21 +19,20 @@ __all__ = ["traced_outputs"]
 def traced_outputs(program: Program, outputs: Sequence[str], tensors: Mapping[str, torch.Tensor]) -> tuple[torch.Tensor, ...]:
     """Tensors with the sizes that the outputs have for these inputs; what does not fit is refused as in a call."""
     program.verify(**{name: _stand_in(tensor) for name, tensor in tensors.items()})
-    checked, parts, _ = program._program.check(False)
-    shapes = Shapes(checked, parts)
+    own = program._program
     names: dict[str, Any] = {}
     for name, tensor in tensors.items():
-        for axis, size in zip(shapes[name].sizes, tensor.shape):
-            if isinstance(axis, str) and axis.isidentifier():
-                names.setdefault(axis, size)
+        for size, given in zip(own.sizes(name), tensor.shape):
+            if (known := _name(size)) is not None:
+                names.setdefault(known, given)
     # A name that no input has is the size that the program runs at.
-    for dim in checked["dims"]:
+    for dim in own.check(False)[0]["dims"]:
         names.setdefault(dim["name"], dim["size"])
     # Two axes of one name are one size, which PyTorch has to know too.
     for name, tensor in tensors.items():
-        for axis, size in zip(shapes[name].sizes, tensor.shape):
-            torch._check(_size(axis, names) == size)
-    return tuple(torch.empty([_size(axis, names) for axis in shapes[output].sizes]) for output in outputs)
+        for size, given in zip(own.sizes(name), tensor.shape):
+            torch._check(_size(size, names) == given)
+    return tuple(torch.empty([_size(size, names) for size in own.sizes(output)]) for output in outputs)
 
 
 def _stand_in(tensor: torch.Tensor) -> np.ndarray[Any, Any]:
@@ -42,9 +41,18 @@ def _stand_in(tensor: torch.Tensor) -> np.ndarray[Any, Any]:
     return np.broadcast_to(np.zeros((), kind), [hint(size) for size in tensor.shape])
 
 
-def _size(axis: int | str, names: Mapping[str, Any]) -> Any:
-    """A size of a shape: a number, or an expression over names. One that makes no claim is one element wide."""
-    if isinstance(axis, int):
-        return axis
-    text = axis.partition(":")[0]
-    return 1 if text == "_" else eval(text.replace("/", "//"), {"__builtins__": {}}, dict(names))
+def _name(size: Any) -> str | None:
+    """The name, if a size is one."""
+    match size:
+        case ([(1, [str(name)])], 1):
+            return name
+    return None
+
+
+def _size(size: Any, names: Mapping[str, Any]) -> Any:
+    """A size at the sizes of names: a number, or the sum of products, divided without a rest."""
+    if isinstance(size, int):
+        return size
+    terms, denominator = size
+    total = sum(factor * math.prod(names[name] for name in product) for factor, product in terms)
+    return total if denominator == 1 else total // denominator

@@ -6,7 +6,6 @@ its axes relate is kept. The steps are written down, so that a step that turns o
 
 from __future__ import annotations
 
-import linecache
 import math
 import re
 from collections.abc import Callable, Sequence
@@ -15,8 +14,8 @@ from typing import Any
 
 from . import _broadloom
 from ._dims import Dim
-from ._errors import Error, Message, Place
-from ._places import Written, source
+from ._errors import Error
+from ._places import Written
 
 __all__ = ["Size", "Tensor", "TracedGraph", "Unknown", "is_one", "text_of"]
 
@@ -54,8 +53,6 @@ class TracedGraph:
         self.symbols = {name: sympy.Symbol(name, integer=True, positive=True) for name in names}
         # Expressions that a declared shape cannot have, each with a name of its own.
         self.aliases: dict[str, Size] = {}
-        # Texts of sizes that were read: an axis that makes no claim is one element wide.
-        self._read: dict[str, Size] = {"_": 1, **self.symbols}
         self.place: Written = ("<unknown>", 1, None)
         self.label = ""
         self._steps: list[tuple[str, tuple[Any, ...]]] = []
@@ -85,18 +82,20 @@ class TracedGraph:
 
     def sizes(self, number: int) -> tuple[Size, ...]:
         """The sizes of a tensor as they are known by now."""
-        _, rows = self._graph.shape(number, self.place)
-        return tuple(self._size(size) for row in ("batch", "output", "input") for size in rows[row])
+        return tuple(map(self._size, self._graph.sizes(number, self.place)))
 
-    def _size(self, size: int | str) -> Size:
+    def _size(self, size: Any) -> Size:
+        """A number, or an expression: products of names with their factors, added, and divided by a number."""
         if isinstance(size, int):
             return size
-        if size not in self._read:
-            known = {**self.symbols, **{name: self._sympy.Symbol(name, integer=True, positive=True) for name in self.aliases}}
-            expression = self._sympy.sympify(size, locals=known)
-            expression = expression.subs({known[name]: value for name, value in self.aliases.items()})
-            self._read[size] = int(expression) if expression.is_Integer else expression
-        return self._read[size]
+        terms, denominator = size
+        total = sum(factor * math.prod(map(self._named, names)) for factor, names in terms)
+        made = self._sympy.sympify(total) / denominator
+        return int(made) if made.is_Integer else made
+
+    def _named(self, name: str) -> Size:
+        """The expression that a name stands for, which may be one that a declared shape cannot have."""
+        return self.aliases[name] if name in self.aliases else self.symbols[name]
 
     def leaf(self, sizes: Sequence[Size], label: str | None = None) -> Tensor:
         """A tensor with given sizes."""
@@ -161,7 +160,7 @@ class TracedGraph:
             number = self._do("einsum", f"{left} => {right}", [number], "sum", "*", None, ones, self.place)
         named = self.label if label is None else label
         self._do("name", number, named, self.place)
-        return Tensor(number, tuple(map(self._size, axes)), named, self.place)
+        return Tensor(number, self.sizes(number), named, self.place)
 
     def einsum(self, spec: str, *tensors: Tensor, reduce: str = "sum", **sizes: int) -> Tensor:
         """An operation by a spec."""
@@ -233,21 +232,15 @@ def _other_count(tensor: Tensor, have: Size, shape: str, asked: Size, place: Wri
         if "-1" in shape.split(", ")
         else (f"`{tensor.label}` has {have} elements, and ({shape}) has {asked}")
     )
-    ends = (
-        Place(source(place[0])[0], place[1], None, f"asks for ({shape})"),
-        Place(source(tensor.place[0])[0], tensor.place[1], None, f"`{tensor.label}` is ({text_of(tensor.sizes)})"),
+    found = _broadloom.mistake(
+        "E0302",
+        summary,
+        [(place, f"asks for ({shape})"), (tensor.place, f"`{tensor.label}` is ({text_of(tensor.sizes)})")],
+        [],
+        ["change a size so that both have the same number of elements"],
     )
-    help = "change a size so that both have the same number of elements"
-    lines = [f"error[E0302]: {summary}"]
-    for end in ends:
-        lines += [f"  --> {end.file}:{end.line}: {end.text}", f"      {_line(end, (place, tensor.place))}"]
-    shown = "\n".join([*lines, f"  = help: {help}"])
-    return Error(shown, (Message("E0302", "error", summary, ends, (), (), (help,), shown),))
-
-
-def _line(end: Place, places: Sequence[Written]) -> str:
-    file = next((place[0] for place in places if source(place[0])[0] == end.file), "")
-    return linecache.getline(file, end.line or 0).strip()
+    # Like the mistakes of operations: a report has several of them, and counts none.
+    return Error(found.messages[0].shown, found.messages)
 
 
 def is_one(size: Size) -> bool:

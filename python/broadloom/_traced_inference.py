@@ -7,6 +7,7 @@ import re
 from dataclasses import replace
 from typing import Any
 
+from . import _broadloom
 from ._dims import Dim
 from ._errors import Error, Message, Place
 from ._places import Written, source
@@ -170,11 +171,14 @@ class Inference:
         at = f" at the sizes it was traced at ({sizes})" if sizes else ""
         mistake = self.trace.mistake if step is None else None
         summary = f"{'PyTorch' if mistake is None else 'Broadloom'} refuses {name}{at}: {reason}"
+        if mistake is None:
+            found = _broadloom.mistake("", summary, [(place, "")], [], [help])
+            return Error(found.messages[0].shown, found.messages)
         # The message of a spec shows its text, and has advice of its own.
-        rest = f"\n  = help: {help}" if mistake is None else "\n" + str(mistake).partition("\n")[2]
+        rest = "\n" + str(mistake).partition("\n")[2]
         shown = f"error: {summary}\n --> {source(place[0])[0]}:{place[1]}{rest.rstrip()}"
-        code, advice = ("", (help,)) if mistake is None else (mistake.code, mistake.help)
-        return Error(shown, (Message(code, "error", summary, (Place(place[0], place[1], None, ""),), (), (), advice, shown),))
+        end = Place(place[0], place[1], None, "")
+        return Error(shown, (Message(mistake.code, "error", summary, (end,), (), (), mistake.help, shown),))
 
     def _all_fixed(self) -> dict[str, tuple[int, Written | None]]:
         """The named sizes that can only be one number, with the line that says so if it is known."""

@@ -139,8 +139,8 @@ def test_functions_of_specs_take_expressions() -> None:
     np.testing.assert_allclose(s.run(least, a=x, b=y), (x[:, :, None] + y).min(axis=1), rtol=1e-6)
     np.testing.assert_allclose(s.run(bl.prod("i j => i", a), a=x), x.prod(axis=1), rtol=1e-6)
     np.testing.assert_allclose(s.run(bl.max("i, j<+k => i, j", a, k=2), a=x), np.maximum(x[:, :-1], x[:, 1:]))
-    with pytest.raises(TypeError, match="`broadloom.rearrange` is for arrays"):
-        bl.rearrange("i j => j i", a)
+    with pytest.raises(TypeError, match="`broadloom.any` is for arrays"):
+        bl.any("i j => i", a)
 
 
 def test_a_mistake_shows_lines_of_python() -> None:
@@ -511,3 +511,28 @@ def test_means_and_parts_of_expressions() -> None:
     assert [each.tolist() for each in s.run(first, second, x=numbers)] == [numbers[:, :4].tolist(), numbers[:, 4:].tolist()]
     with pytest.raises(bl.Error):
         bl.mean("i j -> i", x)
+
+
+def test_rearranging_expressions() -> None:
+    g = bl.Graph()
+    x, numbers = g.data("x", "2, 12"), floats(2, 12)
+    s = g.session()
+    np.testing.assert_array_equal(s.run(bl.rearrange("b (h w) => b w h", x, h=4), x=numbers), numbers.reshape(2, 4, 3).swapaxes(1, 2))
+    np.testing.assert_array_equal(s.run(bl.repeat("b i => b i j", x, j=3), x=numbers), np.repeat(numbers[:, :, None], 3, 2))
+    with pytest.raises(bl.SpecError, match="`i` is not in the result, and `bl.rearrange` keeps every element"):
+        bl.rearrange("b i => b", x)
+    with pytest.raises(bl.SpecError, match="`j` stands only in the result"):
+        bl.rearrange("b i => b i j", x, j=3)
+
+
+def test_arguments_that_are_no_texts() -> None:
+    """Sizes and axes as NumPy and PyTorch have them are refused in words."""
+    g = bl.Graph()
+    x = g.data("x", "2, 3")
+    with pytest.raises(TypeError, match='the shape to reshape to is a text, not tuple: `"3, 2"`'):
+        x.reshape((3, 2))  # type: ignore[arg-type]
+    for use in (lambda: x.take(x, 0), lambda: x.argsort(0), lambda: bl.concat(x, x, along=1)):  # type: ignore[arg-type]
+        with pytest.raises(TypeError, match="an axis is named by a text, not by int"):
+            use()
+    with pytest.raises(TypeError, match=r"the first values of `w` are a number, an array, or such as `bl.Initial.normal"):
+        g.param("w", "3", initial="zeros")

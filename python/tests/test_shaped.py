@@ -10,6 +10,7 @@ import pydoc
 import re
 import threading
 from collections.abc import AsyncIterator, Iterator
+from fractions import Fraction
 from typing import Any, Optional, Union
 
 import numpy as np
@@ -496,3 +497,52 @@ def test_help_says_what_annotations_are_for() -> None:
         assert what in text and "@bl.shaped" in text and "_Kind" not in text
     with pytest.raises(TypeError, match="it is an annotation"):
         bl.Float()
+
+
+def arithmetic(random: np.random.Generator, depth: int = 3) -> str:
+    """A size over `n` and `k`, with all signs and parentheses."""
+    if depth == 0 or random.random() < 0.25:
+        return str(random.choice(["n", "k", "1", "2", "3"]))
+    left, right = arithmetic(random, depth - 1), arithmetic(random, depth - 1)
+    return f"({left} {random.choice(['+', '-', '*', '/'])} {right})"
+
+
+def test_arithmetic_is_that_of_fractions() -> None:
+    """An axis fits exactly if it is the value of its expression, wherever the sizes that this depends on are found."""
+    random, tried = np.random.default_rng(3), 0
+    while tried < 300:
+        text, (n, k) = arithmetic(random), random.integers(1, 6, 2).tolist()
+        names = {"n": Fraction(n), "k": Fraction(k)}
+        try:
+            value = eval(re.sub(r"\b\d\b", lambda number: f"Fraction({number[0]})", text), {"Fraction": Fraction}, names)
+        except ZeroDivisionError:
+            continue
+        # A text with one axis alone is not arithmetic; a size is not negative.
+        if not set(text) & set("+-*/") or not {"n", "k"} & set(text) or not 0 <= value <= 30:
+            continue
+        tried += 1
+        axis, other = bl.Float[np.ndarray, text], bl.Float[np.ndarray, "n, k"]
+
+        def known_first(other, axis): ...
+        def known_last(axis, other): ...
+
+        for function in (known_first, known_last):
+            function.__annotations__ = {"axis": axis, "other": other}
+        for size in {int(value), int(value) + 1}:
+            for function in (bl.shaped(known_first), bl.shaped(known_last)):
+                try:
+                    function(axis=np.ones(size), other=np.ones((n, k)))
+                    fits = True
+                except bl.ShapeError:
+                    fits = False
+                assert fits == (size == value), (text, n, k, size, value)
+
+
+def test_a_size_that_is_divided_by_a_name() -> None:
+    @bl.shaped
+    def heads(x: bl.Float[A, "d"], y: bl.Float[A, "h, d/h"]) -> bl.Float[A, "h*(d/h)"]:
+        return x
+
+    assert heads(ones(12), ones(3, 4)).shape == (12,)
+    refused(lambda: heads(ones(12), ones(3, 5)), "axis 1 of `y` is 5, and `d/h` is 4")
+    refused(lambda: heads(ones(12), ones(5, 2)), "axis 1 of `y` is 2, and no sizes make `d/h` that")

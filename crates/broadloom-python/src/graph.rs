@@ -1,5 +1,6 @@
 //! Graphs that are built in Python. An expression there is a graph and the number of a tensor.
 
+use std::num::NonZeroU64;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use broadloom::{
@@ -15,6 +16,8 @@ use crate::data::object;
 use crate::errors::{detached, plain};
 use crate::matrices;
 use crate::places::{Places, PythonPlace};
+use crate::recurrences::Recurrences;
+use crate::sizes::{SizeData, sizes};
 
 /// A graph under construction.
 #[pyclass(frozen, module = "broadloom._broadloom")]
@@ -28,7 +31,12 @@ pub struct Inner {
     pub places: Places,
     /// Routines, with the tensors that they give back.
     pub routines: Vec<(Routine, Vec<Tensor>)>,
+    /// Scans whose turn is being computed.
+    recurrences: Recurrences,
 }
+
+/// The tensors of a turn of a scan, or of its results: two lists of numbers.
+type TwoLists = (Vec<usize>, Vec<usize>);
 
 impl Inner {
     /// The tensor of a number.
@@ -37,12 +45,18 @@ impl Inner {
         found.ok_or_else(|| Error::run("a tensor of another graph is used here".into()))
     }
 
+    /// The tensor of a number, to compute with: one of a turn has a value in that turn only.
+    fn operand(&self, number: usize) -> Result<Tensor, Error> {
+        let tensor = self.tensor(number)?;
+        self.recurrences.reachable(&self.tensors, tensor).map(|()| tensor)
+    }
+
     fn all(&self, numbers: &[usize]) -> Result<Vec<Tensor>, Error> {
-        numbers.iter().map(|number| self.tensor(*number)).collect()
+        numbers.iter().map(|number| self.operand(*number)).collect()
     }
 
     fn pairs(&self, numbers: &[(usize, usize)]) -> Result<Vec<(Tensor, Tensor)>, Error> {
-        numbers.iter().map(|(target, value)| Ok((self.tensor(*target)?, self.tensor(*value)?))).collect()
+        numbers.iter().map(|(target, value)| Ok((self.operand(*target)?, self.operand(*value)?))).collect()
     }
 
     /// The leaves of a kind with their names, by their numbers.
@@ -217,6 +231,10 @@ fn padding(py: Python<'_>, name: Option<&str>) -> PyResult<Option<Padding>> {
     }
 }
 
+fn numbers(tensors: Vec<Tensor>) -> Vec<usize> {
+    tensors.into_iter().map(Tensor::index).collect()
+}
+
 /// The names of all pointwise operations, and how many operands each has.
 #[pyfunction]
 pub fn operations() -> Vec<(&'static str, usize)> {
@@ -227,7 +245,12 @@ pub fn operations() -> Vec<(&'static str, usize)> {
 impl Graph {
     #[new]
     fn new() -> Graph {
-        let inner = Inner { tensors: Tensors::new(), places: Places::default(), routines: Vec::new() };
+        let inner = Inner {
+            tensors: Tensors::new(),
+            places: Places::default(),
+            routines: Vec::new(),
+            recurrences: Recurrences::default(),
+        };
         Graph { inner: Mutex::new(inner) }
     }
 
@@ -280,11 +303,14 @@ impl Graph {
         self.tensor(py, &place, |inner| inner.tensors.range(name, shape))
     }
 
-    /// Random numbers, new ones in every run: with mean 0 and deviation 1, or from 0 to 1.
+    /// Random numbers, new ones in every run, and in every turn of a scan: with mean 0 and deviation 1, or from 0 to 1.
     fn random(&self, py: Python<'_>, name: &str, normal: bool, place: PythonPlace) -> PyResult<usize> {
-        self.tensor(py, &place, |inner| match normal {
-            true => Ok(inner.tensors.normal(name)),
-            false => Ok(inner.tensors.uniform(name)),
+        self.tensor(py, &place, |inner| {
+            let drawn = match normal {
+                true => inner.tensors.normal(name),
+                false => inner.tensors.uniform(name),
+            };
+            inner.tensors.in_turn(drawn)
         })
     }
 
@@ -381,7 +407,7 @@ impl Graph {
             let tensors = inner.all(&operands)?;
             matrices::apply(&mut inner.tensors, name, &tensors)
         })?;
-        Ok(made.into_iter().map(Tensor::index).collect())
+        Ok(numbers(made))
     }
 
     #[allow(clippy::too_many_arguments)] // as many as people can say
@@ -456,7 +482,7 @@ impl Graph {
             made.first().map_or(Ok(()), |first| set_sizes(&mut inner.tensors, *first, &sizes))?;
             Ok(made)
         })?;
-        Ok(made.into_iter().map(Tensor::index).collect())
+        Ok(numbers(made))
     }
 
     /// An operation along an axis that a text names: `take`, `take_along`, `argsort`, `argsort_descending`, `concat`, `stack`.
@@ -482,6 +508,54 @@ impl Graph {
         })
     }
 
+    /// Begins a scan over an axis of some tensors. Returns the tensors of a turn: the elements, and what is carried.
+    fn begin_scan(
+        &self,
+        py: Python<'_>,
+        firsts: Vec<(String, usize)>,
+        over: Vec<usize>,
+        axis: &str,
+        every: Option<NonZeroU64>,
+        place: PythonPlace,
+    ) -> PyResult<TwoLists> {
+        let made = self.make(py, &place, |inner| {
+            let along = along(axis)?;
+            let named = firsts.iter().map(|(name, first)| Ok((name.as_str(), inner.operand(*first)?)));
+            let (named, over) = (named.collect::<Result<Vec<_>, Error>>()?, inner.all(&over)?);
+            inner.recurrences.begin(&mut inner.tensors, &named, &over, along, every)
+        })?;
+        Ok(made.map(numbers).into())
+    }
+
+    /// Ends the innermost scan, with what its turn made, and what is wanted of all turns. Returns the values of all turns, and the last ones.
+    fn end_scan(
+        &self,
+        py: Python<'_>,
+        made: Vec<usize>,
+        wanted: Vec<usize>,
+        place: PythonPlace,
+    ) -> PyResult<TwoLists> {
+        let ended = self.make(py, &place, |inner| {
+            let given = inner.all(&made).and_then(|made| Ok((made, inner.all(&wanted)?)));
+            let Inner { tensors, recurrences, .. } = inner;
+            match given {
+                Ok((made, wanted)) => recurrences.end(tensors, &made, &wanted),
+                Err(error) => {
+                    recurrences.give_up(tensors);
+                    Err(error)
+                }
+            }
+        })?;
+        Ok((numbers(ended.collected), numbers(ended.last)))
+    }
+
+    /// Leaves the innermost scan, whose turn has a mistake.
+    fn give_up_scan(&self) {
+        let mut inner = self.inner();
+        let Inner { tensors, recurrences, .. } = &mut *inner;
+        recurrences.give_up(tensors);
+    }
+
     /// The elements of a tensor at integers along a new first batch axis of a size.
     fn scatter(
         &self,
@@ -494,7 +568,7 @@ impl Graph {
     ) -> PyResult<usize> {
         let accumulate = accumulate(py, reduce)?;
         self.tensor(py, &place, |inner| {
-            let (x, ids) = (inner.tensor(x)?, inner.tensor(ids)?);
+            let (x, ids) = (inner.operand(x)?, inner.operand(ids)?);
             let made = inner.tensors.scatter(x, ids, accumulate)?;
             let rows = inner.tensors.captured(made, "n")?;
             inner.tensors.set(rows, size)?;
@@ -505,6 +579,7 @@ impl Graph {
     /// Makes a routine that assigns to states or parameters, and gives their new values.
     fn assign(&self, py: Python<'_>, pairs: Vec<(usize, usize)>, place: PythonPlace) -> PyResult<usize> {
         self.make(py, &place, |inner| {
+            inner.recurrences.outside()?;
             let pairs = inner.pairs(&pairs)?;
             let mut routine = Routine::new(&format!("assign{}", inner.routines.len()));
             compute_new(&inner.tensors, &mut routine, &pairs);
@@ -515,14 +590,14 @@ impl Graph {
 
     fn slice(&self, py: Python<'_>, of: usize, at: u64, place: PythonPlace) -> PyResult<usize> {
         self.tensor(py, &place, |inner| {
-            let tensor = inner.tensor(of)?;
+            let tensor = inner.operand(of)?;
             inner.tensors.slice(tensor, SliceIndex::At(at))
         })
     }
 
     fn reshape(&self, py: Python<'_>, of: usize, shape: Option<&str>, place: PythonPlace) -> PyResult<usize> {
         self.tensor(py, &place, |inner| {
-            let tensor = inner.tensor(of)?;
+            let tensor = inner.operand(of)?;
             let made = inner.tensors.reshape(tensor)?;
             if let Some(shape) = shape {
                 inner.tensors.declare_shape(made, shape)?;
@@ -559,6 +634,15 @@ impl Graph {
         Ok((shape.to_string(), object(py, &broadloom_ide::Rows::from(&shape))?))
     }
 
+    /// The sizes of the final shape of a tensor, in the order of memory.
+    fn sizes(&self, py: Python<'_>, of: usize, place: PythonPlace) -> PyResult<Vec<SizeData>> {
+        let shape = self.make(py, &place, |inner| {
+            let tensor = inner.tensor(of)?;
+            inner.tensors.final_shape(tensor)
+        })?;
+        Ok(sizes(&shape))
+    }
+
     /// The named data, by their numbers.
     fn leaves(&self) -> Vec<(String, usize)> {
         self.inner().leaves_of(LeafKind::Data)
@@ -577,6 +661,7 @@ impl Graph {
     /// Makes a routine that computes some tensors.
     fn forward(&self, py: Python<'_>, of: Vec<usize>, place: PythonPlace) -> PyResult<usize> {
         self.make(py, &place, |inner| {
+            inner.recurrences.outside()?;
             let tensors = inner.all(&of)?;
             let mut routine = Routine::new("forward");
             tensors.iter().for_each(|tensor| _ = routine.forward(*tensor));
@@ -588,7 +673,8 @@ impl Graph {
     /// Makes a routine that computes the gradients of a number with respect to some tensors.
     fn gradients(&self, py: Python<'_>, loss: usize, of: Vec<usize>, place: PythonPlace) -> PyResult<usize> {
         self.make(py, &place, |inner| {
-            let (loss, of) = (inner.tensor(loss)?, inner.all(&of)?);
+            inner.recurrences.outside()?;
+            let (loss, of) = (inner.operand(loss)?, inner.all(&of)?);
             let mut routine = Routine::new("gradients");
             is_one_number(&inner.tensors, loss)?;
             routine.backward(&mut inner.tensors, loss)?;
@@ -651,7 +737,8 @@ impl Graph {
         update: impl FnOnce(&mut Tensors, &mut Routine, &[Tensor], Tensor) -> Result<(), Error> + Send,
     ) -> PyResult<usize> {
         self.make(py, place, |inner| {
-            let (loss, of, rate) = (inner.tensor(loss)?, inner.all(&of)?, inner.tensor(rate)?);
+            inner.recurrences.outside()?;
+            let (loss, of, rate) = (inner.operand(loss)?, inner.all(&of)?, inner.operand(rate)?);
             let mut routine = Routine::new(&format!("minimise{}", inner.routines.len()));
             is_one_number(&inner.tensors, loss)?;
             routine.backward(&mut inner.tensors, loss)?;

@@ -5,13 +5,14 @@
 //!
 //! - [`program`]: questions about the text of a program.
 //! - [`running`]: a program with its numbers; `observer` watches it run. [`stablehlo`]: its routines as modules for XLA.
-//! - [`graph`], [`graph_session`]: graphs that are built in Python, and their numbers; [`matrices`]: linear algebra in them.
+//! - [`graph`], [`graph_session`]: graphs that are built in Python, and their numbers; [`matrices`]: linear algebra in them;
+//!   [`recurrences`]: scans in them.
 //! - [`spec`]: specs on arrays of any library; [`shaped`]: functions whose arrays are compared with annotations.
 //! - [`differentiated`]: a program as a function with gradients, for PyTorch.
 //! - [`arrays`]: NumPy arrays, lent to a session and taken out of it.
 //! - [`command`]: the command `broadloom`.
 //! - [`places`]: where in Python something was written.
-//! - [`errors`]: mistakes as the exception `broadloom.Error`; [`data`]: answers as Python objects.
+//! - [`errors`]: mistakes as the exception `broadloom.Error`; [`data`]: answers as Python objects; [`sizes`]: sizes of shapes, expressions included.
 
 mod arrays;
 mod code;
@@ -25,9 +26,11 @@ mod matrices;
 mod observer;
 mod places;
 mod program;
+mod recurrences;
 mod remedies;
 mod running;
 mod shaped;
+mod sizes;
 mod spec;
 mod stablehlo;
 mod turns;
@@ -55,13 +58,15 @@ mod _broadloom {
     #[pymodule_export]
     use crate::graph_session::Session;
     #[pymodule_export]
-    use crate::program::Program;
+    use crate::places::mistake;
+    #[pymodule_export]
+    use crate::program::{Program, module_table};
     #[pymodule_export]
     use crate::running::Running;
     #[pymodule_export]
     use crate::shaped::{CheckedCall, Checker, entered_sizes};
     #[pymodule_export]
-    use crate::spec::{plan_spec, spec_sizes};
+    use crate::spec::{check_spec, plan_spec, spec_sizes};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use broadloom::{Error, Remedy};
-use broadloom_diagnostics::{SourceId, Sources, Span};
-use broadloom_lang::{Origin, Origins, diagnose};
+use broadloom_diagnostics::{Diagnostic, Severity, SourceId, Sources, Span};
+use broadloom_lang::{Origin, Origins, codes, diagnose};
 use pyo3::prelude::*;
 
 use crate::errors::raised;
@@ -59,6 +59,29 @@ impl Places {
         wrong.help.iter_mut().for_each(|help| help.write_in(crate::code::in_python));
         raised(py, &texts.sources, &[wrong])
     }
+}
+
+/// The exception for a mistake that the package itself has found: its code, what is wrong, the places with what is said about each, where to look
+/// first at the front, and notes and advice.
+#[pyfunction]
+pub fn mistake<'py>(
+    py: Python<'py>,
+    code: &str,
+    message: String,
+    ends: Vec<(PythonPlace, String)>,
+    notes: Vec<String>,
+    help: Vec<String>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let code = codes::ALL.iter().find(|(known, _)| *known == code).map_or("", |(known, _)| *known);
+    let mut texts = Texts::default();
+    let mut wrong = Diagnostic::new(Severity::Error, code, message);
+    for (at, (place, text)) in ends.into_iter().enumerate() {
+        let span = texts.span(py, &place)?;
+        wrong = if at == 0 { wrong.with_primary(span, text) } else { wrong.with_label(span, text) };
+    }
+    wrong = notes.into_iter().fold(wrong, Diagnostic::with_note);
+    wrong = help.into_iter().fold(wrong, Diagnostic::with_help);
+    Ok(raised(py, &texts.sources, &[wrong]).into_value(py).into_bound(py).into_any())
 }
 
 /// Advice in Python, for every remedy that can be written: that of the language would not be Python.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use broadloom_cli::{Look, commands};
-use broadloom_diagnostics::Diagnostic;
+use broadloom_diagnostics::{Column, Diagnostic, Table};
 use broadloom_ide::{
     Analysis, Front, GraphOf, Listing, LoopsOf, MemoryOf, NoPicture, Optimiser, Text, arrays, check, explain,
     graph, loops, memory, optimised, signatures, verify,
@@ -16,6 +16,7 @@ use pyo3::types::PyDict;
 use crate::arrays::received;
 use crate::data::object;
 use crate::errors::{advised, detached, messages, plain, raised, unanswered};
+use crate::sizes::{SizeData, sizes};
 use crate::stablehlo::{self, Refused};
 
 /// A program that has been read and has no mistakes.
@@ -55,6 +56,16 @@ fn refused(py: Python<'_>, analysis: &Analysis, diagnostics: &[Diagnostic]) -> P
     }
 }
 
+/// The table of the modules of a model: the path of each, its kind, the shape that it gives, and the number of its parameters.
+#[pyfunction]
+pub fn module_table(rows: Vec<[String; 4]>) -> String {
+    let heads =
+        [Column::new("module"), Column::new("kind"), Column::new("gives"), Column::number("parameters")];
+    let mut table = Table::new(heads);
+    rows.into_iter().for_each(|row| table.row(row));
+    table.show(None, false)
+}
+
 #[pymethods]
 impl Program {
     #[new]
@@ -85,6 +96,16 @@ impl Program {
             commands::check::parts_of(&checked, Look::default());
         let found = messages(py, self.analysis().sources(), &checked.diagnostics)?;
         Ok((object(py, &checked)?, (dims, table, end), found.into_any()))
+    }
+
+    /// The sizes of a named tensor, in the order of memory.
+    fn sizes(&self, py: Python<'_>, name: &str) -> PyResult<Vec<SizeData>> {
+        let shape = self.ask(py, |analysis| {
+            let program = &mut analysis.program;
+            let tensor = program.find(name)?;
+            program.graph.final_shape(tensor).ok()
+        })?;
+        shape.map(|shape| sizes(&shape)).ok_or_else(|| plain(py, &format!("nothing is called `{name}`")))
     }
 
     /// The names of data, of which values can be given.

@@ -95,6 +95,14 @@ pub fn spec_sizes<'py>(
     Ok(found)
 }
 
+/// Refuses a spec that a function is not for, where something else carries it out.
+#[pyfunction]
+pub fn check_spec(py: Python<'_>, text: &str, function: &str) -> PyResult<()> {
+    let usage = Usage::new(function, "sum")?;
+    let checked = notation::read(text, usage.takes_shape()).and_then(|equation| usage.check(&equation));
+    checked.map_err(|mistake| raise(py, &mistake))
+}
+
 fn named_sizes(text: &str, given: &CallArguments) -> Result<Vec<(String, Value)>, Mistake> {
     let equation = notation::read(text, true)?;
     let flat = ranks::expand(&equation, given)?;

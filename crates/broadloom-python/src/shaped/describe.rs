@@ -114,10 +114,7 @@ impl Checker {
 
     /// The sizes that arithmetic is about, each with the argument in which it was found; the first of those is the other end.
     fn known(&self, details: &Bound<'_, PyDict>, item: &PatternItem, found: &MatchedSizes) -> PyResult<()> {
-        let mut labels = Vec::new();
-        if let PatternItem::Expr(expr) = item {
-            expr.unknown(&|_| None, &mut labels);
-        }
+        let labels = if let PatternItem::Expr(expr) = item { expr.names() } else { Vec::new() };
         let origins = labels.into_iter().filter_map(|label| Some((label, found.size(label)?)));
         let origins: Vec<(usize, i64, Origin)> =
             origins.map(|(label, size)| (label, size, found.origin(label))).collect();

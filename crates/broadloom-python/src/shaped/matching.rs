@@ -4,7 +4,7 @@
 //! What is still open then is no mistake: an annotation may leave it open.
 
 use super::pattern::{Pattern, PatternItem};
-use super::size_expr::SizeExpr;
+use super::size_expr::{SizeExpr, Solved};
 use smallvec::SmallVec;
 
 /// The axes of a row.
@@ -197,19 +197,12 @@ impl MatchedSizes {
         axis: usize,
         item: usize,
     ) -> Result<bool, Misfit> {
-        let mut unknown = Vec::new();
         let known = |label: usize| self.size(label);
-        expr.unknown(&known, &mut unknown);
-        match unknown[..] {
-            [] => match expr.value(&known) {
-                Some(value) if value == size => Ok(true),
-                wanted => Err(Misfit::Expr { axis, item, wanted }),
-            },
-            [label] => match expr.solve(size, &known) {
-                Some(value) => self.label(label, value, (slot as u32, axis as u32)).map(|()| true),
-                None => Err(Misfit::Expr { axis, item, wanted: None }),
-            },
-            _ => Ok(false),
+        match expr.solve(size, &known) {
+            Solved::Fits => Ok(true),
+            Solved::Is(label, value) => self.label(label, value, (slot as u32, axis as u32)).map(|()| true),
+            Solved::Never => Err(Misfit::Expr { axis, item, wanted: expr.value(&known) }),
+            Solved::Open => Ok(false),
         }
     }
 

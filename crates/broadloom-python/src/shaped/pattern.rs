@@ -71,22 +71,12 @@ impl Pattern {
             declared.names.rows.iter().map(|(_, name)| intern(&mut names.rows, &name.text)).collect();
         let mut renamed = |local: usize| intern(&mut names.labels, &mentioned[local]);
         let ranges: Vec<_> = taken.ranges.iter().map(|(name, lo, hi)| (renamed(*name), *lo, *hi)).collect();
-        let sizes: Vec<_> =
-            taken.sizes.iter().map(|(start, end, expr)| (*start, *end, rename(expr, &mut renamed))).collect();
+        let sizes =
+            taken.sizes.iter().map(|(start, end, expr)| Some((*start, *end, expr.renamed(&mut renamed)?)));
+        let sizes: Vec<_> = sizes.flatten().collect();
         names.ranges.extend(ranges);
         let reader = Reader { text, labels, rows, sizes };
         Ok(reader.shape(&declared.shape))
-    }
-}
-
-fn rename(expr: &SizeExpr, name: &mut impl FnMut(usize) -> usize) -> SizeExpr {
-    match expr {
-        SizeExpr::Number(number) => SizeExpr::Number(*number),
-        SizeExpr::Name(local) => SizeExpr::Name(name(*local)),
-        SizeExpr::Binary(left, sign, right) => {
-            let left = rename(left, name);
-            SizeExpr::Binary(Box::new(left), *sign, Box::new(rename(right, name)))
-        }
     }
 }
 

@@ -1,16 +1,17 @@
 //! Sizes that are written as arithmetic over names: `2*n`, `n/2 + 1`, `heads*size`.
 //!
-//! The notation of declared shapes has no arithmetic, so it is read here, in front of it. See [`mask`].
+//! The notation of declared shapes has no arithmetic, so it is read here, in front of it. See [`mask`]. Its meaning is that of
+//! [`Form`], the arithmetic of all sizes.
 
-/// A size over names.
+use std::collections::HashMap;
+
+use broadloom_core::Form;
+
+/// A size over names: a quotient of expressions, because `d/heads` is no sum of products.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum SizeExpr {
-    /// A number.
-    Number(i64),
-    /// A name, as an index into the names of the function.
-    Name(usize),
-    /// Two sizes and the sign between them.
-    Binary(Box<SizeExpr>, Sign, Box<SizeExpr>),
+pub struct SizeExpr {
+    over: Form<usize>,
+    under: Form<usize>,
 }
 
 /// A sign of arithmetic.
@@ -23,60 +24,105 @@ pub enum Sign {
     Over,
 }
 
-impl SizeExpr {
-    /// The value, if all names are known and every division is exact.
-    pub fn value(&self, known: &impl Fn(usize) -> Option<i64>) -> Option<i64> {
-        match self {
-            SizeExpr::Number(number) => Some(*number),
-            SizeExpr::Name(name) => known(*name),
-            SizeExpr::Binary(left, sign, right) => {
-                let (left, right) = (left.value(known)?, right.value(known)?);
-                match sign {
-                    Sign::Plus => left.checked_add(right),
-                    Sign::Minus => left.checked_sub(right),
-                    Sign::Times => left.checked_mul(right),
-                    Sign::Over if right != 0 && left % right == 0 => Some(left / right),
-                    Sign::Over => None,
-                }
-            }
-        }
-    }
-
-    /// The names that are not known, each as often as it stands.
-    pub fn unknown(&self, known: &impl Fn(usize) -> Option<i64>, into: &mut Vec<usize>) {
-        match self {
-            SizeExpr::Number(_) => {}
-            SizeExpr::Name(name) if known(*name).is_some() => {}
-            SizeExpr::Name(name) => into.push(*name),
-            SizeExpr::Binary(left, _, right) => {
-                left.unknown(known, into);
-                right.unknown(known, into);
-            }
-        }
-    }
-
-    /// The value of the only unknown name for which the size is `wanted`; `None` if no whole number is.
-    pub fn solve(&self, wanted: i64, known: &impl Fn(usize) -> Option<i64>) -> Option<i64> {
-        match self {
-            SizeExpr::Number(_) => None,
-            SizeExpr::Name(_) => Some(wanted).filter(|wanted| *wanted >= 0),
-            SizeExpr::Binary(left, sign, right) => match (left.value(known), right.value(known), sign) {
-                (None, Some(right), Sign::Plus) => left.solve(wanted.checked_sub(right)?, known),
-                (None, Some(right), Sign::Minus) => left.solve(wanted.checked_add(right)?, known),
-                (None, Some(right), Sign::Over) => left.solve(wanted.checked_mul(right)?, known),
-                (None, Some(factor), Sign::Times) => left.solve(exact(wanted, factor)?, known),
-                (Some(left), None, Sign::Plus) => right.solve(wanted.checked_sub(left)?, known),
-                (Some(left), None, Sign::Minus) => right.solve(left.checked_sub(wanted)?, known),
-                (Some(left), None, Sign::Over) => right.solve(exact(left, wanted)?, known),
-                (Some(factor), None, Sign::Times) => right.solve(exact(wanted, factor)?, known),
-                _ => None,
-            },
-        }
-    }
+/// The answer to the question of what an axis says about a size over names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Solved {
+    /// All names are known, and the size is this one.
+    Fits,
+    /// It is only for this value of a name.
+    Is(usize, i64),
+    /// It is not, or for no whole number.
+    Never,
+    /// Too little is known.
+    Open,
 }
 
-fn exact(number: i64, divisor: i64) -> Option<i64> {
-    (divisor != 0 && number % divisor == 0).then(|| number / divisor)
+impl SizeExpr {
+    fn new(over: Form<usize>) -> SizeExpr {
+        SizeExpr { over, under: Form::constant(1) }
+    }
+
+    /// Two sizes and the sign between them; `None` if the numbers in it are beyond all reason, or it divides by zero.
+    fn joined(self, sign: Sign, other: SizeExpr) -> Option<SizeExpr> {
+        let (over, under) = match sign {
+            Sign::Plus => (
+                self.over.times(&other.under)?.plus(&other.over.times(&self.under)?)?,
+                self.under.times(&other.under)?,
+            ),
+            Sign::Minus => (
+                self.over.times(&other.under)?.minus(&other.over.times(&self.under)?)?,
+                self.under.times(&other.under)?,
+            ),
+            Sign::Times => (self.over.times(&other.over)?, self.under.times(&other.under)?),
+            Sign::Over => (self.over.times(&other.under)?, self.under.times(&other.over)?),
+        };
+        // A quotient that is a sum of products is one: `n/2 + 1`.
+        Some(match over.divided_by(&under) {
+            Some(whole) => SizeExpr::new(whole),
+            None if under.is_zero() => return None,
+            None => SizeExpr { over, under },
+        })
+    }
+
+    /// The same over other names.
+    pub fn renamed(&self, mut name: impl FnMut(usize) -> usize) -> Option<SizeExpr> {
+        let known: HashMap<usize, usize> = self.names().into_iter().map(|own| (own, name(own))).collect();
+        let to = |own: usize| known.get(&own).copied().unwrap_or(own);
+        Some(SizeExpr { over: self.over.renamed(to)?, under: self.under.renamed(to)? })
+    }
+
+    /// The names in it.
+    pub fn names(&self) -> Vec<usize> {
+        let mut names = self.over.symbols();
+        names.extend(self.under.symbols());
+        names.sort_unstable();
+        names.dedup();
+        names
+    }
+
+    /// The value, if all names are known and it is a whole number.
+    pub fn value(&self, known: &impl Fn(usize) -> Option<i64>) -> Option<i64> {
+        let size = |name: usize| known(name).and_then(|size| u64::try_from(size).ok());
+        let ((over, below), (under, above)) = (self.over.value(size)?, self.under.value(size)?);
+        let (over, under) = (over.checked_mul(above)?, under.checked_mul(below)?);
+        (under != 0 && over % under == 0).then(|| i64::try_from(over / under).ok()).flatten()
+    }
+
+    /// The value of the only name that is not known, for which the size is `wanted`.
+    pub fn solve(&self, wanted: i64, known: &impl Fn(usize) -> Option<i64>) -> Solved {
+        self.solved(wanted, known).unwrap_or(Solved::Never)
+    }
+
+    /// The same; `None` if the numbers are beyond all reason.
+    fn solved(&self, wanted: i64, known: &impl Fn(usize) -> Option<i64>) -> Option<Solved> {
+        if self.names().into_iter().all(|name| known(name).is_some()) {
+            return Some(if self.value(known) == Some(wanted) { Solved::Fits } else { Solved::Never });
+        }
+        // What is zero if the size is the wanted one: `rest`, and `factor` times the name that is not known.
+        let zero = self.over.minus(&self.under.scaled(i128::from(wanted), 1)?)?;
+        let (mut rest, mut factor, mut open) = (0i128, 0i128, None);
+        for (names, number) in zero.terms() {
+            let (mut product, mut unknown) = (number, None);
+            for name in names {
+                match known(*name) {
+                    Some(size) => product = product.checked_mul(i128::from(size))?,
+                    None if unknown.replace(*name).is_none() => {}
+                    None => return Some(Solved::Open),
+                }
+            }
+            let sum = if unknown.is_some() { &mut factor } else { &mut rest };
+            *sum = sum.checked_add(product)?;
+            if unknown.is_some() && open.replace(unknown).is_some_and(|other| other != unknown) {
+                return Some(Solved::Open);
+            }
+        }
+        let Some(name) = open.flatten().filter(|_| factor != 0) else { return Some(Solved::Open) };
+        if rest % factor != 0 {
+            return Some(Solved::Never);
+        }
+        let size = i64::try_from(-rest / factor).ok().filter(|size| *size >= 0);
+        Some(size.map_or(Solved::Never, |size| Solved::Is(name, size)))
+    }
 }
 
 /// The parts of a text that were taken out of it, so that the rest is a declared shape.
@@ -109,7 +155,7 @@ pub fn mask(text: &str, mut name: impl FnMut(&str) -> usize) -> Result<MaskedTex
         let starts = matches!(tokens[at].kind, TokenKind::Word | TokenKind::Number | TokenKind::Open);
         if starts && let Some(expr) = reader.sum() {
             let end = reader.at;
-            if matches!(expr, SizeExpr::Binary(..)) {
+            if end > at + 1 {
                 let (from, to) = (tokens[at].start, tokens[end - 1].end);
                 bytes[from..to].fill(b' ');
                 bytes[from] = b'_';
@@ -215,7 +261,7 @@ impl<F: FnMut(&str) -> usize> Reader<'_, '_, F> {
     fn sum(&mut self) -> Option<SizeExpr> {
         let mut left = self.product()?;
         while let Some(sign) = self.sign(&[Sign::Plus, Sign::Minus]) {
-            left = SizeExpr::Binary(Box::new(left), sign, Box::new(self.product()?));
+            left = left.joined(sign, self.product()?)?;
         }
         Some(left)
     }
@@ -223,7 +269,7 @@ impl<F: FnMut(&str) -> usize> Reader<'_, '_, F> {
     fn product(&mut self) -> Option<SizeExpr> {
         let mut left = self.atom()?;
         while let Some(sign) = self.sign(&[Sign::Times, Sign::Over]) {
-            left = SizeExpr::Binary(Box::new(left), sign, Box::new(self.atom()?));
+            left = left.joined(sign, self.atom()?)?;
         }
         Some(left)
     }
@@ -232,9 +278,11 @@ impl<F: FnMut(&str) -> usize> Reader<'_, '_, F> {
         let token = self.tokens.get(self.at)?;
         self.at += 1;
         match token.kind {
-            TokenKind::Number => token.text.parse().ok().map(SizeExpr::Number),
+            TokenKind::Number => token.text.parse().ok().map(|number| SizeExpr::new(Form::constant(number))),
             // Only a name that takes part in arithmetic is entered: all others are read by the notation.
-            TokenKind::Word if token.text != "_" => Some(SizeExpr::Name((self.name)(token.text))),
+            TokenKind::Word if token.text != "_" => {
+                Some(SizeExpr::new(Form::symbol((self.name)(token.text))))
+            }
             TokenKind::Open => {
                 let inner = self.sum()?;
                 let closed = self.tokens.get(self.at)?.kind == TokenKind::Close;
