@@ -47,6 +47,25 @@ pub struct Broadcast {
 /// numbers alone, are left out.
 pub(crate) fn broadcasts(graph: &mut Graph) -> Result<Vec<Broadcast>, Error> {
     let shapes = final_shapes::final_shapes(graph)?;
+    Ok(broadcasts_where(graph, &shapes, |_, _, _| true))
+}
+
+/// Those of pointwise operations with two operands of which neither has the shape of the result: only these can broadcast into each other.
+pub(crate) fn mutual_broadcasts(graph: &mut Graph) -> Result<Vec<Broadcast>, Error> {
+    let shapes = final_shapes::final_shapes(graph)?;
+    let is_mutual = |op: Op, operands: &[Tensor], result: Tensor| {
+        matches!((op, operands), (Op::Pointwise(_), [a, b])
+            if !shapes.are_alike(*a, result) && !shapes.are_alike(*b, result))
+    };
+    Ok(broadcasts_where(graph, &shapes, is_mutual))
+}
+
+/// The places of the operations that are wanted.
+fn broadcasts_where(
+    graph: &Graph,
+    shapes: &Shapes,
+    is_wanted: impl Fn(Op, &[Tensor], Tensor) -> bool,
+) -> Vec<Broadcast> {
     let mut found = Vec::new();
     let mut numbers = vec![false; graph.tensors.len()];
     for (step, said) in graph.step_ids().zip(&graph.steps) {
@@ -63,6 +82,9 @@ pub(crate) fn broadcasts(graph: &mut Graph) -> Result<Vec<Broadcast>, Error> {
         if graph.tensors[result.index()].step == step {
             numbers[result.index()] = operands.iter().all(|operand| numbers[operand.index()]);
         }
+        if !is_wanted(op, operands, result) {
+            continue;
+        }
         if matches!(op, Op::Pointwise(_)) && operands.iter().all(|operand| shapes.are_alike(*operand, result))
         {
             continue;
@@ -73,12 +95,12 @@ pub(crate) fn broadcasts(graph: &mut Graph) -> Result<Vec<Broadcast>, Error> {
                 continue;
             }
             let own = graph.rows(operand)[place(from)];
-            for (unit, axes) in surplus(graph, &shapes, (operand, from, own), (into, kind)) {
+            for (unit, axes) in surplus(graph, shapes, (operand, from, own), (into, kind)) {
                 found.push(Broadcast { step, slot, operand, result: into, kind, axes, unit });
             }
         }
     }
-    Ok(found)
+    found
 }
 
 /// The rows of operands that may broadcast: slot and kind of each, the tensor into which, and its kind.

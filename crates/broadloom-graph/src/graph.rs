@@ -14,7 +14,9 @@ use crate::notation::{KnownSpec, Notation, Specs};
 use crate::operation::Laws;
 use crate::shape::Shapes;
 use crate::size::SizeNames;
-use crate::step::{Aspect, Choice, Origin, RowRef, Rows, Sources, Step, StepId, Tensor, TensorData};
+use crate::step::{
+    Aspect, Beginning, Choice, Origin, RowRef, Rows, Sources, Step, StepId, Tensor, TensorData,
+};
 use crate::symbols::table::SymbolTable;
 
 /// A tensor program under construction.
@@ -161,6 +163,15 @@ impl Graph {
     /// All steps, in the order they were made.
     pub fn step_ids(&self) -> impl DoubleEndedIterator<Item = StepId> + Clone + use<> {
         StepId(0).up_to(self.next_step())
+    }
+
+    /// All of the graph as it is now: it is the beginning of what becomes of it.
+    pub fn so_far(&self) -> Beginning {
+        Beginning {
+            tensors: self.tensors.len() as u32,
+            steps: self.steps.len() as u32,
+            labels: self.labels.len() as u32,
+        }
     }
 
     /// The step about to be finished.

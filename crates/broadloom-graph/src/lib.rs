@@ -88,5 +88,5 @@ pub use shape_source::{Completion, How};
 pub use size::{Extent, SymbolicSize};
 pub use size_expr::SizeSum;
 pub use spec_options::{Accumulate, Combine, SliceIndex, SpecOptions};
-pub use step::{Captured, StepId, Tensor};
+pub use step::{Beginning, Captured, StepId, Tensor};
 pub use symbols::RuntimeCheck;

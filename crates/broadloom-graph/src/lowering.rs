@@ -9,7 +9,7 @@ use broadloom_array::Array;
 use rustc_hash::FxHashMap;
 
 pub use crate::facts::{Carried, Lookup, Scan, Sorting, Special};
-use crate::step::{Step, StepId};
+use crate::step::{Beginning, Step, StepId};
 use crate::symbols::read;
 pub use crate::symbols::table::SymbolData;
 use crate::{
@@ -78,7 +78,7 @@ pub trait Face {
     /// The loop nest of each step at some shapes; `None` for a step that is no operation.
     fn projections_at(&self, shapes: &Shapes) -> Vec<Option<Result<Projected, Error>>>;
     /// The steps that have a shape but no loop nest at some shapes, with the reasons.
-    fn refused_at(&self, shapes: &Shapes) -> Vec<(StepId, Error)>;
+    fn refused_at(&self, shapes: &Shapes, known: Beginning) -> Vec<(StepId, Error)>;
     /// The gradients that were asked for: each tensor with the leaf that stands for its gradient.
     fn gradients(&self) -> &FxHashMap<Tensor, Tensor>;
     /// The initial values of a parameter or a state, if they were given.
@@ -165,8 +165,8 @@ impl Face for Graph {
         project::projections_at(self, shapes)
     }
 
-    fn refused_at(&self, shapes: &Shapes) -> Vec<(StepId, Error)> {
-        project::refused_at(self, shapes)
+    fn refused_at(&self, shapes: &Shapes, known: Beginning) -> Vec<(StepId, Error)> {
+        project::refused_at(self, shapes, known)
     }
 
     fn gradients(&self) -> &FxHashMap<Tensor, Tensor> {

@@ -33,6 +33,9 @@ use crate::{Graph, names};
 
 /// The type of each tensor.
 pub fn precisions(graph: &Graph) -> Vec<Dtype> {
+    if is_of_one_type(graph) {
+        return vec![graph.facts.default_precision; graph.tensors.len()];
+    }
     let mut given: Vec<Option<Dtype>> =
         graph.tensors().map(|tensor| graph.facts.precisions.get(&tensor).copied()).collect();
     loop {
@@ -55,6 +58,31 @@ pub fn precisions(graph: &Graph) -> Vec<Dtype> {
             return graph.tensors().map(|tensor| types.of(tensor)).collect();
         }
     }
+}
+
+/// Returns true if nothing in a graph gives any tensor another type than the default: no declaration, cast, integer or operation on bits. The type
+/// of gradients and of wide sums then has to be the default, too.
+fn is_of_one_type(graph: &Graph) -> bool {
+    let facts = &graph.facts;
+    let default = facts.default_precision;
+    let is_plain = facts.precisions.is_empty() && facts.special.is_empty() && facts.scans.all.is_empty();
+    if !is_plain || !default.is_float() || accumulated(default) != default {
+        return false;
+    }
+    let gives_type = |operation: &Operation| operation.cast_to().is_some() || operation.is_bitwise();
+    if graph.laws.values().any(|law| gives_type(law)) {
+        return false;
+    }
+    // Few operations are used, and each of them often.
+    let mut known: Vec<&'static str> = Vec::new();
+    graph.steps.iter().all(|step| {
+        let Step::Op { op: Op::Pointwise(name), .. } = step else { return true };
+        let is_known = known.iter().any(|other| std::ptr::eq(*other, *name));
+        if !is_known {
+            known.push(name);
+        }
+        is_known || !Operation::named(name).is_some_and(gives_type)
+    })
 }
 
 /// The types of the tensors that have one or meet one, where some types are given.

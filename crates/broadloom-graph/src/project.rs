@@ -33,7 +33,7 @@ use crate::notation::KnownSpec;
 use crate::shape::Shapes;
 use crate::spec_options::{Accumulate, SliceIndex};
 use crate::spec_window::{row_index, window_form};
-use crate::step::{Choice, Op, Step, StepId, Tensor, contraction, place, sources};
+use crate::step::{Beginning, Choice, Op, Step, StepId, Tensor, contraction, place, sources};
 use crate::{Graph, final_shapes, names, spec_composed};
 
 /// Memory order: batch, output, input.
@@ -219,10 +219,14 @@ pub(crate) fn projections_at(graph: &Graph, shapes: &Shapes) -> Vec<Option<Resul
     steps.map(|(at, step)| matches!(step, Step::Op { .. }).then(|| reading.read(at))).collect()
 }
 
-/// The steps that have a shape but no loop nest at some shapes, with the reasons.
-pub(crate) fn refused_at(graph: &Graph, shapes: &Shapes) -> Vec<(StepId, Error)> {
+/// The steps that have a shape but no loop nest at some shapes, with the reasons. Those of a beginning are known to have one.
+pub(crate) fn refused_at(graph: &Graph, shapes: &Shapes, known: Beginning) -> Vec<(StepId, Error)> {
     let mut reading = Reading::new(graph, shapes);
-    let steps = graph.step_ids().zip(&graph.steps).filter(|(_, step)| matches!(step, Step::Op { .. }));
+    let steps = graph
+        .step_ids()
+        .zip(&graph.steps)
+        .skip(known.steps as usize)
+        .filter(|(_, step)| matches!(step, Step::Op { .. }));
     steps.filter_map(|(at, _)| Some((at, reading.without_nest(at)?))).collect()
 }
 

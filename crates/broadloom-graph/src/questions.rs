@@ -257,6 +257,19 @@ impl Graph {
         shape_source::how_all(self)
     }
 
+    /// Returns true if the declaration of a tensor says everything about its shape: it is [known](Graph::how_known) as
+    /// [declared](How::Declared). Closes nothing.
+    ///
+    /// ```
+    /// let mut g = broadloom::Graph::new();
+    /// let (w, x) = (g.param("w"), g.data("x", "32 | 784")?);
+    /// assert!(g.is_declared(x) && !g.is_declared(w));
+    /// # Ok::<(), broadloom::Error>(())
+    /// ```
+    pub fn is_declared(&self, tensor: Tensor) -> bool {
+        shape_source::is_declared(self, tensor)
+    }
+
     /// The part of a tensor's shape that is known so far; all rows are open for a tensor of another
     /// graph. Changes nothing.
     pub fn shape(&self, tensor: Tensor) -> PartialShape {
@@ -307,6 +320,23 @@ impl Graph {
     /// numbers alone, are left out.
     pub fn broadcasts(&mut self) -> Result<Vec<Broadcast>, Error> {
         broadcasts::broadcasts(self)
+    }
+
+    /// Those among the [broadcasts](Graph::broadcasts) of pointwise operations with two operands of which neither has the shape of the
+    /// result. Where two operands broadcast into each other, both are among them.
+    ///
+    /// ```
+    /// let mut g = broadloom::Graph::new();
+    /// let (x, bias, y) = (g.data("x", "32 | 64")?, g.data("bias", "64")?, g.data("y", "32 |")?);
+    /// let sum = g.add(x, bias)?;
+    /// assert!(g.mutual_broadcasts()?.is_empty());
+    /// let both = g.add(bias, y)?;
+    /// assert!(g.mutual_broadcasts()?.iter().all(|each| each.result == both));
+    /// assert_eq!(g.mutual_broadcasts()?.len(), 2);
+    /// # Ok::<(), broadloom::Error>(())
+    /// ```
+    pub fn mutual_broadcasts(&mut self) -> Result<Vec<Broadcast>, Error> {
+        broadcasts::mutual_broadcasts(self)
     }
 
     /// The constraints of the program and the solution behind its [final

@@ -12,7 +12,7 @@ use broadloom_spec::Kind;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::size::{Extent, SymbolicSize};
-use crate::step::Tensor;
+use crate::step::{Beginning, Tensor};
 use crate::view::View;
 
 /// One axis of a final shape.
@@ -207,6 +207,14 @@ impl Shapes {
         sizes.fold(1, u64::saturating_mul)
     }
 
+    /// A number of elements that no tensor exceeds: as many axes as any has, each as long as the longest. `None` if it is too large for a number.
+    pub fn most_elements(&self) -> Option<u64> {
+        let longest = (0..self.dims.len() as u32).map(|place| self.number(place)).max().unwrap_or(1);
+        let ends = self.ends.iter().map(|ends| ends[2]);
+        let rank = ends.clone().zip(std::iter::once(0).chain(ends)).map(|(end, start)| end - start).max();
+        longest.max(1).checked_pow(rank.unwrap_or(0))
+    }
+
     /// The axes of one row of a tensor.
     pub fn axes(&self, tensor: Tensor, kind: Kind) -> Vec<Axis> {
         self.row(tensor, kind).map(|place| self.axis(place)).collect()
@@ -278,6 +286,9 @@ impl Shapes {
 
     /// The symbols that some size depends on, in their order.
     pub fn symbols(&self) -> Vec<Symbol> {
+        if !self.is_symbolic() {
+            return Vec::new();
+        }
         let used: FxHashSet<u32> = self.axes.iter().chain(&self.labels).copied().collect();
         let sizes = used.iter().filter_map(|place| self.symbolic.get(place));
         let mut symbols: Vec<Symbol> = sizes.flat_map(|size| size.form().symbols()).collect();
@@ -346,6 +357,42 @@ impl Shapes {
 
     fn extent(&self, place: u32) -> Size {
         self.open.get(&place).copied().unwrap_or_else(|| self.number(place).into())
+    }
+
+    /// Returns true if the tensors and labels of a beginning have the same sizes in both. Sizes that depend on named ones are not compared: then
+    /// it returns false.
+    ///
+    /// ```
+    /// let mut g = broadloom::Graph::new();
+    /// let w = g.param("w");
+    /// let (begun, mut other) = (g.so_far(), g.clone());
+    /// for (g, shape) in [(&mut g, "3 | 5"), (&mut other, "3 | 7")] {
+    ///     let x = g.data("x", shape)?;
+    ///     g.mul(w, x)?;
+    /// }
+    /// let shapes = g.final_shapes()?;
+    /// assert!(shapes.begins_like(&shapes, begun));
+    /// assert!(!shapes.begins_like(&other.final_shapes()?, begun), "`w` has 5 elements, and 7");
+    /// # Ok::<(), broadloom::Error>(())
+    /// ```
+    pub fn begins_like(&self, other: &Shapes, beginning: Beginning) -> bool {
+        let is_plain = |shapes: &Shapes| shapes.symbolic.is_empty() && shapes.open.is_empty();
+        let same_dims = self.dims.iter().zip(&other.dims).take_while(|(a, b)| a == b).count() as u32;
+        let are_same = |own: &[u32], others: &[u32]| own == others && own.iter().all(|dim| *dim < same_dims);
+        let (tensors, labels) = (beginning.tensors as usize, beginning.labels as usize);
+        let (Some(ends), Some(other_ends)) = (self.ends.get(..tensors), other.ends.get(..tensors)) else {
+            return false;
+        };
+        let (Some(labels), Some(other_labels)) = (self.labels.get(..labels), other.labels.get(..labels))
+        else {
+            return false;
+        };
+        let axes = ends.last().map_or(0, |ends| ends[2] as usize);
+        is_plain(self)
+            && is_plain(other)
+            && ends == other_ends
+            && are_same(&self.axes[..axes], &other.axes[..axes])
+            && are_same(labels, other_labels)
     }
 
     /// The number of tensors.

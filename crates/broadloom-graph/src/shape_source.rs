@@ -125,6 +125,11 @@ pub(crate) fn how_all(graph: &mut Graph) -> Result<Vec<How>, Error> {
     Ok(all)
 }
 
+/// Returns true if the declaration of a tensor says everything about its shape. What closing has to complete is never declared.
+pub(crate) fn is_declared(graph: &Graph, tensor: Tensor) -> bool {
+    graph.known(tensor).is_ok() && known_already(graph, tensor).is_ok_and(|how| how == How::Declared)
+}
+
 /// Returns how a tensor's shape is known if it is complete before closing; otherwise returns
 /// the parts that are known.
 fn known_already(graph: &Graph, tensor: Tensor) -> Result<How, Box<OpenTensor>> {

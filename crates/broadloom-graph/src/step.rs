@@ -41,6 +41,15 @@ impl StepId {
     }
 }
 
+/// The size of a [`Graph`](crate::Graph) at some time: so many tensors, steps and labels. What was made by then stays as it is, so that two graphs
+/// that go on from a copy have the same beginning.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Beginning {
+    pub(crate) tensors: u32,
+    pub(crate) steps: u32,
+    pub(crate) labels: u32,
+}
+
 /// A row of a tensor: axes in the graph's arena around a hole.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct RowRef {

@@ -9,7 +9,7 @@ use broadloom_testing::{Dice, setting};
 
 /// Programs with everything that one statement can leave behind for the next: sizes, functions with parameters, layers that
 /// are used twice, modules, states, routines, names that are bound again.
-const PROGRAMS: [&str; 6] = [
+const PROGRAMS: [&str; 8] = [
     "\
 dim batch in 1..64 = 32
 dim classes = 10
@@ -124,6 +124,59 @@ def ten(x) = eleven(x)
 def eleven(x) = ten(x)
 let y3 = y2 + 1
 ",
+    // Statements over several lines, warnings that later statements decide, and comments that silence them.
+    "\
+import \"parts.loom\"
+dim n in 1..8 = 4
+data rows : 4 |
+data columns : 4
+let table = rows * columns  # allow W0501
+let product = columns *
+  rows
+let outer = columns @ columns.T
+let turned = columns.T
+def scaled(x) =
+  # a comment
+  let inner = x
+    |> relu
+  2 * inner
+let big = [
+  scaled(rows),
+  product
+]
+let flat = (big[0]
+  + big[1])
+if n > 2:
+  let extra = scaled(table)
+else:
+  let extra = table
+let all = sum(product)
+let again = sum(\"i | => \", rows) + all
+let w = turned @ outer
+let last = {weights} @ columns |>
+  parts.wide(3)
+print \"sum {all} of {sum(product)}\", again
+",
+    // Types of numbers, training, and states.
+    "\
+data ids : 3 | as i64 = [0, 2, 1]
+data x : 3 | 4
+let y = x |> linear(4)
+let z = y + 300
+let small = i8(z)
+let masked = where(x > 0, y, small)
+let loss = mean(square(masked - x))
+let bits = ids + 1
+state steps : 1 as i8
+steps += 1
+let loud = loss * steps
+repeat 10:
+  minimise loss by adam(0.01)
+  print loss every 2
+let after = y + 1
+let count = after * ids
+print sum(after), loud
+",
 ];
 
 /// The tables that programs load, with some number of rows.
@@ -143,7 +196,7 @@ fn folder(name: &str) -> PathBuf {
 const MODULE: &str = "def half(x) = 0.5 * x\ndef wide(size)(x) = {w} @ x + {b : size}\n";
 
 /// The pieces that are typed: parts of programs, and letters that break them.
-const PIECES: [&str; 32] = [
+const PIECES: [&str; 58] = [
     "\nlet missing = )\n",
     "absent",
     "x",
@@ -176,6 +229,32 @@ const PIECES: [&str; 32] = [
     "dim n = 4\n",
     "\ndata later_bias : 10\n",
     "print x\n",
+    "\"\"\"",
+    "'''",
+    "\n  |> relu",
+    "\nelse:\n",
+    "or ",
+    "else",
+    "not ",
+    "-",
+    "@ ",
+    ".T",
+    "sum(",
+    "*",
+    "# allow W0501\n",
+    "  # allow W0501, W0511",
+    "[",
+    "]",
+    "{",
+    "}",
+    "\t",
+    "\r",
+    " as i8",
+    "i64(",
+    "dim n in 2..4\n",
+    "\nset scores.h = 8\n",
+    "    let deep = x\n",
+    "// ",
 ];
 
 /// A place in a text: at its beginning, in its last tenth, anywhere, and most often near the place before.
@@ -278,6 +357,26 @@ fn files_are_read_once() {
     changed.set_modified(std::time::SystemTime::UNIX_EPOCH).expect("a time");
     assert_eq!(checked(6), ("5, 2".to_string(), false));
     std::fs::remove_dir_all(folder).expect("the folder is removed");
+}
+
+/// After an edit at the end of a long program, little of it is read and evaluated again.
+#[test]
+fn an_edit_at_the_end_of_a_long_program() {
+    let program = |last: &str| {
+        let rest: String = (1..200).map(|at| format!("let x{at} = x{} |> relu\n", at - 1)).collect();
+        format!("data x0 : 3\n{rest}let last = {last}\n")
+    };
+    let mut editing = Editing::default();
+    let mut unread = |last: &str| {
+        let analysis = Analysis::edited(&Text::new("long.loom", program(last)), &mut editing);
+        (analysis.is_ok(), editing.reused(), editing.unread())
+    };
+    assert_eq!(unread("x1"), (true, 0, 0));
+    assert_eq!(unread("x2"), (true, 0, 0));
+    // Two statements before the edit are evaluated again, and one more is read.
+    assert_eq!(unread("x3"), (true, 198, 197));
+    assert_eq!(unread("x3 +"), (false, 198, 197));
+    assert_eq!(unread("x3 + x4"), (true, 198, 197));
 }
 
 /// The memory that is kept between checks does not grow with the number of edits.

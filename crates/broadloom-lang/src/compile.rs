@@ -1,5 +1,6 @@
 //! From a text to a program, with everything that is found on the way.
 
+use broadloom::KnownNests;
 use broadloom_diagnostics::{Diagnostic, Sources};
 
 use crate::eval::{Eval, interface, replay};
@@ -72,18 +73,25 @@ impl Program {
     /// The program that an evaluation has made, with everything that is found by looking at it as a whole, and advice that
     /// was tried.
     pub(crate) fn of(eval: Eval<'_>, options: &Options) -> Program {
-        let mut program = Program::as_read(eval, options);
+        Program::of_known(eval, options, None)
+    }
+
+    /// The same, where operations at the beginning are known to have loop nests.
+    pub(crate) fn of_known(eval: Eval<'_>, options: &Options, nests: Option<KnownNests>) -> Program {
+        let mut program = Program::as_read(eval, options, nests);
         program.advise(options);
         program
     }
 
     /// The same, unless nobody needs it any more.
-    pub(crate) fn of_unless(
+    pub(crate) fn of_known_unless(
         eval: Eval<'_>,
         options: &Options,
+        nests: Option<KnownNests>,
         is_over: &dyn Fn() -> bool,
     ) -> Option<Program> {
         let (mut program, loads) = Program::shaped(eval, options);
+        program.nests = nests;
         if is_over() {
             return None;
         }

@@ -1,5 +1,7 @@
 //! Programs that are edited: a check after an edit goes on from the statements before it.
 
+use broadloom::KnownNests;
+
 use crate::eval::loaded::Loaded;
 use crate::eval::looked::Looked;
 use crate::eval::{Checkpoint, Eval};
@@ -31,17 +33,23 @@ pub struct Editing {
     text: String,
     /// The number of statements that the last check did not evaluate again.
     reused: usize,
+    /// The number of statements that it did not read again.
+    unread: usize,
     /// The arrays of files that were read.
     loaded: Loaded,
     /// The functions without mistakes.
     looked: Looked,
+    /// The operations before the checkpoint, or before one that was made earlier, that have loop nests.
+    nests: Option<KnownNests>,
 }
 
 impl Editing {
     /// Reads a program, as [`compile`](crate::compile) does.
     pub fn compile(&mut self, name: &str, text: &str, options: &Options) -> Program {
         let eval = self.evaluated(name, text, options, None);
-        Program::of(eval, options)
+        let mut program = Program::of_known(eval, options, self.nests.clone());
+        self.learn(&mut program);
+        program
     }
 
     /// The same, unless it is to be given up, because nobody needs the program any more: then there is none, and the next check begins
@@ -66,7 +74,17 @@ impl Editing {
         if eval.is_given_up || is_over() {
             return None;
         }
-        Program::of_unless(eval, options, is_over)
+        let mut program = Program::of_known_unless(eval, options, self.nests.clone(), is_over)?;
+        self.learn(&mut program);
+        Some(program)
+    }
+
+    /// Keeps what a check has found out about what stands before the checkpoint. A program with mistakes is not rehearsed: what was known
+    /// holds for the next one as well.
+    fn learn(&mut self, program: &mut Program) {
+        if let (Some(nests), Some(kept)) = (program.nests.take(), &self.kept) {
+            self.nests = Some(nests.of(kept.beginning()));
+        }
     }
 
     /// Evaluates a program, from the checkpoint on if it is before what was edited.
@@ -85,11 +103,11 @@ impl Editing {
             Some(kept) if changed > kept.start as usize => kept.resume(name, text, options),
             _ => None,
         };
-        let first = match (&resumed, &self.kept) {
-            (Some(_), Some(kept)) => kept.len(),
+        let (first, unread) = match (&resumed, &self.kept) {
+            (Some(_), Some(kept)) => (kept.len(), kept.unread()),
             _ => {
-                self.kept = None;
-                0
+                (self.kept, self.nests) = (None, None);
+                (0, 0)
             }
         };
         let (mut eval, read_whole) = resumed.unwrap_or_else(|| {
@@ -98,7 +116,7 @@ impl Editing {
             (eval, read_whole)
         });
         eval.is_over = is_over;
-        self.reused = first;
+        (self.reused, self.unread) = (first, unread);
         (eval.loaded, eval.looked) =
             (Some(std::mem::take(&mut self.loaded)), Some(std::mem::take(&mut self.looked)));
         let edited = eval.statement_at(changed as u32).saturating_sub(BEFORE);
@@ -122,6 +140,11 @@ impl Editing {
     /// The number of statements that the last check did not evaluate again.
     pub fn reused(&self) -> usize {
         self.reused
+    }
+
+    /// The number of statements that the last check did not read again: all before the checkpoint but one.
+    pub fn unread(&self) -> usize {
+        self.unread
     }
 
     /// The number of scopes that are kept for evaluations to come.

@@ -113,9 +113,10 @@ fn mistakes(program: &mut Program, shapes: &Shapes) -> Vec<Diagnostic> {
     found.extend(names::names(program, shapes));
     found.extend(orders::orders(program, &program.file));
     found.extend(turns::turns(program, &program.file));
-    found.extend(compositions::compositions(program, shapes));
+    let products = compositions::products(&program.graph);
+    found.extend(compositions::compositions(program, shapes, &products));
     found.extend(compositions::transposes(program, shapes));
-    found.extend(compositions::outer_products(program, shapes));
+    found.extend(compositions::outer_products(program, shapes, &products));
     found.extend(arguments::arguments(program, shapes));
     found.extend(program.weights.unused.iter().cloned());
     found
@@ -148,7 +149,7 @@ pub(crate) fn explain(program: &mut Program) {
 pub fn unused_names(program: &mut Program) -> Vec<Diagnostic> {
     let mut found = if program.is_ok() { unused::unused(program) } else { Vec::new() };
     if !found.is_empty() {
-        let spans = constraining(program);
+        let spans = constraining(program, &found);
         found.retain(|unused| unused.primary().is_none_or(|label| !spans.contains(&label.span)));
     }
     tidy(program, found)
@@ -158,7 +159,7 @@ pub fn unused_names(program: &mut Program) -> Vec<Diagnostic> {
 fn looks(program: &mut Program, shapes: &Shapes) -> Vec<Diagnostic> {
     let mut found = unused::unused(program);
     // Nothing computes such a value, but it may decide the size of something else.
-    let spans = constraining(program);
+    let spans = constraining(program, &found);
     found.retain(|unused| unused.primary().is_none_or(|label| !spans.contains(&label.span)));
     found.extend(broadcasts(program, shapes, Severity::Note));
     found.extend(together(program));
@@ -182,13 +183,18 @@ fn tidy(program: &Program, mut found: Vec<Diagnostic>) -> Vec<Diagnostic> {
     found
 }
 
-/// Spans of unused named values that use a leaf of inferred shape which others use, too: they may
-/// decide its size.
-fn constraining(program: &mut Program) -> FxHashSet<Span> {
-    let Ok(how) = program.graph.how_all() else { return FxHashSet::default() };
+/// Spans of those among some unused values that use a leaf of inferred shape which others use, too: they may decide its size.
+fn constraining(program: &mut Program, unused: &[Diagnostic]) -> FxHashSet<Span> {
+    // A program that was read in part may leave sizes open.
+    if program.graph.final_shapes().is_err() && program.graph.how_all().is_err() {
+        return FxHashSet::default();
+    }
+    let places: FxHashSet<Span> =
+        unused.iter().filter_map(|each| each.primary()).map(|label| label.span).collect();
     let counts = program.graph.use_counts();
     let mut spans = FxHashSet::default();
-    for made in program.made.iter().filter(|made| made.level == 0 && counts[made.tensor.index()] == 0) {
+    let is_unread = |made: &&NamedTensor| made.level == 0 && counts[made.tensor.index()] == 0;
+    for made in program.made.iter().filter(|made| is_unread(made) && places.contains(&made.span)) {
         let (mut seen, mut waiting) = (FxHashSet::default(), vec![made.tensor]);
         let mut uses: FxHashMap<Tensor, usize> = FxHashMap::default();
         while let Some(tensor) = waiting.pop() {
@@ -201,7 +207,7 @@ fn constraining(program: &mut Program) -> FxHashSet<Span> {
             }
         }
         let is_leaf = |tensor: Tensor| matches!(program.graph.node(tensor), Some(Node::Leaf { .. }));
-        let inferred = |tensor: Tensor| is_leaf(tensor) && how[tensor.index()] != How::Declared;
+        let inferred = |tensor: Tensor| is_leaf(tensor) && !program.graph.is_declared(tensor);
         if uses.iter().any(|(tensor, uses)| inferred(*tensor) && counts[tensor.index()] > *uses) {
             spans.insert(made.span);
         }
@@ -212,7 +218,14 @@ fn constraining(program: &mut Program) -> FxHashSet<Span> {
 /// Places where something broadcasts, one for each operand as it is written; only those that are suspicious, if warnings are
 /// wanted and no notes.
 fn broadcasts(program: &mut Program, shapes: &Shapes, wanted: Severity) -> Vec<Diagnostic> {
-    let all = program.graph.broadcasts().unwrap_or_default();
+    let all = match wanted {
+        Severity::Warning => program.graph.mutual_broadcasts(),
+        _ => program.graph.broadcasts(),
+    };
+    let all = all.unwrap_or_default();
+    if all.is_empty() {
+        return Vec::new();
+    }
     let results = results(program);
     let mutual = mutual::Mutual::new(program, shapes);
     let mut found: Vec<Diagnostic> = Vec::new();

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use broadloom::{AxisName, Graph, LeafKind, Node, Routine, StepId, Tensor};
+use broadloom::{AxisName, Graph, KnownNests, LeafKind, Node, Routine, StepId, Tensor};
 use broadloom_diagnostics::{Diagnostic, SourceId, Sources, Span};
 
 use crate::plan::Plan;
@@ -73,6 +73,8 @@ pub struct Program {
     pub file: Arc<File>,
     /// The parameters that begin with weights from files.
     pub(crate) weights: Weights,
+    /// The operations at the beginning that are known to have loop nests: from the last check, until the program is rehearsed, and then from that.
+    pub(crate) nests: Option<KnownNests>,
     /// The number of evaluation steps: a measure of the time it took to build.
     pub work: u64,
     /// The number of bodies of functions that were walked.

@@ -1,5 +1,6 @@
 //! The program that an evaluation has made, and what is found by looking at it as a whole.
 
+use broadloom::KnownNests;
 use broadloom_diagnostics::Span;
 
 use crate::eval::advice::makers;
@@ -10,8 +11,9 @@ use crate::weights::{Load, Weights};
 
 impl Program {
     /// The program that an evaluation has made, without advice that has to be tried.
-    pub(crate) fn as_read(eval: Eval<'_>, options: &Options) -> Program {
+    pub(crate) fn as_read(eval: Eval<'_>, options: &Options, nests: Option<KnownNests>) -> Program {
         let (mut program, loads) = Program::shaped(eval, options);
+        program.nests = nests;
         program.look_at_all(loads, options);
         program
     }
@@ -76,6 +78,7 @@ impl Program {
             names: eval.names,
             file: eval.own_file,
             weights: Weights::default(),
+            nests: None,
             work: eval.work,
             walked: eval.walked,
             replayed: eval.replay.played,

@@ -15,6 +15,7 @@ use crate::program::{NamedTensor, Program};
 impl Program {
     /// Reports the errors that a run would stop at.
     pub(crate) fn rehearse(&mut self) {
+        let known = self.nests.take();
         if !self.is_ok() {
             return;
         }
@@ -31,7 +32,9 @@ impl Program {
             Err(_) => return,
         };
         let mut found: Vec<Refused> = Vec::new();
-        for (step, error) in rehearsal.refused_steps() {
+        let refused = rehearsal.refused_steps(known.as_ref());
+        self.nests = refused.is_empty().then(|| rehearsal.known_nests());
+        for (step, error) in refused {
             found.push(Refused { span: origin(step).unwrap_or(main), of: Some(Of::Step(step)), error });
         }
         for (tensor, error) in rehearsal.refused_values() {

@@ -174,7 +174,7 @@ impl Trials<'_> {
         }
         let mut eval = Eval::new(self.options);
         eval.program(source.name(), &text);
-        let mut tried = Program::as_read(eval, self.options);
+        let mut tried = Program::as_read(eval, self.options, None);
         let start = (i64::from(place.start) + shift) as u32;
         if tried.is_ok() {
             let is_new = |warning: &Diagnostic| ABOUT_SHAPES.contains(&warning.code);

@@ -27,7 +27,7 @@ pub use mesh::{
 };
 pub use routine::Routine;
 pub use session::{
-    Allocated, Backend, Copied, GivenValues, Host, HostEngine, Memory, MemoryRange, OpenSize, Rehearsal,
-    Session, Settings, Stored, Temporaries,
+    Allocated, Backend, Copied, GivenValues, Host, HostEngine, KnownNests, Memory, MemoryRange, OpenSize,
+    Rehearsal, Session, Settings, Stored, Temporaries,
 };
 pub use update::{Adam, Sgd};

@@ -39,21 +39,21 @@ pub mod typed;
 
 pub use broadloom_array::{Array, ArrayError, ArrayNumber, Dtype, Element, Values, bf16, f16, files, random};
 pub use broadloom_graph::{
-    Accumulate, Along, AssignedNumbers, Assignments, Axis, Broadcast, Captured, Certificate, ClosingRule,
-    Code, Combine, Completion, ComputedShape, DeclaredShape, Error, ErrorKind, Extent, Fact, Fill, Fit,
-    Formula, FormulaName, FoundSize, Graph, Help, How, Initial, Input, Kind, LeafKind, Logic, Margins,
-    MessageLine, Misfit, Multiples, Node, Notation, OpenScan, Operation, Padding, PartialAxis, PartialRow,
-    PartialShape, Projected, Remedy, RuntimeCheck, Said, Scanned, Scheme, SchemeAxis, Shape, Shapes,
-    ShownAccess, ShownLoop, ShownNest, Sign, SizeSum, SliceIndex, SpecOptions, StatedNames, Stats, StepId,
-    SymbolicSize, Tensor, Why, WhySize, Wording, certificate, example_shape, logic,
+    Accumulate, Along, AssignedNumbers, Assignments, Axis, Beginning, Broadcast, Captured, Certificate,
+    ClosingRule, Code, Combine, Completion, ComputedShape, DeclaredShape, Error, ErrorKind, Extent, Fact,
+    Fill, Fit, Formula, FormulaName, FoundSize, Graph, Help, How, Initial, Input, Kind, LeafKind, Logic,
+    Margins, MessageLine, Misfit, Multiples, Node, Notation, OpenScan, Operation, Padding, PartialAxis,
+    PartialRow, PartialShape, Projected, Remedy, RuntimeCheck, Said, Scanned, Scheme, SchemeAxis, Shape,
+    Shapes, ShownAccess, ShownLoop, ShownNest, Sign, SizeSum, SliceIndex, SpecOptions, StatedNames, Stats,
+    StepId, SymbolicSize, Tensor, Why, WhySize, Wording, certificate, example_shape, logic,
 };
 pub use broadloom_native::{Cache, CacheUsage};
 pub use broadloom_run::{
     Adam, Allocated, AxisName, Backend, Block, CollectiveKind, Copied, DeviceMemory, Divided, DividedAxis,
-    DividedTensor, GivenValues, Lent, Memory, MemoryRange, MemoryRole, Mesh, NeededCollective, OpenSize,
-    Precision, Processes, Rehearsal, Routine, RowPlace, Session, Settings, Sgd, Shard, Sharding, Stored,
-    Temporaries, computed_from, follow, nest_linalg, reached_data, reached_gradients, show_assignments,
-    show_backward, trainable,
+    DividedTensor, GivenValues, KnownNests, Lent, Memory, MemoryRange, MemoryRole, Mesh, NeededCollective,
+    OpenSize, Precision, Processes, Rehearsal, Routine, RowPlace, Session, Settings, Sgd, Shard, Sharding,
+    Stored, Temporaries, computed_from, follow, nest_linalg, reached_data, reached_gradients,
+    show_assignments, show_backward, trainable,
 };
 pub use broadloom_spec as spec;
 pub use expr::{Builder, Expr, Operand};

@@ -9,11 +9,14 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
 
-use broadloom_diagnostics::Span;
+use broadloom::Beginning;
+use broadloom_diagnostics::{SourceId, Span};
 
 use super::Eval;
 use super::loaded::{self, Stamp};
 use crate::program::Options;
+use crate::syntax::ast::{File, Names};
+use crate::syntax::{self, Parsed};
 
 /// The options of a checkpoint from which no evaluation goes on: nothing reads them.
 static NO_OPTIONS: LazyLock<Options> = LazyLock::new(Options::default);
@@ -21,8 +24,13 @@ static NO_OPTIONS: LazyLock<Options> = LazyLock::new(Options::default);
 /// The state of evaluation before a statement of the program itself.
 pub(crate) struct Checkpoint {
     eval: Eval<'static>,
-    /// Another copy, for the evaluation that goes on from here next.
-    ready: Option<Eval<'static>>,
+    /// The syntax tree of the text before the last statement before this place, and where that begins: how the text goes on decides
+    /// nothing about it. None if reading cannot begin there.
+    before: Option<(File, u32)>,
+    /// Another copy of both, for the evaluation that goes on from here next.
+    ready: Option<(Eval<'static>, Option<(File, u32)>)>,
+    /// The number of statements that were not read again when an evaluation last went on from here.
+    unread: usize,
     /// The spans of the statements before it, and where the next one begins.
     statements: Vec<Span>,
     pub start: u32,
@@ -49,8 +57,22 @@ impl Checkpoint {
         if self.ready.is_some() {
             return false;
         }
-        self.ready = Some(fork(&self.eval, &NO_OPTIONS));
+        self.ready = Some(self.copy());
         true
+    }
+
+    /// The tensors and steps before it.
+    pub fn beginning(&self) -> Beginning {
+        self.eval.graph.so_far()
+    }
+
+    fn copy(&self) -> (Eval<'static>, Option<(File, u32)>) {
+        (fork(&self.eval, &NO_OPTIONS), self.before.clone())
+    }
+
+    /// The number of statements that were not read again when an evaluation last went on from here.
+    pub fn unread(&self) -> usize {
+        self.unread
     }
 
     /// Goes on from here with a text that begins like the one before, up to the statement and its first letter. `None` if
@@ -62,10 +84,8 @@ impl Checkpoint {
         self.eval.own.journal().undo();
         // Nothing goes on from what was evaluated after the checkpoint.
         self.eval.defining.forget_since(self.scopes);
-        let mut eval: Eval<'o> = match self.ready.take() {
-            Some(ready) => ready,
-            None => fork(&self.eval, &NO_OPTIONS),
-        };
+        let (ready, before) = self.ready.take().unwrap_or_else(|| self.copy());
+        let mut eval: Eval<'o> = ready;
         eval.options = options;
         // Evaluation begins outside of any file.
         (eval.frame.file, eval.frame.scope) = (Arc::default(), eval.prelude.clone());
@@ -74,22 +94,34 @@ impl Checkpoint {
         }
         let main = eval.main();
         eval.sources.replace(main, name, text);
-        let parsed = crate::syntax::parse(main, text, &mut eval.names);
-        let spans = || parsed.file.statements.iter().map(|statement| statement.span);
-        let is_same = spans().take(self.len()).eq(self.statements.iter().copied())
-            && spans().nth(self.len()).is_some_and(|next| next.start == self.start)
-            && parsed
-                .diagnostics
-                .iter()
-                .flat_map(|each| &each.labels)
-                .all(|label| label.span.start >= self.start);
-        if !is_same {
-            return None;
-        }
+        let parsed = self.read(before, (main, text), &mut eval.names)?;
         let read_whole = parsed.diagnostics.is_empty();
         eval.diagnostics.extend(parsed.diagnostics);
         eval.own_file = Arc::new(parsed.file);
         Some((eval, read_whole))
+    }
+
+    /// Reads a text that begins like the one before: from the statement before this place on, if that is possible. `None` if it does not have
+    /// the same statements up to here, or a mistake among them.
+    fn read(
+        &mut self,
+        before: Option<(File, u32)>,
+        (main, text): (SourceId, &str),
+        names: &mut Names,
+    ) -> Option<Parsed> {
+        let before = before.unwrap_or_default();
+        self.unread = before.0.statements.len();
+        let parsed = syntax::parse_after(before, main, text, names);
+        let mut labels = parsed.diagnostics.iter().flat_map(|each| &each.labels);
+        let is_right = labels.all(|label| label.span.start >= self.start);
+        (is_right && self.is_before(&parsed, self.unread)).then_some(parsed)
+    }
+
+    /// Returns true if a text has the same statements up to here, of which so many are known to be.
+    fn is_before(&self, parsed: &Parsed, known: usize) -> bool {
+        let spans = || parsed.file.statements.iter().map(|statement| statement.span);
+        spans().skip(known).take(self.len() - known).eq(self.statements[known..].iter().copied())
+            && spans().nth(self.len()).is_some_and(|next| next.start == self.start)
     }
 }
 
@@ -106,7 +138,9 @@ pub(super) fn make(eval: &Eval<'_>, before: usize, reported: usize) -> Option<Ch
     Some(Checkpoint {
         scopes: kept.own.journal().scopes(),
         eval: kept,
+        before: before.checked_sub(1).and_then(|last| eval.own_file.before(last)),
         ready: None,
+        unread: 0,
         statements: spans.take(before).collect(),
         start,
         folder: eval.options.folder.clone(),

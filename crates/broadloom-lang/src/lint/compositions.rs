@@ -11,9 +11,9 @@ use crate::codes;
 use crate::program::Program;
 
 /// Compositions of the program itself with a parameter that they make a single number.
-pub(super) fn compositions(program: &Program, shapes: &Shapes) -> Vec<Diagnostic> {
+pub(super) fn compositions(program: &Program, shapes: &Shapes, products: &[Tensor]) -> Vec<Diagnostic> {
     let mut found = Vec::new();
-    for tensor in program.graph.tensors() {
+    for tensor in products.iter().copied() {
         let Some((a, w, step)) = idle(&program.graph, tensor) else { continue };
         let is_number = shapes.get(w).elements() == 1;
         let Some(origin) =
@@ -30,11 +30,17 @@ pub(super) fn compositions(program: &Program, shapes: &Shapes) -> Vec<Diagnostic
     found
 }
 
+/// The tensors that `@` makes.
+pub(super) fn products(graph: &Graph) -> Vec<Tensor> {
+    let is_product = |tensor: &Tensor| matches!(graph.node(*tensor), Some(Node::Operation { name, .. }) if name.starts_with('@'));
+    graph.tensors().filter(is_product).collect()
+}
+
 /// Products `a @ b.T` that contract nothing, of tensors that others would take for matrices.
-pub(super) fn outer_products(program: &Program, shapes: &Shapes) -> Vec<Diagnostic> {
+pub(super) fn outer_products(program: &Program, shapes: &Shapes, products: &[Tensor]) -> Vec<Diagnostic> {
     let graph = &program.graph;
     let mut found = Vec::new();
-    for tensor in graph.tensors() {
+    for tensor in products.iter().copied() {
         let origin = graph.step_of(tensor).and_then(|step| program.origins.get(step));
         let (Some((a, b)), Some(origin)) = (outer_product(graph, tensor), origin) else { continue };
         if origin.span != origin.inner {
@@ -74,6 +80,12 @@ pub(crate) fn short(name: &str) -> &str {
 /// Transposes of tensors without inputs, as matrices are transposed elsewhere. As an operand of `@`, a row vector may be meant.
 pub(super) fn transposes(program: &Program, shapes: &Shapes) -> Vec<Diagnostic> {
     let graph = &program.graph;
+    let transposed =
+        |tensor: &Tensor| matches!(graph.node(*tensor), Some(Node::Operation { name: "transpose", .. }));
+    let candidates: Vec<Tensor> = graph.tensors().filter(transposed).collect();
+    if candidates.is_empty() {
+        return Vec::new();
+    }
     let composed: FxHashSet<Tensor> = graph
         .tensors()
         .filter_map(|tensor| match graph.node(tensor) {
@@ -86,7 +98,7 @@ pub(super) fn transposes(program: &Program, shapes: &Shapes) -> Vec<Diagnostic> 
         .copied()
         .collect();
     let mut found = Vec::new();
-    for tensor in graph.tensors().filter(|tensor| !composed.contains(tensor)) {
+    for tensor in candidates.into_iter().filter(|tensor| !composed.contains(tensor)) {
         let Some(Node::Operation { name: "transpose", operands: &[x], step, .. }) = graph.node(tensor) else {
             continue;
         };

@@ -29,6 +29,9 @@ pub(super) fn second_gradients(program: &Program) -> Vec<Diagnostic> {
 /// Trained parameters that hold whole numbers: what a step adds is rounded away.
 pub(super) fn whole_parameters(program: &Program) -> Vec<Diagnostic> {
     let graph = &program.graph;
+    if program.plan.minimised.is_empty() {
+        return Vec::new();
+    }
     let dtypes = graph.dtypes();
     let mut said = FxHashSet::default();
     let mut found = Vec::new();

@@ -65,7 +65,7 @@ pub struct Ident {
 pub struct ExprId(pub(crate) u32);
 
 /// The syntax tree of a file.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct File {
     /// Its statements.
     pub statements: Vec<Statement>,
@@ -79,6 +79,20 @@ pub struct File {
     pub comments: Vec<Span>,
     /// Names that mistaken lines would have defined: their uses are not reported.
     pub(crate) mistaken: Vec<Name>,
+    /// The statements at which reading can begin, in order.
+    pub(crate) marks: Vec<Mark>,
+}
+
+/// A statement outside of blocks before which there are no mistakes: what stands before it decides nothing about how it is read. The
+/// numbers are the lengths of the lists of the file before it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Mark {
+    /// The offset of its first word.
+    pub start: u32,
+    pub statements: usize,
+    pub exprs: usize,
+    pub params: usize,
+    pub filled: usize,
 }
 
 /// Braces in a printed text.
@@ -125,6 +139,23 @@ impl File {
         here.filter(move |(_, expr)| span.contains(expr.span))
     }
 
+    /// The part before a statement, and the offset at which reading goes on behind it; None if reading cannot begin there.
+    pub(crate) fn before(&self, statement: usize) -> Option<(File, u32)> {
+        let at = self.marks.binary_search_by_key(&statement, |mark| mark.statements).ok()?;
+        let mark = self.marks[at];
+        let comments = self.comments.partition_point(|comment| comment.start < mark.start);
+        let file = File {
+            statements: self.statements[..mark.statements].to_vec(),
+            exprs: self.exprs[..mark.exprs].to_vec(),
+            params: self.params[..mark.params].to_vec(),
+            filled: self.filled[..mark.filled].to_vec(),
+            comments: self.comments[..comments].to_vec(),
+            mistaken: Vec::new(),
+            marks: self.marks[..at].to_vec(),
+        };
+        Some((file, mark.start))
+    }
+
     /// The number of expressions.
     pub fn len(&self) -> usize {
         self.exprs.len()
@@ -137,7 +168,7 @@ impl File {
 }
 
 /// A statement with its span: from its first word to its last, its block included.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Statement {
     /// The statement itself.
     pub kind: StatementKind,
@@ -146,7 +177,7 @@ pub struct Statement {
 }
 
 /// The kinds of statements.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub enum StatementKind {
     /// `import "layers.loom" as layers`
     Import {
@@ -277,7 +308,7 @@ pub struct Quoted {
 }
 
 /// A function. Applying its configuration makes its parameters; applying it to tensors uses them.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Def {
     /// Its name.
     pub name: Ident,
@@ -292,7 +323,7 @@ pub struct Def {
 }
 
 /// The shape that a function states for its result.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub enum ResultShape {
     /// `..b.. | 10`: a tensor.
     Tensor(Shape),
@@ -319,7 +350,7 @@ impl ResultShape {
 }
 
 /// A way of an `if`.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Branch {
     /// Its condition; none behind `else`.
     pub condition: Option<ExprId>,
@@ -342,7 +373,7 @@ impl StatementKind {
 }
 
 /// A formal argument, perhaps with a shape or a default: `x : ..b.. | n`, `rate = 0.1`.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Argument {
     /// Its name.
     pub name: Ident,
@@ -353,7 +384,7 @@ pub struct Argument {
 }
 
 /// The body of a function.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub enum Body {
     /// `= expression`
     Expr(ExprId),
@@ -362,7 +393,7 @@ pub enum Body {
 }
 
 /// An assignment in the producer regime.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Assign {
     /// The target of the assignment.
     pub target: Target,
@@ -375,7 +406,7 @@ pub struct Assign {
 }
 
 /// The target of an assignment.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub enum Target {
     /// An existing tensor.
     Expr(ExprId),
@@ -384,7 +415,7 @@ pub enum Target {
 }
 
 /// An expression with its span.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Expr {
     /// The expression itself.
     pub kind: ExprKind,
@@ -393,7 +424,7 @@ pub struct Expr {
 }
 
 /// The kinds of expressions.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub enum ExprKind {
     /// `x`
     Name(Name),
@@ -475,7 +506,7 @@ pub struct Arg {
 }
 
 /// A parameter.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Param {
     /// Its name.
     pub name: Ident,
@@ -574,7 +605,7 @@ pub const NOT_STRENGTH: u8 = 4;
 pub const MINUS_STRENGTH: u8 = 8;
 
 /// A declared shape: `batch | input -> output`.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Shape {
     /// The axes before `|`, if that is written.
     pub batch: Option<Vec<Axis>>,
@@ -587,7 +618,7 @@ pub struct Shape {
 }
 
 /// An axis of a declared shape.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Axis {
     /// The axis itself.
     pub kind: AxisKind,
@@ -598,7 +629,7 @@ pub struct Axis {
 }
 
 /// The kinds of axes in a declared shape.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub enum AxisKind {
     /// `28`
     Size(u64),

@@ -34,6 +34,9 @@ pub struct Lexed {
     pub diagnostics: Vec<Diagnostic>,
     /// The offsets of lines that do not fit any block, in order: they are read as lines of the nearest one.
     pub misplaced: Vec<u32>,
+    /// The offsets of lines, in order, at which reading could begin: no block or bracket is open there, and they do not go on from the line
+    /// before, whatever that is. The first line is not among them.
+    pub starts: Vec<u32>,
     /// The number of bytes that were read, some of them twice: a measure of the time it took.
     pub work: usize,
 }
@@ -49,11 +52,20 @@ pub(super) const LINE_ENDS: [char; 2] = ['\n', '\r'];
 
 /// Splits a text into tokens.
 pub fn lex(source: SourceId, text: &str) -> Lexed {
-    let out = Lexed::default();
+    lex_from(source, text, 0)
+}
+
+/// Splits the rest of a text into tokens, from its beginning or from one of the [starts](Lexed::starts) on. They are those of the whole
+/// text, with one line end before them.
+pub(super) fn lex_from(source: SourceId, text: &str, start: u32) -> Lexed {
+    let mut out = Lexed::default();
+    if start > 0 {
+        out.tokens.push(Token { kind: TokenKind::Newline, span: Span::empty(source, start) });
+    }
     let mut lexer = Lexer {
         source,
         text,
-        at: 0,
+        at: start as usize,
         out,
         brackets: Vec::new(),
         indents: vec![Indent::default()],
@@ -181,7 +193,8 @@ impl Lexer<'_> {
         let Some(last) = self.out.tokens.last().copied() else {
             return self.indent_first();
         };
-        if last.kind != TokenKind::Newline {
+        let is_forced = last.kind != TokenKind::Newline;
+        if is_forced {
             if !self.begins_statement(kind, last.kind) {
                 return;
             }
@@ -193,6 +206,10 @@ impl Lexer<'_> {
             return;
         }
         self.change_indent();
+        let is_outside = matches!(self.indents[..], [Indent { column: 0, .. }]) && self.tolerated.is_none();
+        if is_outside && !is_forced && !kind.continues() && self.brackets.is_empty() {
+            self.out.starts.push(self.at as u32);
+        }
     }
 
     /// Returns true if a token at the beginning of a line begins a statement although the line

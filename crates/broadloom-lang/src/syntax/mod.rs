@@ -11,5 +11,6 @@ pub mod token;
 mod words;
 
 pub use format::{WIDTH, format, measured, op_text, reformat};
+pub(crate) use parser::parse_after;
 pub use parser::{Parsed, parse};
 pub use same::same;

@@ -24,8 +24,13 @@ const OWN: &str = "broadloom.runs";
 impl Program {
     /// Compares the files of weights with the parameters, and keeps where the numbers are.
     pub(crate) fn look_at_weights(&mut self, loads: Vec<Load>, outside: Option<&Path>) {
-        let Some(shapes) = self.graph.final_shapes().ok().filter(|_| self.is_ok() && !loads.is_empty())
-        else {
+        // Named sizes are shown as the last closing has them, also where there are mistakes.
+        let has_names = self.dims.iter().any(|dim| dim.range.is_some());
+        let is_wanted = self.is_ok() && !loads.is_empty();
+        if !is_wanted && !has_names {
+            return;
+        }
+        let Some(shapes) = self.graph.final_shapes().ok().filter(|_| is_wanted) else {
             return;
         };
         for load in loads {

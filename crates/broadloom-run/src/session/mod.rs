@@ -47,7 +47,7 @@ pub use host::{Host, HostEngine};
 pub use memory::{Allocated, Memory, Stored, Temporaries};
 pub(crate) use prepare::lasting;
 pub use ranges::{MemoryRange, OpenSize};
-pub use rehearse::Rehearsal;
+pub use rehearse::{KnownNests, Rehearsal};
 
 /// The engine that runs programs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

@@ -1,5 +1,6 @@
 //! Preparing routines to run, and leaves to be read.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use broadloom_core::Symbol;
@@ -219,9 +220,13 @@ pub(crate) fn lasting(graph: &Graph) -> Vec<Tensor> {
 
 /// Parameters and states are known by their names, to initialisers and in files: no two may share one.
 pub(crate) fn check_names(graph: &Graph) -> Result<(), Error> {
-    let mut seen = rustc_hash::FxHashSet::default();
-    for tensor in lasting(graph) {
-        let name = graph.short_name(tensor);
+    let lasting = lasting(graph);
+    let mut seen = rustc_hash::FxHashSet::with_capacity_and_hasher(lasting.len(), Default::default());
+    for tensor in lasting {
+        let name = match graph.name_of(tensor) {
+            Some(name) => Cow::Borrowed(name),
+            None => Cow::Owned(graph.short_name(tensor)),
+        };
         if !seen.insert(name.clone()) {
             let message = format!("two parameters or states are called `{name}`");
             return Err(Error::new(ErrorKind::Use, message).with_help(

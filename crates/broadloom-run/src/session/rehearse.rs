@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use broadloom_array::{Array, Dtype};
 use broadloom_graph::lowering::{Face, Leaf, Lookup, Special};
-use broadloom_graph::{Error, ErrorKind, Fact, Graph, Help, Initial, StepId, Tensor};
+use broadloom_graph::{Beginning, Error, ErrorKind, Fact, Graph, Help, Initial, Shapes, StepId, Tensor};
 
 use super::prepare::{check_memory, in_type};
 use super::{Backend, Session, Settings};
@@ -40,6 +40,21 @@ pub struct Rehearsal {
 impl std::fmt::Debug for Rehearsal {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         self.session.fmt(f)
+    }
+}
+
+/// A beginning of a graph whose operations all have loop nests at some shapes: another graph that begins so, and has the same shapes there, has
+/// them, too. (A nest follows from the operation, from what it was made with, and from the sizes of its tensors and labels.)
+#[derive(Clone, Debug)]
+pub struct KnownNests {
+    shapes: Arc<Shapes>,
+    beginning: Beginning,
+}
+
+impl KnownNests {
+    /// The same for a part: an earlier state of the graph.
+    pub fn of(self, beginning: Beginning) -> KnownNests {
+        KnownNests { beginning, ..self }
     }
 }
 
@@ -75,10 +90,18 @@ impl Rehearsal {
         &self.session.graph
     }
 
-    /// The operations that have a shape but no loop nest: their steps and the reasons.
-    pub fn refused_steps(&self) -> Vec<(StepId, Error)> {
+    /// The operations that have a shape but no loop nest: their steps and the reasons. Steps at the beginning of the graph that are known to have
+    /// nests are not looked at, as long as everything there has the same shape.
+    pub fn refused_steps(&self, known: Option<&KnownNests>) -> Vec<(StepId, Error)> {
         let Session { graph, layout, .. } = &self.session;
-        graph.refused_at(&layout.shapes)
+        let same = known.filter(|known| layout.shapes.begins_like(&known.shapes, known.beginning));
+        graph.refused_at(&layout.shapes, same.map_or(Beginning::default(), |known| known.beginning))
+    }
+
+    /// What there is to know if none of the [steps](Rehearsal::refused_steps) was refused.
+    pub fn known_nests(&self) -> KnownNests {
+        let Session { graph, layout, .. } = &self.session;
+        KnownNests { shapes: Arc::clone(&layout.shapes), beginning: graph.so_far() }
     }
 
     /// The parameters, states and data whose own values do not fit them, with the reasons.

@@ -50,8 +50,8 @@ use std::cell::Cell;
 
 use broadloom_diagnostics::{Diagnostic, SourceId, Span};
 
-use super::ast::{Expr, ExprId, ExprKind, File, Ident, Names, Quoted};
-use super::lexer::{LONGEST, lex};
+use super::ast::{Expr, ExprId, ExprKind, File, Ident, Mark, Names, Quoted};
+use super::lexer::{LONGEST, lex_from};
 use super::token::{Keyword, Token, TokenKind};
 use crate::codes;
 
@@ -78,13 +78,27 @@ pub struct Parsed {
 /// assert_eq!(parsed.diagnostics.len(), 2); // and the third line is read
 /// ```
 pub fn parse(source: SourceId, text: &str, names: &mut Names) -> Parsed {
+    parse_after((File::default(), 0), source, text, names)
+}
+
+/// Parses the rest of a file, when it is known what stands [before](File::before) one of its statements: the result is that for the whole file,
+/// as long as the statement itself is the same as when that was read.
+pub(crate) fn parse_after(
+    (before, start): (File, u32),
+    source: SourceId,
+    text: &str,
+    names: &mut Names,
+) -> Parsed {
     if text.len() > LONGEST {
         let span = Span { source, start: 0, end: 0 };
         let diagnostic = Diagnostic::error(codes::NESTING, "this file is too long to be read", span, "");
         return Parsed { file: File::default(), diagnostics: vec![diagnostic], work: 0 };
     }
-    let lexed = lex(source, text);
-    let file = File { comments: lexed.comments, ..File::default() };
+    let lexed = lex_from(source, text, start);
+    let mut file = before;
+    file.comments.extend(lexed.comments);
+    let mistakes = lexed.diagnostics.iter().flat_map(|diagnostic| &diagnostic.labels);
+    let right_until = mistakes.map(|label| label.span.start).min().unwrap_or(u32::MAX);
     let mut parser = Parser {
         text,
         tokens: lexed.tokens,
@@ -93,14 +107,17 @@ pub fn parse(source: SourceId, text: &str, names: &mut Names) -> Parsed {
         work: Cell::new(lexed.work),
         names,
         file,
+        known: lexed.diagnostics.len(),
         diagnostics: lexed.diagnostics,
         misplaced: lexed.misplaced,
+        starts: lexed.starts,
+        right_until,
         reported: false,
         depth: 0,
         chose: false,
     };
     let statements = parser.statements(true);
-    parser.file.statements = statements;
+    parser.file.statements.extend(statements);
     parser.file.params.sort_by_key(|(place, _)| place.start);
     parser.diagnostics.sort_by_key(|diagnostic| diagnostic.primary().map(|label| label.span));
     Parsed { file: parser.file, diagnostics: parser.diagnostics, work: parser.work.get() }
@@ -119,6 +136,11 @@ struct Parser<'a> {
     names: &'a mut Names,
     file: File,
     diagnostics: Vec<Diagnostic>,
+    /// The number of mistakes that the lexer has found, and where the first of them is.
+    known: usize,
+    right_until: u32,
+    /// The offsets of lines at which the lexer could begin.
+    starts: Vec<u32>,
     /// The offsets of lines whose indentation does not fit any block.
     misplaced: Vec<u32>,
     /// True once a mistake of this statement has been reported: more of them would only confuse.
@@ -216,6 +238,26 @@ impl<'a> Parser<'a> {
         span.slice(self.text)
     }
 
+    /// Notes that reading can begin at the next statement, which follows so many of this file, if there are no mistakes before it.
+    fn mark(&mut self, statements: usize) {
+        let start = self.token().span.start;
+        let is_right = start <= self.right_until
+            && self.diagnostics.len() == self.known
+            && self.file.mistaken.is_empty()
+            && !self.chose;
+        if is_right && self.starts.binary_search(&start).is_ok() {
+            let File { exprs, params, filled, .. } = &self.file;
+            let mark = Mark {
+                start,
+                statements: self.file.statements.len() + statements,
+                exprs: exprs.len(),
+                params: params.len(),
+                filled: filled.len(),
+            };
+            self.file.marks.push(mark);
+        }
+    }
+
     /// The next token as a message shows it.
     fn found(&self) -> String {
         let token = self.token();
@@ -296,5 +338,85 @@ fn shortened(text: &str) -> String {
     match text.char_indices().nth(24) {
         Some((at, _)) => format!("{}…", &text[..at]),
         None => text.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use broadloom_testing::Dice;
+
+    use super::*;
+
+    /// What is typed into a text: parts of programs, and what may go on from a line before or take lines in.
+    const PIECES: [&str; 30] = [
+        "x",
+        " ",
+        "",
+        "",
+        "\n",
+        "\r\n",
+        "(",
+        ")",
+        "[",
+        "]",
+        "{w}",
+        "\"",
+        "\"\"\"",
+        "'''",
+        "# ",
+        "// a b",
+        "  |> relu\n",
+        "  ",
+        "\t",
+        "or ",
+        "else",
+        "else:\n",
+        "-",
+        "let y = 1\n",
+        "def f(x) =\n",
+        "\n  x\n",
+        "if x:\n",
+        ",",
+        "é",
+        "= ",
+    ];
+
+    /// After every edit, the rest of a text is read as it is when all of it is read.
+    #[test]
+    fn the_rest_of_a_file_is_read_like_all_of_it() {
+        let (library, mut random, mut compared) = (crate::eval::library::library(), Dice::new(3), 0);
+        for (_, source) in library.sources.iter() {
+            let text = source.text();
+            let mut names = library.names.clone();
+            let parsed = parse(SourceId(0), text, &mut names);
+            let last = parsed.file.statements.len() - 2;
+            for _ in 0..400 {
+                let at = random.between((1, last));
+                let (own, next) = (parsed.file.statements[at].span, parsed.file.statements[at + 1].span);
+                let mut place =
+                    |from: usize| text.floor_char_boundary(from + random.below(text.len() - from));
+                let start =
+                    place(next.start as usize + 1).max(text.ceil_char_boundary(next.start as usize + 1));
+                let end = text.ceil_char_boundary((start + random.below(40)).min(text.len()));
+                let mut edited = text.to_string();
+                edited.replace_range(start..end, random.pick(&PIECES));
+                let before = parsed.file.before(at).expect("the library has no mistakes");
+                let rest = parse_after(before, SourceId(0), &edited, &mut names.clone());
+                let spans = rest.file.statements.get(at).zip(rest.file.statements.get(at + 1));
+                let is_same = spans.is_some_and(|(one, two)| one.span == own && two.span.start == next.start);
+                let mut labels = rest.diagnostics.iter().flat_map(|each| &each.labels);
+                if is_same && labels.all(|label| label.span.start >= next.start) {
+                    let whole = parse(SourceId(0), &edited, &mut names.clone());
+                    assert_eq!(
+                        format!("{:?}", rest.diagnostics),
+                        format!("{:?}", whole.diagnostics),
+                        "{edited}"
+                    );
+                    assert_eq!(format!("{:?}", rest.file), format!("{:?}", whole.file), "{edited}");
+                    compared += 1;
+                }
+            }
+        }
+        assert!(compared > 1000, "only {compared} texts began like those before");
     }
 }

@@ -30,6 +30,9 @@ impl Parser<'_> {
                 }
                 TokenKind::Indent => self.stray_block(),
                 _ => {
+                    if file {
+                        self.mark(statements.len());
+                    }
                     let misplaced = !self.misplaced.is_empty() && self.is_misplaced(self.token().span);
                     let made = self.line();
                     // It may have been meant for the block around this one, where its names are used.

@@ -189,16 +189,25 @@ fn refinements(state: &State, leaves: &[RowVar]) -> RankProblem {
     }
     leaves.iter().for_each(|row| rows.open[rows.members[*row].group] = true);
     // A row that is made of its operands has their axes, whatever reads it.
-    for support in state.supports.ids() {
-        let res = state.supports.get(support).res;
-        let Member { group, .. } = rows.members[res];
-        if group == GroupId::NIL {
-            continue;
+    let results = state.supports.ids().map(|support| state.supports.get(support).res);
+    let grouped =
+        results.map(|res| (rows.members[res].group, res)).filter(|(group, _)| *group != GroupId::NIL);
+    let grouped: Vec<(GroupId, RowVar)> = grouped.collect();
+    let mut first = IdVec::filled(RowVar::NIL, count);
+    for (group, res) in &grouped {
+        rows.open[*group] = false;
+        // Few groups have several results.
+        if std::mem::replace(&mut first[*group], *res) != RowVar::NIL {
+            rows.results.entry(*group).or_default();
         }
-        rows.open[group] = false;
-        rows.results.entry(group).or_default().push(res);
     }
-    rows.results.retain(|_, results| results.len() > 1);
+    if !rows.results.is_empty() {
+        for (group, res) in grouped {
+            if let Some(results) = rows.results.get_mut(&group) {
+                results.push(res);
+            }
+        }
+    }
     exclude_absent_fillers(state, &mut rows);
     // The length of each row by its operands.
     let mut derived = IdVec::filled(NEVER, count);

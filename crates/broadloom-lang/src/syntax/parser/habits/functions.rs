@@ -28,7 +28,10 @@ impl Parser<'_> {
 
     /// Advice for `let f = x -> …` and `let f = x => …`, at the arrow.
     pub(super) fn as_a_function(&self, arrow: Span) -> Option<String> {
-        let first = self.tokens[..self.at].iter().rposition(|token| token.kind == TokenKind::Equals)? + 1;
+        let is_end = |token: &Token| token.kind == TokenKind::Newline;
+        let line = self.tokens[..self.at].iter().rposition(is_end).map_or(0, |end| end + 1);
+        let is_sign = |token: &Token| token.kind == TokenKind::Equals;
+        let first = line + self.tokens[line..self.at].iter().rposition(is_sign)? + 1;
         let argument = self.quote(self.tokens[first].span.to(self.tokens[self.at - 1].span));
         let argument = argument.trim_matches(['(', ')']);
         let names = |text: &str| {
