@@ -77,7 +77,7 @@ struct Summed<'a> {
     loops: Scope,
     /// The cell in which the sum is stored.
     cell: &'a Cell,
-    /// What is stored: the local, perhaps times a number.
+    /// The value that is stored: the local, perhaps times a number.
     value: &'a Scalar,
 }
 
@@ -148,7 +148,7 @@ fn last(body: &mut [Statement]) -> Option<&mut Statement> {
     }
 }
 
-/// What both nests do.
+/// The comment of two nests that become one.
 fn comment(first: &Nest, second: &Nest) -> String {
     match (first.comment.as_str(), second.comment.as_str()) {
         ("", only) | (only, "") => only.to_string(),
