@@ -156,7 +156,9 @@ class Inference:
         where = f" in `{step.path}`" if step.path else ""
         note = f"`{step.operation}`{where} of {', '.join(operands)}"
         mistake = error.messages[0]
-        shown = f"{mistake.shown}\n  = note: {note}"
+        # Notes stand beside the lines of the excerpt, behind the column of their numbers.
+        width = max((len(str(end.line)) for end in mistake.ends if end.line is not None), default=1)
+        shown = f"{mistake.shown}\n{' ' * (width + 1)}= note: {note}"
         first = replace(mistake, notes=(*error.notes, note), shown=shown)
         return Error(shown, (first,))
 

@@ -142,6 +142,14 @@ def test_a_view_with_another_number_of_elements() -> None:
     assert [(Path(end.file or "").name, (end.line or 0) - first) for end in mistake.ends] == [(HERE, 3), (HERE, 2)]
 
 
+def test_notes_are_in_line_with_the_excerpt() -> None:
+    model = nn.Sequential(nn.Linear(4, 5), nn.Linear(6, 7))
+    for found in (bl.shapes_of(Heads(), "batch, seq, 64"), bl.shapes_of(model, "batch, 4")):
+        (mistake,) = found.mistakes
+        below = [line for line in str(mistake).splitlines() if line.lstrip().startswith(("= ", "|"))]
+        assert len({len(line) - len(line.lstrip()) for line in below}) == 1 and len(below) > 3, str(mistake)
+
+
 def test_a_named_size_that_can_only_be_one_number() -> None:
     found = bl.shapes_of(Positions(), "batch, seq, 64")
     (mistake,) = found.mistakes

@@ -43,7 +43,7 @@ pub enum PatternItem {
     /// `n=28`.
     Both(usize, i64),
     /// `2*n`.
-    Expr(SizeExpr),
+    Expr(Box<SizeExpr>),
     /// `...`.
     AnyRow,
     /// `..r..`.
@@ -123,7 +123,7 @@ impl Reader<'_> {
         let item = match (self.sizes.iter().find(|(from, _, _)| *from == start), axis.name, size) {
             (Some((from, to, expr)), _, _) => {
                 written = &self.text[*from..*to];
-                PatternItem::Expr(expr.clone())
+                PatternItem::Expr(Box::new(expr.clone()))
             }
             (None, Some(name), Some(size)) => PatternItem::Both(self.labels[name.0 as usize], size),
             (None, Some(name), None) => PatternItem::Label(self.labels[name.0 as usize]),
