@@ -29,9 +29,9 @@ pub fn updates(program: &mut Program) -> usize {
     // The nest behind which each nest goes: itself, unless it is a sum that is added up. Until the end, all keep their places,
     // by which uses are known.
     let mut behind: Vec<usize> = (0..program.nests.len()).collect();
-    for at in 0..program.nests.len() {
+    for (at, behind) in behind.iter_mut().enumerate() {
         let Some((from, nest)) = merged(program, &rounding, &uses, at) else { continue };
-        behind[at] = last_needed(program, &uses, from, at);
+        *behind = last_needed(program, &uses, from, at);
         // What the sum reads is read here now, too late for another nest to be all that reads it.
         Touch::of(&nest.body).reads.iter().for_each(|buffer| uses.add_reader(*buffer, at));
         program.nests[at] = nest;
