@@ -44,7 +44,7 @@ pub struct Why {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum WhySize {
     /// An axis.
-    Axis(Axis),
+    Axis(Box<Axis>),
     /// The number of axes of a row.
     Rank(u32),
 }
@@ -205,7 +205,7 @@ fn declared_size(graph: &Graph, at: u32) -> MessageLine {
 
 /// The size of an axis.
 fn axis_size(graph: &Graph, dim: Dim) -> WhySize {
-    WhySize::Axis(partial_shape::axis_of(graph, dim))
+    WhySize::Axis(Box::new(partial_shape::axis_of(graph, dim)))
 }
 
 /// The origin of a size that the row of a tensor writes itself.

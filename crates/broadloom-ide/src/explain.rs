@@ -214,7 +214,9 @@ impl PartOf {
         let (name, shape) = (self.made.name.clone(), self.shape.to_string());
         let (kind, size) = match &why.size {
             WhySize::Rank(rank) => ("row", format!("has {}", axes_or_none(*rank as usize))),
-            WhySize::Axis(Axis::Unit) => ("axis", "is `_`, one element that broadcasts".into()),
+            WhySize::Axis(axis) if **axis == Axis::Unit => {
+                ("axis", "is `_`, one element that broadcasts".into())
+            }
             WhySize::Axis(axis) => ("axis", format!("is {axis}")),
         };
         let how = if why.forced { "forced" } else { "chosen" };

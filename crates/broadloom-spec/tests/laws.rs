@@ -284,7 +284,7 @@ proptest! {
         // A word whose letters could be axes side by side is refused; with another sign in it, it is a label.
         let text = match parse_spec(&text) {
             Err(error) if error.kind == ErrorKind::LettersRunTogether => {
-                let word = &text[error.span.start..error.span.end];
+                let word = error.span.slice(&text);
                 text.replace(word, &format!("{word}_"))
             }
             _ => text,
