@@ -77,7 +77,7 @@ pub trait Face {
     fn assignment_text(&self, step: StepId) -> Option<&str>;
     /// The loop nest of each step at some shapes; `None` for a step that is no operation.
     fn projections_at(&self, shapes: &Shapes) -> Vec<Option<Result<Projected, Error>>>;
-    /// The steps that have a shape but no loop nest at some shapes, with the reasons.
+    /// The steps that have a shape but no loop nest at some shapes, with the reasons. Those of a beginning are known to have one.
     fn refused_at(&self, shapes: &Shapes, known: Beginning) -> Vec<(StepId, Error)>;
     /// The gradients that were asked for: each tensor with the leaf that stands for its gradient.
     fn gradients(&self) -> &FxHashMap<Tensor, Tensor>;

@@ -98,7 +98,7 @@ impl Rehearsal {
         graph.refused_at(&layout.shapes, same.map_or(Beginning::default(), |known| known.beginning))
     }
 
-    /// What there is to know if none of the [steps](Rehearsal::refused_steps) was refused.
+    /// All operations as known to have loop nests; to be asked if none of the [steps](Rehearsal::refused_steps) was refused.
     pub fn known_nests(&self) -> KnownNests {
         let Session { graph, layout, .. } = &self.session;
         KnownNests { shapes: Arc::clone(&layout.shapes), beginning: graph.so_far() }

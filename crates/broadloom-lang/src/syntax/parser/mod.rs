@@ -347,7 +347,7 @@ mod tests {
 
     use super::*;
 
-    /// What is typed into a text: parts of programs, and what may go on from a line before or take lines in.
+    /// Pieces that are typed into a text: parts of programs, and what may go on from a line before or take lines in.
     const PIECES: [&str; 30] = [
         "x",
         " ",
