@@ -48,7 +48,7 @@ fn built_shapes_are_shown_as_they_are_written() {
     let (mut g, [x, _]) = graph();
     let shape = ShapeBuilder::new().size(2).expression("m", "(n + 1)").any().finish();
     let error = g.declare_shape(x, &shape).expect_err("another number of axes");
-    assert!(error.to_string().contains("`2, (n + 1), _`"), "{error}");
+    assert!(error.to_string().contains("`x : 2, (n + 1), _`"), "{error}");
     let data = g.data("y", &shape).expect("data");
     assert!(g.captured(data, "m").is_ok());
 }
@@ -59,7 +59,7 @@ fn specs() {
         "ij=>ji",
         "i  j;k => i",
         "i, j;  j => i",
-        "i j => i, k",
+        "i, j => i, k",
         "a^2 => a; 2",
         "..r..,i; i => ..r..",
         "... i => ... 0",
