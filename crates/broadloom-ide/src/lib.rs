@@ -26,7 +26,7 @@
 //! | What may not be what was meant? | [`lint()`] |
 //! | How should it be laid out? | [`format()`], [`format_edits()`], [`format_range()`] |
 //! | Which signatures does a module have for its users? | [`Interface`] |
-//! | How do other programs read it? | [`whole()`] |
+//! | How do other programs read it? | [`whole()`], [`emit`] |
 //! | Which sizes have names? | [`dims()`] |
 //!
 //! Answers own their data and derive `Serialize`; their keys are those of `docs/schema.json`, which
@@ -44,6 +44,7 @@ mod check;
 mod completion;
 mod definition;
 mod dims;
+pub mod emit;
 mod explain;
 mod extract;
 mod fields;
