@@ -170,6 +170,9 @@ pub enum Group<'p> {
     Repeated(&'p Repeat, Vec<Group<'p>>),
 }
 
+/// A visit of a nest, given by its place, with the symbols as they are then.
+pub type VisitNest<'v, E> = dyn FnMut(usize, &[i64]) -> Result<(), E> + 'v;
+
 /// The nests of a group, and the repeat that they belong to.
 pub type GroupOfOneLevel<'p> = (Range<usize>, Option<&'p Repeat>);
 
@@ -298,11 +301,7 @@ impl Program {
     }
 
     /// Visits the nests in the order in which they run, those of a repeat once for each turn, with the symbols as they are then. Ends at the first failure.
-    pub fn each_nest<E>(
-        &self,
-        symbols: &[i64],
-        visit: &mut dyn FnMut(usize, &[i64]) -> Result<(), E>,
-    ) -> Result<(), E> {
+    pub fn each_nest<E>(&self, symbols: &[i64], visit: &mut VisitNest<'_, E>) -> Result<(), E> {
         each_nest_of(&self.groups(), &mut symbols.to_vec(), visit)
     }
 
@@ -379,7 +378,7 @@ impl Program {
 fn each_nest_of<E>(
     groups: &[Group<'_>],
     symbols: &mut Vec<i64>,
-    visit: &mut dyn FnMut(usize, &[i64]) -> Result<(), E>,
+    visit: &mut VisitNest<'_, E>,
 ) -> Result<(), E> {
     for group in groups {
         let (repeat, inside) = match group {
