@@ -156,3 +156,49 @@ async def test_advice_is_carried_out(client: LanguageClient, tmp_path):
     )
     edits = [action.edit for action in actions if isinstance(action, types.CodeAction) and action.edit]
     assert any("softmax" in str(edit) for edit in edits), actions
+
+
+@pytest.mark.asyncio
+async def test_labels_fields_and_arguments(client: LanguageClient, tmp_path):
+    text = 'data x : 8 | 6\nlet y = einsum("b | i; i -> h => b | h", x, {w : 6 -> 4})\nprint y.h\nlet z = x |> linear(size = 3)\n'
+    uri = opened(client, tmp_path, text)
+    await published(client, uri, 0)
+    field = place(uri, text, "h\n")
+    hover = await client.text_document_hover_async(types.HoverParams(**field))
+    assert "y.h = 4" in hover.contents.value
+    found = await client.text_document_definition_async(types.DefinitionParams(**field))
+    found = found if isinstance(found, list) else [found]
+    assert [each.range.start.line for each in found] == [1]
+    hover = await client.text_document_hover_async(types.HoverParams(**place(uri, text, "size")))
+    assert "linear" in hover.contents.value
+    found = await client.text_document_definition_async(types.DefinitionParams(**place(uri, text, "size")))
+    found = found if isinstance(found, list) else [found]
+    assert found[0].uri != uri and found[0].uri.endswith(".loom")
+
+
+@pytest.mark.asyncio
+async def test_systems_of_constraints(client: LanguageClient, tmp_path):
+    text = "param ..w..\n[..h..] <= [..w.., n]\n[..w..]~[32]\nn = 8\n"
+    uri = tmp_path.joinpath("layer.rows").as_uri()
+    document = types.TextDocumentItem(uri=uri, language_id="rows", version=1, text=text)
+    client.text_document_did_open(types.DidOpenTextDocumentParams(text_document=document))
+    await published(client, uri, 0)
+    hover = await client.text_document_hover_async(types.HoverParams(**place(uri, text, "w..,")))
+    assert "[32]" in hover.contents.value
+    whole = types.Range(start=types.Position(0, 0), end=types.Position(4, 0))
+    identifier = types.TextDocumentIdentifier(uri=uri)
+    hints = await client.text_document_inlay_hint_async(
+        types.InlayHintParams(text_document=identifier, range=whole)
+    )
+    labels = [each.label if isinstance(each.label, str) else each.label[0].value for each in hints]
+    assert labels == [" = [32]", " = [32, 8]", " = 8"]
+    edit = await client.text_document_rename_async(
+        types.RenameParams(**place(uri, text, "n]"), new_name="out")
+    )
+    changes = edit.changes[uri] if edit.changes else edit.document_changes[0].edits
+    assert len(changes) == 2
+    options = types.FormattingOptions(tab_size=2, insert_spaces=True)
+    edits = await client.text_document_formatting_async(
+        types.DocumentFormattingParams(text_document=identifier, options=options)
+    )
+    assert [edit.new_text for edit in edits] == ["[..w..] ~ [32]"]

@@ -1,5 +1,7 @@
 // Questions to the engine. Its module and its worker lie beside this script, whatever page uses it.
 
+import { Decompress } from "fzstd";
+
 let module;
 
 // The compiled engine, fetched once; after a failure the next call tries again.
@@ -13,8 +15,18 @@ export function loadModule() {
 async function unpacked(address) {
   const packed = await fetch(address);
   if (!packed.ok) throw new Error(`${address} could not be loaded: ${packed.status}`);
-  const content = packed.body.pipeThrough(new DecompressionStream("gzip"));
+  const content = packed.body.pipeThrough(unpacking());
   return WebAssembly.compileStreaming(new Response(content, { headers: { "content-type": "application/wasm" } }));
+}
+
+// What browsers have for gzip, for Zstandard.
+function unpacking() {
+  let unpack;
+  return new TransformStream({
+    start: (controller) => void (unpack = new Decompress((part) => part.length && controller.enqueue(part))),
+    transform: (part) => unpack.push(part),
+    flush: () => unpack.push(new Uint8Array(0), true),
+  });
 }
 
 export class Engine {

@@ -39,9 +39,18 @@ const tabs = {
   picture: { ask: () => ({ ask: "graph" }), shows: panels.picture },
   memory: { ask: () => ({ ask: "memory" }), shows: panels.memory },
   signatures: { ask: () => ({ ask: "signatures" }), shows: panels.text("The program defines no functions.") },
+  code: {
+    ask: () => ({ ask: "emit", format }),
+    shows: (found) => panels.code(found, format, (chosen) => {
+      format = chosen;
+      show().then(() => byId("format-of-code")?.focus());
+    }),
+  },
   output: { shows: () => output?.parts ?? [Object.assign(document.createElement("p"), { className: "quiet", textContent: "Run the program to see what it prints." })] },
 };
 let current = "shapes";
+// The format of generated code.
+let format = "c";
 let answer = null;
 let output = null;
 // The name that is explained; without one, what is under the cursor.
@@ -137,7 +146,7 @@ async function run() {
   }
 }
 
-async function format() {
+async function layOut() {
   if (!engine) return;
   const text = editor.text();
   const edits = await engine.ask({ ask: "format", text });
@@ -163,9 +172,9 @@ function bindTabs() {
       select(tab.dataset.tab);
     });
     tab.addEventListener("keydown", ({ key }) => {
-      const step = { ArrowRight: 1, ArrowLeft: -1 }[key];
-      if (!step) return;
-      const next = all[(at + step + all.length) % all.length];
+      const to = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: all.length - 1 }[key];
+      if (to === undefined) return;
+      const next = all[(to + all.length) % all.length];
       next.focus();
       select(next.dataset.tab);
     });
@@ -180,7 +189,7 @@ editor = createEditor({
   engine: { askLatest: (question) => (engine ? engine.askLatest(question) : Promise.resolve(undefined)) },
   onEdit: edited,
   onRun: run,
-  onFormat: format,
+  onFormat: layOut,
   onCursor: () => {
     explained = null;
     if (current === "explanation") show();
@@ -191,7 +200,7 @@ bindTabs();
 select("shapes");
 byId("run").addEventListener("click", run);
 byId("stop").addEventListener("click", () => runner?.stop());
-byId("format").addEventListener("click", format);
+byId("format").addEventListener("click", layOut);
 byId("share").addEventListener("click", share);
 addEventListener("hashchange", async () => {
   const shared = await fromFragment(location.hash);

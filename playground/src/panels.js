@@ -42,6 +42,30 @@ export function mistakes(found, onReveal) {
   });
 }
 
+// A shape whose axes are buttons that explain them. Where the text is not made of known axes, it is shown as it is.
+function axes({ name, shape, rows }, onExplain) {
+  const parts = [];
+  const add = (kind, before, behind) => {
+    if (!rows[kind].length) return;
+    parts.push(before);
+    for (const [at, axis] of rows[kind].entries()) {
+      if (at) parts.push(", ");
+      const path = `${name}.${kind}.${at}`;
+      const shown = element("button", { className: "axis", type: "button", textContent: String(axis), title: `Why is ${path} ${axis}?` });
+      shown.setAttribute("aria-label", `${axis}: explain ${path}`);
+      shown.addEventListener("click", () => onExplain(path));
+      parts.push(shown);
+    }
+    parts.push(behind);
+  };
+  const inside = rows.input.length || rows.output.length;
+  add("batch", "", inside ? " | " : " |");
+  add("input", "", rows.output.length ? " -> " : " ->");
+  add("output", "", "");
+  const written = parts.map((part) => part.textContent ?? part).join("");
+  return written === shape ? element("span", {}, parts) : shape;
+}
+
 export function shapes(answer, { onReveal, onExplain }) {
   const parts = mistakes(answer.mistakes, onReveal);
   const named = (name) => {
@@ -56,7 +80,7 @@ export function shapes(answer, { onReveal, onExplain }) {
     parts.push(table(["size", "value", "range"], answer.dims.map(row)));
   }
   if (answer.tensors.length) {
-    const row = ({ name, shape, elements, rule, how }) => [named(name), shape, { number: grouped(elements) }, { quiet: rule ?? (how === "forced" ? "inferred" : how) ?? "" }];
+    const row = ({ name, shape, rows, elements, rule, how }) => [named(name), axes({ name, shape, rows }, onExplain), { number: grouped(elements) }, { quiet: rule ?? (how === "forced" ? "inferred" : how) ?? "" }];
     parts.push(table(["tensor", "shape", "elements", "how it is known"], answer.tensors.map(row)));
   }
   const { tensors, elements } = answer.parameters;
@@ -67,6 +91,15 @@ export function shapes(answer, { onReveal, onExplain }) {
 }
 
 export const text = (empty) => (answer) => [answer.text.trim() ? pre(answer.text.trimEnd()) : hint(empty)];
+
+// A program for other tools, below a choice among them.
+export function code({ text, refused }, format, onChoose) {
+  const formats = { c: "C", stablehlo: "StableHLO", mlir: "MLIR", lean: "Lean" };
+  const options = Object.entries(formats).map(([value, name]) => new Option(name, value, false, value === format));
+  const choice = element("select", { id: "format-of-code" }, options);
+  choice.addEventListener("change", () => onChoose(choice.value));
+  return [element("label", { className: "menu" }, ["Written as ", choice]), refused ? hint(refused) : pre(text.trimEnd())];
+}
 
 export function picture({ svg }) {
   // The picture is made by the engine, which escapes the names of tensors.

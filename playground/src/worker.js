@@ -18,10 +18,10 @@ const loaded = new Map();
 let next = 0;
 
 function load(address, length) {
-  const { memory, host_unary: unary, host_binary: binary, host_round: round, host_uniform: uniform } = engine;
+  const { memory, host_unary: unary, host_binary: binary, host_uniform: uniform, host_widen: widen, host_narrow: narrow } = engine;
   try {
     const module = new WebAssembly.Module(new Uint8Array(memory.buffer, address, length));
-    loaded.set(next, new WebAssembly.Instance(module, { host: { memory, unary, binary, round, uniform } }).exports);
+    loaded.set(next, new WebAssembly.Instance(module, { host: { memory, unary, binary, uniform, widen, narrow } }).exports);
     return next++;
   } catch {
     // The evaluator runs what the browser cannot load.

@@ -79,6 +79,36 @@ test("shapes are explained: by hovering, and by a click in the table", async () 
   assert.deepEqual(page.wrong, []);
 });
 
+test("an axis that is clicked is explained, and so is a size after a dot under the cursor", async () => {
+  const page = await open();
+  await write(page, 'data x : 32 | 784\nlet y = einsum("b | i; i -> h => b | h", x, {w : ... -> 10})\nprint y.h\n');
+  await statusSays(page, /no mistakes/);
+  await page.getByRole("button", { name: "784: explain x.output.0" }).click();
+  await panelSays(page, /x\.output\.0 is 784/);
+  assert.doesNotMatch(await page.locator("#panel").innerText(), /x\.batch\.0/);
+  // The tab alone explains what is under the cursor.
+  await page.locator(".token-field", { hasText: "h" }).first().click();
+  await page.locator("#tab-explanation").click();
+  await panelSays(page, /y\.h is 10/);
+  await browser.shot(page, "axis");
+  assert.deepEqual(page.wrong, []);
+});
+
+test("the program is shown as code for other tools", async () => {
+  const page = await open();
+  await write(page, LINE);
+  await statusSays(page, /no mistakes/);
+  await page.getByRole("tab", { name: "Code" }).click();
+  await panelSays(page, /#include/);
+  for (const [format, sign] of [["stablehlo", /stablehlo\./], ["mlir", /linalg\.generic/], ["lean", /theorem/], ["c", /#include/]]) {
+    await page.selectOption("#format-of-code", format);
+    await panelSays(page, sign);
+    assert.equal(await page.evaluate(() => document.activeElement.id), "format-of-code", "the choice keeps the focus");
+  }
+  await browser.shot(page, "code");
+  assert.deepEqual(page.wrong, []);
+});
+
 test("completions come from the engine", async () => {
   const page = await open();
   await write(page, "data logits : 32 | 10\nlet y = soft");
@@ -141,7 +171,7 @@ test("every program of the menu is read without an error, and every tab shows so
     assert.match(said, /^(no mistakes|\d+ warnings?)$/, name);
   }
   await page.selectOption("#programs", "sizes");
-  for (const tab of ["Why", "Loops", "As it runs", "Picture", "Memory", "Functions"]) {
+  for (const tab of ["Why", "Loops", "As it runs", "Picture", "Memory", "Functions", "Code"]) {
     await page.getByRole("tab", { name: tab, exact: true }).click();
     const shown = await page.getByRole("tab", { name: tab, exact: true }).getAttribute("data-tab");
     await page.waitForFunction((name) => document.getElementById("panel").dataset.shows === name, shown);
@@ -158,6 +188,10 @@ test("the keyboard, the dark, and a phone", async () => {
   await page.locator("#tab-shapes").focus();
   await page.keyboard.press("ArrowRight");
   assert.equal(await page.locator("#tab-explanation").getAttribute("aria-selected"), "true");
+  await page.keyboard.press("End");
+  assert.equal(await page.locator("#tab-output").getAttribute("aria-selected"), "true");
+  await page.keyboard.press("Home");
+  assert.equal(await page.locator("#tab-shapes").getAttribute("aria-selected"), "true");
   const phone = await open({ viewport: { width: 380, height: 740 } });
   const fits = await phone.evaluate(() => document.documentElement.scrollWidth <= innerWidth);
   assert.ok(fits, "the page is wider than a phone");

@@ -5,12 +5,14 @@ use broadloom_lang::syntax::lexer::lex;
 use broadloom_lang::syntax::token::Token;
 
 use crate::analysis::Analysis;
+use crate::fields::field_definition;
+use crate::labels::label_definition;
 use crate::names::{Binding, BindingKind, Bindings};
 use crate::occurrences::{Occurrences, Target};
 use crate::paths::path;
 
 /// The place that binds the name at an offset of the program's text: in the program, in a module, or in the library. The
-/// path of an import leads to the beginning of its file.
+/// path of an import leads to the beginning of its file, a label of a spec to the first place where the spec has it, and a size such as `y.h` to the spec that made `y`.
 ///
 /// ```
 /// use broadloom_ide::{Analysis, Text, definition};
@@ -30,8 +32,9 @@ pub fn definition(analysis: &Analysis, offset: u32) -> Option<Span> {
             let within = |path: &Span| {
                 path.source == analysis.program.main && path.start <= offset && offset <= path.end
             };
-            let (_, source) = analysis.program.imports.iter().find(|(path, _)| within(path))?;
-            Some(Span::empty(*source, 0))
+            let import = analysis.program.imports.iter().find(|(path, _)| within(path));
+            let file = import.map(|(_, source)| Span::empty(*source, 0));
+            file.or_else(|| field_definition(analysis, offset)).or_else(|| label_definition(analysis, offset))
         }
     }
 }
@@ -66,10 +69,19 @@ impl Named {
                 let (path, binding) = part(analysis, here.span)?;
                 return Some(Named { name: path, span: here.span, binding: Some(binding) });
             }
-            Target::Argument => return None,
+            Target::Argument(callee) => Some(argument(analysis, callee?, &name)?),
         };
         Some(Named { name, span: here.span, binding })
     }
+}
+
+/// The argument of a function of the library or of a module, by its name; the function is called at a place.
+fn argument(analysis: &Analysis, callee: Span, name: &str) -> Option<Binding> {
+    let function = Named::find(analysis, callee.start)?.binding?;
+    let source = function.span.source;
+    let bindings = Bindings::new(source, analysis.sources().get(source).text());
+    let index = bindings.arguments(&function).find(|index| bindings.all[*index].name == name)?;
+    Some(Binding { head: function.head, ..bindings.all[index].clone() })
 }
 
 /// The parameter of a layer that a field is, `net.w`, with its whole path.

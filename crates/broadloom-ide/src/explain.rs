@@ -1,6 +1,7 @@
 //! Explanations of sizes: the lines of the program that decide the size of an axis.
 
 mod dim;
+mod under;
 
 use broadloom::{Axis, Captured, Kind, Shape, StepId, Why, WhySize};
 use broadloom_diagnostics::{Span, StoryLine, axes_or_none, tell};
@@ -10,6 +11,7 @@ use serde::Serialize;
 use crate::analysis::Analysis;
 use crate::place::Place;
 use crate::refusal::Refusal;
+pub use under::explainable;
 
 /// A question and its answers.
 #[derive(Clone, Debug, Serialize)]

@@ -10,8 +10,10 @@ use crate::analysis::Analysis;
 use crate::builtin::builtin;
 use crate::check::{Checked, CheckedTensor, check};
 use crate::definition::Named;
+use crate::fields::{Field, field_at};
 use crate::labels::{Label, label_at};
 use crate::names::{Binding, BindingKind, comment_above};
+use crate::occurrences::{Occurrences, Target};
 use crate::place::Place;
 use crate::{Listing, dims, loops, range_text, signatures};
 
@@ -73,7 +75,12 @@ pub struct HoverTensor {
 /// ```
 pub fn hover(analysis: &mut Analysis, offset: u32) -> Option<Hover> {
     let Some(Named { name, span, binding }) = Named::find(analysis, offset) else {
-        return label_at(analysis, offset).map(|label| of_label(analysis, label));
+        let label = label_at(analysis, offset).map(|label| of_label(analysis, label));
+        if label.is_some() {
+            return label;
+        }
+        let field = field_at(analysis, offset).map(|field| of_field(analysis, field));
+        return field.or_else(|| argument_of_language(analysis, offset));
     };
     let place = Place::new(analysis.sources(), span);
     let nothing = Hover {
@@ -104,6 +111,14 @@ pub fn hover(analysis: &mut Analysis, offset: u32) -> Option<Hover> {
         BindingKind::Module => Hover { signature: Some(signature), ..nothing },
         BindingKind::Dim => Hover { signature: Some(signature), facts: size(analysis, &binding), ..nothing },
         // A comment above a line with an argument or a variable is about the line.
+        BindingKind::Argument if binding.span.source != analysis.program.main => Hover {
+            facts: vec![format!(
+                "It is an argument of `{}`.",
+                one_line(signature.trim_start_matches("def "))
+            )],
+            documentation: None,
+            ..nothing
+        },
         BindingKind::Argument | BindingKind::Variable => Hover { documentation: None, ..nothing },
         BindingKind::Data | BindingKind::State | BindingKind::Value | BindingKind::Parameter => {
             // Of the parameters that a function makes, a path means one.
@@ -111,6 +126,11 @@ pub fn hover(analysis: &mut Analysis, offset: u32) -> Option<Hover> {
             Hover { tensors: tensors(analysis, binding.span, path.as_deref()), ..nothing }
         }
     })
+}
+
+/// A text in one line.
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// The information about a label of a spec.
@@ -126,6 +146,47 @@ fn of_label(analysis: &Analysis, label: Label) -> Hover {
         facts: label.facts,
         span: label.span,
     }
+}
+
+/// The information about a field of a tensor.
+fn of_field(analysis: &Analysis, field: Field) -> Hover {
+    let kind = match (&field.size, field.is_row) {
+        (None, _) => "field",
+        (_, true) => "row of axes",
+        _ => "size",
+    };
+    Hover {
+        place: Place::new(analysis.sources(), field.span),
+        signature: field.size.map(|size| format!("{} = {size}", field.name)),
+        name: field.name,
+        kind,
+        shapes: None,
+        documentation: None,
+        tensors: Vec::new(),
+        facts: field.facts,
+        span: field.span,
+    }
+}
+
+/// The information about an argument by name of a function of the language.
+fn argument_of_language(analysis: &Analysis, offset: u32) -> Option<Hover> {
+    let main = analysis.program.main;
+    let text = analysis.sources().get(main).text();
+    let names = Occurrences::new(main, text);
+    let here = names.at(offset)?;
+    let Target::Argument(Some(callee)) = here.target else { return None };
+    let (known, name) = (builtin(callee.slice(text))?, here.span.slice(text));
+    known.call.contains(&format!("{name} = ")).then(|| Hover {
+        place: Place::new(analysis.sources(), here.span),
+        name: name.to_string(),
+        kind: "argument",
+        signature: None,
+        shapes: None,
+        documentation: None,
+        tensors: Vec::new(),
+        facts: vec![format!("It is an argument of `{}`.", known.call)],
+        span: here.span,
+    })
 }
 
 /// The signature of a function that can be named where its file ends.

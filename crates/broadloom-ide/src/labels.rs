@@ -79,6 +79,43 @@ pub(crate) fn label_at(analysis: &mut Analysis, offset: u32) -> Option<Label> {
     Some(Label { name: if is_row { format!("..{name}..") } else { name }, span, is_row, size, facts })
 }
 
+/// The name of the label at an offset behind that of the tensor that its spec makes, `y.h`; nothing if that tensor has no name, or if it is a row variable.
+pub(crate) fn named_label(analysis: &Analysis, offset: u32) -> Option<String> {
+    let used = used_within(analysis, offset, offset).into_iter().next()?;
+    let word = word_at(text_of(analysis), used.span, offset).filter(|word| !word.is_row)?;
+    let made = analysis.program.made.iter().rev().find(|made| used.tensors.contains(&made.tensor))?;
+    analysis.program.graph.captured(made.tensor, &word.text).ok()?;
+    Some(format!("{}.{}", made.name, word.text))
+}
+
+/// The first place in its spec where the label at an offset is written.
+pub(crate) fn label_definition(analysis: &Analysis, offset: u32) -> Option<Span> {
+    let used = used_within(analysis, offset, offset).into_iter().next()?;
+    let word = word_at(text_of(analysis), used.span, offset)?;
+    first_in(text_of(analysis), used.span, &word.text)
+}
+
+/// The first place where a label is written in the spec that made a tensor, which is bound at a place.
+pub(crate) fn label_in_spec_of(
+    analysis: &Analysis,
+    bound: Span,
+    tensor: Tensor,
+    label: &str,
+) -> Option<Span> {
+    let statements = &analysis.program.file.statements;
+    let around = statements.iter().find(|statement| statement.span.contains(bound))?.span;
+    let used = used_within(analysis, around.start, around.end);
+    let made = used.iter().find(|used| used.tensors.contains(&tensor))?;
+    first_in(text_of(analysis), made.span, label)
+}
+
+/// The first place where a label is written in a spec.
+fn first_in(text: &str, spec: Span, label: &str) -> Option<Span> {
+    let offsets = spec.start + 1..spec.end;
+    let mut words = offsets.filter_map(|offset| word_at(text, spec, offset));
+    words.find(|word| word.text == label).map(|word| word.span)
+}
+
 fn text_of(analysis: &Analysis) -> &str {
     analysis.sources().get(analysis.program.main).text()
 }
@@ -137,7 +174,11 @@ fn captured(analysis: &Analysis, tensors: &[Tensor], label: &str) -> Vec<Capture
 }
 
 /// The sizes, as far as they are known; those of the axes of rows, one after another.
-fn sizes_of(analysis: &mut Analysis, captured: &[Captured], are_rows: bool) -> Vec<Option<String>> {
+pub(crate) fn sizes_of(
+    analysis: &mut Analysis,
+    captured: &[Captured],
+    are_rows: bool,
+) -> Vec<Option<String>> {
     let is_ok = analysis.is_ok();
     let graph = &mut analysis.program.graph;
     let known = |each: &Captured| {
@@ -189,7 +230,7 @@ fn stands_in(analysis: &Analysis, used: &Used, label: &str) -> Option<String> {
 }
 
 /// The steps from the origin of a size to the label, each with its line.
-fn origin(analysis: &mut Analysis, captured: Captured) -> Option<String> {
+pub(crate) fn origin(analysis: &mut Analysis, captured: Captured) -> Option<String> {
     if !analysis.is_ok() {
         return None;
     }

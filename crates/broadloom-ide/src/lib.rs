@@ -26,7 +26,7 @@
 //! | What may not be what was meant? | [`lint()`] |
 //! | How should it be laid out? | [`format()`], [`format_edits()`], [`format_range()`] |
 //! | Which signatures does a module have for its users? | [`Interface`] |
-//! | How do other programs read it? | [`whole()`] |
+//! | How do other programs read it? | [`whole()`], [`emit`] |
 //! | Which sizes have names? | [`dims()`] |
 //!
 //! Answers own their data and derive `Serialize`; their keys are those of `docs/schema.json`, which
@@ -44,8 +44,10 @@ mod check;
 mod completion;
 mod definition;
 mod dims;
+pub mod emit;
 mod explain;
 mod extract;
+mod fields;
 mod folding;
 mod format;
 pub mod graph;
@@ -88,7 +90,7 @@ pub use check::{Checked, CheckedTensor, Parameters, check, diagnostics};
 pub use completion::{Completion, completion};
 pub use definition::definition;
 pub use dims::{NamedSize, Range, dims, range_text};
-pub use explain::{ChainStep, Explained, Explanation, explain};
+pub use explain::{ChainStep, Explained, Explanation, explain, explainable};
 pub use folding::{Fold, folds};
 pub use format::{format, format_edits, format_range};
 pub use graph::{GraphOf, NoPicture, Picture, graph};

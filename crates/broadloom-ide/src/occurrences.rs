@@ -26,8 +26,8 @@ pub(crate) enum Target {
     Member(usize),
     /// A field of something else: a size, a gradient, a parameter.
     Field,
-    /// An argument of a function that the text does not define.
-    Argument,
+    /// An argument of a function that the text does not define, which is called by the name at a place.
+    Argument(Option<Span>),
     /// A name of the library or the language, a label of a shape, or nothing.
     Free,
 }
@@ -117,14 +117,15 @@ impl Find<'_> {
     /// The argument of `f(name = …)` or `f(…)(name = …)`.
     fn argument(&self, at: usize, name: &str) -> Target {
         let callee = self.opening(at).and_then(|open| self.callee(open));
+        let elsewhere = Target::Argument(callee.map(|callee| self.tokens[callee].span));
         let function = callee.and_then(|callee| {
             let span = self.tokens[callee].span;
             let is_member = self.kind(callee.checked_sub(1)) == Some(TokenKind::Dot);
             self.bindings.find(span.slice(self.text), span.start).filter(|_| !is_member)
         });
-        let Some(function) = function else { return Target::Argument };
+        let Some(function) = function else { return elsewhere };
         let mut named = self.bindings.arguments(function);
-        named.find(|index| self.bindings.all[*index].name == name).map_or(Target::Argument, Target::Bound)
+        named.find(|index| self.bindings.all[*index].name == name).map_or(elsewhere, Target::Bound)
     }
 
     /// The bracket that is open at a token.
@@ -215,7 +216,7 @@ mod tests {
                 Target::Bound(index) => line(index).to_string(),
                 Target::Member(index) => format!("member of {}", line(index)),
                 Target::Field => "field".into(),
-                Target::Argument => "argument".into(),
+                Target::Argument(_) => "argument".into(),
                 Target::Free => "free".into(),
             };
             format!("{} {target}", each.span.slice(text))

@@ -38,7 +38,7 @@ pub fn references(analysis: &Analysis, offset: u32) -> Option<References> {
     let here = names.at(offset)?;
     let name = here.span.slice(text);
     let is_same = |each: &&Occurrence| match here.target {
-        Target::Field | Target::Argument => each.span == here.span,
+        Target::Field | Target::Argument(_) => each.span == here.span,
         Target::Bound(_) => each.target == here.target,
         Target::Member(_) | Target::Free => each.target == here.target && each.span.slice(text) == name,
     };
@@ -99,7 +99,9 @@ pub fn renamable(analysis: &Analysis, offset: u32) -> Option<Result<Span, String
         Target::Field => {
             Err(format!("`{name}` is a size, a parameter or a gradient: rename it where it is made"))
         }
-        Target::Argument => Err(format!("`{name}` is an argument of a function that is defined elsewhere")),
+        Target::Argument(_) => {
+            Err(format!("`{name}` is an argument of a function that is defined elsewhere"))
+        }
         Target::Free if in_library(analysis, name) => Err(format!("`{name}` is part of the library")),
         Target::Free => Err(format!("nothing in this program is called `{name}`")),
     })

@@ -159,7 +159,7 @@ fn meaning(target: Target, names: &Occurrences) -> Class {
         },
         Target::Member(_) | Target::Free => Class::Name,
         Target::Field => Class::Field,
-        Target::Argument => Class::Argument,
+        Target::Argument(_) => Class::Argument,
     }
 }
 

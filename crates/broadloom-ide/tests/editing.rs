@@ -258,6 +258,111 @@ fn hints_of_an_unfinished_program() {
     );
 }
 
+/// Sizes after a dot are those of the spec that made the tensor; `T` and `grad` are no sizes.
+#[test]
+fn hovers_of_fields() {
+    let text = "data x : 8 | 6\nlet y = einsum(\"b | i; i -> h => b | h\", x, {w : 6 -> 4})\n";
+    told(
+        &format!("{text}print y.▮h\n"),
+        expect![[r#"
+        ```loom
+        y.h = 4
+        ```
+
+        It comes from
+
+        - the output axis of `w`, declared `6 -> 4` (line 2)
+        - `y`: the output of `w` is `h` (line 2)
+    "#]],
+    );
+    told(
+        &format!("{text}print y.▮batch\n"),
+        expect![[r#"
+        ```loom
+        y.batch = 1
+        ```
+    "#]],
+    );
+    told(
+        &format!("{text}let z = y.▮T\n"),
+        expect![[r#"
+        `y.T`: field
+
+        `y.T`: input and output exchanged.
+    "#]],
+    );
+    told(
+        &format!("{text}print y.▮nothing\n"),
+        expect![[r#"
+        nothing
+    "#]],
+    );
+    // The last `y` before the field is meant.
+    told(
+        &format!("{text}let y = sum(\"b | h => h\", y)\nprint y.▮b\n"),
+        expect![[r#"
+        ```loom
+        y.b = 8
+        ```
+
+        It comes from
+
+        - the batch axis of `x`, declared `8 | 6` (line 1)
+        - `y`: the batch of `x` is `b` (line 2)
+        - `y`: the batch of `y` is `b` (line 3)
+    "#]],
+    );
+}
+
+/// Arguments by name of functions that are defined elsewhere.
+#[test]
+fn hovers_of_arguments() {
+    told(
+        "data x : 8 | 6\nlet y = x |> linear(▮size = 4)\n",
+        expect![[r#"
+        `size`: argument
+
+        It is an argument of `linear(size = inferred)(x)`.
+    "#]],
+    );
+    told(
+        "data x : 8 | 6\nlet y = sum(\"b | i => b |\", x, ▮padding = zeros)\n",
+        expect![[r#"
+        `padding`: argument
+
+        It is an argument of `sum(spec, x, padding = …)`.
+    "#]],
+    );
+    told(
+        "data x : 8 | 6\nlet y = nobody(▮size = 4)\n",
+        expect![[r#"
+        nothing
+    "#]],
+    );
+}
+
+/// Labels lead to the first place in their spec, sizes to the spec that made them, and arguments to their function.
+#[test]
+fn definitions_of_labels_fields_and_arguments() {
+    /// The text at the definition, and its column.
+    fn place(text: &str) -> Option<(String, (u32, u32))> {
+        let (analysis, offset) = with_cursor(text);
+        let span = definition(&analysis, offset)?;
+        Some((analysis.sources().slice(span).to_string(), analysis.sources().position(span)))
+    }
+    let at = |text: &str, line: u32, column: u32| Some((text.to_string(), (line, column)));
+    let text = "data x : 8 | 6\nlet y = einsum(\"b | i; i -> h => b | h\", x, {w : 6 -> 4})\n";
+    assert_eq!(place(&text.replace("=> b | h", "=> ▮b | h")), at("b", 2, 17));
+    assert_eq!(place(&text.replace("=> b | h", "=> b | ▮h")), at("h", 2, 29));
+    assert_eq!(place(&format!("{text}print y.▮h\n")), at("h", 2, 29));
+    assert_eq!(place(&format!("{text}print y.▮batch\n")), at("y", 2, 5));
+    assert_eq!(place(&format!("{text}print y.▮nobody\n")), None);
+    assert_eq!(place(&format!("{text}let z = y.▮grad\n")), None);
+    let (name, (line, _)) = place("data x : 8 | 6\nlet y = x |> linear(▮size = 4)\n").expect("an argument");
+    assert!(name == "size" && line > 1, "{name} in line {line}");
+    assert_eq!(place("data x : 8 | 6\nlet y = sum(\"b | i => b |\", x, ▮padding = zeros)\n"), None);
+}
+
 #[test]
 fn hovers_of_tensors() {
     told(

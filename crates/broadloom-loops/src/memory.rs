@@ -311,6 +311,33 @@ impl Block {
         each_type!(self.dtype, T => self.typed::<T>().iter().map(|cell| cell.number().to_f64()).collect())
     }
 
+    /// All cells of a block of 64-bit integers, margins included.
+    pub(crate) fn whole_cells(&self) -> Option<&[i64]> {
+        (self.dtype == Dtype::I64).then(|| self.typed::<i64>())
+    }
+
+    /// Sets all cells, margins included, from 64-bit floats.
+    pub(crate) fn set_cells(&mut self, numbers: &[f64]) {
+        each_type!(self.dtype, T => {
+            let cells = self.typed_mut::<T>().iter_mut();
+            cells.zip(numbers).for_each(|(cell, x)| *cell = T::of(Element::from_f64(*x)));
+        });
+    }
+
+    /// The same for a block of 64-bit integers.
+    pub(crate) fn set_whole_cells(&mut self, numbers: &[i64]) {
+        self.typed_mut::<i64>().copy_from_slice(numbers);
+    }
+
+    /// The bytes of memory of its own, margins included; none if it has no such memory.
+    pub fn raw_mut(&mut self) -> Option<&mut [u8]> {
+        let bytes = self.bytes();
+        match &mut self.place {
+            Backing::Own(lines) => Some(view::cells_mut(lines, bytes)),
+            Backing::Lent(_) | Backing::Vacant => None,
+        }
+    }
+
     /// Sets the margins.
     pub fn fill_margins(&mut self, value: f64) {
         each_type!(self.dtype, T => {

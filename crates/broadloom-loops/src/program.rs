@@ -170,6 +170,9 @@ pub enum Group<'p> {
     Repeated(&'p Repeat, Vec<Group<'p>>),
 }
 
+/// A visit of a nest, given by its place, with the symbols as they are then.
+pub type VisitNest<'v, E> = dyn FnMut(usize, &[i64]) -> Result<(), E> + 'v;
+
 /// The nests of a group, and the repeat that they belong to.
 pub type GroupOfOneLevel<'p> = (Range<usize>, Option<&'p Repeat>);
 
@@ -297,6 +300,11 @@ impl Program {
         self.groups().into_iter().map(one).collect()
     }
 
+    /// Visits the nests in the order in which they run, those of a repeat once for each turn, with the symbols as they are then. Ends at the first failure.
+    pub fn each_nest<E>(&self, symbols: &[i64], visit: &mut VisitNest<'_, E>) -> Result<(), E> {
+        each_nest_of(&self.groups(), &mut symbols.to_vec(), visit)
+    }
+
     /// The buffers that some nests read or write.
     pub fn mentioned(&self, nests: Range<usize>) -> FxHashSet<BufferId> {
         let mut mentioned = FxHashSet::default();
@@ -364,6 +372,33 @@ impl Program {
         self.locals += 1;
         Local(self.locals - 1)
     }
+}
+
+/// Visits the nests of groups; repeats set the symbols that count their turns.
+fn each_nest_of<E>(
+    groups: &[Group<'_>],
+    symbols: &mut Vec<i64>,
+    visit: &mut VisitNest<'_, E>,
+) -> Result<(), E> {
+    for group in groups {
+        let (repeat, inside) = match group {
+            Group::Once(nests) => {
+                nests.clone().try_for_each(|at| visit(at, symbols))?;
+                continue;
+            }
+            Group::Repeated(repeat, inside) => (repeat, inside),
+        };
+        let Range { start, end } = repeat.range(symbols);
+        for turn in start..end {
+            let turn = if repeat.backwards { start + end - 1 - turn } else { turn };
+            symbols[repeat.symbol as usize] = turn;
+            if let Some(segment) = &repeat.segment {
+                symbols[segment.place as usize] = turn - start;
+            }
+            each_nest_of(inside, symbols, visit)?;
+        }
+    }
+    Ok(())
 }
 
 /// The groups of some nests; takes the repeats among them from the front of a list.

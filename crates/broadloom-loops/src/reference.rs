@@ -9,18 +9,17 @@ mod cells;
 mod reals;
 
 use std::cmp::{Ordering, Reverse};
-use std::ops::Range;
 
 use crate::buffer::{BufferId, Cell, Index, Storage};
 use crate::function::{Binary, whole_number};
-use crate::program::{Group, Program, Repeat, Statement};
+use crate::program::{Program, Statement};
 pub use crate::rounding::round;
 use crate::{Dtype, MatrixFunction, Scalar, Size};
 use broadloom_array::random::uniform_f32;
 
+pub use cells::Memory;
 pub(crate) use cells::each_inside;
 use cells::{Cells, clear};
-pub use cells::{Held, Memory};
 pub(crate) use reals::Reals;
 
 /// The reason why a run stopped.
@@ -51,43 +50,30 @@ pub enum Stop {
     },
 }
 
-/// Code for some nests of a program that computes what the evaluator computes, and faster.
-pub trait NestCode {
-    /// True if there is code for a nest, given by its place.
-    fn has(&self, nest: usize) -> bool;
-
-    /// Runs a nest on the cells of all buffers. Returns false if it could not do so: then the evaluator runs the nest, and finds out why.
-    fn run(&mut self, nest: usize, cells: &mut [Held<'_>], symbols: &[i64]) -> bool;
-}
-
 /// Runs a program on memory that was made for it.
 pub fn evaluate(program: &Program, memory: &mut Memory, symbols: &[i64]) -> Result<(), Stop> {
-    evaluate_with(program, memory, symbols, None)
-}
-
-/// The same, with code for some of the nests.
-pub fn evaluate_with(
-    program: &Program,
-    memory: &mut Memory,
-    symbols: &[i64],
-    mut code: Option<&mut dyn NestCode>,
-) -> Result<(), Stop> {
     // Local buffers keep nothing from one run to the next.
     for (cells, buffer) in memory.buffers.iter_mut().zip(&program.buffers) {
         if buffer.storage == Storage::Local {
             clear(cells, buffer);
         }
     }
-    let mut run = Run {
-        program,
-        memory,
-        symbols: symbols.to_vec(),
-        vars: vec![0; program.vars.len()],
-        locals: vec![f64::NAN; program.locals as usize],
-        reals: Reals::default(),
-        real: Dtype::F64,
-    };
-    run.groups(&program.groups(), &mut code)
+    let mut run = Run::new(program, memory, symbols);
+    program.each_nest(symbols, &mut |nest, symbols| {
+        run.symbols.clear();
+        run.symbols.extend(symbols);
+        run.nest(nest)
+    })
+}
+
+/// Runs one nest of a program, given by its place, on memory that holds all cells it mentions.
+pub(crate) fn evaluate_nest(
+    program: &Program,
+    nest: usize,
+    memory: &mut Memory,
+    symbols: &[i64],
+) -> Result<(), Stop> {
+    Run::new(program, memory, symbols).nest(nest)
 }
 
 /// An integer, and whether an integer that is stored has to do with it.
@@ -108,65 +94,25 @@ struct Run<'a> {
     real: Dtype,
 }
 
-impl Run<'_> {
-    /// Runs groups of nests.
-    fn groups(&mut self, groups: &[Group<'_>], code: &mut Option<&mut dyn NestCode>) -> Result<(), Stop> {
-        for group in groups {
-            match group {
-                Group::Once(nests) => self.nests(nests.clone(), code)?,
-                Group::Repeated(repeat, inside) => self.repeat(repeat, inside, code)?,
-            }
+impl<'a> Run<'a> {
+    fn new(program: &'a Program, memory: &'a mut Memory, symbols: &[i64]) -> Run<'a> {
+        Run {
+            program,
+            memory,
+            symbols: symbols.to_vec(),
+            vars: vec![0; program.vars.len()],
+            locals: vec![f64::NAN; program.locals as usize],
+            reals: Reals::default(),
+            real: Dtype::F64,
         }
-        Ok(())
     }
 
-    /// Runs the turns of a repeat.
-    fn repeat(
-        &mut self,
-        repeat: &Repeat,
-        inside: &[Group<'_>],
-        code: &mut Option<&mut dyn NestCode>,
-    ) -> Result<(), Stop> {
-        let Range { start, end } = repeat.range(&self.symbols);
-        for turn in start..end {
-            let turn = if repeat.backwards { start + end - 1 - turn } else { turn };
-            self.symbols[repeat.symbol as usize] = turn;
-            if let Some(segment) = &repeat.segment {
-                self.symbols[segment.place as usize] = turn - start;
-            }
-            self.groups(inside, code)?;
-        }
+    fn nest(&mut self, at: usize) -> Result<(), Stop> {
+        let nest = &self.program.nests[at];
+        self.reals = Reals::of(self.program, &nest.body);
+        self.block(&nest.body)?;
+        self.complete_sums(&nest.body);
         Ok(())
-    }
-
-    /// Runs some nests once, by code where there is any.
-    fn nests(&mut self, nests: Range<usize>, code: &mut Option<&mut dyn NestCode>) -> Result<(), Stop> {
-        let program = self.program;
-        for at in nests {
-            let nest = &program.nests[at];
-            let symbols = self.symbols.clone();
-            let done = code
-                .as_mut()
-                .is_some_and(|code| code.has(at) && code.run(at, &mut self.held_cells(), &symbols));
-            if !done {
-                self.reals = Reals::of(program, &nest.body);
-                self.block(&nest.body)?;
-            }
-            self.complete_sums(&nest.body);
-        }
-        Ok(())
-    }
-
-    /// The cells of all buffers.
-    fn held_cells(&mut self) -> Vec<Held<'_>> {
-        let mut held = Vec::with_capacity(self.memory.buffers.len());
-        for cells in &mut self.memory.buffers {
-            held.push(match cells {
-                Cells::Real(cells) => Held::Real(cells),
-                Cells::Whole(cells) => Held::Whole(cells),
-            });
-        }
-        held
     }
 
     fn block(&mut self, body: &[Statement]) -> Result<(), Stop> {

@@ -9,5 +9,6 @@ pub(crate) mod hints;
 pub(crate) mod hover;
 pub(crate) mod lens;
 pub(crate) mod names;
+mod rows;
 pub(crate) mod symbols;
 pub(crate) mod tokens;

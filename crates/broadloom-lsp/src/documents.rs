@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use broadloom_diagnostics::{Diagnostic, Source};
 use broadloom_ide::{Analysis, Editing, Text};
+use broadloom_rows::editing::Edited;
 use gen_lsp_types::{TextDocumentContentChangeEvent, Uri};
 
 use crate::position::Encoding;
@@ -34,6 +35,8 @@ pub(crate) struct Document {
     outdated: Option<Box<Analysis>>,
     /// The state from which the next check goes on.
     editing: Editing,
+    /// The system of constraints, solved; None after an edit.
+    system: Option<Edited>,
     /// The diagnostics of the analysis, warnings included.
     diagnostics: Option<Vec<Diagnostic>>,
     /// True if the editor has not been told about the diagnostics of this text yet.
@@ -56,6 +59,7 @@ impl Document {
             analysis: None,
             outdated: None,
             editing: Editing::default(),
+            system: None,
             diagnostics: None,
             is_due: true,
         }
@@ -79,6 +83,7 @@ impl Document {
             }
         }
         self.version = version;
+        self.system = None;
         self.outdated = self.analysis.take().or(self.outdated.take());
         (self.diagnostics, self.is_due) = (None, true);
     }
@@ -132,6 +137,14 @@ impl Document {
             self.analysis = Analysis::edited_unless(&text(), &mut self.editing, is_over).map(Box::new);
         }
         self.known()
+    }
+
+    /// The system of constraints, if it is one.
+    pub fn system(&mut self) -> Option<&Edited> {
+        if self.language != Language::Rows {
+            return None;
+        }
+        Some(self.system.get_or_insert_with(|| Edited::new(self.source.text())))
     }
 
     /// The mistakes and warnings of the program; None if they are not needed any more.

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use broadloom_diagnostics::{Diagnostic, Source, Span};
 use broadloom_ide::Analysis;
+use broadloom_rows::editing::Edited;
 use gen_lsp_types::{Location, Position, Range, TextDocumentPositionParams, TextEdit, Uri, WorkspaceEdit};
 use lsp_server::{ErrorCode, RequestId, ResponseError};
 
@@ -82,6 +83,11 @@ impl World {
             }
         }
         Ok(self.document(uri)?.known())
+    }
+
+    /// A system of constraints that is open; None if the document is something else.
+    pub fn system(&mut self, uri: &Uri) -> Answer<Option<&Edited>> {
+        Ok(self.document(uri)?.system())
     }
 
     /// The refusal of a request that is not needed any more.

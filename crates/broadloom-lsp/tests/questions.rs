@@ -105,7 +105,7 @@ fn modules_that_are_not_saved() {
     std::fs::remove_dir_all(folder).expect("the folder is removed");
 }
 
-/// Systems of constraints have diagnostics; other questions about them have no answers.
+/// Systems of constraints have diagnostics, values beside variables, and what editors ask about names; other questions about them have no answers.
 #[test]
 fn systems_of_constraints() {
     let uri = "untitled:a.rows";
@@ -118,4 +118,60 @@ fn systems_of_constraints() {
     assert_eq!(client.diagnostics("untitled:Untitled-1", 1).len(), 1);
     let hover = json!({ "textDocument": { "uri": uri }, "position": { "line": 0, "character": 0 } });
     assert_eq!(client.ask("textDocument/hover", hover), Ok(Value::Null));
+}
+
+/// The second line is `[..h..] <= [..w.., n]`.
+#[test]
+fn names_in_systems_of_constraints() {
+    let uri = "untitled:layer.rows";
+    let mut client = Client::with_encoding("utf-16");
+    client.open(uri, "param ..w..\n[..h..] <= [..w.., n]\n[..w..]~[32]\nn = 8\n");
+    assert!(client.diagnostics(uri, 1).is_empty());
+    let document = json!({ "textDocument": { "uri": uri } });
+    let about = |more: Value| {
+        let mut asked = document.clone();
+        let (asked_map, more) =
+            (asked.as_object_mut().expect("a map"), more.as_object().expect("a map").clone());
+        asked_map.extend(more);
+        asked
+    };
+    let at = |character: u32| json!({ "position": { "line": 1, "character": character } });
+    let hover = client.ask("textDocument/hover", about(at(14))).expect("an answer");
+    assert_eq!(
+        hover["contents"]["value"],
+        "`..w.. = [32]`\n\na row of a tensor that is learned; forced by the constraints\n"
+    );
+    let whole = json!({ "start": { "line": 0, "character": 0 }, "end": { "line": 9, "character": 0 } });
+    let hints = client.ask("textDocument/inlayHint", about(json!({ "range": whole }))).expect("an answer");
+    let labels: Vec<&str> =
+        hints.as_array().expect("hints").iter().filter_map(|hint| hint["label"].as_str()).collect();
+    assert_eq!(labels, [" = [32]", " = [32, 8]", " = 8"]);
+    let definition = client.ask("textDocument/definition", about(at(14))).expect("an answer");
+    assert_eq!(definition["range"]["start"], json!({ "line": 0, "character": 6 }));
+    let mut references = at(14);
+    references["context"] = json!({ "includeDeclaration": false });
+    let found = client.ask("textDocument/references", about(references)).expect("an answer");
+    assert_eq!(found.as_array().map(Vec::len), Some(2));
+    assert_eq!(
+        client
+            .ask("textDocument/documentHighlight", about(at(14)))
+            .expect("an answer")
+            .as_array()
+            .map(Vec::len),
+        Some(3)
+    );
+    let mut rename = at(19);
+    rename["newName"] = json!("out");
+    let edits = client.ask("textDocument/rename", about(rename.clone())).expect("an answer");
+    assert_eq!(edits["changes"][uri].as_array().map(Vec::len), Some(2));
+    rename["newName"] = json!("w");
+    assert!(client.ask("textDocument/rename", about(rename)).is_err(), "it is another variable");
+    let prepared = client.ask("textDocument/prepareRename", about(at(14))).expect("an answer");
+    assert_eq!(prepared["placeholder"], "w");
+    let proposed = client.ask("textDocument/completion", about(at(15))).expect("an answer");
+    assert_eq!(proposed[0]["textEdit"]["newText"], "..w..");
+    let options = json!({ "options": { "tabSize": 2, "insertSpaces": true } });
+    let layout = client.ask("textDocument/formatting", about(options)).expect("an answer");
+    assert_eq!(layout[0]["newText"], "[..w..] ~ [32]");
+    assert_eq!(layout.as_array().map(Vec::len), Some(1));
 }

@@ -54,18 +54,24 @@ pub fn emit(program: &Program) -> Result<String, Error> {
 /// Writes a program as `name.c` and `name.h`, which compile alone. The entry is `name_run`; the
 /// header documents its arguments. `name` must be an identifier of C.
 pub fn write_out(program: &Program, folder: &Path, name: &str) -> Result<(), Error> {
+    let (header, source) = texts(program, name)?;
+    for (name, text) in [(format!("{name}.h"), header), (format!("{name}.c"), source)] {
+        let path = folder.join(name);
+        replace_text(&path, &text)
+            .map_err(|error| Error::File { path: shown_path(&path), message: error.to_string() })?;
+    }
+    Ok(())
+}
+
+/// The texts of the files that [`write_out`] writes: the header, and the source.
+pub fn texts(program: &Program, name: &str) -> Result<(String, String), Error> {
     let letter = |c: char| c.is_ascii_alphabetic() || c == '_';
     if !name.starts_with(letter) || !name.chars().all(|c| letter(c) || c.is_ascii_digit()) {
         return Err(Error::program(format!("`{name}` cannot be the name of a function in C")));
     }
     let header = format!("{name}.h");
     let file = emit::file(program, name, Some(&header), Kernels::Inside)?;
-    for (name, text) in [(header, file.header), (format!("{name}.c"), file.source)] {
-        let path = folder.join(name);
-        replace_text(&path, &text)
-            .map_err(|error| Error::File { path: shown_path(&path), message: error.to_string() })?;
-    }
-    Ok(())
+    Ok((file.header, file.source))
 }
 
 /// The README of the crate, so that its example is run.

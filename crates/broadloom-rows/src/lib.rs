@@ -48,6 +48,7 @@
 //! ```
 
 pub mod ast;
+pub mod editing;
 mod lexer;
 mod mistake;
 pub mod names;

@@ -14,7 +14,6 @@ mod session;
 mod sizes;
 mod update;
 
-pub use broadloom_loops::reference::Held;
 pub use broadloom_loops::{Block, Lent, wasm};
 pub use broadloom_mesh::{CollectiveKind, Mesh};
 pub use broadloom_xla::{Precision, Processes, follow};

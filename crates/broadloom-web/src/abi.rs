@@ -8,7 +8,7 @@
 
 use std::cell::RefCell;
 
-use broadloom_run::{Held, Host, HostEngine, wasm};
+use broadloom_run::{Block, Host, HostEngine, wasm};
 
 thread_local! {
     static QUESTION: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
@@ -36,14 +36,10 @@ impl HostEngine for Browser {
         u32::try_from(unsafe { load(module.as_ptr(), module.len()) }).ok()
     }
 
-    fn run(&self, loaded: u32, nest: u32, cells: &mut [Held<'_>], symbols: &[i64]) -> bool {
-        let address = |cells: &mut Held<'_>| match cells {
-            Held::Real(cells) => cells.as_mut_ptr() as usize,
-            Held::Whole(cells) => cells.as_mut_ptr() as usize,
-        };
-        let buffers: Vec<usize> = cells.iter_mut().map(address).collect();
-        // SAFETY: the function reads and writes cells of the buffers that it is given, which are borrowed for the call, and nothing else: its addresses are those of the reference
-        // evaluator, and indices that are read from memory are compared with their axes.
+    fn run(&self, loaded: u32, nest: u32, blocks: &mut [&mut Block], symbols: &[i64]) -> bool {
+        let buffers: Vec<usize> = blocks.iter_mut().map(|block| block.address() as usize).collect();
+        // SAFETY: the function reads and writes cells of the blocks that it is given, which are borrowed for the call, and nothing else: its addresses are those of the reference
+        // evaluator, and indices that are read from memory are compared with their axes. It writes only to blocks that the session has furnished for writing.
         unsafe { run_nest(loaded, nest, buffers.as_ptr(), symbols.as_ptr()) == 0 }
     }
 
@@ -72,11 +68,18 @@ pub extern "C" fn host_binary(function: u32, a: f64, b: f64) -> f64 {
     wasm::host_binary(function, a, b)
 }
 
-/// See [`wasm::host_round`].
+/// See [`wasm::host_widen`].
 #[unsafe(no_mangle)]
 #[allow(unsafe_code)]
-pub extern "C" fn host_round(dtype: u32, x: f64) -> f64 {
-    wasm::host_round(dtype, x)
+pub extern "C" fn host_widen(dtype: u32, bits: u32) -> f64 {
+    wasm::host_widen(dtype, bits)
+}
+
+/// See [`wasm::host_narrow`].
+#[unsafe(no_mangle)]
+#[allow(unsafe_code)]
+pub extern "C" fn host_narrow(dtype: u32, x: f64) -> u32 {
+    wasm::host_narrow(dtype, x)
 }
 
 /// See [`wasm::host_uniform`].

@@ -8,7 +8,7 @@
 //! | `question` | what can be asked |
 //! | `units` | offsets as JavaScript counts them |
 //! | `editing` | what a page shows while people type: mistakes, hints, colours, shapes; hovers and completions |
-//! | `panels` | what a page shows beside the text: explanations, loops, pictures, memory, signatures |
+//! | `panels` | what a page shows beside the text: explanations, loops, pictures, memory, signatures, code for other tools |
 //! | `running` | runs, with what they print and how losses go |
 //! | `abi` | the boundary of WebAssembly |
 
@@ -58,6 +58,7 @@ fn asked(question: Question, report: &mut dyn FnMut(&str)) -> Result<String, Str
         Question::Graph { text } => json(&panels::graph(&text)?),
         Question::Memory { text } => json(&panels::memory(&text)?),
         Question::Signatures { text } => json(&panels::signatures(&text)),
+        Question::Emit { text, format } => json(&panels::emitted(&text, format)),
         Question::Run { text, seed } => json(&running::run(&text, seed, report)),
     }
 }

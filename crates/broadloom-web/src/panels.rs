@@ -1,7 +1,9 @@
 //! The answers that a page shows beside the text. Texts are as the command prints them.
 
+use broadloom::Precision;
+use broadloom_ide::emit::{self, CFile};
 use broadloom_ide::{
-    Analysis, Explanation, GraphOf, LoopsOf, MemoryOf, MemoryUse, NoPicture, definition, explain,
+    Analysis, Explanation, GraphOf, LoopsOf, MemoryOf, MemoryUse, NoPicture, explain, explainable,
     graph as picture_of, loops as loops_of, memory as memory_of, optimised as optimised_of,
     signatures as signatures_of,
 };
@@ -9,6 +11,7 @@ use broadloom_lang::Asked;
 use serde::Serialize;
 
 use crate::editing::{WIDTH, program};
+use crate::question::Format;
 use crate::units::Units;
 
 /// The sizes of a named size at which memory is measured, for a plot.
@@ -18,6 +21,13 @@ const POINTS: u64 = 24;
 #[derive(Serialize)]
 pub(crate) struct Shown {
     text: String,
+}
+
+/// A program for other tools, or the reason why it cannot be written for them.
+#[derive(Serialize)]
+pub(crate) struct Emitted {
+    text: String,
+    refused: Option<String>,
 }
 
 /// A picture, or the reason why there is none.
@@ -47,20 +57,14 @@ pub(crate) fn explanation(text: &str, name: &str) -> Result<Shown, String> {
     explained(&mut Analysis::new(&program(text)), name)
 }
 
-/// The same for the name at an offset; nothing if there is no tensor of that name.
+/// The same for the name at an offset; nothing if there is none that can be explained.
 pub(crate) fn explanation_at(text: &str, at: u32) -> Result<Shown, String> {
     let at = Units::new(text).byte(at);
     let mut analysis = Analysis::new(&program(text));
-    // A name that is used stands for where it was made.
-    let main = analysis.program.main;
-    let made_at = definition(&analysis, at).filter(|span| span.source == main).map_or(at, |span| span.start);
-    let covers = |made: &&broadloom_lang::NamedTensor| {
-        made.span.source == main && made.span.start <= made_at && made_at <= made.span.end
-    };
-    let Some(name) = analysis.program.made.iter().find(covers).map(|made| made.name.clone()) else {
-        return Ok(Shown { text: String::new() });
-    };
-    explained(&mut analysis, &name)
+    match explainable(&analysis, at) {
+        Some(name) => explained(&mut analysis, &name),
+        None => Ok(Shown { text: String::new() }),
+    }
 }
 
 fn explained(analysis: &mut Analysis, name: &str) -> Result<Shown, String> {
@@ -125,6 +129,31 @@ fn peak(text: &str, name: &str, size: u64) -> Option<u64> {
     text.sizes.push((name.to_string(), size));
     let measured = memory_of(&mut Analysis::open(&text), &MemoryOf::default()).ok()?;
     measured.memory.map(|memory| memory.peak)
+}
+
+/// The program for other tools, as `broadloom emit` writes it.
+pub(crate) fn emitted(text: &str, format: Format) -> Emitted {
+    let mut analysis = Analysis::new(&program(text));
+    if !analysis.is_ok() {
+        return Emitted { text: String::new(), refused: Some("the program has mistakes".to_string()) };
+    }
+    let program = &mut analysis.program;
+    let made = match format {
+        Format::C => emit::c(program).map(|files| files.iter().map(of_routine).collect()),
+        Format::Stablehlo => emit::stablehlo(program, None, (Precision::default(), None)),
+        Format::Mlir => emit::mlir(program, false),
+        Format::Lean => emit::lean(program, "program"),
+    };
+    match made {
+        Ok(text) => Emitted { text, refused: None },
+        Err(refusal) => Emitted { text: String::new(), refused: Some(String::from(refusal)) },
+    }
+}
+
+/// The header and the source of a routine.
+fn of_routine(file: &CFile) -> String {
+    let CFile { name, header, source } = file;
+    format!("// {name}.h\n{header}\n// {name}.c\n{source}\n")
 }
 
 /// The signatures of the functions of the program.

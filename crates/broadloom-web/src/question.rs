@@ -2,6 +2,16 @@
 
 use serde::Deserialize;
 
+/// The formats of other tools.
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Format {
+    C,
+    Stablehlo,
+    Mlir,
+    Lean,
+}
+
 /// A question. `at` is an offset in UTF-16.
 #[derive(Deserialize)]
 #[serde(tag = "ask", rename_all = "kebab-case")]
@@ -30,6 +40,8 @@ pub(crate) enum Question {
     Memory { text: String },
     /// The shapes of functions.
     Signatures { text: String },
+    /// The program for other tools.
+    Emit { text: String, format: Format },
     /// Runs the program.
     Run {
         text: String,

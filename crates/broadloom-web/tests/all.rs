@@ -243,6 +243,38 @@ fn panels_say_what_the_command_says() {
 }
 
 #[test]
+fn what_is_under_the_cursor_is_explained() {
+    let text = "dim n in 1..64 = 8\ndata x : n | 3\nlet y = einsum(\"b | i; i -> h => b | h\", x, {w : 3 -> 2})\nprint y.h\n";
+    let at = |part: &str| {
+        let question = json!({"ask": "explain-at", "text": text, "at": text.find(part)});
+        ask(&question)["text"].as_str().expect("a text").to_string()
+    };
+    assert!(at("h => b").starts_with("y.h is 2, forced\n"), "{}", at("h => b"));
+    assert_eq!(at("h\n"), at("h => b"));
+    assert!(at("n | 3").starts_with("n "), "{}", at("n | 3"));
+    assert!(at("x, {w").starts_with("x.batch.0 is n"), "{}", at("x, {w"));
+    assert_eq!(at("print"), "");
+}
+
+#[test]
+fn programs_are_shown_as_code_for_other_tools() {
+    let text = "data x : 2 | 3 = [[1, 2, 3], [4, 5, 6]]\nlet loss = mean(square({w : 3 -> 2} @ x))\nrepeat 2:\n  minimise loss by sgd(0.1)\n";
+    let emitted = |text: &str, format: &str| ask(&json!({"ask": "emit", "text": text, "format": format}));
+    for (format, sign) in [
+        ("c", "int64_t step1_run("),
+        ("stablehlo", "stablehlo."),
+        ("mlir", "linalg.generic"),
+        ("lean", "theorem"),
+    ] {
+        let answer = emitted(text, format);
+        assert!(answer["text"].as_str().is_some_and(|code| code.contains(sign)), "{format}: {answer}");
+        assert_eq!(answer["refused"], Value::Null);
+    }
+    assert_eq!(emitted("data x : 3\nlet y = z\n", "c")["refused"], "the program has mistakes");
+    assert_eq!(emitted("dim n = 3\n", "c")["refused"], "the program computes nothing");
+}
+
+#[test]
 fn memory_grows_with_a_named_size() {
     let text = "dim n in 1..64 = 8\ndata x : n | 3\nlet y = {w : ... -> 2} @ x\n";
     let answer = ask(&json!({"ask": "memory", "text": text}));
@@ -284,7 +316,7 @@ fn what_cannot_be_asked_is_said() {
         &ask(&json!({"ask": "everything"})),
         &expect![[r#"
         {
-          "failed": "this is no question: unknown variant `everything`, expected one of `edit`, `hover`, `complete`, `format`, `explain`, `explain-at`, `loops`, `graph`, `memory`, `signatures`, `run` at line 1 column 19"
+          "failed": "this is no question: unknown variant `everything`, expected one of `edit`, `hover`, `complete`, `format`, `explain`, `explain-at`, `loops`, `graph`, `memory`, `signatures`, `emit`, `run` at line 1 column 19"
         }
     "#]],
     );

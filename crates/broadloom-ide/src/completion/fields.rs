@@ -5,6 +5,7 @@ use broadloom_diagnostics::Span;
 use super::Completion;
 use crate::analysis::Analysis;
 use crate::definition::members;
+use crate::fields::{OF_TENSORS, sizes_by_name};
 use crate::names::{BindingKind, Bindings};
 
 /// The fields of a name.
@@ -23,9 +24,8 @@ pub(super) fn fields(analysis: &Analysis, owner: Span) -> Vec<Completion> {
     let mut all = captured(analysis, binding.span);
     all.extend(parameters(analysis, &binding.name));
     let is_tensor = program.made.iter().any(|made| made.span == binding.span);
-    let of_tensors = [("T", "input and output exchanged"), ("grad", "the gradient of the last `backward`")];
     all.extend(
-        of_tensors.iter().filter(|_| is_tensor).map(|(name, what)| Completion::new(*name, "field", *what)),
+        OF_TENSORS.iter().filter(|_| is_tensor).map(|(name, what)| Completion::new(*name, "field", *what)),
     );
     all
 }
@@ -36,8 +36,7 @@ fn captured(analysis: &Analysis, span: Span) -> Vec<Completion> {
     let Some(made) = analysis.program.made.iter().rev().find(|made| made.span == span) else {
         return Vec::new();
     };
-    let kinds = ["batch", "input", "output"];
-    let names = graph.captured_names(made.tensor).into_iter().chain(kinds);
+    let names = sizes_by_name(analysis, made.tensor).into_iter();
     let field = |name: &str| {
         let captured = graph.captured(made.tensor, name).ok()?;
         let size = graph.size(captured).map_or(String::from("a size"), |size| size.to_string());

@@ -4,7 +4,7 @@ use super::Stop;
 use crate::buffer::{BufferId, Storage};
 use crate::program::Program;
 use crate::rounding::round;
-use crate::{Array, ArrayError, Buffer, Dtype};
+use crate::{Array, ArrayError, Block, Buffer, Dtype};
 
 /// The contents of all buffers, margins included.
 #[derive(Clone, Debug)]
@@ -67,6 +67,24 @@ impl Memory {
         Ok(Memory { buffers: program.buffers.iter().enumerate().map(room).collect::<Result<_, _>>()? })
     }
 
+    /// The cells of some buffers as blocks hold them; those of others are left out.
+    pub(crate) fn of_blocks(blocks: &[&mut Block], wanted: impl Fn(BufferId) -> bool) -> Memory {
+        let cells = |(at, block): (usize, &&mut Block)| match block.whole_cells() {
+            _ if !wanted(BufferId(at as u32)) => Cells::Real(Vec::new()),
+            Some(cells) => Cells::Whole(cells.to_vec()),
+            None => Cells::Real(block.cells()),
+        };
+        Memory { buffers: blocks.iter().enumerate().map(cells).collect() }
+    }
+
+    /// Sets the cells of a block, which has memory of its own, to those of a buffer.
+    pub(crate) fn write_block(&self, id: BufferId, block: &mut Block) {
+        match &self.buffers[id.index()] {
+            Cells::Real(cells) => block.set_cells(cells),
+            Cells::Whole(cells) => block.set_whole_cells(cells),
+        }
+    }
+
     /// The numbers of a buffer, margins not included.
     pub fn read(&self, program: &Program, id: BufferId) -> Vec<f64> {
         let mut values = Vec::new();
@@ -116,15 +134,6 @@ impl Memory {
             next += 1;
         });
     }
-}
-
-/// The cells of a buffer, for code that works on the memory of the evaluator.
-#[derive(Debug)]
-pub enum Held<'a> {
-    /// Numbers of every type but one.
-    Real(&'a mut [f64]),
-    /// 64-bit integers.
-    Whole(&'a mut [i64]),
 }
 
 /// The cells of a buffer as they are at first, if there is room for them.

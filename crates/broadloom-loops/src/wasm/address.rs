@@ -3,7 +3,7 @@
 use wasm_encoder::ValType;
 
 use crate::buffer::{BufferId, Cell, Index, LoopSum, LoopVar};
-use crate::wasm::nest::{AT, CELL, NestWriter, SYMBOLS};
+use crate::wasm::nest::{NestWriter, SYMBOLS, access, access_at};
 use crate::{Dtype, Scalar};
 
 /// A place that is a sum of loop variables, in cells. Memory has 32 bits, so sums may wrap around on the way.
@@ -46,13 +46,31 @@ impl NestWriter<'_> {
 
     /// Puts the address of such a place on the stack.
     pub fn affine_address(&mut self, place: &Affine, buffer: BufferId) -> Option<()> {
-        let base = self.buffer(buffer);
-        self.emit().local_get(base).i32_const(place.fixed.wrapping_mul(CELL)).i32_add();
+        let (base, width) = (self.buffer(buffer), self.width(buffer));
+        self.emit().local_get(base).i32_const(place.fixed.wrapping_mul(width)).i32_add();
         for (step, var) in &place.terms {
             let variable = self.loop_variable(*var)?;
-            self.emit().local_get(variable).i32_const(step.wrapping_mul(CELL)).i32_mul().i32_add();
+            self.emit().local_get(variable).i32_const(step.wrapping_mul(width)).i32_mul().i32_add();
         }
         Some(())
+    }
+
+    /// The distance between the cells of neighbouring turns of a loop; none if it is not always the same.
+    pub fn step_along(&self, cell: &Cell, var: LoopVar) -> Option<i64> {
+        let mut step = 0i64;
+        for (index, stride) in cell.index.iter().zip(self.program.buffer(cell.buffer).strides()) {
+            match index {
+                Index::At(sum) => {
+                    for (factor, _) in sum.terms.iter().filter(|(_, known)| *known == var) {
+                        step = step.wrapping_add(stride.as_number()?.wrapping_mul(factor.as_number()?));
+                    }
+                }
+                Index::Symbol(_) => {}
+                Index::Value(inner) if inner.mentions(var) => return None,
+                Index::Value(_) => {}
+            }
+        }
+        Some(step)
     }
 
     /// Puts the address of a cell on the stack.
@@ -87,8 +105,8 @@ impl NestWriter<'_> {
             self.stop_if();
             self.emit().local_get(at).i64_const(size).i64_mul().local_get(place).i64_add().local_set(at);
         }
-        let base = self.buffer(cell.buffer);
-        self.emit().local_get(at).i32_wrap_i64().i32_const(CELL).i32_mul().local_get(base).i32_add();
+        let (base, width) = (self.buffer(cell.buffer), self.width(cell.buffer));
+        self.emit().local_get(at).i32_wrap_i64().i32_const(width).i32_mul().local_get(base).i32_add();
         Some(())
     }
 
@@ -105,23 +123,31 @@ impl NestWriter<'_> {
 
     /// Puts a number that was supplied to the run on the stack, as an integer.
     pub fn symbol(&mut self, symbol: u32) {
-        let place = wasm_encoder::MemArg { offset: 8 * u64::from(symbol), ..AT };
-        self.emit().local_get(SYMBOLS).i64_load(place);
+        self.emit().local_get(SYMBOLS).i64_load(access_at(Dtype::I64, 8 * u64::from(symbol)));
     }
 
     /// Puts the integer in a cell on the stack.
     pub fn integer(&mut self, cell: &Cell) -> Option<()> {
         self.address(cell)?;
-        match self.program.buffer(cell.buffer).dtype {
-            Dtype::I64 => self.emit().i64_load(AT),
-            _ => self.emit().f64_load(AT).i64_trunc_sat_f64_s(),
-        };
+        let dtype = self.program.buffer(cell.buffer).dtype;
+        let at = access(dtype);
+        match dtype {
+            Dtype::I64 => drop(self.emit().i64_load(at)),
+            Dtype::I32 => drop(self.emit().i32_load(at).i64_extend_i32_s()),
+            Dtype::I16 => drop(self.emit().i32_load16_s(at).i64_extend_i32_s()),
+            Dtype::I8 => drop(self.emit().i32_load8_s(at).i64_extend_i32_s()),
+            Dtype::U8 | Dtype::Bool => drop(self.emit().i32_load8_u(at).i64_extend_i32_s()),
+            Dtype::F16 | Dtype::Bf16 | Dtype::F32 | Dtype::F64 => {
+                self.load_from(dtype, Dtype::F64);
+                self.emit().i64_trunc_sat_f64_s();
+            }
+        }
         Some(())
     }
 }
 
 /// A sum in numbers.
-fn numbers(sum: &LoopSum) -> Option<(i64, Vec<(i64, LoopVar)>)> {
+pub(crate) fn numbers(sum: &LoopSum) -> Option<(i64, Vec<(i64, LoopVar)>)> {
     let terms = sum.terms.iter().map(|(factor, var)| Some((factor.as_number()?, *var)));
     Some((sum.offset.as_number()?, terms.collect::<Option<_>>()?))
 }

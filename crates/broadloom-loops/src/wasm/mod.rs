@@ -1,7 +1,8 @@
 //! Nests as WebAssembly, for hosts that have no compiler, such as web pages.
 //!
-//! The code works on the memory of the [reference evaluator](crate::reference) and computes what that computes, bit for bit: it is the evaluator without its detours.
-//! Nests that set integers, or compare them, are left to the evaluator, so that there is one place that knows how integers behave at the ends of their range.
+//! The code works on [blocks](crate::Block), as machine code does, and computes what the [reference evaluator](crate::reference) computes, up to the order in which sums of 32-bit
+//! floats are added up and their rounding on the way. Loops over such floats go four at a time. Nests that set integers, or compare them, are left to the evaluator, so that there is one
+//! place that knows how integers behave at the ends of their range.
 //!
 //! A module imports its memory and a few functions from `host` (see [`IMPORTS`]), and exports a function for each nest that it has: `nest0`, `nest1`, … A function takes the address of a
 //! list of addresses, one for each buffer, and the address of the symbols. It returns 0, or 1 if an index was out of range: then the evaluator finds out which.
@@ -9,13 +10,22 @@
 //! | file | is about |
 //! |---|---|
 //! | `mod` | modules |
+//! | `run` | runs of a program by such code |
 //! | `nest` | loops and statements |
+//! | `suits` | which loops go four at a time |
+//! | `lanes` | loops that do |
+//! | `product`, `tile` | sums of products, several at a time |
 //! | `scalar` | numbers |
 //! | `address` | the places of cells |
 
 mod address;
+mod lanes;
 mod nest;
+mod product;
+mod run;
 mod scalar;
+mod suits;
+mod tile;
 
 use wasm_encoder::{
     CodeSection, EntityType, ExportKind, ExportSection, Function, FunctionSection, ImportSection, MemoryType,
@@ -25,8 +35,9 @@ use wasm_encoder::{
 use crate::program::Program;
 use crate::reference::Reals;
 use crate::wasm::nest::NestWriter;
-use crate::{Binary, Dtype, Unary};
+use crate::{Binary, Unary, bf16, f16};
 use broadloom_array::random::uniform_f32;
+pub use run::{NestCode, local_blocks, run};
 
 /// The module of a program.
 #[derive(Clone, Debug)]
@@ -37,17 +48,17 @@ pub struct Module {
     pub nests: Vec<bool>,
 }
 
-/// The functions that a module imports from `host`, in this order, each with its arguments and its result. Their values are [`host_unary`], [`host_binary`],
-/// [`host_round`] and [`host_uniform`].
-pub const IMPORTS: [&str; 4] = ["unary", "binary", "round", "uniform"];
+/// The functions that a module imports from `host`, in this order. Their values are [`host_unary`], [`host_binary`], [`host_uniform`], [`host_widen`] and [`host_narrow`].
+pub const IMPORTS: [&str; 5] = ["unary", "binary", "uniform", "widen", "narrow"];
 
 /// The places of the imported functions.
 #[derive(Clone, Copy)]
 pub(crate) enum Import {
     Unary,
     Binary,
-    Round,
     Uniform,
+    Widen,
+    Narrow,
 }
 
 /// A function of one number, by its place in [`Unary::ALL`]. NaN if there is none.
@@ -60,9 +71,16 @@ pub fn host_binary(function: u32, a: f64, b: f64) -> f64 {
     Binary::ALL.get(function as usize).map_or(f64::NAN, |function| function.of(a, b))
 }
 
-/// A number as a type holds it: 0 is `f16`, 1 is `bf16`.
-pub fn host_round(dtype: u32, x: f64) -> f64 {
-    crate::rounding::round(if dtype == 0 { Dtype::F16 } else { Dtype::Bf16 }, x)
+/// The number of the 16 bits of a type: 0 is `f16`, 1 is `bf16`.
+pub fn host_widen(dtype: u32, bits: u32) -> f64 {
+    let bits = bits as u16;
+    if dtype == 0 { f16::from_bits(bits).to_f64() } else { bf16::from_bits(bits).to_f64() }
+}
+
+/// The 16 bits in which a type holds a number.
+pub fn host_narrow(dtype: u32, x: f64) -> u32 {
+    let bits = if dtype == 0 { f16::from_f64(x).to_bits() } else { bf16::from_f64(x).to_bits() };
+    bits.into()
 }
 
 /// The random number of a key at a position.
@@ -87,12 +105,18 @@ pub fn module(program: &Program) -> Module {
     let (mut types, mut imports, mut functions) =
         (TypeSection::new(), ImportSection::new(), FunctionSection::new());
     let (i32, i64, f64) = (ValType::I32, ValType::I64, ValType::F64);
-    let signatures = [vec![i32, f64], vec![i32, f64, f64], vec![i32, f64], vec![i64, i64]];
+    let signatures = [
+        (vec![i32, f64], f64),
+        (vec![i32, f64, f64], f64),
+        (vec![i64, i64], f64),
+        (vec![i32, i32], f64),
+        (vec![i32, f64], i32),
+    ];
     let memory =
         MemoryType { minimum: 0, maximum: None, memory64: false, shared: false, page_size_log2: None };
     imports.import("host", "memory", EntityType::Memory(memory));
-    for (at, (name, arguments)) in (0..).zip(IMPORTS.into_iter().zip(signatures)) {
-        types.ty().function(arguments, [f64]);
+    for (at, (name, (arguments, result))) in (0..).zip(IMPORTS.into_iter().zip(signatures)) {
+        types.ty().function(arguments, [result]);
         imports.import("host", name, EntityType::Function(at));
     }
     types.ty().function([i32, i32], [i32]);

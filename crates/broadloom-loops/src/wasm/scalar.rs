@@ -6,7 +6,7 @@ use crate::buffer::Cell;
 use crate::rounding::round;
 use crate::wasm::Import;
 use crate::wasm::address::compares_integers;
-use crate::wasm::nest::{AT, NestWriter};
+use crate::wasm::nest::{NestWriter, access};
 use crate::{Binary, Dtype, Scalar, Unary};
 
 /// The type of WebAssembly for 32-bit or 64-bit floats.
@@ -22,6 +22,12 @@ macro_rules! either {
             _ => drop($code.emit().$narrow()),
         }
     };
+}
+
+/// Returns true for the functions of one number that WebAssembly has.
+pub(crate) fn is_exact(function: Unary) -> bool {
+    use Unary::{Abs, Ceil, Floor, Neg, Round, Sqrt, Trunc};
+    matches!(function, Neg | Abs | Sqrt | Floor | Ceil | Round | Trunc)
 }
 
 impl NestWriter<'_> {
@@ -85,25 +91,46 @@ impl NestWriter<'_> {
         Some(())
     }
 
-    /// The contents of a cell, rounded to the type of its buffer: they may be a sum that is not complete.
+    /// The contents of a cell.
     fn load(&mut self, cell: &Cell, real: Dtype) -> Option<()> {
         self.address(cell)?;
-        let dtype = self.program.buffer(cell.buffer).dtype;
+        self.load_from(self.program.buffer(cell.buffer).dtype, real);
+        Some(())
+    }
+
+    /// Replaces the address of a cell of a type by its contents, as a float of 32 or 64 bits.
+    pub fn load_from(&mut self, dtype: Dtype, real: Dtype) {
+        let at = access(dtype);
         match dtype {
-            Dtype::I64 if real != Dtype::F64 => {
-                self.emit().i64_load(AT).f32_convert_i64_s();
-                return Some(());
+            Dtype::F32 => {
+                self.emit().f32_load(at);
+                self.convert(Dtype::F32, real);
             }
-            Dtype::I64 => drop(self.emit().i64_load(AT).f64_convert_i64_s()),
-            // Rounded once: to 32 bits is what comes next.
-            Dtype::F32 if real != Dtype::F64 => drop(self.emit().f64_load(AT)),
-            _ => {
-                self.emit().f64_load(AT);
-                self.round_wide(dtype);
+            Dtype::F64 => {
+                self.emit().f64_load(at);
+                self.convert(Dtype::F64, real);
+            }
+            Dtype::F16 | Dtype::Bf16 => {
+                let bits = self.variable(ValType::I32);
+                let code = i32::from(dtype == Dtype::Bf16);
+                self.emit().i32_load16_u(at).local_set(bits);
+                self.emit().i32_const(code).local_get(bits).call(Import::Widen as u32);
+                self.convert(Dtype::F64, real);
+            }
+            Dtype::I64 => {
+                self.emit().i64_load(at);
+                either!(self, real, f32_convert_i64_s, f64_convert_i64_s);
+            }
+            Dtype::Bool | Dtype::U8 | Dtype::I8 | Dtype::I16 | Dtype::I32 => {
+                match dtype {
+                    Dtype::I32 => self.emit().i32_load(at),
+                    Dtype::I16 => self.emit().i32_load16_s(at),
+                    Dtype::I8 => self.emit().i32_load8_s(at),
+                    _ => self.emit().i32_load8_u(at),
+                };
+                either!(self, real, f32_convert_i32_s, f64_convert_i32_s);
             }
         }
-        self.convert(Dtype::F64, real);
-        Some(())
     }
 
     /// 1 or 0.
@@ -155,11 +182,7 @@ impl NestWriter<'_> {
     }
 
     fn unary(&mut self, function: Unary, a: &Scalar, real: Dtype) -> Option<()> {
-        let exact = matches!(
-            function,
-            Unary::Neg | Unary::Abs | Unary::Sqrt | Unary::Floor | Unary::Ceil | Unary::Round | Unary::Trunc
-        );
-        if !exact {
+        if !is_exact(function) {
             // Computed in 64 bits, and rounded: as the evaluator does.
             let code = Unary::ALL.iter().position(|known| *known == function)? as i32;
             self.emit().i32_const(code);

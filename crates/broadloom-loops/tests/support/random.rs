@@ -27,6 +27,16 @@ pub fn sample(seed: u64) -> Sample {
     make.finished()
 }
 
+/// A program of a seed in which all floats have 32 bits, and axes are longer than vectors.
+pub fn narrow(seed: u64) -> Sample {
+    let mut make = Make::new(seed, true);
+    let nests = 1 + make.random.below(8);
+    while make.program.nests.len() < nests {
+        make.nest();
+    }
+    make.finished()
+}
+
 /// A program of a seed in which products are added to buffers, like the gradients of a step to its parameters.
 pub fn descending(seed: u64) -> Sample {
     let mut make = Make::of(seed);
@@ -51,6 +61,8 @@ struct Make {
     random: Dice,
     /// True if some buffers are 32-bit floats; then only continuous operations are used.
     mixed: bool,
+    /// True if all floats have 32 bits.
+    narrow: bool,
     program: Program,
     facts: Vec<Fact>,
     inputs: Vec<(BufferId, Vec<f64>)>,
@@ -65,11 +77,16 @@ type Loops = Vec<(LoopVar, u64)>;
 
 impl Make {
     fn of(seed: u64) -> Make {
+        Make::new(seed, false)
+    }
+
+    fn new(seed: u64, narrow: bool) -> Make {
         let mut random = Dice::from_state(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ 0x5851_F42D_4C95_7F2D);
-        let mixed = random.chance(4);
+        let mixed = random.chance(4) || narrow;
         let mut make = Make {
             random,
             mixed,
+            narrow,
             program: Program::default(),
             facts: Vec::new(),
             inputs: Vec::new(),
@@ -94,7 +111,8 @@ impl Make {
     fn start(&mut self) {
         self.program.symbols = vec!["key".to_string(), "row".to_string()];
         let count = 2 + self.random.below(2);
-        self.sizes = (0..count).map(|_| 1 + self.random.below(5) as u64).collect();
+        let most = if self.narrow { 11 } else { 5 };
+        self.sizes = (0..count).map(|_| 1 + self.random.below(most) as u64).collect();
         for name in ["i", "j", "k", "l"] {
             self.program.add_var(name);
         }
@@ -138,7 +156,8 @@ impl Make {
         } else {
             Vec::new()
         };
-        let dtype = if self.mixed && self.random.chance(2) { Dtype::F32 } else { Dtype::F64 };
+        let is_narrow = self.narrow || self.mixed && self.random.chance(2);
+        let dtype = if is_narrow { Dtype::F32 } else { Dtype::F64 };
         let name = format!("b{}", self.facts.len());
         let fill = self.random.pick(&[0.0, 0.0, 1.0, -2.0]);
         self.facts.push(Fact { written: false, bound: 4.0, index: None });

@@ -1,10 +1,13 @@
 //! A host for WebAssembly: an interpreter, with memory to which cells are copied and from which they are copied back.
 
-use broadloom_loops::reference::{Held, NestCode};
-use broadloom_loops::{Program, wasm};
+use broadloom_loops::wasm::{self, NestCode};
+use broadloom_loops::{Block, Program};
 use wasmi::{Engine, Instance, Linker, Memory, MemoryType, Module, Store};
 
 const PAGE: usize = 1 << 16;
+
+/// The bytes behind each buffer that must stay 0.
+const GAP: usize = 32;
 
 /// The module of a program, in an interpreter.
 pub struct Host {
@@ -24,11 +27,12 @@ impl Host {
         let memory = Memory::new(&mut store, MemoryType::new(1, None)).expect("there is memory");
         let mut linker = Linker::new(&engine);
         linker.define("host", "memory", memory).expect("memory is new");
-        let [unary, binary, round, uniform] = wasm::IMPORTS;
+        let [unary, binary, uniform, widen, narrow] = wasm::IMPORTS;
         linker.func_wrap("host", unary, wasm::host_unary).expect("it is new");
         linker.func_wrap("host", binary, wasm::host_binary).expect("it is new");
-        linker.func_wrap("host", round, wasm::host_round).expect("it is new");
         linker.func_wrap("host", uniform, wasm::host_uniform).expect("it is new");
+        linker.func_wrap("host", widen, wasm::host_widen).expect("it is new");
+        linker.func_wrap("host", narrow, wasm::host_narrow).expect("it is new");
         let instance = linker.instantiate_and_start(&mut store, &module).expect("all imports are there");
         Host { store, memory, instance, nests }
     }
@@ -48,37 +52,29 @@ impl NestCode for Host {
         self.nests[nest]
     }
 
-    fn run(&mut self, nest: usize, cells: &mut [Held<'_>], symbols: &[i64]) -> bool {
+    fn run(&mut self, nest: usize, blocks: &mut [&mut Block], symbols: &[i64]) -> bool {
         // The list of addresses, the symbols, and then the cells.
-        let symbols_at = (4 * cells.len()).next_multiple_of(8);
+        let symbols_at = (4 * blocks.len()).next_multiple_of(8);
         let mut at = symbols_at + 8 * symbols.len();
         let symbols: Vec<u8> = symbols.iter().flat_map(|symbol| symbol.to_le_bytes()).collect();
         self.write(symbols_at, &symbols);
         let mut places = Vec::new();
-        for (buffer, cells) in cells.iter().enumerate() {
-            let bytes: Vec<u8> = match cells {
-                Held::Real(cells) => cells.iter().flat_map(|cell| cell.to_le_bytes()).collect(),
-                Held::Whole(cells) => cells.iter().flat_map(|cell| cell.to_le_bytes()).collect(),
-            };
+        for (buffer, block) in blocks.iter_mut().enumerate() {
+            let bytes = block.raw_mut().expect("it has memory of its own").to_vec();
             self.write(at, &bytes);
             self.write(4 * buffer, &(at as u32).to_le_bytes());
             places.push(at);
-            at += bytes.len();
+            at += bytes.len().next_multiple_of(8) + GAP;
         }
         let function = self.instance.get_typed_func::<(u32, u32), u32>(&self.store, &format!("nest{nest}"));
         let function = function.expect("the nest has a function");
+        self.write(at, &[0; 64]);
         let stopped = function.call(&mut self.store, (0, symbols_at as u32)).expect("no trap");
-        for (cells, at) in cells.iter_mut().zip(places) {
-            let data = &self.memory.data(&self.store)[at..];
-            let words = data.chunks_exact(8).map(|word| word.try_into().expect("eight bytes"));
-            match cells {
-                Held::Real(cells) => {
-                    cells.iter_mut().zip(words).for_each(|(cell, word)| *cell = f64::from_le_bytes(word))
-                }
-                Held::Whole(cells) => {
-                    cells.iter_mut().zip(words).for_each(|(cell, word)| *cell = i64::from_le_bytes(word))
-                }
-            }
+        for (block, at) in blocks.iter_mut().zip(places) {
+            let bytes = block.raw_mut().expect("it has memory of its own");
+            let (cells, after) = self.memory.data(&self.store)[at..].split_at(bytes.len());
+            bytes.copy_from_slice(cells);
+            assert!(after[..GAP].iter().all(|byte| *byte == 0), "it writes behind a buffer");
         }
         stopped == 0
     }

@@ -6,13 +6,15 @@ use gen_lsp_types::{
     CompletionItem, CompletionItemKind, CompletionParams, CompletionResponse, Range, TextEdit,
 };
 
+use crate::answers::rows;
 use crate::world::{Answer, World};
 
 /// The completions at a place, in the order in which they are likely.
 pub(crate) fn completion(world: &mut World, params: CompletionParams) -> Answer<Option<CompletionResponse>> {
     let at = params.text_document_position_params;
     let (encoding, offset) = (world.encoding, world.offset(&at)?);
-    let Some(analysis) = world.program(&at.text_document.uri)? else { return Ok(None) };
+    let uri = at.text_document.uri;
+    let Some(analysis) = world.program(&uri)? else { return rows::completion(world, &uri, offset) };
     let found = broadloom_ide::completion(analysis, offset);
     let source = analysis.sources().get(analysis.program.main);
     let replaced = |each: &Completion| {

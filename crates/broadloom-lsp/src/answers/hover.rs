@@ -5,6 +5,7 @@ use gen_lsp_types::{
     SignatureInformation,
 };
 
+use crate::answers::rows;
 use crate::world::{Answer, World};
 
 /// The information about the name at a place.
@@ -12,7 +13,7 @@ pub(crate) fn hover(world: &mut World, params: HoverParams) -> Answer<Option<Hov
     let at = params.text_document_position_params;
     let offset = world.offset(&at)?;
     let uri = at.text_document.uri;
-    let Some(analysis) = world.program(&uri)? else { return Ok(None) };
+    let Some(analysis) = world.program(&uri)? else { return rows::hover(world, &uri, offset) };
     let Some(found) = broadloom_ide::hover(analysis, offset) else { return Ok(None) };
     let range = world.range_of(&uri, found.span)?;
     let contents = MarkupContent { kind: MarkupKind::Markdown, value: found.markdown() };

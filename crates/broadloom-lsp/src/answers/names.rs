@@ -12,6 +12,7 @@ use gen_lsp_types::{
 };
 use lsp_server::ErrorCode;
 
+use crate::answers::rows;
 use crate::folders::MOST_FILES;
 use crate::world::{Answer, World, failed};
 
@@ -20,7 +21,7 @@ pub(crate) fn definition(world: &mut World, params: DefinitionParams) -> Answer<
     let at = params.text_document_position_params;
     let offset = world.offset(&at)?;
     let uri = at.text_document.uri;
-    let Some(analysis) = world.program(&uri)? else { return Ok(None) };
+    let Some(analysis) = world.program(&uri)? else { return rows::definition(world, &uri, offset) };
     let Some(span) = broadloom_ide::definition(analysis, offset) else { return Ok(None) };
     Ok(world.location(&uri, span)?.map(|location| Definition::from(location).into()))
 }
@@ -29,10 +30,12 @@ pub(crate) fn definition(world: &mut World, params: DefinitionParams) -> Answer<
 pub(crate) fn references(world: &mut World, params: ReferenceParams) -> Answer<Option<Vec<Location>>> {
     let at = params.text_document_position_params;
     let offset = world.offset(&at)?;
-    let Some(found) = uses(world, &at.text_document.uri, offset)? else { return Ok(None) };
-    let is_wanted = |location: &Location| {
-        params.context.include_declaration || found.definition.as_ref() != Some(location)
-    };
+    let (uri, with_definition) = (at.text_document.uri, params.context.include_declaration);
+    if world.system(&uri)?.is_some() {
+        return rows::references(world, &uri, offset, with_definition);
+    }
+    let Some(found) = uses(world, &uri, offset)? else { return Ok(None) };
+    let is_wanted = |location: &Location| with_definition || found.definition.as_ref() != Some(location);
     Ok(Some(found.places.into_iter().filter(is_wanted).collect()))
 }
 
@@ -44,7 +47,7 @@ pub(crate) fn highlights(
     let at = params.text_document_position_params;
     let offset = world.offset(&at)?;
     let uri = at.text_document.uri;
-    let Some(analysis) = world.program(&uri)? else { return Ok(None) };
+    let Some(analysis) = world.program(&uri)? else { return rows::highlights(world, &uri, offset) };
     let Some(found) = broadloom_ide::references(analysis, offset) else { return Ok(None) };
     let mut shown = Vec::new();
     for place in found.places {
@@ -61,7 +64,7 @@ pub(crate) fn renamable(
     let at = params.text_document_position_params;
     let offset = world.offset(&at)?;
     let uri = at.text_document.uri;
-    let Some(analysis) = world.program(&uri)? else { return Ok(None) };
+    let Some(analysis) = world.program(&uri)? else { return rows::renamable(world, &uri, offset) };
     match broadloom_ide::renamable(analysis, offset) {
         None => Ok(None),
         Some(Err(reason)) => Err(failed(ErrorCode::RequestFailed, reason)),
@@ -79,7 +82,9 @@ pub(crate) fn rename(world: &mut World, params: RenameParams) -> Answer<Option<W
     let offset = world.offset(&at)?;
     let uri = at.text_document.uri;
     let refused = |reason: String| failed(ErrorCode::RequestFailed, reason);
-    let Some(analysis) = world.program(&uri)? else { return Ok(None) };
+    let Some(analysis) = world.program(&uri)? else {
+        return rows::rename(world, &uri, offset, &params.new_name);
+    };
     if let Some(Err(reason)) = broadloom_ide::renamable(analysis, offset) {
         return Err(refused(reason));
     }

@@ -17,8 +17,9 @@ mod problem;
 mod text;
 
 use broadloom_diagnostics::{Diagnostic, Severity, Sources, Style, render, render_all};
-use serde_json::{Map, Value};
+use serde_json::Map;
 
+use crate::{NameId, System};
 use answer::Answered;
 use problem::Problem;
 
@@ -90,7 +91,7 @@ pub struct Solved {
     /// The number of further diagnostics that are not listed.
     pub suppressed: usize,
     /// The answer: keys and values, as `docs/schema.json` describes them.
-    pub answer: Map<String, Value>,
+    pub answer: Map<String, serde_json::Value>,
     /// The answer as a table.
     pub table: String,
 }
@@ -132,6 +133,24 @@ pub fn solve(name: &str, text: &str, options: &SolveOptions) -> Solved {
         diagnostics: answered.diagnostic.into_iter().collect(),
         suppressed: 0,
     }
+}
+
+/// The value of a variable in a solution.
+#[derive(Clone, Debug)]
+pub(crate) struct Value {
+    pub name: NameId,
+    pub text: String,
+    /// The way in which it was fixed, as JSON has it.
+    pub fixed_by: &'static str,
+}
+
+/// The values of a system that was read; none if it has no solution.
+pub(crate) fn values(system: &System) -> Vec<Value> {
+    let options = SolveOptions::default();
+    let mut problem = Problem::new(system, options.branches);
+    let solution = Answered::new(&mut problem, &options).solution;
+    let value = |(name, text, how)| Value { name, text, fixed_by: text::how(how) };
+    solution.into_iter().map(value).collect()
 }
 
 /// Solves the system in `text`, and prints the answer: a table and messages, or one JSON object.

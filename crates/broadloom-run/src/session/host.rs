@@ -3,8 +3,9 @@
 use std::fmt;
 
 use broadloom_graph::Error;
-use broadloom_loops::reference::{Held, NestCode};
-use broadloom_loops::{Program, wasm};
+use broadloom_loops::reference::Stop;
+use broadloom_loops::wasm::{self, NestCode};
+use broadloom_loops::{Block, BufferId, Program, Storage};
 
 use super::engine::{CompiledCode, Engine, Ran, Work};
 use super::store::Store;
@@ -14,8 +15,8 @@ pub trait HostEngine: Sync {
     /// Loads a [module](wasm::module), and returns a number for it; None if it cannot be loaded.
     fn load(&self, module: &[u8]) -> Option<u32>;
 
-    /// Runs the function of a nest of a loaded module. Returns false if it stopped early.
-    fn run(&self, loaded: u32, nest: u32, cells: &mut [Held<'_>], symbols: &[i64]) -> bool;
+    /// Runs the function of a nest of a loaded module on the blocks of all buffers. Returns false if it stopped early.
+    fn run(&self, loaded: u32, nest: u32, blocks: &mut [&mut Block], symbols: &[i64]) -> bool;
 
     /// Forgets a module.
     fn unload(&self, loaded: u32);
@@ -54,6 +55,8 @@ impl Engine for Evaluator {
 pub(super) struct Evaluated {
     pub program: Program,
     pub code: Option<Loaded>,
+    /// The blocks of buffers that last for one run; the host has their memory from the first run on.
+    local: Vec<Block>,
 }
 
 impl Evaluated {
@@ -62,15 +65,46 @@ impl Evaluated {
             let wasm::Module { bytes, nests } = wasm::module(&program);
             Some(Loaded { loaded: host.0.load(&bytes)?, host, nests })
         });
-        Evaluated { program, code }
+        Evaluated { program, code, local: Vec::new() }
+    }
+
+    /// The memory of local buffers, which a host needs.
+    fn furnish(&mut self) -> Result<(), Error> {
+        if self.code.is_some() && self.local.is_empty() {
+            self.local = wasm::local_blocks(&self.program)?;
+        }
+        Ok(())
     }
 }
 
 impl CompiledCode for Evaluated {
     fn run(&mut self, store: &mut Store, places: &[usize], symbols: &[i64]) -> Ran {
-        let code = self.code.as_mut().map(|code| code as &mut dyn NestCode);
-        Ok(store.evaluate(&self.program, code, places, symbols))
+        self.furnish()?;
+        let Some(code) = &mut self.code else { return Ok(store.evaluate(&self.program, places, symbols)) };
+        Ok(hosted(&self.program, code, (store.blocks(), places), &mut self.local, symbols))
     }
+}
+
+/// Runs a program by the code of a host, on the blocks of a store and those that last for this run.
+fn hosted(
+    program: &Program,
+    code: &mut Loaded,
+    (kept, places): (&mut [Block], &[usize]),
+    local: &mut [Block],
+    symbols: &[i64],
+) -> Result<(), Stop> {
+    let mut kept: Vec<Option<&mut Block>> = kept.iter_mut().map(Some).collect();
+    let (mut places, mut local) = (places.iter(), local.iter_mut());
+    let mut blocks = Vec::with_capacity(program.buffers.len());
+    for (at, buffer) in program.buffers.iter().enumerate() {
+        let block = match buffer.storage {
+            Storage::Kept => places.next().and_then(|place| kept.get_mut(*place)?.take()),
+            Storage::Local => local.next(),
+        };
+        let block = block.filter(|block| block.fits(buffer));
+        blocks.push(block.ok_or(Stop::Memory { buffer: BufferId(at as u32) })?);
+    }
+    wasm::run(program, code, &mut blocks, symbols)
 }
 
 /// A module in the host.
@@ -85,8 +119,8 @@ impl NestCode for Loaded {
         self.nests.get(nest).copied().unwrap_or(false)
     }
 
-    fn run(&mut self, nest: usize, cells: &mut [Held<'_>], symbols: &[i64]) -> bool {
-        self.host.0.run(self.loaded, nest as u32, cells, symbols)
+    fn run(&mut self, nest: usize, blocks: &mut [&mut Block], symbols: &[i64]) -> bool {
+        self.host.0.run(self.loaded, nest as u32, blocks, symbols)
     }
 }
 

@@ -438,6 +438,12 @@ impl Session {
             .map_err(|error| Error::run(error.to_string()))
     }
 
+    /// A routine as C: the header, and the source, as [`Session::write_c`] writes them.
+    pub fn c(&mut self, routine: &Routine, name: &str) -> Result<(String, String), Error> {
+        let program = self.program(routine)?;
+        broadloom_native::texts(&program, name).map_err(|error| Error::run(error.to_string()))
+    }
+
     /// The numbers supplied to a run.
     fn symbols(&self, at: usize) -> Result<Vec<i64>, Error> {
         let value = |symbol: &Symbol| match *symbol {

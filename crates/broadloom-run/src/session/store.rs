@@ -2,7 +2,7 @@
 
 use broadloom_graph::lowering::list;
 use broadloom_graph::{Error, ErrorKind, Graph, Remedy};
-use broadloom_loops::reference::{self, Memory, NestCode, Stop};
+use broadloom_loops::reference::{self, Memory, Stop};
 use broadloom_loops::{Array, Block, BufferId, Dtype, Lent, Program, Storage};
 use broadloom_xla::OnDevice;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -287,14 +287,8 @@ impl Store {
         Ok(())
     }
 
-    /// Runs a program by the reference evaluator, with the code that a host has for it.
-    pub fn evaluate(
-        &mut self,
-        program: &Program,
-        code: Option<&mut dyn NestCode>,
-        places: &[usize],
-        symbols: &[i64],
-    ) -> Result<(), Stop> {
+    /// Runs a program by the reference evaluator.
+    pub fn evaluate(&mut self, program: &Program, places: &[usize], symbols: &[i64]) -> Result<(), Stop> {
         let mut memory = Memory::new(program)?;
         let ids = (0..program.buffers.len() as u32).map(BufferId);
         let kept: Vec<(BufferId, usize)> = ids
@@ -305,7 +299,7 @@ impl Store {
             memory.write_array(program, *id, &self.blocks[*place].read());
         }
         // A run that stops leaves what it has computed, as machine code does.
-        let stopped = reference::evaluate_with(program, &mut memory, symbols, code);
+        let stopped = reference::evaluate(program, &mut memory, symbols);
         for (id, place) in &kept {
             if self.blocks[*place].is_lent() {
                 continue;
