@@ -23,7 +23,7 @@ mod prove;
 
 use std::hash::Hash;
 
-use broadloom_core::{self as core, Hole, Padding, RowVar, Solver, order};
+use broadloom_core::{self as core, Hole, Padding, RowVar, Solver, Symbol, order};
 use broadloom_spec::Kind;
 use rustc_hash::FxHashMap;
 
@@ -241,6 +241,31 @@ pub(crate) fn certificate_for_all_sizes(graph: &mut Graph) -> Result<Certificate
         Error::new(crate::ErrorKind::GaveUp, "the expressions of the named sizes are too large".to_string())
     })?;
     Ok(Certificate { family: Some(family), ..certificate })
+}
+
+/// Gives the names in a certificate of a graph other names.
+pub(crate) fn rename(
+    certificate: &mut Certificate,
+    graph: &Graph,
+    names: &FxHashMap<Symbol, String>,
+) -> Result<(), Error> {
+    let Some(family) = &mut certificate.family else { return Ok(()) };
+    let known: Vec<(&str, &String)> = names
+        .iter()
+        .filter_map(|(symbol, name)| Some((&*symbols::read::symbol_data(graph, *symbol)?.name, name)))
+        .collect();
+    for name in &mut family.names {
+        if let Some((_, other)) = known.iter().find(|(own, _)| *own == name.name) {
+            name.name = other.to_string();
+        }
+    }
+    let words = Family { conditions: Vec::new(), forms: Vec::new(), ..family.clone() };
+    for condition in &mut family.conditions {
+        condition.text = symbols::need_text(&condition.form, condition.need, |symbol| {
+            words.names.get(symbol.0 as usize).map_or_else(|| "?".to_string(), |name| name.name.clone())
+        });
+    }
+    Ok(())
 }
 
 /// The certificate without its family, and the expressions that its dimensions refer to.

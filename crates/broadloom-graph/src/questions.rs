@@ -6,6 +6,7 @@ use broadloom_spec::Kind;
 
 use crate::broadcasts::Broadcast;
 use crate::certificate::Certificate;
+use crate::declaration::StatedNames;
 use crate::error::Error;
 use crate::fit::{Fit, Input};
 use crate::nest::ShownNest;
@@ -16,7 +17,7 @@ use crate::shape_source::How;
 use crate::step::{Captured, Tensor};
 use crate::why::Why;
 use crate::{
-    Graph, broadcasts, certificate, final_shapes, fit, names, nest, node, partial_shape, project,
+    Graph, broadcasts, certificate, final_shapes, fit, names, nest, node, partial_shape, project, scheme,
     shape_source, undetermined, why,
 };
 
@@ -378,6 +379,35 @@ impl Graph {
     /// ```
     pub fn certificate_for_all_sizes(&mut self) -> Result<Certificate, Error> {
         certificate::certificate_for_all_sizes(self)
+    }
+
+    /// The [scheme](Graph::scheme) of a body as a certificate: for all values of its variables that meet its conditions, the
+    /// shapes satisfy the constraints of the body. A row variable stands for one axis there. Changes nothing.
+    ///
+    /// ```
+    /// use broadloom::{Graph, StatedNames};
+    /// let mut g = Graph::new();
+    /// let x = g.argument("x");
+    /// let y = g.einsum("... | 2*i => ... | i", &[x])?;
+    /// let certificate = g.certified_scheme(&[x], &[y], &StatedNames::default())?;
+    /// let family = certificate.family.as_ref().expect("variables");
+    /// let names: Vec<&str> = family.names.iter().map(|name| name.name.as_str()).collect();
+    /// assert_eq!(names, ["..b..", "n"]);
+    /// assert_eq!(family.conditions[0].text, "`n` is a multiple of 2");
+    /// assert_eq!(certificate.unproved(), None);
+    /// # Ok::<(), broadloom::Error>(())
+    /// ```
+    pub fn certified_scheme(
+        &self,
+        arguments: &[Tensor],
+        others: &[Tensor],
+        stated: &StatedNames,
+    ) -> Result<Certificate, Error> {
+        let made = scheme::most_general(self, (arguments, others), stated)?;
+        let (mut graph, names) = made.program()?;
+        let mut certificate = certificate::certificate_for_all_sizes(&mut graph)?;
+        certificate::rename(&mut certificate, &graph, &names)?;
+        Ok(certificate)
     }
 
     /// Explains why an axis of the closed program has its size: the shortest chain of steps to the

@@ -35,6 +35,7 @@ use self::instance::Instance;
 use crate::Graph;
 use crate::declaration::StatedNames;
 use crate::error::Error;
+use crate::names;
 use crate::shape::{Axis, Shape, rows_text};
 use crate::step::{Leaf, Tensor};
 use crate::symbols::{RuntimeCheck, read};
@@ -166,16 +167,25 @@ impl Graph {
         others: &[Tensor],
         stated: &StatedNames,
     ) -> Result<Scheme, Error> {
-        let mut choices = Choices::default();
-        let mut round = 0;
-        loop {
-            let made = instance::instance(self, (arguments, others), stated, &choices)?;
-            let row = made.instance.rows.iter().find(|row| !wider::holds_wider(self, &made, row)).copied();
-            round += 1;
-            match row.filter(|_| round < MOST_ROUNDS) {
-                Some(row) => choices.narrow(row),
-                None => return made.scheme(self.symbols.len()),
-            }
+        most_general(self, (arguments, others), stated)?.scheme(self.symbols.len())
+    }
+}
+
+/// The most general instance of a body.
+pub(crate) fn most_general(
+    graph: &Graph,
+    (arguments, others): (&[Tensor], &[Tensor]),
+    stated: &StatedNames,
+) -> Result<SchemeInstance, Error> {
+    let mut choices = Choices::default();
+    let mut round = 0;
+    loop {
+        let made = instance::instance(graph, (arguments, others), stated, &choices)?;
+        let row = made.instance.rows.iter().find(|row| !wider::holds_wider(graph, &made, row)).copied();
+        round += 1;
+        match row.filter(|_| round < MOST_ROUNDS) {
+            Some(row) => choices.narrow(row),
+            None => return Ok(made),
         }
     }
 }
@@ -210,7 +220,7 @@ impl Choices {
 }
 
 /// An instance, and the shapes in it.
-struct SchemeInstance {
+pub(crate) struct SchemeInstance {
     instance: Instance,
     asked: Vec<Tensor>,
     shapes: Vec<Shape>,
@@ -220,8 +230,25 @@ struct SchemeInstance {
 }
 
 impl SchemeInstance {
+    /// The program that the instance is, where every tensor that was asked for has a name, and the names of its variables.
+    pub(crate) fn program(mut self) -> Result<(Graph, FxHashMap<Symbol, String>), Error> {
+        let variables = self.instance.variables(&self.shapes)?;
+        let mut graph = self.instance.graph;
+        let mut names = (2..).map(|number| format!("result{number}"));
+        let mut next = Some("result".to_string());
+        for tensor in self.asked {
+            if names::name_of(&graph, tensor).is_none()
+                && let Some(name) = next.take().or_else(|| names.next())
+            {
+                graph.name(tensor, &name);
+            }
+        }
+        let names = variables.into_iter().map(|(symbol, variable)| (symbol, variable.to_string()));
+        Ok((graph, names.collect()))
+    }
+
     /// The scheme that it shows; `known` sizes had names before.
-    fn scheme(mut self, known: usize) -> Result<Scheme, Error> {
+    pub(crate) fn scheme(mut self, known: usize) -> Result<Scheme, Error> {
         let variables = self.instance.variables(&self.shapes)?;
         let checks = self.instance.graph.runtime_checks()?;
         let mut conditions = self.instance.settled(known, &variables)?;

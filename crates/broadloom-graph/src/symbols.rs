@@ -128,19 +128,24 @@ impl RuntimeCheck {
 impl RuntimeCheck {
     /// The condition in words, with names for the sizes.
     pub(crate) fn text(&self, name: impl Fn(Symbol) -> String) -> String {
-        let text = self.form.show(&name);
-        match self.need {
-            Need::Whole => {
-                let whole = self.form.numerator().show(&name);
-                format!("`{whole}` is a multiple of {}", self.form.denominator())
-            }
-            Need::Zero => {
-                let (left, right) = self.form.sides();
-                format!("`{}` = `{}`", left.show(&name), right.show(&name))
-            }
-            Need::AtLeast(least) => format!("`{text}` is at least {least}"),
-            Need::AtMost(most) => format!("`{text}` is at most {most}"),
+        need_text(&self.form, self.need, name)
+    }
+}
+
+/// A condition on an expression in words, with names for the sizes.
+pub(crate) fn need_text(form: &Form, need: Need, name: impl Fn(Symbol) -> String) -> String {
+    let text = form.show(&name);
+    match need {
+        Need::Whole => {
+            let whole = form.numerator().show(&name);
+            format!("`{whole}` is a multiple of {}", form.denominator())
         }
+        Need::Zero => {
+            let (left, right) = form.sides();
+            format!("`{}` = `{}`", left.show(&name), right.show(&name))
+        }
+        Need::AtLeast(least) => format!("`{text}` is at least {least}"),
+        Need::AtMost(most) => format!("`{text}` is at most {most}"),
     }
 }
 

@@ -25,6 +25,7 @@
 //! | What does it look like? | [`graph()`] |
 //! | What may not be what was meant? | [`lint()`] |
 //! | How should it be laid out? | [`format()`], [`format_edits()`], [`format_range()`] |
+//! | Which shapes of a function are proved for all sizes? | [`certified_signature()`] |
 //! | Which signatures does a module have for its users? | [`Interface`] |
 //! | How do other programs read it? | [`whole()`], [`emit`] |
 //! | Which sizes have names? | [`dims()`] |
@@ -113,7 +114,8 @@ pub use refusal::Refusal;
 pub use shape::{AxisText, Rows, how, kind};
 pub use shapes::{PartialTensor, SoFar, shapes};
 pub use signature::{
-    FunctionSignature, SignatureArgument, SignatureParameter, Signatures, Signed, signatures,
+    CertifiedSignature, FunctionSignature, SignatureArgument, SignatureParameter, Signatures, Signed,
+    certified_signature, signatures,
 };
 pub use symbols::{Symbol, symbols};
 pub use tokens::{CLASSES, Class, Classified, lexical, tokens};

@@ -1,10 +1,12 @@
 //! Which shapes do functions take and give?
 
+use broadloom::Certificate;
 use broadloom_diagnostics::{Diagnostic, Sources};
 use broadloom_lang::Asked;
 use broadloom_lang::signature::{NotInferred, Signature};
 use serde::Serialize;
 
+use crate::Refusal;
 use crate::analysis::Text;
 use crate::place::Place;
 
@@ -103,6 +105,40 @@ pub fn signatures(text: &Text, asked: &Asked) -> Signed {
         diagnostics: found.diagnostics,
         sources: found.sources,
         fingerprint: found.fingerprint,
+    }
+}
+
+/// The signature of one function, and the certificate of its scheme.
+pub struct CertifiedSignature {
+    /// The signature, as people read it.
+    pub signature: String,
+    /// The certificate.
+    pub certificate: Certificate,
+}
+
+/// The certificate of a function of a program or of the library, which is written as in the program: `dense`, `attention(8)`.
+///
+/// ```
+/// use broadloom_ide::{Text, certified_signature};
+///
+/// let text = Text::new("a.loom", "def halves(x) = einsum(\"... | 2*i => ... | i\", x)\n");
+/// let found = certified_signature(&text, "halves").unwrap();
+/// assert_eq!(found.certificate.unproved(), None);
+/// ```
+pub fn certified_signature(text: &Text, function: &str) -> Result<CertifiedSignature, Refusal> {
+    let found = broadloom_lang::certified_function(&text.name, &text.text, &text.options(None), function);
+    let Some(signature) = found.signature else {
+        let wrong = found.diagnostics.iter().rev().find(|diagnostic| diagnostic.is_error());
+        let message = wrong.map_or("it is not found", |wrong| wrong.message.as_str());
+        return Err(format!("`{function}` is no function of the program or of the library: {message}").into());
+    };
+    if let Err(NotInferred::Open(why) | NotInferred::Wrong(why)) = &signature.scheme {
+        let message = format!("`{function}` has no scheme that could be certified: {why}");
+        return Err(message.into());
+    }
+    match found.certificate {
+        Some(certificate) => Ok(CertifiedSignature { signature: signature.to_string(), certificate }),
+        None => Err(format!("the sizes of `{function}` are too large as expressions").into()),
     }
 }
 

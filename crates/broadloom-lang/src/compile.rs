@@ -1,6 +1,6 @@
 //! From a text to a program, with everything that is found on the way.
 
-use broadloom::KnownNests;
+use broadloom::{Certificate, KnownNests};
 use broadloom_diagnostics::{Diagnostic, Sources};
 
 use crate::eval::{Eval, interface, replay};
@@ -67,6 +67,36 @@ pub fn signatures(name: &str, text: &str, options: &Options, asked: &Asked) -> S
     let list = eval.signatures(asked);
     let fingerprint = interface::fingerprint_of(&eval, eval.main());
     Signatures { sources: eval.sources, diagnostics: eval.diagnostics, list, fingerprint }
+}
+
+/// The certificate of a function's scheme, with the program that it belongs to.
+pub struct CertifiedFunction {
+    /// The texts that it was read from.
+    pub sources: Sources,
+    /// The mistakes in the program, and in the question.
+    pub diagnostics: Vec<Diagnostic>,
+    /// The signature, if there is such a function.
+    pub signature: Option<Signature>,
+    /// The certificate, if the function has a scheme.
+    pub certificate: Option<Certificate>,
+}
+
+/// The certificate of the scheme of a function, written as in the program: `dense`, `attention(8)`.
+///
+/// ```
+/// use broadloom_lang::{Options, certified_function};
+/// let text = "def halves(x) = einsum(\"... | 2*i => ... | i\", x)\n";
+/// let found = certified_function("halves.loom", text, &Options::default(), "halves");
+/// assert_eq!(found.certificate.unwrap().unproved(), None);
+/// ```
+pub fn certified_function(name: &str, text: &str, options: &Options, function: &str) -> CertifiedFunction {
+    let mut eval = Eval::new(options);
+    eval.program(name, text);
+    let (signature, certificate) = match eval.certified(function) {
+        Some((signature, certificate)) => (Some(signature), certificate),
+        None => (None, None),
+    };
+    CertifiedFunction { sources: eval.sources, diagnostics: eval.diagnostics, signature, certificate }
 }
 
 impl Program {

@@ -44,7 +44,7 @@ pub mod syntax;
 mod value;
 mod weights;
 
-pub use compile::{Signatures, compile, infer, signatures};
+pub use compile::{CertifiedFunction, Signatures, certified_function, compile, infer, signatures};
 pub use editing::Editing;
 pub use eval::{advice::code::in_loom, builtins, interface};
 pub use lint::{lint, unused_names, warnings};

@@ -51,6 +51,8 @@ pub(crate) enum Value {
     Nothing,
     /// An argument of a body that is not applied: nothing is known of it, not even its kind.
     Open,
+    /// What arithmetic makes of such an argument: a number, a size or a tensor. It is this tensor if it is one.
+    OpenNumber(Tensor),
     /// The result of an expression with an error that has already been reported.
     Mistake,
 }
@@ -74,6 +76,7 @@ impl Value {
             Value::Position(_) => "the number of a repetition",
             Value::Nothing => "nothing",
             Value::Open => "a value of any kind",
+            Value::OpenNumber(_) => "a number or a tensor",
             Value::Mistake => "a mistake",
         }
     }

@@ -53,7 +53,6 @@ const AGAIN: Times = Times { values: 6, wrong: 12, negative: 8, careless: 8 };
 /// - Axes of a parameter that nothing determines in an application are chosen in a scheme: E0303.
 /// - Conditions say that windows come out, but not always that they fit: E0302 with rows of one axis.
 /// - Where a result is stated, leaves may share its axes in another way than a scheme does.
-/// - An application may be refused with another end than the body in its place: 1 of 373 functions. The cause is not known yet.
 const KNOWN: &[(&str, u64)] = &[
     ("a condition is missing", 1_000),
     ("a parameter differs", 1_000),
@@ -62,7 +61,6 @@ const KNOWN: &[(&str, u64)] = &[
     ("a parameter differs, rows of one axis, the result is stated", 1_000),
     ("accepted against a condition", 1_000),
     ("accepted unequal: row in two arguments", 500),
-    ("inlined: other ends E0301", 100),
     ("refused E0301", 1_000),
     ("refused E0301, rows of one axis", 1_000),
     ("refused E0302", 800),

@@ -27,6 +27,7 @@
 //! - [`Graph`]: tensors and operations. Shapes are inferred as the graph grows; [`Graph::shape`]
 //!   shows what is known so far and [`Graph::final_shapes`] the result of closing it. Reading them
 //!   changes nothing.
+//! - [`Function`]: a function over graphs with a signature, inferred once from its body.
 //! - [`logic`]: the relations of each operation between the rows of its operands and of its result.
 //! - [`blocks`]: layers and losses, written with expressions.
 //! - [`Graph::dim`]: named sizes with ranges; shapes are inferred with the names in them.
@@ -35,6 +36,7 @@
 pub mod blocks;
 pub mod concat;
 mod expr;
+mod function;
 pub mod typed;
 
 pub use broadloom_array::{Array, ArrayError, ArrayNumber, Dtype, Element, Values, bf16, f16, files, random};
@@ -57,6 +59,7 @@ pub use broadloom_run::{
 };
 pub use broadloom_spec as spec;
 pub use expr::{Builder, Expr, Operand};
+pub use function::{Function, FunctionResults, FunctionSignature};
 
 /// The code in the guide is compiled and run by the tests.
 #[cfg(doctest)]

@@ -48,6 +48,9 @@ pub struct Args {
     /// A Lean 4 proof of the inferred shapes: a whole project with `-o`, otherwise its last file
     #[arg(long)]
     lean: bool,
+    /// With `--lean`: a function, also of the library, instead of the program; `dense`, or with its configuration `attention(8)`
+    #[arg(long, value_name = "FUNCTION", requires = "lean")]
+    function: Option<String>,
     /// The signatures of a module's functions, as text to keep beside it
     #[arg(long)]
     interface: bool,
@@ -73,7 +76,8 @@ Formats:
   --c       `NAME.c` and `NAME.h` for each routine, without other dependencies; the header explains how to call it
   --lean    the constraints of the program, the inferred shapes, and the theorem that the shapes satisfy the constraints for all
             sizes of the names in their ranges; `lake build` in the folder checks it, and so does `verification/check` of
-            Broadloom's repository
+            Broadloom's repository. With `--function NAME`, the theorem is about the scheme of a function: for all values of its
+            variables that meet its conditions
   --interface
             the signatures of the functions that the file defines; `--check FILE` reports what has changed since they were
             written to FILE, and exits with 1 if something has. If it is kept beside the file, with the ending `.loomi`,
@@ -141,6 +145,9 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
             stablehlo::emit(&mut analysis.program, args.routine.as_deref(), (how.0, how.1.as_ref()))
         }
         (_, true, Some(folder)) => c(&mut analysis.program, folder),
+        _ if let Some(function) = &args.function => {
+            lean::emit_function(&text, function, args.output.as_deref())
+        }
         _ if args.lean => lean::emit(&mut analysis.program, &args.program.file, args.output.as_deref()),
         _ => whole(&mut analysis)
             .map(|all| json::object("emit", analysis.sources(), analysis.diagnostics(), all)),

@@ -64,7 +64,7 @@ impl Eval<'_> {
     fn function_of(&mut self, callee: ExprId, args: &[Arg]) -> Evaluated<Value> {
         let file = self.frame.file.clone();
         let ExprKind::Field(of, field) = &file.expr(callee).kind else { return self.expr(callee) };
-        let value = self.expr(*of)?;
+        let value = unknown::as_tensor(self.expr(*of)?);
         if is_open(&value) {
             return Ok(Value::Open);
         }
@@ -158,7 +158,7 @@ impl Eval<'_> {
             return self.fail(habits::declared_first(self, diagnostic, at, &arguments, &written));
         }
         let help = match other {
-            Value::Tensor(_) | Value::Number(_) => match written.split_once('(') {
+            Value::Tensor(_) | Value::Number(_) | Value::OpenNumber(_) => match written.split_once('(') {
                 Some((function, _)) if self.is_plain_function(function) => {
                     let arguments = arguments.join(", ");
                     format!("`{function}` has no configuration: write `{function}({arguments})`")

@@ -36,7 +36,7 @@ fn captures(eval: &Eval<'_>, function: &Rc<Function>, seen: &mut FxHashSet<*cons
 
 /// The names in the body and in the shapes of a function that it does not bind itself.
 pub(super) fn names_from_around(eval: &Eval<'_>, function: &Function) -> FxHashSet<Name> {
-    let mut names: FxHashSet<Name> = names_in_shapes(function);
+    let mut names: FxHashSet<Name> = names_in_shapes(eval, function);
     for (_, expr) in function.file.exprs_within(function.span) {
         match &expr.kind {
             ExprKind::Name(name) => {
@@ -57,7 +57,7 @@ pub(super) fn names_from_around(eval: &Eval<'_>, function: &Function) -> FxHashS
 }
 
 /// The names in shapes that a function declares: sizes, where they are arguments.
-pub(super) fn names_in_shapes(function: &Function) -> FxHashSet<Name> {
+pub(super) fn names_in_shapes(eval: &Eval<'_>, function: &Function) -> FxHashSet<Name> {
     let mut found = FxHashSet::default();
     let mut add = |shape: &Shape| {
         let axes = shape.batch.iter().flatten().chain(shape.input.iter().flatten()).chain(&shape.output);
@@ -94,6 +94,23 @@ pub(super) fn names_in_shapes(function: &Function) -> FxHashSet<Name> {
                 }
                 _ => {}
             }
+        }
+    }
+    found.extend(names_in_ranges(eval, function));
+    found
+}
+
+/// The names in the shapes of `range("n |")`.
+fn names_in_ranges(eval: &Eval<'_>, function: &Function) -> Vec<Name> {
+    let mut found = Vec::new();
+    for (_, expr) in function.file.exprs_within(function.span) {
+        let ExprKind::Call { callee, args } = &expr.kind else { continue };
+        let is_range =
+            matches!(function.file.expr(*callee).kind, ExprKind::Name(name) if eval.text(name) == "range");
+        let text = args.first().map(|first| &function.file.expr(first.value).kind);
+        if let (true, Some(ExprKind::Text(text))) = (is_range, text) {
+            let words = text.split(|sign: char| !sign.is_alphanumeric() && sign != '_');
+            found.extend(words.filter_map(|word| eval.names.find(word)));
         }
     }
     found

@@ -49,6 +49,8 @@ pub(super) struct Aside {
     pub(super) asks_training: bool,
     /// True if the body takes more steps than are walked.
     pub(super) is_cut: bool,
+    /// True if the body needs the number of a size that is not known before an application.
+    pub(super) asks_size: bool,
     /// The names of the last signature that was stated: when the walk ends, those of the function itself.
     stated: StatedNames,
 }
@@ -83,6 +85,8 @@ pub(super) struct Walked {
     pub asks_training: bool,
     /// True if the body takes more steps than are walked.
     pub is_cut: bool,
+    /// True if the body needs the number of a size that is not known before an application.
+    pub asks_size: bool,
 }
 
 impl Walked {
@@ -98,6 +102,7 @@ impl Walked {
             prefix: String::new(),
             asks_training: false,
             is_cut: true,
+            asks_size: false,
         }
     }
 }
@@ -157,6 +162,7 @@ impl<'o> Eval<'o> {
             prefix,
             asks_training: state.asks_training,
             is_cut: state.is_cut,
+            asks_size: state.asks_size,
         }
     }
 
@@ -205,7 +211,7 @@ impl<'o> Eval<'o> {
     ) -> (Vec<(Name, Tensor)>, String, Evaluated<Value>) {
         let def = function.def.clone();
         let span = def.name.span;
-        let sizes = names_in_shapes(function);
+        let sizes = names_in_shapes(self, function);
         let scope = Scope::new(Some(function.scope.clone()));
         let formal = def.config.as_deref().unwrap_or(&[]);
         let given = match config {

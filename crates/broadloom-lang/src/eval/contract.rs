@@ -16,7 +16,7 @@ use broadloom_diagnostics::{Diagnostic, Help, Span};
 
 use super::advice::wanted;
 use super::report::diagnosed;
-use super::{Eval, Evaluated, Reported, declared, reporting};
+use super::{Eval, Evaluated, Reported, declared, reporting, unknown};
 use crate::codes;
 use crate::eval::given::Given;
 use crate::syntax::ast::{Argument, Axis, AxisKind, ExprId, ExprKind, File, Name, ResultShape, Shape};
@@ -98,8 +98,9 @@ fn bind_sizes(eval: &mut Eval<'_>, function: &Function, shape: &Shape, names: &S
 /// Makes sizes of the names in the expressions of a stated shape that stand for nothing else, and binds them.
 fn bind_computed(eval: &mut Eval<'_>, shape: &Shape, names: &mut StatedNames) {
     for name in computed_names(&eval.frame.file.clone(), axes_of(shape)) {
-        let is_size =
-            |value: Value| matches!(value, Value::Number(_) | Value::Size(_) | Value::Open | Value::Mistake);
+        let is_size = |value: Value| {
+            unknown::is_open(&value) || matches!(value, Value::Number(_) | Value::Size(_) | Value::Mistake)
+        };
         // An argument or a local value is what it is, and so is a size that is known around the function.
         if eval.frame.scope.own(name).is_some() || eval.find(name).is_some_and(is_size) {
             continue;
@@ -146,7 +147,7 @@ pub(super) fn state_result(
     while let Some((stated, value, place)) = rest.pop() {
         let span = stated.span().unwrap_or(function.def.name.span);
         match (stated, &value) {
-            (_, Value::Open) => {}
+            (_, Value::Open | Value::OpenNumber(_)) => {}
             (ResultShape::Tensor(shape), Value::Tensor(tensor)) => {
                 state_tensor(eval, function, (shape, *tensor, &place), names, call)?;
             }

@@ -16,7 +16,7 @@ impl Eval<'_> {
     /// Converts a value to a tensor.
     pub(crate) fn tensor(&mut self, value: &Value, span: Span) -> Evaluated<Tensor> {
         match value {
-            Value::Tensor(tensor) => Ok(*tensor),
+            Value::Tensor(tensor) | Value::OpenNumber(tensor) => Ok(*tensor),
             Value::Number(number) => act::carry_out(self, Act::Number(*number), &[], span),
             Value::Size(size) => {
                 let before = self.graph.quiet().len();
@@ -123,7 +123,7 @@ impl Eval<'_> {
         match value {
             Value::Number(number) => Ok(*number),
             Value::Size(size) => dim::number_of(self, size, span),
-            Value::Open | Value::Mistake => Err(Reported),
+            Value::Open | Value::OpenNumber(_) | Value::Mistake => Err(Reported),
             other => {
                 let message = format!("a number is needed here, not {}", other.kind());
                 let help = match other {
@@ -145,7 +145,7 @@ impl Eval<'_> {
     pub(crate) fn words(&mut self, value: &Value, span: Span) -> Evaluated<std::rc::Rc<str>> {
         match value {
             Value::Text(text) => Ok(text.clone()),
-            Value::Open | Value::Mistake => Err(Reported),
+            Value::Open | Value::OpenNumber(_) | Value::Mistake => Err(Reported),
             other => {
                 let message = format!("a text is needed here, not {}", other.kind());
                 self.wrong(codes::KIND, message, span, "texts stand in quotes: `\"i j => j\"`")
@@ -156,14 +156,13 @@ impl Eval<'_> {
 
 /// Returns true of a tensor, and of a list with tensors in it.
 pub(super) fn has_tensors(value: &Value) -> bool {
-    has(value, |value| matches!(value, Value::Tensor(_) | Value::Open))
+    has(value, |value| matches!(value, Value::Tensor(_) | Value::Open | Value::OpenNumber(_)))
 }
 
 /// The same, where a size and the number of a repetition count, too: they are numbers when the program runs.
 fn has_computed(value: &Value) -> bool {
-    let is_computed =
-        |value: &Value| matches!(value, Value::Tensor(_) | Value::Open | Value::Size(_) | Value::Position(_));
-    has(value, is_computed)
+    let is_computed = |value: &Value| matches!(value, Value::Size(_) | Value::Position(_));
+    has_tensors(value) || has(value, is_computed)
 }
 
 /// Returns true of a value of some kind, and of a list with one in it.

@@ -134,7 +134,7 @@ pub(super) fn size_of(eval: &mut Eval<'_>, value: &Value, span: Span) -> Evaluat
                 }
             }
         }
-        Value::Open | Value::Mistake => Err(Reported),
+        Value::Open | Value::OpenNumber(_) | Value::Mistake => Err(Reported),
         other => {
             let message = format!("a size is needed here, not {}", other.kind());
             let help = match other {
@@ -188,6 +188,9 @@ pub(super) fn number_of(eval: &mut Eval<'_>, size: &Size, span: Span) -> Evaluat
         // It may be known where the function is applied.
         None if unknown::is_unknown(eval) => Err(Reported),
         None => {
+            if let Some(aside) = &mut eval.aside {
+                aside.asks_size = true;
+            }
             let message = "this size is not known at this point of the program";
             eval.wrong(codes::KIND, message, span, "`set` it, or use it after what decides it")
         }

@@ -8,7 +8,7 @@ use broadloom_diagnostics::{Diagnostic, Fact, Span};
 
 use super::act::Act;
 use super::advice::{foreign, habits};
-use super::unknown::is_open;
+use super::unknown::{has_elements, is_open};
 use super::{Eval, Evaluated, Frame, Reported, act, dim, elements, path, streams, unknown};
 use crate::arithmetic::fold;
 use crate::codes;
@@ -83,7 +83,10 @@ impl Eval<'_> {
         if let Some(reported) = foreign::prefixed(self, id, None, None) {
             return Err(reported);
         }
-        let value = self.expr(of)?;
+        let mut value = unknown::as_tensor(self.expr(of)?);
+        if matches!(value, Value::Open) && self.text(field.name) == "T" {
+            value = Value::Tensor(self.tensor(&value, self.span_of(of))?);
+        }
         if is_open(&value) {
             return Ok(Value::Open);
         }
@@ -96,7 +99,11 @@ impl Eval<'_> {
     fn element(&mut self, of: ExprId, index: ExprId, span: Span) -> Evaluated<Value> {
         let (value, position) = (self.expr(of)?, self.expr(index)?);
         if is_open(&value) || is_open(&position) {
-            return Ok(Value::Open);
+            let parts = [(value, self.span_of(of)), (position, self.span_of(index))];
+            return unknown::element(self, parts, span);
+        }
+        if has_elements(&value) {
+            self.check_index(&position, self.span_of(index))?;
         }
         if let Value::Tensor(tensor) = position
             && let Some(reported) = habits::selected(self, tensor, (of, index))
@@ -241,7 +248,7 @@ impl Eval<'_> {
 
     fn unary(&mut self, sign: Unary, value: &Value, span: Span) -> Evaluated<Value> {
         let name = match (sign, value) {
-            (_, Value::Open) => return Ok(Value::Open),
+            (_, Value::Open | Value::OpenNumber(_)) => return unknown::number(self, span),
             (Unary::Minus, Value::Number(number)) => return Ok(Value::Number(-number)),
             (Unary::Not, Value::Number(number)) => return Ok(Value::Number(f64::from(*number == 0.0))),
             (Unary::Minus, _) => "neg",
@@ -254,7 +261,7 @@ impl Eval<'_> {
             return Ok(Value::Size(Rc::new(size)));
         }
         if unknown::may_be_known(self, value) {
-            return Ok(Value::Open);
+            return unknown::number(self, span);
         }
         let tensor = self.tensor(value, span)?;
         Ok(Value::Tensor(act::carry_out(self, Act::Pointwise(name), &[tensor], span)?))
@@ -275,7 +282,7 @@ impl Eval<'_> {
         if is_open(a) || is_open(b) {
             return match unknown::binary(self, sign, [(a, spans.0), (b, spans.1)])? {
                 Some([a, b]) => self.binary(sign, &a, &b, spans, span),
-                None => Ok(Value::Open),
+                None => unknown::number(self, span),
             };
         }
         if let Some(value) =
@@ -295,7 +302,7 @@ impl Eval<'_> {
             return Ok(value);
         }
         if unknown::may_be_known(self, a) && unknown::may_be_known(self, b) {
-            return Ok(Value::Open);
+            return unknown::number(self, span);
         }
         self.joined_lists(sign, a, b, span)?;
         let (a, b) = (self.tensor(a, spans.0)?, self.tensor(b, spans.1)?);
@@ -409,6 +416,7 @@ impl Eval<'_> {
                 _ => self.size_in(*tensor, field.name, span),
             },
             Value::Open => Ok(Value::Open),
+            Value::OpenNumber(tensor) => self.field(&Value::Tensor(*tensor), field, span),
             Value::Mistake => Err(Reported),
             other => path::no_fields(self, other, field, span),
         }
@@ -424,6 +432,16 @@ impl Eval<'_> {
         let size = Value::Size(Rc::new(captured.into()));
         self.note_size(&size, |recorder| recorder.size_in(tensor, name, span));
         Ok(size)
+    }
+
+    /// Reports what stands in brackets and is no index of anything.
+    pub(super) fn check_index(&mut self, index: &Value, span: Span) -> Evaluated<()> {
+        if has_elements(index) {
+            return Ok(());
+        }
+        let message = format!("`{}` is {}, and no index", self.quote(span), index.kind());
+        let help = "an index is a number, `x[0]`, a range, `x[2..5]`, or a tensor of numbers";
+        self.wrong(codes::KIND, message, span, help)
     }
 
     /// An element of a value; the expressions for both are for messages.

@@ -377,7 +377,7 @@ impl Eval<'_> {
         let span = shape.span.unwrap_or(name.span);
         let tensor = match value {
             Value::Tensor(tensor) => *tensor,
-            Value::Open => self.tensor(value, name.span)?,
+            Value::Open | Value::OpenNumber(_) => self.tensor(value, name.span)?,
             Value::Mistake => return Err(Reported),
             other => {
                 let message =

@@ -6,7 +6,7 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use broadloom::Tensor;
+use broadloom::{Certificate, Tensor};
 use broadloom_diagnostics::{Diagnostic, Span};
 use rustc_hash::FxHashSet;
 
@@ -45,6 +45,26 @@ impl Eval<'_> {
 
     /// The signature of what is written as in the program.
     fn signature_of(&mut self, text: &str) -> Option<Signature> {
+        let (function, layer) = self.function_written(text)?;
+        Some(self.signature(&function, layer.as_deref()))
+    }
+
+    /// The signature of what is written as in the program, and its certificate, if it is inferred.
+    pub(crate) fn certified(&mut self, text: &str) -> Option<(Signature, Option<Certificate>)> {
+        let (function, layer) = self.function_written(text)?;
+        let signature = self.signature(&function, layer.as_deref());
+        if signature.scheme.is_err() {
+            return Some((signature, None));
+        }
+        let config = layer.as_ref().map(|layer| &layer.config[..]);
+        let walked = self.walk(&function, config, WalkMode::default());
+        let Asking { open, others, .. } = asking(&walked);
+        let made = walked.graph.certified_scheme(&open, &others, &walked.stated);
+        Some((signature, made.ok()))
+    }
+
+    /// The function that is written as in the program, with its configuration if it has one there.
+    fn function_written(&mut self, text: &str) -> Option<(Rc<Function>, Option<Rc<Layer>>)> {
         let source = self.sources.add("what was asked for", text);
         let parsed = crate::syntax::parse(source, text, &mut self.names);
         self.diagnostics.extend(parsed.diagnostics);
@@ -55,8 +75,8 @@ impl Eval<'_> {
             eval.statement(statement)
         });
         match value {
-            Ok(Value::Function(function)) => Some(self.signature(&function, None)),
-            Ok(Value::Layer(layer)) => Some(self.signature(&layer.function.clone(), Some(&layer))),
+            Ok(Value::Function(function)) => Some((function, None)),
+            Ok(Value::Layer(layer)) => Some((layer.function.clone(), Some(layer))),
             Ok(other) => {
                 let message = format!("`{text}` is {}, and only functions have signatures", other.kind());
                 let place = Span::empty(source, 0);
@@ -140,13 +160,9 @@ impl Eval<'_> {
                 let why = "its body takes more steps than are walked for a signature";
                 return Err(NotInferred::Open(why.into()));
             }
-            return Err(NotInferred::Open(self.waits_for(function, config, walked.diagnostics.first())));
+            return Err(NotInferred::Open(self.waits_for(function, config, walked)));
         };
-        let open: Vec<Tensor> = walked.open.iter().map(|(_, tensor)| *tensor).collect();
-        let params: Vec<Tensor> =
-            walked.graph.params().into_iter().filter(|param| param.index() >= walked.before).collect();
-        let mut others = params.clone();
-        tensors(value, &mut others);
+        let Asking { open, params, others } = asking(walked);
         let scheme = walked.graph.scheme(&open, &others, &walked.stated).map_err(|error| {
             let message = error.message().to_string();
             if error.kind() == broadloom::ErrorKind::Mismatch {
@@ -198,9 +214,9 @@ impl Eval<'_> {
         contract::broken_promise(self, function, scheme, &arguments.chain(results).collect::<Vec<_>>())
     }
 
-    /// The arguments that a body needs to know before it can be walked on.
-    fn waits_for(&self, function: &Function, config: Option<&[Value]>, wrong: Option<&Diagnostic>) -> String {
-        let def = &function.def;
+    /// The arguments that a body needs to know before it can be walked on, or whose sizes it needs.
+    fn waits_for(&self, function: &Function, config: Option<&[Value]>, walked: &Walked) -> String {
+        let (def, wrong) = (&function.def, walked.diagnostics.first());
         // A configuration that is given is known.
         let open = def.config.iter().flatten().filter(|_| config.is_none());
         let all = || open.clone().chain(&def.arguments).filter(|each| each.default.is_none());
@@ -211,18 +227,29 @@ impl Eval<'_> {
         let used: FxHashSet<Name> = exprs
             .filter_map(|expr| if let ExprKind::Name(name) = expr.kind { Some(name) } else { None })
             .collect();
-        let named = |each: &&Argument| used.contains(&each.name.name);
-        let mut names: Vec<&str> = all().filter(named).map(|each| self.text(each.name.name)).collect();
-        if names.is_empty() {
-            // A size of the signature that has to be a number.
-            let stated = contract::names_in_signature(function).into_iter();
-            names = stated.filter(|name| used.contains(name)).map(|name| self.text(name)).collect();
+        let mut waited: Vec<&Argument> = all().filter(|each| used.contains(&each.name.name)).collect();
+        // A size of the signature that has to be a number.
+        let stated = contract::names_in_signature(function).into_iter();
+        let stated: Vec<&str> =
+            stated.filter(|name| used.contains(name)).map(|name| self.text(name)).collect();
+        let is_stated = waited.is_empty() && !stated.is_empty();
+        if waited.is_empty() {
+            waited = all().collect();
         }
-        if names.is_empty() {
-            names = all().map(|each| self.text(each.name.name)).collect();
-        }
+        // A tensor is known to be one: where something else stands beside it, that is what is missing.
+        let is_tensor = |each: &&Argument| walked.open.iter().any(|(name, _)| *name == each.name.name);
+        let (tensors, others): (Vec<&Argument>, Vec<&Argument>) = waited.into_iter().partition(is_tensor);
+        let is_about_sizes = others.is_empty() && walked.asks_size && !is_stated;
+        let waited = if others.is_empty() { tensors } else { others };
+        let names: Vec<&str> = match is_stated {
+            true => stated,
+            false => waited.into_iter().map(|each| self.text(each.name.name)).collect(),
+        };
         match &names[..] {
             [] => wrong.map_or("it depends on what it is applied to".into(), |wrong| wrong.message.clone()),
+            names if is_about_sizes => {
+                format!("what it does depends on the sizes of `{}`", names.join("`, `"))
+            }
             [name] => format!("what it does depends on what `{name}` is"),
             names => format!("what it does depends on what `{}` are", names.join("`, `")),
         }
@@ -362,6 +389,25 @@ impl Eval<'_> {
             _ => return None,
         })
     }
+}
+
+/// The tensors whose shapes a scheme has.
+struct Asking {
+    /// The arguments.
+    open: Vec<Tensor>,
+    /// The parameters that the body has made.
+    params: Vec<Tensor>,
+    /// The parameters, and then the results.
+    others: Vec<Tensor>,
+}
+
+fn asking(walked: &Walked) -> Asking {
+    let open = walked.open.iter().map(|(_, tensor)| *tensor).collect();
+    let params = walked.graph.params().into_iter().filter(|param| param.index() >= walked.before);
+    let params: Vec<Tensor> = params.collect();
+    let mut others = params.clone();
+    walked.result.iter().for_each(|value| tensors(value, &mut others));
+    Asking { open, params, others }
 }
 
 /// The tensors in a value, in order.

@@ -214,7 +214,7 @@ impl Eval<'_> {
             let name = self.names.intern(inner);
             match self.find(name) {
                 Some(Value::Text(text)) => filled.push_str(&text),
-                Some(Value::Open | Value::Mistake) => return Err(Reported),
+                Some(Value::Open | Value::OpenNumber(_) | Value::Mistake) => return Err(Reported),
                 Some(value) => filled.push_str(&show(self, inner, &value)?),
                 None => {
                     let message = format!("`{inner}` is not defined");

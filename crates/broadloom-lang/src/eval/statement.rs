@@ -479,7 +479,7 @@ impl Eval<'_> {
                 let diagnostic = self.condition_of_tensor(at).with_help(help);
                 self.fail(diagnostic)
             }
-            Value::Open => Ok(None),
+            Value::Open | Value::OpenNumber(_) => Ok(None),
             value => Ok(Some(self.number(&value, at)? != 0.0)),
         }
     }

@@ -80,7 +80,7 @@ fn parts(eval: &mut Eval<'_>, source: &Given) -> Evaluated<(String, Vec<Part>)> 
     let paths = match &source.value {
         Value::Text(path) => Some(vec![path.clone()]),
         Value::List(items) if !items.is_empty() => texts(items),
-        Value::Open | Value::Mistake => return Err(Reported),
+        Value::Open | Value::OpenNumber(_) | Value::Mistake => return Err(Reported),
         _ => None,
     };
     let Some(paths) = paths else {

@@ -1,10 +1,11 @@
 //! Functions of the language with arguments of which nothing is known: they are tried with values of each kind.
 
+use broadloom::Tensor;
 use broadloom_diagnostics::{Diagnostic, Span};
 
 use super::builtin::Builtin;
 use super::unknown::is_open;
-use super::{Eval, Evaluated, Reported};
+use super::{Eval, Evaluated, Reported, unknown};
 use crate::eval::given::{Call, Given};
 use crate::value::Value;
 
@@ -13,6 +14,9 @@ const MOST_OPEN: usize = 2;
 
 /// Texts of each kind that functions take: shapes that name an axis, specs, and choices.
 const TEXTS: [&str; 6] = ["...", "... | t", "i => i", "i; i => i", "i j; j k => i k", "output"];
+
+/// The function of the language that gives one of its arguments as it is, whatever that is: where a condition is a number.
+const GIVES_ANYTHING: &str = "where";
 
 /// Applies a function of the language to arguments some of which are open. It is tried with values of each kind: where it
 /// makes tensors of all that fit, it makes a tensor, and where none fits, for one and the same reason, that is the mistake.
@@ -23,7 +27,8 @@ pub(super) fn with_each_kind(
     span: Span,
 ) -> Evaluated<Value> {
     let open = given.iter().filter(|each| is_open(&each.value)).count();
-    let kinds = samples(eval, span)?;
+    let first = given.iter().find(|each| is_open(&each.value)).map_or(span, |each| each.span);
+    let kinds = samples(eval, first)?;
     let (mut fits, mut wrong) = (Vec::new(), Vec::new());
     let same = (0..kinds.len()).map(|kind| vec![kind; open]);
     let others = (0..kinds.len().pow(open as u32)).map(|number| {
@@ -51,8 +56,14 @@ pub(super) fn with_each_kind(
         eval.errors = errors;
     }
     match fits.split_first() {
-        Some((first, rest)) if rest.iter().all(|other| is_like(first, other)) && !is_empty(first) => {
+        Some((first, _)) if fits.iter().all(|other| is_like(first, other)) && !is_empty(first) => {
             Ok(first.clone())
+        }
+        Some(_) if fits.iter().all(is_number) && builtin.name != GIVES_ANYTHING => {
+            match fits.iter().find_map(tensor_of) {
+                Some(tensor) => Ok(Value::OpenNumber(tensor)),
+                None => unknown::number(eval, span),
+            }
         }
         Some(_) => Ok(Value::Open),
         None if open > MOST_OPEN => Err(Reported),
@@ -83,7 +94,7 @@ fn samples(eval: &mut Eval<'_>, span: Span) -> Evaluated<Vec<Value>> {
     let tensor = eval.tensor(&Value::Open, span)?;
     let function = eval.names.find("relu").and_then(|name| eval.prelude.find(name));
     let list = Value::List([Value::Tensor(tensor), Value::Tensor(tensor)].into());
-    let mut kinds = vec![Value::Tensor(tensor), Value::Number(2.0), list];
+    let mut kinds = vec![Value::Tensor(tensor), Value::Number(2.0), Value::Number(0.5), list];
     kinds.extend(function);
     kinds.extend(TEXTS.iter().map(|text| Value::Text((*text).into())));
     Ok(kinds)
@@ -93,9 +104,23 @@ fn samples(eval: &mut Eval<'_>, span: Span) -> Evaluated<Vec<Value>> {
 fn filled(value: &Value, with: &Value) -> Value {
     match value {
         Value::Open => with.clone(),
+        Value::OpenNumber(_) if is_number(with) => with.clone(),
+        Value::OpenNumber(tensor) => Value::Tensor(*tensor),
         Value::List(items) => Value::List(items.iter().map(|item| filled(item, with)).collect()),
         value => value.clone(),
     }
+}
+
+/// Returns true of numbers, sizes and tensors.
+fn is_number(value: &Value) -> bool {
+    matches!(
+        value,
+        Value::Tensor(_) | Value::Number(_) | Value::Size(_) | Value::Position(_) | Value::OpenNumber(_)
+    )
+}
+
+fn tensor_of(value: &Value) -> Option<Tensor> {
+    if let Value::Tensor(tensor) = value { Some(*tensor) } else { None }
 }
 
 /// Returns true of a list without items: what is open has no parameters, for example, and what is given will have some.
@@ -103,10 +128,10 @@ fn is_empty(value: &Value) -> bool {
     matches!(value, Value::List(items) if items.is_empty())
 }
 
-/// Returns true of tensors, and of lists with tensors in the same places.
+/// Returns true of tensors, of first values, and of lists with such in the same places.
 fn is_like(a: &Value, b: &Value) -> bool {
     match (a, b) {
-        (Value::Tensor(_), Value::Tensor(_)) => true,
+        (Value::Tensor(_), Value::Tensor(_)) | (Value::Initial(_), Value::Initial(_)) => true,
         (Value::List(a), Value::List(b)) => {
             a.len() == b.len() && a.iter().zip(&**b).all(|(a, b)| is_like(a, b))
         }

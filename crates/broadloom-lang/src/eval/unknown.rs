@@ -44,7 +44,7 @@ pub(super) fn is_guess(eval: &Eval<'_>, diagnostic: &Diagnostic) -> bool {
 /// Returns true of an open value, and of a list with one in it.
 pub(super) fn is_open(value: &Value) -> bool {
     match value {
-        Value::Open => true,
+        Value::Open | Value::OpenNumber(_) => true,
         Value::List(items) => items.len() <= MOST_ITEMS && items.iter().any(is_open),
         _ => false,
     }
@@ -63,6 +63,54 @@ pub(super) fn may_be_known(eval: &Eval<'_>, value: &Value) -> bool {
 /// Lists of numbers may be long, and have nothing open in them.
 const MOST_ITEMS: usize = 64;
 
+/// The result of arithmetic with something open.
+pub(super) fn number(eval: &mut Eval<'_>, span: Span) -> Evaluated<Value> {
+    eval.tensor(&Value::Open, span).map(Value::OpenNumber)
+}
+
+/// A value with fields and elements in the place of one of which these are asked for: only tensors have them among what
+/// arithmetic makes.
+pub(super) fn as_tensor(value: Value) -> Value {
+    match value {
+        Value::OpenNumber(tensor) => Value::Tensor(tensor),
+        value => value,
+    }
+}
+
+/// An element of something, one of which is open.
+pub(super) fn element(
+    eval: &mut Eval<'_>,
+    [(value, of), (index, at)]: [(Value, Span); 2],
+    span: Span,
+) -> Evaluated<Value> {
+    let (of_number, value) = (matches!(value, Value::OpenNumber(_)), as_tensor(value));
+    if !is_open(&index) {
+        eval.check_index(&index, at)?;
+    }
+    if !is_open(&value) && !has_elements(&value) {
+        // Whatever stands in brackets.
+        return eval.tensor(&value, of).map(Value::Tensor);
+    }
+    if of_number { number(eval, span) } else { Ok(Value::Open) }
+}
+
+/// Returns true of a value that has elements, and may be an index.
+pub(super) fn has_elements(value: &Value) -> bool {
+    let has_none = matches!(
+        value,
+        Value::Text(_)
+            | Value::Function(_)
+            | Value::Layer(_)
+            | Value::Inference(_)
+            | Value::Builtin(_)
+            | Value::Operation(_)
+            | Value::Initial(_)
+            | Value::Module(_)
+            | Value::Nothing
+    );
+    !has_none
+}
+
 /// Applies an operator of which at least one operand is open.
 pub(super) fn binary(
     eval: &mut Eval<'_>,
@@ -78,7 +126,8 @@ pub(super) fn binary(
     let makes_tensor = operands.iter().any(|(value, _)| is_tensor(value)) || sign == Binary::Compose;
     for (value, span) in operands {
         match value {
-            Value::Open | Value::Number(_) | Value::Size(_) | Value::Position(_) if !makes_tensor => {}
+            Value::Open | Value::OpenNumber(_) | Value::Number(_) | Value::Size(_) | Value::Position(_)
+                if !makes_tensor => {}
             Value::Text(_) | Value::Nothing if compares => return Ok(None),
             value => tensors.push(Value::Tensor(eval.tensor(value, span)?)),
         }

@@ -23,7 +23,9 @@ pub(super) fn initial(eval: &mut Eval<'_>, value: &Value, span: Span) -> Evaluat
             Some(initial) => Ok(initial),
             None => no_initial(eval, value, span),
         },
-        Value::Open | Value::Mistake => Err(Reported),
+        // Something else where the function is applied: the parameter is there.
+        Value::Open | Value::OpenNumber(_) => Ok(Initial::Constant(0.0)),
+        Value::Mistake => Err(Reported),
         other => no_initial(eval, other, span),
     }
 }
@@ -68,7 +70,7 @@ pub(super) fn array(
         }
         Value::Numbers(array) => (**array).clone(),
         Value::List(_) | Value::Number(_) => literal(eval, value, span)?,
-        Value::Open | Value::Mistake => return Err(Reported),
+        Value::Open | Value::OpenNumber(_) | Value::Mistake => return Err(Reported),
         other => {
             let message = format!("numbers are needed here, not {}", other.kind());
             if let Value::Text(path) = other {

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use broadloom::certificate::{Certificate, comment, module_name};
+use broadloom::certificate::{Certificate, Name, comment, module_name};
 use broadloom::files::write_text;
 use broadloom_diagnostics::escaped;
-use broadloom_ide::Refusal;
+use broadloom_ide::{Refusal, Text, certified_signature};
 use broadloom_lang::{Dim, Program};
 
 use super::ranged;
@@ -28,8 +28,33 @@ const README: &str = include_str!("project.md");
 pub(super) fn emit(program: &mut Program, file: &Path, folder: Option<&Path>) -> Result<String, Refusal> {
     let stem = file.file_stem().unwrap_or_default().to_string_lossy();
     let stem = escaped(&stem);
-    let name = module_name(&stem);
-    let certificate = certificate(program, &stem)?;
+    written(&stem, certificate(program, &stem)?, folder)
+}
+
+/// The certificate of a function: below its signature, for all values of the variables.
+pub(super) fn emit_function(text: &Text, function: &str, folder: Option<&Path>) -> Result<String, Refusal> {
+    let found = certified_signature(text, function)?;
+    if let Some(unproved) = found.certificate.unproved() {
+        return Err(format!("Lean's checker cannot show for all sizes: {unproved}").into());
+    }
+    let stem = function.split('(').next().unwrap_or(function).trim();
+    let head: String = found.signature.lines().map(comment).collect();
+    let rows = match found.certificate.family.as_ref().is_some_and(|family| family.names.iter().any(is_row)) {
+        true => comment("A row variable, such as `..b..`, stands for one axis here."),
+        false => String::new(),
+    };
+    let head = head + &rows + &for_all_sizes(&found.certificate, "The function");
+    written(stem, head + &found.certificate.to_lean(stem), folder)
+}
+
+/// True of a variable that stands for a row.
+fn is_row(name: &Name) -> bool {
+    name.name.starts_with("..")
+}
+
+/// The certificate, or, with a folder, the names of the files that were written there.
+fn written(stem: &str, certificate: String, folder: Option<&Path>) -> Result<String, Refusal> {
+    let name = module_name(stem);
     let Some(folder) = folder else { return Ok(certificate) };
     let cannot =
         |error: std::io::Error| format!("cannot write to {}: {}", shown_path(folder), reason(&error));
@@ -54,18 +79,18 @@ fn certificate(program: &mut Program, stem: &str) -> Result<String, Refusal> {
         let reason = comment(&format!("Lean's checker cannot show for all sizes: {unproved}"));
         return Ok(at_sizes(program, &certificate) + &reason + &certificate.to_lean(stem));
     }
-    Ok(for_all_sizes(&for_all) + &at_sizes(program, &for_all) + &for_all.to_lean(stem))
+    Ok(for_all_sizes(&for_all, "The program") + &at_sizes(program, &for_all) + &for_all.to_lean(stem))
 }
 
-/// A line with the ranges and conditions for which the program is certified; empty if it has no open names.
-fn for_all_sizes(certificate: &Certificate) -> String {
+/// A line with the ranges and conditions for which something is certified; empty if it has no open names.
+fn for_all_sizes(certificate: &Certificate, what: &str) -> String {
     let Some(family) = certificate.family.as_ref().filter(|family| !family.names.is_empty()) else {
         return String::new();
     };
     let names: Vec<String> = family.names.iter().map(|name| format!("`{name}`")).collect();
     let conditions: Vec<&str> = family.conditions.iter().map(|condition| condition.text.as_str()).collect();
     let only = if conditions.is_empty() { "" } else { ", where " };
-    comment(&format!("The program at all sizes: {}{only}{}.", names.join(", "), conditions.join(", ")))
+    comment(&format!("{what} at all sizes: {}{only}{}.", names.join(", "), conditions.join(", ")))
 }
 
 /// A line with the sizes for which the program is certified; empty if it has no sizes with a range.

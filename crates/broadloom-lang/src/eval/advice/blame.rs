@@ -113,7 +113,9 @@ pub(in crate::eval) fn blamed(
     let sizes = error.kind() == ErrorKind::Mismatch && place != span;
     if let Some(clash) = clashes::clash(eval, &signature.arguments, &scope).filter(|_| sizes) {
         diagnostic = clashes::clashing(eval, diagnostic, error, (&name, &clash));
-    } else if let Some((help, data)) = without_batch(eval, &signature.arguments, &scope) {
+    } else if let Some((help, data)) = without_batch(eval, &signature.arguments, &scope)
+        .filter(|(_, data)| place != span || is_shown(eval, &diagnostic, *data))
+    {
         diagnostic.message = format!("the arguments of `{name}` do not have the same batch");
         diagnostic.help = vec![help.into()];
         diagnostic = with_shape(eval, diagnostic, data);
@@ -246,6 +248,12 @@ fn source_of(eval: &Eval<'_>, tensor: Tensor) -> Option<Tensor> {
     wanted::data_of(eval, tensor).into_iter().find(|data| outputs(*data) == outputs(tensor))
 }
 
+/// Returns true if a mistake shows the place where a tensor was made: it may be about something else.
+fn is_shown(eval: &Eval<'_>, diagnostic: &Diagnostic, tensor: Tensor) -> bool {
+    let made = eval.where_made(&Value::Tensor(tensor));
+    diagnostic.labels.iter().any(|label| Some(label.span) == made)
+}
+
 /// Shows the shape of a tensor where it was made.
 fn with_shape(eval: &Eval<'_>, diagnostic: Diagnostic, tensor: Tensor) -> Diagnostic {
     match eval.where_made(&Value::Tensor(tensor)) {
@@ -257,8 +265,8 @@ fn with_shape(eval: &Eval<'_>, diagnostic: Diagnostic, tensor: Tensor) -> Diagno
     }
 }
 
-/// Advice for an argument whose batch was declared as outputs, as the batch of another shows, and the data that was
-/// declared so.
+/// Advice for an argument whose batch was declared as outputs, as the batch of another shows that the function takes with the
+/// same batch axes, and the data that was declared so.
 fn without_batch(
     eval: &Eval<'_>,
     arguments: &[SignatureArgument],
@@ -268,8 +276,15 @@ fn without_batch(
         Value::Tensor(tensor) => Some(tensor),
         _ => None,
     };
-    let given: Vec<Tensor> = arguments.iter().filter_map(tensor).collect();
-    given.iter().find_map(|tensor| wanted::lost_batch(eval, *tensor, &given))
+    let given: Vec<(&SignatureArgument, Tensor)> =
+        arguments.iter().filter_map(|each| Some((each, tensor(each)?))).collect();
+    let batch = |each: &SignatureArgument| each.rows().map(|[batch, ..]| batch.clone()).unwrap_or_default();
+    given.iter().find_map(|(each, tensor)| {
+        let own = batch(each);
+        let shares = |other: &SignatureArgument| batch(other).iter().any(|axis| own.contains(axis));
+        let others = given.iter().filter(|(other, _)| shares(other)).map(|(_, tensor)| *tensor);
+        wanted::lost_batch(eval, *tensor, &others.collect::<Vec<_>>())
+    })
 }
 
 /// The program's name for the tensor that is given as an argument.

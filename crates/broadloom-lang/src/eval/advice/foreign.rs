@@ -528,7 +528,7 @@ pub(in crate::eval) fn constant_target<T>(
     assigned: ExprId,
 ) -> Evaluated<T> {
     // An argument may be a state where the function is applied.
-    if let Value::Open = value {
+    if let Value::Open | Value::OpenNumber(_) = value {
         return Err(Reported);
     }
     let (span, text) = (eval.span_of(target), eval.quote(eval.span_of(target)));

@@ -164,7 +164,9 @@ impl Recorder {
                 (Some(slot), _) => Ref::Slot(*slot),
                 (None, _) => Ref::Fixed(value.clone()),
             },
-            Value::Stream(..) | Value::Position(_) | Value::Open | Value::Mistake => return None,
+            Value::Stream(..) | Value::Position(_) | Value::Open | Value::OpenNumber(_) | Value::Mistake => {
+                return None;
+            }
         })
     }
 
