@@ -130,6 +130,7 @@ const EVAL: &[&str] = &[
     // functions of the language
     "call",
     "contract",
+    "stated_sizes",
     "spec",
     "label_sizes",
     "weights",

@@ -9,7 +9,8 @@ use broadloom_diagnostics::{Diagnostic, Severity, Span};
 
 use super::advice::habits;
 use super::{
-    Checkpoint, Eval, Evaluated, Frame, Reported, action, checkpoint, dim, path, replay, unapplied, unknown,
+    Checkpoint, Eval, Evaluated, Frame, Reported, action, checkpoint, dim, path, replay, stated_sizes,
+    unapplied, unknown,
 };
 use crate::codes;
 use crate::syntax::ast::{
@@ -324,6 +325,11 @@ impl Eval<'_> {
             None => Value::Layer(self.defined_layer(&function)),
         };
         replay::note_definition(self, def, &value, span);
+        if let Value::Layer(layer) = &value {
+            stated_sizes::check(self, &layer.function.clone());
+        } else if let Value::Function(function) = &value {
+            stated_sizes::check(self, function);
+        }
         self.frame.scope.bind(def.name.name, value.clone());
         value
     }
