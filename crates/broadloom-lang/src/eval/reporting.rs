@@ -3,6 +3,7 @@
 use broadloom_diagnostics::{Diagnostic, Fact, Span};
 
 use super::{Eval, Evaluated, MOST_ERRORS, Reported, unknown};
+use crate::value::Value;
 
 /// The longest piece of a program that a message quotes.
 const LONGEST_QUOTE: usize = 48;
@@ -18,6 +19,17 @@ impl Eval<'_> {
         }
         let user = self.calls.iter().rev().find(|call| !self.library.contains(&call.source));
         user.copied().unwrap_or(span)
+    }
+
+    /// True in what `checkpointed` of the library applies.
+    pub(crate) fn is_checkpointed(&self) -> bool {
+        self.calls.iter().any(|call| self.is_in_checkpointed(*call))
+    }
+
+    /// True of a place in the text of `checkpointed` of the library.
+    pub(crate) fn is_in_checkpointed(&self, place: Span) -> bool {
+        let function = self.names.find("checkpointed").and_then(|name| self.prelude.own(name));
+        matches!(function, Some(Value::Function(function)) if function.span.contains(place))
     }
 
     /// Reports a mistake.
