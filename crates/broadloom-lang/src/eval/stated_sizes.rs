@@ -39,7 +39,8 @@ fn checked(
     said: &[Name],
 ) -> Evaluated<()> {
     let file = &function.file;
-    let own = |name: &Name| !is_known(function, *name);
+    // A list or a function around it is what it is, as in `(len(xs))`.
+    let own = |name: &Name| !is_known(function, *name) && function.scope.find(*name).is_none();
     let shown = |span: Span| eval.sources.slice(span).trim().to_string();
     if let ExprKind::Unary(Unary::Minus, inner) = file.expr(expr).kind
         && names_in(file, inner).iter().any(own)
