@@ -129,6 +129,7 @@ const EVAL: &[&str] = &[
     // functions of the language
     "call",
     "contract",
+    "stated_sizes",
     "spec",
     "label_sizes",
     "weights",

@@ -234,7 +234,7 @@ fn spec_row(
     let mut axes: SmallVec<[DimTerm; 6]> = SmallVec::new();
     for axis in row.axes() {
         axes.push(match &axis.kind {
-            AxisKind::Composed(parts) => composed_axis(graph, parts, kind, (slot, *place), vars),
+            AxisKind::Composed(parts) => composed_axis(graph, known, parts, kind, (slot, *place), vars),
             _ => spec_axis(graph, known, axis, slot, *place, options, vars)?,
         });
         *place += 1;
@@ -256,6 +256,7 @@ fn row_of_variable(
 
 fn composed_axis(
     graph: &mut Graph,
+    known: &KnownSpec,
     parts: &[spec::Part],
     kind: Kind,
     at: (usize, u16),
@@ -263,7 +264,7 @@ fn composed_axis(
 ) -> DimTerm {
     let Vars { labels, rows } = vars;
     let row = |graph: &mut Graph, variable| row_of_variable(graph, rows, variable, kind);
-    spec_composed::composed_axis(graph, parts, at, |label| labels[label.0 as usize], row)
+    spec_composed::composed_axis(graph, known, parts, at, |label| labels[label.0 as usize], row)
 }
 
 /// A row with axes around the axes that a hole stands for.

@@ -123,6 +123,11 @@ impl Graph {
         }
     }
 
+    /// The number of scans whose bodies are being made, each inside of the one before.
+    pub fn depth_of_turns(&self) -> usize {
+        self.facts.scans.open.len()
+    }
+
     /// Returns true while the body of a scan is being made.
     pub fn is_in_turn(&self) -> bool {
         !self.facts.scans.open.is_empty()

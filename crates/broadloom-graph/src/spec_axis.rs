@@ -129,6 +129,11 @@ impl SizedAxis {
         known.try_fold(literal, u64::checked_mul)
     }
 
+    /// Returns true if the known parts of a composed axis multiply to more than a size can be.
+    pub fn is_too_many(&self) -> bool {
+        matches!(self.rule, Rule::Product(_)) && self.known_product().is_none()
+    }
+
     /// A size that would fit for a part of a composed axis: the least factor of what the known parts leave.
     pub fn factor(&self) -> u64 {
         let left = self.whole.unwrap_or(1) / self.known_product().unwrap_or(1).max(1);

@@ -3,9 +3,12 @@
 //! For sizes it is a count of elements, as of `reshape`: the parts have together as many as the axis. For loops, its parts are
 //! joined in pairs, the last running fastest. So sizes follow from whatever is known: the axis from its parts, and a part from the
 //! axis and the other parts.
+//!
+//! A composed axis of a result claims its size, also if that is 1, and so does a part of which nothing but composed axes says
+//! anything: neither broadcasts. A part that is an axis of an operand, too, is what it is there.
 
 use broadloom_core::projection::{AxisId, Equations};
-use broadloom_core::{Constraint, DimTerm, Numerator, Piece, Role, RowVar};
+use broadloom_core::{Affine, Constraint, DimTerm, Numerator, Piece, Role, RowVar};
 use broadloom_spec::{self as spec, Kind, Part, PartKind, RowVariable, Shape};
 
 use crate::error::{Error, ErrorKind};
@@ -42,9 +45,10 @@ pub(crate) fn check_rows(known: &KnownSpec) -> Result<(), Error> {
     Ok(())
 }
 
-/// The dimension of a composed axis, with the constraint that it brings. `row` gives the row of a row variable.
+/// The dimension of a composed axis, with the constraints that it brings. `row` gives the row of a row variable.
 pub(crate) fn composed_axis(
     graph: &mut Graph,
+    known: &KnownSpec,
     parts: &[Part],
     (slot, place): (usize, u16),
     label: impl Fn(spec::AxisId) -> DimTerm,
@@ -73,7 +77,27 @@ pub(crate) fn composed_axis(
         slot,
         Aspect::Axis(place),
     );
+    match slot < known.spec.operands.len() {
+        false => claim_size(graph, axis, (slot, place)),
+        // The axis is what the operand has there.
+        true => {
+            let factors = spec_parts::factors(&known.spec);
+            for part in parts {
+                if let PartKind::Label(name) = part.kind
+                    && factors.contains(&name)
+                {
+                    claim_size(graph, label(name), (slot, place));
+                }
+            }
+        }
+    }
     axis
+}
+
+/// Says that a dimension is no unit, whatever its size: it is an axis without a window that is read at every position.
+fn claim_size(graph: &mut Graph, dim: DimTerm, (slot, place): (usize, u16)) {
+    let claim = Constraint::Affine { axis: dim, form: Affine::strided(1), over: dim, kernel: None };
+    graph.constrain(claim, slot, Aspect::Axis(place));
 }
 
 /// The loops of a composed axis: its parts joined, the last running fastest. `row` gives the axes of a row variable.

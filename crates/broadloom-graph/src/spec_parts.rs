@@ -32,3 +32,12 @@ pub(crate) fn repeating(spec: &Spec) -> Vec<AxisId> {
     found.dedup();
     found
 }
+
+/// The labels that operands have in composed axes only: nothing else says of them what they are.
+pub(crate) fn factors(spec: &Spec) -> Vec<AxisId> {
+    let axes = || spec.operands.iter().flat_map(Shape::axes);
+    let plain = axes().filter(|axis| axis.parts().is_empty());
+    let plain: Vec<AxisId> = plain.flat_map(Axis::labels).collect();
+    let parts = axes().filter(|axis| !axis.parts().is_empty()).flat_map(Axis::labels);
+    parts.filter(|label| !plain.contains(label)).collect()
+}

@@ -132,7 +132,7 @@ const FOREIGN: &[(&str, Replacement)] = &[
     ("trace", Write("einsum(\"i -> i =>\", $1)")),
     (
         "checkpoint",
-        Because("what is inside of a block is computed once more for its gradients", "checkpointed($1)"),
+        Because("what is inside of a block is computed once more for its gradients", "checkpointed($1)($2)"),
     ),
     ("logsumexp", Write("log_sum_exp(\"... | v\")($1)")),
     (

@@ -164,6 +164,7 @@ fn product_help(axis: &SizedAxis) -> String {
         axis.parts.iter().filter(|(_, size)| size.is_none()).map(|(name, _)| &**name).collect();
     match (axis.total(), axis.known_product(), &open[..]) {
         (Some(1), ..) if axis.parts.is_empty() => format!("`{}` is an axis of one element", axis.text),
+        (Some(1), ..) => format!("`{}` has one element here, and does not broadcast", axis.text),
         (Some(total), ..) => format!("its parts multiply to {total}: change one of them, or the axis"),
         (_, Some(known), [open]) => {
             format!(
@@ -250,6 +251,13 @@ fn explain_too_large(graph: &Graph, case: Case<'_>, axis: &SizedAxis) -> Option<
             let help =
                 if padded == axis.text { String::new() } else { format!(", or pad the axis: `{padded}`") };
             (message, format!("take a smaller window, of at most {whole}{help}").into(), Vec::new())
+        }
+        // Its own size is one of its parts', as far as its step is made.
+        Rule::Product(_) if axis.is_too_many() => {
+            let parts = axis.known_parts();
+            let given = if parts.is_empty() { String::new() } else { format!(" with {parts}") };
+            let message = format!("`{}`{given} has more elements than a size can say", axis.text);
+            (message, "a size is less than 2 to the power of 64: make its parts smaller".into(), Vec::new())
         }
         Rule::Concat(_) => {
             let message = format!("{}, {place}", parts_too_large(axis)?);

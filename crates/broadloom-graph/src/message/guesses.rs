@@ -8,7 +8,7 @@ use super::holes::{EXAMPLE_WINDOW, example_size};
 use crate::error::{Error, ErrorKind, MessageLine, Remedy, example_shape};
 use crate::open::Guess;
 use crate::spec_axis::{Rule, SizedAxis, spec_axes};
-use crate::step::StepId;
+use crate::step::{Step, StepId, Tensor};
 use crate::{Graph, names, spec_axis};
 
 /// The number of sizes that are tried for an example.
@@ -55,8 +55,11 @@ fn explain_guessed_label(graph: &Graph, step: StepId, label: spec::AxisId) -> Er
         None if known.repeating.contains(&label) => (name, 2),
         None => (name, example_size(&known.spec, label)),
     };
-    let result = names::step_results(graph, step).next();
-    let help = match result.and_then(|result| names::name_of(graph, result)) {
+    let result = names::step_results(graph, step).next().and_then(|result| names::name_of(graph, result));
+    // A size that fits the axis need not fit what else is said of its parts.
+    let is_related = axes.iter().any(|axis| relates_parts(graph, axis));
+    let help = match result {
+        Some(result) if is_related => format!("set `{result}.{name}` to a number"),
         Some(result) => format!("set `{result}.{name}`, for example to {size}"),
         None => format!("set `{name}` of {}, for example to {size}", names::called(graph, step)),
     };
@@ -69,11 +72,28 @@ fn several_fit(graph: &Graph, axis: &SizedAxis, label: &str) -> MessageLine {
     let whole = axis.whole.unwrap_or_default();
     let why = if axis.is_padded() {
         format!("a padded window fits with any `{label}`")
+    } else if relates_parts(graph, axis) {
+        format!(
+            "its size is {}, which is not solved together with what the program says of its parts",
+            axis.formula()
+        )
     } else {
         format!("its size is {}, and several sizes fit", axis.formula())
     };
     let text = format!("`{}` is the {kind} axis of `{tensor}`, {whole}: {why}", axis.text);
     super::about_tensor(graph, axis.place.tensor, text)
+}
+
+/// Returns true if the program computes sizes of the step of an axis from others.
+fn relates_parts(graph: &Graph, axis: &SizedAxis) -> bool {
+    let is_own = |tensor: Option<Tensor>| {
+        tensor.is_some_and(|tensor| names::step_results(graph, axis.step).any(|made| made == tensor))
+    };
+    graph.steps.iter().any(|step| match step {
+        Step::Equal(a, b) | Step::Scale(a, _, b) => is_own(a.tensor) || is_own(b.tensor),
+        Step::Sum(captured) => is_own(captured.tensor),
+        _ => false,
+    })
 }
 
 /// Explains a conversion into a shape that is not stated.

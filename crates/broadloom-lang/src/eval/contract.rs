@@ -119,7 +119,15 @@ pub(super) fn computed_names<'a>(file: &File, axes: impl Iterator<Item = &'a Axi
         AxisKind::Expr(expr) => Some(expr),
         _ => None,
     });
-    let mut rest: Vec<ExprId> = exprs.collect();
+    names_in_all(file, exprs.collect())
+}
+
+/// The names in an expression.
+pub(super) fn names_in(file: &File, expr: ExprId) -> Vec<Name> {
+    names_in_all(file, vec![expr])
+}
+
+fn names_in_all(file: &File, mut rest: Vec<ExprId>) -> Vec<Name> {
     rest.reverse();
     let mut found = Vec::new();
     while let Some(expr) = rest.pop() {
@@ -417,7 +425,7 @@ pub(super) fn states_shapes(function: &Function) -> bool {
 }
 
 /// True if a name in a signature is an argument, or a size that is known where the function is defined.
-fn is_known(function: &Function, name: Name) -> bool {
+pub(super) fn is_known(function: &Function, name: Name) -> bool {
     let mut list = function.def.config.iter().flatten().chain(&function.def.arguments);
     let is_size = |value: Value| matches!(value, Value::Number(_) | Value::Size(_) | Value::Mistake);
     list.any(|each| each.name.name == name) || function.scope.find(name).is_some_and(is_size)

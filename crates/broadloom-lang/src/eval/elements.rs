@@ -65,6 +65,10 @@ fn no_batch_axis(
 /// Whole numbers that are positions: a tensor with batch axes only, or a list.
 pub(crate) fn whole_positions(eval: &mut Eval<'_>, value: &Value, span: Span) -> Evaluated<Tensor> {
     let literal = matches!(value, Value::List(_) | Value::Numbers(_) | Value::Array(_));
+    if matches!(value, Value::List(_)) && !written::is_of_numbers(value) {
+        let ids = eval.tensor(value, span)?;
+        return eval.ask(span, |graph| graph.einsum("..r.. => ..r.. |", &[ids]));
+    }
     if literal {
         let array = written::array(eval, value, None, span)?;
         let name = eval.free_name("positions");

@@ -39,10 +39,12 @@ pub(super) fn set(eval: &mut Eval<'_>, made: Tensor, call: &Call, names: &[&str]
     Ok(())
 }
 
-/// The names of labels and rows in the spec of a call: none if its first argument is no text, and nothing if the text is no spec.
+/// The names of labels and rows in the spec of a call: none if it has no text, and nothing if its text is no spec or does not come first.
 fn names_of_spec(eval: &mut Eval<'_>, call: &Call, by: By) -> Option<Vec<String>> {
-    let Some(Given { value: Value::Text(text), span, .. }) = call.plain().first().copied() else {
-        return Some(Vec::new());
+    let plain = call.plain();
+    let Some(Given { value: Value::Text(text), span, .. }) = plain.first().copied() else {
+        let is_behind = plain.iter().any(|given| matches!(given.value, Value::Text(_)));
+        return (!is_behind).then(Vec::new);
     };
     let before = eval.diagnostics.len();
     let filled = eval.filled(text, *span);

@@ -21,6 +21,7 @@
 //! | `replay` | bodies that do the same again, without walking them |
 //! | `act`, `watched` | nothing: operations on the graph as data, and a graph that notices who looks at it |
 //! | `contract` | written signatures |
+//! | `stated_sizes` | nothing: it refuses sizes in signatures that no application could find |
 //! | `aside`, `around` | bodies of functions with open arguments, aside from the program; the names that they take from around them |
 //! | `scheme` | signatures and mistakes of functions, from such a walk |
 //! | `unapplied` | nothing: it checks the names in functions that are never applied |
@@ -69,6 +70,7 @@ mod report;
 mod reporting;
 mod scheme;
 pub(crate) mod spec;
+mod stated_sizes;
 mod statement;
 pub(crate) mod streams;
 mod taken_names;

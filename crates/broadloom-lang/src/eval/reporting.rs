@@ -4,6 +4,7 @@ use broadloom_diagnostics::{Diagnostic, Fact, Span};
 
 use super::{Eval, Evaluated, MOST_ERRORS, Reported, unknown};
 use crate::syntax::quote::{quotable, quoted};
+use crate::value::Value;
 
 /// The longest comment of a function of the library that a message quotes, unless it is one sentence.
 const LONGEST_COMMENT: usize = 240;
@@ -16,6 +17,17 @@ impl Eval<'_> {
         }
         let user = self.calls.iter().rev().find(|call| !self.library.contains(&call.source));
         user.copied().unwrap_or(span)
+    }
+
+    /// True in what `checkpointed` of the library applies.
+    pub(crate) fn is_checkpointed(&self) -> bool {
+        self.calls.iter().any(|call| self.is_in_checkpointed(*call))
+    }
+
+    /// True of a place in the text of `checkpointed` of the library.
+    pub(crate) fn is_in_checkpointed(&self, place: Span) -> bool {
+        let function = self.names.find("checkpointed").and_then(|name| self.prelude.own(name));
+        matches!(function, Some(Value::Function(function)) if function.span.contains(place))
     }
 
     /// Reports a mistake.

@@ -9,7 +9,8 @@ use broadloom_diagnostics::{Diagnostic, Severity, Span};
 
 use super::advice::habits;
 use super::{
-    Checkpoint, Eval, Evaluated, Frame, Reported, action, checkpoint, dim, path, replay, unapplied, unknown,
+    Checkpoint, Eval, Evaluated, Frame, Reported, action, checkpoint, dim, path, replay, stated_sizes,
+    unapplied, unknown,
 };
 use crate::codes;
 use crate::syntax::ast::{
@@ -101,9 +102,19 @@ impl Eval<'_> {
         if self.graph.quiet().is_in_turn()
             && let Some((what, instead)) = action::happens(&statement.kind)
         {
-            let message = format!("{what} in a turn of a scan would happen once, and not in every turn");
+            let is_checkpointed = self.is_checkpointed();
+            let message = match is_checkpointed {
+                true => format!(
+                    "{what} cannot be in `checkpointed`, whose gradients compute what is in it once more"
+                ),
+                false => format!("{what} in a turn of a scan would happen once, and not in every turn"),
+            };
             // A function of the library is written already.
             let instead = match self.place(span) == span {
+                true if is_checkpointed => "write it before `checkpointed` is applied, or behind it",
+                false if is_checkpointed => {
+                    "apply it before `checkpointed`, or behind it, or under `inference`, where layers assign nothing"
+                }
                 true => instead,
                 false => {
                     "apply it before the scan, or behind it, or under `inference`, where layers assign nothing"
@@ -324,6 +335,11 @@ impl Eval<'_> {
             None => Value::Layer(self.defined_layer(&function)),
         };
         replay::note_definition(self, def, &value, span);
+        if let Value::Layer(layer) = &value {
+            stated_sizes::check(self, &layer.function.clone());
+        } else if let Value::Function(function) = &value {
+            stated_sizes::check(self, function);
+        }
         self.frame.scope.bind(def.name.name, value.clone());
         value
     }

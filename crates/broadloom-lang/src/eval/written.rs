@@ -149,7 +149,22 @@ fn literal(eval: &mut Eval<'_>, value: &Value, span: Span) -> Evaluated<Array> {
                 }
                 message
             }
-            None => "the parts of this list are not all numbers, or not of one shape".to_string(),
+            None => match no_number(value) {
+                Some(part @ (Value::Size(_) | Value::Position(_))) => {
+                    let message = format!(
+                        "numbers are needed here, and {} is among the parts of this list",
+                        part.kind()
+                    );
+                    let list = if eval.place(span) == span { eval.quote(span) } else { "[n, 1]".into() };
+                    let help =
+                        format!("what is computed stands in an expression: `let z = {list}` is a tensor");
+                    return eval.wrong(codes::KIND, message, span, help);
+                }
+                Some(part) => {
+                    format!("the parts of this list are not all numbers: {} is among them", part.kind())
+                }
+                None => "the parts of this list are not of one shape".to_string(),
+            },
         };
         let help =
             "a list of numbers is a tensor if its parts have one shape; `concat` and `stack` join tensors";
@@ -183,6 +198,24 @@ fn uneven_but(value: &Value, seen: &mut HashSet<*const Value>) -> Option<(usize,
         Some((first, other, at))
     });
     other.or_else(|| items.iter().find_map(|item| uneven_but(item, seen)))
+}
+
+/// True of a number, and of a list of nothing else.
+pub(super) fn is_of_numbers(value: &Value) -> bool {
+    no_number(value).is_none()
+}
+
+/// The first part of nested lists that is neither a number nor a list.
+fn no_number(value: &Value) -> Option<&Value> {
+    fn inside<'v>(value: &'v Value, seen: &mut HashSet<*const Value>) -> Option<&'v Value> {
+        match value {
+            Value::Number(_) | Value::Range(..) => None,
+            Value::List(items) if !seen.insert(items.as_ptr()) => None,
+            Value::List(items) => items.iter().find_map(|item| inside(item, seen)),
+            other => Some(other),
+        }
+    }
+    inside(value, &mut HashSet::new())
 }
 
 /// Collects the numbers of nested lists. Returns false if they do not form a box, or are too many.

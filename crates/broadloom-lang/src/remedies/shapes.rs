@@ -131,6 +131,11 @@ impl Declaration<'_> {
         (rows != self.rows && rows.iter().any(|row| !row.is_empty())).then(|| self.with(&rows))
     }
 
+    /// True if the axes of 1 stand before the others, so that the others line up as before without them.
+    fn begins_with_ones(&self) -> bool {
+        self.rows.iter().all(|row| row.iter().skip_while(|axis| **axis == "1").all(|axis| *axis != "1"))
+    }
+
     /// The same rows with units in place of axes of 1.
     fn with_units(&self) -> Option<Change> {
         self.replaced("1", "1:unit")
@@ -174,11 +179,15 @@ pub(super) fn attempts(program: &Program, wrong: &Diagnostic, place: Span) -> Ve
         ),
         Attempt::new(
             "a size of 1 does not broadcast, and what is left out does: ",
-            optional(|each| each.without_ones()),
+            optional(|each| each.without_ones().filter(|_| each.begins_with_ones())),
         ),
         Attempt::new(
             "a size of 1 does not broadcast, and `1:unit` does: ",
             optional(|each| each.with_units()),
+        ),
+        Attempt::new(
+            "a size of 1 does not broadcast, and what is left out does: ",
+            optional(|each| each.without_ones()),
         ),
         Attempt::new("examples and positions are batch axes, before `|`: ", each(&|each| each.with_batch())),
         Attempt::new(

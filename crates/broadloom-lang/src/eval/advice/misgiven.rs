@@ -88,7 +88,25 @@ pub(in crate::eval) fn configured_by_tensor(
         diagnostic.labels[0].text.clear();
     }
     let (config, inputs) = (config.join(", "), inputs.join(", "));
-    eval.fail(diagnostic.with_help(format!("write `{name}({config})({inputs})`")))
+    let written = match eval.place(given[first].span) == given[first].span {
+        true => Some(format!("{name}({config})({inputs})")),
+        // The library applies it to something of its own.
+        false => in_place_of(&eval.quote(place), &name, &format!("{name}({config})")),
+    };
+    eval.fail(diagnostic.with_help(match written {
+        Some(written) => format!("write `{written}`"),
+        None => format!("write `{name}({config})` in place of `{name}`"),
+    }))
+}
+
+/// A text with another word in place of one, if that is in it once.
+fn in_place_of(text: &str, word: &str, other: &str) -> Option<String> {
+    let is_part = |letter: char| letter.is_alphanumeric() || letter == '_';
+    let mut places = text
+        .match_indices(word)
+        .filter(|(at, _)| !text[..*at].ends_with(is_part) && !text[at + word.len()..].starts_with(is_part));
+    let (at, _) = places.next()?;
+    places.next().is_none().then(|| format!("{}{other}{}", &text[..at], &text[at + word.len()..]))
 }
 
 /// Reports a text that is given where a function is wanted, as its default shows: `activation = "relu"`.

@@ -6,6 +6,7 @@ use std::rc::Rc;
 use broadloom::{ComputedShape, Initial};
 
 use super::{Call, Given};
+use crate::codes;
 use crate::eval::{Eval, Evaluated, call, traps};
 use crate::value::Value;
 
@@ -69,6 +70,12 @@ pub(super) fn noise(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
             return call::wrong_call(eval, call, message, help);
         }
     };
+    if eval.graph.depth_of_turns() > 1 && eval.is_checkpointed() {
+        let message =
+            "random numbers cannot be drawn in `checkpointed` in a scan, or in another `checkpointed`";
+        let help = "apply what draws them, such as `dropout`, outside of the inner of the two, or leave one of them out";
+        return eval.wrong(codes::USE, message, call.span, help);
+    }
     let name = eval.fresh_name("noise");
     let drawn = eval.ask(call.span, |graph| {
         let drawn = if is_normal { graph.normal(&name) } else { graph.uniform(&name) };

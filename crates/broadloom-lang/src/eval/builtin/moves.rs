@@ -326,6 +326,14 @@ pub(super) fn reshape(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
         Some(shape) => {
             let text = eval.words(&shape.value, shape.span)?;
             let text = eval.filled(&text, shape.span)?;
+            if text.contains("=>") {
+                let message = "`reshape` takes the shape of its result, and this is a spec";
+                let help = format!(
+                    "write `einsum(\"{text}\", {})`, with the sizes of parts that are not known behind it, `h = 2`",
+                    eval.quote(x.span)
+                );
+                return eval.wrong(codes::ARGUMENTS, message, shape.span, help);
+            }
             Some(traps::shape_in_text(eval, &text, shape.span)?)
         }
         None => None,

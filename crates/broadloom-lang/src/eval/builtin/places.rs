@@ -62,6 +62,9 @@ fn asked(eval: &mut Eval<'_>, call: &Call) -> Evaluated<(Spec, Tensor)> {
     if let Some(Value::Text(text)) = call.plain().first().map(|given| &given.value)
         && text.contains("=>")
     {
+        if let Some((own, rest)) = text.split_once("=>").filter(|_| text.contains('(')) {
+            return composed(eval, call, own.trim(), rest.trim());
+        }
         call::only(eval, call, &[])?;
         let (read, operands) = eval.spec_and_operands(call, By::Spec)?;
         let [x] = operands[..] else {
@@ -85,6 +88,32 @@ fn asked(eval: &mut Eval<'_>, call: &Call) -> Evaluated<(Spec, Tensor)> {
         Some(spec) => Ok((spec, x)),
         None => call::wrong_call(eval, call, "there is nothing to compare".to_string(), ""),
     }
+}
+
+/// Refuses a spec with composed axes: which part of an axis the greatest has is not what its place says.
+fn composed<T>(eval: &mut Eval<'_>, call: &Call, own: &str, rest: &str) -> Evaluated<T> {
+    let name = call.name;
+    let message = format!("`{name}` does not take composed axes apart, or make them");
+    let x = call.plain().get(1).map_or("x".into(), |x| eval.quote(x.span));
+    let sizes = call.given.iter().filter_map(|given| Some((given.name?, given.span)));
+    let sizes: String =
+        sizes.map(|(label, size)| format!(", {} = {}", eval.text(label.name), eval.quote(size))).collect();
+    let help = match (own.contains('('), rest.contains('(')) {
+        (true, false) => {
+            let apart = own.replace(['(', ')'], "");
+            format!(
+                "split the axis first: `{name}(\"{apart} => {rest}\", einsum(\"{own} => {apart}\", {x}{sizes}))`"
+            )
+        }
+        (false, true) => {
+            let apart = rest.replace(['(', ')'], "");
+            format!(
+                "join the axes of its result: `einsum(\"{apart} => {rest}\", {name}(\"{own} => {apart}\", {x}))`"
+            )
+        }
+        _ => "split axes before it and join them behind it, by `einsum`".to_string(),
+    };
+    eval.wrong(codes::ARGUMENTS, message, spec_span(call), help)
 }
 
 /// The place of the spec in the text.

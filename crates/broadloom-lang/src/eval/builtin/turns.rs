@@ -204,6 +204,17 @@ fn turn(
     let carried = scan.carried.iter().map(|tensor| place(tensor, function.span));
     let given = elements.chain(carried).collect();
     let made = eval.apply(&function.value, given, (function.span, call.span))?;
+    if let Value::List(items) = &made
+        && let Some(Value::List(several)) = items.last()
+        && eval.is_in_checkpointed(call.span)
+    {
+        let message = format!(
+            "`checkpointed` has one tensor as its result, and this layer gives a list of {}",
+            several.len()
+        );
+        let help = "apply `checkpointed` to each part that gives one tensor, or join what they give by `concat` or `stack`";
+        return eval.wrong(codes::KIND, message, call.span, help);
+    }
     Ok(match made {
         Value::List(items) => {
             let tensors =
@@ -232,7 +243,11 @@ fn fits_turn(
     let known = arguments.iter().map(|argument| eval.names.text(argument.name.name).to_string());
     let mut names: Vec<String> = known.take(given).collect();
     while names.len() < given {
-        names.push(if names.len() < elements { "x" } else { "carried" }.into());
+        let wanted = if names.len() < elements { "x" } else { "carried" };
+        // Two arguments of one name are refused.
+        let numbered = (2..).map(|number| format!("{wanted}{number}"));
+        let free = std::iter::once(wanted.to_string()).chain(numbered).find(|name| !names.contains(name));
+        names.extend(free);
     }
     let name = eval.names.text(layer.function.def.name.name).to_string();
     let counted = |count: usize, one: &str, many: &str| match count {

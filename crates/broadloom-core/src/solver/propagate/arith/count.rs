@@ -174,10 +174,22 @@ impl Product {
                 Some(SmallVec::from_slice(&[(root, root)]))
             }
             [(_, 1), (_, -1)] | [(_, -1), (_, 1)] => {
-                // `left·x = right·y` in lowest terms: each is a multiple of the other's factor.
-                let least =
-                    |exponent: i32| Some((u64::try_from(if exponent > 0 { right } else { left }).ok()?, ANY));
-                open.iter().map(|(_, exponent)| least(*exponent)).collect()
+                // `left·x = right·y` in lowest terms: both are their factor times one number.
+                let factor = |exponent: i32| if exponent > 0 { right } else { left };
+                let common = open.iter().fold((1, u128::MAX), |(least, most), (known, exponent)| {
+                    let of = factor(*exponent);
+                    let own = if known.hi == ANY { u128::MAX } else { u128::from(known.hi) / of };
+                    (least.max(u128::from(known.lo).div_ceil(of)), most.min(own))
+                });
+                if common.0 > common.1 {
+                    return None;
+                }
+                // A size that no machine word holds is no size.
+                let bounds = |exponent: i32| {
+                    let times = |number: u128| u64::try_from(number.checked_mul(factor(exponent))?).ok();
+                    Some((times(common.0).filter(|least| *least < ANY)?, times(common.1).unwrap_or(ANY)))
+                };
+                open.iter().map(|(_, exponent)| bounds(*exponent)).collect()
             }
             // Several unknowns on one side: together they are the quotient, so each is at most that.
             open if open.iter().all(|(_, exponent)| *exponent > 0) => {

@@ -50,10 +50,20 @@ impl Parser<'_> {
         let name = self.quote(name);
         let (message, help) = match token.kind {
             TokenKind::Comma => {
-                let list = rest.split_once('(').map_or("list", |(_, list)| first_argument(list).trim());
+                let (function, rest) = rest.split_once('(').unwrap_or(("", "list"));
+                let list = first_argument(rest).trim();
+                let zipped = match function.ends_with("zip") {
+                    true => Some(rest),
+                    false => list.strip_prefix("zip("),
+                };
+                let lists = zipped.map_or(vec![list], arguments);
+                // `for a, b in zip(…)` has no name for the number.
+                let name = if function.ends_with("zip") { "i".into() } else { name };
+                let items: Vec<String> = lists.iter().map(|list| format!("`{list}[{name}]`")).collect();
+                let first = lists.first().unwrap_or(&"list");
                 (
                     "a loop binds one name",
-                    format!("write `for {name} in 0..len({list}):`, and `{list}[{name}]` inside"),
+                    format!("write `for {name} in 0..len({first}):`, and {} inside", items.join(" and ")),
                 )
             }
             TokenKind::Equals | TokenKind::Assign => {
@@ -147,6 +157,19 @@ impl Parser<'_> {
         let span = self.token().span;
         self.report(Diagnostic::error(codes::EXPECTED, message, span, "").with_help(help));
         true
+    }
+}
+
+/// The arguments of a call, from behind its bracket.
+fn arguments(mut rest: &str) -> Vec<&str> {
+    let mut found = Vec::new();
+    loop {
+        let argument = first_argument(rest);
+        found.extend(Some(argument.trim()).filter(|argument| !argument.is_empty()));
+        match rest[argument.len()..].strip_prefix(',') {
+            Some(others) => rest = others,
+            None => return found,
+        }
     }
 }
 
