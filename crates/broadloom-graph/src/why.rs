@@ -42,7 +42,6 @@ pub struct Why {
 
 /// A size that is explained. Shown, it is the axis as shapes are written, or the number.
 #[derive(Clone, PartialEq, Eq, Debug)]
-#[expect(clippy::large_enum_variant, reason = "there is one for each question")]
 pub enum WhySize {
     /// An axis.
     Axis(Box<Axis>),

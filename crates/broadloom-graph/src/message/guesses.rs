@@ -90,8 +90,8 @@ fn relates_parts(graph: &Graph, axis: &SizedAxis) -> bool {
         tensor.is_some_and(|tensor| names::step_results(graph, axis.step).any(|made| made == tensor))
     };
     graph.steps.iter().any(|step| match step {
-        Step::Equal(a, b) | Step::Scale(a, _, b) => is_own(a.tensor) || is_own(b.tensor),
-        Step::Sum(captured) => is_own(captured.tensor),
+        Step::Equal(a, b) | Step::Scale(a, _, b) => is_own(a.tensor()) || is_own(b.tensor()),
+        Step::Sum(captured) => is_own(captured.tensor()),
         _ => false,
     })
 }
