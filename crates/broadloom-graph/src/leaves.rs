@@ -23,7 +23,7 @@ use crate::initial::Initial;
 use crate::notation::DeclaredShape;
 use crate::step::{Aspect, Captured, Leaf, RowRef, Step, Tensor, place};
 use crate::symbols::read;
-use crate::{Graph, captured, names, scan, size_expr};
+use crate::{Graph, captured, names, size_expr};
 
 impl Graph {
     /// Data with a declared shape, such as `"32 | 28, 28, 3:rgb"`.
@@ -242,7 +242,7 @@ impl Graph {
     /// backward compute it.
     pub fn gradient(&mut self, tensor: Tensor) -> Result<Tensor, Error> {
         self.known(tensor)?;
-        scan::refuse_gradient(self, tensor)?;
+        refuse_in_turn(self, tensor)?;
         if let Some(known) = self.facts.gradients.get(&tensor) {
             return Ok(*known);
         }
@@ -509,4 +509,18 @@ impl Graph {
         }
         made
     }
+}
+
+/// Refuses the gradient of a tensor that the body of an open scan computes: it has another value in every turn.
+fn refuse_in_turn(graph: &Graph, tensor: Tensor) -> Result<(), Error> {
+    let step = graph.tensors[tensor.index()].step;
+    let is_computed = matches!(graph.leaf(tensor), None | Some(Leaf::Carried));
+    let Some(_) = graph.facts.scans.open.first().filter(|open| is_computed && step >= open.start) else {
+        return Ok(());
+    };
+    let name = names::label_of(graph, tensor);
+    let message = format!("`{name}` is computed anew in every turn of a scan, and has no gradient there");
+    Err(Error::new(ErrorKind::Use, message)
+        .about_step(step)
+        .with_help("ask for gradients outside of the scan, of parameters and of what it goes through"))
 }

@@ -330,20 +330,6 @@ fn outer(graph: &Graph, body: &[StepId], carried: &[Carried]) -> Vec<Tensor> {
     outer
 }
 
-/// Refuses the gradient of a tensor that the body of an open scan computes: it has another value in every turn.
-pub(crate) fn refuse_gradient(graph: &Graph, tensor: Tensor) -> Result<(), Error> {
-    let step = graph.tensors[tensor.index()].step;
-    let is_computed = matches!(graph.leaf(tensor), None | Some(Leaf::Carried));
-    let Some(_) = graph.facts.scans.open.first().filter(|open| is_computed && step >= open.start) else {
-        return Ok(());
-    };
-    let name = names::label_of(graph, tensor);
-    let message = format!("`{name}` is computed anew in every turn of a scan, and has no gradient there");
-    Err(Error::new(ErrorKind::Use, message)
-        .about_step(step)
-        .with_help("ask for gradients outside of the scan, of parameters and of what it goes through"))
-}
-
 /// Refuses random numbers that a body draws without [going through them](Graph::in_turn): every turn would get the same ones.
 fn refuse_noise(graph: &Graph, start: StepId) -> Result<(), Error> {
     let steps = start.up_to(graph.next_step());

@@ -51,7 +51,7 @@ pub(crate) enum Value {
     Nothing,
     /// An argument of a body that is not applied: nothing is known of it, not even its kind.
     Open,
-    /// What arithmetic makes of such an argument: a number, a size or a tensor. It is this tensor if it is one.
+    /// The result of arithmetic with such an argument: a number, a size or a tensor. It is this tensor if it is one.
     OpenNumber(Tensor),
     /// The result of an expression with an error that has already been reported.
     Mistake,

@@ -33,6 +33,11 @@ proptest! {
 }
 
 #[test]
+fn a_default_without_blanks_behind_a_shape() {
+    check("def f(a:n,b=-1)(x)=x\n", expect![["def f(a : n, b = -1)(x) = x\n"]]);
+}
+
+#[test]
 fn statements_of_all_kinds() {
     check(
         r#"import  "layers.loom"as layers

@@ -26,7 +26,7 @@ use std::num::NonZeroU64;
 /// assert_eq!(computed.decl().map(|decl| decl.to_string()), Ok("size1 |".to_string()));
 /// ```
 ///
-/// What cannot be declared is a mistake of the shape, which is found like one of a text:
+/// A size that cannot be declared is a mistake of the shape, which is found like one of a text:
 ///
 /// ```
 /// # use broadloom_spec::ShapeBuilder;

@@ -1,7 +1,7 @@
 //! Specs and shapes together with their texts.
 //!
-//! Whoever reads one hands on the tree, so that it is parsed once. The text is kept for messages: they quote it as its author wrote it, and the
-//! places of the tree are places in it.
+//! The tree is handed on by whoever reads the text, so that it is parsed once. The text is kept for messages: they quote it as its author
+//! wrote it, and the places of the tree are places in it.
 
 use crate::decl::ShapeDecl;
 use crate::error::Error;

@@ -73,7 +73,7 @@ pub struct File {
     pub(crate) exprs: Vec<Expr>,
     /// Its parameters and their spans, in the order of their starts.
     pub(crate) params: Vec<(Span, Ident)>,
-    /// What is filled into printed texts, by the text, in order.
+    /// The expressions that are filled into printed texts, by the text, in order.
     pub(crate) filled: Vec<(ExprId, Vec<FilledIn>)>,
     /// The spans of its comments, in order, each from `#` on.
     pub comments: Vec<Span>,
@@ -124,7 +124,7 @@ impl File {
         from_there.filter(move |(place, _)| place.end <= span.end).map(|(_, name)| *name)
     }
 
-    /// What is filled into a printed text, in order.
+    /// The expressions that are filled into a printed text, in order.
     pub(crate) fn filled_in(&self, text: ExprId) -> Option<&[FilledIn]> {
         let found = self.filled.binary_search_by_key(&text.0, |(text, _)| text.0).ok()?;
         Some(&self.filled[found].1)

@@ -84,7 +84,8 @@ impl Parser<'_> {
         let is_named = self.kind() == TokenKind::Comma && name.kind == TokenKind::Name;
         is_named
             && match sign.kind {
-                TokenKind::Equals => true,
+                // Without a space, `a=-1` is an assignment by its signs.
+                TokenKind::Equals | TokenKind::Assign => true,
                 TokenKind::Colon => name.span.end != sign.span.start,
                 _ => false,
             }
