@@ -68,6 +68,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
         "solver::search",
         &[
             "ids",
+            "number",
             "solver::canonical",
             "solver::closing",
             "solver::explain",
