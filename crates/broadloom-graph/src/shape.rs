@@ -370,9 +370,9 @@ impl Shapes {
     ///     let x = g.data("x", shape)?;
     ///     g.mul(w, x)?;
     /// }
-    /// let shapes = g.final_shapes()?;
+    /// let (shapes, other) = (g.final_shapes()?, other.final_shapes()?);
     /// assert!(shapes.begins_like(&shapes, begun));
-    /// assert!(!shapes.begins_like(&other.final_shapes()?, begun), "`w` has 5 elements, and 7");
+    /// assert!(!shapes.begins_like(&other, begun), "`w` has 5 elements, and 7");
     /// # Ok::<(), broadloom::Error>(())
     /// ```
     pub fn begins_like(&self, other: &Shapes, beginning: Beginning) -> bool {

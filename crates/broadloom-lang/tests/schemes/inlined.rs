@@ -183,6 +183,10 @@ impl Application<'_> {
 fn end(label: &Label, lines: &Lines, program: &Program) -> Option<String> {
     let source = program.sources.get(label.span.source);
     let (start, end) = (label.span.start as usize, label.span.end as usize);
+    // An error of the whole program is shown at its beginning.
+    if end == 0 {
+        return None;
+    }
     let claim = match label.role {
         Role::End(_) => label.text.split_once(" because of").map_or("", |(claim, _)| claim),
         _ => "",

@@ -240,7 +240,7 @@ impl<'a> Parser<'a> {
 
     /// Notes that reading can begin at the next statement, which follows so many of this file, if there are no mistakes before it.
     fn mark(&mut self, statements: usize) {
-        let start = self.token().span.start;
+        let Some(start) = self.tokens.get(self.at).map(|token| token.span.start) else { return };
         let is_right = start <= self.right_until
             && self.diagnostics.len() == self.known
             && self.file.mistaken.is_empty()
