@@ -16,7 +16,7 @@ pub enum TextPart<'t> {
     Unclosed(Braces<'t>),
 }
 
-/// What stands behind an open brace.
+/// The text behind an open brace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Braces<'t> {
     /// The text between the braces.
