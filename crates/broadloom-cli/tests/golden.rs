@@ -226,6 +226,8 @@ const CASES: &[(&str, &str)] = &[
     ("emit_mlir_reductions", "emit reductions.loom --mlir"),
     ("emit_mlir_nothing", "emit empty.loom --mlir"),
     ("emit_lean", "emit dense.loom --lean"),
+    ("emit_lean_function", "emit functions.loom --lean --function scaled"),
+    ("emit_lean_no_function", "emit functions.loom --lean --function nothing"),
     ("emit_interface", "emit functions.loom --interface"),
     ("emit_interface_changed", "emit functions.loom --interface --check functions.loomi"),
     ("emit_interface_other", "emit functions.loom --interface --check functions.loom"),
