@@ -120,6 +120,7 @@ pub(crate) fn is_defined_again(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Layer(a), Value::Layer(b)) => !Rc::ptr_eq(a, b) && Rc::ptr_eq(&a.kept, &b.kept),
         (Value::Inference(a), Value::Inference(b)) => is_defined_again(a, b),
+        (Value::List(a), Value::List(b)) if Rc::ptr_eq(a, b) => false,
         (Value::List(a), Value::List(b)) => a.iter().zip(&**b).any(|(a, b)| is_defined_again(a, b)),
         _ => false,
     }

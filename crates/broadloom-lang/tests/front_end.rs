@@ -309,6 +309,7 @@ fn extremes() {
         let repeated = [
             format!("let a = 1\n{}print a\n", lines(1500, "let a = [a]")),
             format!("let a = [1, 1]\n{}print a\n", lines(60, "let a = [a, a]")),
+            format!("let a = [1, 1]\n{}let b = a[0]\nlet c = 2 * a\nlet d = relu(a)\n", lines(60, "let a = [a, a]")),
             format!("let a = \"x\"\n{}print a\n", lines(60, "let a = \"{a}{a}\"")),
             format!("def f(x) = x\n{}let y = f(1)\n", lines(1500, "let f = inference(f)")),
             format!("def f(x) = x\ndef g(f)(x) = f(x)\n{}let y = f(1)\n", lines(1500, "let f = g(f)")),

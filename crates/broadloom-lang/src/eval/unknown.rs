@@ -45,9 +45,19 @@ pub(super) fn is_guess(eval: &Eval<'_>, diagnostic: &Diagnostic) -> bool {
 pub(super) fn is_open(value: &Value) -> bool {
     match value {
         Value::Open | Value::OpenNumber(_) => true,
-        Value::List(items) => items.len() <= MOST_ITEMS && items.iter().any(is_open),
+        Value::List(items) => has_open(items, &mut FxHashSet::default()),
         _ => false,
     }
+}
+
+/// Returns true of a list with an open value in it. Lists that are inside of each other many times over are looked at once.
+fn has_open(items: &[Value], seen: &mut FxHashSet<*const Value>) -> bool {
+    items.len() <= MOST_ITEMS
+        && items.iter().any(|item| match item {
+            Value::Open | Value::OpenNumber(_) => true,
+            Value::List(inner) => seen.insert(inner.as_ptr()) && has_open(inner, seen),
+            _ => false,
+        })
 }
 
 /// Returns true of a size that may be a number where the function is applied, though it is none here.
