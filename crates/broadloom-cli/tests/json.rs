@@ -39,6 +39,7 @@ fn everything_is_as_the_schema_says() {
         valid(&schema, &["shapes", file, "--json"]);
         valid(&schema, &["shapes", file, "--json", "--at", "3"]);
         valid(&schema, &["fmt", file, "--json", "--check"]);
+        valid(&schema, &["highlight", file, "--json"]);
         valid(&schema, &["loops", file, "--json", "--all"]);
         valid(&schema, &["graph", file, "--json", "--all"]);
         valid(&schema, &["lint", file, "--json"]);

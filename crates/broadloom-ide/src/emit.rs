@@ -8,7 +8,7 @@ use broadloom::{Backend, Session, Settings};
 use broadloom_lang::{Dim, Program};
 
 use crate::refusal::Refusal;
-pub use lean::lean;
+pub use lean::{lean, lean_of_function};
 pub use mlir::mlir;
 pub use stablehlo::stablehlo;
 

@@ -24,6 +24,7 @@
 //! | Do these arrays fit it? | [`verify()`] |
 //! | What does it look like? | [`graph()`] |
 //! | What may not be what was meant? | [`lint()`] |
+//! | Which colours do its words have in a document? | [`highlight()`], [`coloured_words()`] |
 //! | How should it be laid out? | [`format()`], [`format_edits()`], [`format_range()`] |
 //! | Which shapes of a function are proved for all sizes? | [`certified_signature()`] |
 //! | Which signatures does a module have for its users? | [`Interface`] |
@@ -52,6 +53,7 @@ mod fields;
 mod folding;
 mod format;
 pub mod graph;
+mod highlight;
 mod hints;
 mod hover;
 mod interface;
@@ -95,6 +97,7 @@ pub use explain::{ChainStep, Explained, Explanation, explain, explainable};
 pub use folding::{Fold, folds};
 pub use format::{format, format_edits, format_range};
 pub use graph::{GraphOf, NoPicture, Picture, graph};
+pub use highlight::{ColouredWord, STYLE, coloured_words, highlight};
 pub use hints::{Hint, hints, hints_within};
 pub use hover::{Hover, HoverTensor, hover};
 pub use interface::{Interface, NoInterface};

@@ -129,8 +129,8 @@ pub fn certified_signature(text: &Text, function: &str) -> Result<CertifiedSigna
     let found = broadloom_lang::certified_function(&text.name, &text.text, &text.options(None), function);
     let Some(signature) = found.signature else {
         let wrong = found.diagnostics.iter().rev().find(|diagnostic| diagnostic.is_error());
-        let message = wrong.map_or("it is not found", |wrong| wrong.message.as_str());
-        return Err(format!("`{function}` is no function of the program or of the library: {message}").into());
+        let why = wrong.map(|wrong| wrong.message.clone());
+        return Err(why.unwrap_or_else(|| format!("`{function}` is no function of the program")).into());
     };
     if let Err(NotInferred::Open(why) | NotInferred::Wrong(why)) = &signature.scheme {
         let message = format!("`{function}` has no scheme that could be certified: {why}");

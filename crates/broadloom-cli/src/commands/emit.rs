@@ -2,15 +2,14 @@
 
 mod interface;
 mod lean;
-mod mlir;
-mod stablehlo;
 
 use std::path::{Path, PathBuf};
 
+use broadloom::Precision;
 use broadloom::files::write_text;
-use broadloom::{Precision, Session, Settings};
-use broadloom_ide::{Analysis, Refusal, whole};
-use broadloom_lang::{Dim, Program};
+use broadloom_ide::emit::CFile;
+use broadloom_ide::{Analysis, Refusal, emit, whole};
+use broadloom_lang::Program;
 
 use crate::console::Console;
 use crate::json;
@@ -139,16 +138,18 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
     }
     let made = match (args.mlir, args.c, &args.output) {
         _ if args.interface => Ok(interface::emit(&text)),
-        (true, _, _) => mlir::emit(&mut analysis.program, args.routines),
+        (true, _, _) => emit::mlir(&mut analysis.program, args.routines),
         _ if args.stablehlo => {
             let how = (args.precision.unwrap_or_default(), args.mesh.on());
-            stablehlo::emit(&mut analysis.program, args.routine.as_deref(), (how.0, how.1.as_ref()))
+            emit::stablehlo(&mut analysis.program, args.routine.as_deref(), (how.0, how.1.as_ref()))
         }
         (_, true, Some(folder)) => c(&mut analysis.program, folder),
         _ if let Some(function) = &args.function => {
             lean::emit_function(&text, function, args.output.as_deref())
         }
-        _ if args.lean => lean::emit(&mut analysis.program, &args.program.file, args.output.as_deref()),
+        _ if args.lean => {
+            lean::emit_program(&mut analysis.program, &args.program.file, args.output.as_deref())
+        }
         _ => whole(&mut analysis)
             .map(|all| json::object("emit", analysis.sources(), analysis.diagnostics(), all)),
     };
@@ -173,33 +174,14 @@ fn c(program: &mut Program, folder: &Path) -> Result<String, Refusal> {
     let cannot =
         |error: &std::io::Error| format!("cannot write to {}: {}", shown_path(folder), reason(error));
     std::fs::create_dir_all(folder).map_err(|error| cannot(&error))?;
-    let routines = program.routines();
-    if routines.is_empty() {
-        return Err("the program computes nothing".into());
-    }
-    let settings = Settings { backend: broadloom::Backend::Reference, ..Settings::default() };
-    let graph = std::mem::take(&mut program.graph);
-    let mut session = Session::with(graph, settings)?;
-    let sizes: Vec<String> = ranged(program).map(|dim| format!("{} = {}", dim.name, dim.size)).collect();
     let mut out = String::new();
-    for routine in &routines {
-        let name = routine.name();
-        session.write_c(routine, folder, name)?;
-        if !sizes.is_empty() {
-            let header = folder.join(format!("{name}.h"));
-            let text = std::fs::read_to_string(&header).map_err(|error| cannot(&error))?;
-            let text = format!("// The program at {}, and no other size.\n{text}", sizes.join(", "));
-            write_text(&header, &text)
-                .map_err(|error| format!("cannot write {}: {error}", shown_path(&header)))?;
-        }
-        for ending in ["c", "h"] {
-            out.push_str(&format!("{}\n", shown_path(&folder.join(format!("{name}.{ending}")))));
+    for CFile { name, header, source } in emit::c(program)? {
+        for (ending, text) in [("c", source), ("h", header)] {
+            let file = folder.join(format!("{name}.{ending}"));
+            write_text(&file, &text)
+                .map_err(|error| format!("cannot write {}: {error}", shown_path(&file)))?;
+            out.push_str(&format!("{}\n", shown_path(&file)));
         }
     }
     Ok(out)
-}
-
-/// The sizes with a range, each of which has one value in the emitted program.
-fn ranged(program: &Program) -> impl Iterator<Item = &Dim> {
-    program.dims.iter().filter(|dim| dim.range.is_some())
 }

@@ -14,6 +14,7 @@
 //! | `verify` | [`verify`] | do these arrays fit it? |
 //! | `lint` | [`lint`] | what is worth a look? |
 //! | `emit` | [`emit`] | how do other programs read it? |
+//! | `highlight` | [`highlight`] | how does it look in a document? |
 //! | `cache` | [`cache`] | what is kept of compiled programs? |
 //! | `tour` | [`tour`] | what is all this? |
 //! | `solve` | [`solve`] | what solves these constraints? |
@@ -30,6 +31,7 @@ pub mod emit;
 pub mod explain;
 pub mod fmt;
 pub mod graph;
+pub mod highlight;
 pub mod lint;
 pub mod loops;
 pub mod lsp;
@@ -84,6 +86,9 @@ pub enum Command {
     /// Export a program as MLIR, StableHLO, C, Lean or JSON
     #[command(after_help = emit::HELP)]
     Emit(emit::Args),
+    /// Print a program as HTML with colours, for documents
+    #[command(after_help = highlight::HELP)]
+    Highlight(highlight::Args),
     /// Solve a system of dimension and row constraints
     #[command(after_help = solve::HELP)]
     Solve(solve::Args),
@@ -114,6 +119,7 @@ impl Command {
             Command::Verify(args) => verify::run(&args, console),
             Command::Lint(args) => lint::run(&args, console),
             Command::Emit(args) => emit::run(&args, console),
+            Command::Highlight(args) => highlight::run(&args, console),
             Command::Solve(args) => solve::run(&args, console),
             Command::Cache(args) => cache::run(&args),
             Command::Lsp(args) => lsp::run(&args),

@@ -78,7 +78,11 @@ impl Eval<'_> {
             Ok(Value::Function(function)) => Some((function, None)),
             Ok(Value::Layer(layer)) => Some((layer.function.clone(), Some(layer))),
             Ok(other) => {
-                let message = format!("`{text}` is {}, and only functions have signatures", other.kind());
+                let kind = match other {
+                    Value::Builtin(_) | Value::Operation(_) => "an operation of the language",
+                    _ => other.kind(),
+                };
+                let message = format!("`{text}` is {kind}, and only functions with a body have signatures");
                 let place = Span::empty(source, 0);
                 let (Ok(()) | Err(Reported)) = self.fail(Diagnostic::error(codes::KIND, message, place, ""));
                 None
