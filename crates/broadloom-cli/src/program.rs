@@ -4,7 +4,9 @@
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use broadloom_diagnostics::{DecodeError, Diagnostic, Severity, Sources, Style, decode, escaped, render_all};
+use broadloom_diagnostics::{
+    Chain, DecodeError, Diagnostic, Severity, Sources, Style, decode, escaped, render_all,
+};
 use broadloom_ide::{Refusal, Text};
 use broadloom_lang::codes;
 use clap::Args;
@@ -172,6 +174,7 @@ impl ProgramArgs {
 /// The style of diagnostics.
 pub(crate) fn style(look: Look, chain: bool) -> Style {
     let width = look.columns.map_or(100, |columns| columns.saturating_sub(8).max(40));
+    let chain = if chain { Chain::Shown } else { Chain::ShownBy("--chain") };
     Style { color: look.color, width, chain, ..Style::default() }
 }
 

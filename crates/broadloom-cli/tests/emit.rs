@@ -106,7 +106,7 @@ fn mlir_says_what_is_not_there() {
     std::fs::write(&program, text).expect("a file");
     let said = broadloom(&["emit", &path(program), "--mlir"], &World::default()).stdout;
     let first = said.lines().next();
-    assert_eq!(first, Some("// Not here, because of gradients; `--routines` shows it: next"));
+    assert_eq!(first, Some("// Not here, because of gradients, but among the routines: next"));
     assert!(!said.contains("%next"));
 }
 

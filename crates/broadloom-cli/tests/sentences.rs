@@ -372,6 +372,73 @@ fn no_advice_of_the_library_is_in_one_language_of_its_users() {
     assert!(used.iter().all(|used| *used), "an exception is no longer needed");
 }
 
+/// The crates whose texts people see behind flags of their own: the command, what is started like it, and what tries the others.
+const WITH_FLAGS: [&str; 4] =
+    ["broadloom-cli/src/", "broadloom-lsp/src/", "broadloom-fuzz/src/", "benches/src/"];
+
+/// The texts of other crates with a flag in them: the end of the file's path, and the reason.
+const FLAGS: &[(&str, &str)] = &[
+    ("lang/src/eval/advice/code.rs", "the words of the command, which another front replaces by its own"),
+    ("diagnostics/src/style.rs", "the words of the command, which another front replaces by its own"),
+    ("native/src/compiler.rs", "a flag of the C compiler"),
+    ("xla/src/group.rs", "a flag of XLA"),
+];
+
+/// The commands that a text may name with their flags.
+const COMMANDS: [&str; 2] = ["broadloom ", "xcode-select "];
+
+/// Returns true if a text has a flag of the command in it without the command before it. `broadloom solve --json` can be typed
+/// wherever it is read.
+fn has_flag(text: &str) -> bool {
+    let mut codes = text.split('`').enumerate();
+    codes.any(|(at, piece)| {
+        let is_command = at % 2 == 1 && COMMANDS.iter().any(|command| piece.starts_with(command));
+        let starts = piece.match_indices("--").filter(|(start, _)| {
+            let (before, after) = (&piece[..*start], &piece[start + 2..]);
+            !before.ends_with(|letter: char| letter == '-' || letter.is_alphanumeric())
+                && after.starts_with(|letter: char| letter.is_ascii_lowercase())
+        });
+        !is_command && starts.count() > 0
+    })
+}
+
+/// Advice of a crate that several fronts share has no flags in it: in Python and in the playground there are none.
+#[test]
+fn no_text_below_the_fronts_names_a_flag() {
+    let mut wrong = Vec::new();
+    let mut used = [false; FLAGS.len()];
+    for (path, text) in sources() {
+        let path = path.to_string_lossy().replace('\\', "/");
+        let has_own = WITH_FLAGS.iter().any(|front| path.contains(&format!("/{front}")));
+        if has_own || !path.contains("/src/") || path.ends_with("/tests.rs") || path.contains("/tests/") {
+            continue;
+        }
+        let code = code(&text);
+        for (_, literal) in literals(&code).into_iter().filter(|(_, literal)| has_flag(literal)) {
+            match FLAGS.iter().position(|(file, _)| path.ends_with(file)) {
+                Some(at) => used[at] = true,
+                None => wrong.push(format!("{path}: {literal}")),
+            }
+        }
+    }
+    assert!(
+        wrong.is_empty(),
+        "make it a `Setting`, or say it without the command's flag:\n{}",
+        wrong.join("\n")
+    );
+    assert!(used.iter().all(|used| *used), "an exception is no longer needed");
+}
+
+#[test]
+fn flags_are_found() {
+    for bad in ["set it: `--set n=32`", "run it with --load FILE", "`run --shard \\\"b=d\\\"`"] {
+        assert!(has_flag(bad), "{bad}");
+    }
+    for good in ["`broadloom solve --json` lists them all", "a -- b", "<!-- x -->", "a--b", "---"] {
+        assert!(!has_flag(good), "{good}");
+    }
+}
+
 #[test]
 fn code_of_the_language_is_known_from_rust() {
     for loom in ["dim n = 8", "dim", "einsum(\\\"i => i 0\\\", x)", "mean({name})", "w @ x", "@", "let y = x"]

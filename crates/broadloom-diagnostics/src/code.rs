@@ -55,6 +55,27 @@ pub enum Code {
     Dim,
     /// A named size with a number.
     Size(&'static str, u64),
+    /// A setting of a run, which is said beside the program.
+    Setting(Setting),
+}
+
+/// Something that is said beside a program when it is run. Each front has its own way to write it: flags, arguments of functions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Setting {
+    /// A number for a named size: the name, and the number.
+    Size(String, String),
+    /// Values for data, by its name.
+    Data(String),
+    /// An array that is held against a program, by the name of the data.
+    Checked(String),
+    /// Values for a parameter or a state, by its name.
+    Values(String),
+    /// Saved values of all parameters and states to begin with.
+    Load,
+    /// A file for the values of all parameters and states, without its ending.
+    Save(String),
+    /// The number that decides what is random.
+    Seed(u64),
 }
 
 impl Code {
@@ -134,6 +155,11 @@ impl Wording {
     /// Returns true if there is no code in it.
     pub fn is_plain(&self) -> bool {
         !self.0.iter().any(|piece| matches!(piece, WordingPart::Code(_)))
+    }
+
+    /// Returns true if it names a setting of a run.
+    pub fn names_setting(&self) -> bool {
+        self.0.iter().any(|piece| matches!(piece, WordingPart::Code(Code::Setting(_))))
     }
 
     /// The advice, with its code in some language between backquotes.

@@ -81,6 +81,11 @@ impl Help {
         }
     }
 
+    /// Returns true if it names a setting of a run, which each front has its own way to write.
+    pub fn names_setting(&self) -> bool {
+        self.wording.names_setting()
+    }
+
     /// Changes the code in a text, which stands between backquotes.
     ///
     /// ```

@@ -46,7 +46,7 @@ mod story;
 mod style;
 mod table;
 
-pub use code::{Code, Wording};
+pub use code::{Code, Setting, Wording};
 pub use counts::{axes, axes_or_none};
 pub use decode::{DecodeError, decode};
 pub use diagnostic::{Diagnostic, Edit, Fix, Label, Link, Role};
@@ -59,7 +59,7 @@ pub use severity::Severity;
 pub use shown::{Shown, ShownLabel, ShownLink, ShownPlace};
 pub use source::{BYTE_ORDER_MARK, Source, SourceId, Sources, Span};
 pub use story::{StoryLine, tell};
-pub use style::Style;
+pub use style::{Chain, Style};
 pub use table::{Column, Cut, Table};
 
 /// The README of the crate, so that its example is run.

@@ -28,7 +28,7 @@ use crate::diagnostic::Diagnostic;
 use crate::ink::{Canvas, Ink};
 use crate::severity::Severity;
 use crate::source::Sources;
-use crate::style::Style;
+use crate::style::{Chain, Style};
 
 /// Renders diagnostics with blank lines between them and the [`summary`] as the last
 /// line; `suppressed` more errors were found but not kept. Empty if there are none.
@@ -128,9 +128,9 @@ fn chain(sources: &Sources, diagnostic: &Diagnostic, style: Style) -> Option<Str
     let here = diagnostic.primary().map(|label| label.span.source);
     match (diagnostic.chain.len(), style.chain) {
         (0, _) => None,
-        (1, false) => Some("they meet in 1 step: `--chain` shows it".to_owned()),
-        (steps, false) => Some(format!("they meet in {steps} steps: `--chain` shows them")),
-        (steps, true) => {
+        (1, Chain::ShownBy(flag)) => Some(format!("they meet in 1 step: `{flag}` shows it")),
+        (steps, Chain::ShownBy(flag)) => Some(format!("they meet in {steps} steps: `{flag}` shows them")),
+        (steps, Chain::Shown) => {
             let mut text = "how they meet:".to_owned();
             let digits = steps.to_string().len();
             for (index, link) in diagnostic.chain.iter().enumerate() {

@@ -7,8 +7,8 @@ pub struct Style {
     pub color: bool,
     /// The greatest number of characters of a line that an excerpt shows.
     pub width: usize,
-    /// True to show the steps of chains, false to count them only.
-    pub chain: bool,
+    /// The way in which the steps of chains are shown.
+    pub chain: Chain,
     /// True to show a single line between two with labels rather than dots. False suits an excerpt
     /// that lists only the lines that matter.
     pub between: bool,
@@ -18,9 +18,25 @@ pub struct Style {
     pub place: bool,
 }
 
-/// Without colour, 100 characters of a line, chains counted, lines in between and all places shown.
+/// The way in which the steps of chains are shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Chain {
+    /// Their number, and what has to be said for them to be shown.
+    ShownBy(&'static str),
+    /// All of them.
+    Shown,
+}
+
+/// Without colour, 100 characters of a line, chains counted, lines in between and all places shown, for the command, whose `--chain` shows chains.
 impl Default for Style {
     fn default() -> Style {
-        Style { color: false, width: 100, chain: false, between: true, header: true, place: true }
+        Style {
+            color: false,
+            width: 100,
+            chain: Chain::ShownBy("--chain"),
+            between: true,
+            header: true,
+            place: true,
+        }
     }
 }

@@ -276,7 +276,7 @@ fn chains() {
           = note: they meet in 3 steps: `--chain` shows them
     "#]],
     );
-    let style = Style { chain: true, ..Style::default() };
+    let style = Style { chain: Chain::Shown, ..Style::default() };
     expect![[r#"
         error[L0201]: `n` is 64 and 10
          --> model.loom:4:17
@@ -371,7 +371,7 @@ fn any_spans_can_be_rendered() {
         let style = Style {
             color: round % 2 == 0,
             width: 20 + round % 5,
-            chain: round % 3 == 0,
+            chain: if round % 3 == 0 { Chain::Shown } else { Chain::ShownBy("--chain") },
             between: round % 7 < 3,
             header: round % 11 < 8,
             place: round % 13 < 8,

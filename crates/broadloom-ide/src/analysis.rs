@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use broadloom::Tensor;
 use broadloom_diagnostics::{Diagnostic, Shown, Sources};
-use broadloom_lang::{Editing, NamedTensor, Options, Program, compile};
+use broadloom_lang::{Editing, NamedTensor, Options, Program, Words, compile};
 
 /// The text of a program, and settings for reading it.
 #[derive(Clone, Debug, Default)]
@@ -20,22 +20,12 @@ pub struct Text {
     pub sizes: Vec<(String, u64)>,
     /// The file of weights for statements that load them and name no file.
     pub load: Option<PathBuf>,
-    /// The front that asks about it.
-    pub front: Front,
+    /// The words of the front that asks about it.
+    pub words: Words,
     /// Texts of files that an editor has not written yet: imports read these instead. Paths are canonical.
     pub unsaved: BTreeMap<PathBuf, String>,
     /// True if every function is applied as after training.
     pub inference: bool,
-}
-
-/// The front that asks: advice is in its syntax.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Front {
-    /// The command.
-    #[default]
-    Command,
-    /// A Python program.
-    Python,
 }
 
 impl Text {
@@ -53,6 +43,7 @@ impl Text {
             load: self.load.clone(),
             unsaved: self.unsaved.clone(),
             inference: self.inference,
+            words: self.words,
             ..Options::default()
         }
     }
@@ -73,8 +64,6 @@ pub struct Analysis {
     pub name: String,
     /// The compiled program.
     pub program: Program,
-    /// The front that asks.
-    pub(crate) front: Front,
     /// The last line that was read, if only a part was.
     pub(crate) until: Option<u32>,
     /// The text that was read.
@@ -133,7 +122,7 @@ impl Analysis {
     }
 
     fn of(text: &Text, program: Program, until: Option<u32>) -> Analysis {
-        Analysis { name: text.name.clone(), program, front: text.front, until, text: text.clone() }
+        Analysis { name: text.name.clone(), program, until, text: text.clone() }
     }
 
     /// Returns true if there are no errors.

@@ -1,10 +1,9 @@
 //! Arrays that are given to a program, and the data that they are values of.
 
 use broadloom::Array;
-use broadloom_diagnostics::{Diagnostic, Severity};
-use broadloom_lang::{NamedTensor, Program, nearest};
+use broadloom_diagnostics::{Diagnostic, Setting, Severity};
+use broadloom_lang::{NamedTensor, Program, Words, nearest};
 
-use crate::analysis::Front;
 use crate::shape::kind;
 
 /// An array that was given.
@@ -69,7 +68,7 @@ fn is_used(program: &Program, given: &[GivenArray], array: &GivenArray) -> bool 
 }
 
 /// Notes about arrays that the program does not use.
-pub fn foreign(program: &Program, given: &[GivenArray], front: Front) -> Vec<Diagnostic> {
+pub fn foreign(program: &Program, given: &[GivenArray], words: Words) -> Vec<Diagnostic> {
     let mut notes = Vec::new();
     for GivenArray { name, file, offered, column, .. } in unused(program, given) {
         // The columns of a table are offered, not given: it is enough if some of it is used.
@@ -82,18 +81,14 @@ pub fn foreign(program: &Program, given: &[GivenArray], front: Front) -> Vec<Dia
             notes.push(Diagnostic::new(Severity::Note, "", message));
             continue;
         }
-        let given = match front {
-            Front::Command => format!("{file} has an array `{name}`"),
-            Front::Python => format!("`{name}` is given"),
-        };
-        let message = format!("{given}, and the program has no `data {name}`");
+        let message = format!("the array `{name}` of {file} is not used: the program has no `data {name}`");
         let note = Diagnostic::new(Severity::Note, "", message);
         let near = nearest(name, declared(program).map(|made| made.name.as_str()));
         notes.push(match (program.find(name).map(|tensor| kind(&program.graph, tensor)), near) {
-            (Some(kind @ ("parameter" | "state")), _) => note.with_help(match front {
-                Front::Command => format!("`{name}` is a {kind}: `run --load` begins with saved ones"),
-                Front::Python => format!("`{name}` is a {kind}: set it in `parameters`"),
-            }),
+            (Some(kind @ ("parameter" | "state")), _) => {
+                let setting = words.written(&Setting::Values(name.clone()));
+                note.with_help(format!("`{name}` is a {kind}: give it values by `{setting}`"))
+            }
             (Some(_), _) => note.with_help(format!("`{name}` is computed")),
             (None, Some(near)) => note.with_help(format!("did you mean `{near}`?")),
             (None, None) => note,

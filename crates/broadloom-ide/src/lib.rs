@@ -81,7 +81,7 @@ mod whole;
 pub mod words;
 
 pub use actions::{Action, ActionKind, Wanted, actions, refused};
-pub use analysis::{Analysis, Front, Listing, Text};
+pub use analysis::{Analysis, Listing, Text};
 /// The state that is kept of a program while it is edited.
 pub use broadloom_lang::Editing;
 /// The codes of diagnostics.

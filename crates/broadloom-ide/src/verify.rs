@@ -1,11 +1,11 @@
 //! Checks that arrays fit the program. All problems are reported at once, before anything runs.
 
 use broadloom::{Array, Dtype, Fit, FoundSize, Input, Misfit, Shape, Tensor};
-use broadloom_diagnostics::{Diagnostic, Severity, Span};
-use broadloom_lang::{NamedTensor, Program, codes, nearest};
+use broadloom_diagnostics::{Diagnostic, Setting, Severity, Span};
+use broadloom_lang::{NamedTensor, Program, Words, codes, nearest};
 use serde::Serialize;
 
-use crate::analysis::{Analysis, Front};
+use crate::analysis::Analysis;
 use crate::arrays::{self, GivenArray};
 use crate::place::Line;
 use crate::refusal::Refusal;
@@ -88,7 +88,7 @@ pub struct VerifiedSize {
 pub fn verify(analysis: &mut Analysis, given: &[GivenArray]) -> Result<Verified, Refusal> {
     let mut diagnostics = analysis.program.diagnostics.clone();
     let fitted = match analysis.is_ok() {
-        true => Some(Fitted::new(&mut analysis.program, given, analysis.front)?),
+        true => Some(Fitted::new(&mut analysis.program, given, analysis.text.words)?),
         false => None,
     };
     let program = &analysis.program;
@@ -120,7 +120,7 @@ struct Fitted<'a> {
     rows: Vec<Row<'a>>,
     fit: Fit,
     given: &'a [GivenArray],
-    front: Front,
+    words: Words,
 }
 
 /// A `data` of the program.
@@ -134,7 +134,7 @@ struct Row<'a> {
 }
 
 impl<'a> Fitted<'a> {
-    fn new(program: &mut Program, given: &'a [GivenArray], front: Front) -> Result<Fitted<'a>, Refusal> {
+    fn new(program: &mut Program, given: &'a [GivenArray], words: Words) -> Result<Fitted<'a>, Refusal> {
         let shapes = program.graph.final_shapes()?;
         let dtypes = program.graph.dtypes();
         let data = arrays::declared(program);
@@ -151,7 +151,7 @@ impl<'a> Fitted<'a> {
         let inputs: Vec<Input<'_>> =
             (rows.iter()).filter_map(|row| Some(Input::new(row.made.tensor, row.array?.0))).collect();
         let fit = program.graph.fit(&inputs)?;
-        Ok(Fitted { rows, fit, given, front })
+        Ok(Fitted { rows, fit, given, words })
     }
 
     /// All diagnostics about the arrays.
@@ -164,12 +164,12 @@ impl<'a> Fitted<'a> {
         // A size that a missing or unfitting array would decide is not reported as well.
         let excused = !missing.is_empty() || !self.fit.is_ok();
         let open = self.fit.sizes.iter().filter(|size| size.used && size.number.is_none() && !excused);
-        let open: Vec<Diagnostic> = open.map(|size| undecided(program, size, self.front)).collect();
+        let open: Vec<Diagnostic> = open.map(|size| undecided(program, size, self.words)).collect();
         missing
             .into_iter()
             .chain(misfits)
             .chain(open)
-            .chain(arrays::foreign(program, self.given, self.front))
+            .chain(arrays::foreign(program, self.given, self.words))
             .collect()
     }
 
@@ -183,11 +183,8 @@ impl<'a> Fitted<'a> {
         let help = match nearest(name, arrays::unused(program, self.given).map(|given| given.name.as_str())) {
             Some(near) => format!("there is an array `{near}`: call it `{name}`, if it is meant"),
             None => {
-                let how = match self.front {
-                    Front::Command => format!("`--inputs {name}=FILE`"),
-                    Front::Python => format!("`{name}=array`"),
-                };
-                format!("give an array `{name}` with sizes [{}]: {how}", axes.join(", "))
+                let setting = self.words.written(&Setting::Checked(name.clone()));
+                format!("give an array `{name}` with sizes [{}]: `{setting}`", axes.join(", "))
             }
         };
         Diagnostic::error(codes::VALUE, message, row.made.span, label).with_help(help)
@@ -256,18 +253,13 @@ fn has_values(program: &Program, tensor: Tensor) -> bool {
 }
 
 /// The error for a named size that no array and no sample decides.
-fn undecided(program: &Program, size: &FoundSize, front: Front) -> Diagnostic {
+fn undecided(program: &Program, size: &FoundSize, words: Words) -> Diagnostic {
     let name = &size.name;
     let span = program.dims.iter().find(|dim| dim.name == *name).map(|dim| dim.span);
     let message = format!("no array says how large `{name}` is");
-    Diagnostic::error(codes::VALUE, message, span.unwrap_or(Span::empty(program.main, 0)), "").with_help(
-        match front {
-            Front::Command => format!("declare it with a usual size, or say `--set {name}=SIZE`"),
-            Front::Python => {
-                format!("declare it with a usual size, or read the program with `sizes={{\"{name}\": 32}}`")
-            }
-        },
-    )
+    let setting = words.written(&Setting::Size(name.clone(), "32".to_string()));
+    Diagnostic::error(codes::VALUE, message, span.unwrap_or(Span::empty(program.main, 0)), "")
+        .with_help(format!("declare it with a usual size, or set it: `{setting}`"))
 }
 
 /// `[16, 784]`

@@ -4,6 +4,7 @@ use broadloom::{Certificate, KnownNests};
 use broadloom_diagnostics::{Diagnostic, Sources};
 
 use crate::eval::{Eval, interface, replay};
+use crate::front;
 use crate::program::{Asked, Options, Program};
 use crate::signature::Signature;
 
@@ -136,6 +137,7 @@ impl Program {
     /// Adds advice that has to be tried.
     fn advise(&mut self, options: &Options) {
         crate::remedies::find(self, options);
+        self.diagnostics.iter_mut().for_each(|wrong| front::word(wrong, options.words));
         self.look_at_messages();
     }
 }

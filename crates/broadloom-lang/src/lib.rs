@@ -16,6 +16,7 @@ mod compile;
 mod editing;
 mod eval;
 mod feed;
+mod front;
 mod held;
 pub mod last_look;
 mod lint;
@@ -46,7 +47,11 @@ mod weights;
 
 pub use compile::{CertifiedFunction, Signatures, certified_function, compile, infer, signatures};
 pub use editing::Editing;
-pub use eval::{advice::code::in_loom, builtins, interface};
+pub use eval::{
+    advice::code::{as_flag, in_loom},
+    builtins, interface,
+};
+pub use front::{Words, naming_setting};
 pub use lint::{lint, unused_names, warnings};
 pub use mesh::OnMesh;
 pub use notation::{leaves_out_unnamed, left_out, named_axis};

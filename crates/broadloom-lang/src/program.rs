@@ -7,6 +7,7 @@ use std::sync::Arc;
 use broadloom::{AxisName, Graph, KnownNests, LeafKind, Node, Routine, StepId, Tensor};
 use broadloom_diagnostics::{Diagnostic, SourceId, Sources, Span};
 
+use crate::front::Words;
 use crate::plan::Plan;
 use crate::syntax::ast::{File, Names};
 use crate::weights::Weights;
@@ -31,6 +32,8 @@ pub struct Options {
     pub inference: bool,
     /// True if the body of a function is walked in every application, even if it would do the same again.
     pub walks: bool,
+    /// The words of the front for what is said beside a program when it is run.
+    pub words: Words,
 }
 
 /// A program: its tensors with their shapes, its plan, and its diagnostics.
@@ -67,6 +70,8 @@ pub struct Program {
     pub specs: Vec<Written>,
     /// The tensors that pipes pass on, in the order in which they were made.
     pub piped: Vec<Piped>,
+    /// The words of the front that has read it.
+    pub words: Words,
     /// Its names.
     pub names: Names,
     /// Its syntax tree, in these names.

@@ -73,6 +73,7 @@ impl Program {
             sizes: eval.asked,
             origins: eval.origins,
             applications,
+            words: options.words,
             specs: eval.specs,
             piped: eval.piped,
             names: eval.names,

@@ -12,6 +12,7 @@ use rustc_hash::FxHashMap;
 use crate::codes;
 use crate::eval::diagnosed;
 use crate::feed::Feeds;
+use crate::front::{self, Words};
 use crate::observer::{Observer, notice};
 use crate::plan::{Drawn, Plan};
 use crate::program::{Application, NamedTensor, Origins, Program};
@@ -20,8 +21,8 @@ use crate::program::{Application, NamedTensor, Origins, Program};
 pub struct Ready {
     /// Its numbers, and the code that computes them.
     pub session: Session,
-    /// Advice in the words of whoever runs it, where the language alone cannot give any.
-    pub advice: fn(Remedy) -> Option<&'static str>,
+    /// The words of whoever runs it.
+    pub(crate) words: Words,
     pub(crate) plan: Plan,
     pub(crate) origins: Origins,
     applications: Vec<Application>,
@@ -83,7 +84,7 @@ impl Program {
         Ok(Ready {
             session,
             feeds: Feeds::of(&self.plan),
-            advice: |_| None,
+            words: self.words,
             plan: self.plan,
             origins: self.origins,
             applications: self.applications,
@@ -122,7 +123,7 @@ impl Ready {
             let about = error.tensor().map(|(tensor, _)| tensor);
             let place = inputs.iter().find(|(made, _)| Some(made.tensor) == about);
             let span = place.map_or(Span::empty(self.main, 0), |(made, _)| made.span);
-            Box::new(diagnose(&error, span, &self.origins, self.advice))
+            Box::new(self.worded(diagnosed(&error, span, &self.origins)))
         });
         let mut wrong = || inputs.iter().find_map(|(made, _)| changed(&mut self.session, &self.sizes, made));
         let copied = copied.and_then(|copied| wrong().map_or(Ok(copied), |wrong| Err(Box::new(wrong))));
@@ -215,12 +216,8 @@ impl Ready {
     pub fn diagnose(&self, error: &Error) -> Box<Diagnostic> {
         let step = error.step().or_else(|| error.ends().iter().find_map(|end| end.step));
         let origin = step.and_then(|step| self.origins.get(step));
-        let mut wrong = diagnose(
-            error,
-            origin.map_or(Span::empty(self.main, 0), |origin| origin.span),
-            &self.origins,
-            self.advice,
-        );
+        let place = origin.map_or(Span::empty(self.main, 0), |origin| origin.span);
+        let mut wrong = self.worded(diagnosed(error, place, &self.origins));
         if origin.is_none() {
             wrong.labels.clear();
         }
@@ -231,7 +228,8 @@ impl Ready {
     pub(crate) fn about_file(&self, error: &Error) -> Box<Diagnostic> {
         let mut steps = error.ends().iter().filter_map(|end| end.step);
         let place = steps.find_map(|step| self.origins.get(step)).map(|origin| origin.span);
-        let mut wrong = diagnosed(error, place.unwrap_or(Span::empty(self.main, 0)), &self.origins);
+        let wrong = diagnosed(error, place.unwrap_or(Span::empty(self.main, 0)), &self.origins);
+        let mut wrong = self.worded(wrong);
         if place.is_none() {
             wrong.labels.clear();
         }
@@ -243,6 +241,11 @@ impl Ready {
             at_place.for_each(|label| label.span = made);
         }
         Box::new(wrong)
+    }
+
+    /// A message in the words of whoever runs the program.
+    pub(crate) fn worded(&self, wrong: Diagnostic) -> Diagnostic {
+        front::worded(wrong, self.words)
     }
 
     /// Passes on the notices of the session that are new.

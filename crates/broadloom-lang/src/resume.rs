@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
-use broadloom_diagnostics::Diagnostic;
+use broadloom_diagnostics::{Diagnostic, Setting, Severity};
 
 use crate::codes;
+use crate::front::{naming_setting, worded};
 use crate::observer::Observer;
 use crate::program::HAS_FILES;
 use crate::progress::Progress;
@@ -28,18 +29,18 @@ impl Ready {
         }
         self.session.load(file).map_err(|error| self.about_file(&error))?;
         self.pass_on(observer);
+        let words = self.words;
         let refused = |message: String, help: &str| {
-            Err(Box::new(
-                Diagnostic::new(broadloom_diagnostics::Severity::Error, codes::FILE, message).with_help(help),
-            ))
+            let wrong = Diagnostic::new(Severity::Error, codes::FILE, message);
+            Err(Box::new(worded(wrong.with_help(naming_setting(help, Setting::Load, "")), words)))
         };
         let Some(place) = Progress::noted(&self.session) else {
             let message = format!("{} does not say how far its run had come", file.display());
-            return refused(message, "begin with its values instead: `--load`");
+            return refused(message, "begin with its values instead: ");
         };
         let Some(loops) = place.loops(&self.plan) else {
             let message = format!("{} is of a run of another program", file.display());
-            return refused(message, "the program has changed since: begin with its values, `--load`");
+            return refused(message, "the program has changed since: begin with its values, ");
         };
         let done = loops
             .iter()

@@ -4,17 +4,19 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use broadloom::files::{write_csv, write_npy};
-use broadloom::{Array, Error, ErrorKind, GivenValues, Remedy, Session, Settings, Tensor};
+use broadloom::{Array, Error, ErrorKind, GivenValues, Session, Settings, Tensor};
 use broadloom_diagnostics::{Diagnostic, Severity, Span};
 
 use crate::codes;
+use crate::eval::diagnosed;
 use crate::feed::Feeds;
+use crate::front::{Words, worded};
 use crate::mesh::OnMesh;
 use crate::observer::{Observer, Repeated, notice};
 use crate::plan::{Action, Plan, PrintedPiece, Repeat};
 use crate::program::{HAS_FILES, Origins, Program};
 use crate::progress::{Progress, Step};
-use crate::ready::{Ready, diagnose};
+use crate::ready::Ready;
 use crate::show;
 use crate::steps::Steps;
 use crate::stream::{HAS_STREAMS, Stream};
@@ -187,7 +189,7 @@ impl Ready {
         let mut running = Running {
             plan: &self.plan,
             origins: &self.origins,
-            advice: self.advice,
+            words: self.words,
             session: &mut self.session,
             observer,
             values: vec![0; self.plan.counters as usize],
@@ -258,7 +260,7 @@ impl Repeat {
 struct Running<'p> {
     plan: &'p Plan,
     origins: &'p Origins,
-    advice: fn(Remedy) -> Option<&'static str>,
+    words: Words,
     session: &'p mut Session,
     observer: &'p mut dyn Observer,
     /// The current numbers of the repetitions, by counter.
@@ -376,7 +378,7 @@ impl Running<'_> {
     }
 
     fn diagnosed<T>(&self, made: Result<T, Error>, span: Span) -> Result<T, Box<Diagnostic>> {
-        made.map_err(|error| Box::new(diagnose(&error, span, self.origins, self.advice)))
+        made.map_err(|error| Box::new(worded(diagnosed(&error, span, self.origins), self.words)))
     }
 
     fn routine(&mut self, routine: usize, span: Span) -> Result<(), Box<Diagnostic>> {

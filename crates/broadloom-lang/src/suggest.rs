@@ -45,6 +45,9 @@ pub enum Replacement {
 }
 
 use Replacement::{Because, Say, Write};
+use broadloom_diagnostics::{Help, Setting};
+
+use crate::front::naming_setting;
 
 /// A function that applies others one after another.
 const IN_A_ROW: Replacement = Because("a list of layers is a layer", "[$*]");
@@ -417,7 +420,7 @@ pub fn argument(name: &str) -> &'static [&'static str] {
 }
 
 /// Advice for `save(what, "file")`.
-pub fn saved(arguments: &str) -> String {
+pub fn saved(arguments: &str) -> Help {
     let parts = arguments.rsplit_once(',').map(|(what, file)| (what.trim(), file.trim().trim_matches('"')));
     // The order of the two differs from library to library.
     let parts = parts.map(|(what, file)| match what.starts_with('"') {
@@ -426,23 +429,25 @@ pub fn saved(arguments: &str) -> String {
     });
     match parts {
         Some((what, file)) if file.ends_with(".npy") || file.ends_with(".csv") => {
-            format!("write `save {what} to \"{file}\"`: `save` is a word of the language")
+            format!("write `save {what} to \"{file}\"`: `save` is a word of the language").into()
         }
         Some((what, file))
             if what.chars().all(|letter| letter.is_alphanumeric() || "_.()".contains(letter)) =>
         {
-            format!("{}; one tensor is saved by `save x to \"x.npy\"`", saved_parameters(file))
+            saved_parameters(file, "; one tensor is saved by `save x to \"x.npy\"`")
         }
         _ => "write `save x to \"x.npy\"`: `save` is a word of the language".into(),
     }
 }
 
-/// Advice for saving all parameters of a model to a file.
-pub fn saved_parameters(file: &str) -> String {
+/// Advice for saving all parameters of a model to a file, and what is said behind it.
+pub fn saved_parameters(file: &str, behind: &str) -> Help {
     let stem = file.rsplit_once('.').map_or(file, |(stem, _)| stem);
     let stem = if stem.is_empty() { "model" } else { stem };
-    format!(
-        "all parameters are saved when the program has run: leave out this line, and run it with `--save {stem}.safetensors`"
+    naming_setting(
+        "all parameters are saved when the program has run: leave out this line, and ask for it by ",
+        Setting::Save(stem.to_string()),
+        behind,
     )
 }
 

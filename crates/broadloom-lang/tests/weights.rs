@@ -126,14 +126,14 @@ fn files_that_are_missing_or_damaged() {
         "gone",
         &gone,
         expect![[r#"
-        error[E0402]: there is no file `n.safetensors`, so nothing is known of its weights
-          --> test.loom:13:6
-           |
-        13 | load("n.safetensors", into = model, names = [
-           |      ^^^^^^^^^^^^^^^
-           |
-           = help: paths are relative to the folder of this file; `load(into = net, names = …)` leaves it to `run --load FILE`
-    "#]],
+            error[E0402]: there is no file `n.safetensors`, so nothing is known of its weights
+              --> test.loom:13:6
+               |
+            13 | load("n.safetensors", into = model, names = [
+               |      ^^^^^^^^^^^^^^^
+               |
+               = help: paths are relative to the folder of this file; `load(into = net, names = …)` leaves it to the run, `--load FILE`
+        "#]],
     );
     let folder = checkpoint("damaged");
     let whole = std::fs::read(folder.join("m.safetensors")).unwrap();

@@ -2,6 +2,8 @@
 
 use broadloom_diagnostics::Code;
 
+use crate::settings;
+
 /// Code as it is written in Python.
 pub fn in_python(code: &Code) -> String {
     match code {
@@ -27,6 +29,7 @@ pub fn in_python(code: &Code) -> String {
         Code::Reshape(of) => format!("{}.reshape()", within(of)),
         Code::Dim => "graph.dim(\"n\", 1, 64)".to_string(),
         Code::Size(name, number) => format!("graph.dim(\"{name}\", {number}, {number})"),
+        Code::Setting(setting) => settings::in_python(setting),
         _ => "…".to_string(),
     }
 }

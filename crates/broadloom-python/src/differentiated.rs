@@ -18,7 +18,6 @@ use pyo3::prelude::*;
 use crate::arrays::{Received, handed_out, received};
 use crate::errors::{advised, detached, plain, raised};
 use crate::program::Program;
-use crate::remedies::in_python;
 use crate::running::{backend_of, taken};
 
 /// A program as a function with gradients.
@@ -290,8 +289,7 @@ impl Differentiated {
             extended.map(|(routine, gradients)| (routine, gradients, read.ready(&settings)))
         })?;
         let (backward, gradients, ready) = made.map_err(|error| plain(py, error.message()))?;
-        let mut ready = ready.map_err(|wrong| raised(py, &sources, &[*wrong]))?;
-        ready.advice = in_python;
+        let ready = ready.map_err(|wrong| raised(py, &sources, &[*wrong]))?;
         let (reached, gradients) = gradients.into_iter().unzip();
         let given = outputs.into_iter().chain(kept.updated).collect();
         let state =

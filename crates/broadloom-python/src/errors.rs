@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use broadloom_diagnostics::{Diagnostic, Severity, Shown, Sources, Style, render, render_all};
+use broadloom_diagnostics::{Chain, Diagnostic, Severity, Shown, Sources, Style, render, render_all};
 use broadloom_ide::Refusal;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
@@ -13,7 +13,7 @@ use crate::data::object;
 /// The style of messages: without colours, because exceptions are kept, logged and compared; with all steps of chains, because
 /// nobody can ask an exception for more.
 pub const STYLE: Style =
-    Style { color: false, width: 100, chain: true, between: true, header: true, place: true };
+    Style { color: false, width: 100, chain: Chain::Shown, between: true, header: true, place: true };
 
 /// The exception for mistakes in some texts.
 pub fn raised(py: Python<'_>, sources: &Sources, diagnostics: &[Diagnostic]) -> PyErr {

@@ -6,16 +6,17 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use broadloom_cli::{Look, commands};
 use broadloom_diagnostics::{Column, Diagnostic, Table};
 use broadloom_ide::{
-    Analysis, Front, GraphOf, Listing, LoopsOf, MemoryOf, NoPicture, Optimiser, Text, arrays, check, explain,
-    graph, loops, memory, optimised, signatures, verify,
+    Analysis, GraphOf, Listing, LoopsOf, MemoryOf, NoPicture, Optimiser, Text, arrays, check, explain, graph,
+    loops, memory, optimised, signatures, verify,
 };
-use broadloom_lang::Asked;
+use broadloom_lang::{Asked, Words};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::arrays::received;
 use crate::data::object;
 use crate::errors::{advised, detached, messages, plain, raised, unanswered};
+use crate::settings::in_python;
 use crate::sizes::{SizeData, sizes};
 use crate::stablehlo::{self, Refused};
 
@@ -78,7 +79,7 @@ impl Program {
         sizes: Vec<(String, u64)>,
         load: Option<PathBuf>,
     ) -> PyResult<Program> {
-        let text = Text { folder, sizes, load, front: Front::Python, ..Text::new(name, text) };
+        let text = Text { folder, sizes, load, words: Words(in_python), ..Text::new(name, text) };
         let analysis = detached(py, || Analysis::new(&text))?;
         refused(py, &analysis, analysis.diagnostics())?;
         Ok(Program { text, analysis: Mutex::new(analysis) })

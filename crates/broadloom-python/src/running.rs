@@ -17,7 +17,6 @@ use crate::arrays::{Received, handed_out, received, received_as_it_is};
 use crate::errors::{advised, detached, plain, raised};
 use crate::observer::Watcher;
 use crate::program::Program;
-use crate::remedies::in_python;
 use crate::turns::Turns;
 
 /// A program with its numbers.
@@ -365,8 +364,7 @@ impl Running {
             let data = arrays::declared(&program).map(|made| made.name.clone()).collect();
             (program.sources.clone(), params, states, data, program.ready(&settings))
         })?;
-        let mut ready = ready.map_err(|wrong| raised(py, &sources, &[*wrong]))?;
-        ready.advice = in_python;
+        let ready = ready.map_err(|wrong| raised(py, &sources, &[*wrong]))?;
         let state = State { ready, calls: 0, known: HashMap::new(), some: HashMap::new() };
         Ok(Running { sources, params, states, data, state: Turns::new(state), runs: Turns::new(()) })
     }

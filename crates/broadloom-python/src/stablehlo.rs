@@ -7,7 +7,6 @@ use broadloom_lang::Program;
 use pyo3::prelude::*;
 
 use crate::errors::advised;
-use crate::remedies::in_python;
 
 /// The precision of products of a name.
 pub fn precision(py: Python<'_>, name: &str) -> PyResult<Precision> {
@@ -39,7 +38,6 @@ pub fn module(text: &Text, name: Option<&str>, precision: Precision) -> Result<S
     let settings = Settings { backend: Backend::Reference, precision, ..Settings::default() };
     let refused = |wrong| Refused::Program(sources.clone(), wrong);
     let mut ready = program.ready(&settings).map_err(refused)?;
-    ready.advice = in_python;
     let made = ready.session.stablehlo_with_places(&wanted, &place);
     made.map(|made| head + &made).map_err(|error| refused(ready.diagnose(&error)))
 }

@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 
-use broadloom_diagnostics::{Diagnostic, Edit, SourceId, Sources, Span, Style, render};
+use broadloom_diagnostics::{Chain, Diagnostic, Edit, SourceId, Sources, Span, Style, render};
 use broadloom_ide::{
     Analysis, Checked, Completion, Editing, Listing, Text, check, completion, format_edits, hints,
     hover as hover_of, tokens,
@@ -152,7 +152,7 @@ pub(crate) struct Places<'a> {
 
 impl Places<'_> {
     pub fn mistake(&self, diagnostic: &Diagnostic) -> Mistake {
-        let style = Style { color: false, width: WIDTH, ..Style::default() };
+        let style = Style { color: false, width: WIDTH, chain: Chain::Shown, ..Style::default() };
         // Labels in the library have no place in the text of the page; the message shows them.
         let own = |span: Span| span.source == self.main;
         let labels = diagnostic.labels.iter().filter(|label| own(label.span));

@@ -54,12 +54,12 @@ fn accept_within(coordinator: &str, count: u32, within: Duration) -> Result<Vec<
 fn missing(coordinator: &str, links: &[Option<TcpStream>], within: Duration) -> String {
     let missing = links.iter().zip(1..).filter(|(link, _)| link.is_none());
     let missing: Vec<String> = missing.map(|(_, index): (_, u32)| index.to_string()).collect();
-    let (word, which) = (if missing.len() == 1 { "process" } else { "processes" }, missing.join(", "));
+    let (word, them) = if missing.len() == 1 { ("process", "it") } else { ("processes", "each") };
     format!(
-        "{word} {which} of {} did not come to {coordinator} within {} seconds: run the same command with `--process {}` on another machine",
+        "{word} {} of {} did not come to {coordinator} within {} seconds: start {them} on its machine, with this address and the number of its process",
+        missing.join(", "),
         links.len() + 1,
         within.as_secs(),
-        missing[0]
     )
 }
 

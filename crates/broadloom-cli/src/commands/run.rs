@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use broadloom::files::{check_writable, write_text};
 use broadloom::{Backend, Precision, Settings};
 use broadloom_diagnostics::{Diagnostic, Severity, escaped};
-use broadloom_ide::{Analysis, Front, Text, arrays};
+use broadloom_ide::{Analysis, Text, arrays};
 use broadloom_lang::{Observer, Program, Repeated, RunOptions, codes};
 use clap::ValueEnum;
 use serde::Serialize;
@@ -288,7 +288,7 @@ impl Args {
         }
         let mut given = data::read_all(&self.data, program)?;
         arrays::type_tables(program, &mut given);
-        let foreign = arrays::foreign(program, &given, Front::Command);
+        let foreign = arrays::foreign(program, &given, program.words);
         let inputs = arrays::used(program, &given)
             .filter_map(|used| Some((used.name.clone(), used.array.clone()?)))
             .collect();

@@ -22,7 +22,7 @@ pub fn mlir(program: &mut Program, routines: bool) -> Result<String, Refusal> {
     if !left_out.is_empty() && !routines {
         let names: Vec<String> = left_out.iter().map(|tensor| program.graph.label_of(*tensor)).collect();
         let names = names.join(", ").replace('\n', " ");
-        head.push_str(&format!("// Not here, because of gradients; `--routines` shows it: {names}\n"));
+        head.push_str(&format!("// Not here, because of gradients, but among the routines: {names}\n"));
     }
     let made = with_session(program, |session, place| session.mlir_with_places(&functions, place))?;
     Ok(readable(&(head + &made)))

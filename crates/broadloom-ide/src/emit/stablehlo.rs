@@ -30,7 +30,7 @@ pub fn stablehlo(
     if routine.is_none() && !left_out.is_empty() {
         let names: Vec<String> = left_out.iter().map(|tensor| program.graph.label_of(*tensor)).collect();
         let names = names.join(", ").replace('\n', " ");
-        head.push_str(&format!("// Not here, because of gradients; `--routine` shows it: {names}\n"));
+        head.push_str(&format!("// Not here, because of gradients, but in a routine of its own: {names}\n"));
     }
     let sharding = on.map(|on| program.sharding(on));
     let made = with_session(program, |session, place| {

@@ -672,7 +672,7 @@ impl Eval<'_> {
         if let Value::Layer(_) | Value::Function(_) = value {
             let name = self.quote(at);
             let message = format!("`{name}` is {}: a tensor is saved", value.kind());
-            let help = crate::suggest::saved_parameters(&path.text);
+            let help = crate::suggest::saved_parameters(&path.text, "");
             return self.wrong(codes::KIND, message, at, help);
         }
         let tensor = self.tensor(&value, at)?;

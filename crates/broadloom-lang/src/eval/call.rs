@@ -1,5 +1,7 @@
 //! The arguments of calls of functions of the language: which are there, and what is wrong with them.
 
+use broadloom_diagnostics::Help;
+
 use super::advice::foreign;
 use super::given::{Call, Given};
 use super::{Eval, Evaluated};
@@ -12,7 +14,7 @@ pub fn wrong_call<T>(
     eval: &mut Eval<'_>,
     call: &Call,
     message: impl Into<String>,
-    help: impl Into<String>,
+    help: impl Into<Help>,
 ) -> Evaluated<T> {
     eval.wrong(codes::ARGUMENTS, message, call.span, help)
 }

@@ -1,16 +1,15 @@
 //! Errors of the graph as diagnostics: each end of a
 //! conflict is a label at the line that caused it.
 
-use std::borrow::Cow;
-
 use broadloom::{
     Axis, Error, ErrorKind, MessageLine, Node, PartialAxis, Remedy, StepId, Tensor, example_shape,
 };
-use broadloom_diagnostics::{Advice, Diagnostic, Fact, Help, Label, Link, Role, Span};
+use broadloom_diagnostics::{Advice, Diagnostic, Fact, Help, Label, Link, Role, Setting, Span};
 
 use super::advice::{blame, causes, code::in_loom, makers, windows};
 use super::{Eval, Evaluated, Reported, reporting};
 use crate::codes;
+use crate::front::naming_setting;
 use crate::program::{Dim, Origin, Origins, Program};
 
 /// Reports an error of the graph.
@@ -319,7 +318,7 @@ pub(crate) fn diagnosed(error: &Error, span: Span, origins: &Origins) -> Diagnos
     let is_worded = |remedy: &Remedy| matches!(remedy, Remedy::Follows | Remedy::Spec | Remedy::Window(_));
     let remedy = error.remedy().filter(|remedy| !is_worded(remedy));
     let worded = |help: &Help| match remedy.filter(|_| help.is_remedy) {
-        Some(remedy) => Help::from(in_this_language(remedy)).as_remedy(),
+        Some(remedy) => in_this_language(remedy).as_remedy(),
         None => {
             let mut help = help.clone();
             help.write_in(in_loom);
@@ -398,10 +397,14 @@ pub(crate) fn left_out(
 }
 
 /// The remedy for a mistake, in the syntax of this language.
-fn in_this_language(remedy: Remedy) -> Cow<'static, str> {
+fn in_this_language(remedy: Remedy) -> Help {
     let advice = match remedy {
         Remedy::Values => {
-            "write `data x : … = load(\"x.npy\")`, or give the values when the program is run: `--data x=x.npy`"
+            return naming_setting(
+                "write `data x : … = load(\"x.npy\")`, or give the values when the program is run: ",
+                Setting::Data("x".into()),
+                "",
+            );
         }
         Remedy::Backward => "write `backward`, and of what, before this line",
         Remedy::Integers => {
@@ -411,12 +414,18 @@ fn in_this_language(remedy: Remedy) -> Cow<'static, str> {
             "write `as i64` behind the shape of what is declared, or cast what is computed: `i64(x)`"
         }
         Remedy::WholeValues => {
-            "give whole numbers, saved as integers (`array.astype(\"int64\")` in Python), or declare it `as f32`"
+            "give whole numbers, saved as integers (NumPy: `array.astype(\"int64\")`), or declare it `as f32`"
         }
         Remedy::Reduce => "write `mean(…)` or `sum(…)` around it, for one number",
         Remedy::Parameter => "a parameter is written in braces: `{w}`",
         Remedy::State => "declare a `state`, or write `{name} = …` for a new tensor",
-        Remedy::Size => "declare it with a size to run at, `dim n in 1..64 = 32`, or set it: `--set n=32`",
+        Remedy::Size => {
+            return naming_setting(
+                "declare it with a size to run at, `dim n in 1..64 = 32`, or set it: ",
+                Setting::Size("n".into(), "32".into()),
+                "",
+            );
+        }
         Remedy::Shape(elements) => {
             let shape = example_shape(elements);
             return format!(

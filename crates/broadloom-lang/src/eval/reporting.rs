@@ -1,6 +1,6 @@
 //! Mistakes are reported here: their places in the program, and pieces of it in messages.
 
-use broadloom_diagnostics::{Diagnostic, Fact, Span};
+use broadloom_diagnostics::{Diagnostic, Fact, Help, Span};
 
 use super::{Eval, Evaluated, MOST_ERRORS, Reported, unknown};
 use crate::syntax::quote::{quotable, quoted};
@@ -49,7 +49,7 @@ impl Eval<'_> {
         code: &'static str,
         message: impl Into<String>,
         span: Span,
-        help: impl Into<String>,
+        help: impl Into<Help>,
     ) -> Evaluated<T> {
         self.wrong_by(code, message, span, help, Vec::new())
     }
@@ -60,10 +60,10 @@ impl Eval<'_> {
         code: &'static str,
         message: impl Into<String>,
         span: Span,
-        help: impl Into<String>,
+        help: impl Into<Help>,
         facts: Vec<Fact>,
     ) -> Evaluated<T> {
-        let help: String = help.into();
+        let help: Help = help.into();
         let place = self.place(span);
         let mut diagnostic = Diagnostic::error(code, message, place, "");
         diagnostic.facts = facts;

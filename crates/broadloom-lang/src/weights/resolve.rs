@@ -8,13 +8,14 @@ use std::sync::Arc;
 
 use broadloom::files::{Described, FileErrorKind, OpenTensors};
 use broadloom::{Shape, Shapes, Tensor};
-use broadloom_diagnostics::{Diagnostic, Span, escaped};
+use broadloom_diagnostics::{Diagnostic, Setting, Span, escaped};
 use rustc_hash::FxHashSet;
 
 use super::layout::{Layout, Misfit, layouts, memory};
 use super::names::Line;
 use super::{Load, Placed};
 use crate::codes;
+use crate::front::naming_setting;
 use crate::program::Program;
 use crate::suggest;
 
@@ -73,11 +74,15 @@ impl Program {
                 let (message, help) = match is_missing {
                     true => (
                         format!("there is no file `{shown}`, so nothing is known of its weights"),
-                        "paths are relative to the folder of this file; `load(into = net, names = …)` leaves it to `run --load FILE`",
+                        naming_setting(
+                            "paths are relative to the folder of this file; `load(into = net, names = …)` leaves it to the run, ",
+                            Setting::Load,
+                            "",
+                        ),
                     ),
                     false => (
                         error.to_string(),
-                        "weights are in a `.safetensors` file, or in several with a `.safetensors.index.json`",
+                        "weights are in a `.safetensors` file, or in several with a `.safetensors.index.json`".into(),
                     ),
                 };
                 self.diagnostics.push(Diagnostic::error(codes::FILE, message, load.span, "").with_help(help));

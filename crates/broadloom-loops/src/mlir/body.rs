@@ -144,7 +144,7 @@ impl<'a> Body<'a> {
             Scalar::Unary(function, _) if function.yields() == Yields::Truth => self.as_number(scalar)?,
             Scalar::Unary(function, _) if matches!(function.mlir(), Mlir::Nothing) => {
                 let name = function.name();
-                return Err(format!("MLIR has no operation for `{name}`: XLA has, `emit --stablehlo`"));
+                return Err(format!("MLIR has no operation for `{name}`, and StableHLO has"));
             }
             Scalar::Unary(function, a) => {
                 let a = self.scalar(a)?;

@@ -191,13 +191,11 @@ impl<'a> Writer<'a> {
             }
             Statement::Check { .. } if !runs => Ok(()),
             Statement::Check { cell, below, of } => self.check(&loops, cell, below.get(), *of),
-            Statement::Sort { .. } => {
-                Err("MLIR has no operation that sorts: XLA sorts, `emit --stablehlo`".into())
-            }
+            Statement::Sort { .. } => Err("MLIR has no operation that sorts, and StableHLO has".into()),
             Statement::Matrix { function, .. } => {
                 let name = function.name();
                 Err(format!(
-                    "MLIR has no operation that computes `{name}` of a matrix: write C, `emit --c`, or `emit --stablehlo`"
+                    "MLIR has no operation that computes `{name}` of a matrix: C and StableHLO can say it"
                 ))
             }
             _ => Err("it has variables, which only optimised nests have".into()),

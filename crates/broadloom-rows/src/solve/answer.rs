@@ -121,8 +121,8 @@ impl Answered {
         }
         if core.constraints.len() > MOST_LABELS + 1 {
             let more = core.constraints.len() - MOST_LABELS - 1;
-            diagnostic =
-                diagnostic.with_note(format!("{more} more lines take part; `--json` lists them all"));
+            diagnostic = diagnostic
+                .with_note(format!("{more} more lines take part; `broadloom solve --json` lists them all"));
         }
         if core.minimal && core.constraints.len() > 1 {
             diagnostic = diagnostic.with_note("without any one of these lines the others have a solution");
@@ -178,7 +178,7 @@ impl Answered {
             Limit::Branches => (
                 format!("gave up: the search used up its {} branches", options.branches),
                 "ranks or markers are open that no line decides, and not every choice could be tried",
-                "fix the rank of a row, for example `[..r..] ~ [a, b]`, or raise `--branches`",
+                "fix the rank of a row, for example `[..r..] ~ [a, b]`, or allow more: `broadloom solve --branches`",
             ),
             Limit::RankMoves => (
                 "gave up: ranks raise each other for too many steps".into(),

@@ -180,7 +180,7 @@ impl Words<'_> {
                     "a tensor is divided over a mesh axis once"
                 };
                 self.error(message, &[*first, *second])
-                    .with_help(format!("{why}; choose one of them: `--shard \"{b}={over}\"`"))
+                    .with_help(format!("{why}; name the one to divide: `{b}={over}`"))
             }
         };
         match others {
@@ -204,7 +204,7 @@ impl Words<'_> {
         for claim in claims {
             let node = self.nodes.list[claim.axis.tensor];
             let Shard { axes, over } = &self.sharding.shards[claim.request];
-            let text = format!("`{}`, divided by `--shard \"{axes}={over}\"`", self.axis(claim.axis));
+            let text = format!("`{}`, divided as `{axes}={over}` says", self.axis(claim.axis));
             error = error.with_end(MessageLine::at(self.graph.made_by(node.like(self.graph)), text));
         }
         match claims.first() {

@@ -1,22 +1,24 @@
 //! Advice about calls of what does not exist: a sentence, and the text in place of the call.
 
+use broadloom_diagnostics::Help;
+
 use crate::suggest::{self, Replacement};
 
 /// Advice about a call of something that does not exist.
 pub(in crate::eval) struct CallAdvice {
     /// The sentence.
-    pub help: String,
+    pub help: Help,
     /// The text in place of the call, if the sentence says exactly what to write.
     pub written: Option<String>,
 }
 
 impl CallAdvice {
-    pub fn say(help: impl Into<String>) -> CallAdvice {
+    pub fn say(help: impl Into<Help>) -> CallAdvice {
         CallAdvice { help: help.into(), written: None }
     }
 
     pub fn write(text: String) -> CallAdvice {
-        CallAdvice { help: format!("write `{text}`"), written: Some(text) }
+        CallAdvice { help: format!("write `{text}`").into(), written: Some(text) }
     }
 
     pub fn from_way(way: Replacement, arguments: &[String]) -> CallAdvice {
@@ -24,7 +26,8 @@ impl CallAdvice {
             Replacement::Write(template) => CallAdvice::write(suggest::filled(template, arguments)),
             Replacement::Say(text) => CallAdvice::say(text),
             Replacement::Because(_, template) => {
-                CallAdvice { help: said(way, arguments), written: Some(suggest::filled(template, arguments)) }
+                let written = Some(suggest::filled(template, arguments));
+                CallAdvice { help: said(way, arguments).into(), written }
             }
         }
     }

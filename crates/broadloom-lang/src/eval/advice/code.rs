@@ -1,11 +1,11 @@
 //! Code in advice of the library, in the syntax of this language.
 
-use broadloom_diagnostics::Code;
+use broadloom_diagnostics::{Code, Setting};
 
 /// Code as it is written in `.loom`.
 ///
 /// ```
-/// use broadloom_diagnostics::Code;
+/// use broadloom_diagnostics::{Code, Setting};
 ///
 /// let code = Code::einsum("i => i 0", [Code::tensor("x")]);
 /// assert_eq!(broadloom_lang::in_loom(&code), "einsum(\"i => i 0\", x)");
@@ -33,10 +33,29 @@ pub fn in_loom(code: &Code) -> String {
         Code::Reshape(of) => format!("reshape({})", in_loom(of)),
         Code::Dim => "dim".to_string(),
         Code::Size(name, number) => format!("dim {name} = {number}"),
+        Code::Setting(setting) => as_flag(setting),
         _ => "…".to_string(),
     }
 }
 
 fn list(operands: &[Code]) -> String {
     operands.iter().map(in_loom).collect::<Vec<_>>().join(", ")
+}
+
+/// A setting as the command takes it.
+///
+/// ```
+/// use broadloom_diagnostics::Setting;
+///
+/// assert_eq!(broadloom_lang::as_flag(&Setting::Seed(0)), "--seed 0");
+/// ```
+pub fn as_flag(setting: &Setting) -> String {
+    match setting {
+        Setting::Size(name, size) => format!("--set {name}={size}"),
+        Setting::Data(name) => format!("--data {name}={name}.npy"),
+        Setting::Checked(name) => format!("--inputs {name}=FILE"),
+        Setting::Values(_) | Setting::Load => "--load FILE".to_string(),
+        Setting::Save(stem) => format!("--save {stem}.safetensors"),
+        Setting::Seed(seed) => format!("--seed {seed}"),
+    }
 }

@@ -1,13 +1,14 @@
 //! Help for names that do not exist here: names of other libraries, methods, axes by number.
 
 use broadloom::Tensor;
-use broadloom_diagnostics::{Diagnostic, Edit, Span};
+use broadloom_diagnostics::{Diagnostic, Edit, Help, Setting, Span};
 
 use crate::codes;
 use crate::eval::advice::call_advice::{CallAdvice, list_length, said};
 use crate::eval::advice::elsewhere::{Defined, Elsewhere};
 use crate::eval::advice::{elsewhere, habits, reordered, rules, translated};
 use crate::eval::{Eval, Evaluated, Reported, dim, path};
+use crate::front::naming_setting;
 use crate::suggest::{self, Replacement};
 use crate::syntax::ast::{Arg, ExprId, ExprKind, Ident, Name};
 use crate::value::Value;
@@ -133,16 +134,18 @@ pub(in crate::eval) fn prefixed(
             }
             Some(Value::Initial(_)) => CallAdvice::say(FIRST_VALUES),
             _ => CallAdvice {
-                help: format!("write `{}`: functions stand by themselves", call(&name)),
+                help: format!("write `{}`: functions stand by themselves", call(&name)).into(),
                 written: Some(call(&name)),
             },
         },
         (None, None) if text.starts_with("save") && arguments.is_some() => {
             CallAdvice::say(suggest::saved(&arguments.unwrap_or(&[]).join(", ")))
         }
-        (None, None) if text.ends_with("seed") => {
-            CallAdvice::say("leave it out: the seed is given when the program is run, `--seed 0`")
-        }
+        (None, None) if text.ends_with("seed") => CallAdvice::say(naming_setting(
+            "leave it out: the seed is given when the program is run, ",
+            Setting::Seed(0),
+            "",
+        )),
         (None, None) => CallAdvice::say("functions stand by themselves; docs/language.md lists them"),
     };
     Some(reported(eval, advised(eval, diagnostic, advice, whole, end)))
@@ -162,7 +165,7 @@ fn advised(
         Some(written) => {
             let rest = eval.sources.get(name.source).text().get(name.end as usize..).unwrap_or_default();
             let span = Span { end: name.end + list_length(rest) as u32, ..whole };
-            diagnostic.with_fix(advice.help, span, written)
+            diagnostic.with_fix(advice.help.text, span, written)
         }
         None => diagnostic.with_help(advice.help),
     }
@@ -326,7 +329,7 @@ pub(in crate::eval) fn method(
     if let ("grad" | "T", Value::Tensor(_)) = (&*text, value) {
         args?;
         let message = format!("`{owner}.{text}` is no function");
-        return Some(wrong_field(eval, message, field.span, format!("write `{owner}.{text}`")));
+        return Some(wrong_field(eval, message, field.span, format!("write `{owner}.{text}`").into()));
     }
     let mut arguments = vec![owner.clone()];
     arguments.extend(args.unwrap_or(&[]).iter().map(|arg| eval.quote(eval.span_of(arg.value))));
@@ -449,7 +452,7 @@ fn method_of_layer(
         let message =
             format!("`{rule}` is not given parameters: `minimise` finds those that a loss depends on");
         let help = rules::minimise_of(eval, field.span, Some(&owner)).unwrap_or_default();
-        return Some(wrong_field(eval, message, field.span, help));
+        return Some(wrong_field(eval, message, field.span, help.into()));
     }
     let help = match text {
         "forward" | "apply" | "predict" | "call" => {
@@ -470,10 +473,10 @@ fn method_of_layer(
         }
         _ => return None,
     };
-    Some(wrong_field(eval, format!("a function has no methods, such as `{text}`"), field.span, help))
+    Some(wrong_field(eval, format!("a function has no methods, such as `{text}`"), field.span, help.into()))
 }
 
-fn wrong_field(eval: &mut Eval<'_>, message: String, span: Span, help: String) -> Reported {
+fn wrong_field(eval: &mut Eval<'_>, message: String, span: Span, help: Help) -> Reported {
     match eval.wrong::<()>(codes::FIELD, message, span, help) {
         Ok(()) | Err(Reported) => Reported,
     }

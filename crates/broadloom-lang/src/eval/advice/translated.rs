@@ -73,12 +73,12 @@ pub(in crate::eval) fn translated_call(eval: &Eval<'_>, callee: ExprId, args: &[
         let help = format!(
             "write `{written}`, without parameters: `minimise loss by` it changes those that the loss depends on, and `minimise loss of net by` it those of `net`"
         );
-        return Some(CallAdvice { help, written: Some(written) });
+        return Some(CallAdvice { help: help.into(), written: Some(written) });
     }
     let is_told = reads.is_some_and(|(here, reads)| reads == Configured::InputFirst || here == "linear");
     Some(match is_told {
         true => CallAdvice {
-            help: format!("write `{written}`: the input size is inferred"),
+            help: format!("write `{written}`: the input size is inferred").into(),
             written: Some(written),
         },
         false => CallAdvice::write(written),

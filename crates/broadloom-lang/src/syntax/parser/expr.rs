@@ -234,11 +234,10 @@ impl Parser<'_> {
             let help = help.unwrap_or_else(|| {
                 let rest = self.rest_of_line(open.span.end);
                 match rest.split_once(')') {
-                    Some((values, _)) if !values.contains('(') => {
-                        format!(
-                            "several values are a list, `[{values}]`, or arguments of their own: `{values}`"
-                        )
-                    }
+                    Some((values, _)) if !values.contains('(') => format!(
+                        "several values are a list, `[{values}]`, or arguments of their own: `{values}`"
+                    )
+                    .into(),
                     _ => SEVERAL_VALUES.into(),
                 }
             });

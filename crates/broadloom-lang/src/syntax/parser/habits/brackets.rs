@@ -1,6 +1,6 @@
 //! Indices, shapes and values in brackets as other languages write them.
 
-use broadloom_diagnostics::{Diagnostic, Span};
+use broadloom_diagnostics::{Diagnostic, Help, Span};
 
 use super::super::super::ast::ExprId;
 use super::super::super::token::{Token, TokenKind};
@@ -186,7 +186,7 @@ impl Parser<'_> {
     }
 
     /// Advice for several values in parentheses that open here, if another thing than a list is meant.
-    pub(in super::super) fn tuple(&self, open: Span) -> Option<String> {
+    pub(in super::super) fn tuple(&self, open: Span) -> Option<Help> {
         let rest = self.rest_of_line(open.end);
         let sizes = before(&rest, &[')']);
         let text = &self.text[..open.start as usize];
@@ -198,10 +198,10 @@ impl Parser<'_> {
             let is_path = |letter: char| letter.is_alphanumeric() || matches!(letter, '_' | '.' | '(');
             let bound = suggest::bound_name(text).filter(|(_, rest)| rest.chars().all(is_path));
             let name = bound.map(|(name, _)| name);
-            return Some(suggest::declared(name, &suggest::sizes(&sizes), values));
+            return Some(suggest::declared(name, &suggest::sizes(&sizes), values).into());
         }
         match word {
-            Some("reshape" | "view") => Some(format!("a shape is a text: `reshape(x, \"{sizes}\")`")),
+            Some("reshape" | "view") => Some(format!("a shape is a text: `reshape(x, \"{sizes}\")`").into()),
             Some("save") => Some(suggest::saved(sizes)),
             _ => None,
         }
