@@ -3,7 +3,7 @@ floats, so that they are the same in both types. Needs mpmath, and knows nothing
 """
 import struct
 
-from mpmath import acos, acosh, asin, asinh, atan, atan2, atanh, cosh, erf, expm1, log1p, mp, mpf, sinh, tan, tanh
+from mpmath import acos, acosh, asin, asinh, atan, atan2, atanh, cosh, erf, exp, expm1, log, log1p, mp, mpf, sinh, tan, tanh
 
 mp.dps = 60
 
@@ -22,7 +22,14 @@ def both(points):
     return [sign * x for x in points for sign in (1, -1)]
 
 
+def sigmoid(x):
+    return 1 / (1 + exp(-x))
+
+
 domains = {
+    "exp": (exp, both(tiny + small + large) + [80.0, -80.0]),
+    "log": (log, tiny + small + large + huge),
+    "sigmoid": (sigmoid, both(tiny + small + large) + [80.0, -80.0]),
     "log1p": (log1p, (both(tiny) + [-x for x in small if x < 1] + small + large + huge)),
     "expm1": (expm1, both(tiny + small + large) + [-x for x in huge if x < 700] + [80.0]),
     "tan": (tan, both(tiny + small + large) + [123.0, 12345.678]),

@@ -5,9 +5,8 @@
  * one is selected. Infinities and NaN come out as IEEE 754 and C prescribe.
  *
  * Errors stay below 2.5 ulp in f32. Reductions of the argument are written with fma and
- * rint, so that they are exact whatever the compiler is told about sums.
- *
- * f64 versions of the larger functions are those of libm.
+ * rint, so that they are exact whatever the compiler is told about sums. In f64 the exponential family
+ * is ours too, below 2 ulp; angles and powers are those of libm.
  */
 #ifndef MATH_ONCE
 #define MATH_ONCE
@@ -291,21 +290,202 @@ static inline float f32_pow(float x, float y)
     return (x == 1.0f) | (y == 0.0f) | minus_one ? 1.0f : result;
 }
 
-/* ---- The same in double ---- */
+/* ---- The same in double: the exponential family ---- */
 
-static inline double f64_exp(double x) { return __builtin_exp(x); }
-static inline double f64_log(double x) { return __builtin_log(x); }
-static inline double f64_log1p(double x) { return __builtin_log1p(x); }
-static inline double f64_tanh(double x) { return __builtin_tanh(x); }
-static inline double f64_erf(double x) { return __builtin_erf(x); }
+/* e^t = 2^n e^r for t in [-746, 710], as for floats: the two halves of 2^n, r, and what e^r is beyond 1 + r. */
+typedef struct { double first, second, r, more; } f64_power;
+
+static inline f64_power f64_power_of_e(double t)
+{
+    double sum = f64_fma(t, 1.4426950408889634, 6755399441057790.0), n = sum - 6755399441057790.0;
+    double near = f64_fma(n, -0.693147180559663, t), rest = n * 2.8235290563031577e-13;
+    double r = near - rest, lost = (near - r) - rest;
+    double p = 2.510065503606659e-08;
+    p = f64_fma(p, r, 2.762043894863442e-07);
+    p = f64_fma(p, r, 2.755726789174553e-06);
+    p = f64_fma(p, r, 2.480152055701783e-05);
+    p = f64_fma(p, r, 0.0001984126986342035);
+    p = f64_fma(p, r, 0.0013888888917690603);
+    p = f64_fma(p, r, 0.008333333333329989);
+    p = f64_fma(p, r, 0.04166666666662317);
+    p = f64_fma(p, r, 0.16666666666666669);
+    p = f64_fma(p, r, 0.5);
+    uint64_t power = f64_bits(sum), half = power >> 1 << 52;
+    f64_power found = {f64_of_bits(half), f64_of_bits((power << 52) - half), r, f64_fma(p * r, r, lost)};
+    return found;
+}
+
+static inline double f64_whole_power(f64_power e)
+{
+    double sum = 1.0 + e.r, low = (1.0 - sum) + e.r + e.more;
+    return f64_fma(sum, e.first, low * e.first) * e.second;
+}
+
+/* The power less 1, and what is rounded away in it. */
+static inline double f64_power_less_one(f64_power e, double *lost)
+{
+    double power = e.first * e.second, whole = power - 1.0, part = power * e.r;
+    double sum = whole + part, low = f64_fma(power, e.more, (whole - sum) + part);
+    double result = sum + low;
+    *lost = (sum - result) + low;
+    return result;
+}
+
+static inline double f64_exp(double x)
+{
+    double t = 710.0 < x ? 710.0 : x;
+    t = x < -746.0 ? 0.0 : t; /* whose result is 0: underflow is slow */
+    double result = f64_whole_power(f64_power_of_e(t));
+    return x < -746.0 ? 0.0 : result;
+}
+
+static inline double f64_expm1(double x)
+{
+    double t = 710.0 < x ? 710.0 : x, lost;
+    t = t < -40.0 ? -40.0 : t; /* rounds to -1 from here on */
+    f64_power e = f64_power_of_e(t);
+    double large = f64_whole_power(e), result = f64_power_less_one(e, &lost);
+    result = x > 60.0 ? large : result; /* the 1 does not count */
+    return x == 0.0 ? x : result; /* with the sign of -0 */
+}
+
+/* log(x + x more) for the bits of a normal x, and a very small `more`: x = 2^n (1 + f), and a series in f / (2 + f). */
+static inline double f64_log_of_bits(uint64_t bits, double more)
+{
+    uint64_t shifted = bits + (0x3ff0000000000000 - 0x3fe6a09e667f3bcd); /* sqrt(1/2) */
+    double n = f64_of_bits(shifted >> 52 | 0x4330000000000000) - 4503599627371519.0; /* 2^52 + 1023 */
+    double f = f64_of_bits((shifted & 0x000fffffffffffff) + 0x3fe6a09e667f3bcd) - 1.0;
+    double s = f / (2.0 + f), z = s * s, half = 0.5 * f * f;
+    double p = 0.14617807153417325;
+    p = f64_fma(p, z, 0.15331611722055008);
+    p = f64_fma(p, z, 0.1818289243253687);
+    p = f64_fma(p, z, 0.22222211089379496);
+    p = f64_fma(p, z, 0.28571428626253836);
+    p = f64_fma(p, z, 0.3999999999989889);
+    p = f64_fma(p, z, 0.666666666666667);
+    double tail = f64_fma(n, 2.8235290563031577e-13, more);
+    tail = f64_fma(s, f64_fma(p, z, half), tail);
+    return f64_fma(n, 0.693147180559663, f - (half - tail));
+}
+
+static inline double f64_log(double x)
+{
+    _Bool tiny = x < 0x1p-1022;
+    double result = f64_log_of_bits(f64_bits(tiny ? x * 0x1p54 : x), 0.0);
+    result = tiny ? result - 37.42994775023705 : result; /* 54 ln(2) */
+    result = x == 0.0 ? -__builtin_inf() : result;
+    result = x < 0.0 ? __builtin_nan("") : result;
+    return x < __builtin_inf() ? result : x; /* infinity and NaN are their own */
+}
+
+/* What is rounded away in 1 + x is put back. */
+static inline double f64_log1p(double x)
+{
+    double sum = 1.0 + x;
+    double lost = x < 1.0 ? x - (sum - 1.0) : 1.0 - (sum - x);
+    double result = f64_log_of_bits(f64_bits(sum), lost / sum);
+    result = x == -1.0 ? -__builtin_inf() : result;
+    result = x < -1.0 ? __builtin_nan("") : result;
+    return sum == 1.0 || !(x < __builtin_inf()) ? x : result;
+}
+
+/* e / (e + 2), where e is e^(2x) - 1, with what is rounded away in both. */
+static inline double f64_tanh(double x)
+{
+    double t = __builtin_fabs(x), lost;
+    double e = f64_power_less_one(f64_power_of_e(22.0 < t ? 44.0 : 2.0 * t), &lost); /* rounds to 1 from here on */
+    double sum = e + 2.0, kept = sum - e, more = (e - (sum - kept)) + (2.0 - kept);
+    double result = e / sum;
+    return __builtin_copysign(result + (lost - result * more) / sum, x);
+}
+
+static inline double f64_sigmoid(double x)
+{
+    double t = f64_exp(-__builtin_fabs(x)); /* never overflows */
+    double sum = 1.0 + t, more = (1.0 - sum) + t;
+    double result = (x < 0.0 ? t : 1.0) / sum;
+    return result - result * more / sum;
+}
+
+/* Up to 1 a series; above, e^(-x^2) times a polynomial in (x - 3.5) / (x + 3.5) is what is left to 1. */
+static inline double f64_erf(double x)
+{
+    double t = __builtin_fabs(x), z = x * x;
+    t = t > 6.0 ? 6.0 : t; /* rounds to 1 from here on */
+    double q = 5.957176147748911e-11;
+    q = f64_fma(q, z, -1.1372848856791674e-09);
+    q = f64_fma(q, z, 1.4659775274047436e-08);
+    q = f64_fma(q, z, -1.6350312701054695e-07);
+    q = f64_fma(q, z, 1.6461000484121368e-06);
+    q = f64_fma(q, z, -1.4925595266831182e-05);
+    q = f64_fma(q, z, 0.0001205533111164271);
+    q = f64_fma(q, z, -0.000854832698083379);
+    q = f64_fma(q, z, 0.0052239776248180145);
+    q = f64_fma(q, z, -0.026866170645076792);
+    q = f64_fma(q, z, 0.11283791670954879);
+    q = f64_fma(q, z, -0.3761263890318375);
+    q = f64_fma(q, z, 0.1283791670955126);
+    double u = (t - 3.5) / (t + 3.5);
+    double p = -1.5885446316700733e-07;
+    p = f64_fma(p, u, -1.949999883482146e-06);
+    p = f64_fma(p, u, -1.7121197069097852e-06);
+    p = f64_fma(p, u, 1.3412352275651315e-05);
+    p = f64_fma(p, u, -4.640178919530465e-06);
+    p = f64_fma(p, u, -0.00010808575517121791);
+    p = f64_fma(p, u, 0.000288552006757455);
+    p = f64_fma(p, u, 0.00026738478589562463);
+    p = f64_fma(p, u, -0.004242238468024573);
+    p = f64_fma(p, u, 0.016976760950897597);
+    p = f64_fma(p, u, -0.04543676118647769);
+    p = f64_fma(p, u, 0.09442780690876125);
+    p = f64_fma(p, u, -0.16133852476447896);
+    p = f64_fma(p, u, 0.23313048160025399);
+    p = f64_fma(p, u, -0.2892650448327675);
+    p = f64_fma(p, u, 0.1552936556088943);
+    double large = f64_fma(-f64_whole_power(f64_power_of_e(-(t * t))), p, 1.0);
+    return t < 1.0 ? f64_fma(q, x, x) : __builtin_copysign(large, x);
+}
+
 static inline double f64_sin(double x) { return __builtin_sin(x); }
 static inline double f64_cos(double x) { return __builtin_cos(x); }
 static inline double f64_pow(double x, double y) { return __builtin_pow(x, y); }
 
-static inline double f64_sigmoid(double x)
+/* ---- The exponential family of floats by that of doubles, which is right to the last digit ---- */
+
+static inline float f32_expm1(float x) { return (float)f64_expm1((double)x); }
+
+static inline float f32_sinh(float x)
 {
-    double t = f64_exp(-__builtin_fabs(x));
-    return (x < 0.0 ? t : 1.0) / (1.0 + t);
+    double t = __builtin_fabs((double)x);
+    double e = f64_expm1(t > 100.0 ? 100.0 : t); /* infinite from here on */
+    return (float)__builtin_copysign(0.5 * (e + e / (e + 1.0)), (double)x);
+}
+
+static inline float f32_cosh(float x)
+{
+    double t = __builtin_fabs((double)x);
+    double e = f64_exp(t > 100.0 ? 100.0 : t);
+    return (float)(0.5 * (e + 1.0 / e));
+}
+
+static inline float f32_asinh(float x)
+{
+    double t = __builtin_fabs((double)x), z = t * t;
+    double result = f64_log1p(t + z / (1.0 + f64_sqrt(z + 1.0)));
+    return (float)__builtin_copysign(t < __builtin_inf() ? result : t, (double)x);
+}
+
+static inline float f32_acosh(float x)
+{
+    double t = (double)x - 1.0;
+    double result = f64_log1p(t + f64_sqrt(t * (t + 2.0)));
+    return x < 1.0f ? __builtin_nanf("") : (float)result;
+}
+
+static inline float f32_atanh(float x)
+{
+    double t = __builtin_fabs((double)x);
+    return (float)__builtin_copysign(0.5 * f64_log1p(2.0 * t / (1.0 - t)), (double)x);
 }
 
 /* ---- 16-bit storage ---- */
@@ -386,8 +566,6 @@ static inline double f64_uniform(uint64_t key, uint64_t position)
 
 /* ---- Functions that are not computed in vectors: those of libm, in double, are right to the last digit of a float ---- */
 
-static inline float f32_expm1(float x) { return (float)expm1((double)x); }
-static inline double f64_expm1(double x) { return expm1(x); }
 static inline float f32_tan(float x) { return (float)tan((double)x); }
 static inline double f64_tan(double x) { return tan(x); }
 static inline float f32_asin(float x) { return (float)asin((double)x); }
@@ -396,15 +574,10 @@ static inline float f32_acos(float x) { return (float)acos((double)x); }
 static inline double f64_acos(double x) { return acos(x); }
 static inline float f32_atan(float x) { return (float)atan((double)x); }
 static inline double f64_atan(double x) { return atan(x); }
-static inline float f32_sinh(float x) { return (float)sinh((double)x); }
 static inline double f64_sinh(double x) { return sinh(x); }
-static inline float f32_cosh(float x) { return (float)cosh((double)x); }
 static inline double f64_cosh(double x) { return cosh(x); }
-static inline float f32_asinh(float x) { return (float)asinh((double)x); }
 static inline double f64_asinh(double x) { return asinh(x); }
-static inline float f32_acosh(float x) { return (float)acosh((double)x); }
 static inline double f64_acosh(double x) { return acosh(x); }
-static inline float f32_atanh(float x) { return (float)atanh((double)x); }
 static inline double f64_atanh(double x) { return atanh(x); }
 static inline float f32_atan2(float y, float x) { return (float)atan2((double)y, (double)x); }
 static inline double f64_atan2(double y, double x) { return atan2(y, x); }

@@ -7,9 +7,9 @@ use crate::numbers::treatments;
 /// The greatest distance from the true value, in units of the last place, as docs/language.md states it.
 const MOST: f64 = 2.0;
 
-const FUNCTIONS: [&str; 14] = [
-    "log1p", "expm1", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "asinh", "acosh",
-    "atanh", "erf",
+const FUNCTIONS: [&str; 17] = [
+    "exp", "log", "sigmoid", "log1p", "expm1", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh",
+    "tanh", "asinh", "acosh", "atanh", "erf",
 ];
 
 /// The arguments of a function, one list for each operand, and its values.
