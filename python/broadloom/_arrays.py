@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ._errors import Error
+from ._to_jax import to_jax
 
 # Types that programs store. Anything else is converted, or refused.
 _STORED = frozenset(
@@ -175,8 +176,7 @@ def as_kind(arrays: dict[str, np.ndarray[Any, Any]], kind: str) -> dict[str, Any
         from_numpy = sys.modules["torch"].from_numpy
         return {name: from_numpy(array) for name, array in arrays.items()}
     if kind == "jax":
-        from_dlpack = sys.modules["jax"].numpy.from_dlpack
-        return {name: from_dlpack(array) for name, array in arrays.items()}
+        return {name: to_jax(array) for name, array in arrays.items()}
     return dict(arrays)
 
 

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import broadloom as bl
 import numpy as np
 import pytest
-from broadloom import _arrays
+from broadloom import _arrays, _to_jax
 from needed import needed
 
 jax = needed("jax")
@@ -24,6 +24,25 @@ def test_jax_in_jax_out() -> None:
     y = p(x=x)["y"]
     assert isinstance(y, jax.Array) and y.tolist() == (2 * x).tolist()
     assert p.copies == {"x": None}
+
+
+@pytest.mark.parametrize("dtype", ["bool", "u8", "i32", "i64", "f16", "f32", "f64"])
+@pytest.mark.parametrize("shape", ["", "3", "2, 3", "0"])
+def test_the_short_way_into_jax_gives_what_the_public_one_gives(dtype: str, shape: str) -> None:
+    array = bl.program(f"let y : {shape} = 1 as {dtype}\n" if shape else f"let y = 1 as {dtype}\n")()["y"]
+    ours, public = _to_jax.to_jax(array), jax.numpy.from_dlpack(array)
+    assert (ours.aval, ours.committed, ours.sharding) == (public.aval, public.committed, public.sharding)
+    assert ours.tolist() == public.tolist()
+    if array.dtype.itemsize < 8 and array.size:
+        assert ours.unsafe_buffer_pointer() == array.ctypes.data
+
+
+def test_a_jax_without_the_short_way_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert _to_jax._direct(jax) is not None, "this version of JAX has it"
+    monkeypatch.setattr(_to_jax, "_direct", lambda jax: None)
+    x = jax.numpy.arange(3, dtype="float32")
+    y = bl.program("data x : 3\nlet y = 2 * x\n")(x=x)["y"]
+    assert isinstance(y, jax.Array) and y.tolist() == [0, 2, 4]
 
 
 def test_the_same_memory() -> None:
