@@ -30,9 +30,15 @@ What is computed:
   x + ffn(norm(x)); a norm and an untied head follow. Norms have gain and bias, the two layers of the ffn have biases
   with relu between them, attention projections and head have none. Causal, scaled by 1 / sqrt(d_model / heads), no
   dropout. The mean of the softmax cross-entropy over all positions, its gradient, SGD.
+- attention: the attention of transformer_step by itself, on vectors.
+- conv_step: two convolutions of 3 x 3 with biases and relu, the greatest of each 2 x 2, two more, the mean over all
+  positions, a linear layer; the mean of the softmax cross-entropy, its gradient, SGD.
+- lstm_step: an LSTM, one bias for each gate, the mean square of what it says at all positions, its gradient, SGD.
+- gpt2_step: transformer_step with biases in attention, gelu (by tanh) for relu, and the embedding of tokens for the head.
 
-NumPy is not asked to train: it has no gradients. `jax` is XLA with its own settings. `jax-eigen` has convolutions go to
-Eigen and not to YNNPACK, which with jax 0.10.2 leaves conv2d_c64 on one core. PyTorch is not compiled.
+NumPy is not asked to train, having no gradients, nor for attention. `jax` is XLA with its own settings. `jax-eigen` has
+convolutions go to Eigen and not to YNNPACK, which with jax 0.10.2 leaves conv2d_c64 on one core. `torch` is not
+compiled; `torch-compiled` is the same by `torch.compile`, which needs a C++ compiler.
 """
 
 import argparse
@@ -60,10 +66,16 @@ SIZES = json.loads("""[
   {"name": "pointwise", "kind": "pointwise", "elements": 4194304, "a": 1.5, "b": 0.25},
   {"name": "mlp_step", "kind": "mlp_step", "batch": 128, "widths": [784, 512, 512, 10], "rate": 0.01},
   {"name": "transformer_step", "kind": "transformer_step", "batch": 8, "sequence": 64, "vocabulary": 512, "blocks": 6,
-   "d_model": 256, "heads": 4, "ffn": 1024, "rate": 0.01}
+   "d_model": 256, "heads": 4, "ffn": 1024, "rate": 0.01},
+  {"name": "attention", "kind": "attention", "batch": 4, "sequence": 512, "d_model": 512, "heads": 8},
+  {"name": "conv_step", "kind": "conv_step", "batch": 32, "side": 32, "channels": [3, 32, 32, 64, 64], "classes": 10,
+   "rate": 0.01},
+  {"name": "lstm_step", "kind": "lstm_step", "batch": 16, "sequence": 200, "in": 64, "size": 128, "rate": 0.01},
+  {"name": "gpt2_step", "kind": "gpt2_step", "batch": 1, "sequence": 128, "vocabulary": 50257, "blocks": 12,
+   "d_model": 768, "heads": 12, "ffn": 3072, "rate": 0.01}
 ]""")
 
-PEERS = ("numpy", "jax", "torch")
+PEERS = ("numpy", "jax", "torch", "torch-compiled")
 EPS = 1e-5
 WARM_UP = 3  # calls before the first that is timed
 AT_LEAST, AT_MOST = 7, 1000  # repetitions
@@ -101,7 +113,18 @@ def work(size: Size) -> dict[str, int]:
             layers = [i * o for i, o in zip(size["widths"], size["widths"][1:])]
             # Forward, the gradients of the weights, and those of the inputs but for the data.
             return {"flops": 2 * size["batch"] * (3 * sum(layers) - layers[0])}
-        case "transformer_step":
+        case "attention":
+            d, tokens = size["d_model"], size["batch"] * size["sequence"]
+            return {"flops": 2 * tokens * (4 * d * d + 2 * size["sequence"] * d)}
+        case "conv_step":
+            # Both convolutions before the pooling at all positions, those behind it at a quarter of them.
+            places, (c0, c1, c2, c3, c4) = size["batch"] * size["side"] ** 2, size["channels"]
+            first, rest = 9 * places * c0 * c1, 9 * places * (c1 * c2 + (c2 * c3 + c3 * c4) / 4)
+            return {"flops": int(2 * (3 * (first + rest + size["batch"] * c4 * size["classes"]) - first))}
+        case "lstm_step":
+            turns, n = size["batch"] * size["sequence"], 4 * size["size"]
+            return {"flops": 2 * turns * n * (2 * size["in"] + 3 * size["size"])}
+        case "transformer_step" | "gpt2_step":
             d, tokens = size["d_model"], size["batch"] * size["sequence"]
             block = tokens * (4 * d * d + 2 * d * size["ffn"]) + 2 * tokens * size["sequence"] * d
             return {"flops": 3 * 2 * (size["blocks"] * block + tokens * d * size["vocabulary"])}
@@ -141,8 +164,31 @@ def inputs(size: Size) -> dict[str, Any]:
             ]
             targets = whole(widths[-1], size["batch"])
             return {"parameters": layers, "x": normal(size["batch"], widths[0]), "targets": targets}
-        case "transformer_step":
+        case "attention":
+            d = size["d_model"]
+            weights = {key: normal(d, d, scale=1 / math.sqrt(d)) for key in ("wq", "wk", "wv", "wo")}
+            return {"x": normal(size["batch"], size["sequence"], d), "block": weights}
+        case "conv_step":
+            channels = size["channels"]
+            layers = [
+                {"w": normal(3, 3, i, o, scale=math.sqrt(2 / (9 * i))), "b": np.zeros(o, np.float32)}
+                for i, o in zip(channels, channels[1:])
+            ]
+            head = {"w": normal(channels[-1], size["classes"], scale=0.1), "b": np.zeros(size["classes"], np.float32)}
+            x, targets = normal(size["batch"], size["side"], size["side"], channels[0]), whole(size["classes"], size["batch"])
+            return {"parameters": [*layers, head], "x": x, "targets": targets}
+        case "lstm_step":
+            n, scale = size["size"], 1 / math.sqrt(size["size"])
+            parameters = {
+                "read": normal(size["in"], 4 * n, scale=scale),
+                "recall": normal(n, 4 * n, scale=scale),
+                "bias": np.zeros(4 * n, np.float32),
+            }
+            x = normal(size["batch"], size["sequence"], size["in"])
+            return {"parameters": parameters, "x": x, "targets": np.zeros(1, np.int32)}
+        case "transformer_step" | "gpt2_step":
             d, ffn, vocabulary = size["d_model"], size["ffn"], size["vocabulary"]
+            gpt2 = size["kind"] == "gpt2_step"
 
             def norm() -> dict[str, Any]:
                 return {"gain": np.ones(d, np.float32), "bias": np.zeros(d, np.float32)}
@@ -151,6 +197,7 @@ def inputs(size: Size) -> dict[str, Any]:
                 return {
                     "norm1": norm(),
                     **{key: normal(d, d, scale=1 / math.sqrt(d)) for key in ("wq", "wk", "wv", "wo")},
+                    **({key: np.zeros(d, np.float32) for key in ("bq", "bk", "bv", "bo")} if gpt2 else {}),
                     "norm2": norm(),
                     "w1": normal(d, ffn, scale=math.sqrt(2 / d)),
                     "b1": np.zeros(ffn, np.float32),
@@ -163,7 +210,7 @@ def inputs(size: Size) -> dict[str, Any]:
                 "positions": normal(size["sequence"], d, scale=0.1),
                 "blocks": [block() for _ in range(size["blocks"])],
                 "norm": norm(),
-                "head": normal(d, vocabulary, scale=1 / math.sqrt(d)),
+                **({} if gpt2 else {"head": normal(d, vocabulary, scale=1 / math.sqrt(d))}),
             }
             shape = (size["batch"], size["sequence"])
             return {"parameters": parameters, "x": whole(vocabulary, *shape), "targets": whole(vocabulary, *shape)}
@@ -210,7 +257,7 @@ def numpy_peer(threads: int) -> tuple[str, Tasks]:
         np.matmul(columns.reshape(rows, -1), kernel.reshape(-1, y.shape[-1]), out=y.reshape(rows, -1))
 
     def tasks(size: Size) -> Iterator[Task]:
-        if size["kind"].endswith("_step"):
+        if size["kind"].endswith("_step") or size["kind"] == "attention":
             return
         given = inputs(size)
         match size["kind"]:
@@ -261,25 +308,50 @@ def jax_peer(threads: int) -> tuple[str, Tasks]:
             x = jax.nn.relu(x @ layer["w"] + layer["b"])
         return cross_entropy(x @ layers[-1]["w"] + layers[-1]["b"], targets)
 
-    def transformer_loss(heads: int) -> Callable[..., Any]:
-        def attention(x: Any, block: Any) -> Any:
-            b, s, d = x.shape
-            q, k, v = (
-                (x @ block[key]).reshape(b, s, heads, d // heads).transpose(0, 2, 1, 3) for key in ("wq", "wk", "wv")
-            )
-            scores = q @ k.transpose(0, 1, 3, 2) / math.sqrt(d // heads)
-            scores = jnp.where(jnp.tri(s, dtype=bool), scores, -jnp.inf)
-            return (jax.nn.softmax(scores) @ v).transpose(0, 2, 1, 3).reshape(b, s, d) @ block["wo"]
+    def attention(x: Any, block: Any, heads: int) -> Any:
+        b, s, d = x.shape
+        q, k, v = (
+            (x @ block["w" + key] + block.get("b" + key, 0)).reshape(b, s, heads, d // heads).transpose(0, 2, 1, 3)
+            for key in "qkv"
+        )
+        scores = q @ k.transpose(0, 1, 3, 2) / math.sqrt(d // heads)
+        scores = jnp.where(jnp.tri(s, dtype=bool), scores, -jnp.inf)
+        seen = (jax.nn.softmax(scores) @ v).transpose(0, 2, 1, 3).reshape(b, s, d)
+        return seen @ block["wo"] + block.get("bo", 0)
 
+    def transformer_loss(heads: int, activation: Callable[[Any], Any]) -> Callable[..., Any]:
         def loss(parameters: Any, x: Any, targets: Any) -> Any:
             x = parameters["tokens"][x] + parameters["positions"]
             for block in parameters["blocks"]:
-                x = x + attention(layer_norm(x, **block["norm1"]), block)
-                inner = jax.nn.relu(layer_norm(x, **block["norm2"]) @ block["w1"] + block["b1"])
+                x = x + attention(layer_norm(x, **block["norm1"]), block, heads)
+                inner = activation(layer_norm(x, **block["norm2"]) @ block["w1"] + block["b1"])
                 x = x + inner @ block["w2"] + block["b2"]
-            return cross_entropy(layer_norm(x, **parameters["norm"]) @ parameters["head"], targets)
+            head = parameters["head"] if "head" in parameters else parameters["tokens"].T
+            return cross_entropy(layer_norm(x, **parameters["norm"]) @ head, targets)
 
         return loss
+
+    def conv_loss(layers: Any, x: Any, targets: Any) -> Any:
+        for number, layer in enumerate(layers[:-1]):
+            x = jax.nn.relu(conv2d(x, layer["w"]) + layer["b"])
+            if number == 1:
+                x = jax.lax.reduce_window(x, -jnp.inf, jax.lax.max, (1, 2, 2, 1), (1, 2, 2, 1), "VALID")
+        return cross_entropy(x.mean(axis=(1, 2)) @ layers[-1]["w"] + layers[-1]["b"], targets)
+
+    def lstm_loss(parameters: Any, x: Any, targets: Any) -> Any:
+        n = parameters["recall"].shape[0]
+
+        def turn(carried: Any, given: Any) -> Any:
+            said, memory = carried
+            into, forget, new, out = jnp.split(given + said @ parameters["recall"], 4, axis=-1)
+            memory = jax.nn.sigmoid(forget) * memory + jax.nn.sigmoid(into) * jnp.tanh(new)
+            said = jax.nn.sigmoid(out) * jnp.tanh(memory)
+            return (said, memory), said
+
+        given = (x @ parameters["read"] + parameters["bias"]).swapaxes(0, 1)
+        zero = jnp.zeros((x.shape[0], n), x.dtype)
+        _, said = jax.lax.scan(turn, (zero, zero), given)
+        return (said**2).mean()
 
     def forward(function: Callable[..., Any], peer: str = "jax", settings: Any = None, **given: Any) -> Task:
         compiled = jax.jit(function, compiler_options=settings)
@@ -317,16 +389,26 @@ def jax_peer(threads: int) -> tuple[str, Tasks]:
             case "mlp_step":
                 yield training(mlp_loss, size["rate"], **given)
             case "transformer_step":
-                yield training(transformer_loss(size["heads"]), size["rate"], **given)
+                yield training(transformer_loss(size["heads"], jax.nn.relu), size["rate"], **given)
+            case "attention":
+                yield forward(lambda x, block: attention(x, block, size["heads"]), **given)
+            case "conv_step":
+                yield training(conv_loss, size["rate"], **given)
+            case "lstm_step":
+                yield training(lstm_loss, size["rate"], **given)
+            case "gpt2_step":
+                yield training(transformer_loss(size["heads"], jax.nn.gelu), size["rate"], **given)
 
     return f"jax {jax.__version__} on {len(os.sched_getaffinity(0))} cores", tasks
 
 
-def torch_peer(threads: int) -> tuple[str, Tasks]:
+def torch_peer(threads: int, compiled: bool = False) -> tuple[str, Tasks]:
     import torch
     import torch.nn.functional as F
 
     torch.set_num_threads(threads)
+    peer = "torch-compiled" if compiled else "torch"
+    prepared = torch.compile if compiled else (lambda function: function)
 
     def tensors(tree: Any) -> Any:
         if isinstance(tree, dict):
@@ -350,34 +432,60 @@ def torch_peer(threads: int) -> tuple[str, Tasks]:
             x = F.relu(torch.addmm(layer["b"], x, layer["w"]))
         return F.cross_entropy(torch.addmm(layers[-1]["b"], x, layers[-1]["w"]), targets)
 
-    def transformer_loss(heads: int) -> Callable[..., Any]:
-        def attention(x: Any, block: Any) -> Any:
-            b, s, d = x.shape
-            q, k, v = (
-                (x @ block[key]).view(b, s, heads, d // heads).transpose(1, 2) for key in ("wq", "wk", "wv")
-            )
-            seen = F.scaled_dot_product_attention(q, k, v, is_causal=True)
-            return seen.transpose(1, 2).reshape(b, s, d) @ block["wo"]
+    def attention(x: Any, block: Any, heads: int) -> Any:
+        b, s, d = x.shape
+        q, k, v = (
+            F.linear(x, block["w" + key].T, block.get("b" + key)).view(b, s, heads, d // heads).transpose(1, 2)
+            for key in "qkv"
+        )
+        seen = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+        return F.linear(seen.transpose(1, 2).reshape(b, s, d), block["wo"].T, block.get("bo"))
 
+    def transformer_loss(heads: int, activation: Callable[[Any], Any]) -> Callable[..., Any]:
         def loss(parameters: Any, x: Any, targets: Any) -> Any:
             x = F.embedding(x, parameters["tokens"]) + parameters["positions"]
             for block in parameters["blocks"]:
-                x = x + attention(norm(x, **block["norm1"]), block)
-                inner = F.relu(norm(x, **block["norm2"]) @ block["w1"] + block["b1"])
+                x = x + attention(norm(x, **block["norm1"]), block, heads)
+                inner = activation(norm(x, **block["norm2"]) @ block["w1"] + block["b1"])
                 x = x + inner @ block["w2"] + block["b2"]
-            logits = norm(x, **parameters["norm"]) @ parameters["head"]
+            head = parameters["head"] if "head" in parameters else parameters["tokens"].T
+            logits = norm(x, **parameters["norm"]) @ head
             return F.cross_entropy(logits.flatten(0, 1), targets.flatten())
 
         return loss
 
+    def conv_loss(layers: Any, x: Any, targets: Any) -> Any:
+        for number, layer in enumerate(layers[:-1]):
+            x = F.relu(F.conv2d(x, layer["w"], layer["b"], padding=1))
+            if number == 1:
+                x = F.max_pool2d(x, 2)
+        return F.cross_entropy(torch.addmm(layers[-1]["b"], x.mean(dim=(2, 3)), layers[-1]["w"]), targets)
+
+    def channels_first(layers: Any, x: Any, targets: Any) -> tuple[Any, Any, Any]:
+        """Axes in the order PyTorch wants; in memory the channels stay last."""
+        last = torch.channels_last
+        for layer in layers[:-1]:
+            layer["w"] = layer["w"].permute(3, 2, 0, 1).contiguous(memory_format=last)
+        return layers, x.permute(0, 3, 1, 2), targets.long()
+
+    def lstm_loss(parameters: Any, x: Any, targets: Any) -> Any:
+        size = parameters["recall"].shape[1]
+        zero, flat = x.new_zeros(1, x.shape[0], size), x.new_zeros(4 * size)
+        weights = [parameters["read"], parameters["recall"], parameters["bias"], flat]
+        said, _, _ = torch._VF.lstm(x, (zero, zero), weights, True, 1, 0.0, True, False, True)
+        return said.square().mean()
+
     def forward(function: Callable[[], Any]) -> Task:
+        function = prepared(function)
+
         @torch.inference_mode()
         def run() -> Any:
             return function()
 
-        return Task("torch", run, lambda: float(run().abs().mean()))
+        return Task(peer, run, lambda: float(run().abs().mean()))
 
     def training(loss: Callable[..., Any], rate: float, parameters: Any, x: Any, targets: Any) -> Task:
+        loss = prepared(loss)
         flat = [parameter.requires_grad_() for parameter in leaves(parameters)]
         optimizer = torch.optim.SGD(flat, lr=rate, foreach=True)
         state = [None]
@@ -389,7 +497,7 @@ def torch_peer(threads: int) -> tuple[str, Tasks]:
             optimizer.step()
             state[0] = value.detach()
 
-        return Task("torch", run, lambda: float(state[0]))
+        return Task(peer, run, lambda: float(state[0]))
 
     def tasks(size: Size) -> Iterator[Task]:
         given = tensors(inputs(size))
@@ -414,9 +522,24 @@ def torch_peer(threads: int) -> tuple[str, Tasks]:
                 yield training(mlp_loss, size["rate"], **given)
             case "transformer_step":
                 given["targets"] = given["targets"].long()
-                yield training(transformer_loss(size["heads"]), size["rate"], **given)
+                yield training(transformer_loss(size["heads"], F.relu), size["rate"], **given)
+            case "attention":
+                yield forward(lambda: attention(given["x"], given["block"], size["heads"]))
+            case "conv_step":
+                layers, x, targets = channels_first(given["parameters"], given["x"], given["targets"])
+                yield training(conv_loss, size["rate"], layers, x, targets)
+            case "lstm_step":
+                weights = given["parameters"]
+                for key in ("read", "recall"):
+                    weights[key] = weights[key].T.contiguous()
+                yield training(lstm_loss, size["rate"], weights, given["x"], given["targets"])
+            case "gpt2_step":
+                given["targets"] = given["targets"].long()
+                gelu = lambda x: F.gelu(x, approximate="tanh")
+                yield training(transformer_loss(size["heads"], gelu), size["rate"], **given)
 
-    return f"torch {torch.__version__}, not compiled, on {torch.get_num_threads()} threads", tasks
+    how = "compiled" if compiled else "not compiled"
+    return f"torch {torch.__version__}, {how}, on {torch.get_num_threads()} threads", tasks
 
 
 def busy() -> float:
@@ -473,15 +596,21 @@ def measure(task: Task, seconds: float, patience: float) -> dict[str, float | in
 def run_peer(peer: str, threads: int, seconds: float, patience: float, names: list[str]) -> None:
     """In a process of its own: measures one peer and prints a record per line."""
     try:
-        version, tasks = {"numpy": numpy_peer, "jax": jax_peer, "torch": torch_peer}[peer](threads)
+        of = {"numpy": numpy_peer, "jax": jax_peer, "torch": torch_peer}
+        version, tasks = torch_peer(threads, compiled=True) if peer == "torch-compiled" else of[peer](threads)
     except ImportError as error:
         print(json.dumps({"peer": peer, "missing": str(error)}))
         return
     for size in SIZES:
         if size["name"] in names:
             for task in tasks(size):
-                found = {"name": size["name"], "peer": task.peer, **measure(task, seconds, patience)}
-                print(json.dumps(found | work(size) | {"version": version}), flush=True)
+                record = {"name": size["name"], "peer": task.peer, **work(size), "version": version}
+                try:
+                    record |= measure(task, seconds, patience)
+                except Exception as error:  # a peer that cannot do one thing does the others
+                    why = str(error).strip().splitlines() or [type(error).__name__]
+                    record = {"peer": task.peer, "missing": f"{size['name']}: {why[-1]}"}
+                print(json.dumps(record), flush=True)
 
 
 def run_all(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
@@ -525,7 +654,7 @@ def table(records: list[dict[str, Any]]) -> str:
             f"  {amount / best / 1e9:5.1f} {unit:7}  {record['cores']:5.2f}  {record['others']:6.2f}"
         )
     lines += dict.fromkeys(record["version"] for record in records if "version" in record)
-    lines += [f"{record['peer']}: missing ({record['missing']})" for record in records if "missing" in record]
+    lines += dict.fromkeys(f"{record['peer']}: missing ({record['missing']})" for record in records if "missing" in record)
     return "\n".join(lines)
 
 

@@ -5,6 +5,7 @@ use broadloom::{
     Accumulate, Array, Builder, Error, Expr, Initial, Padding, Routine, Session, Settings, Sgd, SpecOptions,
 };
 use broadloom::{Graph, Tensor};
+use broadloom_lang::{Options, compile};
 
 /// A program that is run and timed.
 pub struct Case {
@@ -38,7 +39,40 @@ pub const CASES: &[Case] = &[
     Case { name: "pointwise", work: rows(1, 4_194_304), make: pointwise },
     Case { name: "mlp_step", work: Work::Flops(2.0 * 128.0 * (3.0 * 668_672.0 - 401_408.0)), make: mlp_step },
     Case { name: "transformer_step", work: Work::Flops(TRANSFORMER), make: transformer_step },
+    Case {
+        name: "attention",
+        work: Work::Flops(2.0 * 2048.0 * (4.0 * 512.0 * 512.0 + 2.0 * 512.0 * 512.0)),
+        make: |settings| written(settings, include_str!("cases/attention.loom")),
+    },
+    Case {
+        name: "conv_step",
+        work: Work::Flops(CONVOLUTIONS),
+        make: |settings| written(settings, include_str!("cases/conv_step.loom")),
+    },
+    Case {
+        name: "lstm_step",
+        work: Work::Flops(2.0 * 3200.0 * 512.0 * (2.0 * 64.0 + 3.0 * 128.0)),
+        make: |settings| written(settings, include_str!("cases/lstm_step.loom")),
+    },
+    Case {
+        name: "gpt2_step",
+        work: Work::Flops(GPT2),
+        make: |settings| written(settings, include_str!("cases/gpt2_step.loom")),
+    },
 ];
+
+/// A program of the language: its first step of training, or else everything that it computes.
+fn written(settings: Settings, text: &str) -> Result<(Session, Routine), Error> {
+    let program = compile("case.loom", text, &Options::default());
+    assert!(
+        program.is_ok(),
+        "{:?}",
+        program.diagnostics.iter().map(|wrong| &wrong.message).collect::<Vec<_>>()
+    );
+    let routine = program.routines().swap_remove(0);
+    let ready = program.ready(&settings).unwrap_or_else(|wrong| panic!("{}", wrong.message));
+    Ok((ready.session, routine))
+}
 
 const fn product(n: u64) -> Work {
     Work::Flops(2.0 * (n * n * n) as f64)
@@ -57,6 +91,20 @@ const TRANSFORMER: f64 = {
     let (d, tokens) = (256.0, 512.0);
     let block = tokens * (4.0 * d * d + 2.0 * d * 1024.0) + 2.0 * tokens * 64.0 * d;
     3.0 * 2.0 * (6.0 * block + tokens * d * 512.0)
+};
+
+/// Four convolutions, the last two at a quarter of the positions, and a linear layer; nobody asks for the gradient of the images.
+const CONVOLUTIONS: f64 = {
+    let places = 9.0 * 32.0 * 32.0 * 32.0;
+    let (first, rest) = (places * 3.0 * 32.0, places * (32.0 * 32.0 + (32.0 * 64.0 + 64.0 * 64.0) / 4.0));
+    2.0 * (3.0 * (first + rest + 32.0 * 64.0 * 10.0) - first)
+};
+
+/// Twelve blocks, then the head.
+const GPT2: f64 = {
+    let (d, tokens) = (768.0, 128.0);
+    let block = tokens * (4.0 * d * d + 2.0 * d * 3072.0) + 2.0 * tokens * tokens * d;
+    3.0 * 2.0 * (12.0 * block + tokens * d * 50257.0)
 };
 
 /// Normal numbers.

@@ -169,6 +169,9 @@ fn values_advice(given: &[u64], wanted: &[u64]) -> String {
     }
 }
 
+/// The fewest numbers for which a core is asked: they take a millisecond or two, much longer than beginning.
+const FEWEST_SHARED: usize = 1 << 16;
+
 fn drawn(draw: &Draw, key: u64, sizes: &[u64], dtype: Dtype) -> Result<Array, Error> {
     match *draw {
         Draw::Uniform { low, high } if !(low <= high && (high - low).is_finite()) => {
@@ -188,16 +191,40 @@ fn drawn(draw: &Draw, key: u64, sizes: &[u64], dtype: Dtype) -> Result<Array, Er
         _ => {}
     }
     // Allocates the result, so that sizes beyond memory are refused here.
-    let count = Array::zeros(dtype, sizes).map_err(|error| wrong(error.message))?.len() as u64;
-    let numbers = (0..count).map(|position| match *draw {
+    let count = Array::zeros(dtype, sizes).map_err(|error| wrong(error.message))?.len();
+    let number = |position: u64| match *draw {
         Draw::Uniform { low, high } => low + (high - low) * uniform_f64(key, position),
         Draw::Normal { mean, deviation } => mean + deviation * normal_f64(key, position),
-    });
+    };
     let array = match dtype {
-        Dtype::F32 => Array::new(sizes, numbers.map(|number| number as f32).collect::<Vec<_>>()),
-        _ => Array::new(sizes, numbers.collect::<Vec<_>>()).map(|array| array.convert(dtype)),
+        Dtype::F32 => Array::new(sizes, by_position(count, |position| number(position) as f32)),
+        _ => Array::new(sizes, by_position(count, number)).map(|array| array.convert(dtype)),
     };
     array.map_err(|error| wrong(error.message))
+}
+
+/// Numbers of which each depends on its position alone. Many are shared out among all cores: a model of a hundred million
+/// parameters would wait for them longer than for its code.
+fn by_position<T: Clone + Default + Send>(count: usize, number: impl Fn(u64) -> T + Sync) -> Vec<T> {
+    let fill = |first: usize, part: &mut [T]| {
+        for (offset, value) in part.iter_mut().enumerate() {
+            *value = number((first + offset) as u64);
+        }
+    };
+    let mut values = vec![T::default(); count];
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let share = count.div_ceil(cores).max(FEWEST_SHARED);
+    if share >= count {
+        fill(0, &mut values);
+        return values;
+    }
+    std::thread::scope(|scope| {
+        for (at, part) in values.chunks_mut(share).enumerate() {
+            let fill = &fill;
+            scope.spawn(move || fill(at * share, part));
+        }
+    });
+    values
 }
 
 fn wrong(message: String) -> Error {
@@ -209,6 +236,14 @@ mod tests {
     use super::*;
 
     const SIZES: [u64; 2] = [400, 250];
+
+    /// However many cores there are, a number depends on its position alone: also in the last share, which is a shorter one.
+    #[test]
+    fn many_numbers_are_those_of_their_positions() {
+        let count = 3 * FEWEST_SHARED + 7;
+        assert!(by_position(count, |position| position).into_iter().eq(0..count as u64));
+        assert_eq!(by_position(0, |position| position), Vec::<u64>::new());
+    }
 
     fn numbers(initial: &Initial, name: &str, seed: u64) -> Vec<f64> {
         initial.values(name, seed, &SIZES, 250, 400, Dtype::F64).unwrap().to_f64s()
