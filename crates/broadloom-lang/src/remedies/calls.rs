@@ -26,6 +26,7 @@ pub(super) fn attempts(program: &Program, wrong: &Diagnostic, place: Span) -> Ve
     let mut all = Vec::new();
     all.extend(turns(program, wrong));
     all.extend(transposed(program, place));
+    all.extend(named_size(program, wrong, place));
     all.extend(over_other_axes(program, wrong, place));
     all.extend(images(program, wrong, place));
     all.extend(padded(program, wrong));
@@ -114,6 +115,36 @@ fn transposed(program: &Program, place: Span) -> Option<Attempt> {
     let edits = vec![Edit::new(file.expr(left).span.after(), ".T")];
     let change = Change::new(format!("write `{}.T @ {}`", text(left), text(right)), edits);
     Some(Attempt { is_certain: true, ..Attempt::new("the transpose fits: ", vec![change]) })
+}
+
+/// A label whose size nothing determines, and a named size that is written like it: they have nothing to do with each other until the call says so.
+fn named_size(program: &Program, wrong: &Diagnostic, place: Span) -> Option<Attempt> {
+    let file = &program.file;
+    let call = file.exprs.iter().find(|expr| wrong.code == codes::UNDETERMINED && expr.span == place)?;
+    let ExprKind::Call { args, .. } = &call.kind else { return None };
+    let spec = args.iter().find_map(|arg| match &file.expr(arg.value).kind {
+        ExprKind::Text(text) => Some(&**text),
+        _ => None,
+    })?;
+    let is_given = |label: &str| {
+        args.iter().any(|arg| arg.name.is_some_and(|name| program.names.text(name.name) == label))
+    };
+    let mut labels: Vec<&str> = Vec::new();
+    for label in spec.split(|c: char| !c.is_alphanumeric() && c != '_') {
+        if !labels.contains(&label) && !is_given(label) && program.dims.iter().any(|dim| dim.name == label) {
+            labels.push(label);
+        }
+    }
+    let open = Span { end: place.end - 1, ..place };
+    let before = program.sources.slice(open);
+    let comma = if before.trim_end().ends_with(',') { "" } else { "," };
+    let change = |label: &str| {
+        let said = format!("{comma} {label} = {label}");
+        Change::new(format!("write `{before}{said})`"), vec![Edit::new(open.after(), said)])
+    };
+    let reason = "a label of a spec is a named size only where the call says so: ";
+    let changes = labels.into_iter().map(change).collect();
+    Some(Attempt { is_certain: true, ..Attempt::new(reason, changes) })
 }
 
 /// Other axes for a function that goes over those that a text names, as `softmax("... | v")`.

@@ -179,7 +179,7 @@ impl Parser<'_> {
         Some(args)
     }
 
-    fn primary(&mut self) -> Option<ExprId> {
+    pub(super) fn primary(&mut self) -> Option<ExprId> {
         if self.lambda() {
             return None;
         }

@@ -1,6 +1,6 @@
 //! Declared shapes.
 
-use broadloom_diagnostics::{Diagnostic, Edit};
+use broadloom_diagnostics::{Diagnostic, Edit, Span};
 
 use super::super::ast::{Axis, AxisKind, Binary, ExprId, ExprKind, Shape};
 use super::super::token::TokenKind;
@@ -138,6 +138,10 @@ impl Parser<'_> {
                     self.bracketed(open);
                     return None;
                 }
+                if begins_part(self.kind()) {
+                    self.parts(size)?;
+                    return None;
+                }
                 self.close(TokenKind::Close, open.span)?;
                 AxisKind::Expr(size)
             }
@@ -179,6 +183,25 @@ impl Parser<'_> {
         Some(Some(Axis { kind, basis, span }))
     }
 
+    /// Reports the parts of a composed axis, `(n 4)`, behind the first one: a declared shape states their product.
+    fn parts(&mut self, first: ExprId) -> Option<()> {
+        let first = self.file.expr(first).span;
+        let (mut last, mut edits, mut product) = (first, Vec::new(), self.slice(first).to_string());
+        while begins_part(self.kind()) {
+            let part = self.deeper(Parser::primary)?;
+            let span = self.file.expr(part).span;
+            edits.push(Edit::new(Span { start: last.end, end: span.start, ..span }, " * "));
+            product += " * ";
+            product += self.slice(span);
+            last = span;
+        }
+        let span = first.to(last);
+        let message = "the parts of an axis are named in specs, and a declared shape has its size";
+        let help = format!("write `({product})`");
+        self.report(Diagnostic::error(codes::SHAPE, message, span, "").with_edits(help, edits));
+        Some(())
+    }
+
     /// True behind a name that `(`, `[` or a field follows without a space: `len(x)`, `sizes[0]`, `y.h`. (With a space or
     /// a comma, `n (2 * m)` is two axes.)
     fn is_applied(&self, axis: &AxisKind) -> bool {
@@ -202,6 +225,11 @@ impl Parser<'_> {
         self.report(diagnostic.with_edits(format!("write `({written})`"), edits));
         Some(size)
     }
+}
+
+/// True if a part of a composed axis begins here.
+fn begins_part(kind: TokenKind) -> bool {
+    matches!(kind, TokenKind::Int | TokenKind::Name | TokenKind::Open)
 }
 
 fn is_arithmetic(kind: TokenKind) -> bool {
