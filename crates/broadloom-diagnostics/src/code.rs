@@ -76,6 +76,12 @@ pub enum Setting {
     Save(String),
     /// The number that decides what is random.
     Seed(u64),
+    /// The backend that runs a program, by its name.
+    Backend(&'static str),
+    /// Devices to divide a program over: the name of a mesh axis, and a number of devices.
+    Mesh(String, u64),
+    /// An axis that is divided over a mesh axis, as both are written: `batch=data`.
+    Shard(String),
 }
 
 impl Code {

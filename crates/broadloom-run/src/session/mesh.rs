@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use broadloom_graph::{Error, ErrorKind};
+use broadloom_graph::{Error, ErrorKind, Fact};
 use broadloom_loops::{BufferId, Storage};
 use broadloom_mesh::{Axis, Division, Groups, Mesh, Routine as Code, Stored, collectives, reads};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -71,7 +71,7 @@ impl Session {
         let mesh = sharding.mesh.clone();
         let whole = match &sharding.stored_over {
             Some(over) => {
-                let over = mesh_axis(&mesh, over)?;
+                let over = mesh_axis(&mesh, over).map_err(|error| error.with_fact(Fact::StoredOver))?;
                 self.divide_stored(over, &nodes, (&groups, &mesh), &codes, &mut divisions)
             }
             None => Vec::new(),
