@@ -78,8 +78,8 @@ pub enum Setting {
     Seed(u64),
     /// The backend that runs a program, by its name.
     Backend(&'static str),
-    /// Devices to divide a program over: the name of a mesh axis, and a number of devices.
-    Mesh(String, u64),
+    /// Devices to divide a program over, as a mesh is written: `data=4,model=2`.
+    Mesh(String),
     /// An axis that is divided over a mesh axis, as both are written: `batch=data`.
     Shard(String),
 }

@@ -1,10 +1,11 @@
 //! Programs divided over the devices of a mesh.
 
 use broadloom::{Backend, Divided, Routine, Session, Settings, Sharding};
-use broadloom_diagnostics::{Code, Diagnostic, Label, Role, Setting, Span};
+use broadloom_diagnostics::{Code, Diagnostic, Fact, Help, Label, Role, Setting, Span};
 
 use crate::eval::advice::code::in_loom;
 use crate::eval::diagnosed;
+use crate::front::naming_setting;
 use crate::on_mesh::{MeshBlock, OnMesh};
 use crate::program::{Origins, Program};
 use crate::ready::Ready;
@@ -89,6 +90,9 @@ fn reported(
             diagnostic.labels.push(Label { primary, role: Role::Place, ..Label::new(span, text) });
         }
     }
+    if let Some(help) = missing_axis(error, on, block) {
+        diagnostic = diagnostic.with_help(help);
+    }
     if !block.on.shards.is_empty() {
         diagnostic.help.iter_mut().filter(|help| help.names_setting()).for_each(|help| {
             help.write_in(|code| match code {
@@ -98,4 +102,21 @@ fn reported(
         });
     }
     Box::new(diagnostic)
+}
+
+/// Advice about a mesh that stands in place of the program's, and lacks an axis that a rule of the program needs.
+fn missing_axis(error: &broadloom::Error, on: &OnMesh, block: &MeshBlock) -> Option<Help> {
+    let has = |on: &OnMesh, wanted: &str| on.mesh.axes.iter().any(|(name, _)| name == wanted);
+    let missing = error.facts().iter().find_map(|fact| match fact {
+        Fact::Shard { over, .. } => Some(over),
+        Fact::StoredOver => on.stored_over.as_ref(),
+        _ => None,
+    })?;
+    if has(on, missing) || !has(&block.on, missing) {
+        return None;
+    }
+    let axes: Vec<String> = on.mesh.axes.iter().map(|(name, size)| format!("{name}={size}")).collect();
+    let mesh = Setting::Mesh(format!("{},{missing}=1", axes.join(",")));
+    let before = "this mesh is in place of the program's, whose rules stay; an axis with one device divides nothing: ";
+    Some(naming_setting(before, mesh, ""))
 }

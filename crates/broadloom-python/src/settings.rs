@@ -12,7 +12,7 @@ pub fn in_python(setting: &Setting) -> String {
         Setting::Save(stem) => format!("parameters.save(\"{stem}.safetensors\")"),
         Setting::Seed(seed) => format!("seed={seed}"),
         Setting::Backend(name) => format!("backend=\"{name}\""),
-        Setting::Mesh(axis, devices) => format!("mesh({axis} = {devices})"),
+        Setting::Mesh(devices) => format!("mesh({devices})"),
         Setting::Shard(shard) => format!("mesh(…, shard = [\"{shard}\"])"),
     }
 }
