@@ -139,7 +139,12 @@ pub fn text_of(table: &MeshTable, all: bool, look: Look) -> String {
         for sent in &routine.collectives {
             let operation = sent.operation.lines().next().unwrap_or_default().to_string();
             let (over, line) = (sent.over.join(", "), format!("{}:{}", sent.place.file, sent.place.line));
-            each.row([sent.tensor.clone(), sent.kind.into(), over, grouped(sent.bytes), line, operation]);
+            // In a scan it happens once in each turn.
+            let bytes = match sent.times {
+                1 => grouped(sent.bytes),
+                times => format!("{} × {}", grouped(times), grouped(sent.bytes)),
+            };
+            each.row([sent.tensor.clone(), sent.kind.into(), over, bytes, line, operation]);
         }
         out.push_str(&look.table(&each));
     }

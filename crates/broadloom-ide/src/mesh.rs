@@ -97,6 +97,8 @@ pub struct Sent {
     pub over: Vec<String>,
     /// The bytes that each device has in the end.
     pub bytes: u64,
+    /// The number of times that it happens in one run: in a scan once in each turn.
+    pub times: u64,
     /// The line that the operation is made on.
     #[serde(flatten)]
     pub place: Line,
@@ -179,7 +181,7 @@ fn table(analysis: &Analysis, divided: &Divided) -> MeshTable {
             .map(|(kind, over, count, bytes)| SentInAll {
                 kind: kind_word(kind),
                 over: over.iter().map(name).collect(),
-                count: count as u64,
+                count,
                 bytes,
             })
             .collect(),
@@ -207,6 +209,7 @@ fn sent(each: &NeededCollective, over: Vec<String>, sources: &Sources, origins: 
         kind: kind_word(each.kind),
         over,
         bytes: each.bytes,
+        times: each.times,
         place: Line::new(sources, origins.get(each.step)?.span),
     })
 }

@@ -161,12 +161,12 @@ pub(crate) fn place_of(layout: &Layout, tensor: Tensor, kind: Kind, at: usize) -
 pub(crate) fn divided(
     (graph, layout): (&Graph, &Layout),
     (nodes, groups): (&Nodes, &Groups),
-    sharding: &Sharding,
+    (sharding, lowered): (&Sharding, &[Lowered]),
     requests: &[Request],
     routines: &[broadloom_mesh::Routine<'_>],
 ) -> Result<Vec<Division>, Error> {
     broadloom_mesh::divide(groups, &sharding.mesh, requests, routines).map_err(|conflicts| {
-        let words = Words { graph, layout, nodes, sharding, requests };
+        let words = Words { graph, layout, nodes, sharding, lowered, requests };
         // An axis can only be chosen in a tensor that has a name.
         let named = conflicts.iter().find(|conflict| words.can_be_named(conflict));
         match named.or(conflicts.first()) {
@@ -190,6 +190,7 @@ struct Words<'a> {
     layout: &'a Layout,
     nodes: &'a Nodes,
     sharding: &'a Sharding,
+    lowered: &'a [Lowered],
     requests: &'a [Request],
 }
 
@@ -205,6 +206,17 @@ impl Words<'_> {
                 self.error(message, &[*claim]).with_fact(Fact::MeshAxis(name.clone())).with_help(format!(
                     "choose a size that is a multiple of {devices}, or a mesh whose `{name}` divides {size}"
                 ))
+            }
+            Conflict::Turns { claim, along, routine, nest } => {
+                let (name, over) = (self.axis(*along), self.over(*claim));
+                let message = format!("a scan goes along `{name}` turn by turn, and it would be divided over `{over}`");
+                let scan = self.lowered[*routine].steps.get(*nest).copied();
+                let mut error = self.error(message, &[*claim]);
+                if let Some(scan) = scan {
+                    let text = format!("each turn needs what the turn before it has made, along `{name}`");
+                    error = error.with_end(MessageLine::at(scan, text));
+                }
+                error.with_help("divide another axis: that of the batch, or one of what a turn carries")
             }
             Conflict::TwoMeshAxes { first, second } => {
                 let (a, b) = (self.over(*first), self.over(*second));
@@ -264,7 +276,7 @@ impl Words<'_> {
                 Content::Value(tensor) => self.graph.name_of(tensor).is_some(),
                 _ => false,
             },
-            Conflict::TwoMeshAxes { .. } | Conflict::Uneven { .. } => true,
+            Conflict::TwoMeshAxes { .. } | Conflict::Uneven { .. } | Conflict::Turns { .. } => true,
         }
     }
 
