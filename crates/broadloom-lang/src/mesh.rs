@@ -117,6 +117,7 @@ fn missing_axis(error: &broadloom::Error, on: &OnMesh, block: &MeshBlock) -> Opt
     }
     let axes: Vec<String> = on.mesh.axes.iter().map(|(name, size)| format!("{name}={size}")).collect();
     let mesh = Setting::Mesh(format!("{},{missing}=1", axes.join(",")));
-    let before = "this mesh is in place of the program's, whose rules stay; an axis with one device divides nothing: ";
+    let before =
+        "this mesh is in place of the program's, whose rules stay; an axis with one device divides nothing: ";
     Some(naming_setting(before, mesh, ""))
 }

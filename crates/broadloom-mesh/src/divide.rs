@@ -51,8 +51,6 @@ pub enum Conflict {
     Turns {
         /// The axis that was named.
         claim: Claim,
-        /// The axis of the same group that the scan goes along.
-        along: Axis,
         /// The place of the routine that has the scan.
         routine: usize,
         /// The place of the nest of a turn that reads or writes there.
@@ -150,7 +148,7 @@ fn divided_turns(groups: &Groups, claims: &[Option<Claim>], routines: &[Routine<
                     let Some(claim) = claims[groups.of(along)].filter(|_| is_turn) else { continue };
                     let is_known = |each: &Conflict| matches!(each, Conflict::Turns { claim: known, .. } if *known == claim);
                     if !found.iter().any(is_known) {
-                        found.push(Conflict::Turns { claim, along, routine: number, nest: access.nest });
+                        found.push(Conflict::Turns { claim, routine: number, nest: access.nest });
                     }
                 }
             }

@@ -140,12 +140,10 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
     let made = match (args.mlir, args.c, &args.output) {
         _ if args.interface => Ok(interface::emit(&text)),
         (true, _, _) => emit::mlir(&mut analysis.program, args.routines),
-        _ if args.stablehlo => {
-            args.mesh.on(&analysis.program).map_err(Refusal::from).and_then(|on| {
-                let how = (args.precision.unwrap_or_default(), on.as_ref());
-                emit::stablehlo(&mut analysis.program, args.routine.as_deref(), how)
-            })
-        }
+        _ if args.stablehlo => args.mesh.on(&analysis.program).map_err(Refusal::from).and_then(|on| {
+            let how = (args.precision.unwrap_or_default(), on.as_ref());
+            emit::stablehlo(&mut analysis.program, args.routine.as_deref(), how)
+        }),
         (_, true, Some(folder)) => c(&mut analysis.program, folder),
         _ if let Some(function) = &args.function => {
             lean::emit_function(&text, function, args.output.as_deref())
@@ -159,7 +157,10 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
     let made = match made {
         Ok(made) => made,
         // A division that cannot be had is shown with its lines.
-        Err(Refusal::Library(_)) if args.stablehlo && let Some(found) = undivided(args, &text) => {
+        Err(Refusal::Library(_))
+            if args.stablehlo
+                && let Some(found) = undivided(args, &text) =>
+        {
             output.stderr = args.program.render(&found.0, &found.1, console.stderr());
             return Output { status: Status::Wrong, ..output };
         }

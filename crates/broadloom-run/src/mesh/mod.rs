@@ -207,16 +207,17 @@ impl Words<'_> {
                     "choose a size that is a multiple of {devices}, or a mesh whose `{name}` divides {size}"
                 ))
             }
-            Conflict::Turns { claim, along, routine, nest } => {
-                let (name, over) = (self.axis(*along), self.over(*claim));
-                let message = format!("a scan goes along `{name}` turn by turn, and it would be divided over `{over}`");
-                let scan = self.lowered[*routine].steps.get(*nest).copied();
+            Conflict::Turns { claim, routine, nest } => {
+                let (name, over) = (self.axis(claim.axis), self.over(*claim));
+                let message = format!(
+                    "`{name}` would be divided over `{over}`, and a scan goes along it, turn by turn"
+                );
                 let mut error = self.error(message, &[*claim]);
-                if let Some(scan) = scan {
-                    let text = format!("each turn needs what the turn before it has made, along `{name}`");
-                    error = error.with_end(MessageLine::at(scan, text));
+                if let Some(scan) = self.lowered[*routine].steps.get(*nest) {
+                    let text = "each turn of the scan needs what the turn before it has made";
+                    error = error.with_end(MessageLine::at(*scan, text));
                 }
-                error.with_help("divide another axis: that of the batch, or one of what a turn carries")
+                error.with_help("divide another axis: that of the batch, or one of what the turns carry")
             }
             Conflict::TwoMeshAxes { first, second } => {
                 let (a, b) = (self.over(*first), self.over(*second));

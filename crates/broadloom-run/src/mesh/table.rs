@@ -118,9 +118,7 @@ impl Divided {
                 Some((_, _, count, bytes)) => {
                     (*count, *bytes) = (*count + each.times, *bytes + each.times * each.bytes)
                 }
-                None => {
-                    totals.push((each.kind, each.over.clone(), each.times, each.times * each.bytes))
-                }
+                None => totals.push((each.kind, each.over.clone(), each.times, each.times * each.bytes)),
             }
         }
         totals.sort();

@@ -102,8 +102,10 @@ fn devices(eval: &mut Eval<'_>, name: &str, given: &Given) -> Evaluated<u64> {
         Value::Number(_) | Value::Size(_) => dim::size_of(eval, &given.value, given.span),
         Value::Open | Value::OpenNumber(_) | Value::Mistake => Err(Reported),
         other => {
-            let message =
-                format!("`{name}` is an axis of the mesh and needs a number of devices, not {}", other.kind());
+            let message = format!(
+                "`{name}` is an axis of the mesh and needs a number of devices, not {}",
+                other.kind()
+            );
             let help = match name {
                 "shards" | "sharding" | "rules" => "what is divided is listed by `shard = [\"batch=data\"]`",
                 "zero" => "parameters and states are divided by `fsdp = \"data\"`",
