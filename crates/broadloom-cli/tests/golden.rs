@@ -86,7 +86,8 @@ const CASES: &[(&str, &str)] = &[
         "check ../../../../examples/language_model.loom --mesh model=2 --shard heads=model",
     ),
     ("check_mesh_wrong", "check mesh.loom --mesh model=0"),
-    ("check_mesh_scan", "check ../../../../examples/recurrences.loom --mesh data=1"),
+    ("check_mesh_scan", "check ../../../../examples/recurrences.loom --mesh data=8 --shard count=data"),
+    ("check_mesh_turns", "check ../../../../examples/recurrences.loom --mesh data=8 --shard length=data"),
     ("check_mesh_gather", "check partial_sums.loom --mesh data=2 --shard n=data"),
     (
         "memory_mesh",

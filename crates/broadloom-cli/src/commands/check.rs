@@ -54,6 +54,10 @@ over the mesh axis `data`. Axes that an operation indexes by the same loop are d
 bare label must name a single axis; `*` stands for any text. A tensor with two such axes is divided at the one that is named by
 its place. The `bytes` of a transfer are those that each device has afterwards.
 
+A program can name its devices itself, by `mesh(data = 4, shard = [\"batch=data\"])`: its division is shown below the table of shapes.
+`--mesh` replaces the axes of that mesh, `--shard` adds a rule or replaces one for the same axes, `--fsdp` replaces its axis, and
+`--mesh none` leaves it out.
+
 Warnings point out code that may not compute what was meant; `broadloom lint` shows more of them, and
 `broadloom lint --help` lists them all. A comment `# allow W0505` on the line, or above it, accepts one.
 

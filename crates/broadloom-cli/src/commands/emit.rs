@@ -71,7 +71,7 @@ Formats:
   --stablehlo
             a module for XLA, through JAX or directly. `@main` is the forward pass, as above, or with `--routine NAME` a
             whole routine, including gradients, updates and random numbers. The first line lists the routines. With `--mesh`
-            and `--shard`, arguments, results and intermediate tensors have Shardy annotations of their division over devices.
+            and `--shard`, or a mesh of the program, arguments, results and intermediate tensors have Shardy annotations of their division over devices.
             `--precision` says how exactly XLA multiplies 32-bit floats, as `run --help` explains it
   --c       `NAME.c` and `NAME.h` for each routine, without other dependencies; the header explains how to call it
   --lean    the constraints of the program, the inferred shapes, and the theorem that the shapes satisfy the constraints for all

@@ -49,7 +49,7 @@ with which it does.
 
 The backend is not queried if more than 4 GiB are planned.
 
-With `--mesh` and `--shard`, the memory is that of one device of a mesh; `check --mesh` shows how each tensor is divided. XLA itself
+With `--mesh` and `--shard`, or a mesh of the program, the memory is that of one device of a mesh (`--mesh none`: of one machine); `check --mesh` shows how each tensor is divided. XLA itself
 may allocate more or less.
 
 Exit status: 0 success, 1 the program has errors or does not fit, 2 it cannot be read.

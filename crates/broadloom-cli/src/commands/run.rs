@@ -106,8 +106,8 @@ A loss that is infinite or not a number ends a run: the error names the first te
 values from before. `--keep-going` continues instead.
 
 `--backend xla` runs routines as StableHLO modules on the devices that JAX has: CPU, GPU or TPU. It needs Python with JAX: `python3`,
-or the one that BROADLOOM_PYTHON names. `--mesh` and `--shard` divide the program over these devices, as `check --mesh` shows it. On
-a CPU, JAX simulates as many devices as the mesh has.
+or the one that BROADLOOM_PYTHON names. `--mesh` and `--shard` divide the program over these devices, as `check --mesh` shows it; a mesh of the
+program does the same, and other backends leave it out. On a CPU, JAX simulates as many devices as the mesh has.
 
 `--precision` says how exactly XLA computes sums of products of 32-bit floats, which GPUs and TPUs do several times faster with short
 factors. Sums have 32 bits in any case, and so has everything else. On a Hopper GPU a product of two matrices errs by
