@@ -44,12 +44,12 @@ pub fn trials(missing: bool) -> Vec<Trial> {
         Trial::test(format!("xla::mesh::{name}"), move || same(&on).map_err(Failed::from))
             .with_ignored_flag(missing)
     };
-    let scan = |(name, program, mesh, shards, stored_over): &Scan| {
+    let tried = |(name, program, mesh, shards, stored_over): &Tried| {
         let mesh = Mesh { axes: mesh.iter().map(|(name, size)| ((*name).into(), *size)).collect() };
         let shards = shards.iter().filter_map(|shard| Shard::read(shard)).collect();
         let on = OnMesh { mesh, shards, stored_over: stored_over.map(str::to_string) };
         let text = *program;
-        Trial::test(format!("xla::mesh::scan_{name}"), move || divides(text, &on).map_err(Failed::from))
+        Trial::test(format!("xla::mesh::{name}"), move || divides(text, &on).map_err(Failed::from))
             .with_ignored_flag(missing)
     };
     let block = || says_itself().map_err(Failed::from);
@@ -60,8 +60,8 @@ pub fn trials(missing: bool) -> Vec<Trial> {
         let divided = || divides(text, &over_data()).map_err(Failed::from);
         Trial::test(format!("xla::mesh::{name}"), divided).with_ignored_flag(missing)
     });
-    let scans = SCANS.iter().map(scan);
-    WAYS.iter().map(trial).chain(scans).chain([averaged, block]).chain(batches).collect()
+    let tried = TRIED.iter().map(tried);
+    WAYS.iter().map(trial).chain(tried).chain([averaged, block]).chain(batches).collect()
 }
 
 /// Collects losses.
@@ -170,8 +170,20 @@ repeat 5:
   minimise loss by adam(0.01)
 ";
 
-/// A way to divide a scan: its name, the program, the devices, what is divided, and the mesh axis of what is stored.
-type Scan = (
+/// Attention whose heads share keys and values in groups: these stay whole on every device, and the heads are divided.
+const GROUPED: &str = "\
+dim batch = 8
+data x : batch, 4 | 32 = normal(1)
+data target : batch, 4 | 32 = normal(1)
+let y = attention(8, groups = 4, causal = true)(x)
+let z = y + attention(8, groups = 2, biased = true, rotation = rotary())(y)
+let loss = mse(z, target)
+repeat 5:
+  minimise loss by adam(0.01)
+";
+
+/// A way to divide a program: its name, the program, the devices, what is divided, and the mesh axis of what is stored.
+type Tried = (
     &'static str,
     &'static str,
     &'static [(&'static str, u64)],
@@ -179,27 +191,29 @@ type Scan = (
     Option<&'static str>,
 );
 
-const SCANS: &[Scan] = &[
-    ("data", RECURRENCE, &[("data", 8)], &["batch=data"], None),
-    ("tensor", RECURRENCE, &[("model", 8)], &["hidden=model", "turn.u[output, 0]=model"], None),
+const TRIED: &[Tried] = &[
+    ("scan_data", RECURRENCE, &[("data", 8)], &["batch=data"], None),
+    ("scan_tensor", RECURRENCE, &[("model", 8)], &["hidden=model", "turn.u[output, 0]=model"], None),
     (
-        "mixed",
+        "scan_mixed",
         RECURRENCE,
         &[("data", 4), ("model", 2)],
         &["batch=data", "hidden=model", "turn.u[output, 0]=model"],
         None,
     ),
-    ("rows", RECURRENCE, &[("model", 4)], &["hidden=model", "turn.u[input, 0]=model"], None),
-    ("stored", RECURRENCE, &[("data", 8)], &["batch=data"], Some("data")),
-    ("layers", LAYERS, &[("data", 8)], &["batch=data"], None),
-    ("layers_stored", LAYERS, &[("data", 4)], &["batch=data"], Some("data")),
+    ("scan_rows", RECURRENCE, &[("model", 4)], &["hidden=model", "turn.u[input, 0]=model"], None),
+    ("scan_stored", RECURRENCE, &[("data", 8)], &["batch=data"], Some("data")),
+    ("scan_layers", LAYERS, &[("data", 8)], &["batch=data"], None),
+    ("scan_layers_stored", LAYERS, &[("data", 4)], &["batch=data"], Some("data")),
     (
-        "layers_mixed",
+        "scan_layers_mixed",
         LAYERS,
         &[("data", 4), ("model", 2)],
         &["batch=data", "*.recall[output, 0]=model", "*.read[output, 0]=model"],
         None,
     ),
+    ("grouped", GROUPED, &[("model", 8)], &["*.heads=model"], None),
+    ("grouped_mixed", GROUPED, &[("data", 2), ("model", 4)], &["batch=data", "*.heads=model"], Some("data")),
 ];
 
 fn over_data() -> OnMesh {
