@@ -1,12 +1,16 @@
 //! Random programs on XLA: trained for two steps, with the parameters of the judge in the end.
 //!
 //! They run where `BROADLOOM_PYTHON` names a Python with JAX, and are left out where it is not set. `BROADLOOM_XLA_PROGRAMS=2000` runs more
-//! of them, `BROADLOOM_PROGRAM=17` runs one and prints it. XLA takes most of the time to compile: a fifth of a second for each.
+//! of them, `BROADLOOM_PROGRAM=17` runs one and prints it. XLA takes most of the time to compile, so that several are one module; those of a
+//! module that is wrong are run one by one.
 
 use broadloom::{Backend, Graph, Session, Settings};
 use broadloom_testing::setting;
 
-use crate::programs::{run, seeds};
+use crate::programs::{run_at_once, seeds};
+
+/// The number of programs in a module.
+const AT_ONCE: usize = 16;
 
 #[test]
 fn random_programs_mean_the_same_on_xla() {
@@ -18,5 +22,5 @@ fn random_programs_mean_the_same_on_xla() {
     let xla = Settings { backend: Backend::Xla, ..Settings::default() };
     // The Python process ends with the last session, and takes seconds to start.
     let _kept = Session::with(Graph::new(), xla.clone()).expect("a Python with JAX");
-    run(seeds(0, 1, count), &[xla]);
+    run_at_once(seeds(0, 1, count), &xla, AT_ONCE);
 }
