@@ -275,7 +275,7 @@ impl Args {
         let threads = self.threads.map(|threads| threads as usize);
         let processes = self.processes.several();
         if processes.is_some() && program.is_ok() && program.devices(mesh.as_ref()).is_none() {
-            return Err("`--processes` share the devices of a mesh: write `--mesh data=4`, or `mesh(data = 4)` in the program".into());
+            return Err("`--processes` shares out the devices of a mesh: write `--mesh data=4`, or `mesh(data = 4)` in the program".into());
         }
         let seed = self.seed;
         let settings = Settings { backend, seed, threads, precision, processes, ..Settings::default() };
