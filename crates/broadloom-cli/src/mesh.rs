@@ -4,42 +4,77 @@ use broadloom::{Mesh, Shard};
 use broadloom_diagnostics::{Column, Table};
 use broadloom_ide::MeshTable;
 use broadloom_ide::words::{bytes, counted, grouped};
-use broadloom_lang::OnMesh;
+use broadloom_lang::{OnMesh, Program};
 
 use crate::console::Look;
 
 /// The arguments that divide a program over devices.
 #[derive(clap::Args, Clone, Debug)]
 pub struct MeshArgs {
-    /// A mesh of devices with named axes: `data=4,model=2` has eight devices
+    /// A mesh of devices with named axes: `data=4,model=2` has eight devices. It replaces that of the program; `none` is one device
     #[arg(long, value_name = "AXIS=N,…", value_parser = mesh)]
     mesh: Option<Mesh>,
-    /// Divide axes over a mesh axis, by a named size (`batch=data`), a label (`blocks.*.attend.heads=model`) or a place (`w[output, 0]=model`); may be repeated
-    #[arg(long, value_name = "NAME=AXIS", value_parser = shard, requires = "mesh")]
+    /// Divide axes over a mesh axis, by a named size (`batch=data`), a label (`blocks.*.attend.heads=model`) or a place (`w[output, 0]=model`), besides what the program divides; may be repeated
+    #[arg(long, value_name = "NAME=AXIS", value_parser = shard)]
     shard: Vec<Shard>,
     /// Also divide parameters and optimiser states over a mesh axis, and gather each where it is used (FSDP, ZeRO)
-    #[arg(long, value_name = "AXIS", requires = "mesh")]
+    #[arg(long, value_name = "AXIS")]
     fsdp: Option<String>,
 }
 
 impl MeshArgs {
-    /// The devices and what is divided over them, if there are any.
-    pub fn on(&self) -> Option<OnMesh> {
-        let (mesh, shards) = (self.mesh.clone()?, self.shard.clone());
-        Some(OnMesh { mesh, shards, stored_over: self.fsdp.clone() })
+    /// The devices that are asked for, and what is divided over them: those of a program, with what the arguments replace and add.
+    pub fn on(&self, program: &Program) -> Result<Option<OnMesh>, String> {
+        let own = program.plan.mesh.as_ref().map(|block| &block.on);
+        let Some(mesh) = self.mesh.as_ref().or(own.map(|own| &own.mesh)) else {
+            return match self.first_rule() {
+                // A mistake may hide the mesh of the program.
+                Some(rule) if program.is_ok() => Err(format!(
+                    "`{rule}` needs devices: write `--mesh data=4`, or `mesh(data = 4)` in the program"
+                )),
+                _ => Ok(None),
+            };
+        };
+        if let (true, Some(rule)) = (mesh.axes.is_empty(), self.first_rule()) {
+            return Err(format!("with `--mesh none` there is one device, and `{rule}` divides nothing"));
+        }
+        let mut shards = own.map(|own| own.shards.clone()).unwrap_or_default();
+        // What is said outside the program counts where both say something of the same axes.
+        shards.retain(|known| self.shard.iter().all(|shard| shard.axes != known.axes));
+        shards.extend(self.shard.iter().cloned());
+        let stored_over = self.fsdp.clone().or(own.and_then(|own| own.stored_over.clone()));
+        Ok(Some(OnMesh { mesh: mesh.clone(), shards, stored_over }))
+    }
+
+    /// True if a mesh of several devices is asked for.
+    pub fn is_given(&self) -> bool {
+        self.mesh.as_ref().is_some_and(|mesh| !mesh.axes.is_empty()) || self.first_rule().is_some()
+    }
+
+    /// True if there is any argument about a mesh.
+    pub fn is_changed(&self) -> bool {
+        self.mesh.is_some() || self.first_rule().is_some()
+    }
+
+    /// The first argument that divides something.
+    fn first_rule(&self) -> Option<String> {
+        let shard = self.shard.first().map(|shard| format!("--shard {shard}"));
+        shard.or(self.fsdp.as_ref().map(|axis| format!("--fsdp {axis}")))
     }
 }
 
-/// `data=4,model=2`
+/// `data=4,model=2`, or `none`, which is a mesh without axes.
 fn mesh(text: &str) -> Result<Mesh, String> {
     let help = "write names and numbers of devices, such as `data=4,model=2`";
     let mut axes: Vec<(String, u64)> = Vec::new();
+    if text.trim() == "none" {
+        return Ok(Mesh { axes });
+    }
     for part in text.split(',') {
         let (name, size) = part.split_once('=').ok_or(help)?;
         let (name, size) = (name.trim(), size.trim());
         let size: u64 = size.parse().map_err(|_| format!("`{size}` is not a number of devices: {help}"))?;
-        let plain = |letter: char| letter.is_alphanumeric() || letter == '_' || letter == '-';
-        if name.is_empty() || !name.chars().all(plain) {
+        if !Mesh::is_name(name) {
             return Err(format!("`{}` is not a name: {help}", name.escape_debug()));
         }
         if size == 0 {
@@ -50,24 +85,16 @@ fn mesh(text: &str) -> Result<Mesh, String> {
         }
         axes.push((name.into(), size));
     }
-    let devices = axes.iter().try_fold(1u64, |all, (_, size)| all.checked_mul(*size));
-    match devices.is_some_and(|devices| devices <= MOST_DEVICES) {
-        true => Ok(Mesh { axes }),
-        false => Err(format!("a mesh has at most {} devices", grouped(MOST_DEVICES))),
+    let mesh = Mesh { axes };
+    match mesh.is_small_enough() {
+        true => Ok(mesh),
+        false => Err(format!("a mesh has at most {} devices", grouped(Mesh::MOST_DEVICES))),
     }
 }
 
-/// More devices than any machine has.
-const MOST_DEVICES: u64 = 1 << 20;
-
 /// `batch=data`
-fn shard(text: &str) -> Result<Shard, String> {
-    let help = "write what is divided, `=`, and an axis of the mesh, such as `batch=data`";
-    let (axes, over) = text.rsplit_once('=').ok_or(help)?;
-    match (axes.trim(), over.trim()) {
-        ("", _) | (_, "") => Err(help.into()),
-        (axes, over) => Ok(Shard { axes: axes.into(), over: over.into() }),
-    }
+fn shard(text: &str) -> Result<Shard, &'static str> {
+    Shard::read(text).ok_or("write what is divided, `=`, and an axis of the mesh, such as `batch=data`")
 }
 
 /// The columns that names of tensors and operations take at most.
@@ -112,7 +139,12 @@ pub fn text_of(table: &MeshTable, all: bool, look: Look) -> String {
         for sent in &routine.collectives {
             let operation = sent.operation.lines().next().unwrap_or_default().to_string();
             let (over, line) = (sent.over.join(", "), format!("{}:{}", sent.place.file, sent.place.line));
-            each.row([sent.tensor.clone(), sent.kind.into(), over, grouped(sent.bytes), line, operation]);
+            // In a scan it happens once in each turn.
+            let bytes = match sent.times {
+                1 => grouped(sent.bytes),
+                times => format!("{} × {}", grouped(times), grouped(sent.bytes)),
+            };
+            each.row([sent.tensor.clone(), sent.kind.into(), over, bytes, line, operation]);
         }
         out.push_str(&look.table(&each));
     }
@@ -191,6 +223,7 @@ mod tests {
 
     #[test]
     fn meshes_are_read_or_refused() {
+        assert_eq!(mesh("none").expect("no mesh").devices(), 1);
         let read = mesh("data=4, model=2").expect("a mesh");
         assert_eq!(read.axes, [("data".to_string(), 4), ("model".to_string(), 2)]);
         for wrong in ["", "data", "data=", "data=0", "=4", "data=4,data=2", "a b=2", "a=1048576,b=2"] {

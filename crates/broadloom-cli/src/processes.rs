@@ -9,7 +9,7 @@ use crate::program::unusable;
 #[derive(clap::Args, Clone, Debug)]
 pub struct ProcessArgs {
     /// Divide the devices of the mesh among N processes, all on this machine unless `--coordinator` is given
-    #[arg(long, value_name = "N", requires = "mesh", value_parser = count)]
+    #[arg(long, value_name = "N", value_parser = count)]
     processes: Option<u32>,
     /// Address at which processes on several machines meet: the name of the first machine, and a free port there
     #[arg(long, value_name = "HOST:PORT", requires = "processes", requires = "process", value_parser = coordinator)]

@@ -78,6 +78,12 @@ fn programs_on_a_mesh() {
         assert_eq!(all["mesh"]["devices"], 8, "{command}");
         assert_eq!(all["mesh"]["routines"][0]["totals"][1]["over"][0], "model", "{command}");
     }
+    let own = programs().join("on_mesh.loom");
+    let own = own.to_str().expect("a path in UTF-8");
+    for command in ["check", "memory"] {
+        let all = valid(&schema, &[command, own, "--json"]);
+        assert_eq!(all["mesh"]["devices"], 8, "{command}");
+    }
     let uneven =
         broadloom(&["check", file, "--json", "--mesh", "data=3", "--shard", "batch=data"], &World::default());
     let uneven: Value = serde_json::from_str(&uneven.stdout).expect("JSON");

@@ -76,6 +76,12 @@ pub enum Setting {
     Save(String),
     /// The number that decides what is random.
     Seed(u64),
+    /// The backend that runs a program, by its name.
+    Backend(&'static str),
+    /// Devices to divide a program over, as a mesh is written: `data=4,model=2`.
+    Mesh(String),
+    /// An axis that is divided over a mesh axis, as both are written: `batch=data`.
+    Shard(String),
 }
 
 impl Code {

@@ -60,6 +60,17 @@ pub enum Fact {
         /// The function that makes the layer.
         layer: String,
     },
+    /// A division over devices asks for something that cannot be had: an axis, and the mesh axis that it would be divided over.
+    Shard {
+        /// The name of the axis.
+        axes: String,
+        /// The mesh axis.
+        over: String,
+    },
+    /// The number of devices along this mesh axis does not fit.
+    MeshAxis(String),
+    /// The mesh axis that parameters and states would be divided over does not fit.
+    StoredOver,
     /// A parameter reads different sizes, because it is applied twice.
     OneMap {
         /// The parameter.

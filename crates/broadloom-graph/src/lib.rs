@@ -75,7 +75,7 @@ pub use initial::Initial;
 pub use message::Multiples;
 pub use why::{Why, WhySize};
 
-pub use broadloom_diagnostics::{Code, Fact, Help, Wording};
+pub use broadloom_diagnostics::{Advice, Code, Fact, Help, Setting, Wording};
 pub use nest::{ShownAccess, ShownLoop, ShownNest};
 pub use node::{LeafKind, Node};
 pub use notation::{DeclaredShape, Notation};

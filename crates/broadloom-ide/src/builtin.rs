@@ -191,6 +191,13 @@ const BUILTINS: &[(&str, &str, &str)] = &[
         "batches(path, size, shuffle = false, of = [])",
         "A stream of data: each repetition of the innermost loop that uses it takes the next rows of a `.npy`, `.npz`, `.safetensors` or `.csv` file, or of a list. `train.x` is one of its arrays, `len(train)` the number of batches in an epoch.",
     ),
+    (
+        "mesh",
+        "mesh(data = 4, model = 2, shard = [], fsdp = \"data\")",
+        "The devices that the program is divided over where XLA runs it: the names of the axes of a grid, with the number of devices along each. \
+         Each rule of `shard` divides axes over one of them: a named size (`\"batch=data\"`), a label (`\"*.heads=model\"`) or a place \
+         (`\"w[output, 0]=model\"`). `fsdp` divides parameters and states over an axis as well.",
+    ),
     ("params", "params(loss)", "The parameters that a tensor depends on, or that layers have made: a list."),
     ("len", "len(list)", "The number of items of a list, or of batches in an epoch of a stream."),
     ("append", "append(list, item)", "The items of a list, and another one behind them."),

@@ -97,6 +97,8 @@ pub struct Sent {
     pub over: Vec<String>,
     /// The bytes that each device has in the end.
     pub bytes: u64,
+    /// The number of times that it happens in one run: in a scan once in each turn.
+    pub times: u64,
     /// The line that the operation is made on.
     #[serde(flatten)]
     pub place: Line,
@@ -115,7 +117,8 @@ pub struct SentInAll {
     pub bytes: u64,
 }
 
-/// Divides a program whose sizes [are open](Analysis::open) over the devices of a mesh.
+/// Divides a program whose sizes [are open](Analysis::open) over the devices of a mesh, or of its own if none is asked for. There is
+/// no table if it has none.
 ///
 /// ```
 /// use broadloom::{Mesh, Shard};
@@ -128,16 +131,17 @@ pub struct SentInAll {
 ///     shards: vec![Shard { axes: "batch".into(), over: "data".into() }],
 ///     stored_over: None,
 /// };
-/// let table = meshed(&mut Analysis::open(&text), &on).mesh.unwrap();
+/// let table = meshed(&mut Analysis::open(&text), Some(&on)).mesh.unwrap();
 /// assert_eq!(table.tensors[0].shape, "8/data | 3");
 /// assert_eq!(table.routines[0].totals[0].bytes, 4);
 /// ```
-pub fn meshed(analysis: &mut Analysis, on: &OnMesh) -> Meshed {
+pub fn meshed(analysis: &mut Analysis, on: Option<&OnMesh>) -> Meshed {
     let program = &mut analysis.program;
     let wrong = program.check_sizes();
     let mut diagnostics: Vec<Diagnostic> = program.diagnostics.iter().cloned().chain(wrong).collect();
     let mut mesh = None;
-    if !diagnostics.iter().any(Diagnostic::is_error) {
+    let is_right = !diagnostics.iter().any(Diagnostic::is_error);
+    if let Some(on) = program.devices(on).filter(|_| is_right) {
         let routines = program.routines();
         match program.divide(&routines, on) {
             Ok(divided) => mesh = Some(table(analysis, &divided)),
@@ -177,7 +181,7 @@ fn table(analysis: &Analysis, divided: &Divided) -> MeshTable {
             .map(|(kind, over, count, bytes)| SentInAll {
                 kind: kind_word(kind),
                 over: over.iter().map(name).collect(),
-                count: count as u64,
+                count,
                 bytes,
             })
             .collect(),
@@ -205,6 +209,7 @@ fn sent(each: &NeededCollective, over: Vec<String>, sources: &Sources, origins: 
         kind: kind_word(each.kind),
         over,
         bytes: each.bytes,
+        times: each.times,
         place: Line::new(sources, origins.get(each.step)?.span),
     })
 }

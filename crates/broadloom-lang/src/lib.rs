@@ -23,6 +23,7 @@ mod lint;
 mod mesh;
 mod notation;
 mod observer;
+mod on_mesh;
 pub mod plan;
 mod position;
 mod program;
@@ -53,9 +54,9 @@ pub use eval::{
 };
 pub use front::{Words, naming_setting};
 pub use lint::{lint, unused_names, warnings};
-pub use mesh::OnMesh;
 pub use notation::{leaves_out_unnamed, left_out, named_axis};
 pub use observer::{Observer, Repeated};
+pub use on_mesh::{MeshBlock, OnMesh};
 pub use position::{Counter, Position};
 pub use program::{
     Application, Asked, Definitions, Dim, NamedTensor, Options, Origin, Origins, Piped, Program, Written,

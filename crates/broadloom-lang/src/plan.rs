@@ -3,6 +3,7 @@
 use broadloom::{Initial, Routine, Tensor};
 use broadloom_diagnostics::Span;
 
+use crate::on_mesh::MeshBlock;
 use crate::position::{Counter, Position};
 use crate::stream::Stream;
 
@@ -25,6 +26,8 @@ pub struct Plan {
     pub drawn: Vec<Drawn>,
     /// Data of which a batch is taken at a time.
     pub streams: Vec<Stream>,
+    /// The devices that the program is divided over, if it says so.
+    pub mesh: Option<MeshBlock>,
     /// The number of repetitions that count.
     pub counters: u32,
 }

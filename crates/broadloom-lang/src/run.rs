@@ -4,15 +4,15 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use broadloom::files::{write_csv, write_npy};
-use broadloom::{Array, Error, ErrorKind, GivenValues, Session, Settings, Tensor};
-use broadloom_diagnostics::{Diagnostic, Severity, Span};
+use broadloom::{Array, Backend, Error, ErrorKind, GivenValues, Session, Settings, Tensor};
+use broadloom_diagnostics::{Diagnostic, Setting, Severity, Span};
 
 use crate::codes;
 use crate::eval::diagnosed;
 use crate::feed::Feeds;
 use crate::front::{Words, worded};
-use crate::mesh::OnMesh;
 use crate::observer::{Observer, Repeated, notice};
+use crate::on_mesh::OnMesh;
 use crate::plan::{Action, Plan, PrintedPiece, Repeat};
 use crate::program::{HAS_FILES, Origins, Program};
 use crate::progress::{Progress, Step};
@@ -38,7 +38,7 @@ pub struct RunOptions {
     pub inputs: Vec<(String, Array)>,
     /// True to go on when a loss is not finite.
     pub keep_going: bool,
-    /// The devices that the program is divided over, if there are several.
+    /// The devices that the program is divided over, in place of those of its own `mesh`. Only XLA has several.
     pub mesh: Option<OnMesh>,
 }
 
@@ -63,7 +63,19 @@ impl Program {
         for unused in self.weights.unused.iter().filter(|unused| !crate::lint::is_allowed(&self, unused)) {
             observer.notice(&unused.message);
         }
-        let (routines, sharding) = (self.routines(), options.mesh.as_ref().map(|on| self.sharding(on)));
+        let is_own = options.mesh.is_none();
+        let mut on = self.devices(options.mesh.as_ref()).cloned();
+        // What the program says is left out where it cannot be had; what its user asks for is not.
+        if options.settings.backend != Backend::Xla
+            && let Some(left_out) = on.take_if(|_| is_own)
+        {
+            let setting = self.words.written(&Setting::Backend("xla"));
+            let devices = left_out.mesh.devices();
+            observer.notice(&format!(
+                "the run is on this machine alone, and not on the {devices} devices of the program's mesh: `{setting}` runs it on these"
+            ));
+        }
+        let (routines, sharding) = (self.routines(), on.as_ref().map(|on| self.sharding(on)));
         let mut ready = self.ready(&options.settings)?;
         ready.pass_on(observer);
         let inputs: Vec<(&str, GivenValues<'_>)> = options
@@ -72,8 +84,8 @@ impl Program {
             .map(|(name, values)| (name.as_str(), GivenValues::Copied(values)))
             .collect();
         ready.give(&inputs)?;
-        if let Some(sharding) = &sharding {
-            ready.divide(&routines, sharding)?;
+        if let Some((on, sharding)) = on.as_ref().zip(sharding.as_ref()) {
+            ready.divide(&routines, (on, sharding))?;
         }
         if let Some(file) = options.load.as_ref().filter(|_| HAS_FILES && !is_read) {
             ready.session.load(file).map_err(|error| ready.about_file(&error))?;

@@ -6,7 +6,7 @@
 
 use crate::access::{Access, AxisAddressing, Kind, accesses};
 use crate::{Division, Mesh, Routine};
-use broadloom_loops::{Cell, Index, LoopVar, Program};
+use broadloom_loops::{Cell, Index, LoopVar, Program, Repeat};
 
 /// Something that several devices do together.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -21,6 +21,8 @@ pub struct Collective {
     pub over: Vec<usize>,
     /// The bytes that each device has in the end.
     pub bytes: u64,
+    /// The number of times that it happens in one run: once in each turn of the scan that the nest belongs to.
+    pub times: u64,
 }
 
 /// A kind of collective.
@@ -39,6 +41,7 @@ pub fn collectives(routine: &Routine<'_>, mesh: &Mesh, divisions: &[Division]) -
     let mut reading = Reading::new(routine, mesh, divisions);
     let mut found = Vec::new();
     for (access, _) in all.iter().zip(live).filter(|(_, live)| *live) {
+        reading.enter(access.nest);
         let divided = reading.loops(access);
         reading.gathers(access, &divided, &mut found);
         match access.kind {
@@ -84,13 +87,36 @@ fn live(routine: &Routine<'_>, all: &[Access<'_>]) -> Vec<bool> {
     let mut needed = vec![false; routine.program.buffers.len()];
     routine.results.iter().for_each(|id| needed[id.index()] = true);
     let mut live = vec![false; all.len()];
-    for (at, access) in all.iter().enumerate().rev() {
-        live[at] = access.kind == Kind::Check || needed[access.cell.buffer.index()];
-        if live[at] {
-            access.reads.iter().for_each(|cell| needed[cell.buffer.index()] = true);
+    let mut end = all.len();
+    while end > 0 {
+        let repeat = repeat_of(routine.program, all[end - 1].nest);
+        let start = match repeat {
+            Some(repeat) => all.partition_point(|access| access.nest < repeat.nests.start),
+            None => end - 1,
+        };
+        // What a turn writes may be read by the next one, earlier in its nests.
+        loop {
+            let before = live[start..end].to_vec();
+            for at in (start..end).rev() {
+                let access = &all[at];
+                live[at] |= access.kind == Kind::Check || needed[access.cell.buffer.index()];
+                if live[at] {
+                    access.reads.iter().for_each(|cell| needed[cell.buffer.index()] = true);
+                }
+            }
+            if live[start..end] == before {
+                break;
+            }
         }
+        end = start;
     }
     live
+}
+
+/// The repeat that a nest belongs to, the outermost one if there are several.
+fn repeat_of(program: &Program, nest: usize) -> Option<&Repeat> {
+    let around = program.repeats.iter().filter(|repeat| repeat.nests.contains(&nest));
+    around.max_by_key(|repeat| repeat.nests.len())
 }
 
 /// A loop with the mesh axis that it is divided over.
@@ -104,12 +130,27 @@ struct Reading<'a> {
     versions: Vec<usize>,
     /// Tensors that were brought together: the buffer, its version, and the division that is left.
     gathered: Vec<(usize, usize, Division)>,
+    /// The repeat that is being walked.
+    inside: Option<&'a Repeat>,
 }
 
 impl<'a> Reading<'a> {
     fn new(routine: &'a Routine<'a>, mesh: &'a Mesh, divisions: &'a [Division]) -> Reading<'a> {
         let versions = vec![0; routine.program.buffers.len()];
-        Reading { routine, mesh, divisions, versions, gathered: Vec::new() }
+        Reading { routine, mesh, divisions, versions, gathered: Vec::new(), inside: None }
+    }
+
+    /// Goes to a nest. What a scan writes is another thing in its turns than before it and behind it.
+    fn enter(&mut self, nest: usize) {
+        let repeat = repeat_of(self.routine.program, nest);
+        if repeat.map(|repeat| &repeat.nests) == self.inside.map(|repeat| &repeat.nests) {
+            return;
+        }
+        for left in [self.inside, repeat].into_iter().flatten() {
+            let written = self.program().written(left.nests.clone());
+            written.into_iter().for_each(|id| self.versions[id.index()] += 1);
+        }
+        self.inside = repeat;
     }
 
     fn program(&self) -> &Program {
@@ -176,7 +217,12 @@ impl<'a> Reading<'a> {
             }
             self.gathered.push(known);
             let bytes = self.bytes(cell, self.mesh.parts(&left));
-            found.push(self.collective(access, CollectiveKind::AllGather, cell, over, bytes));
+            let mut sent = self.collective(access, CollectiveKind::AllGather, cell, over, bytes);
+            // What no turn changes is brought together before the first one.
+            if self.inside.is_some_and(|repeat| !writes(self.program(), repeat, cell)) {
+                sent.times = 1;
+            }
+            found.push(sent);
         }
     }
 
@@ -220,8 +266,15 @@ impl<'a> Reading<'a> {
     ) -> Collective {
         over.sort_unstable();
         over.dedup();
-        Collective { nest: access.nest, kind, tensor: self.routine.tensors[cell.buffer.index()], over, bytes }
+        let tensor = self.routine.tensors[cell.buffer.index()];
+        let turns = self.inside.map_or(1, |repeat| repeat.turns.as_number().unwrap_or_default() as u64);
+        Collective { nest: access.nest, kind, tensor, over, bytes, times: turns }
     }
+}
+
+/// True if a turn writes the buffer of a cell.
+fn writes(program: &Program, repeat: &Repeat, cell: &Cell) -> bool {
+    program.written(repeat.nests.clone()).contains(&cell.buffer)
 }
 
 /// True if a cell does not depend on a loop, or only through numbers that are looked up: the loop adds to cells that other iterations

@@ -1,6 +1,6 @@
 //! The division of every tensor that follows from requests, or the conflicts between them.
 
-use broadloom_loops::LoopVar;
+use broadloom_loops::{Index, LoopVar};
 
 use crate::access::{Access, AxisAddressing, Kind, accesses};
 use crate::{Axis, Groups, Mesh, Routine};
@@ -47,6 +47,15 @@ pub enum Conflict {
         /// The axis that the other one names.
         second: Claim,
     },
+    /// A scan goes along an axis that would be divided, turn by turn.
+    Turns {
+        /// The axis that was named.
+        claim: Claim,
+        /// The place of the routine that has the scan.
+        routine: usize,
+        /// The place of the nest of a turn that reads or writes there.
+        nest: usize,
+    },
     /// A size is no multiple of the devices along its mesh axis.
     Uneven {
         /// The axis that was named.
@@ -70,6 +79,7 @@ pub fn divide(
             conflicts.push(Conflict::Uneven { claim: *claim, size });
         }
     }
+    conflicts.extend(divided_turns(groups, &claims, routines));
     if !conflicts.is_empty() {
         return Err(conflicts);
     }
@@ -121,6 +131,30 @@ fn claimed(groups: &Groups, requests: &[Request]) -> (Vec<Option<Claim>>, Vec<Co
         }
     }
     (claims, conflicts)
+}
+
+/// The claims on axes that scans go along: a turn needs what the one before it has made, wherever that is.
+fn divided_turns(groups: &Groups, claims: &[Option<Claim>], routines: &[Routine<'_>]) -> Vec<Conflict> {
+    let mut found: Vec<Conflict> = Vec::new();
+    for (number, routine) in routines.iter().enumerate().filter(|(_, each)| !each.program.repeats.is_empty())
+    {
+        for access in accesses(routine.program) {
+            let repeats = routine.program.repeats.iter().filter(|each| each.nests.contains(&access.nest));
+            let counted: Vec<u32> = repeats.map(|repeat| repeat.symbol).collect();
+            for cell in [access.cell].into_iter().chain(&access.reads) {
+                for (place, index) in cell.index.iter().enumerate() {
+                    let along = Axis { tensor: routine.tensors[cell.buffer.index()], place };
+                    let is_turn = matches!(index, Index::Symbol(symbol) if counted.contains(symbol));
+                    let Some(claim) = claims[groups.of(along)].filter(|_| is_turn) else { continue };
+                    let is_known = |each: &Conflict| matches!(each, Conflict::Turns { claim: known, .. } if *known == claim);
+                    if !found.iter().any(is_known) {
+                        found.push(Conflict::Turns { claim, routine: number, nest: access.nest });
+                    }
+                }
+            }
+        }
+    }
+    found
 }
 
 fn places(division: &Division, over: usize) -> Vec<usize> {

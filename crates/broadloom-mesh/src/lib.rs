@@ -40,6 +40,21 @@ pub struct Mesh {
 }
 
 impl Mesh {
+    /// The largest number of devices: more than any machine has.
+    pub const MOST_DEVICES: u64 = 1 << 20;
+
+    /// True of a text that can be the name of an axis.
+    pub fn is_name(text: &str) -> bool {
+        let is_plain = |letter: char| letter.is_alphanumeric() || letter == '_' || letter == '-';
+        !text.is_empty() && text.chars().all(is_plain)
+    }
+
+    /// True if there are at most so many devices as a mesh can have.
+    pub fn is_small_enough(&self) -> bool {
+        let devices = self.axes.iter().try_fold(1u64, |all, (_, size)| all.checked_mul(*size));
+        devices.is_some_and(|devices| devices <= Mesh::MOST_DEVICES)
+    }
+
     /// The number of devices.
     pub fn devices(&self) -> u64 {
         self.axes.iter().map(|(_, size)| size).product()

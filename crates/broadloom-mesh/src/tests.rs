@@ -2,7 +2,8 @@
 //! the sizes of the axes.
 
 use broadloom_loops::{
-    Binary, Buffer, BufferId, Cell, Dtype, Index, LoopSum, LoopVar, Nest, Program, Scalar, Statement, Storage,
+    Binary, Buffer, BufferId, Cell, Dtype, Index, LoopSum, LoopVar, Nest, Program, Repeat, Scalar, Statement,
+    Storage,
 };
 
 use crate::{
@@ -13,12 +14,27 @@ use crate::{
 /// The sizes of loops, by their names.
 const SIZES: &[(char, u64)] = &[('b', 8), ('o', 6), ('h', 4), ('n', 4)];
 
+/// The number of turns of a scan.
+const TURNS: u64 = 5;
+
 /// A program with an accumulation for each line: the target, `=`, and the factors. A tensor is its name and its indices, `woh`; an
-/// index `+` is the one before it, moved by one.
+/// index `+` is the one before it, moved by one. Lines that begin with `>` are the turns of a scan, whose number is the index `@`.
 fn program(lines: &[&str]) -> Program {
     let mut program = Program::default();
     let vars: Vec<LoopVar> = SIZES.iter().map(|(name, _)| program.add_var(name.to_string())).collect();
-    for line in lines {
+    let is_turn = |line: &&&str| line.starts_with('>');
+    if let Some(start) = lines.iter().position(|line| is_turn(&line)) {
+        let nests = start..start + lines.iter().filter(is_turn).count();
+        program.symbols.push("turn".into());
+        program.repeats.push(Repeat {
+            nests,
+            symbol: 0,
+            turns: TURNS.into(),
+            backwards: false,
+            segment: None,
+        });
+    }
+    for line in lines.iter().map(|line| line.trim_start_matches('>')) {
         let (target, factors) = line.split_once('=').expect("an assignment");
         let target = cell(&mut program, target.trim(), &vars);
         let mut loads = Vec::new();
@@ -29,7 +45,7 @@ fn program(lines: &[&str]) -> Program {
         let used = SIZES.iter().zip(&vars).filter(|((name, _), _)| line.contains(*name));
         let loops: Vec<(LoopVar, u64)> = used.map(|((_, size), var)| (*var, *size)).collect();
         let store = Statement::Store { cell: target, accumulate: Some(Binary::Add), value };
-        program.nests.push(Nest { comment: (*line).into(), body: vec![store.within(loops.into_iter())] });
+        program.nests.push(Nest { comment: line.into(), body: vec![store.within(loops.into_iter())] });
     }
     program
 }
@@ -43,6 +59,10 @@ fn cell(program: &mut Program, text: &str, vars: &[LoopVar]) -> Cell {
             Some(at) => {
                 index.push(Index::At(LoopSum::iterate(vars[at])));
                 sizes.push(SIZES[at].1);
+            }
+            None if letter == '@' => {
+                index.push(Index::Symbol(0));
+                sizes.push(TURNS);
             }
             None => {
                 if let Some(Index::At(sum)) = index.last_mut() {
@@ -103,6 +123,7 @@ fn divided(lines: &[&str], requests: &[&str]) -> String {
                 Conflict::TwoMeshAxes { first, second } => {
                     format!("{} is {}", axis(first.axis), axis(second.axis))
                 }
+                Conflict::Turns { claim, nest, .. } => format!("{} in {}", axis(claim.axis), lines[*nest]),
                 Conflict::Uneven { claim, size } => format!("{} has {size}", axis(claim.axis)),
             };
             return conflicts.iter().map(text).collect::<Vec<_>>().join("; ");
@@ -121,7 +142,8 @@ fn divided(lines: &[&str], requests: &[&str]) -> String {
     for each in sent {
         let kind = if each.kind == CollectiveKind::AllReduce { "reduce" } else { "gather" };
         let over: String = each.over.iter().map(|over| ["p", "q"][*over]).collect();
-        said.push(format!("{kind} {} {over} {}", name(each.tensor), each.bytes));
+        let times = if each.times == 1 { String::new() } else { format!("{} times ", each.times) };
+        said.push(format!("{kind} {} {over} {times}{}", name(each.tensor), each.bytes));
     }
     said.join(", ")
 }
@@ -157,6 +179,24 @@ fn what_is_read_elsewhere_is_brought_together() {
     // It is brought together once, until it is written again.
     check(&["Yb = Xb+", "Zb = Xb+"], &["X0=0"], "X p, gather X p 32");
     check(&["Yb = Xb+", "Xb = Yb", "Zb = Xb+"], &["X0=0"], "Y p, X p, gather X p 32, gather X p 32");
+}
+
+#[test]
+fn turns_of_a_scan_send_each_time() {
+    // A batch: nothing is sent in a turn, and a gradient is put together in each.
+    let scan = [">Nbo = Xb@o", ">Nbo = Uoo * Hbo", ">Hbo = Nbo", ">Yb@o = Nbo", ">Goh = Nbo * Kbh"];
+    check(&scan, &["X0=0"], "N p., X p.., H p., Y p.., K p., reduce G p 5 times 96");
+    // What no turn changes is brought together once, before the first one; what one does change, in each.
+    check(&[">Hb = Wb+ * Hb"], &["W0=0"], "H p, W p, gather W p 32");
+    check(&[">Nb = Hb+", ">Hb = Nb"], &["H0=0"], "N p, H p, gather H p 5 times 32");
+    // Before a scan it is another thing than in it.
+    check(
+        &["Yb = Hb+", ">Nb = Hb+", ">Hb = Nb", "Zb = Hb+"],
+        &["H0=0"],
+        "Y p, H p, N p, gather H p 32, gather H p 5 times 32, gather H p 32",
+    );
+    // The turns themselves are not divided.
+    check(&[">Hb = Xb@"], &["X1=0"], "X1 in >Hb = Xb@");
 }
 
 #[test]

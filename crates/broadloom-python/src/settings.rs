@@ -11,5 +11,8 @@ pub fn in_python(setting: &Setting) -> String {
         Setting::Load => "parameters.load(path)".to_string(),
         Setting::Save(stem) => format!("parameters.save(\"{stem}.safetensors\")"),
         Setting::Seed(seed) => format!("seed={seed}"),
+        Setting::Backend(name) => format!("backend=\"{name}\""),
+        Setting::Mesh(devices) => format!("mesh({devices})"),
+        Setting::Shard(shard) => format!("mesh(…, shard = [\"{shard}\"])"),
     }
 }

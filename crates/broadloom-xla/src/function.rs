@@ -9,6 +9,7 @@ use std::ops::Range;
 
 use broadloom_loops::mlir::{Function, Supplied, in_quotes};
 use broadloom_loops::{BufferId, Cell, Dtype, Program, Statement};
+use broadloom_mesh::Division;
 use rustc_hash::FxHashMap;
 
 use crate::held::held;
@@ -59,6 +60,8 @@ pub(crate) struct Writer<'a> {
     held: FxHashMap<BufferId, Dtype>,
     /// The division over devices, if there are several.
     pub sharded: Option<&'a Sharded<'a>>,
+    /// Inside of turns, what was brought together before them, by the division that is left.
+    pub gathered: FxHashMap<(BufferId, Division), Tensor>,
     /// The place of the nest that is being written.
     pub at: usize,
 }
@@ -82,6 +85,7 @@ pub(crate) fn write(
         // Parts of a sum that devices add up are not rounded before.
         held: if sharded.is_some() { FxHashMap::default() } else { held(program) },
         sharded,
+        gathered: FxHashMap::default(),
         at: 0,
     };
     let (inputs, arguments) = writer.arguments(function);

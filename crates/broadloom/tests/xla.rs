@@ -1,12 +1,13 @@
 //! Random programs on XLA: trained for two steps, with the parameters of the judge in the end.
 //!
 //! They run where `BROADLOOM_PYTHON` names a Python with JAX, and are left out where it is not set. `BROADLOOM_XLA_PROGRAMS=2000` runs more
-//! of them, `BROADLOOM_PROGRAM=17` runs one and prints it. XLA takes most of the time to compile: a fifth of a second for each.
+//! of them, `BROADLOOM_PROGRAM=17` runs one and prints it. XLA takes most of the time to compile, so that sixteen are one module, or
+//! `BROADLOOM_XLA_AT_ONCE`; those of a module that is wrong are run one by one.
 
 use broadloom::{Backend, Graph, Session, Settings};
 use broadloom_testing::setting;
 
-use crate::programs::{run, seeds};
+use crate::programs::{run_at_once, seeds};
 
 #[test]
 fn random_programs_mean_the_same_on_xla() {
@@ -18,5 +19,6 @@ fn random_programs_mean_the_same_on_xla() {
     let xla = Settings { backend: Backend::Xla, ..Settings::default() };
     // The Python process ends with the last session, and takes seconds to start.
     let _kept = Session::with(Graph::new(), xla.clone()).expect("a Python with JAX");
-    run(seeds(0, 1, count), &[xla]);
+    let at_once = setting("BROADLOOM_XLA_AT_ONCE", 16).max(1) as usize;
+    run_at_once(seeds(0, 1, count), &xla, at_once);
 }

@@ -5,8 +5,8 @@ use std::time::Instant;
 
 use broadloom_diagnostics::{Column, Table};
 use broadloom_ide::words::{counted, grouped};
-use broadloom_ide::{Analysis, Checked, Listing, Text, check, meshed, signatures};
-use broadloom_lang::{Asked, OnMesh};
+use broadloom_ide::{Analysis, Checked, Listing, MeshTable, Text, check, meshed, signatures};
+use broadloom_lang::Asked;
 use serde::Serialize;
 
 use crate::console::{Console, Look};
@@ -14,7 +14,7 @@ use crate::dims;
 use crate::json;
 use crate::mesh::{self, MeshArgs};
 use crate::output::{Output, Status};
-use crate::program::{ProgramArgs, status};
+use crate::program::{ProgramArgs, status, unusable};
 
 /// The arguments of `check`.
 #[derive(clap::Args, Clone, Debug)]
@@ -54,6 +54,10 @@ over the mesh axis `data`. Axes that an operation indexes by the same loop are d
 bare label must name a single axis; `*` stands for any text. A tensor with two such axes is divided at the one that is named by
 its place. The `bytes` of a transfer are those that each device has afterwards.
 
+A program can name its devices itself, by `mesh(data = 4, shard = [\"batch=data\"])`: its division is shown below the table of shapes.
+`--mesh` replaces the axes of that mesh, `--shard` adds a rule or replaces one for the same axes, `--fsdp` replaces its axis, and
+`--mesh none` leaves it out.
+
 Warnings point out code that may not compute what was meant; `broadloom lint` shows more of them, and
 `broadloom lint --help` lists them all. A comment `# allow W0505` on the line, or above it, accepts one.
 
@@ -76,23 +80,35 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
     if args.signatures {
         return signed(args, &text, console);
     }
-    if let Some(on) = args.mesh.on() {
-        return divided(args, &text, &on, console);
+    if args.mesh.is_given() {
+        return divided(args, &text, console);
     }
     let start = Instant::now();
     let mut analysis = Analysis::new(&text);
-    let checked = check(&mut analysis, if args.all { Listing::All } else { Listing::Own });
+    // `--mesh none` leaves out what the program itself says about devices.
+    let is_divided = matches!(args.mesh.on(&analysis.program), Ok(Some(on)) if !on.mesh.axes.is_empty());
+    let mut checked = check(&mut analysis, if args.all { Listing::All } else { Listing::Own });
+    let mut own = None;
+    if is_divided && status(&checked.diagnostics) == Status::Fine {
+        let found = meshed(&mut Analysis::open(&text), None);
+        let new = found.diagnostics.into_iter().filter(|found| !checked.diagnostics.contains(found));
+        checked.diagnostics.extend(new.collect::<Vec<_>>());
+        own = found.mesh;
+    }
     let seconds = start.elapsed().as_secs_f64();
     let status = status(&checked.diagnostics);
     let mut output = Output::new(status);
     if args.program.json {
-        let data = Data { checked: &checked, seconds: args.verbose.then_some(seconds) };
+        let data = Data { checked: &checked, mesh: own.as_ref(), seconds: args.verbose.then_some(seconds) };
         output.stdout = json::object("check", analysis.sources(), &checked.diagnostics, data);
         return output;
     }
     output.stderr = args.program.render(analysis.sources(), &checked.diagnostics, console.stderr());
     if status == Status::Fine {
         output.stdout = text_of(&checked, console.stdout());
+        if let Some(table) = &own {
+            output.stdout.push_str(&format!("\n{}", mesh::text_of(table, args.all, console.stdout())));
+        }
     }
     if args.verbose {
         let stats = analysis.program.graph.stats();
@@ -126,10 +142,14 @@ fn signed(args: &Args, text: &Text, console: &mut Console<'_>) -> Output {
     output
 }
 
-/// Checks a program, and shows how it is divided over devices.
-fn divided(args: &Args, text: &Text, on: &OnMesh, console: &mut Console<'_>) -> Output {
+/// Checks a program, and shows how it is divided over the devices that the arguments ask for.
+fn divided(args: &Args, text: &Text, console: &mut Console<'_>) -> Output {
     let mut analysis = Analysis::open(text);
-    let found = meshed(&mut analysis, on);
+    let on = match args.mesh.on(&analysis.program) {
+        Ok(on) => on,
+        Err(message) => return unusable("check", message, args.program.json),
+    };
+    let found = meshed(&mut analysis, on.as_ref());
     let mut output = Output::new(status(&found.diagnostics));
     if args.program.json {
         output.stdout = json::object("check", analysis.sources(), &found.diagnostics, &found);
@@ -192,6 +212,8 @@ pub fn parts_of(checked: &Checked, look: Look) -> Parts {
 struct Data<'a> {
     #[serde(flatten)]
     checked: &'a Checked,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mesh: Option<&'a MeshTable>,
     #[serde(skip_serializing_if = "Option::is_none")]
     seconds: Option<f64>,
 }

@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 
 use broadloom::Precision;
 use broadloom::files::write_text;
+use broadloom_diagnostics::{Diagnostic, Sources};
 use broadloom_ide::emit::CFile;
-use broadloom_ide::{Analysis, Refusal, emit, whole};
+use broadloom_ide::{Analysis, Refusal, Text, emit, meshed, whole};
 use broadloom_lang::Program;
 
 use crate::console::Console;
@@ -70,7 +71,7 @@ Formats:
   --stablehlo
             a module for XLA, through JAX or directly. `@main` is the forward pass, as above, or with `--routine NAME` a
             whole routine, including gradients, updates and random numbers. The first line lists the routines. With `--mesh`
-            and `--shard`, arguments, results and intermediate tensors have Shardy annotations of their division over devices.
+            and `--shard`, or a mesh of the program, arguments, results and intermediate tensors have Shardy annotations of their division over devices.
             `--precision` says how exactly XLA multiplies 32-bit floats, as `run --help` explains it
   --c       `NAME.c` and `NAME.h` for each routine, without other dependencies; the header explains how to call it
   --lean    the constraints of the program, the inferred shapes, and the theorem that the shapes satisfy the constraints for all
@@ -101,7 +102,7 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
         Ok(text) => text,
         Err(output) => return output,
     };
-    if args.mesh.on().is_some() && !args.stablehlo {
+    if args.mesh.is_given() && !args.stablehlo {
         return unusable(
             "emit",
             "only `--stablehlo` is for the devices of a mesh".to_string(),
@@ -139,10 +140,10 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
     let made = match (args.mlir, args.c, &args.output) {
         _ if args.interface => Ok(interface::emit(&text)),
         (true, _, _) => emit::mlir(&mut analysis.program, args.routines),
-        _ if args.stablehlo => {
-            let how = (args.precision.unwrap_or_default(), args.mesh.on());
-            emit::stablehlo(&mut analysis.program, args.routine.as_deref(), (how.0, how.1.as_ref()))
-        }
+        _ if args.stablehlo => args.mesh.on(&analysis.program).map_err(Refusal::from).and_then(|on| {
+            let how = (args.precision.unwrap_or_default(), on.as_ref());
+            emit::stablehlo(&mut analysis.program, args.routine.as_deref(), how)
+        }),
         (_, true, Some(folder)) => c(&mut analysis.program, folder),
         _ if let Some(function) = &args.function => {
             lean::emit_function(&text, function, args.output.as_deref())
@@ -155,6 +156,14 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
     };
     let made = match made {
         Ok(made) => made,
+        // A division that cannot be had is shown with its lines.
+        Err(Refusal::Library(_))
+            if args.stablehlo
+                && let Some(found) = undivided(args, &text) =>
+        {
+            output.stderr = args.program.render(&found.0, &found.1, console.stderr());
+            return Output { status: Status::Wrong, ..output };
+        }
         Err(message) => return unusable("emit", message, args.program.json),
     };
     match &args.output {
@@ -167,6 +176,15 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
         _ => output.stdout = made,
     }
     output
+}
+
+/// The mistakes of a program that cannot be divided over its mesh.
+fn undivided(args: &Args, text: &Text) -> Option<(Sources, Vec<Diagnostic>)> {
+    let mut analysis = Analysis::open(text);
+    let on = args.mesh.on(&analysis.program).ok()?;
+    let found = meshed(&mut analysis, on.as_ref());
+    let is_wrong = found.diagnostics.iter().any(Diagnostic::is_error);
+    is_wrong.then(|| (analysis.sources().clone(), found.diagnostics))
 }
 
 /// Writes all routines, and returns the names of the files.

@@ -49,7 +49,7 @@ with which it does.
 
 The backend is not queried if more than 4 GiB are planned.
 
-With `--mesh` and `--shard`, the memory is that of one device of a mesh; `check --mesh` shows how each tensor is divided. XLA itself
+With `--mesh` and `--shard`, or a mesh of the program, the memory is that of one device of a mesh (`--mesh none`: of one machine); `check --mesh` shows how each tensor is divided. XLA itself
 may allocate more or less.
 
 Exit status: 0 success, 1 the program has errors or does not fit, 2 it cannot be read.
@@ -111,8 +111,12 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
         Err(output) => return output,
     };
     let mut analysis = Analysis::open(&text);
-    if let Some(on) = args.mesh.on() {
-        return on_device(args, &mut analysis, &on, console);
+    let on = match args.mesh.on(&analysis.program) {
+        Ok(on) => on,
+        Err(message) => return unusable("memory", message, args.program.json),
+    };
+    if on.as_ref().is_some_and(|on| !on.mesh.axes.is_empty()) {
+        return on_device(args, &mut analysis, on.as_ref(), console);
     }
     let of = MemoryOf {
         train: args.train.clone(),
@@ -143,10 +147,15 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
 }
 
 /// Reports the memory that one device of a mesh needs.
-fn on_device(args: &Args, analysis: &mut Analysis, on: &OnMesh, console: &mut Console<'_>) -> Output {
+fn on_device(args: &Args, analysis: &mut Analysis, on: Option<&OnMesh>, console: &mut Console<'_>) -> Output {
     if args.train.is_some() {
-        let message =
-            "`--train` and `--mesh` do not go together: write `minimise` into the program".to_string();
+        let message = match args.mesh.is_given() {
+            true => "`--train` and `--mesh` do not go together: write `minimise` into the program",
+            false => {
+                "`--train` is for one machine, and the program has a mesh: write `minimise` into the program, or leave its mesh out with `--mesh none`"
+            }
+        }
+        .to_string();
         return unusable("memory", message, args.program.json);
     }
     let found = meshed(analysis, on);

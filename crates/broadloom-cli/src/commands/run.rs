@@ -106,8 +106,8 @@ A loss that is infinite or not a number ends a run: the error names the first te
 values from before. `--keep-going` continues instead.
 
 `--backend xla` runs routines as StableHLO modules on the devices that JAX has: CPU, GPU or TPU. It needs Python with JAX: `python3`,
-or the one that BROADLOOM_PYTHON names. `--mesh` and `--shard` divide the program over these devices, as `check --mesh` shows it. On
-a CPU, JAX simulates as many devices as the mesh has.
+or the one that BROADLOOM_PYTHON names. `--mesh` and `--shard` divide the program over these devices, as `check --mesh` shows it; a mesh of the
+program does the same, and other backends leave it out. On a CPU, JAX simulates as many devices as the mesh has.
 
 `--precision` says how exactly XLA computes sums of products of 32-bit floats, which GPUs and TPUs do several times faster with short
 factors. Sums have 32 bits in any case, and so has everything else. On a Hopper GPU a product of two matrices errs by
@@ -264,7 +264,8 @@ impl Args {
             WantedBackend::Reference => Backend::Reference,
             WantedBackend::Xla => Backend::Xla,
         };
-        if self.mesh.on().is_some() && backend != Backend::Xla {
+        let mesh = self.mesh.on(program)?;
+        if self.mesh.is_given() && backend != Backend::Xla {
             return Err("only XLA runs programs on several devices: write `--backend xla --mesh …`".into());
         }
         if self.precision.is_some() && backend != Backend::Xla {
@@ -273,6 +274,9 @@ impl Args {
         let precision = self.precision.unwrap_or_default();
         let threads = self.threads.map(|threads| threads as usize);
         let processes = self.processes.several();
+        if processes.is_some() && program.is_ok() && program.devices(mesh.as_ref()).is_none() {
+            return Err("`--processes` shares out the devices of a mesh: write `--mesh data=4`, or `mesh(data = 4)` in the program".into());
+        }
         let seed = self.seed;
         let settings = Settings { backend, seed, threads, precision, processes, ..Settings::default() };
         for name in self.data.iter().filter_map(|source| source.name.as_ref()) {
@@ -300,7 +304,8 @@ impl Args {
             resume: self.resume,
             inputs,
             keep_going: self.keep_going,
-            mesh: self.mesh.on(),
+            // The program has its own mesh itself, and leaves it out on backends that have one device.
+            mesh: mesh.filter(|_| self.mesh.is_changed()),
         };
         Ok((options, foreign))
     }

@@ -44,13 +44,24 @@ pub fn trials(missing: bool) -> Vec<Trial> {
         Trial::test(format!("xla::mesh::{name}"), move || same(&on).map_err(Failed::from))
             .with_ignored_flag(missing)
     };
+    let tried = |(name, program, mesh, shards, stored_over): &Tried| {
+        let mesh = Mesh { axes: mesh.iter().map(|(name, size)| ((*name).into(), *size)).collect() };
+        let shards = shards.iter().filter_map(|shard| Shard::read(shard)).collect();
+        let on = OnMesh { mesh, shards, stored_over: stored_over.map(str::to_string) };
+        let text = *program;
+        Trial::test(format!("xla::mesh::{name}"), move || divides(text, &on).map_err(Failed::from))
+            .with_ignored_flag(missing)
+    };
+    let block = || says_itself().map_err(Failed::from);
+    let block = Trial::test("xla::mesh::block", block).with_ignored_flag(missing);
     let averaged = || averages_what_is_divided().map_err(Failed::from);
     let averaged = Trial::test("xla::mesh::averaged", averaged).with_ignored_flag(missing);
     let batches = [("matrices", MATRICES), ("lookups", LOOKUPS)].map(|(name, text)| {
-        let divided = || divides_batches(text).map_err(Failed::from);
+        let divided = || divides(text, &over_data()).map_err(Failed::from);
         Trial::test(format!("xla::mesh::{name}"), divided).with_ignored_flag(missing)
     });
-    WAYS.iter().map(trial).chain([averaged]).chain(batches).collect()
+    let tried = TRIED.iter().map(tried);
+    WAYS.iter().map(trial).chain(tried).chain([averaged, block]).chain(batches).collect()
 }
 
 /// Collects losses.
@@ -135,12 +146,118 @@ repeat 5:
   minimise loss by sgd(0.01)
 ";
 
-/// A program whose batch is divided has the losses of one device without XLA, and sends what is predicted.
-fn divides_batches(text: &str) -> Result<(), String> {
-    super::keep_running()?;
+/// A recurrence of one's own, with a square map of what is carried.
+const RECURRENCE: &str = "\
+dim batch = 8
+dim hidden = 16
+data x : batch, 6 | 3 = normal(1)
+data target : batch, 6 | 2 = normal(1)
+def turn(x, h) = tanh({w} @ x + {u} @ h + {b : hidden})
+let loss = mse({out} @ scan(turn, 0, x), target)
+repeat 5:
+  minimise loss by adam(0.01)
+";
+
+/// Recurrences of the library: in both directions of time, and with two things that are carried.
+const LAYERS: &str = "\
+dim batch = 8
+data x : batch, 5 | 3 = normal(1)
+data target : batch | 2 = normal(1)
+let said = x |> gru(8) |> lstm(8)
+def halves(a, b) = a + 0.5 * b
+let loss = mse(linear(2)(fold(halves, 0, said)), target) + mean(square(cumsum(\"..., t | ...\")(said)))
+repeat 5:
+  minimise loss by adam(0.01)
+";
+
+/// One layer of the library. (XLA sends equal gradients once, those of both sides of a sum: in two layers, fewer than are predicted.)
+const LAYER: &str = "\
+dim batch = 8
+data x : batch, 5 | 3 = normal(1)
+data target : batch | 2 = normal(1)
+def halves(a, b) = a + 0.5 * b
+let loss = mse(linear(2)(fold(halves, 0, gru(8)(x))), target)
+repeat 5:
+  minimise loss by adam(0.01)
+";
+
+/// Attention whose heads share keys and values in groups: these stay whole on every device, and the heads are divided.
+const GROUPED: &str = "\
+dim batch = 8
+data x : batch, 4 | 32 = normal(1)
+data target : batch, 4 | 32 = normal(1)
+let y = attention(8, groups = 4, causal = true)(x)
+let z = y + attention(8, groups = 2, biased = true, rotation = rotary())(y)
+let loss = mse(z, target)
+repeat 5:
+  minimise loss by adam(0.01)
+";
+
+/// A way to divide a program: its name, the program, the devices, what is divided, and the mesh axis of what is stored.
+type Tried = (
+    &'static str,
+    &'static str,
+    &'static [(&'static str, u64)],
+    &'static [&'static str],
+    Option<&'static str>,
+);
+
+const TRIED: &[Tried] = &[
+    ("scan_data", RECURRENCE, &[("data", 8)], &["batch=data"], None),
+    ("scan_tensor", RECURRENCE, &[("model", 8)], &["hidden=model", "turn.u[output, 0]=model"], None),
+    (
+        "scan_mixed",
+        RECURRENCE,
+        &[("data", 4), ("model", 2)],
+        &["batch=data", "hidden=model", "turn.u[output, 0]=model"],
+        None,
+    ),
+    ("scan_rows", RECURRENCE, &[("model", 4)], &["hidden=model", "turn.u[input, 0]=model"], None),
+    ("scan_stored", RECURRENCE, &[("data", 8)], &["batch=data"], Some("data")),
+    ("scan_layers", LAYERS, &[("data", 8)], &["batch=data"], None),
+    ("scan_layers_stored", LAYERS, &[("data", 4)], &["batch=data"], Some("data")),
+    (
+        "scan_layer_mixed",
+        LAYER,
+        &[("data", 4), ("model", 2)],
+        &["batch=data", "*.recall[output, 0]=model", "*.read[output, 0]=model"],
+        None,
+    ),
+    ("grouped", GROUPED, &[("model", 8)], &["*.heads=model"], None),
+    ("grouped_mixed", GROUPED, &[("data", 2), ("model", 4)], &["batch=data", "*.heads=model"], Some("data")),
+];
+
+fn over_data() -> OnMesh {
     let shard = Shard { axes: "batch".into(), over: "data".into() };
-    let mesh = Mesh { axes: vec![("data".into(), 8)] };
-    let on = OnMesh { mesh, shards: vec![shard], stored_over: None };
+    OnMesh { mesh: Mesh { axes: vec![("data".into(), 8)] }, shards: vec![shard], stored_over: None }
+}
+
+/// A program that names its devices itself runs on these.
+fn says_itself() -> Result<(), String> {
+    super::keep_running()?;
+    let block = "mesh(data = 4, model = 2, shard = [\"batch=data\", \"hidden=model\", \"turn.u[output, 0]=model\"])\n";
+    let losses = |text: &str| -> Result<(Vec<f64>, Session), String> {
+        let settings = Settings { backend: Backend::Xla, ..Settings::default() };
+        let options = RunOptions { settings, ..RunOptions::default() };
+        let (program, mut losses) = (compile("block.loom", text, &Options::default()), Losses::default());
+        let session = program.run(&options, &mut losses).map_err(|wrong| wrong.message.clone())?;
+        Ok((losses.0, session))
+    };
+    let (expected, _) = losses(RECURRENCE)?;
+    let text = format!("{block}{RECURRENCE}");
+    let (made, mut several) = losses(&text)?;
+    let near = |(expected, made): (&f64, &f64)| (expected - made).abs() <= 1e-4 * expected.abs();
+    if expected.len() != 5 || made.len() != 5 || !expected.iter().zip(&made).all(near) {
+        return Err(format!("the losses are {made:?}, and {expected:?} on one device"));
+    }
+    let program = compile("block.loom", &text, &Options::default());
+    let on = program.devices(None).cloned().ok_or("the program has no mesh")?;
+    sends_what_is_predicted(&program, &on, &mut several)
+}
+
+/// A divided program has the losses of one device without XLA, and sends what is predicted.
+fn divides(text: &str, on: &OnMesh) -> Result<(), String> {
+    super::keep_running()?;
     let program = || compile("divided.loom", text, &Options::default());
     let losses = |backend: Backend, mesh: Option<OnMesh>| -> Result<(Vec<f64>, Session), String> {
         let settings = Settings { backend, ..Settings::default() };
@@ -155,7 +272,7 @@ fn divides_batches(text: &str) -> Result<(), String> {
     if expected.len() != 5 || made.len() != 5 || !expected.iter().zip(&made).all(near) {
         return Err(format!("the losses are {made:?}, and natively {expected:?}"));
     }
-    sends_what_is_predicted(&program(), &on, &mut several)
+    sends_what_is_predicted(&program(), on, &mut several)
 }
 
 /// Two batches whose gradients are averaged, with everything divided over eight devices, have the losses of one batch on one device.

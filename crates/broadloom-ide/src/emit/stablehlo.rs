@@ -7,7 +7,7 @@ use super::mlir::{readable, with_session};
 use super::sizes_line;
 use crate::refusal::Refusal;
 
-/// A program as a module of StableHLO: the forward pass, or a routine by its name, with products of some precision, for the devices of a mesh if there is one.
+/// A program as a module of StableHLO: the forward pass, or a routine by its name, with products of some precision, for the devices of a mesh, or those of its own.
 pub fn stablehlo(
     program: &mut Program,
     routine: Option<&str>,
@@ -32,7 +32,8 @@ pub fn stablehlo(
         let names = names.join(", ").replace('\n', " ");
         head.push_str(&format!("// Not here, because of gradients, but in a routine of its own: {names}\n"));
     }
-    let sharding = on.map(|on| program.sharding(on));
+    let on = program.devices(on).cloned();
+    let sharding = on.as_ref().map(|on| program.sharding(on));
     let made = with_session(program, |session, place| {
         session.set_precision(precision);
         if let Some(sharding) = &sharding {

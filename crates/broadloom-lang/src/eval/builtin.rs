@@ -4,6 +4,7 @@ mod axis;
 mod initials;
 mod lists;
 mod matrices;
+mod mesh;
 pub(crate) mod moves;
 mod places;
 mod turns;
@@ -76,7 +77,7 @@ pub(crate) fn all() -> &'static [Builtin] {
 const SIGNS: [&str; 6] = ["neg", "not", "and", "or", "mod", "floor_div"];
 
 /// The functions that are not just a pointwise operation.
-const OWN: [Builtin; 48] = [
+const OWN: [Builtin; 49] = [
     function("max", greatest),
     function("min", least),
     function("where", choose),
@@ -113,6 +114,7 @@ const OWN: [Builtin; 48] = [
     function("noise", initials::noise),
     function("load", crate::eval::load::load),
     function("batches", crate::eval::streams::batches),
+    function("mesh", mesh::mesh),
     function("params", params),
     function("len", len),
     function("append", lists::append),

@@ -91,7 +91,7 @@ fn lines(eval: &mut Eval<'_>, names: &Given) -> Evaluated<Vec<(Line, String, Spa
 }
 
 /// The spans of the items of a list; all the same if the list is not written there.
-fn item_spans(eval: &Eval<'_>, list: Span, count: usize) -> Vec<Span> {
+pub(super) fn item_spans(eval: &Eval<'_>, list: Span, count: usize) -> Vec<Span> {
     let written = eval.frame.file.exprs.iter().find_map(|expr| match &expr.kind {
         ExprKind::List(items) if expr.span == list && items.len() == count => Some(items),
         _ => None,

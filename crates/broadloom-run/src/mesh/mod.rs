@@ -3,8 +3,12 @@
 mod names;
 mod table;
 
+use std::fmt;
+
 use broadloom_graph::lowering::{Face, MEMORY};
-use broadloom_graph::{Error, ErrorKind, Graph, Kind, MessageLine, Tensor};
+use broadloom_graph::{
+    Advice, Code, Error, ErrorKind, Fact, Graph, Help, Kind, MessageLine, Setting, Tensor, Wording,
+};
 use broadloom_mesh::{Axis, Claim, Conflict, Division, Groups, Mesh, Request};
 use rustc_hash::FxHashMap;
 
@@ -34,6 +38,37 @@ pub struct Shard {
     pub axes: String,
     /// The name of the mesh axis.
     pub over: String,
+}
+
+impl Shard {
+    /// Reads `batch=data`: what is divided, and the mesh axis. None if one of the two is missing.
+    ///
+    /// ```
+    /// use broadloom::Shard;
+    ///
+    /// let shard = Shard::read("w[output, 0] = model").unwrap();
+    /// assert_eq!((&shard.axes[..], &shard.over[..]), ("w[output, 0]", "model"));
+    /// assert_eq!(shard.to_string(), "w[output, 0]=model");
+    /// assert!(Shard::read("batch=").is_none());
+    /// ```
+    pub fn read(text: &str) -> Option<Shard> {
+        let (axes, over) = text.rsplit_once('=')?;
+        match (axes.trim(), over.trim()) {
+            ("", _) | (_, "") => None,
+            (axes, over) => Some(Shard { axes: axes.into(), over: over.into() }),
+        }
+    }
+
+    /// The request, for an error about it.
+    pub(crate) fn fact(&self) -> Fact {
+        Fact::Shard { axes: self.axes.clone(), over: self.over.clone() }
+    }
+}
+
+impl fmt::Display for Shard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}={}", self.axes, self.over)
+    }
 }
 
 /// A name that a declaration has for an axis of its tensor.
@@ -126,17 +161,27 @@ pub(crate) fn place_of(layout: &Layout, tensor: Tensor, kind: Kind, at: usize) -
 pub(crate) fn divided(
     (graph, layout): (&Graph, &Layout),
     (nodes, groups): (&Nodes, &Groups),
-    sharding: &Sharding,
+    (sharding, lowered): (&Sharding, &[Lowered]),
     requests: &[Request],
     routines: &[broadloom_mesh::Routine<'_>],
 ) -> Result<Vec<Division>, Error> {
     broadloom_mesh::divide(groups, &sharding.mesh, requests, routines).map_err(|conflicts| {
-        let words = Words { graph, layout, nodes, sharding, requests };
-        match conflicts.first() {
+        let words = Words { graph, layout, nodes, sharding, lowered, requests };
+        // An axis can only be chosen in a tensor that has a name.
+        let named = conflicts.iter().find(|conflict| words.can_be_named(conflict));
+        match named.or(conflicts.first()) {
             Some(conflict) => words.of(conflict, conflicts.len() - 1),
             None => Error::run("a division over a mesh failed without a reason; this is a defect".into()),
         }
     })
+}
+
+/// A setting of a division in Rust.
+fn in_rust(code: &Code) -> String {
+    match code {
+        Code::Setting(Setting::Shard(shard)) => format!("Shard::read({shard:?})"),
+        _ => "…".to_string(),
+    }
 }
 
 /// Conflicts in words.
@@ -145,6 +190,7 @@ struct Words<'a> {
     layout: &'a Layout,
     nodes: &'a Nodes,
     sharding: &'a Sharding,
+    lowered: &'a [Lowered],
     requests: &'a [Request],
 }
 
@@ -157,9 +203,21 @@ impl Words<'_> {
                 let message = format!(
                     "`{axis}` has size {size}, which {devices} devices along `{name}` cannot share evenly"
                 );
-                self.error(message, &[*claim]).with_help(format!(
+                self.error(message, &[*claim]).with_fact(Fact::MeshAxis(name.clone())).with_help(format!(
                     "choose a size that is a multiple of {devices}, or a mesh whose `{name}` divides {size}"
                 ))
+            }
+            Conflict::Turns { claim, routine, nest } => {
+                let (name, over) = (self.axis(claim.axis), self.over(*claim));
+                let message = format!(
+                    "`{name}` would be divided over `{over}`, and a scan goes along it, turn by turn"
+                );
+                let mut error = self.error(message, &[*claim]);
+                if let Some(scan) = self.lowered[*routine].steps.get(*nest) {
+                    let text = "each turn of the scan needs what the turn before it has made";
+                    error = error.with_end(MessageLine::at(*scan, text));
+                }
+                error.with_help("divide another axis: that of the batch, or one of what the turns carry")
             }
             Conflict::TwoMeshAxes { first, second } => {
                 let (a, b) = (self.over(*first), self.over(*second));
@@ -179,8 +237,21 @@ impl Words<'_> {
                 } else {
                     "a tensor is divided over a mesh axis once"
                 };
-                self.error(message, &[*first, *second])
-                    .with_help(format!("{why}; name the one to divide: `{b}={over}`"))
+                let help = match self.can_be_named(conflict) {
+                    // What is made by a map that is divided at its output is made where it is needed.
+                    true => {
+                        let is_output = |claim: &Claim| self.row(claim.axis) == Some(Kind::Output);
+                        let chosen = if is_output(first) || !is_output(second) { &a } else { &b };
+                        let code = Code::Setting(Setting::Shard(format!("{chosen}={over}")));
+                        let before = format!("{why}: name the one to divide, ");
+                        Help::worded(Advice::Write, Wording::new(before).code(code), in_rust)
+                    }
+                    false => {
+                        format!("{why}: give the tensor a name, by which the axis to divide can be chosen")
+                            .into()
+                    }
+                };
+                self.error(message, &[*first, *second]).with_help(help)
             }
         };
         match others {
@@ -194,6 +265,22 @@ impl Words<'_> {
         axis_text(self.graph, self.layout, self.nodes.list[axis.tensor], axis.place)
     }
 
+    fn row(&self, axis: Axis) -> Option<Kind> {
+        let tensor = self.nodes.list[axis.tensor].like(self.graph);
+        row_of(self.layout, tensor, axis.place).map(|(kind, _)| kind)
+    }
+
+    /// True of two axes of a tensor that has a name, so that one of them can be chosen.
+    fn can_be_named(&self, conflict: &Conflict) -> bool {
+        match conflict {
+            Conflict::TwoAxes { first, .. } => match self.nodes.list[first.axis.tensor] {
+                Content::Value(tensor) => self.graph.name_of(tensor).is_some(),
+                _ => false,
+            },
+            Conflict::TwoMeshAxes { .. } | Conflict::Uneven { .. } | Conflict::Turns { .. } => true,
+        }
+    }
+
     fn over(&self, claim: Claim) -> &str {
         &self.sharding.mesh.axes[self.requests[claim.request].over].0
     }
@@ -203,9 +290,10 @@ impl Words<'_> {
         let mut error = Error::new(ErrorKind::Use, message);
         for claim in claims {
             let node = self.nodes.list[claim.axis.tensor];
-            let Shard { axes, over } = &self.sharding.shards[claim.request];
-            let text = format!("`{}`, divided as `{axes}={over}` says", self.axis(claim.axis));
+            let shard = &self.sharding.shards[claim.request];
+            let text = format!("`{}`, divided as `{shard}` says", self.axis(claim.axis));
             error = error.with_end(MessageLine::at(self.graph.made_by(node.like(self.graph)), text));
+            error = error.with_fact(shard.fact());
         }
         match claims.first() {
             Some(claim) => error.about_step(self.nodes.list[claim.axis.tensor].step(self.graph)),

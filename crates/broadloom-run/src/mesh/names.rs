@@ -181,12 +181,13 @@ pub(crate) fn resolve(
     candidates: &[Candidate],
 ) -> Result<Vec<Request>, Error> {
     let request = |shard: &Shard| {
-        let over = mesh_axis(&sharding.mesh, &shard.over)?;
-        let pattern = pattern(&shard.axes).ok_or_else(|| unreadable(&shard.axes))?;
+        let about = |error: Error| error.with_fact(shard.fact());
+        let over = mesh_axis(&sharding.mesh, &shard.over).map_err(about)?;
+        let pattern = pattern(&shard.axes).ok_or_else(|| about(unreadable(&shard.axes)))?;
         let found: Vec<&Candidate> = candidates.iter().filter(|each| pattern.matches(&each.name)).collect();
-        one_group(&shard.axes, groups, &found)?;
+        one_group(&shard.axes, groups, &found).map_err(about)?;
         if found.is_empty() {
-            return Err(unknown(&shard.axes, candidates));
+            return Err(about(unknown(&shard.axes, candidates)));
         }
         let mut axes: Vec<Axis> = found.iter().map(|each| each.axis).collect();
         axes.sort_unstable();

@@ -75,6 +75,8 @@ pub struct NeededCollective {
     pub over: Vec<usize>,
     /// The bytes that each device has in the end.
     pub bytes: u64,
+    /// The number of times that it happens in one run: in a scan once in each turn.
+    pub times: u64,
 }
 
 /// The memory that one device needs, in bytes.
@@ -108,13 +110,15 @@ impl Divided {
     }
 
     /// The bytes that one run of a routine sends, by kind and mesh axes, in order.
-    pub fn totals(&self, routine: usize) -> Vec<(CollectiveKind, Vec<usize>, usize, u64)> {
-        let mut totals: Vec<(CollectiveKind, Vec<usize>, usize, u64)> = Vec::new();
+    pub fn totals(&self, routine: usize) -> Vec<(CollectiveKind, Vec<usize>, u64, u64)> {
+        let mut totals: Vec<(CollectiveKind, Vec<usize>, u64, u64)> = Vec::new();
         for each in self.collectives.iter().filter(|each| each.routine == routine) {
             let known = totals.iter_mut().find(|(kind, over, ..)| *kind == each.kind && *over == each.over);
             match known {
-                Some((_, _, count, bytes)) => (*count, *bytes) = (*count + 1, *bytes + each.bytes),
-                None => totals.push((each.kind, each.over.clone(), 1, each.bytes)),
+                Some((_, _, count, bytes)) => {
+                    (*count, *bytes) = (*count + each.times, *bytes + each.times * each.bytes)
+                }
+                None => totals.push((each.kind, each.over.clone(), each.times, each.times * each.bytes)),
             }
         }
         totals.sort();

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use broadloom_graph::{Error, ErrorKind};
+use broadloom_graph::{Error, Fact};
 use broadloom_loops::{BufferId, Storage};
 use broadloom_mesh::{Axis, Division, Groups, Mesh, Routine as Code, Stored, collectives, reads};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -52,7 +52,6 @@ impl Session {
         // Only XLA runs a division, whatever the backend of this session is.
         let lowered = |routine| self.lowered_for(&self.layout, routine, true);
         let lowered: Vec<Lowered> = routines.iter().map(lowered).collect::<Result<_, _>>()?;
-        lowered.iter().try_for_each(has_no_turns)?;
         let nodes = Nodes::new(&lowered);
         // Not every buffer has the shape of its tensor: the matrices of a function lie in rows.
         let sizes = nodes.list.iter().map(|node| self.layout.buffer(&self.graph, *node).shape());
@@ -67,11 +66,11 @@ impl Session {
         let names = candidates(&self.graph, (&self.layout, &self.inferred.shapes), &nodes, &sharding.names);
         let requests = resolve(sharding, &groups, &names)?;
         let mut divisions =
-            divided((&self.graph, &self.layout), (&nodes, &groups), sharding, &requests, &codes)?;
+            divided((&self.graph, &self.layout), (&nodes, &groups), (sharding, &lowered), &requests, &codes)?;
         let mesh = sharding.mesh.clone();
         let whole = match &sharding.stored_over {
             Some(over) => {
-                let over = mesh_axis(&mesh, over)?;
+                let over = mesh_axis(&mesh, over).map_err(|error| error.with_fact(Fact::StoredOver))?;
                 self.divide_stored(over, &nodes, (&groups, &mesh), &codes, &mut divisions)
             }
             None => Vec::new(),
@@ -87,6 +86,7 @@ impl Session {
                     tensor: self.node_name(nodes.list[each.tensor]),
                     over: each.over,
                     bytes: each.bytes,
+                    times: each.times,
                 });
             }
         }
@@ -232,17 +232,6 @@ fn copied(lowered: &Lowered, numbers: &[usize], mesh: &Mesh, divisions: &[Divisi
         buffer.shape().iter().product::<u64>() * buffer.dtype.bytes() as u64 / mesh.parts(division)
     };
     copies.iter().map(bytes).sum()
-}
-
-/// A turn of a scan finds what the one before left, which modules for several devices do not say yet.
-fn has_no_turns(lowered: &Lowered) -> Result<(), Error> {
-    let Some(repeat) = lowered.program.repeats.first() else { return Ok(()) };
-    let error = Error::new(ErrorKind::Use, "a scan cannot be divided over devices yet")
-        .with_help("without a mesh, XLA runs it on one device");
-    Err(match lowered.steps.get(repeat.nests.start) {
-        Some(step) => error.about_step(*step),
-        None => error,
-    })
 }
 
 /// The buffers that are read after a routine has run.

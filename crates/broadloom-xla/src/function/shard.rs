@@ -4,6 +4,7 @@
 //! axis that is divided in another way than its loop is brought together first, and says so too.
 
 use std::fmt::Write as _;
+use std::ops::Range;
 
 use broadloom_loops::{BufferId, Cell};
 use broadloom_mesh::{Division, Mesh, Read};
@@ -76,11 +77,31 @@ impl Writer<'_> {
         let first = sharded.reads.partition_point(|read| read.nest < self.at);
         let mut here = sharded.reads[first..].iter().take_while(|read| read.nest == self.at);
         match here.find(|read| read.cell == *cell) {
-            Some(read) => {
-                let text = sharded.text(&read.division);
-                self.text.constrained(&tensor, &text)
-            }
+            Some(read) => match self.gathered.get(&(cell.buffer, read.division.clone())) {
+                Some(known) => known.clone(),
+                None => {
+                    let text = sharded.text(&read.division);
+                    self.text.constrained(&tensor, &text)
+                }
+            },
             None => tensor,
         }
+    }
+
+    /// Brings together what nests that run several times read and do not change, so that it is sent once.
+    pub fn bring_together_before(&mut self, nests: &Range<usize>) -> Result<(), String> {
+        let Some(sharded) = self.sharded else { return Ok(()) };
+        let written = self.program.written(nests.clone());
+        let here = |read: &&Read| nests.contains(&read.nest) && !written.contains(&read.cell.buffer);
+        for read in sharded.reads.iter().filter(here) {
+            let key = (read.cell.buffer, read.division.clone());
+            if !self.gathered.contains_key(&key) {
+                let tensor = self.content(read.cell.buffer)?;
+                let text = sharded.text(&read.division);
+                let together = self.text.constrained(&tensor, &text);
+                self.gathered.insert(key, together);
+            }
+        }
+        Ok(())
     }
 }

@@ -57,5 +57,10 @@ pub fn as_flag(setting: &Setting) -> String {
         Setting::Values(_) | Setting::Load => "--load FILE".to_string(),
         Setting::Save(stem) => format!("--save {stem}.safetensors"),
         Setting::Seed(seed) => format!("--seed {seed}"),
+        Setting::Backend(name) => format!("--backend {name}"),
+        Setting::Mesh(devices) => format!("--mesh {devices}"),
+        // A shell would read the brackets and the stars.
+        Setting::Shard(shard) if shard.contains(['*', '[', ' ']) => format!("--shard '{shard}'"),
+        Setting::Shard(shard) => format!("--shard {shard}"),
     }
 }
