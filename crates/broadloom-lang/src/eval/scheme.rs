@@ -233,7 +233,7 @@ impl Eval<'_> {
             .collect();
         let mut waited: Vec<&Argument> = all().filter(|each| used.contains(&each.name.name)).collect();
         // A size of the signature that has to be a number.
-        let stated = contract::names_in_signature(function).into_iter();
+        let stated = contract::names_in_signature(self, function).into_iter();
         let stated: Vec<&str> =
             stated.filter(|name| used.contains(name)).map(|name| self.text(name)).collect();
         let is_stated = waited.is_empty() && !stated.is_empty();
