@@ -7,7 +7,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{Choices, ComputedSize, RowVariable, SchemeInstance, Variable, forms, fresh_symbol, one_symbol};
 use crate::declaration::StatedNames;
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::shape::{Axis, Shape};
 use crate::step::{Aspect, Op, RowRef, Step, Tensor, place};
 use crate::symbols::read;
@@ -28,6 +28,8 @@ pub(super) fn instance(
         rows: Vec::new(),
         axes: Vec::new(),
         spare: None,
+        is_undecided: false,
+        later: Some(Vec::new()),
     };
     instance.graph.closed(|_, _| ())?;
     // First the sizes that shapes are computed from: `2*n` is said with `n`.
@@ -51,6 +53,10 @@ pub(super) fn instance(
         axes.into_iter().for_each(|axis| instance.generalise_axis(axis));
         given.push((param, kind));
     }
+    // What was undecided as long as these were open.
+    for axis in instance.later.take().unwrap_or_default() {
+        instance.generalise_axis(axis);
+    }
     let asked: Vec<Tensor> = arguments.iter().chain(others).copied().collect();
     let mut shape = |tensor: &Tensor| final_shapes::final_shape(&mut instance.graph, *tensor);
     let shapes = asked.iter().map(&mut shape).collect::<Result<Vec<_>, _>>()?;
@@ -61,6 +67,9 @@ pub(super) fn instance(
     let computed = instance.computed_sizes()?;
     Ok(SchemeInstance { instance, asked, shapes, given, computed })
 }
+
+/// A row that is no row variable has at most so many axes more than are known of it.
+const MOST_UNSAID: usize = 4;
 
 /// The outcome for a fresh variable in a row.
 enum Tried {
@@ -85,6 +94,10 @@ pub(super) struct Instance {
     pub axes: Vec<Symbol>,
     /// A variable that was made and not used.
     spare: Option<Symbol>,
+    /// True once closing could not decide something that was tried.
+    is_undecided: bool,
+    /// Axes to be looked at again once the parameters have their variables; none if they have.
+    later: Option<Vec<DimVar>>,
 }
 
 impl Instance {
@@ -129,8 +142,12 @@ impl Instance {
             return self.with_axes(tensor, kind, ends, None).unwrap_or_default();
         }
         if self.choices.only.contains(&(tensor, kind)) {
-            let ends = if ends == (0, 0) { (0, 1) } else { ends };
-            return self.with_axes(tensor, kind, ends, None).unwrap_or_default();
+            let (lead, trail) = if ends == (0, 0) { (0, 1) } else { ends };
+            // The body may need more axes than it says which.
+            let mut more = 0..=MOST_UNSAID;
+            return more
+                .find_map(|more| self.with_axes(tensor, kind, (lead + more, trail), None))
+                .unwrap_or_default();
         }
         let fresh = self.fresh();
         let tried = self.with_fresh(tensor, kind, ends, fresh);
@@ -146,6 +163,14 @@ impl Instance {
         if matches!(tried, Tried::Idle)
             && let Some(axes) = self.with_axes(tensor, kind, ends, None)
         {
+            return axes;
+        }
+        // The body may need others, though no row of a spec and no other tensor has them by themselves.
+        if matches!(tried, Tried::Idle)
+            && let Some(axes) = self.with_axes(tensor, kind, ends, Some(fresh))
+        {
+            self.spare = None;
+            self.rows.push(RowVariable { symbol: fresh, tensor, kind });
             return axes;
         }
         let (same, other): (Vec<_>, Vec<_>) = self.rows.iter().copied().partition(|own| own.kind == kind);
@@ -252,9 +277,14 @@ impl Instance {
             return;
         }
         let fresh = self.fresh();
+        self.is_undecided = false;
         if self.with_size(axis, fresh) {
             self.spare = None;
             self.axes.push(fresh);
+            return;
+        }
+        if let Some(later) = self.later.as_mut().filter(|_| self.is_undecided) {
+            later.push(axis);
             return;
         }
         let known = self.axes.clone();
@@ -313,8 +343,12 @@ impl Instance {
         graph.steps.push(Step::Declared(about));
         graph.settled = None;
         let by_chance = |closed: &Closed<'_>| closed.checks().iter().any(|check| check.need == Need::Zero);
-        let holds = !graph.solver.is_stuck()
-            && graph.closed(|closed, _| by_chance(closed)).is_ok_and(|(by_chance, _)| !by_chance);
+        let closed = match graph.solver.is_stuck() {
+            true => None,
+            false => Some(graph.closed(|closed, _| by_chance(closed))),
+        };
+        let holds = matches!(closed, Some(Ok((false, _))));
+        self.is_undecided |= matches!(closed, Some(Err(error)) if error.kind() == ErrorKind::GaveUp);
         if !holds {
             graph.steps.pop();
             graph.take_back(before);
@@ -367,7 +401,11 @@ impl Instance {
         for (symbol, kind) in all.into_iter().filter(|(symbol, _)| used.contains(symbol)) {
             let is_free = |name: &String| !taken.contains(name) && !is_of_part(name);
             let own = written.iter().find(|(of, name)| *of == symbol && is_free(name));
-            let usual = match kind {
+            // A row of a parameter that an argument has, too, is called as in the argument.
+            let places = shapes.iter().flat_map(|shape| Kind::ALL.map(|kind| (kind, shape.row(kind))));
+            let is_it = |axis: &Axis| matches!(axis, Axis::Symbolic(size, _) if size.form().as_symbol() == Some(symbol));
+            let first = places.into_iter().find(|(_, row)| row.iter().any(is_it)).map(|(kind, _)| kind);
+            let usual = match kind.map(|kind| first.unwrap_or(kind)) {
                 Some(Kind::Batch) => "b",
                 Some(Kind::Input) => "i",
                 Some(Kind::Output) => "o",

@@ -31,6 +31,9 @@ const MOST_COPIED: usize = 2_000_000;
 /// The number of functions inside of each other up to which functions are checked that are not applied.
 const DEEPEST: usize = 16;
 
+/// The number of arguments up to which each is tried as the only number.
+const MOST_SINGLE: usize = 4;
+
 /// The state of a walk aside. Layers of the program are replaced by copies, their twins, so that the walk changes
 /// nothing in them.
 #[derive(Default)]
@@ -64,6 +67,18 @@ pub(super) struct WalkMode {
     pub is_inference: bool,
     /// Nothing is known of the arguments, not even their kinds.
     pub is_unknown: bool,
+    /// The arguments that are numbers, instead of tensors of which nothing is known.
+    pub numbers: Numbers,
+}
+
+/// Arguments that are walked as numbers: tensors without axes, which broadcast in another way than all others.
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Numbers {
+    #[default]
+    None,
+    All,
+    /// The one at this place.
+    One(usize),
 }
 
 /// A body that was walked with open arguments.
@@ -121,7 +136,25 @@ impl<'o> Eval<'o> {
         }
         // Two arguments may have to be the same size, which is no mistake.
         let loose = self.walk_once(function, config, WalkMode { is_loose: true, ..way });
-        if loose.diagnostics.iter().any(is_about_shapes) { walked } else { loose }
+        if !loose.diagnostics.iter().any(is_about_shapes) {
+            return loose;
+        }
+        self.walk_with_numbers(function, config, way).unwrap_or(walked)
+    }
+
+    /// Walks a body that no tensors with axes fit with numbers as arguments. Nothing if these do not fit either.
+    pub(super) fn walk_with_numbers(
+        &mut self,
+        function: &Rc<Function>,
+        config: Option<&[Value]>,
+        way: WalkMode,
+    ) -> Option<Walked> {
+        let count = function.def.arguments.len();
+        let single = (0..count).filter(|_| (2..=MOST_SINGLE).contains(&count)).map(Numbers::One);
+        [Numbers::All].into_iter().filter(|_| count > 0).chain(single).find_map(|numbers| {
+            let walked = self.walk_once(function, config, WalkMode { numbers, ..way });
+            (walked.result.is_ok() && !walked.diagnostics.iter().any(Diagnostic::is_error)).then_some(walked)
+        })
     }
 
     /// The same without looking again where two arguments may have to be of one size.
@@ -140,7 +173,7 @@ impl<'o> Eval<'o> {
         }
         let mut aside = self.aside(captures, way);
         let before = aside.graph.len();
-        let (open, prefix, result) = aside.walk_here(function, config);
+        let (open, prefix, result) = aside.walk_here(function, config, way.numbers);
         // Functions inside of the body that it does not apply.
         if way.is_unknown && self.is_brief && aside.depth_of_walks() <= DEEPEST {
             unapplied::look_at_unapplied(&mut aside, Some(function.span));
@@ -208,6 +241,7 @@ impl<'o> Eval<'o> {
         &mut self,
         function: &Rc<Function>,
         config: Option<&[Value]>,
+        numbers: Numbers,
     ) -> (Vec<(Name, Tensor)>, String, Evaluated<Value>) {
         let def = function.def.clone();
         let span = def.name.span;
@@ -228,7 +262,7 @@ impl<'o> Eval<'o> {
         };
         let layer = self.layer(function, scope, config);
         let (mut open, mut given) = (Vec::new(), Vec::new());
-        for each in &def.arguments {
+        for (at, each) in def.arguments.iter().enumerate() {
             if self.is_own_unknown() {
                 given.push(named(each, Value::Open));
                 continue;
@@ -241,7 +275,11 @@ impl<'o> Eval<'o> {
                 continue;
             }
             let text = self.text(each.name.name).to_string();
-            let made = self.ask(each.name.span, |graph| Ok(graph.argument(&text)));
+            let is_number = numbers == Numbers::All || numbers == Numbers::One(at);
+            let made = self.ask(each.name.span, |graph| match is_number {
+                true => graph.data(&text, "|"),
+                false => Ok(graph.argument(&text)),
+            });
             if let Ok(tensor) = made {
                 open.push((each.name.name, tensor));
                 given.push(named(each, Value::Tensor(tensor)));

@@ -94,11 +94,19 @@ impl Eval<'_> {
     /// The signature of a function as it is defined, or of a layer with its configuration.
     pub(super) fn signature(&mut self, function: &Rc<Function>, layer: Option<&Layer>) -> Signature {
         let config = layer.map(|layer| &layer.config[..]);
-        let walked = self.walk(function, config, WalkMode::default());
-        let scheme = match self.mistake_of(function, config, &walked) {
+        let mut walked = self.walk(function, config, WalkMode::default());
+        let mut scheme = match self.mistake_of(function, config, &walked) {
             Some(mistake) => Err(NotInferred::Wrong(mistake)),
             None => self.scheme_of(function, config, &walked),
         };
+        if walked.result.is_ok() && matches!(scheme, Err(NotInferred::Wrong(_))) && !fits(&walked) {
+            // Numbers may fit where no tensors with axes do.
+            let numbers = self.walk_with_numbers(function, config, WalkMode::default());
+            if let Some(numbers) = numbers.filter(fits) {
+                scheme = self.scheme_of(function, config, &numbers);
+                walked = numbers;
+            }
+        }
         let (shapes, scheme) = match scheme {
             Ok((shapes, scheme)) => (shapes, Ok(scheme)),
             Err(why) => (Vec::new(), Err(why)),
@@ -329,6 +337,11 @@ impl Eval<'_> {
                 }
             }
             Err(error) if is_right && error.kind() == broadloom::ErrorKind::Mismatch => {
+                // Numbers may fit where no tensors with axes do.
+                let numbers = self.walk_with_numbers(function, None, WalkMode::default());
+                if numbers.is_some_and(|walked| fits(&walked)) {
+                    return false;
+                }
                 // Found when everything is looked at together: it has no line of its own.
                 let place = self.place(function.def.name.span);
                 let diagnostic =
@@ -393,6 +406,13 @@ impl Eval<'_> {
             _ => return None,
         })
     }
+}
+
+/// Returns true if a body that was walked to its end is not contradicted by its scheme.
+fn fits(walked: &Walked) -> bool {
+    let Asking { open, others, .. } = asking(walked);
+    let made = walked.graph.scheme(&open, &others, &walked.stated);
+    !made.is_err_and(|error| error.kind() == broadloom::ErrorKind::Mismatch)
 }
 
 /// The tensors whose shapes a scheme has.
