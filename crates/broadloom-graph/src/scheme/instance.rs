@@ -54,8 +54,9 @@ pub(super) fn instance(
         given.push((param, kind));
     }
     // What was undecided as long as these were open.
-    for axis in instance.later.take().unwrap_or_default() {
-        instance.generalise_axis(axis);
+    let later = instance.later.take().unwrap_or_default();
+    if !instance.generalise_together(&later) {
+        later.into_iter().for_each(|axis| instance.generalise_axis(axis));
     }
     let asked: Vec<Tensor> = arguments.iter().chain(others).copied().collect();
     let mut shape = |tensor: &Tensor| final_shapes::final_shape(&mut instance.graph, *tensor);
@@ -269,6 +270,26 @@ impl Instance {
                 .any(|row| forms(closed, row.term(view.axes)).any(|form| form.as_symbol() == Some(symbol)))
         };
         self.graph.closed(read).is_ok_and(|(found, _)| found)
+    }
+
+    /// Gives each of some axes a variable of its own, all at once: one of them may be decided only where others are. Returns
+    /// false if that contradicts the body, or is not decided either.
+    fn generalise_together(&mut self, axes: &[DimVar]) -> bool {
+        let mut sizes: Vec<(DimVar, Symbol)> = Vec::new();
+        for axis in axes {
+            sizes.push((*axis, fresh_symbol(&mut self.graph)));
+        }
+        let equations: Vec<(DimVar, DimTerm)> =
+            sizes.iter().filter_map(|(axis, symbol)| Some((*axis, self.term(*symbol)?))).collect();
+        let holds = self.assume(Tensor(0), |graph| {
+            for (axis, size) in equations {
+                graph.constrain(Constraint::DimEq(axis.into(), size), 0, Aspect::Whole);
+            }
+        });
+        if holds {
+            self.axes.extend(sizes.into_iter().map(|(_, symbol)| symbol));
+        }
+        holds
     }
 
     fn generalise_axis(&mut self, axis: DimVar) {
