@@ -227,6 +227,8 @@ pub(crate) struct SchemeInstance {
     /// The rows of arguments, and of parameters, that the user of the function decides.
     given: Vec<(Tensor, Kind, Shape)>,
     computed: Vec<ComputedSize>,
+    /// The sizes that a signature has names for and that only the user of the function decides.
+    opened: Vec<ComputedSize>,
 }
 
 impl SchemeInstance {

@@ -59,6 +59,7 @@ const KNOWN: &[(&str, u64)] = &[
     ("a parameter differs in units", 1_000),
     ("a parameter differs, rows of one axis", 1_000),
     ("a parameter differs, rows of one axis, the result is stated", 1_000),
+    ("a parameter differs, the result is stated", 1_000),
     ("accepted against a condition", 1_000),
     ("accepted unequal: row in two arguments", 500),
     ("refused E0301", 1_000),

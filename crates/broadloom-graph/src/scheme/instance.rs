@@ -29,7 +29,7 @@ pub(super) fn instance(
         axes: Vec::new(),
         spare: None,
         is_undecided: false,
-        later: Some(Vec::new()),
+        later: Some(Undecided::default()),
     };
     instance.graph.closed(|_, _| ())?;
     // First the sizes that shapes are computed from: `2*n` is said with `n`.
@@ -53,8 +53,16 @@ pub(super) fn instance(
         axes.into_iter().for_each(|axis| instance.generalise_axis(axis));
         given.push((param, kind));
     }
+    // Sizes of results that only the user of the function decides, if the signature has names for them.
+    let named = instance.stated.axes.iter().filter_map(|(_, at)| instance.graph.stated.get(*at as usize));
+    let named: Vec<DimVar> = named.filter_map(|(_, size)| size.var()).collect();
+    let named: Vec<DimVar> = named.into_iter().filter(|size| instance.is_open(*size)).collect();
+    named.iter().for_each(|size| instance.generalise_axis(*size));
     // What was undecided as long as these were open.
-    let later = instance.later.take().unwrap_or_default();
+    let Undecided { rows, axes: mut later } = instance.later.take().unwrap_or_default();
+    for (tensor, kind) in rows {
+        later.extend(instance.generalise_row(tensor, kind));
+    }
     if !instance.generalise_together(&later) {
         later.into_iter().for_each(|axis| instance.generalise_axis(axis));
     }
@@ -65,8 +73,11 @@ pub(super) fn instance(
         .into_iter()
         .map(|(tensor, kind)| Ok((tensor, kind, shape(&tensor)?)))
         .collect::<Result<Vec<_>, Error>>()?;
-    let computed = instance.computed_sizes()?;
-    Ok(SchemeInstance { instance, asked, shapes, given, computed })
+    let computed = instance.computed();
+    let computed = instance.computed_sizes(computed)?;
+    let named = named.into_iter().map(|size| (Box::from(""), size.into())).collect();
+    let opened = instance.computed_sizes(named)?;
+    Ok(SchemeInstance { instance, asked, shapes, given, computed, opened })
 }
 
 /// A row that is no row variable has at most so many axes more than are known of it.
@@ -97,8 +108,15 @@ pub(super) struct Instance {
     spare: Option<Symbol>,
     /// True once closing could not decide something that was tried.
     is_undecided: bool,
-    /// Axes to be looked at again once the parameters have their variables; none if they have.
-    later: Option<Vec<DimVar>>,
+    /// What is looked at again once all others have their variables; none if they have.
+    later: Option<Undecided>,
+}
+
+/// Rows and axes that closing cannot decide as long as others are open.
+#[derive(Default)]
+struct Undecided {
+    rows: Vec<(Tensor, Kind)>,
+    axes: Vec<DimVar>,
 }
 
 impl Instance {
@@ -108,9 +126,8 @@ impl Instance {
         numbers.filter_map(|at| self.graph.stated.get(*at as usize).cloned()).collect()
     }
 
-    /// The same sizes with what the instance has for them.
-    fn computed_sizes(&mut self) -> Result<Vec<ComputedSize>, Error> {
-        let computed = self.computed();
+    /// Some sizes with what the instance has for them.
+    fn computed_sizes(&mut self, computed: Vec<(Box<str>, DimTerm)>) -> Result<Vec<ComputedSize>, Error> {
         let read = |closed: &Closed<'_>, view: &View<'_>| {
             let mut found = Vec::new();
             for (name, term) in computed {
@@ -151,6 +168,7 @@ impl Instance {
                 .unwrap_or_default();
         }
         let fresh = self.fresh();
+        self.is_undecided = false;
         let tried = self.with_fresh(tensor, kind, ends, fresh);
         if let Tried::Stands(axes) = tried {
             self.spare = None;
@@ -159,6 +177,10 @@ impl Instance {
         }
         if let Tried::Shared(axes) = tried {
             return axes;
+        }
+        if let (Tried::Refused, true, Some(later)) = (&tried, self.is_undecided, &mut self.later) {
+            later.rows.push((tensor, kind));
+            return Vec::new();
         }
         // Where some axes are known and others would mean nothing, they need not be there.
         if matches!(tried, Tried::Idle)
@@ -293,8 +315,7 @@ impl Instance {
     }
 
     fn generalise_axis(&mut self, axis: DimVar) {
-        let solver = &self.graph.solver;
-        if solver.observe_dim(axis).is_some() || solver.observe_form(axis.into()).is_some() {
+        if !self.is_open(axis) {
             return;
         }
         let fresh = self.fresh();
@@ -305,11 +326,17 @@ impl Instance {
             return;
         }
         if let Some(later) = self.later.as_mut().filter(|_| self.is_undecided) {
-            later.push(axis);
+            later.axes.push(axis);
             return;
         }
         let known = self.axes.clone();
         let _ = known.into_iter().any(|symbol| self.with_size(axis, symbol));
+    }
+
+    /// Returns true if nothing is known of the size of an axis.
+    fn is_open(&self, axis: DimVar) -> bool {
+        let solver = &self.graph.solver;
+        solver.observe_dim(axis).is_none() && solver.observe_form(axis.into()).is_none()
     }
 
     /// A variable that nothing has.
