@@ -11,7 +11,7 @@ use broadloom_diagnostics::{Diagnostic, Sources};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::around::{captures_any, names_in_shapes};
-use super::contract::states_shapes;
+use super::contract::{axes_of, states_shapes};
 use super::unknown::{Unknown, is_unknown};
 use super::{Eval, Evaluated, Frame, MOST_WORK, Reported, unapplied};
 use crate::codes;
@@ -270,7 +270,9 @@ impl<'o> Eval<'o> {
             if each.default.is_some() && !self.is_another(function, each) {
                 continue;
             }
-            if sizes.contains(&each.name.name) {
+            // In `(len(x))` the name of a tensor is no size.
+            let has_axes = each.shape.as_ref().is_some_and(|shape| axes_of(shape).next().is_some());
+            if sizes.contains(&each.name.name) && !has_axes {
                 given.push(self.open_size(each));
                 continue;
             }

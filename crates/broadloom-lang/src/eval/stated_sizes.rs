@@ -34,7 +34,12 @@ pub(super) fn check(eval: &mut Eval<'_>, function: &Function) {
 /// Reports the length of something that is no list, as the signature itself says: of a tensor, or of a size.
 fn lengths(eval: &mut Eval<'_>, function: &Function, shape: &Shape) -> Evaluated<()> {
     for (name, expr) in lists_in(eval, &function.file, shape) {
-        let (text, span) = (eval.text(name), function.file.expr(expr).span);
+        // What a walk of the body would say of the same place is not said again.
+        let span = match &function.file.expr(expr).kind {
+            ExprKind::Call { args, .. } => args.first().map(|arg| function.file.expr(arg.value).span),
+            _ => None,
+        };
+        let (text, span) = (eval.text(name), span.unwrap_or(function.file.expr(expr).span));
         let argument = function.def.arguments.iter().find(|each| each.name.name == name);
         let shapes = function.def.arguments.iter().filter_map(|each| each.shape.as_ref());
         let (is, help) = match argument {
