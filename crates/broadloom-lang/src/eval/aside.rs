@@ -7,11 +7,11 @@
 use std::rc::Rc;
 
 use broadloom::{Graph, StatedNames, Tensor};
-use broadloom_diagnostics::{Diagnostic, Sources};
+use broadloom_diagnostics::{Diagnostic, Sources, Span};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::around::{captures_any, names_in_shapes};
-use super::contract::{axes_of, states_shapes};
+use super::contract::{self, axes_of, states_shapes};
 use super::unknown::{Unknown, is_unknown};
 use super::{Eval, Evaluated, Frame, MOST_WORK, Reported, unapplied};
 use crate::codes;
@@ -69,6 +69,8 @@ pub(super) struct WalkMode {
     pub is_unknown: bool,
     /// The arguments that are numbers, instead of tensors of which nothing is known.
     pub numbers: Numbers,
+    /// The names in the shapes of arguments are named sizes, of which nothing is decided.
+    pub is_rigid: bool,
 }
 
 /// Arguments that are walked as numbers: tensors without axes, which broadcast in another way than all others.
@@ -173,7 +175,7 @@ impl<'o> Eval<'o> {
         }
         let mut aside = self.aside(captures, way);
         let before = aside.graph.len();
-        let (open, prefix, result) = aside.walk_here(function, config, way.numbers);
+        let (open, prefix, result) = aside.walk_here(function, config, way);
         // Functions inside of the body that it does not apply.
         if way.is_unknown && self.is_brief && aside.depth_of_walks() <= DEEPEST {
             unapplied::look_at_unapplied(&mut aside, Some(function.span));
@@ -241,7 +243,7 @@ impl<'o> Eval<'o> {
         &mut self,
         function: &Rc<Function>,
         config: Option<&[Value]>,
-        numbers: Numbers,
+        WalkMode { numbers, is_rigid, .. }: WalkMode,
     ) -> (Vec<(Name, Tensor)>, String, Evaluated<Value>) {
         let def = function.def.clone();
         let span = def.name.span;
@@ -260,6 +262,10 @@ impl<'o> Eval<'o> {
         let Ok(config) = self.bound(function, formal, given, &scope, (span, span)) else {
             return (Vec::new(), String::new(), Err(Reported));
         };
+        for name in contract::names_in_arguments(self, function).into_iter().filter(|_| is_rigid) {
+            let size = self.fresh_size(name, span);
+            scope.bind(name, size);
+        }
         let layer = self.layer(function, scope, config);
         let (mut open, mut given) = (Vec::new(), Vec::new());
         for (at, each) in def.arguments.iter().enumerate() {
@@ -299,9 +305,15 @@ impl<'o> Eval<'o> {
 
     /// A size with the name of an argument.
     fn open_size(&mut self, argument: &Argument) -> Given {
-        let wanted = self.text(argument.name.name).to_string();
+        let size = self.fresh_size(argument.name.name, argument.name.span);
+        named(argument, size)
+    }
+
+    /// A size with a name, or with one like it if that is taken.
+    fn fresh_size(&mut self, name: Name, span: Span) -> Value {
+        let wanted = self.text(name).to_string();
         let is_loose = self.aside.as_ref().is_some_and(|aside| aside.is_loose);
-        let value = self.ask(argument.name.span, |graph| {
+        let value = self.ask(span, |graph| {
             let taken: Vec<String> = graph.dims().map(str::to_string).collect();
             let mut name = wanted;
             while taken.contains(&name) {
@@ -314,7 +326,7 @@ impl<'o> Eval<'o> {
             }
             graph.captured_dim(&name)
         });
-        named(argument, value.map_or(Value::Mistake, |size| Value::Size(Rc::new(size.into()))))
+        value.map_or(Value::Mistake, |size| Value::Size(Rc::new(size.into())))
     }
 
     /// True if an argument is another one if it is not given: `memory = x`.

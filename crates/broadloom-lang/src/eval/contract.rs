@@ -11,7 +11,7 @@
 
 use std::rc::Rc;
 
-use broadloom::{Error, Kind, Shape as Inferred, StatedNames, Tensor};
+use broadloom::{Error, Kind, Node, Shape as Inferred, StatedNames, Tensor};
 use broadloom_diagnostics::{Diagnostic, Help, Span};
 
 use super::advice::wanted;
@@ -311,6 +311,10 @@ fn state_tensor(
     let mut diagnostic = Diagnostic::error(codes::MISMATCH, message, place, "stated here");
     if call != function.def.name.span && place == span {
         diagnostic = diagnostic.with_label(call, "applied here");
+    } else if let Some(Node::Operation { step, .. }) = eval.graph.node(tensor)
+        && let Some(origin) = eval.origins.get(step).filter(|origin| origin.span.source == place.source)
+    {
+        diagnostic = diagnostic.with_label(origin.span, format!("this is `{got}`"));
     }
     diagnostic = diagnostic.with_note(error.message());
     eval.fail(diagnostic.with_help("state what the body gives, or leave the shape out: it is inferred"))
@@ -494,6 +498,35 @@ pub(super) fn report_promise(eval: &mut Eval<'_>, (span, why): (Span, String)) {
     let place = eval.place(span);
     let diagnostic = Diagnostic::error(codes::MISMATCH, why, place, "stated here").with_help(help);
     let (Ok(()) | Err(Reported)) = eval.fail(diagnostic);
+}
+
+/// The names of its own that a signature has in the shapes of its arguments, also in their expressions.
+pub(super) fn names_in_arguments(eval: &Eval<'_>, function: &Function) -> Vec<Name> {
+    let mut names: Vec<Name> = Vec::new();
+    for shape in function.def.arguments.iter().filter_map(|each| each.shape.as_ref()) {
+        names.extend(names_of(shape).chain(computed_names(eval, &function.file, axes_of(shape))));
+    }
+    names.retain(|name| !is_known(function, *name));
+    names.sort_unstable();
+    names.dedup();
+    names
+}
+
+/// Returns true if a signature computes a size from names of its own.
+pub(super) fn computes(eval: &Eval<'_>, function: &Function) -> bool {
+    let results = function.def.result.iter().flat_map(ResultShape::shapes);
+    let shapes = function.def.arguments.iter().filter_map(|each| each.shape.as_ref()).chain(results);
+    let mut names = shapes.flat_map(|shape| computed_names(eval, &function.file, axes_of(shape)));
+    names.any(|name| !is_known(function, name))
+}
+
+/// A signature that holds for some of the sizes that it allows, and not for others.
+pub(super) fn not_for_all(eval: &Eval<'_>, function: &Function, condition: &str) -> Diagnostic {
+    let stated = function.def.result.as_ref().and_then(ResultShape::span);
+    let place = eval.place(stated.unwrap_or(function.def.name.span));
+    let message = format!("this signature allows sizes for which the body does not work: it needs {condition}");
+    Diagnostic::error(codes::MISMATCH, message, place, "stated here")
+        .with_help("state what the body gives, or leave the shape out: it is inferred")
 }
 
 /// The names of sizes in a signature, also in its expressions.

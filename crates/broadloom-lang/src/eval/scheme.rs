@@ -107,6 +107,12 @@ impl Eval<'_> {
                 walked = numbers;
             }
         }
+        if walked.result.is_ok()
+            && !matches!(scheme, Err(NotInferred::Wrong(_)))
+            && let Some(mistake) = self.not_for_all_sizes(function, config).first()
+        {
+            scheme = Err(NotInferred::Wrong(mistake.message.clone()));
+        }
         let (shapes, scheme) = match scheme {
             Ok((shapes, scheme)) => (shapes, Ok(scheme)),
             Err(why) => (Vec::new(), Err(why)),
@@ -327,6 +333,12 @@ impl Eval<'_> {
         }
         let Ok(value) = &walked.result else { return self.errors > before };
         let is_right = self.errors == before;
+        for mistake in self.not_for_all_sizes(function, None).into_iter().filter(|_| is_right) {
+            let (Ok(()) | Err(Reported)) = self.fail(mistake);
+        }
+        if self.errors > before {
+            return true;
+        }
         let mut others = Vec::new();
         tensors(value, &mut others);
         let open: Vec<Tensor> = walked.open.iter().map(|(_, tensor)| *tensor).collect();
@@ -351,6 +363,23 @@ impl Eval<'_> {
             Err(_) => {}
         }
         self.errors > before
+    }
+
+    /// The mistakes of a signature that computes sizes where its names are sizes of which nothing is decided: it may be
+    /// contradicted for all of them, or hold for some only.
+    fn not_for_all_sizes(&mut self, function: &Rc<Function>, config: Option<&[Value]>) -> Vec<Diagnostic> {
+        if !contract::computes(self, function) {
+            return Vec::new();
+        }
+        let walked = self.walk_once(function, config, WalkMode { is_rigid: true, ..WalkMode::default() });
+        let found: Vec<Diagnostic> = walked.diagnostics.into_iter().filter(is_about_shapes).collect();
+        if !found.is_empty() || walked.result.is_err() {
+            return found;
+        }
+        let mut graph = walked.graph;
+        let checks = graph.runtime_checks().unwrap_or_default();
+        let equality = checks.iter().find(|check| check.is_equality());
+        equality.map(|check| contract::not_for_all(self, function, &check.to_string())).into_iter().collect()
     }
 
     /// An argument of a configuration as it is written.
