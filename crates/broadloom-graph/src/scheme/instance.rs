@@ -63,6 +63,8 @@ pub(super) fn instance(
     for (tensor, kind) in rows {
         later.extend(instance.generalise_row(tensor, kind));
     }
+    let mut known: FxHashSet<DimVar> = FxHashSet::default();
+    later.retain(|axis| instance.is_open(*axis) && known.insert(*axis));
     if !instance.generalise_together(&later) {
         later.into_iter().for_each(|axis| instance.generalise_axis(axis));
     }

@@ -14,12 +14,16 @@ use std::rc::Rc;
 use broadloom::{Error, Kind, Node, Shape as Inferred, StatedNames, Tensor};
 use broadloom_diagnostics::{Diagnostic, Help, Span};
 
+use rustc_hash::FxHashSet;
+
 use super::advice::wanted;
 use super::report::diagnosed;
 use super::{Eval, Evaluated, Reported, declared, reporting, unknown};
 use crate::codes;
 use crate::eval::given::Given;
-use crate::syntax::ast::{Argument, Axis, AxisKind, ExprId, ExprKind, File, Name, ResultShape, Shape};
+use crate::syntax::ast::{
+    Argument, Axis, AxisKind, Body, ExprId, ExprKind, File, Name, ResultShape, Shape, StatementKind,
+};
 use crate::value::{Function, Value};
 
 /// The place where a function is given each of its arguments.
@@ -506,9 +510,9 @@ pub(super) fn names_in_arguments(eval: &Eval<'_>, function: &Function) -> Vec<Na
     for shape in function.def.arguments.iter().filter_map(|each| each.shape.as_ref()) {
         names.extend(names_of(shape).chain(computed_names(eval, &function.file, axes_of(shape))));
     }
-    names.retain(|name| !is_known(function, *name));
-    names.sort_unstable();
-    names.dedup();
+    // In the order in which they are written, in which messages multiply them.
+    let mut known: FxHashSet<Name> = FxHashSet::default();
+    names.retain(|name| !is_known(function, *name) && known.insert(*name));
     names
 }
 
@@ -527,6 +531,40 @@ pub(super) fn not_for_all(eval: &Eval<'_>, function: &Function, condition: &str)
     let message = format!("this signature allows sizes for which the body does not work: it needs {condition}");
     Diagnostic::error(codes::MISMATCH, message, place, "stated here")
         .with_help("state what the body gives, or leave the shape out: it is inferred")
+}
+
+/// A signature that holds for no sizes: `given` is the shape of the result without it.
+pub(super) fn never(eval: &Eval<'_>, function: &Function, given: Option<&str>) -> Diagnostic {
+    let stated = function.def.result.as_ref().and_then(ResultShape::span);
+    let place = eval.place(stated.unwrap_or(function.def.name.span));
+    let name = eval.text(function.def.name.name);
+    let is_same_file = |span: &Span| eval.place(*span) == *span && span.source == place.source;
+    let (message, body) = match (stated, given) {
+        (Some(stated), Some(given)) => {
+            let stated = eval.sources.slice(stated).trim();
+            let message = format!("`{name}` states `{stated}` for its result, which is `{given}`");
+            (message, value_of(function).filter(is_same_file).map(|span| (span, format!("this is `{given}`"))))
+        }
+        _ => (format!("the body of `{name}` contradicts its signature for all sizes"), None),
+    };
+    let mut diagnostic = Diagnostic::error(codes::MISMATCH, message, place, "stated here");
+    if let Some((span, text)) = body {
+        diagnostic = diagnostic.with_label(span, text);
+    }
+    let help = "state what the body gives, or leave the shape out: it is inferred";
+    diagnostic.with_help(help)
+}
+
+/// The place of the value that a body gives: of its last line.
+fn value_of(function: &Function) -> Option<Span> {
+    let value = match &function.def.body {
+        Body::Expr(value) => *value,
+        Body::Block(statements) => match statements.last()?.kind {
+            StatementKind::Expr(value) => value,
+            _ => return None,
+        },
+    };
+    Some(function.file.expr(value).span)
 }
 
 /// The names of sizes in a signature, also in its expressions.

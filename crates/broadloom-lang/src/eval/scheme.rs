@@ -6,7 +6,7 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use broadloom::{Certificate, Tensor};
+use broadloom::{Certificate, ErrorKind, Tensor};
 use broadloom_diagnostics::{Diagnostic, Span};
 use rustc_hash::FxHashSet;
 
@@ -16,7 +16,7 @@ use super::{Eval, Frame, Reported, contract};
 use crate::codes;
 use crate::program::Asked;
 use crate::signature::{self, ArgumentShape, NotInferred, Scheme, Signature};
-use crate::syntax::ast::{Argument, Body, Expr, ExprKind, Name, ResultShape, Statement, StatementKind};
+use crate::syntax::ast::{Argument, Body, Def, Expr, ExprKind, Name, ResultShape, Statement, StatementKind};
 use crate::value::{Function, Layer, Value};
 
 impl Eval<'_> {
@@ -108,7 +108,7 @@ impl Eval<'_> {
             }
         }
         if walked.result.is_ok()
-            && !matches!(scheme, Err(NotInferred::Wrong(_)))
+            && !walked.diagnostics.iter().any(is_about_shapes)
             && let Some(mistake) = self.not_for_all_sizes(function, config).first()
         {
             scheme = Err(NotInferred::Wrong(mistake.message.clone()));
@@ -183,7 +183,7 @@ impl Eval<'_> {
         let Asking { open, params, others } = asking(walked);
         let scheme = walked.graph.scheme(&open, &others, &walked.stated).map_err(|error| {
             let message = error.message().to_string();
-            if error.kind() == broadloom::ErrorKind::Mismatch {
+            if error.kind() == ErrorKind::Mismatch {
                 NotInferred::Wrong(message)
             } else {
                 NotInferred::Open(message)
@@ -348,7 +348,7 @@ impl Eval<'_> {
                     contract::report_promise(self, promise);
                 }
             }
-            Err(error) if is_right && error.kind() == broadloom::ErrorKind::Mismatch => {
+            Err(error) if is_right && error.kind() == ErrorKind::Mismatch => {
                 // Numbers may fit where no tensors with axes do.
                 let numbers = self.walk_with_numbers(function, None, WalkMode::default());
                 if numbers.is_some_and(|walked| fits(&walked)) {
@@ -372,14 +372,44 @@ impl Eval<'_> {
             return Vec::new();
         }
         let walked = self.walk_once(function, config, WalkMode { is_rigid: true, ..WalkMode::default() });
-        let found: Vec<Diagnostic> = walked.diagnostics.into_iter().filter(is_about_shapes).collect();
+        let mut found: Vec<Diagnostic> = walked.diagnostics.into_iter().filter(is_about_shapes).collect();
+        // The names are sizes for this walk alone.
+        found.iter_mut().for_each(|mistake| mistake.notes.clear());
         if !found.is_empty() || walked.result.is_err() {
             return found;
         }
         let mut graph = walked.graph;
-        let checks = graph.runtime_checks().unwrap_or_default();
-        let equality = checks.iter().find(|check| check.is_equality());
-        equality.map(|check| contract::not_for_all(self, function, &check.to_string())).into_iter().collect()
+        let mistake = match graph.runtime_checks() {
+            Ok(checks) => {
+                let equality = checks.iter().find(|check| check.is_equality());
+                equality.map(|check| contract::not_for_all(self, function, &check.to_string()))
+            }
+            // What only closing decides is not wrong.
+            Err(error) if ![ErrorKind::Mismatch, ErrorKind::Arithmetic].contains(&error.kind()) => None,
+            Err(_) => {
+                let given = self.given_without_signature(function, config);
+                Some(contract::never(self, function, given.as_deref()))
+            }
+        };
+        mistake.into_iter().collect()
+    }
+
+    /// The shape of the one result that a body gives, where nothing is said of it, over the names in its arguments.
+    fn given_without_signature(
+        &mut self,
+        function: &Rc<Function>,
+        config: Option<&[Value]>,
+    ) -> Option<String> {
+        let def = Def { result: None, ..Def::clone(&function.def) };
+        let Function { file, scope, span, is_nested, name, .. } = &**function;
+        let (file, scope, name) = (file.clone(), scope.clone(), name.clone());
+        let bare =
+            Rc::new(Function { def: Arc::new(def), file, scope, span: *span, is_nested: *is_nested, name });
+        let walked = self.walk_once(&bare, config, WalkMode { is_rigid: true, ..WalkMode::default() });
+        let Ok(Value::Tensor(result)) = walked.result else { return None };
+        let Asking { open, .. } = asking(&walked);
+        let scheme = walked.graph.scheme(&open, &[result], &walked.stated).ok()?;
+        scheme.shapes.last().map(|shape| scheme.text(shape))
     }
 
     /// An argument of a configuration as it is written.
@@ -441,7 +471,7 @@ impl Eval<'_> {
 fn fits(walked: &Walked) -> bool {
     let Asking { open, others, .. } = asking(walked);
     let made = walked.graph.scheme(&open, &others, &walked.stated);
-    !made.is_err_and(|error| error.kind() == broadloom::ErrorKind::Mismatch)
+    !made.is_err_and(|error| error.kind() == ErrorKind::Mismatch)
 }
 
 /// The tensors whose shapes a scheme has.
