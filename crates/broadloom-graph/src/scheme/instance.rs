@@ -56,8 +56,10 @@ pub(super) fn instance(
     // Sizes of results that only the user of the function decides, if the signature has names for them.
     let named = instance.stated.axes.iter().filter_map(|(_, at)| instance.graph.stated.get(*at as usize));
     let named: Vec<DimVar> = named.filter_map(|(_, size)| size.var()).collect();
-    let named: Vec<DimVar> = named.into_iter().filter(|size| instance.is_open(*size)).collect();
-    named.iter().for_each(|size| instance.generalise_axis(*size));
+    let named: Vec<DimVar> = named
+        .into_iter()
+        .filter(|size| instance.is_open(*size) && instance.generalise_together(&[*size]))
+        .collect();
     // What was undecided as long as these were open.
     let Undecided { rows, axes: mut later } = instance.later.take().unwrap_or_default();
     for (tensor, kind) in rows {
