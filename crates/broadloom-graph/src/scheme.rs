@@ -227,6 +227,8 @@ pub(crate) struct SchemeInstance {
     /// The rows of arguments, and of parameters, that the user of the function decides.
     given: Vec<(Tensor, Kind, Shape)>,
     computed: Vec<ComputedSize>,
+    /// The sizes that a signature has names for and that only the user of the function decides.
+    opened: Vec<ComputedSize>,
 }
 
 impl SchemeInstance {
@@ -252,7 +254,7 @@ impl SchemeInstance {
         let variables = self.instance.variables(&self.shapes)?;
         let checks = self.instance.graph.runtime_checks()?;
         let mut conditions = self.instance.settled(known, &variables)?;
-        let ranges = self.ranges(&variables, &checks)?;
+        let ranges = self.ranges(known, &variables, &checks)?;
         let graph = &self.instance.graph;
         let name = |symbol: Symbol| match variables.get(&symbol) {
             Some(variable) => variable.to_string(),
@@ -282,15 +284,21 @@ impl SchemeInstance {
         })
     }
 
-    /// The least and the greatest size of each variable, where the body restricts it. A multiple of 8 is not also said to
-    /// be at least 8.
+    /// The least and the greatest size of each variable, and of the `known` sizes with names of their own, where the body
+    /// restricts it. A multiple of 8 is not also said to be at least 8.
     fn ranges(
         &mut self,
+        known: usize,
         variables: &FxHashMap<Symbol, Variable>,
         checks: &[RuntimeCheck],
     ) -> Result<Vec<(Symbol, Range)>, Error> {
+        let symbols = &self.instance.graph.symbols[..known];
+        let declared: Vec<(u64, Option<u64>)> = symbols.iter().map(|data| data.range).collect();
+        let declared = |symbol: Symbol| declared.get(symbol.0 as usize).copied().unwrap_or((LEAST, None));
         let mut symbols: Vec<Symbol> = variables.keys().copied().collect();
+        symbols.extend((0..known as u32).map(Symbol));
         symbols.sort_unstable();
+        symbols.dedup();
         let range = |closed: &Closed<'_>, symbol: Symbol| (symbol, closed.symbol_bounds(symbol));
         let bounds =
             |closed: &Closed<'_>| symbols.iter().map(|symbol| range(closed, *symbol)).collect::<Vec<_>>();
@@ -299,7 +307,14 @@ impl SchemeInstance {
             let own = checks.iter().filter_map(RuntimeCheck::divisor).filter(|(of, _)| *of == symbol);
             own.map(|(_, divisor)| divisor).max().unwrap_or(LEAST)
         };
-        let said = |(symbol, (least, most))| (symbol, ((least > divisor(symbol)).then_some(least), most));
+        let said = |(symbol, (least, most)): (Symbol, (u64, Option<u64>))| {
+            let (own_least, own_most) = declared(symbol);
+            let least = Some(least).filter(|least| *least > divisor(symbol).max(own_least));
+            let most = most.filter(|_| most != own_most);
+            // A size of its own that the body makes a number is said to be equal to it.
+            let is_one = (symbol.0 as usize) < known && most.is_some() && least == most;
+            (symbol, if is_one { (None, None) } else { (least, most) })
+        };
         Ok(bounds.into_iter().map(said).collect())
     }
 }

@@ -82,6 +82,11 @@ impl RuntimeCheck {
         &self.form
     }
 
+    /// Returns true if two expressions have to be equal that are not the same.
+    pub fn is_equality(&self) -> bool {
+        self.need == Need::Zero
+    }
+
     /// The condition on the expression.
     pub(crate) fn need(&self) -> Need {
         self.need

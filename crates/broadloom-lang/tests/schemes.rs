@@ -52,6 +52,8 @@ const AGAIN: Times = Times { values: 6, wrong: 12, negative: 8, careless: 8 };
 ///   no condition says so: E0301 with rows of one axis.
 /// - Axes of a parameter that nothing determines in an application are chosen in a scheme: E0303.
 /// - Conditions say that windows come out, but not always that they fit: E0302 with rows of one axis.
+/// - A parameter with one size twice (`{p : c, c}`) is broadcast where what it meets has two sizes: the scheme shows the instance
+///   in which it is not.
 /// - Where a result is stated, leaves may share its axes in another way than a scheme does.
 const KNOWN: &[(&str, u64)] = &[
     ("a condition is missing", 1_000),
@@ -59,8 +61,10 @@ const KNOWN: &[(&str, u64)] = &[
     ("a parameter differs in units", 1_000),
     ("a parameter differs, rows of one axis", 1_000),
     ("a parameter differs, rows of one axis, the result is stated", 1_000),
+    ("a parameter differs, the result is stated", 1_000),
     ("accepted against a condition", 1_000),
     ("accepted unequal: row in two arguments", 500),
+    ("accepted unequal: size in two arguments", 1_000),
     ("refused E0301", 1_000),
     ("refused E0301, rows of one axis", 1_000),
     ("refused E0302", 800),

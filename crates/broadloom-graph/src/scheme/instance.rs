@@ -7,7 +7,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{Choices, ComputedSize, RowVariable, SchemeInstance, Variable, forms, fresh_symbol, one_symbol};
 use crate::declaration::StatedNames;
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::shape::{Axis, Shape};
 use crate::step::{Aspect, Op, RowRef, Step, Tensor, place};
 use crate::symbols::read;
@@ -28,6 +28,8 @@ pub(super) fn instance(
         rows: Vec::new(),
         axes: Vec::new(),
         spare: None,
+        is_undecided: false,
+        later: Some(Undecided::default()),
     };
     instance.graph.closed(|_, _| ())?;
     // First the sizes that shapes are computed from: `2*n` is said with `n`.
@@ -51,6 +53,23 @@ pub(super) fn instance(
         axes.into_iter().for_each(|axis| instance.generalise_axis(axis));
         given.push((param, kind));
     }
+    // Sizes of results that only the user of the function decides, if the signature has names for them.
+    let named = instance.stated.axes.iter().filter_map(|(_, at)| instance.graph.stated.get(*at as usize));
+    let named: Vec<DimVar> = named.filter_map(|(_, size)| size.var()).collect();
+    let named: Vec<DimVar> = named
+        .into_iter()
+        .filter(|size| instance.is_open(*size) && instance.generalise_together(&[*size]))
+        .collect();
+    // What was undecided as long as these were open.
+    let Undecided { rows, axes: mut later } = instance.later.take().unwrap_or_default();
+    for (tensor, kind) in rows {
+        later.extend(instance.generalise_row(tensor, kind));
+    }
+    let mut known: FxHashSet<DimVar> = FxHashSet::default();
+    later.retain(|axis| instance.is_open(*axis) && known.insert(*axis));
+    if !instance.generalise_together(&later) {
+        later.into_iter().for_each(|axis| instance.generalise_axis(axis));
+    }
     let asked: Vec<Tensor> = arguments.iter().chain(others).copied().collect();
     let mut shape = |tensor: &Tensor| final_shapes::final_shape(&mut instance.graph, *tensor);
     let shapes = asked.iter().map(&mut shape).collect::<Result<Vec<_>, _>>()?;
@@ -58,9 +77,15 @@ pub(super) fn instance(
         .into_iter()
         .map(|(tensor, kind)| Ok((tensor, kind, shape(&tensor)?)))
         .collect::<Result<Vec<_>, Error>>()?;
-    let computed = instance.computed_sizes()?;
-    Ok(SchemeInstance { instance, asked, shapes, given, computed })
+    let computed = instance.computed();
+    let computed = instance.computed_sizes(computed)?;
+    let named = named.into_iter().map(|size| (Box::from(""), size.into())).collect();
+    let opened = instance.computed_sizes(named)?;
+    Ok(SchemeInstance { instance, asked, shapes, given, computed, opened })
 }
+
+/// A row that is no row variable has at most so many axes more than are known of it.
+const MOST_UNSAID: usize = 4;
 
 /// The outcome for a fresh variable in a row.
 enum Tried {
@@ -85,6 +110,17 @@ pub(super) struct Instance {
     pub axes: Vec<Symbol>,
     /// A variable that was made and not used.
     spare: Option<Symbol>,
+    /// True once closing could not decide something that was tried.
+    is_undecided: bool,
+    /// What is looked at again once all others have their variables; none if they have.
+    later: Option<Undecided>,
+}
+
+/// Rows and axes that closing cannot decide as long as others are open.
+#[derive(Default)]
+struct Undecided {
+    rows: Vec<(Tensor, Kind)>,
+    axes: Vec<DimVar>,
 }
 
 impl Instance {
@@ -94,9 +130,8 @@ impl Instance {
         numbers.filter_map(|at| self.graph.stated.get(*at as usize).cloned()).collect()
     }
 
-    /// The same sizes with what the instance has for them.
-    fn computed_sizes(&mut self) -> Result<Vec<ComputedSize>, Error> {
-        let computed = self.computed();
+    /// Some sizes with what the instance has for them.
+    fn computed_sizes(&mut self, computed: Vec<(Box<str>, DimTerm)>) -> Result<Vec<ComputedSize>, Error> {
         let read = |closed: &Closed<'_>, view: &View<'_>| {
             let mut found = Vec::new();
             for (name, term) in computed {
@@ -129,10 +164,15 @@ impl Instance {
             return self.with_axes(tensor, kind, ends, None).unwrap_or_default();
         }
         if self.choices.only.contains(&(tensor, kind)) {
-            let ends = if ends == (0, 0) { (0, 1) } else { ends };
-            return self.with_axes(tensor, kind, ends, None).unwrap_or_default();
+            let (lead, trail) = if ends == (0, 0) { (0, 1) } else { ends };
+            // The body may need more axes than it says which.
+            let mut more = 0..=MOST_UNSAID;
+            return more
+                .find_map(|more| self.with_axes(tensor, kind, (lead + more, trail), None))
+                .unwrap_or_default();
         }
         let fresh = self.fresh();
+        self.is_undecided = false;
         let tried = self.with_fresh(tensor, kind, ends, fresh);
         if let Tried::Stands(axes) = tried {
             self.spare = None;
@@ -142,10 +182,22 @@ impl Instance {
         if let Tried::Shared(axes) = tried {
             return axes;
         }
+        if let (Tried::Refused, true, Some(later)) = (&tried, self.is_undecided, &mut self.later) {
+            later.rows.push((tensor, kind));
+            return Vec::new();
+        }
         // Where some axes are known and others would mean nothing, they need not be there.
         if matches!(tried, Tried::Idle)
             && let Some(axes) = self.with_axes(tensor, kind, ends, None)
         {
+            return axes;
+        }
+        // The body may need others, though no row of a spec and no other tensor has them by themselves.
+        if matches!(tried, Tried::Idle)
+            && let Some(axes) = self.with_axes(tensor, kind, ends, Some(fresh))
+        {
+            self.spare = None;
+            self.rows.push(RowVariable { symbol: fresh, tensor, kind });
             return axes;
         }
         let (same, other): (Vec<_>, Vec<_>) = self.rows.iter().copied().partition(|own| own.kind == kind);
@@ -246,19 +298,49 @@ impl Instance {
         self.graph.closed(read).is_ok_and(|(found, _)| found)
     }
 
+    /// Gives each of some axes a variable of its own, all at once: one of them may be decided only where others are. Returns
+    /// false if that contradicts the body, or is not decided either.
+    fn generalise_together(&mut self, axes: &[DimVar]) -> bool {
+        let mut sizes: Vec<(DimVar, Symbol)> = Vec::new();
+        for axis in axes {
+            sizes.push((*axis, fresh_symbol(&mut self.graph)));
+        }
+        let equations: Vec<(DimVar, DimTerm)> =
+            sizes.iter().filter_map(|(axis, symbol)| Some((*axis, self.term(*symbol)?))).collect();
+        let holds = self.assume(Tensor(0), |graph| {
+            for (axis, size) in equations {
+                graph.constrain(Constraint::DimEq(axis.into(), size), 0, Aspect::Whole);
+            }
+        });
+        if holds {
+            self.axes.extend(sizes.into_iter().map(|(_, symbol)| symbol));
+        }
+        holds
+    }
+
     fn generalise_axis(&mut self, axis: DimVar) {
-        let solver = &self.graph.solver;
-        if solver.observe_dim(axis).is_some() || solver.observe_form(axis.into()).is_some() {
+        if !self.is_open(axis) {
             return;
         }
         let fresh = self.fresh();
+        self.is_undecided = false;
         if self.with_size(axis, fresh) {
             self.spare = None;
             self.axes.push(fresh);
             return;
         }
+        if let Some(later) = self.later.as_mut().filter(|_| self.is_undecided) {
+            later.axes.push(axis);
+            return;
+        }
         let known = self.axes.clone();
         let _ = known.into_iter().any(|symbol| self.with_size(axis, symbol));
+    }
+
+    /// Returns true if nothing is known of the size of an axis.
+    fn is_open(&self, axis: DimVar) -> bool {
+        let solver = &self.graph.solver;
+        solver.observe_dim(axis).is_none() && solver.observe_form(axis.into()).is_none()
     }
 
     /// A variable that nothing has.
@@ -313,8 +395,12 @@ impl Instance {
         graph.steps.push(Step::Declared(about));
         graph.settled = None;
         let by_chance = |closed: &Closed<'_>| closed.checks().iter().any(|check| check.need == Need::Zero);
-        let holds = !graph.solver.is_stuck()
-            && graph.closed(|closed, _| by_chance(closed)).is_ok_and(|(by_chance, _)| !by_chance);
+        let closed = match graph.solver.is_stuck() {
+            true => None,
+            false => Some(graph.closed(|closed, _| by_chance(closed))),
+        };
+        let holds = matches!(closed, Some(Ok((false, _))));
+        self.is_undecided |= matches!(closed, Some(Err(error)) if error.kind() == ErrorKind::GaveUp);
         if !holds {
             graph.steps.pop();
             graph.take_back(before);
@@ -367,7 +453,11 @@ impl Instance {
         for (symbol, kind) in all.into_iter().filter(|(symbol, _)| used.contains(symbol)) {
             let is_free = |name: &String| !taken.contains(name) && !is_of_part(name);
             let own = written.iter().find(|(of, name)| *of == symbol && is_free(name));
-            let usual = match kind {
+            // A row of a parameter that an argument has, too, is called as in the argument.
+            let places = shapes.iter().flat_map(|shape| Kind::ALL.map(|kind| (kind, shape.row(kind))));
+            let is_it = |axis: &Axis| matches!(axis, Axis::Symbolic(size, _) if size.form().as_symbol() == Some(symbol));
+            let first = places.into_iter().find(|(_, row)| row.iter().any(is_it)).map(|(kind, _)| kind);
+            let usual = match kind.map(|kind| first.unwrap_or(kind)) {
                 Some(Kind::Batch) => "b",
                 Some(Kind::Input) => "i",
                 Some(Kind::Output) => "o",

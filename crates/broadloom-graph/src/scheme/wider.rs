@@ -19,7 +19,7 @@ pub(super) fn holds_wider(graph: &Graph, made: &SchemeInstance, row: &RowVariabl
         let count = if symbol == row.symbol { 2 } else { 1 };
         new.insert(symbol, (0..count).map(|_| fresh_symbol(&mut graph)).collect());
     }
-    for computed in &made.computed {
+    for computed in made.computed.iter().chain(&made.opened) {
         let symbols = symbol_of(&computed.size).and_then(|own| new.get(&own)).into_iter().flatten();
         let terms: Vec<DimTerm> = symbols.filter_map(|symbol| term_of(&graph, *symbol)).collect();
         for term in terms {

@@ -7,11 +7,11 @@
 use std::rc::Rc;
 
 use broadloom::{Graph, StatedNames, Tensor};
-use broadloom_diagnostics::{Diagnostic, Sources};
+use broadloom_diagnostics::{Diagnostic, Sources, Span};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::around::{captures_any, names_in_shapes};
-use super::contract::states_shapes;
+use super::contract::{self, axes_of, states_shapes};
 use super::unknown::{Unknown, is_unknown};
 use super::{Eval, Evaluated, Frame, MOST_WORK, Reported, unapplied};
 use crate::codes;
@@ -30,6 +30,9 @@ const MOST_COPIED: usize = 2_000_000;
 
 /// The number of functions inside of each other up to which functions are checked that are not applied.
 const DEEPEST: usize = 16;
+
+/// The number of arguments up to which each is tried as the only number.
+const MOST_SINGLE: usize = 4;
 
 /// The state of a walk aside. Layers of the program are replaced by copies, their twins, so that the walk changes
 /// nothing in them.
@@ -64,6 +67,20 @@ pub(super) struct WalkMode {
     pub is_inference: bool,
     /// Nothing is known of the arguments, not even their kinds.
     pub is_unknown: bool,
+    /// The arguments that are numbers, instead of tensors of which nothing is known.
+    pub numbers: Numbers,
+    /// The names in the shapes of arguments are named sizes, of which nothing is decided.
+    pub is_rigid: bool,
+}
+
+/// Arguments that are walked as numbers: tensors without axes, which broadcast in another way than all others.
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Numbers {
+    #[default]
+    None,
+    All,
+    /// The one at this place.
+    One(usize),
 }
 
 /// A body that was walked with open arguments.
@@ -121,7 +138,25 @@ impl<'o> Eval<'o> {
         }
         // Two arguments may have to be the same size, which is no mistake.
         let loose = self.walk_once(function, config, WalkMode { is_loose: true, ..way });
-        if loose.diagnostics.iter().any(is_about_shapes) { walked } else { loose }
+        if !loose.diagnostics.iter().any(is_about_shapes) {
+            return loose;
+        }
+        self.walk_with_numbers(function, config, way).unwrap_or(walked)
+    }
+
+    /// Walks a body that no tensors with axes fit with numbers as arguments. Nothing if these do not fit either.
+    pub(super) fn walk_with_numbers(
+        &mut self,
+        function: &Rc<Function>,
+        config: Option<&[Value]>,
+        way: WalkMode,
+    ) -> Option<Walked> {
+        let count = function.def.arguments.len();
+        let single = (0..count).filter(|_| (2..=MOST_SINGLE).contains(&count)).map(Numbers::One);
+        [Numbers::All].into_iter().filter(|_| count > 0).chain(single).find_map(|numbers| {
+            let walked = self.walk_once(function, config, WalkMode { numbers, ..way });
+            (walked.result.is_ok() && !walked.diagnostics.iter().any(Diagnostic::is_error)).then_some(walked)
+        })
     }
 
     /// The same without looking again where two arguments may have to be of one size.
@@ -140,7 +175,7 @@ impl<'o> Eval<'o> {
         }
         let mut aside = self.aside(captures, way);
         let before = aside.graph.len();
-        let (open, prefix, result) = aside.walk_here(function, config);
+        let (open, prefix, result) = aside.walk_here(function, config, way);
         // Functions inside of the body that it does not apply.
         if way.is_unknown && self.is_brief && aside.depth_of_walks() <= DEEPEST {
             unapplied::look_at_unapplied(&mut aside, Some(function.span));
@@ -208,6 +243,7 @@ impl<'o> Eval<'o> {
         &mut self,
         function: &Rc<Function>,
         config: Option<&[Value]>,
+        WalkMode { numbers, is_rigid, .. }: WalkMode,
     ) -> (Vec<(Name, Tensor)>, String, Evaluated<Value>) {
         let def = function.def.clone();
         let span = def.name.span;
@@ -226,9 +262,13 @@ impl<'o> Eval<'o> {
         let Ok(config) = self.bound(function, formal, given, &scope, (span, span)) else {
             return (Vec::new(), String::new(), Err(Reported));
         };
+        for name in contract::names_in_arguments(self, function).into_iter().filter(|_| is_rigid) {
+            let size = self.fresh_size(name, span);
+            scope.bind(name, size);
+        }
         let layer = self.layer(function, scope, config);
         let (mut open, mut given) = (Vec::new(), Vec::new());
-        for each in &def.arguments {
+        for (at, each) in def.arguments.iter().enumerate() {
             if self.is_own_unknown() {
                 given.push(named(each, Value::Open));
                 continue;
@@ -236,12 +276,18 @@ impl<'o> Eval<'o> {
             if each.default.is_some() && !self.is_another(function, each) {
                 continue;
             }
-            if sizes.contains(&each.name.name) {
+            // In `(len(x))` the name of a tensor is no size.
+            let has_axes = each.shape.as_ref().is_some_and(|shape| axes_of(shape).next().is_some());
+            if sizes.contains(&each.name.name) && !has_axes {
                 given.push(self.open_size(each));
                 continue;
             }
             let text = self.text(each.name.name).to_string();
-            let made = self.ask(each.name.span, |graph| Ok(graph.argument(&text)));
+            let is_number = numbers == Numbers::All || numbers == Numbers::One(at);
+            let made = self.ask(each.name.span, |graph| match is_number {
+                true => graph.data(&text, "|"),
+                false => Ok(graph.argument(&text)),
+            });
             if let Ok(tensor) = made {
                 open.push((each.name.name, tensor));
                 given.push(named(each, Value::Tensor(tensor)));
@@ -259,9 +305,15 @@ impl<'o> Eval<'o> {
 
     /// A size with the name of an argument.
     fn open_size(&mut self, argument: &Argument) -> Given {
-        let wanted = self.text(argument.name.name).to_string();
+        let size = self.fresh_size(argument.name.name, argument.name.span);
+        named(argument, size)
+    }
+
+    /// A size with a name, or with one like it if that is taken.
+    fn fresh_size(&mut self, name: Name, span: Span) -> Value {
+        let wanted = self.text(name).to_string();
         let is_loose = self.aside.as_ref().is_some_and(|aside| aside.is_loose);
-        let value = self.ask(argument.name.span, |graph| {
+        let value = self.ask(span, |graph| {
             let taken: Vec<String> = graph.dims().map(str::to_string).collect();
             let mut name = wanted;
             while taken.contains(&name) {
@@ -274,7 +326,7 @@ impl<'o> Eval<'o> {
             }
             graph.captured_dim(&name)
         });
-        named(argument, value.map_or(Value::Mistake, |size| Value::Size(Rc::new(size.into()))))
+        value.map_or(Value::Mistake, |size| Value::Size(Rc::new(size.into())))
     }
 
     /// True if an argument is another one if it is not given: `memory = x`.

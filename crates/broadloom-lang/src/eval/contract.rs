@@ -11,15 +11,19 @@
 
 use std::rc::Rc;
 
-use broadloom::{Error, Kind, Shape as Inferred, StatedNames, Tensor};
+use broadloom::{Error, Kind, Node, Shape as Inferred, StatedNames, Tensor};
 use broadloom_diagnostics::{Diagnostic, Help, Span};
+
+use rustc_hash::FxHashSet;
 
 use super::advice::wanted;
 use super::report::diagnosed;
 use super::{Eval, Evaluated, Reported, declared, reporting, unknown};
 use crate::codes;
 use crate::eval::given::Given;
-use crate::syntax::ast::{Argument, Axis, AxisKind, ExprId, ExprKind, File, Name, ResultShape, Shape};
+use crate::syntax::ast::{
+    Argument, Axis, AxisKind, Body, ExprId, ExprKind, File, Name, ResultShape, Shape, StatementKind,
+};
 use crate::value::{Function, Value};
 
 /// The place where a function is given each of its arguments.
@@ -62,7 +66,8 @@ pub(super) fn state_arguments(
         if !matches!(value, Value::Tensor(_)) {
             eval.frame.scope.bind(argument.name.name, Value::Tensor(tensor));
         }
-        bind_computed(eval, shape, &mut names);
+        bind_computed(eval, function, shape, &mut names);
+        check_lists(eval, function, shape, places, call)?;
         let declared = declared::stated_shape(eval, shape)?;
         let stated = shape.span.unwrap_or(argument.name.span);
         let made =
@@ -73,7 +78,15 @@ pub(super) fn state_arguments(
             let got = eval.graph.shape(tensor).to_string();
             let wants = (function, argument.name.name, declared.shape.text());
             let written = eval.quote(span);
-            let help = wanted::what_to_give(eval, function, shape, (tensor, &written));
+            let help = match value {
+                Value::List(items) if items.iter().any(|item| matches!(item, Value::Tensor(_))) => {
+                    let name = eval.text(argument.name.name);
+                    Some(format!(
+                        "where a shape is stated, a list of tensors is one tensor: leave the shape out, and `{name}` is the list, whose shapes are inferred"
+                    ))
+                }
+                _ => wanted::what_to_give(eval, function, shape, (tensor, &written)),
+            };
             return unwanted(eval, wants, (&got, span, help), shape.span, &error);
         }
         bind_sizes(eval, function, shape, &names);
@@ -95,14 +108,78 @@ fn bind_sizes(eval: &mut Eval<'_>, function: &Function, shape: &Shape, names: &S
     }
 }
 
+/// Reports an argument that is no list, although a stated shape has its length: `(len(xs))`.
+fn check_lists(
+    eval: &mut Eval<'_>,
+    function: &Rc<Function>,
+    shape: &Shape,
+    places: &Places,
+    call: Span,
+) -> Evaluated<()> {
+    // Where a body is walked aside, its arguments are not known to be lists.
+    if call == function.def.name.span {
+        return Ok(());
+    }
+    for (name, written) in lists_in(eval, &function.file, shape) {
+        let Some(at) = function.def.arguments.iter().position(|each| each.name.name == name) else { continue };
+        let value = eval.frame.scope.own(name).unwrap_or(Value::Mistake);
+        if matches!(
+            value,
+            Value::List(_) | Value::Range(..) | Value::Stream(..) | Value::Open | Value::OpenNumber(_) | Value::Mistake
+        ) {
+            continue;
+        }
+        let argument = eval.text(name);
+        let function_name = eval.text(function.def.name.name);
+        let is = value.kind();
+        let message = format!("`{function_name}` takes a list as `{argument}`, and this is {is}");
+        let span = places.0.get(at).copied().flatten().unwrap_or(call);
+        let place = eval.place(span);
+        let stated = eval.span_of(written);
+        let mut diagnostic = Diagnostic::error(codes::KIND, message, place, is.to_string());
+        if !eval.library.contains(&stated.source) {
+            diagnostic = diagnostic.with_label(stated, format!("the length of `{argument}`"));
+        }
+        return eval.fail(diagnostic.with_help("a list is written `[a, b]` or `[f(i) for i in 0..4]`"));
+    }
+    Ok(())
+}
+
+/// The names in the expressions of a shape whose lengths are asked for, and where: `xs` in `(2 * len(xs))`.
+pub(super) fn lists_in(eval: &Eval<'_>, file: &File, shape: &Shape) -> Vec<(Name, ExprId)> {
+    let mut rest: Vec<ExprId> = axes_of(shape)
+        .filter_map(|axis| if let AxisKind::Expr(expr) = axis.kind { Some(expr) } else { None })
+        .collect();
+    let mut found = Vec::new();
+    while let Some(expr) = rest.pop() {
+        match &file.expr(expr).kind {
+            ExprKind::Binary(_, a, b) => rest.extend([*b, *a]),
+            ExprKind::Unary(_, inner) => rest.push(*inner),
+            ExprKind::Call { callee, args } => {
+                if let ([arg], true) = (&args[..], is_len(eval, file, *callee))
+                    && let ExprKind::Name(name) = file.expr(arg.value).kind
+                {
+                    found.push((name, expr));
+                } else {
+                    rest.extend(args.iter().map(|arg| arg.value));
+                }
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
 /// Makes sizes of the names in the expressions of a stated shape that stand for nothing else, and binds them.
-fn bind_computed(eval: &mut Eval<'_>, shape: &Shape, names: &mut StatedNames) {
-    for name in computed_names(&eval.frame.file.clone(), axes_of(shape)) {
+fn bind_computed(eval: &mut Eval<'_>, function: &Function, shape: &Shape, names: &mut StatedNames) {
+    let config = function.def.config.as_deref().unwrap_or_default();
+    for name in computed_names(eval, &eval.frame.file.clone(), axes_of(shape)) {
         let is_size = |value: Value| {
             unknown::is_open(&value) || matches!(value, Value::Number(_) | Value::Size(_) | Value::Mistake)
         };
         // An argument or a local value is what it is, and so is a size that is known around the function.
-        if eval.frame.scope.own(name).is_some() || eval.find(name).is_some_and(is_size) {
+        let is_given = config.iter().any(|each| each.name.name == name);
+        if is_given || eval.frame.scope.own(name).is_some() || eval.find(name).is_some_and(is_size) {
             continue;
         }
         let text = eval.text(name).to_string();
@@ -113,21 +190,31 @@ fn bind_computed(eval: &mut Eval<'_>, shape: &Shape, names: &mut StatedNames) {
     }
 }
 
-/// The names in the expressions of some axes that are operands of arithmetic.
-pub(super) fn computed_names<'a>(file: &File, axes: impl Iterator<Item = &'a Axis>) -> Vec<Name> {
+/// The names in the expressions of some axes that are operands of arithmetic. In `(len(xs))`, `xs` is none.
+pub(super) fn computed_names<'a>(
+    eval: &Eval<'_>,
+    file: &File,
+    axes: impl Iterator<Item = &'a Axis>,
+) -> Vec<Name> {
     let exprs = axes.filter_map(|axis| match axis.kind {
         AxisKind::Expr(expr) => Some(expr),
         _ => None,
     });
-    names_in_all(file, exprs.collect())
+    names_in_all(file, exprs.collect(), &|callee| is_len(eval, file, callee))
 }
 
 /// The names in an expression.
 pub(super) fn names_in(file: &File, expr: ExprId) -> Vec<Name> {
-    names_in_all(file, vec![expr])
+    names_in_all(file, vec![expr], &|_| false)
 }
 
-fn names_in_all(file: &File, mut rest: Vec<ExprId>) -> Vec<Name> {
+/// Returns true if the callee of a call is `len`, so that its argument is a list and no size.
+pub(super) fn is_len(eval: &Eval<'_>, file: &File, callee: ExprId) -> bool {
+    matches!(file.expr(callee).kind, ExprKind::Name(name) if eval.text(name) == "len")
+}
+
+/// The names in some expressions, but for those in calls that are left out.
+fn names_in_all(file: &File, mut rest: Vec<ExprId>, leaves_out: &dyn Fn(ExprId) -> bool) -> Vec<Name> {
     rest.reverse();
     let mut found = Vec::new();
     while let Some(expr) = rest.pop() {
@@ -135,6 +222,7 @@ fn names_in_all(file: &File, mut rest: Vec<ExprId>) -> Vec<Name> {
             ExprKind::Name(name) if !found.contains(name) => found.push(*name),
             ExprKind::Binary(_, a, b) => rest.extend([*b, *a]),
             ExprKind::Unary(_, inner) => rest.push(*inner),
+            ExprKind::Call { callee, .. } if leaves_out(*callee) => {}
             ExprKind::Call { args, .. } => rest.extend(args.iter().rev().map(|arg| arg.value)),
             _ => {}
         }
@@ -213,7 +301,7 @@ fn state_tensor(
     call: Span,
 ) -> Evaluated<()> {
     let span = shape.span.unwrap_or(function.def.name.span);
-    bind_computed(eval, shape, names);
+    bind_computed(eval, function, shape, names);
     let declared = declared::stated_shape(eval, shape)?;
     let made = eval.graph.quiet_mut().state_shape(tensor, declared.computed(&declared.labels()), names);
     eval.note_origins(span);
@@ -227,10 +315,20 @@ fn state_tensor(
     let mut diagnostic = Diagnostic::error(codes::MISMATCH, message, place, "stated here");
     if call != function.def.name.span && place == span {
         diagnostic = diagnostic.with_label(call, "applied here");
+    } else if let Some(Node::Operation { step, .. }) = eval.graph.node(tensor)
+        && let Some(origin) = eval.origins.get(step).filter(|origin| origin.span.source == place.source)
+    {
+        diagnostic = diagnostic.with_label(origin.span, format!("this is `{got}`"));
     }
     diagnostic = diagnostic.with_note(error.message());
     eval.fail(diagnostic.with_help("state what the body gives, or leave the shape out: it is inferred"))
 }
+
+/// Words for kinds of values that other languages write behind an argument.
+const NO_SIZES: [&str; 14] = [
+    "Tensor", "tensor", "array", "Array", "number", "Number", "list", "List", "str", "string", "text", "function",
+    "Callable", "layer",
+];
 
 /// An argument whose shape is not what the signature asks for.
 fn unwanted<T>(
@@ -254,12 +352,12 @@ fn unwanted<T>(
         }
         None => diagnostic.notes.extend(reporting::comment_above(eval, function.def.name.span)),
     }
-    if crate::suggest::number_type(wanted).is_some() || ["Tensor", "tensor", "array", "f32"].contains(&wanted)
-    {
+    if crate::suggest::number_type_or_own(wanted).is_some() || NO_SIZES.contains(&wanted) {
         let read = format!("a shape follows `:`, and `{wanted}` is read as the name of a size: leave it out");
         diagnostic.help.push(read.into());
+    } else {
+        diagnostic.help.extend(help.map(Help::from));
     }
-    diagnostic.help.extend(help.map(Help::from));
     eval.fail(diagnostic.with_note(error.message()))
 }
 
@@ -339,7 +437,7 @@ pub(super) fn unsolved(
         let size = graph.captured_stated(stated, name).filter(|_| is_fixed);
         size.is_some_and(|size| graph.size(size).is_none() && graph.size_expression(size).is_none())
     };
-    names_in_signature(function).into_iter().map(|name| eval.text(name)).find(is_unsolved).map(str::to_string)
+    names_in_signature(eval, function).into_iter().map(|name| eval.text(name)).find(is_unsolved).map(str::to_string)
 }
 
 /// Compares the sizes in an expression of a signature with what the body makes of them. That the axis has the size of
@@ -351,7 +449,7 @@ fn broken_computed(
     promise: &Axis,
     known: &mut Vec<(Name, bool, u32)>,
 ) -> Option<String> {
-    computed_names(&function.file, std::iter::once(promise)).into_iter().find_map(|name| {
+    computed_names(eval, &function.file, std::iter::once(promise)).into_iter().find_map(|name| {
         let size = scheme.computed(eval.text(name))?;
         broken(eval, function, scheme, (name, None), size, known)
     })
@@ -406,13 +504,76 @@ pub(super) fn report_promise(eval: &mut Eval<'_>, (span, why): (Span, String)) {
     let (Ok(()) | Err(Reported)) = eval.fail(diagnostic);
 }
 
+/// The names of its own that a signature has in the shapes of its arguments, also in their expressions.
+pub(super) fn names_in_arguments(eval: &Eval<'_>, function: &Function) -> Vec<Name> {
+    let mut names: Vec<Name> = Vec::new();
+    for shape in function.def.arguments.iter().filter_map(|each| each.shape.as_ref()) {
+        names.extend(names_of(shape).chain(computed_names(eval, &function.file, axes_of(shape))));
+    }
+    // In the order in which they are written, in which messages multiply them.
+    let mut known: FxHashSet<Name> = FxHashSet::default();
+    names.retain(|name| !is_known(function, *name) && known.insert(*name));
+    names
+}
+
+/// Returns true if a signature computes a size from names of its own.
+pub(super) fn computes(eval: &Eval<'_>, function: &Function) -> bool {
+    let results = function.def.result.iter().flat_map(ResultShape::shapes);
+    let shapes = function.def.arguments.iter().filter_map(|each| each.shape.as_ref()).chain(results);
+    let mut names = shapes.flat_map(|shape| computed_names(eval, &function.file, axes_of(shape)));
+    names.any(|name| !is_known(function, name))
+}
+
+/// A signature that holds for some of the sizes that it allows, and not for others.
+pub(super) fn not_for_all(eval: &Eval<'_>, function: &Function, condition: &str) -> Diagnostic {
+    let stated = function.def.result.as_ref().and_then(ResultShape::span);
+    let place = eval.place(stated.unwrap_or(function.def.name.span));
+    let message = format!("this signature allows sizes for which the body does not work: it needs {condition}");
+    Diagnostic::error(codes::MISMATCH, message, place, "stated here")
+        .with_help("state what the body gives, or leave the shape out: it is inferred")
+}
+
+/// A signature that holds for no sizes: `given` is the shape of the result without it.
+pub(super) fn never(eval: &Eval<'_>, function: &Function, given: Option<&str>) -> Diagnostic {
+    let stated = function.def.result.as_ref().and_then(ResultShape::span);
+    let place = eval.place(stated.unwrap_or(function.def.name.span));
+    let name = eval.text(function.def.name.name);
+    let is_same_file = |span: &Span| eval.place(*span) == *span && span.source == place.source;
+    let (message, body) = match (stated, given) {
+        (Some(stated), Some(given)) => {
+            let stated = eval.sources.slice(stated).trim();
+            let message = format!("`{name}` states `{stated}` for its result, which is `{given}`");
+            (message, value_of(function).filter(is_same_file).map(|span| (span, format!("this is `{given}`"))))
+        }
+        _ => (format!("the body of `{name}` contradicts its signature for all sizes"), None),
+    };
+    let mut diagnostic = Diagnostic::error(codes::MISMATCH, message, place, "stated here");
+    if let Some((span, text)) = body {
+        diagnostic = diagnostic.with_label(span, text);
+    }
+    let help = "state what the body gives, or leave the shape out: it is inferred";
+    diagnostic.with_help(help)
+}
+
+/// The place of the value that a body gives: of its last line.
+fn value_of(function: &Function) -> Option<Span> {
+    let value = match &function.def.body {
+        Body::Expr(value) => *value,
+        Body::Block(statements) => match statements.last()?.kind {
+            StatementKind::Expr(value) => value,
+            _ => return None,
+        },
+    };
+    Some(function.file.expr(value).span)
+}
+
 /// The names of sizes in a signature, also in its expressions.
-pub(super) fn names_in_signature(function: &Function) -> Vec<Name> {
+pub(super) fn names_in_signature(eval: &Eval<'_>, function: &Function) -> Vec<Name> {
     let results = function.def.result.iter().flat_map(ResultShape::shapes);
     let shapes = function.def.arguments.iter().filter_map(|each| each.shape.as_ref()).chain(results);
     let mut names = Vec::new();
     for shape in shapes {
-        names.extend(names_of(shape).chain(computed_names(&function.file, axes_of(shape))));
+        names.extend(names_of(shape).chain(computed_names(eval, &function.file, axes_of(shape))));
     }
     names.sort_unstable();
     names.dedup();

@@ -102,6 +102,10 @@ impl Eval<'_> {
             let parts = [(value, self.span_of(of)), (position, self.span_of(index))];
             return unknown::element(self, parts, span);
         }
+        // Where a body is walked aside, an argument of the configuration is a size, and it may be a list.
+        if matches!(value, Value::Size(_)) && self.aside.is_some() && self.known(&value).is_none() {
+            return self.wrong(codes::KIND, "a size has no items", span, "only lists and tensors have them");
+        }
         if has_elements(&value) {
             self.check_index(&position, self.span_of(index))?;
         }

@@ -6,7 +6,7 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use broadloom::{Certificate, Tensor};
+use broadloom::{Certificate, ErrorKind, Tensor};
 use broadloom_diagnostics::{Diagnostic, Span};
 use rustc_hash::FxHashSet;
 
@@ -16,7 +16,7 @@ use super::{Eval, Frame, Reported, contract};
 use crate::codes;
 use crate::program::Asked;
 use crate::signature::{self, ArgumentShape, NotInferred, Scheme, Signature};
-use crate::syntax::ast::{Argument, Body, Expr, ExprKind, Name, ResultShape, Statement, StatementKind};
+use crate::syntax::ast::{Argument, Body, Def, Expr, ExprKind, Name, ResultShape, Statement, StatementKind};
 use crate::value::{Function, Layer, Value};
 
 impl Eval<'_> {
@@ -94,11 +94,25 @@ impl Eval<'_> {
     /// The signature of a function as it is defined, or of a layer with its configuration.
     pub(super) fn signature(&mut self, function: &Rc<Function>, layer: Option<&Layer>) -> Signature {
         let config = layer.map(|layer| &layer.config[..]);
-        let walked = self.walk(function, config, WalkMode::default());
-        let scheme = match self.mistake_of(function, config, &walked) {
+        let mut walked = self.walk(function, config, WalkMode::default());
+        let mut scheme = match self.mistake_of(function, config, &walked) {
             Some(mistake) => Err(NotInferred::Wrong(mistake)),
             None => self.scheme_of(function, config, &walked),
         };
+        if walked.result.is_ok() && matches!(scheme, Err(NotInferred::Wrong(_))) && !fits(&walked) {
+            // Numbers may fit where no tensors with axes do.
+            let numbers = self.walk_with_numbers(function, config, WalkMode::default());
+            if let Some(numbers) = numbers.filter(fits) {
+                scheme = self.scheme_of(function, config, &numbers);
+                walked = numbers;
+            }
+        }
+        if walked.result.is_ok()
+            && !walked.diagnostics.iter().any(is_about_shapes)
+            && let Some(mistake) = self.not_for_all_sizes(function, config).first()
+        {
+            scheme = Err(NotInferred::Wrong(mistake.message.clone()));
+        }
         let (shapes, scheme) = match scheme {
             Ok((shapes, scheme)) => (shapes, Ok(scheme)),
             Err(why) => (Vec::new(), Err(why)),
@@ -169,7 +183,7 @@ impl Eval<'_> {
         let Asking { open, params, others } = asking(walked);
         let scheme = walked.graph.scheme(&open, &others, &walked.stated).map_err(|error| {
             let message = error.message().to_string();
-            if error.kind() == broadloom::ErrorKind::Mismatch {
+            if error.kind() == ErrorKind::Mismatch {
                 NotInferred::Wrong(message)
             } else {
                 NotInferred::Open(message)
@@ -233,7 +247,7 @@ impl Eval<'_> {
             .collect();
         let mut waited: Vec<&Argument> = all().filter(|each| used.contains(&each.name.name)).collect();
         // A size of the signature that has to be a number.
-        let stated = contract::names_in_signature(function).into_iter();
+        let stated = contract::names_in_signature(self, function).into_iter();
         let stated: Vec<&str> =
             stated.filter(|name| used.contains(name)).map(|name| self.text(name)).collect();
         let is_stated = waited.is_empty() && !stated.is_empty();
@@ -319,6 +333,12 @@ impl Eval<'_> {
         }
         let Ok(value) = &walked.result else { return self.errors > before };
         let is_right = self.errors == before;
+        for mistake in self.not_for_all_sizes(function, None).into_iter().filter(|_| is_right) {
+            let (Ok(()) | Err(Reported)) = self.fail(mistake);
+        }
+        if self.errors > before {
+            return true;
+        }
         let mut others = Vec::new();
         tensors(value, &mut others);
         let open: Vec<Tensor> = walked.open.iter().map(|(_, tensor)| *tensor).collect();
@@ -328,7 +348,12 @@ impl Eval<'_> {
                     contract::report_promise(self, promise);
                 }
             }
-            Err(error) if is_right && error.kind() == broadloom::ErrorKind::Mismatch => {
+            Err(error) if is_right && error.kind() == ErrorKind::Mismatch => {
+                // Numbers may fit where no tensors with axes do.
+                let numbers = self.walk_with_numbers(function, None, WalkMode::default());
+                if numbers.is_some_and(|walked| fits(&walked)) {
+                    return false;
+                }
                 // Found when everything is looked at together: it has no line of its own.
                 let place = self.place(function.def.name.span);
                 let diagnostic =
@@ -338,6 +363,53 @@ impl Eval<'_> {
             Err(_) => {}
         }
         self.errors > before
+    }
+
+    /// The mistakes of a signature that computes sizes where its names are sizes of which nothing is decided: it may be
+    /// contradicted for all of them, or hold for some only.
+    fn not_for_all_sizes(&mut self, function: &Rc<Function>, config: Option<&[Value]>) -> Vec<Diagnostic> {
+        if !contract::computes(self, function) {
+            return Vec::new();
+        }
+        let walked = self.walk_once(function, config, WalkMode { is_rigid: true, ..WalkMode::default() });
+        let mut found: Vec<Diagnostic> = walked.diagnostics.into_iter().filter(is_about_shapes).collect();
+        // The names are sizes for this walk alone.
+        found.iter_mut().for_each(|mistake| mistake.notes.clear());
+        if !found.is_empty() || walked.result.is_err() {
+            return found;
+        }
+        let mut graph = walked.graph;
+        let mistake = match graph.runtime_checks() {
+            Ok(checks) => {
+                let equality = checks.iter().find(|check| check.is_equality());
+                equality.map(|check| contract::not_for_all(self, function, &check.to_string()))
+            }
+            // What only closing decides is not wrong.
+            Err(error) if ![ErrorKind::Mismatch, ErrorKind::Arithmetic].contains(&error.kind()) => None,
+            Err(_) => {
+                let given = self.given_without_signature(function, config);
+                Some(contract::never(self, function, given.as_deref()))
+            }
+        };
+        mistake.into_iter().collect()
+    }
+
+    /// The shape of the one result that a body gives, where nothing is said of it, over the names in its arguments.
+    fn given_without_signature(
+        &mut self,
+        function: &Rc<Function>,
+        config: Option<&[Value]>,
+    ) -> Option<String> {
+        let def = Def { result: None, ..Def::clone(&function.def) };
+        let Function { file, scope, span, is_nested, name, .. } = &**function;
+        let (file, scope, name) = (file.clone(), scope.clone(), name.clone());
+        let bare =
+            Rc::new(Function { def: Arc::new(def), file, scope, span: *span, is_nested: *is_nested, name });
+        let walked = self.walk_once(&bare, config, WalkMode { is_rigid: true, ..WalkMode::default() });
+        let Ok(Value::Tensor(result)) = walked.result else { return None };
+        let Asking { open, .. } = asking(&walked);
+        let scheme = walked.graph.scheme(&open, &[result], &walked.stated).ok()?;
+        scheme.shapes.last().map(|shape| scheme.text(shape))
     }
 
     /// An argument of a configuration as it is written.
@@ -393,6 +465,13 @@ impl Eval<'_> {
             _ => return None,
         })
     }
+}
+
+/// Returns true if a body that was walked to its end is not contradicted by its scheme.
+fn fits(walked: &Walked) -> bool {
+    let Asking { open, others, .. } = asking(walked);
+    let made = walked.graph.scheme(&open, &others, &walked.stated);
+    !made.is_err_and(|error| error.kind() == ErrorKind::Mismatch)
 }
 
 /// The tensors whose shapes a scheme has.

@@ -108,7 +108,7 @@ fn resolve(eval: &mut Eval<'_>, function: &Rc<Function>, span: Span) {
     let file = eval.file_of(function);
     let results = def.result.iter().flat_map(ResultShape::shapes);
     for shape in def.arguments.iter().filter_map(|each| each.shape.as_ref()).chain(results) {
-        for size in computed_names(&file, axes_of(shape)) {
+        for size in computed_names(eval, &file, axes_of(shape)) {
             scope.bind(size, Value::Mistake);
         }
     }

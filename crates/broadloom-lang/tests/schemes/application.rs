@@ -1,6 +1,6 @@
 //! Programs that apply a function, and the comparison with what its signature says of them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use broadloom_lang::signature::{NotInferred, Signature};
 use broadloom_lang::{Asked, Options, Program, codes, compile, signatures};
@@ -411,8 +411,11 @@ impl<'a> Writing<'a> {
         dice: &mut Dice,
     ) -> Option<Writing<'a>> {
         let (mut names, mut dims) = (BTreeMap::new(), Vec::new());
+        let based = read.arguments.iter().flat_map(Shape::items).flat_map(Item::based);
+        let based: BTreeSet<&String> = based.collect();
         for (variable, sizes) in values {
-            let named = is_named(dice);
+            // A size with a name has no basis.
+            let named = is_named(dice) && !based.contains(variable);
             let axes = sizes.iter().map(|size| {
                 if !named {
                     return size.to_string();

@@ -132,6 +132,12 @@ fn is_name(text: &str) -> bool {
 }
 
 impl Item {
+    /// The variables in the size of an axis with a basis.
+    pub fn based(&self) -> impl Iterator<Item = &String> {
+        let form = if let Item::Form(form, Some(_)) = self { Some(form) } else { None };
+        form.into_iter().flat_map(Form::names)
+    }
+
     fn read(text: &str) -> Result<Item, Unread> {
         let text = text.trim();
         if text == "_" {

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use broadloom_diagnostics::SourceId;
 use broadloom_lang::syntax::ast::{
-    Axis, AxisKind, Body, Def, ExprId, ExprKind, File, Names, Param, Shape, Statement, StatementKind, Target,
+    Axis, AxisKind, Body, Def, ExprId, ExprKind, File, Names, Param, ResultShape, Shape, Statement, StatementKind, Target,
 };
 use broadloom_lang::syntax::parse;
 use broadloom_testing::Dice;
@@ -178,7 +178,16 @@ impl Reader<'_> {
     fn def(&mut self, def: &Def) {
         let name = self.names.text(def.name.name).to_owned();
         let arguments = def.config.iter().flatten().chain(&def.arguments);
-        arguments.filter_map(|argument| argument.default).for_each(|default| self.expr(default));
+        arguments.clone().filter_map(|argument| argument.default).for_each(|default| self.expr(default));
+        // What sizes of the signature are computed from: the length of a list around the function.
+        let results = def.result.iter().flat_map(ResultShape::shapes);
+        let shapes = arguments.filter_map(|argument| argument.shape.as_ref()).chain(results);
+        let axes = |shape: &Shape| [shape.batch.clone(), shape.input.clone(), Some(shape.output.clone())];
+        for axis in shapes.flat_map(axes).flatten().flatten() {
+            if let AxisKind::Expr(expr) = axis.kind {
+                self.expr(expr);
+            }
+        }
         match &def.body {
             Body::Expr(value) => self.expr(*value),
             Body::Block(statements) => {

@@ -36,7 +36,10 @@ impl Parser<'_> {
         }
         if self.kind() == TokenKind::OpenList {
             let open = self.next();
-            self.bracketed(open);
+            match place {
+                ShapeContext::Argument if self.lists_shapes(open) => {}
+                _ => self.bracketed(open),
+            }
             return None;
         }
         if self.typed_shape() || place == ShapeContext::Alone && self.type_alone() {

@@ -46,6 +46,20 @@ impl Parser<'_> {
         });
     }
 
+    /// Reports the shapes of a list behind an argument, `xs : [n; m]`. Returns false if what stands in the brackets is one shape.
+    pub(in super::super) fn lists_shapes(&mut self, open: Token) -> bool {
+        let close = self.closing(open.kind, TokenKind::CloseList);
+        let inside = Span { start: open.span.end, end: close.start, ..open.span };
+        if !self.slice(inside).contains(';') {
+            return false;
+        }
+        let message = "the shape behind an argument is that of one tensor, and this is a list of shapes";
+        let help = "leave it out: an argument without a shape may be a list, the shapes of its tensors are inferred, and `(len(xs))` in a shape is the length of an argument `xs`";
+        let whole = open.span.to(close);
+        self.report(Diagnostic::error(codes::SHAPE, message, whole, "").with_help(help));
+        true
+    }
+
     /// Reports a shape in brackets.
     pub(in super::super) fn bracketed(&mut self, open: Token) {
         let Some(closed) = open.kind.closed_by() else { return };
