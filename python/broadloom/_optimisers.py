@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from ._errors import Error
 from ._graph import Operand
 
 __all__ = ["Adam", "Sgd"]
@@ -26,6 +27,9 @@ class Sgd:
     momentum: float = 0.0
     weight_decay: float = 0.0
     _kind: ClassVar[str] = "sgd"
+
+    def __post_init__(self) -> None:
+        _check_numbers(self, positive=(), shares=())
 
     def _settings(self) -> tuple[float, float]:
         return self.momentum, self.weight_decay
@@ -52,5 +56,26 @@ class Adam:
     decoupled: bool = False
     _kind: ClassVar[str] = "adam"
 
+    def __post_init__(self) -> None:
+        _check_numbers(self, positive=("epsilon",), shares=("beta1", "beta2"))
+
     def _settings(self) -> tuple[float, float, float, float, bool]:
         return self.beta1, self.beta2, self.epsilon, self.weight_decay, self.decoupled
+
+
+def _check_numbers(rule: Sgd | Adam, positive: tuple[str, ...], shares: tuple[str, ...]) -> None:
+    """Refuses numbers with which a rule would go uphill, or divide by zero: what is no number, as a rate that is data, has no value yet."""
+    for name, value in vars(rule).items():
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            continue
+        if name in shares:
+            fits, wanted = 0 <= value < 1, "must be at least 0 and below 1"
+        elif name in positive:
+            fits, wanted = value > 0, "must be positive"
+        else:
+            fits, wanted = value >= 0, "must not be negative"
+        if not fits:
+            kind = type(rule)
+            default = getattr(kind, name, None)
+            example = f"`bl.{kind.__name__}(0.01)`" if default is None else f"`{name}={default}` is usual"
+            raise Error._plain(f"`{name}` of `bl.{kind.__name__}` is {value}, and {wanted}", example)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import broadloom as bl
@@ -536,3 +537,18 @@ def test_arguments_that_are_no_texts() -> None:
             use()
     with pytest.raises(TypeError, match=r"the first values of `w` are a number, an array, or such as `bl.Initial.normal"):
         g.param("w", "3", initial="zeros")
+
+
+@pytest.mark.parametrize(
+    ("make", "message", "help"),
+    [
+        (lambda: bl.Sgd(-1), "`rate` of `bl.Sgd` is -1, and must not be negative", "`bl.Sgd(0.01)`"),
+        (lambda: bl.Sgd(float("nan")), "`rate` of `bl.Sgd` is nan, and must not be negative", "`bl.Sgd(0.01)`"),
+        (lambda: bl.Adam(0.1, beta2=1.0), "`beta2` of `bl.Adam` is 1.0, and must be at least 0 and below 1", "`beta2=0.999` is usual"),
+        (lambda: bl.Adam(0.1, epsilon=0), "`epsilon` of `bl.Adam` is 0, and must be positive", "`epsilon=1e-08` is usual"),
+    ],
+)
+def test_numbers_that_no_optimiser_has(make: Callable[[], object], message: str, help: str) -> None:
+    with pytest.raises(bl.Error, match=re.escape(message)) as caught:
+        make()
+    assert caught.value.help == (help,)
