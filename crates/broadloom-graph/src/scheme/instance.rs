@@ -112,7 +112,7 @@ pub(super) struct Instance {
     spare: Option<Symbol>,
     /// True once closing could not decide something that was tried.
     is_undecided: bool,
-    /// What is looked at again once all others have their variables; none if they have.
+    /// Rows and axes that are looked at again once all others have their variables; none if they have.
     later: Option<Undecided>,
 }
 

@@ -121,11 +121,18 @@ fn check_lists(
         return Ok(());
     }
     for (name, written) in lists_in(eval, &function.file, shape) {
-        let Some(at) = function.def.arguments.iter().position(|each| each.name.name == name) else { continue };
+        let Some(at) = function.def.arguments.iter().position(|each| each.name.name == name) else {
+            continue;
+        };
         let value = eval.frame.scope.own(name).unwrap_or(Value::Mistake);
         if matches!(
             value,
-            Value::List(_) | Value::Range(..) | Value::Stream(..) | Value::Open | Value::OpenNumber(_) | Value::Mistake
+            Value::List(_)
+                | Value::Range(..)
+                | Value::Stream(..)
+                | Value::Open
+                | Value::OpenNumber(_)
+                | Value::Mistake
         ) {
             continue;
         }
@@ -326,8 +333,8 @@ fn state_tensor(
 
 /// Words for kinds of values that other languages write behind an argument.
 const NO_SIZES: [&str; 14] = [
-    "Tensor", "tensor", "array", "Array", "number", "Number", "list", "List", "str", "string", "text", "function",
-    "Callable", "layer",
+    "Tensor", "tensor", "array", "Array", "number", "Number", "list", "List", "str", "string", "text",
+    "function", "Callable", "layer",
 ];
 
 /// An argument whose shape is not what the signature asks for.
@@ -437,7 +444,11 @@ pub(super) fn unsolved(
         let size = graph.captured_stated(stated, name).filter(|_| is_fixed);
         size.is_some_and(|size| graph.size(size).is_none() && graph.size_expression(size).is_none())
     };
-    names_in_signature(eval, function).into_iter().map(|name| eval.text(name)).find(is_unsolved).map(str::to_string)
+    names_in_signature(eval, function)
+        .into_iter()
+        .map(|name| eval.text(name))
+        .find(is_unsolved)
+        .map(str::to_string)
 }
 
 /// Compares the sizes in an expression of a signature with what the body makes of them. That the axis has the size of
@@ -528,7 +539,8 @@ pub(super) fn computes(eval: &Eval<'_>, function: &Function) -> bool {
 pub(super) fn not_for_all(eval: &Eval<'_>, function: &Function, condition: &str) -> Diagnostic {
     let stated = function.def.result.as_ref().and_then(ResultShape::span);
     let place = eval.place(stated.unwrap_or(function.def.name.span));
-    let message = format!("this signature allows sizes for which the body does not work: it needs {condition}");
+    let message =
+        format!("this signature allows sizes for which the body does not work: it needs {condition}");
     Diagnostic::error(codes::MISMATCH, message, place, "stated here")
         .with_help("state what the body gives, or leave the shape out: it is inferred")
 }
@@ -543,7 +555,10 @@ pub(super) fn never(eval: &Eval<'_>, function: &Function, given: Option<&str>) -
         (Some(stated), Some(given)) => {
             let stated = eval.sources.slice(stated).trim();
             let message = format!("`{name}` states `{stated}` for its result, which is `{given}`");
-            (message, value_of(function).filter(is_same_file).map(|span| (span, format!("this is `{given}`"))))
+            (
+                message,
+                value_of(function).filter(is_same_file).map(|span| (span, format!("this is `{given}`"))),
+            )
         }
         _ => (format!("the body of `{name}` contradicts its signature for all sizes"), None),
     };

@@ -8,7 +8,8 @@ use std::collections::BTreeSet;
 
 use broadloom_diagnostics::SourceId;
 use broadloom_lang::syntax::ast::{
-    Axis, AxisKind, Body, Def, ExprId, ExprKind, File, Names, Param, ResultShape, Shape, Statement, StatementKind, Target,
+    Axis, AxisKind, Body, Def, ExprId, ExprKind, File, Names, Param, ResultShape, Shape, Statement,
+    StatementKind, Target,
 };
 use broadloom_lang::syntax::parse;
 use broadloom_testing::Dice;
