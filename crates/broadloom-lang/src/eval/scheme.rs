@@ -388,10 +388,19 @@ impl Eval<'_> {
             Err(error) if ![ErrorKind::Mismatch, ErrorKind::Arithmetic].contains(&error.kind()) => None,
             Err(_) => {
                 let given = self.given_without_signature(function, config);
-                Some(contract::never(self, function, given.as_deref()))
+                // Where the body decides the names, the promise that it does not keep says more.
+                let is_said = given.is_none() && self.has_scheme(function, config);
+                (!is_said).then(|| contract::never(self, function, given.as_deref()))
             }
         };
         mistake.into_iter().collect()
+    }
+
+    /// Returns true if the shapes of a body can be said over variables.
+    fn has_scheme(&mut self, function: &Rc<Function>, config: Option<&[Value]>) -> bool {
+        let walked = self.walk(function, config, WalkMode::default());
+        let Asking { open, others, .. } = asking(&walked);
+        walked.graph.scheme(&open, &others, &walked.stated).is_ok()
     }
 
     /// The shape of the one result that a body gives, where nothing is said of it, over the names in its arguments.
