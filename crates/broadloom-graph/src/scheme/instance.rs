@@ -329,8 +329,11 @@ impl Instance {
             self.axes.push(fresh);
             return;
         }
-        if let Some(later) = self.later.as_mut().filter(|_| self.is_undecided) {
-            later.axes.push(axis);
+        if self.is_undecided {
+            // Still undecided at the end, it stays open: that another size would do for it does not make them equal.
+            if let Some(later) = &mut self.later {
+                later.axes.push(axis);
+            }
             return;
         }
         let known = self.axes.clone();

@@ -183,14 +183,18 @@ impl Eval<'_> {
         let Asking { open, params, others } = asking(walked);
         let scheme = walked.graph.scheme(&open, &others, &walked.stated).map_err(|error| {
             let message = error.message().to_string();
-            if error.kind() == ErrorKind::Mismatch {
-                NotInferred::Wrong(message)
-            } else {
-                NotInferred::Open(message)
+            // Sizes that stand in expressions, and that closing decides from each other.
+            let computed = contract::computes(self, function)
+                .then(|| contract::names_in_arguments(self, function))
+                .filter(|names| !names.is_empty() && error.kind() != ErrorKind::Mismatch);
+            match computed {
+                Some(names) => NotInferred::Open(depends_on(names.into_iter().map(|name| self.text(name)))),
+                None if error.kind() == ErrorKind::Mismatch => NotInferred::Wrong(message),
+                None => NotInferred::Open(message),
             }
         })?;
         if let Some(name) = contract::unsolved(self, function, &scheme, (&walked.graph, &walked.stated)) {
-            return Err(NotInferred::Open(format!("what it does depends on what `{name}` is")));
+            return Err(NotInferred::Open(depends_on([name.as_str()].into_iter())));
         }
         if let Some((_, why)) = self.promised(function, walked, &scheme) {
             return Err(NotInferred::Wrong(why));
@@ -268,8 +272,7 @@ impl Eval<'_> {
             names if is_about_sizes => {
                 format!("what it does depends on the sizes of `{}`", names.join("`, `"))
             }
-            [name] => format!("what it does depends on what `{name}` is"),
-            names => format!("what it does depends on what `{}` are", names.join("`, `")),
+            names => depends_on(names.iter().copied()),
         }
     }
 
@@ -542,4 +545,11 @@ fn has_ways(function: &Function) -> bool {
     let inside = |expr: &&Expr| function.span.contains(expr.span);
     let chooses = |expr: &Expr| matches!(expr.kind, ExprKind::If { .. } | ExprKind::Each { .. });
     any(body) || function.file.exprs.iter().filter(inside).any(chooses)
+}
+
+/// The reason why a body says nothing as long as some names are not known.
+fn depends_on<'n>(names: impl Iterator<Item = &'n str>) -> String {
+    let names: Vec<&str> = names.collect();
+    let verb = if names.len() == 1 { "is" } else { "are" };
+    format!("what it does depends on what `{}` {verb}", names.join("`, `"))
 }
