@@ -299,6 +299,20 @@ fn other_result(
     eval.wrong(codes::KIND, message, span, help)
 }
 
+/// The shape of a result: over the names of the signature where a body is walked with open arguments, of which little else is known.
+fn shape_over_names(eval: &Eval<'_>, function: &Function, tensor: Tensor, names: &StatedNames) -> String {
+    let arguments =
+        function.def.arguments.iter().filter_map(|each| match eval.frame.scope.own(each.name.name)? {
+            Value::Tensor(argument) => Some(argument),
+            _ => None,
+        });
+    let open: Vec<Tensor> = arguments.collect();
+    let is_open = eval.aside.is_some() && !open.is_empty();
+    let scheme = is_open.then(|| eval.graph.scheme(&open, &[tensor], names)).and_then(Result::ok);
+    let shape = scheme.as_ref().and_then(|scheme| Some(scheme.text(scheme.shapes.last()?)));
+    shape.unwrap_or_else(|| eval.graph.shape(tensor).to_string())
+}
+
 /// States the shape of a tensor that is the result of an application, or one of its results.
 fn state_tensor(
     eval: &mut Eval<'_>,
@@ -314,7 +328,7 @@ fn state_tensor(
     eval.note_origins(span);
     eval.note_statement(tensor, &declared, span);
     let Err(error) = made else { return Ok(()) };
-    let got = eval.graph.shape(tensor).to_string();
+    let got = shape_over_names(eval, function, tensor, names);
     let name = eval.text(function.def.name.name).to_string();
     let of = if of.is_empty() { String::new() } else { format!(" `{of}`") };
     let message = format!("`{name}` states `{}` for its result{of}, which is `{got}`", declared.shape.text());
@@ -336,6 +350,16 @@ const NO_SIZES: [&str; 14] = [
     "Tensor", "tensor", "array", "Array", "number", "Number", "list", "List", "str", "string", "text",
     "function", "Callable", "layer",
 ];
+
+/// Returns true for a word that other languages write behind an argument, for a type of numbers or a kind of value.
+fn is_no_size(word: &str) -> bool {
+    crate::suggest::number_type_or_own(word).is_some() || NO_SIZES.contains(&word)
+}
+
+/// The advice for such a word.
+fn read_as_size(word: &str) -> String {
+    format!("a shape follows `:`, and `{word}` is read as the name of a size: leave it out")
+}
 
 /// An argument whose shape is not what the signature asks for.
 fn unwanted<T>(
@@ -359,9 +383,8 @@ fn unwanted<T>(
         }
         None => diagnostic.notes.extend(reporting::comment_above(eval, function.def.name.span)),
     }
-    if crate::suggest::number_type_or_own(wanted).is_some() || NO_SIZES.contains(&wanted) {
-        let read = format!("a shape follows `:`, and `{wanted}` is read as the name of a size: leave it out");
-        diagnostic.help.push(read.into());
+    if is_no_size(wanted) {
+        diagnostic.help.push(read_as_size(wanted).into());
     } else {
         diagnostic.help.extend(help.map(Help::from));
     }
@@ -508,8 +531,12 @@ fn any_number(eval: &Eval<'_>, promise: &Axis) -> String {
 }
 
 /// Reports a signature that promises more than the body keeps.
-pub(super) fn report_promise(eval: &mut Eval<'_>, (span, why): (Span, String)) {
-    let help = "state what the body needs, or leave the shape out: it is inferred";
+pub(super) fn report_promise(eval: &mut Eval<'_>, function: &Function, (span, why): (Span, String)) {
+    let names = names_in_signature(eval, function).into_iter().map(|name| eval.text(name));
+    let help = match names.into_iter().find(|name| is_no_size(name)) {
+        Some(word) => read_as_size(word),
+        None => "state what the body needs, or leave the shape out: it is inferred".to_string(),
+    };
     let place = eval.place(span);
     let diagnostic = Diagnostic::error(codes::MISMATCH, why, place, "stated here").with_help(help);
     let (Ok(()) | Err(Reported)) = eval.fail(diagnostic);

@@ -1,7 +1,7 @@
 //! Leaves: data, states, parameters, and their declared shapes.
 
 use broadloom::{DeclaredShape, Dtype, Initial, Tensor};
-use broadloom_diagnostics::{Diagnostic, Label, Span};
+use broadloom_diagnostics::{Diagnostic, Edit, Fix, Label, Span};
 
 use super::axis_names::NamedAxis;
 use super::declared::Declared;
@@ -136,7 +136,8 @@ impl Eval<'_> {
                 let whole = |number: &f64| number.fract() == 0.0 && number.abs() <= LARGEST_INDEX;
                 if is_open && values.to_f64s().iter().all(whole) {
                     let made = self.ask(span, |graph| graph.data_with_axes(name, shape, values.sizes()));
-                    let tensor = self.at_values(made, values.sizes(), (span, at))?;
+                    let made = self.at_values(made, values.sizes(), (span, at));
+                    let tensor = self.at_number(made, &given, at)?;
                     let initial = Initial::Values(values.convert(Dtype::I64));
                     self.plan.drawn.push(Drawn { tensor, name: name.to_string(), initial, span: at });
                     return Ok(tensor);
@@ -146,13 +147,33 @@ impl Eval<'_> {
                     true => graph.open_array(name, shape, values),
                     false => graph.array(name, shape, values),
                 });
-                return self.at_values(made, &sizes, (span, at));
+                let made = self.at_values(made, &sizes, (span, at));
+                return self.at_number(made, &given, at);
             }
         };
         if let Some(dtype) = dtype {
             self.ask(span, |graph| graph.set_precision(tensor, dtype))?;
         }
         Ok(tensor)
+    }
+
+    /// Says what fills data with one number, if data was refused because it is only that.
+    fn at_number<T>(&mut self, made: Evaluated<T>, given: &Value, at: Span) -> Evaluated<T> {
+        let (Err(_), Value::Number(number)) = (&made, given) else { return made };
+        let at = self.place(at);
+        if let Some(last) = self.diagnostics.last_mut()
+            && last.labels.iter().any(|label| label.span == at)
+        {
+            let fill = [(0.0, "zeros"), (1.0, "ones")].into_iter().find(|(value, _)| value == number);
+            let help = match fill {
+                Some((_, fill)) => format!("write `{fill}`, which is as many as the shape says"),
+                None => "write a number for each element, or what fills it: `ones`, `normal(1)`".to_string(),
+            };
+            let edit = fill.map(|(_, fill)| Edit::new(at, fill));
+            last.fixes.extend(edit.map(|edit| Fix { title: help.clone(), edits: vec![edit] }));
+            last.help = vec![help.into()];
+        }
+        made
     }
 
     /// Labels the values as the other end of the conflict if data was refused.

@@ -348,7 +348,7 @@ impl Eval<'_> {
         match walked.graph.scheme(&open, &others, &walked.stated) {
             Ok(scheme) => {
                 if let Some(promise) = self.promised(function, walked, &scheme).filter(|_| is_right) {
-                    contract::report_promise(self, promise);
+                    contract::report_promise(self, function, promise);
                 }
             }
             Err(error) if is_right && error.kind() == ErrorKind::Mismatch => {
