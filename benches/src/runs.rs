@@ -70,7 +70,9 @@ fn written(settings: Settings, text: &str) -> Result<(Session, Routine), Error> 
         program.diagnostics.iter().map(|wrong| &wrong.message).collect::<Vec<_>>()
     );
     let routine = program.routines().swap_remove(0);
-    let ready = program.ready(&settings).unwrap_or_else(|wrong| panic!("{}", wrong.message));
+    let mut ready = program.ready(&settings).unwrap_or_else(|wrong| panic!("{}", wrong.message));
+    // Draws the data, too.
+    ready.compute(&routine).unwrap_or_else(|wrong| panic!("{}", wrong.message));
     Ok((ready.session, routine))
 }
 

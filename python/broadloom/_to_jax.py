@@ -8,6 +8,7 @@ only where both give the same.
 from __future__ import annotations
 
 import functools
+import importlib
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -34,9 +35,8 @@ def to_jax(array: np.ndarray[Any, Any]) -> Any:
 def _direct(jax: Any) -> Callable[[np.ndarray[Any, Any]], Any] | None:
     """The short way into JAX, if this version of JAX has it and it gives what the public function gives."""
     try:
-        from jax._src.lib import _jax
-
-        take, cpu = _jax.dlpack_managed_tensor_to_buffer, jax.devices("cpu")[0]
+        inside: Any = importlib.import_module("jax._src.lib")
+        take, cpu = inside._jax.dlpack_managed_tensor_to_buffer, jax.devices("cpu")[0]
 
         def direct(array: np.ndarray[Any, Any]) -> Any:
             return take(array.__dlpack__(), cpu, None, None)
