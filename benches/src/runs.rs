@@ -71,8 +71,7 @@ fn written(settings: Settings, text: &str) -> Result<(Session, Routine), Error> 
     );
     let routine = program.routines().swap_remove(0);
     let mut ready = program.ready(&settings).unwrap_or_else(|wrong| panic!("{}", wrong.message));
-    // Draws the data, too.
-    ready.compute(&routine).unwrap_or_else(|wrong| panic!("{}", wrong.message));
+    ready.give(&[]).unwrap_or_else(|wrong| panic!("{}", wrong.message));
     Ok((ready.session, routine))
 }
 
