@@ -21,7 +21,7 @@ pub struct Collective {
     pub over: Vec<usize>,
     /// The bytes that each device has in the end.
     pub bytes: u64,
-    /// The number of times that it happens in one run: once in each turn of the scan that the nest belongs to.
+    /// The number of times that it happens in one run: once in each turn of the scan that the nest belongs to, and of those around it.
     pub times: u64,
 }
 
@@ -219,9 +219,7 @@ impl<'a> Reading<'a> {
             let bytes = self.bytes(cell, self.mesh.parts(&left));
             let mut sent = self.collective(access, CollectiveKind::AllGather, cell, over, bytes);
             // What no turn changes is brought together before the first one.
-            if self.inside.is_some_and(|repeat| !writes(self.program(), repeat, cell)) {
-                sent.times = 1;
-            }
+            sent.times = self.turns(access.nest, |repeat| writes(self.program(), repeat, cell));
             found.push(sent);
         }
     }
@@ -267,8 +265,15 @@ impl<'a> Reading<'a> {
         over.sort_unstable();
         over.dedup();
         let tensor = self.routine.tensors[cell.buffer.index()];
-        let turns = self.inside.map_or(1, |repeat| repeat.turns.as_number().unwrap_or_default() as u64);
-        Collective { nest: access.nest, kind, tensor, over, bytes, times: turns }
+        let times = self.turns(access.nest, |_| true);
+        Collective { nest: access.nest, kind, tensor, over, bytes, times }
+    }
+
+    /// The number of times that a nest runs because of some of the repeats around it, one inside of the other.
+    fn turns(&self, nest: usize, counts: impl Fn(&Repeat) -> bool) -> u64 {
+        let around =
+            self.program().repeats.iter().filter(|repeat| repeat.nests.contains(&nest) && counts(repeat));
+        around.map(|repeat| repeat.turns.as_number().unwrap_or_default() as u64).product()
     }
 }
 

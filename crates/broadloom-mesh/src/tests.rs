@@ -16,23 +16,27 @@ const SIZES: &[(char, u64)] = &[('b', 8), ('o', 6), ('h', 4), ('n', 4)];
 
 /// The number of turns of a scan.
 const TURNS: u64 = 6;
+/// The number of turns of a scan inside of it.
+const INNER_TURNS: u64 = 3;
 
 /// A program with an accumulation for each line: the target, `=`, and the factors. A tensor is its name and its indices, `woh`; an
-/// index `+` is the one before it, moved by one. Lines that begin with `>` are the turns of a scan, whose number is the index `@`.
+/// index `+` is the one before it, moved by one. Lines that begin with `>` are the turns of a scan, whose number is the index `@`, and those with `>>` of one inside of it.
 fn program(lines: &[&str]) -> Program {
     let mut program = Program::default();
     let vars: Vec<LoopVar> = SIZES.iter().map(|(name, _)| program.add_var(name.to_string())).collect();
-    let is_turn = |line: &&&str| line.starts_with('>');
-    if let Some(start) = lines.iter().position(|line| is_turn(&line)) {
-        let nests = start..start + lines.iter().filter(is_turn).count();
-        program.symbols.push("turn".into());
-        program.repeats.push(Repeat {
-            nests,
-            symbol: 0,
-            turns: TURNS.into(),
-            backwards: false,
-            segment: None,
-        });
+    for (mark, turns) in [(">", TURNS), (">>", INNER_TURNS)] {
+        let is_turn = |line: &&str| line.starts_with(mark);
+        if let Some(start) = lines.iter().position(|line| is_turn(line)) {
+            let nests = start..start + lines.iter().filter(|line| is_turn(line)).count();
+            program.repeats.push(Repeat {
+                nests,
+                symbol: program.symbols.len() as u32,
+                turns: turns.into(),
+                backwards: false,
+                segment: None,
+            });
+            program.symbols.push("turn".into());
+        }
     }
     for line in lines.iter().map(|line| line.trim_start_matches('>')) {
         let (target, factors) = line.split_once('=').expect("an assignment");
@@ -194,6 +198,12 @@ fn turns_of_a_scan_send_each_time() {
         &["Yb = Hb+", ">Nb = Hb+", ">Hb = Nb", "Zb = Hb+"],
         &["H0=0"],
         "H p, N p, gather H p 32, gather H p 6 times 32, gather H p 32",
+    );
+    // In a scan inside of a scan, in each turn of both; what only the outer one changes, before the inner one.
+    check(
+        &[">Wb = Vb", ">>Nb = Hb+ * Wb+", ">>Hb = Nb", ">Vb = Nb"],
+        &["H0=0", "W0=0"],
+        "W p, V p, N p, H p, gather H p 18 times 32, gather W p 6 times 32",
     );
     // The turns themselves are not divided.
     check(&[">Hb = Xb@"], &["X1=0"], "X1 in >Hb = Xb@");

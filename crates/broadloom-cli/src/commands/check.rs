@@ -90,6 +90,7 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
     let mut checked = check(&mut analysis, if args.all { Listing::All } else { Listing::Own });
     let mut own = None;
     if is_divided && status(&checked.diagnostics) == Status::Fine {
+        // Read again: shapes are shown with sizes as numbers, and what is divided is the program that runs, where they are open.
         let found = meshed(&mut Analysis::open(&text), None);
         let new = found.diagnostics.into_iter().filter(|found| !checked.diagnostics.contains(found));
         checked.diagnostics.extend(new.collect::<Vec<_>>());
