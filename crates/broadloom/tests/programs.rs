@@ -109,49 +109,6 @@ pub fn run(seeds: impl Iterator<Item = u64>, ways: &[Settings]) {
     assert!(ran >= passed_over, "{ran} programs ran, {passed_over} were passed over");
 }
 
-/// Runs the programs of some seeds in one way, so many at once in one routine: what is compiled is compiled once for all of them.
-pub fn run_at_once(seeds: impl Iterator<Item = u64>, way: &Settings, most: usize) {
-    let (mut ran, mut passed_over) = (0, 0);
-    let mut waiting: [Vec<(u64, Lines, Outcome)>; 2] = Default::default();
-    for seed in seeds {
-        let dtype = dtype(seed);
-        let lines = draw(seed, dtype == Dtype::F32);
-        match judged(&lines, dtype) {
-            Ok(Some(wanted)) => {
-                let group = &mut waiting[usize::from(dtype == Dtype::F32)];
-                group.push((seed, lines, wanted));
-                ran += 1;
-                if group.len() == most {
-                    all_at_once(&std::mem::take(group), way);
-                }
-            }
-            Ok(None) => passed_over += 1,
-            Err(error) => panic!("the judge refuses program {seed}: {error}\n{lines}"),
-        }
-    }
-    waiting.iter().filter(|group| !group.is_empty()).for_each(|group| all_at_once(group, way));
-    println!("{ran} programs ran, {passed_over} were passed over");
-    assert!(ran >= passed_over, "{ran} programs ran, {passed_over} were passed over");
-}
-
-/// Runs programs of one type in one routine. If something is wrong, each is run alone, to find the one.
-fn all_at_once(programs: &[(u64, Lines, Outcome)], way: &Settings) {
-    let dtype = dtype(programs[0].0);
-    let all: Vec<&Lines> = programs.iter().map(|(_, lines, _)| lines).collect();
-    let loss: f64 = programs.iter().map(|(_, _, wanted)| wanted[0][0]).sum();
-    let params = programs.iter().flat_map(|(_, _, wanted)| wanted[1..].iter().cloned());
-    let wanted: Outcome = std::iter::once(vec![loss]).chain(params).collect();
-    let what = match lines::run_together(&all, dtype, way.clone(), 0.0) {
-        Ok(found) => difference(&found, &wanted, tolerance(dtype)),
-        Err(error) => Some(error.to_string()),
-    };
-    if let Some(what) = what {
-        run(programs.iter().map(|(seed, ..)| *seed), std::slice::from_ref(way));
-        let seeds: Vec<u64> = programs.iter().map(|(seed, ..)| *seed).collect();
-        panic!("programs {seeds:?} are right alone, and together:\n{what}");
-    }
-}
-
 /// Seeds from a first one on at a stride, as many as are requested.
 pub fn seeds(first: u64, stride: u64, usual: u64) -> Box<dyn Iterator<Item = u64>> {
     match asked("BROADLOOM_PROGRAM") {

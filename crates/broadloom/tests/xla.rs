@@ -1,14 +1,12 @@
 //! Random programs on XLA: trained for two steps, with the parameters of the judge in the end.
 //!
 //! They run where `BROADLOOM_PYTHON` names a Python with JAX, and are left out where it is not set. `BROADLOOM_XLA_PROGRAMS=2000` runs more
-//! of them, `BROADLOOM_PROGRAM=17` runs one and prints it. XLA takes most of the time to compile.
-//! `BROADLOOM_XLA_AT_ONCE=16` puts so many into one module, and runs those of a module that is wrong one by one. It tries large modules, and does
-//! not save time: on a machine with other work, 24 programs took 34 seconds one by one, and more than 150 by sixteen.
+//! of them, `BROADLOOM_PROGRAM=17` runs one and prints it. XLA takes most of the time to compile: a fifth of a second for each.
 
 use broadloom::{Backend, Graph, Session, Settings};
 use broadloom_testing::setting;
 
-use crate::programs::{run_at_once, seeds};
+use crate::programs::{run, seeds};
 
 #[test]
 fn random_programs_mean_the_same_on_xla() {
@@ -20,6 +18,5 @@ fn random_programs_mean_the_same_on_xla() {
     let xla = Settings { backend: Backend::Xla, ..Settings::default() };
     // The Python process ends with the last session, and takes seconds to start.
     let _kept = Session::with(Graph::new(), xla.clone()).expect("a Python with JAX");
-    let at_once = setting("BROADLOOM_XLA_AT_ONCE", 1).max(1) as usize;
-    run_at_once(seeds(0, 1, count), &xla, at_once);
+    run(seeds(0, 1, count), &[xla]);
 }

@@ -56,8 +56,6 @@ pub struct Made {
     /// The results of each line.
     pub results: Vec<Vec<Tensor>>,
     positions: Vec<(Tensor, u64)>,
-    /// The number of lines of the programs before this one.
-    first: usize,
 }
 
 impl Lines {
@@ -80,13 +78,40 @@ impl Lines {
     }
 
     pub fn build(&self, dtype: Dtype) -> Result<Made, Error> {
-        built(&[self], dtype)
+        let mut made = Made { graph: Graph::new(), results: Vec::new(), positions: Vec::new() };
+        made.graph.set_default_precision(dtype);
+        self.0.iter().try_for_each(|line| made.add(line))?;
+        Ok(made)
     }
 
     /// Two steps of descent: returns the loss and all parameters. The numbers of leaves fit into 32
     /// bits, unless they are nudged a little.
     pub fn run(&self, dtype: Dtype, settings: Settings, nudge: f64) -> Result<Vec<Vec<f64>>, Error> {
-        run_together(&[self], dtype, settings, nudge)
+        let Made { mut graph, results, positions } = self.build(dtype)?;
+        let loss = self.loss(&mut graph, &results)?;
+        let params = graph.params();
+        let mut train = Routine::new("train");
+        train.backward(&mut graph, loss)?;
+        let rate = graph.number(0.05);
+        Sgd::default().update(&mut graph, &mut train, &params, rate)?;
+        let shapes = graph.final_shapes()?;
+        let mut session = Session::with(graph, settings)?;
+        for (at, (line, made)) in self.0.iter().zip(&results).enumerate() {
+            if let Op::Param(text) | Op::Data(text) = &line.op {
+                // The numbers of a leaf do not depend on the number of other lines.
+                let mut random = Dice::new(text.len() as u64 * 31 + at.min(5) as u64);
+                let sizes = memory(&shapes.get(made[0]));
+                let count: u64 = sizes.iter().product();
+                let mut number = || f64::from(1.5 * random.signed() as f32) * (1.0 + nudge * random.signed());
+                let numbers: Vec<f64> = (0..count).map(|_| number()).collect();
+                session.set(made[0], &Array::from_slice(&sizes, &numbers)?.convert(dtype))?;
+            }
+        }
+        positions.iter().try_for_each(|(slice, position)| session.set_position(*slice, *position))?;
+        session.run(&train)?;
+        session.run(&train)?;
+        let kept = [loss].into_iter().chain(params);
+        kept.map(|tensor| Ok(session.get(tensor)?.to_f64s())).collect()
     }
 
     /// The mean of the squares of all results that no line reads, and of all parameters.
@@ -110,68 +135,10 @@ impl Lines {
     }
 }
 
-/// Programs as one graph, one after another.
-fn built(programs: &[&Lines], dtype: Dtype) -> Result<Made, Error> {
-    let mut made = Made { graph: Graph::new(), results: Vec::new(), positions: Vec::new(), first: 0 };
-    made.graph.set_default_precision(dtype);
-    for lines in programs {
-        made.first = made.results.len();
-        lines.0.iter().try_for_each(|line| made.add(line))?;
-    }
-    Ok(made)
-}
-
-/// Two steps of descent of several programs in one routine, each with the numbers that it has alone: the sum of their losses, and the
-/// parameters of all, in order.
-pub fn run_together(
-    programs: &[&Lines],
-    dtype: Dtype,
-    settings: Settings,
-    nudge: f64,
-) -> Result<Vec<Vec<f64>>, Error> {
-    let Made { mut graph, results, positions, .. } = built(programs, dtype)?;
-    let (mut rest, mut parts) = (&results[..], Vec::new());
-    for lines in programs {
-        let (own, others) = rest.split_at(lines.len());
-        parts.push((*lines, own));
-        rest = others;
-    }
-    let mut loss = parts[0].0.loss(&mut graph, parts[0].1)?;
-    for (lines, own) in &parts[1..] {
-        let own = lines.loss(&mut graph, own)?;
-        loss = graph.add(loss, own)?;
-    }
-    let params = graph.params();
-    let mut train = Routine::new("train");
-    train.backward(&mut graph, loss)?;
-    let rate = graph.number(0.05);
-    Sgd::default().update(&mut graph, &mut train, &params, rate)?;
-    let shapes = graph.final_shapes()?;
-    let mut session = Session::with(graph, settings)?;
-    for (lines, results) in parts {
-        for (at, (line, made)) in lines.0.iter().zip(results).enumerate() {
-            if let Op::Param(text) | Op::Data(text) = &line.op {
-                // The numbers of a leaf do not depend on the number of other lines.
-                let mut random = Dice::new(text.len() as u64 * 31 + at.min(5) as u64);
-                let sizes = memory(&shapes.get(made[0]));
-                let count: u64 = sizes.iter().product();
-                let mut number = || f64::from(1.5 * random.signed() as f32) * (1.0 + nudge * random.signed());
-                let numbers: Vec<f64> = (0..count).map(|_| number()).collect();
-                session.set(made[0], &Array::from_slice(&sizes, &numbers)?.convert(dtype))?;
-            }
-        }
-    }
-    positions.iter().try_for_each(|(slice, position)| session.set_position(*slice, *position))?;
-    session.run(&train)?;
-    session.run(&train)?;
-    let kept = [loss].into_iter().chain(params);
-    kept.map(|tensor| Ok(session.get(tensor)?.to_f64s())).collect()
-}
-
 impl Made {
     pub fn add(&mut self, line: &Line) -> Result<(), Error> {
         let operands: Vec<Tensor> =
-            line.operands.iter().map(|(from, part)| self.results[self.first + from][*part]).collect();
+            line.operands.iter().map(|(from, part)| self.results[*from][*part]).collect();
         let (graph, number) = (&mut self.graph, self.results.len());
         let made = match &line.op {
             Op::Param(shape) => vec![graph.param_shaped(&format!("t{number}"), shape)?],
