@@ -137,7 +137,7 @@ impl Eval<'_> {
                 if is_open && values.to_f64s().iter().all(whole) {
                     let made = self.ask(span, |graph| graph.data_with_axes(name, shape, values.sizes()));
                     let made = self.at_values(made, values.sizes(), (span, at));
-                    let tensor = self.at_number(made, &given, at)?;
+                    let tensor = self.at_number(made, name, (&given, at))?;
                     let initial = Initial::Values(values.convert(Dtype::I64));
                     self.plan.drawn.push(Drawn { tensor, name: name.to_string(), initial, span: at });
                     return Ok(tensor);
@@ -148,7 +148,7 @@ impl Eval<'_> {
                     false => graph.array(name, shape, values),
                 });
                 let made = self.at_values(made, &sizes, (span, at));
-                return self.at_number(made, &given, at);
+                return self.at_number(made, name, (&given, at));
             }
         };
         if let Some(dtype) = dtype {
@@ -158,7 +158,7 @@ impl Eval<'_> {
     }
 
     /// Says what fills data with one number, if data was refused because it is only that.
-    fn at_number<T>(&mut self, made: Evaluated<T>, given: &Value, at: Span) -> Evaluated<T> {
+    fn at_number<T>(&mut self, made: Evaluated<T>, name: &str, (given, at): (&Value, Span)) -> Evaluated<T> {
         let (Err(_), Value::Number(number)) = (&made, given) else { return made };
         let at = self.place(at);
         if let Some(last) = self.diagnostics.last_mut()
@@ -167,7 +167,9 @@ impl Eval<'_> {
             let fill = [(0.0, "zeros"), (1.0, "ones")].into_iter().find(|(value, _)| value == number);
             let help = match fill {
                 Some((_, fill)) => format!("write `{fill}`, which is as many as the shape says"),
-                None => "write a number for each element, or what fills it: `ones`, `normal(1)`".to_string(),
+                None => {
+                    format!("write a number for each element, or `let {name} = {number}`, which broadcasts")
+                }
             };
             let edit = fill.map(|(_, fill)| Edit::new(at, fill));
             last.fixes.extend(edit.map(|edit| Fix { title: help.clone(), edits: vec![edit] }));

@@ -183,14 +183,14 @@ impl Eval<'_> {
         let Asking { open, params, others } = asking(walked);
         let scheme = walked.graph.scheme(&open, &others, &walked.stated).map_err(|error| {
             let message = error.message().to_string();
-            // Sizes that stand in expressions, and that closing decides from each other.
-            let computed = contract::computes(self, function)
-                .then(|| contract::names_in_arguments(self, function))
-                .filter(|names| !names.is_empty() && error.kind() != ErrorKind::Mismatch);
-            match computed {
-                Some(names) => NotInferred::Open(depends_on(names.into_iter().map(|name| self.text(name)))),
-                None if error.kind() == ErrorKind::Mismatch => NotInferred::Wrong(message),
-                None => NotInferred::Open(message),
+            if error.kind() == ErrorKind::Mismatch {
+                return NotInferred::Wrong(message);
+            }
+            // Closing decides sizes that stand in expressions from each other: the names are what is missing.
+            let names = contract::names_in_arguments(self, function);
+            match contract::computes(self, function) && !names.is_empty() {
+                true => NotInferred::Open(depends_on(names.into_iter().map(|name| self.text(name)))),
+                false => NotInferred::Open(message),
             }
         })?;
         if let Some(name) = contract::unsolved(self, function, &scheme, (&walked.graph, &walked.stated)) {
