@@ -1,6 +1,10 @@
 //! Suggestions for an unknown name: a similar name,
 //! or the equivalent of a name from another library.
 
+mod template;
+
+pub use template::{as_operand, filled};
+
 /// The number of letters of a name that are compared: the work grows with their square.
 const LONGEST: usize = 40;
 
@@ -71,6 +75,24 @@ const CASTS: Replacement = Say(
     "a type is a function that casts: `i64(x)`, `f32(x)`, `bool(x)`; in a declaration it follows the shape, `as i64`",
 );
 
+/// For functions that add up what has the same number.
+const SEGMENTS: Replacement = Say(
+    "elements with the same number are added up by `segment_sum(count)(x, ids)`, and `scatter(x, ids, size)` puts elements at their places",
+);
+/// For functions whose number of results depends on the numbers.
+const BY_NUMBERS: Replacement = Say(
+    "the number of its results depends on the numbers, so it has no shape before the program runs; `where(condition, a, b)` keeps the shape",
+);
+/// For statistics of numbers in their order.
+const BY_RANK: Replacement =
+    Say("`sort(\"... | v\")(x)` puts the numbers in order, and an index takes one of them");
+/// For functions that compile others.
+const COMPILED: Replacement = Say("leave it out: every program is compiled as a whole");
+/// For what switches gradients off.
+const UNASKED: Replacement = Say(
+    "leave it out: gradients are computed for `minimise` and `backward` only, and `stop_gradient(x)` ends them at `x`",
+);
+
 /// For functions that make gradients shorter.
 const CLIPPED: Replacement = Say(
     "a rule is given shorter gradients: `minimise loss by clip_norm(1, net, adam(0.001))`; `clip_values(0.5, …)` limits each element",
@@ -133,6 +155,58 @@ const FOREIGN: &[(&str, Replacement)] = &[
     ("var", Write("mean(square($1 - mean($1)))")),
     ("norm", Write("sqrt(sum(square($1)))")),
     ("trace", Write("einsum(\"i -> i =>\", $1)")),
+    ("diagonal", Write("einsum(\"i -> i => i\", $1)")),
+    (
+        "diag",
+        Say(
+            "the diagonal of a map `m` is `einsum(\"i -> i => i\", m)`, and the map with the diagonal `x` is `einsum(\"i => i -> i\", x)`",
+        ),
+    ),
+    ("any", Write("max($1 != 0)")),
+    ("all", Write("min($1 != 0)")),
+    ("count_nonzero", Write("sum($1 != 0)")),
+    ("isnan", Write("$1 != $1")),
+    ("isinf", Write("abs($1) == 1/0")),
+    ("isfinite", Write("abs($1) < 1/0")),
+    ("nan_to_num", Write("where($1 == $1, $1, 0)")),
+    ("masked_fill", Write("where($2, $3, $1)")),
+    ("hypot", Write("sqrt($1 ** 2 + $2 ** 2)")),
+    ("deg2rad", Write("$1 * pi / 180")),
+    ("radians", Write("$1 * pi / 180")),
+    ("rad2deg", Write("$1 * 180 / pi")),
+    ("degrees", Write("$1 * 180 / pi")),
+    ("scatter_add", SEGMENTS),
+    ("index_add", SEGMENTS),
+    ("bincount", SEGMENTS),
+    ("histogram", SEGMENTS),
+    ("unique", BY_NUMBERS),
+    ("nonzero", BY_NUMBERS),
+    ("argwhere", BY_NUMBERS),
+    ("masked_select", BY_NUMBERS),
+    ("median", BY_RANK),
+    ("quantile", BY_RANK),
+    ("percentile", BY_RANK),
+    (
+        "interpolate",
+        Say("`upsample(2)(x)` repeats elements of images, and `upsample_bilinear(2)(x)` fills in between"),
+    ),
+    (
+        "scaled_dot_product_attention",
+        Say("`attention(8)` is the layer with 8 heads and its weights: `attention(8)(x)`"),
+    ),
+    ("vmap", Say("leave it out: a function takes batches, because axes that it does not mention broadcast")),
+    ("pmap", Say("leave it out: `mesh(data = 4, shard = [\"batch=data\"])` divides a program over devices")),
+    ("jit", COMPILED),
+    ("compile", COMPILED),
+    (
+        "map",
+        Say(
+            "leave it out: a function of numbers acts on every element, `relu(x)`; over a list it is `[f(x) for x in xs]`",
+        ),
+    ),
+    ("value_and_grad", Say("after `backward loss`, the gradient of `w` is `w.grad`")),
+    ("no_grad", UNASKED),
+    ("inference_mode", UNASKED),
     (
         "checkpoint",
         Because("what is inside of a block is computed once more for its gradients", "checkpointed($1)($2)"),
@@ -176,6 +250,7 @@ const FOREIGN: &[(&str, Replacement)] = &[
     ("empty_like", Write("0 * $1")),
     ("full", Say("a number is as large as it has to be: write the number, or `constant(0.5)`")),
     ("eye", Say("write `range(\"n ->\") == range(\"n\")`, the identity of the size that is asked for")),
+    ("iota", Say("numbers along an axis are `range(\"10 |\")`, a list of numbers is `0..10`")),
     ("arange", Say("numbers along an axis are `range(\"10 |\")`, a list of numbers is `0..10`")),
     ("linspace", Say("numbers along an axis are `range(\"10 |\")`: multiply and add what is needed")),
     ("rand", Write("noise()")),
@@ -265,6 +340,9 @@ const FOREIGN: &[(&str, Replacement)] = &[
             "leave the argument out; `inferred` is a size to be inferred, and `identity` a function that changes nothing",
         ),
     ),
+    ("inf", Say("infinity is `1/0`")),
+    ("infinity", Say("infinity is `1/0`")),
+    ("nan", Say("what is not a number is `0/0`")),
     ("self", Say("a function sees the names around it, and its parameters: leave `self` out")),
 ];
 
@@ -469,6 +547,16 @@ pub fn number_type(name: &str) -> Option<&'static str> {
     })
 }
 
+/// The expression for a number that has no digits, as Python reads it in a text.
+pub fn special_number(text: &str) -> Option<&'static str> {
+    Some(match text.to_lowercase().as_str() {
+        "inf" | "+inf" | "infinity" => "1/0",
+        "-inf" | "-infinity" => "-1/0",
+        "nan" => "0/0",
+        _ => return None,
+    })
+}
+
 /// The type of numbers here for a name that other libraries or this one use.
 pub fn number_type_or_own(name: &str) -> Option<&str> {
     const OWN: [&str; 10] = ["bool", "u8", "i8", "i16", "i32", "i64", "f16", "bf16", "f32", "f64"];
@@ -560,32 +648,6 @@ pub fn bound_name(before: &str) -> Option<(&str, &str)> {
     let name = name.trim().strip_prefix("let ").unwrap_or(name).trim();
     let is_name = |name: &str| name.chars().all(|letter| letter.is_alphanumeric() || letter == '_');
     (is_name(name) && name.starts_with(|letter: char| !letter.is_numeric())).then_some((name, rest.trim()))
-}
-
-/// Fills the arguments into an expression, with names of its own where there are none.
-pub fn filled(template: &str, arguments: &[String]) -> String {
-    let is_first = |given: &String| matches!(&**given, "dim = 0" | "axis = 0" | "0");
-    let along = if arguments.iter().any(is_first) { ", along = \"batch\"" } else { "" };
-    // What is given by its name says how, and not what; and so does a number behind a list.
-    let is_list = arguments.first().is_some_and(|first| first.starts_with('['));
-    let is_name = |text: &str| text.chars().all(|letter| letter.is_alphanumeric() || letter == '_');
-    let is_named = |given: &&String| given.split_once(" = ").is_some_and(|(name, _)| is_name(name));
-    let plain = arguments.iter().filter(|given| !is_named(given)).cloned();
-    let plain: Vec<String> = plain.take(if is_list { 1 } else { usize::MAX }).collect();
-    let all = match &plain[..] {
-        [] => "linear(64), relu, linear(10)".to_string(),
-        // They may stand in a list already.
-        [list] if let Some(items) = list.strip_prefix('[').and_then(|list| list.strip_suffix(']')) => {
-            items.to_string()
-        }
-        _ => plain.join(", "),
-    };
-    let mut text = template.replace("$*", &all).replace("$along", along);
-    for (at, other) in ["x", "y", "z"].iter().enumerate() {
-        let given = arguments.get(at).map_or(*other, |given| given);
-        text = text.replace(&format!("${}", at + 1), given);
-    }
-    text
 }
 
 #[cfg(test)]

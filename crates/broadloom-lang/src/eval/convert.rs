@@ -5,11 +5,13 @@ use broadloom_diagnostics::Span;
 use rustc_hash::FxHashSet;
 
 use super::act::Act;
+use super::advice::{foreign, misgiven};
 use super::builtin::moves;
 use super::{Eval, Evaluated, Reported, act, dim, written};
 use crate::codes;
 use crate::position::Position;
 use crate::size::Size;
+use crate::suggest;
 use crate::value::Value;
 
 impl Eval<'_> {
@@ -56,9 +58,9 @@ impl Eval<'_> {
                 let help = match other {
                     Value::Function(_) => format!("configure it, and then apply it: `{written}(…)(x)`"),
                     Value::Layer(layer) => {
-                        let arguments =
-                            super::advice::foreign::signature(self, &layer.function.def.arguments);
-                        format!("apply it: `{written}({arguments})`")
+                        let arguments = foreign::signature(self, &layer.function.def.arguments);
+                        misgiven::configured_by_argument(self, layer, span)
+                            .unwrap_or_else(|| format!("apply it: `{written}({arguments})`"))
                     }
                     Value::Builtin(_) | Value::Operation(_) | Value::Inference(_) => {
                         format!("apply it: `{written}(x)`")
@@ -66,11 +68,12 @@ impl Eval<'_> {
                     Value::Nothing => {
                         "the last line of the function is no expression, so calling it gives nothing".into()
                     }
-                    Value::Text(_) => {
-                        format!(
+                    Value::Text(text) => match suggest::special_number(text) {
+                        Some(number) => format!("the number is `{number}`"),
+                        None => format!(
                             "a text is a spec, a shape or a path; what is printed stands side by side: `print {written}, x`"
-                        )
-                    }
+                        ),
+                    },
                     Value::Range(..) => format!("in a list of numbers it is one: `[i for i in {written}]`"),
                     Value::Initial(_) => {
                         "first values stand in a declaration: `state s : 3 = zeros`, `{w : 3 = ones}`".into()

@@ -133,10 +133,7 @@ pub(in crate::eval) fn prefixed(
                 CallAdvice::say(format!("write `{name}({list})({x})`: functions stand by themselves"))
             }
             Some(Value::Initial(_)) => CallAdvice::say(FIRST_VALUES),
-            _ => CallAdvice {
-                help: format!("write `{}`: functions stand by themselves", call(&name)).into(),
-                written: Some(call(&name)),
-            },
+            _ => CallAdvice::write_because("", call(&name), ": functions stand by themselves"),
         },
         (None, None) if text.starts_with("save") && arguments.is_some() => {
             CallAdvice::say(suggest::saved(&arguments.unwrap_or(&[]).join(", ")))
@@ -161,14 +158,25 @@ fn advised(
     name: Span,
 ) -> Diagnostic {
     let is_here = eval.place(whole) == whole;
-    match advice.written.filter(|written| is_here && !written.contains('…')) {
-        Some(written) => {
-            let rest = eval.sources.get(name.source).text().get(name.end as usize..).unwrap_or_default();
-            let span = Span { end: name.end + list_length(rest) as u32, ..whole };
-            diagnostic.with_fix(advice.help.text, span, written)
-        }
-        None => diagnostic.with_help(advice.help),
+    let rest = eval.sources.get(name.source).text().get(name.end as usize..).unwrap_or_default();
+    let span = Span { end: name.end + list_length(rest) as u32, ..whole };
+    let advice = if is_here && is_operand(eval, span) { advice.for_operand() } else { advice };
+    match advice.written().filter(|written| is_here && !written.contains('…')) {
+        Some(written) => diagnostic.with_fix(advice.help().text, span, written),
+        None => diagnostic.with_help(advice.help()),
     }
+}
+
+/// Returns true if what stands at a place is an operand of an operator, or what a field or an element is taken from.
+fn is_operand(eval: &Eval<'_>, span: Span) -> bool {
+    let file = &eval.frame.file;
+    let is_it = |id: ExprId| file.expr(id).span == span;
+    file.exprs.iter().any(|expr| match expr.kind {
+        ExprKind::Binary(_, a, b) => is_it(a) || is_it(b),
+        ExprKind::Unary(_, of) | ExprKind::Field(of, _) | ExprKind::Index(of, _) => is_it(of),
+        ExprKind::Call { callee, .. } => is_it(callee),
+        _ => false,
+    })
 }
 
 /// Reports `optimizer.step()`: a method of something that does not exist.
@@ -246,7 +254,7 @@ pub(in crate::eval) fn unknown_name(eval: &mut Eval<'_>, name: Name, span: Span,
         );
     }
     let help = match (suggest::foreign(&text), near) {
-        (Some(way), _) => said(way, &[]),
+        (Some(way), _) => said(way, &[]).text,
         (None, Some(near)) if place == span => {
             return reported(eval, diagnostic.with_near_name(&near, span));
         }
@@ -345,7 +353,7 @@ pub(in crate::eval) fn method(
     };
     let (place, whole) = (eval.place(field.span), eval.span_of(of).to(field.span));
     if place != field.span {
-        return Some(wrong_field(eval, message, field.span, advice.help));
+        return Some(wrong_field(eval, message, field.span, advice.help()));
     }
     let diagnostic = Diagnostic::error(codes::FIELD, message, place, "");
     Some(reported(eval, advised(eval, diagnostic, advice, whole, field.span)))

@@ -12,7 +12,7 @@ use crate::eval::given::Given;
 use crate::eval::{Eval, Evaluated};
 use crate::suggest;
 use crate::syntax::ast::{Argument, ExprKind};
-use crate::value::{Function, Value};
+use crate::value::{Function, Layer, Value};
 
 /// Ends of the names of configuration that no tensor is meant for.
 const NUMBERS: [&str; 14] = [
@@ -71,15 +71,7 @@ pub(in crate::eval) fn configured_by_tensor(
     let name = eval.text(function.def.name.name).to_string();
     let argument = named(0).unwrap_or_default().to_string();
     let is_told = given.iter().any(|each| !is_tensor(&each) && each.name.is_none());
-    let example = match &*argument {
-        _ if is_told => None,
-        "axes" => Some("\"... | v\"".to_string()),
-        "rate" => Some("0.5".to_string()),
-        "delta" => Some("1".to_string()),
-        "size" => Some("64".to_string()),
-        "epsilon" | "momentum" => None,
-        _ => Some(signature(eval, arguments)),
-    };
+    let example = if is_told { None } else { example(eval, arguments) };
     let config: Vec<String> = example.into_iter().chain(rest).collect();
     let message = format!("`{name}` is configured first, by `{argument}`, and then applied");
     let (place, at) = (eval.place(span), eval.place(given[first].span));
@@ -97,6 +89,36 @@ pub(in crate::eval) fn configured_by_tensor(
         Some(written) => format!("write `{written}`"),
         None => format!("write `{name}({config})` in place of `{name}`"),
     }))
+}
+
+/// An example of the configuration that a layer cannot do without.
+fn example(eval: &Eval<'_>, arguments: &[Argument]) -> Option<String> {
+    match arguments.first().map(|each| eval.text(each.name.name)).unwrap_or_default() {
+        "axes" => Some("\"... | v\"".to_string()),
+        "rate" => Some("0.5".to_string()),
+        "delta" => Some("1".to_string()),
+        "size" => Some("64".to_string()),
+        "epsilon" | "momentum" => None,
+        _ => Some(signature(eval, arguments)),
+    }
+}
+
+/// Advice for a layer that stands in the place of a tensor because it was given an argument of the function around it in the place of its
+/// configuration, in a body that nobody has applied: `relu(rms_norm(x))`.
+pub(in crate::eval) fn configured_by_argument(eval: &Eval<'_>, layer: &Layer, span: Span) -> Option<String> {
+    let config = layer.function.def.config.as_deref()?;
+    if !matches!(layer.config.first(), Some(Value::Open | Value::OpenNumber(_))) || eval.place(span) != span {
+        return None;
+    }
+    let file = &eval.frame.file;
+    let args = file.exprs.iter().find_map(|expr| match &expr.kind {
+        ExprKind::Call { args, .. } if expr.span == span => Some(args),
+        _ => None,
+    })?;
+    let [input] = &args[..] else { return None };
+    let (name, input) = (eval.text(layer.function.def.name.name), eval.quote(eval.span_of(input.value)));
+    let example = example(eval, config).unwrap_or_default();
+    Some(format!("`{name}` is configured first, and then applied: write `{name}({example})({input})`"))
 }
 
 /// A text with another word in place of one, if that is in it once.

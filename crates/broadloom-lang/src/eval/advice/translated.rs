@@ -40,6 +40,9 @@ fn layer_here(eval: &Eval<'_>, layer: ExprId) -> Option<String> {
 /// Advice for a call of a layer of another library: how it is written here, if there is such a layer.
 pub(in crate::eval) fn translated_call(eval: &Eval<'_>, callee: ExprId, args: &[Arg]) -> Option<CallAdvice> {
     let name = foreign_name(eval, callee)?;
+    if let Some(number) = special_number(eval, name, args) {
+        return Some(CallAdvice::write(number.to_string()));
+    }
     // The function itself may be all that is wrong: `ReLU(x)`.
     let layer = suggest::layer(eval.text(name.name));
     let is_type = eval.text(name.name).starts_with(char::is_uppercase) || layer.is_some();
@@ -70,19 +73,20 @@ pub(in crate::eval) fn translated_call(eval: &Eval<'_>, callee: ExprId, args: &[
     }
     let reads = suggest::layer(eval.text(name.name));
     if args.iter().any(|arg| rules::is_parameters(eval, arg.value)) {
-        let help = format!(
-            "write `{written}`, without parameters: `minimise loss by` it changes those that the loss depends on, and `minimise loss of net by` it those of `net`"
-        );
-        return Some(CallAdvice { help: help.into(), written: Some(written) });
+        let behind = ", without parameters: `minimise loss by` it changes those that the loss depends on, and `minimise loss of net by` it those of `net`";
+        return Some(CallAdvice::write_because("", written, behind));
     }
     let is_told = reads.is_some_and(|(here, reads)| reads == Configured::InputFirst || here == "linear");
-    Some(match is_told {
-        true => CallAdvice {
-            help: format!("write `{written}`: the input size is inferred").into(),
-            written: Some(written),
-        },
-        false => CallAdvice::write(written),
-    })
+    let behind = if is_told { ": the input size is inferred" } else { "" };
+    Some(CallAdvice::write_because("", written, behind))
+}
+
+/// The number that Python reads in a text: `float("inf")`.
+fn special_number(eval: &Eval<'_>, name: Ident, args: &[Arg]) -> Option<&'static str> {
+    let [Arg { name: None, value }] = args else { return None };
+    let ExprKind::Text(text) = &eval.frame.file.expr(*value).kind else { return None };
+    suggest::number_type(eval.text(name.name))?;
+    suggest::special_number(text)
 }
 
 /// The name of something that does not exist here: `Linear`, `nn.Linear`.
