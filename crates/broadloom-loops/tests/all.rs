@@ -7,5 +7,6 @@ mod optimise_bodies;
 mod optimise_edges;
 mod optimise_laws;
 mod optimise_products;
+mod optimise_turns;
 mod support;
 mod wasm;

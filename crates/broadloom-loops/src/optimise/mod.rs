@@ -22,6 +22,7 @@ mod common;
 mod contract;
 mod cost;
 mod dead;
+mod distribute;
 mod duplicates;
 mod factors;
 mod first_write;
@@ -38,6 +39,7 @@ mod updates;
 mod well_formed;
 
 pub use cost::is_contraction;
+pub use distribute::{Distributed, OfTurns, distribute};
 pub use fuse::Limits;
 pub use inline::Policy;
 pub use parallel::is_independent;

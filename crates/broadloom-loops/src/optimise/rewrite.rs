@@ -178,6 +178,39 @@ pub fn replace_in_body(body: &mut [Statement], with: &mut dyn FnMut(&Cell) -> Op
     Some(())
 }
 
+/// Visits every cell that the statement itself reads or writes, those in indices included, to be changed.
+pub fn each_cell_mut(statement: &mut Statement, visit: &mut dyn FnMut(&mut Cell)) {
+    fn inside(cell: &mut Cell, visit: &mut dyn FnMut(&mut Cell)) {
+        for index in &mut cell.index {
+            if let Index::Value(inner) = index {
+                inside(inner, visit);
+            }
+        }
+        visit(cell);
+    }
+    fn loads(scalar: &mut Scalar, visit: &mut dyn FnMut(&mut Cell)) {
+        if let Scalar::Load(cell) = scalar {
+            inside(cell, visit);
+        }
+        scalar.children_mut().for_each(|child| loads(child, visit));
+    }
+    if let Some(value) = value_mut(statement) {
+        loads(value, visit);
+    }
+    match statement {
+        Statement::Store { cell, .. }
+        | Statement::Check { cell, .. }
+        | Statement::Matrix { work: cell, .. } => {
+            inside(cell, visit);
+        }
+        Statement::Sort { keys, places, .. } => {
+            inside(keys, visit);
+            inside(places, visit);
+        }
+        _ => {}
+    }
+}
+
 /// The variables of all loops of a body.
 pub fn loop_vars(body: &[Statement]) -> Vec<LoopVar> {
     let mut vars = Vec::new();

@@ -283,6 +283,12 @@ impl Layout {
                 buffer.sizes.insert(0, self.times_noted(graph, tensor, noted));
                 return Buffer { name, margins: Vec::new(), fill: 0.0, ..buffer };
             }
+            Content::OfTurns(tensor, part, noted) => {
+                let mut buffer = self.buffer(graph, part.in_a_turn(tensor));
+                buffer.name.push_str(".turns");
+                buffer.sizes.insert(0, self.times_noted(graph, tensor, noted));
+                return buffer;
+            }
             Content::NotFinite(tensor) => {
                 let name = format!("{}.not_finite", graph.short_name(tensor));
                 let (sizes, margins) = (self.axes(tensor), Vec::new());

@@ -102,6 +102,7 @@ fn in_order(nodes: &[Content]) -> Vec<Content> {
         Content::Before(tensor, _)
         | Content::Wide(tensor)
         | Content::Notes(tensor, _)
+        | Content::OfTurns(tensor, ..)
         | Content::NotFinite(tensor) => (3, tensor.index()),
     });
     nodes

@@ -6,6 +6,7 @@
 
 mod assign;
 mod backward;
+mod distribute;
 mod law;
 mod layout;
 mod matrices;
@@ -29,6 +30,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::routine::{Action, Routine};
 
 pub use backward::{computed_from, reached_data, reached_gradients, trainable};
+pub(crate) use distribute::Held;
 pub(crate) use layout::{Arguments, Layout};
 pub use mlir::nest_linalg;
 pub(crate) use mlir::{module, stablehlo};
@@ -55,6 +57,8 @@ pub(crate) enum Content {
     Wide(Tensor),
     /// The values of a tensor of a scan that are noted for gradients.
     Notes(Tensor, Noted),
+    /// What a tensor of a scan is in each turn, because something is computed of all turns at once.
+    OfTurns(Tensor, Held, Noted),
     /// For each element of a tensor, 1 if it is infinite or NaN, else 0.
     NotFinite(Tensor),
 }
@@ -69,6 +73,7 @@ impl Content {
             | Content::Before(..)
             | Content::Wide(_)
             | Content::Notes(..)
+            | Content::OfTurns(..)
             | Content::NotFinite(_) => None,
         }
     }
@@ -81,6 +86,7 @@ impl Content {
             | Content::Before(tensor, _)
             | Content::Wide(tensor)
             | Content::Notes(tensor, _)
+            | Content::OfTurns(tensor, ..)
             | Content::NotFinite(tensor) => tensor,
             Content::Work(step, _) => graph.first_result(step),
             Content::Own(step, slot, backward) => own_like(graph, step, slot, backward),
@@ -96,6 +102,7 @@ impl Content {
             | Content::Before(tensor, _)
             | Content::Wide(tensor)
             | Content::Notes(tensor, _)
+            | Content::OfTurns(tensor, ..)
             | Content::NotFinite(tensor) => graph.made_by(tensor),
         }
     }
@@ -141,6 +148,8 @@ pub(crate) struct LowerOptions {
     pub keep_all: bool,
     /// True if no repeat may be inside of another: then gradients of a scan note every turn.
     pub flat: bool,
+    /// True if what turns need not compute one after another is computed for all of them at once.
+    pub distribute: bool,
 }
 
 /// Lowers a routine.
@@ -232,6 +241,18 @@ impl Lowering<'_> {
     }
 
     fn finish(self) -> Lowered {
+        let (graph, layout, distributes) = (self.graph, self.layout, self.distributes());
+        let lowered = self.as_written();
+        if distributes { lowered.distributed(graph, layout) } else { lowered }
+    }
+
+    /// Returns true if work of all turns is done at once. A guard looks at each tensor in each turn.
+    fn distributes(&self) -> bool {
+        self.options.distribute && !self.options.keep_all
+    }
+
+    /// The routine with the nests in the order in which they were derived.
+    fn as_written(self) -> Lowered {
         let Lowering { mut program, nodes, symbols, needs, written, watched, steps, .. } = self;
         program.derived = self.layout.derived(self.graph).to_vec();
         let kept = |(node, buffer): &(&Content, &Buffer)| {

@@ -1,21 +1,21 @@
 //! Scans: the nests of one turn, repeated over the positions of an axis.
 //!
 //! The buffers of a turn are used again in the next one. What is carried is copied: at the end of a turn its next value becomes
-//! the value of the next turn. If gradients will be asked for, it is also noted what turns were given. Going back, a turn
-//! computes its values again from that note. Short scans note every turn:
+//! the value of the next turn. If gradients will be asked for, it is also noted what turns were given, and what they have summed up. Going back, a turn
+//! computes the rest of its values again from these notes. Short scans note every turn:
 //!
 //! ```text
 //! h = first                          dh = gradient of the last value
 //! for each turn:                     for each turn, from the last to the first:
 //!   notes[turn] = h                    h = notes[turn]
-//!   the body                           the body
-//!   h = next                           gradients of the body, from dh and those of all turns
-//!                                      dh = gradient of h
+//!   the body                           the body, with its sums from the notes
+//!   notes of sums[turn] = sums         gradients of the body, from dh and those of all turns
+//!   h = next                           dh = gradient of h
 //!                                    gradient of first += dh
 //! ```
 //!
 //! Longer ones are divided into [segments](super::segments), and note the first turn of each. Going back, the turns of a segment run once more
-//! before their gradients, and note what they were given, and what they have summed up: the gradients compute the rest again.
+//! before their gradients, and make these notes.
 //!
 //! ```text
 //! h = first                          dh = gradient of the last value
@@ -92,17 +92,25 @@ impl Lowering<'_> {
             self.written.insert(self.node(result));
         }
         let has_gradients = self.routine.actions.iter().any(|action| matches!(action, Action::Backward(_)));
-        let division = self.division(scan).filter(|_| has_gradients);
+        // Without gradients, segments bound the memory of what is computed for all turns at once.
+        let divides = has_gradients || self.distributes();
+        let division = self.division(scan).filter(|_| divides);
         let start = self.program.nests.len();
-        if let Some(division) = &division {
+        if let Some(division) = division.as_ref().filter(|_| has_gradients) {
             self.note_carried(scan, Noted::Checkpoint, division.segment);
         }
         let turns = self.program.nests.len();
-        if has_gradients && division.is_none() {
-            let turn = self.turn(scan);
+        let noted = (has_gradients && division.is_none()).then(|| self.turn(scan));
+        if let Some(turn) = noted {
             self.note_carried(scan, Noted::EachTurn, turn);
         }
-        for step in scan.body.iter().chain(&scan.collected) {
+        for step in &scan.body {
+            self.step_of_turn(scan, *step)?;
+            if let Some(turn) = noted {
+                self.note_sums(scan, *step, Noted::EachTurn, turn)?;
+            }
+        }
+        for step in &scan.collected {
             self.step_of_turn(scan, *step)?;
         }
         self.carry_over(scan);
@@ -186,14 +194,11 @@ impl Lowering<'_> {
             self.segment_again(scan, division)?;
         }
         let turns = self.program.nests.len();
-        match &division {
-            Some(division) => self.turn_from_segment(scan, division)?,
-            None => {
-                let turn = self.turn(scan);
-                self.recall_carried(scan, Noted::EachTurn, turn);
-                scan.body.iter().try_for_each(|step| self.step_of_turn(scan, *step))?;
-            }
-        }
+        let (noted, at) = match &division {
+            Some(division) => (Noted::InSegment, division.place),
+            None => (Noted::EachTurn, self.turn(scan)),
+        };
+        self.turn_from_notes(scan, noted, at)?;
         let mut inside = begun.clone();
         for Carried { tensor, next, .. } in &carried {
             self.copy_at((Content::Gradient(*tensor), None), (Content::Gradient(*next), None));
@@ -242,35 +247,39 @@ impl Lowering<'_> {
         self.note_carried(scan, Noted::InSegment, division.place);
         for step in &scan.body {
             self.step_of_turn(scan, *step)?;
-            if self.is_noted(scan, *step)? {
-                for result in self.graph.step_results(*step) {
-                    let notes = Content::Notes(result, Noted::InSegment);
-                    self.copy_at((Content::Value(result), None), (notes, Some(division.place)));
-                }
-            }
+            self.note_sums(scan, *step, Noted::InSegment, division.place)?;
         }
         self.carry_over(scan);
         self.repeat(scan, start, false, Some(division));
         Ok(())
     }
 
-    /// Computes the values of a turn from the notes of its segment.
-    fn turn_from_segment(&mut self, scan: &Scan, division: &Division) -> Result<(), Error> {
-        self.recall_carried(scan, Noted::InSegment, division.place);
+    /// Notes the results of a step of a turn at the place of a symbol, if they are noted.
+    fn note_sums(&mut self, scan: &Scan, step: StepId, noted: Noted, at: u32) -> Result<(), Error> {
+        if self.is_noted(scan, step)? {
+            for result in self.graph.step_results(step) {
+                self.copy_at((Content::Value(result), None), (Content::Notes(result, noted), Some(at)));
+            }
+        }
+        Ok(())
+    }
+
+    /// Computes the values of a turn from notes at the place of a symbol.
+    fn turn_from_notes(&mut self, scan: &Scan, noted: Noted, at: u32) -> Result<(), Error> {
+        self.recall_carried(scan, noted, at);
         for step in &scan.body {
             if !self.is_noted(scan, *step)? {
                 self.step_of_turn(scan, *step)?;
                 continue;
             }
             for result in self.graph.step_results(*step) {
-                let notes = Content::Notes(result, Noted::InSegment);
-                self.copy_at((notes, Some(division.place)), (Content::Value(result), None));
+                self.copy_at((Content::Notes(result, noted), Some(at)), (Content::Value(result), None));
             }
         }
         Ok(())
     }
 
-    /// Returns true if the results of a step of a turn are noted while a segment is computed again, because they are sums of many things, which
+    /// Returns true if the results of a step of a turn are noted with what is carried, because they are sums of many things, which
     /// take longer than to read them. Those of a scan inside of it are computed again with the rest of its turns.
     fn is_noted(&self, scan: &Scan, step: StepId) -> Result<bool, Error> {
         let is_inside = self.graph.scan_within(step, Some(scan)).is_some();

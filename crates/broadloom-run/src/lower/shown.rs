@@ -141,6 +141,9 @@ pub(crate) fn written_node(graph: &Graph, node: Content) -> Option<String> {
         Content::Work(step, _) => Some(format!("{}.work", written_name(graph, graph.first_result(step)))),
         Content::NotFinite(tensor) => Some(format!("{}.not_finite", written_name(graph, tensor))),
         Content::Notes(tensor, noted) => Some(format!("{}.{}", written_name(graph, tensor), noted.name())),
+        Content::OfTurns(tensor, part, _) => {
+            written_node(graph, part.in_a_turn(tensor)).map(|name| format!("{name}.turns"))
+        }
         Content::Before(..) | Content::Wide(_) => None,
     }
 }

@@ -94,7 +94,9 @@ impl Session {
         routine: &Routine,
         flat: bool,
     ) -> Result<Lowered, Error> {
-        lower(&self.graph, layout, routine, LowerOptions { keep_all: self.settings.guard, flat })
+        let options =
+            LowerOptions { keep_all: self.settings.guard, flat, distribute: self.settings.optimise };
+        lower(&self.graph, layout, routine, options)
             .map_err(|error| error.inside(&format!("routine `{}`", routine.name())))
     }
 
