@@ -27,7 +27,7 @@ pub use function::{Binary, Domain, Unary, Yields, whole_number};
 pub use lent::Lent;
 pub use matrix::{MatrixFunction, Role};
 pub use memory::Block;
-pub use program::{Derived, Group, GroupOfOneLevel, Loop, Nest, Program, Repeat, Segment, Statement};
+pub use program::{Derived, Group, Loop, Nest, Program, Repeat, Segment, Statement};
 pub use progression::Progression;
 pub use scalar::Scalar;
 

@@ -173,9 +173,6 @@ pub enum Group<'p> {
 /// A visit of a nest, given by its place, with the symbols as they are then.
 pub type VisitNest<'v, E> = dyn FnMut(usize, &[i64]) -> Result<(), E> + 'v;
 
-/// The nests of a group, and the repeat that they belong to.
-pub type GroupOfOneLevel<'p> = (Range<usize>, Option<&'p Repeat>);
-
 /// A size that is computed from others when a program gets its sizes, because it is no sum of products of them.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Derived {
@@ -282,22 +279,6 @@ impl Program {
     /// The nests in groups, in order: those that run together once, and those of each repeat.
     pub fn groups(&self) -> Vec<Group<'_>> {
         groups_within(0..self.nests.len(), &mut &self.repeats[..])
-    }
-
-    /// The groups of a program for a language whose turns are written for one level: the nests of each, and the repeat that they belong to. Fails with
-    /// the place of the first nest of turns that have turns inside, and with the reason for a refusal.
-    pub fn groups_of_one_level(&self) -> Result<Vec<GroupOfOneLevel<'_>>, (usize, String)> {
-        let one = |group| match group {
-            Group::Once(nests) => Ok((nests, None)),
-            Group::Repeated(repeat, inside) => match &inside[..] {
-                [Group::Once(nests)] => Ok((nests.clone(), Some(repeat))),
-                _ => {
-                    let reason = "it belongs to turns inside of turns, which are written for one level only";
-                    Err((repeat.nests.start, reason.into()))
-                }
-            },
-        };
-        self.groups().into_iter().map(one).collect()
     }
 
     /// Visits the nests in the order in which they run, those of a repeat once for each turn, with the symbols as they are then. Ends at the first failure.

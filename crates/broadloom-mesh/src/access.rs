@@ -1,6 +1,6 @@
 //! The stores of a program, with the loops around them and the cells that they read.
 
-use broadloom_loops::{Binary, Cell, Index, LoopVar, Program, Statement};
+use broadloom_loops::{Binary, Cell, Index, LoopSum, LoopVar, Program, Size, Statement};
 
 /// A store or a check, with the loops around it.
 pub(crate) struct Access<'p> {
@@ -29,6 +29,9 @@ pub(crate) enum Kind {
 pub(crate) enum AxisAddressing {
     /// By a loop that goes through all its positions in order.
     Along(LoopVar),
+    /// By several loops that go through all its positions in order, as the digits of a number, of which this one is the highest:
+    /// neighbouring positions have the same digit, so that devices with as many of them have as many of it.
+    Highest(LoopVar),
     /// In any other way.
     Other,
 }
@@ -37,13 +40,38 @@ impl Access<'_> {
     /// The way an axis of a cell is addressed, given its size. An axis of one element is never divided.
     pub fn way(&self, index: &Index, size: u64) -> AxisAddressing {
         let Index::At(sum) = index else { return AxisAddressing::Other };
-        let [(coefficient, var)] = sum.terms[..] else { return AxisAddressing::Other };
-        let plain = coefficient.as_number() == Some(1) && sum.offset.as_number() == Some(0) && size > 1;
-        if plain && self.loops.contains(&(var, size)) {
-            AxisAddressing::Along(var)
-        } else {
-            AxisAddressing::Other
+        if sum.offset.as_number() != Some(0) || size < 2 {
+            return AxisAddressing::Other;
         }
+        match sum.terms[..] {
+            [(one, var)] if one.as_number() == Some(1) && self.loops.contains(&(var, size)) => {
+                AxisAddressing::Along(var)
+            }
+            [_, _, ..] => self.highest(sum, size).map_or(AxisAddressing::Other, AxisAddressing::Highest),
+            _ => AxisAddressing::Other,
+        }
+    }
+
+    /// The extent of a loop around it.
+    pub fn extent(&self, var: LoopVar) -> u64 {
+        self.loops.iter().find(|(known, _)| *known == var).map_or(1, |(_, extent)| *extent)
+    }
+
+    /// The loop that is the highest digit of a sum, if its loops are the digits of all numbers below a size: `6i + 2j + k`, `j` below 3, `k`
+    /// below 2.
+    fn highest(&self, sum: &LoopSum, size: u64) -> Option<LoopVar> {
+        let term =
+            |(weight, var): &(_, LoopVar)| Some((u64::try_from(Size::as_number(*weight)?).ok()?, *var));
+        let mut terms: Vec<(u64, LoopVar)> = sum.terms.iter().map(term).collect::<Option<_>>()?;
+        terms.sort_unstable();
+        let mut next = 1;
+        for (weight, var) in &terms {
+            if *weight != next {
+                return None;
+            }
+            next *= self.extent(*var);
+        }
+        terms.last().filter(|_| next == size).map(|(_, var)| *var)
     }
 }
 

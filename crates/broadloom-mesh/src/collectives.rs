@@ -162,26 +162,36 @@ impl<'a> Reading<'a> {
         &self.divisions[self.routine.tensors[cell.buffer.index()]]
     }
 
-    /// The axes of a cell: the way each is addressed, and the mesh axis it is divided over.
-    fn axes(&self, access: &Access<'_>, cell: &Cell) -> Vec<(AxisAddressing, Option<usize>)> {
+    /// The axes of a cell: the loop along which a device has its part of each, if there is one, and the mesh axis it is divided over. The
+    /// highest digit of a position is such a loop, if the devices can share its values evenly.
+    fn axes(&self, access: &Access<'_>, cell: &Cell) -> Vec<(Option<LoopVar>, Option<usize>)> {
         let sizes = self.program().buffer(cell.buffer).shape();
-        let ways = cell.index.iter().zip(&sizes).map(|(index, size)| access.way(index, *size));
-        ways.zip(self.division(cell).iter().copied()).collect()
+        let axis = |((index, size), over): ((&Index, &u64), &Option<usize>)| {
+            let along = match access.way(index, *size) {
+                AxisAddressing::Along(var) => Some(var),
+                AxisAddressing::Highest(var) => {
+                    over.filter(|over| access.extent(var).is_multiple_of(self.mesh.size(*over))).map(|_| var)
+                }
+                AxisAddressing::Other => None,
+            };
+            (along, *over)
+        };
+        cell.index.iter().zip(&sizes).zip(self.division(cell)).map(axis).collect()
     }
 
     /// The loops that are divided.
     fn loops(&self, access: &Access<'_>) -> Divided {
         let mut divided = Divided::new();
         if access.kind != Kind::Check {
-            for (way, over) in self.axes(access, access.cell) {
-                if let (AxisAddressing::Along(var), Some(over)) = (way, over) {
+            for (along, over) in self.axes(access, access.cell) {
+                if let (Some(var), Some(over)) = (along, over) {
                     divided.push((var, over));
                 }
             }
         }
         for cell in &access.reads {
-            for (way, over) in self.axes(access, cell) {
-                if let (AxisAddressing::Along(var), Some(over)) = (way, over)
+            for (along, over) in self.axes(access, cell) {
+                if let (Some(var), Some(over)) = (along, over)
                     && (access.kind == Kind::Check || is_reduced(access.cell, var))
                     && divided.iter().all(|(known, used)| *known != var && *used != over)
                 {
@@ -196,9 +206,9 @@ impl<'a> Reading<'a> {
     fn left(&self, access: &Access<'_>, cell: &Cell, divided: &Divided) -> (Division, Vec<usize>) {
         let mut left = self.division(cell).clone();
         let mut over = Vec::new();
-        for (place, (way, axis)) in self.axes(access, cell).into_iter().enumerate() {
+        for (place, (along, axis)) in self.axes(access, cell).into_iter().enumerate() {
             let Some(axis) = axis else { continue };
-            if !matches!(way, AxisAddressing::Along(var) if divided.contains(&(var, axis))) {
+            if !along.is_some_and(|var| divided.contains(&(var, axis))) {
                 left[place] = None;
                 over.push(axis);
             }
@@ -231,10 +241,7 @@ impl<'a> Reading<'a> {
         if over.is_empty() {
             return;
         }
-        let kept = self.axes(access, access.cell).into_iter().map(|(way, over)| match way {
-            AxisAddressing::Along(_) => over,
-            AxisAddressing::Other => None,
-        });
+        let kept = self.axes(access, access.cell).into_iter().map(|(along, over)| along.and(over));
         let bytes = self.bytes(access.cell, self.mesh.parts(&kept.collect()));
         found.push(self.collective(access, CollectiveKind::AllReduce, access.cell, over, bytes));
     }

@@ -65,24 +65,92 @@ pub enum Conflict {
     },
 }
 
+impl Conflict {
+    /// The axes that are in conflict, each with its request.
+    fn claims(&self) -> impl Iterator<Item = Claim> {
+        let (first, second) = match self {
+            Conflict::TwoAxes { first, second, .. } | Conflict::TwoMeshAxes { first, second } => {
+                (*first, Some(*second))
+            }
+            Conflict::Turns { claim, .. } | Conflict::Uneven { claim, .. } => (*claim, None),
+        };
+        [first].into_iter().chain(second)
+    }
+}
+
 /// Divides tensors as requests say. Each request has at least one axis.
+///
+/// An axis that is the highest digit of a divided one is divided with it, where devices can share its positions evenly: the groups of keys
+/// with the heads that read them. It stays whole where that would be in conflict with something else, because nobody has asked for it.
 pub fn divide(
     groups: &Groups,
     mesh: &Mesh,
     requests: &[Request],
     routines: &[Routine<'_>],
 ) -> Result<Vec<Division>, Vec<Conflict>> {
-    let (claims, mut conflicts) = claimed(groups, requests);
-    for claim in claims.iter().flatten() {
+    let (asked, mut conflicts) = claimed(groups, requests);
+    for claim in asked.iter().flatten() {
         let (size, parts) = (groups.size(claim.axis), mesh.size(requests[claim.request].over));
         if !size.is_multiple_of(parts) {
             conflicts.push(Conflict::Uneven { claim: *claim, size });
         }
     }
-    conflicts.extend(divided_turns(groups, &claims, routines));
+    conflicts.extend(divided_turns(groups, &asked, routines));
     if !conflicts.is_empty() {
         return Err(conflicts);
     }
+    let mut whole = vec![false; asked.len()];
+    loop {
+        let claims = with_digits(groups, mesh, requests, (&asked, &whole));
+        let mut conflicts = divided_turns(groups, &claims, routines);
+        let made = by_claims(groups, mesh, (requests, &claims), routines);
+        conflicts.extend(made.as_ref().err().into_iter().flatten().cloned());
+        let mut given_up = false;
+        for claim in conflicts.iter().flat_map(Conflict::claims) {
+            let group = groups.of(claim.axis);
+            if asked[group].is_none() {
+                whole[group] = true;
+                given_up = true;
+            }
+        }
+        if !given_up {
+            return made;
+        }
+    }
+}
+
+/// The claims, and more for axes that are the highest digit of a claimed one, except for those that stay whole.
+fn with_digits(
+    groups: &Groups,
+    mesh: &Mesh,
+    requests: &[Request],
+    (asked, whole): (&[Option<Claim>], &[bool]),
+) -> Vec<Option<Claim>> {
+    let mut claims = asked.to_vec();
+    loop {
+        let mut changed = false;
+        for (axis, highest) in groups.digits() {
+            let Some(Claim { request, .. }) = claims[groups.of(*axis)] else { continue };
+            let (group, parts) = (groups.of(*highest), mesh.size(requests[request].over));
+            if claims[group].is_none() && !whole[group] && groups.size(*highest).is_multiple_of(parts) {
+                claims[group] = Some(Claim { axis: *highest, request });
+                changed = true;
+            }
+        }
+        if !changed {
+            return claims;
+        }
+    }
+}
+
+/// The division of every tensor by claims on axis groups.
+fn by_claims(
+    groups: &Groups,
+    mesh: &Mesh,
+    (requests, claims): (&[Request], &[Option<Claim>]),
+    routines: &[Routine<'_>],
+) -> Result<Vec<Division>, Vec<Conflict>> {
+    let mut conflicts = Vec::new();
     let mut wanted: Vec<Division> = groups.sizes().iter().map(|sizes| vec![None; sizes.len()]).collect();
     for axis in groups.axes() {
         wanted[axis.tensor][axis.place] = claims[groups.of(axis)].map(|claim| requests[claim.request].over);
@@ -97,6 +165,7 @@ pub fn divide(
             let [first, second, ..] = places[..] else { continue };
             match chosen[tensor].iter().find(|(known, _)| *known == over) {
                 Some((_, place)) => {
+                    conflicts.extend(chosen_twice(groups, requests, (tensor, over)));
                     places.iter().filter(|each| *each != place).for_each(|each| division[*each] = None);
                 }
                 None => {
@@ -112,6 +181,17 @@ pub fn divide(
         }
     }
     if conflicts.is_empty() { Ok(wanted) } else { Err(conflicts) }
+}
+
+/// The conflict between requests that choose two axes of a tensor for one mesh axis.
+fn chosen_twice(groups: &Groups, requests: &[Request], (tensor, over): (usize, usize)) -> Option<Conflict> {
+    let choices = requests.iter().enumerate().filter(|(_, request)| request.chooses && request.over == over);
+    let mut claims = choices.flat_map(|(request, Request { axes, .. })| {
+        axes.iter().filter(|axis| axis.tensor == tensor).map(move |axis| Claim { axis: *axis, request })
+    });
+    let first = claims.next()?;
+    let second = claims.find(|second| second.axis != first.axis)?;
+    Some(Conflict::TwoAxes { first, second, joined: groups.of(first.axis) == groups.of(second.axis) })
 }
 
 /// The claim on each group, by the number of the group, and conflicts between claims.
@@ -215,7 +295,7 @@ impl Choices<'_> {
                 cell.index.iter().zip(sizes).enumerate().filter_map(
                     move |(place, (index, size))| match access.way(index, *size) {
                         AxisAddressing::Along(var) => Some((var, Axis { tensor, place })),
-                        AxisAddressing::Other => None,
+                        AxisAddressing::Highest(_) | AxisAddressing::Other => None,
                     },
                 )
             })

@@ -1,4 +1,4 @@
-//! Axis groups: the axes that loops join.
+//! Axis groups: the axes that loops join, and axes that are the highest digit of another one.
 
 use broadloom_loops::LoopVar;
 
@@ -14,6 +14,8 @@ pub struct Groups {
     first: Vec<usize>,
     /// A union-find over the numbers of axes.
     parent: Vec<usize>,
+    /// Axes whose positions have digits, each with an axis that the highest digit goes along: `y[4i + j] = x[i]`.
+    digits: Vec<(Axis, Axis)>,
 }
 
 impl Groups {
@@ -25,7 +27,7 @@ impl Groups {
             first.push(count);
             count += each.len();
         }
-        let mut groups = Groups { sizes, first, parent: (0..count).collect() };
+        let mut groups = Groups { sizes, first, parent: (0..count).collect(), digits: Vec::new() };
         routines.iter().for_each(|routine| groups.join(routine));
         groups
     }
@@ -36,21 +38,35 @@ impl Groups {
             if access.kind == Kind::Check {
                 continue;
             }
-            let mut joined: Vec<(LoopVar, usize)> = Vec::new();
+            let (mut joined, mut split): (Vec<(LoopVar, Axis)>, Vec<(LoopVar, Axis)>) = Default::default();
             for cell in [access.cell].into_iter().chain(&access.reads) {
                 let tensor = routine.tensors[cell.buffer.index()];
                 for (place, index) in cell.index.iter().enumerate() {
-                    let AxisAddressing::Along(var) = access.way(index, self.sizes[tensor][place]) else {
-                        continue;
-                    };
-                    let axis = self.first[tensor] + place;
-                    match joined.iter().find(|(known, _)| *known == var) {
-                        Some((_, other)) => self.unite(*other, axis),
-                        None => joined.push((var, axis)),
+                    let axis = Axis { tensor, place };
+                    match access.way(index, self.size(axis)) {
+                        AxisAddressing::Along(var) => match joined.iter().find(|(known, _)| *known == var) {
+                            Some((_, other)) => self.unite(self.number(*other), self.number(axis)),
+                            None => joined.push((var, axis)),
+                        },
+                        AxisAddressing::Highest(var) => split.push((var, axis)),
+                        AxisAddressing::Other => {}
                     }
                 }
             }
+            for (var, axis) in split {
+                let along = joined.iter().find(|(known, _)| *known == var);
+                self.digits.extend(along.map(|(_, highest)| (axis, *highest)));
+            }
         }
+    }
+
+    /// Axes whose positions have digits, each with an axis that the highest digit goes along.
+    pub(crate) fn digits(&self) -> &[(Axis, Axis)] {
+        &self.digits
+    }
+
+    fn number(&self, axis: Axis) -> usize {
+        self.first[axis.tensor] + axis.place
     }
 
     fn unite(&mut self, a: usize, b: usize) {
@@ -69,7 +85,7 @@ impl Groups {
 
     /// The number of the group of an axis. Equal numbers are equal groups.
     pub fn of(&self, axis: Axis) -> usize {
-        let mut at = self.first[axis.tensor] + axis.place;
+        let mut at = self.number(axis);
         while self.parent[at] != at {
             at = self.parent[at];
         }

@@ -2,8 +2,8 @@
 //! the sizes of the axes.
 
 use broadloom_loops::{
-    Binary, Buffer, BufferId, Cell, Dtype, Index, LoopSum, LoopVar, Nest, Program, Repeat, Scalar, Statement,
-    Storage,
+    Binary, Buffer, BufferId, Cell, Dtype, Index, LoopSum, LoopVar, Nest, Program, Repeat, Scalar, Size,
+    Statement, Storage,
 };
 
 use crate::{
@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// The sizes of loops, by their names.
-const SIZES: &[(char, u64)] = &[('b', 8), ('o', 6), ('h', 4), ('n', 4)];
+const SIZES: &[(char, u64)] = &[('b', 8), ('o', 6), ('h', 4), ('n', 4), ('k', 3)];
 
 /// The number of turns of a scan.
 const TURNS: u64 = 6;
@@ -20,7 +20,7 @@ const TURNS: u64 = 6;
 const INNER_TURNS: u64 = 3;
 
 /// A program with an accumulation for each line: the target, `=`, and the factors. A tensor is its name and its indices, `woh`; an
-/// index `+` is the one before it, moved by one. Lines that begin with `>` are the turns of a scan, whose number is the index `@`, and those with `>>` of one inside of it.
+/// index `+` is the one before it, moved by one, and `o'h` is one index with two digits. Lines that begin with `>` are the turns of a scan, whose number is the index `@`, and those with `>>` of one inside of it.
 fn program(lines: &[&str]) -> Program {
     let mut program = Program::default();
     let vars: Vec<LoopVar> = SIZES.iter().map(|(name, _)| program.add_var(name.to_string())).collect();
@@ -57,13 +57,23 @@ fn program(lines: &[&str]) -> Program {
 /// A cell, and its buffer if it is new: `Xbh` has the axes b and h.
 fn cell(program: &mut Program, text: &str, vars: &[LoopVar]) -> Cell {
     let (mut index, mut sizes): (Vec<Index>, Vec<u64>) = (Vec::new(), Vec::new());
+    let mut is_digit = false;
     for letter in text.chars().skip(1) {
         let at = SIZES.iter().position(|(name, _)| *name == letter);
         match at {
+            Some(at) if std::mem::take(&mut is_digit) => {
+                let size = SIZES[at].1;
+                if let (Some(Index::At(sum)), Some(count)) = (index.last_mut(), sizes.last_mut()) {
+                    let higher = sum.terms.iter().map(|(weight, var)| (*weight * size, *var));
+                    *sum = LoopSum::new(0, higher.chain([(Size::ONE, vars[at])]));
+                    *count *= size;
+                }
+            }
             Some(at) => {
                 index.push(Index::At(LoopSum::iterate(vars[at])));
                 sizes.push(SIZES[at].1);
             }
+            None if letter == '\'' => is_digit = true,
             None if letter == '@' => {
                 index.push(Index::Symbol(0));
                 sizes.push(TURNS);
@@ -176,6 +186,24 @@ fn groups_follow_loops() {
 }
 
 #[test]
+fn the_highest_digit_of_a_divided_axis_is_divided_with_it() {
+    check(&["Yo'h = Xo"], &["Y0=0"], "Y p, X p");
+    check(&["Yo'h = Xo", "Zbo = Xo * Kb"], &["Y0=0"], "Y p, X p, Z .p");
+    // Back, the lower digit is a sum, and nothing is sent.
+    check(&["Xo = Yo'h"], &["Y0=0"], "X p, Y p");
+    // Over all digits, it is a sum of parts.
+    check(&["S = Yo'h"], &["Y0=0"], "Y p, reduce S p 4");
+    // Two devices cannot share three positions, so that these stay whole, and are brought together from what is divided.
+    check(&["Yk'h = Xk"], &["Y0=0"], "Y p");
+    check(&["Xk = Yk'h"], &["Y0=0"], "Y p, gather Y p 48");
+    // A digit does not divide the number that it is part of.
+    check(&["Yo'h = Xo"], &["X0=0"], "X p, gather X p 24");
+    // Nobody has asked for the division of a digit: it gives way to one that somebody has asked for.
+    check(&["Yo'h = Xo", "Zob = Xo * Kb"], &["Y0=0", "K0=0"], "Y p, Z .p, K p");
+    check(&["Yo'h = Xo", "Zob = Xo * Kb"], &["Y0=0", "X0=1"], "Y p, X q, Z q., gather X q 24");
+}
+
+#[test]
 fn what_is_read_elsewhere_is_brought_together() {
     // An axis that is not read along its loop has a group of its own.
     check(&["Yb = Xb+"], &["X0=0"], "X p, gather X p 32");
@@ -217,6 +245,9 @@ fn square_maps_are_divided_at_the_axis_that_is_chosen() {
     // choice: they are at the devices that compute them.
     check(&residual, &["X0=0", "W0=0!"], "Y p, W p., X p, Z p, V p., gather X p 16");
     check(&residual, &["X0=0", "W1=0!"], "Y p, W .p, X p, Z p, V .p, gather W p 64, gather X p 16");
+    // Both cannot be chosen.
+    check(&residual, &["W0=0!", "W1=0!"], "W0 and W1, joined");
+    check(&["Ybo = Woh * Xbh"], &["W0=0!", "W1=0!"], "W0 and W1");
 }
 
 #[test]

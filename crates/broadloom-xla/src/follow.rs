@@ -31,6 +31,8 @@ pub(crate) fn accept(coordinator: &str, count: u32) -> Result<Vec<TcpStream>, St
 
 fn accept_within(coordinator: &str, count: u32, within: Duration) -> Result<Vec<TcpStream>, String> {
     let failed = |error: io::Error| format!("cannot wait for other processes at {coordinator}: {error}");
+    // JAX finds the first process by this address, too, there as elsewhere.
+    found(coordinator)?;
     let listener = listener(coordinator).map_err(failed)?;
     listener.set_nonblocking(true).map_err(failed)?;
     let mut links: Vec<Option<TcpStream>> = (1..count).map(|_| None).collect();
@@ -79,6 +81,16 @@ fn place(coordinator: &str) -> io::Result<(&str, u16)> {
     parts.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "it is not HOST:PORT"))
 }
 
+/// The host, without brackets, and the port of a place that this machine can find.
+fn found(coordinator: &str) -> Result<(&str, u16), String> {
+    let (host, port) = place(coordinator).map_err(|error| format!("{coordinator}: {error}"))?;
+    let host = host.trim_matches(['[', ']']);
+    match (host, port).to_socket_addrs() {
+        Ok(_) => Ok((host, port)),
+        Err(error) => Err(format!("{coordinator} cannot be found: {error}")),
+    }
+}
+
 /// Lets a process take its place, or tells it why it cannot. Whoever does not say hello is somebody else.
 fn welcome(mut link: TcpStream, links: &mut [Option<TcpStream>]) {
     let mut settle = || -> io::Result<()> {
@@ -109,13 +121,10 @@ fn welcome(mut link: TcpStream, links: &mut [Option<TcpStream>]) {
 
 /// Runs Python that takes its orders from the first process, until that has ended.
 pub(crate) fn follow(python: &str, coordinator: &str, process: u32, count: u32) -> Result<(), String> {
-    let (host, port) = place(coordinator).map_err(|error| format!("{coordinator}: {error}"))?;
-    (host.trim_matches(['[', ']']), port)
-        .to_socket_addrs()
-        .map_err(|error| format!("{coordinator} cannot be found: {error}"))?;
+    let (host, port) = found(coordinator)?;
     let port = port.to_string();
     let mut child = Command::new(python)
-        .args(["-c", PROGRAM, "follow", host.trim_matches(['[', ']']), &port, &hello(process, count)])
+        .args(["-c", PROGRAM, "follow", host, &port, &hello(process, count)])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
@@ -177,6 +186,13 @@ mod tests {
         let links = waiting.join().expect("it waits").expect("all have come");
         let ends: Vec<_> = links.iter().map(|link| link.peer_addr().ok()).collect();
         assert_eq!(ends, [first.local_addr().ok(), second.local_addr().ok()]);
+    }
+
+    #[test]
+    fn nobody_is_awaited_at_a_place_that_cannot_be_found() {
+        let wrong = accept_within("no-such-machine.invalid:7000", 2, Duration::from_secs(300));
+        let wrong = wrong.expect_err("there is no such machine");
+        assert!(wrong.starts_with("no-such-machine.invalid:7000 cannot be found: "), "{wrong}");
     }
 
     #[test]

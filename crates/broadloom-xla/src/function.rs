@@ -6,17 +6,19 @@ pub(crate) mod shard;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::ops::Range;
+use std::rc::Rc;
 
 use broadloom_loops::mlir::{Function, Supplied, in_quotes};
-use broadloom_loops::{BufferId, Cell, Dtype, Program, Statement};
+use broadloom_loops::{BufferId, Cell, Dtype, Group, Program, Statement};
 use broadloom_mesh::Division;
 use rustc_hash::FxHashMap;
 
 use crate::held::held;
 use crate::nest::{Nest, Over, finds_extremes, looks_for_equals};
+use crate::operation::Monoid;
 use crate::precision::Precision;
-use crate::tensor::{Element, Tensor, tensor_text};
-use crate::write::{Monoid, Text};
+use crate::tensor::{Element, Tensor};
+use crate::write::Text;
 use crate::{Check, Input, Module, Refusal};
 use parts::Parts;
 use shard::Sharded;
@@ -62,6 +64,8 @@ pub(crate) struct Writer<'a> {
     pub sharded: Option<&'a Sharded<'a>>,
     /// Inside of turns, what was brought together before them, by the division that is left.
     pub gathered: FxHashMap<(BufferId, Division), Tensor>,
+    /// What each of the turns carries that the nest being written is in, the outermost first.
+    pub carried_around: Vec<Rc<[BufferId]>>,
     /// The place of the nest that is being written.
     pub at: usize,
 }
@@ -86,23 +90,11 @@ pub(crate) fn write(
         held: if sharded.is_some() { FxHashMap::default() } else { held(program) },
         sharded,
         gathered: FxHashMap::default(),
+        carried_around: Vec::new(),
         at: 0,
     };
     let (inputs, arguments) = writer.arguments(function);
-    let groups = program.groups_of_one_level().map_err(|(start, reason)| refusal(program, start, reason))?;
-    for (nests, repeat) in groups {
-        let start = nests.start;
-        let Some(repeat) = repeat else {
-            writer.nests(function, nests)?;
-            continue;
-        };
-        let mut inside = Ok(());
-        let turns = writer.turns(repeat, |writer| {
-            inside = writer.nests(function, nests);
-            inside.as_ref().map_or_else(|refusal| Err(refusal.reason.clone()), |()| Ok(()))
-        });
-        inside.and_then(|()| turns.map_err(|reason| refusal(program, start, reason)))?;
-    }
+    writer.groups(function, &program.groups())?;
     let refused = |reason: String| Refusal { at: None, nest: function.name.into(), reason };
     let results = writer.results(function).map_err(refused)?;
     let checks = writer.checks.iter().map(|(check, _)| check.clone()).collect();
@@ -157,16 +149,32 @@ fn assembled(
 }
 
 impl Writer<'_> {
+    /// Writes some groups of nests, one after another.
+    fn groups(&mut self, function: &Function<'_>, groups: &[Group<'_>]) -> Result<(), Refusal> {
+        for group in groups {
+            match group {
+                Group::Once(nests) => self.nests(function, nests.clone())?,
+                Group::Repeated(repeat, inside) => {
+                    let refused = |reason: String| refusal(function.program, repeat.nests.start, reason);
+                    let open = self.open_turns(repeat).map_err(refused)?;
+                    self.groups(function, inside)?;
+                    self.close_turns(repeat, open).map_err(refused)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// Writes some nests, one after another.
     fn nests(&mut self, function: &Function<'_>, nests: Range<usize>) -> Result<(), Refusal> {
         let program = self.program;
-        let mut last = String::new();
+        let mut last = ("", "");
         for at in nests {
             self.at = at;
             let nest = &program.nests[at];
-            let heading = format!("{}{}", function.places.get(at).map_or("", String::as_str), nest.comment);
+            let heading = (function.places.get(at).map_or("", String::as_str), nest.comment.as_str());
             if heading != last {
-                self.heading(&heading);
+                self.heading(heading);
             }
             let refused = |reason: String| refusal(program, at, reason);
             nest.body.iter().try_for_each(|statement| self.statement(statement)).map_err(refused)?;
@@ -181,11 +189,11 @@ impl Writer<'_> {
         for (id, note) in &function.arguments {
             let buffer = self.program.buffer(*id);
             let (sizes, of) = (buffer.shape(), Element::Of(buffer.dtype));
-            let name = self.text.names.fresh(&buffer.name);
+            let tensor = self.text.argument(&buffer.name, &sizes, of);
             let divided = self.sharding(Some(*id), sizes.len());
-            texts.push((argument(&name, &sizes, of, &buffer.name, &divided), note.clone()));
+            texts.push((self.argument(&tensor, &buffer.name, &divided), note.clone()));
             inputs.push(Input::Buffer(*id));
-            self.contents[id.index()] = Content::Tensor(Tensor { name, sizes, of });
+            self.contents[id.index()] = Content::Tensor(tensor);
         }
         for (at, (name, supplied)) in self.program.symbols.iter().zip(&function.symbols).enumerate() {
             let (sizes, of, input): (&[u64], _, _) = match supplied {
@@ -196,12 +204,11 @@ impl Writer<'_> {
                 Supplied::Position(_) => (&[], Element::I32, Input::Position(at as u32)),
                 Supplied::Key => (&[2], Element::U32, Input::Key(at as u32)),
             };
-            let value = self.text.names.fresh(name);
+            let tensor = self.text.argument(name, sizes, of);
             let divided = self.sharding(None, sizes.len());
             let tensors = function.arguments.iter().map(|(id, _)| &*self.program.buffer(*id).name);
             let name = beside(name, tensors);
-            texts.push((argument(&value, sizes, of, &name, &divided), note_of(input).into()));
-            let tensor = Tensor { name: value, sizes: sizes.to_vec(), of };
+            texts.push((self.argument(&tensor, &name, &divided), note_of(input).into()));
             self.symbols.push(if of == Element::U32 {
                 Symbol::Key(tensor)
             } else {
@@ -233,11 +240,7 @@ impl Writer<'_> {
             texts.push((format!("{} {{{attributes}}}", all.text()), note.into()));
             values.push(all);
         }
-        let names: Vec<&str> = values.iter().map(|value| value.name.as_str()).collect();
-        let types: Vec<String> = values.iter().map(Tensor::text).collect();
-        let typed = if values.is_empty() { String::new() } else { format!(" : {}", types.join(", ")) };
-        self.text.line("");
-        self.text.line(format!("return {}{typed}", names.join(", ")).trim_end());
+        self.text.end(&values);
         Ok(texts)
     }
 
@@ -253,17 +256,30 @@ impl Writer<'_> {
         self.checks.iter().map(about).collect::<Vec<_>>().join(", ")
     }
 
+    /// An argument with its type and its attributes.
+    fn argument(&self, tensor: &Tensor, name: &str, divided: &str) -> String {
+        let (value, of) = (self.text.name_of(tensor), tensor.text());
+        format!("{value}: {of} {{jax.arg_info = \"{}\"{divided}}}", in_quotes(name))
+    }
+
     /// The attribute that says how an argument or a result is divided, if there are several devices.
     fn sharding(&self, id: Option<BufferId>, rank: usize) -> String {
         self.sharded.map(|sharded| sharded.attribute(id, rank)).unwrap_or_default()
     }
 
-    /// A comment for readers above the nest that comes next.
-    fn heading(&mut self, text: &str) {
+    /// A comment for readers above the nest that comes next: its place, and its purpose.
+    fn heading(&mut self, (place, purpose): (&str, &str)) {
         if !self.text.is_empty() {
             self.text.line("");
         }
-        text.lines().for_each(|line| self.text.line(&format!("// {}", line.replace(char::is_control, " "))));
+        // Control characters begin with one of these bytes.
+        let may_be_control = |byte: u8| byte < b' ' || byte == 0x7F || byte == 0xC2;
+        if place.bytes().chain(purpose.bytes()).any(may_be_control) {
+            let lines = format!("{place}{purpose}");
+            lines.lines().for_each(|line| self.text.comment(&line.replace(char::is_control, " "), ""));
+        } else if (place, purpose) != ("", "") {
+            self.text.comment(place, purpose);
+        }
     }
 
     /// One statement with the loops around it.
@@ -385,9 +401,9 @@ impl Writer<'_> {
         self.checks.len()
     }
 
-    /// Returns true if a buffer is among the results.
+    /// Returns true if a buffer is among the results, or the next turn around the nests that are written has to find it.
     pub fn is_wanted(&self, id: BufferId) -> bool {
-        self.results.contains(&id)
+        self.results.contains(&id) || self.carried_around.iter().any(|carried| carried.contains(&id))
     }
 
     pub fn symbol(&self, symbol: u32) -> Result<Symbol, String> {
@@ -412,10 +428,6 @@ fn beside<'n>(name: &str, tensors: impl Iterator<Item = &'n str>) -> String {
         name.push('_');
     }
     name
-}
-
-fn argument(value: &str, sizes: &[u64], of: Element, name: &str, divided: &str) -> String {
-    format!("{value}: {} {{jax.arg_info = \"{}\"{divided}}}", tensor_text(sizes, of), in_quotes(name))
 }
 
 fn note_of(input: Input) -> &'static str {

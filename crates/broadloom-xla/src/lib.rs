@@ -28,7 +28,7 @@
 //! | `product`, `window` | contractions and convolutions; windows that move along axes |
 //! | `precision`, `held` | how exactly products are computed; the types in which sums are held |
 //! | `shard` | divisions over a mesh of devices, as attributes of Shardy |
-//! | `write`, `tensor` | the text of operations; values with their types |
+//! | `write`, `operation`, `tensor` | one method for each operation; operations as data, and their texts; values with their types |
 //! | `driver`, `group`, `follow` | Python that runs modules with JAX: one process, or several; how those on other machines are found |
 
 mod driver;
@@ -41,6 +41,7 @@ mod load;
 mod maths;
 mod matrix;
 mod nest;
+mod operation;
 mod precision;
 mod product;
 mod python;

@@ -13,8 +13,8 @@ use broadloom_loops::{BufferId, Cell, Dtype, Index};
 
 use crate::function::{Symbol, Writer};
 use crate::nest::{Affine, Nest, Over, union};
+use crate::operation::Span;
 use crate::tensor::{Element, Tensor};
-use crate::write::Span;
 
 /// The position on one axis.
 #[derive(Clone, Debug)]
@@ -242,9 +242,8 @@ impl Writer<'_> {
         at: &[AxisPosition],
         loops: &[usize],
     ) -> Result<Tensor, String> {
-        let is_long = |at: &AxisPosition| {
-            matches!(at, AxisPosition::Sought(Over { tensor: Tensor { of: Element::I64, .. }, .. }))
-        };
+        let is_long =
+            |at: &AxisPosition| matches!(at, AxisPosition::Sought(over) if over.tensor.of == Element::I64);
         let of = if at.iter().any(is_long) { Element::I64 } else { Element::I32 };
         let (mut columns, mut column) = (Vec::new(), nest.extents(loops));
         for at in at {

@@ -4,8 +4,8 @@ use broadloom_loops::{Binary, Dtype, Scalar, Unary};
 
 use crate::function::{Content, Writer};
 use crate::nest::{Nest, Over, Value, union};
+use crate::operation::Monoid;
 use crate::tensor::{Element, Tensor};
-use crate::write::Monoid;
 
 /// The factors of a product, and a number that it is multiplied with.
 pub(crate) fn factors(scalar: &Scalar) -> (Vec<&Scalar>, f64) {

@@ -4,7 +4,7 @@ use broadloom_loops::LoopSum;
 
 use crate::function::{Symbol, Writer};
 use crate::nest::{Nest, Over, union};
-use crate::tensor::{Element, Tensor, tensor_text};
+use crate::tensor::Element;
 use crate::write::Text;
 
 /// Rotations of the eight rounds that repeat.
@@ -32,12 +32,7 @@ impl Writer<'_> {
         };
         let (low, high) = (mixed(self, 0, stream as u32), mixed(self, 1, (stream >> 32) as u32));
         let name = draws(&mut self.text, &at.sizes);
-        let (word, words, made) = (low.text(), at.text(), tensor_text(&at.sizes, Element::F32));
-        let operation = format!(
-            "func.call @{name}({}, {}, {}) : ({word}, {word}, {words}) -> {made}",
-            low.name, high.name, at.name
-        );
-        let tensor = self.text.define(operation, at.sizes.clone(), Element::F32);
+        let tensor = self.text.call(&name, &[&low, &high, &at], &at.sizes, Element::F32);
         Ok(Over { tensor, loops })
     }
 }
@@ -55,10 +50,9 @@ fn draws(text: &mut Text, sizes: &[u64]) -> String {
 
 /// A function from the two words of a key and positions to numbers with 24 random bits.
 fn threefry(name: &str, sizes: &[u64]) -> String {
-    let argument =
-        |name: &str, sizes: &[u64]| Tensor { name: name.into(), sizes: sizes.to_vec(), of: Element::U32 };
-    let (low, high, at) = (argument("%low", &[]), argument("%high", &[]), argument("%at", sizes));
     let mut text = Text::default();
+    let mut argument = |name: &str, sizes: &[u64]| text.argument(name, sizes, Element::U32);
+    let (low, high, at) = (argument("low", &[]), argument("high", &[]), argument("at", sizes));
     let parity = text.word(0x1BD1_1BDA, &[]);
     let third = text.each("xor", &[&low, &high]);
     let third = text.each("xor", &[&third, &parity]);
@@ -87,7 +81,7 @@ fn threefry(name: &str, sizes: &[u64]) -> String {
     let scale = text.splat(1.0 / f64::from(1u32 << 24), sizes, Element::F32);
     let drawn = text.each("multiply", &[&number, &scale]);
     let (word, words, made) = (low.text(), at.text(), drawn.text());
-    text.line(&format!("return {} : {made}", drawn.name));
+    text.line(&format!("return {} : {made}", text.name_of(&drawn)));
     let (lines, _) = text.finish();
     format!(
         "  func.func private @{name}(%low: {word}, %high: {word}, %at: {words}) -> {made} {{\n{lines}  }}\n"

@@ -280,7 +280,7 @@ impl Writer<'_> {
     ) -> Result<BoundedIntegers, String> {
         let loops = a.over.loops.clone();
         let (x, y) = (&a.over.tensor, &b.over.tensor);
-        let truth = |of: &mut Self, direction: &str| {
+        let truth = |of: &mut Self, direction: &'static str| {
             let holds = of.text.compare(direction, x, y);
             of.text.convert(&holds, Element::I64)
         };

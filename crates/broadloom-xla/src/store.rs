@@ -14,8 +14,8 @@ use broadloom_loops::{Binary, BufferId, Dtype, Scalar};
 use crate::function::{Content, Writer};
 use crate::load::{Axis, AxisPosition, axes, batches, without};
 use crate::nest::{Affine, Nest, Over, union};
+use crate::operation::Monoid;
 use crate::tensor::{Element, Tensor};
-use crate::write::Monoid;
 
 /// The way to combine values for one cell before the cell is changed: a difference subtracts the sum of its
 /// values.
@@ -438,8 +438,30 @@ impl Writer<'_> {
     }
 }
 
+/// True if each axis is fixed, or has a loop that no other axis has.
+fn has_a_loop_for_each_axis(at: &[AxisPosition]) -> bool {
+    let mut used = 0u64;
+    at.iter().all(|at| match at {
+        AxisPosition::Affine(Affine { terms, .. }) => match terms[..] {
+            [] => true,
+            [(_, by)] => {
+                by < 64 && used & 1 << by == 0 && {
+                    used |= 1 << by;
+                    true
+                }
+            }
+            _ => false,
+        },
+        AxisPosition::Run(_) => true,
+        AxisPosition::Sought(_) => false,
+    })
+}
+
 /// True if it is certain that no two points of the loops of a cell address the same element.
 fn is_one_to_one(nest: &Nest<'_>, at: &[AxisPosition]) -> bool {
+    if has_a_loop_for_each_axis(at) {
+        return true;
+    }
     let lists: Vec<Vec<usize>> = at.iter().map(AxisPosition::loops).collect();
     let loops = union(lists.iter().map(Vec::as_slice));
     let component = |at: &AxisPosition| match at {

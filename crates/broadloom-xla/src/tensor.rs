@@ -1,7 +1,11 @@
-//! Tensors of a module: a name with its sizes and its type of elements.
+//! Tensors of a module: a name with the sizes and the type of elements.
+
+use std::ops::Deref;
+use std::rc::Rc;
 
 use broadloom_loops::Dtype;
 use broadloom_loops::mlir::element;
+use rustc_hash::FxHashMap;
 
 /// The type of an element.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -44,24 +48,74 @@ impl Element {
     }
 }
 
-/// A value of the function that is being written.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Tensor {
-    /// Its name, with its sign.
-    pub name: String,
-    pub sizes: Vec<u64>,
-    pub of: Element,
+/// The name of a value of a function.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Name {
+    /// An argument, by its place among the names that were given.
+    Given(u32),
+    /// The result of an operation: `%7`.
+    Result(u32),
+    /// One of several results of an operation: `%7#1`.
+    Part(u32, u32),
 }
 
-impl Tensor {
-    /// Its type: `tensor<4x2xf32>`.
-    pub fn text(&self) -> String {
-        tensor_text(&self.sizes, self.of)
+/// A type of tensors, which all tensors that have it share.
+#[derive(Debug)]
+pub(crate) struct Kind {
+    pub sizes: Vec<u64>,
+    pub of: Element,
+    /// Its place among the types of the function.
+    pub place: u32,
+    /// Its text: `tensor<4x2xf32>`.
+    text: String,
+}
+
+impl Kind {
+    /// Its text: `tensor<4x2xf32>`.
+    pub fn text(&self) -> &str {
+        &self.text
     }
 
     /// The number of its axes.
     pub fn rank(&self) -> usize {
         self.sizes.len()
+    }
+}
+
+/// A value of the function that is being written. It has the sizes and the elements of its type.
+#[derive(Clone, Debug)]
+pub(crate) struct Tensor {
+    pub name: Name,
+    pub kind: Rc<Kind>,
+}
+
+impl Deref for Tensor {
+    type Target = Kind;
+
+    fn deref(&self) -> &Kind {
+        &self.kind
+    }
+}
+
+/// The types of a function, each of which is there once.
+#[derive(Default)]
+pub(crate) struct Kinds {
+    known: FxHashMap<Box<[u64]>, Vec<Rc<Kind>>>,
+    count: u32,
+}
+
+impl Kinds {
+    /// The type of tensors with some sizes and elements.
+    pub fn of(&mut self, sizes: &[u64], of: Element) -> Rc<Kind> {
+        let alike = self.known.get(sizes).map_or(&[][..], Vec::as_slice);
+        if let Some(known) = alike.iter().find(|kind| kind.of == of) {
+            return Rc::clone(known);
+        }
+        let made =
+            Rc::new(Kind { sizes: sizes.to_vec(), of, place: self.count, text: tensor_text(sizes, of) });
+        self.count += 1;
+        self.known.entry(sizes.into()).or_default().push(Rc::clone(&made));
+        made
     }
 }
 

@@ -14,9 +14,9 @@ use broadloom_loops::{Binary, Cell, Scalar};
 use crate::function::Writer;
 use crate::load::AxisPosition;
 use crate::nest::{Affine, Nest, Over, union};
+use crate::operation::{Monoid, Window};
 use crate::product::factors;
 use crate::tensor::{Element, Tensor};
-use crate::write::{Monoid, Window};
 
 /// A window on an axis.
 #[derive(Clone, Copy, Debug)]

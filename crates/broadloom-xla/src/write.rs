@@ -1,92 +1,52 @@
-//! The text of a function: one method for each operation of StableHLO that is used.
+//! The function that is being written: one method for each operation of StableHLO that is used.
 //!
 //! Every operation is pure, so equal ones are written once. Operations that would change nothing are left out.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
+use std::rc::Rc;
 
-use broadloom_loops::mlir::{MlirNames, number};
+use broadloom_loops::Dtype;
+use broadloom_loops::mlir::MlirNames;
+use broadloom_loops::reference::round;
 use rustc_hash::FxHashMap;
 
+use crate::operation::{Lines, Literal, Lookup, Monoid, Op, Operation, Pairs, Span, Window, axes};
 use crate::precision::Precision;
-use crate::tensor::{Element, Tensor, tensor_text};
-
-/// Functions that put any number of values together, in any order.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Monoid {
-    Add,
-    Mul,
-    Max,
-    Min,
-    And,
-    Or,
-}
-
-impl Monoid {
-    /// Its operation.
-    pub fn op(self) -> &'static str {
-        match self {
-            Monoid::Add => "stablehlo.add",
-            Monoid::Mul => "stablehlo.multiply",
-            Monoid::Max => "stablehlo.maximum",
-            Monoid::Min => "stablehlo.minimum",
-            Monoid::And => "stablehlo.and",
-            Monoid::Or => "stablehlo.or",
-        }
-    }
-
-    /// The number that changes nothing.
-    pub fn neutral(self) -> f64 {
-        match self {
-            Monoid::Add | Monoid::Or => 0.0,
-            Monoid::Mul | Monoid::And => 1.0,
-            Monoid::Max => f64::NEG_INFINITY,
-            Monoid::Min => f64::INFINITY,
-        }
-    }
-}
-
-/// The part of an axis that a slice takes: its first position, the end of its positions, and the step between them.
-pub(crate) type Span = (u64, u64, u64);
+use crate::tensor::{Element, Kind, Kinds, Name, Tensor};
 
 /// The text of a function.
 #[derive(Default)]
 pub(crate) struct Text {
-    lines: String,
-    known: FxHashMap<String, String>,
-    pub names: MlirNames,
+    lines: Lines,
+    /// The operations that have been written, each with the number of its result: those of the function, and of each loop that is open.
+    known: Known,
+    kinds: Kinds,
+    names: MlirNames,
     /// The precision of products.
     precision: Precision,
-    count: usize,
-    /// The results of the loops that are open, and what was known before each.
-    open: Vec<(String, FxHashMap<String, String>)>,
+    count: u32,
+    /// The results of the loops that are open.
+    open: Vec<u32>,
     /// Functions that are called, by their names.
     pub helpers: BTreeMap<String, String>,
 }
 
-fn list<T: std::fmt::Display>(items: impl IntoIterator<Item = T>) -> String {
-    let mut text = String::new();
-    for item in items {
-        let _ = write!(text, "{}{item}", if text.is_empty() { "" } else { ", " });
+/// The operations that can be read from the place that is written: those of the function, and of the loops that are open.
+#[derive(Default)]
+struct Known {
+    outside: FxHashMap<Operation, u32>,
+    inside: Vec<FxHashMap<Operation, u32>>,
+}
+
+impl Known {
+    /// The number of the result of an equal operation.
+    fn find(&self, operation: &Operation) -> Option<u32> {
+        let all = self.inside.iter().chain([&self.outside]);
+        all.filter_map(|known| known.get(operation)).next().copied()
     }
-    text
-}
 
-fn array<T: std::fmt::Display>(items: impl IntoIterator<Item = T>) -> String {
-    let items = list(items);
-    if items.is_empty() { "array<i64>".into() } else { format!("array<i64: {items}>") }
-}
-
-/// A region that puts two values together, for operations that have one.
-fn region(body: &str, of: Element) -> String {
-    let t = tensor_text(&[], of);
-    match body.is_empty() {
-        true => format!("({{ ^bb0(%$a: {t}, %$b: {t}): stablehlo.return %$b : {t} }})"),
-        false => {
-            format!(
-                "({{ ^bb0(%$a: {t}, %$b: {t}): %$c = {body} %$a, %$b : {t} stablehlo.return %$c : {t} }})"
-            )
-        }
+    fn insert(&mut self, operation: Operation, number: u32) {
+        self.inside.last_mut().unwrap_or(&mut self.outside).insert(operation, number);
     }
 }
 
@@ -98,150 +58,191 @@ impl Text {
 
     /// The lines that have been written.
     pub fn finish(self) -> (String, BTreeMap<String, String>) {
-        (self.lines, self.helpers)
+        (self.lines.text, self.helpers)
     }
 
     /// A line that is no operation: a comment, or the end of the function.
     pub fn line(&mut self, text: &str) {
         if !text.is_empty() {
-            self.lines.push_str("    ");
-            self.lines.push_str(text);
+            self.lines.word("    ").word(text);
         }
-        self.lines.push('\n');
+        self.lines.word("\n");
+    }
+
+    /// A line for readers, in two parts.
+    pub fn comment(&mut self, first: &str, second: &str) {
+        self.lines.word("    // ").word(first).word(second).word("\n");
     }
 
     pub fn is_empty(&self) -> bool {
-        self.lines.is_empty()
+        self.lines.text.is_empty()
+    }
+
+    /// An argument, with a name like the one that is wanted.
+    pub fn argument(&mut self, wanted: &str, sizes: &[u64], of: Element) -> Tensor {
+        self.lines.given.push(self.names.fresh(wanted));
+        let name = Name::Given(self.lines.given.len() as u32 - 1);
+        Tensor { name, kind: self.kinds.of(sizes, of) }
+    }
+
+    /// The name of a value, with its sign.
+    pub fn name_of(&self, tensor: &Tensor) -> String {
+        match tensor.name {
+            Name::Given(at) => self.lines.given.get(at as usize).cloned().unwrap_or_default(),
+            Name::Result(number) => format!("%{number}"),
+            Name::Part(number, part) => format!("%{number}#{part}"),
+        }
     }
 
     /// An operation, written unless an equal one is there already.
-    pub fn define(&mut self, operation: String, sizes: Vec<u64>, of: Element) -> Tensor {
-        if let Some(name) = self.known.get(&operation) {
-            return Tensor { name: name.clone(), sizes, of };
+    fn define(&mut self, op: Op, operands: &[&Tensor], kind: Rc<Kind>) -> Tensor {
+        let names = operands.iter().map(|operand| operand.name).collect();
+        let operation = Operation { op, operands: names, result: kind.place };
+        if let Some(known) = self.known.find(&operation) {
+            return Tensor { name: Name::Result(known), kind };
         }
-        let name = self.fresh();
-        let _ = writeln!(self.lines, "    {name} = {operation}");
-        self.known.insert(operation, name.clone());
-        Tensor { name, sizes, of }
+        let number = self.fresh();
+        let name = Name::Result(number);
+        self.lines.word("    ").name(name).word(" = ").operation(&operation.op, operands, &kind);
+        self.lines.word("\n");
+        self.known.insert(operation, number);
+        Tensor { name, kind }
+    }
+
+    /// An operation whose result has other sizes than its first operand.
+    fn sized(&mut self, op: Op, operands: &[&Tensor], sizes: &[u64]) -> Tensor {
+        let kind = self.kinds.of(sizes, operands[0].of);
+        self.define(op, operands, kind)
+    }
+
+    /// An operation whose result has the type of its first operand.
+    fn alike(&mut self, op: Op, operands: &[&Tensor]) -> Tensor {
+        self.define(op, operands, Rc::clone(&operands[0].kind))
+    }
+
+    fn fresh(&mut self) -> u32 {
+        self.count += 1;
+        self.count - 1
     }
 
     /// Opens a loop of so many turns over the values that it begins with, of which the first counts. Returns what a turn finds.
     pub fn open_while(&mut self, firsts: &[Tensor], turns: i64) -> Vec<Tensor> {
-        let names: Vec<String> = firsts.iter().map(|_| self.fresh()).collect();
+        let inside: Vec<Tensor> = firsts
+            .iter()
+            .map(|first| Tensor { name: Name::Result(self.fresh()), kind: Rc::clone(&first.kind) })
+            .collect();
         let result = self.fresh();
-        let pairs = list(names.iter().zip(firsts).map(|(name, first)| format!("{name} = {}", first.name)));
-        let types = list(firsts.iter().map(Tensor::text));
-        let t = tensor_text(&[], Element::I32);
-        let (most, more, sign) = (self.fresh(), self.fresh(), tensor_text(&[], Element::BOOL));
-        let many = if firsts.len() == 1 { String::new() } else { format!(":{}", firsts.len()) };
-        self.line(&format!("{result}{many} = stablehlo.while({pairs}) : {types}"));
-        self.line(&format!("cond {{ {most} = stablehlo.constant dense<{turns}> : {t}"));
-        self.line(&format!(
-            "  {more} = stablehlo.compare LT, {}, {most}, SIGNED : ({t}, {t}) -> {sign}",
-            names[0]
-        ));
-        self.line(&format!("  stablehlo.return {more} : {sign} }} do {{"));
-        self.open.push((result, self.known.clone()));
-        firsts.iter().zip(names).map(|(first, name)| Tensor { name, ..first.clone() }).collect()
+        let (most, more) = (Name::Result(self.fresh()), Name::Result(self.fresh()));
+        let lines = &mut self.lines;
+        lines.word("    ").name(Name::Result(result));
+        if firsts.len() != 1 {
+            lines.word(":").number(firsts.len() as u64);
+        }
+        lines.word(" = stablehlo.while(");
+        lines.list(inside.iter().zip(firsts), |lines, (inside, first)| {
+            lines.name(inside.name).word(" = ").name(first.name);
+        });
+        lines.word(") : ").types(firsts).word("\n    cond { ").name(most);
+        lines.word(&format!(" = stablehlo.constant dense<{turns}> : tensor<i32>\n      ")).name(more);
+        lines.word(" = stablehlo.compare LT, ").name(inside[0].name).word(", ").name(most);
+        lines.word(", SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>\n      stablehlo.return ").name(more);
+        lines.word(" : tensor<i1> } do {\n");
+        self.open.push(result);
+        self.known.inside.push(FxHashMap::default());
+        inside
     }
 
     /// Closes the loop that was opened last, with what the next turn finds. Returns what the last one leaves.
     pub fn close_while(&mut self, next: &[Tensor]) -> Vec<Tensor> {
-        let (names, types) =
-            (list(next.iter().map(|tensor| &tensor.name)), list(next.iter().map(Tensor::text)));
-        self.line(&format!("stablehlo.return {names} : {types} }}"));
-        let Some((result, known)) = self.open.pop() else { return Vec::new() };
+        self.lines.word("    stablehlo.return ").names(next).word(" : ").types(next).word(" }\n");
+        let Some(result) = self.open.pop() else { return Vec::new() };
         // What was computed inside is not known outside.
-        self.known = known;
-        let name = |at: usize| if next.len() == 1 { result.clone() } else { format!("{result}#{at}") };
-        next.iter().enumerate().map(|(at, tensor)| Tensor { name: name(at), ..tensor.clone() }).collect()
+        self.known.inside.pop();
+        let name = |at: usize| match next.len() {
+            1 => Name::Result(result),
+            _ => Name::Part(result, at as u32),
+        };
+        let left = |(at, tensor): (usize, &Tensor)| Tensor { name: name(at), kind: Rc::clone(&tensor.kind) };
+        next.iter().enumerate().map(left).collect()
     }
 
-    fn fresh(&mut self) -> String {
-        self.count += 1;
-        format!("%{}", self.count - 1)
+    /// Writes the end of the function, which returns some values.
+    pub fn end(&mut self, values: &[Tensor]) {
+        self.lines.word("\n    return");
+        if !values.is_empty() {
+            self.lines.word(" ").names(values).word(" : ").types(values);
+        }
+        self.lines.word("\n");
     }
 
     /// The same tensor, divided as an attribute of Shardy says.
-    pub fn constrained(&mut self, tensor: &Tensor, sharding: &str) -> Tensor {
-        let operation = format!("sdy.sharding_constraint {} {sharding} : {}", tensor.name, tensor.text());
-        self.define(operation, tensor.sizes.clone(), tensor.of)
+    pub fn constrained(&mut self, tensor: &Tensor, sharding: Rc<str>) -> Tensor {
+        self.alike(Op::Constraint(sharding), &[tensor])
     }
 
     /// A number, in every element.
     pub fn splat(&mut self, value: f64, sizes: &[u64], of: Element) -> Tensor {
-        let text = match of {
-            Element::U32 => (value as u32).to_string(),
-            Element::Of(dtype) => number(dtype, value),
+        let literal = match of {
+            Element::U32 => Literal::Integer(i64::from(value as u32)),
+            Element::Of(dtype) => match (dtype, round(dtype, value)) {
+                (Dtype::Bool, value) => Literal::Integer(i64::from(value != 0.0)),
+                (_, value) if dtype.is_float() => Literal::Float(value.to_bits()),
+                (_, value) => Literal::Integer(value as i64),
+            },
         };
-        self.constant(&text, sizes, of)
+        self.constant(literal, sizes, of)
     }
 
     /// An integer, in every element.
     pub fn integers(&mut self, value: i64, sizes: &[u64], of: Element) -> Tensor {
-        self.constant(&value.to_string(), sizes, of)
+        self.constant(Literal::Integer(value), sizes, of)
     }
 
     /// A word, in every element.
     pub fn word(&mut self, value: u32, sizes: &[u64]) -> Tensor {
-        self.constant(&value.to_string(), sizes, Element::U32)
+        self.constant(Literal::Integer(value.into()), sizes, Element::U32)
     }
 
-    fn constant(&mut self, text: &str, sizes: &[u64], of: Element) -> Tensor {
-        let operation = format!("stablehlo.constant dense<{text}> : {}", tensor_text(sizes, of));
-        self.define(operation, sizes.to_vec(), of)
+    fn constant(&mut self, literal: Literal, sizes: &[u64], of: Element) -> Tensor {
+        let kind = self.kinds.of(sizes, of);
+        self.define(Op::Constant(literal), &[], kind)
     }
 
     /// The positions along an axis.
     pub fn iota(&mut self, axis: usize, sizes: &[u64], of: Element) -> Tensor {
-        let operation = format!("stablehlo.iota dim = {axis} : {}", tensor_text(sizes, of));
-        self.define(operation, sizes.to_vec(), of)
+        let kind = self.kinds.of(sizes, of);
+        self.define(Op::Iota(axis as u32), &[], kind)
     }
 
     /// An operation on each element of tensors of one type.
-    pub fn each(&mut self, op: &str, operands: &[&Tensor]) -> Tensor {
-        let first = operands[0];
-        let operation = format!(
-            "stablehlo.{op} {} : {}",
-            list(operands.iter().map(|operand| &operand.name)),
-            first.text()
-        );
-        self.define(operation, first.sizes.clone(), first.of)
+    pub fn each(&mut self, op: &'static str, operands: &[&Tensor]) -> Tensor {
+        self.alike(Op::Each(op), operands)
     }
 
     /// A function of each element that StableHLO has beside its operations, in the dialect `chlo`, from which compilers make them.
-    pub fn of_library(&mut self, op: &str, x: &Tensor) -> Tensor {
-        let operation = format!("chlo.{op} {} : {} -> {}", x.name, x.text(), x.text());
-        self.define(operation, x.sizes.clone(), x.of)
+    pub fn of_library(&mut self, op: &'static str, x: &Tensor) -> Tensor {
+        self.alike(Op::Library(op), &[x])
     }
 
     /// The derivatives of `digamma`, as many as another tensor says, in the same dialect.
     pub fn polygamma(&mut self, order: &Tensor, x: &Tensor) -> Tensor {
-        let t = x.text();
-        let operation = format!("chlo.polygamma {}, {} : {t}, {t} -> {t}", order.name, x.name);
-        self.define(operation, x.sizes.clone(), x.of)
+        self.alike(Op::Polygamma, &[order, x])
     }
 
     /// A comparison of elements: `LT`, `LE`, `EQ`, `NE`, `GE`, `GT`.
-    pub fn compare(&mut self, direction: &str, a: &Tensor, b: &Tensor) -> Tensor {
-        let made = tensor_text(&a.sizes, Element::BOOL);
-        let (t, kind) = (a.text(), a.of.comparison());
-        let operation =
-            format!("stablehlo.compare {direction}, {}, {}, {kind} : ({t}, {t}) -> {made}", a.name, b.name);
-        self.define(operation, a.sizes.clone(), Element::BOOL)
+    pub fn compare(&mut self, direction: &'static str, a: &Tensor, b: &Tensor) -> Tensor {
+        let kind = self.kinds.of(&a.sizes, Element::BOOL);
+        self.define(Op::Compare(direction), &[a, b], kind)
     }
 
     /// The second where the first holds, else the third.
     pub fn select(&mut self, condition: &Tensor, a: &Tensor, b: &Tensor) -> Tensor {
-        let operands = list([&condition.name, &a.name, &b.name]);
-        let operation = format!("stablehlo.select {operands} : {}, {}", condition.text(), a.text());
-        self.define(operation, a.sizes.clone(), a.of)
+        self.define(Op::Select, &[condition, a, b], Rc::clone(&a.kind))
     }
 
     /// The same tensor, which is computed once and not fused with what reads it.
     pub fn barrier(&mut self, a: &Tensor) -> Tensor {
-        let operation = format!("stablehlo.optimization_barrier {} : {}", a.name, a.text());
-        self.define(operation, a.sizes.clone(), a.of)
+        self.alike(Op::Barrier, &[a])
     }
 
     /// The same numbers in another type.
@@ -249,21 +250,13 @@ impl Text {
         if a.of == of {
             return a.clone();
         }
-        let operation =
-            format!("stablehlo.convert {} : ({}) -> {}", a.name, a.text(), tensor_text(&a.sizes, of));
-        self.define(operation, a.sizes.clone(), of)
+        let kind = self.kinds.of(&a.sizes, of);
+        self.define(Op::Convert, &[a], kind)
     }
 
     /// Floats rounded to fewer bits, in the same type.
     pub fn reduce_precision(&mut self, a: &Tensor, exponent: u32, mantissa: u32) -> Tensor {
-        let format = format!("format = e{exponent}m{mantissa}");
-        let operation = format!("stablehlo.reduce_precision {}, {format} : {}", a.name, a.text());
-        self.define(operation, a.sizes.clone(), a.of)
-    }
-
-    fn changed(&mut self, operation: &str, a: &Tensor, sizes: Vec<u64>) -> Tensor {
-        let operation = format!("{operation} : ({}) -> {}", a.text(), tensor_text(&sizes, a.of));
-        self.define(operation, sizes, a.of)
+        self.alike(Op::ReducePrecision { exponent, mantissa }, &[a])
     }
 
     /// A tensor along further axes. `dims` says where its own axes are, in ascending order.
@@ -271,8 +264,7 @@ impl Text {
         if a.sizes == sizes {
             return a.clone();
         }
-        let operation = format!("stablehlo.broadcast_in_dim {}, dims = [{}]", a.name, list(dims));
-        self.changed(&operation, a, sizes.to_vec())
+        self.sized(Op::Broadcast(axes(dims.iter().copied())), &[a], sizes)
     }
 
     /// The same tensor with its axes in another order.
@@ -280,8 +272,8 @@ impl Text {
         if order.iter().copied().eq(0..a.rank()) {
             return a.clone();
         }
-        let sizes = order.iter().map(|axis| a.sizes[*axis]).collect();
-        self.changed(&format!("stablehlo.transpose {}, dims = [{}]", a.name, list(order)), a, sizes)
+        let sizes: Vec<u64> = order.iter().map(|axis| a.sizes[*axis]).collect();
+        self.sized(Op::Transpose(axes(order.iter().copied())), &[a], &sizes)
     }
 
     /// The same elements under other axes.
@@ -289,7 +281,7 @@ impl Text {
         if a.sizes == sizes {
             return a.clone();
         }
-        self.changed(&format!("stablehlo.reshape {}", a.name), a, sizes.to_vec())
+        self.sized(Op::Reshape, &[a], sizes)
     }
 
     /// A part of each axis.
@@ -297,21 +289,16 @@ impl Text {
         if spans.iter().zip(&a.sizes).all(|(span, size)| *span == (0, *size, 1)) {
             return a.clone();
         }
-        let span = |(start, end, step): &Span| match step {
-            1 => format!("{start}:{end}"),
-            _ => format!("{start}:{end}:{step}"),
-        };
-        let sizes = spans.iter().map(|(start, end, step)| (end - start).div_ceil(*step)).collect();
-        self.changed(&format!("stablehlo.slice {} [{}]", a.name, list(spans.iter().map(span))), a, sizes)
+        let sizes: Vec<u64> = spans.iter().map(|(start, end, step)| (end - start).div_ceil(*step)).collect();
+        self.sized(Op::Slice(spans.into()), &[a], &sizes)
     }
 
     /// A tensor in the opposite order along some axes.
-    pub fn reverse(&mut self, a: &Tensor, axes: &[usize]) -> Tensor {
-        if axes.is_empty() {
+    pub fn reverse(&mut self, a: &Tensor, along: &[usize]) -> Tensor {
+        if along.is_empty() {
             return a.clone();
         }
-        let operation = format!("stablehlo.reverse {}, dims = [{}] : {}", a.name, list(axes), a.text());
-        self.define(operation, a.sizes.clone(), a.of)
+        self.alike(Op::Reverse(axes(along.iter().copied())), &[a])
     }
 
     /// A tensor with a number before and after each axis.
@@ -321,17 +308,7 @@ impl Text {
         }
         let fill = self.splat(value, &[], a.of);
         let sizes: Vec<u64> = a.sizes.iter().zip(pads).map(|(size, pad)| pad.0 + size + pad.1).collect();
-        let (low, high) = (list(pads.iter().map(|pad| pad.0)), list(pads.iter().map(|pad| pad.1)));
-        let interior = list(pads.iter().map(|_| 0));
-        let operation = format!(
-            "stablehlo.pad {}, {}, low = [{low}], high = [{high}], interior = [{interior}] : ({}, {}) -> {}",
-            a.name,
-            fill.name,
-            a.text(),
-            fill.text(),
-            tensor_text(&sizes, a.of)
-        );
-        self.define(operation, sizes, a.of)
+        self.sized(Op::Pad(pads.into()), &[a, &fill], &sizes)
     }
 
     /// Tensors one after another along an axis.
@@ -341,63 +318,31 @@ impl Text {
         }
         let mut sizes = parts[0].sizes.clone();
         sizes[axis] = parts.iter().map(|part| part.sizes[axis]).sum();
-        let operation = format!(
-            "stablehlo.concatenate {}, dim = {axis} : ({}) -> {}",
-            list(parts.iter().map(|part| &part.name)),
-            list(parts.iter().map(Tensor::text)),
-            tensor_text(&sizes, parts[0].of)
-        );
-        self.define(operation, sizes, parts[0].of)
+        let parts: Vec<&Tensor> = parts.iter().collect();
+        self.sized(Op::Concatenate(axis as u32), &parts, &sizes)
     }
 
     /// The values along some axes, put together.
-    pub fn reduce(&mut self, a: &Tensor, monoid: Monoid, axes: &[usize]) -> Tensor {
-        if axes.is_empty() {
+    pub fn reduce(&mut self, a: &Tensor, monoid: Monoid, over: &[usize]) -> Tensor {
+        if over.is_empty() {
             return a.clone();
         }
         let start = self.splat(monoid.neutral(), &[], a.of);
-        let kept = (0..a.rank()).filter(|axis| !axes.contains(axis));
+        let kept = (0..a.rank()).filter(|axis| !over.contains(axis));
         let sizes: Vec<u64> = kept.map(|axis| a.sizes[axis]).collect();
-        let operation = format!(
-            "stablehlo.reduce({} init: {}) applies {} across dimensions = [{}] : ({}, {}) -> {}",
-            a.name,
-            start.name,
-            monoid.op(),
-            list(axes),
-            a.text(),
-            start.text(),
-            tensor_text(&sizes, a.of)
-        );
-        self.define(operation, sizes, a.of)
+        self.sized(Op::Reduce(monoid, axes(over.iter().copied())), &[a, &start], &sizes)
     }
 
     /// A part of a tensor at positions that are known when the module runs.
     pub fn dynamic_slice(&mut self, a: &Tensor, starts: &[Tensor], sizes: &[u64]) -> Tensor {
-        let operation = format!(
-            "stablehlo.dynamic_slice {}, {}, sizes = [{}] : ({}, {}) -> {}",
-            a.name,
-            list(starts.iter().map(|start| &start.name)),
-            list(sizes),
-            a.text(),
-            list(starts.iter().map(Tensor::text)),
-            tensor_text(sizes, a.of)
-        );
-        self.define(operation, sizes.to_vec(), a.of)
+        let operands: Vec<&Tensor> = [a].into_iter().chain(starts).collect();
+        self.sized(Op::DynamicSlice, &operands, sizes)
     }
 
     /// A tensor of which a part is replaced.
     pub fn dynamic_update_slice(&mut self, a: &Tensor, part: &Tensor, starts: &[Tensor]) -> Tensor {
-        let operation = format!(
-            "stablehlo.dynamic_update_slice {}, {}, {} : ({}, {}, {}) -> {}",
-            a.name,
-            part.name,
-            list(starts.iter().map(|start| &start.name)),
-            a.text(),
-            part.text(),
-            list(starts.iter().map(Tensor::text)),
-            a.text()
-        );
-        self.define(operation, a.sizes.clone(), a.of)
+        let operands: Vec<&Tensor> = [a, part].into_iter().chain(starts).collect();
+        self.alike(Op::DynamicUpdateSlice, &operands)
     }
 
     /// Two factors in the type in which they are multiplied: floats of 16 bits as they are if both have the same type and the sum has 32
@@ -424,28 +369,15 @@ impl Text {
         let shared = batch.0.len() + summed.0.len();
         let (a, b) = self.factors(a, b, sum, a.rank() > shared && b.rank() > shared);
         let precision = self.precision.word(a.of, sum);
-        let free = |t: &Tensor, batch: &[usize], summed: &[usize]| -> Vec<u64> {
-            let free = (0..t.rank()).filter(|axis| !batch.contains(axis) && !summed.contains(axis));
-            free.map(|axis| t.sizes[axis]).collect()
-        };
         let mut sizes: Vec<u64> = batch.0.iter().map(|axis| a.sizes[*axis]).collect();
-        sizes.extend(free(&a, batch.0, summed.0));
-        sizes.extend(free(&b, batch.1, summed.1));
-        let batching = match batch.0 {
-            [] => String::new(),
-            _ => format!("batching_dims = [{}] x [{}], ", list(batch.0), list(batch.1)),
-        };
-        let operation = format!(
-            "stablehlo.dot_general {}, {}, {batching}contracting_dims = [{}] x [{}], precision = [{precision}, {precision}] : ({}, {}) -> {}",
-            a.name,
-            b.name,
-            list(summed.0),
-            list(summed.1),
-            a.text(),
-            b.text(),
-            tensor_text(&sizes, of)
-        );
-        self.define(operation, sizes, of)
+        for (of, batch, summed) in [(&a, batch.0, summed.0), (&b, batch.1, summed.1)] {
+            let free = (0..of.rank()).filter(|axis| !batch.contains(axis) && !summed.contains(axis));
+            sizes.extend(free.map(|axis| of.sizes[axis]));
+        }
+        let both = |(a, b): (&[usize], &[usize])| (axes(a.iter().copied()), axes(b.iter().copied()));
+        let pairs = Pairs { batch: both(batch), summed: both(summed), precision };
+        let kind = self.kinds.of(&sizes, of);
+        self.define(Op::DotGeneral(Box::new(pairs)), &[&a, &b], kind)
     }
 
     /// The elements of a tensor at positions on some of its axes. The axes of the result are those of the positions, then
@@ -453,46 +385,31 @@ impl Text {
     pub fn gather(
         &mut self,
         a: &Tensor,
-        axes: &[usize],
+        along: &[usize],
         positions: &Tensor,
         batches: &[(usize, usize)],
     ) -> Tensor {
         let points = &positions.sizes[..positions.rank() - 1];
-        let others: Vec<usize> = (0..a.rank()).filter(|axis| !axes.contains(axis)).collect();
+        let others: Vec<usize> = (0..a.rank()).filter(|axis| !along.contains(axis)).collect();
         let sizes: Vec<u64> =
             points.iter().copied().chain(others.iter().map(|axis| a.sizes[*axis])).collect();
-        let sought = not_in(batches, axes);
-        let slices = (0..a.rank()).map(|axis| if axes.contains(&axis) { 1 } else { a.sizes[axis] });
-        let operation = format!(
-            "\"stablehlo.gather\"({}, {}) <{{dimension_numbers = #stablehlo.gather<offset_dims = [{}], collapsed_slice_dims = [{}], \
-             {}start_index_map = [{}], index_vector_dim = {}>, indices_are_sorted = false, slice_sizes = {}}}> : ({}, {}) -> {}",
-            a.name,
-            positions.name,
-            list(points.len()..points.len() + others.len()),
-            list(&sought),
-            in_batches(["operand_batching_dims", "start_indices_batching_dims"], batches),
-            list(&sought),
-            points.len(),
-            array(slices),
-            a.text(),
-            positions.text(),
-            tensor_text(&sizes, a.of)
-        );
-        self.define(operation, sizes, a.of)
+        let offsets = axes(points.len()..points.len() + others.len());
+        self.sized(Op::Gather(Box::new(lookup(along, batches)), offsets), &[a, positions], &sizes)
     }
 
     /// The positions of the elements of a tensor along an axis, in the order of the elements. Equal ones stay in the order of
     /// their positions, and what is not a number comes last.
     pub fn argsort(&mut self, a: &Tensor, axis: usize, descending: bool) -> Tensor {
         let places = self.iota(axis, &a.sizes, Element::I64);
-        let (key, place) = (tensor_text(&[], a.of), tensor_text(&[], Element::I64));
-        let sign = tensor_text(&[], Element::BOOL);
+        let (key, place, sign) = (a.of.text(), Element::I64.text(), Element::BOOL.text());
         let compare = |name: &str, direction: &str, x: &str, y: &str| {
             let by = a.of.comparison();
-            format!("%${name} = stablehlo.compare {direction}, %${x}, %${y}, {by} : ({key}, {key}) -> {sign}")
+            format!(
+                "%${name} = stablehlo.compare {direction}, %${x}, %${y}, {by} : (tensor<{key}>, tensor<{key}>) -> tensor<{sign}>"
+            )
         };
         let truth = |name: &str, op: &str, x: &str, y: &str| {
-            format!("%${name} = stablehlo.{op} %${x}, %${y} : {sign}")
+            format!("%${name} = stablehlo.{op} %${x}, %${y} : tensor<{sign}>")
         };
         let mut body = vec![compare("l", if descending { "GT" } else { "LT" }, "a", "b")];
         let mut first = "l";
@@ -502,13 +419,15 @@ impl Text {
             first = "f";
         }
         let result = self.fresh();
-        let (names, types) = (list([&a.name, &places.name]), list([a.text(), places.text()]));
-        self.line(&format!(
-            "{result}:2 = \"stablehlo.sort\"({names}) <{{dimension = {axis} : i64, is_stable = true}}> ({{ ^bb0(%$a: {key}, %$b: \
-             {key}, %$c: {place}, %$d: {place}): {} stablehlo.return %${first} : {sign} }}) : ({types}) -> ({types})",
+        let both = [a, &places];
+        self.lines.word("    ").name(Name::Result(result)).word(":2 = \"stablehlo.sort\"(").names(both);
+        self.lines.word(&format!(
+            ") <{{dimension = {axis} : i64, is_stable = true}}> ({{ ^bb0(%$a: tensor<{key}>, %$b: tensor<{key}>, \
+             %$c: tensor<{place}>, %$d: tensor<{place}>): {} stablehlo.return %${first} : tensor<{sign}> }}) : (",
             body.join(" ")
         ));
-        Tensor { name: format!("{result}#1"), ..places }
+        self.lines.types(both).word(") -> (").types(both).word(")\n");
+        Tensor { name: Name::Part(result, 1), ..places }
     }
 
     /// A tensor whose elements at positions on some of its axes are put together with updates, or replaced. The axes of
@@ -516,54 +435,21 @@ impl Text {
     pub fn scatter(
         &mut self,
         a: &Tensor,
-        (axes, batches): (&[usize], &[(usize, usize)]),
+        (along, batches): (&[usize], &[(usize, usize)]),
         positions: &Tensor,
         updates: &Tensor,
         monoid: Option<Monoid>,
         unique: bool,
     ) -> Tensor {
-        let points = positions.rank() - 1;
-        let sought = not_in(batches, axes);
-        let operation = format!(
-            "\"stablehlo.scatter\"({}, {}, {}) <{{indices_are_sorted = false, scatter_dimension_numbers = \
-             #stablehlo.scatter<update_window_dims = [{}], inserted_window_dims = [{}], {}scatter_dims_to_operand_dims = [{}], \
-             index_vector_dim = {points}>, unique_indices = {unique}}}> {} : ({}, {}, {}) -> {}",
-            a.name,
-            positions.name,
-            updates.name,
-            list(points..updates.rank()),
-            list(&sought),
-            in_batches(["input_batching_dims", "scatter_indices_batching_dims"], batches),
-            list(&sought),
-            region(monoid.map_or("", Monoid::op), a.of),
-            a.text(),
-            positions.text(),
-            updates.text(),
-            a.text()
-        );
-        self.define(operation, a.sizes.clone(), a.of)
+        let op = Op::Scatter(Box::new(lookup(along, batches)), monoid, unique);
+        self.alike(op, &[a, positions, updates])
     }
 
     /// The values in each window, put together.
     pub fn reduce_window(&mut self, a: &Tensor, monoid: Monoid, windows: &[Window]) -> Tensor {
         let start = self.splat(monoid.neutral(), &[], a.of);
         let sizes: Vec<u64> = windows.iter().map(|window| window.count).collect();
-        let pads = list(windows.iter().map(|window| format!("[{}, {}]", window.pad.0, window.pad.1)));
-        let operation = format!(
-            "\"stablehlo.reduce_window\"({}, {}) <{{window_dimensions = {}, window_strides = {}, window_dilations = {}, padding = \
-             dense<[{pads}]> : tensor<{}x2xi64>}}> {} : ({}, {}) -> {}",
-            a.name,
-            start.name,
-            array(windows.iter().map(|window| window.size)),
-            array(windows.iter().map(|window| window.stride)),
-            array(windows.iter().map(|window| window.dilation)),
-            a.rank(),
-            region(monoid.op(), a.of),
-            a.text(),
-            start.text(),
-            tensor_text(&sizes, a.of)
-        );
-        self.define(operation, sizes, a.of)
+        self.sized(Op::ReduceWindow(monoid, windows.into()), &[a, &start], &sizes)
     }
 
     /// A convolution of `batch, feature, space…` with `space…, input feature, output feature`, in groups of features. Sums of one type may
@@ -577,75 +463,25 @@ impl Text {
     ) -> Tensor {
         let (a, kernel) = self.factors(a, kernel, sum, true);
         let precision = self.precision.word(a.of, sum);
-        let space = windows.len();
-        let features = kernel.sizes[space + 1];
-        let mut sizes = vec![a.sizes[0], features];
+        let mut sizes = vec![a.sizes[0], kernel.sizes[windows.len() + 1]];
         sizes.extend(windows.iter().map(|window| window.count));
-        let dims: Vec<String> = (0..space).map(|axis| axis.to_string()).collect();
-        let labelled = |first: &[&str], dims: &[String], last: &[&str]| {
-            list(
-                first
-                    .iter()
-                    .map(ToString::to_string)
-                    .chain(dims.iter().cloned())
-                    .chain(last.iter().map(ToString::to_string)),
-            )
-        };
-        let (data, weights) = (labelled(&["b", "f"], &dims, &[]), labelled(&[], &dims, &["i", "o"]));
-        let each = |of: &dyn Fn(&Window) -> String| list(windows.iter().map(of));
-        let operation = format!(
-            "stablehlo.convolution({}, {}) dim_numbers = [{data}]x[{weights}]->[{data}], window = {{stride = [{}], pad = [{}], \
-             lhs_dilate = [{}], rhs_dilate = [{}], reverse = [{}]}} {{batch_group_count = 1 : i64, feature_group_count = {groups} : i64, \
-             precision_config = [#stablehlo<precision {precision}>, #stablehlo<precision {precision}>]}} : ({}, {}) -> {}",
-            a.name,
-            kernel.name,
-            each(&|window| window.stride.to_string()),
-            each(&|window| format!("[{}, {}]", window.pad.0, window.pad.1)),
-            each(&|window| window.spread.to_string()),
-            each(&|window| window.dilation.to_string()),
-            each(&|_| "false".into()),
-            a.text(),
-            kernel.text(),
-            tensor_text(&sizes, of)
-        );
-        self.define(operation, sizes, of)
+        let op = Op::Convolution { windows: windows.into(), groups, precision };
+        let kind = self.kinds.of(&sizes, of);
+        self.define(op, &[&a, &kernel], kind)
+    }
+
+    /// The result of a function of the module.
+    pub fn call(&mut self, function: &str, operands: &[&Tensor], sizes: &[u64], of: Element) -> Tensor {
+        let kind = self.kinds.of(sizes, of);
+        self.define(Op::Call(function.into()), operands, kind)
     }
 }
 
-/// The axes that are in no batch.
-fn not_in(batches: &[(usize, usize)], axes: &[usize]) -> Vec<usize> {
-    axes.iter().copied().filter(|axis| batches.iter().all(|(batch, _)| batch != axis)).collect()
-}
-
-/// The axes of batches and the axes of positions along which they go, by their names, if there are any.
-fn in_batches([axes, points]: [&str; 2], batches: &[(usize, usize)]) -> String {
-    if batches.is_empty() {
-        return String::new();
-    }
-    let (of_axes, of_points) = (batches.iter().map(|each| each.0), batches.iter().map(|each| each.1));
-    format!("{axes} = [{}], {points} = [{}], ", list(of_axes), list(of_points))
-}
-
-/// A window that moves along an axis.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Window {
-    /// The number of its elements.
-    pub size: u64,
-    /// The number of places where it stands.
-    pub count: u64,
-    /// The distance between these places.
-    pub stride: u64,
-    /// The distance between its elements.
-    pub dilation: u64,
-    /// The distance between neighbours on the axis, which zeros fill.
-    pub spread: u64,
-    /// The numbers of elements before and after the axis; negative ones are left out.
-    pub pad: (i64, i64),
-}
-
-impl Window {
-    /// A window of one element, which stands everywhere on an axis.
-    pub fn along(size: u64) -> Window {
-        Window { size: 1, count: size, stride: 1, dilation: 1, spread: 1, pad: (0, 0) }
+/// The axes that are sought and have positions, and those in batches.
+fn lookup(along: &[usize], batches: &[(usize, usize)]) -> Lookup {
+    let is_sought = |axis: &usize| batches.iter().all(|(batch, _)| batch != axis);
+    Lookup {
+        sought: axes(along.iter().copied().filter(is_sought)),
+        batches: batches.iter().map(|(axis, point)| (*axis as u32, *point as u32)).collect(),
     }
 }

@@ -25,6 +25,24 @@ print loss, x.grad, tril([[1, 2], [3, 4]])
 ",
     ),
     (
+        "turns_in_turns",
+        "data rows : 3 | 4 = normal(1)
+data values : 4 | = [1, 2, 3, -1.5]
+let w = {w : 4 = [0.5, -0.25, 1, 0.75]}
+def row(r, above) = tanh(cumsum(\"t\")(above) * w + r)
+let all = scan(row, {first : 4 = [1, 0.5, 0.25, 2]}, rows)
+def outer(element, h) =
+  def inner(x, s) =
+    def innermost(z, u) = u + tanh(z * s)
+    s * 0.5 + x * h + fold(innermost, 0, values)
+  fold(inner, h, values) / element
+let y = scan(outer, {start : () = 0.3}, values)
+let loss = sum(square(all)) + sum(tanh(y))
+backward loss
+print all, y, loss, w.grad, first.grad, start.grad
+",
+    ),
+    (
         "functions_of_two",
         "data x : 6 = [-2.5, -1, 0, 0.25, 1.5, 3]
 data y : 6 = [1, -1, 2, -0.25, 1.5, 0.5]

@@ -181,7 +181,8 @@ repeat 5:
   minimise loss by adam(0.01)
 ";
 
-/// Attention whose heads share keys and values in groups: these stay whole on every device, and the heads are divided.
+/// Attention whose heads share keys and values in groups. Where devices can share the groups evenly, these are divided with the heads;
+/// elsewhere they stay whole on every device.
 const GROUPED: &str = "\
 dim batch = 8
 data x : batch, 4 | 32 = normal(1)
@@ -224,6 +225,8 @@ const TRIED: &[Tried] = &[
         None,
     ),
     ("grouped", GROUPED, &[("model", 8)], &["*.heads=model"], None),
+    ("grouped_both", GROUPED, &[("model", 2)], &["*.heads=model"], None),
+    ("grouped_both_mixed", GROUPED, &[("data", 4), ("model", 2)], &["batch=data", "*.heads=model"], None),
     ("grouped_mixed", GROUPED, &[("data", 2), ("model", 4)], &["batch=data", "*.heads=model"], Some("data")),
 ];
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::ops::Range;
+use std::rc::Rc;
 
 use rustc_hash::FxHashMap;
 
@@ -11,32 +12,15 @@ use super::names::{MlirNames, identifier};
 use super::types::{element, number, tensor};
 use super::{Function, Refusal, Supplied};
 use crate::buffer::{Buffer, BufferId};
-use crate::program::{Nest, Program, Statement};
+use crate::program::{Group, Nest, Program, Statement};
 use crate::{Dtype, reference};
 
 /// Writes a function.
 pub(super) fn write(function: &Function<'_>, helpers: &mut BTreeSet<Helper>) -> Result<String, Refusal> {
-    let mut writer = Writer::new(function.program, helpers);
+    let mut writer = Writer::new(function, helpers);
     let signature = writer.signature(function);
     writer.check_positions(function);
-    let wanted: Vec<BufferId> = function.results.iter().map(|(id, _)| *id).collect();
-    let groups = function
-        .program
-        .groups_of_one_level()
-        .map_err(|(start, reason)| refusal(function.program, start, reason))?;
-    for (nests, repeat) in groups {
-        let start = nests.start;
-        let Some(repeat) = repeat else {
-            writer.nests(function, nests)?;
-            continue;
-        };
-        let mut inside = Ok(());
-        let turns = writer.turns(repeat, &wanted, |writer| {
-            inside = writer.nests(function, nests);
-            inside.as_ref().map_err(|refusal: &Refusal| refusal.reason.clone()).copied()
-        });
-        inside.and_then(|()| turns.map_err(|reason| refusal(function.program, start, reason)))?;
-    }
+    writer.groups(function, &function.program.groups())?;
     writer.finish(function);
     let comment: String = function.comment.iter().map(|line| format!("// {line}\n")).collect();
     let body: String = writer.lines.iter().map(|line| format!("{line}\n")).collect();
@@ -62,11 +46,16 @@ pub(super) struct Writer<'a> {
     pub pads: FxHashMap<String, String>,
     pub constants: FxHashMap<String, String>,
     pub helpers: &'a mut BTreeSet<Helper>,
+    /// The buffers that the function returns.
+    pub results: Vec<BufferId>,
+    /// What each of the turns carries that the nest being written is in, the outermost first.
+    pub carried_around: Vec<Rc<[BufferId]>>,
     lines: Vec<String>,
 }
 
 impl<'a> Writer<'a> {
-    fn new(program: &'a Program, helpers: &'a mut BTreeSet<Helper>) -> Writer<'a> {
+    fn new(function: &Function<'a>, helpers: &'a mut BTreeSet<Helper>) -> Writer<'a> {
+        let program = function.program;
         Writer {
             program,
             names: MlirNames::default(),
@@ -76,6 +65,8 @@ impl<'a> Writer<'a> {
             pads: FxHashMap::default(),
             constants: FxHashMap::default(),
             helpers,
+            results: function.results.iter().map(|(id, _)| *id).collect(),
+            carried_around: Vec::new(),
             lines: Vec::new(),
         }
     }
@@ -137,6 +128,22 @@ impl<'a> Writer<'a> {
             }
             text.lines().for_each(|line| self.line(&format!("// {}", line.replace(char::is_control, " "))));
         }
+    }
+
+    /// Writes some groups of nests, one after another.
+    fn groups(&mut self, function: &Function<'_>, groups: &[Group<'_>]) -> Result<(), Refusal> {
+        for group in groups {
+            match group {
+                Group::Once(nests) => self.nests(function, nests.clone())?,
+                Group::Repeated(repeat, inside) => {
+                    let open = self.open_turns(repeat);
+                    self.groups(function, inside)?;
+                    let closed = self.close_turns(repeat, open);
+                    closed.map_err(|reason| refusal(function.program, repeat.nests.start, reason))?;
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Writes some nests, one after another.

@@ -1,5 +1,9 @@
 //! Nests that run several times: an `scf.for` that carries the buffers which a turn finds as the one before left them, and those
-//! that are wanted afterwards.
+//! that are wanted afterwards. One may be inside of another.
+
+use std::rc::Rc;
+
+use rustc_hash::FxHashMap;
 
 use super::body::Symbol;
 use super::function::Writer;
@@ -7,15 +11,27 @@ use super::types::tensor;
 use crate::buffer::BufferId;
 use crate::program::Repeat;
 
+/// Turns that are being written.
+pub(super) struct OpenTurns {
+    /// The buffers that are carried from turn to turn, and out of the last one.
+    carried: Rc<[BufferId]>,
+    /// Their types.
+    types: String,
+    /// The name of what the last turn leaves.
+    results: String,
+    /// The constants and the padded tensors outside: what is named inside of the loop is not known behind it.
+    outside: (FxHashMap<String, String>, FxHashMap<String, String>),
+    /// The margins outside, which no turn changes.
+    margins: Vec<Option<f64>>,
+}
+
 impl Writer<'_> {
-    /// Writes a repeat; `nests` writes the nests of one turn.
-    pub fn turns(
-        &mut self,
-        repeat: &Repeat,
-        wanted: &[BufferId],
-        nests: impl FnOnce(&mut Self) -> Result<(), String>,
-    ) -> Result<(), String> {
-        let carried = self.program.carried(repeat, |id| wanted.contains(&id));
+    /// Begins the turns of a repeat: the nests that are written from here on are those of one turn.
+    pub fn open_turns(&mut self, repeat: &Repeat) -> OpenTurns {
+        let is_wanted = |id: BufferId| {
+            self.results.contains(&id) || self.carried_around.iter().any(|carried| carried.contains(&id))
+        };
+        let carried: Rc<[BufferId]> = self.program.carried(repeat, is_wanted).into();
         let firsts: Vec<String> = carried.iter().map(|id| self.value(*id)).collect();
         let types: Vec<String> = carried
             .iter()
@@ -24,8 +40,7 @@ impl Writer<'_> {
         let (zero, one) = (self.index_constant(0), self.index_constant(1));
         let turns = repeat.turns.get();
         let (end, last) = (self.index_constant(turns), self.index_constant(turns.saturating_sub(1)));
-        // What is named inside of the loop is not known behind it.
-        let outside = (self.constants.clone(), self.pads.clone(), self.margins.clone());
+        let outside = (self.constants.clone(), self.pads.clone());
         let inside: Vec<String> =
             carried.iter().map(|id| self.names.fresh(&self.program.buffer(*id).name)).collect();
         let (results, count) = (self.names.fresh("turns"), self.names.fresh("turn"));
@@ -45,15 +60,21 @@ impl Writer<'_> {
         for (id, inside) in carried.iter().zip(inside) {
             self.values[id.index()] = Some(inside);
         }
-        nests(self)?;
+        self.carried_around.push(Rc::clone(&carried));
+        OpenTurns { carried, types, results, outside, margins: self.margins.clone() }
+    }
+
+    /// Ends the turns of a repeat, after the nests of one.
+    pub fn close_turns(&mut self, repeat: &Repeat, open: OpenTurns) -> Result<(), String> {
+        let OpenTurns { carried, types, results, outside, margins } = open;
         let next: Vec<String> = carried.iter().map(|id| self.value(*id)).collect();
         self.line(&format!("scf.yield {} : {types}", next.join(", ")));
         self.line("}");
-        let (constants, pads, margins) = outside;
         if margins != self.margins {
             return Err("it belongs to a scan, whose turns change margins of windows".into());
         }
-        (self.constants, self.pads) = (constants, pads);
+        (self.constants, self.pads) = outside;
+        self.carried_around.pop();
         for id in self.program.written(repeat.nests.clone()) {
             self.values[id.index()] = None;
         }

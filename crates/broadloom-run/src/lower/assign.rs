@@ -205,7 +205,7 @@ impl Lowering<'_> {
         let extents: Vec<(LoopVar, Size)> = loops.iter().map(extent).collect();
         self.program.nests.push(Nest { comment, body: vec![store.within(extents.into_iter())] });
         self.written.insert(node);
-        if place.nest.margins(at).iter().any(|margin| *margin != (0, 0)) {
+        if self.layout.has_margins(place.step, at) {
             self.spilled.insert(node);
         }
         Ok(())
@@ -371,7 +371,7 @@ impl Lowering<'_> {
                     && let Some(number) = self.number(place.tensor(slot))
                 {
                     // A constant has the value of the margins beyond the ends of its axes.
-                    if place.nest.margins(place.at(slot.place())).iter().all(|margin| *margin == (0, 0)) {
+                    if !self.layout.has_margins(place.step, place.at(slot.place())) {
                         return Ok(number);
                     }
                     if !self.written.contains(&Content::Value(place.tensor(slot))) {
@@ -398,7 +398,7 @@ impl Lowering<'_> {
         for slot in &piece.slots {
             let at = place.at(slot.place());
             let tensor = place.nest.tensors[at];
-            if place.nest.margins(at).iter().all(|margin| *margin == (0, 0)) {
+            if !self.layout.has_margins(place.step, at) {
                 continue;
             }
             let node = self.slot_node(place, slot, &piece.slots);
@@ -493,14 +493,25 @@ impl Lowering<'_> {
     }
 
     fn comment_text(&self, place: &AssignContext) -> String {
+        let subject = self.subject(place);
+        if place.backward { format!("gradients of {subject}") } else { subject.to_string() }
+    }
+
+    /// The text of a step, which its nests have in common. It is put together once, for both passes.
+    fn subject(&self, place: &AssignContext) -> Arc<str> {
+        let key = (place.step, place.result);
+        if let Some(known) = self.subjects.borrow().get(&key) {
+            return Arc::clone(known);
+        }
         let mut subject = self.graph.step_text(place.step);
         if self.graph.assignment_text(place.step).is_some() {
             // Names in the text may stand for any tensor, so the target is shown too.
             let target = self.graph.short_name(place.nest.tensors[place.result]);
             subject = format!("{target}: {subject}");
         }
-        let subject = without_middle(subject);
-        if place.backward { format!("gradients of {subject}") } else { subject }
+        let subject: Arc<str> = without_middle(subject).into();
+        self.subjects.borrow_mut().insert(key, Arc::clone(&subject));
+        subject
     }
 }
 
@@ -508,6 +519,10 @@ impl Lowering<'_> {
 /// of these as the text has words.
 fn without_middle(text: String) -> String {
     const LONG: usize = 600;
+    // No text has more letters than bytes.
+    if text.len() <= LONG {
+        return text;
+    }
     let letters = text.chars().count();
     if letters <= LONG {
         return text;

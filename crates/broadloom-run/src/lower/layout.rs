@@ -21,6 +21,8 @@ pub(crate) struct Layout {
     pub shapes: Arc<Shapes>,
     /// The projections of each step; none if nothing is lowered with this layout.
     nests: Vec<Option<Result<Arc<Projected>, Error>>>,
+    /// For each step, true for each of its tensors that it reads or writes beyond the ends, found when the step is lowered.
+    reaches: Vec<OnceLock<Box<[bool]>>>,
     /// The margins of all tensors, found when the first buffer is made: a rehearsal may make none.
     margins: OnceLock<Vec<Margins>>,
     pub dtypes: Vec<Dtype>,
@@ -165,6 +167,7 @@ impl Layout {
         Layout {
             shapes,
             nests: Vec::new(),
+            reaches: Vec::new(),
             margins: OnceLock::new(),
             dtypes,
             segments: OnceLock::new(),
@@ -177,7 +180,8 @@ impl Layout {
     /// The layout with the projections of all steps.
     pub fn with_nests(self, graph: &Graph) -> Layout {
         let nests = graph.projections_at(&self.shapes).into_iter().map(|nest| Some(nest?.map(Arc::new)));
-        Layout { nests: nests.collect(), ..self }
+        let nests: Vec<_> = nests.collect();
+        Layout { reaches: nests.iter().map(|_| OnceLock::new()).collect(), nests, ..self }
     }
 
     /// Returns true if it has no projections, although there are steps.
@@ -198,6 +202,14 @@ impl Layout {
             Some(Some(Err(error))) => Err(error.clone()),
             _ => Err(Error::new(ErrorKind::Use, "a leaf has no loop nest")),
         }
+    }
+
+    /// Returns true if a step reads or writes a tensor, given by its position in the nest, beyond the ends of an axis.
+    pub fn has_margins(&self, step: StepId, at: usize) -> bool {
+        let Some(Some(Ok(nest))) = self.nests.get(step.index()) else { return false };
+        let reaches = |at: usize| nest.margins(at).iter().any(|margin| *margin != (0, 0));
+        let all = self.reaches[step.index()].get_or_init(|| (0..nest.tensors.len()).map(reaches).collect());
+        all.get(at).copied().unwrap_or(false)
     }
 
     /// Returns true if all elements of a tensor always have one value.

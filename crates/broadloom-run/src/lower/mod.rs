@@ -16,6 +16,7 @@ mod scan;
 mod segments;
 mod shown;
 
+use std::cell::RefCell;
 use std::sync::Arc;
 
 use broadloom_array::random::key_of;
@@ -146,7 +147,7 @@ pub(crate) struct Lowered {
 pub(crate) struct LowerOptions {
     /// True if every intermediate tensor is kept, for guards that look at each.
     pub keep_all: bool,
-    /// True if no repeat may be inside of another: then gradients of a scan note every turn.
+    /// True if the turns of a scan are not divided into segments: then its gradients note every turn.
     pub flat: bool,
     /// True if what turns need not compute one after another is computed for all of them at once.
     pub distribute: bool,
@@ -204,6 +205,8 @@ struct Lowering<'a> {
     needs: Vec<Content>,
     /// The step that each nest belongs to.
     steps: Vec<StepId>,
+    /// The texts of steps in comments, by the step and the place of its result.
+    subjects: RefCell<FxHashMap<(StepId, usize), Arc<str>>>,
 }
 
 impl<'a> Lowering<'a> {
@@ -230,6 +233,7 @@ impl<'a> Lowering<'a> {
             watched: FxHashSet::default(),
             needs: Vec::new(),
             steps: Vec::new(),
+            subjects: RefCell::default(),
         }
     }
 }

@@ -219,6 +219,12 @@ impl Words<'_> {
                 }
                 error.with_help("divide another axis: that of the batch, or one of what the turns carry")
             }
+            Conflict::TwoMeshAxes { first, second } if first.axis == second.axis => {
+                let (axis, a, b) = (self.axis(first.axis), self.over(*first), self.over(*second));
+                let message = format!("`{axis}` would be divided over `{a}` and over `{b}`");
+                self.error(message, &[*first, *second])
+                    .with_help("an axis is divided over one axis of the mesh: leave one of the two out")
+            }
             Conflict::TwoMeshAxes { first, second } => {
                 let (a, b) = (self.over(*first), self.over(*second));
                 let message = format!(

@@ -87,7 +87,7 @@ impl Session {
         self.lowered_for(layout, routine, self.settings.backend == Backend::Xla)
     }
 
-    /// The same; for MLIR and StableHLO no turns are inside of turns.
+    /// The same; for MLIR and StableHLO the turns of scans are not divided into segments.
     pub(super) fn lowered_for(
         &self,
         layout: &Layout,

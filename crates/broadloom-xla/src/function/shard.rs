@@ -64,7 +64,7 @@ impl Writer<'_> {
         match self.sharded {
             Some(sharded) if tensor.rank() > 0 => {
                 let text = sharded.text(&sharded.divisions[id.index()]);
-                self.text.constrained(&tensor, &text)
+                self.text.constrained(&tensor, text.into())
             }
             _ => tensor,
         }
@@ -81,7 +81,7 @@ impl Writer<'_> {
                 Some(known) => known.clone(),
                 None => {
                     let text = sharded.text(&read.division);
-                    self.text.constrained(&tensor, &text)
+                    self.text.constrained(&tensor, text.into())
                 }
             },
             None => tensor,
@@ -98,7 +98,7 @@ impl Writer<'_> {
             if !self.gathered.contains_key(&key) {
                 let tensor = self.content(read.cell.buffer)?;
                 let text = sharded.text(&read.division);
-                let together = self.text.constrained(&tensor, &text);
+                let together = self.text.constrained(&tensor, text.into());
                 self.gathered.insert(key, together);
             }
         }

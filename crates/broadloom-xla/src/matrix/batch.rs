@@ -4,8 +4,9 @@
 //! meets others as in arithmetic of arrays: an axis of size 1 is as long as the other one. Elements are 64-bit floats, conditions, or
 //! positions.
 
+use crate::operation::Monoid;
 use crate::tensor::{Element, Tensor};
-use crate::write::{Monoid, Text};
+use crate::write::Text;
 
 /// The axis of a matrix along which its rows follow each other, and that of its columns.
 pub(super) const ROWS: usize = 0;
@@ -68,7 +69,7 @@ impl Batch<'_> {
     }
 
     /// An operation on each element of two matrices.
-    pub fn each(&mut self, op: &str, a: &Tensor, b: &Tensor) -> Tensor {
+    pub fn each(&mut self, op: &'static str, a: &Tensor, b: &Tensor) -> Tensor {
         let [a, b] = self.met([a, b]);
         self.text.each(op, &[&a, &b])
     }
@@ -94,7 +95,7 @@ impl Batch<'_> {
     }
 
     /// An operation on each element: `negate`, `abs`, `sqrt`.
-    pub fn one(&mut self, op: &str, a: &Tensor) -> Tensor {
+    pub fn one(&mut self, op: &'static str, a: &Tensor) -> Tensor {
         self.text.each(op, &[a])
     }
 
@@ -116,13 +117,13 @@ impl Batch<'_> {
         self.select(&is_finite, &length, &most)
     }
 
-    pub fn compare(&mut self, direction: &str, a: &Tensor, b: &Tensor) -> Tensor {
+    pub fn compare(&mut self, direction: &'static str, a: &Tensor, b: &Tensor) -> Tensor {
         let [a, b] = self.met([a, b]);
         self.text.compare(direction, &a, &b)
     }
 
     /// A comparison of all elements with a number.
-    pub fn is(&mut self, direction: &str, a: &Tensor, value: f64) -> Tensor {
+    pub fn is(&mut self, direction: &'static str, a: &Tensor, value: f64) -> Tensor {
         let value = self.number(value);
         self.compare(direction, a, &value)
     }
@@ -147,7 +148,7 @@ impl Batch<'_> {
     }
 
     /// True where a position along an axis stands in a relation to the number of a turn, or to a position of each matrix.
-    pub fn at(&mut self, direction: &str, axis: usize, count: u64, position: &Tensor) -> Tensor {
+    pub fn at(&mut self, direction: &'static str, axis: usize, count: u64, position: &Tensor) -> Tensor {
         let places = self.positions(axis, count);
         let position = match position.rank() {
             0 => {
@@ -160,13 +161,13 @@ impl Batch<'_> {
     }
 
     /// True at the elements whose row stands in a relation to their column.
-    pub fn triangle(&mut self, direction: &str, [m, n]: [u64; 2]) -> Tensor {
+    pub fn triangle(&mut self, direction: &'static str, [m, n]: [u64; 2]) -> Tensor {
         let (row, column) = (self.positions(ROWS, m), self.positions(COLUMNS, n));
         self.compare(direction, &row, &column)
     }
 
     /// The elements whose row stands in a relation to their column, among zeros.
-    pub fn kept(&mut self, direction: &str, a: &Tensor) -> Tensor {
+    pub fn kept(&mut self, direction: &'static str, a: &Tensor) -> Tensor {
         let inside = self.triangle(direction, self.size(a));
         self.or_number(&inside, a, 0.0)
     }

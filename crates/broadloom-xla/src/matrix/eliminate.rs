@@ -4,8 +4,8 @@
 //! pivots.
 
 use super::batch::{Batch, COLUMNS, ROWS};
+use crate::operation::Monoid;
 use crate::tensor::{Element, Tensor};
-use crate::write::Monoid;
 
 /// A matrix after elimination.
 struct Eliminated {

@@ -5,8 +5,8 @@
 //! sweep, and all columns are back at its end. A matrix with an odd number of columns has one more, of zeros, which is never rotated.
 
 use super::batch::{Batch, COLUMNS, ROWS};
+use crate::operation::Monoid;
 use crate::tensor::{Element, Tensor};
-use crate::write::Monoid;
 
 /// Sweeps at most; matrices take about ten.
 const MOST_SWEEPS: u64 = 64;
