@@ -21,6 +21,7 @@
 //! | How is it computed after optimisation? | [`optimised()`] |
 //! | How much memory does it need, and how large can a size be? | [`memory()`] |
 //! | How is it divided over devices, and what do they send each other? | [`meshed()`] |
+//! | What does its own mesh make impossible? | [`conflicts_on_mesh()`] |
 //! | Do these arrays fit it? | [`verify()`] |
 //! | What does it look like? | [`graph()`] |
 //! | What may not be what was meant? | [`lint()`] |
@@ -110,9 +111,13 @@ pub use memory::{
     AllocatedMemory, Measured, MemoryGroup, MemoryOf, MemoryUse, Optimiser, RoutineMemory, SizeMemory,
     StoredTensor, TemporaryMemory, memory,
 };
-pub use mesh::{MeshAxis, MeshTable, Meshed, Sent, SentBy, SentInAll, ShardedTensor, meshed};
+pub use mesh::{
+    MeshAxis, MeshTable, Meshed, Sent, SentBy, SentInAll, ShardedTensor, conflicts_on_mesh, meshed,
+};
 pub use place::{Line, Place};
-pub use references::{References, applied, places_of_member, references, renamable, rename, uses_of_member};
+pub use references::{
+    Member, References, applied, places_of_member, references, renamable, rename, uses_of_member,
+};
 pub use refusal::Refusal;
 pub use shape::{AxisText, Rows, how, kind};
 pub use shapes::{PartialTensor, SoFar, shapes};

@@ -2,7 +2,7 @@
 
 use broadloom::{CollectiveKind, Divided, DividedTensor, Kind, NeededCollective};
 use broadloom_diagnostics::{Diagnostic, Sources};
-use broadloom_lang::{OnMesh, Origins};
+use broadloom_lang::{OnMesh, Origins, Program};
 use serde::Serialize;
 
 use crate::analysis::Analysis;
@@ -136,19 +136,45 @@ pub struct SentInAll {
 /// assert_eq!(table.routines[0].totals[0].bytes, 4);
 /// ```
 pub fn meshed(analysis: &mut Analysis, on: Option<&OnMesh>) -> Meshed {
-    let program = &mut analysis.program;
+    let (divided, diagnostics) = divided(&mut analysis.program, on);
+    let mesh = divided.map(|divided| table(analysis, &divided));
+    Meshed { file: analysis.name.clone(), mesh, diagnostics }
+}
+
+/// What the program's own mesh makes impossible, beside the mistakes that the program has anyway: with those, it is not divided. All its operations are lowered for this, so an editor asks
+/// after it has shown the [diagnostics](crate::diagnostics()).
+///
+/// ```
+/// use broadloom_ide::{Analysis, Text, conflicts_on_mesh};
+///
+/// let text = "dim batch = 6\ndata x : batch | 3\nprint mean(x)\nmesh(data = 4, shard = [\"batch=data\"])\n";
+/// let found = conflicts_on_mesh(&Analysis::new(&Text::new("a.loom", text)));
+/// assert_eq!(found[0].message, "`x.batch.0` has size 6, which 4 devices along `data` cannot share evenly");
+/// ```
+pub fn conflicts_on_mesh(analysis: &Analysis) -> Vec<Diagnostic> {
+    let program = &analysis.program;
+    let Some(on) = program.devices(None).filter(|_| program.is_ok()) else { return Vec::new() };
+    if analysis.text.sizes.is_empty() {
+        let refused = program.divide(&program.routines(), on).err();
+        return refused.map(|wrong| *wrong).into_iter().collect();
+    }
+    // Sizes that are set are numbers where shapes are shown. What is divided is the program that runs, where they are open.
+    let (_, found) = divided(&mut Analysis::open(&analysis.text).program, None);
+    found.into_iter().filter(|found| !program.diagnostics.contains(found)).collect()
+}
+
+/// The division of a program, if it has a mesh and nothing stands in the way, and all that is to be said about the program.
+fn divided(program: &mut Program, on: Option<&OnMesh>) -> (Option<Divided>, Vec<Diagnostic>) {
     let wrong = program.check_sizes();
     let mut diagnostics: Vec<Diagnostic> = program.diagnostics.iter().cloned().chain(wrong).collect();
-    let mut mesh = None;
     let is_right = !diagnostics.iter().any(Diagnostic::is_error);
-    if let Some(on) = program.devices(on).filter(|_| is_right) {
-        let routines = program.routines();
-        match program.divide(&routines, on) {
-            Ok(divided) => mesh = Some(table(analysis, &divided)),
-            Err(wrong) => diagnostics.push(*wrong),
-        }
+    let on = program.devices(on).filter(|_| is_right);
+    match on.map(|on| program.divide(&program.routines(), on)) {
+        Some(Ok(divided)) => return (Some(divided), diagnostics),
+        Some(Err(wrong)) => diagnostics.push(*wrong),
+        None => {}
     }
-    Meshed { file: analysis.name.clone(), mesh, diagnostics }
+    (None, diagnostics)
 }
 
 fn table(analysis: &Analysis, divided: &Divided) -> MeshTable {

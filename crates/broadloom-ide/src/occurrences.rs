@@ -43,15 +43,8 @@ impl Occurrences {
     pub fn new(source: SourceId, text: &str) -> Occurrences {
         let bindings = Bindings::new(source, text);
         let tokens = lex(source, text).tokens;
-        let find = Find { text, tokens: &tokens, bindings: &bindings };
         let mut all = Vec::new();
-        for (at, token) in tokens.iter().enumerate() {
-            match token.kind {
-                TokenKind::Name => all.push(Occurrence { span: token.span, target: find.target(at) }),
-                TokenKind::Text => find.filled_in(token.span, &mut all),
-                _ => {}
-            }
-        }
+        Find { text, tokens: &tokens, bindings: &bindings }.names(&mut all);
         Occurrences { bindings, all }
     }
 
@@ -76,6 +69,17 @@ struct Find<'a> {
 }
 
 impl Find<'_> {
+    /// The names of the tokens, in order. Texts are in texts no deeper than the language has quotes: once.
+    fn names(&self, all: &mut Vec<Occurrence>) {
+        for (at, token) in self.tokens.iter().enumerate() {
+            match token.kind {
+                TokenKind::Name => all.push(Occurrence { span: token.span, target: self.target(at) }),
+                TokenKind::Text => self.filled_in(token.span, all),
+                _ => {}
+            }
+        }
+    }
+
     fn kind(&self, at: Option<usize>) -> Option<TokenKind> {
         at.and_then(|at| self.tokens.get(at)).map(|token| token.kind)
     }
@@ -172,30 +176,16 @@ impl Find<'_> {
         }
     }
 
-    /// The names in braces in a text: a name, or those of an expression.
+    /// The names in braces in a text, which are written there as everywhere else.
     fn filled_in(&self, span: Span, all: &mut Vec<Occurrence>) {
-        let text = span.slice(self.text);
-        let is_letter = |letter: char| letter.is_alphanumeric() || letter == '_';
-        for Braces { inner, start: open } in braces(text) {
-            let mut at = 0;
-            while let Some(begin) = inner[at..].find(is_letter).map(|found| at + found) {
-                let end =
-                    inner[begin..].find(|letter| !is_letter(letter)).map_or(inner.len(), |end| begin + end);
-                at = end;
-                // Numbers and fields are no names.
-                if inner[begin..].starts_with(|first: char| first.is_ascii_digit())
-                    || inner[..begin].ends_with('.')
-                {
-                    continue;
-                }
-                let start = span.start + (open + begin) as u32;
-                let target = self.bindings.index(&inner[begin..end], span.start);
-                let target = target.map_or(Target::Free, Target::Bound);
-                all.push(Occurrence {
-                    span: Span { start, end: start + (end - begin) as u32, ..span },
-                    target,
-                });
-            }
+        for Braces { inner, start: open } in braces(span.slice(self.text)) {
+            let begin = span.start + open as u32;
+            let moved = |token: Token| Token {
+                span: Span { start: token.span.start + begin, end: token.span.end + begin, ..span },
+                ..token
+            };
+            let tokens: Vec<Token> = lex(span.source, inner).tokens.into_iter().map(moved).collect();
+            Find { tokens: &tokens, ..*self }.names(all);
         }
     }
 }
@@ -228,6 +218,8 @@ mod tests {
     fn names_of_the_text() {
         assert_eq!(targets("data x : 3\nlet y = relu(x)\n"), "x 1; y 2; relu free; x 1");
         assert_eq!(targets("let n = 2\nlet y = sum(\"{n}*o+k => o\", n)\n"), "n 1; y 2; sum free; n 1; n 1");
+        let text = "import \"a.loom\"\nlet n = 1\nprint \"{a.f(k = n).h} 2{n}\"\n";
+        assert_eq!(targets(text), "n 2; a 1; f member of 1; k argument; n 2; h field; n 2");
         assert_eq!(targets("let rgb = 1\ndata x : 3:rgb\n"), "rgb 1; x 2; rgb free");
         assert_eq!(targets("dim n = 1\ndata x:n\n"), "n 1; x 2; n 1");
     }

@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 
 use crate::analysis::Analysis;
 use crate::definition::{definition, in_library};
-use crate::names::BindingKind;
+use crate::names::{Binding, BindingKind};
 use crate::occurrences::{Occurrence, Occurrences, Target};
 
 /// A name, and where it is written.
@@ -46,9 +46,18 @@ pub fn references(analysis: &Analysis, offset: u32) -> Option<References> {
     Some(References { name: name.to_string(), definition: definition(analysis, offset), places })
 }
 
-/// The places of a text that use something that another file binds: `module.name`, where `module` is imported by a path that leads to the file.
-/// The text is not evaluated.
-pub fn uses_of_member(text: &str, name: &str, leads_there: impl Fn(&str) -> bool) -> Vec<Span> {
+/// Something of a file that other files can name.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Member {
+    /// Its name: `module.name`.
+    pub name: String,
+    /// The argument of the function of that name, if it is one: `module.name(argument = …)`.
+    pub argument: Option<String>,
+}
+
+/// The places of a text that use something that another file binds: `module.name`, where `module` is imported by a path that leads to the file. The text is not evaluated.
+pub fn uses_of_member(text: &str, member: &Member, leads_there: impl Fn(&str) -> bool) -> Vec<Span> {
+    let Member { name, argument } = member;
     // Most files neither import anything nor know the name.
     if !text.contains("import") || !text.contains(name) {
         return Vec::new();
@@ -62,17 +71,35 @@ pub fn uses_of_member(text: &str, name: &str, leads_there: impl Fn(&str) -> bool
         }
         _ => false,
     };
-    names.all.iter().filter(&mut is_use).map(|each| each.span).collect()
+    let uses: Vec<Span> = names.all.iter().filter(&mut is_use).map(|each| each.span).collect();
+    let Some(argument) = argument else { return uses };
+    let is_given = |each: &&Occurrence| match each.target {
+        Target::Argument(Some(function)) => uses.contains(&function) && each.span.slice(text) == argument,
+        _ => false,
+    };
+    names.all.iter().filter(is_given).map(|each| each.span).collect()
 }
 
 /// The places of a text that use what is bound at an offset, and the name; None if other files do not know it.
-pub fn places_of_member(text: &str, offset: u32) -> Option<(String, Vec<Span>)> {
+pub fn places_of_member(text: &str, offset: u32) -> Option<(Member, Vec<Span>)> {
     let names = Occurrences::new(SourceId(0), text);
     let here = names.at(offset)?;
     let binding = names.binding(here)?;
-    let member = names.bindings.member(&binding.name)?;
+    let is_known = |binding: &Binding| {
+        names.bindings.member(&binding.name).is_some_and(|member| member.span == binding.span)
+    };
+    let member = match binding.kind {
+        BindingKind::Argument => {
+            let has_it = |function: &&Binding| {
+                names.bindings.arguments(function).any(|index| Target::Bound(index) == here.target)
+            };
+            let function = names.bindings.all.iter().filter(|each| is_known(each)).find(has_it)?;
+            Member { name: function.name.clone(), argument: Some(binding.name.clone()) }
+        }
+        _ => Some(Member { name: binding.name.clone(), argument: None }).filter(|_| is_known(binding))?,
+    };
     let uses = names.all.iter().filter(|each| each.target == here.target).map(|each| each.span);
-    (member.span == binding.span).then(|| (binding.name.clone(), uses.collect()))
+    Some((member, uses.collect()))
 }
 
 /// The span of the name at an offset, if the program binds it, so that it can be renamed; otherwise the reason why
@@ -99,9 +126,11 @@ pub fn renamable(analysis: &Analysis, offset: u32) -> Option<Result<Span, String
         Target::Field => {
             Err(format!("`{name}` is a size, a parameter or a gradient: rename it where it is made"))
         }
-        Target::Argument(_) => {
-            Err(format!("`{name}` is an argument of a function that is defined elsewhere"))
-        }
+        Target::Argument(_) => match definition(analysis, offset) {
+            Some(place) if analysis.program.file(place.source).is_some() => Ok(here.span),
+            Some(_) => Err(format!("`{name}` is an argument of a function of the library")),
+            None => Err(format!("`{name}` is an argument of a function that is not known here")),
+        },
         Target::Free if in_library(analysis, name) => Err(format!("`{name}` is part of the library")),
         Target::Free => Err(format!("nothing in this program is called `{name}`")),
     })

@@ -6,7 +6,7 @@
 //! the plan without numbers, see [`broadloom::Rehearsal`], and reported in the words of a run.
 
 use broadloom::{Error, ErrorKind, Initial, LeafKind, Node, Rehearsal, Remedy, StepId, Tensor};
-use broadloom_diagnostics::Span;
+use broadloom_diagnostics::{Edit, Fix, Span};
 
 use crate::eval::diagnosed;
 use crate::plan::{Action, Plan, PrintedPiece};
@@ -73,11 +73,27 @@ impl Program {
                 if let (Some(Remedy::Backward), Some((of, _))) = (error.remedy(), error.tensor())
                     && let Some(loss) = self.loss_of(of)
                 {
-                    diagnostic.help = vec![format!("write `backward {loss}` before this line").into()];
+                    let help = format!("write `backward {loss}` before this line");
+                    diagnostic.help = vec![help.clone().into()];
+                    let edit = self.line_before(*span, &format!("backward {loss}"));
+                    diagnostic.fixes.extend(edit.map(|edit| Fix { title: help, edits: vec![edit] }));
                 }
                 self.diagnostics.push(diagnostic);
             }
         }
+    }
+
+    /// The edit that writes a line of its own before that of a place, with the same indentation. None if the place is in another file.
+    fn line_before(&self, at: Span, line: &str) -> Option<Edit> {
+        if at.source != self.main {
+            return None;
+        }
+        let before = self.sources.get(self.main).text().get(..at.start as usize)?;
+        let (earlier, begun) = before.split_at(before.rfind('\n').map_or(0, |end| end + 1));
+        let indent: String = begun.chars().take_while(|letter| *letter == ' ').collect();
+        let end = if earlier.ends_with("\r\n") { "\r\n" } else { "\n" };
+        let start = Span::empty(self.main, earlier.len() as u32);
+        Some(Edit::new(start, format!("{indent}{line}{end}")))
     }
 
     /// The name of the last number that is computed from a tensor.

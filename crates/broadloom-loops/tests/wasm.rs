@@ -26,8 +26,17 @@ fn blocks(program: &Program, sample: &Sample) -> Vec<Block> {
     blocks
 }
 
+/// The first difference between a host of either kind and the evaluator.
+fn difference(program: &Program, sample: &Sample) -> Option<String> {
+    [false, true].into_iter().find_map(|fuses| {
+        let mut program = program.clone();
+        let mut host = Host::new(&mut program, fuses);
+        difference_on(&program, sample, &mut host).map(|words| format!("{words}; the host fuses: {fuses}"))
+    })
+}
+
 /// The first difference between both ways of running a program, twice in a row: of any bit, or beyond the tolerance of the sample.
-fn difference(program: &Program, sample: &Sample, host: &mut Host) -> Option<String> {
+fn difference_on(program: &Program, sample: &Sample, host: &mut Host) -> Option<String> {
     let mut slow = Memory::new(program).expect("there is room");
     sample.inputs.iter().for_each(|(id, values)| slow.write(program, *id, values));
     let mut fast = blocks(program, sample);
@@ -79,10 +88,10 @@ fn judge(sample: fn(u64) -> Sample) {
             sample.tolerance = 0.0;
         }
         for program in [sample.program.clone(), optimise(&sample.program, &PassOptions::all())] {
-            let mut host = Host::new(&program);
-            all += host.nests.len();
-            compiled += host.nests.iter().filter(|has| **has).count();
-            if let Some(words) = difference(&program, &sample, &mut host) {
+            let nests = Host::new(&mut program.clone(), false).nests;
+            all += nests.len();
+            compiled += nests.iter().filter(|has| **has).count();
+            if let Some(words) = difference(&program, &sample) {
                 panic!("seed {seed}: {words}\n{program}");
             }
         }
@@ -140,19 +149,19 @@ fn every_function_of_special_values_in_every_type() {
     for dtype in [Dtype::F32, Dtype::F64, Dtype::F16, Dtype::Bf16] {
         for function in Unary::ALL {
             let (program, sample) = of_special_values(dtype, |a, _| Scalar::unary(*function, a));
-            let found = difference(&program, &sample, &mut Host::new(&program));
+            let found = difference(&program, &sample);
             assert_eq!(found, None, "{} in {dtype}", function.name());
         }
         for function in Binary::ALL {
             let (program, sample) = of_special_values(dtype, |a, b| Scalar::binary(*function, a, b));
-            let found = difference(&program, &sample, &mut Host::new(&program));
+            let found = difference(&program, &sample);
             assert_eq!(found, None, "{} in {dtype}", function.name());
             let chosen = |a: Scalar, b: Scalar| {
                 let condition = Scalar::binary(*function, a.clone(), b.clone());
                 Scalar::Select(Box::new(condition), Box::new(a), Box::new(b))
             };
             let (program, sample) = of_special_values(dtype, chosen);
-            let found = difference(&program, &sample, &mut Host::new(&program));
+            let found = difference(&program, &sample);
             assert_eq!(found, None, "a choice by {} in {dtype}", function.name());
         }
     }
@@ -181,13 +190,13 @@ fn lookup(ids: &[f64], dtype: Dtype) -> (Program, Sample) {
 fn rows_are_looked_up_and_an_index_out_of_range_is_found() {
     for dtype in [Dtype::I32, Dtype::I64, Dtype::U8, Dtype::I8, Dtype::I16] {
         let (program, sample) = lookup(&[2.0, 0.0, 1.0, 1.0], dtype);
-        let mut host = Host::new(&program);
-        assert_eq!(host.nests, [true]);
-        assert_eq!(difference(&program, &sample, &mut host), None);
-        let (program, sample) = lookup(&[2.0, 0.0, 3.0], dtype);
+        assert_eq!(wasm::module(&mut program.clone(), false).nests, [true]);
+        assert_eq!(difference(&program, &sample), None);
+        let (mut program, sample) = lookup(&[2.0, 0.0, 3.0], dtype);
+        let mut host = Host::new(&mut program, false);
         let mut blocks = blocks(&program, &sample);
         let mut blocks: Vec<&mut Block> = blocks.iter_mut().collect();
-        let stopped = wasm::run(&program, &mut Host::new(&program), &mut blocks, &[]);
+        let stopped = wasm::run(&program, &mut host, &mut blocks, &[]);
         let (buffer, of) = (BufferId(1), BufferId(0));
         assert_eq!(stopped, Err(Stop::Index { buffer, cell: 2, value: 3, below: 3, of }));
     }
@@ -203,14 +212,15 @@ fn integers_are_left_to_the_evaluator() {
     let value = Scalar::binary(Binary::Add, Scalar::Load(at(x)), Scalar::Load(at(x)));
     let store = Statement::Store { cell: at(y), accumulate: None, value };
     program.nests.push(Nest { comment: "twice".into(), body: vec![store.within([(i, 2)].into_iter())] });
-    assert_eq!(wasm::module(&program).nests, [false]);
+    assert_eq!(wasm::module(&mut program, false).nests, [false]);
 }
 
-/// A product of two random tensors of 32-bit floats with a random order of axes and loops, random strides and margins, in one of the forms that programs have.
-fn product(seed: u64) -> (Program, Sample) {
+/// A product of two random tensors of 32-bit floats with a random order of axes and loops, random strides and margins, in one of the forms that programs have. The loops have at least so
+/// many turns, and fewer than 13 more.
+fn product(seed: u64, least: [u64; 4]) -> (Program, Sample) {
     let mut random = Dice::from_state(seed ^ 0x2545_F491_4F6C_DD1D);
     let mut program = Program::default();
-    let sizes: Vec<u64> = (0..4).map(|_| 1 + random.below(13) as u64).collect();
+    let sizes: Vec<u64> = least.iter().map(|least| least + random.below(13) as u64).collect();
     let vars: Vec<LoopVar> = ["i", "j", "k", "l"].map(|name| program.add_var(name)).into();
     // Which loops each factor and the result have: i in the first, j in the second, k in both and summed, l somewhere.
     let extra = random.below(4);
@@ -281,15 +291,44 @@ fn product(seed: u64) -> (Program, Sample) {
 fn products_of_every_layout() {
     let mut in_lanes = 0;
     for seed in 0..count() * 4 {
-        let (program, sample) = product(seed);
-        let module = wasm::module(&program);
-        in_lanes += u64::from(has_vectors(&module.bytes));
-        if let Some(words) = difference(&program, &sample, &mut Host::new(&program)) {
+        let (program, sample) = product(seed, [1; 4]);
+        in_lanes += u64::from(has_vectors(&wasm::module(&mut program.clone(), false).bytes));
+        if let Some(words) = difference(&program, &sample) {
             panic!("seed {seed}: {words}\n{program}");
         }
     }
     println!("{in_lanes} of {} products go four at a time", count() * 4);
     assert!(in_lanes * 2 > count() * 4, "only {in_lanes} products go four at a time");
+}
+
+#[test]
+fn products_whose_columns_are_copied_to_a_panel() {
+    let mut with_panel = 0;
+    for seed in 0..count() / 30 {
+        // Many rows, whichever of the first two they are, and long sums.
+        let (program, sample) = product(seed, [12, 12, 60, 1]);
+        let mut translated = program.clone();
+        let module = wasm::module(&mut translated, true);
+        with_panel += u64::from(translated.buffers.len() > program.buffers.len());
+        assert!(multiplies_and_adds_at_once(&module.bytes) || !has_vectors(&module.bytes), "seed {seed}");
+        if let Some(words) = difference(&program, &sample) {
+            panic!("seed {seed}: {words}\n{program}");
+        }
+    }
+    println!("{with_panel} of {} products have a panel", count() / 30);
+    assert!(with_panel * 8 > count() / 30, "only {with_panel} products have a panel");
+}
+
+#[test]
+fn products_round_once_only_for_a_host_that_does() {
+    let (program, _) = product(1, [8, 8, 8, 1]);
+    let module = |fuses| wasm::module(&mut program.clone(), fuses).bytes;
+    assert!(multiplies_and_adds_at_once(&module(true)) && !multiplies_and_adds_at_once(&module(false)));
+}
+
+/// Returns true if a module has `f32x4.relaxed_madd`.
+fn multiplies_and_adds_at_once(module: &[u8]) -> bool {
+    module.windows(3).any(|bytes| bytes == [0xFD, 0x85, 0x02])
 }
 
 /// Returns true if a module multiplies four floats at once.
@@ -305,9 +344,9 @@ fn goes_in_fours(nest: &str, dtype: &str) -> bool {
         |id: u32, count: u32| (BufferId(id), (0..count).map(|at| f64::from(at) / 4.0 - 1.0).collect());
     let (symbols, inputs) = (vec![], vec![numbers(0, 9), numbers(1, 12)]);
     let sample = Sample { program, symbols, inputs, tolerance: 1e-6 };
-    let found = difference(&sample.program, &sample, &mut Host::new(&sample.program));
+    let found = difference(&sample.program, &sample);
     assert_eq!(found, None, "{nest}");
-    has_vectors(&wasm::module(&sample.program).bytes)
+    has_vectors(&wasm::module(&mut sample.program.clone(), false).bytes)
 }
 
 #[test]

@@ -39,6 +39,10 @@ pub(crate) struct Document {
     system: Option<Edited>,
     /// The diagnostics of the analysis, warnings included.
     diagnostics: Option<Vec<Diagnostic>>,
+    /// True if the diagnostics do not tell yet what a mesh makes impossible.
+    may_conflict: bool,
+    /// True if the mesh of the last text that was divided made something impossible.
+    conflicts: bool,
     /// True if the editor has not been told about the diagnostics of this text yet.
     pub is_due: bool,
 }
@@ -61,6 +65,8 @@ impl Document {
             editing: Editing::default(),
             system: None,
             diagnostics: None,
+            may_conflict: false,
+            conflicts: false,
             is_due: true,
         }
     }
@@ -86,11 +92,13 @@ impl Document {
         self.system = None;
         self.outdated = self.analysis.take().or(self.outdated.take());
         (self.diagnostics, self.is_due) = (None, true);
+        self.may_conflict = false;
     }
 
     /// Drops what is known, because something that the text imports has changed, or nothing can be relied on.
     pub fn forget(&mut self) {
         (self.analysis, self.diagnostics, self.is_due) = (None, None, true);
+        self.may_conflict = false;
         self.editing.forget();
     }
 
@@ -157,7 +165,9 @@ impl Document {
             let found = match self.language {
                 Language::Loom => {
                     let analysis = self.analysis(unsaved, is_over).filter(|_| !is_over())?;
-                    broadloom_ide::diagnostics(analysis)
+                    let found = broadloom_ide::diagnostics(analysis);
+                    self.may_conflict = true;
+                    found
                 }
                 Language::Rows => {
                     let options = broadloom_rows::solve::SolveOptions::default();
@@ -165,8 +175,26 @@ impl Document {
                 }
             };
             self.diagnostics = Some(found);
+            // A conflict that was shown does not vanish and come back with every letter.
+            if self.conflicts {
+                self.divide();
+            }
         }
         self.diagnostics.as_deref()
+    }
+
+    /// Divides the program over the devices of its mesh, if that has not been tried since the last check. Returns true if there are new mistakes.
+    pub fn divide(&mut self) -> bool {
+        if !std::mem::take(&mut self.may_conflict) {
+            return false;
+        }
+        let (Some(analysis), Some(known)) = (self.analysis.as_deref(), &mut self.diagnostics) else {
+            return false;
+        };
+        let new = broadloom_ide::conflicts_on_mesh(analysis);
+        self.conflicts = !new.is_empty();
+        known.extend(new);
+        self.conflicts
     }
 }
 

@@ -71,7 +71,11 @@ impl Server<'_> {
                 return Some(message);
             }
             let is_ending = self.state == State::ShutDown;
-            if is_ending || !self.check_one() && !self.world.documents.values_mut().any(Document::prepare) {
+            let is_busy = !is_ending
+                && (self.check_one()
+                    || self.divide_one()
+                    || self.world.documents.values_mut().any(Document::prepare));
+            if !is_busy {
                 return self.connection.receiver.recv().ok();
             }
         }
@@ -92,6 +96,23 @@ impl Server<'_> {
             self.publish(params);
         }
         true
+    }
+
+    /// Divides programs over the devices of their meshes until one cannot be divided, and tells the editor about that one. Returns false if all can.
+    fn divide_one(&mut self) -> bool {
+        let mut addresses: Vec<Uri> = self.world.documents.keys().cloned().collect();
+        addresses.sort_by(|a, b| a.as_ref().cmp(b.as_ref()));
+        for uri in addresses {
+            let divided = self.guarded(&uri, |world| {
+                let has_new = world.document(&uri)?.divide();
+                has_new.then(|| diagnostics::published(world, &uri)).transpose()
+            });
+            if let Ok(Some(params)) = divided {
+                self.publish(params);
+                return true;
+            }
+        }
+        false
     }
 
     fn publish(&self, params: PublishDiagnosticsParams) {

@@ -6,4 +6,5 @@ mod client;
 mod edits;
 mod folders;
 mod hostile;
+mod meshes;
 mod questions;

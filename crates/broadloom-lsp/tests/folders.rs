@@ -134,6 +134,46 @@ fn names_are_found_and_renamed_in_files_that_are_not_open() {
     }
 }
 
+/// Arguments are given by name in other files, and what a module has is written in texts that are printed, behind letters that are two units of UTF-16.
+#[test]
+fn arguments_and_names_in_texts_are_renamed_in_other_files() {
+    let folder = Folder::new("arguments");
+    folder.write("wide.loom", "def wide(size)(x) = {w : ... -> size} @ x\r\nlet gain = 2\r\n");
+    let uses = "import \"wide.loom\"\r\ndata x : 3\r\nlet y = x |> wide.wide(size = 4)\r\nprint y, \"𝔸 {wide.wide(size = 5)(x)} {wide.gain}\"\r\n";
+    folder.write("uses.loom", uses);
+    // A function of the library has an argument of the same name.
+    folder.write(
+        "others.loom",
+        "import \"wide.loom\"\ndata x : 3\nlet y = x |> linear(size = 4) |> wide.wide(5)\n",
+    );
+    let size: &[(&str, &[&str])] = &[("wide.loom", &["0:32", "0:9"]), ("uses.loom", &["2:23", "3:24"])];
+    let gain: &[(&str, &[&str])] = &[("wide.loom", &["1:4"]), ("uses.loom", &["3:44"])];
+    for (asked, at, expected) in [
+        ("wide.loom", (0, 10), size),
+        ("uses.loom", (2, 24), size),
+        ("uses.loom", (3, 25), size),
+        ("wide.loom", (1, 5), gain),
+        ("uses.loom", (3, 45), gain),
+    ] {
+        let root = json!(format!("file://{}", folder.0.display()));
+        let mut client = Client::in_folder("utf-16", json!({}), root);
+        folder.open(&mut client, asked);
+        let edit = folder.ask(&mut client, "rename", asked, at, json!({ "newName": "new" })).expect("edits");
+        let edits = edit["changes"].as_object().expect("changes").iter();
+        let edits = edits.flat_map(|(uri, edits)| {
+            edits.as_array().into_iter().flatten().map(move |edit| (&**uri, &edit["range"]))
+        });
+        let expected = expected
+            .iter()
+            .map(|(name, places)| (name.to_string(), places.iter().map(ToString::to_string).collect()));
+        assert_eq!(folder.places(edits), expected.collect(), "renamed from {asked} at {at:?}");
+    }
+    let mut client = folder.client(json!({}));
+    folder.open(&mut client, "others.loom");
+    let refused = folder.ask(&mut client, "rename", "others.loom", (2, 22), json!({ "newName": "new" }));
+    assert_eq!(refused.expect_err("a reason"), "`size` is an argument of a function of the library");
+}
+
 /// An argument with the name of a function of the module is another thing.
 #[test]
 fn names_that_other_files_do_not_know() {

@@ -19,6 +19,8 @@ thread_local! {
 #[allow(unsafe_code)]
 unsafe extern "C" {
     fn report(address: *const u8, length: usize);
+    /// Returns 1 if the browser has the instruction that multiplies and adds at once, or 0.
+    fn fuses() -> i32;
     /// Loads a module; returns its number, or -1.
     fn load(address: *const u8, length: usize) -> i32;
     fn unload(loaded: u32);
@@ -31,6 +33,11 @@ struct Browser;
 
 #[allow(unsafe_code)]
 impl HostEngine for Browser {
+    fn fuses(&self) -> bool {
+        // SAFETY: the function takes nothing and returns a number.
+        unsafe { fuses() != 0 }
+    }
+
     fn load(&self, module: &[u8]) -> Option<u32> {
         // SAFETY: the module lives until the call returns, and JavaScript only reads it.
         u32::try_from(unsafe { load(module.as_ptr(), module.len()) }).ok()

@@ -39,6 +39,21 @@ fn questions_after_each_other() {
     assert_eq!(fresh[3]["from"], at);
 }
 
+/// A mesh that cannot divide a program is a mistake, at the data and at the rule.
+#[test]
+fn a_conflict_of_a_mesh_has_both_ends() {
+    let text =
+        "dim batch = 6\ndata x : batch | 784\nprint mean(x)\nmesh(data = 4, shard = [\"batch=data\"])\n";
+    let answer = ask(&json!({"ask": "edit", "text": text}));
+    let labels = answer["mistakes"][0]["labels"].as_array().expect("labels");
+    let lines = labels
+        .iter()
+        .map(|label| text[..label["from"].as_u64().expect("an offset") as usize].matches('\n').count());
+    assert_eq!(lines.collect::<Vec<_>>(), [1, 3, 3], "{answer}");
+    let mended = ask(&json!({"ask": "edit", "text": text.replace('6', "8")}));
+    assert_eq!(mended["mistakes"], json!([]));
+}
+
 #[test]
 fn a_mistake_has_both_ends_where_the_page_counts_them() {
     let answer = ask(&json!({"ask": "edit", "text": MISTAKE}));

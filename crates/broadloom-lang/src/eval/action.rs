@@ -162,8 +162,14 @@ impl Eval<'_> {
         let (rule, at) = (self.expr(rule)?, self.span_of(rule));
         if let Value::Number(_) | Value::Tensor(_) | Value::Text(_) = rule {
             let message = format!("a rule is needed here, not {}", rule.kind());
-            let rate = if let Value::Number(_) = rule { self.quote(at) } else { "0.1".to_string() };
-            return self.wrong(codes::KIND, message, at, format!("write `by sgd({rate})`"));
+            let is_rate = matches!(rule, Value::Number(_));
+            let rate = if is_rate { self.quote(at) } else { "0.1".to_string() };
+            let help = format!("write `by sgd({rate})`");
+            if is_rate && self.place(at) == at {
+                let diagnostic = Diagnostic::error(codes::KIND, message, at, "");
+                return self.fail(diagnostic.with_fix(help, at, format!("sgd({rate})")));
+            }
+            return self.wrong(codes::KIND, message, at, help);
         }
         // Parameters that no gradient reaches are not changed.
         let params = broadloom::trainable(&self.graph, loss);

@@ -138,8 +138,10 @@ impl Eval<'_> {
             "epsilon" | "momentum" | "slope" | "base" | "delta" => "",
             list => list,
         };
-        let help = format!("write `{name}({list})` in its place");
-        self.wrong(codes::ARGUMENTS, message, at, help)
+        // Names of arguments say only how many there are.
+        let place = Some(at).filter(|_| list.parse::<f64>().is_ok());
+        let instead = (place, format!("{name}({list})"));
+        self.wrong_instead(codes::ARGUMENTS, message, at, instead, " in its place")
     }
 
     /// Reports something that cannot be applied. Apart, because applications nest deeply.
@@ -609,7 +611,12 @@ impl Eval<'_> {
         let axis = self.last_axis(arguments);
         let help = match given {
             // In PyTorch, a layer is given the width of its input.
-            [_, rest @ ..] if is_layer && numbers && rest.len() == count => {
+            [first, rest @ ..] if is_layer && numbers && rest.len() == count => {
+                if let Some(next) = rest.first().filter(|_| place == extra) {
+                    let edits = vec![Edit::new(Span { end: next.span.start, ..first.span }, "")];
+                    diagnostic =
+                        diagnostic.fixed_by(format!("leave out `{}`", self.quote(first.span)), edits);
+                }
                 let rest: Vec<String> = rest.iter().map(|each| self.quote(each.span)).collect();
                 format!("no layer is told how wide its input is: write `{name}({})`", rest.join(", "))
             }

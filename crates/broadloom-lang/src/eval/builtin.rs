@@ -468,8 +468,10 @@ fn range(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
         };
         let message = "`range` takes a shape, as a text; whole numbers one after another are `a..b`";
         let step = if numbers.len() > 2 { ", and multiply by the step" } else { "" };
-        let help = format!("write `{from}..{to}`{step}; numbers along an axis are `range(\"{to} |\")`");
-        return eval.wrong(codes::KIND, message, call.span, help);
+        let behind = format!("{step}; numbers along an axis are `range(\"{to} |\")`");
+        let place = call.whole().filter(|_| step.is_empty());
+        let instead = (place, format!("{from}..{to}"));
+        return eval.wrong_instead(codes::KIND, message, call.span, instead, &behind);
     }
     let [shape] = unnamed(eval, call, "range(\"8 |\")")?;
     let text = eval.words(&shape.value, shape.span)?;

@@ -25,4 +25,9 @@ impl Call {
     pub fn plain(&self) -> Vec<&Given> {
         self.given.iter().filter(|given| given.name.is_none()).collect()
     }
+
+    /// The place of the call, if all that it is given stands there: not what a pipe brings.
+    pub fn whole(&self) -> Option<Span> {
+        self.given.iter().all(|given| self.span.contains(given.span)).then_some(self.span)
+    }
 }

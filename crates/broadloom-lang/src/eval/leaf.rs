@@ -256,6 +256,10 @@ impl Eval<'_> {
         if let Some(made) = self.where_made(&first).filter(|_| place == span) {
             diagnostic = diagnostic.with_label(made, "made here");
         }
+        if bound.is_some() && place == span {
+            let edits = vec![Edit::new(span, plain.as_str())];
+            diagnostic = diagnostic.fixed_by(format!("write `{plain}` to use it again"), edits);
+        }
         self.fail(diagnostic.with_help(help))
     }
 

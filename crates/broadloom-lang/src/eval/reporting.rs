@@ -3,6 +3,7 @@
 use broadloom_diagnostics::{Diagnostic, Fact, Help, Span};
 
 use super::{Eval, Evaluated, MOST_ERRORS, Reported, unknown};
+use crate::codes;
 use crate::syntax::quote::{quotable, quoted};
 use crate::value::Value;
 
@@ -32,7 +33,7 @@ impl Eval<'_> {
 
     /// Reports a mistake.
     pub(crate) fn fail<T>(&mut self, diagnostic: Diagnostic) -> Evaluated<T> {
-        if unknown::is_guess(self, &diagnostic) {
+        if unknown::is_guess(self, &diagnostic) || self.is_in_unfinished_text(&diagnostic) {
             return Err(Reported);
         }
         self.errors += 1;
@@ -41,6 +42,15 @@ impl Eval<'_> {
             self.diagnostics.push(diagnostic);
         }
         Err(Reported)
+    }
+
+    /// Returns true for a mistake in a text whose end has not been typed yet: a path, a spec or words that go on.
+    fn is_in_unfinished_text(&self, diagnostic: &Diagnostic) -> bool {
+        let Some(place) = diagnostic.primary().map(|label| label.span) else { return false };
+        let holds = |known: &Diagnostic| {
+            known.code == codes::QUOTE && known.primary().is_some_and(|label| label.span.contains(place))
+        };
+        self.diagnostics.iter().any(holds)
     }
 
     /// Reports a mistake at a place.
@@ -52,6 +62,26 @@ impl Eval<'_> {
         help: impl Into<Help>,
     ) -> Evaluated<T> {
         self.wrong_by(code, message, span, help, Vec::new())
+    }
+
+    /// Reports a mistake that is gone when something else is written in some place: the advice says so, and the fix does it. There is no fix if the place is none that the user wrote, or if
+    /// what is to be written is too long to be quoted.
+    pub(crate) fn wrong_instead<T>(
+        &mut self,
+        code: &'static str,
+        message: impl Into<String>,
+        span: Span,
+        (place, written): (Option<Span>, String),
+        behind: &str,
+    ) -> Evaluated<T> {
+        let help = format!("write `{written}`{behind}");
+        let is_own = |place: &Span| self.place(*place) == *place && self.place(span) == span;
+        match place.filter(|place| is_own(place) && !written.contains('…')) {
+            Some(place) => {
+                self.fail(Diagnostic::error(code, message, span, "").with_fix(help, place, written))
+            }
+            None => self.wrong(code, message, span, help),
+        }
     }
 
     /// Reports a mistake at a place, with its facts.

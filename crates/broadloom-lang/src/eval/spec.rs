@@ -58,13 +58,13 @@ impl Eval<'_> {
             (&first.value, rest.iter().find(|each| matches!(each.value, Value::Text(_))))
         {
             let message = format!("the spec of `{}` comes first, and then the tensors", call.name);
-            let tensors: Vec<String> = plain
-                .iter()
-                .filter(|each| !matches!(each.value, Value::Text(_)))
-                .map(|each| self.quote(each.span))
+            let others = call.given.iter().filter(|each| each.span != text.span);
+            let others: Vec<String> = others
+                .map(|each| self.quote(each.name.map_or(each.span, |name| name.span.to(each.span))))
                 .collect();
-            let help = format!("write `{}({}, {})`", call.name, self.quote(text.span), tensors.join(", "));
-            return self.wrong(codes::ARGUMENTS, message, text.span, help);
+            let written = format!("{}({}, {})", call.name, self.quote(text.span), others.join(", "));
+            let instead = (call.whole(), written);
+            return self.wrong_instead(codes::ARGUMENTS, message, text.span, instead, "");
         }
         if let Value::Tensor(_) = &first.value {
             let message = format!("`{}` needs a spec before its tensors", call.name);
@@ -82,8 +82,11 @@ impl Eval<'_> {
         {
             let message = "`->` comes between inputs and outputs, and the result of a spec follows `=>`";
             let operands = written_operands(&meant, &filled);
-            let help = format!("write `{operands} => {}`", result_with_rows(&meant, &filled));
-            return self.wrong(codes::NOTATION, message, first.span, help);
+            let written = format!("{operands} => {}", result_with_rows(&meant, &filled));
+            let inside =
+                Span { start: first.span.start + 1, end: first.span.end.saturating_sub(1), ..first.span };
+            let place = Some(inside).filter(|inside| self.sources.slice(*inside) == filled);
+            return self.wrong_instead(codes::NOTATION, message, first.span, (place, written), "");
         }
         let read = match read {
             Ok(read) => read,

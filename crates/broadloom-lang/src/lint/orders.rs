@@ -74,7 +74,7 @@ fn misread(name: &str, numbers: &[f64]) -> Option<Misread> {
         ("dropout", [rate, ..]) if *rate >= 1.0 => Some(Misread {
             says: "every element becomes 0".to_string(),
             help: format!("the rate is a probability: write `dropout({})`", rate / 100.0),
-            instead: None,
+            instead: (numbers.len() == 1).then(|| format!("dropout({})", rate / 100.0)),
         }),
         ("conv2d" | "separable_conv2d", [channels, height, width, ..]) if height != width => Some(Misread {
             says: format!("{channels} channels by a kernel of {height} × {width}"),

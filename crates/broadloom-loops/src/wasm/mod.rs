@@ -35,7 +35,7 @@ use wasm_encoder::{
 use crate::program::Program;
 use crate::reference::Reals;
 use crate::wasm::nest::NestWriter;
-use crate::{Binary, Unary, bf16, f16};
+use crate::{Binary, Buffer, Dtype, Size, Storage, Unary, bf16, f16};
 use broadloom_array::random::uniform_f32;
 pub use run::{NestCode, local_blocks, run};
 
@@ -88,20 +88,31 @@ pub fn host_uniform(key: u64, at: u64) -> f64 {
     f64::from(uniform_f32(key, at))
 }
 
-/// Translates a program in which all sizes are numbers.
+/// The buffer in which tiles find their columns side by side.
+fn panel(cells: i64) -> Buffer {
+    let (sizes, margins) = (vec![Size::from(cells as u64)], Vec::new());
+    Buffer { name: "panel".into(), dtype: Dtype::F32, sizes, margins, fill: 0.0, storage: Storage::Local }
+}
+
+/// Translates a program in which all sizes are numbers, for a host that multiplies and adds at once (`f32x4.relaxed_madd`) or one that does not. The program gets a buffer if its code
+/// needs a panel.
 ///
 /// ```
 /// use broadloom_loops::{Program, wasm};
 ///
-/// let module = wasm::module(&Program::default());
+/// let module = wasm::module(&mut Program::default(), false);
 /// assert!(module.bytes.starts_with(b"\0asm") && module.nests.is_empty());
 /// ```
-pub fn module(program: &Program) -> Module {
-    let compiled: Vec<Option<Function>> = program
+pub fn module(program: &mut Program, fuses: bool) -> Module {
+    let (compiled, panels): (Vec<Option<Function>>, Vec<i64>) = program
         .nests
         .iter()
-        .map(|nest| NestWriter::new(program, Reals::of(program, &nest.body)).function(&nest.body))
-        .collect();
+        .map(|nest| NestWriter::new(program, Reals::of(program, &nest.body), fuses).function(&nest.body))
+        .map(|written| written.map_or((None, 0), |(function, panel)| (Some(function), panel)))
+        .unzip();
+    if let Some(cells) = panels.into_iter().max().filter(|cells| *cells > 0) {
+        program.add_buffer(panel(cells));
+    }
     let (mut types, mut imports, mut functions) =
         (TypeSection::new(), ImportSection::new(), FunctionSection::new());
     let (i32, i64, f64) = (ValType::I32, ValType::I64, ValType::F64);

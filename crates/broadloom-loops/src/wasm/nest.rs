@@ -24,6 +24,10 @@ pub(crate) fn access_at(dtype: Dtype, offset: u64) -> MemArg {
 pub(crate) struct NestWriter<'a> {
     pub program: &'a Program,
     pub reals: Reals,
+    /// True if the host multiplies and adds at once.
+    pub fuses: bool,
+    /// The cells that the panel must have.
+    pub panel_cells: i64,
     bytes: Vec<u8>,
     /// The types of variables, after the two arguments.
     variables: Vec<ValType>,
@@ -50,10 +54,12 @@ const TABLE: u32 = 0;
 pub(crate) const SYMBOLS: u32 = 1;
 
 impl<'a> NestWriter<'a> {
-    pub fn new(program: &'a Program, reals: Reals) -> NestWriter<'a> {
+    pub fn new(program: &'a Program, reals: Reals, fuses: bool) -> NestWriter<'a> {
         NestWriter {
             program,
             reals,
+            fuses,
+            panel_cells: 0,
             bytes: Vec::new(),
             variables: Vec::new(),
             buffers: FxHashMap::default(),
@@ -68,8 +74,8 @@ impl<'a> NestWriter<'a> {
         }
     }
 
-    /// The function of a nest.
-    pub fn function(mut self, body: &[Statement]) -> Option<Function> {
+    /// The function of a nest, and the cells of the panel that it needs.
+    pub fn function(mut self, body: &[Statement]) -> Option<(Function, i64)> {
         if self.attempt(|writer| writer.products(body)).is_none() {
             self.statements(body)?;
         }
@@ -84,19 +90,20 @@ impl<'a> NestWriter<'a> {
         }
         let mut function = Function::new_with_locals_types(self.variables);
         function.raw(head).raw(self.bytes);
-        Some(function)
+        Some((function, self.panel_cells))
     }
 
     /// Writes code that may turn out to be impossible: then nothing is written.
     pub fn attempt<T>(&mut self, write: impl FnOnce(&mut Self) -> Option<T>) -> Option<T> {
         let length = self.bytes.len();
         let (pointers, loops, lanes) = (self.pointers.clone(), self.loops.clone(), self.lanes);
-        let starts = self.starts.clone();
+        let (starts, panel_cells) = (self.starts.clone(), self.panel_cells);
         let written = write(self);
         if written.is_none() {
             self.bytes.truncate(length);
             (self.pointers, self.loops, self.lanes) = (pointers, loops, lanes);
             self.starts = starts;
+            self.panel_cells = panel_cells;
             self.lane_values.clear();
         }
         written
@@ -120,6 +127,11 @@ impl<'a> NestWriter<'a> {
         let variable = self.variable(ValType::I32);
         self.buffers.insert(id, variable);
         variable
+    }
+
+    /// The variable with the address of the panel, which is the buffer behind those of the program.
+    pub fn panel(&mut self) -> u32 {
+        self.buffer(BufferId(self.program.buffers.len() as u32))
     }
 
     /// The bytes of a cell of a buffer.

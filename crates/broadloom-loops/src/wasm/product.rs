@@ -1,6 +1,6 @@
 //! Nests that sum products of two cells, and the way in which several sums are computed at once.
 //!
-//! A nest `for results: t = 0; for sums: t += a * b; c = t` becomes a nest of tiles. A tile has up to four turns of one loop of the results, `rows`, times two turns of another one,
+//! A nest `for results: t = 0; for sums: t += a * b; c = t` becomes a nest of tiles. A tile has a few turns of one loop of the results, `rows`, times up to three turns of another one,
 //! `columns`, so that what is read from memory is used several times. The four lanes of vectors are turns of the columns, if neighbouring turns write neighbouring cells (`w` below),
 //! or of a loop of the sums:
 //!
@@ -8,6 +8,9 @@
 //! c[i, j] = sum over k of a[i, k] * w[k, j]      rows i, columns 4 j at a time: w is read as vectors
 //! c[i, j] = sum over k of a[i, k] * w[j, k]      rows i, columns j, 4 k at a time: both are
 //! ```
+//!
+//! In the first, neighbouring `k` are far apart in `w`, which caches and their prefetchers like badly. Where many rows read the same columns, these are copied first, in the order in
+//! which they are read, to a *panel*: a buffer that the program gets for this purpose.
 
 use crate::buffer::{Cell, Local, LoopVar};
 use crate::program::{Loop, Statement};
@@ -40,7 +43,13 @@ pub(crate) struct Tiling {
     /// The loop whose turns are in the lanes: that of the columns, or one of the sums.
     pub lanes: LoopVar,
     pub lanes_are_columns: bool,
+    /// The factor that is read from a panel.
+    pub packs: Option<usize>,
 }
+
+/// Panels pay from so many rows, and for sums of so many products: fewer stay in the cache as they are, and more would not fit into it.
+const PACKED_ROWS: i32 = 16;
+const PACKED_SUMS: std::ops::Range<i64> = 64..4096;
 
 impl<'a> Product<'a> {
     /// The product of a nest, if it is one of 32-bit floats.
@@ -121,14 +130,36 @@ impl<'a> Product<'a> {
             let rows =
                 others().filter(shares).max_by_key(|each| each.1).or(others().max_by_key(|each| each.1));
             let (rows, columns) = (rows.copied(), Some(*columns));
-            return Some(Tiling { rows, columns, lanes: columns?.0, lanes_are_columns: true });
+            let packs = rows.is_some_and(|(var, turns)| {
+                let apart = !needs(vectors, var) && !needs(1 - vectors, columns.map_or(var, |each| each.0));
+                apart && turns >= PACKED_ROWS && PACKED_SUMS.contains(&self.turns_of_sums())
+            });
+            let packs = packs.then_some(vectors);
+            return Some(Tiling { rows, columns, lanes: columns?.0, lanes_are_columns: true, packs });
         }
         let lanes = self.sums.iter().filter(in_lanes).max_by_key(|each| each.1)?.0;
         let of = |at: usize| {
             let own = |(var, _): &&Turns| needs(at, *var) && !needs(1 - at, *var);
             self.results.iter().filter(free).filter(own).max_by_key(|each| each.1).copied()
         };
-        Some(Tiling { rows: of(0), columns: of(1), lanes, lanes_are_columns: false })
+        Some(Tiling { rows: of(0), columns: of(1), lanes, lanes_are_columns: false, packs: None })
+    }
+
+    /// The number of products in a sum.
+    pub fn turns_of_sums(&self) -> i64 {
+        self.sums.iter().fold(1i64, |product, (_, turns)| product.saturating_mul(i64::from(*turns)))
+    }
+
+    /// The loops of a sum, outermost first: the innermost is that of the lanes, or the longest of those that some factor moves along.
+    pub fn sum_loops(&self, tiling: &Tiling) -> Vec<Turns> {
+        let mut loops = self.sums.clone();
+        loops.sort_by_key(|(var, turns)| (*var == tiling.lanes, self.reads_along(*var), *turns));
+        loops
+    }
+
+    /// Returns true if a factor mentions a loop.
+    fn reads_along(&self, var: LoopVar) -> bool {
+        self.factors.iter().any(|cell| cell.mentions(var))
     }
 }
 

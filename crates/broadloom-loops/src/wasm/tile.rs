@@ -1,4 +1,8 @@
 //! Sums of products in tiles. See [`product`](crate::wasm::product).
+//!
+//! A tile keeps its sums in vectors, and so do what it reads of the columns and one number of a row. Processors have sixteen vectors, of which engines of WebAssembly keep one or two for
+//! themselves; a sum that must wait for the one before it takes four steps, and two are begun at a time. So eight or nine sums are as fast as it gets: a tile of three columns has three
+//! rows, and narrower ones have more.
 
 use rustc_hash::FxHashMap;
 use wasm_encoder::{BlockType, ValType};
@@ -9,9 +13,11 @@ use crate::wasm::nest::{NestWriter, access_at};
 use crate::wasm::product::{Product, Tiling, Turns};
 use crate::{Binary, Dtype, Scalar};
 
-/// The rows and the columns of a tile.
-const ROWS: i32 = 4;
-const COLUMNS: i32 = 2;
+/// The most columns of a tile.
+const COLUMNS: i32 = 3;
+
+/// The most rows of a tile with one, two and three columns.
+const ROWS: [i32; COLUMNS as usize] = [8, 4, 3];
 
 /// Turns of a loop in blocks: from `start` on, `times` blocks of `size` units of `unit` turns.
 #[derive(Clone, Copy)]
@@ -32,6 +38,8 @@ struct Tile<'p> {
     parts: Vec<u32>,
     /// The last turns of the lanes, fewer than four, are added up here; empty if there are none.
     rest: Vec<u32>,
+    /// The factor that is read from the panel, and the variable with the next place in it.
+    panel: Option<(usize, u32)>,
 }
 
 impl NestWriter<'_> {
@@ -46,7 +54,8 @@ impl NestWriter<'_> {
         self.around(&outer, &mut |writer| {
             for columns in &columns {
                 writer.blocks(tiling.columns, *columns, &mut |writer| {
-                    row_blocks(tiling.rows).into_iter().try_for_each(|rows| {
+                    writer.pack(&product, &tiling, columns.size)?;
+                    row_blocks(tiling.rows, columns.size).into_iter().try_for_each(|rows| {
                         writer.blocks(tiling.rows, rows, &mut |writer| {
                             writer.tile(&product, &tiling, (rows.size, columns.size))
                         })
@@ -100,10 +109,9 @@ impl NestWriter<'_> {
         for each in &rest {
             self.emit().f32_const(0.0.into()).local_set(*each);
         }
-        let tile = Tile { product, tiling, rows, columns, parts, rest };
-        // The innermost loop is that of the lanes, or the longest.
-        let mut loops = product.sums.clone();
-        loops.sort_by_key(|(var, turns)| (*var == tiling.lanes, *turns));
+        let panel = tiling.packs.map(|at| (at, self.first_of_panel()));
+        let tile = Tile { product, tiling, rows, columns, parts, rest, panel };
+        let loops = product.sum_loops(tiling);
         match loops.split_last() {
             None => self.add_up(&tile, &[0, 0], None)?,
             Some((innermost, outer)) => {
@@ -113,35 +121,83 @@ impl NestWriter<'_> {
         self.store_tile(&tile)
     }
 
+    /// A new variable with the address of the panel.
+    fn first_of_panel(&mut self) -> u32 {
+        let (base, at) = (self.panel(), self.variable(ValType::I32));
+        self.emit().local_get(base).local_set(at);
+        at
+    }
+
+    /// Copies what the tiles of so many columns read of a factor into the panel, in the order in which they read it.
+    fn pack(&mut self, product: &Product<'_>, tiling: &Tiling, columns: i32) -> Option<()> {
+        let Some(factor) = tiling.packs else { return Some(()) };
+        let cell = product.factors[factor];
+        let to = self.first_of_panel();
+        self.panel_cells = self.panel_cells.max(product.turns_of_sums() * i64::from(4 * columns));
+        self.around(&product.sum_loops(tiling), &mut |writer| {
+            let place = writer.affine(cell)?;
+            let from = writer.variable(ValType::I32);
+            writer.affine_address(&place, cell.buffer)?;
+            writer.emit().local_set(from);
+            for column in 0..columns {
+                let at = access_at(Dtype::F32, 16 * column as u64);
+                writer.emit().local_get(to).local_get(from).v128_load(at).v128_store(at);
+            }
+            writer.emit().local_get(to).i32_const(16 * columns).i32_add().local_set(to);
+            Some(())
+        })
+    }
+
     /// The innermost loop of the sums.
     fn innermost(&mut self, tile: &Tile<'_>, (var, turns): Turns) -> Option<()> {
         let at = self.begin_loop(var);
         self.emit().i32_const(0).local_set(at);
         let mut pointers = [0; 2];
-        for (pointer, cell) in pointers.iter_mut().zip(tile.product.factors) {
-            let place = self.affine(cell)?;
-            self.affine_address(&place, cell.buffer)?;
-            *pointer = self.variable(ValType::I32);
-            self.emit().local_set(*pointer);
+        let mut steps = [0; 2];
+        for (factor, cell) in tile.product.factors.into_iter().enumerate() {
+            (pointers[factor], steps[factor]) = match tile.panel.filter(|(packed, _)| *packed == factor) {
+                Some((_, next)) => (next, 16 * tile.columns),
+                None => {
+                    let place = self.affine(cell)?;
+                    self.affine_address(&place, cell.buffer)?;
+                    let pointer = self.variable(ValType::I32);
+                    self.emit().local_set(pointer);
+                    (pointer, place.step(var).wrapping_mul(4))
+                }
+            };
         }
         let at_once = if var == tile.tiling.lanes { 4 } else { 1 };
-        let in_lanes = turns / at_once * at_once;
-        for (end, at_once, rest) in [(in_lanes, at_once, false), (turns, 1, true)] {
-            if rest && in_lanes == turns {
-                continue;
+        for (turns, at_once, single) in [(turns / at_once, at_once, false), (turns % at_once, 1, true)] {
+            if turns > 0 {
+                self.run_through(
+                    tile,
+                    (pointers, steps.map(|step| step.wrapping_mul(at_once))),
+                    turns,
+                    single,
+                )?;
             }
-            self.emit().loop_(BlockType::Empty);
-            self.add_up(tile, &pointers, Some(rest))?;
-            for (pointer, cell) in pointers.iter().zip(tile.product.factors) {
-                let step = self.step_along(cell, var)? as i32 * 4 * at_once;
-                if step != 0 {
-                    self.emit().local_get(*pointer).i32_const(step).i32_add().local_set(*pointer);
-                }
-            }
-            self.emit().local_get(at).i32_const(at_once).i32_add().local_tee(at);
-            self.emit().i32_const(end).i32_lt_s().br_if(0).end();
         }
         self.end_loop(var);
+        Some(())
+    }
+
+    /// So many turns of the innermost loop. It has no counter: a pointer that moves tells when it ends.
+    fn run_through(
+        &mut self,
+        tile: &Tile<'_>,
+        (pointers, steps): ([u32; 2], [i32; 2]),
+        turns: i32,
+        single: bool,
+    ) -> Option<()> {
+        let last = steps.iter().rposition(|step| *step != 0)?;
+        let end = self.variable(ValType::I32);
+        self.emit().local_get(pointers[last]).i32_const(steps[last].wrapping_mul(turns)).i32_add();
+        self.emit().local_set(end).loop_(BlockType::Empty);
+        self.add_up(tile, &pointers, Some(single))?;
+        for (pointer, step) in pointers.into_iter().zip(steps).filter(|(_, step)| *step != 0) {
+            self.emit().local_get(pointer).i32_const(step).i32_add().local_set(pointer);
+        }
+        self.emit().local_get(pointers[last]).local_get(end).i32_ne().br_if(0).end();
         Some(())
     }
 
@@ -157,12 +213,14 @@ impl NestWriter<'_> {
                 for (at, value) in values.iter_mut().enumerate() {
                     *value = self.factor(tile, (at, pointers[at]), (row, column), single, &mut read)?;
                 }
-                self.emit().local_get(sum).local_get(values[0]).local_get(values[1]);
-                match single {
-                    true => self.emit().f32_mul().f32_add(),
-                    false => self.emit().f32x4_mul().f32x4_add(),
+                let ([a, b], fuses) = (values, self.fuses);
+                let mut code = self.emit();
+                match (single, fuses) {
+                    (true, _) => code.local_get(sum).local_get(a).local_get(b).f32_mul().f32_add(),
+                    (false, true) => code.local_get(a).local_get(b).local_get(sum).f32x4_relaxed_madd(),
+                    (false, false) => code.local_get(sum).local_get(a).local_get(b).f32x4_mul().f32x4_add(),
                 };
-                self.emit().local_set(sum);
+                code.local_set(sum);
             }
         }
         Some(())
@@ -178,8 +236,13 @@ impl NestWriter<'_> {
         read: &mut FxHashMap<(usize, i32, i32), u32>,
     ) -> Option<u32> {
         let cell = tile.product.factors[at];
-        let along =
-            |writer: &Self, of: Option<Turns>| of.map_or(Some(0), |(var, _)| writer.step_along(cell, var));
+        let is_packed = tile.panel.is_some_and(|(packed, _)| packed == at);
+        let along = |writer: &Self, of: Option<Turns>| match of {
+            // In the panel, the columns of a tile are neighbours.
+            _ if is_packed => Some(i64::from(of.is_some_and(|(var, _)| var == tile.tiling.lanes))),
+            Some((var, _)) => writer.step_along(cell, var),
+            None => Some(0),
+        };
         let of_row = i64::from(row) * along(self, tile.tiling.rows)?;
         let unit = if tile.tiling.lanes_are_columns { 4 } else { 1 };
         let of_column = i64::from(column * unit) * along(self, tile.tiling.columns)?;
@@ -204,7 +267,7 @@ impl NestWriter<'_> {
 
     /// Stores the sums of a tile.
     fn store_tile(&mut self, tile: &Tile<'_>) -> Option<()> {
-        let Tiling { rows, columns, lanes_are_columns, lanes } = *tile.tiling;
+        let Tiling { rows, columns, lanes_are_columns, lanes, .. } = *tile.tiling;
         let unit = if lanes_are_columns { 4 } else { 1 };
         for row in 0..tile.rows {
             for column in 0..tile.columns {
@@ -273,10 +336,10 @@ impl Product<'_> {
     }
 }
 
-/// The blocks of rows.
-fn row_blocks(rows: Option<Turns>) -> Vec<Blocks> {
+/// The blocks of rows of tiles with so many columns.
+fn row_blocks(rows: Option<Turns>, columns: i32) -> Vec<Blocks> {
     let turns = rows.map_or(1, |(_, turns)| turns);
-    blocks_of(turns, ROWS, 1)
+    blocks_of(turns, ROWS[(columns - 1) as usize], 1)
 }
 
 /// The blocks of columns, and the first column that is left over where there are fewer than four for the lanes.
@@ -297,9 +360,20 @@ fn column_blocks(product: &Product<'_>, tiling: &Tiling) -> (Vec<Blocks>, Option
     }
 }
 
-/// Blocks of a size, and a smaller one if something is left over.
+/// Blocks of a size. If something is left over, it is divided evenly into two with the last whole block, because small blocks are slow.
 fn blocks_of(units: i32, size: i32, unit: i32) -> Vec<Blocks> {
-    let whole = Blocks { start: 0, times: units / size, size, unit };
-    let rest = Blocks { start: units / size * size * unit, times: 1, size: units % size, unit };
-    [whole, rest].into_iter().filter(|blocks| blocks.times > 0 && blocks.size > 0).collect()
+    let whole = match units % size {
+        0 => units / size,
+        _ => (units / size - 1).max(0),
+    };
+    let rest = units - whole * size;
+    let (first, second) = if rest > size { (rest - rest / 2, rest / 2) } else { (rest, 0) };
+    let mut blocks = vec![Blocks { start: 0, times: whole, size, unit }];
+    let mut from = whole * size;
+    for size in [first, second] {
+        blocks.push(Blocks { start: from * unit, times: 1, size, unit });
+        from += size;
+    }
+    blocks.retain(|blocks| blocks.times > 0 && blocks.size > 0);
+    blocks
 }

@@ -2,7 +2,7 @@
 
 use broadloom_loops::wasm::{self, NestCode};
 use broadloom_loops::{Block, Program};
-use wasmi::{Engine, Instance, Linker, Memory, MemoryType, Module, Store};
+use wasmi::{Config, Engine, Instance, Linker, Memory, MemoryType, Module, Store};
 
 const PAGE: usize = 1 << 16;
 
@@ -19,9 +19,12 @@ pub struct Host {
 }
 
 impl Host {
-    pub fn new(program: &Program) -> Host {
-        let wasm::Module { bytes, nests } = wasm::module(program);
-        let engine = Engine::default();
+    /// A host that multiplies and adds at once, or not. The program gets what its code needs.
+    pub fn new(program: &mut Program, fuses: bool) -> Host {
+        let wasm::Module { bytes, nests } = wasm::module(program, fuses);
+        let mut config = Config::default();
+        config.wasm_relaxed_simd(fuses);
+        let engine = Engine::new(&config);
         let module = Module::new(&engine, &bytes[..]).expect("the module is valid");
         let mut store = Store::new(&engine, ());
         let memory = Memory::new(&mut store, MemoryType::new(1, None)).expect("there is memory");

@@ -191,7 +191,9 @@ fn importers(world: &World, definition: &Location, places: &mut Vec<Location>) -
     let encoding = world.encoding;
     let (start, _) = encoding.offsets(&module.source, definition.range);
     // What other files do not know has been found already.
-    let Some((name, own)) = broadloom_ide::places_of_member(module.source.text(), start) else { return true };
+    let Some((member, own)) = broadloom_ide::places_of_member(module.source.text(), start) else {
+        return true;
+    };
     let mut add = |uri: &Uri, source: &Source, spans: Vec<Span>| {
         for span in spans {
             let location = Location { uri: uri.clone(), range: encoding.range(source, span) };
@@ -208,7 +210,7 @@ fn importers(world: &World, definition: &Location, places: &mut Vec<Location>) -
             let path = folder.join(path);
             std::fs::canonicalize(&path).unwrap_or(path) == file
         };
-        let uses = broadloom_ide::uses_of_member(program.source.text(), &name, leads_there);
+        let uses = broadloom_ide::uses_of_member(program.source.text(), &member, leads_there);
         add(&program.uri, &program.source, uses);
     }
     true

@@ -12,6 +12,9 @@ use super::store::Store;
 
 /// An engine that runs WebAssembly on the memory of this process.
 pub trait HostEngine: Sync {
+    /// Returns true if it multiplies and adds at once: if it loads modules with `f32x4.relaxed_madd`.
+    fn fuses(&self) -> bool;
+
     /// Loads a [module](wasm::module), and returns a number for it; None if it cannot be loaded.
     fn load(&self, module: &[u8]) -> Option<u32>;
 
@@ -60,9 +63,9 @@ pub(super) struct Evaluated {
 }
 
 impl Evaluated {
-    pub fn new(program: Program, host: Option<Host>) -> Evaluated {
+    pub fn new(mut program: Program, host: Option<Host>) -> Evaluated {
         let code = host.and_then(|host| {
-            let wasm::Module { bytes, nests } = wasm::module(&program);
+            let wasm::Module { bytes, nests } = wasm::module(&mut program, host.0.fuses());
             Some(Loaded { loaded: host.0.load(&bytes)?, host, nests })
         });
         Evaluated { program, code, local: Vec::new() }

@@ -462,10 +462,19 @@ fn method_of_layer(
         let help = rules::minimise_of(eval, field.span, Some(&owner)).unwrap_or_default();
         return Some(wrong_field(eval, message, field.span, help.into()));
     }
+    if let "forward" | "apply" | "predict" | "call" = text {
+        let message = format!("a function has no methods, such as `{text}`");
+        let help = format!("apply it: `{owner}({})`", arguments.join(", "));
+        let method = Span { start: eval.span_of(of).end, ..field.span };
+        return Some(match eval.place(field.span) == field.span {
+            true => {
+                let diagnostic = Diagnostic::error(codes::FIELD, message, field.span, "");
+                reported(eval, diagnostic.with_fix(help, method, ""))
+            }
+            false => wrong_field(eval, message, field.span, help.into()),
+        });
+    }
     let help = match text {
-        "forward" | "apply" | "predict" | "call" => {
-            format!("apply it: `{owner}({})`", arguments.join(", "))
-        }
         "parameters" | "named_parameters" | "state_dict" => {
             format!("`params({owner}(x))` is the list of the parameters that its result depends on")
         }

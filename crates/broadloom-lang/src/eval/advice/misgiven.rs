@@ -153,11 +153,15 @@ pub(in crate::eval) fn text_for_function(
     let (name, of) =
         (eval.text(argument.name.name).to_string(), eval.text(function.def.name.name).to_string());
     let message = format!("`{name}` of `{of}` is a function, not a text");
-    let help = match function_called(eval, text) {
-        Some(here) => format!("write `{name} = {here}`, without quotes"),
-        None => format!("write `{name} = relu`, or another function, without quotes"),
+    let Some(here) = function_called(eval, text) else {
+        let help = format!("write `{name} = relu`, or another function, without quotes");
+        return eval.wrong(codes::KIND, message, given.span, help);
     };
-    eval.wrong(codes::KIND, message, given.span, help)
+    let help = format!("write `{name} = {here}`, without quotes");
+    if eval.place(given.span) != given.span {
+        return eval.wrong(codes::KIND, message, given.span, help);
+    }
+    eval.fail(Diagnostic::error(codes::KIND, message, given.span, "").with_fix(help, given.span, here))
 }
 
 /// The function that a text names, here or in another library.

@@ -27,7 +27,8 @@ pub(super) fn gather(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
     if let (Some(0), Some(1..)) = (inputs(table), inputs(ids)) {
         let [first, second] = [table, ids].map(|given| eval.quote(given.span));
         let message = "the table of `gather` comes first, and then the numbers of its rows";
-        return call::wrong_call(eval, call, message, format!("write `gather({second}, {first})`"));
+        let instead = (call.whole(), format!("gather({second}, {first})"));
+        return eval.wrong_instead(codes::ARGUMENTS, message, call.span, instead, "");
     }
     if let (Some(0), Value::Tensor(tensor)) = (inputs(table), &table.value)
         && let PartialRow { lead, trail, open: false } = &eval.graph.shape(*tensor).rows[2]
@@ -313,12 +314,10 @@ pub(super) fn reshape(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
             let sizes = &sizes.replace("-1", "_");
             let sizes = &batched(eval, given.first(), sizes);
             let message = "`reshape` takes a tensor, and a shape as a text";
-            return call::wrong_call(
-                eval,
-                call,
-                message,
-                format!("write `reshape({x}, \"{sizes}\")`, or `let y : {sizes} = reshape({x})`"),
-            );
+            let place = call.whole().filter(|_| given.len() > 1);
+            let instead = (place, format!("reshape({x}, \"{sizes}\")"));
+            let behind = format!(", or `let y : {sizes} = reshape({x})`");
+            return eval.wrong_instead(codes::ARGUMENTS, message, call.span, instead, &behind);
         }
     };
     let tensor = eval.tensor(&x.value, x.span)?;

@@ -163,7 +163,10 @@ impl Parser<'_> {
                 if !operand && !matches!(next, TokenKind::Colon | TokenKind::Newline | TokenKind::Open) {
                     return None;
                 }
-                report(self, message, help.to_string());
+                match (word, next) {
+                    ("end", TokenKind::Newline) => replace(self, message, help.to_string(), ""),
+                    _ => report(self, message, help.to_string()),
+                }
                 if is_class {
                     self.skip_class();
                 }

@@ -195,7 +195,8 @@ impl Parser<'_> {
             (self.quote(self.file.expr(left).span), without_dots(&self.rest_of_line(token.span.end)));
         let message = format!("`{sign}` works element by element, without a dot");
         let help = format!("write `{left} {sign} {right}`; the product of matrices is `@`");
-        self.report(Diagnostic::error(codes::EXPECTED, message, dot.to(token.span), "").with_help(help));
+        let dotted = dot.to(token.span);
+        self.report(Diagnostic::error(codes::EXPECTED, message, dotted, "").with_fix(help, dotted, sign));
         true
     }
 
