@@ -64,7 +64,7 @@ pub(crate) struct Writer<'a> {
     pub sharded: Option<&'a Sharded<'a>>,
     /// Inside of turns, what was brought together before them, by the division that is left.
     pub gathered: FxHashMap<(BufferId, Division), Tensor>,
-    /// What each of the turns carries that the nest being written is in, the outermost first.
+    /// The buffers that turns carry around the nest that is being written, the outermost first.
     pub carried_around: Vec<Rc<[BufferId]>>,
     /// The place of the nest that is being written.
     pub at: usize,

@@ -48,7 +48,7 @@ pub(super) struct Writer<'a> {
     pub helpers: &'a mut BTreeSet<Helper>,
     /// The buffers that the function returns.
     pub results: Vec<BufferId>,
-    /// What each of the turns carries that the nest being written is in, the outermost first.
+    /// The buffers that turns carry around the nest that is being written, the outermost first.
     pub carried_around: Vec<Rc<[BufferId]>>,
     lines: Vec<String>,
 }
