@@ -192,7 +192,7 @@ impl Make {
     }
 }
 
-/// What turns add to.
+/// The buffers that turns add to.
 struct Sums {
     matrix: [BufferId; 2],
     vector: BufferId,

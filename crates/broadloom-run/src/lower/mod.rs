@@ -58,7 +58,7 @@ pub(crate) enum Content {
     Wide(Tensor),
     /// The values of a tensor of a scan that are noted for gradients.
     Notes(Tensor, Noted),
-    /// What a tensor of a scan is in each turn, because something is computed of all turns at once.
+    /// The contents of a tensor of a scan in each turn, from which something is computed of all turns at once.
     OfTurns(Tensor, Held, Noted),
     /// For each element of a tensor, 1 if it is infinite or NaN, else 0.
     NotFinite(Tensor),
