@@ -33,7 +33,7 @@ import importlib
 
 from . import _matrices, _operations
 from ._annotations import Bool, Complex, Float, Int, Shaped
-from ._answers import Answer, Memory, Picture
+from ._answers import Answer, Division, Memory, Picture
 from ._broadloom import __version__
 from ._dims import Dim
 from ._errors import Error, Message, Place, UnknownName
@@ -68,6 +68,7 @@ __all__ = [
     "Copies",
     "DTypeError",
     "Dim",
+    "Division",
     "Error",
     "Expr",
     "Float",

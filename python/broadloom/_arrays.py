@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,9 @@ _WIDENED = {
     np.dtype("uint32"): "int64",
 }
 _CPU = 1  # the number of the device in DLPack
+#: The types of arrays of JAX that have numbers (those that are traced have other types), and their places that are one CPU: as they came along.
+_WITH_NUMBERS: set[type] = set()
+_ON_CPU: set[Any] = set()
 
 
 class Arranged:
@@ -35,12 +38,42 @@ class Arranged:
         self.why = why
 
 
+class Given:
+    """The arrays of a call, by name, as programs read them."""
+
+    __slots__ = ("arrays", "kind", "lost", "whys")
+
+    def __init__(self, arrays: Mapping[str, Any]) -> None:
+        self.arrays: dict[str, np.ndarray[Any, Any]] = {}
+        #: Why some were copied to be brought into form.
+        self.whys: dict[str, str] = {}
+        #: The library that all of them come from; NumPy if they come from several.
+        self.kind = ""
+        #: The first array that wants gradients, which no result of a call has.
+        self.lost: str | None = None
+        for name, value in arrays.items():
+            each = arranged(name, value)
+            self.arrays[name] = each.array
+            if each.why:
+                self.whys[name] = each.why
+            if each.kind != self.kind:
+                self.kind = "numpy" if self.kind else each.kind
+            if each.kind == "torch" and self.lost is None and wants_gradients(value):
+                self.lost = name
+
+    def copies(self, reasons: Iterable[str | None]) -> dict[str, str | None]:
+        """The reason why each was copied, to be brought into form or one of these."""
+        return {name: self.whys.get(name) or reason for name, reason in zip(self.arrays, reasons)}
+
+
 def arranged(name: str, value: object) -> Arranged:
     """Brings a value of any kind into form, without a copy where it is in form already."""
     if type(value) is np.ndarray:
         if value.dtype in _STORED and value.flags.c_contiguous and value.flags.aligned:
             return Arranged(value, "numpy", None)
         return _in_form(name, value, "numpy", None)
+    if type(value) in _WITH_NUMBERS and value.sharding in _ON_CPU:  # type: ignore[attr-defined]
+        return _in_form(name, np.asarray(value), "jax", None)
     kind = _kind(value)
     if kind == "torch":
         array, why = _from_torch(name, value)
@@ -111,12 +144,6 @@ def wants_gradients(value: Any) -> bool:
     return bool(value.requires_grad) and bool(sys.modules["torch"].is_grad_enabled())
 
 
-def lost_gradients(given: Mapping[str, Arranged], arrays: Mapping[str, Any]) -> str | None:
-    """The name of the first array that wants gradients, which no result of a call has."""
-    lost = (name for name, each in given.items() if each.kind == "torch" and wants_gradients(arrays[name]))
-    return next(lost, None)
-
-
 def _from_jax(name: str, value: Any) -> tuple[np.ndarray[Any, Any], str | None]:
     if isinstance(value, sys.modules["jax"].core.Tracer):
         raise Error._plain(
@@ -128,6 +155,9 @@ def _from_jax(name: str, value: Any) -> tuple[np.ndarray[Any, Any], str | None]:
     there = ", ".join(sorted(platforms))
     _on_cpu(name, platforms == {"cpu"}, there, f"`jax.device_put({name}, jax.devices(\"cpu\")[0])`")
     why = "it is divided over several devices" if len(devices) > 1 else None
+    if why is None:
+        _WITH_NUMBERS.add(type(value))
+        _ON_CPU.add(value.sharding)
     return np.asarray(value), why
 
 
@@ -176,10 +206,5 @@ def as_kind(arrays: dict[str, np.ndarray[Any, Any]], kind: str) -> dict[str, Any
         from_numpy = sys.modules["torch"].from_numpy
         return {name: from_numpy(array) for name, array in arrays.items()}
     if kind == "jax":
-        return {name: to_jax(array) for name, array in arrays.items()}
-    return dict(arrays)
-
-
-def common(kinds: set[str]) -> str:
-    """The library that all arrays come from; NumPy if they come from several."""
-    return kinds.pop() if len(kinds) == 1 else "numpy"
+        return to_jax(arrays)
+    return arrays

@@ -1,12 +1,11 @@
-"""Sizes with names and ranges, and what two of them have in common (*Tensor Dimension Inference*)."""
+"""Sizes with names and ranges (*Tensor Dimension Inference*), as people write them. What two of them have in common is inferred by the extension."""
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Union
+from typing import NamedTuple, Union
 
 from . import _broadloom
 from ._shape_errors import ShapeError, SpecError
@@ -52,6 +51,11 @@ class Dim:
     def holds(self, size: int) -> bool:
         """True if the size lies in the range."""
         return (self.least is None or size >= self.least) and (self.greatest is None or size <= self.greatest)
+
+    @property
+    def _declared(self) -> tuple[str | None, int | None, int | None]:
+        """It, as inference takes it: the sample is no part of it."""
+        return None if self.name is None else str(self.name), self.least, self.greatest
 
     def __repr__(self) -> str:
         if self.size is not None:
@@ -100,33 +104,38 @@ def _read(text: str) -> Iterator[Dim]:
         yield Dim(int(fits["number"])) if fits["number"] else Dim(fits["name"], sample, least, greatest)
 
 
-def unify(left: Dim, right: Dim, what: str) -> Dim:
-    """The size that both are; ``what`` says in a message what they are.
+class Facing(NamedTuple):
+    """Two sizes that meet, and what they are in a message. Where it broadcasts, a 1 takes the other size."""
 
-    >>> unify(Dim("batch", 8, 1, 64), Dim("batch", 8, 4, None), "the first axis")
-    batch in 4..64
-    >>> unify(Dim("batch", 8, 1, 64), Dim(8), "the first axis")
-    8
+    left: Dim
+    right: Dim
+    what: str
+    broadcasts: bool = False
+
+
+def met(pairs: Sequence[Facing]) -> Dims:
+    """The sizes that pairs have in common, as Broadloom infers them: all together, so that a name has one size in all of them.
+
+    >>> batch = Dim("batch", 8, 1, 64)
+    >>> met([Facing(batch, Dim("batch", 8, 4, None), "the first axis")])
+    (batch in 4..64,)
+    >>> met([Facing(batch, batch, "the first axis"), Facing(Dim(8), batch, "the second axis")])
+    (8, 8)
     """
-    if left.size is not None and right.size is not None:
-        if left.size != right.size:
-            raise ShapeError(f"{what} is {left} on the left and {right} on the right")
-        return left
-    for this, other in ((left, right), (right, left)):
-        if this.name is None and this.size is None:  # any size
-            return other
-        if other.size is not None:
-            if not this.holds(other.size):
-                raise ShapeError(f"{what} is {other.size}, and `{this.name}` lies in {this.range}")
-            return other
-    if left.name != right.name:
-        raise ShapeError(f"{what} is `{left.name}` on the left and `{right.name}` on the right: two names are two sizes")
-    bounds = [bound for bound in (left.least, right.least) if bound is not None]
-    tops = [bound for bound in (left.greatest, right.greatest) if bound is not None]
-    least, greatest = max(bounds, default=None), min(tops, default=None)
-    if least is not None and greatest is not None and least > greatest:
-        raise ShapeError(f"`{left.name}` lies in {left.range} on the left and in {right.range} on the right: no size is in both")
-    return Dim(left.name, left.sample, least, greatest, left.parts)
+    sizes, misfit = _broadloom.meet_sizes([(pair.left._declared, pair.right._declared, pair.broadcasts) for pair in pairs])
+    if misfit is not None:
+        at, why = misfit
+        raise ShapeError(f"{pairs[at].what} {why}")
+    return tuple(_same(pair, *size) for pair, size in zip(pairs, sizes))
+
+
+def _same(pair: Facing, name: str | None, least: int | None, greatest: int | None) -> Dim:
+    """A size that a pair has in common, with the sample and the parts that the one of them has whose size it is."""
+    own = pair.left if name == pair.left.name and pair.left.size != 1 else pair.right
+    if name is None and least is not None:
+        return Dim(least)
+    sample = own.sample if (least or 0) <= own.sample <= (own.sample if greatest is None else greatest) else least or 1
+    return Dim(name, sample, least, greatest, own.parts if name is not None else ())
 
 
 def concatenated(dims: Sequence[Dim]) -> Dim:
@@ -159,26 +168,12 @@ def _sum(parts: Sequence[Dim]) -> str:
     return graph.shape(made, place)[0]
 
 
-def broadcast(left: Dims, right: Dims) -> Dims:
-    """The shape of a pointwise operation: axes are matched from the last, and a 1 takes any size.
+def broadcast(left: Dims, right: Dims) -> list[Facing]:
+    """The axes of two operands that meet in a pointwise operation: from the last, and what one of them lacks is a 1.
 
-    >>> broadcast(as_dims([2, 3, 4]), as_dims([4]))
+    >>> met(broadcast(as_dims([2, 3, 4]), as_dims([4])))
     (2, 3, 4)
     """
     rank = max(len(left), len(right))
     left, right = (Dim(1),) * (rank - len(left)) + left, (Dim(1),) * (rank - len(right)) + right
-    made = []
-    for axis, (one, other) in enumerate(zip(left, right)):
-        if one.size == 1 or other.size == 1:
-            made.append(other if one.size == 1 else one)
-        else:
-            made.append(unify(one, other, f"axis {axis} of a pointwise operation"))
-    return tuple(made)
-
-
-def elements(dims: Dims) -> tuple[int, int | None]:
-    """The least and the greatest number of elements; None if there is no greatest."""
-    least = math.prod(dim.least if dim.least is not None else 1 for dim in dims)
-    if [dim for dim in dims if dim.greatest is None]:
-        return least, None
-    return least, math.prod(dim.greatest or 0 for dim in dims)
+    return [Facing(one, other, f"axis {axis} of a pointwise operation", True) for axis, (one, other) in enumerate(zip(left, right))]

@@ -7,7 +7,7 @@ import functools
 import sys
 import types
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from ._broadloom import XLA_DRIVER
 from ._errors import Error
@@ -29,6 +29,9 @@ class JaxFunction:
     A function that looks up rows checks the indices, and a step of training the loss: an index out of range is an error, and a loss that is not
     finite. Inside of `jax.jit` nothing can be raised; there the result `checks` has a row for each check: the position at which it first fails, or
     -1, and the number there. It is called `checks_` beside a tensor of that name.
+
+    A program with a mesh is divided over devices of JAX, and its results are divided as the program says. Arrays that `jax.jit` is given should be on
+    these devices, or on none in particular, as those of `jax.numpy` are.
 
     On a CPU, a routine with gradients of maxima has to be compiled without fusion. It is, unless you compile it yourself: then write
     `jax.jit(…, compiler_options={"xla_disable_hlo_passes": "fusion"})`.
@@ -144,12 +147,25 @@ class _Module:
     def __init__(self, text: str) -> None:
         import jax
 
-        self._traced, self.inputs, self.outputs, self.checks = _exported(text)
+        self._traced, self.inputs, self.outputs, self.checks, self.places = _exported(text)
         self._compiled = jax.jit(self._traced, compiler_options=_driver().options(text) or None)
 
     def __call__(self, *arrays: Any) -> Any:
-        traced = any(isinstance(array, sys.modules["jax"].core.Tracer) for array in arrays)
-        return (self._traced if traced else self._compiled)(*arrays)
+        return (self._traced if _is_traced(arrays) else self._compiled)(*self.placed(arrays))
+
+    def placed(self, arrays: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Arguments divided over the devices, if there are several."""
+        if self.places is None or not arrays:
+            return arrays
+        jax: Any = sys.modules["jax"]
+        divide = jax.lax.with_sharding_constraint if _is_traced(arrays) else jax.device_put
+        return tuple(divide(list(arrays), self.places))
+
+
+def _is_traced(arrays: tuple[Any, ...]) -> bool:
+    """True if JAX traces one of them: it has a shape, and no numbers yet."""
+    jax: Any = sys.modules["jax"]
+    return any(isinstance(array, jax.core.Tracer) for array in arrays)
 
 
 def _differentiable(module: _Module, backward: Callable[[list[str]], str]) -> Callable[..., Any]:
@@ -164,6 +180,8 @@ def _differentiable(module: _Module, backward: Callable[[list[str]], str]) -> Ca
         return _Module(backward(real))
 
     def forward(*arrays: Any) -> tuple[Any, tuple[Any, ...]]:
+        # Both passes have them on the same devices.
+        arrays = module.placed(arrays)
         return module(*arrays), arrays
 
     def back(arrays: tuple[Any, ...], of_outputs: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -208,8 +226,13 @@ def _driver() -> types.ModuleType:
     return driver
 
 
-def _exported(text: str) -> tuple[Callable[..., Any], dict[str, Any], dict[str, Any], tuple[str, list[_Check]] | None]:
-    """A module as a function that composes with everything in JAX, what it takes and returns, by name, and its checks."""
+_Exported = tuple[Callable[..., Any], dict[str, Any], dict[str, Any], "tuple[str, list[_Check]] | None", "list[Any] | None"]
+
+
+def _exported(text: str) -> _Exported:
+    """A module as a function that composes with everything in JAX, what it takes and returns, by name, its checks, and where its arguments
+    are if it is divided over devices.
+    """
     import jax
     from jax import export, tree_util
     from jax._src.interpreters import mlir
@@ -220,6 +243,7 @@ def _exported(text: str) -> tuple[Callable[..., Any], dict[str, Any], dict[str, 
         inputs = _named(main.attributes["arg_attrs"], "jax.arg_info", kind.inputs)
         outputs = _named(main.attributes["res_attrs"], "jax.result_info", kind.results)
         checks = _checks(main.attributes["res_attrs"], outputs)
+        places = _places(module, main.attributes["arg_attrs"])
         # It is read again by the same JAX, so that no older version has to understand it; special functions are of another dialect.
         artifact = stablehlo.serialize_portable_artifact(module, stablehlo.get_current_version(), True)
     given, made = tuple(inputs.values()), tuple(outputs.values())
@@ -234,7 +258,7 @@ def _exported(text: str) -> tuple[Callable[..., Any], dict[str, Any], dict[str, 
         "_out_named_shardings": (None,) * len(made),
         "in_shardings_hlo": (None,) * len(given),
         "out_shardings_hlo": (None,) * len(made),
-        "nr_devices": 1,
+        "nr_devices": 1 if places is None or not places else places[0].num_devices,
         "platforms": (export.default_export_platform(),),
         "ordered_effects": (),
         "unordered_effects": (),
@@ -248,7 +272,37 @@ def _exported(text: str) -> tuple[Callable[..., Any], dict[str, Any], dict[str, 
     # Versions of JAX differ in the fields for shardings.
     known = {field.name for field in dataclasses.fields(export.Exported)}
     exported = export.Exported(**{name: value for name, value in fields.items() if name in known})
-    return exported.call, inputs, outputs, checks
+    return exported.call, inputs, outputs, checks, places
+
+
+def _places(module: Any, attributes: Any) -> list[Any] | None:
+    """The divisions of the arguments of a module over devices, if it has a mesh."""
+    import numpy as np
+    from jax.sharding import Mesh, NamedSharding, PartitionSpec
+    from jaxlib.mlir import ir
+    from jaxlib.mlir.dialects import sdy
+
+    found = next((operation for operation in module.body.operations if operation.operation.name == "sdy.mesh"), None)
+    if found is None:
+        return None
+    axes = [sdy.MeshAxisAttr(axis) for axis in sdy.MeshAttr(found.operation.attributes["mesh"]).axes]
+    sizes = [axis.size for axis in axes]
+    try:
+        devices = _driver().chosen(int(np.prod(sizes)))
+    except ValueError as error:
+        raise Error._plain(
+            str(error),
+            "leave the mesh out: `bl.program(…, mesh={})`; or let a CPU look like several, before JAX is used: "
+            "`jax.config.update('jax_num_cpu_devices', 8)`",
+        ) from None
+    mesh, spec = Mesh(np.array(devices).reshape(sizes), [axis.name for axis in axes]), cast(Any, PartitionSpec)
+
+    def place(attribute: Any) -> NamedSharding:
+        dims = sdy.TensorShardingAttr(ir.DictAttr(attribute)["sdy.sharding"]).dimension_shardings
+        named = ([sdy.AxisRefAttr(axis).name for axis in sdy.DimensionShardingAttr(dim).axes] for dim in dims)
+        return NamedSharding(mesh, spec(*(over[0] if over else None for over in named)))
+
+    return [place(attribute) for attribute in ir.ArrayAttr(attributes)]
 
 
 def _named(attributes: Any, key: str, kinds: Any) -> dict[str, Any]:

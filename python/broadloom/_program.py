@@ -8,23 +8,37 @@ import tempfile
 import textwrap
 import threading
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from . import _broadloom
-from ._answers import Answer, Memory, Picture
-from ._arrays import Arranged, arranged, lost_gradients
+from ._answers import Answer, Division, Memory, Picture
+from ._arrays import Given, arranged, as_kind
 from ._errors import Error, Message
 from ._jax import JaxFunction
 from ._names import unknown
 from ._parameters import Parameters
 from ._places import warned
 from ._progress import Progress, shown
-from ._results import Copies, Function, Results, Run, handed
+from ._results import Copies, Function, Results, Run
 from ._shapes import Shapes
 
 __all__ = ["Program", "load", "program"]
 
-_Source = tuple[str, str, str, dict[str, int], int, str, int | None, str | None]
+
+class _Source(NamedTuple):
+    """The arguments of a program, of which a copy is made again."""
+
+    text: str
+    name: str
+    folder: str
+    sizes: dict[str, int]
+    seed: int
+    backend: str
+    threads: int | None
+    weights: str | None
+    mesh: dict[str, int] | None
+    shard: dict[str, str]
+    fsdp: str | None
 
 
 class Program:
@@ -48,6 +62,9 @@ class Program:
         backend: str = "auto",
         threads: int | None = None,
         weights: str | os.PathLike[str] | None = None,
+        mesh: Mapping[str, int] | None = None,
+        shard: Mapping[str, str] | None = None,
+        fsdp: str | None = None,
     ) -> None:
         if not isinstance(text, str):
             raise TypeError(f"a program is a text, not {type(text).__name__}; `bl.load` reads one from a file")
@@ -58,9 +75,15 @@ class Program:
         place = os.path.abspath(folder)
         chosen = {each: _whole(f"sizes[{each!r}]", size, 0) for each, size in (sizes or {}).items()}
         seed, threads = _whole("seed", seed, 0), None if threads is None else _whole("threads", threads, 1)
-        self._source: _Source = (text, name, place, chosen, seed, backend, threads, file)
-        self._program = _broadloom.Program(text, name, place, list(chosen.items()), file)
+        mesh = None if mesh is None else _devices(mesh)
+        self._source = _Source(text, name, place, chosen, seed, backend, threads, file, mesh, _divisions(shard), fsdp)
+        axes = None if mesh is None else list(mesh.items())
+        self._program = _broadloom.Program(
+            text, name, place, list(chosen.items()), file, axes, list(self._source.shard.items()), fsdp
+        )
         self._data = self._program.data()
+        #: A notice about devices that runs leave out, until it was given.
+        self._left_out = None if backend == "xla" else self._program.left_out()
         self._lock = threading.Lock()
         self._session: _broadloom.Running | None = None
         #: Why arrays of the last call were copied; or only their names, if none was: the rest is made when it is read.
@@ -69,23 +92,22 @@ class Program:
     @property
     def text(self) -> str:
         """The text that it was read from."""
-        return self._source[0]
+        return self._source.text
 
     @property
     def name(self) -> str:
         """The name of the text, as messages show it."""
-        return self._source[1]
+        return self._source.name
 
     # Questions
 
     @property
     def shapes(self) -> Shapes:
         """The shapes of all tensors, by name; those inside of functions too, if they are parameters."""
-        checked, parts, _ = self._program.check(False)
-        return Shapes(checked, parts)
+        return Shapes(*self._program.shapes())
 
     def check(self) -> list[Message]:
-        """Warnings: what may not be what is meant.
+        """Warnings: what may not be what is meant. It is an error if the devices of its mesh cannot share it as it asks for.
 
         >>> import broadloom as bl
         >>> text = 'data a : 2, 3\\ndata b : 3, 4\\nlet y = einsum("i j; j k => i", a, b)\\n'
@@ -93,7 +115,7 @@ class Program:
         ...     print(warning.code, warning.summary)
         W0505 `k` is only in the second operand, and is summed alone there
         """
-        return [Message._of(message) for message in self._program.check(False)[2]]
+        return [Message._of(message) for message in self._program.warnings()]
 
     def signature(self, name: str) -> Answer:
         """The shapes that a function takes and gives, also one of the library.
@@ -149,7 +171,7 @@ class Program:
         optimiser: str = "adam",
         planned: bool = True,
     ) -> Memory:
-        """The memory that it needs, and the largest sizes that fit.
+        """The memory that it needs, and the largest sizes that fit. With a mesh it is the memory of one device.
 
         Args:
             fits: The memory that there is: `"8GiB"`, `"500MB"`, or a number of bytes.
@@ -164,6 +186,35 @@ class Program:
         """
         limit = None if fits is None else str(fits)
         return Memory(*self._program.memory(limit, train, optimiser, planned))
+
+    def mesh(self) -> Division:
+        """Its division over the devices of its mesh, and what these send each other. Nothing is run.
+
+        >>> import broadloom as bl
+        >>> text = "dim batch = 8\\ndata x : batch | 3\\nlet loss = mean(square({w : ... -> 2} @ x))\\n"
+        >>> bl.program(text, name="a.loom", mesh={"data": 4}, shard={"batch": "data"}).mesh()
+        4 devices: data=4
+        <BLANKLINE>
+        tensor  shape       bytes  on each device  group
+        x       8/data | 3     96              24  data
+        w       3 -> 2         24              24  parameters
+        loss    ()              4               4  activations
+        <BLANKLINE>
+        `forward`, in one run: what devices send each other
+        devices do  along  times  bytes
+        all-reduce  data       1      4  4 bytes
+        <BLANKLINE>
+        of    needs       along  bytes  line      for
+        loss  all-reduce  data       4  a.loom:3  loss = mean(…)
+        """
+        found = self._program.mesh()
+        if found is None:
+            raise Error._plain(
+                "the program is for one device",
+                "name several: `bl.program(…, mesh={\"data\": 4}, shard={\"batch\": \"data\"})`, or `mesh(data = 4, …)` in the program",
+            )
+        (data, text), listed = found
+        return Division(data, text, listed)
 
     def verify(self, /, **arrays: Any) -> Answer:
         """Checks arrays against the program before anything runs; every misfit is in one exception.
@@ -187,7 +238,7 @@ class Program:
         """A module of StableHLO, which XLA takes: the forward pass, or a routine of the program with its gradients and updates.
 
         `@main` takes the tensors that the routine reads and returns those that it keeps, each with its name. Sizes are those of the program, `sizes` of
-        `bl.program` included.
+        `bl.program` included. With a mesh the module says how everything is divided over its devices.
 
         Args:
             routine: The name of a routine, such as `"step1"`; a name that is not there says which there are.
@@ -218,7 +269,7 @@ class Program:
 
         def backward(outputs: list[str]) -> str:
             """A module of StableHLO for the gradients of some outputs."""
-            made = _broadloom.Differentiated(self._program, outputs, False, "reference", self._source[4], None)
+            made = _broadloom.Differentiated(self._program, outputs, False, "reference", self._source.seed, None)
             return made.stablehlo(precision)
 
         return JaxFunction(text, self.parameters, backward if is_forward else None, aliases)
@@ -292,11 +343,13 @@ class Program:
         (50, True)
         """
         steps = None if steps is None else _whole("steps", steps, 0)
-        given = self._arranged({**(data or {}), **arrays})
+        if self._left_out:
+            self._on_one_machine()
+        given = self._given({**(data or {}), **arrays})
         watcher = shown(progress)
         try:
             losses, held, notices = self._running.run(
-                [(name, each.array) for name, each in given.items()],
+                list(given.arrays.items()),
                 steps,
                 keep_going,
                 watcher.line,
@@ -306,7 +359,7 @@ class Program:
             )
         finally:
             watcher.end()
-        self._hold(given, dict(held))
+        self._copies = Copies(given.copies(why for _, why in held))
         warned(notices)
         return Run(losses)
 
@@ -333,32 +386,31 @@ class Program:
         return copies
 
     def _call(self, arrays: dict[str, Any], only: list[str] | None) -> Results:
-        answer = self._running.call(arrays, only)
+        if self._left_out:
+            self._on_one_machine()
+        given, answer = None, self._running.call(arrays, only)
         if answer is None:
-            return self._call_arranged(self._arranged(arrays), only)
+            given = self._given(arrays)
+            answer = self._running.call(given.arrays, only)
+            if answer is None:
+                raise Error._plain("arrays that were brought into form are refused; this is a defect")
         results, copied, left_out, notices = answer
-        self._copies = tuple(arrays) if copied is None else Copies(zip(arrays, copied))
+        if given is not None and (copied or given.whys):
+            self._copies = Copies(given.copies(copied or [None] * len(arrays)))
+        else:
+            self._copies = tuple(arrays) if copied is None else Copies(zip(arrays, copied))
         if notices:
             warned(notices)
-        return Results(results, dict(left_out))
+        return Results(results if given is None else as_kind(results, given.kind), dict(left_out))
 
-    def _call_arranged(self, given: dict[str, Arranged], only: list[str] | None) -> Results:
-        """Computes from arrays that were brought into form."""
-        answer = self._running.call({name: each.array for name, each in given.items()}, only)
-        if answer is None:
-            raise Error._plain("arrays that were brought into form are refused; this is a defect")
-        results, copied, left_out, notices = answer
-        self._hold(given, dict(zip(given, copied or [None] * len(given))))
-        warned(notices)
-        return handed(results, given, left_out)
-
-    def _arranged(self, arrays: dict[str, Any]) -> dict[str, Arranged]:
+    def _given(self, arrays: dict[str, Any]) -> Given:
+        """Arrays that were brought into form."""
         for name in arrays:
             if name not in self._data:
                 self._foreign(name)
-        given = {name: arranged(name, array) for name, array in arrays.items()}
-        lost = lost_gradients(given, arrays)
-        if lost:
+        given = Given(arrays)
+        if given.lost:
+            lost = given.lost
             warned([f"`{lost}` requires gradients, and results of a program have none: `bl.torch.Module` has them; `{lost}.detach()` wants none"])
         return given
 
@@ -370,10 +422,6 @@ class Program:
             raise Error._plain(f"`{name}` is computed by the program and cannot be given")
         raise unknown("the program has no data called", name, self._data)
 
-    def _hold(self, given: dict[str, Arranged], held: dict[str, str | None]) -> None:
-        """Keeps why arrays were copied, to be brought into form or by the session."""
-        self._copies = Copies({name: given[name].why or why for name, why in held.items()})
-
     @property
     def _running(self) -> _broadloom.Running:
         """The session, which is made when it is first needed."""
@@ -381,10 +429,16 @@ class Program:
         if session is None:
             with self._lock:
                 if self._session is None:
-                    seed, backend, threads = self._source[4:7]
-                    self._session = _broadloom.Running(self._program, backend, seed, threads)
+                    source = self._source
+                    self._session = _broadloom.Running(self._program, source.backend, source.seed, source.threads)
                 session = self._session
         return session
+
+    def _on_one_machine(self) -> None:
+        """Warns once of devices that are left out by a backend that has one."""
+        left_out, self._left_out = self._left_out, None
+        if left_out:
+            warned([left_out])
 
     def __repr__(self) -> str:
         return f"<broadloom program {self.name}>"
@@ -417,14 +471,26 @@ def _whole(name: str, value: Any, least: int) -> int:
     return number
 
 
+def _devices(mesh: Any) -> dict[str, int]:
+    """The axes of a mesh with their numbers of devices."""
+    if not isinstance(mesh, Mapping):
+        raise Error._plain(f"`mesh` is {mesh!r}, and not names with numbers of devices", 'write `mesh={"data": 4}`; `mesh={}` is one device')
+    return {str(axis): _whole(f"mesh[{axis!r}]", count, 1) for axis, count in mesh.items()}
+
+
+def _divisions(shard: Any) -> dict[str, str]:
+    """Axes of tensors with the mesh axes that divide them."""
+    if shard is not None and not isinstance(shard, Mapping):
+        raise Error._plain(f"`shard` is {shard!r}, and not axes with the mesh axes that divide them", 'write `shard={"batch": "data"}`')
+    return {str(axes): str(over) for axes, over in (shard or {}).items()}
+
+
 def _read(source: _Source, learned: bytes | None) -> Program:
     """A program that was pickled."""
-    text, name, folder, sizes, seed, backend, threads, weights = source
-    # What was learned takes the place of the weights that it began with.
-    weights = weights if learned is None else None
-    made = Program(
-        text, name=name, folder=folder, sizes=sizes, seed=seed, backend=backend, threads=threads, weights=weights
-    )
+    if learned is not None:
+        # What was learned takes the place of the weights that it began with.
+        source = source._replace(weights=None)
+    made = Program(**source._asdict())
     if learned is not None:
         with tempfile.TemporaryDirectory() as place:
             path = os.path.join(place, "learned.safetensors")
@@ -444,6 +510,9 @@ def program(
     backend: str = "auto",
     threads: int | None = None,
     weights: str | os.PathLike[str] | None = None,
+    mesh: Mapping[str, int] | None = None,
+    shard: Mapping[str, str] | None = None,
+    fsdp: str | None = None,
 ) -> Program:
     """Reads a program from a text. Mistakes are one `Error`, with all of them.
 
@@ -454,10 +523,14 @@ def program(
         sizes: Sizes by name, in place of those of its `dim` lines.
         seed: Decides the first values of parameters, and random numbers.
         backend: `"native"` for machine code, which needs a C compiler; `"reference"` for the slow evaluator that needs none;
-            `"auto"` for the first if there is a compiler.
+            `"auto"` for the first if there is a compiler; `"xla"` for the devices of JAX, in a process of its own.
         threads: How many threads compute; by default one for each processor.
         weights: A `.safetensors` file for parameters to begin with, under the names of `load(into = net, names = …)` in the
             program.
+        mesh: Devices in a grid with named axes, `{"data": 4, "model": 2}`, in place of those that the program names; `{}` is one device.
+            `backend="xla"` runs it on them, and `mesh()` shows how it is divided.
+        shard: The mesh axes that divide axes of tensors, `{"batch": "data", "*.heads": "model"}`, besides what the program divides.
+        fsdp: The mesh axis that divides parameters and states of optimisers as well.
 
     >>> import broadloom as bl
     >>> p = bl.program("data x : 32 | 784\\nlet y = relu({w} @ x + {b : 64})\\n")
@@ -466,7 +539,17 @@ def program(
     """
     text = textwrap.dedent(text) if isinstance(text, str) else text
     return Program(
-        text, name=name, folder=folder, sizes=sizes, seed=seed, backend=backend, threads=threads, weights=weights
+        text,
+        name=name,
+        folder=folder,
+        sizes=sizes,
+        seed=seed,
+        backend=backend,
+        threads=threads,
+        weights=weights,
+        mesh=mesh,
+        shard=shard,
+        fsdp=fsdp,
     )
 
 
@@ -478,6 +561,9 @@ def load(
     backend: str = "auto",
     threads: int | None = None,
     weights: str | os.PathLike[str] | None = None,
+    mesh: Mapping[str, int] | None = None,
+    shard: Mapping[str, str] | None = None,
+    fsdp: str | None = None,
 ) -> Program:
     """Reads a program from a `.loom` file. Files that it names are found beside it. See `program` for the arguments.
 
@@ -497,5 +583,15 @@ def load(
         raise Error._plain(f"{path} is not a text: byte {error.start} is not UTF-8") from None
     folder = os.path.dirname(path) or "."
     return Program(
-        text, name=path, folder=folder, sizes=sizes, seed=seed, backend=backend, threads=threads, weights=weights
+        text,
+        name=path,
+        folder=folder,
+        sizes=sizes,
+        seed=seed,
+        backend=backend,
+        threads=threads,
+        weights=weights,
+        mesh=mesh,
+        shard=shard,
+        fsdp=fsdp,
     )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ._arrays import Arranged, as_kind, common
 from ._errors import Error
 from ._names import unknown
 
@@ -84,12 +83,3 @@ class Function:
 
     def __repr__(self) -> str:
         return f"<broadloom function of {', '.join(self._names)}>"
-
-
-def handed(
-    results: dict[str, Any], given: dict[str, Arranged], left_out: list[tuple[str, str | None]]
-) -> Results:
-    """Results, as arrays of the library that all given arrays come from."""
-    if given:
-        results = as_kind(results, common({each.kind for each in given.values()}))
-    return Results(results, dict(left_out))

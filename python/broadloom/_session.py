@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from . import _broadloom
-from ._arrays import arranged, as_kind, common, lost_gradients
+from ._arrays import Given, arranged, as_kind
 from ._errors import Error, not_copied
 from ._graph import Expr, Graph, Routine
 from ._names import unknown
@@ -62,19 +62,19 @@ class Session:
         """
         if not what or not isinstance(what[0], (Expr, Routine)):
             raise TypeError("run() takes expressions, as in `run(y, loss)`, or what `gradients` or `minimise` made")
-        given = {name: arranged(name, array) for name, array in arrays.items()}
-        pairs = [(self._given(name), each.array) for name, each in given.items()]
-        lost = lost_gradients(given, arrays)
+        given = Given(arrays)
+        pairs = [(self._given(name), array) for name, array in given.arrays.items()]
+        lost = given.lost
         if lost:
             warned([f"`{lost}` requires gradients, and results of a session have none: `graph.gradients` has them; `{lost}.detach()` wants none"])
         routine, number = self._number(what)
         results, why, notices = self._session.run(number, pairs)
-        self._copies = Copies({name: each.why or reason for (name, each), reason in zip(given.items(), why)})
-        warned(notices)
+        self._copies = Copies(given.copies(why))
+        if notices:
+            warned(notices)
         if routine is not None and routine._kind == "step of training":
             return float(results[0].item())
-        kind = common({each.kind for each in given.values()}) if given else "numpy"
-        named = as_kind({str(at): array for at, array in enumerate(results)}, kind)
+        named = as_kind({str(at): array for at, array in enumerate(results)}, given.kind)
         is_one = len(what) == 1 if routine is None else routine._kind == "assignment"
         return named["0"] if is_one else tuple(named.values())
 

@@ -21,14 +21,17 @@ __all__ = ["to_jax"]
 _ALIGNED = 64
 
 
-def to_jax(array: np.ndarray[Any, Any]) -> Any:
-    """An array of JAX for an array of NumPy, without a copy."""
+def to_jax(arrays: dict[str, np.ndarray[Any, Any]]) -> dict[str, Any]:
+    """Arrays of JAX for arrays of NumPy, without a copy."""
     jax = sys.modules["jax"]
-    direct = _direct(jax)
+    public, direct = jax.numpy.from_dlpack, _direct(jax)
+    if direct is None:
+        return {name: public(array) for name, array in arrays.items()}
     # Numbers of 64 bits become those of 32 where JAX is told to have no others, which the public function does.
-    if direct is None or (array.dtype.itemsize == 8 and not jax.config.jax_enable_x64):
-        return jax.numpy.from_dlpack(array)
-    return direct(array)
+    return {
+        name: public(array) if array.dtype.itemsize == 8 and not jax.config.jax_enable_x64 else direct(array)
+        for name, array in arrays.items()
+    }
 
 
 @functools.cache

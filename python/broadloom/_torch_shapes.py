@@ -26,7 +26,7 @@ def traced_outputs(program: Program, outputs: Sequence[str], tensors: Mapping[st
             if (known := _name(size)) is not None:
                 names.setdefault(known, given)
     # A name that no input has is the size that the program runs at.
-    for dim in own.check(False)[0]["dims"]:
+    for dim in own.shapes()[0]["dims"]:
         names.setdefault(dim["name"], dim["size"])
     # Two axes of one name are one size, which PyTorch has to know too.
     for name, tensor in tensors.items():

@@ -6,11 +6,13 @@ the sizes at hand happen to be equal.
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Union
 
-from ._dims import Axis, Dim, Dims, as_dims, broadcast, concatenated, elements, unify
+from . import _broadloom
+from ._dims import Axis, Dim, Dims, Facing, as_dims, broadcast, concatenated, met
 from ._shape_errors import ShapeError
 
 if TYPE_CHECKING:
@@ -81,17 +83,16 @@ class TypedTensor:
 
     def memory(self) -> tuple[int, int | None]:
         """The least and the greatest number of bytes over all sizes in their ranges; None if there is no greatest."""
-        width = self.tensor.element_size()
-        least, greatest = elements(self.dims)
-        return least * width, None if greatest is None else greatest * width
+        return _broadloom.memory_range([dim._declared for dim in self.dims], self.tensor.element_size())
 
     def matmul(self, other: TypedTensor) -> TypedTensor:
         """The matrix product over the last two axes; axes before them broadcast."""
         if min(len(self.dims), len(other.dims)) < 2:
             raise ShapeError(f"a matrix product is of matrices, and these are {self.dims} and {other.dims}")
         (rows, inner), (second, columns) = self.dims[-2:], other.dims[-2:]
-        unify(inner, second, f"the inner axis of {self.dims} @ {other.dims}")
-        batch = broadcast(self.dims[:-2], other.dims[:-2])
+        ends = [Facing(dim, dim, "an axis") for dim in (rows, columns)]
+        contracted = Facing(inner, second, f"the inner axis of {self.dims} @ {other.dims}")
+        *batch, rows, columns, _ = met([*broadcast(self.dims[:-2], other.dims[:-2]), *ends, contracted])
         if self.shape[-1] != other.shape[-2]:
             what = f"`{inner.name}`" if inner.name else "the inner axis"
             sizes = f"{what} is {self.shape[-1]} on the left and {other.shape[-2]} on the right"
@@ -115,7 +116,7 @@ class TypedTensor:
 
     def _pointwise(self, other: Any, compute: Callable[[Any, Any], Any], reflected: bool = False) -> TypedTensor:
         left, right = (self._typed(other), self) if reflected else (self, self._typed(other))
-        dims = broadcast(left.dims, right.dims)
+        dims = met(broadcast(left.dims, right.dims))
         return TypedTensor(_computed(compute, left, right), dims)
 
     def __add__(self, other: Any) -> TypedTensor:
@@ -159,21 +160,16 @@ class TypedTensor:
 
     def reshape(self, dims: Sequence[Axis]) -> TypedTensor:
         """Another shape with as many elements; names that are on both sides cancel."""
-        made = list(as_dims(dims))
+        made = as_dims(dims)
         # A name that the tensor has too keeps its range and its size at hand.
         own = {dim.name: (dim, size) for dim, size in zip(self.dims, self.shape) if dim.name is not None}
-        sizes = []
-        for position, dim in enumerate(made):
-            if dim.name in own:
-                made[position] = unify(own[dim.name][0], dim, f"`{dim.name}`")
-                sizes.append(own[dim.name][1])
-            else:
-                sizes.append(dim.sample)
-        count = 1
-        for size in sizes:
-            count *= size
+        made = met([Facing(own[dim.name][0] if dim.name in own else dim, dim, "an axis") for dim in made])
+        sizes = [own[dim.name][1] if dim.name in own else dim.sample for dim in made]
+        count = math.prod(sizes)
         if count != self.tensor.numel():
-            raise ShapeError(f"{self.dims} has {self.tensor.numel()} elements and {tuple(made)} has {count}")
+            raise ShapeError(f"{self.dims} has {self.tensor.numel()} elements and {made} has {count}")
+        if not _broadloom.can_reshape([dim._declared for dim in self.dims], [dim._declared for dim in made]):
+            raise ShapeError(f"{self.dims} and {made} have different numbers of elements for all sizes in their ranges")
         return TypedTensor(self.tensor.reshape(sizes), made)
 
     def transpose(self, first: int | str, second: int | str) -> TypedTensor:
@@ -222,14 +218,15 @@ class TypedTensor:
             raise ShapeError("a concatenation is of at least one tensor")
         first = tensors[0]
         axis = first._axis(axis)
-        dims = list(first.dims)
+        dims = first.dims
         for other in tensors[1:]:
             if len(other.dims) != len(dims):
                 raise ShapeError(f"{first.dims} and {other.dims} do not have the same number of axes")
-            for position in range(len(dims)):
-                if position != axis:
-                    dims[position] = unify(dims[position], other.dims[position], f"axis {position} of a concatenation")
-        dims[axis] = concatenated([tensor.dims[axis] for tensor in tensors])
+            # Along the axis they have sizes of their own.
+            facing = zip(dims, (*other.dims[:axis], dims[axis], *other.dims[axis + 1 :]))
+            dims = met([Facing(one, two, f"axis {at} of a concatenation") for at, (one, two) in enumerate(facing)])
+        joined = concatenated([tensor.dims[axis] for tensor in tensors])
+        dims = (*dims[:axis], joined, *dims[axis + 1 :])
         return TypedTensor(torch.cat([tensor.tensor for tensor in tensors], axis), dims)
 
     def __repr__(self) -> str:

@@ -59,6 +59,9 @@ class Module(torch.nn.Module):
         self._outputs = [outputs] if isinstance(outputs, str) else list(outputs)
         if not self._outputs:
             raise Error._plain("a module returns at least one tensor", 'say which: `outputs="y"`')
+        if program._source.backend == "xla" and program._program.left_out():
+            raise Error._plain("a module of PyTorch computes on one device, and the program has a mesh", "leave it out: `mesh={}`")
+        program._on_one_machine()
         self._function = self._differentiated(inference=False)
         #: What `eval` computes, which is made when it is first needed.
         self._inference: _broadloom.Differentiated | None = None
@@ -119,8 +122,8 @@ class Module(torch.nn.Module):
         return f"{self._program.name}, outputs={', '.join(self._outputs)}"
 
     def _differentiated(self, inference: bool) -> _broadloom.Differentiated:
-        seed, backend, threads = self._program._source[4:7]
-        return _broadloom.Differentiated(self._program._program, self._outputs, inference, backend, seed, threads)
+        source = self._program._source
+        return _broadloom.Differentiated(self._program._program, self._outputs, inference, source.backend, source.seed, source.threads)
 
     def _applied(self) -> _broadloom.Differentiated:
         """The function that a call computes: as in training, or as after it."""

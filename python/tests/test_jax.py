@@ -40,11 +40,27 @@ def aligned(shape: tuple[int, ...], dtype: str) -> np.ndarray:
 @pytest.mark.parametrize("shape", [(), (3,), (2, 3), (0,)])
 def test_the_short_way_into_jax_gives_what_the_public_one_gives(dtype: str, shape: tuple[int, ...]) -> None:
     array = aligned(shape, dtype)
-    ours, public = _to_jax.to_jax(array), jax.numpy.from_dlpack(array)
+    ours, public = _to_jax.to_jax({"y": array})["y"], jax.numpy.from_dlpack(array)
     assert (ours.aval, ours.committed, ours.sharding) == (public.aval, public.committed, public.sharding)
     assert ours.tolist() == public.tolist() == array.tolist()
     if array.dtype.itemsize < 8 and array.size:
         assert ours.unsafe_buffer_pointer() == array.ctypes.data
+
+
+def test_the_short_way_out_of_jax_is_for_arrays_with_numbers_on_one_cpu() -> None:
+    """The second array of a kind is read by the short way: it must refuse and copy what the long one does."""
+    p = bl.program(TWICE)
+    for _ in range(2):
+        x = jax.numpy.arange(6, dtype="float32").reshape(2, 3)
+        assert p(x=x)["y"].tolist() == (2 * x).tolist() and p.copies == {"x": None}
+        assert _arrays.arranged("x", x).array.ctypes.data == x.unsafe_buffer_pointer()
+        with pytest.raises(bl.Error, match="being traced by JAX"):
+            jax.jit(lambda x: p(x=x)["y"])(x)
+        assert p(x=x.astype("bfloat16"))["y"].tolist() == (2 * x).tolist() and "bfloat16" in (p.copies["x"] or "")
+        assert p(x=x[:, ::-1])["y"].tolist() == (2 * x[:, ::-1]).tolist()
+    x.delete()
+    with pytest.raises(RuntimeError, match="deleted"):
+        p(x=x)
 
 
 def test_a_jax_without_the_short_way_does(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -87,6 +103,7 @@ import broadloom as bl, jax, numpy as np
 mesh = jax.sharding.Mesh(np.array(jax.devices()), ("n",))
 x = jax.device_put(np.arange(8, dtype="float32"), jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec("n")))
 p = bl.program("data x : 8\\nlet y = 2 * x\\n", backend="reference")
+p(x=jax.numpy.ones(8))  # after which such arrays are read by a shorter way
 print(p(x=x)["y"].tolist() == [2 * n for n in range(8)], p.copies)
 """
     # Whoever runs the tests may have limited the devices.

@@ -11,7 +11,7 @@ from typing import Any
 import broadloom as bl
 import numpy as np
 import pytest
-from broadloom import _arrays, _results, _session
+from broadloom import _arrays, _program, _session
 from needed import needed
 
 TWICE = "dim n in 1..4096\ndata x : n | 64\nlet y = 2 * x\nlet z = y + 1\n"
@@ -73,7 +73,7 @@ def test_addresses(kind: str, way: Any, monkeypatch: pytest.MonkeyPatch) -> None
         made.extend(array.ctypes.data for array in results.values())
         return _arrays.as_kind(results, kind)
 
-    monkeypatch.setattr(_results, "as_kind", noticed)
+    monkeypatch.setattr(_program, "as_kind", noticed)
     monkeypatch.setattr(_session, "as_kind", noticed)
     assert address(_arrays.arranged("x", x).array) == address(x), "what the program reads is what the caller has"
     results = way(calls, x)

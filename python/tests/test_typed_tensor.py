@@ -43,6 +43,16 @@ def test_names_are_compared_and_not_only_sizes() -> None:
     refused(lambda: T.zeros([Dim("n", 2, 1, 3)]) + T.zeros([4]), "`n` lies in 1..3")
 
 
+def test_a_name_has_one_size_in_a_whole_operation() -> None:
+    """Pairs of axes are inferred together: what one of them says of a name holds for all others."""
+    square, row = T.zeros([Dim("n", 3), Dim("n", 3)]), T.zeros([3, Dim("n", 3)])
+    assert repr((square + row).dims) == "(3, 3)"
+    refused(lambda: square + T.zeros([3, 4]), "axis 1", "`n` on the left and 4 on the right")
+    assert repr((T.zeros([Dim("n", 3), 5]) @ T.zeros([5, Dim("n", 3, 2, 8)])).dims) == "(n in 2..8, n in 2..8)"
+    low, high = T.zeros([Dim("n", 3, 1, 3), 2]), T.zeros([2, Dim("n", 5, 4, 6)])
+    refused(lambda: low @ high, "`n`", "no size is in both")
+
+
 def test_reshape_transpose_reduce() -> None:
     assert T.ones([4, 6]).reshape([2, 12]).shape == (2, 12)
     refused(lambda: T.ones([4, 6]).reshape([3, 10]), "has 24 elements", "has 30")

@@ -19,7 +19,7 @@ mod data;
 mod dims;
 mod json;
 mod log;
-mod mesh;
+pub mod mesh;
 mod output;
 mod plot;
 mod precision;

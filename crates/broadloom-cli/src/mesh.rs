@@ -2,9 +2,9 @@
 
 use broadloom::{Mesh, Shard};
 use broadloom_diagnostics::{Column, Table};
-use broadloom_ide::MeshTable;
 use broadloom_ide::words::{bytes, counted, grouped};
-use broadloom_lang::{OnMesh, Program};
+use broadloom_ide::{MeshTable, ShardedTensor};
+use broadloom_lang::{MeshRequest, OnMesh, Program, Rule, WithoutDevices};
 
 use crate::console::Look;
 
@@ -25,41 +25,40 @@ pub struct MeshArgs {
 impl MeshArgs {
     /// The devices that are asked for, and what is divided over them: those of a program, with what the arguments replace and add.
     pub fn on(&self, program: &Program) -> Result<Option<OnMesh>, String> {
-        let own = program.plan.mesh.as_ref().map(|block| &block.on);
-        let Some(mesh) = self.mesh.as_ref().or(own.map(|own| &own.mesh)) else {
-            return match self.first_rule() {
-                // A mistake may hide the mesh of the program.
-                Some(rule) if program.is_ok() => Err(format!(
-                    "`{rule}` needs devices: write `--mesh data=4`, or `mesh(data = 4)` in the program"
-                )),
-                _ => Ok(None),
-            };
-        };
-        if let (true, Some(rule)) = (mesh.axes.is_empty(), self.first_rule()) {
-            return Err(format!("with `--mesh none` there is one device, and `{rule}` divides nothing"));
-        }
-        let mut shards = own.map(|own| own.shards.clone()).unwrap_or_default();
-        // What is said outside the program counts where both say something of the same axes.
-        shards.retain(|known| self.shard.iter().all(|shard| shard.axes != known.axes));
-        shards.extend(self.shard.iter().cloned());
-        let stored_over = self.fsdp.clone().or(own.and_then(|own| own.stored_over.clone()));
-        Ok(Some(OnMesh { mesh: mesh.clone(), shards, stored_over }))
+        self.request().on(program).map_err(|WithoutDevices { rule, asked_for_one }| {
+            let rule = written(&rule);
+            match asked_for_one {
+                true => format!("with `--mesh none` there is one device, and `{rule}` divides nothing"),
+                false => {
+                    format!(
+                        "`{rule}` needs devices: write `--mesh data=4`, or `mesh(data = 4)` in the program"
+                    )
+                }
+            }
+        })
+    }
+
+    fn request(&self) -> MeshRequest {
+        let MeshArgs { mesh, shard, fsdp } = self.clone();
+        MeshRequest { mesh, shards: shard, stored_over: fsdp }
     }
 
     /// True if a mesh of several devices is asked for.
     pub fn is_given(&self) -> bool {
-        self.mesh.as_ref().is_some_and(|mesh| !mesh.axes.is_empty()) || self.first_rule().is_some()
+        self.mesh.as_ref().is_some_and(|mesh| !mesh.axes.is_empty()) || self.request().first_rule().is_some()
     }
 
     /// True if there is any argument about a mesh.
     pub fn is_changed(&self) -> bool {
-        self.mesh.is_some() || self.first_rule().is_some()
+        self.mesh.is_some() || self.request().first_rule().is_some()
     }
+}
 
-    /// The first argument that divides something.
-    fn first_rule(&self) -> Option<String> {
-        let shard = self.shard.first().map(|shard| format!("--shard {shard}"));
-        shard.or(self.fsdp.as_ref().map(|axis| format!("--fsdp {axis}")))
+/// A rule as an argument.
+fn written(rule: &Rule) -> String {
+    match rule {
+        Rule::Shard(shard) => format!("--shard {shard}"),
+        Rule::StoredOver(axis) => format!("--fsdp {axis}"),
     }
 }
 
@@ -100,9 +99,9 @@ fn shard(text: &str) -> Result<Shard, &'static str> {
 /// The columns that names of tensors and operations take at most.
 const WIDEST: usize = 60;
 
-/// The division of a program, as tables for people.
-pub fn text_of(table: &MeshTable, all: bool, look: Look) -> String {
-    let mut out = tensors(table, all, look);
+/// The division of a program, as tables for people: of all tensors, or of the most important ones, with a hint where the others are.
+pub fn text_of(table: &MeshTable, others: Option<&str>, look: Look) -> String {
+    let mut out = tensors(table, others, look);
     if !table.whole.is_empty() {
         let (names, count) = (listed_names(&table.whole), counted(table.whole.len() as u64, "tensor"));
         out.push_str(&format!(
@@ -158,7 +157,12 @@ fn listed_names(names: &[String]) -> String {
     if names.len() > MOST { format!("{shown}, …") } else { shown }
 }
 
-fn tensors(table: &MeshTable, all: bool, look: Look) -> String {
+/// Returns true for tensors that the program itself names, and for all parameters and data.
+pub fn is_listed(tensor: &ShardedTensor) -> bool {
+    tensor.own || ["parameters", "data"].contains(&tensor.group)
+}
+
+fn tensors(table: &MeshTable, others: Option<&str>, look: Look) -> String {
     let mut rows = Table::new([
         Column::name("tensor"),
         Column::new("shape"),
@@ -166,10 +170,9 @@ fn tensors(table: &MeshTable, all: bool, look: Look) -> String {
         Column::number("on each device"),
         Column::faint("group"),
     ]);
-    let listed = |group: &str, own: bool| all || own || ["parameters", "data"].contains(&group);
     let mut left_out = 0;
     for tensor in &table.tensors {
-        if listed(tensor.group, tensor.own) {
+        if others.is_none() || is_listed(tensor) {
             let (whole, part) = (grouped(tensor.bytes), grouped(tensor.bytes_per_device));
             rows.row([tensor.name.clone(), tensor.shape.clone(), whole, part, tensor.group.into()]);
         } else {
@@ -179,9 +182,9 @@ fn tensors(table: &MeshTable, all: bool, look: Look) -> String {
     let axes: Vec<String> = table.axes.iter().map(|axis| format!("{}={}", axis.name, axis.size)).collect();
     let mut out = format!("{}: {}\n\n", counted(table.devices, "device"), axes.join(", "));
     out.push_str(&look.table(&rows));
-    if left_out > 0 {
+    if let Some(hint) = others.filter(|_| left_out > 0) {
         out.push_str(&format!(
-            "and {} that functions, gradients and optimisers make: --all lists them\n",
+            "and {} that functions, gradients and optimisers make: {hint}\n",
             counted(left_out, "tensor")
         ));
     }

@@ -78,10 +78,10 @@ pub enum Setting {
     Seed(u64),
     /// The backend that runs a program, by its name.
     Backend(&'static str),
-    /// Devices to divide a program over, as a mesh is written: `data=4,model=2`.
-    Mesh(String),
-    /// An axis that is divided over a mesh axis, as both are written: `batch=data`.
-    Shard(String),
+    /// Devices to divide a program over: the axes of the mesh with their numbers of devices.
+    Mesh(Vec<(String, u64)>),
+    /// An axis that is divided over a mesh axis: the names of both.
+    Shard(String, String),
 }
 
 impl Code {

@@ -21,6 +21,7 @@ mod held;
 pub mod last_look;
 mod lint;
 mod mesh;
+mod mesh_request;
 mod notation;
 mod observer;
 mod on_mesh;
@@ -54,6 +55,8 @@ pub use eval::{
 };
 pub use front::{Words, naming_setting};
 pub use lint::{lint, unused_names, warnings};
+pub use mesh::Devices;
+pub use mesh_request::{MeshRequest, Rule, WithoutDevices};
 pub use notation::{leaves_out_unnamed, left_out, named_axis};
 pub use observer::{Observer, Repeated};
 pub use on_mesh::{MeshBlock, OnMesh};

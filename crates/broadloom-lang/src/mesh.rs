@@ -5,7 +5,7 @@ use broadloom_diagnostics::{Code, Diagnostic, Fact, Help, Label, Role, Setting, 
 
 use crate::eval::advice::code::in_loom;
 use crate::eval::diagnosed;
-use crate::front::naming_setting;
+use crate::front::{Words, naming_setting, worded};
 use crate::on_mesh::{MeshBlock, OnMesh};
 use crate::program::{Origins, Program};
 use crate::ready::Ready;
@@ -36,8 +36,8 @@ impl Program {
             session.set_sizes(&sizes)?;
             session.divide(routines, &self.sharding(on))
         });
-        let block = (on, self.plan.mesh.as_ref());
-        divided.map_err(|error| reported(&error, Span::empty(self.main, 0), &self.origins, block))
+        let front = (on, self.plan.mesh.as_ref(), self.words);
+        divided.map_err(|error| reported(&error, Span::empty(self.main, 0), &self.origins, front))
     }
 
     /// The devices that the program runs on, if there are several: those that its user asks for, or those of its own `mesh`. A
@@ -54,18 +54,50 @@ impl Program {
     }
 }
 
-impl Ready {
-    /// Divides the tensors of some routines over devices, which run them from now on.
-    pub(crate) fn divide(
-        &mut self,
-        routines: &[Routine],
-        (on, sharding): (&OnMesh, &Sharding),
-    ) -> Result<(), Box<Diagnostic>> {
-        let divided =
-            self.session.divide(routines, sharding).and_then(|divided| self.session.set_division(divided));
-        let block = (on, self.plan.mesh.as_ref());
-        divided.map_err(|error| reported(&error, self.beginning(), &self.origins, block))
+impl Program {
+    /// The devices that a session of the program is divided over.
+    pub fn session_devices(&self, on: &OnMesh) -> Devices {
+        Devices { on: on.clone(), sharding: self.sharding(on), routines: self.routines(), at: None }
     }
+
+    /// A notice about devices that a run on this machine leaves out.
+    pub fn without_devices(&self, on: &OnMesh) -> String {
+        let (setting, devices) = (self.words.written(&Setting::Backend("xla")), on.mesh.devices());
+        format!(
+            "the run is on this machine alone, and not on the {devices} devices of the program's mesh: `{setting}` runs it on these"
+        )
+    }
+}
+
+/// The devices that a session is divided over.
+#[derive(Debug)]
+pub struct Devices {
+    on: OnMesh,
+    sharding: Sharding,
+    routines: Vec<Routine>,
+    /// The named sizes at which the session was divided.
+    at: Option<Vec<(String, u64)>>,
+}
+
+impl Ready {
+    /// Divides the session over devices, which run it from now on. It is divided again when named sizes have changed, because devices
+    /// may not share the new ones evenly.
+    pub fn divide(&mut self, devices: &mut Devices) -> Result<(), Box<Diagnostic>> {
+        let divided = divide(&mut self.session, devices);
+        let front = (&devices.on, self.plan.mesh.as_ref(), self.words);
+        divided.map_err(|error| reported(&error, self.beginning(), &self.origins, front))
+    }
+}
+
+fn divide(session: &mut Session, devices: &mut Devices) -> Result<(), broadloom::Error> {
+    let sizes = session.sizes()?.map(|(name, size)| (name.to_string(), size)).collect();
+    if devices.at.as_ref() != Some(&sizes) {
+        devices.at = None;
+        let divided = session.divide(&devices.routines, &devices.sharding)?;
+        session.set_division(divided)?;
+        devices.at = Some(sizes);
+    }
+    Ok(())
 }
 
 /// An error at the operation it is about, and at the lines of the program's own mesh that ask for what cannot be had. One about the
@@ -74,14 +106,14 @@ fn reported(
     error: &broadloom::Error,
     main: Span,
     origins: &Origins,
-    (on, block): (&OnMesh, Option<&MeshBlock>),
+    (on, block, words): (&OnMesh, Option<&MeshBlock>, Words),
 ) -> Box<Diagnostic> {
     let own = error.step().and_then(|step| origins.get(step)).map(|origin| origin.span);
     let mut diagnostic = diagnosed(error, own.unwrap_or(main), origins);
     if own.is_none() {
         diagnostic.labels.clear();
     }
-    let Some(block) = block else { return Box::new(diagnostic) };
+    let Some(block) = block else { return Box::new(worded(diagnostic, words)) };
     for (span, text) in error.facts().iter().filter_map(|fact| block.place(on, fact)) {
         let primary = diagnostic.labels.is_empty();
         if diagnostic.labels.iter().all(|label| label.span != span) {
@@ -93,10 +125,11 @@ fn reported(
     if let Some(help) = missing_axis(error, on, block) {
         diagnostic = diagnostic.with_help(help);
     }
+    let mut diagnostic = worded(diagnostic, words);
     if !block.on.shards.is_empty() {
         diagnostic.help.iter_mut().filter(|help| help.names_setting()).for_each(|help| {
             help.write_in(|code| match code {
-                Code::Setting(Setting::Shard(shard)) => format!("shard = [\"{shard}\", …]"),
+                Code::Setting(Setting::Shard(axes, over)) => format!("shard = [\"{axes}={over}\", …]"),
                 code => in_loom(code),
             });
         });
@@ -115,8 +148,7 @@ fn missing_axis(error: &broadloom::Error, on: &OnMesh, block: &MeshBlock) -> Opt
     if has(on, missing) || !has(&block.on, missing) {
         return None;
     }
-    let axes: Vec<String> = on.mesh.axes.iter().map(|(name, size)| format!("{name}={size}")).collect();
-    let mesh = Setting::Mesh(format!("{},{missing}=1", axes.join(",")));
+    let mesh = Setting::Mesh(on.mesh.axes.iter().cloned().chain([(missing.clone(), 1)]).collect());
     let before =
         "this mesh is in place of the program's, whose rules stay; an axis with one device divides nothing: ";
     Some(naming_setting(before, mesh, ""))

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use broadloom::files::{write_csv, write_npy};
 use broadloom::{Array, Backend, Error, ErrorKind, GivenValues, Session, Settings, Tensor};
-use broadloom_diagnostics::{Diagnostic, Setting, Severity, Span};
+use broadloom_diagnostics::{Diagnostic, Severity, Span};
 
 use crate::codes;
 use crate::eval::diagnosed;
@@ -69,13 +69,9 @@ impl Program {
         if options.settings.backend != Backend::Xla
             && let Some(left_out) = on.take_if(|_| is_own)
         {
-            let setting = self.words.written(&Setting::Backend("xla"));
-            let devices = left_out.mesh.devices();
-            observer.notice(&format!(
-                "the run is on this machine alone, and not on the {devices} devices of the program's mesh: `{setting}` runs it on these"
-            ));
+            observer.notice(&self.without_devices(&left_out));
         }
-        let (routines, sharding) = (self.routines(), on.as_ref().map(|on| self.sharding(on)));
+        let mut devices = on.as_ref().map(|on| self.session_devices(on));
         let mut ready = self.ready(&options.settings)?;
         ready.pass_on(observer);
         let inputs: Vec<(&str, GivenValues<'_>)> = options
@@ -84,8 +80,8 @@ impl Program {
             .map(|(name, values)| (name.as_str(), GivenValues::Copied(values)))
             .collect();
         ready.give(&inputs)?;
-        if let Some((on, sharding)) = on.as_ref().zip(sharding.as_ref()) {
-            ready.divide(&routines, (on, sharding))?;
+        if let Some(devices) = &mut devices {
+            ready.divide(devices)?;
         }
         if let Some(file) = options.load.as_ref().filter(|_| HAS_FILES && !is_read) {
             ready.session.load(file).map_err(|error| ready.about_file(&error))?;

@@ -8,9 +8,11 @@
 //! - [`graph`], [`graph_session`]: graphs that are built in Python, and their numbers; [`matrices`]: linear algebra in them;
 //!   [`recurrences`]: scans in them.
 //! - [`spec`]: specs on arrays of any library; [`shaped`]: functions whose arrays are compared with annotations.
+//! - [`typed`]: declared sizes of tensors of PyTorch that meet.
 //! - [`differentiated`]: a program as a function with gradients, for PyTorch.
 //! - [`arrays`]: NumPy arrays, lent to a session and taken out of it.
 //! - [`command`]: the command `broadloom`.
+//! - [`mesh`]: the devices that a program is divided over, as Python asks for them.
 //! - [`places`]: where in Python something was written.
 //! - [`errors`]: mistakes as the exception `broadloom.Error`; [`data`]: answers as Python objects; [`sizes`]: sizes of shapes, expressions included.
 
@@ -23,6 +25,7 @@ mod errors;
 mod graph;
 mod graph_session;
 mod matrices;
+mod mesh;
 mod observer;
 mod places;
 mod program;
@@ -34,6 +37,7 @@ mod sizes;
 mod spec;
 mod stablehlo;
 mod turns;
+mod typed;
 
 use pyo3::prelude::*;
 
@@ -67,9 +71,13 @@ mod _broadloom {
     use crate::shaped::{CheckedCall, Checker, entered_sizes};
     #[pymodule_export]
     use crate::spec::{check_spec, plan_spec, spec_sizes};
+    #[pymodule_export]
+    use crate::typed::{can_reshape, meet_sizes, memory_range};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        let own = module.py().import("sys")?.getattr("executable")?;
+        broadloom_xla::inside_of(own.extract().unwrap_or_default());
         module.add("XLA_DRIVER", broadloom_xla::DRIVER)?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }

@@ -3,19 +3,21 @@
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use broadloom_cli::mesh::is_listed;
 use broadloom_cli::{Look, commands};
 use broadloom_diagnostics::{Column, Diagnostic, Table};
 use broadloom_ide::{
-    Analysis, GraphOf, Listing, LoopsOf, MemoryOf, NoPicture, Optimiser, Text, arrays, check, explain, graph,
-    loops, memory, optimised, signatures, verify,
+    Analysis, GraphOf, Listing, LoopsOf, MemoryOf, MeshTable, Meshed, NoPicture, Optimiser, Text, arrays,
+    check, explain, graph, loops, memory, meshed, optimised, signatures, verify,
 };
-use broadloom_lang::{Asked, Words};
+use broadloom_lang::{Asked, OnMesh, Words};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::arrays::received;
 use crate::data::object;
 use crate::errors::{advised, detached, messages, plain, raised, unanswered};
+use crate::mesh::{self, OfOneDevice};
 use crate::settings::in_python;
 use crate::sizes::{SizeData, sizes};
 use crate::stablehlo::{self, Refused};
@@ -26,6 +28,8 @@ pub struct Program {
     text: Text,
     /// The analysis of the program. Questions close it and undo that, so that they take turns.
     analysis: Mutex<Analysis>,
+    /// The devices that it is divided over, if there are several.
+    on: Option<OnMesh>,
 }
 
 /// The parts of the text about shapes: named sizes, the table of tensors, and what follows it.
@@ -39,6 +43,11 @@ impl Program {
         &self.text
     }
 
+    /// The devices that it is divided over, if there are several.
+    pub(crate) fn devices(&self) -> Option<&OnMesh> {
+        self.on.as_ref()
+    }
+
     fn analysis(&self) -> MutexGuard<'_, Analysis> {
         self.analysis.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -46,6 +55,32 @@ impl Program {
     /// Asks a question without the interpreter lock.
     fn ask<T: Send>(&self, py: Python<'_>, question: impl FnOnce(&mut Analysis) -> T + Send) -> PyResult<T> {
         detached(py, || question(&mut self.analysis()))
+    }
+}
+
+impl Program {
+    /// The division over devices, with what is wrong about it.
+    fn divided(&self, py: Python<'_>, on: &OnMesh) -> PyResult<Meshed> {
+        // Read again: shapes are shown with sizes as numbers, and what is divided is the program that runs, where they are open.
+        let divided = detached(py, || meshed(&mut Analysis::open(&self.text), Some(on)))?;
+        refused(py, &self.analysis(), &divided.diagnostics)?;
+        Ok(divided)
+    }
+
+    fn table(&self, py: Python<'_>, on: &OnMesh) -> PyResult<MeshTable> {
+        self.divided(py, on)?.mesh.ok_or_else(|| plain(py, "the program has errors"))
+    }
+
+    /// The memory of one device.
+    fn memory_of_device<'py>(&self, py: Python<'py>, on: &OnMesh, of: &MemoryOf) -> PyResult<Answer<'py>> {
+        if of.train.is_some() {
+            let help = "write `minimise` into the program, or leave the devices out: `mesh={}`";
+            return Err(advised(py, "`train` is for one machine, and the program has a mesh", help));
+        }
+        let table = self.table(py, on)?;
+        let fits = of.limit.map(|limit| table.peak <= limit);
+        let shown = commands::memory::device_text(&table, of.limit, Look::default());
+        Ok((object(py, &OfOneDevice { table: &table, fits })?, shown))
     }
 }
 
@@ -70,7 +105,8 @@ pub fn module_table(rows: Vec<[String; 4]>) -> String {
 #[pymethods]
 impl Program {
     #[new]
-    #[pyo3(signature = (text, name, folder, sizes, load))]
+    #[pyo3(signature = (text, name, folder, sizes, load, mesh, shard, fsdp))]
+    #[allow(clippy::too_many_arguments)] // as many as people can say
     fn new(
         py: Python<'_>,
         text: String,
@@ -78,25 +114,50 @@ impl Program {
         folder: PathBuf,
         sizes: Vec<(String, u64)>,
         load: Option<PathBuf>,
+        mesh: Option<Vec<(String, u64)>>,
+        shard: Vec<(String, String)>,
+        fsdp: Option<String>,
     ) -> PyResult<Program> {
+        let request = mesh::request(py, mesh, shard, fsdp)?;
         let text = Text { folder, sizes, load, words: Words(in_python), ..Text::new(name, text) };
         let analysis = detached(py, || Analysis::new(&text))?;
         refused(py, &analysis, analysis.diagnostics())?;
-        Ok(Program { text, analysis: Mutex::new(analysis) })
+        let on = mesh::on(py, &request, &analysis.program)?;
+        Ok(Program { text, analysis: Mutex::new(analysis), on })
     }
 
-    /// All shapes, with the parts of their text (named sizes, tensors, and what follows), and warnings.
-    fn check<'py>(
-        &self,
-        py: Python<'py>,
-        all: bool,
-    ) -> PyResult<(Bound<'py, PyAny>, TextParts, Bound<'py, PyAny>)> {
-        let listing = if all { Listing::All } else { Listing::Own };
-        let checked = self.ask(py, |analysis| check(analysis, listing))?;
+    /// All shapes, with the parts of their text: named sizes, tensors, and what follows.
+    fn shapes<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, TextParts)> {
+        let checked = self.ask(py, |analysis| check(analysis, Listing::Own))?;
         let commands::check::Parts { dims, table, end } =
             commands::check::parts_of(&checked, Look::default());
-        let found = messages(py, self.analysis().sources(), &checked.diagnostics)?;
-        Ok((object(py, &checked)?, (dims, table, end), found.into_any()))
+        Ok((object(py, &checked)?, (dims, table, end)))
+    }
+
+    /// Warnings, also of the division over devices. A division that is not possible is an error.
+    fn warnings<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let mut found = self.ask(py, |analysis| check(analysis, Listing::Own).diagnostics)?;
+        if let Some(on) = &self.on {
+            let divided = self.divided(py, on)?.diagnostics;
+            let new: Vec<Diagnostic> = divided.into_iter().filter(|each| !found.contains(each)).collect();
+            found.extend(new);
+        }
+        Ok(messages(py, self.analysis().sources(), &found)?.into_any())
+    }
+
+    /// The division over devices, and the places of the tensors in it that are listed; none if there is one device.
+    fn mesh<'py>(&self, py: Python<'py>) -> PyResult<Option<(Answer<'py>, Vec<usize>)>> {
+        let Some(on) = &self.on else { return Ok(None) };
+        let table = self.table(py, on)?;
+        let listed = table.tensors.iter().enumerate().filter(|(_, tensor)| is_listed(tensor));
+        let listed = listed.map(|(at, _)| at).collect();
+        let shown = broadloom_cli::mesh::text_of(&table, Some("`shapes` has them"), Look::default());
+        Ok(Some(((object(py, &table)?, shown), listed)))
+    }
+
+    /// A notice about devices that a run on this machine leaves out, if there are any.
+    fn left_out(&self) -> Option<String> {
+        self.on.as_ref().map(|on| self.analysis().program.without_devices(on))
     }
 
     /// The sizes of a named tensor, in the order of memory.
@@ -218,6 +279,9 @@ impl Program {
             }
         };
         let of = MemoryOf { train, optimiser, ask_backend: !planned, limit };
+        if let Some(on) = &self.on {
+            return self.memory_of_device(py, on, &of);
+        }
         // Sizes with a range stay open, so that the answer covers all of them.
         let (analysis, measured) = detached(py, || {
             let mut analysis = Analysis::open(&self.text);
@@ -237,7 +301,8 @@ impl Program {
     /// The forward pass, or a routine by its name, as a module of StableHLO.
     fn stablehlo(&self, py: Python<'_>, routine: Option<String>, precision: &str) -> PyResult<String> {
         let precision = stablehlo::precision(py, precision)?;
-        let made = detached(py, || stablehlo::module(&self.text, routine.as_deref(), precision))?;
+        let how = (precision, self.on.as_ref());
+        let made = detached(py, || stablehlo::module(&self.text, routine.as_deref(), how))?;
         made.map_err(|refused| match refused {
             Refused::Routine(message, help) => advised(py, &message, &help),
             Refused::Program(sources, wrong) => raised(py, &sources, &[*wrong]),

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use broadloom::{Backend, Block, Copied, Error, GivenValues, LeafKind, Node, Routine, Settings, Tensor};
 use broadloom_diagnostics::{Diagnostic, Sources};
 use broadloom_ide::{Analysis, arrays};
-use broadloom_lang::{Available, Progress, Ready, RunControl, nearest};
+use broadloom_lang::{Available, Devices, Progress, Ready, RunControl, nearest};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -35,6 +35,8 @@ pub struct Running {
 
 struct State {
     ready: Ready,
+    /// The devices that XLA runs it on, if there are several.
+    devices: Option<Devices>,
     /// The number of calls that gave it arrays.
     calls: u64,
     /// The tensors that can be computed, by the names of the data that is given.
@@ -91,7 +93,7 @@ impl State {
         given: &[(String, Received)],
         only: Option<&[String]>,
     ) -> Result<Computed, Wrong> {
-        let copied = self.ready.give(inputs)?;
+        let copied = self.give(inputs)?;
         let names: Vec<String> = given.iter().map(|(name, _)| name.clone()).collect();
         let ready = &self.ready;
         let available = self.known.entry(names).or_insert_with(|| Arc::new(ready.available()));
@@ -111,6 +113,15 @@ impl State {
         Ok(Computed { tensors, copied, available, notices: heard.0 })
     }
 
+    /// Takes arrays, which may change the sizes at which it is divided over devices.
+    fn give(&mut self, inputs: &[(&str, GivenValues<'_>)]) -> Result<Vec<Option<Copied>>, Box<Diagnostic>> {
+        let copied = self.ready.give(inputs)?;
+        if let Some(devices) = &mut self.devices {
+            self.ready.divide(devices)?;
+        }
+        Ok(copied)
+    }
+
     /// Carries out a program up to its end or to a pause, from its beginning or from the last pause. A call in the pause may have given other arrays, and
     /// drawn random numbers: then the arrays of the run are given again, and the run draws what it would have drawn.
     fn piece(
@@ -121,7 +132,7 @@ impl State {
         watcher: &mut Watcher,
     ) -> Result<(), Box<Diagnostic>> {
         let is_as_before = pause.as_ref().is_some_and(|pause| pause.calls == self.calls);
-        let copied = if is_as_before { Vec::new() } else { self.ready.give(inputs)? };
+        let copied = if is_as_before { Vec::new() } else { self.give(inputs)? };
         let (ended, copied) = match pause.take() {
             None => (self.ready.go(way, watcher), copied),
             Some(Pause { place, runs, copied, .. }) => {
@@ -250,7 +261,10 @@ pub fn backend_of(py: Python<'_>, name: &str) -> PyResult<Backend> {
         "auto" => Ok(Backend::Auto),
         "native" => Ok(Backend::Native),
         "reference" => Ok(Backend::Reference),
-        other => Err(plain(py, &format!("there is no backend `{other}`: it is auto, native or reference"))),
+        "xla" => Ok(Backend::Xla),
+        other => {
+            Err(plain(py, &format!("there is no backend `{other}`: it is auto, native, reference or xla")))
+        }
     }
 }
 
@@ -353,7 +367,8 @@ impl Running {
         threads: Option<usize>,
     ) -> PyResult<Running> {
         let settings = Settings { backend: backend_of(py, backend)?, seed, threads, ..Settings::default() };
-        let (sources, params, states, data, ready) = detached(py, || {
+        let on = program.devices().filter(|_| settings.backend == Backend::Xla);
+        let (sources, (params, states), data, (devices, ready)) = detached(py, || {
             let program = Analysis::open(program.text()).program;
             let graph = &program.graph;
             let params = graph.params().into_iter().map(|tensor| (graph.label_of(tensor), tensor)).collect();
@@ -362,10 +377,11 @@ impl Running {
             let states = graph.tensors().filter(is_state).map(|tensor| (graph.label_of(tensor), tensor));
             let states = states.collect();
             let data = arrays::declared(&program).map(|made| made.name.clone()).collect();
-            (program.sources.clone(), params, states, data, program.ready(&settings))
+            let devices = on.map(|on| program.session_devices(on));
+            (program.sources.clone(), (params, states), data, (devices, program.ready(&settings)))
         })?;
         let ready = ready.map_err(|wrong| raised(py, &sources, &[*wrong]))?;
-        let state = State { ready, calls: 0, known: HashMap::new(), some: HashMap::new() };
+        let state = State { ready, devices, calls: 0, known: HashMap::new(), some: HashMap::new() };
         Ok(Running { sources, params, states, data, state: Turns::new(state), runs: Turns::new(()) })
     }
 

@@ -12,7 +12,10 @@ pub fn in_python(setting: &Setting) -> String {
         Setting::Save(stem) => format!("parameters.save(\"{stem}.safetensors\")"),
         Setting::Seed(seed) => format!("seed={seed}"),
         Setting::Backend(name) => format!("backend=\"{name}\""),
-        Setting::Mesh(devices) => format!("mesh({devices})"),
-        Setting::Shard(shard) => format!("mesh(…, shard = [\"{shard}\"])"),
+        Setting::Mesh(axes) => {
+            let axes: Vec<String> = axes.iter().map(|(name, size)| format!("\"{name}\": {size}")).collect();
+            format!("mesh={{{}}}", axes.join(", "))
+        }
+        Setting::Shard(axes, over) => format!("shard={{\"{axes}\": \"{over}\"}}"),
     }
 }

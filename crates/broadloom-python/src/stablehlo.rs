@@ -3,7 +3,7 @@
 use broadloom::{Backend, Precision, Routine, Settings, StepId};
 use broadloom_diagnostics::{Diagnostic, Sources};
 use broadloom_ide::{Analysis, Line, Text};
-use broadloom_lang::Program;
+use broadloom_lang::{OnMesh, Program};
 use pyo3::prelude::*;
 
 use crate::errors::advised;
@@ -26,10 +26,15 @@ pub enum Refused {
 }
 
 /// The text of the module: first its sizes and the names of all routines, then the places of the program above what each line
-/// becomes. Without a name, the routine is the forward pass.
-pub fn module(text: &Text, name: Option<&str>, precision: Precision) -> Result<String, Refused> {
+/// becomes. Without a name, the routine is the forward pass. It is divided over devices, if there are several.
+pub fn module(
+    text: &Text,
+    name: Option<&str>,
+    (precision, on): (Precision, Option<&OnMesh>),
+) -> Result<String, Refused> {
     let program = Analysis::open(text).program;
     let (wanted, names) = routine(&program, name)?;
+    let mut devices = on.map(|on| program.session_devices(on));
     let head = format!("{}// `{}`, of the routines {names}\n", sizes(&program), wanted.name());
     let sources = program.sources.clone();
     let places: Vec<Line> = program.origins.iter().map(|origin| Line::new(&sources, origin.span)).collect();
@@ -38,6 +43,9 @@ pub fn module(text: &Text, name: Option<&str>, precision: Precision) -> Result<S
     let settings = Settings { backend: Backend::Reference, precision, ..Settings::default() };
     let refused = |wrong| Refused::Program(sources.clone(), wrong);
     let mut ready = program.ready(&settings).map_err(refused)?;
+    if let Some(devices) = &mut devices {
+        ready.divide(devices).map_err(refused)?;
+    }
     let made = ready.session.stablehlo_with_places(&wanted, &place);
     made.map(|made| head + &made).map_err(|error| refused(ready.diagnose(&error)))
 }

@@ -60,7 +60,7 @@ pub use broadloom_loops::mlir::Refusal;
 pub use driver::{Argument, Compiled, Driver, OnDevice, Processes, RunResults, follow};
 pub use function::shard::Sharded;
 pub use precision::Precision;
-pub use python::PROGRAM as DRIVER;
+pub use python::{PROGRAM as DRIVER, inside_of};
 
 /// A module with the meaning of its arguments and results.
 #[derive(Clone, PartialEq, Eq, Debug)]

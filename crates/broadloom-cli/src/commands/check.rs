@@ -37,6 +37,13 @@ pub struct Args {
     mesh: MeshArgs,
 }
 
+impl Args {
+    /// The hint where tensors are that are not listed.
+    fn others(&self) -> Option<&'static str> {
+        (!self.all).then_some("--all lists them")
+    }
+}
+
 pub(crate) const HELP: &str = "\
 A shape is written `batch | input -> output`: `32 | 784` is a batch of 32 vectors, `784 -> 64` a
 linear map. An axis that claims no size and broadcasts is `_`.
@@ -108,7 +115,7 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> Output {
     if status == Status::Fine {
         output.stdout = text_of(&checked, console.stdout());
         if let Some(table) = &own {
-            output.stdout.push_str(&format!("\n{}", mesh::text_of(table, args.all, console.stdout())));
+            output.stdout.push_str(&format!("\n{}", mesh::text_of(table, args.others(), console.stdout())));
         }
     }
     if args.verbose {
@@ -158,7 +165,7 @@ fn divided(args: &Args, text: &Text, console: &mut Console<'_>) -> Output {
     }
     output.stderr = args.program.render(analysis.sources(), &found.diagnostics, console.stderr());
     if let Some(table) = &found.mesh {
-        output.stdout = mesh::text_of(table, args.all, console.stdout());
+        output.stdout = mesh::text_of(table, args.others(), console.stdout());
     }
     output
 }

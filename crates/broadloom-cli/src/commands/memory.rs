@@ -170,12 +170,15 @@ fn on_device(args: &Args, analysis: &mut Analysis, on: Option<&OnMesh>, console:
     }
     output.stderr = args.program.render(analysis.sources(), &found.diagnostics, console.stderr());
     if let Some(table) = &found.mesh {
-        output.stdout = mesh::memory(table, console.stdout());
-        if let Some(limit) = args.fits {
-            output.stdout.push_str(&format!("\n{}\n", fits(table.peak, limit)));
-        }
+        output.stdout = device_text(table, args.fits, console.stdout());
     }
     output
+}
+
+/// The memory of one device of a mesh, as a table for people, and the answer to `--fits`.
+pub fn device_text(table: &MeshTable, limit: Option<u64>, look: Look) -> String {
+    let answer = limit.map(|limit| format!("\n{}\n", fits(table.peak, limit)));
+    mesh::memory(table, look) + &answer.unwrap_or_default()
 }
 
 /// `1.0 MiB fits into 8.0 GiB`. Numbers that look alike in short are written in bytes.

@@ -179,7 +179,7 @@ pub(crate) fn divided(
 /// A setting of a division in Rust.
 fn in_rust(code: &Code) -> String {
     match code {
-        Code::Setting(Setting::Shard(shard)) => format!("Shard::read({shard:?})"),
+        Code::Setting(Setting::Shard(axes, over)) => format!("Shard::read(\"{axes}={over}\")"),
         _ => "…".to_string(),
     }
 }
@@ -248,7 +248,7 @@ impl Words<'_> {
                     true => {
                         let is_output = |claim: &Claim| self.row(claim.axis) == Some(Kind::Output);
                         let chosen = if is_output(first) || !is_output(second) { &a } else { &b };
-                        let code = Code::Setting(Setting::Shard(format!("{chosen}={over}")));
+                        let code = Code::Setting(Setting::Shard(chosen.clone(), over.to_string()));
                         let before = format!("{why}: name the one to divide, ");
                         Help::worded(Advice::Write, Wording::new(before).code(code), in_rust)
                     }

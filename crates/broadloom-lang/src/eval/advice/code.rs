@@ -58,9 +58,12 @@ pub fn as_flag(setting: &Setting) -> String {
         Setting::Save(stem) => format!("--save {stem}.safetensors"),
         Setting::Seed(seed) => format!("--seed {seed}"),
         Setting::Backend(name) => format!("--backend {name}"),
-        Setting::Mesh(devices) => format!("--mesh {devices}"),
+        Setting::Mesh(axes) => {
+            let axes: Vec<String> = axes.iter().map(|(name, size)| format!("{name}={size}")).collect();
+            format!("--mesh {}", axes.join(","))
+        }
         // A shell would read the brackets and the stars.
-        Setting::Shard(shard) if shard.contains(['*', '[', ' ']) => format!("--shard '{shard}'"),
-        Setting::Shard(shard) => format!("--shard {shard}"),
+        Setting::Shard(axes, over) if axes.contains(['*', '[', ' ']) => format!("--shard '{axes}={over}'"),
+        Setting::Shard(axes, over) => format!("--shard {axes}={over}"),
     }
 }
