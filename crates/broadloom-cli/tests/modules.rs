@@ -107,6 +107,7 @@ const EVAL: &[&str] = &[
     "taken_names",
     "watched",
     "unknown",
+    "needs",
     // the state: sizes, paths, numbers and shapes as they are written, steps of the graph
     "reporting",
     "axis_names",

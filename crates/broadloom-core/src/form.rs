@@ -285,10 +285,13 @@ impl<S: Copy + Ord> Form<S> {
         (numerator % denominator == 0).then(|| u64::try_from(numerator / denominator).ok()).flatten()
     }
 
-    /// The expression in words, with names for the symbols: `2*batch + 1`, `(seq - 1)/2`.
+    /// The expression in words, with names for the symbols: `2*batch + 1`, `(seq - 1)/2`. It begins with a summand that is
+    /// added, if there is one: `4 - count`.
     pub fn show(&self, name: impl Fn(S) -> String) -> String {
         let mut text = String::new();
-        for (monomial, value) in &self.terms {
+        let first = self.terms.iter().position(|(_, value)| *value > 0).unwrap_or_default();
+        let others = self.terms.iter().enumerate().filter(|(at, _)| *at != first).map(|(_, term)| term);
+        for (monomial, value) in self.terms.get(first).into_iter().chain(others) {
             let sign = match (text.is_empty(), *value < 0) {
                 (true, false) => "",
                 (true, true) => "-",
@@ -501,7 +504,12 @@ mod tests {
         assert_eq!(show(seq.scaled(1, 8)), "seq/8");
         assert_eq!(show(seq.minus(&one).unwrap().scaled(1, 2)), "(seq - 1)/2");
         assert_eq!(show(batch.times(&seq).unwrap().plus(&one)), "batch*seq + 1");
-        assert_eq!(show(one.minus(&batch)), "-batch + 1");
+        assert_eq!(show(one.minus(&batch)), "1 - batch");
+        assert_eq!(show(seq.minus(&batch)), "seq - batch");
+        let product = batch.times(&seq).unwrap();
+        assert_eq!(show(seq.plus(&one).unwrap().minus(&product)), "seq - batch*seq + 1");
+        assert_eq!(show(one.minus(&batch).unwrap().scaled(1, 2)), "(1 - batch)/2");
+        assert_eq!(show(batch.plus(&one).unwrap().scaled(-1, 1)), "-batch - 1");
         assert_eq!(Form::constant(0).show(name), "0");
     }
 }

@@ -54,12 +54,23 @@ pub struct FunctionSignature {
     /// Why nothing was inferred.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub not_inferred: Option<String>,
+    /// Its signatures with the configurations that the program applies it with, if it waits for one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub uses: Vec<FunctionSignature>,
     /// The place of its definition.
     #[serde(flatten)]
     pub place: Place,
     /// The whole signature, for people.
     #[serde(skip)]
     pub text: String,
+}
+
+impl FunctionSignature {
+    /// The whole signature, and below it those of its uses.
+    pub fn with_uses(&self) -> String {
+        let uses = self.uses.iter().map(|each| format!("\n{}", each.text));
+        std::iter::once(self.text.clone()).chain(uses).collect()
+    }
 }
 
 /// An argument of a function.
@@ -161,6 +172,7 @@ fn plain(sources: &Sources, signature: &Signature) -> FunctionSignature {
         parameters: parameters.into_iter().map(parameter).collect(),
         conditions: scheme.ok().map(|scheme| scheme.conditions.clone()).unwrap_or_default(),
         not_inferred: scheme.err().map(|(NotInferred::Open(why) | NotInferred::Wrong(why))| why.clone()),
+        uses: signature.uses.iter().map(|each| plain(sources, each)).collect(),
         place: Place::new(sources, signature.span),
         text: signature.to_string(),
     }

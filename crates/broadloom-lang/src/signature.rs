@@ -28,6 +28,8 @@ pub struct Signature {
     pub stated: Option<String>,
     /// Its scheme, or why it has none.
     pub scheme: Result<Scheme, NotInferred>,
+    /// If it waits for its configuration: its signatures with those that the program applies it with.
+    pub uses: Vec<Signature>,
     /// The span of its name where it is defined.
     pub span: Span,
 }
@@ -143,6 +145,14 @@ impl Signature {
             }
             _ => format!("{head}\n{})", lines(&arguments)),
         }
+    }
+}
+
+impl Signature {
+    /// The signature as people read it, and below it those of its uses.
+    pub fn with_uses(&self) -> String {
+        let uses = self.uses.iter().map(|each| format!("\n{each}"));
+        std::iter::once(self.to_string()).chain(uses).collect()
     }
 }
 

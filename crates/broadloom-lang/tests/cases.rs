@@ -29,6 +29,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex};
 
+use broadloom_lang::signature::Signature;
 use broadloom_lang::{Asked, codes};
 use libtest_mimic::{Arguments, Failed, Trial};
 use suite_support::markdown::{Block, Case, Example, Update, read, rewrite, suite_files};
@@ -179,7 +180,7 @@ fn expectation(
                 one => Asked::One(one.to_string()),
             };
             let found = broadloom_lang::signatures("example.loom", &program.text, options, &asked);
-            let all: Vec<String> = found.list.iter().map(ToString::to_string).collect();
+            let all: Vec<String> = found.list.iter().map(Signature::with_uses).collect();
             Ok(all.join("\n"))
         }
         "file" => {

@@ -202,7 +202,7 @@ impl Program {
                 false => plain(py, &format!("nothing is called `{name}`")),
             });
         };
-        Ok((object(py, signature)?, signature.text.clone()))
+        Ok((object(py, signature)?, signature.with_uses()))
     }
 
     /// Why an axis, a row, or all of a tensor has its size.

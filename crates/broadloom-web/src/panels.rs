@@ -3,8 +3,8 @@
 use broadloom::Precision;
 use broadloom_ide::emit::{self, CFile};
 use broadloom_ide::{
-    Analysis, Explanation, GraphOf, LoopsOf, MemoryOf, MemoryUse, NoPicture, explain, explainable,
-    graph as picture_of, loops as loops_of, memory as memory_of, optimised as optimised_of,
+    Analysis, Explanation, FunctionSignature, GraphOf, LoopsOf, MemoryOf, MemoryUse, NoPicture, explain,
+    explainable, graph as picture_of, loops as loops_of, memory as memory_of, optimised as optimised_of,
     signatures as signatures_of,
 };
 use broadloom_lang::Asked;
@@ -159,6 +159,6 @@ fn of_routine(file: &CFile) -> String {
 /// The signatures of the functions of the program.
 pub(crate) fn signatures(text: &str) -> Shown {
     let found = signatures_of(&program(text), &Asked::Own);
-    let all: Vec<&str> = found.answer.signatures.iter().map(|each| each.text.as_str()).collect();
+    let all: Vec<String> = found.answer.signatures.iter().map(FunctionSignature::with_uses).collect();
     Shown { text: all.join("\n") }
 }

@@ -266,8 +266,8 @@ fn sizes_that_are_expressions() -> Result<(), Error> {
         ),
         (
             |batch, seq| seq.times(&SizeSum::constant(3))?.minus(&batch),
-            "-batch + 3*seq",
-            &["`-batch + 3*seq` is at least 1"],
+            "3*seq - batch",
+            &["`3*seq - batch` is at least 1"],
             108,
         ),
     ];

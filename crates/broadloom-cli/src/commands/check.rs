@@ -5,7 +5,9 @@ use std::time::Instant;
 
 use broadloom_diagnostics::{Column, Table};
 use broadloom_ide::words::{counted, grouped};
-use broadloom_ide::{Analysis, Checked, Listing, MeshTable, Text, check, meshed, signatures};
+use broadloom_ide::{
+    Analysis, Checked, FunctionSignature, Listing, MeshTable, Text, check, meshed, signatures,
+};
 use broadloom_lang::Asked;
 use serde::Serialize;
 
@@ -54,7 +56,8 @@ How a shape is known:
   anything else  the rule by which it was chosen
 
 `--signatures` shows the shapes of functions over variables: `..b..` is any number of axes, any other
-name is one size, and `where` lists the conditions on the sizes.
+name is one size, and `where` lists the conditions on the sizes. A function that waits for its configuration is
+shown with those that the program applies it with.
 
 `--mesh` shows how the program is divided over devices, instead of the table of shapes: `8/data` is an axis of size 8, divided
 over the mesh axis `data`. Axes that an operation indexes by the same loop are divided alike, so naming one of them is enough. A
@@ -142,7 +145,7 @@ fn signed(args: &Args, text: &Text, console: &mut Console<'_>) -> Output {
         return output;
     }
     output.stderr = args.program.render(analysis.sources(), diagnostics, console.stderr());
-    let all: Vec<&str> = found.answer.signatures.iter().map(|each| each.text.as_str()).collect();
+    let all: Vec<String> = found.answer.signatures.iter().map(FunctionSignature::with_uses).collect();
     output.stdout = match all.is_empty() {
         true => "the program defines no functions\n".into(),
         false => all.join("\n"),

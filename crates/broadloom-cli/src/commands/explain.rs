@@ -2,7 +2,7 @@
 //! tensor in question.
 
 use broadloom_diagnostics::Paint;
-use broadloom_ide::{Analysis, Explanation, Text, explain, of_language, signatures};
+use broadloom_ide::{Analysis, Explanation, FunctionSignature, Text, explain, of_language, signatures};
 use broadloom_lang::Asked;
 
 use crate::console::{Console, Look};
@@ -97,7 +97,7 @@ fn signed(args: &Args, text: &Text, console: &mut Console<'_>) -> Option<Output>
         return Some(output);
     }
     output.stderr = args.program.render(&found.sources, &found.diagnostics, console.stderr());
-    output.stdout = found.answer.signatures.iter().map(|signature| signature.text.as_str()).collect();
+    output.stdout = found.answer.signatures.iter().map(FunctionSignature::with_uses).collect();
     Some(output)
 }
 

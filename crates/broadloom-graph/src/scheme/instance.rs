@@ -225,7 +225,7 @@ impl Instance {
             // The author names one axis of the row, the last one: there may be others before it.
             let alone = std::mem::replace(&mut self.graph, before);
             if let Some(axes) = self.with_axes(tensor, kind, (0, 1), Some(fresh)) {
-                if !self.is_label(fresh) {
+                if !self.is_label_beside(fresh, &axes) {
                     return Tried::Stands(axes);
                 }
                 self.graph = alone;
@@ -260,6 +260,20 @@ impl Instance {
             }
         }
         tried
+    }
+
+    /// True if the body treats a variable as one axis also where the axes beside it have sizes of their own: as long as these
+    /// are open, closing may take the variable for them.
+    fn is_label_beside(&mut self, symbol: Symbol, axes: &[DimVar]) -> bool {
+        if !self.is_label(symbol) {
+            return false;
+        }
+        let open: Vec<DimVar> = axes.iter().copied().filter(|axis| self.is_open(*axis)).collect();
+        let (graph, count) = (self.graph.clone(), self.axes.len());
+        let is_apart = !open.is_empty() && self.generalise_together(&open) && !self.is_label(symbol);
+        self.graph = graph;
+        self.axes.truncate(count);
+        !is_apart
     }
 
     /// True if the body treats a variable as one axis: it is the size of a label, or the size of a label depends on it
@@ -452,6 +466,10 @@ impl Instance {
         let mut variables = FxHashMap::default();
         let written = self.written_names()?;
         let rows = self.rows.iter().map(|row| (row.symbol, Some(row.kind)));
+        // What the author states is called as it is stated, and nothing else is.
+        let stated = self.stated.axes.iter().map(|(name, _)| name);
+        let stated: FxHashSet<String> =
+            stated.chain(self.stated.rows.iter().map(|(name, _)| name)).map(ToString::to_string).collect();
         let all: Vec<_> = rows.chain(self.axes.iter().map(|symbol| (*symbol, None))).collect();
         for (symbol, kind) in all.into_iter().filter(|(symbol, _)| used.contains(symbol)) {
             let is_free = |name: &String| !taken.contains(name) && !is_of_part(name);
@@ -468,8 +486,8 @@ impl Instance {
             };
             let numbered = || {
                 let mut names = (2..).map(|number| format!("{usual}{number}"));
-                let first = Some(usual.to_string()).filter(|name| !taken.contains(name));
-                first.or_else(|| names.find(|name| !taken.contains(name)))
+                let is_free = |name: &String| !taken.contains(name) && !stated.contains(name);
+                Some(usual.to_string()).filter(is_free).or_else(|| names.find(is_free))
             };
             let Some(name) = own.map(|(_, name)| name.clone()).or_else(numbered) else { continue };
             taken.insert(name.clone());

@@ -31,6 +31,11 @@ impl Applied {
         self.library && self.span == place
     }
 
+    /// The layer that was applied.
+    pub fn layer(&self) -> &Rc<Layer> {
+        &self.layer
+    }
+
     /// The identity of the function.
     pub fn function(&self) -> *const Function {
         Rc::as_ptr(&self.layer.function)

@@ -16,6 +16,7 @@ use super::advice::foreign::signature;
 use super::advice::{blame, foreign, habits, misgiven};
 use super::applied::Applied;
 use super::contract::{Places, states_shapes};
+use super::needs::{self, NeedKind};
 use super::replay::Recorded;
 use super::unknown::is_open;
 use super::{Eval, Evaluated, Frame, Reported, contract, replay, tried, unknown};
@@ -146,6 +147,7 @@ impl Eval<'_> {
 
     /// Reports something that cannot be applied. Apart, because applications nest deeply.
     fn not_applicable(&mut self, other: &Value, given: &[Given], at: Span) -> Evaluated<Value> {
+        needs::note(self, other, NeedKind::Function);
         let message = match other {
             // It may stand in a list of layers, which is what is applied.
             Value::Text(text) if !self.quote(at).starts_with('"') => {

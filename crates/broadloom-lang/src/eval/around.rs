@@ -34,6 +34,19 @@ fn captures(eval: &Eval<'_>, function: &Rc<Function>, seen: &mut FxHashSet<*cons
     })
 }
 
+/// Returns true of a value that belongs to the program: a tensor or a size of it, or something with one in it.
+pub(super) fn is_of_program(eval: &Eval<'_>, value: &Value) -> bool {
+    match value {
+        Value::Tensor(_) | Value::OpenNumber(_) | Value::Size(_) | Value::Position(_) => true,
+        Value::List(items) => items.iter().any(|item| is_of_program(eval, item)),
+        Value::Layer(layer) => {
+            captures_any(eval, &layer.function) || layer.config.iter().any(|each| is_of_program(eval, each))
+        }
+        Value::Inference(inner) => is_of_program(eval, inner),
+        _ => false,
+    }
+}
+
 /// The names in the body and in the shapes of a function that it does not bind itself.
 pub(super) fn names_from_around(eval: &Eval<'_>, function: &Function) -> FxHashSet<Name> {
     let mut names: FxHashSet<Name> = names_in_shapes(eval, function);

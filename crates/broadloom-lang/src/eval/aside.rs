@@ -10,12 +10,14 @@ use broadloom::{Graph, StatedNames, Tensor};
 use broadloom_diagnostics::{Diagnostic, Sources, Span};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::around::{captures_any, names_in_shapes};
+use super::around::{captures_any, is_of_program, names_in_shapes};
 use super::contract::{self, axes_of, states_shapes};
+use super::needs::Needs;
 use super::unknown::{Unknown, is_unknown};
 use super::{Eval, Evaluated, Frame, MOST_WORK, Reported, unapplied};
 use crate::codes;
 use crate::eval::given::Given;
+use crate::program::Origins;
 use crate::syntax::ast::{Argument, ExprKind, Name};
 use crate::value::{Defining, Function, Layer, Scope, Value};
 
@@ -54,6 +56,8 @@ pub(super) struct Aside {
     pub(super) is_cut: bool,
     /// True if the body needs the number of a size that is not known before an application.
     pub(super) asks_size: bool,
+    /// The arguments that are open, and what the body has to know of them.
+    pub(super) needs: Needs,
     /// The names of the last signature that was stated: when the walk ends, those of the function itself.
     stated: StatedNames,
 }
@@ -86,6 +90,8 @@ pub(super) enum Numbers {
 /// A body that was walked with open arguments.
 pub(super) struct Walked {
     pub graph: Graph,
+    /// The places where the steps of the graph were written.
+    pub origins: Origins,
     /// The number of tensors before the walk: those of the program, if the body uses them.
     pub before: usize,
     /// The arguments that are open tensors.
@@ -104,6 +110,8 @@ pub(super) struct Walked {
     pub is_cut: bool,
     /// True if the body needs the number of a size that is not known before an application.
     pub asks_size: bool,
+    /// The arguments that the body has to know.
+    pub needs: Needs,
 }
 
 impl Walked {
@@ -111,6 +119,7 @@ impl Walked {
     fn nothing() -> Walked {
         Walked {
             graph: Graph::new(),
+            origins: Origins::default(),
             before: 0,
             open: Vec::new(),
             result: Err(Reported),
@@ -120,6 +129,7 @@ impl Walked {
             asks_training: false,
             is_cut: true,
             asks_size: false,
+            needs: Needs::default(),
         }
     }
 }
@@ -166,7 +176,9 @@ impl<'o> Eval<'o> {
         config: Option<&[Value]>,
         way: WalkMode,
     ) -> Walked {
-        let captures = captures_any(self, function);
+        let given = config.unwrap_or_default().iter();
+        let captures =
+            captures_any(self, function) || given.into_iter().any(|value| is_of_program(self, value));
         if captures && self.is_brief {
             self.copied += self.graph.len();
             if self.copied > MOST_COPIED {
@@ -182,6 +194,7 @@ impl<'o> Eval<'o> {
         }
         let found = std::mem::take(&mut aside.diagnostics);
         let graph = std::mem::take(&mut aside.graph);
+        let origins = std::mem::take(&mut aside.origins);
         self.sources = std::mem::replace(&mut aside.sources, Sources::new());
         self.names = std::mem::take(&mut aside.names);
         self.copied = aside.copied;
@@ -189,6 +202,7 @@ impl<'o> Eval<'o> {
         let stated = if states_shapes(function) { state.stated } else { StatedNames::default() };
         Walked {
             graph: graph.into_inner(),
+            origins,
             before,
             open,
             result,
@@ -198,6 +212,7 @@ impl<'o> Eval<'o> {
             asks_training: state.asks_training,
             is_cut: state.is_cut,
             asks_size: state.asks_size,
+            needs: state.needs,
         }
     }
 
@@ -289,13 +304,38 @@ impl<'o> Eval<'o> {
                 false => Ok(graph.argument(&text)),
             });
             if let Ok(tensor) = made {
+                self.note_open(|needs| needs.add_tensor(each.name.name, tensor));
                 open.push((each.name.name, tensor));
                 given.push(named(each, Value::Tensor(tensor)));
             }
         }
-        let result = self.apply_layer(&layer, given, span);
+        let result = match self.apply_layer(&layer, given, span) {
+            Ok(Value::Layer(inner)) if inner.function.is_nested => self.tried(inner, span),
+            result => result,
+        };
         let prefix = format!("{}.", self.path_of(&layer));
         (open, prefix, result)
+    }
+
+    /// Applies a function that a body gives, and that was defined in it: what it has to know of the arguments around it, the
+    /// body has to know. Nothing else of that application stays.
+    fn tried(&mut self, inner: Rc<Layer>, span: Span) -> Evaluated<Value> {
+        let count = |eval: &Eval<'_>| eval.aside.as_ref().map_or(0, |aside| aside.needs.count());
+        let (needs, found, errors) = (count(self), self.diagnostics.len(), self.errors);
+        let graph = self.graph.clone();
+        let open = inner.function.def.arguments.iter().filter(|each| each.default.is_none());
+        let open: Vec<Argument> = open.cloned().collect();
+        let mut given = Vec::new();
+        for each in &open {
+            let text = self.text(each.name.name).to_string();
+            let tensor = self.ask(each.name.span, |graph| Ok(graph.argument(&text)))?;
+            given.push(named(each, Value::Tensor(tensor)));
+        }
+        let made = self.apply_layer(&inner, given, span);
+        self.graph = graph;
+        self.diagnostics.truncate(found);
+        self.errors = errors;
+        if made.is_err() && count(self) > needs { Err(Reported) } else { Ok(Value::Layer(inner)) }
     }
 
     /// Returns true if the arguments of the function that is walked have no kinds.
@@ -305,8 +345,21 @@ impl<'o> Eval<'o> {
 
     /// A size with the name of an argument.
     fn open_size(&mut self, argument: &Argument) -> Given {
-        let size = self.fresh_size(argument.name.name, argument.name.span);
+        let name = argument.name.name;
+        let size = self.fresh_size(name, argument.name.span);
+        if let Value::Size(size) = &size
+            && let Some(size) = size.as_captured()
+        {
+            self.note_open(|needs| needs.add_size(name, size));
+        }
         named(argument, size)
+    }
+
+    /// Notes an argument that is open.
+    fn note_open(&mut self, add: impl FnOnce(&mut Needs)) {
+        if let Some(aside) = &mut self.aside {
+            add(&mut aside.needs);
+        }
     }
 
     /// A size with a name, or with one like it if that is taken.

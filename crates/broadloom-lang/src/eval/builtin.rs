@@ -20,6 +20,7 @@ use crate::arithmetic::number;
 use crate::codes;
 use crate::eval::act::Act;
 use crate::eval::given::{Call, Given};
+use crate::eval::needs::{self, NeedKind};
 use crate::eval::spec::By;
 use crate::eval::{Eval, Evaluated, Reported};
 use crate::value::{BuiltinId, Value};
@@ -515,6 +516,7 @@ fn len(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
         Value::Stream(stream, _) => Ok(Value::Number(eval.plan.streams[*stream].batches() as f64)),
         Value::Mistake => Err(Reported),
         other => {
+            needs::note(eval, other, NeedKind::List);
             let message = format!("a list is needed here, not {}", other.kind());
             let help = habits::named_size(eval, &eval.quote(list.span), Some(0), call.span);
             eval.wrong(codes::KIND, message, list.span, help)
@@ -532,6 +534,7 @@ fn inference(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
         }
         Value::Mistake => Err(Reported),
         other => {
+            needs::note(eval, other, NeedKind::Function);
             let message = format!("a function is needed here, not {}", other.kind());
             eval.wrong(codes::KIND, message, function.span, "write `inference(model)(x)`")
         }

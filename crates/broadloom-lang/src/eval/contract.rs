@@ -11,7 +11,7 @@
 
 use std::rc::Rc;
 
-use broadloom::{Error, Kind, Node, Shape as Inferred, StatedNames, Tensor};
+use broadloom::{Error, ErrorKind, Kind, Node, Shape as Inferred, StatedNames, Tensor};
 use broadloom_diagnostics::{Diagnostic, Help, Span};
 
 use rustc_hash::FxHashSet;
@@ -21,6 +21,7 @@ use super::report::diagnosed;
 use super::{Eval, Evaluated, Reported, declared, reporting, unknown};
 use crate::codes;
 use crate::eval::given::Given;
+use crate::program::Origins;
 use crate::syntax::ast::{
     Argument, Axis, AxisKind, Body, ExprId, ExprKind, File, Name, ResultShape, Shape, StatementKind,
 };
@@ -75,6 +76,7 @@ pub(super) fn state_arguments(
         eval.note_origins(stated);
         eval.note_statement(tensor, &declared, stated);
         if let Err(error) = made {
+            not_written(eval, &error, (shape, stated))?;
             let got = eval.graph.shape(tensor).to_string();
             let wants = (function, argument.name.name, declared.shape.text());
             let written = eval.quote(span);
@@ -246,7 +248,7 @@ pub(super) fn state_result(
     call: Span,
 ) -> Evaluated<()> {
     let Some(stated) = &function.def.result else { return Ok(()) };
-    let mut rest = vec![(stated, value.clone(), String::new())];
+    let mut rest = vec![(stated, value.clone(), Vec::new())];
     while let Some((stated, value, place)) = rest.pop() {
         let span = stated.span().unwrap_or(function.def.name.span);
         match (stated, &value) {
@@ -256,7 +258,8 @@ pub(super) fn state_result(
             }
             (ResultShape::List(shapes, _), Value::List(items)) if shapes.len() == items.len() => {
                 let each = shapes.iter().zip(items.iter()).enumerate();
-                let each = each.map(|(at, (shape, item))| (shape, item.clone(), format!("{place}[{at}]")));
+                let each =
+                    each.map(|(at, (shape, item))| (shape, item.clone(), [&place[..], &[at]].concat()));
                 rest.extend(each.rev());
             }
             _ => return other_result(eval, function, (stated, &value, &place), span),
@@ -269,11 +272,11 @@ pub(super) fn state_result(
 fn other_result(
     eval: &mut Eval<'_>,
     function: &Function,
-    (stated, value, place): (&ResultShape, &Value, &str),
+    (stated, value, place): (&ResultShape, &Value, &[usize]),
     span: Span,
 ) -> Evaluated<()> {
     let name = eval.text(function.def.name.name).to_string();
-    let of = if place.is_empty() { String::new() } else { format!(" `{place}`") };
+    let of = item_text(place);
     let items = |count: usize| match count {
         1 => "a list of one".to_string(),
         count => format!("a list of {count}"),
@@ -296,7 +299,17 @@ fn other_result(
         (ResultShape::List(..), Value::Tensor(_)) => "the shape of one tensor is written without brackets",
         (ResultShape::List(..), _) => "leave it out",
     };
-    eval.wrong(codes::KIND, message, span, help)
+    let mut diagnostic = Diagnostic::error(codes::KIND, message, eval.place(span), "stated here");
+    if let Some(value) = value_at(function, place).filter(|_| eval.place(span) == span) {
+        diagnostic = diagnostic.with_label(value, format!("this is {is}"));
+    }
+    eval.fail(diagnostic.with_help(help))
+}
+
+/// An item of a result in words, if it is one: " `[1]`".
+fn item_text(place: &[usize]) -> String {
+    let text: String = place.iter().map(|at| format!("[{at}]")).collect();
+    if text.is_empty() { text } else { format!(" `{text}`") }
 }
 
 /// The shape of a result: over the names of the signature where a body is walked with open arguments, of which little else is known.
@@ -317,7 +330,7 @@ fn shape_over_names(eval: &Eval<'_>, function: &Function, tensor: Tensor, names:
 fn state_tensor(
     eval: &mut Eval<'_>,
     function: &Function,
-    (shape, tensor, of): (&Shape, Tensor, &str),
+    (shape, tensor, of): (&Shape, Tensor, &[usize]),
     names: &mut StatedNames,
     call: Span,
 ) -> Evaluated<()> {
@@ -328,21 +341,38 @@ fn state_tensor(
     eval.note_origins(span);
     eval.note_statement(tensor, &declared, span);
     let Err(error) = made else { return Ok(()) };
+    not_written(eval, &error, (shape, span))?;
     let got = shape_over_names(eval, function, tensor, names);
     let name = eval.text(function.def.name.name).to_string();
-    let of = if of.is_empty() { String::new() } else { format!(" `{of}`") };
-    let message = format!("`{name}` states `{}` for its result{of}, which is `{got}`", declared.shape.text());
+    let (stated, item) = (declared.shape.text(), item_text(of));
+    let message = format!("`{name}` states `{stated}` for its result{item}, which is `{got}`");
     let place = eval.place(span);
     let mut diagnostic = Diagnostic::error(codes::MISMATCH, message, place, "stated here");
+    let made = match eval.graph.node(tensor) {
+        Some(Node::Operation { step, .. }) => eval.origins.get(step).map(|origin| origin.span),
+        _ => None,
+    };
+    let in_body = made.filter(|made| function.span.contains(*made)).or_else(|| value_at(function, of));
+    if let Some(value) = in_body.filter(|_| place == span) {
+        diagnostic = diagnostic.with_label(value, format!("this is `{got}`"));
+    }
     if call != function.def.name.span && place == span {
         diagnostic = diagnostic.with_label(call, "applied here");
-    } else if let Some(Node::Operation { step, .. }) = eval.graph.node(tensor)
-        && let Some(origin) = eval.origins.get(step).filter(|origin| origin.span.source == place.source)
-    {
-        diagnostic = diagnostic.with_label(origin.span, format!("this is `{got}`"));
     }
     diagnostic = diagnostic.with_note(error.message());
     eval.fail(diagnostic.with_help("state what the body gives, or leave the shape out: it is inferred"))
+}
+
+/// Reports a stated shape that is not well written, whatever it is compared with.
+fn not_written(eval: &mut Eval<'_>, error: &Error, (shape, span): (&Shape, Span)) -> Evaluated<()> {
+    if error.kind() != ErrorKind::Notation {
+        return Ok(());
+    }
+    let mut diagnostic = diagnosed(error, eval.place(span), &eval.origins);
+    if let Some(word) = names_of(shape).map(|name| eval.text(name)).find(|name| is_no_size(name)) {
+        diagnostic.help = vec![read_as_size(word).into()];
+    }
+    eval.fail(diagnostic)
 }
 
 /// Words for kinds of values that other languages write behind an argument.
@@ -398,17 +428,27 @@ pub(super) enum Promise {
     Result(usize),
 }
 
-/// Says what a signature promises and the body does not keep, if anything: `inferred` are the shapes of the arguments
+/// A promise of a signature that the body does not keep.
+pub(super) struct Broken {
+    /// The place where the signature says it.
+    pub stated: Span,
+    /// In words, what the body makes of it.
+    pub why: String,
+    /// The row that the body decides, with the place of the axis if it decides one.
+    decided: (Tensor, Kind, Option<usize>),
+}
+
+/// Finds what a signature promises and the body does not keep, if anything: `inferred` are the shapes of the arguments
 /// that are tensors, and of the results.
 pub(super) fn broken_promise(
     eval: &Eval<'_>,
     function: &Function,
     scheme: &broadloom::Scheme,
-    inferred: &[(Promise, Inferred)],
-) -> Option<(Span, String)> {
+    inferred: &[(Promise, Tensor, Inferred)],
+) -> Option<Broken> {
     let mut known: Vec<(Name, bool, u32)> = Vec::new();
     let results = function.def.result.as_ref().map(ResultShape::shapes).unwrap_or_default();
-    for (promise, shape) in inferred {
+    for (promise, tensor, shape) in inferred {
         let stated = match promise {
             Promise::Argument(name) => {
                 let mut arguments = function.def.arguments.iter();
@@ -429,14 +469,15 @@ pub(super) fn broken_promise(
                     |axis: &&Axis| matches!(axis.kind, AxisKind::Row(row) if !is_known(function, row));
                 let Some(row) = promised.iter().find(is_own) else { continue };
                 let why = format!("{}, but the body makes it none", any_number(eval, row));
-                return Some((row.span, why));
+                return Some(Broken { stated: row.span, why, decided: (*tensor, kind, None) });
             }
             if kept.len() > promised.len() {
                 let text = scheme.text(shape);
                 let span = stated.span.unwrap_or(function.def.name.span);
-                return Some((span, format!("the body makes it `{text}`")));
+                let why = format!("the body makes it `{text}`");
+                return Some(Broken { stated: span, why, decided: (*tensor, kind, None) });
             }
-            for (promise, axis) in promised.iter().zip(kept) {
+            for (at, (promise, axis)) in promised.iter().zip(kept).enumerate() {
                 let whys = match promise.kind {
                     AxisKind::Name(name) => broken(eval, function, scheme, (name, None), axis, &mut known),
                     AxisKind::Row(name) => {
@@ -446,7 +487,7 @@ pub(super) fn broken_promise(
                     AxisKind::Size(_) | AxisKind::Any | AxisKind::Rest => None,
                 };
                 if let Some(why) = whys {
-                    return Some((promise.span, why));
+                    return Some(Broken { stated: promise.span, why, decided: (*tensor, kind, Some(at)) });
                 }
             }
         }
@@ -530,16 +571,50 @@ fn any_number(eval: &Eval<'_>, promise: &Axis) -> String {
     format!("`{}` may be any number of axes here", eval.sources.slice(promise.span).trim())
 }
 
-/// Reports a signature that promises more than the body keeps.
-pub(super) fn report_promise(eval: &mut Eval<'_>, function: &Function, (span, why): (Span, String)) {
+/// Reports a signature that promises more than the body keeps, with the line of the body that decides it.
+pub(super) fn report_promise(
+    eval: &mut Eval<'_>,
+    function: &Function,
+    body: (&mut broadloom::Graph, &Origins),
+    broken: Broken,
+) {
+    let decides = decided_in(function, body, &broken);
+    let decides = decides.or_else(|| Some((value_at(function, &[])?, "the body".to_string())));
+    let Broken { stated: span, why, .. } = broken;
     let names = names_in_signature(eval, function).into_iter().map(|name| eval.text(name));
     let help = match names.into_iter().find(|name| is_no_size(name)) {
         Some(word) => read_as_size(word),
         None => "state what the body needs, or leave the shape out: it is inferred".to_string(),
     };
     let place = eval.place(span);
-    let diagnostic = Diagnostic::error(codes::MISMATCH, why, place, "stated here").with_help(help);
+    let mut diagnostic = Diagnostic::error(codes::MISMATCH, why, place, "stated here").with_help(help);
+    if let Some((decides, text)) = decides.filter(|_| place == span) {
+        diagnostic = diagnostic.with_label(decides, text);
+    }
     let (Ok(()) | Err(Reported)) = eval.fail(diagnostic);
+}
+
+/// The first line of a body on the way to what it decides, and what it says there.
+fn decided_in(
+    function: &Function,
+    (graph, origins): (&mut broadloom::Graph, &Origins),
+    broken: &Broken,
+) -> Option<(Span, String)> {
+    let (tensor, kind, at) = broken.decided;
+    let why = match at {
+        Some(at) => graph.why(tensor, kind, at),
+        None => graph.why_axes(tensor, kind),
+    };
+    let parts = why.ok()?.parts;
+    let body = match &function.def.body {
+        Body::Expr(value) => function.file.expr(*value).span,
+        Body::Block(statements) => statements.first()?.span.to(statements.last()?.span),
+    };
+    let in_body = |span: Span| body.contains(span);
+    parts.into_iter().find_map(|part| {
+        let origin = origins.get(part.step?)?;
+        Some((origin.span, part.text)).filter(|(span, _)| in_body(*span))
+    })
 }
 
 /// The names of its own that a signature has in the shapes of its arguments, also in their expressions.
@@ -584,7 +659,7 @@ pub(super) fn never(eval: &Eval<'_>, function: &Function, given: Option<&str>) -
             let message = format!("`{name}` states `{stated}` for its result, which is `{given}`");
             (
                 message,
-                value_of(function).filter(is_same_file).map(|span| (span, format!("this is `{given}`"))),
+                value_at(function, &[]).filter(is_same_file).map(|span| (span, format!("this is `{given}`"))),
             )
         }
         _ => (format!("the body of `{name}` contradicts its signature for all sizes"), None),
@@ -597,15 +672,19 @@ pub(super) fn never(eval: &Eval<'_>, function: &Function, given: Option<&str>) -
     diagnostic.with_help(help)
 }
 
-/// The place of the value that a body gives: of its last line.
-fn value_of(function: &Function) -> Option<Span> {
-    let value = match &function.def.body {
+/// The place of the value that a body gives, which is its last line, or of an item in the list that stands there.
+fn value_at(function: &Function, place: &[usize]) -> Option<Span> {
+    let mut value = match &function.def.body {
         Body::Expr(value) => *value,
         Body::Block(statements) => match statements.last()?.kind {
             StatementKind::Expr(value) => value,
             _ => return None,
         },
     };
+    for at in place {
+        let ExprKind::List(items) = &function.file.expr(value).kind else { break };
+        value = *items.get(*at)?;
+    }
     Some(function.file.expr(value).span)
 }
 

@@ -7,6 +7,7 @@ use rustc_hash::FxHashSet;
 use super::act::Act;
 use super::advice::{foreign, misgiven};
 use super::builtin::moves;
+use super::needs::{self, NeedKind};
 use super::{Eval, Evaluated, Reported, act, dim, written};
 use crate::codes;
 use crate::position::Position;
@@ -128,6 +129,7 @@ impl Eval<'_> {
             Value::Size(size) => dim::number_of(self, size, span),
             Value::Open | Value::OpenNumber(_) | Value::Mistake => Err(Reported),
             other => {
+                needs::note(self, other, NeedKind::Number);
                 let message = format!("a number is needed here, not {}", other.kind());
                 let help = match other {
                     Value::Tensor(_) => {
@@ -150,6 +152,7 @@ impl Eval<'_> {
             Value::Text(text) => Ok(text.clone()),
             Value::Open | Value::OpenNumber(_) | Value::Mistake => Err(Reported),
             other => {
+                needs::note(self, other, NeedKind::Text);
                 let message = format!("a text is needed here, not {}", other.kind());
                 self.wrong(codes::KIND, message, span, "texts stand in quotes: `\"i j => j\"`")
             }

@@ -9,6 +9,7 @@ use std::rc::Rc;
 
 use broadloom_diagnostics::Span;
 
+use super::needs::{self, NeedKind};
 use super::{Eval, Evaluated, Reported, unknown};
 use crate::codes;
 use crate::position::whole;
@@ -191,6 +192,7 @@ pub(super) fn number_of(eval: &mut Eval<'_>, size: &Size, span: Span) -> Evaluat
             if let Some(aside) = &mut eval.aside {
                 aside.asks_size = true;
             }
+            needs::note(eval, &Value::Size(Rc::new(size.clone())), NeedKind::Number);
             let message = "this size is not known at this point of the program";
             eval.wrong(codes::KIND, message, span, "`set` it, or use it after what decides it")
         }

@@ -8,8 +8,9 @@ use broadloom_diagnostics::{Diagnostic, Fact, Span};
 
 use super::act::Act;
 use super::advice::{foreign, habits};
+use super::needs::{self, NeedKind};
 use super::unknown::{has_elements, is_open};
-use super::{Eval, Evaluated, Frame, Reported, act, dim, elements, path, streams, unknown};
+use super::{Eval, Evaluated, Frame, Reported, act, dim, elements, path, report, streams, unknown};
 use crate::arithmetic::fold;
 use crate::codes;
 use crate::position::{Position, whole};
@@ -104,6 +105,7 @@ impl Eval<'_> {
         }
         // Where a body is walked aside, an argument of the configuration is a size, and it may be a list.
         if matches!(value, Value::Size(_)) && self.aside.is_some() && self.known(&value).is_none() {
+            needs::note(self, &value, NeedKind::List);
             return self.wrong(codes::KIND, "a size has no items", span, "only lists and tensors have them");
         }
         if has_elements(&value) {
@@ -126,12 +128,18 @@ impl Eval<'_> {
         if let Value::Tensor(_) = value {
             return self.if_of_tensor([condition, yes, no], span);
         }
-        let holds = self.number(&value, self.span_of(condition))? != 0.0;
-        Ok(Some(if holds { yes } else { no }))
+        match self.number(&value, self.span_of(condition)) {
+            Ok(number) => Ok(Some(if number != 0.0 { yes } else { no })),
+            Err(Reported) => {
+                needs::look_further(self, [yes, no].map(|side| move |eval: &mut Eval<'_>| eval.expr(side)));
+                Err(Reported)
+            }
+        }
     }
 
     /// Reports a choice that depends on a tensor.
     fn if_of_tensor<T>(&mut self, parts: [ExprId; 3], span: Span) -> Evaluated<T> {
+        needs::note_condition(self, parts[0]);
         let at = self.span_of(parts[0]);
         let quoted = parts.map(|part| self.quote(self.span_of(part)));
         let help = format!("to choose element by element, write `where({})`", quoted.join(", "));
@@ -289,6 +297,7 @@ impl Eval<'_> {
                 None => unknown::number(self, span),
             };
         }
+        needs::refuse_texts(self, sign, [(a, spans.0), (b, spans.1)])?;
         if let Some(value) =
             scaled(sign, a, b).or_else(|| counted(sign, a, b)).or_else(|| compared(sign, a, b))
         {
@@ -348,10 +357,22 @@ impl Eval<'_> {
             _ => false,
         };
         if is_arithmetic(sign) || !is_size(a) || !is_size(b) {
+            self.note_compared(sign, [a, b]);
             return Ok(None);
         }
         let (a, b) = (self.number(a, spans.0)?, self.number(b, spans.1)?);
         Ok(Some(Value::Number(fold(sign, a, b))))
+    }
+
+    /// Notes that a body compares sizes that are known where it is applied.
+    fn note_compared(&mut self, sign: Binary, sides: [&Value; 2]) {
+        let is_size = |value: &Value| matches!(value, Value::Number(_) | Value::Size(_));
+        if let Some(aside) = &mut self.aside
+            && !is_arithmetic(sign)
+            && sides.into_iter().all(is_size)
+        {
+            aside.asks_size = true;
+        }
     }
 
     /// An expression whose value is a size: arithmetic on sizes stays arithmetic, whether or not they are known.
@@ -432,7 +453,14 @@ impl Eval<'_> {
         let graph = self.graph.quiet();
         let captured = graph.captured(tensor, text);
         let captured = captured.or_else(|error| graph.captured(tensor, &label).map_err(|_| error));
-        let captured = self.ask_quietly(span, |_| captured)?;
+        let captured = match captured {
+            Err(error) if matches!(self.frame.scope.find(name), Some(Value::Size(_))) => {
+                let text = self.text(name).to_string();
+                let diagnostic = report::diagnosed(&error, self.place(span), &self.origins);
+                return self.fail(diagnostic.with_help(format!("`{text}` is a size here: write `{text}`")));
+            }
+            captured => self.ask_quietly(span, |_| captured)?,
+        };
         let size = Value::Size(Rc::new(captured.into()));
         self.note_size(&size, |recorder| recorder.size_in(tensor, name, span));
         Ok(size)

@@ -64,6 +64,7 @@ pub(crate) mod library;
 mod load;
 pub(crate) mod loaded;
 pub(crate) mod looked;
+mod needs;
 mod path;
 pub(crate) mod replay;
 mod report;

@@ -11,13 +11,16 @@ use broadloom_diagnostics::{Diagnostic, Span};
 use rustc_hash::FxHashSet;
 
 use super::aside::{WalkMode, Walked, is_about_shapes};
-use super::contract::{Promise, states_shapes};
-use super::{Eval, Frame, Reported, contract};
+use super::contract::{Broken, Promise, states_shapes};
+use super::{Eval, Frame, Reported, contract, needs};
 use crate::codes;
 use crate::program::Asked;
 use crate::signature::{self, ArgumentShape, NotInferred, Scheme, Signature};
 use crate::syntax::ast::{Argument, Body, Def, Expr, ExprKind, Name, ResultShape, Statement, StatementKind};
 use crate::value::{Function, Layer, Value};
+
+/// The greatest number of configurations of a function that have signatures of their own where it is listed.
+const MOST_USES: usize = 8;
 
 impl Eval<'_> {
     /// The signatures that are asked for.
@@ -137,14 +140,36 @@ impl Eval<'_> {
         };
         let arguments = def.arguments.iter().map(argument).collect();
         let name = self.text(def.name.name).to_string();
-        Signature {
-            name,
-            config,
-            arguments,
-            stated: written(def.result.as_ref().and_then(ResultShape::span)),
-            scheme,
-            span: def.name.span,
+        let stated = written(def.result.as_ref().and_then(ResultShape::span));
+        let waits = layer.is_none() && config.is_some() && matches!(scheme, Err(NotInferred::Open(_)));
+        let uses = if waits { self.uses_of(function) } else { Vec::new() };
+        Signature { name, config, arguments, stated, scheme, uses, span: def.name.span }
+    }
+
+    /// The signatures of a function with the configurations that the program applies it with, as far as they are inferred.
+    fn uses_of(&mut self, function: &Rc<Function>) -> Vec<Signature> {
+        let mut layers: Vec<Rc<Layer>> = Vec::new();
+        for applied in self.applied.iter().filter(|applied| applied.function() == Rc::as_ptr(function)) {
+            let layer = applied.layer();
+            // What a function gives itself on the way to its end is its own matter.
+            let around = applied.outer.and_then(|outer| self.applied.get(outer as usize));
+            if around.is_some_and(|around| around.function() == applied.function()) {
+                continue;
+            }
+            let is_known =
+                |known: &Rc<Layer>| known.config.iter().zip(&layer.config).all(|(a, b)| !a.differs(b));
+            if layers.len() < MOST_USES && !layers.iter().any(is_known) {
+                layers.push(layer.clone());
+            }
         }
+        let mut uses: Vec<Signature> = Vec::new();
+        for layer in layers {
+            let signature = self.signature(function, Some(&layer));
+            if signature.scheme.is_ok() && !uses.iter().any(|known| known.config == signature.config) {
+                uses.push(signature);
+            }
+        }
+        uses
     }
 
     /// A mistake in a body that could not be walked to its end, if it is one whatever the arguments are.
@@ -196,8 +221,8 @@ impl Eval<'_> {
         if let Some(name) = contract::unsolved(self, function, &scheme, (&walked.graph, &walked.stated)) {
             return Err(NotInferred::Open(depends_on([name.as_str()].into_iter())));
         }
-        if let Some((_, why)) = self.promised(function, walked, &scheme) {
-            return Err(NotInferred::Wrong(why));
+        if let Some(broken) = self.promised(function, walked, &scheme) {
+            return Err(NotInferred::Wrong(broken.why));
         }
         let texts: Vec<String> = scheme.shapes.iter().map(|shape| scheme.text(shape)).collect();
         let (taken, rest) = texts.split_at(open.len());
@@ -217,28 +242,27 @@ impl Eval<'_> {
     }
 
     /// Finds a promise of the signature that a function states, which its body does not keep.
-    fn promised(
-        &self,
-        function: &Function,
-        walked: &Walked,
-        scheme: &broadloom::Scheme,
-    ) -> Option<(Span, String)> {
+    fn promised(&self, function: &Function, walked: &Walked, scheme: &broadloom::Scheme) -> Option<Broken> {
         // Of what could not be solved for, nothing is known.
         contract::unsolved(self, function, scheme, (&walked.graph, &walked.stated)).is_none().then_some(())?;
-        let names = walked.open.iter().map(|(name, _)| Promise::Argument(*name));
-        let arguments = names.zip(scheme.shapes.iter().cloned());
+        let open = walked.open.iter().zip(scheme.shapes.iter().cloned());
+        let arguments = open.map(|((name, tensor), shape)| (Promise::Argument(*name), *tensor, shape));
         // The last shapes are those of the results.
         let mut results = Vec::new();
         walked.result.iter().for_each(|value| tensors(value, &mut results));
         let first = scheme.shapes.len().saturating_sub(results.len());
-        let results = scheme.shapes[first..].iter().cloned().enumerate();
-        let results = results.map(|(at, shape)| (Promise::Result(at), shape));
+        let shapes = scheme.shapes[first..].iter().cloned().zip(results).enumerate();
+        let results = shapes.map(|(at, (shape, tensor))| (Promise::Result(at), tensor, shape));
         contract::broken_promise(self, function, scheme, &arguments.chain(results).collect::<Vec<_>>())
     }
 
     /// The arguments that a body needs to know before it can be walked on, or whose sizes it needs.
     fn waits_for(&self, function: &Function, config: Option<&[Value]>, walked: &Walked) -> String {
         let (def, wrong) = (&function.def, walked.diagnostics.first());
+        let both = || def.config.iter().flatten().chain(&def.arguments);
+        if let Some(missing) = needs::text(self, &walked.needs, both()) {
+            return format!("what it does depends on {missing}");
+        }
         // A configuration that is given is known.
         let open = def.config.iter().flatten().filter(|_| config.is_none());
         let all = || open.clone().chain(&def.arguments).filter(|each| each.default.is_none());
@@ -286,16 +310,17 @@ impl Eval<'_> {
 
     /// Walks a body in all ways in which it may be applied, until one has a mistake.
     fn check_ways(&mut self, function: &Rc<Function>, is_applied: bool) {
-        let walked = self.walk(function, None, WalkMode::default());
+        let mut walked = self.walk(function, None, WalkMode::default());
         let is_right = !walked.diagnostics.iter().any(is_about_shapes);
         // What an application walks was found to be right or wrong there, but for what a signature promises.
         let is_known = is_applied && !states_shapes(function);
-        if !is_known && self.report_walked(function, &walked) || is_known && !is_right {
+        if !is_known && self.report_walked(function, &mut walked) || is_known && !is_right {
             return;
         }
         if walked.asks_training {
-            let inference = self.walk(function, None, WalkMode { is_inference: true, ..WalkMode::default() });
-            if self.report_walked(function, &inference) {
+            let mut inference =
+                self.walk(function, None, WalkMode { is_inference: true, ..WalkMode::default() });
+            if self.report_walked(function, &mut inference) {
                 return;
             }
         }
@@ -329,7 +354,7 @@ impl Eval<'_> {
     }
 
     /// Reports the mistakes of a body that was walked with open tensors. Returns true if there are any.
-    fn report_walked(&mut self, function: &Rc<Function>, walked: &Walked) -> bool {
+    fn report_walked(&mut self, function: &Rc<Function>, walked: &mut Walked) -> bool {
         let before = self.errors;
         for diagnostic in walked.diagnostics.iter().filter(|each| is_about_shapes(each)) {
             let (Ok(()) | Err(Reported)) = self.fail(diagnostic.clone());
@@ -347,8 +372,8 @@ impl Eval<'_> {
         let open: Vec<Tensor> = walked.open.iter().map(|(_, tensor)| *tensor).collect();
         match walked.graph.scheme(&open, &others, &walked.stated) {
             Ok(scheme) => {
-                if let Some(promise) = self.promised(function, walked, &scheme).filter(|_| is_right) {
-                    contract::report_promise(self, function, promise);
+                if let Some(broken) = self.promised(function, walked, &scheme).filter(|_| is_right) {
+                    contract::report_promise(self, function, (&mut walked.graph, &walked.origins), broken);
                 }
             }
             Err(error) if is_right && error.kind() == ErrorKind::Mismatch => {
@@ -469,6 +494,7 @@ impl Eval<'_> {
             Value::Text(text) => format!("\"{text}\""),
             Value::Nothing => "inferred".to_string(),
             Value::Builtin(builtin) => builtin.get().name.to_string(),
+            Value::Tensor(tensor) => self.graph.name_of(*tensor)?.to_string(),
             Value::Layer(layer) => layer.kept.name.borrow().to_string(),
             Value::List(items) => {
                 let items: Option<Vec<String>> = items.iter().map(|item| self.written_value(item)).collect();

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use broadloom_diagnostics::{Diagnostic, Severity, Span};
 
 use super::advice::habits;
+use super::needs::{self, NeedKind};
 use super::{
     Checkpoint, Eval, Evaluated, Frame, Reported, action, checkpoint, dim, path, replay, stated_sizes,
     unapplied, unknown,
@@ -443,9 +444,17 @@ impl Eval<'_> {
         let mut taken = branches.len();
         for (at, branch) in branches.iter().enumerate() {
             let holds = match branch.condition {
-                Some(condition) => match self.holds(condition)? {
-                    Some(holds) => holds,
-                    None => return Ok(unknown::all_branches(self, &branches[at..])),
+                Some(condition) => match self.holds(condition) {
+                    Ok(Some(holds)) => holds,
+                    Ok(None) => return Ok(unknown::all_branches(self, &branches[at..])),
+                    Err(Reported) => {
+                        let ways = branches[at..].iter();
+                        needs::look_further(
+                            self,
+                            ways.map(|way| |eval: &mut Eval<'_>| eval.block(&way.body)),
+                        );
+                        return Err(Reported);
+                    }
                 },
                 None => true,
             };
@@ -491,6 +500,7 @@ impl Eval<'_> {
                 self.wrong(codes::KIND, message, at, help)
             }
             Value::Tensor(_) => {
+                needs::note_condition(self, condition);
                 let help = "what a program does is known before it runs: `where(condition, a, b)` chooses element by element, and `repeat 100:` says how often";
                 let diagnostic = self.condition_of_tensor(at).with_help(help);
                 self.fail(diagnostic)
@@ -576,6 +586,7 @@ impl Eval<'_> {
             Value::Open => Ok(vec![Value::Open]),
             Value::Mistake => Err(Reported),
             other => {
+                needs::note(self, &other, NeedKind::List);
                 let message = format!("a list or a range is needed here, not {}", other.kind());
                 let help = match other {
                     Value::Number(number) => {

@@ -6,6 +6,7 @@ use broadloom_diagnostics::{Diagnostic, Span};
 use super::builtin::Builtin;
 use super::unknown::is_open;
 use super::{Eval, Evaluated, Reported, unknown};
+use crate::codes;
 use crate::eval::given::{Call, Given};
 use crate::value::Value;
 
@@ -71,6 +72,7 @@ pub(super) fn with_each_kind(
             let place =
                 |diagnostic: &Diagnostic| (diagnostic.code, diagnostic.primary().map(|label| label.span));
             let known: Option<Vec<Diagnostic>> = wrong.into_iter().collect();
+            let known = known.map(|known| of_right_kinds(known, &given));
             // The mistake may be that of another argument, which is known.
             let is_other = |diagnostic: &Diagnostic| {
                 let inside =
@@ -86,6 +88,18 @@ pub(super) fn with_each_kind(
                 _ => Err(Reported),
             }
         }
+    }
+}
+
+/// The mistakes of those kinds of values that the function takes at all, if it takes any: the others are wrong for that reason
+/// alone.
+fn of_right_kinds(wrong: Vec<Diagnostic>, given: &[Given]) -> Vec<Diagnostic> {
+    let open = |span: Span| given.iter().any(|each| each.span == span && is_open(&each.value));
+    let is_other_kind =
+        |each: &Diagnostic| each.code == codes::KIND && each.primary().is_some_and(|label| open(label.span));
+    match wrong.iter().all(is_other_kind) {
+        true => wrong,
+        false => wrong.into_iter().filter(|each| !is_other_kind(each)).collect(),
     }
 }
 

@@ -6,6 +6,7 @@ use broadloom_diagnostics::{Diagnostic, Span};
 use super::{Call, Given};
 use crate::codes;
 use crate::eval::advice::makers;
+use crate::eval::needs::{self, NeedKind};
 use crate::eval::{Eval, Evaluated, Reported, call, elements};
 use crate::notation::named_axis;
 use crate::value::Value;
@@ -141,6 +142,11 @@ fn taken_or<'c, const N: usize>(
         Some((Value::Text(text), span)) => {
             plain.remove(0);
             along(eval, call, text, span, behind)?
+        }
+        // One argument more than there can be without the name of an axis.
+        Some((value, _)) if plain.len() == N + 2 => {
+            needs::note(eval, value, NeedKind::Text);
+            otherwise
         }
         _ => otherwise,
     };

@@ -6,6 +6,7 @@ use super::exactly;
 use crate::codes;
 use crate::eval::act::{self, Act};
 use crate::eval::given::Call;
+use crate::eval::needs::{self, NeedKind};
 use crate::eval::{Eval, Evaluated, Reported};
 use crate::value::Value;
 
@@ -49,6 +50,7 @@ fn items(eval: &mut Eval<'_>, list: &Value, span: Span, name: &str) -> Evaluated
         }
         Value::Mistake => Err(Reported),
         other => {
+            needs::note(eval, other, NeedKind::List);
             let message = format!("a list is needed here, not {}", other.kind());
             let help = match (name, other) {
                 ("sum_of", Value::Tensor(_)) => {

@@ -8,6 +8,7 @@ use broadloom_diagnostics::{Diagnostic, Help, Span};
 use super::axis::{along, has_no_others, no_axis};
 use super::{Call, Given};
 use crate::codes;
+use crate::eval::needs::{self, NeedKind};
 use crate::eval::{Eval, Evaluated, call};
 use crate::value::Value;
 
@@ -85,6 +86,10 @@ fn read<'c>(eval: &mut Eval<'_>, call: &'c Call) -> Evaluated<Recurrence<'c>> {
         Some((Value::Text(text), span)) => {
             plain.remove(0);
             along(eval, call, text, span, "f, first, x")?
+        }
+        Some((value @ Value::Size(_), _)) => {
+            needs::note(eval, value, NeedKind::Text);
+            Along::last(Kind::Batch)
         }
         // The positions of a sequence.
         _ => Along::last(Kind::Batch),
