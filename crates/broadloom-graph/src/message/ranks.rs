@@ -299,10 +299,9 @@ fn explain_unsliceable(graph: &Graph, step: StepId, tensor: Tensor) -> Error {
     let output = super::known_row(graph, tensor, Kind::Output).unwrap_or_default();
     let is_declared = graph.declarations.contains_key(&tensor.0);
     match (&output[..], written_axes(graph, tensor, Kind::Input), graph.steps.get(step.index())) {
-        ([_, ..], 0, Some(Step::Op { op: Op::Slice(SliceIndex::At(at)), .. })) if !is_declared => error
-            .with_help(format!(
-                "an output axis is chosen by a spec: `einsum(\"... | {at}, ... => ... | ...\", {name})`"
-            )),
+        ([_, ..], 0, Some(Step::Op { op: Op::Slice(SliceIndex::At(at)), .. })) if !is_declared => {
+            error.with_help(format!("an output axis is chosen by a spec: `... | {at}, ... => ... | ...`"))
+        }
         ([first, rest @ ..], 0, _) => error.with_help(format!(
             "batch axes are written before `|`: `{}` has one",
             format!("{first} | {}", rest.join(", ")).trim_end()
