@@ -13,7 +13,7 @@
 //! - States that parameters are updated by, such as numbers of steps, are not shorter than 32 bits, though the parameters may be:
 //!   what is added up there would not grow beyond a few hundred.
 //! - What a scan carries has the widest type among its first value and what a turn makes of it; a literal as the first value
-//!   leaves that to the turn.
+//!   leaves that to the turn. If a turn adds to it, or multiplies it, it is a sum or product over an axis, and typed as such.
 //! - Sums and products over axes of `bool`, `u8`, `i8` and `i16` are `i64`, and so is arithmetic on `bool` alone,
 //!   because the results would seldom fit; so is what a size or a range does to such numbers. Copies,
 //!   choices, the greatest and the least keep the type.
@@ -41,7 +41,7 @@ pub fn precisions(graph: &Graph) -> Vec<Dtype> {
     loop {
         let types = inferred(graph, given.clone());
         let mut wider = false;
-        for Carried { tensor, next, .. } in carried(graph) {
+        for carried @ Carried { tensor, next, .. } in carried(graph) {
             // A whole literal as the first value has no type of its own, so that the turn alone decides.
             let own = types.known[tensor.index()]
                 .or_else(|| (!types.whole[tensor.index()]).then(|| types.of(*tensor)));
@@ -49,6 +49,7 @@ pub fn precisions(graph: &Graph) -> Vec<Dtype> {
                 Some(own) => Some(join(own, types.of(*next))),
                 None => types.known[next.index()],
             };
+            let joined = joined.map(|joined| types.of_carried(carried, joined));
             if joined != own {
                 given[tensor.index()] = joined;
                 wider = true;
@@ -147,6 +148,28 @@ impl Types<'_> {
             Some(known) => known,
             None if self.graph.facts.wide.contains(&tensor) => accumulated(default),
             None => default,
+        }
+    }
+
+    /// The type of what a scan carries, of which its first value and a turn make a type: a larger one if it is a sum or a product
+    /// from a whole literal on.
+    fn of_carried(&self, Carried { tensor, next, .. }: &Carried, joined: Dtype) -> Dtype {
+        let outgrows = is_narrow(joined) && self.whole[tensor.index()] && self.accumulates(*tensor, *next);
+        if outgrows { Dtype::I64 } else { joined }
+    }
+
+    /// Returns true if a value is a tensor to which something was added, or which was multiplied, perhaps only where a condition
+    /// holds.
+    fn accumulates(&self, tensor: Tensor, value: Tensor) -> bool {
+        let step = self.graph.tensors[value.index()].step;
+        let Some(Step::Op { op: Op::Pointwise(name), .. }) = self.graph.steps.get(step.index()) else {
+            return false;
+        };
+        let operands = names::step_operands(self.graph, step);
+        match *name {
+            "+" | "-" | "*" => operands.contains(&tensor),
+            "where" => operands[1..].iter().any(|chosen| self.accumulates(tensor, *chosen)),
+            _ => false,
         }
     }
 

@@ -4,7 +4,7 @@
 //! some of its tensors are [computed](Ready::compute). Parameters and states last from one to the next.
 
 use broadloom::{
-    Array, Copied, Error, GivenValues, LeafKind, Node, Remedy, Routine, Session, Settings, Tensor,
+    Array, Copied, Error, GivenValues, Graph, LeafKind, Node, Remedy, Routine, Session, Settings, Tensor,
 };
 use broadloom_diagnostics::{Diagnostic, SourceId, Span};
 use rustc_hash::FxHashMap;
@@ -111,8 +111,9 @@ impl Ready {
         &mut self,
         inputs: &[(&str, GivenValues<'_>)],
     ) -> Result<Vec<Option<Copied>>, Box<Diagnostic>> {
-        let found = |name: &str| self.made.iter().rev().find(|made| made.name == *name);
-        let inputs = inputs.iter().filter_map(|(name, values)| Some((found(name)?, values)));
+        let graph = self.session.graph();
+        let inputs =
+            inputs.iter().filter_map(|(name, values)| Some((meant(graph, &self.made, name)?, values)));
         let inputs: Vec<(&NamedTensor, &GivenValues<'_>)> = inputs.collect();
         let given: Vec<(Tensor, GivenValues<'_>)> =
             inputs.iter().map(|(made, values)| (made.tensor, (*values).clone())).collect();
@@ -280,6 +281,15 @@ fn changed(session: &mut Session, set: &[(String, u64)], made: &NamedTensor) -> 
     let message = format!("`{name}` is set to {wanted}, but the values for `{}` make it {size}", made.name);
     let wrong = Diagnostic::error(codes::VALUE, message, made.span, "");
     Some(wrong.with_help(format!("leave `{name}` open: it follows the data")))
+}
+
+/// The tensor that values are given to under a name: data, if there is some of this name. A name may be bound again, as in
+/// `let x = x / 255`, and what is computed takes no values.
+fn meant<'m>(graph: &Graph, made: &'m [NamedTensor], name: &str) -> Option<&'m NamedTensor> {
+    let is_data =
+        |made: &&NamedTensor| matches!(graph.node(made.tensor), Some(Node::Leaf { kind: LeafKind::Data }));
+    let named = || made.iter().rev().filter(|made| made.name == name);
+    named().find(is_data).or_else(|| named().next())
 }
 
 /// Draws the numbers of data, at its current sizes.

@@ -149,6 +149,21 @@ fn every_name_of_a_tensor_is_available() {
     assert_eq!(available.left_out, [("c".to_string(), Some("t".to_string()))]);
 }
 
+/// A name may be bound again, and still names the data.
+#[test]
+fn data_is_given_values_though_its_name_is_bound_again() {
+    let mut ready = ready("data x : 2\nlet x = 2 * x\nlet y = x + 1\n");
+    let x = Array::from_slice(&[2], &[1.0f32, 2.0]).unwrap();
+    ready.give(&[("x", GivenValues::Copied(&x))]).unwrap();
+    let available = ready.available();
+    let names: Vec<&str> = available.tensors.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names, ["x", "y"]);
+    ready.compute(&available.routine).unwrap();
+    let values: Vec<Vec<f64>> =
+        available.tensors.iter().map(|(_, tensor)| ready.session.get(*tensor).unwrap().to_f64s()).collect();
+    assert_eq!(values, [[2.0, 4.0], [3.0, 5.0]]);
+}
+
 #[test]
 fn what_is_refused_leaves_nothing_of_what_was_given_before() {
     let mut ready = ready("data x : 2\nlet y = 2 * x\n");

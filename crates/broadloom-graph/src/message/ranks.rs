@@ -8,6 +8,7 @@ use super::advice::contracts;
 use super::ends::or_the_result;
 use super::{Case, advice, axes, chain, ends, labels, walk};
 use crate::error::{Error, ErrorKind, Remedy};
+use crate::spec_options::SliceIndex;
 use crate::step::{Aspect, Op, Origin, Step, StepId, Tensor};
 use crate::{Graph, names, partial_shape, rust_code, spec_axis};
 
@@ -65,6 +66,11 @@ fn explain_bounds(graph: &Graph, origin: Origin, lo: u32, hi: u32) -> Option<Err
         written if written >= lo => Some(format!("at most {}", axes(hi))),
         _ => None,
     };
+    if let Some(Step::Op { op: Op::Slice(_), .. }) = graph.steps.get(step.index()) {
+        let tensor = spec_axis::slot_tensor(graph, step, usize::from(slot))?;
+        let has_none = hi + written_axes(graph, tensor, Kind::Batch) == 0;
+        return has_none.then(|| explain_unsliceable(graph, step, tensor));
+    }
     match part {
         Aspect::Contract => {
             let [a, b] = [spec_axis::slot_tensor(graph, step, 0)?, spec_axis::slot_tensor(graph, step, 1)?];
@@ -291,8 +297,12 @@ fn explain_unsliceable(graph: &Graph, step: StepId, tensor: Tensor) -> Error {
     let error = super::error_at(graph, ErrorKind::Mismatch, step, &message)
         .with_end(super::row_end(graph, (tensor, Kind::Batch)));
     let output = super::known_row(graph, tensor, Kind::Output).unwrap_or_default();
-    match (&output[..], written_axes(graph, tensor, Kind::Input)) {
-        ([first, rest @ ..], 0) => error.with_help(format!(
+    let is_declared = graph.declarations.contains_key(&tensor.0);
+    match (&output[..], written_axes(graph, tensor, Kind::Input), graph.steps.get(step.index())) {
+        ([_, ..], 0, Some(Step::Op { op: Op::Slice(SliceIndex::At(at)), .. })) if !is_declared => {
+            error.with_help(format!("an output axis is chosen by a spec: `... | {at}, ... => ... | ...`"))
+        }
+        ([first, rest @ ..], 0, _) => error.with_help(format!(
             "batch axes are written before `|`: `{}` has one",
             format!("{first} | {}", rest.join(", ")).trim_end()
         )),

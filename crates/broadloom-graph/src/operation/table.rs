@@ -91,7 +91,8 @@ macro_rules! pointwise_operations {
                 "g1 =+ where(v1 < v2, g, where(v1 == v2, 0.5 * g, 0)); g2 =+ where(v2 < v1, g, where(v1 == v2, 0.5 * g, 0))";
             /// The remainder of `a` by `b`, with the sign of `b`.
             modulo(a, b) as modulo = "mod":
-                "v = mod(v1, v2)"; "g1 =+ g; g2 =- g * floor(v1 / v2)";
+                // The quotient is exact: `floor(1 / 0.1)` is 10, but 0.1 goes into 1 nine times.
+                "v = mod(v1, v2)"; "g1 =+ g; g2 =- g * floor_div(v1, v2)";
             /// The greatest whole number that is not above `a / b`. Integers stay integers: the quotient by 0 is the greatest or the least integer.
             floor_div(a, b) as floor_div = "floor_div":
                 "v = floor_div(v1, v2)"; "";

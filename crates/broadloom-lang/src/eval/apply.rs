@@ -24,7 +24,7 @@ use crate::codes;
 use crate::eval::builtin::Builtin;
 use crate::eval::given::{Call, Given};
 use crate::suggest;
-use crate::syntax::ast::{Arg, Argument, Axis, AxisKind, ExprId, ExprKind, Ident};
+use crate::syntax::ast::{Arg, Argument, Axis, AxisKind, Binary, ExprId, ExprKind, Ident};
 use crate::value::{Function, Layer, Scope, Value, is_defined_again};
 
 /// An application that has begun.
@@ -508,7 +508,7 @@ impl Eval<'_> {
                     next += 1;
                     next - 1
                 }
-                None => return self.too_many(function, arguments, &all, each.span),
+                None => return self.too_many(function, arguments, &all, (each.span, span)),
                 Some(name) => match arguments.iter().position(|known| known.name.name == name.name) {
                     Some(slot) => slot,
                     None => {
@@ -520,7 +520,16 @@ impl Eval<'_> {
             if slots[slot].is_some() {
                 let name = self.text(arguments[slot].name.name).to_string();
                 let message = format!("the argument `{name}` is given twice");
-                return self.wrong(codes::ARGUMENTS, message, each.span, "");
+                let free = arguments.iter().zip(&slots).find(|(_, slot)| slot.is_none());
+                let help = match free {
+                    Some((free, _)) if each.name.is_none() => format!(
+                        "arguments without a name come first, in their order: write `{} = {}`",
+                        self.text(free.name.name),
+                        self.quote(each.span)
+                    ),
+                    _ => format!("leave one of them out: `{name}` is given without its name, too"),
+                };
+                return self.wrong(codes::ARGUMENTS, message, each.span, help);
             }
             slots[slot] = Some(each);
         }
@@ -590,7 +599,7 @@ impl Eval<'_> {
         function: &Rc<Function>,
         arguments: &[Argument],
         given: &[Given],
-        extra: Span,
+        (extra, span): (Span, Span),
     ) -> Evaluated<T> {
         let name = self.text(function.def.name.name).to_string();
         let count = arguments.len();
@@ -610,7 +619,8 @@ impl Eval<'_> {
         let is_library = self.library.contains(&defined.source);
         let is_layer = is_config && is_library;
         let list: Vec<&str> = arguments.iter().map(|each| self.text(each.name.name)).collect();
-        let axis = self.last_axis(arguments);
+        let axis = self.last_axis(arguments).filter(|_| !is_library);
+        let callee = self.callee(span).filter(|_| place == extra).unwrap_or_else(|| name.clone());
         let help = match given {
             // In PyTorch, a layer is given the width of its input.
             [first, rest @ ..] if is_layer && numbers && rest.len() == count => {
@@ -634,10 +644,19 @@ impl Eval<'_> {
                 self.quote(classes.span),
                 self.quote(numbers.span)
             ),
-            _ if list.is_empty() => format!("write `{name}()`"),
-            _ => format!("write `{name}({})`", list.join(", ")),
+            _ => format!("write `{callee}({})`", list.join(", ")),
         };
         self.fail(diagnostic.with_help(help))
+    }
+
+    /// The text of what is applied in a call: `linear(8)` in `linear(8)(x)` and in `x |> linear(8)`.
+    fn callee(&self, call: Span) -> Option<String> {
+        let file = &self.frame.file;
+        let callee = file.exprs.iter().filter(|expr| expr.span == call).find_map(|expr| match expr.kind {
+            ExprKind::Call { callee, .. } | ExprKind::Binary(Binary::Pipe, _, callee) => Some(callee),
+            _ => None,
+        });
+        self.quotable(file.expr(callee?).span)
     }
 
     /// The last name in the shape of the last argument, if it stands behind a comma.
@@ -673,7 +692,8 @@ impl Eval<'_> {
             None => Default::default(),
         };
         let list = signature(self, list);
-        diagnostic = diagnostic.with_help(format!("write `{name}({list})`"));
+        let callee = self.callee(span).filter(|_| place == span).unwrap_or_else(|| name.clone());
+        diagnostic = diagnostic.with_help(format!("write `{callee}({list})`"));
         // Behind `|>` stands a function of what comes before it.
         let text = self.sources.get(span.source).text();
         let is_piped = text[..span.start as usize].trim_end().ends_with("|>");

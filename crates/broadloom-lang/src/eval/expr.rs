@@ -532,6 +532,7 @@ impl Eval<'_> {
         };
         if let Position::Number(_) = *position {
             let slice = self.ask(span, |graph| graph.slice(tensor, SliceIndex::At(low as u64)))?;
+            self.show_as_written(slice, span, "x[…]");
             return Ok(Value::Tensor(slice));
         }
         // The axis must be at least as long as the greatest
@@ -556,6 +557,7 @@ impl Eval<'_> {
             graph.slice(tensor, SliceIndex::At(high as u64))?;
             graph.slice(tensor, SliceIndex::Run { range: None })
         })?;
+        self.show_as_written(slice, span, "x[…]");
         self.plan.slices.push((slice, (*position).clone()));
         Ok(Value::Tensor(slice))
     }
@@ -602,7 +604,11 @@ impl Eval<'_> {
                 false => error,
             })
         });
-        if let (Err(_), Some(diagnostic)) = (&part, self.diagnostics.get_mut(before)) {
+        let has_axis = {
+            let batch = &self.graph.shape(tensor).rows[0];
+            batch.open || !batch.lead.is_empty() || along != Along::first(Kind::Batch)
+        };
+        if let (Err(_), Some(diagnostic)) = (&part, self.diagnostics.get_mut(before).filter(|_| has_axis)) {
             let help = format!("`{from}..{to}` goes up to {}: its end is not part of it", to - 1);
             diagnostic.help = vec![help.into()];
         }

@@ -239,27 +239,28 @@ impl Eval<'_> {
         let result = plain_labels(spec.result()?)?;
         let parts: Vec<Vec<AxisId>> = spec.operands.iter().map(plain_labels).collect::<Option<_>>()?;
         let mut batch: Vec<AxisId> = Vec::new();
+        let list =
+            |of: &[AxisId]| of.iter().map(|label| spec.names.axes.text(*label)).collect::<Vec<_>>().join(" ");
+        let shape = |before: &[AxisId], after: &[AxisId]| match before {
+            [] => list(after),
+            _ => format!("{} | {}", list(before), list(after)).trim_end().to_string(),
+        };
+        let mut written = Vec::with_capacity(parts.len());
+        // A label may be that of a batch axis in one operand, and of an output axis in another.
         for (part, given) in parts.iter().zip(operands) {
             let Value::Tensor(tensor) = given.value else { return None };
             let row = &self.graph.shape(tensor).rows[0];
             let count = (!row.open).then(|| row.lead.len() + row.trail.len())?;
-            batch.extend(part.get(..count)?);
+            let (before, after) = part.split_at_checked(count)?;
+            batch.extend(before);
+            written.push(shape(before, after));
         }
-        let shape = |labels: &Vec<AxisId>| {
-            let list = |of: Vec<AxisId>| {
-                of.into_iter().map(|label| spec.names.axes.text(label)).collect::<Vec<_>>().join(" ")
-            };
-            let (before, after) = labels.iter().partition(|label| batch.contains(label));
-            match (list(before), list(after)) {
-                (before, after) if before.is_empty() => after,
-                (before, after) => format!("{before} | {after}").trim_end().to_string(),
-            }
-        };
         if batch.is_empty() || parts.len() != operands.len() {
             return None;
         }
-        let parts: Vec<String> = parts.iter().map(shape).collect();
-        Some(format!("{} => {}", parts.join("; "), shape(&result)))
+        let (before, after): (Vec<_>, Vec<_>) =
+            result.iter().copied().partition(|label| batch.contains(label));
+        Some(format!("{} => {}", written.join("; "), shape(&before, &after)))
     }
 
     /// Reports a spec that cannot be parsed: at the place

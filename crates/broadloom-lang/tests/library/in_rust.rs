@@ -122,3 +122,22 @@ fn other_layers_as_in_rust() {
     same(&text, &renames, b, y);
     std::fs::remove_dir_all(&folder).unwrap();
 }
+
+/// A logit of minus infinity excludes its class, in Rust as in the language.
+#[test]
+fn classes_that_are_excluded_cost_nothing() {
+    let b = doubles();
+    let never = f64::NEG_INFINITY;
+    let scores = Array::from_slice(&[2, 3], &[1.0, 2.0, never, never, 3.0, never]).unwrap();
+    let logits = b.array("logits", "2 | 3", scores);
+    let targets = b.array("targets", "2 |", Array::from_slice(&[2], &[0i64, 1]).unwrap());
+    let loss = blocks::cross_entropy(logits, targets);
+    let same = blocks::cross_entropy_one_hot(logits, blocks::one_hot(targets));
+    let losses = [loss.tensor(), same.tensor()];
+    let reference = Settings { backend: Backend::Reference, ..Settings::default() };
+    let mut session = Session::with(b.finish().unwrap(), reference).unwrap();
+    for loss in losses {
+        session.run(Routine::new("loss").forward(loss)).unwrap();
+        close("loss", &session.get(loss).unwrap().to_f64s(), &[1f64.exp().ln_1p(), 0.0]);
+    }
+}

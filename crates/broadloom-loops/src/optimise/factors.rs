@@ -3,6 +3,9 @@
 //! `t += (a[i, k] * 0.5) * b[k, j]`, stored as `t`, becomes `t += a[i, k] * b[k, j]`, stored as
 //! `t * 0.5`. The sum starts from 0, so this is the distributive law, up to rounding, and the
 //! kernel for matrices sees a plain product.
+//!
+//! Factors that are very large or very small stay: whoever writes `x * 1e-20` may do so because the squares of `x` are too
+//! large for the type, and without the factor the sum would be infinite.
 
 use super::cost::is_contraction;
 use crate::buffer::Local;
@@ -45,13 +48,18 @@ fn take(statement: &mut Statement, of: Local) -> Option<f64> {
         },
         Statement::Update { local, accumulate: Some(Binary::Add | Binary::Sub), value } if *local == of => {
             let (factor, rest) = split(value);
-            // A factor that is infinite or 0 would change the result for infinite summands.
-            let moves = factor.is_finite() && factor != 0.0 && factor != 1.0;
-            *value = rest.filter(|_| moves)?;
+            *value = rest.filter(|_| factor != 1.0 && is_moderate(factor))?;
             Some(factor)
         }
         _ => None,
     }
+}
+
+/// Returns true if summands without a factor are about as far from overflow and underflow as those with it. A factor that is
+/// infinite or 0 is not moderate: it would change the result for infinite summands.
+fn is_moderate(factor: f64) -> bool {
+    const BITS: f64 = 32.0;
+    factor.abs().log2().abs() <= BITS
 }
 
 /// Splits a product into a number and the rest.

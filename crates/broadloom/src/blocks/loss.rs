@@ -38,7 +38,13 @@ pub fn cross_entropy<'b>(logits: Expr<'b>, targets: Expr<'b>) -> Expr<'b> {
 #[must_use]
 #[track_caller]
 pub fn cross_entropy_one_hot<'b>(logits: Expr<'b>, targets: Expr<'b>) -> Expr<'b> {
-    -log_softmax(logits, "... | v").einsum("... | v; ... | v => ... |", &[targets])
+    let b = logits.builder();
+    let (p, zero) = (log_softmax(logits, "... | v"), b.number(0.0));
+    let terms = p.einsum("... | v; ... | v => ... | v", &[targets]);
+    // A logit of minus infinity excludes a class, which costs nothing where it is not asked for: only 0 and infinities
+    // are twice themselves.
+    let excluded = targets.equals(zero) * p.equals(p * 2.0);
+    -b.select(excluded, zero, terms).sum("... | v => ... |")
 }
 
 /// Whole numbers `... |` as rows `... | v` that are 1 at the place of the number and 0 elsewhere.

@@ -4,20 +4,21 @@ use broadloom::Tensor;
 use broadloom_diagnostics::{Diagnostic, Edit, Help, Setting, Span};
 
 use crate::codes;
+use crate::eval::advice::axes::one_axis;
 use crate::eval::advice::call_advice::{CallAdvice, list_length, said};
 use crate::eval::advice::elsewhere::{Defined, Elsewhere};
 use crate::eval::advice::{elsewhere, habits, reordered, rules, translated};
 use crate::eval::{Eval, Evaluated, Reported, dim, path};
 use crate::front::naming_setting;
 use crate::suggest::{self, Replacement};
-use crate::syntax::ast::{Arg, ExprId, ExprKind, Ident, Name};
+use crate::syntax::ast::{Arg, Argument, ExprId, ExprKind, Ident, Name};
 use crate::value::Value;
 
 /// The help for `zeros` and `ones` outside declarations.
 pub(in crate::eval) const FIRST_VALUES: &str = "`zeros` and `ones` are first values, of the shape that is declared: `state s : 3 = zeros`; a number broadcasts by itself";
 
 /// Functions that reduce axes.
-const REDUCTIONS: [&str; 5] = ["sum", "mean", "max", "min", "product"];
+const REDUCTIONS: [&str; 7] = ["sum", "mean", "max", "min", "product", "argmax", "argmin"];
 
 /// Reports a call of something that does not exist. Returns `None` if the callee exists.
 pub(in crate::eval) fn foreign_call(eval: &mut Eval<'_>, callee: ExprId, args: &[Arg]) -> Option<Reported> {
@@ -62,16 +63,16 @@ pub(in crate::eval) fn foreign_call(eval: &mut Eval<'_>, callee: ExprId, args: &
     }
 }
 
-/// Advice for a function that orders the axes of its first argument.
+/// Advice for a function that orders the axes of a tensor, its first argument, or the second, behind a spec.
 fn reordered_first(eval: &Eval<'_>, function: &str, args: &[Arg]) -> Option<CallAdvice> {
-    let first = args.first()?.value;
-    let ExprKind::Name(name) = eval.frame.file.expr(first).kind else { return None };
-    match eval.frame.scope.find(name)? {
-        Value::Tensor(tensor) => {
-            reordered::written_here(eval, function, (tensor, &eval.quote(eval.span_of(first))), args)
+    let (tensor, owner) = args.iter().find_map(|arg| {
+        let ExprKind::Name(name) = eval.frame.file.expr(arg.value).kind else { return None };
+        match eval.frame.scope.find(name)? {
+            Value::Tensor(tensor) => Some((tensor, eval.quote(eval.span_of(arg.value)))),
+            _ => None,
         }
-        _ => None,
-    }
+    })?;
+    reordered::written_here(eval, function, (tensor, &owner), args)
 }
 
 fn no_function(eval: &Eval<'_>, name: Name, span: Span) -> Diagnostic {
@@ -410,7 +411,8 @@ fn as_function_here(eval: &Eval<'_>, call: &MethodCall<'_>) -> Option<CallAdvice
             CallAdvice::say(axis_help(eval, text, *tensor, owner, call.axis))
         }
         (Some(Value::Function(function)), _) => {
-            let list = signature(eval, function.def.config.as_deref().unwrap_or(&[]));
+            let config = function.def.config.as_deref().unwrap_or(&[]);
+            let list = configured_along(eval, config, call).unwrap_or_else(|| signature(eval, config));
             CallAdvice::say(format!("write `{text}({list})({owner})`"))
         }
         (Some(Value::Layer(layer)), _) => {
@@ -432,6 +434,19 @@ fn as_function_here(eval: &Eval<'_>, call: &MethodCall<'_>) -> Option<CallAdvice
             }
         }
     })
+}
+
+/// The configuration of a function that goes along an axis, for a method that is given the number of that axis.
+fn configured_along(eval: &Eval<'_>, config: &[Argument], call: &MethodCall<'_>) -> Option<String> {
+    let ([first, rest @ ..], Value::Tensor(tensor)) = (config, call.value) else { return None };
+    let label = match eval.text(first.name.name) {
+        "axes" => 'v',
+        "axis" => 't',
+        _ => return None,
+    };
+    let axis = one_axis(eval, *tensor, call.axis.and_then(crate::position::whole), label);
+    let needed = rest.iter().filter(|each| each.default.is_none()).map(|each| eval.text(each.name.name));
+    Some(std::iter::once(axis.as_str()).chain(needed).collect::<Vec<_>>().join(", "))
 }
 
 /// The number in brackets behind a field, as in `x.shape[0]`.
@@ -604,7 +619,7 @@ pub(in crate::eval) fn unknown_target<T>(
 }
 
 /// The arguments of a function that have to be given; the first one if none has to be.
-pub(in crate::eval) fn signature(eval: &Eval<'_>, arguments: &[crate::syntax::ast::Argument]) -> String {
+pub(in crate::eval) fn signature(eval: &Eval<'_>, arguments: &[Argument]) -> String {
     let needed: Vec<&str> = arguments
         .iter()
         .filter(|each| each.default.is_none())

@@ -3,21 +3,26 @@
 
 use std::rc::Rc;
 
+use broadloom::Tensor;
 use broadloom_diagnostics::{Diagnostic, Span};
 
 use crate::codes;
+use crate::eval::advice::axes::one_axis;
 use crate::eval::advice::foreign::signature;
 use crate::eval::advice::rules;
 use crate::eval::given::Given;
 use crate::eval::{Eval, Evaluated};
 use crate::suggest;
-use crate::syntax::ast::{Argument, ExprKind};
+use crate::syntax::ast::{Argument, ExprKind, Ident};
 use crate::value::{Function, Layer, Value};
 
 /// Ends of the names of configuration that no tensor is meant for.
-const NUMBERS: [&str; 14] = [
+const NUMBERS: [&str; 17] = [
     "size",
     "axes",
+    "axis",
+    "count",
+    "before",
     "channels",
     "vocabulary",
     "hidden",
@@ -59,20 +64,12 @@ pub(in crate::eval) fn configured_by_tensor(
     let Some(first) = given.iter().enumerate().position(is_input) else { return Ok(()) };
     let is_tensor = |each: &&Given| matches!(each.value, Value::Tensor(_)) && each.name.is_none();
     let inputs: Vec<String> = given.iter().filter(is_tensor).map(|each| eval.quote(each.span)).collect();
-    // Other libraries have other names for what is said by its configuration here.
-    let is_known = |each: &&Given| {
-        each.name.is_none_or(|name| arguments.iter().any(|known| known.name.name == name.name))
-    };
-    let rest = given.iter().filter(|each| !is_tensor(each)).filter(is_known).map(|each| match each.name {
-        Some(name) => format!("{} = {}", eval.text(name.name), eval.quote(each.span)),
-        None => eval.quote(each.span),
-    });
-    let rest: Vec<String> = rest.collect();
     let name = eval.text(function.def.name.name).to_string();
     let argument = named(0).unwrap_or_default().to_string();
-    let is_told = given.iter().any(|each| !is_tensor(&each) && each.name.is_none());
-    let example = if is_told { None } else { example(eval, arguments) };
-    let config: Vec<String> = example.into_iter().chain(rest).collect();
+    let config = match (&*argument, &given[first].value) {
+        ("axes" | "axis", Value::Tensor(tensor)) => with_axis(eval, function, arguments, given, *tensor),
+        _ => with_example(eval, function, arguments, given),
+    };
     let message = format!("`{name}` is configured first, by `{argument}`, and then applied");
     let (place, at) = (eval.place(span), eval.place(given[first].span));
     let mut diagnostic = Diagnostic::error(codes::ARGUMENTS, message, at, "a tensor, to which it is applied");
@@ -91,15 +88,84 @@ pub(in crate::eval) fn configured_by_tensor(
     }))
 }
 
-/// An example of the configuration that a layer cannot do without.
-fn example(eval: &Eval<'_>, arguments: &[Argument]) -> Option<String> {
-    match arguments.first().map(|each| eval.text(each.name.name)).unwrap_or_default() {
-        "axes" => Some("\"... | v\"".to_string()),
-        "rate" => Some("0.5".to_string()),
-        "delta" => Some("1".to_string()),
-        "size" => Some("64".to_string()),
-        "epsilon" | "momentum" => None,
+/// The configuration that was meant for a function that goes along an axis: a shape that names it, and what was given besides.
+/// Other libraries give the axis by its number, by name or behind everything else.
+fn with_axis(
+    eval: &Eval<'_>,
+    function: &Function,
+    arguments: &[Argument],
+    given: &[Given],
+    tensor: Tensor,
+) -> Vec<String> {
+    let is_axis = |name: Ident| ["axis", "axes", "dim", "dims"].contains(&eval.text(name.name));
+    let named = |argument: &Argument| {
+        given.iter().find(|each| each.name.is_some_and(|name| name.name == argument.name.name))
+    };
+    let number = |each: &Given| match each.value {
+        Value::Number(number) => crate::position::whole(number),
+        _ => None,
+    };
+    let mut plain = given.iter().filter(|each| each.name.is_none() && number(each).is_some());
+    let mut rest = Vec::new();
+    for argument in arguments.iter().skip(1) {
+        let name = eval.text(argument.name.name);
+        let default = default_word(eval, function, argument);
+        if let Some(given) = named(argument) {
+            rest.push(format!("{name} = {}", eval.quote(given.span)));
+        } else if matches!(default, Some("true" | "false")) {
+            // What a function does or does not, as `descending`, is no number.
+        } else if let Some(given) = plain.next() {
+            rest.push(eval.quote(given.span));
+        } else if argument.default.is_none() {
+            rest.push(name.to_string());
+        }
+    }
+    let by_name = given.iter().find(|each| each.name.is_some_and(is_axis));
+    let at = by_name.or_else(|| plain.next()).and_then(number);
+    let label =
+        if arguments.first().is_some_and(|first| eval.text(first.name.name) == "axes") { 'v' } else { 't' };
+    let text = given.iter().find(|each| matches!(each.value, Value::Text(_)));
+    let axis = text.map_or_else(|| one_axis(eval, tensor, at, label), |text| eval.quote(text.span));
+    std::iter::once(axis).chain(rest).collect()
+}
+
+/// The configuration that was meant: what was given of it, or an example.
+fn with_example(
+    eval: &Eval<'_>,
+    function: &Function,
+    arguments: &[Argument],
+    given: &[Given],
+) -> Vec<String> {
+    let is_tensor = |each: &&Given| matches!(each.value, Value::Tensor(_)) && each.name.is_none();
+    // Other libraries have other names for what is said by its configuration here.
+    let is_known = |each: &&Given| {
+        each.name.is_none_or(|name| arguments.iter().any(|known| known.name.name == name.name))
+    };
+    let rest = given.iter().filter(|each| !is_tensor(each)).filter(is_known).map(|each| match each.name {
+        Some(name) => format!("{} = {}", eval.text(name.name), eval.quote(each.span)),
+        None => eval.quote(each.span),
+    });
+    let is_told = given.iter().any(|each| !is_tensor(&each) && each.name.is_none());
+    let first = arguments.first().map(|first| (eval.text(first.name.name), first.default.is_some()));
+    let default = arguments.first().and_then(|first| default_word(eval, function, first));
+    let example = match first {
+        _ if is_told => None,
+        Some(("rate", _)) => Some("0.5".to_string()),
+        Some(("delta", _)) => Some("1".to_string()),
+        Some(("size", false)) => Some("64".to_string()),
+        Some(("hidden", false)) if arguments.len() > 1 => Some("[64]".to_string()),
+        _ if default == Some("inferred") => Some("64".to_string()),
+        Some((_, true)) => None,
         _ => Some(signature(eval, arguments)),
+    };
+    example.into_iter().chain(rest).collect()
+}
+
+/// The default of an argument, if it is a single word.
+fn default_word<'e>(eval: &'e Eval<'_>, function: &Function, argument: &Argument) -> Option<&'e str> {
+    match function.file.expr(argument.default?).kind {
+        ExprKind::Name(name) => Some(eval.text(name)),
+        _ => None,
     }
 }
 
@@ -117,7 +183,11 @@ pub(in crate::eval) fn configured_by_argument(eval: &Eval<'_>, layer: &Layer, sp
     })?;
     let [input] = &args[..] else { return None };
     let (name, input) = (eval.text(layer.function.def.name.name), eval.quote(eval.span_of(input.value)));
-    let example = example(eval, config).unwrap_or_default();
+    let example = match config.first().map(|first| eval.text(first.name.name)) {
+        Some("axes") => "\"... | v\"".to_string(),
+        Some("axis") => "\"... | t\"".to_string(),
+        _ => with_example(eval, &layer.function, config, &[]).join(", "),
+    };
     Some(format!("`{name}` is configured first, and then applied: write `{name}({example})({input})`"))
 }
 

@@ -8,9 +8,11 @@
 //! | `translated`, `rules` | layers and rules as other libraries configure them |
 //! | `habits`, `printed`, `reordered` | what other libraries write otherwise |
 //! | `code` | nothing: code in advice of the library, in the syntax of this language |
+//! | `axes` | nothing: the shapes that name an axis |
 //! | `blame`, `clashes`, `wanted`, `misgiven` | what a function takes, and what it is given |
 //! | `causes`, `concerned`, `makers`, `windows` | the earlier line that a shape error comes from |
 
+mod axes;
 pub(in crate::eval) mod blame;
 pub(in crate::eval) mod call_advice;
 pub(in crate::eval) mod causes;

@@ -21,6 +21,9 @@ pub(in crate::eval) fn written_here(
     (tensor, owner): (Tensor, &str),
     args: &[Arg],
 ) -> Option<CallAdvice> {
+    if let Some(advice) = by_own_spec(eval, function, owner, args) {
+        return Some(advice);
+    }
     let rows = eval.graph.shape(tensor).rows;
     if rows.iter().any(|row| row.open) || !rows[1].lead.is_empty() {
         return None;
@@ -44,6 +47,16 @@ pub(in crate::eval) fn written_here(
         }
         _ => pattern.arranged(owner, &named_sizes(eval, args)).map(CallAdvice::write),
     }
+}
+
+/// Advice for a call with a spec of this language, behind or before the tensor: only the function has another name here.
+fn by_own_spec(eval: &Eval<'_>, function: &str, owner: &str, args: &[Arg]) -> Option<CallAdvice> {
+    let is_spec = |arg: &&Arg| matches!(&eval.frame.file.expr(arg.value).kind, ExprKind::Text(text) if text.contains("=>"));
+    let spec = args.iter().find(is_spec).filter(|_| function == "rearrange")?;
+    let spec = eval.quote(eval.span_of(spec.value));
+    let sizes = named_sizes(eval, args);
+    let sizes: String = sizes.iter().map(|(label, size)| format!(", {label} = {size}")).collect();
+    Some(CallAdvice::write(format!("einsum({spec}, {owner}{sizes})")))
 }
 
 /// The sides of a pattern that is written as a text.

@@ -489,6 +489,13 @@ impl Parser<'_> {
     /// The block of a way of an `if`.
     fn branch(&mut self, condition: Option<ExprId>, begin: Span) -> Option<Branch> {
         let head = self.since(begin);
+        if condition.is_some() && self.kind() == TokenKind::Equals {
+            let span = self.token().span;
+            let message = "`=` binds a name; a comparison is written `==`";
+            let diagnostic = Diagnostic::error(codes::EXPECTED, message, span, "");
+            self.report(diagnostic.with_fix("write `==`", span, "=="));
+            return None;
+        }
         let body = self.headed(|parser| Some(parser.statements(false)))?;
         Some(Branch { condition, body, head })
     }
