@@ -141,7 +141,7 @@ pub fn meshed(analysis: &mut Analysis, on: Option<&OnMesh>) -> Meshed {
     Meshed { file: analysis.name.clone(), mesh, diagnostics }
 }
 
-/// What the program's own mesh makes impossible, beside the mistakes that the program has anyway: with those, it is not divided. All its operations are lowered for this, so an editor asks
+/// The conflicts between a program and its own mesh. A program that has mistakes anyway is not divided. All its operations are lowered for this, so an editor asks
 /// after it has shown the [diagnostics](crate::diagnostics()).
 ///
 /// ```

@@ -303,20 +303,25 @@ fn products_of_every_layout() {
 
 #[test]
 fn products_whose_columns_are_copied_to_a_panel() {
+    let wanted = (count() / 60).max(1);
     let mut with_panel = 0;
-    for seed in 0..count() / 30 {
+    for seed in 0.. {
         // Many rows, whichever of the first two they are, and long sums.
         let (program, sample) = product(seed, [12, 12, 60, 1]);
         let mut translated = program.clone();
         let module = wasm::module(&mut translated, true);
-        with_panel += u64::from(translated.buffers.len() > program.buffers.len());
-        assert!(multiplies_and_adds_at_once(&module.bytes) || !has_vectors(&module.bytes), "seed {seed}");
+        if translated.buffers.len() == program.buffers.len() {
+            continue;
+        }
+        assert!(multiplies_and_adds_at_once(&module.bytes), "seed {seed}");
         if let Some(words) = difference(&program, &sample) {
             panic!("seed {seed}: {words}\n{program}");
         }
+        with_panel += 1;
+        if with_panel == wanted {
+            break;
+        }
     }
-    println!("{with_panel} of {} products have a panel", count() / 30);
-    assert!(with_panel * 8 > count() / 30, "only {with_panel} products have a panel");
 }
 
 #[test]
