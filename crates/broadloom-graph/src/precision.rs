@@ -27,6 +27,7 @@ use broadloom_array::{Array, Dtype};
 
 use crate::facts::{Carried, Lookup, Special};
 use crate::operation::Operation;
+use crate::operation::id::OperationId;
 use crate::spec_options::{Accumulate, Combine};
 use crate::step::{Leaf, Op, Step, StepId, Tensor};
 use crate::{Graph, names};
@@ -74,14 +75,14 @@ fn is_of_one_type(graph: &Graph) -> bool {
         return false;
     }
     // Few operations are used, and each of them often.
-    let mut known: Vec<&'static str> = Vec::new();
+    let mut known: Vec<OperationId> = Vec::new();
     graph.steps.iter().all(|step| {
-        let Step::Op { op: Op::Pointwise(name), .. } = step else { return true };
-        let is_known = known.iter().any(|other| std::ptr::eq(*other, *name));
+        let Step::Op { op: Op::Pointwise(id), .. } = step else { return true };
+        let is_known = known.contains(id);
         if !is_known {
-            known.push(name);
+            known.push(*id);
         }
-        is_known || !Operation::named(name).is_some_and(gives_type)
+        is_known || !id.operation().is_some_and(gives_type)
     })
 }
 
@@ -321,7 +322,7 @@ fn chooses(graph: &Graph, step: StepId) -> bool {
 fn operation_of(graph: &Graph, step: StepId) -> Option<&Operation> {
     match graph.steps.get(step.index())? {
         Step::Op { .. } if let Some(law) = graph.laws.get(&step) => Some(law),
-        Step::Op { op: Op::Pointwise(name), .. } => Operation::named(name),
+        Step::Op { op: Op::Pointwise(id), .. } => id.operation(),
         _ => None,
     }
 }
