@@ -2,6 +2,7 @@
 
 pub mod families;
 pub mod growing;
+pub mod measures;
 pub mod onnx;
 pub mod programs;
 pub mod runs;

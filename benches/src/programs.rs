@@ -12,7 +12,7 @@
 //! a name would cost more than the parameter, and names only serve messages. Every leaf has a name
 //! and no result has one; that is how [`operations`] distinguishes them.
 
-use broadloom::{Error, Graph, SpecOptions, Tensor};
+use broadloom::{Error, Graph, OperationId, SpecOptions, Tensor};
 
 /// A family of programs: its name, its description, and a builder of programs of any size.
 pub struct Family {
@@ -250,8 +250,11 @@ fn batch_norm(g: &mut Graph, x: Tensor) -> Result<Tensor, Error> {
 fn conv(g: &mut Graph, x: Tensor, stride: u64) -> Result<Tensor, Error> {
     let spec = "... | s*oh=+kh, s*ow=+kw, ic; kh, kw, ic -> oc => ... | oh, ow, oc";
     let kernel = g.param("kernel");
-    let options =
-        SpecOptions { name: Some("conv"), coefficients: &[("s", stride)], ..SpecOptions::default() };
+    let options = SpecOptions {
+        operation: Some(OperationId::Own("conv")),
+        coefficients: &[("s", stride)],
+        ..SpecOptions::default()
+    };
     let convolved = g.einsum_with(spec, &[x, kernel], &options)?;
     set(g, convolved, "kh", 3)?;
     set(g, convolved, "kw", 3)?;
@@ -260,7 +263,11 @@ fn conv(g: &mut Graph, x: Tensor, stride: u64) -> Result<Tensor, Error> {
 
 /// One operation that accumulates over the axes that the result of the spec leaves out.
 fn reduce(g: &mut Graph, name: &'static str, spec: &str, x: Tensor) -> Result<Tensor, Error> {
-    g.einsum_with(spec, &[x], &SpecOptions { name: Some(name), ..SpecOptions::default() })
+    g.einsum_with(
+        spec,
+        &[x],
+        &SpecOptions { operation: Some(OperationId::Own(name)), ..SpecOptions::default() },
+    )
 }
 
 /// Sets the size of a label of the spec that made a tensor.

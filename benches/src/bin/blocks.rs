@@ -10,7 +10,7 @@
 use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
-use broadloom::{Graph, Node};
+use broadloom_bench::measures::{operations, processor_time};
 use broadloom_bench::onnx;
 use broadloom_lang::{Options, Program, infer};
 
@@ -167,25 +167,6 @@ fn check(program: &mut Program) -> Result<(), String> {
     let result = program.find("y").ok_or("there is no `y`")?;
     let shape = program.graph.final_shape(result).map_err(|error| error.to_string())?.to_string();
     if shape == "2, 16 | 64" || shape == "2, 16 | 1000" { Ok(()) } else { Err(format!("`y` is `{shape}`")) }
-}
-
-/// The number of tensors that are not leaves.
-fn operations(graph: &Graph) -> usize {
-    graph.tensors().filter(|tensor| matches!(graph.node(*tensor), Some(Node::Operation { .. }))).count()
-}
-
-/// The time that processors have spent on this process.
-fn processor_time() -> Duration {
-    #[cfg(unix)]
-    {
-        let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
-        Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
-    }
-    #[cfg(not(unix))]
-    {
-        static BEGIN: std::sync::LazyLock<Instant> = std::sync::LazyLock::new(Instant::now);
-        BEGIN.elapsed()
-    }
 }
 
 /// The greatest amount of memory that this process has had, in bytes; nothing where the system does not say.

@@ -6,7 +6,8 @@
 use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
-use broadloom::{Backend, Graph, Node, Routine, Session, Settings};
+use broadloom::{Backend, Routine, Session, Settings};
+use broadloom_bench::measures::{operations, processor_time};
 use broadloom_lang::{Options, compile};
 
 const USAGE: &str = "\
@@ -128,25 +129,6 @@ fn measured(family: &str, routine: &str, mut case: Case) -> Result<(), String> {
         text.len() as f64 / written as f64,
     );
     Ok(())
-}
-
-/// The number of tensors that are not leaves.
-fn operations(graph: &Graph) -> usize {
-    graph.tensors().filter(|tensor| matches!(graph.node(*tensor), Some(Node::Operation { .. }))).count()
-}
-
-/// The time that processors have spent on this process.
-fn processor_time() -> Duration {
-    #[cfg(unix)]
-    {
-        let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
-        Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
-    }
-    #[cfg(not(unix))]
-    {
-        static BEGIN: std::sync::LazyLock<Instant> = std::sync::LazyLock::new(Instant::now);
-        BEGIN.elapsed()
-    }
 }
 
 /// A decoder-only transformer of the library.

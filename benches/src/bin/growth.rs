@@ -11,6 +11,7 @@ use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
 use broadloom_bench::growing::{FAMILIES, Family};
+use broadloom_bench::measures::processor_time;
 use broadloom_cli::{Console, Silent, run};
 
 /// The lengths of programs, in statements.
@@ -86,19 +87,8 @@ fn command(arguments: &[String]) -> ExitCode {
     let (mut stdin, mut nobody) = (std::io::stdin(), Silent);
     let mut console = Console::new(&mut stdin, &mut nobody);
     let output = run(["broadloom"].into_iter().chain(arguments.iter().map(String::as_str)), &mut console);
-    eprintln!("{}\n{}", processor_seconds(), output.stderr.lines().next().unwrap_or_default());
+    eprintln!("{}\n{}", processor_time().as_secs_f64(), output.stderr.lines().next().unwrap_or_default());
     ExitCode::from(output.status.code())
-}
-
-/// The time that processors have spent on this process.
-fn processor_seconds() -> f64 {
-    #[cfg(unix)]
-    {
-        let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
-        time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
-    }
-    #[cfg(not(unix))]
-    f64::NAN
 }
 
 /// Measures a command on programs of all lengths, prints a row of the table, and returns the exponent.

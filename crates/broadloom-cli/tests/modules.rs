@@ -20,6 +20,7 @@ const GRAPH: &[&str] = &[
     "rust_code",
     "operation::slot",
     "operation::table",
+    "operation::id",
     "spec_options",
     "symbols::table",
     "spec_window",

@@ -429,6 +429,95 @@ fn no_text_below_the_fronts_names_a_flag() {
     assert!(used.iter().all(|used| *used), "an exception is no longer needed");
 }
 
+/// The names of operations of a graph and of functions of the language, as code asks for them.
+const OPERATION_NAMES: [&str; 6] = [
+    "id.name()",
+    "operation.name()",
+    "function.name()",
+    "builtin.name()",
+    "call.name()",
+    "builtin.get().name()",
+];
+
+/// The places that may compare such names: the end of the file's path, the code, and the reason.
+const COMPARED_NAMES: &[(&str, &str, &str)] = &[
+    ("lang/src/eval/builtin.rs", "own.name() != operation.name()", "a name is bound to one function"),
+    (
+        "graph/src/formula/parse.rs",
+        "function.name().starts_with(char::is_alphabetic)",
+        "a word of a formula ends with a blank",
+    ),
+    (
+        "loops/src/show.rs",
+        "function.name().starts_with(char::is_alphabetic)",
+        "a sign stands between its operands",
+    ),
+];
+
+/// The places of a file's code that decide something by the name of an operation.
+fn names_compared(code: &str) -> Vec<&str> {
+    let mut found = Vec::new();
+    for line in code.lines() {
+        for (at, name) in OPERATION_NAMES.iter().flat_map(|name| line.match_indices(name)) {
+            let (before, after) =
+                (line[..at].trim_end_matches(['&', '*', '(', ' ']), &line[at + name.len()..]);
+            let asked =
+                ["==", "!=", "match", "matches!", ".contains"].iter().any(|word| before.ends_with(word));
+            let next = after.trim_start();
+            let read = ["==", "!="].iter().chain(&READERS).any(|reader| next.starts_with(reader));
+            if asked || read {
+                let start = line[..at].char_indices().rev().nth(20).map_or(0, |(start, _)| start);
+                found.push(&line[start..]);
+            }
+        }
+    }
+    found
+}
+
+/// One name may belong to several operations, and a program may give it to one of its own: code compares identities
+/// (`OperationId`, `LanguageFunction`), and names are for people.
+#[test]
+fn no_code_decides_by_the_name_of_an_operation() {
+    let mut wrong = Vec::new();
+    let mut used = [false; COMPARED_NAMES.len()];
+    for (path, text) in sources() {
+        let path = path.to_string_lossy().replace('\\', "/");
+        if !path.contains("/src/") || path.ends_with("/tests.rs") || path.contains("/tests/") {
+            continue;
+        }
+        for place in names_compared(&code(&text)) {
+            match COMPARED_NAMES
+                .iter()
+                .position(|(file, known, _)| path.ends_with(file) && place.contains(known))
+            {
+                Some(at) => used[at] = true,
+                None => wrong.push(format!("{path}: {place}")),
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "compare the identities:\n{}", wrong.join("\n"));
+    assert!(used.iter().all(|used| *used), "an exception is no longer needed");
+}
+
+#[test]
+fn compared_names_are_found() {
+    for bad in [
+        "if operation.name() == \"-\" {}",
+        "match call.name() {",
+        "if matches!(id.name(), \"+\" | \"-\") {}",
+        "[\"sum\", \"mean\"].contains(&call.name())",
+        "if id.name().starts_with('@') {}",
+        "if builtin.get().name() == \"range\" {}",
+    ] {
+        assert_eq!(names_compared(&code(bad)).len(), 1, "{bad}");
+    }
+    for good in
+        ["format!(\"`{}`\", call.name())", "let name = operation.name();", "if id == OperationId::Sum {}"]
+    {
+        assert_eq!(names_compared(&code(good)), Vec::<&str>::new(), "{good}");
+    }
+}
+
 #[test]
 fn flags_are_found() {
     for bad in ["set it: `--set n=32`", "run it with --load FILE", "`run --shard \\\"b=d\\\"`"] {

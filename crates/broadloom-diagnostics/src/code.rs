@@ -12,8 +12,8 @@ pub enum Code {
     Product(Vec<Code>),
     /// A map in the other direction.
     Transpose(Box<Code>),
-    /// An operation by a sign between two operands.
-    Pointwise(&'static str, Box<[Code; 2]>),
+    /// Arithmetic on the elements of two operands.
+    Arithmetic(Arithmetic, Box<[Code; 2]>),
     /// A function, by its name, of tensors.
     Call(&'static str, Vec<Code>),
     /// An operation by a spec.
@@ -57,6 +57,28 @@ pub enum Code {
     Size(&'static str, u64),
     /// A setting of a run, which is said beside the program.
     Setting(Setting),
+}
+
+/// Arithmetic on two operands, which every language writes with a sign or a method of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names are those of the signs")]
+pub enum Arithmetic {
+    Add,
+    Sub,
+    Mul,
+    Div,
+}
+
+impl Arithmetic {
+    /// Its sign.
+    pub fn sign(self) -> &'static str {
+        match self {
+            Arithmetic::Add => "+",
+            Arithmetic::Sub => "-",
+            Arithmetic::Mul => "*",
+            Arithmetic::Div => "/",
+        }
+    }
 }
 
 /// Something that is said beside a program when it is run. Each front has its own way to write it: flags, arguments of functions.
@@ -107,6 +129,34 @@ impl Code {
         Code::Einsum { spec: spec.into(), operands: operands.into_iter().collect() }
     }
 
+    /// The same with other names of tensors.
+    pub fn with_names(&self, rename: &dyn Fn(&str) -> String) -> Code {
+        let one = |code: &Code| Box::new(code.with_names(rename));
+        let all = |codes: &[Code]| codes.iter().map(|code| code.with_names(rename)).collect();
+        match self {
+            Code::Tensor(name) => Code::Tensor(rename(name)),
+            Code::Product(factors) => Code::Product(all(factors)),
+            Code::Transpose(map) => Code::Transpose(one(map)),
+            Code::Arithmetic(sign, operands) => {
+                Code::Arithmetic(*sign, Box::new([0, 1].map(|at: usize| operands[at].with_names(rename))))
+            }
+            Code::Call(name, operands) => Code::Call(name, all(operands)),
+            Code::Einsum { spec, operands } => Code::Einsum { spec: spec.clone(), operands: all(operands) },
+            Code::Where { spec, operands } => Code::Where { spec: spec.clone(), operands: all(operands) },
+            Code::Mean { spec, of, over } => {
+                Code::Mean { spec: spec.clone(), of: one(of), over: over.clone() }
+            }
+            Code::MeanOfAll(of) => Code::MeanOfAll(one(of)),
+            Code::SumOfAll(of) => Code::SumOfAll(one(of)),
+            Code::Select(operands) => Code::Select(all(operands)),
+            Code::Integers(of) => Code::Integers(one(of)),
+            Code::Reshape(of) => Code::Reshape(one(of)),
+            Code::Contraction | Code::Number(_) | Code::Dim | Code::Size(..) | Code::Setting(_) => {
+                self.clone()
+            }
+        }
+    }
+
     /// A product of two tensors.
     pub fn product(left: &str, right: &str) -> Code {
         Code::Product(vec![Code::tensor(left), Code::tensor(right)])
@@ -131,6 +181,8 @@ pub struct Wording(Vec<WordingPart>);
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum WordingPart {
     Words(String),
+    /// The name of a tensor in code that the words around it write out.
+    Name(String),
     Code(Code),
 }
 
@@ -146,6 +198,21 @@ impl Wording {
         self
     }
 
+    /// Adds the name of a tensor inside of code that is the same in all languages, with the backquotes of that code in the
+    /// words around it.
+    ///
+    /// ```
+    /// use broadloom_diagnostics::Wording;
+    ///
+    /// let advice = Wording::new("declare `").name("head.w").words(" : 3 -> 4`");
+    /// let inside = advice.with_names(&|name| name.rsplit('.').next().unwrap_or(name).to_string());
+    /// assert_eq!(inside.written(|_| String::new()), "declare `w : 3 -> 4`");
+    /// ```
+    pub fn name(mut self, name: impl Into<String>) -> Wording {
+        self.0.push(WordingPart::Name(name.into()));
+        self
+    }
+
     /// Adds code.
     pub fn code(mut self, code: Code) -> Wording {
         self.0.push(WordingPart::Code(code));
@@ -158,9 +225,19 @@ impl Wording {
         self
     }
 
-    /// Returns true if there is no code in it.
+    /// The same with other names of tensors.
+    pub fn with_names(&self, rename: &dyn Fn(&str) -> String) -> Wording {
+        let renamed = |piece: &WordingPart| match piece {
+            WordingPart::Words(words) => WordingPart::Words(words.clone()),
+            WordingPart::Name(name) => WordingPart::Name(rename(name)),
+            WordingPart::Code(code) => WordingPart::Code(code.with_names(rename)),
+        };
+        Wording(self.0.iter().map(renamed).collect())
+    }
+
+    /// Returns true if there is neither code nor the name of a tensor in it.
     pub fn is_plain(&self) -> bool {
-        !self.0.iter().any(|piece| matches!(piece, WordingPart::Code(_)))
+        self.0.iter().all(|piece| matches!(piece, WordingPart::Words(_)))
     }
 
     /// Returns true if it names a setting of a run.
@@ -171,7 +248,7 @@ impl Wording {
     /// The advice, with its code in some language between backquotes.
     pub fn written(&self, write: impl Fn(&Code) -> String) -> String {
         let texts = self.0.iter().map(|piece| match piece {
-            WordingPart::Words(words) => words.clone(),
+            WordingPart::Words(words) | WordingPart::Name(words) => words.clone(),
             WordingPart::Code(code) => format!("`{}`", write(code)),
         });
         texts.collect()

@@ -23,7 +23,8 @@ pub struct Help {
     pub kind: Advice,
     /// True if it words the remedy of an error of the library, for which another language has other words.
     pub is_remedy: bool,
-    /// The words and the code that the text is made of, if there is code in it that is written in another way in other languages.
+    /// The words, the code and the names of tensors that the text is made of, if there are any that are written in another way
+    /// elsewhere.
     wording: Wording,
 }
 
@@ -49,13 +50,13 @@ impl Help {
     }
 
     /// Advice to declare a tensor with another shape.
-    pub fn declare(name: &str, text: impl Into<String>) -> Help {
-        Help::of(Advice::Declare(vec![name.to_string()]), text)
+    pub fn declare(name: &str, wording: Wording) -> Help {
+        Help::naming(Advice::Declare(vec![name.to_string()]), wording)
     }
 
     /// Advice to write another product of matrices.
-    pub fn product(text: impl Into<String>) -> Help {
-        Help::of(Advice::Product, text)
+    pub fn product(wording: Wording) -> Help {
+        Help::naming(Advice::Product, wording)
     }
 
     /// Advice of a kind.
@@ -66,6 +67,11 @@ impl Help {
     /// The advice as the words for a remedy of the library.
     pub fn as_remedy(self) -> Help {
         Help { is_remedy: true, ..self }
+    }
+
+    /// Advice of a kind whose code, if there is any, is the same in all languages, with names of tensors in it.
+    pub fn naming(kind: Advice, wording: Wording) -> Help {
+        Help::worded(kind, wording, |_| String::new())
     }
 
     /// Advice of a kind with code in it, which a front writes in its language.
@@ -86,18 +92,17 @@ impl Help {
         self.wording.names_setting()
     }
 
-    /// Changes the code in a text, which stands between backquotes.
-    ///
-    /// ```
-    /// use broadloom_diagnostics::Help;
-    ///
-    /// let upper = Help::with_code("write `a + b`, or a", |code| code.to_uppercase());
-    /// assert_eq!(upper, "write `A + B`, or a");
-    /// ```
-    pub fn with_code(text: &str, change: impl Fn(&str) -> String) -> String {
-        let pieces = text.split('`').enumerate();
-        let changed = pieces.map(|(at, piece)| if at % 2 == 0 { piece.to_string() } else { change(piece) });
-        changed.collect::<Vec<_>>().join("`")
+    /// Gives the tensors in it other names, and writes its code in a language. Advice without names stays as it is.
+    pub fn rename(&mut self, rename: &dyn Fn(&str) -> String, write: impl Fn(&Code) -> String) {
+        self.wording = self.wording.with_names(rename);
+        self.write_in(write);
+    }
+}
+
+/// Advice on what to write, with names of tensors.
+impl From<Wording> for Help {
+    fn from(wording: Wording) -> Help {
+        Help::naming(Advice::Write, wording)
     }
 }
 

@@ -46,7 +46,7 @@ mod story;
 mod style;
 mod table;
 
-pub use code::{Code, Setting, Wording};
+pub use code::{Arithmetic, Code, Setting, Wording};
 pub use counts::{axes, axes_or_none};
 pub use decode::{DecodeError, decode};
 pub use diagnostic::{Diagnostic, Edit, Fix, Label, Link, Role};

@@ -4,6 +4,7 @@ use crate::error::{Error, ErrorKind, Remedy};
 use crate::formula::{self, Assignment, Assignments};
 use crate::graph::Graph;
 use crate::notation::Notation;
+use crate::operation::id::OperationId;
 use crate::operation::slot::Slot;
 use crate::operation::{Law, Operation};
 use crate::spec_options::Accumulate;
@@ -206,7 +207,7 @@ impl Graph {
             if operands.len() == wanted { Ok(()) } else { Err(Error::new(ErrorKind::Use, message)) }
         };
         match logic {
-            Logic::Pointwise => self.broadcasting_into(Op::Pointwise("assign"), operands, target),
+            Logic::Pointwise => self.broadcasting_into(Op::Pointwise(OperationId::Assign), operands, target),
             Logic::Compose => {
                 arity(2, "the logic `@`")?;
                 self.broadcasting_into(Op::Compose, operands, target)

@@ -6,6 +6,7 @@ use smallvec::SmallVec;
 
 use crate::error::{Error, ErrorKind};
 use crate::notation::{KnownSpec, Notation};
+use crate::operation::id::OperationId;
 use crate::spec_options::{Accumulate, SpecOptions};
 use crate::spec_window::MissingPart;
 use crate::step::{Aspect, Choice, Op, RowRef, Rows, Tensor, place};
@@ -45,7 +46,7 @@ pub(crate) fn by_spec_into(
     target: Option<Tensor>,
     accumulate: Accumulate,
 ) -> Result<Tensor, Error> {
-    let options = SpecOptions { name: Some("assign"), accumulate, ..SpecOptions::default() };
+    let options = SpecOptions { operation: Some(OperationId::Assign), accumulate, ..SpecOptions::default() };
     let made = by_spec_to(graph, text, operands, &options, Some(1), target);
     let made = graph.refusing(made)?;
     made.first().copied().ok_or_else(|| Error::new(ErrorKind::Use, "the spec has no result"))
@@ -60,10 +61,11 @@ fn by_spec_to(
     target: Option<Tensor>,
 ) -> Result<Vec<Tensor>, Error> {
     target.map_or(Ok(()), |target| graph.known(target))?;
-    let name = options.name.unwrap_or(if results.is_none() { "split" } else { "einsum" });
+    let usual = if results.is_none() { OperationId::Split } else { OperationId::Einsum };
+    let id = options.operation.unwrap_or(usual);
     let known = match graph.known_spec(text) {
         Ok(known) => known,
-        Err(error) => return Err(error.about(&names::misread(graph, name, operands))),
+        Err(error) => return Err(error.about(&names::misread(graph, id.name(), operands))),
     };
     let spec = graph.spec(known);
     check_arity(graph, &spec, operands, results)?;
@@ -95,7 +97,7 @@ fn by_spec_to(
     graph.spec_rows.extend(vars.rows.iter().map(|row| row.unwrap_or(RowRef::EMPTY)));
     let accumulate = options.accumulate;
     let combine = options.combine;
-    let op = Op::Einsum { name, spec: known, labels, rows: first_row, choice, accumulate, combine };
+    let op = Op::Einsum { id, spec: known, labels, rows: first_row, choice, accumulate, combine };
     let Some(first) = made.first() else {
         return Err(Error::new(ErrorKind::Use, "the spec has no result"));
     };

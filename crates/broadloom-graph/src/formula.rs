@@ -17,11 +17,11 @@ mod parse;
 use broadloom_loops::{Binary, Domain, Dtype, Unary, Yields};
 
 use crate::error::Error;
-use crate::operation::table::ROWS;
+use crate::operation::table::{Pointwise, ROWS};
 use crate::step::Tensor;
 
 pub(crate) use parse::parse;
-use parse::{function, read_into};
+use parse::{of_row, read_into};
 
 /// A value to compute, over the names of some [`Assignments`]. The operators of Rust and
 /// [`Formula::apply`] build it.
@@ -98,17 +98,16 @@ impl Formula {
         Formula::Number(value)
     }
 
-    /// A function of numbers or a pointwise operation of the library, by its sign or name. None if
-    /// there is none with this number of operands.
+    /// A pointwise operation of the library. None for another number of operands than it has.
     ///
     /// ```
-    /// use broadloom::Formula;
+    /// use broadloom::{Formula, Pointwise};
     /// let one = || Formula::number(1.0);
-    /// assert!(Formula::apply("max", vec![one(), one()]).is_some());
-    /// assert!(Formula::apply("max", vec![one()]).is_none());
+    /// assert!(Formula::apply(Pointwise::Max, vec![one(), one()]).is_some());
+    /// assert!(Formula::apply(Pointwise::Max, vec![one()]).is_none());
     /// ```
-    pub fn apply(name: &str, operands: Vec<Formula>) -> Option<Formula> {
-        function(ROWS, name, operands)
+    pub fn apply(operation: Pointwise, operands: Vec<Formula>) -> Option<Formula> {
+        of_row(ROWS, operation as usize, &operands)
     }
 
     /// The same with one name in place of another.

@@ -80,6 +80,8 @@ pub use nest::{ShownAccess, ShownLoop, ShownNest};
 pub use node::{LeafKind, Node};
 pub use notation::{DeclaredShape, Notation};
 pub use operation::Operation;
+pub use operation::id::OperationId;
+pub use operation::table::Pointwise;
 pub use project::{Fill, Margins, Projected};
 pub use scan::{OpenScan, Scanned};
 pub use scheme::{Scheme, SchemeAxis};

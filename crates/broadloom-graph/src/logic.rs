@@ -39,16 +39,18 @@ use broadloom_spec::Kind;
 use crate::error::{Error, ErrorKind};
 use crate::notation::Notation;
 use crate::operation::Operation;
+use crate::operation::id::OperationId;
+use crate::operation::table::Pointwise;
 use crate::spec_options::{Combine, SliceIndex, SpecOptions};
 use crate::step::{Aspect, Op, RowRef, Rows, Sources, Tensor, contraction, place, sources};
 use crate::{Graph, elaborate, names, rust_code, spec_axis, spec_parts};
 
 macro_rules! method_of_graph {
-    ($method:ident $name:literal ($($operand:ident),+) $(#[$doc:meta])*) => {
+    ($method:ident $id:ident ($($operand:ident),+) $(#[$doc:meta])*) => {
         impl Graph {
             $(#[$doc])*
             pub fn $method(&mut self, $($operand: Tensor),+) -> Result<Tensor, Error> {
-                self.pointwise($name, &[$($operand),+])
+                self.pointwise(Pointwise::$id, &[$($operand),+])
             }
         }
     };
@@ -56,29 +58,35 @@ macro_rules! method_of_graph {
 
 /// The methods of all pointwise operations.
 macro_rules! methods_of_graph {
-    ($($(#[$doc:meta])* $method:ident $operands:tt $(as $of_expr:ident)? = $name:literal:
+    ($($(#[$doc:meta])* $method:ident $operands:tt $(as $of_expr:ident)? = $id:ident $name:literal:
        $forward:literal; $gradient:literal;)*) => {
-        $(method_of_graph! { $method $name $operands $(#[$doc])* })*
+        $(method_of_graph! { $method $id $operands $(#[$doc])* })*
     };
 }
 
 crate::pointwise_operations!(methods_of_graph);
 
 impl Graph {
-    /// Pointwise: every operand broadcasts into the result.
+    /// Pointwise, by an identity or a name: every operand broadcasts into the result.
     ///
     /// ```
-    /// let mut g = broadloom::Graph::new();
+    /// use broadloom::{Graph, Pointwise};
+    /// let mut g = Graph::new();
     /// let (x, scale) = (g.data("x", "8 | 3, 4")?, g.data("scale", "4")?);
-    /// let y = g.pointwise("*", &[x, scale])?;
+    /// let y = g.pointwise(Pointwise::Mul, &[x, scale])?;
     /// assert_eq!(g.final_shape(y)?.to_string(), "8 | 3, 4");
     /// # Ok::<(), broadloom::Error>(())
     /// ```
-    pub fn pointwise(&mut self, name: &'static str, operands: &[Tensor]) -> Result<Tensor, Error> {
+    pub fn pointwise(
+        &mut self,
+        operation: impl Into<OperationId>,
+        operands: &[Tensor],
+    ) -> Result<Tensor, Error> {
+        let id = operation.into();
         if operands.is_empty() {
-            return Err(self.misuse(format!("`{name}` needs an operand")));
+            return Err(self.misuse(format!("`{id}` needs an operand")));
         }
-        self.broadcasting(Op::Pointwise(name), operands)
+        self.broadcasting(Op::Pointwise(id), operands)
     }
 
     /// Composition: contracts the input of `a` with the output of `b`. On matrices it is the product.
@@ -97,7 +105,7 @@ impl Graph {
     /// A pointwise [`Operation`] of your own.
     pub fn apply(&mut self, operation: &Operation, operands: &[Tensor]) -> Result<Tensor, Error> {
         operation.takes(operands.len())?;
-        let result = self.pointwise(operation.name, operands)?;
+        let result = self.pointwise(operation.id, operands)?;
         self.laws.insert(self.last_step(), Arc::new(operation.clone()));
         Ok(result)
     }
@@ -125,7 +133,7 @@ impl Graph {
     ) -> Result<Tensor, Error> {
         operation.takes(operands.len())?;
         let accumulate = operation.forward.accumulate();
-        let named = SpecOptions { name: Some(operation.name), accumulate, ..*options };
+        let named = SpecOptions { operation: Some(operation.id), accumulate, ..*options };
         let result = self.einsum_with(spec, operands, &named)?;
         self.laws.insert(self.last_step(), Arc::new(operation.clone()));
         Ok(result)
@@ -356,8 +364,11 @@ impl Graph {
         operands: &[Tensor],
         over: &[T],
     ) -> Result<Tensor, Error> {
-        let sum =
-            self.einsum_with(spec, operands, &SpecOptions { name: Some("mean"), ..SpecOptions::default() })?;
+        let sum = self.einsum_with(
+            spec,
+            operands,
+            &SpecOptions { operation: Some(OperationId::Mean), ..SpecOptions::default() },
+        )?;
         self.mean_of(sum, over)
     }
 

@@ -17,6 +17,7 @@ use broadloom_spec::{Axis, Builder, Kind, Row, Shape, Spec};
 use crate::along::Along;
 use crate::error::{Error, ErrorKind, Remedy};
 use crate::facts::{Lookup, Special};
+use crate::operation::id::OperationId;
 use crate::precision::is_truth;
 use crate::spec_options::{Accumulate, SpecOptions};
 use crate::step::{Leaf, Tensor};
@@ -35,7 +36,7 @@ impl Graph {
     /// ```
     pub fn gather(&mut self, table: Tensor, ids: Tensor) -> Result<Tensor, Error> {
         are_integers(self, ids)?;
-        let options = SpecOptions { name: Some("gather"), ..SpecOptions::default() };
+        let options = SpecOptions { operation: Some(OperationId::Gather), ..SpecOptions::default() };
         let result = self.einsum_with("v -> ..d..; ..b.. | => ..b.. | ..d..", &[table, ids], &options)?;
         Ok(looked_up(self, result, Lookup::Taken(Along::last(Kind::Input))))
     }
@@ -54,7 +55,7 @@ impl Graph {
         self.begin(&[x, ids])?;
         are_integers(self, ids)?;
         let spec = elements_spec(self, x, ids);
-        let options = SpecOptions { name: Some("elements"), ..SpecOptions::default() };
+        let options = SpecOptions { operation: Some(OperationId::Elements), ..SpecOptions::default() };
         let spec = spec.ok_or_else(|| self.misuse("there is nothing to look up"))?;
         let result = self.einsum_with(&spec, &[x, ids], &options)?;
         Ok(looked_up(self, result, Lookup::Taken(Along::first(Kind::Batch))))
@@ -81,7 +82,7 @@ impl Graph {
         let own: Vec<Axis> = (0..rank).map(|at| build.label(&format!("k{at}"))).collect();
         let (whole, result) = (along.shape(&mut build, &[position]), along.shape(&mut build, &own));
         let chosen = Shape::new(Some(Row::closed(own)), None, Row::closed([]));
-        taken(self, "take", build.finish(vec![whole, chosen], vec![result]), (x, ids), along)
+        taken(self, OperationId::Take, build.finish(vec![whole, chosen], vec![result]), (x, ids), along)
     }
 
     /// The elements of a tensor along an axis, at integers of their own in each row: `ids` has all other axes of the tensor, too.
@@ -100,7 +101,7 @@ impl Graph {
         let whole = along.shape(&mut build, &[position]);
         let chosen = along.shape(&mut build, &[place]);
         let spec = build.finish(vec![whole, chosen.clone()], vec![chosen]);
-        taken(self, "take_along", spec, (x, ids), along)
+        taken(self, OperationId::TakeAlong, spec, (x, ids), along)
     }
 
     /// Puts the elements of a tensor at integers along a new first batch axis, `n`, whose size is to be [set](Graph::set). Elements
@@ -120,7 +121,8 @@ impl Graph {
     pub fn scatter(&mut self, x: Tensor, ids: Tensor, accumulate: Accumulate) -> Result<Tensor, Error> {
         self.begin(&[x, ids])?;
         are_integers(self, ids)?;
-        let options = SpecOptions { name: Some("scatter"), accumulate, ..SpecOptions::default() };
+        let options =
+            SpecOptions { operation: Some(OperationId::Scatter), accumulate, ..SpecOptions::default() };
         let spec = "..b.. | ..i.. -> ..o..; ..b.. | => n | ..i.. -> ..o..";
         let result = self.einsum_with(spec, &[x, ids], &options)?;
         Ok(looked_up(self, result, Lookup::Scattered))
@@ -129,14 +131,14 @@ impl Graph {
 
 fn taken(
     graph: &mut Graph,
-    name: &'static str,
+    operation: OperationId,
     spec: Option<Spec>,
     (x, ids): (Tensor, Tensor),
     along: Along,
 ) -> Result<Tensor, Error> {
     graph.begin(&[x, ids])?;
     are_integers(graph, ids)?;
-    let options = SpecOptions { name: Some(name), ..SpecOptions::default() };
+    let options = SpecOptions { operation: Some(operation), ..SpecOptions::default() };
     let spec = spec.ok_or_else(|| graph.misuse("there is nothing to look up"))?;
     let result = graph.einsum_with(&spec, &[x, ids], &options)?;
     Ok(looked_up(graph, result, Lookup::Taken(along)))

@@ -29,6 +29,7 @@ use broadloom_spec::Kind;
 
 use crate::error::{Error, ErrorKind};
 use crate::facts::Special;
+use crate::operation::id::OperationId;
 use crate::shape::{Axis, PartialAxis, PartialRow};
 use crate::spec_options::SpecOptions;
 use crate::step::Tensor;
@@ -197,7 +198,8 @@ impl Graph {
         spec: &str,
         operands: &[Tensor],
     ) -> Result<[Tensor; N], Error> {
-        let options = SpecOptions { name: Some(function.written()), ..SpecOptions::default() };
+        let options =
+            SpecOptions { operation: Some(OperationId::Matrix(function)), ..SpecOptions::default() };
         let results = elaborate::by_spec(self, spec.into(), operands, &options, Some(N))?;
         self.facts.special.insert(self.last_step(), Special::Matrix(function));
         results.try_into().map_err(|_| Error::new(ErrorKind::Use, "the spec has other results"))

@@ -7,8 +7,8 @@
 //! | `called` | an operation that is only mentioned: by the names of its results, if it has them |
 
 use broadloom_core::Padding;
-use broadloom_loops::MatrixFunction;
 
+use crate::operation::id::OperationId;
 use crate::size::range_text;
 use crate::spec_options::SliceIndex;
 use crate::step::{Captured, Choice, Leaf, NONE, Op, Step, StepId, Tensor};
@@ -125,25 +125,23 @@ fn expression(graph: &Graph, tensor: Tensor, depth: u32, within: Within) -> Opti
 fn applied(graph: &Graph, op: Op, operands: &[String], full: bool) -> String {
     let list = operands.join(", ");
     match (op, operands) {
-        (Op::Pointwise(name), [a, b]) if !name.starts_with(char::is_alphabetic) => {
-            format!("{} {name} {}", inner(a), inner(b))
+        (Op::Pointwise(id), [a, b]) if id.is_sign() => {
+            format!("{} {id} {}", inner(a), inner(b))
         }
-        (Op::Pointwise(name), _) => format!("{name}({list})"),
+        (Op::Pointwise(id), _) => format!("{id}({list})"),
         (Op::Compose, [a, b]) => format!("{} @ {}", inner(a), inner(b)),
         (Op::ComposeAccumulate, [a, b, d]) => format!("{} @ {} + {}", inner(a), inner(b), inner(d)),
         (Op::Transpose, _) => format!("transpose({list})"),
-        (Op::Einsum { name, .. }, _) if MatrixFunction::named(name).is_some() => {
-            format!("{name}({list})")
-        }
-        (Op::Einsum { name, spec, choice, .. }, _) => {
+        (Op::Einsum { id: id @ OperationId::Matrix(_), .. }, _) => format!("{id}({list})"),
+        (Op::Einsum { id, spec, choice, .. }, _) => {
             let spec = graph.spec(spec);
             if full {
                 let choice = choice_of(graph, choice).map_or(String::new(), options);
-                format!("{name}(\"{}\", {list}{choice})", spec.text)
+                format!("{id}(\"{}\", {list}{choice})", spec.text)
             } else if spec.text.chars().count() <= LONGEST_SPEC {
-                format!("{name}(\"{}\", {list})", spec.text)
+                format!("{id}(\"{}\", {list})", spec.text)
             } else {
-                format!("{name}(…, {list})")
+                format!("{id}(…, {list})")
             }
         }
         (Op::Slice(SliceIndex::At(at)), _) => format!("slice({list}, {at})"),

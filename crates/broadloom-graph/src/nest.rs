@@ -357,10 +357,10 @@ fn write_body(
             let axis = if *lookup == Lookup::Scattered { "n" } else { "v" };
             format!("{x} where {axis} == {ids}")
         }
-        Some(Step::Op { op: Op::Pointwise(name), .. }) if name.starts_with(char::is_alphabetic) => {
-            format!("{name}({})", read.join(", "))
+        Some(Step::Op { op: Op::Pointwise(id), .. }) if !id.is_sign() => {
+            format!("{id}({})", read.join(", "))
         }
-        Some(Step::Op { op: Op::Pointwise(name), .. }) => read.join(&format!(" {name} ")),
+        Some(Step::Op { op: Op::Pointwise(id), .. }) => read.join(&format!(" {id} ")),
         Some(Step::Op { op: Op::Einsum { combine: crate::Combine::Sum, .. }, .. }) => read.join(" + "),
         Some(Step::Op { op: Op::Einsum { combine: crate::Combine::Where, .. }, .. }) => {
             format!("where({})", read.join(", "))

@@ -1,18 +1,19 @@
 //! The origin of a tensor: a leaf of some kind, or the result of an operation.
 
+use crate::operation::id::OperationId;
 use crate::step::{Leaf, Op, Step, StepId, Tensor};
 use crate::{Graph, names};
 
 /// The leaf or the operation that made a tensor.
 ///
 /// ```
-/// use broadloom::{Graph, LeafKind, Node};
+/// use broadloom::{Graph, LeafKind, Node, OperationId};
 /// let mut g = Graph::new();
 /// let (w, x) = (g.param("w"), g.data("x", "32 | 784")?);
 /// let y = g.compose(w, x)?;
 /// assert_eq!(g.node(w), Some(Node::Leaf { kind: LeafKind::Param }));
-/// let Some(Node::Operation { name, operands, .. }) = g.node(y) else { unreachable!() };
-/// assert_eq!((name, operands), ("@", &[w, x][..]));
+/// let Some(Node::Operation { id, operands, .. }) = g.node(y) else { unreachable!() };
+/// assert_eq!((id, operands), (OperationId::Compose, &[w, x][..]));
 /// # Ok::<(), broadloom::Error>(())
 /// ```
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -24,8 +25,8 @@ pub enum Node<'a> {
     },
     /// An operation.
     Operation {
-        /// Its name or sign: `+`, `@`, `einsum`.
-        name: &'a str,
+        /// Its identity, which has its name for people.
+        id: OperationId,
         /// The tensors that it reads.
         operands: &'a [Tensor],
         /// Its step.
@@ -63,7 +64,7 @@ pub(crate) fn node(graph: &Graph, tensor: Tensor) -> Option<Node<'_>> {
     let step = graph.tensors.get(tensor.index())?.step;
     Some(match graph.steps.get(step.index())? {
         Step::Op { op, .. } => {
-            Node::Operation { name: op.name(), operands: names::step_operands(graph, step), step }
+            Node::Operation { id: op.id(), operands: names::step_operands(graph, step), step }
         }
         Step::Leaf { leaf, .. } => Node::Leaf { kind: (*leaf).into() },
         _ => return None,
@@ -127,16 +128,16 @@ pub(crate) fn use_counts(graph: &Graph) -> Vec<usize> {
 }
 
 impl Op {
-    /// Its name or sign.
-    fn name(&self) -> &'static str {
+    /// Its identity.
+    fn id(self) -> OperationId {
         match self {
-            Op::Pointwise(name) | Op::Einsum { name, .. } => name,
-            Op::Compose => "@",
-            Op::ComposeAccumulate => "@ +",
-            Op::Transpose => "transpose",
-            Op::Slice(_) => "slice",
-            Op::Collect => "collect",
-            Op::Convert { .. } => "convert",
+            Op::Pointwise(id) | Op::Einsum { id, .. } => id,
+            Op::Compose => OperationId::Compose,
+            Op::ComposeAccumulate => OperationId::ComposeAccumulate,
+            Op::Transpose => OperationId::Transpose,
+            Op::Slice(_) => OperationId::Slice,
+            Op::Collect => OperationId::Collect,
+            Op::Convert { .. } => OperationId::Convert,
         }
     }
 }

@@ -53,29 +53,20 @@ impl Notation<'_> {
     }
 }
 
-impl<'s> From<&'s str> for Notation<'s> {
-    fn from(text: &'s str) -> Notation<'s> {
-        Notation::Text(text)
-    }
+/// Conversions of texts to a notation. References to texts convert too, because callers elsewhere rely on deref coercion for them.
+macro_rules! from_texts {
+    ($($notation:ident: $($text:ty),+;)*) => {$($(
+        impl<'s> From<&'s $text> for $notation<'s> {
+            fn from(text: &'s $text) -> $notation<'s> {
+                $notation::Text(text)
+            }
+        }
+    )+)*};
 }
 
-// References to texts convert too, because callers elsewhere rely on deref coercion for them.
-impl<'s> From<&'s &str> for Notation<'s> {
-    fn from(text: &'s &str) -> Notation<'s> {
-        Notation::Text(text)
-    }
-}
-
-impl<'s> From<&'s Box<str>> for Notation<'s> {
-    fn from(text: &'s Box<str>) -> Notation<'s> {
-        Notation::Text(text)
-    }
-}
-
-impl<'s> From<&'s String> for Notation<'s> {
-    fn from(text: &'s String) -> Notation<'s> {
-        Notation::Text(text)
-    }
+from_texts! {
+    Notation: str, &str, Box<str>, String;
+    DeclaredShape: str, &str, Box<str>, String;
 }
 
 impl<'s> From<&'s Spec> for Notation<'s> {
@@ -106,30 +97,6 @@ pub enum DeclaredShape<'s> {
     Text(&'s str),
     /// As somebody has built or read it already: the tree is used, and messages quote the text.
     Tree(&'s WrittenShape),
-}
-
-impl<'s> From<&'s str> for DeclaredShape<'s> {
-    fn from(text: &'s str) -> DeclaredShape<'s> {
-        DeclaredShape::Text(text)
-    }
-}
-
-impl<'s> From<&'s &str> for DeclaredShape<'s> {
-    fn from(text: &'s &str) -> DeclaredShape<'s> {
-        DeclaredShape::Text(text)
-    }
-}
-
-impl<'s> From<&'s Box<str>> for DeclaredShape<'s> {
-    fn from(text: &'s Box<str>) -> DeclaredShape<'s> {
-        DeclaredShape::Text(text)
-    }
-}
-
-impl<'s> From<&'s String> for DeclaredShape<'s> {
-    fn from(text: &'s String) -> DeclaredShape<'s> {
-        DeclaredShape::Text(text)
-    }
 }
 
 impl<'s> From<&'s WrittenShape> for DeclaredShape<'s> {

@@ -10,6 +10,7 @@
 //! Any other name is a tensor that the assignments keep for themselves. It is indexed like the result, or, if it
 //! ends in `_rhs1`, `_rhs2`, …, like that operand.
 
+pub(crate) mod id;
 pub(crate) mod slot;
 pub(crate) mod table;
 
@@ -21,8 +22,9 @@ use rustc_hash::FxHashMap;
 
 use crate::error::{Error, ErrorKind};
 use crate::formula::{Assignment, Assignments, Formula, parse};
+use crate::operation::id::OperationId;
 use crate::operation::slot::Slot;
-use crate::operation::table::{OperationRow, ROWS};
+use crate::operation::table::{OperationRow, Pointwise, ROWS};
 use crate::spec_options::Accumulate;
 use crate::step::StepId;
 
@@ -41,7 +43,7 @@ use crate::step::StepId;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Operation {
-    pub(crate) name: &'static str,
+    pub(crate) id: OperationId,
     pub(crate) arity: usize,
     pub(crate) forward: Law,
     pub(crate) gradient: Law,
@@ -63,8 +65,12 @@ pub struct Law {
 impl Operation {
     /// An operation that computes nothing yet.
     pub fn new(name: &'static str, arity: usize) -> Operation {
+        Operation::of(OperationId::Own(name), arity)
+    }
+
+    fn of(id: OperationId, arity: usize) -> Operation {
         let (forward, gradient) = (Law::default(), Law::default());
-        Operation { name, arity, forward, gradient, operands: Vec::new(), is_assignment: false }
+        Operation { id, arity, forward, gradient, operands: Vec::new(), is_assignment: false }
     }
 
     /// Sets the names of the operands in the definition. Messages then show `a` and `a.grad`
@@ -77,7 +83,7 @@ impl Operation {
     /// A slot by its name in the definition of the operation.
     fn shown(&self, slot: &Slot, written: &str) -> String {
         let of = |place: &u32| match place.checked_sub(1) {
-            None => Some(self.name),
+            None => Some(self.name()),
             Some(at) => self.operands.get(at as usize).map(|name| &**name),
         };
         match slot {
@@ -145,7 +151,7 @@ impl Operation {
 
     /// A slot by its name in the definition of the operation, or by its own name.
     fn own_slot(&self, name: &str) -> Result<Slot, Error> {
-        let place = |name: &str| match name == self.name {
+        let place = |name: &str| match name == self.name() {
             true => Some(0),
             false => self.operands.iter().position(|known| **known == *name).map(|at| at as u32 + 1),
         };
@@ -189,7 +195,7 @@ impl Operation {
     }
 
     fn inside(&self, error: Error) -> Error {
-        error.inside(&format!("the operation `{}`", self.name))
+        error.inside(&format!("the operation `{}`", self.name()))
     }
 
     /// Refuses a wrong number of operands.
@@ -204,11 +210,11 @@ impl Operation {
         }
         let plural = if self.arity == 1 { "" } else { "s" };
         let message =
-            format!("the operation `{}` takes {} operand{plural}, {operands} given", self.name, self.arity);
+            format!("the operation `{}` takes {} operand{plural}, {operands} given", self.name(), self.arity);
         let error = Error::new(ErrorKind::Use, message);
         Err(match self.operands.is_empty() {
             true => error,
-            false => error.with_help(format!("write `{}({})`", self.name, self.operands.join(", "))),
+            false => error.with_help(format!("write `{}({})`", self.name(), self.operands.join(", "))),
         })
     }
 
@@ -298,19 +304,6 @@ impl Operation {
         })
     }
 
-    /// The value of a pointwise operation of the library on numbers, by the same table as on
-    /// tensors. None if there is no such operation with this number of operands.
-    ///
-    /// ```
-    /// use broadloom::Operation;
-    /// assert_eq!(Operation::value("max", &[2.0, 3.0]), Some(3.0));
-    /// assert!(Operation::value("relu", &[f64::NAN]).is_some_and(f64::is_nan));
-    /// ```
-    pub fn value(name: &str, operands: &[f64]) -> Option<f64> {
-        let operation = Operation::named(name).filter(|operation| operation.arity == operands.len())?;
-        operation.pointwise_value()?.of(&|name| operation.operand(name, operands))
-    }
-
     fn wrong(&self, message: &str) -> Error {
         self.inside(Error::new(ErrorKind::Use, message))
     }
@@ -324,45 +317,27 @@ impl Operation {
     /// ```
     pub fn all() -> &'static [Operation] {
         static TABLE: OnceLock<Vec<Operation>> = OnceLock::new();
-        TABLE.get_or_init(|| ROWS.iter().filter_map(Operation::of_row).collect())
+        TABLE.get_or_init(|| ROWS.iter().map(Operation::of_row).collect())
     }
 
-    /// A call of a pointwise operation of the library, and the sentence above its row.
-    ///
-    /// ```
-    /// let documented = broadloom::Operation::documented("sqrt");
-    /// assert_eq!(documented, Some(("sqrt(x)", "The square root of each element.")));
-    /// ```
-    pub fn documented(name: &str) -> Option<(&'static str, &'static str)> {
-        let row = ROWS.iter().find(|row| row.name == name)?;
-        Some((row.call, row.about.trim()))
-    }
-
-    /// The names of the operands of a pointwise operation of the library.
-    ///
-    /// ```
-    /// assert_eq!(broadloom::Operation::operand_names("shift_left"), Some(&["a", "n"][..]));
-    /// ```
-    pub fn operand_names(name: &str) -> Option<&'static [&'static str]> {
-        ROWS.iter().find(|row| row.name == name).map(|row| row.operands)
-    }
-
-    /// A pointwise operation of the library.
+    /// A pointwise operation of the library by its name.
     pub fn named(name: &str) -> Option<&'static Operation> {
-        static PLACES: OnceLock<FxHashMap<&'static str, usize>> = OnceLock::new();
-        let places =
-            || Operation::all().iter().enumerate().map(|(at, operation)| (operation.name, at)).collect();
-        PLACES.get_or_init(places).get(name).map(|at| &Operation::all()[*at])
+        Pointwise::named(name).map(Pointwise::operation)
     }
 
-    fn of_row(row: &OperationRow) -> Option<Operation> {
-        let operation = Operation::new(row.name, row.operands.len()).forward(row.forward).ok()?;
-        if row.gradient.is_empty() { Some(operation) } else { operation.gradient(row.gradient).ok() }
+    /// The operation of a row. A test reads every row, so that each has its laws.
+    fn of_row(row: &OperationRow) -> Operation {
+        let operation = Operation::of(row.id.into(), row.operands.len());
+        let forward = operation.clone().forward(row.forward).unwrap_or(operation);
+        match row.gradient.is_empty() {
+            true => forward,
+            false => forward.clone().gradient(row.gradient).unwrap_or(forward),
+        }
     }
 
     /// Its name.
     pub fn name(&self) -> &'static str {
-        self.name
+        self.id.name()
     }
 
     /// The number of its operands.
@@ -471,6 +446,32 @@ impl Operation {
     }
 }
 
+impl Pointwise {
+    /// Its laws.
+    pub fn operation(self) -> &'static Operation {
+        &Operation::all()[self as usize]
+    }
+
+    /// Its value on numbers, by the same table as on tensors. None for another number of operands.
+    ///
+    /// ```
+    /// use broadloom::Pointwise;
+    /// assert_eq!(Pointwise::Max.value(&[2.0, 3.0]), Some(3.0));
+    /// assert!(Pointwise::Relu.value(&[f64::NAN]).is_some_and(f64::is_nan));
+    /// ```
+    pub fn value(self, operands: &[f64]) -> Option<f64> {
+        let operation = Some(self.operation()).filter(|operation| operation.arity == operands.len())?;
+        operation.pointwise_value()?.of(&|name| operation.operand(name, operands))
+    }
+}
+
+impl OperationId {
+    /// The laws of the operation, if it is a pointwise one of the library.
+    pub fn operation(self) -> Option<&'static Operation> {
+        if let OperationId::Pointwise(operation) = self { Some(operation.operation()) } else { None }
+    }
+}
+
 impl Law {
     /// The accumulation of values of the result, which decides the contents of margins and of cells
     /// that nothing writes.
@@ -498,10 +499,12 @@ mod tests {
 
     #[test]
     fn every_built_in_operation_is_well_written() {
-        for row in ROWS {
-            let operation = Operation::named(row.name).unwrap_or_else(|| panic!("{}", row.name));
+        for (row, operation) in ROWS.iter().zip(Operation::all()) {
+            assert_eq!(Pointwise::named(row.name), Some(row.id), "{}", row.name);
+            assert_eq!((row.id.name(), operation.id), (row.name, row.id.into()), "{}", row.name);
             assert_eq!(operation.arity, row.operands.len(), "{}", row.name);
             assert!(operation.pointwise_value().is_some(), "{}", row.name);
+            assert_eq!(operation.gradient.assignments.is_empty(), row.gradient.is_empty(), "{}", row.name);
         }
         assert_eq!(Operation::all().len(), ROWS.len());
     }

@@ -27,6 +27,8 @@ use broadloom_array::{Array, Dtype};
 
 use crate::facts::{Carried, Lookup, Special};
 use crate::operation::Operation;
+use crate::operation::id::OperationId;
+use crate::operation::table::Pointwise;
 use crate::spec_options::{Accumulate, Combine};
 use crate::step::{Leaf, Op, Step, StepId, Tensor};
 use crate::{Graph, names};
@@ -75,14 +77,14 @@ fn is_of_one_type(graph: &Graph) -> bool {
         return false;
     }
     // Few operations are used, and each of them often.
-    let mut known: Vec<&'static str> = Vec::new();
+    let mut known: Vec<OperationId> = Vec::new();
     graph.steps.iter().all(|step| {
-        let Step::Op { op: Op::Pointwise(name), .. } = step else { return true };
-        let is_known = known.iter().any(|other| std::ptr::eq(*other, *name));
+        let Step::Op { op: Op::Pointwise(id), .. } = step else { return true };
+        let is_known = known.contains(id);
         if !is_known {
-            known.push(name);
+            known.push(*id);
         }
-        is_known || !Operation::named(name).is_some_and(gives_type)
+        is_known || !id.operation().is_some_and(gives_type)
     })
 }
 
@@ -162,13 +164,17 @@ impl Types<'_> {
     /// holds.
     fn accumulates(&self, tensor: Tensor, value: Tensor) -> bool {
         let step = self.graph.tensors[value.index()].step;
-        let Some(Step::Op { op: Op::Pointwise(name), .. }) = self.graph.steps.get(step.index()) else {
+        let Some(Step::Op { op: Op::Pointwise(id), .. }) = self.graph.steps.get(step.index()) else {
             return false;
         };
         let operands = names::step_operands(self.graph, step);
-        match *name {
-            "+" | "-" | "*" => operands.contains(&tensor),
-            "where" => operands[1..].iter().any(|chosen| self.accumulates(tensor, *chosen)),
+        match *id {
+            OperationId::Pointwise(Pointwise::Add | Pointwise::Sub | Pointwise::Mul) => {
+                operands.contains(&tensor)
+            }
+            OperationId::Pointwise(Pointwise::Select) => {
+                operands[1..].iter().any(|chosen| self.accumulates(tensor, *chosen))
+            }
             _ => false,
         }
     }
@@ -344,7 +350,7 @@ fn chooses(graph: &Graph, step: StepId) -> bool {
 fn operation_of(graph: &Graph, step: StepId) -> Option<&Operation> {
     match graph.steps.get(step.index())? {
         Step::Op { .. } if let Some(law) = graph.laws.get(&step) => Some(law),
-        Step::Op { op: Op::Pointwise(name), .. } => Operation::named(name),
+        Step::Op { op: Op::Pointwise(id), .. } => id.operation(),
         _ => None,
     }
 }

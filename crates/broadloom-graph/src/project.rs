@@ -27,7 +27,7 @@ use broadloom_spec::{self as spec, AxisKind, ComponentKind, Kind};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use self::alike::{Alike, Form};
+use self::alike::{Alike, NestKey};
 use crate::error::Error;
 use crate::notation::KnownSpec;
 use crate::shape::Shapes;
@@ -282,25 +282,25 @@ impl<'a> Reading<'a> {
         let Some((op, tensors, results)) = self.tensors_of(step) else {
             return Err(refusal::not_computed(self.graph, step));
         };
-        let form = Form::of(self.graph, self.shapes, op, &tensors[results..], &tensors);
-        if let Some(known) = self.alike.get(&form) {
+        let key = NestKey::of(self.graph, self.shapes, op, &tensors[results..], &tensors);
+        if let Some(known) = self.alike.get(&key) {
             return Ok(Projected { tensors: tensors.into_vec(), step, ..known.clone() });
         }
         let nest = self.read_afresh(op, tensors.into_vec(), results, step)?;
-        self.alike.insert(form, &nest);
+        self.alike.insert(key, &nest);
         Ok(nest)
     }
 
     /// The reason why a step has no loop nest. A step like one that has a nest is not read.
     fn without_nest(&mut self, step: StepId) -> Option<Error> {
         let (op, tensors, results) = self.tensors_of(step)?;
-        let form = Form::of(self.graph, self.shapes, op, &tensors[results..], &tensors);
-        if self.alike.get(&form).is_some() {
+        let key = NestKey::of(self.graph, self.shapes, op, &tensors[results..], &tensors);
+        if self.alike.get(&key).is_some() {
             return None;
         }
         match self.read_afresh(op, tensors.into_vec(), results, step) {
             Ok(nest) => {
-                self.alike.insert(form, &nest);
+                self.alike.insert(key, &nest);
                 None
             }
             Err(error) => Some(error),

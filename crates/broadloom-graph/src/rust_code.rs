@@ -1,6 +1,6 @@
 //! Code in advice as Rust: calls of a [`Graph`](crate::Graph) that is called `g`.
 
-use broadloom_diagnostics::{Advice, Code, Help, Wording};
+use broadloom_diagnostics::{Advice, Arithmetic, Code, Help, Wording};
 
 /// Advice on what to write, with its code in Rust.
 pub(crate) fn help(wording: Wording) -> Help {
@@ -41,13 +41,13 @@ fn call(code: &Code, before: &mut Vec<String>) -> String {
             product
         }
         Code::Transpose(map) => format!("g.transpose({})", operand(map, before)),
-        Code::Pointwise(sign, operands) => {
+        Code::Arithmetic(sign, operands) => {
             let [a, b] = [0, 1].map(|at: usize| operand(&operands[at], before));
-            let method = match *sign {
-                "+" => "add",
-                "-" => "sub",
-                "*" => "mul",
-                _ => "div",
+            let method = match sign {
+                Arithmetic::Add => "add",
+                Arithmetic::Sub => "sub",
+                Arithmetic::Mul => "mul",
+                Arithmetic::Div => "div",
             };
             format!("g.{method}({a}, {b})")
         }

@@ -25,6 +25,7 @@ use rustc_hash::FxHashSet;
 use crate::error::{Error, ErrorKind};
 use crate::facts::{Carried, OpenTurns, Scan};
 use crate::operation::Operation;
+use crate::operation::id::OperationId;
 use crate::spec_options::SliceIndex;
 use crate::step::{Aspect, Leaf, Op, RowRef, Step, StepId, Tensor, place};
 use crate::{Graph, names};
@@ -90,7 +91,7 @@ impl Graph {
         };
         for (name, first) in firsts {
             let carried = self.undeclared(Some(name), Leaf::Carried, [Some(Role::Interior); 3]);
-            self.broadcasting_into(Op::Pointwise("scan"), &[*first], Some(carried))?;
+            self.broadcasting_into(Op::Pointwise(OperationId::Carry), &[*first], Some(carried))?;
             scan.firsts.push(passes(self));
             scan.carried.push(carried);
         }
@@ -259,7 +260,7 @@ fn collect(graph: &mut Graph, a: Tensor, turns: DimTerm) -> Result<Tensor, Error
 
 /// The same tensor once more, as a tensor of its own.
 fn once_more(graph: &mut Graph, a: Tensor) -> Result<Tensor, Error> {
-    let passed = graph.pointwise("scan", &[a])?;
+    let passed = graph.pointwise(OperationId::Carry, &[a])?;
     passes(graph);
     Ok(passed)
 }
@@ -285,7 +286,7 @@ fn equate_next(graph: &mut Graph, carried: Tensor, next: Tensor) -> Result<(), E
     for kind in Kind::ALL {
         graph.equate_rows(own[place(kind)], rows[place(kind)], 0, Aspect::Row(kind));
     }
-    let made = graph.finish_into(before, Op::Pointwise("scan"), &[next], own, Some(carried));
+    let made = graph.finish_into(before, Op::Pointwise(OperationId::Carry), &[next], own, Some(carried));
     made.map_err(|error| {
         error.with_help(Help::rule(
             "what is carried has one shape in all turns: that of what a turn gives back for it",

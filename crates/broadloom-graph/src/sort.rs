@@ -13,6 +13,7 @@ use crate::Graph;
 use crate::along::Along;
 use crate::error::Error;
 use crate::facts::{Sorting, Special};
+use crate::operation::id::OperationId;
 use crate::spec_options::SpecOptions;
 use crate::step::Tensor;
 
@@ -35,7 +36,7 @@ impl Graph {
         let shape = along.shape(&mut build, &axis);
         let spec = build.finish(vec![shape.clone()], vec![shape]);
         let spec = spec.ok_or_else(|| self.misuse("there is nothing to sort"))?;
-        let options = SpecOptions { name: Some("argsort"), ..SpecOptions::default() };
+        let options = SpecOptions { operation: Some(OperationId::Argsort), ..SpecOptions::default() };
         let result = self.einsum_with(&spec, &[x], &options)?;
         let sorting = Special::Sort(Sorting { along, descending });
         self.facts.special.insert(self.last_step(), sorting);

@@ -2,6 +2,8 @@
 
 use broadloom_core::Padding;
 
+use crate::operation::id::OperationId;
+
 /// The batch element that a slice takes.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum SliceIndex {
@@ -23,8 +25,8 @@ pub struct SpecOptions<'a> {
     pub padding: Option<Padding>,
     /// The values of strides and dilations given by name.
     pub coefficients: &'a [(&'a str, u64)],
-    /// The name of the operation in messages; `einsum` if `None`.
-    pub name: Option<&'static str>,
+    /// The operation that the spec describes; [`OperationId::Einsum`] or [`OperationId::Split`] if `None`.
+    pub operation: Option<OperationId>,
     /// The operation that combines values that meet in one cell of the result.
     pub accumulate: Accumulate,
     /// The operation that combines the operands at each point.

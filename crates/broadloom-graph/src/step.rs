@@ -3,6 +3,7 @@
 use broadloom_core::{DimTerm, Hole, Padding, RowTerm, RowVar};
 use broadloom_spec::Kind;
 
+use crate::operation::id::OperationId;
 use crate::spec_options::{Accumulate, Combine, SliceIndex};
 
 /// A tensor of a [`Graph`](crate::Graph): a cheap handle.
@@ -127,8 +128,8 @@ pub enum Leaf {
 /// An operation.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Op {
-    /// A function of elements that face each other, by its name.
-    Pointwise(&'static str),
+    /// A function of elements that face each other.
+    Pointwise(OperationId),
     /// Composition: the input of the first is contracted with the output of the second.
     Compose,
     /// A composition and a sum with a third operand.
@@ -138,8 +139,8 @@ pub enum Op {
     /// The index of the spec, of the first label and of the first row variable; and the number of
     /// the options it was used with among the graph's choices, counted from 1, or 0 for none.
     Einsum {
-        /// The name of the operation that was written.
-        name: &'static str,
+        /// The operation that was written.
+        id: OperationId,
         /// The spec, among those of the graph.
         spec: u32,
         /// The place of its first label among those of the graph.

@@ -129,9 +129,9 @@ fn computes_same(a: &Analysis, b: &mut Analysis) -> bool {
     let (mut one, other) = (a.program.graph.clone(), &mut b.program.graph);
     let same_node = |tensor: Tensor| match (one.node(tensor), other.node(tensor)) {
         (
-            Some(Node::Operation { name, operands, .. }),
-            Some(Node::Operation { name: other, operands: others, .. }),
-        ) => name == other && operands == others,
+            Some(Node::Operation { id, operands, .. }),
+            Some(Node::Operation { id: other, operands: others, .. }),
+        ) => id == other && operands == others,
         (Some(Node::Leaf { kind }), Some(Node::Leaf { kind: other })) => kind == other,
         _ => false,
     };

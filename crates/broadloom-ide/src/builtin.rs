@@ -1,6 +1,6 @@
 //! The functions of the language itself in words: how each is called, and what it gives.
 
-use broadloom::Operation;
+use broadloom::Pointwise;
 
 /// A name of the language.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -18,8 +18,8 @@ pub(crate) fn builtin(name: &str) -> Option<Builtin> {
         return Some(Builtin { name, call, about });
     }
     // Pointwise operations have it in their table.
-    let operation = Operation::named(name)?;
-    let (call, about) = Operation::documented(name)?;
+    let operation = Pointwise::named(name)?;
+    let (call, about) = operation.documented();
     Some(Builtin { name: operation.name(), call, about })
 }
 

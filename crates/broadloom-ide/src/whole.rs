@@ -116,7 +116,7 @@ fn operations(program: &mut Program) -> Vec<WholeOperation> {
     let mut operations: Vec<WholeOperation> = Vec::new();
     let (mut last, all) = (None, program.graph.tensors().collect::<Vec<Tensor>>());
     for tensor in all {
-        let Some(Node::Operation { name, operands, step }) = program.graph.node(tensor) else {
+        let Some(Node::Operation { id, operands, step }) = program.graph.node(tensor) else {
             continue;
         };
         if let Some(known) = operations.last_mut().filter(|_| last == Some(step)) {
@@ -126,7 +126,7 @@ fn operations(program: &mut Program) -> Vec<WholeOperation> {
         }
         last = Some(step);
         let operation = WholeOperation {
-            operation: name.to_string(),
+            operation: id.to_string(),
             text: program.graph.operation_text(tensor).unwrap_or_default(),
             operands: operands.iter().map(|operand| operand.index()).collect(),
             results: vec![tensor.index()],

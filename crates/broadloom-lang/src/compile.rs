@@ -137,7 +137,7 @@ impl Program {
     /// Adds advice that has to be tried.
     fn advise(&mut self, options: &Options) {
         crate::remedies::find(self, options);
+        self.review_messages();
         self.diagnostics.iter_mut().for_each(|wrong| front::word(wrong, options.words));
-        self.look_at_messages();
     }
 }

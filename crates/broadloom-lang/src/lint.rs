@@ -43,8 +43,8 @@ mod turns;
 mod untrained;
 mod unused;
 
-use broadloom::{Broadcast, Completion, How, Kind, LeafKind, Node, Shapes, Tensor};
-use broadloom_diagnostics::{Diagnostic, Severity, Span};
+use broadloom::{Broadcast, Completion, How, Kind, LeafKind, Node, OperationId, Pointwise, Shapes, Tensor};
+use broadloom_diagnostics::{Diagnostic, Severity, Span, Wording};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::codes;
@@ -241,9 +241,10 @@ fn broadcasts(program: &mut Program, shapes: &Shapes, wanted: Severity) -> Vec<D
             let names = (program.graph.message_name(a.operand), program.graph.message_name(b.operand));
             let message = format!("`{}` and `{}` broadcast into each other", names.0, names.1);
             let help = mutual::other_bar(program, shapes, (a.operand, b.operand)).unwrap_or_else(|| {
-                "to pair them up, declare equal axes in the same row; if all pairs are meant, say so by a spec: \
-                 `einsum(\"i; j => i, j\", a, b)`"
-                    .to_string()
+                Wording::new(
+                    "to pair them up, declare equal axes in the same row; if all pairs are meant, say so by a spec: \
+                     `einsum(\"i; j => i, j\", a, b)`",
+                )
             });
             let [a, b, made] = [a.operand, b.operand, a.result].map(|tensor| shapes.get(tensor).to_string());
             let label = format!("`{a}` and `{b}` make `{made}`: every element meets every other");
@@ -258,7 +259,7 @@ fn broadcasts(program: &mut Program, shapes: &Shapes, wanted: Severity) -> Vec<D
         if wanted == Severity::Warning || origin.span != origin.inner {
             continue;
         }
-        let composes = matches!(node, Some(Node::Operation { name, .. }) if name.starts_with('@'));
+        let composes = matches!(node, Some(Node::Operation { id, .. }) if id.is_composition());
         let slots = 1 + of_step.iter().map(|each| each.slot).max().unwrap_or(0);
         for slot in 0..slots {
             // A linear map is applied to every example; that is what `@` means.
@@ -334,11 +335,15 @@ fn together(program: &Program) -> Vec<Diagnostic> {
     };
     let mut found = Vec::new();
     for tensor in program.graph.tensors() {
-        let Some(Node::Operation { name, operands: &[a, b], step, .. }) = program.graph.node(tensor) else {
+        let Some(Node::Operation { id: OperationId::Pointwise(operation), operands: &[a, b], step }) =
+            program.graph.node(tensor)
+        else {
             continue;
         };
         let Some(origin) = program.origins.get(step) else { continue };
-        if !matches!(name, "+" | "-" | "*" | "/") || !once(&a) || !once(&b) {
+        let is_arithmetic =
+            matches!(operation, Pointwise::Add | Pointwise::Sub | Pointwise::Mul | Pointwise::Div);
+        if !is_arithmetic || !once(&a) || !once(&b) {
             continue;
         }
         let names = (program.graph.label_of(a), program.graph.label_of(b));

@@ -10,7 +10,7 @@ mod quote;
 mod shapes;
 mod sizes;
 
-use broadloom_diagnostics::{Advice, Diagnostic, Edit, Fix, Label, Span};
+use broadloom_diagnostics::{Advice, Diagnostic, Edit, Fix, Label, Span, Wording};
 
 use crate::codes;
 use crate::eval::Eval;
@@ -61,7 +61,7 @@ impl Change {
 /// Changes of one kind.
 struct Attempt {
     /// Why they would help, with the sign behind it.
-    reason: String,
+    reason: Wording,
     /// The changes, the likeliest first.
     changes: Vec<Change>,
     /// True if all of them that fit are advised, in place of the first one.
@@ -77,7 +77,7 @@ struct Attempt {
 impl Attempt {
     fn new(reason: impl Into<String>, changes: Vec<Change>) -> Attempt {
         Attempt {
-            reason: reason.into(),
+            reason: Wording::new(reason),
             changes,
             is_choice: false,
             is_certain: false,
@@ -140,7 +140,7 @@ struct Trials<'o> {
 
 impl Trials<'_> {
     /// The advice of an attempt, with the changes that it proposes.
-    fn of(&mut self, program: &Program, place: Span, attempt: &Attempt) -> Option<(String, Vec<Change>)> {
+    fn of(&mut self, program: &Program, place: Span, attempt: &Attempt) -> Option<(Wording, Vec<Change>)> {
         let mut fitting = Vec::new();
         for change in &attempt.changes {
             let is_known = |known: &Change| known.kind == change.kind;
@@ -156,7 +156,7 @@ impl Trials<'_> {
             }
         }
         let all: Vec<&str> = fitting.iter().map(|change| change.help.as_str()).collect();
-        let help = format!("{}{}", attempt.reason, all.join(", or "));
+        let help = attempt.reason.clone().words(all.join(", or "));
         (!fitting.is_empty()).then_some((help, fitting))
     }
 

@@ -305,14 +305,6 @@ impl MatrixFunction {
         }
     }
 
-    /// The function with a name. A page has none.
-    pub fn named(name: &str) -> Option<MatrixFunction> {
-        if cfg!(target_arch = "wasm32") {
-            return None;
-        }
-        MatrixFunction::ALL.into_iter().find(|function| function.name() == name)
-    }
-
     /// Its name: in loops, and behind `matrix_` in C.
     pub fn name(self) -> &'static str {
         self.row().name

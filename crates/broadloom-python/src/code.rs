@@ -11,8 +11,9 @@ pub fn in_python(code: &Code) -> String {
         Code::Contraction => "@".to_string(),
         Code::Product(factors) => factors.iter().map(in_python).collect::<Vec<_>>().join(" @ "),
         Code::Transpose(map) => format!("{}.T", in_python(map)),
-        Code::Pointwise(sign, operands) => {
-            format!("{} {sign} {}", in_python(&operands[0]), in_python(&operands[1]))
+        Code::Arithmetic(arithmetic, operands) => {
+            let [a, b] = [0, 1].map(|at: usize| in_python(&operands[at]));
+            format!("{a} {} {b}", arithmetic.sign())
         }
         Code::Call(name, operands) => format!("bl.{name}({})", list(operands)),
         Code::Einsum { spec, operands } => format!("graph.einsum(\"{spec}\", {})", list(operands)),
@@ -37,7 +38,7 @@ pub fn in_python(code: &Code) -> String {
 /// Code whose method is called.
 fn within(code: &Code) -> String {
     let text = in_python(code);
-    if matches!(code, Code::Pointwise(..) | Code::Product(_)) { format!("({text})") } else { text }
+    if matches!(code, Code::Arithmetic(..) | Code::Product(_)) { format!("({text})") } else { text }
 }
 
 fn list(operands: &[Code]) -> String {

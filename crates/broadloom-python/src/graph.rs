@@ -5,7 +5,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use broadloom::{
     Accumulate, Adam, Along, Combine, Dtype, Error, ErrorKind, Graph as Tensors, Initial, Kind, LeafKind,
-    MessageLine, Node, Operation, Padding, Remedy, Routine, Sgd, SliceIndex, SpecOptions, Tensor, concat,
+    MessageLine, Node, Operation, OperationId, Padding, Pointwise, Remedy, Routine, Sgd, SliceIndex,
+    SpecOptions, Tensor, concat,
 };
 use broadloom_lang::{leaves_out_unnamed, left_out, named_axis};
 use broadloom_spec::parse_spec;
@@ -141,7 +142,7 @@ fn along(text: &str) -> Result<Along, Error> {
 /// Puts tensors together along an axis, or along a new one in its place.
 fn joined(
     graph: &mut Tensors,
-    name: &'static str,
+    operation: OperationId,
     mut parts: Vec<Tensor>,
     along: Along,
 ) -> Result<Tensor, Error> {
@@ -149,14 +150,14 @@ fn joined(
     let (Some(whole), Some(layer)) = specs else {
         return Err(Error::new(ErrorKind::Use, "there is nothing to put together"));
     };
-    if name == "stack" {
+    if operation == OperationId::Stack {
         for part in &mut parts {
             *part = graph.einsum(&layer, &[*part])?;
             let layer = graph.captured(*part, "layer")?;
             graph.set(layer, 1)?;
         }
     }
-    graph.einsum_with(&whole, &parts, &SpecOptions { name: Some(name), ..SpecOptions::default() })
+    graph.einsum_with(&whole, &parts, &SpecOptions { operation: Some(operation), ..SpecOptions::default() })
 }
 
 /// Sets the sizes of labels of the spec that made a tensor.
@@ -387,8 +388,8 @@ impl Graph {
                 ("@", [a, b]) => inner.tensors.compose(*a, *b),
                 ("T", [a]) => inner.tensors.transpose(*a),
                 ("gather", [table, rows]) => inner.tensors.gather(*table, *rows),
-                _ => match Operation::named(name) {
-                    Some(operation) => inner.tensors.pointwise(operation.name(), &tensors),
+                _ => match Pointwise::named(name) {
+                    Some(operation) => inner.tensors.pointwise(operation, &tensors),
                     None => Err(Error::run(format!("there is no operation `{name}`"))),
                 },
             }
@@ -461,7 +462,7 @@ impl Graph {
             if sizes.is_empty() {
                 return inner.tensors.mean(spec, &tensors, &over);
             }
-            let options = SpecOptions { name: Some("mean"), ..SpecOptions::default() };
+            let options = SpecOptions { operation: Some(OperationId::Mean), ..SpecOptions::default() };
             let sum = inner.tensors.einsum_with(spec, &tensors, &options)?;
             set_sizes(&mut inner.tensors, sum, &sizes)?;
             inner.tensors.mean_of(sum, &over)
@@ -501,8 +502,8 @@ impl Graph {
                 ("take_along", [x, ids]) => inner.tensors.take_along(*x, *ids, axis),
                 ("argsort", [x]) => inner.tensors.argsort(*x, axis, false),
                 ("argsort_descending", [x]) => inner.tensors.argsort(*x, axis, true),
-                ("concat", _) => joined(&mut inner.tensors, "concat", tensors, axis),
-                ("stack", _) => joined(&mut inner.tensors, "stack", tensors, axis),
+                ("concat", _) => joined(&mut inner.tensors, OperationId::Concat, tensors, axis),
+                ("stack", _) => joined(&mut inner.tensors, OperationId::Stack, tensors, axis),
                 _ => Err(Error::run(format!("there is no operation `{name}` along an axis"))),
             }
         })

@@ -11,6 +11,7 @@ use std::panic::Location;
 use broadloom_array::Array;
 use broadloom_graph::Initial;
 use broadloom_graph::Operation;
+use broadloom_graph::Pointwise;
 use broadloom_graph::Tensor;
 use broadloom_graph::{Accumulate, SliceIndex, SpecOptions};
 use broadloom_graph::{DeclaredShape, Notation};
@@ -243,7 +244,7 @@ impl Builder {
     /// `a` where the condition holds, else `b`.
     #[track_caller]
     pub fn select<'b>(&'b self, condition: Expr<'b>, a: Expr<'b>, b: Expr<'b>) -> Expr<'b> {
-        self.all(&[condition, a, b], |graph, tensors| graph.pointwise("where", tensors))
+        self.all(&[condition, a, b], |graph, tensors| graph.pointwise(Pointwise::Select, tensors))
     }
 
     /// Calls a function on the graph and some of its tensors; skipped if one of them depends on a
@@ -456,13 +457,13 @@ impl<'b> Expr<'b> {
 
 /// Operators, between expressions and with numbers on either side.
 macro_rules! operators {
-    ($($operator:ident $method:ident $name:literal;)*) => {$(
+    ($($operator:ident $method:ident;)*) => {$(
         impl<'b, T: Operand<'b>> $operator<T> for Expr<'b> {
             type Output = Expr<'b>;
             #[track_caller]
             fn $method(self, other: T) -> Expr<'b> {
                 let other = other.of(self.builder);
-                self.builder.all(&[self, other], |graph, tensors| graph.pointwise($name, tensors))
+                self.builder.all(&[self, other], |graph, tensors| graph.pointwise(Pointwise::$operator, tensors))
             }
         }
 
@@ -471,56 +472,56 @@ macro_rules! operators {
             #[track_caller]
             fn $method(self, other: Expr<'b>) -> Expr<'b> {
                 let this = other.builder.number(self);
-                other.builder.all(&[this, other], |graph, tensors| graph.pointwise($name, tensors))
+                other.builder.all(&[this, other], |graph, tensors| graph.pointwise(Pointwise::$operator, tensors))
             }
         }
     )*};
 }
 
 operators! {
-    Add add "+";
-    Sub sub "-";
-    Mul mul "*";
-    Div div "/";
+    Add add;
+    Sub sub;
+    Mul mul;
+    Div div;
 }
 
 impl<'b> Neg for Expr<'b> {
     type Output = Expr<'b>;
     #[track_caller]
     fn neg(self) -> Expr<'b> {
-        self.builder.all(&[self], |graph, tensors| graph.pointwise("neg", tensors))
+        self.builder.all(&[self], |graph, tensors| graph.pointwise(Pointwise::Neg, tensors))
     }
 }
 
 /// The methods of expressions for the pointwise operations, from the table of operations.
 macro_rules! methods {
-    ($($(#[$doc:meta])* $method:ident $operands:tt $(as $of_expr:ident)? = $name:literal:
+    ($($(#[$doc:meta])* $method:ident $operands:tt $(as $of_expr:ident)? = $id:ident $name:literal:
        $forward:literal; $gradient:literal;)*) => {
-        $(method! { [$($of_expr)?] $name $operands $(#[$doc])* })*
+        $(method! { [$($of_expr)?] $id $operands $(#[$doc])* })*
     };
 }
 
 /// The method of an operation, if there is one: of one operand, or with another one.
 macro_rules! method {
-    ([] $name:literal $operands:tt $(#[$doc:meta])*) => {};
-    ([$method:ident] $name:literal ($a:ident) $(#[$doc:meta])*) => {
+    ([] $id:ident $operands:tt $(#[$doc:meta])*) => {};
+    ([$method:ident] $id:ident ($a:ident) $(#[$doc:meta])*) => {
         impl<'b> Expr<'b> {
             $(#[$doc])*
             #[must_use]
             #[track_caller]
             pub fn $method(self) -> Expr<'b> {
-                self.builder().all(&[self], |graph, tensors| graph.pointwise($name, tensors))
+                self.builder().all(&[self], |graph, tensors| graph.pointwise(Pointwise::$id, tensors))
             }
         }
     };
-    ([$method:ident] $name:literal ($a:ident, $b:ident) $(#[$doc:meta])*) => {
+    ([$method:ident] $id:ident ($a:ident, $b:ident) $(#[$doc:meta])*) => {
         impl<'b> Expr<'b> {
             $(#[$doc])*
             #[must_use]
             #[track_caller]
             pub fn $method(self, $b: impl Operand<'b>) -> Expr<'b> {
                 let other = $b.of(self.builder());
-                self.builder().all(&[self, other], |graph, tensors| graph.pointwise($name, tensors))
+                self.builder().all(&[self, other], |graph, tensors| graph.pointwise(Pointwise::$id, tensors))
             }
         }
     };

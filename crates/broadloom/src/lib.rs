@@ -44,10 +44,11 @@ pub use broadloom_graph::{
     Accumulate, Along, AssignedNumbers, Assignments, Axis, Beginning, Broadcast, Captured, Certificate,
     ClosingRule, Code, Combine, Completion, ComputedShape, DeclaredShape, Error, ErrorKind, Extent, Fact,
     Fill, Fit, Formula, FormulaName, FoundSize, Graph, Help, How, Initial, Input, Kind, LeafKind, Logic,
-    Margins, MessageLine, Misfit, Multiples, Node, Notation, OpenScan, Operation, Padding, PartialAxis,
-    PartialRow, PartialShape, Projected, Remedy, RuntimeCheck, Said, Scanned, Scheme, SchemeAxis, Shape,
-    Shapes, ShownAccess, ShownLoop, ShownNest, Sign, SizeSum, SliceIndex, SpecOptions, StatedNames, Stats,
-    StepId, SymbolicSize, Tensor, Why, WhySize, Wording, certificate, example_shape, logic,
+    Margins, MessageLine, Misfit, Multiples, Node, Notation, OpenScan, Operation, OperationId, Padding,
+    PartialAxis, PartialRow, PartialShape, Pointwise, Projected, Remedy, RuntimeCheck, Said, Scanned, Scheme,
+    SchemeAxis, Shape, Shapes, ShownAccess, ShownLoop, ShownNest, Sign, SizeSum, SliceIndex, SpecOptions,
+    StatedNames, Stats, StepId, SymbolicSize, Tensor, Why, WhySize, Wording, certificate, example_shape,
+    logic,
 };
 pub use broadloom_native::{Cache, CacheUsage};
 pub use broadloom_run::{

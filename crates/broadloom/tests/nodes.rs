@@ -12,9 +12,9 @@ fn kind(graph: &Graph, tensor: Tensor) -> Option<LeafKind> {
 /// The text, the name and the operands of the operation that made a tensor.
 fn made(graph: &Graph, tensor: Tensor) -> (String, String, Vec<Tensor>) {
     match graph.node(tensor) {
-        Some(Node::Operation { name, operands, step }) => {
+        Some(Node::Operation { id, operands, step }) => {
             assert_eq!(graph.step_of(tensor), Some(step));
-            (graph.operation_text(tensor).expect("an operation"), name.into(), operands.to_vec())
+            (graph.operation_text(tensor).expect("an operation"), id.to_string(), operands.to_vec())
         }
         other => panic!("{other:?}"),
     }

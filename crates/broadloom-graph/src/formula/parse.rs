@@ -250,8 +250,14 @@ fn between(sign: &str, left: Formula, right: Formula) -> Option<Formula> {
 /// The formula of the row with this name, with arguments in place of its operands. None if no row
 /// has this name and this number of operands.
 pub(crate) fn applied(rows: &'static [OperationRow], name: &str, arguments: &[Formula]) -> Option<Formula> {
-    let at = rows.iter().position(|row| row.name == name && row.operands.len() == arguments.len())?;
-    let law = read_below(rows[at].forward, &rows[..at]).ok()?;
+    let at = rows.iter().position(|row| row.name == name)?;
+    of_row(rows, at, arguments)
+}
+
+/// The formula of a row with arguments in place of its operands. None if it has another number of operands.
+pub(super) fn of_row(rows: &'static [OperationRow], at: usize, arguments: &[Formula]) -> Option<Formula> {
+    let row = rows.get(at).filter(|row| row.operands.len() == arguments.len())?;
+    let law = read_below(row.forward, &rows[..at]).ok()?;
     let [Assignment { value, .. }] = &law.assignments[..] else { return None };
     value.with_names(&|name| match Slot::read(&law.names[name as usize])? {
         Slot::Value(place) => arguments.get((place as usize).checked_sub(1)?).cloned(),

@@ -1,11 +1,13 @@
 //! Advice about a conflict of sizes or of numbers of axes.
 
 use broadloom_core::order::Dim;
-use broadloom_diagnostics::{Advice, Code, Fact, Help, Wording};
+use broadloom_diagnostics::{Advice, Arithmetic, Code, Fact, Help, Wording};
 use broadloom_spec::Kind;
 
-use super::{Case, ends, is_joined, labels, repairs};
+use super::{Case, ends, labels, repairs};
 use crate::names::inner;
+use crate::operation::id::OperationId;
+use crate::operation::table::Pointwise;
 use crate::shape::elements;
 use crate::step::{Aspect, Leaf, Op, Step, StepId, Tensor};
 use crate::{Graph, names, partial_shape, rust_code, spec_axis};
@@ -34,7 +36,8 @@ pub(super) fn advice(graph: &Graph, case: Case<'_>, ends: [Dim; 2]) -> Option<He
     if let Some(help) = advice_on_claims(graph, case, ends) {
         return Some(help);
     }
-    if let (Some(Op::Pointwise("*")), &[a, b]) = (operation, names::step_operands(graph, case.refused))
+    if let (Some(Op::Pointwise(OperationId::Pointwise(Pointwise::Mul))), &[a, b]) =
+        (operation, names::step_operands(graph, case.refused))
         && (super::known_row(graph, a, Kind::Input).is_some_and(|inputs| !inputs.is_empty())
             || matches!(graph.leaf(a), Some(Leaf::Param)) && !graph.rows(a)[Kind::Input as usize].is_empty())
     {
@@ -57,7 +60,7 @@ pub(super) fn advice(graph: &Graph, case: Case<'_>, ends: [Dim; 2]) -> Option<He
             let advice = twice.or_else(|| product_advice(graph, case.refused));
             Some(advice.unwrap_or_else(|| rust_code::help_of(Advice::Rule, contracts())))
         }
-        Step::Op { op: Op::Einsum { name, .. }, .. } if is_joined(name) => {
+        Step::Op { op: Op::Einsum { id, .. }, .. } if id.is_joined() => {
             let [a, b] = ends.map(|end| super::shown(graph, end));
             Some(joined_advice(graph, case.refused, [&a, &b]))
         }
@@ -142,13 +145,13 @@ pub(super) fn product_advice(graph: &Graph, step: StepId) -> Option<Help> {
         return Some(help);
     }
     if let Some(declared) = leading_batch(graph, a, b) {
-        let help = contracts().words(format!(": if the axes before count a batch, declare {declared}"));
+        let help = contracts().words(": if the axes before count a batch, declare ").and(declared);
         return Some(rust_code::help_of(Advice::Declare(vec![names::message_name(graph, b)]), help));
     }
     if let Some(help) = without_inputs(graph, a, b) {
         return Some(help);
     }
-    let help = contracts().words(format!(": declare {}", declared_map(graph, a, b)?));
+    let help = contracts().words(": declare ").and(declared_map(graph, a, b)?);
     Some(rust_code::help_of(Advice::Declare(vec![names::message_name(graph, a)]), help))
 }
 
@@ -207,10 +210,12 @@ fn without_inputs(graph: &Graph, a: Tensor, b: Tensor) -> Option<Help> {
         && let ([rows, inner], [first, columns]) = (&m[..], &n[..])
         && inner == first
     {
-        let help = Wording::new(format!(
-            "a matrix is a map, with its input before `->`: declare `{left}` as `{inner} -> {rows}` and `{right}` as `{columns} -> {first}`, or say with a spec what is contracted: "
-        ))
-        .code(by_spec("i j; j k => i k"));
+        let help = Wording::new("a matrix is a map, with its input before `->`: declare `")
+            .name(&left)
+            .words(format!("` as `{inner} -> {rows}` and `"))
+            .name(&right)
+            .words(format!("` as `{columns} -> {first}`, or say with a spec what is contracted: "))
+            .code(by_spec("i j; j k => i k"));
         return Some(rust_code::help_of(Advice::Declare(vec![left, right]), help));
     }
     if let (Some(m), Some([last])) = (repairs::declared_outputs(graph, a), row(b, Kind::Output).as_deref())
@@ -220,17 +225,16 @@ fn without_inputs(graph: &Graph, a: Tensor, b: Tensor) -> Option<Help> {
             .flatten()
             .find(|(inner, others)| *inner == last && !others.is_empty())
     {
-        let help = format!(
-            "a matrix is a map, with its input before `->`: declare `{left}` as `{inner} -> {}`",
-            others.join(", ")
-        );
+        let help = Wording::new("a matrix is a map, with its input before `->`: declare `")
+            .name(&left)
+            .words(format!("` as `{inner} -> {}`", others.join(", ")));
         return Some(Help::declare(&left, help));
     }
     if repairs::only_output(graph, a)
         && repairs::only_output(graph, b)
         && row(a, Kind::Output) == row(b, Kind::Output)
     {
-        let products = Code::Pointwise("*", Box::new(operands.clone()));
+        let products = Code::Arithmetic(Arithmetic::Mul, Box::new(operands.clone()));
         return no_inputs("the sum of all products is ", Code::SumOfAll(Box::new(products)));
     }
     let vectors = |tensor: Tensor| {
@@ -262,17 +266,16 @@ fn without_inputs(graph: &Graph, a: Tensor, b: Tensor) -> Option<Help> {
 }
 
 /// Advice for a parameter that is declared with its output before `->`: a learned map need not be transposed.
-fn turned_around(graph: &Graph, map: Tensor) -> Option<String> {
+fn turned_around(graph: &Graph, map: Tensor) -> Option<Wording> {
     graph.declarations.get(&map.0).filter(|_| matches!(graph.leaf(map), Some(Leaf::Param)))?;
     let [input, output] = [Kind::Input, Kind::Output].map(|kind| super::known_row(graph, map, kind));
     let (input, output, name) = (input?.join(", "), output?.join(", "), names::message_name(graph, map));
-    Some(format!(
-        "a map is `input -> output`: declare `{name}` as `{output} -> {input}`, or `... -> {input}`, and its input is inferred"
-    ))
+    let help = Wording::new("a map is `input -> output`: declare `").name(name);
+    Some(help.words(format!("` as `{output} -> {input}`, or `... -> {input}`, and its input is inferred")))
 }
 
 /// The declaration that would make a leaf a map of what it is applied to.
-fn declared_map(graph: &Graph, map: Tensor, tensor: Tensor) -> Option<String> {
+fn declared_map(graph: &Graph, map: Tensor, tensor: Tensor) -> Option<Wording> {
     let leaf = graph.leaf(map).filter(|_| graph.declarations.contains_key(&map.0))?;
     // The axes of an open leaf may be those that the refused product gave it.
     if graph.leaf(tensor).is_some() && graph.rows(tensor)[Kind::Output as usize].hole.is_some() {
@@ -290,7 +293,8 @@ fn declared_map(graph: &Graph, map: Tensor, tensor: Tensor) -> Option<String> {
         Leaf::Param => format!(", or `... -> {output}`, and its input is inferred"),
         _ => String::new(),
     };
-    Some(format!("`{}` as `{input} -> {output}`{inferred}", names::message_name(graph, map)))
+    let declared = Wording::new("`").name(names::message_name(graph, map));
+    Some(declared.words(format!("` as `{input} -> {output}`{inferred}")))
 }
 
 /// The parameter that reads two sizes, because it is applied twice.
@@ -324,7 +328,7 @@ pub(super) fn facts(graph: &Graph, case: Case<'_>, ends: [Dim; 2]) -> Vec<Fact> 
 }
 
 /// Advice for a parameter that reads two sizes, because it is applied twice.
-fn used_twice(graph: &Graph, case: Case<'_>, ends: [Dim; 2]) -> Option<String> {
+fn used_twice(graph: &Graph, case: Case<'_>, ends: [Dim; 2]) -> Option<Wording> {
     let map = one_map(graph, case)?;
     let (name, output) = (
         names::message_name(graph, map),
@@ -332,15 +336,12 @@ fn used_twice(graph: &Graph, case: Case<'_>, ends: [Dim; 2]) -> Option<String> {
     );
     let own = output.trail.last().or(output.lead.last().filter(|_| !output.open)).map(ToString::to_string);
     let reads_its_own = own.filter(|own| ends.iter().any(|end| super::shown(graph, *end) == *own));
+    let help = Wording::new("`").name(name).words("` is one map, wherever it is applied");
     Some(match reads_its_own {
-        Some(own) => format!(
-            "`{name}` is one map, wherever it is applied, and reads its own result, {own} wide, too: make what it reads first {own} wide, or make a second layer"
-        ),
-        None => {
-            format!(
-                "`{name}` is one map, wherever it is applied: make both sizes equal, or a second map for the other"
-            )
-        }
+        Some(own) => help.words(format!(
+            ", and reads its own result, {own} wide, too: make what it reads first {own} wide, or make a second layer"
+        )),
+        None => help.words(": make both sizes equal, or a second map for the other"),
     })
 }
 
@@ -361,17 +362,13 @@ fn transpose_of(graph: &Graph, tensor: Tensor) -> Option<Tensor> {
 
 /// Advice for a factor whose output ends with the input of the other: the axes before may be
 /// meant as a batch.
-fn leading_batch(graph: &Graph, map: Tensor, tensor: Tensor) -> Option<String> {
+fn leading_batch(graph: &Graph, map: Tensor, tensor: Tensor) -> Option<Wording> {
     let (input, output) =
         (super::known_row(graph, map, Kind::Input)?, super::known_row(graph, tensor, Kind::Output)?);
     let before = output.strip_suffix(&input[..])?;
     if before.is_empty() || input.is_empty() || !repairs::only_output(graph, tensor) {
         return None;
     }
-    Some(format!(
-        "`{}` as `{} | {}`",
-        names::message_name(graph, tensor),
-        before.join(", "),
-        input.join(", ")
-    ))
+    let declared = Wording::new("`").name(names::message_name(graph, tensor));
+    Some(declared.words(format!("` as `{} | {}`", before.join(", "), input.join(", "))))
 }

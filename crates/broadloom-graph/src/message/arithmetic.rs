@@ -1,7 +1,7 @@
 //! Windows, concatenations, composed axes, indices and conversions whose sizes do not fit.
 
 use broadloom_core::{ConstraintId, DimShape, Padding};
-use broadloom_diagnostics::{Fact, Help};
+use broadloom_diagnostics::{Fact, Help, Wording};
 use broadloom_spec::{AxisKind, Kind};
 
 use super::{Case, axes, counts, ends, meetings, relations, walk};
@@ -76,7 +76,7 @@ fn explain_not_single(graph: &Graph, step: StepId) -> Error {
         axes(number)
     );
     let name = names::message_name(graph, tensor);
-    let help = format!("declare `{name}` with one axis, the number of its elements");
+    let help = Wording::new("declare `").name(&name).words("` with one axis, the number of its elements");
     super::error_at(graph, ErrorKind::Arithmetic, step, &message).with_help(Help::declare(&name, help))
 }
 

@@ -50,15 +50,20 @@ pub(super) fn explain_buffer(graph: &Graph, case: Case<'_>) -> Option<Error> {
 fn buffer_advice(name: &str, shape: &str, declared: Option<&ShapeDecl>, axes: &[u64]) -> Help {
     let Some(declared) = declared else { return SAME_AXES.into() };
     if let Some((rows, columns)) = turned(declared, axes) {
-        let help = Wording::new(format!(
-            "if each of the {rows} rows is an example, declare `{name}` as `{rows} | {columns}`; otherwise the values are turned around: write {columns} rows of {rows}, or declare it `{rows}, {columns}` and turn it: "
-        ))
+        let help = Wording::new(format!("if each of the {rows} rows is an example, declare `"))
+            .name(name)
+            .words(format!(
+                "` as `{rows} | {columns}`; otherwise the values are turned around: write {columns} rows of {rows}, or declare it `{rows}, {columns}` and turn it: "
+            ))
         .code(Code::einsum("i b => b | i", [Code::tensor(name)]));
         return rust_code::help_of(Advice::Declare(vec![name.to_string()]), help);
     }
     match fitting(shape, declared, axes).or_else(|| regrouped(declared, axes)) {
         Some(fitting) => {
-            Help::declare(name, format!("{SAME_AXES}: declare `{name}` as `{fitting}`, or give other values"))
+            let help = Wording::new(format!("{SAME_AXES}: declare `"))
+                .name(name)
+                .words(format!("` as `{fitting}`, or give other values"));
+            Help::declare(name, help)
         }
         None => SAME_AXES.into(),
     }

@@ -1,6 +1,7 @@
 //! Numbers of elements that do not agree.
 
 use broadloom_core::{Clash, ConstraintId};
+use broadloom_diagnostics::Wording;
 use broadloom_spec::{AxisKind, Kind};
 
 use super::{Case, chain, ranks};
@@ -35,11 +36,11 @@ pub(super) fn rows_text(rows: &str, row: &[u64]) -> String {
 }
 
 /// Advice for a reshaped tensor: its shape before, if that is known.
-fn reshape_advice(graph: &Graph, tensor: Tensor, wanted: Tensor, elements: u64) -> String {
-    let rule = "`reshape` keeps the number of elements";
-    let Some(from) = reshaped(graph, tensor) else { return rule.into() };
+fn reshape_advice(graph: &Graph, tensor: Tensor, wanted: Tensor, elements: u64) -> Wording {
+    let rule = Wording::new("`reshape` keeps the number of elements");
+    let Some(from) = reshaped(graph, tensor) else { return rule };
     if let Some(advice) = one_other_size(graph, wanted, from, elements) {
-        return format!("{rule}: {advice}");
+        return rule.words(": ").and(advice);
     }
     let [batch, output] = [Kind::Batch, Kind::Output].map(|kind| super::known_axes(graph, from, kind));
     match (batch, output) {
@@ -50,11 +51,11 @@ fn reshape_advice(graph: &Graph, tensor: Tensor, wanted: Tensor, elements: u64) 
         {
             let (name, batch) = (names::message_name(graph, from), shape::list(&batch));
             let (output, elements) = (shape::list(&output), read::expression_of(graph, &elements));
-            format!(
-                "{rule}, and `{name}` is `{batch} | {output}`: write `{batch} | {elements}` for one output axis"
-            )
+            rule.words(", and `")
+                .name(name)
+                .words(format!("` is `{batch} | {output}`: write `{batch} | {elements}` for one output axis"))
         }
-        _ => rule.into(),
+        _ => rule,
     }
 }
 
@@ -65,7 +66,7 @@ fn reshaped(graph: &Graph, tensor: Tensor) -> Option<Tensor> {
 }
 
 /// The shape that is wanted, with the one size changed that does not fit; or what differs, if the batch is the same.
-fn one_other_size(graph: &Graph, wanted: Tensor, from: Tensor, elements: u64) -> Option<String> {
+fn one_other_size(graph: &Graph, wanted: Tensor, from: Tensor, elements: u64) -> Option<Wording> {
     let [batch, output] = declared_sizes(graph, wanted)?;
     let list = |sizes: &[u64]| sizes.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
     let sizes = |kind: Kind| -> Option<Vec<u64>> {
@@ -86,12 +87,15 @@ fn one_other_size(graph: &Graph, wanted: Tensor, from: Tensor, elements: u64) ->
         let (batch, output) = all.split_at(batch.len());
         let bar = if batch.is_empty() { "" } else { " | " };
         let (name, shape) = (names::message_name(graph, from), partial_shape::shape(graph, from));
-        return Some(format!("`{name}` is `{shape}`; write `{}{bar}{}`", list(batch), list(output)));
+        let text = format!("` is `{shape}`; write `{}{bar}{}`", list(batch), list(output));
+        return Some(Wording::new("`").name(name).words(text));
     }
     let (wide, own) = (output.iter().product::<u64>(), sizes(Kind::Output)?.iter().product::<u64>());
     let name = names::message_name(graph, from);
     same.then(|| {
-        format!("the batch is the same; `{}` takes {wide} for each, and `{name}` has {own}", list(&output))
+        Wording::new(format!("the batch is the same; `{}` takes {wide} for each, and `", list(&output)))
+            .name(name)
+            .words(format!("` has {own}"))
     })
 }
 
@@ -190,9 +194,10 @@ fn explain_remainder(graph: &Graph, id: ConstraintId) -> Option<Error> {
     let times = size.checked_mul(factor).filter(|times| times % divisor != 0)?;
     let name = names::message_name(graph, operand);
     let message = format!("`{name}` has {size} elements, and {times} is not a multiple of {divisor}");
-    let help = format!(
-        "{factor}·{size} elements are divided by {divisor}: change the size of `{name}` or the factors"
-    );
+    let help =
+        Wording::new(format!("{factor}·{size} elements are divided by {divisor}: change the size of `"))
+            .name(&name)
+            .words("` or the factors");
     Some(super::error_at(graph, ErrorKind::Arithmetic, step, &message).with_help(help))
 }
 

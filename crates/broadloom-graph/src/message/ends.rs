@@ -171,8 +171,7 @@ fn computed_at(graph: &Graph, step: StepId, at: u16, end: u64) -> Option<String>
         let sizes: Vec<String> =
             axis.parts.iter().filter_map(|(_, size)| Some((*size)?.to_string())).collect();
         return Some(match axis.rule {
-            Rule::Concat(0)
-                if matches!(super::op(graph, step), Some(Op::Einsum { name: "concat" | "stack", .. })) =>
+            Rule::Concat(0) if matches!(super::op(graph, step), Some(Op::Einsum { id, .. }) if id.is_joined()) =>
             {
                 format!("{made}, put together from {}", sizes.join(" + "))
             }

@@ -1,6 +1,7 @@
 //! Labels and shapes that only a guess would decide: what is open, why several sizes fit, and where
 //! one could be stated.
 
+use broadloom_diagnostics::Wording;
 use broadloom_spec::{self as spec, AxisKind};
 
 use super::counts;
@@ -59,9 +60,16 @@ fn explain_guessed_label(graph: &Graph, step: StepId, label: spec::AxisId) -> Er
     // A size that fits the axis need not fit what else is said of its parts.
     let is_related = axes.iter().any(|axis| relates_parts(graph, axis));
     let help = match result {
-        Some(result) if is_related => format!("set `{result}.{name}` to a number"),
-        Some(result) => format!("set `{result}.{name}`, for example to {size}"),
-        None => format!("set `{name}` of {}, for example to {size}", names::called(graph, step)),
+        Some(result) if is_related => {
+            Wording::new("set `").name(format!("{result}.{name}")).words("` to a number")
+        }
+        Some(result) => {
+            Wording::new("set `").name(format!("{result}.{name}")).words(format!("`, for example to {size}"))
+        }
+        None => {
+            let made = names::called(graph, step);
+            Wording::new(format!("set `{name}` of ")).name(made).words(format!(", for example to {size}"))
+        }
     };
     error.with_help(help)
 }

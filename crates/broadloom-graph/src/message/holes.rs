@@ -61,21 +61,26 @@ pub(crate) fn explain_holes(graph: &Graph, holes: &[(Tensor, Kind)], all: &[(Ten
     }
     let label = open_label(graph, *tensor, kind);
     let example = example(graph, *tensor, kind, label.as_ref());
-    let state = format!("state it, for example `{name}` with the shape `{example}`");
+    let state =
+        Wording::new("state it, for example `").name(&name).words(format!("` with the shape `{example}`"));
     // Advice about such a parameter would be a guess, because it reads the result of another
     // operation.
     if let Some(other) = contracted_with(graph, *tensor, kind) {
-        let help = format!("it is as wide as the output of `{other}`: state that, and it follows");
+        let help = Wording::new("it is as wide as the output of `")
+            .name(other)
+            .words("`: state that, and it follows");
         return error.with_remedy(Remedy::Follows, help);
     }
     if let Some(other) = added_to(graph, *tensor, kind, all) {
-        let help = format!("it is as wide as `{other}`: state that, and it follows");
+        let help = Wording::new("it is as wide as `").name(other).words("`: state that, and it follows");
         return error.with_remedy(Remedy::Follows, help);
     }
     if let Some(other) = composed_with_no_input(graph, *tensor) {
         let help = Wording::default()
             .code(Code::product(&other, &name))
-            .words(format!(" contracts nothing: `{other}` has no input axes; write "))
+            .words(" contracts nothing: `")
+            .name(&other)
+            .words("` has no input axes; write ")
             .code(Code::product(&name, &other));
         return error.with_help(rust_code::help_of(Advice::Product, help));
     }
@@ -84,14 +89,14 @@ pub(crate) fn explain_holes(graph: &Graph, holes: &[(Tensor, Kind)], all: &[(Ten
             let made = names::called(graph, step);
             let result = names::step_results(graph, step).next();
             let set = match result.and_then(|result| names::name_of(graph, result)) {
-                Some(result) => format!("set `{result}.{name}`"),
-                None => format!("set `{name}` of {made}"),
+                Some(result) => Wording::new("set `").name(format!("{result}.{name}")).words("`"),
+                None => Wording::new(format!("set `{name}` of ")).name(&made),
             };
             error
                 .with_end(MessageLine::at(step, format!("what is missing is `{written}` of {made}")))
-                .with_help(format!("{set}, or {state}"))
+                .with_help(set.words(", or ").and(state))
         }
-        None => error.with_help(format!("{state}, or give a size to what it is combined with")),
+        None => error.with_help(state.words(", or give a size to what it is combined with")),
     }
 }
 

@@ -8,6 +8,7 @@ use broadloom_spec::{Axis, AxisId, AxisKind, Kind, Shape, Span};
 
 use super::Case;
 use crate::notation::KnownSpec;
+use crate::operation::id::OperationId;
 use crate::spec_axis::{AxisPlace, Spot, row_spots, spec_axes};
 use crate::step::{Op, StepId};
 use crate::{Graph, names, partial_shape, rust_code, spec_axis};
@@ -20,12 +21,15 @@ type Placed = (AxisId, Option<u64>);
 
 /// Advice about a label that would have two sizes.
 pub(super) fn spec_advice(graph: &Graph, case: Case<'_>, [a, b]: [&str; 2]) -> Help {
-    if let Some(Op::Einsum { name: "scatter" | "elements" | "gather", .. }) = super::op(graph, case.refused) {
+    if let Some(Op::Einsum {
+        id: OperationId::Scatter | OperationId::Elements | OperationId::Gather, ..
+    }) = super::op(graph, case.refused)
+    {
         return format!("each element has a position: make both {a} or both {b}").into();
     }
     if let Some(function) = matrices_of(graph, case.refused) {
         let of_two = |is: &str| {
-            let call = Code::Call(function.name(), ["a", "b"].map(Code::tensor).to_vec());
+            let call = Code::Call(function.written(), ["a", "b"].map(Code::tensor).to_vec());
             let rule = format!(
                 ", `a` is {is}, and `b` has the same output axis, and the same batch axes or none: make both {a} or both {b}"
             );
@@ -36,7 +40,7 @@ pub(super) fn spec_advice(graph: &Graph, case: Case<'_>, [a, b]: [&str; 2]) -> H
             MatrixFunction::Lstsq => of_two("a matrix, `n -> m`"),
             _ => Help::rule(format!(
                 "`{}` takes square matrices, `n -> n`: make both {a} or both {b}",
-                function.name()
+                function.written()
             )),
         };
     }
@@ -54,20 +58,20 @@ pub(super) fn spec_advice(graph: &Graph, case: Case<'_>, [a, b]: [&str; 2]) -> H
 
 /// The message about two axes of matrices that cannot agree: the labels of these functions are not the program's.
 pub(super) fn of_one_size(graph: &Graph, step: StepId, [a, b]: [&str; 2]) -> Option<String> {
-    let name = matrices_of(graph, step)?.name();
+    let name = matrices_of(graph, step)?.written();
     Some(format!("`{name}` needs axes of one size, and {a} and {b} do not agree"))
 }
 
 /// The function of matrices that a step computes, or would compute.
 pub(super) fn matrices_of(graph: &Graph, step: StepId) -> Option<MatrixFunction> {
     match super::op(graph, step)? {
-        Op::Einsum { name, .. } => MatrixFunction::named(name),
+        Op::Einsum { id: OperationId::Matrix(function), .. } => Some(function),
         _ => None,
     }
 }
 
 /// The one operand whose labels fit in another order, and that order.
-fn other_order(graph: &Graph, step: StepId) -> Option<String> {
+fn other_order(graph: &Graph, step: StepId) -> Option<Wording> {
     let (known, _) = spec_axis::spec_of_step(graph, step)?;
     let operands = &known.spec.operands;
     let mut found = None;
@@ -91,13 +95,12 @@ fn other_order(graph: &Graph, step: StepId) -> Option<String> {
     all[slot] = written.clone();
     let results: Vec<String> =
         known.spec.results.iter().map(|each| known.written(each, each.span).trim().to_string()).collect();
-    Some(format!(
-        "`{}` is `{}`: write `{written}` for it, `{} => {}`",
-        names::message_name(graph, tensor),
-        partial_shape::shape(graph, tensor),
+    let shape = partial_shape::shape(graph, tensor);
+    Some(Wording::new("`").name(names::message_name(graph, tensor)).words(format!(
+        "` is `{shape}`: write `{written}` for it, `{} => {}`",
         all.join("; "),
         results.join("; ")
-    ))
+    )))
 }
 
 /// The labels of a row of an operand, with their sizes; nothing if the row has anything else.

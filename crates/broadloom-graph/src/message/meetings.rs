@@ -8,7 +8,7 @@ use broadloom_diagnostics::{Fact, Help};
 use broadloom_spec::{AxisKind, Kind};
 
 use super::ends::said_end;
-use super::{Case, advice, ends, is_joined, labels, repairs, walk};
+use super::{Case, advice, ends, labels, repairs, walk};
 use crate::error::{Error, ErrorKind, MessageLine, Remedy};
 use crate::spec_axis::{AxisPlace, Rule, Spot, row_spots, spec_axes};
 use crate::step::{Op, StepId, Tensor};
@@ -42,7 +42,7 @@ pub(super) fn explain_meeting(graph: &Graph, case: Case<'_>) -> Option<Error> {
     let is_composed = sides.iter().any(|(size, place)| spec_axis::size_at(graph, *place) != Some(*size));
     let repair = repairs::repair(graph, case.refused).filter(|_| !is_composed);
     error = match (super::op(graph, case.refused)?, repair) {
-        (Op::Einsum { name, .. }, _) if is_joined(name) => {
+        (Op::Einsum { id, .. }, _) if id.is_joined() => {
             error.with_help(advice::joined_advice(graph, case.refused, [&first, &second]))
         }
         (Op::Einsum { .. }, _) => {
@@ -62,7 +62,7 @@ pub(super) fn explain_meeting(graph: &Graph, case: Case<'_>) -> Option<Error> {
 fn meeting(graph: &Graph, case: Case<'_>) -> Option<Meeting> {
     let step = case.refused;
     match super::op(graph, step)? {
-        Op::Einsum { name, .. } if is_joined(name) => parts_that_meet(graph, step),
+        Op::Einsum { id, .. } if id.is_joined() => parts_that_meet(graph, step),
         Op::Einsum { .. } => labels_that_meet(graph, step),
         Op::Pointwise(_) => {
             let operands = names::step_operands(graph, step);

@@ -151,7 +151,7 @@ fn explain_dims(graph: &Graph, case: Case<'_>) -> Error {
         error = error.with_end(end);
     }
     let error = error.with_chain(chain::chain(graph, case, sources));
-    let is_spec = matches!(op(graph, case.refused), Some(Op::Einsum { name, .. }) if !is_joined(name));
+    let is_spec = matches!(op(graph, case.refused), Some(Op::Einsum { id, .. }) if !id.is_joined());
     let error = advice::facts(graph, case, ends).into_iter().fold(error, Error::with_fact);
     match advice::advice(graph, case, ends) {
         Some(help) if is_spec => error.with_remedy(Remedy::Spec, help),
@@ -347,11 +347,6 @@ fn transposed(kind: Kind) -> Kind {
         Kind::Input => Kind::Output,
         Kind::Output => Kind::Input,
     }
-}
-
-/// Returns true if an operation puts its operands together: its spec is not written in the program.
-fn is_joined(name: &str) -> bool {
-    matches!(name, "concat" | "stack")
 }
 
 /// A number of axes in words.

@@ -51,9 +51,11 @@ fn explain_assigned(graph: &Graph, step: StepId, row: RowVar, lo: u32, hi: u32) 
     );
     let error = super::error_at(graph, ErrorKind::Mismatch, step, &message);
     Some(
-        error.with_help(format!(
-            "give `{name}` these axes, or sum or average over them before they are assigned"
-        )),
+        error.with_help(
+            Wording::new("give `")
+                .name(&name)
+                .words("` these axes, or sum or average over them before they are assigned"),
+        ),
     )
 }
 
@@ -203,9 +205,15 @@ fn reduced_first(graph: &Graph, (operand, target): (Tensor, Tensor), kind: Kind)
     let of = || Box::new(Code::tensor(&name));
     let mean = |spec: &str, over| Code::Mean { spec: spec.to_string(), of: of(), over: vec![over] };
     let in_place = |lack: &str, mean: Code, purpose: &str| {
-        Wording::new(format!("`{assigned}` {lack}: write "))
+        Wording::new("`")
+            .name(&assigned)
+            .words(format!("` {lack}: write "))
             .code(mean)
-            .words(format!(", or `sum`, in place of `{name}`; {purpose}, declare `{assigned}` as `{shape}`"))
+            .words(", or `sum`, in place of `")
+            .name(&name)
+            .words(format!("`; {purpose}, declare `"))
+            .name(&assigned)
+            .words(format!("` as `{shape}`"))
     };
     let help = match (kind, written_axes(graph, target, kind), written_axes(graph, operand, Kind::Input)) {
         _ if is_number && is_plain => in_place("is one number", Code::MeanOfAll(of()), "to keep them all"),
@@ -218,11 +226,11 @@ fn reduced_first(graph: &Graph, (operand, target): (Tensor, Tensor), kind: Kind)
         _ => {
             let of = Box::new(Code::tensor("x"));
             let mean = Code::Mean { spec: WITHOUT_BATCH.to_string(), of, over: vec!["b"] };
-            Wording::new(format!(
-                "declare `{assigned}` with these axes, or take a sum or a mean over them first: "
-            ))
-            .code(mean)
-            .words(" leaves out the batch")
+            Wording::new("declare `")
+                .name(&assigned)
+                .words("` with these axes, or take a sum or a mean over them first: ")
+                .code(mean)
+                .words(" leaves out the batch")
         }
     };
     rust_code::help_of(Advice::Declare(vec![assigned]), help)

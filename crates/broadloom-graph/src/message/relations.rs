@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use broadloom_diagnostics::{Fact, Help};
+use broadloom_diagnostics::{Fact, Help, Wording};
 use broadloom_spec::{AxisKind, Kind, RowVariable};
 
 use super::ends;
@@ -39,11 +39,9 @@ pub(super) fn explain_captured(graph: &Graph, step: StepId, sizes: &[Option<u64>
             }
             _ => {
                 let [.., Some(size)] = sizes else { return None };
-                let help = format!(
-                    "`{}` = {} would do",
-                    captured::captured_name(graph, *large),
-                    factor.saturating_mul(*size)
-                );
+                let help = Wording::new("`")
+                    .name(captured::captured_name(graph, *large))
+                    .words(format!("` = {} would do", factor.saturating_mul(*size)));
                 let message = format!("{subject} does not hold: they are {}", shown.join(" and "));
                 (message, vec![*large, *small], Some(help.into()))
             }

@@ -1,8 +1,10 @@
 //! Advice for two operands of a pointwise operation that do not fit, if their shapes show what was meant.
 
-use broadloom_diagnostics::{Code, Help, Wording};
+use broadloom_diagnostics::{Arithmetic, Code, Help, Wording};
 use broadloom_spec::{Axis, AxisKind, Kind};
 
+use crate::operation::id::OperationId;
+use crate::operation::table::Pointwise;
 use crate::shape::PartialAxis;
 use crate::step::{Leaf, Op, Step, StepId, Tensor};
 use crate::{Graph, names, rust_code, spec_axis};
@@ -31,7 +33,7 @@ pub(super) fn repair(graph: &Graph, step: StepId) -> Option<Help> {
 }
 
 /// Advice for an operand that a spec made, with outputs where what it reads has batch axes.
-fn batch_behind_bar(graph: &Graph, step: StepId) -> Option<String> {
+fn batch_behind_bar(graph: &Graph, step: StepId) -> Option<Wording> {
     let label = |axis: &Axis| if let AxisKind::Label(label) = axis.kind { Some(label) } else { None };
     let operands = names::step_operands(graph, step);
     operands.iter().find_map(|tensor| {
@@ -43,7 +45,7 @@ fn batch_behind_bar(graph: &Graph, step: StepId) -> Option<String> {
         })?;
         let mut made = graph.tensors.get(tensor.index())?.step;
         // A mean is a sum that is divided.
-        while let (Some(Op::Pointwise("/")), Some(whole)) =
+        while let (Some(Op::Pointwise(OperationId::Pointwise(Pointwise::Div))), Some(whole)) =
             (super::op(graph, made), spec_axis::slot_tensor(graph, made, 0))
         {
             made = graph.tensors.get(whole.index())?.step;
@@ -62,20 +64,29 @@ fn batch_behind_bar(graph: &Graph, step: StepId) -> Option<String> {
                     && outputs.all(|output| output.is_some_and(|output| batch.contains(&output)))
             })?;
         let written = known.written(result, result.span);
-        Some(format!(
-            "`{written}` in the result of `{}` is an output, and a batch of `{}`: write `{written} |`",
-            names::message_name(graph, *tensor),
-            names::message_name(graph, *from)
-        ))
+        Some(
+            Wording::new(format!("`{written}` in the result of `"))
+                .name(names::message_name(graph, *tensor))
+                .words("` is an output, and a batch of `")
+                .name(names::message_name(graph, *from))
+                .words(format!("`: write `{written} |`")),
+        )
     })
 }
 
 /// Advice for two sets of examples with the same outputs: the one thing to do with them is to take all pairs.
 pub(super) fn all_pairs(graph: &Graph, step: StepId) -> Option<Help> {
-    let (Some(Op::Pointwise(sign @ ("+" | "-" | "*" | "/"))), &[a, b]) =
+    let (Some(Op::Pointwise(OperationId::Pointwise(operation))), &[a, b]) =
         (super::op(graph, step), names::step_operands(graph, step))
     else {
         return None;
+    };
+    let sign = match operation {
+        Pointwise::Add => Arithmetic::Add,
+        Pointwise::Sub => Arithmetic::Sub,
+        Pointwise::Mul => Arithmetic::Mul,
+        Pointwise::Div => Arithmetic::Div,
+        _ => return None,
     };
     let (a, b) = (known_axes(graph, a)?, known_axes(graph, b)?);
     let ([one], [other]) = (&a.batch[..], &b.batch[..]) else { return None };
@@ -88,7 +99,7 @@ pub(super) fn all_pairs(graph: &Graph, step: StepId) -> Option<Help> {
     let apart = |spec: &str, name: &str| Code::einsum(spec, [Code::Tensor(written(name))]);
     let pairs = [apart("n | ... => n 0 | ...", &left), apart("n | ... => 0 n | ...", &right)];
     let help = format!("make both batches {one} or both {other}; for all pairs, keep them apart: ");
-    Some(rust_code::help(Wording::new(help).code(Code::Pointwise(sign, Box::new(pairs)))))
+    Some(rust_code::help(Wording::new(help).code(Code::Arithmetic(sign, Box::new(pairs)))))
 }
 
 fn known_axes(graph: &Graph, tensor: Tensor) -> Option<Axes> {
@@ -114,10 +125,11 @@ fn other_bar(graph: &Graph, leaf: &Axes, other: &Axes) -> Option<Help> {
         _ => format!("{} | {}", list(&axes[..at]), list(&axes[at..])),
     };
     let [name, other] = [leaf.tensor, other.tensor].map(|tensor| names::message_name(graph, tensor));
-    let help = format!(
-        "batch axes are written before `|`, and outputs after it: declare `{name}` as `{}`, like `{other}`",
-        shape.trim_end()
-    );
+    let help = Wording::new("batch axes are written before `|`, and outputs after it: declare `")
+        .name(&name)
+        .words(format!("` as `{}`, like `", shape.trim_end()))
+        .name(other)
+        .words("`");
     Some(Help::declare(&name, help))
 }
 
@@ -137,18 +149,22 @@ fn merged(graph: &Graph, one: &Axes, other: &Axes) -> Option<Help> {
     Some(match graph.declarations.contains_key(&one.tensor.0) {
         true => {
             let axes = parts.join(", ");
-            let help = format!(
-                "{whole} is {product}: declare `{name}` with the axes `{axes}`, as `{other}` has them"
-            );
+            let help = Wording::new(format!("{whole} is {product}: declare `"))
+                .name(&name)
+                .words(format!("` with the axes `{axes}`, as `"))
+                .name(other)
+                .words("` has them");
             Help::declare(&name, help)
         }
         false => {
             let axes = parts.join(", ");
-            let help = Wording::new(format!(
-                "{whole} is {product}: make `{name}` with the axes `{axes}`, or write "
-            ))
-            .code(Code::Reshape(Box::new(Code::Tensor(other))))
-            .words(format!(" here, which takes the axes of `{name}`"));
+            let help = Wording::new(format!("{whole} is {product}: make `"))
+                .name(&name)
+                .words(format!("` with the axes `{axes}`, or write "))
+                .code(Code::Reshape(Box::new(Code::Tensor(other))))
+                .words(" here, which takes the axes of `")
+                .name(name)
+                .words("`");
             rust_code::help(help)
         }
     })
@@ -166,9 +182,11 @@ fn misplaced(graph: &Graph, one: &Axes, other: &Axes) -> Option<Help> {
     let [name, other] = [one.tensor, other.tensor].map(|tensor| names::message_name(graph, tensor));
     let (units, written) = (", 0".repeat(behind), if name.contains(['(', '"', '`']) { "…" } else { &name });
     let help = Wording::new(format!(
-        "axes are matched from the last one backwards: for output axis {} of `{other}`, put units behind it, ",
+        "axes are matched from the last one backwards: for output axis {} of `",
         at + 1
     ))
+    .name(other)
+    .words("`, put units behind it, ")
     .code(Code::einsum(format!("... | i => ... | i{units}"), [Code::tensor(written)]))
     .words(", or keep its place in the spec that makes it");
     Some(rust_code::help(help))
@@ -187,10 +205,11 @@ fn faces(axes: &[&String], other: &[String]) -> bool {
 
 /// Advice for a leaf of which only outputs are declared, if these begin with the batch of the
 /// other operand.
-pub(super) fn batch_as_output(graph: &Graph, step: StepId) -> Option<String> {
+pub(super) fn batch_as_output(graph: &Graph, step: StepId) -> Option<Wording> {
     let operands = names::step_operands(graph, step);
     operands.iter().find_map(|tensor| {
-        let output = super::known_row(graph, *tensor, Kind::Output).filter(|_| only_output(graph, *tensor))?;
+        let output =
+            super::known_row(graph, *tensor, Kind::Output).filter(|_| only_output(graph, *tensor))?;
         let other = operands.iter().find_map(|other| {
             let batch = super::known_row(graph, *other, Kind::Batch).filter(|batch| !batch.is_empty())?;
             let rest = output.strip_prefix(&batch[..])?;
@@ -198,10 +217,13 @@ pub(super) fn batch_as_output(graph: &Graph, step: StepId) -> Option<String> {
         });
         let (other, batch, rest) = other?;
         let (name, declared) = (names::message_name(graph, *tensor), format!("{batch} | {rest}"));
-        Some(format!(
-            "axes are matched from the last one backwards; if the {batch} of `{name}` is the batch of `{other}`, declare it `{}`",
-            declared.trim_end()
-        ))
+        Some(
+            Wording::new(format!("axes are matched from the last one backwards; if the {batch} of `"))
+                .name(name)
+                .words("` is the batch of `")
+                .name(other)
+                .words(format!("`, declare it `{}`", declared.trim_end())),
+        )
     })
 }
 

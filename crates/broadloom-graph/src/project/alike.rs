@@ -18,11 +18,11 @@ const END: u32 = u32::MAX;
 
 /// The nests that are known, by what they follow from.
 #[derive(Default)]
-pub(super) struct Alike(FxHashMap<Form, Projected>);
+pub(super) struct Alike(FxHashMap<NestKey, Projected>);
 
 /// Everything that the loop nest of a step follows from.
 #[derive(PartialEq, Eq, Hash)]
-pub(super) struct Form {
+pub(super) struct NestKey {
     /// The operation, without the places of the labels and rows of this step.
     op: Op,
     /// The dimensions of the axes of each tensor by kind, each row ended by [`END`]; then the dimensions of labels, or the
@@ -30,19 +30,19 @@ pub(super) struct Form {
     dims: SmallVec<[u32; 24]>,
 }
 
-impl Form {
-    /// The form of a step, from the tensors that it reads and all of its tensors.
-    pub fn of(graph: &Graph, shapes: &Shapes, op: Op, read: &[Tensor], tensors: &[Tensor]) -> Form {
+impl NestKey {
+    /// The key of a step, from the tensors that it reads and all of its tensors.
+    pub fn of(graph: &Graph, shapes: &Shapes, op: Op, read: &[Tensor], tensors: &[Tensor]) -> NestKey {
         let mut dims = SmallVec::new();
         for (tensor, kind) in tensors.iter().flat_map(|tensor| Kind::ALL.map(|kind| (*tensor, kind))) {
             dims.extend_from_slice(shapes.places(tensor, kind));
             dims.push(END);
         }
         let op = match op {
-            Op::Einsum { name, spec, labels, choice, accumulate, combine, .. } => {
+            Op::Einsum { id, spec, labels, choice, accumulate, combine, .. } => {
                 let count = graph.spec_ref(spec).spec.names.axes.len();
                 dims.extend_from_slice(shapes.label_places(labels as usize, count));
-                Op::Einsum { name, spec, labels: 0, rows: 0, choice, accumulate, combine }
+                Op::Einsum { id, spec, labels: 0, rows: 0, choice, accumulate, combine }
             }
             other => {
                 let marker = |tensor: &Tensor, kind: Kind| graph.marker(graph.rows(*tensor)[place(kind)]);
@@ -50,16 +50,16 @@ impl Form {
                 other
             }
         };
-        Form { op, dims }
+        NestKey { op, dims }
     }
 }
 
 impl Alike {
-    pub fn get(&self, form: &Form) -> Option<&Projected> {
-        self.0.get(form)
+    pub fn get(&self, key: &NestKey) -> Option<&Projected> {
+        self.0.get(key)
     }
 
-    pub fn insert(&mut self, form: Form, nest: &Projected) {
-        self.0.insert(form, nest.clone());
+    pub fn insert(&mut self, key: NestKey, nest: &Projected) {
+        self.0.insert(key, nest.clone());
     }
 }

@@ -233,7 +233,13 @@ pub(super) fn conversion(graph: &Graph, shapes: &Shapes, step: StepId, from: Ten
         .about_step(step)
         .with_end(end(&quoted(&name), from))
         .with_end(end(&own, to))
-        .with_help(format!("convert `{name}` before the program runs, and declare {own} as data"))
+        .with_help(
+            Wording::new("convert `")
+                .name(&name)
+                .words("` before the program runs, and declare ")
+                .name(&own)
+                .words(" as data"),
+        )
         .with_remedy(
             Remedy::Reshape,
             rust_code::help(
@@ -407,10 +413,12 @@ impl Words<'_> {
         let fill = if twice { vec![a] } else { vec![a, b] };
         let ends = fill.into_iter().filter_map(|entry| self.driven(nest, entry, part));
         let error = ends.fold(error, |error, site| error.with_end(self.axis(site)));
-        error.with_help(format!(
-            "one operand fills a part: combine the two before, or give {} a label and a part of its own",
-            if twice { "the second".into() } else { self.tensor(b) }
-        ))
+        let other = if twice { "the second".into() } else { self.tensor(b) };
+        error.with_help(
+            Wording::new("one operand fills a part: combine the two before, or give ")
+                .name(other)
+                .words(" a label and a part of its own"),
+        )
     }
 
     fn absent(&self, nest: &Projected, tensor: usize, loops: &[u32]) -> Error {

@@ -9,7 +9,7 @@
 //! | number | part of the box that uses it |
 //! | tensors that depend on gradients, or that only assignments read | nothing: not the model |
 
-use broadloom::{LeafKind, Node, Shapes, StepId, Tensor};
+use broadloom::{LeafKind, Node, OperationId, Pointwise, Shapes, StepId, Tensor};
 use broadloom_diagnostics::Span;
 use broadloom_lang::Program;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -263,10 +263,12 @@ impl<'p> Drawing<'p> {
     /// The sum that a mean divides by the number of its terms: an operand that the same call made.
     fn divided(&self, tensor: Tensor) -> Option<Tensor> {
         let graph = &self.program.graph;
-        let Some(Node::Operation { name: "/", operands: &[whole, size], step, .. }) = graph.node(tensor)
-        else {
+        let Some(Node::Operation { id, operands: &[whole, size], step }) = graph.node(tensor) else {
             return None;
         };
+        if id != Pointwise::Div.into() {
+            return None;
+        }
         let origin = |step: StepId| self.program.origins.get(step).map(|origin| origin.inner);
         let same = graph.step_of(whole).and_then(origin) == origin(step);
         let counted = self.leaf(size) == Some(LeafKind::Size) && self.leaf(whole).is_none();
@@ -538,7 +540,7 @@ impl<'p> Drawing<'p> {
     /// An operation in short: names and numbers are written out, everything else is `…`.
     fn written(&self, tensor: Tensor) -> String {
         let graph = &self.program.graph;
-        let Some(Node::Operation { name, operands, .. }) = graph.node(tensor) else {
+        let Some(Node::Operation { id, operands, .. }) = graph.node(tensor) else {
             return String::new();
         };
         let operand = |tensor: &Tensor| match self.leaf(*tensor) {
@@ -551,10 +553,10 @@ impl<'p> Drawing<'p> {
         let source = origin.map_or("", |origin| self.program.sources.slice(origin.inner));
         let spec = graph.spec_of(tensor).filter(|spec| source.contains(spec) || source.contains('{'));
         match (operands.as_slice(), spec) {
-            (_, Some(spec)) => format!("{name} \"{spec}\""),
-            ([a, b], None) if !name.starts_with(char::is_alphabetic) => format!("{a} {name} {b}"),
-            ([a, b, c], None) if name == "@ +" => format!("{a} @ {b} + {c}"),
-            (list, None) => format!("{name}({})", list.join(", ")),
+            (_, Some(spec)) => format!("{id} \"{spec}\""),
+            ([a, b], None) if id.is_sign() => format!("{a} {id} {b}"),
+            ([a, b, c], None) if id == OperationId::ComposeAccumulate => format!("{a} @ {b} + {c}"),
+            (list, None) => format!("{id}({})", list.join(", ")),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use broadloom::{Accumulate, Combine, Error, Graph, Padding, SpecOptions, Tensor};
+use broadloom::{Error, Graph, OperationId, Pointwise, SpecOptions, Tensor};
 use broadloom_diagnostics::Span;
 use broadloom_spec::WrittenSpec;
 
@@ -15,15 +15,9 @@ pub(crate) enum Act {
     /// A number as a tensor.
     Number(f64),
     Constant(f64),
-    Pointwise(&'static str),
+    Pointwise(Pointwise),
     Compose,
-    BySpec {
-        spec: Rc<WrittenSpec>,
-        accumulate: Accumulate,
-        combine: Combine,
-        padding: Option<Padding>,
-        name: &'static str,
-    },
+    BySpec(Rc<WrittenSpec>, SpecOptions<'static>),
     /// The mean over the names that a spec leaves out.
     Mean(Rc<WrittenSpec>, Rc<[String]>),
 }
@@ -33,15 +27,10 @@ impl Act {
         match (self, operands) {
             (Act::Number(number), _) => Ok(graph.number(*number)),
             (Act::Constant(number), _) => Ok(graph.constant(*number)),
-            (Act::Pointwise(name), _) => graph.pointwise(name, operands),
+            (Act::Pointwise(operation), _) => graph.pointwise(*operation, operands),
             (Act::Compose, [a, b, ..]) => graph.compose(*a, *b),
-            (Act::Compose, _) => graph.pointwise("@", operands),
-            (Act::BySpec { spec, accumulate, combine, padding, name }, _) => {
-                let (accumulate, combine, padding) = (*accumulate, *combine, *padding);
-                let options =
-                    SpecOptions { accumulate, combine, padding, name: Some(name), ..SpecOptions::default() };
-                graph.einsum_with(&**spec, operands, &options)
-            }
+            (Act::Compose, _) => graph.pointwise(OperationId::Compose, operands),
+            (Act::BySpec(spec, options), _) => graph.einsum_with(&**spec, operands, options),
             (Act::Mean(spec, over), _) => graph.mean(&**spec, operands, over),
         }
     }

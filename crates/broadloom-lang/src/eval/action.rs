@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use broadloom::{FormulaName as Operand, Graph, LeafKind, Logic, Node, Routine, Sign, Tensor};
-use broadloom_diagnostics::{Diagnostic, Span};
+use broadloom_diagnostics::{Diagnostic, Span, Wording};
 use broadloom_spec::WrittenSpec;
 use rustc_hash::FxHashSet;
 
@@ -254,7 +254,8 @@ impl Eval<'_> {
             );
             let names: Vec<String> =
                 params.iter().take(8).map(|param| format!("`{}`", self.graph.label_of(*param))).collect();
-            return self.wrong(codes::USE, message, at, format!("it depends on {}", names.join(", ")));
+            let help = Wording::new("it depends on ").name(names.join(", "));
+            return self.wrong(codes::USE, message, at, help);
         }
         Ok(chosen)
     }

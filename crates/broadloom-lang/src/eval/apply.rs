@@ -120,10 +120,10 @@ impl Eval<'_> {
             return tried::with_each_kind(self, builtin, given, span);
         }
         if given.iter().any(|each| unknown::is_size(self, &each.value)) {
-            let made = (builtin.apply)(self, &Call { name: builtin.name, given, span });
+            let made = (builtin.apply)(self, &Call { function: builtin.function, given, span });
             return made.map(|_| Value::Open);
         }
-        (builtin.apply)(self, &Call { name: builtin.name, given, span })
+        (builtin.apply)(self, &Call { function: builtin.function, given, span })
     }
 
     /// Reports a function that is applied without its configuration.

@@ -12,7 +12,7 @@ mod turns;
 use std::rc::Rc;
 use std::sync::LazyLock;
 
-use broadloom::{Accumulate, Combine, Graph, Initial, Operation, Padding, Tensor};
+use broadloom::{Accumulate, Combine, Graph, Initial, OperationId, Padding, Pointwise, SpecOptions, Tensor};
 
 use super::advice::{foreign, habits};
 use super::{act, call, label_sizes, traps};
@@ -23,13 +23,14 @@ use crate::eval::given::{Call, Given};
 use crate::eval::needs::{self, NeedKind};
 use crate::eval::spec::By;
 use crate::eval::{Eval, Evaluated, Reported};
+use crate::language_function::LanguageFunction;
 use crate::value::{BuiltinId, Value};
 
 /// A function of the language.
 pub(crate) struct Builtin {
-    pub name: &'static str,
+    pub function: LanguageFunction,
     /// Applies it to the arguments of a call.
-    pub apply: fn(&mut Eval<'_>, &Call) -> Evaluated<Value>,
+    pub apply: Apply,
     /// The initial values that it stands for when it is written without arguments.
     pub initial: fn() -> Option<Initial>,
 }
@@ -42,112 +43,128 @@ impl BuiltinId {
 }
 
 impl Builtin {
-    /// The pointwise operation of this name, if it takes that many operands.
-    pub fn pointwise(&self, arity: usize) -> Option<&'static Operation> {
-        Operation::named(self.name).filter(|operation| operation.arity() == arity)
+    /// Its name.
+    pub fn name(&self) -> &'static str {
+        self.function.name()
+    }
+
+    /// The pointwise operation that it is of that many operands.
+    pub fn pointwise(&self, arity: usize) -> Option<Pointwise> {
+        let operation = match self.function {
+            LanguageFunction::Pointwise(operation) => operation,
+            LanguageFunction::Max => Pointwise::Max,
+            LanguageFunction::Min => Pointwise::Min,
+            LanguageFunction::Where => Pointwise::Select,
+            _ => return None,
+        };
+        Some(operation).filter(|operation| operation.operand_names().len() == arity)
     }
 }
 
-const fn function(name: &'static str, apply: fn(&mut Eval<'_>, &Call) -> Evaluated<Value>) -> Builtin {
-    Builtin { name, apply, initial: || None }
+/// Applies a function of the language to the arguments of a call.
+type Apply = fn(&mut Eval<'_>, &Call) -> Evaluated<Value>;
+
+const fn function(function: LanguageFunction, apply: Apply) -> Builtin {
+    Builtin { function, apply, initial: || None }
 }
 
-const fn initial(
-    name: &'static str,
-    apply: fn(&mut Eval<'_>, &Call) -> Evaluated<Value>,
-    initial: fn() -> Option<Initial>,
-) -> Builtin {
-    Builtin { name, apply, initial }
+const fn initial(function: LanguageFunction, apply: Apply, initial: fn() -> Option<Initial>) -> Builtin {
+    Builtin { function, apply, initial }
 }
 
 /// All functions of the language: its own, and every
 /// pointwise operation of the library that has a name.
 pub(crate) fn all() -> &'static [Builtin] {
     static ALL: LazyLock<Vec<Builtin>> = LazyLock::new(|| {
-        let has_name = |operation: &&Operation| operation.name().starts_with(char::is_alphabetic);
-        let is_new = |operation: &&Operation| {
-            !SIGNS.contains(&operation.name()) && OWN.iter().all(|own| own.name != operation.name())
+        let has_name = |operation: &Pointwise| !OperationId::from(*operation).is_sign();
+        let is_new = |operation: &Pointwise| {
+            !SIGNS.contains(operation) && OWN.iter().all(|own| own.name() != operation.name())
         };
-        let pointwise = Operation::all().iter().filter(has_name).filter(is_new);
-        pointwise.map(|operation| function(operation.name(), at_each_point)).chain(OWN).collect()
+        let pointwise = Pointwise::all().filter(has_name).filter(is_new);
+        let at_each_point = |operation| function(LanguageFunction::Pointwise(operation), at_each_point);
+        pointwise.map(at_each_point).chain(OWN).collect()
     });
     &ALL
 }
 
 /// Operations that the language writes as signs or keywords: `-x`, `not x`, `a and b`, `a or b`, `a % b`, `a // b`.
-const SIGNS: [&str; 6] = ["neg", "not", "and", "or", "mod", "floor_div"];
+const SIGNS: [Pointwise; 6] =
+    [Pointwise::Neg, Pointwise::Not, Pointwise::And, Pointwise::Or, Pointwise::Modulo, Pointwise::FloorDiv];
 
 /// The functions that are not just a pointwise operation.
-const OWN: [Builtin; 49] = [
-    function("max", greatest),
-    function("min", least),
-    function("where", choose),
-    function("einsum", einsum),
-    function("sum", |eval, call| reduced(eval, call, Accumulate::Sum)),
-    function("product", |eval, call| reduced(eval, call, Accumulate::Product)),
-    function("mean", mean),
-    function("split", split),
-    function("transpose", moves::transpose),
-    function("gather", moves::gather),
-    function("scatter", moves::scatter),
-    function("take", axis::take),
-    function("take_along", axis::take_along),
-    function("positions", axis::positions),
-    function("argsort", axis::argsort),
-    function("argmax", |eval, call| places::extreme(eval, call, Accumulate::Max)),
-    function("argmin", |eval, call| places::extreme(eval, call, Accumulate::Min)),
-    function("solve", |eval, call| matrices::beside(eval, call, Graph::solve)),
-    function("lstsq", |eval, call| matrices::beside(eval, call, Graph::lstsq)),
-    function("inverse", |eval, call| matrices::one(eval, call, Graph::inverse)),
-    function("det", |eval, call| matrices::one(eval, call, Graph::det)),
-    function("logdet", |eval, call| matrices::one(eval, call, Graph::logdet)),
-    function("cholesky", |eval, call| matrices::one(eval, call, Graph::cholesky)),
-    function("qr", |eval, call| matrices::several(eval, call, Graph::qr)),
-    function("eigh", |eval, call| matrices::several(eval, call, Graph::eigh)),
-    function("svd", |eval, call| matrices::several(eval, call, Graph::svd)),
-    function("concat", |eval, call| moves::joined(eval, call, false)),
-    function("stack", |eval, call| moves::joined(eval, call, true)),
-    function("reshape", moves::reshape),
-    function("scan", |eval, call| turns::recurrence(eval, call, turns::Wanted::All)),
-    function("fold", |eval, call| turns::recurrence(eval, call, turns::Wanted::Last)),
-    function("constant", constant),
-    function("range", range),
-    function("noise", initials::noise),
-    function("load", crate::eval::load::load),
-    function("batches", crate::eval::streams::batches),
-    function("mesh", mesh::mesh),
-    function("params", params),
-    function("len", len),
-    function("append", lists::append),
-    function("sum_of", lists::sum_of),
-    function("inference", inference),
-    // A name that stands for 1 or 0: see `Eval::lookup`.
-    function("training", |eval, call| {
-        call::wrong_call(eval, call, "`training` is a number, not a function", "")
-    }),
-    initial("uniform", initials::uniform, || Some(Initial::Uniform { low: 0.0, high: 1.0 })),
-    initial("normal", initials::normal, || Some(Initial::Normal { mean: 0.0, deviation: 1.0 })),
-    initial(
-        "kaiming",
-        |eval, call| initials::gained(eval, call, |gain| Initial::Kaiming { gain }),
-        || Some(Initial::Kaiming { gain: 1.0 }),
-    ),
-    initial(
-        "kaiming_normal",
-        |eval, call| initials::gained(eval, call, |gain| Initial::KaimingNormal { gain }),
-        || Some(Initial::KaimingNormal { gain: 1.0 }),
-    ),
-    initial(
-        "xavier",
-        |eval, call| initials::gained(eval, call, |gain| Initial::Xavier { gain }),
-        || Some(Initial::Xavier { gain: 1.0 }),
-    ),
-    initial(
-        "xavier_normal",
-        |eval, call| initials::gained(eval, call, |gain| Initial::XavierNormal { gain }),
-        || Some(Initial::XavierNormal { gain: 1.0 }),
-    ),
-];
+const OWN: [Builtin; 49] = {
+    use LanguageFunction::*;
+    [
+        function(Max, greatest),
+        function(Min, least),
+        function(Where, choose),
+        function(Einsum, einsum),
+        function(Sum, |eval, call| reduced(eval, call, Accumulate::Sum)),
+        function(Product, |eval, call| reduced(eval, call, Accumulate::Product)),
+        function(Mean, mean),
+        function(Split, split),
+        function(Transpose, moves::transpose),
+        function(Gather, moves::gather),
+        function(Scatter, moves::scatter),
+        function(Take, axis::take),
+        function(TakeAlong, axis::take_along),
+        function(Positions, axis::positions),
+        function(Argsort, axis::argsort),
+        function(Argmax, |eval, call| places::extreme(eval, call, Accumulate::Max)),
+        function(Argmin, |eval, call| places::extreme(eval, call, Accumulate::Min)),
+        function(Solve, |eval, call| matrices::beside(eval, call, Graph::solve)),
+        function(Lstsq, |eval, call| matrices::beside(eval, call, Graph::lstsq)),
+        function(Inverse, |eval, call| matrices::one(eval, call, Graph::inverse)),
+        function(Det, |eval, call| matrices::one(eval, call, Graph::det)),
+        function(Logdet, |eval, call| matrices::one(eval, call, Graph::logdet)),
+        function(Cholesky, |eval, call| matrices::one(eval, call, Graph::cholesky)),
+        function(Qr, |eval, call| matrices::several(eval, call, Graph::qr)),
+        function(Eigh, |eval, call| matrices::several(eval, call, Graph::eigh)),
+        function(Svd, |eval, call| matrices::several(eval, call, Graph::svd)),
+        function(Concat, moves::joined),
+        function(Stack, moves::joined),
+        function(Reshape, moves::reshape),
+        function(Scan, |eval, call| turns::recurrence(eval, call, turns::Wanted::All)),
+        function(Fold, |eval, call| turns::recurrence(eval, call, turns::Wanted::Last)),
+        function(Constant, constant),
+        function(Range, range),
+        function(Noise, initials::noise),
+        function(Load, crate::eval::load::load),
+        function(Batches, crate::eval::streams::batches),
+        function(Mesh, mesh::mesh),
+        function(Params, params),
+        function(Len, len),
+        function(Append, lists::append),
+        function(SumOf, lists::sum_of),
+        function(Inference, inference),
+        // A name that stands for 1 or 0: see `Eval::lookup`.
+        function(Training, |eval, call| {
+            call::wrong_call(eval, call, "`training` is a number, not a function", "")
+        }),
+        initial(Uniform, initials::uniform, || Some(Initial::Uniform { low: 0.0, high: 1.0 })),
+        initial(Normal, initials::normal, || Some(Initial::Normal { mean: 0.0, deviation: 1.0 })),
+        initial(
+            Kaiming,
+            |eval, call| initials::gained(eval, call, |gain| Initial::Kaiming { gain }),
+            || Some(Initial::Kaiming { gain: 1.0 }),
+        ),
+        initial(
+            KaimingNormal,
+            |eval, call| initials::gained(eval, call, |gain| Initial::KaimingNormal { gain }),
+            || Some(Initial::KaimingNormal { gain: 1.0 }),
+        ),
+        initial(
+            Xavier,
+            |eval, call| initials::gained(eval, call, |gain| Initial::Xavier { gain }),
+            || Some(Initial::Xavier { gain: 1.0 }),
+        ),
+        initial(
+            XavierNormal,
+            |eval, call| initials::gained(eval, call, |gain| Initial::XavierNormal { gain }),
+            || Some(Initial::XavierNormal { gain: 1.0 }),
+        ),
+    ]
+};
 
 /// The words for accumulations.
 const ACCUMULATES: [(&str, Accumulate); 4] =
@@ -173,7 +190,7 @@ pub(crate) fn values() -> [(&'static str, Value); 6] {
 /// assert!(broadloom_lang::builtins().all(|name| name != "linear"));
 /// ```
 pub fn builtins() -> impl Iterator<Item = &'static str> {
-    let functions = all().iter().map(|builtin| builtin.name);
+    let functions = all().iter().map(Builtin::name);
     functions.chain(values().into_iter().map(|(name, _)| name))
 }
 
@@ -190,7 +207,7 @@ impl Wanted<'_> {
     fn example(&self, call: &Call) -> String {
         match self.example {
             Some(example) => example.to_string(),
-            None => format!("{}({})", call.name, self.names.join(", ")),
+            None => format!("{}({})", call.name(), self.names.join(", ")),
         }
     }
 }
@@ -243,14 +260,15 @@ fn so_many<'c>(eval: &mut Eval<'_>, call: &'c Call, arguments: &Wanted<'_>) -> E
         return Ok(plain);
     }
     let plural = if wanted == 1 { "" } else { "s" };
-    let message = format!("`{}` takes {wanted} argument{plural}, {} given", call.name, plain.len());
+    let message = format!("`{}` takes {wanted} argument{plural}, {} given", call.name(), plain.len());
     let example = arguments.example(call);
-    let help = match (call.name, plain.len()) {
-        ("transpose", 2..) => {
+    let help = match (call.function, plain.len()) {
+        (LanguageFunction::Transpose, 2..) => {
             "it exchanges inputs and outputs; a spec exchanges two output axes: `einsum(\"... | i j => ... | j i\", x)`"
                 .to_string()
         }
-        (name, 0) if wanted == 1 => {
+        (function, 0) if wanted == 1 => {
+            let name = function.name();
             format!("write `{example}`; without parentheses, `{name}` is a function for a list or `|>`")
         }
         _ => format!("write `{example}`"),
@@ -269,7 +287,7 @@ fn by_name<'c>(eval: &mut Eval<'_>, call: &'c Call, arguments: &Wanted<'_>) -> E
         let name = eval.names.text(ident.name).to_string();
         let Some(at) = names.iter().position(|known| *known == name) else { return Err(Reported) };
         if places[at].is_some() {
-            let message = format!("`{name}` of `{}` is given twice", call.name);
+            let message = format!("`{name}` of `{}` is given twice", call.name());
             let help = format!("arguments without a name come first: {}", names.join(", "));
             return eval.wrong(codes::ARGUMENTS, message, ident.span, help);
         }
@@ -279,54 +297,60 @@ fn by_name<'c>(eval: &mut Eval<'_>, call: &'c Call, arguments: &Wanted<'_>) -> E
     match missing {
         None if places.len() == wanted => Ok(places.into_iter().flatten().collect()),
         None => {
-            let message = format!("`{}` takes {wanted} arguments, {} given", call.name, call.given.len());
+            let message = format!("`{}` takes {wanted} arguments, {} given", call.name(), call.given.len());
             call::wrong_call(eval, call, message, format!("write `{}`", arguments.example(call)))
         }
         Some(at) => {
-            let message = format!("`{}` has no `{}` here", call.name, names.get(at).unwrap_or(&"argument"));
+            let message = format!("`{}` has no `{}` here", call.name(), names.get(at).unwrap_or(&"argument"));
             call::wrong_call(eval, call, message, format!("write `{}`", arguments.example(call)))
         }
     }
 }
 
-/// A pointwise operation of the library, by its name.
+/// A pointwise operation of the library.
 fn at_each_point(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
-    let names = Operation::operand_names(call.name).unwrap_or(&["x"]);
+    let LanguageFunction::Pointwise(operation) = call.function else { return Err(Reported) };
+    let names = operation.operand_names();
     let given = so_many(eval, call, &Wanted { count: names.len(), names, example: None })?;
     let known = given.iter().map(|given| match given.value {
         Value::Number(number) => Some(number),
         _ => None,
     });
     if let Some(known) = known.collect::<Option<Vec<f64>>>() {
-        return Ok(Value::Number(number(call.name, &known)));
+        return Ok(Value::Number(number(operation, &known)));
     }
     let tensors: Vec<Tensor> =
         given.iter().map(|given| eval.tensor(&given.value, given.span)).collect::<Result<_, _>>()?;
-    Ok(Value::Tensor(act::carry_out(eval, Act::Pointwise(call.name), &tensors, call.span)?))
+    Ok(Value::Tensor(act::carry_out(eval, Act::Pointwise(operation), &tensors, call.span)?))
 }
 
 fn greatest(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
-    extreme(eval, call, Accumulate::Max)
+    extreme(eval, call, Accumulate::Max, Pointwise::Max)
 }
 
 fn least(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
-    extreme(eval, call, Accumulate::Min)
+    extreme(eval, call, Accumulate::Min, Pointwise::Min)
 }
 
 /// `max(a, b)` element by element, or `max("i j => j", x)` over axes, or `max(x)` of all elements.
-fn extreme(eval: &mut Eval<'_>, call: &Call, accumulate: Accumulate) -> Evaluated<Value> {
+fn extreme(
+    eval: &mut Eval<'_>,
+    call: &Call,
+    accumulate: Accumulate,
+    operation: Pointwise,
+) -> Evaluated<Value> {
     let reduces = call.given.iter().filter(|given| !is_padding(eval, given)).count() == 1
         || matches!(call.given.first(), Some(Given { value: Value::Text(_), .. }));
     if reduces {
         return reduced(eval, call, accumulate);
     }
-    let example = format!("{0}(a, b)`, or `{0}(\"i j => j\", x)", call.name);
+    let example = format!("{0}(a, b)`, or `{0}(\"i j => j\", x)", call.name());
     let [a, b] = exactly_as(eval, call, ["a", "b"], &example)?;
     if let (Value::Number(a), Value::Number(b)) = (&a.value, &b.value) {
-        return Ok(Value::Number(number(call.name, &[*a, *b])));
+        return Ok(Value::Number(number(operation, &[*a, *b])));
     }
     let operands = [eval.tensor(&a.value, a.span)?, eval.tensor(&b.value, b.span)?];
-    Ok(Value::Tensor(act::carry_out(eval, Act::Pointwise(call.name), &operands, call.span)?))
+    Ok(Value::Tensor(act::carry_out(eval, Act::Pointwise(operation), &operands, call.span)?))
 }
 
 fn choose(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
@@ -338,14 +362,21 @@ fn choose(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
     for given in [condition, a, b] {
         operands.push(eval.tensor(&given.value, given.span)?);
     }
-    Ok(Value::Tensor(act::carry_out(eval, Act::Pointwise("where"), &operands, call.span)?))
+    Ok(Value::Tensor(act::carry_out(eval, Act::Pointwise(Pointwise::Select), &operands, call.span)?))
 }
 
 fn reduced(eval: &mut Eval<'_>, call: &Call, accumulate: Accumulate) -> Evaluated<Value> {
     label_sizes::only(eval, call, By::Names, &["padding"])?;
     let padding = padding(eval, call)?;
     let call = with_spec(eval, call)?;
-    let made = eval.by_spec(&call, By::Names, accumulate, Combine::Product, padding)?;
+    let operation = Some(match accumulate {
+        Accumulate::Sum => OperationId::Sum,
+        Accumulate::Product => OperationId::Product,
+        Accumulate::Max => OperationId::Greatest,
+        Accumulate::Min => OperationId::Least,
+    });
+    let options = SpecOptions { accumulate, padding, operation, ..SpecOptions::default() };
+    let made = eval.by_spec(&call, By::Names, options)?;
     label_sizes::set(eval, made, &call, &["padding"])?;
     Ok(Value::Tensor(made))
 }
@@ -360,9 +391,9 @@ fn with_spec(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Call> {
             if let (Value::Tensor(tensor), Value::Number(axis)) =
                 (&given[first].value, &given[second].value) =>
         {
-            let message = format!("`{}` takes a spec before the tensor, not an axis behind it", call.name);
+            let message = format!("`{}` takes a spec before the tensor, not an axis behind it", call.name());
             let owner = eval.quote(given[first].span);
-            let help = foreign::axis_help(eval, call.name, *tensor, &owner, Some(*axis));
+            let help = foreign::axis_help(eval, call.name(), *tensor, &owner, Some(*axis));
             return eval.wrong(codes::ARGUMENTS, message, given[second].span, help);
         }
         [only] => {
@@ -371,7 +402,7 @@ fn with_spec(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Call> {
         }
         _ => {}
     }
-    Ok(Call { name: call.name, given, span: call.span })
+    Ok(Call { function: call.function, given, span: call.span })
 }
 
 /// The names of the arguments of `einsum`; others are labels of its spec.
@@ -384,7 +415,8 @@ fn einsum(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
     let accumulate = one_of(eval, call, "reduce", &ACCUMULATES)?.unwrap_or_default();
     let combine = one_of(eval, call, "combine", &combines)?.unwrap_or_default();
     let padding = padding(eval, call)?;
-    let made = eval.by_spec(call, By::Spec, accumulate, combine, padding)?;
+    let options = SpecOptions { accumulate, combine, padding, ..SpecOptions::default() };
+    let made = eval.by_spec(call, By::Spec, options)?;
     label_sizes::set(eval, made, call, &OF_EINSUM)?;
     Ok(Value::Tensor(made))
 }
@@ -435,7 +467,7 @@ fn mean(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
     }
     let over = crate::notation::left_out(spec.spec()).into();
     let made = act::carry_out(eval, Act::Mean(spec, over), &operands, call.span)?;
-    eval.show_as_written(made, call.span, &format!("{}(…)", call.name));
+    eval.show_as_written(made, call.span, &format!("{}(…)", call.name()));
     label_sizes::set(eval, made, call, &[])?;
     Ok(Value::Tensor(made))
 }
@@ -538,5 +570,22 @@ fn inference(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
             let message = format!("a function is needed here, not {}", other.kind());
             eval.wrong(codes::KIND, message, function.span, "write `inference(model)(x)`")
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_function_of_the_language_is_applied_by_one_row() {
+        for function in LanguageFunction::OWN {
+            let rows = all().iter().filter(|builtin| builtin.function == *function);
+            assert_eq!(rows.count(), 1, "{}", function.name());
+        }
+        let mut names: Vec<&str> = all().iter().map(Builtin::name).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), all().len());
     }
 }

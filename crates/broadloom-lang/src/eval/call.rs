@@ -6,6 +6,7 @@ use super::advice::foreign;
 use super::given::{Call, Given};
 use super::{Eval, Evaluated};
 use crate::codes;
+use crate::language_function::LanguageFunction;
 use crate::syntax::ast::Ident;
 use crate::value::Value;
 
@@ -30,7 +31,7 @@ pub fn only(eval: &mut Eval<'_>, call: &Call, names: &[&str]) -> Evaluated<()> {
         let Some(ident) = given.name else { continue };
         let text = eval.names.text(ident.name).to_string();
         if !names.contains(&text.as_str()) {
-            let message = format!("`{}` has no argument called `{text}`", call.name);
+            let message = format!("`{}` has no argument called `{text}`", call.name());
             if let Some(help) = meant_by_argument(eval, call, given, ident, &text, names) {
                 return eval.wrong(codes::ARGUMENTS, message, ident.span, help);
             }
@@ -58,14 +59,16 @@ fn meant_by_argument(
         Value::Tensor(tensor) => Some((tensor, eval.quote(each.span))),
         _ => None,
     });
-    let reduces = ["sum", "product", "mean", "max", "min", "argmax", "argmin"].contains(&call.name);
+    use LanguageFunction::{Argmax, Argmin, Max, Mean, Min, Product, Sum};
+    let keeps_values = matches!(call.function, Sum | Product | Mean | Max | Min);
+    let reduces = keeps_values || matches!(call.function, Argmax | Argmin);
     match (text, tensor) {
         ("axis" | "dim" | "axes" | "dims", Some((tensor, owner))) if reduces => {
             let axis = if let Value::Number(axis) = given.value { Some(axis) } else { None };
-            Some(foreign::axis_help(eval, call.name, tensor, &owner, axis))
+            Some(foreign::axis_help(eval, call.name(), tensor, &owner, axis))
         }
-        ("keepdims" | "keepdim", Some((_, owner))) if reduces && !call.name.starts_with("arg") => {
-            Some(format!("a shape in place of a spec leaves units: `{}(\"... | v\", {owner})`", call.name))
+        ("keepdims" | "keepdim", Some((_, owner))) if keeps_values => {
+            Some(format!("a shape in place of a spec leaves units: `{}(\"... | v\", {owner})`", call.name()))
         }
         ("axis" | "dim", _) if names.contains(&"along") => {
             Some("write `along = \"batch\"`, `along = \"output\"` or `along = \"input\"`".into())

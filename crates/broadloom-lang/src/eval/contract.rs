@@ -12,7 +12,7 @@
 use std::rc::Rc;
 
 use broadloom::{Error, ErrorKind, Kind, Node, Shape as Inferred, StatedNames, Tensor};
-use broadloom_diagnostics::{Diagnostic, Help, Span};
+use broadloom_diagnostics::{Diagnostic, Help, Span, Wording};
 
 use rustc_hash::FxHashSet;
 
@@ -83,9 +83,9 @@ pub(super) fn state_arguments(
             let help = match value {
                 Value::List(items) if items.iter().any(|item| matches!(item, Value::Tensor(_))) => {
                     let name = eval.text(argument.name.name);
-                    Some(format!(
+                    Some(Wording::new(format!(
                         "where a shape is stated, a list of tensors is one tensor: leave the shape out, and `{name}` is the list, whose shapes are inferred"
-                    ))
+                    )))
                 }
                 _ => wanted::what_to_give(eval, function, shape, (tensor, &written)),
             };
@@ -395,7 +395,7 @@ fn read_as_size(word: &str) -> String {
 fn unwanted<T>(
     eval: &mut Eval<'_>,
     (function, argument, wanted): (&Rc<Function>, Name, &str),
-    (got, span, help): (&str, Span, Option<String>),
+    (got, span, help): (&str, Span, Option<Wording>),
     stated: Option<Span>,
     error: &Error,
 ) -> Evaluated<T> {

@@ -1,6 +1,6 @@
 //! Conversions of values to tensors and numbers.
 
-use broadloom::{Error, Graph, SizeSum, Tensor};
+use broadloom::{Error, Graph, Pointwise, SizeSum, Tensor};
 use broadloom_diagnostics::Span;
 use rustc_hash::FxHashSet;
 
@@ -9,10 +9,12 @@ use super::advice::{foreign, misgiven};
 use super::builtin::moves;
 use super::needs::{self, NeedKind};
 use super::{Eval, Evaluated, Reported, act, dim, written};
+use crate::arithmetic::operation;
 use crate::codes;
 use crate::position::Position;
 use crate::size::Size;
 use crate::suggest;
+use crate::syntax::ast::Binary;
 use crate::value::Value;
 
 impl Eval<'_> {
@@ -96,7 +98,7 @@ impl Eval<'_> {
             Position::Counter(counter, ..) => self.counter_leaf(*counter, span),
             Position::Binary(sign, a, b) => {
                 let (a, b) = (self.counted(a, span)?, self.counted(b, span)?);
-                self.ask(span, |graph| graph.pointwise(sign.operation(), &[a, b]))
+                self.ask(span, |graph| combined(graph, *sign, a, b))
             }
         }
     }
@@ -108,7 +110,7 @@ impl Eval<'_> {
             Size::Number(number) => self.ask_quietly(span, |graph| Ok(graph.number(*number))),
             Size::Binary(sign, a, b) => {
                 let (a, b) = (self.sized(a, span)?, self.sized(b, span)?);
-                self.ask_quietly(span, |graph| graph.pointwise(sign.operation(), &[a, b]))
+                self.ask_quietly(span, |graph| combined(graph, *sign, a, b))
             }
         }
     }
@@ -160,6 +162,14 @@ impl Eval<'_> {
     }
 }
 
+/// Two tensors with an operator between them.
+fn combined(graph: &mut Graph, sign: Binary, a: Tensor, b: Tensor) -> Result<Tensor, Error> {
+    match operation(sign) {
+        Some(operation) => graph.pointwise(operation, &[a, b]),
+        None => graph.compose(a, b),
+    }
+}
+
 /// Returns true of a tensor, and of a list with tensors in it.
 pub(super) fn has_tensors(value: &Value) -> bool {
     has(value, |value| matches!(value, Value::Tensor(_) | Value::Open | Value::OpenNumber(_)))
@@ -189,17 +199,17 @@ fn has(value: &Value, kind: impl Fn(&Value) -> bool) -> bool {
 /// divided by the denominator.
 fn sum_tensor(graph: &mut Graph, sum: &SizeSum) -> Result<Tensor, Error> {
     let mut whole: Option<Tensor> = None;
-    for (sign, terms) in [("+", sum.sides().0), ("-", sum.sides().1)] {
+    for (sign, terms) in [(Pointwise::Add, sum.sides().0), (Pointwise::Sub, sum.sides().1)] {
         for (sizes, factor) in terms.terms() {
             let number = (factor != 1 || sizes.is_empty()).then(|| graph.number(factor as f64));
             let mut product = number;
             for size in sizes {
                 let size = graph.size_number(*size)?;
-                product = Some(product.map_or(Ok(size), |product| graph.pointwise("*", &[product, size]))?);
+                product = Some(product.map_or(Ok(size), |product| graph.mul(product, size))?);
             }
             let Some(product) = product else { continue };
             whole = Some(match (whole, sign) {
-                (None, "+") => product,
+                (None, Pointwise::Add) => product,
                 (None, _) => {
                     let zero = graph.number(0.0);
                     graph.pointwise(sign, &[zero, product])?
@@ -213,7 +223,7 @@ fn sum_tensor(graph: &mut Graph, sum: &SizeSum) -> Result<Tensor, Error> {
         1 => Ok(whole),
         denominator => {
             let denominator = graph.number(denominator as f64);
-            graph.pointwise("/", &[whole, denominator])
+            graph.div(whole, denominator)
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use broadloom::{Along, Kind, PartialAxis, SliceIndex, Tensor, concat};
+use broadloom::{Along, Kind, PartialAxis, Pointwise, SliceIndex, Tensor, concat};
 use broadloom_diagnostics::{Diagnostic, Fact, Span};
 
 use super::act::Act;
@@ -11,8 +11,9 @@ use super::advice::{foreign, habits};
 use super::needs::{self, NeedKind};
 use super::unknown::{has_elements, is_open};
 use super::{Eval, Evaluated, Frame, Reported, act, dim, elements, path, report, streams, unknown};
-use crate::arithmetic::fold;
+use crate::arithmetic::{fold, operation};
 use crate::codes;
+use crate::language_function::LanguageFunction;
 use crate::position::{Position, whole};
 use crate::program::Piped;
 use crate::size::{Size, is_arithmetic};
@@ -207,7 +208,7 @@ impl Eval<'_> {
     pub(super) fn lookup(&mut self, name: Name, span: Span) -> Evaluated<Value> {
         match self.find(name) {
             Some(Value::Mistake) => Err(Reported),
-            Some(Value::Builtin(builtin)) if builtin.get().name == "training" => {
+            Some(Value::Builtin(builtin)) if builtin.get().function == LanguageFunction::Training => {
                 if let Some(aside) = &mut self.aside {
                     aside.asks_training = true;
                     if aside.unknown.is_some() {
@@ -259,12 +260,12 @@ impl Eval<'_> {
     }
 
     fn unary(&mut self, sign: Unary, value: &Value, span: Span) -> Evaluated<Value> {
-        let name = match (sign, value) {
+        let operation = match (sign, value) {
             (_, Value::Open | Value::OpenNumber(_)) => return unknown::number(self, span),
             (Unary::Minus, Value::Number(number)) => return Ok(Value::Number(-number)),
             (Unary::Not, Value::Number(number)) => return Ok(Value::Number(f64::from(*number == 0.0))),
-            (Unary::Minus, _) => "neg",
-            (Unary::Not, _) => "not",
+            (Unary::Minus, _) => Pointwise::Neg,
+            (Unary::Not, _) => Pointwise::Not,
         };
         let negative = || arithmetic(Binary::Sub, &Value::Number(0.0), value);
         if sign == Unary::Minus
@@ -276,7 +277,7 @@ impl Eval<'_> {
             return unknown::number(self, span);
         }
         let tensor = self.tensor(value, span)?;
-        Ok(Value::Tensor(act::carry_out(self, Act::Pointwise(name), &[tensor], span)?))
+        Ok(Value::Tensor(act::carry_out(self, Act::Pointwise(operation), &[tensor], span)?))
     }
 
     /// Applies an operator to two values; `spans` are theirs.
@@ -319,10 +320,7 @@ impl Eval<'_> {
         }
         self.joined_lists(sign, a, b, span)?;
         let (a, b) = (self.tensor(a, spans.0)?, self.tensor(b, spans.1)?);
-        let act = match sign {
-            Binary::Compose => Act::Compose,
-            _ => Act::Pointwise(sign.operation()),
-        };
+        let act = operation(sign).map_or(Act::Compose, Act::Pointwise);
         Ok(Value::Tensor(act::carry_out(self, act, &[a, b], span)?))
     }
 

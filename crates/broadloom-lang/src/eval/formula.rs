@@ -1,10 +1,11 @@
 //! Expressions as formulas of assignments: arithmetic
 //! stays, everything else becomes a tensor operand.
 
-use broadloom::{Assignments, Formula, FormulaName as Operand, Tensor};
+use broadloom::{Assignments, Formula, FormulaName as Operand, Pointwise, Tensor};
 
 use super::{Eval, Evaluated};
-use crate::syntax::ast::{self, Binary, ExprId, ExprKind, Unary};
+use crate::arithmetic::operation;
+use crate::syntax::ast::{self, ExprId, ExprKind, Unary};
 use crate::value::Value;
 
 /// The greatest depth of a formula; deeper expressions become tensors of their own.
@@ -72,17 +73,19 @@ pub(super) fn read(eval: &mut Eval<'_>, id: ExprId, depth: usize, draft: &mut Dr
         ExprKind::Number(number) => Some(Formula::number(*number)),
         ExprKind::Unary(Unary::Minus, inner) => Some(-read(eval, *inner, depth + 1, draft)?),
         ExprKind::Unary(Unary::Not, inner) => {
-            Formula::apply("not", vec![read(eval, *inner, depth + 1, draft)?])
+            Formula::apply(Pointwise::Not, vec![read(eval, *inner, depth + 1, draft)?])
         }
-        ExprKind::Binary(Binary::Pipe | Binary::Compose, ..) => None,
-        ExprKind::Binary(sign, a, b) => {
-            let operands = vec![read(eval, *a, depth + 1, draft)?, read(eval, *b, depth + 1, draft)?];
-            Formula::apply(sign.operation(), operands)
-        }
+        ExprKind::Binary(sign, a, b) => match operation(*sign) {
+            Some(operation) => {
+                let operands = vec![read(eval, *a, depth + 1, draft)?, read(eval, *b, depth + 1, draft)?];
+                Formula::apply(operation, operands)
+            }
+            None => None,
+        },
         ExprKind::Call { callee, args } => match pointwise_call(eval, *callee, args) {
-            Some(name) => {
+            Some(operation) => {
                 let operands = args.iter().map(|arg| read(eval, arg.value, depth + 1, draft));
-                Formula::apply(name, operands.collect::<Result<_, _>>()?)
+                Formula::apply(operation, operands.collect::<Result<_, _>>()?)
             }
             None => None,
         },
@@ -95,14 +98,13 @@ pub(super) fn read(eval: &mut Eval<'_>, id: ExprId, depth: usize, draft: &mut Dr
 }
 
 /// The pointwise operation that is called, if the call can stand in a formula.
-fn pointwise_call(eval: &Eval<'_>, callee: ExprId, args: &[ast::Arg]) -> Option<&'static str> {
+fn pointwise_call(eval: &Eval<'_>, callee: ExprId, args: &[ast::Arg]) -> Option<Pointwise> {
     let file = &eval.frame.file;
     let ExprKind::Name(name) = file.expr(callee).kind else { return None };
     let Some(Value::Builtin(builtin)) = eval.frame.scope.find(name) else { return None };
     let is_plain =
         |arg: &ast::Arg| arg.name.is_none() && !matches!(file.expr(arg.value).kind, ExprKind::Text(_));
-    let operation = builtin.get().pointwise(args.len()).filter(|_| args.iter().all(is_plain))?;
-    Some(operation.name())
+    builtin.get().pointwise(args.len()).filter(|_| args.iter().all(is_plain))
 }
 
 /// Converts an expression to an operand of a formula, or to a number.

@@ -2,12 +2,13 @@
 
 use broadloom_diagnostics::Span;
 
+use crate::language_function::LanguageFunction;
 use crate::syntax::ast::Ident;
 use crate::value::Value;
 
 /// A call of a function of the language, with its arguments.
 pub(crate) struct Call {
-    pub name: &'static str,
+    pub function: LanguageFunction,
     pub given: Vec<Given>,
     pub span: Span,
 }
@@ -21,6 +22,11 @@ pub(crate) struct Given {
 }
 
 impl Call {
+    /// The name of the function.
+    pub fn name(&self) -> &'static str {
+        self.function.name()
+    }
+
     /// The arguments without a name.
     pub fn plain(&self) -> Vec<&Given> {
         self.given.iter().filter(|given| given.name.is_none()).collect()

@@ -338,7 +338,7 @@ impl<'o> Eval<'o> {
         self.names = library.names.clone();
         self.diagnostics.extend(library.diagnostics.iter().cloned());
         for (at, builtin) in (0..).zip(builtin::all()) {
-            let name = self.names.intern(builtin.name);
+            let name = self.names.intern(builtin.name());
             self.prelude.bind(name, Value::Builtin(BuiltinId(at)));
         }
         for (name, value) in builtin::values() {

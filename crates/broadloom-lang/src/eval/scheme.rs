@@ -493,7 +493,7 @@ impl Eval<'_> {
             Value::Number(number) => number.to_string(),
             Value::Text(text) => format!("\"{text}\""),
             Value::Nothing => "inferred".to_string(),
-            Value::Builtin(builtin) => builtin.get().name.to_string(),
+            Value::Builtin(builtin) => builtin.get().name().to_string(),
             Value::Tensor(tensor) => self.graph.name_of(*tensor)?.to_string(),
             Value::Layer(layer) => layer.kept.name.borrow().to_string(),
             Value::List(items) => {

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use broadloom::{Accumulate, Captured, Combine, Multiples, Operation, Padding, SpecOptions, Tensor};
+use broadloom::{Captured, Multiples, Operation, SpecOptions, Tensor};
 use broadloom_diagnostics::{Diagnostic, Span};
 use broadloom_spec::{Axis, AxisId, AxisKind, Mode, Shape, Spec, WrittenSpec, parse_spec, parse_thin_arrow};
 
@@ -10,6 +10,7 @@ use super::act::Act;
 use super::{Eval, Evaluated, Reported, act, dim, report, traps, unknown};
 use crate::codes;
 use crate::eval::given::{Call, Given};
+use crate::language_function::LanguageFunction;
 use crate::position::whole;
 use crate::syntax::ast::{Binary, Body, ExprId, ExprKind, Ident, StatementKind};
 use crate::syntax::braces::{TextPart, text_parts};
@@ -33,13 +34,10 @@ impl Eval<'_> {
         &mut self,
         call: &Call,
         by: By,
-        accumulate: Accumulate,
-        combine: Combine,
-        padding: Option<Padding>,
+        options: SpecOptions<'static>,
     ) -> Evaluated<Tensor> {
         let (spec, operands) = self.spec_and_operands(call, by)?;
-        let act = Act::BySpec { spec, accumulate, combine, padding, name: call.name };
-        act::carry_out(self, act, &operands, call.span)
+        act::carry_out(self, Act::BySpec(spec, options), &operands, call.span)
     }
 
     /// The spec, read and filled in, and the operands of a call.
@@ -50,25 +48,25 @@ impl Eval<'_> {
     ) -> Evaluated<(Rc<WrittenSpec>, Vec<Tensor>)> {
         let plain: Vec<&Given> = call.given.iter().filter(|given| given.name.is_none()).collect();
         let Some((first, rest)) = plain.split_first() else {
-            let message = format!("`{}` needs a spec and tensors", call.name);
-            let help = format!("write `{}(\"i j => j\", x)`", call.name);
+            let message = format!("`{}` needs a spec and tensors", call.name());
+            let help = format!("write `{}(\"i j => j\", x)`", call.name());
             return self.wrong(codes::ARGUMENTS, message, call.span, help);
         };
         if let (Value::Tensor(_), Some(text)) =
             (&first.value, rest.iter().find(|each| matches!(each.value, Value::Text(_))))
         {
-            let message = format!("the spec of `{}` comes first, and then the tensors", call.name);
+            let message = format!("the spec of `{}` comes first, and then the tensors", call.name());
             let others = call.given.iter().filter(|each| each.span != text.span);
             let others: Vec<String> = others
                 .map(|each| self.quote(each.name.map_or(each.span, |name| name.span.to(each.span))))
                 .collect();
-            let written = format!("{}({}, {})", call.name, self.quote(text.span), others.join(", "));
+            let written = format!("{}({}, {})", call.name(), self.quote(text.span), others.join(", "));
             let instead = (call.whole(), written);
             return self.wrong_instead(codes::ARGUMENTS, message, text.span, instead, "");
         }
         if let Value::Tensor(_) = &first.value {
-            let message = format!("`{}` needs a spec before its tensors", call.name);
-            let help = format!("write `{}(\"i j => j\", {})`", call.name, self.quote(first.span));
+            let message = format!("`{}` needs a spec before its tensors", call.name());
+            let help = format!("write `{}(\"i j => j\", {})`", call.name(), self.quote(first.span));
             return self.wrong(codes::ARGUMENTS, message, first.span, help);
         }
         let text = self.words(&first.value, first.span)?;
@@ -374,7 +372,7 @@ impl Eval<'_> {
         span: Span,
     ) -> Evaluated<Value> {
         if let Some(Given { value: Value::Text(_), .. }) = given.first() {
-            let call = Call { name: "einsum", given: given.to_vec(), span };
+            let call = Call { function: LanguageFunction::Einsum, given: given.to_vec(), span };
             let (spec, operands) = self.spec_and_operands(&call, By::Spec)?;
             let made = self
                 .ask(span, |graph| graph.apply_by(operation, &*spec, &operands, &SpecOptions::default()))?;

@@ -8,6 +8,7 @@ use super::unknown::is_open;
 use super::{Eval, Evaluated, Reported, unknown};
 use crate::codes;
 use crate::eval::given::{Call, Given};
+use crate::language_function::LanguageFunction;
 use crate::value::Value;
 
 /// Functions of the language are tried with all combinations of kinds for so many open arguments.
@@ -17,7 +18,7 @@ const MOST_OPEN: usize = 2;
 const TEXTS: [&str; 6] = ["...", "... | t", "i => i", "i; i => i", "i j; j k => i k", "output"];
 
 /// The function of the language that gives one of its arguments as it is, whatever that is: where a condition is a number.
-const GIVES_ANYTHING: &str = "where";
+const GIVES_ANYTHING: LanguageFunction = LanguageFunction::Where;
 
 /// Applies a function of the language to arguments some of which are open. It is tried with values of each kind: where it
 /// makes tensors of all that fit, it makes a tensor, and where none fits, for one and the same reason, that is the mistake.
@@ -49,7 +50,7 @@ pub(super) fn with_each_kind(
             each.value = filled(&each.value, kind);
         }
         let (before, errors) = (eval.diagnostics.len(), eval.errors);
-        match (builtin.apply)(eval, &Call { name: builtin.name, given, span }) {
+        match (builtin.apply)(eval, &Call { function: builtin.function, given, span }) {
             Ok(value) => fits.push(value),
             Err(Reported) => wrong.push(eval.diagnostics.get(before).cloned()),
         }
@@ -60,7 +61,7 @@ pub(super) fn with_each_kind(
         Some((first, _)) if fits.iter().all(|other| is_like(first, other)) && !is_empty(first) => {
             Ok(first.clone())
         }
-        Some(_) if fits.iter().all(is_number) && builtin.name != GIVES_ANYTHING => {
+        Some(_) if fits.iter().all(is_number) && builtin.function != GIVES_ANYTHING => {
             match fits.iter().find_map(tensor_of) {
                 Some(tensor) => Ok(Value::OpenNumber(tensor)),
                 None => unknown::number(eval, span),

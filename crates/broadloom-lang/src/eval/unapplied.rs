@@ -17,6 +17,7 @@ use super::contract::{axes_of, computed_names, names_of, states_shapes};
 use super::{Eval, Evaluated, Frame, Reported, interface, looked};
 use crate::eval::builtin::Builtin;
 use crate::eval::given::Given;
+use crate::language_function::LanguageFunction;
 use crate::syntax::ast::{
     Arg, Argument, Binary, Body, ExprId, ExprKind, File, Ident, ResultShape, Statement, StatementKind,
 };
@@ -244,11 +245,14 @@ fn base(file: &File, mut id: ExprId) -> ExprId {
 }
 
 /// Functions that take a spec first, or no spec.
-const BY_SPEC: [&str; 7] = ["einsum", "sum", "product", "mean", "max", "min", "split"];
+const BY_SPEC: [LanguageFunction; 7] = {
+    use LanguageFunction::*;
+    [Einsum, Sum, Product, Mean, Max, Min, Split]
+};
 
 /// Returns true if a function of the language can check these arguments without making anything.
 fn is_clear(builtin: &Builtin, given: &[Given]) -> bool {
-    let by_spec = BY_SPEC.contains(&builtin.name);
+    let by_spec = BY_SPEC.contains(&builtin.function);
     given.iter().any(|each| matches!(each.value, Value::Mistake))
         && (!by_spec || matches!(given.first().map(|first| &first.value), Some(Value::Text(_))))
 }

@@ -7,9 +7,9 @@ use broadloom_diagnostics::{Diagnostic, Span};
 
 use super::{Eval, Evaluated, Reported};
 use crate::codes;
-use crate::held::{LARGEST_WRITTEN, holds, number_text, range_text, wider};
 use crate::syntax::ast::{ExprId, ExprKind};
 use crate::value::Value;
+use crate::written_numbers::{LARGEST_WRITTEN, holds, number_text, range_text, wider};
 
 /// The initial values of a parameter or a state.
 pub(super) fn initial(eval: &mut Eval<'_>, value: &Value, span: Span) -> Evaluated<Initial> {

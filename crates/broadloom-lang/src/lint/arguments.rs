@@ -1,47 +1,51 @@
 //! Arguments that fit, and are probably meant otherwise: probabilities where logits are taken, a condition in the wrong place.
 
-use broadloom::{Node, Shapes, Tensor};
-use broadloom_diagnostics::{Diagnostic, Span};
+use broadloom::{Node, Operation, OperationId, Pointwise, Shapes, Tensor};
+use broadloom_diagnostics::{Diagnostic, Span, Wording};
 
 use crate::codes;
 use crate::program::{Application, Origin, Program};
-
-/// Operations whose results are conditions.
-const CONDITIONS: &[&str] = &["<", "<=", ">", ">=", "==", "!=", "and", "or", "not"];
 
 /// Finds such arguments.
 pub(super) fn arguments(program: &Program, shapes: &Shapes) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     for tensor in program.graph.tensors() {
-        let Some(Node::Operation { name, operands, step, .. }) = program.graph.node(tensor) else { continue };
+        let Some(Node::Operation { id, operands, step, .. }) = program.graph.node(tensor) else { continue };
         let Some(origin) = program.origins.get(step) else { continue };
-        found.extend(match (name, operands) {
-            ("where", [condition, yes, _]) if origin.span == origin.inner => {
+        found.extend(match (id, operands) {
+            (OperationId::Pointwise(Pointwise::Select), [condition, yes, _])
+                if origin.span == origin.inner =>
+            {
                 misplaced(program, *condition, *yes).then(|| condition_first(origin.span))
             }
-            ("einsum", [image, _]) if is_within(program, origin, &["conv2d"]) => {
+            (OperationId::Einsum, [image, _]) if is_within(program, origin, &["conv2d"]) => {
                 let sizes: Vec<u64> = shapes.get(*image).output().iter().map(|axis| axis.size()).collect();
                 channels_first(&sizes).then(|| transposed_image(program, shapes, *image, origin.span))
             }
-            ("einsum", [query, x]) if is_within(program, origin, &["attention"]) => {
+            (OperationId::Einsum, [query, x]) if is_within(program, origin, &["attention"]) => {
                 is_called(program, *query, "query")
                     .then(|| positions(program, shapes, *x, origin.span))
                     .flatten()
             }
-            ("@", [read, x]) if is_called(program, *read, "read") => {
+            (OperationId::Compose, [read, x]) if is_called(program, *read, "read") => {
                 let layer = ["lstm", "gru"].into_iter().find(|layer| is_within(program, origin, &[*layer]));
                 layer.and_then(|layer| steps(layer, shapes, *x, origin.span))
             }
-            ("where", [mask, ..]) if is_within(program, origin, &["attention"]) => {
+            (OperationId::Pointwise(Pointwise::Select), [mask, ..])
+                if is_within(program, origin, &["attention"]) =>
+            {
                 key_mask(program, shapes, *mask, origin.span)
             }
-            ("-", [logits, _]) if is_within(program, origin, &["log_softmax", "cross_entropy"]) => {
+            (OperationId::Pointwise(Pointwise::Sub), [logits, _])
+                if is_within(program, origin, &["log_softmax", "cross_entropy"]) =>
+            {
                 let softmax = maker(program, *logits).filter(|each| each.function == "softmax");
                 softmax.map(|_| probabilities("cross_entropy", "softmax", origin.span))
             }
-            ("*", [logits, _]) if is_within(program, origin, &["binary_cross_entropy"]) => {
-                let made = program.graph.node(*logits);
-                let sigmoid = matches!(made, Some(Node::Operation { name: "sigmoid", .. }));
+            (OperationId::Pointwise(Pointwise::Mul), [logits, _])
+                if is_within(program, origin, &["binary_cross_entropy"]) =>
+            {
+                let sigmoid = operation(program, *logits) == Some(Pointwise::Sigmoid.into());
                 sigmoid.then(|| probabilities("binary_cross_entropy", "sigmoid", origin.span))
             }
             _ => None,
@@ -52,6 +56,14 @@ pub(super) fn arguments(program: &Program, shapes: &Shapes) -> Vec<Diagnostic> {
     found
 }
 
+/// The operation that made a tensor.
+fn operation(program: &Program, tensor: Tensor) -> Option<OperationId> {
+    match program.graph.node(tensor)? {
+        Node::Operation { id, .. } => Some(id),
+        Node::Leaf { .. } => None,
+    }
+}
+
 /// Returns true if a parameter has this name in the function that makes it.
 fn is_called(program: &Program, param: Tensor, name: &str) -> bool {
     program.graph.name_of(param).and_then(|path| path.rsplit('.').next()) == Some(name)
@@ -59,7 +71,10 @@ fn is_called(program: &Program, param: Tensor, name: &str) -> bool {
 
 /// Returns true if the second argument of a choice is a condition, and the first is none.
 fn misplaced(program: &Program, first: Tensor, second: Tensor) -> bool {
-    let is_condition = |tensor: Tensor| matches!(program.graph.node(tensor), Some(Node::Operation { name, .. }) if CONDITIONS.contains(&name));
+    let is_condition = |tensor: Tensor| {
+        let operation = operation(program, tensor).and_then(OperationId::operation);
+        operation.is_some_and(Operation::is_truth)
+    };
     !is_condition(first) && is_condition(second)
 }
 
@@ -77,8 +92,10 @@ fn transposed_image(program: &Program, shapes: &Shapes, image: Tensor, span: Spa
 }
 
 /// Advice for an image whose channels come first.
-pub(crate) fn channels_last(name: &str) -> String {
-    format!("declare them last, or exchange the axes: `einsum(\"... | c, h, w => ... | h, w, c\", {name})`")
+pub(crate) fn channels_last(name: &str) -> Wording {
+    Wording::new("declare them last, or exchange the axes: `einsum(\"... | c, h, w => ... | h, w, c\", ")
+        .name(name)
+        .words(")`")
 }
 
 /// Warns of a sequence whose positions are among its outputs: `batch | positions, width`.
@@ -117,7 +134,9 @@ fn key_mask(program: &Program, shapes: &Shapes, mask: Tensor, span: Span) -> Opt
     }
     let message = format!("`{name}` masks queries; attention masks keys");
     let label = format!("`{name}` is `{shape}`, and a mask is `... s | t ->`");
-    let help = format!("for padding, write `mask = einsum(\"..., t | => ..., 0 | t ->\", {name})`");
+    let help = Wording::new("for padding, write `mask = einsum(\"..., t | => ..., 0 | t ->\", ")
+        .name(&name)
+        .words(")`");
     Some(Diagnostic::warning(codes::MEANT, message, span, label).with_help(help))
 }
 

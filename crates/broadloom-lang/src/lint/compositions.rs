@@ -3,8 +3,8 @@
 //! `@` contracts the inputs of its left operand with the outputs of its right one. Data has outputs only, so on the left it
 //! contracts nothing, and a parameter on the right may be a single number.
 
-use broadloom::{Graph, LeafKind, Node, PartialRow, Shapes, StepId, Tensor};
-use broadloom_diagnostics::Diagnostic;
+use broadloom::{Graph, LeafKind, Node, OperationId, PartialRow, Shapes, StepId, Tensor};
+use broadloom_diagnostics::{Diagnostic, Wording};
 use rustc_hash::FxHashSet;
 
 use crate::codes;
@@ -32,7 +32,7 @@ pub(super) fn compositions(program: &Program, shapes: &Shapes, products: &[Tenso
 
 /// The tensors that `@` makes.
 pub(super) fn products(graph: &Graph) -> Vec<Tensor> {
-    let is_product = |tensor: &Tensor| matches!(graph.node(*tensor), Some(Node::Operation { name, .. }) if name.starts_with('@'));
+    let is_product = |tensor: &Tensor| matches!(graph.node(*tensor), Some(Node::Operation { id, .. }) if id.is_composition());
     graph.tensors().filter(is_product).collect()
 }
 
@@ -80,8 +80,9 @@ pub(crate) fn short(name: &str) -> &str {
 /// Transposes of tensors without inputs, as matrices are transposed elsewhere. As an operand of `@`, a row vector may be meant.
 pub(super) fn transposes(program: &Program, shapes: &Shapes) -> Vec<Diagnostic> {
     let graph = &program.graph;
-    let transposed =
-        |tensor: &Tensor| matches!(graph.node(*tensor), Some(Node::Operation { name: "transpose", .. }));
+    let transposed = |tensor: &Tensor| {
+        matches!(graph.node(*tensor), Some(Node::Operation { id: OperationId::Transpose, .. }))
+    };
     let candidates: Vec<Tensor> = graph.tensors().filter(transposed).collect();
     if candidates.is_empty() {
         return Vec::new();
@@ -89,7 +90,9 @@ pub(super) fn transposes(program: &Program, shapes: &Shapes) -> Vec<Diagnostic> 
     let composed: FxHashSet<Tensor> = graph
         .tensors()
         .filter_map(|tensor| match graph.node(tensor) {
-            Some(Node::Operation { name, operands, .. }) if name.starts_with('@') || name == "einsum" => {
+            Some(Node::Operation { id, operands, .. })
+                if id.is_composition() || id == OperationId::Einsum =>
+            {
                 Some(operands)
             }
             _ => None,
@@ -99,7 +102,9 @@ pub(super) fn transposes(program: &Program, shapes: &Shapes) -> Vec<Diagnostic> 
         .collect();
     let mut found = Vec::new();
     for tensor in candidates.into_iter().filter(|tensor| !composed.contains(tensor)) {
-        let Some(Node::Operation { name: "transpose", operands: &[x], step, .. }) = graph.node(tensor) else {
+        let Some(Node::Operation { id: OperationId::Transpose, operands: &[x], step, .. }) =
+            graph.node(tensor)
+        else {
             continue;
         };
         let Some(origin) = program.origins.get(step).filter(|origin| origin.span == origin.inner) else {
@@ -116,7 +121,8 @@ pub(super) fn transposes(program: &Program, shapes: &Shapes) -> Vec<Diagnostic> 
         let message = format!("`{name}.T` exchanges inputs and outputs, and `{name}` has no inputs");
         let diagnostic =
             Diagnostic::warning(codes::IDLE, message, origin.span, format!("`{name}` is `{shape}`"));
-        found.push(diagnostic.with_help(format!("to exchange two axes, write `einsum(\"{spec}\", {name})`")));
+        let help = Wording::new(format!("to exchange two axes, write `einsum(\"{spec}\", "));
+        found.push(diagnostic.with_help(help.name(&name).words(")`")));
     }
     found
 }
@@ -129,11 +135,11 @@ pub(crate) fn advice(w: &str, a: &str) -> String {
 
 /// The operands and the step of a composition whose left operand has no inputs, and whose right one is a parameter.
 pub(crate) fn idle(graph: &Graph, tensor: Tensor) -> Option<(Tensor, Tensor, StepId)> {
-    let Some(Node::Operation { name, operands: [a, w, ..], step, .. }) = graph.node(tensor) else {
+    let Some(Node::Operation { id, operands: [a, w, ..], step, .. }) = graph.node(tensor) else {
         return None;
     };
     let is_param = matches!(graph.node(*w), Some(Node::Leaf { kind: LeafKind::Param }));
-    if !name.starts_with('@') || !is_param {
+    if !id.is_composition() || !is_param {
         return None;
     }
     let [_, input, output] = graph.shape(*a).rows;
@@ -144,10 +150,11 @@ pub(crate) fn idle(graph: &Graph, tensor: Tensor) -> Option<(Tensor, Tensor, Ste
 /// The operands of `a @ b.T` where neither has inputs, and both have a batch or several outputs: as products of queries and
 /// keys, and of matrices, are written elsewhere.
 pub(crate) fn outer_product(graph: &Graph, tensor: Tensor) -> Option<(Tensor, Tensor)> {
-    let Some(Node::Operation { name, operands: &[a, transposed], .. }) = graph.node(tensor) else {
+    let Some(Node::Operation { id, operands: &[a, transposed], .. }) = graph.node(tensor) else {
         return None;
     };
-    let Some(Node::Operation { name: "transpose", operands: &[b], .. }) = graph.node(transposed) else {
+    let Some(Node::Operation { id: OperationId::Transpose, operands: &[b], .. }) = graph.node(transposed)
+    else {
         return None;
     };
     let none = |row: &PartialRow| !row.open && row.lead.is_empty() && row.trail.is_empty();
@@ -155,5 +162,5 @@ pub(crate) fn outer_product(graph: &Graph, tensor: Tensor) -> Option<(Tensor, Te
         let [batch, input, output] = graph.shape(tensor).rows;
         none(&input) && !none(&output) && (!none(&batch) || output.lead.len() == 2)
     };
-    (name.starts_with('@') && is_plain(a) && is_plain(b)).then_some((a, b))
+    (id.is_composition() && is_plain(a) && is_plain(b)).then_some((a, b))
 }

@@ -2,7 +2,7 @@
 //! whole numbers.
 
 use broadloom::{reached_gradients, trainable};
-use broadloom_diagnostics::Diagnostic;
+use broadloom_diagnostics::{Diagnostic, Wording};
 use rustc_hash::FxHashSet;
 
 use crate::codes;
@@ -18,9 +18,11 @@ pub(super) fn second_gradients(program: &Program) -> Vec<Diagnostic> {
         let (name, of) = (graph.message_name(*loss), graph.message_name(of));
         let message = format!("no gradient goes back through `{of}.grad`, which `{name}` is computed from");
         let label = format!("here `{of}.grad` is a number like those of data");
-        let help = format!(
-            "gradients of gradients are not computed; if it is meant as a number, write `stop_gradient({of}.grad)`"
-        );
+        let help = Wording::new(
+            "gradients of gradients are not computed; if it is meant as a number, write `stop_gradient(",
+        )
+        .name(format!("{of}.grad"))
+        .words(")`");
         found.push(Diagnostic::warning(codes::SECOND, message, *span, label).with_help(help));
     }
     found

@@ -1,6 +1,7 @@
 //! Tensors that broadcast into each other, so that every element is paired with every other.
 
-use broadloom::{Axis, Broadcast, LeafKind, Node, Shape, Shapes, StepId, Tensor};
+use broadloom::{Axis, Broadcast, LeafKind, Node, OperationId, Pointwise, Shape, Shapes, StepId, Tensor};
+use broadloom_diagnostics::Wording;
 use rustc_hash::FxHashSet;
 
 use crate::program::{Origin, Program};
@@ -37,9 +38,11 @@ impl Mutual {
             };
         }
         let summed = program.graph.tensors().filter_map(|tensor| match program.graph.node(tensor)? {
-            Node::Operation { name: "einsum" | "sum" | "mean", operands: [operand], .. } => {
-                (shapes.elements(tensor) == 1).then_some(*operand)
-            }
+            Node::Operation {
+                id: OperationId::Einsum | OperationId::Sum | OperationId::Mean,
+                operands: [operand],
+                ..
+            } => (shapes.elements(tensor) == 1).then_some(*operand),
             _ => None,
         });
         Mutual { generated, summed: summed.collect() }
@@ -60,7 +63,7 @@ impl Mutual {
         (node, origin): (Option<&Node<'_>>, &Origin),
         found: &'f [Broadcast],
     ) -> Option<(&'f Broadcast, &'f Broadcast)> {
-        let Some(Node::Operation { name, operands: [a, b], .. }) = node else { return None };
+        let Some(Node::Operation { id, operands: [a, b], .. }) = node else { return None };
         let (a, b) = (*a, *b);
         // Usually one operand has all axes of the other one.
         let broadcasts = |slot: usize| {
@@ -70,7 +73,7 @@ impl Mutual {
             return None;
         }
         let sized = |tensor: Tensor| shapes.elements(tensor) > 1 && !self.generated[tensor.index()];
-        if name.starts_with('@') || !sized(a) || !sized(b) {
+        if id.is_composition() || !sized(a) || !sized(b) {
             return None;
         }
         let pairing = pairs_up(program, origin);
@@ -94,7 +97,8 @@ impl Mutual {
         let among = fewer.iter().all(|axis| more.contains(axis));
         // The sum of all products is the product of two sums, which is not written so.
         let result = found.first().map(|each| each.result);
-        let apart = *name == "*" && result.is_some_and(|result| self.summed.contains(&result));
+        let apart =
+            *id == Pointwise::Mul.into() && result.is_some_and(|result| self.summed.contains(&result));
         if lacks_a.is_empty() || lacks_b.is_empty() || !(pairing || among || apart) {
             return None;
         }
@@ -129,7 +133,7 @@ pub(crate) fn multiplies(program: &mut Program, start: u32) -> bool {
 
 /// Advice for two tensors of which one has all its axes among the last ones of the other, counted through `|`: as `20, 32` and
 /// `8, 20 | 32`.
-pub(super) fn other_bar(program: &Program, shapes: &Shapes, (a, b): (Tensor, Tensor)) -> Option<String> {
+pub(super) fn other_bar(program: &Program, shapes: &Shapes, (a, b): (Tensor, Tensor)) -> Option<Wording> {
     let axes = |tensor: Tensor| {
         let shape = shapes.get(tensor);
         shape.batch().iter().chain(shape.output()).map(ToString::to_string).collect::<Vec<_>>()
@@ -144,10 +148,13 @@ pub(super) fn other_bar(program: &Program, shapes: &Shapes, (a, b): (Tensor, Ten
         let (batch, output) = own.split_at(bar.checked_sub(before)?);
         let shape = format!("{} | {}", batch.join(", "), output.join(", "));
         let [name, other] = [one, other].map(|tensor| program.graph.message_name(tensor));
-        Some(format!(
-            "to pair them up, declare `{name}` as `{}`, with its batch before `|`, like `{other}`",
-            shape.trim_end()
-        ))
+        Some(
+            Wording::new("to pair them up, declare `")
+                .name(name)
+                .words(format!("` as `{}`, with its batch before `|`, like `", shape.trim_end()))
+                .name(other)
+                .words("`"),
+        )
     })
 }
 
@@ -177,18 +184,19 @@ fn shortened(from: &Shape, to: &Shape) -> bool {
 /// Returns true if a spec or a transpose that computes nothing arranged the axes of a tensor,
 /// directly or below a few pointwise operations.
 fn arranged(program: &Program, shapes: &Shapes, tensor: Tensor) -> bool {
+    use OperationId::{Compose, Einsum, Greatest, Least, Mean, Product, Sum};
     let elements = |tensor: Tensor| shapes.elements(tensor);
     let mut waiting = vec![(tensor, 0)];
     while let Some((tensor, depth)) = waiting.pop() {
-        let Some(Node::Operation { name, operands, .. }) = program.graph.node(tensor) else { continue };
-        match (name, operands) {
-            ("transpose", _) => return true,
+        let Some(Node::Operation { id, operands, .. }) = program.graph.node(tensor) else { continue };
+        match (id, operands) {
+            (OperationId::Transpose, _) => return true,
             // Leaving out a unit arranges nothing.
-            ("einsum", [operand]) if shortened(&shapes.get(*operand), &shapes.get(tensor)) => {
+            (OperationId::Einsum, [operand]) if shortened(&shapes.get(*operand), &shapes.get(tensor)) => {
                 waiting.push((*operand, depth + 1));
             }
-            ("einsum", [operand]) if elements(*operand) == elements(tensor) => return true,
-            ("einsum" | "sum" | "mean" | "max" | "min" | "product" | "@", _) => {}
+            (OperationId::Einsum, [operand]) if elements(*operand) == elements(tensor) => return true,
+            (Einsum | Sum | Mean | Greatest | Least | Product | Compose, _) => {}
             // An arrangement further away than this is not visible where the tensor is used.
             _ if depth < 3 => waiting.extend(operands.iter().map(|operand| (*operand, depth + 1))),
             _ => {}

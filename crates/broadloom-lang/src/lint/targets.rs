@@ -1,7 +1,7 @@
 //! Losses of the library that are given targets of the wrong kind.
 
-use broadloom::{Array, Axis, Initial, LeafKind, Node, Operation, Shapes, Tensor};
-use broadloom_diagnostics::{Diagnostic, Span};
+use broadloom::{Array, Axis, Initial, LeafKind, Node, Operation, OperationId, Pointwise, Shapes, Tensor};
+use broadloom_diagnostics::{Diagnostic, Help, Span, Wording};
 
 use crate::codes;
 use crate::program::Program;
@@ -11,19 +11,19 @@ use crate::program::Program;
 pub(super) fn targets(program: &Program, shapes: &Shapes) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     for tensor in program.graph.tensors() {
-        let Some(Node::Operation { name, operands: &[a, b], step, .. }) = program.graph.node(tensor) else {
+        let Some(Node::Operation { id, operands: &[a, b], step, .. }) = program.graph.node(tensor) else {
             continue;
         };
         let Some(origin) = program.origins.get(step) else { continue };
         let application =
             |at: Option<u32>| program.applications.get(at? as usize).filter(|each| each.library);
-        if name == "-" && origin.span == origin.inner {
+        if id == Pointwise::Sub.into() && origin.span == origin.inner {
             let difference = Loss { program, shapes, function: "-", span: origin.span };
             found.extend(difference.without_bar(a, b).or_else(|| difference.without_bar(b, a)));
         }
         let Some(inner) = application(origin.application) else { continue };
         let loss = |function| Loss { program, shapes, function, span: origin.span };
-        if compares(&inner.function, name) {
+        if compares(&inner.function, id) {
             let loss = loss(&inner.function);
             let shared = loss.without_examples(a, b).or_else(|| loss.without_examples(b, a));
             let shared = shared.or_else(|| loss.with_more_axes(a, b));
@@ -31,9 +31,9 @@ pub(super) fn targets(program: &Program, shapes: &Shapes) -> Vec<Diagnostic> {
         }
         if inner.function == "mse" || inner.function == "mae" {
             let loss = loss(&inner.function);
-            found.extend(loss.repeated(a, b).filter(|_| name == "-"));
+            found.extend(loss.repeated(a, b).filter(|_| id == Pointwise::Sub.into()));
         }
-        if name != "==" {
+        if id != Pointwise::Equals.into() {
             continue;
         }
         // `cross_entropy` makes one-hot rows of its targets.
@@ -54,8 +54,12 @@ pub(super) fn targets(program: &Program, shapes: &Shapes) -> Vec<Diagnostic> {
 }
 
 /// Returns true if this operation of a loss compares it with its targets.
-fn compares(function: &str, operation: &str) -> bool {
-    matches!((function, operation), ("mse" | "mae" | "huber", "-") | ("binary_cross_entropy", "*"))
+fn compares(function: &str, id: OperationId) -> bool {
+    let OperationId::Pointwise(operation) = id else { return false };
+    matches!(
+        (function, operation),
+        ("mse" | "mae" | "huber", Pointwise::Sub) | ("binary_cross_entropy", Pointwise::Mul)
+    )
 }
 
 /// A loss of the library, where a program applies it.
@@ -67,7 +71,7 @@ struct Loss<'a> {
 }
 
 impl Loss<'_> {
-    fn warning(&self, message: String, label: impl Into<String>, help: impl Into<String>) -> Diagnostic {
+    fn warning(&self, message: String, label: impl Into<String>, help: impl Into<Help>) -> Diagnostic {
         Diagnostic::warning(codes::TARGETS, message, self.span, label).with_help(help)
     }
 
@@ -90,7 +94,9 @@ impl Loss<'_> {
         let function = self.function;
         let message = format!("`{function}` compares every example of `{with_name}` with the same `{name}`");
         let label = format!("`{name}` is `{shape}`, without the batch axes of `{with_name}`, `{with}`");
-        let help = format!("declare the batch axes of `{name}` before `|`; without `|` all axes are outputs");
+        let help = Wording::new("declare the batch axes of `")
+            .name(&name)
+            .words("` before `|`; without `|` all axes are outputs");
         Some(self.warning(message, label, help))
     }
 
@@ -122,9 +128,11 @@ impl Loss<'_> {
         let of = if own_name.contains('"') { String::new() } else { format!(" of `{own_name}`") };
         let message = format!("`{}` compares all outputs{of} with the same `{name}`", self.function);
         let label = format!("`{own}` with `{name}`, which is `{shape}`");
-        let help = format!(
-            "if these are class numbers, write `mean(cross_entropy(logits, {name}))` with the logits, or compare with `one_hot({name})`"
-        );
+        let help = Wording::new("if these are class numbers, write `mean(cross_entropy(logits, ")
+            .name(&name)
+            .words("))` with the logits, or compare with `one_hot(")
+            .name(&name)
+            .words(")`");
         Some(self.warning(message, label, help))
     }
 
@@ -154,9 +162,11 @@ impl Loss<'_> {
             "`{own_name}` is `{own}`: the {count} of `{data}` are summed up, and those of `{name}` are not"
         );
         let label = format!("`{own}` is compared with all of `{shape}`");
-        let help = format!(
-            "if they count examples, they are a batch, before `|`: `data {data} : {count} | …`, and `data {name} : {count} | …`"
-        );
+        let help = Wording::new("if they count examples, they are a batch, before `|`: `data ")
+            .name(&data)
+            .words(format!(" : {count} | …`, and `data "))
+            .name(&name)
+            .words(format!(" : {count} | …`"));
         Some(self.warning(message, label, help))
     }
 
@@ -181,18 +191,18 @@ impl Loss<'_> {
         let written = |tensor: Tensor| {
             let axes = self.shapes.get(tensor).output().iter().map(ToString::to_string).collect::<Vec<_>>();
             let rest = axes.get(1..).unwrap_or_default().join(", ");
-            format!("`data {} : {count} | {rest}`", graph.message_name(tensor)).replace(" `", "`")
+            let shape = format!(" : {count} | {rest}");
+            Wording::new("`data ").name(graph.message_name(tensor)).words(format!("{}`", shape.trim_end()))
         };
         let shape = self.shapes.get(map);
         let [name, from] = [map, data].map(|tensor| graph.message_name(tensor));
         let message =
             format!("`{name}` is `{shape}`: it maps all {count} of `{from}` at once, not each of them");
         let label = "compared with as many targets, of which none is an example by itself";
-        let help = format!(
-            "if they count examples, they are a batch, before `|`: {}, and {}",
-            written(data),
-            written(targets)
-        );
+        let help = Wording::new("if they count examples, they are a batch, before `|`: ")
+            .and(written(data))
+            .words(", and ")
+            .and(written(targets));
         Some(self.warning(message, label, help))
     }
 
@@ -245,7 +255,7 @@ impl Loss<'_> {
 fn is_data(program: &Program, tensor: Tensor) -> bool {
     match program.graph.node(tensor) {
         Some(Node::Leaf { kind }) => kind == LeafKind::Data,
-        Some(Node::Operation { name: "slice", operands, .. }) => {
+        Some(Node::Operation { id: OperationId::Slice, operands, .. }) => {
             operands.iter().all(|operand| is_data(program, *operand))
         }
         _ => false,
@@ -274,8 +284,8 @@ fn has_fractions(program: &Program, tensor: Tensor) -> Option<&'static str> {
             (!values.is_whole()).then_some("has numbers with fractions")
         }
         // A quotient is often whole: `ids / 2` of even numbers.
-        Node::Operation { name, .. } if name != "/" => {
-            let has_fractions = Operation::named(name).is_some_and(Operation::has_fractions);
+        Node::Operation { id, .. } if id != Pointwise::Div.into() => {
+            let has_fractions = id.operation().is_some_and(Operation::has_fractions);
             has_fractions.then_some("is computed with fractions")
         }
         Node::Operation { .. } => None,

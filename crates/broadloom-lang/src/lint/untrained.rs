@@ -1,6 +1,6 @@
 //! Parameters that are made and never change, in a program that trains.
 
-use broadloom::{LeafKind, Node, Tensor};
+use broadloom::{LeafKind, Node, OperationId, Pointwise, Tensor};
 use broadloom_diagnostics::{Diagnostic, Span};
 use rustc_hash::FxHashSet;
 
@@ -80,7 +80,9 @@ fn made_again(program: &Program, place: Span, trained: &FxHashSet<Tensor>) -> Op
 fn stopped(program: &Program) -> Vec<Tensor> {
     let graph = &program.graph;
     let stops = graph.tensors().filter_map(|tensor| match graph.node(tensor) {
-        Some(Node::Operation { name: "stop_gradient", operands, .. }) => Some(operands),
+        Some(Node::Operation { id: OperationId::Pointwise(Pointwise::StopGradient), operands, .. }) => {
+            Some(operands)
+        }
         _ => None,
     });
     let before: Vec<Tensor> = stops.flatten().copied().collect();

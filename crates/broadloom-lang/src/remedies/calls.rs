@@ -1,6 +1,6 @@
 //! Changes of what is applied, and of what it is applied to.
 
-use broadloom_diagnostics::{Diagnostic, Edit, Fact, Span};
+use broadloom_diagnostics::{Diagnostic, Edit, Fact, Span, Wording};
 
 use super::quote::name;
 use super::{Attempt, Change, Kind, sizes};
@@ -64,8 +64,9 @@ fn second_list(program: &Program, wrong: &Diagnostic) -> Option<Attempt> {
     let help = format!(
         "write `def {function}({list})({x})`, and each `{function}(…)` that is given its first list has its own"
     );
-    let reason = format!("`{map}` is one map, wherever `{function}` is applied: ");
-    Some(Attempt { is_certain: true, ..Attempt::new(reason, vec![Change::new(help, edits)]) })
+    let reason =
+        Wording::new("`").name(map).words(format!("` is one map, wherever `{function}` is applied: "));
+    Some(Attempt { is_certain: true, reason, ..Attempt::new("", vec![Change::new(help, edits)]) })
 }
 
 /// Functions for `scan` and `fold` that take what is carried first.

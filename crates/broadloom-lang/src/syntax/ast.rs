@@ -574,15 +574,6 @@ impl Binary {
         }
     }
 
-    /// The name of the pointwise operation for it. Not for `@` and `|>`, which are none.
-    pub fn operation(self) -> &'static str {
-        match self {
-            Binary::Mod => "mod",
-            Binary::FloorDiv => "floor_div",
-            _ => self.sign(),
-        }
-    }
-
     /// The strength with which it binds. All but `**`
     /// group from the left; comparisons do not chain.
     pub fn strength(self) -> u8 {

@@ -12,7 +12,7 @@ use broadloom_loops::{
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::law::{DIVISORS, LawAssignment, check_margins, forward_pieces, quoted};
-use super::own::own_name;
+use super::own_tensors::own_name;
 use super::{Content, Lowering, slice_symbol, start_in};
 
 /// The context of an assignment: its step, the projections, and the index of its result.

@@ -9,7 +9,7 @@ use rustc_hash::FxHashSet;
 
 use super::assign::AssignContext;
 use super::law::{differentiable, gradient_pieces, ties};
-use super::scan::{scans, steps_of};
+use super::scan_steps::{scans, steps_of};
 use super::{Content, Lowering};
 
 impl Lowering<'_> {

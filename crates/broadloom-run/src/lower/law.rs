@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use broadloom_graph::lowering::{Assignment, Face, Formula, Law, Op, Slot, Special};
-use broadloom_graph::{Accumulate, Combine, Error, ErrorKind, Graph, Operation, Projected, StepId};
+use broadloom_graph::{
+    Accumulate, Combine, Error, ErrorKind, Graph, Operation, OperationId, Projected, StepId,
+};
 use broadloom_loops::Binary;
 
 /// An assignment of a law, ready to be lowered: its target and the operands that it uses.
@@ -193,9 +195,9 @@ fn rule(graph: &Graph, step: StepId) -> Result<Rule, Error> {
     };
     let product = |accumulate, combine| Ok(Rule::Product { accumulate, combine });
     match op {
-        Op::Pointwise(name) => match Operation::named(name) {
+        Op::Pointwise(id) => match id.operation() {
             Some(operation) if operation.arity() == arity => Ok(Rule::BuiltIn(operation)),
-            _ => Err(no_law(graph, step, name)),
+            _ => Err(no_law(graph, step, id)),
         },
         Op::Compose | Op::Transpose | Op::Slice(_) => product(Binary::Add, Combine::Product),
         Op::Collect => Ok(Rule::Collect),
@@ -209,9 +211,9 @@ fn rule(graph: &Graph, step: StepId) -> Result<Rule, Error> {
     }
 }
 
-fn no_law(graph: &Graph, step: StepId, name: &str) -> Error {
+fn no_law(graph: &Graph, step: StepId, id: OperationId) -> Error {
     let operands = graph.step_operands(step).len();
-    let message = format!("there is no operation `{name}` of {operands} operands that could be run");
+    let message = format!("there is no operation `{id}` of {operands} operands that could be run");
     Error::new(ErrorKind::Use, message).inside(&quoted(graph, step)).about_step(step).with_help(
         "say what it computes: `Operation::new(name, operands).forward(\"v = …\")`, and `apply` it",
     )

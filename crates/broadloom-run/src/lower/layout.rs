@@ -95,7 +95,7 @@ fn check_bits(graph: &Graph, dtypes: &[Dtype]) -> Result<(), Error> {
     for tensor in graph.tensors() {
         let step = graph.made_by(tensor);
         let is_bitwise = match graph.op(step) {
-            Some((Op::Pointwise(name), _)) => Operation::named(name).is_some_and(Operation::is_bitwise),
+            Some((Op::Pointwise(id), _)) => id.operation().is_some_and(Operation::is_bitwise),
             _ => false,
         };
         let operands = if is_bitwise { graph.step_operands(step) } else { &[] };

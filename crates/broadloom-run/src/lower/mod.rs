@@ -11,8 +11,9 @@ mod law;
 mod layout;
 mod matrices;
 mod mlir;
-mod own;
+mod own_tensors;
 mod scan;
+mod scan_steps;
 mod segments;
 mod shown;
 
@@ -35,7 +36,7 @@ pub(crate) use distribute::Held;
 pub(crate) use layout::{Arguments, Layout};
 pub use mlir::nest_linalg;
 pub(crate) use mlir::{module, stablehlo};
-pub(crate) use own::{own_like, own_name};
+pub(crate) use own_tensors::{own_like, own_name};
 pub(crate) use segments::Noted;
 pub(crate) use shown::written_node;
 pub use shown::{show_assignments, show_backward};
@@ -334,8 +335,8 @@ impl Lowering<'_> {
         let mut missing = Vec::new();
         let mut stack = vec![tensor];
         while let Some(tensor) = stack.pop() {
-            if scan::is_inside(self.graph, tensor) {
-                return Err(scan::inside_only(self.graph, tensor));
+            if scan_steps::is_inside(self.graph, tensor) {
+                return Err(scan_steps::inside_only(self.graph, tensor));
             }
             if self.computed.insert(tensor) {
                 missing.push(tensor);

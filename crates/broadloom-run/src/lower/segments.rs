@@ -18,7 +18,7 @@ use broadloom_loops::{Derived, Size};
 use rustc_hash::FxHashMap;
 
 use super::Layout;
-use super::scan::scans;
+use super::scan_steps::scans;
 
 /// The notes of a tensor.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

@@ -16,7 +16,7 @@ use broadloom_graph::{Error, Graph, StepId, Tensor};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::backward::wants_gradient;
-use super::own::{own_like, own_name};
+use super::own_tensors::{own_like, own_name};
 use super::{Content, Layout, LowerOptions, Lowering};
 use crate::routine::{Action, Routine};
 use crate::sizes::Sizes;

@@ -2,7 +2,7 @@
 //!
 //! They are correlations, as is usual in deep learning: the kernel is not flipped.
 
-use crate::{Builder, Expr, Padding, SpecOptions};
+use crate::{Builder, Expr, OperationId, Padding, SpecOptions};
 use broadloom_spec::ShapeBuilder;
 
 /// The positions of the taps of a convolution or a pool: output position `o` and tap `k` meet at
@@ -133,7 +133,7 @@ impl<'b> Conv2d<'b> {
     #[must_use]
     #[track_caller]
     pub fn apply(&self, x: Expr<'b>) -> Expr<'b> {
-        let options = SpecOptions { name: Some("conv2d"), ..SpecOptions::default() };
+        let options = SpecOptions { operation: Some(OperationId::Own("conv2d")), ..SpecOptions::default() };
         let spec = "... | stride*oh+dilation*kh, stride*ow+dilation*kw, ..ic..; kh, kw, ..ic.. -> oc \
                     => ... | oh, ow, oc";
         self.window.einsum(spec, &[x, self.kernel], &options, x.builder()) + self.bias
@@ -180,7 +180,8 @@ impl<'b> DepthwiseConv2d<'b> {
     #[must_use]
     #[track_caller]
     pub fn apply(&self, x: Expr<'b>) -> Expr<'b> {
-        let options = SpecOptions { name: Some("depthwise_conv2d"), ..SpecOptions::default() };
+        let options =
+            SpecOptions { operation: Some(OperationId::Own("depthwise_conv2d")), ..SpecOptions::default() };
         let spec = "... | stride*oh+dilation*kh, stride*ow+dilation*kw, ..c..; kh, kw -> ..c.. \
                     => ... | oh, ow, ..c..";
         self.window.einsum(spec, &[x, self.kernel], &options, x.builder())

@@ -1,7 +1,7 @@
 //! Pools over images `... | h, w, ..c..`.
 
 use super::Window;
-use crate::{Accumulate, Expr, SpecOptions};
+use crate::{Accumulate, Expr, OperationId, SpecOptions};
 
 /// The maximum of each window, for each channel.
 ///
@@ -22,8 +22,11 @@ use crate::{Accumulate, Expr, SpecOptions};
 #[must_use]
 #[track_caller]
 pub fn max_pool(x: Expr<'_>, window: Window) -> Expr<'_> {
-    let options =
-        SpecOptions { name: Some("max_pool"), accumulate: Accumulate::Max, ..SpecOptions::default() };
+    let options = SpecOptions {
+        operation: Some(OperationId::Own("max_pool")),
+        accumulate: Accumulate::Max,
+        ..SpecOptions::default()
+    };
     pool(x, window, &options)
 }
 
@@ -42,7 +45,7 @@ pub fn max_pool(x: Expr<'_>, window: Window) -> Expr<'_> {
 #[must_use]
 #[track_caller]
 pub fn avg_pool(x: Expr<'_>, window: Window) -> Expr<'_> {
-    let options = SpecOptions { name: Some("avg_pool"), ..SpecOptions::default() };
+    let options = SpecOptions { operation: Some(OperationId::Own("avg_pool")), ..SpecOptions::default() };
     let [height, width] = window.taps;
     pool(x, window, &options) / (height as f64 * width as f64)
 }

@@ -1,6 +1,6 @@
 //! Functions beside values with many digits, by every way to run a program, in both types of floats.
 
-use broadloom::{Array, Dtype, Error, Graph, Operation, Routine, Session};
+use broadloom::{Array, Dtype, Error, Graph, Pointwise, Routine, Session};
 
 use crate::numbers::treatments;
 
@@ -86,7 +86,7 @@ fn known_numbers_are_as_near() {
         let (arguments, wanted) = table(name);
         let value = |at: usize| {
             let at: Vec<f64> = arguments.iter().map(|list| list[at]).collect();
-            Operation::value(name, &at).expect("a function")
+            Pointwise::named(name).and_then(|function| function.value(&at)).expect("a function")
         };
         let found: Vec<f64> = (0..wanted.len()).map(value).collect();
         let (distance, place) = worst(name, &arguments, &found, &wanted, Dtype::F64);

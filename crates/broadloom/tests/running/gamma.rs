@@ -1,6 +1,6 @@
 //! `lgamma` and `digamma` beside values with many digits, by every way to run a program, in both types of floats.
 
-use broadloom::{Array, Dtype, Error, Graph, Operation, Routine, Session};
+use broadloom::{Array, Dtype, Error, Graph, Pointwise, Routine, Session};
 
 use crate::numbers::treatments;
 
@@ -68,7 +68,7 @@ fn at_the_ends() {
         ("digamma", 0.0, f64::NEG_INFINITY),
         ("digamma", f64::INFINITY, f64::INFINITY),
     ] {
-        assert_eq!(Operation::value(name, &[x]), Some(wanted), "{name}({x})");
+        assert_eq!(Pointwise::named(name).and_then(|row| row.value(&[x])), Some(wanted), "{name}({x})");
     }
-    assert!(Operation::value("digamma", &[-1.0]).is_some_and(f64::is_nan));
+    assert!(Pointwise::Digamma.value(&[-1.0]).is_some_and(f64::is_nan));
 }

@@ -4,7 +4,9 @@
 //! outermost in an expression, within a few units of the last place. `BROADLOOM_EXPRESSIONS=n`
 //! tries that many.
 
-use broadloom::{Accumulate, Array, Dtype, Error, Graph, Operation, Routine, Session, SpecOptions, Tensor};
+use broadloom::{
+    Accumulate, Array, Dtype, Error, Graph, Operation, Pointwise, Routine, Session, SpecOptions, Tensor,
+};
 use broadloom_testing::{Dice, setting};
 
 use crate::numbers::treatments;
@@ -285,7 +287,8 @@ fn folding_agrees() -> Result<(), Error> {
             for (at, computed) in session.get(result)?.to_f64s().into_iter().enumerate() {
                 let numbers: Vec<f64> =
                     operands[..operation.arity()].iter().map(|numbers| numbers[at]).collect();
-                let folded = Operation::value(name, &numbers).expect("it is in the table");
+                let folded =
+                    Pointwise::named(name).and_then(|row| row.value(&numbers)).expect("it is in the table");
                 let agree = same(folded, computed, Dtype::F64, !operation.is_correct());
                 assert!(agree, "{name} of {numbers:?}: folded {folded}, {treatment} {computed}");
                 let finite = numbers.iter().all(|number| number.abs() < 50.0);

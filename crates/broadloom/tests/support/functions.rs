@@ -1,6 +1,6 @@
 //! The functions and operators of test programs, each a call of the library.
 
-use broadloom::{Accumulate, Error, Graph, Padding, SliceIndex, SpecOptions, Tensor};
+use broadloom::{Accumulate, Error, Graph, OperationId, Padding, SliceIndex, SpecOptions, Tensor};
 
 use super::run::Stop;
 
@@ -113,11 +113,17 @@ fn by_spec(graph: &mut Graph, name: &'static str, given: &[Given]) -> Result<Res
             Given::Text(_) | Given::Range(_) => return Err(Stop::language("one spec, then tensors")),
         }
     }
+    let operation = match name {
+        "einsum" => OperationId::Einsum,
+        "sum" => OperationId::Sum,
+        "concat" => OperationId::Concat,
+        other => OperationId::Own(other),
+    };
     let accumulate = if name == "maximum" { Accumulate::Max } else { Accumulate::Sum };
     let options = SpecOptions {
         padding,
         coefficients: &coefficients,
-        name: Some(name),
+        operation: Some(operation),
         accumulate,
         ..SpecOptions::default()
     };

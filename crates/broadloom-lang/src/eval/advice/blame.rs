@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use broadloom::{Error, ErrorKind, PartialAxis, PartialRow, SchemeAxis, Tensor};
-use broadloom_diagnostics::{Diagnostic, Fact, Help, Label, Role, Span};
+use broadloom_diagnostics::{Advice, Diagnostic, Fact, Help, Label, Role, Span, Wording};
 
 use crate::codes;
 use crate::eval::Eval;
@@ -271,7 +271,7 @@ fn without_batch(
     eval: &Eval<'_>,
     arguments: &[SignatureArgument],
     scope: &Scope,
-) -> Option<(String, Tensor)> {
+) -> Option<(Wording, Tensor)> {
     let tensor = |each: &SignatureArgument| match scope.own(eval.names.find(&each.name)?)? {
         Value::Tensor(tensor) => Some(tensor),
         _ => None,
@@ -331,11 +331,12 @@ fn other_rows(eval: &Eval<'_>, arguments: &[SignatureArgument], scope: &Scope) -
         }
         match first {
             Some((known, row, has)) if row == batch && has != batches => {
-                return Some(Help::rule(format!(
-                    "the batch axes, before `|`, are the same in both: `{}` has {has}, `{}` has {batches}",
-                    given_name(eval, known, scope),
-                    given_name(eval, each, scope)
-                )));
+                let help = Wording::new("the batch axes, before `|`, are the same in both: `")
+                    .name(given_name(eval, known, scope))
+                    .words(format!("` has {has}, `"))
+                    .name(given_name(eval, each, scope))
+                    .words(format!("` has {batches}"));
+                return Some(Help::naming(Advice::Rule, help));
             }
             Some(_) => {}
             None => first = Some((each, batch, batches)),

@@ -1,7 +1,7 @@
 //! Finds the earlier mistake that caused a shape error.
 
 use broadloom::{ErrorKind, PartialAxis, Tensor};
-use broadloom_diagnostics::Span;
+use broadloom_diagnostics::{Span, Wording};
 
 use crate::eval::Eval;
 use crate::eval::advice::concerned;
@@ -14,7 +14,7 @@ use crate::value::Value;
 const NEAR: usize = 8;
 
 /// Advice about what an error at a place follows from.
-pub(in crate::eval) fn cause(eval: &Eval<'_>, kind: ErrorKind, span: Span) -> Option<String> {
+pub(in crate::eval) fn cause(eval: &Eval<'_>, kind: ErrorKind, span: Span) -> Option<Wording> {
     if !matches!(kind, ErrorKind::Mismatch | ErrorKind::Arithmetic) {
         return None;
     }
@@ -26,24 +26,24 @@ pub(in crate::eval) fn cause(eval: &Eval<'_>, kind: ErrorKind, span: Span) -> Op
 }
 
 /// Advice for `x @ {w}` where `x` has no inputs.
-fn idle_composition(eval: &Eval<'_>, concerned: &[Tensor]) -> Option<String> {
+fn idle_composition(eval: &Eval<'_>, concerned: &[Tensor]) -> Option<Wording> {
     let near = || concerned.iter().rev().take(NEAR);
     if let Some((a, b)) = near().find_map(|tensor| outer_product(&eval.graph, *tensor)) {
         // Inside of a function, names have its own before them.
         let [a, b] = [a, b].map(|tensor| short(&eval.graph.message_name(tensor)).to_string());
-        return Some(format!(
+        return Some(Wording::new(format!(
             "`{a} @ {b}.T` contracts nothing, because `{a}` has no input axes: write `einsum(\"{ALL_PAIRS}\", {a}, {b})` for products of all pairs"
-        ));
+        )));
     }
     let (a, w, step) = near().find_map(|tensor| idle(&eval.graph, *tensor))?;
     let own = eval.origins.get(step).is_some_and(|origin| origin.span == origin.inner);
     let written = eval.graph.declaration_of(w).is_some();
     let [a, w] = [a, w].map(|tensor| eval.graph.message_name(tensor));
-    (own && !written).then(|| advice(&w, &a))
+    (own && !written).then(|| Wording::new(advice(&w, &a)))
 }
 
 /// Advice for a sequence whose positions are among its outputs.
-fn positions(eval: &Eval<'_>, concerned: &[Tensor]) -> Option<String> {
+fn positions(eval: &Eval<'_>, concerned: &[Tensor]) -> Option<Wording> {
     given_to(eval, "attention", concerned).into_iter().find_map(|x| {
         let [batch, _, output] = eval.graph.shape(x).rows;
         let ([count], [positions, width]) = (&batch.lead[..], &output.lead[..]) else { return None };
@@ -51,23 +51,25 @@ fn positions(eval: &Eval<'_>, concerned: &[Tensor]) -> Option<String> {
         let meant = format!("{count}, {positions} | {width}");
         let closed = !batch.open && !output.open;
         closed.then(|| {
-            format!(
-                "`attention` takes positions as a batch axis, and `{name}` is `{shape}`: declare it `{meant}`"
-            )
+            Wording::new("`attention` takes positions as a batch axis, and `")
+                .name(name)
+                .words(format!("` is `{shape}`: declare it `{meant}`"))
         })
     })
 }
 
 /// Advice for an image whose channels come first.
-fn channels(eval: &Eval<'_>, concerned: &[Tensor]) -> Option<String> {
+fn channels(eval: &Eval<'_>, concerned: &[Tensor]) -> Option<Wording> {
     given_to(eval, "conv2d", concerned).into_iter().find_map(|x| {
         let output = &eval.graph.shape(x).rows[2];
         let sizes = output.lead.iter().map(PartialAxis::size);
         let sizes: Vec<u64> = sizes.collect::<Option<_>>().filter(|_| !output.open)?;
         let name = eval.graph.message_name(x);
         channels_first(&sizes).then(|| {
-            let rest = channels_last(&name);
-            format!("images are `h, w, channels`, and the channels of `{name}` seem to come first: {rest}")
+            Wording::new("images are `h, w, channels`, and the channels of `")
+                .name(&name)
+                .words("` seem to come first: ")
+                .and(channels_last(&name))
         })
     })
 }

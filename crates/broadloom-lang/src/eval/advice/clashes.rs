@@ -4,7 +4,7 @@
 //! them somewhere in its body; the reason is that `..b..` is 4 in one and 16 in the other, which needs no line of the library.
 
 use broadloom::{Error, Node, PartialAxis, Tensor};
-use broadloom_diagnostics::{Diagnostic, Fact, Help, Role};
+use broadloom_diagnostics::{Diagnostic, Fact, Help, Role, Wording};
 
 use crate::eval::Eval;
 use crate::signature::SignatureArgument;
@@ -179,10 +179,16 @@ fn clash_advice(eval: &Eval<'_>, function: &str, clash: &Clash) -> Help {
         && (s, t) == (v, u)
     {
         let [a, b] = [a, b].map(|side| eval.graph.message_name(side.tensor));
-        return format!(
-            "the batch of `{a}` is `{s}, {t}`, and that of `{b}` is `{u}, {v}`, the same axes in another order: exchange them, `einsum(\"s t | ... => t s | ...\", {b})`"
-        )
-        .into();
+        return Wording::new("the batch of `")
+            .name(a)
+            .words(format!("` is `{s}, {t}`, and that of `"))
+            .name(&b)
+            .words(format!(
+                "` is `{u}, {v}`, the same axes in another order: exchange them, `einsum(\"s t | ... => t s | ...\", "
+            ))
+            .name(&b)
+            .words(")`")
+            .into();
     }
     let [first, second] = clash.differing();
     let is_shifted = function.starts_with("cross_entropy") && first.abs_diff(second) == 1;
@@ -196,6 +202,7 @@ fn clash_advice(eval: &Eval<'_>, function: &str, clash: &Clash) -> Help {
     }
     let batch =
         |side: &Stands| batch(eval, side.tensor).iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
+    // A list of names is a name of its own: each path in it is written as it is called there.
     let owners = |of: &Stands| {
         let same = clash.all.iter().filter(|each| each.sizes == of.sizes);
         listed(&same.map(|each| format!("`{}`", eval.graph.message_name(each.tensor))).collect::<Vec<_>>())
@@ -206,18 +213,16 @@ fn clash_advice(eval: &Eval<'_>, function: &str, clash: &Clash) -> Help {
         }
         false => format!(": {change}"),
     };
-    format!(
-        "{both} have the same examples: the batch of {} is `{}`, and that of {} is `{}`{end}",
-        owners(a),
-        batch(a),
-        owners(b),
-        batch(b)
-    )
-    .into()
+    Wording::new(format!("{both} have the same examples: the batch of "))
+        .name(owners(a))
+        .words(format!(" is `{}`, and that of ", batch(a)))
+        .name(owners(b))
+        .words(format!(" is `{}`{end}", batch(b)))
+        .into()
 }
 
 /// Advice for an argument that is cut from a tensor which would fit itself.
-fn given_before(eval: &Eval<'_>, function: &str, clash: &Clash) -> Option<String> {
+fn given_before(eval: &Eval<'_>, function: &str, clash: &Clash) -> Option<Wording> {
     let [a, b] = clash.sides();
     let [first, second] = clash.differing();
     let (cut, other) = if first < second { (a, b) } else { (b, a) };
@@ -237,7 +242,15 @@ fn given_before(eval: &Eval<'_>, function: &str, clash: &Clash) -> Option<String
         "next_token_loss" => "it compares each position with the next token by itself: ",
         _ => "",
     };
-    fits.then(|| format!("{shifts}write `{whole}`, from which `{cut}` is cut, in place of `{cut}`"))
+    fits.then(|| {
+        Wording::new(format!("{shifts}write `"))
+            .name(whole)
+            .words("`, from which `")
+            .name(&cut)
+            .words("` is cut, in place of `")
+            .name(&cut)
+            .words("`")
+    })
 }
 
 /// The batch of a tensor, as far as its sizes are known.

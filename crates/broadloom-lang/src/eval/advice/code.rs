@@ -16,8 +16,9 @@ pub fn in_loom(code: &Code) -> String {
         Code::Contraction => "@".to_string(),
         Code::Product(factors) => factors.iter().map(in_loom).collect::<Vec<_>>().join(" @ "),
         Code::Transpose(map) => format!("transpose({})", in_loom(map)),
-        Code::Pointwise(sign, operands) => {
-            format!("{} {sign} {}", in_loom(&operands[0]), in_loom(&operands[1]))
+        Code::Arithmetic(arithmetic, operands) => {
+            let [a, b] = [0, 1].map(|at: usize| in_loom(&operands[at]));
+            format!("{a} {} {b}", arithmetic.sign())
         }
         Code::Call(name, operands) => format!("{name}({})", list(operands)),
         Code::Einsum { spec, operands } => format!("einsum(\"{spec}\", {})", list(operands)),

@@ -1,11 +1,12 @@
 //! Loops, training, sizes and first values as other libraries write them: advice that knows the values.
 
-use broadloom::{Node, Tensor};
+use broadloom::{Node, Operation, Tensor};
 use broadloom_diagnostics::{Diagnostic, Edit, Fact, Span};
 
 use crate::codes;
 use crate::eval::advice::call_advice::list_length;
 use crate::eval::{Eval, Evaluated, Reported};
+use crate::language_function::LanguageFunction;
 use crate::suggest;
 use crate::syntax::ast::{
     Assign, Axis, AxisKind, ExprId, ExprKind, File, Ident, LeafKind, Shape, Statement, StatementKind,
@@ -18,9 +19,8 @@ pub(in crate::eval) fn selected(
     index: Tensor,
     (of, at): (ExprId, ExprId),
 ) -> Option<Reported> {
-    const COMPARISONS: [&str; 9] = ["<", "<=", ">", ">=", "==", "!=", "and", "or", "not"];
-    let Some(Node::Operation { name, .. }) = eval.graph.node(index) else { return None };
-    if !COMPARISONS.contains(&name) {
+    let Some(Node::Operation { id, .. }) = eval.graph.node(index) else { return None };
+    if !id.operation().is_some_and(Operation::is_truth) {
         return None;
     }
     let [of, written] = [of, at].map(|expr| eval.quote(eval.span_of(expr)));
@@ -64,7 +64,7 @@ pub(in crate::eval) fn not_for_training(
     let ExprKind::Name(callee) = file.expr(*callee).kind else { return Ok(()) };
     let is_range = matches!(
         eval.frame.scope.find(callee),
-        Some(Value::Builtin(builtin)) if builtin.get().name == "range"
+        Some(Value::Builtin(builtin)) if builtin.get().function == LanguageFunction::Range
     );
     if !is_range || !trains(eval, &file, body) || eval.place(span) != span {
         return Ok(());

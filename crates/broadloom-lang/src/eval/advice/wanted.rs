@@ -1,6 +1,7 @@
 //! Advice about an argument whose shape is not what a signature asks for.
 
 use broadloom::{LeafKind, Node, PartialRow, PartialShape, Tensor};
+use broadloom_diagnostics::Wording;
 
 use crate::eval::Eval;
 use crate::syntax::ast::{Argument, Axis, AxisKind, Shape};
@@ -12,11 +13,12 @@ pub(in crate::eval) fn what_to_give(
     function: &Function,
     wanted: &Shape,
     (tensor, written): (Tensor, &str),
-) -> Option<String> {
+) -> Option<Wording> {
     // An argument that is called like a later one is probably meant for that.
     let is_called = |each: &Argument| each.shape.is_none() && eval.text(each.name.name) == written;
     if function.def.arguments.iter().any(is_called) {
-        return Some(format!("by its place it is another argument: write `{written} = {written}`"));
+        let help = format!("by its place it is another argument: write `{written} = {written}`");
+        return Some(Wording::new(help));
     }
     let wants_batch = wanted.batch.is_some() && wanted.output.is_empty() && wanted.input.is_none();
     exchanged(eval, function)
@@ -26,7 +28,7 @@ pub(in crate::eval) fn what_to_give(
 }
 
 /// Advice for a tensor with more or fewer outputs than are wanted: the shape that would fit, with the same elements.
-fn other_axes(eval: &Eval<'_>, wanted: &Shape, tensor: Tensor) -> Option<String> {
+fn other_axes(eval: &Eval<'_>, wanted: &Shape, tensor: Tensor) -> Option<Wording> {
     let several = |axis: &Axis| matches!(axis.kind, AxisKind::Rest | AxisKind::Row(_));
     let [batch, input, output] = eval.graph.shape(tensor).rows;
     if wanted.output.iter().any(several) || wanted.input.is_some() || !has_no_axes(&input) {
@@ -58,19 +60,19 @@ fn other_axes(eval: &Eval<'_>, wanted: &Shape, tensor: Tensor) -> Option<String>
     let bar = if batch.is_empty() { "" } else { " | " };
     let shape = format!("{}{bar}{}", batch.join(", "), output.join(", "));
     let is_known = batch.iter().chain(&output).all(|size| size.bytes().all(|digit| digit.is_ascii_digit()));
-    let reshaped = format!("`reshape({name}, \"{shape}\")`");
+    let reshaped =
+        |help: Wording| help.words("write `reshape(").name(&name).words(format!(", \"{shape}\")` here"));
+    let help = Wording::new(format!("{reason}: "));
     is_known.then(|| match eval.graph.declaration_of(tensor) {
-        Some(_) => format!("{reason}: declare `{name}` as `{shape}`, or write {reshaped} here"),
-        None if name.contains(['(', '"']) => {
-            format!("{reason}: give it the shape `{shape}`, by `reshape`")
-        }
-        None => format!("{reason}: write {reshaped} here"),
+        Some(_) => reshaped(help.words("declare `").name(&name).words(format!("` as `{shape}`, or "))),
+        None if name.contains(['(', '"']) => help.words(format!("give it the shape `{shape}`, by `reshape`")),
+        None => reshaped(help),
     })
 }
 
 /// Advice for two arguments in the wrong order: the first should have outputs and the second none, and it is the other
 /// way round.
-fn exchanged(eval: &Eval<'_>, function: &Function) -> Option<String> {
+fn exchanged(eval: &Eval<'_>, function: &Function) -> Option<Wording> {
     let [first, second, ..] = &function.def.arguments[..] else { return None };
     let has_outputs = |argument: &Argument| Some(!has_no_axes(&given(eval, argument)?.1.rows[2]));
     let wants_outputs = |argument: &Argument| Some(!argument.shape.as_ref()?.output.is_empty());
@@ -78,12 +80,12 @@ fn exchanged(eval: &Eval<'_>, function: &Function) -> Option<String> {
     let got = [has_outputs(first)?, has_outputs(second)?];
     (wanted == [true, false] && got == [false, true]).then(|| {
         let [first, second] = [first, second].map(|argument| eval.text(argument.name.name));
-        format!("`{first}` and `{second}` seem to be exchanged")
+        Wording::new(format!("`{first}` and `{second}` seem to be exchanged"))
     })
 }
 
 /// Advice for a tensor with outputs where batch axes alone are wanted.
-fn batch_as_output(eval: &Eval<'_>, function: &Function, tensor: Tensor) -> Option<String> {
+fn batch_as_output(eval: &Eval<'_>, function: &Function, tensor: Tensor) -> Option<Wording> {
     let got = eval.graph.shape(tensor);
     let [batch, input, output] = got.rows.each_ref().map(has_no_axes);
     let all = [sizes(&got.rows[0])?, sizes(&got.rows[2])?].concat();
@@ -95,19 +97,21 @@ fn batch_as_output(eval: &Eval<'_>, function: &Function, tensor: Tensor) -> Opti
     if !input || output {
         return None;
     }
-    match batch {
-        true => Some(format!(
-            "without `|` all axes are outputs; if they count the examples of a batch, write `{all} |`"
-        )),
-        false if function.def.arguments.len() == 1 || function.def.arguments.iter().any(is_batch) => {
-            Some(format!("axes behind `|` are outputs; these count examples: declare it `{all} |`"))
+    Some(Wording::new(match batch {
+        true => {
+            format!(
+                "without `|` all axes are outputs; if they count the examples of a batch, write `{all} |`"
+            )
         }
-        false => None,
-    }
+        false if function.def.arguments.len() == 1 || function.def.arguments.iter().any(is_batch) => {
+            format!("axes behind `|` are outputs; these count examples: declare it `{all} |`")
+        }
+        false => return None,
+    }))
 }
 
 /// Advice for class numbers where one-hot targets are wanted, and the other way round.
-fn other_targets(eval: &Eval<'_>, function: &Function, wanted: &Shape, tensor: Tensor) -> Option<String> {
+fn other_targets(eval: &Eval<'_>, function: &Function, wanted: &Shape, tensor: Tensor) -> Option<Wording> {
     let name = eval.text(function.def.name.name);
     let shape = eval.graph.shape(tensor);
     let has_classes = !has_no_axes(&shape.rows[2]);
@@ -115,21 +119,23 @@ fn other_targets(eval: &Eval<'_>, function: &Function, wanted: &Shape, tensor: T
     if has_classes && wanted.output.is_empty() && sizes(&shape.rows[2]).is_some_and(|sizes| sizes == ["1"]) {
         let batch = sizes(&shape.rows[0])?.join(", ");
         let name = eval.graph.message_name(tensor);
-        return Some(format!(
-            "class numbers have no output axis: leave it out, `einsum(\"... | 0 => ... |\", {name})`, or declare `{batch} |`, with values without it"
-        ));
+        return Some(
+            Wording::new("class numbers have no output axis: leave it out, `einsum(\"... | 0 => ... |\", ")
+                .name(name)
+                .words(format!(")`, or declare `{batch} |`, with values without it")),
+        );
     }
-    match name.strip_suffix("_one_hot") {
+    Some(Wording::new(match name.strip_suffix("_one_hot") {
         Some(plain) if !has_classes && !wanted.output.is_empty() => {
-            Some(format!("class numbers, without an axis of classes, go to `{plain}`"))
+            format!("class numbers, without an axis of classes, go to `{plain}`")
         }
         None if has_classes && wanted.output.is_empty() => {
             let other = format!("{name}_one_hot");
             eval.frame.scope.find(eval.names.find(&other)?)?;
-            Some(format!("for one-hot targets and distributions there is `{other}`"))
+            format!("for one-hot targets and distributions there is `{other}`")
         }
-        _ => None,
-    }
+        _ => return None,
+    }))
 }
 
 /// Advice where another tensor has no batch, because data that it is computed from was declared without `|`.
@@ -137,7 +143,7 @@ pub(in crate::eval) fn lost_batch(
     eval: &Eval<'_>,
     tensor: Tensor,
     others: &[Tensor],
-) -> Option<(String, Tensor)> {
+) -> Option<(Wording, Tensor)> {
     let batch = sizes(&eval.graph.shape(tensor).rows[0])?;
     let is_without = |other: &&Tensor| {
         let [batch, _, output] = eval.graph.shape(**other).rows;
@@ -151,9 +157,13 @@ pub(in crate::eval) fn lost_batch(
         Some((data, format!("{} | {}", batch.join(", "), rest.join(", "))))
     })?;
     let [other, name] = [other, data].map(|tensor| eval.graph.message_name(tensor));
-    let help = format!(
-        "`{other}` has no batch, because all axes of `{name}` are outputs: declare `{name}` as `{shape}`"
-    );
+    let help = Wording::new("`")
+        .name(other)
+        .words("` has no batch, because all axes of `")
+        .name(&name)
+        .words("` are outputs: declare `")
+        .name(&name)
+        .words(format!("` as `{shape}`"));
     Some((help, data))
 }
 

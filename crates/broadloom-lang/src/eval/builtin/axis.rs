@@ -1,6 +1,6 @@
 //! Functions along one axis, which a shape names: `take("... | t", x, ids)`.
 
-use broadloom::{Along, Kind, Node, StatedNames, Tensor};
+use broadloom::{Along, Kind, Node, OperationId, StatedNames, Tensor};
 use broadloom_diagnostics::{Diagnostic, Span};
 
 use super::{Call, Given};
@@ -8,6 +8,7 @@ use crate::codes;
 use crate::eval::advice::makers;
 use crate::eval::needs::{self, NeedKind};
 use crate::eval::{Eval, Evaluated, Reported, call, elements};
+use crate::language_function::LanguageFunction;
 use crate::notation::named_axis;
 use crate::value::Value;
 
@@ -28,7 +29,7 @@ pub(super) fn along(
     let shown = |shape: &str| match behind {
         "along" => format!("along = \"{shape}\""),
         _ if eval.place(span) != span => format!("\"{shape}\""),
-        _ => format!("{}(\"{shape}\", {behind})", call.name),
+        _ => format!("{}(\"{shape}\", {behind})", call.name()),
     };
     let (batch, output) = (shown("..., t | ..."), shown("... | t, ..."));
     let help = format!("write `{batch}` for the last batch axis, `{output}` for the first output axis");
@@ -43,7 +44,7 @@ pub(super) fn no_axis<T>(
     tensor: Tensor,
     along: &Along,
 ) -> Evaluated<T> {
-    let (name, kind, function) = (eval.quote(given.span), along.kind.name(), call.name);
+    let (name, kind, function) = (eval.quote(given.span), along.kind.name(), call.name());
     let message = format!("`{name}` has no {kind} axis that `{function}` could go along");
     let shape = eval.graph.shape(tensor);
     let diagnostic =
@@ -136,7 +137,7 @@ fn taken_or<'c, const N: usize>(
     behind: &str,
     otherwise: Along,
 ) -> Evaluated<AxisCall<'c, N>> {
-    call::only(eval, call, if call.name == "argsort" { &["descending"] } else { &[] })?;
+    call::only(eval, call, if call.function == LanguageFunction::Argsort { &["descending"] } else { &[] })?;
     let mut plain = call.plain();
     let along = match plain.first().map(|given| (&given.value, given.span)) {
         Some((Value::Text(text), span)) => {
@@ -156,12 +157,12 @@ fn taken_or<'c, const N: usize>(
         if plain.iter().any(|each| matches!(each.value, Value::Mistake)) {
             return Err(Reported);
         }
-        let message = format!("`{}` takes the name of an axis, and `{behind}`", call.name);
+        let message = format!("`{}` takes the name of an axis, and `{behind}`", call.name());
         return call::wrong_call(
             eval,
             call,
             message,
-            format!("write `{}(\"... | t\", {behind})`", call.name),
+            format!("write `{}(\"... | t\", {behind})`", call.name()),
         );
     };
     let tensor = eval.tensor(&x.value, x.span)?;
@@ -203,7 +204,7 @@ fn beyond(eval: &mut Eval<'_>, call: &Call, tensor: Tensor, along: Along, to: i6
     let Some(size) = size.filter(|size| *size < to) else { return Ok(()) };
     // Positions in order are as many as the elements, which the program knows by a name.
     let tensor = match eval.graph.node(tensor) {
-        Some(Node::Operation { name: "argsort", operands: &[x], .. }) => x,
+        Some(Node::Operation { id: OperationId::Argsort, operands: &[x], .. }) => x,
         _ => tensor,
     };
     let (name, shape) = (eval.graph.message_name(tensor), eval.graph.shape(tensor));

@@ -3,7 +3,7 @@
 
 use std::rc::Rc;
 
-use broadloom::{ComputedShape, Initial};
+use broadloom::{ComputedShape, Initial, Pointwise};
 
 use super::{Call, Given};
 use crate::codes;
@@ -44,8 +44,8 @@ pub(super) fn gained(eval: &mut Eval<'_>, call: &Call, of: fn(f64) -> Initial) -
         [] => Ok(Value::Initial(Rc::new(of(1.0)))),
         [gain] => Ok(Value::Initial(Rc::new(of(gain)))),
         _ => {
-            let message = format!("`{}` takes a gain, or nothing", call.name);
-            call::wrong_call(eval, call, message, format!("write `{}(1.4)`", call.name))
+            let message = format!("`{}` takes a gain, or nothing", call.name());
+            call::wrong_call(eval, call, message, format!("write `{}(1.4)`", call.name()))
         }
     }
 }
@@ -92,10 +92,10 @@ pub(super) fn noise(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
     }
     let made = eval.ask(call.span, |graph| {
         let mut made = drawn;
-        for (function, number, neutral) in [("*", scale, 1.0), ("+", from, 0.0)] {
+        for (operation, number, neutral) in [(Pointwise::Mul, scale, 1.0), (Pointwise::Add, from, 0.0)] {
             if number != neutral {
                 let number = graph.number(number);
-                made = graph.pointwise(function, &[made, number])?;
+                made = graph.pointwise(operation, &[made, number])?;
             }
         }
         Ok(made)

@@ -1,5 +1,6 @@
 //! Functions of lists: a list with one item more, and the sum of the items.
 
+use broadloom::Pointwise;
 use broadloom_diagnostics::Span;
 
 use super::exactly;
@@ -8,6 +9,7 @@ use crate::eval::act::{self, Act};
 use crate::eval::given::Call;
 use crate::eval::needs::{self, NeedKind};
 use crate::eval::{Eval, Evaluated, Reported};
+use crate::language_function::LanguageFunction;
 use crate::value::Value;
 
 /// The greatest number of items of a range that becomes a list.
@@ -16,7 +18,7 @@ const LONGEST: i64 = 100_000;
 /// `append(list, item)`: the items of a list, and another one behind them.
 pub(super) fn append(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
     let [list, item] = exactly(eval, call, ["list", "item"])?;
-    let mut items = items(eval, &list.value, list.span, call.name)?;
+    let mut items = items(eval, &list.value, list.span, call.function)?;
     items.push(item.value.clone());
     Ok(Value::List(items.into()))
 }
@@ -24,7 +26,7 @@ pub(super) fn append(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
 /// `sum_of(list)`: the sum of the items of a list, number by number or element by element; 0 if there are none.
 pub(super) fn sum_of(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
     let [list] = exactly(eval, call, ["list"])?;
-    let mut items = items(eval, &list.value, list.span, call.name)?.into_iter();
+    let mut items = items(eval, &list.value, list.span, call.function)?.into_iter();
     let Some(mut sum) = items.next() else { return Ok(Value::Number(0.0)) };
     if let Value::Layer(_) | Value::Function(_) | Value::Builtin(_) | Value::Text(_) = sum {
         let message = format!("a list of numbers or tensors is needed here, and an item is {}", sum.kind());
@@ -35,14 +37,14 @@ pub(super) fn sum_of(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
             (Some(a), Some(b)) => Value::Number(a + b),
             _ => {
                 let operands = [eval.tensor(&sum, list.span)?, eval.tensor(&item, list.span)?];
-                Value::Tensor(act::carry_out(eval, Act::Pointwise("+"), &operands, call.span)?)
+                Value::Tensor(act::carry_out(eval, Act::Pointwise(Pointwise::Add), &operands, call.span)?)
             }
         };
     }
     Ok(sum)
 }
 
-fn items(eval: &mut Eval<'_>, list: &Value, span: Span, name: &str) -> Evaluated<Vec<Value>> {
+fn items(eval: &mut Eval<'_>, list: &Value, span: Span, function: LanguageFunction) -> Evaluated<Vec<Value>> {
     match list {
         Value::List(items) => Ok(items.to_vec()),
         Value::Range(from, to) if to.saturating_sub(*from) <= LONGEST => {
@@ -52,8 +54,8 @@ fn items(eval: &mut Eval<'_>, list: &Value, span: Span, name: &str) -> Evaluated
         other => {
             needs::note(eval, other, NeedKind::List);
             let message = format!("a list is needed here, not {}", other.kind());
-            let help = match (name, other) {
-                ("sum_of", Value::Tensor(_)) => {
+            let help = match (function, other) {
+                (LanguageFunction::SumOf, Value::Tensor(_)) => {
                     "`sum(x)` adds up the elements of a tensor, `sum_of([a, b])` tensors element by element"
                 }
                 _ => "a list is written `[a, b]` or `[f(i) for i in 0..4]`",

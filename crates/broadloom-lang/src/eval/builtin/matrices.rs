@@ -6,6 +6,7 @@ use broadloom_diagnostics::Diagnostic;
 use super::{Call, Given};
 use crate::codes;
 use crate::eval::{Eval, Evaluated, builtin, call};
+use crate::language_function::LanguageFunction;
 use crate::value::Value;
 
 /// A function of a matrix and of what stands beside it.
@@ -17,7 +18,7 @@ pub(super) fn beside(
     let [a, b] = builtin::exactly(eval, call, ["a", "b"])?;
     let (a, b) = (matrix(eval, call, a)?, eval.tensor(&b.value, b.span)?);
     let made = eval.ask(call.span, |graph| function(graph, a, b))?;
-    eval.show_as_written(made, call.span, &format!("{}(…)", call.name));
+    eval.show_as_written(made, call.span, &format!("{}(…)", call.name()));
     Ok(Value::Tensor(made))
 }
 
@@ -30,7 +31,7 @@ pub(super) fn one(
     let [a] = builtin::exactly(eval, call, ["a"])?;
     let a = matrix(eval, call, a)?;
     let made = eval.ask(call.span, |graph| function(graph, a))?;
-    eval.show_as_written(made, call.span, &format!("{}(…)", call.name));
+    eval.show_as_written(made, call.span, &format!("{}(…)", call.name()));
     Ok(Value::Tensor(made))
 }
 
@@ -49,7 +50,7 @@ pub(super) fn several<const N: usize>(
 /// An argument that is a matrix: a tensor that has inputs and outputs, as far as is known.
 fn matrix(eval: &mut Eval<'_>, call: &Call, given: &Given) -> Evaluated<Tensor> {
     if cfg!(target_arch = "wasm32") {
-        let message = format!("`{}` is not part of this page, which has no room for it", call.name);
+        let message = format!("`{}` is not part of this page, which has no room for it", call.name());
         return call::wrong_call(eval, call, message, "run the program with `broadloom run`");
     }
     let tensor = eval.tensor(&given.value, given.span)?;
@@ -77,9 +78,10 @@ fn matrix(eval: &mut Eval<'_>, call: &Call, given: &Given) -> Evaluated<Tensor> 
         }
         _ => "write its columns as an input axis, and its rows as an output axis: `3 -> 3`".to_string(),
     };
-    let is_square = !["qr", "svd", "lstsq"].contains(&call.name);
+    let is_square =
+        !matches!(call.function, LanguageFunction::Qr | LanguageFunction::Svd | LanguageFunction::Lstsq);
     let rows = if is_square { "n" } else { "m" };
-    let message = format!("`{}` takes a matrix, `n -> {rows}`, and `{name}` has no input axis", call.name);
+    let message = format!("`{}` takes a matrix, `n -> {rows}`, and `{name}` has no input axis", call.name());
     let diagnostic =
         Diagnostic::error(codes::MISMATCH, message, eval.place(given.span), format!("`{shape}`"));
     let made = eval.where_made(&given.value);

@@ -1,12 +1,15 @@
 //! Functions that compute nothing: they put elements side by side, look them up, or arrange them in another shape.
 
-use broadloom::{Along, ComputedShape, Kind, PartialAxis, PartialRow, PartialShape, Tensor, concat};
+use broadloom::{
+    Along, ComputedShape, Kind, OperationId, PartialAxis, PartialRow, PartialShape, Tensor, concat,
+};
 use broadloom_diagnostics::{Diagnostic, Span};
 
 use super::axis::along;
 use super::{Call, Given, one_of};
 use crate::codes;
 use crate::eval::{Eval, Evaluated, Reported, builtin, call, elements, traps};
+use crate::language_function::LanguageFunction;
 use crate::value::Value;
 
 pub(super) fn transpose(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
@@ -71,12 +74,13 @@ pub(super) fn scatter(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
 }
 
 /// `concat(a, b, along = "output")` and `stack`.
-pub(super) fn joined(eval: &mut Eval<'_>, call: &Call, stacked: bool) -> Evaluated<Value> {
+pub(super) fn joined(eval: &mut Eval<'_>, call: &Call) -> Evaluated<Value> {
+    let stacked = call.function == LanguageFunction::Stack;
     call::only(eval, call, &["along"])?;
     let along = joined_along(eval, call)?;
     if let Some(text) = call.plain().iter().find(|given| matches!(given.value, Value::Text(_))) {
-        let message = format!("`{}` takes tensors, and no spec", call.name);
-        let help = format!("write `{}(a, b)`, or `{}(a, b, along = \"batch\")`", call.name, call.name);
+        let message = format!("`{}` takes tensors, and no spec", call.name());
+        let help = format!("write `{}(a, b)`, or `{}(a, b, along = \"batch\")`", call.name(), call.name());
         return eval.wrong(codes::ARGUMENTS, message, text.span, help);
     }
     let parts = parts(eval, call)?;
@@ -86,18 +90,17 @@ pub(super) fn joined(eval: &mut Eval<'_>, call: &Call, stacked: bool) -> Evaluat
     }
     let parts: Vec<Tensor> = parts.iter().map(|part| part.tensor).collect();
     if parts.is_empty() {
-        let help = format!("write `{}(a, b)`", call.name);
+        let help = format!("write `{}(a, b)`", call.name());
         return call::wrong_call(eval, call, "there is nothing to put together", help);
     }
-    let made = put_together(eval, call.name, parts, along, stacked, call.span)?;
-    eval.show_as_written(made, call.span, &format!("{}(…)", call.name));
+    let made = put_together(eval, parts, along, stacked, call.span)?;
+    eval.show_as_written(made, call.span, &format!("{}(…)", call.name()));
     Ok(Value::Tensor(made))
 }
 
 /// Puts tensors together along an axis, or along a new one in its place.
 fn put_together(
     eval: &mut Eval<'_>,
-    name: &'static str,
     mut parts: Vec<Tensor>,
     along: Along,
     stacked: bool,
@@ -113,7 +116,8 @@ fn put_together(
                 graph.set(layer, 1)?;
             }
         }
-        let options = broadloom::SpecOptions { name: Some(name), ..Default::default() };
+        let operation = Some(if stacked { OperationId::Stack } else { OperationId::Concat });
+        let options = broadloom::SpecOptions { operation, ..Default::default() };
         graph.einsum_with(&whole, &parts, &options)
     })
 }
@@ -144,7 +148,7 @@ pub(crate) fn block(eval: &mut Eval<'_>, items: &[Value], span: Span) -> Evaluat
         let value = Value::Tensor(eval.tensor(item, span)?);
         given.push(Given { name: None, value, span });
     }
-    match joined(eval, &Call { name: "stack", given, span }, true)? {
+    match joined(eval, &Call { function: LanguageFunction::Stack, given, span })? {
         Value::Tensor(tensor) => Ok(tensor),
         _ => Err(Reported),
     }
@@ -236,7 +240,7 @@ fn unfit(eval: &mut Eval<'_>, call: &Call, parts: &[Joined], stacked: bool) -> E
     };
     let other_sizes = |part: &&Joined| sizes(part).zip(sizes(first)).is_some_and(|(a, b)| a != b);
     let (part, message, help) = if let Some(part) = parts.iter().find(other_ranks) {
-        let message = format!("`{}` takes tensors with equal numbers of axes", call.name);
+        let message = format!("`{}` takes tensors with equal numbers of axes", call.name());
         (part, message, "axes are not added here: a spec adds one, `einsum(\"... => 0, ...\", x)`")
     } else if let Some(part) = parts.iter().filter(|_| stacked).find(other_sizes) {
         let help = "`concat(a, b)` joins tensors along an axis in which they differ";
@@ -272,7 +276,7 @@ fn other_axes(eval: &mut Eval<'_>, call: &Call, parts: &[Joined], along: Kind) -
     };
     let Some(part) = parts.iter().find(differs) else { return Ok(()) };
     let kind = along.name();
-    let message = format!("`{}` joins along the first {kind} axis, and these differ in another", call.name);
+    let message = format!("`{}` joins along the first {kind} axis, and these differ in another", call.name());
     let mut diagnostic = Diagnostic::error(codes::MISMATCH, message, eval.place(call.span), "");
     for part in [first, part] {
         let (name, made) =

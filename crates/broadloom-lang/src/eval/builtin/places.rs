@@ -8,7 +8,7 @@
 //! Of equals it is the first; what is not a number is greater, and less, than everything else. Places are integers, for whatever type the
 //! numbers have.
 
-use broadloom::{Accumulate, Along, Combine, Dtype, Kind, SpecOptions, Tensor};
+use broadloom::{Accumulate, Along, Combine, Dtype, Kind, OperationId, SpecOptions, Tensor};
 use broadloom_diagnostics::Span;
 use broadloom_spec::{Axis, AxisId, AxisKind, Builder, Row, Shape, Spec};
 
@@ -28,7 +28,7 @@ pub(super) fn extreme(eval: &mut Eval<'_>, call: &Call, accumulate: Accumulate) 
     let (spec, x) = asked(eval, call)?;
     let left_out = left_out(&spec);
     let &[left_out] = &left_out[..] else {
-        let name = call.name;
+        let name = call.name();
         let found = match left_out.len() {
             0 => "none".to_string(),
             several => several.to_string(),
@@ -42,18 +42,22 @@ pub(super) fn extreme(eval: &mut Eval<'_>, call: &Call, accumulate: Accumulate) 
     let specs = specs(&spec, left_out);
     let name = eval.fresh_name("places");
     let made = eval.ask(call.span, |graph| {
-        let options = SpecOptions { name: Some(call.name), ..SpecOptions::default() };
+        let operation = match accumulate {
+            Accumulate::Min => OperationId::Argmin,
+            _ => OperationId::Argmax,
+        };
+        let options = SpecOptions { operation: Some(operation), ..SpecOptions::default() };
         let [kept, chosen] = &specs;
         let extreme = graph.einsum_with(kept, &[x], &SpecOptions { accumulate, ..options })?;
-        let (reached, other) = (graph.pointwise("==", &[x, extreme])?, graph.pointwise("!=", &[x, x])?);
-        let holds = graph.pointwise("or", &[reached, other])?;
+        let (reached, other) = (graph.equals(x, extreme)?, graph.not_equals(x, x)?);
+        let holds = graph.or(reached, other)?;
         let places = graph.range(&name, "...")?;
         graph.set_precision(places, Dtype::I64)?;
         let far = graph.number(FAR);
         let options = SpecOptions { accumulate: Accumulate::Min, combine: Combine::Where, ..options };
         graph.einsum_with(chosen, &[holds, places, far], &options)
     })?;
-    eval.show_as_written(made, call.span, &format!("{}(…)", call.name));
+    eval.show_as_written(made, call.span, &format!("{}(…)", call.name()));
     Ok(Value::Tensor(made))
 }
 
@@ -68,16 +72,21 @@ fn asked(eval: &mut Eval<'_>, call: &Call) -> Evaluated<(Spec, Tensor)> {
         call::only(eval, call, &[])?;
         let (read, operands) = eval.spec_and_operands(call, By::Spec)?;
         let [x] = operands[..] else {
-            let message = format!("`{}` takes one tensor, {} given", call.name, operands.len());
-            return call::wrong_call(eval, call, message, format!("write `{}(\"i j => i\", x)`", call.name));
+            let message = format!("`{}` takes one tensor, {} given", call.name(), operands.len());
+            return call::wrong_call(
+                eval,
+                call,
+                message,
+                format!("write `{}(\"i j => i\", x)`", call.name()),
+            );
         };
         return Ok((read.spec().clone(), x));
     }
     if let [first, second] = call.plain()[..]
         && let (Value::Tensor(tensor), Value::Number(axis)) = (&first.value, &second.value)
     {
-        let message = format!("`{}` takes a spec before the tensor, not an axis behind it", call.name);
-        let help = foreign::axis_help(eval, call.name, *tensor, &eval.quote(first.span), Some(*axis));
+        let message = format!("`{}` takes a spec before the tensor, not an axis behind it", call.name());
+        let help = foreign::axis_help(eval, call.name(), *tensor, &eval.quote(first.span), Some(*axis));
         return eval.wrong(codes::ARGUMENTS, message, second.span, help);
     }
     let (along, x) = axis::along_or(eval, call, Along::last(Kind::Output))?;
@@ -92,7 +101,7 @@ fn asked(eval: &mut Eval<'_>, call: &Call) -> Evaluated<(Spec, Tensor)> {
 
 /// Refuses a spec with composed axes: which part of an axis the greatest has is not what its place says.
 fn composed<T>(eval: &mut Eval<'_>, call: &Call, own: &str, rest: &str) -> Evaluated<T> {
-    let name = call.name;
+    let name = call.name();
     let message = format!("`{name}` does not take composed axes apart, or make them");
     let x = call.plain().get(1).map_or("x".into(), |x| eval.quote(x.span));
     let sizes = call.given.iter().filter_map(|given| Some((given.name?, given.span)));

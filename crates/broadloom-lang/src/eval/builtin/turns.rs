@@ -80,7 +80,7 @@ pub(super) fn recurrence(eval: &mut Eval<'_>, call: &Call, wanted: Wanted) -> Ev
 fn read<'c>(eval: &mut Eval<'_>, call: &'c Call) -> Evaluated<Recurrence<'c>> {
     call::only(eval, call, &["checkpoint_every"])?;
     let every = every(eval, call)?;
-    let example = format!("{}(f, first, x)", call.name);
+    let example = format!("{}(f, first, x)", call.name());
     let mut plain = call.plain();
     let along = match plain.first().map(|given| (&given.value, given.span)) {
         Some((Value::Text(text), span)) => {
@@ -95,7 +95,7 @@ fn read<'c>(eval: &mut Eval<'_>, call: &'c Call) -> Evaluated<Recurrence<'c>> {
         _ => Along::last(Kind::Batch),
     };
     let [function, first, over @ ..] = &plain[..] else {
-        let message = format!("`{}` takes a function, a first value and what it goes through", call.name);
+        let message = format!("`{}` takes a function, a first value and what it goes through", call.name());
         return call::wrong_call(
             eval,
             call,
@@ -112,14 +112,14 @@ fn read<'c>(eval: &mut Eval<'_>, call: &'c Call) -> Evaluated<Recurrence<'c>> {
     if !is_function(function) {
         let message = format!(
             "the first argument of `{}` is the function of a turn, and this is {}",
-            call.name,
+            call.name(),
             function.value.kind()
         );
         let help = format!("write `{example}`, with `def f(x, carried) = …`");
         return eval.wrong(codes::ARGUMENTS, message, function.span, help);
     }
     if over.is_empty() {
-        let message = format!("`{}` has nothing to go through", call.name);
+        let message = format!("`{}` has nothing to go through", call.name());
         return call::wrong_call(
             eval,
             call,
@@ -188,11 +188,11 @@ fn put_back(eval: &mut Eval<'_>, call: &Call, tensor: Tensor, along: &Along) -> 
     let row = &eval.graph.shape(tensor).rows[0];
     let alone = !row.open && row.lead.len() + row.trail.len() == 1 && along.kind == Kind::Batch;
     let Some(spec) = along.back().filter(|_| !alone) else {
-        eval.show_as_written(tensor, call.span, &format!("{}(…)", call.name));
+        eval.show_as_written(tensor, call.span, &format!("{}(…)", call.name()));
         return Ok(tensor);
     };
     let made = eval.ask(call.span, |graph| graph.einsum(&spec, &[tensor]))?;
-    eval.show_as_written(made, call.span, &format!("{}(…)", call.name));
+    eval.show_as_written(made, call.span, &format!("{}(…)", call.name()));
     Ok(made)
 }
 
@@ -261,7 +261,7 @@ fn fits_turn(
     };
     let message = format!(
         "`{}` gives `{name}` {} and {}, but it takes {}",
-        call.name,
+        call.name(),
         counted(elements, "an element", "elements"),
         counted(carried, "what is carried", "values that are carried"),
         counted(arguments.len(), "one argument", "arguments")
@@ -285,7 +285,9 @@ fn as_many_turns(eval: &mut Eval<'_>, call: &Call, over: &[&Given], moved: &[Ten
     let names = [eval.quote(first.span), eval.quote(other.span)];
     let message = format!(
         "`{}` steps through `{}` ({turns} elements) and `{}` ({others}): lengths must match",
-        call.name, names[0], names[1]
+        call.name(),
+        names[0],
+        names[1]
     );
     let mut diagnostic =
         Diagnostic::error(codes::MISMATCH, message, eval.place(other.span), format!("{others} turns"))
@@ -306,7 +308,7 @@ fn too_few<T>(
     carried: usize,
 ) -> Evaluated<T> {
     let name = eval.quote(function.span);
-    let message = format!("`{name}` gives {made} value, and `{}` carries {carried}", call.name);
+    let message = format!("`{name}` gives {made} value, and `{}` carries {carried}", call.name());
     let help = format!("let it give a list: the next value of each of the {carried}, in order");
     eval.wrong(codes::ARGUMENTS, message, function.span, help)
 }

@@ -1,14 +1,15 @@
-//! Messages once all of them are known: one for each mistake, with advice in names that can be written at its place.
+//! The review of all messages once they are known: one for each mistake, with advice in names that can be written at its place.
 
-use broadloom_diagnostics::{Diagnostic, Fact, Help, Span};
+use broadloom_diagnostics::{Diagnostic, Fact, Span};
 
 use crate::codes;
+use crate::eval::advice::code::in_loom;
 use crate::program::Program;
 use crate::syntax::ast::{Binary, Body, Def, ExprKind, Statement, StatementKind};
 
 impl Program {
-    /// Looks at all messages together.
-    pub(crate) fn look_at_messages(&mut self) {
+    /// Reviews all messages together.
+    pub(crate) fn review_messages(&mut self) {
         self.drop_repeated();
         let mut diagnostics = std::mem::take(&mut self.diagnostics);
         for diagnostic in &mut diagnostics {
@@ -17,9 +18,8 @@ impl Program {
             }
             let Some(place) = diagnostic.primary().map(|label| label.span) else { continue };
             let Some(function) = self.function_around(place) else { continue };
-            let fixes = diagnostic.fixes.iter_mut().map(|fix| &mut fix.title);
-            for advice in diagnostic.help.iter_mut().map(|help| &mut help.text).chain(fixes) {
-                *advice = Help::with_code(advice, |code| written_inside(code, function));
+            for help in &mut diagnostic.help {
+                help.rename(&|name| written_inside(name, function), in_loom);
             }
         }
         self.diagnostics = diagnostics;
@@ -70,7 +70,8 @@ impl Program {
     }
 }
 
-/// Code with names as they are written inside a function: `head.weights` is `weights` there, and so is `net.head2.weights`.
+/// The name of a tensor as it is written inside a function: `head.weights` is `weights` there, and so is `net.head2.weights`. A tensor without a name
+/// is called by the expression that makes it, with several of them.
 fn written_inside(code: &str, function: &str) -> String {
     let is_part = |letter: char| letter.is_alphanumeric() || letter == '_' || letter == '.';
     let (mut written, mut rest) = (String::new(), code);

@@ -1,7 +1,7 @@
 //! Numbers that are written in a program, and types that cannot hold them.
 
 use broadloom::{Dtype, LeafKind, Node, Operation, StepId, Tensor};
-use broadloom_diagnostics::Diagnostic;
+use broadloom_diagnostics::{Diagnostic, Wording};
 
 use crate::codes;
 use crate::program::Program;
@@ -82,7 +82,7 @@ impl Program {
         }
         // Types are inferred for the whole program: few have such operations.
         let is_bitwise = |tensor: &Tensor| match self.graph.node(*tensor) {
-            Some(Node::Operation { name, .. }) => Operation::named(name).is_some_and(Operation::is_bitwise),
+            Some(Node::Operation { id, .. }) => id.operation().is_some_and(Operation::is_bitwise),
             _ => false,
         };
         let tensors: Vec<Tensor> = self.graph.tensors().filter(is_bitwise).collect();
@@ -96,35 +96,40 @@ impl Program {
     }
 
     fn bits_of_floats(&self, tensor: Tensor, types: &[Dtype]) -> Option<Diagnostic> {
-        let Some(Node::Operation { name, operands, step }) = self.graph.node(tensor) else { return None };
+        let Some(Node::Operation { id, operands, step }) = self.graph.node(tensor) else { return None };
         let float = *operands.iter().find(|operand| types[operand.index()].is_float())?;
         let span = self.origins.get(step)?.span;
         let label = self.graph.label_of(float);
+        let cast = |help: Wording| help.words("`i64(").name(&label).words(")`");
         let (message, help) = match self.graph.node(float)? {
             Node::Leaf { kind: LeafKind::Number(value) } => {
                 let value = number_text(value);
-                (format!("`{name}` is for integers, and {value} is none"), "write a whole number".to_string())
+                (format!("`{id}` is for integers, and {value} is none"), Wording::new("write a whole number"))
             }
             Node::Leaf { .. } => (
-                format!("`{name}` is for integers, but `{label}` holds `{}`", types[float.index()]),
-                format!("write `as i64` behind the shape of `{label}`, or cast it here: `i64({label})`"),
+                format!("`{id}` is for integers, but `{label}` holds `{}`", types[float.index()]),
+                cast(
+                    Wording::new("write `as i64` behind the shape of `")
+                        .name(&label)
+                        .words("`, or cast it here: "),
+                ),
             ),
             Node::Operation { .. } => (
-                format!("`{name}` is for integers, but `{label}` is `{}`", types[float.index()]),
-                format!("cast it: `i64({label})`"),
+                format!("`{id}` is for integers, but `{label}` is `{}`", types[float.index()]),
+                cast(Wording::new("cast it: ")),
             ),
         };
         Some(Diagnostic::error(codes::KIND, message, span, "floats have no such bits").with_help(help))
     }
 
     fn unheld(&self, tensor: Tensor, types: &[Dtype]) -> Option<Diagnostic> {
-        let Some(Node::Operation { name, operands, step }) = self.graph.node(tensor) else { return None };
+        let Some(Node::Operation { id, operands, step }) = self.graph.node(tensor) else { return None };
         let number = |operand: &Tensor| match self.graph.node(*operand) {
             Some(Node::Leaf { kind: LeafKind::Number(value) | LeafKind::Constant(value) }) => Some(value),
             _ => None,
         };
         // What is compared has a type of its own, whatever the condition is used for.
-        let is_truth = Operation::named(name).is_some_and(Operation::is_truth);
+        let is_truth = id.operation().is_some_and(Operation::is_truth);
         let compared = operands.iter().filter(|operand| number(operand).is_none());
         let dtype = match is_truth {
             true => compared.map(|operand| types[operand.index()]).max()?,
@@ -149,11 +154,14 @@ impl Program {
         }
         let (origin, label) = (self.origins.get(step)?, self.graph.label_of(assigned.target));
         let message = format!("`{dtype}` does not hold {}", number_text(value));
+        let declare = |before: String, dtype: Dtype| {
+            Wording::new(format!("{before}declare `")).name(&label).words(format!("` `as {dtype}`"))
+        };
         let help = match range_text(dtype) {
             // Alone a fraction would lose its digits; one that meets integers makes floats of them.
-            Some(_) if value.fract() != 0.0 => format!("write a whole number, or declare `{label}` `as f32`"),
-            Some(range) => format!("{range}: declare `{label}` `as {}`", wider(dtype, value)),
-            None => format!("declare `{label}` `as f32`"),
+            Some(_) if value.fract() != 0.0 => declare("write a whole number, or ".into(), Dtype::F32),
+            Some(range) => declare(format!("{range}: "), wider(dtype, value)),
+            None => declare(String::new(), Dtype::F32),
         };
         let label = format!("`{label}` holds `{dtype}`");
         let is_own = origin.inner.source == self.main;
@@ -174,22 +182,21 @@ impl Program {
         }
         let message = format!("`{dtype}` does not hold {}", number_text(value));
         let wider = |dtype: &str| {
-            format!("write a smaller number, or `as {dtype}` behind the shape of what it meets")
+            Wording::new(format!("write a smaller number, or `as {dtype}` behind the shape of what it meets"))
         };
         let help = match dtype {
-            Dtype::I64 => {
-                format!(
-                    "whole numbers that are written go up to {LARGEST_WRITTEN}: load greater ones from a file"
-                )
-            }
+            Dtype::I64 => Wording::new(format!(
+                "whole numbers that are written go up to {LARGEST_WRITTEN}: load greater ones from a file"
+            )),
             Dtype::I32 => wider("i64"),
             _ if let Some(range) = range_text(dtype) => {
                 let (wide, met) = (self::wider(dtype, value), met?);
                 let (label, is_leaf) =
                     (self.graph.label_of(met), matches!(self.graph.node(met), Some(Node::Leaf { .. })));
+                let cast = Wording::new(format!("{range}: write `{wide}(")).name(&label).words(")`");
                 match is_leaf {
-                    true => format!("{range}: write `{wide}({label})`, or declare `{label}` `as {wide}`"),
-                    false => format!("{range}: write `{wide}({label})`"),
+                    true => cast.words(", or declare `").name(&label).words(format!("` `as {wide}`")),
+                    false => cast,
                 }
             }
             _ => wider("f64"),
