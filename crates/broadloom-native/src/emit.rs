@@ -98,7 +98,7 @@ pub(crate) fn file(
                 Planned::Loops { steps, split, rows } => {
                     writer.unit(number, &nest.comment, &steps, split.as_ref(), &rows);
                 }
-                Planned::Contraction(found) => writer.contraction(&flat, &nest.comment, &found, &arena),
+                Planned::Contraction(found) => writer.contraction(number, &flat, &found, &arena),
             }
         }
         writer.close_repeats(number);
@@ -213,6 +213,17 @@ impl Writer<'_> {
         }
     }
 
+    /// Returns true if a nest belongs to a turn, and not to something that is done for many turns at once: no repeat around it has another one inside.
+    fn is_of_turn(&self, nest: usize) -> bool {
+        // A repeat comes before those inside of it.
+        let repeats = &self.program.repeats;
+        let innermost = repeats.iter().rposition(|repeat| repeat.nests.contains(&nest));
+        innermost.is_some_and(|at| {
+            let is_inside = |other: &Repeat| repeats[at].nests.contains(&other.nests.start);
+            !repeats[at + 1..].iter().any(is_inside)
+        })
+    }
+
     fn unit(
         &mut self,
         nest: usize,
@@ -222,7 +233,7 @@ impl Writer<'_> {
         rows: &[Row],
     ) {
         // Turns are short: threads that wait for each other in every nest take longer than one alone.
-        let worth_it = self.outside.is_empty() || steps.iter().map(work).sum::<f64>() >= LEAST_WORK_OF_TURN;
+        let worth_it = !self.is_of_turn(nest) || steps.iter().map(work).sum::<f64>() >= LEAST_WORK_OF_TURN;
         let split = split.filter(|_| worth_it);
         let first_check = self.checks.len();
         for step in steps {
@@ -251,7 +262,8 @@ impl Writer<'_> {
     }
 
     /// Writes the call of the kernel for a contraction.
-    fn contraction(&mut self, flat: &FlatProgram, title: &str, found: &Contraction, arena: &Arena) {
+    fn contraction(&mut self, nest: usize, flat: &FlatProgram, found: &Contraction, arena: &Arena) {
+        let title = &flat.nests[nest].comment;
         let plan = self.plans.plan(self.program, &flat.vars, title, found);
         let place = |access: &Access| {
             let name = self.buffers.get(&access.buffer).cloned().unwrap_or_default();
@@ -278,9 +290,9 @@ impl Writer<'_> {
         if factors.is_empty() {
             factors.push("1.0".into());
         }
-        let parallel = match self.outside.is_empty() {
-            true => "parallel".into(),
-            false => format!("if_large(parallel, &{plan})"),
+        let parallel = match self.is_of_turn(nest) {
+            false => "parallel".into(),
+            true => format!("if_large(parallel, &{plan})"),
         };
         let _ = writeln!(
             self.run,

@@ -37,7 +37,7 @@
 use std::sync::Arc;
 
 use broadloom_graph::lowering::{Carried, Face, Scan};
-use broadloom_graph::{Error, ErrorKind, Graph, StepId, Tensor};
+use broadloom_graph::{Error, StepId, Tensor};
 use broadloom_loops::{Cell, Index, LoopSum, LoopVar, Nest, Repeat, Scalar, Segment, Size, Statement};
 use rustc_hash::FxHashSet;
 
@@ -45,32 +45,6 @@ use super::law::differentiable;
 use super::segments::{Noted, Segmented};
 use super::{Content, Lowering, Symbol};
 use crate::routine::Action;
-
-/// The scans among some steps, each once.
-pub(super) fn scans<'g>(graph: &'g Graph, steps: &[StepId]) -> Vec<&'g Arc<Scan>> {
-    let mut scans: Vec<&Arc<Scan>> = Vec::new();
-    for scan in steps.iter().filter_map(|step| graph.scan_of(*step)) {
-        if !scans.iter().any(|known| Arc::ptr_eq(known, scan)) {
-            scans.push(scan);
-        }
-    }
-    scans
-}
-
-/// Returns true if a tensor is computed in every turn of a scan, and has no value outside of it.
-pub(super) fn is_inside(graph: &Graph, tensor: Tensor) -> bool {
-    let step = graph.made_by(tensor);
-    graph.scan_within(step, None).is_some_and(|scan| scan.body.contains(&step))
-}
-
-/// The steps of a scan, in order.
-pub(super) fn steps_of(scan: &Scan) -> Vec<StepId> {
-    let firsts = scan.carried.iter().map(|carried| carried.first);
-    let mut steps: Vec<StepId> = firsts.collect();
-    steps.extend(scan.body.iter().chain(&scan.collected).chain(&scan.last));
-    steps.sort_unstable();
-    steps
-}
 
 /// The division of the turns of a scan into segments, with the symbols that count.
 struct Division {
@@ -192,6 +166,8 @@ impl Lowering<'_> {
         let division = self.division(scan);
         if let Some(division) = &division {
             self.segment_again(scan, division)?;
+            // Each of the two repeats makes what it reads, so that it may be made for all turns at once in one and not in the other.
+            self.forget_buffers(scan);
         }
         let turns = self.program.nests.len();
         let (noted, at) = match &division {
@@ -361,15 +337,4 @@ impl Lowering<'_> {
         self.program.nests.push(Nest { comment, body: vec![store.within(loops.into_iter())] });
         self.written.insert(to);
     }
-}
-
-/// The error for a tensor that is asked for outside of the scan that computes it.
-pub(super) fn inside_only(graph: &Graph, tensor: Tensor) -> Error {
-    let name = graph.label_of(tensor);
-    Error::new(
-        ErrorKind::Use,
-        format!("`{name}` is computed anew in every turn of a scan, and has no value outside"),
-    )
-    .about_step(graph.made_by(tensor))
-    .with_help("let the scan carry it: then its values of all turns, and its last one, are results")
 }
