@@ -130,6 +130,7 @@ fn reported(
         diagnostic.help.iter_mut().filter(|help| help.names_setting()).for_each(|help| {
             help.write_in(|code| match code {
                 Code::Setting(Setting::Shard(axes, over)) => format!("shard = [\"{axes}={over}\", …]"),
+                Code::Setting(setting) => words.written(setting),
                 code => in_loom(code),
             });
         });

@@ -3,7 +3,7 @@
 
 mod template;
 
-pub use template::{as_operand, filled};
+pub use template::{as_operand, called, filled};
 
 /// The number of letters of a name that are compared: the work grows with their square.
 const LONGEST: usize = 40;

@@ -275,7 +275,7 @@ fn moved(before: &Program, after: &Program) -> usize {
         let inner = program.repeats.iter().filter(|repeat| {
             program.repeats.iter().all(|other| other == *repeat || !repeat.nests.contains(&other.nests.start))
         });
-        inner.map(|repeat| repeat.nests.clone()).flatten().collect::<Vec<_>>()
+        inner.flat_map(|repeat| repeat.nests.clone()).collect::<Vec<_>>()
     };
     let outside = |program: &Program| program.nests.len() - inside(program).len();
     outside(after).saturating_sub(outside(before))

@@ -1,7 +1,5 @@
 //! Axis groups: the axes that loops join, and axes that are the highest digit of another one.
 
-use broadloom_loops::LoopVar;
-
 use crate::access::{AxisAddressing, Kind, accesses};
 use crate::{Axis, Routine};
 
@@ -38,7 +36,7 @@ impl Groups {
             if access.kind == Kind::Check {
                 continue;
             }
-            let (mut joined, mut split): (Vec<(LoopVar, Axis)>, Vec<(LoopVar, Axis)>) = Default::default();
+            let (mut joined, mut split) = (Vec::new(), Vec::new());
             for cell in [access.cell].into_iter().chain(&access.reads) {
                 let tensor = routine.tensors[cell.buffer.index()];
                 for (place, index) in cell.index.iter().enumerate() {

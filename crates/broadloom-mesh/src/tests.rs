@@ -26,7 +26,7 @@ fn program(lines: &[&str]) -> Program {
     let vars: Vec<LoopVar> = SIZES.iter().map(|(name, _)| program.add_var(name.to_string())).collect();
     for (mark, turns) in [(">", TURNS), (">>", INNER_TURNS)] {
         let is_turn = |line: &&str| line.starts_with(mark);
-        if let Some(start) = lines.iter().position(|line| is_turn(line)) {
+        if let Some(start) = lines.iter().position(is_turn) {
             let nests = start..start + lines.iter().filter(|line| is_turn(line)).count();
             program.repeats.push(Repeat {
                 nests,

@@ -1,7 +1,7 @@
 //! Conversions of values to tensors and numbers.
 
 use broadloom::{Error, Graph, Pointwise, SizeSum, Tensor};
-use broadloom_diagnostics::Span;
+use broadloom_diagnostics::{Diagnostic, Span};
 use rustc_hash::FxHashSet;
 
 use super::act::Act;
@@ -61,9 +61,12 @@ impl Eval<'_> {
                 let help = match other {
                     Value::Function(_) => format!("configure it, and then apply it: `{written}(…)(x)`"),
                     Value::Layer(layer) => {
+                        if let Some(advice) = misgiven::configured_by_argument(self, layer, span) {
+                            let diagnostic = Diagnostic::error(codes::KIND, message, span, "");
+                            return self.fail(advice.added_to(diagnostic, span));
+                        }
                         let arguments = foreign::signature(self, &layer.function.def.arguments);
-                        misgiven::configured_by_argument(self, layer, span)
-                            .unwrap_or_else(|| format!("apply it: `{written}({arguments})`"))
+                        format!("apply it: `{written}({arguments})`")
                     }
                     Value::Builtin(_) | Value::Operation(_) | Value::Inference(_) => {
                         format!("apply it: `{written}(x)`")

@@ -34,6 +34,12 @@ pub fn filled(template: &str, arguments: &[String]) -> String {
     text
 }
 
+/// A call with arguments as they are written elsewhere.
+pub fn called(name: &str, arguments: &[String]) -> String {
+    let arguments: Vec<&str> = arguments.iter().map(|argument| within_brackets(argument)).collect();
+    format!("{name}({})", arguments.join(", "))
+}
+
 /// An expression as the operand of any operator: in brackets, unless it is a name, a number, a call or the like.
 pub fn as_operand(expression: &str) -> String {
     let signs = ['+', '-', '*', '/', '%', '@', '<', '>', '=', '!', '|', ' '];

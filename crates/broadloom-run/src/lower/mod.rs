@@ -247,7 +247,7 @@ impl Lowering<'_> {
 
     fn finish(self) -> Lowered {
         let (graph, layout, distributes) = (self.graph, self.layout, self.distributes());
-        let lowered = self.as_written();
+        let lowered = self.into_written();
         if distributes { lowered.distributed(graph, layout) } else { lowered }
     }
 
@@ -257,7 +257,7 @@ impl Lowering<'_> {
     }
 
     /// The routine with the nests in the order in which they were derived.
-    fn as_written(self) -> Lowered {
+    fn into_written(self) -> Lowered {
         let Lowering { mut program, nodes, symbols, needs, written, watched, steps, .. } = self;
         program.derived = self.layout.derived(self.graph).to_vec();
         let kept = |(node, buffer): &(&Content, &Buffer)| {

@@ -1,6 +1,6 @@
 //! Advice about calls of what does not exist: a sentence, and the text in place of the call.
 
-use broadloom_diagnostics::Help;
+use broadloom_diagnostics::{Diagnostic, Help, Span};
 
 use crate::suggest::{self, Replacement};
 
@@ -53,8 +53,16 @@ impl CallAdvice {
         }
     }
 
+    /// A mistake with the advice, and with a fix if it says exactly what to write in place of a call.
+    pub fn added_to(&self, diagnostic: Diagnostic, call: Span) -> Diagnostic {
+        match self.written().filter(|written| !written.contains('…')) {
+            Some(written) => diagnostic.with_fix(self.help().text, call, written),
+            None => diagnostic.with_help(self.help()),
+        }
+    }
+
     /// The text in place of the call, if the sentence says exactly what to write.
-    pub fn written(&self) -> Option<&str> {
+    fn written(&self) -> Option<&str> {
         self.written.as_ref().map(|(text, _)| text.as_str())
     }
 }

@@ -161,10 +161,10 @@ fn advised(
     let is_here = eval.place(whole) == whole;
     let rest = eval.sources.get(name.source).text().get(name.end as usize..).unwrap_or_default();
     let span = Span { end: name.end + list_length(rest) as u32, ..whole };
-    let advice = if is_here && is_operand(eval, span) { advice.for_operand() } else { advice };
-    match advice.written().filter(|written| is_here && !written.contains('…')) {
-        Some(written) => diagnostic.with_fix(advice.help().text, span, written),
-        None => diagnostic.with_help(advice.help()),
+    match is_here {
+        true if is_operand(eval, span) => advice.for_operand().added_to(diagnostic, span),
+        true => advice.added_to(diagnostic, span),
+        false => diagnostic.with_help(advice.help()),
     }
 }
 
@@ -419,15 +419,15 @@ fn as_function_here(eval: &Eval<'_>, call: &MethodCall<'_>) -> Option<CallAdvice
             // Axes are given by numbers elsewhere, and the function has no place for them.
             let most = layer.function.def.arguments.len().max(1);
             let arguments = &arguments[..arguments.len().min(most)];
-            CallAdvice::write(format!("{text}({})", arguments.join(", ")))
+            CallAdvice::write(suggest::called(text, arguments))
         }
-        (Some(_), _) => CallAdvice::write(format!("{text}({})", arguments.join(", "))),
+        (Some(_), _) => CallAdvice::write(suggest::called(text, arguments)),
         (None, _) => {
             call.args?;
             let known = eval.frame.scope.all();
             let near = suggest::nearest(text, known.iter().map(|name| eval.names.text(*name)));
             match near {
-                Some(near) => CallAdvice::write(format!("{near}({})", arguments.join(", "))),
+                Some(near) => CallAdvice::write(suggest::called(&near, arguments)),
                 None => CallAdvice::say(format!(
                     "a function is written before what it is applied to: `{text}({owner})`"
                 )),

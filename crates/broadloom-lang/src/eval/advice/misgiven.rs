@@ -8,6 +8,7 @@ use broadloom_diagnostics::{Diagnostic, Span};
 
 use crate::codes;
 use crate::eval::advice::axes::one_axis;
+use crate::eval::advice::call_advice::CallAdvice;
 use crate::eval::advice::foreign::signature;
 use crate::eval::advice::rules;
 use crate::eval::given::Given;
@@ -171,7 +172,11 @@ fn default_word<'e>(eval: &'e Eval<'_>, function: &Function, argument: &Argument
 
 /// Advice for a layer that stands in the place of a tensor because it was given an argument of the function around it in the place of its
 /// configuration, in a body that nobody has applied: `relu(rms_norm(x))`.
-pub(in crate::eval) fn configured_by_argument(eval: &Eval<'_>, layer: &Layer, span: Span) -> Option<String> {
+pub(in crate::eval) fn configured_by_argument(
+    eval: &Eval<'_>,
+    layer: &Layer,
+    span: Span,
+) -> Option<CallAdvice> {
     let config = layer.function.def.config.as_deref()?;
     if !matches!(layer.config.first(), Some(Value::Open | Value::OpenNumber(_))) || eval.place(span) != span {
         return None;
@@ -188,7 +193,8 @@ pub(in crate::eval) fn configured_by_argument(eval: &Eval<'_>, layer: &Layer, sp
         Some("axis") => "\"... | t\"".to_string(),
         _ => with_example(eval, &layer.function, config, &[]).join(", "),
     };
-    Some(format!("`{name}` is configured first, and then applied: write `{name}({example})({input})`"))
+    let reason = format!("`{name}` is configured first, and then applied");
+    Some(CallAdvice::write_because(&reason, format!("{name}({example})({input})"), ""))
 }
 
 /// A text with another word in place of one, if that is in it once.
