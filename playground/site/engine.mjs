@@ -3,7 +3,7 @@
 import { readFileSync } from "node:fs";
 
 export async function engineOf(file) {
-  const page = { report() {}, load: () => -1, unload() {}, run_nest: () => 1 };
+  const page = { report() {}, fuses: () => 0, load: () => -1, unload() {}, run_nest: () => 1 };
   const { instance } = await WebAssembly.instantiate(readFileSync(file), { page });
   const { memory, allocate, ask, answer_length: answerLength } = instance.exports;
   return (question) => {
