@@ -60,10 +60,10 @@ class Division(Answer):
     """The division of a program over the devices of a mesh, as tables; the most important of it has names.
 
     >>> import broadloom as bl
-    >>> text = "dim batch = 8\\nmesh(data = 4, shard = [\"batch=data\"])\\ndata x : batch | 3\\nlet y = {w : ... -> 2} @ x\\n"
+    >>> text = 'dim batch = 8\\nmesh(data = 4, shard = ["batch=data"])\\ndata x : batch | 3\\nlet y = {w : ... -> 2} @ x\\n'
     >>> division = bl.program(text).mesh()
     >>> division.axes, division.shapes["y"], division.peak
-    ({'data': 4}, '8/data | 2', 64)
+    ({'data': 4}, '8/data | 2', 80)
     """
 
     _listed: list[int]

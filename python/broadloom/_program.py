@@ -199,13 +199,14 @@ class Program:
         x       8/data | 3     96              24  data
         w       3 -> 2         24              24  parameters
         loss    ()              4               4  activations
+        and 5 tensors that functions, gradients and optimisers make: `shapes` has them
         <BLANKLINE>
         `forward`, in one run: what devices send each other
         devices do  along  times  bytes
         all-reduce  data       1      4  4 bytes
         <BLANKLINE>
-        of    needs       along  bytes  line      for
-        loss  all-reduce  data       4  a.loom:3  loss = mean(…)
+        of                        needs       along  bytes  line      for
+        (mean(…, square(w @ x)))  all-reduce  data       4  a.loom:3  mean("..b.. | ..i.. -> ..o.. =>", square(w @ x))
         """
         found = self._program.mesh()
         if found is None:
