@@ -94,7 +94,7 @@ export const text = (empty) => (answer) => [answer.text.trim() ? pre(answer.text
 
 // A program for other tools, below a choice among them.
 export function code({ text, refused }, format, onChoose) {
-  const formats = { c: "C", stablehlo: "StableHLO", mlir: "MLIR", lean: "Lean" };
+  const formats = { c: "C", stablehlo: "StableHLO", lean: "Lean" };
   const options = Object.entries(formats).map(([value, name]) => new Option(name, value, false, value === format));
   const choice = element("select", { id: "format-of-code" }, options);
   choice.addEventListener("change", () => onChoose(choice.value));

@@ -100,7 +100,7 @@ test("the program is shown as code for other tools", async () => {
   await statusSays(page, /no mistakes/);
   await page.getByRole("tab", { name: "Code" }).click();
   await panelSays(page, /#include/);
-  for (const [format, sign] of [["stablehlo", /stablehlo\./], ["mlir", /linalg\.generic/], ["lean", /theorem/], ["c", /#include/]]) {
+  for (const [format, sign] of [["stablehlo", /stablehlo\./], ["lean", /theorem/], ["c", /#include/]]) {
     await page.selectOption("#format-of-code", format);
     await panelSays(page, sign);
     assert.equal(await page.evaluate(() => document.activeElement.id), "format-of-code", "the choice keeps the focus");

@@ -4,8 +4,8 @@ use std::cell::RefCell;
 
 use broadloom_diagnostics::{Chain, Diagnostic, Edit, SourceId, Sources, Span, Style, render};
 use broadloom_ide::{
-    Analysis, Checked, Completion, Editing, Listing, Text, check, completion, conflicts_on_mesh,
-    format_edits, hints, hover as hover_of, tokens,
+    Analysis, Checked, Completion, Editing, Listing, Text, check, completion, format_edits, hints,
+    hover as hover_of, tokens,
 };
 use serde::Serialize;
 
@@ -127,8 +127,7 @@ fn with_analysis<T>(text: &str, answer: impl FnOnce(&mut Analysis) -> T) -> T {
 }
 
 fn edited_of(text: &str, analysis: &mut Analysis) -> Edited {
-    let mut checked = check(analysis, Listing::Own);
-    checked.diagnostics.extend(conflicts_on_mesh(analysis));
+    let checked = check(analysis, Listing::Own);
     let units = Units::new(text);
     let hint = |hint: broadloom_ide::Hint| Hinted { at: units.of_byte(hint.span.end), text: hint.text };
     let shown_hints = hints(analysis).into_iter().map(hint).collect();

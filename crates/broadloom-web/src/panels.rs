@@ -141,7 +141,6 @@ pub(crate) fn emitted(text: &str, format: Format) -> Emitted {
     let made = match format {
         Format::C => emit::c(program).map(|files| files.iter().map(of_routine).collect()),
         Format::Stablehlo => emit::stablehlo(program, None, (Precision::default(), None)),
-        Format::Mlir => emit::mlir(program, false),
         Format::Lean => emit::lean(program, "program"),
     };
     match made {

@@ -8,7 +8,6 @@ use serde::Deserialize;
 pub(crate) enum Format {
     C,
     Stablehlo,
-    Mlir,
     Lean,
 }
 
