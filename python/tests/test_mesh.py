@@ -105,8 +105,10 @@ def test_what_cannot_be_divided() -> None:
         assert any(end.file == "net.loom" and "batch=data" in end.text for end in caught.value.ends), caught.value
     with pytest.raises(bl.Error, match="no axis is called `batsh`"):
         bl.program(BARE, mesh={"data": 2}, shard={"batsh": "data"}).check()
-    with pytest.raises(bl.Error, match="the mesh has no axis `model`"):
+    with pytest.raises(bl.Error, match="the mesh has no axis `model`") as caught:
         bl.program(OWN, mesh={"data": 2}).check()
+    # In the words of Python, though the rule stands in the program.
+    assert caught.value.help[-1].endswith('`mesh={"data": 2, "model": 1}`')
     assert bl.program(OWN).check() == bl.program(BARE).check() == []
 
 
